@@ -1,0 +1,104 @@
+/**
+ * The facilitator as a service: it verifies payments, claims them, settles them and remembers. The one in this process
+ * and the one behind HTTP share this interface, so a seller's code does not change when the facilitator moves out.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+
+import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
+import type { PaymentPayload } from "../protocol/PaymentPayload.ts"
+import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
+import type { ProtocolError } from "../protocol/ProtocolError.ts"
+import type { PaymentRecord, PaymentState } from "../protocol/Settlement.ts"
+import type { Supported } from "../protocol/Supported.ts"
+import type { ValidationError } from "../protocol/ValidationError.ts"
+
+/**
+ * A payment and the option it answers.
+ *
+ * @category models
+ */
+export interface PaymentRequest {
+  readonly paymentPayload: PaymentPayload
+  readonly paymentRequirements: PaymentRequirements
+}
+
+/**
+ * A wish to run the resource once. `id` is 128 random bits of base64url, new for each request the server handles;
+ * `resource` is the SHA-256 of what is asked for, base64url.
+ *
+ * @category models
+ */
+export interface Claim {
+  readonly id: string
+  readonly resource: string
+}
+
+/**
+ * Who may run the resource: `granted` this claim may; `held` another claim is running it now; `spent` it was run, or may
+ * not be run again; `conflict` the authorization belongs to another resource.
+ *
+ * @category models
+ */
+export type Execution = "granted" | "held" | "spent" | "conflict"
+
+/**
+ * How a granted run ended: `served`; `failed` (an outcome of 500 or above, or a response cut off); `notRun` (the handler
+ * was never reached).
+ *
+ * @category models
+ */
+export type Outcome = "served" | "failed" | "notRun"
+
+/**
+ * What is known of a payment after verifying it.
+ *
+ * @category models
+ */
+export interface Verified {
+  readonly payer: string
+}
+
+/**
+ * What is known of a payment after claiming or settling it. `status` tells whether the money has moved
+ * (`Settlement.isSettled`); `execution` is absent for a caller that made no claim.
+ *
+ * @category models
+ */
+export interface Settled {
+  readonly paymentId: string
+  readonly status: PaymentState
+  readonly execution: Execution | undefined
+  /** Empty while no transaction is known. */
+  readonly transaction: string
+  readonly network: string
+  readonly payer: string
+  /** In the smallest unit of the asset. */
+  readonly amount: string
+}
+
+/**
+ * The service.
+ *
+ * `verify` changes nothing. `claim` verifies and claims without a transfer; `settle` verifies, claims and transfers, and
+ * is terminal and idempotent by authorization: asked again it answers from its record, also after the authorization has
+ * expired. An outcome that is not known in time is `SettlementPending`, never a failure. `finish` is idempotent and
+ * fenced by the claim's id.
+ *
+ * @category services
+ */
+export class Facilitator extends Context.Service<
+  Facilitator,
+  {
+    readonly verify: (request: PaymentRequest) => Effect.Effect<Verified, PaymentFailure>
+    readonly settle: (request: PaymentRequest, claim?: Claim) => Effect.Effect<Settled, PaymentFailure>
+    readonly claim: (request: PaymentRequest, claim: Claim) => Effect.Effect<Settled, PaymentFailure>
+    readonly finish: (
+      paymentId: string,
+      claimId: string,
+      outcome: Outcome
+    ) => Effect.Effect<PaymentRecord, ValidationError | ProtocolError>
+    readonly payment: (paymentId: string) => Effect.Effect<PaymentRecord | undefined, ProtocolError>
+    readonly supported: Effect.Effect<Supported, ProtocolError>
+  }
+>()("@pontage/core/Facilitator") {}

@@ -1,0 +1,55 @@
+/**
+ * The 402 payment flow without a framework and without a chain: the vocabulary, how it travels, the scheme contract, and
+ * the three roles (client, server, facilitator) as typed services.
+ */
+export * as Entropy from "./platform/Entropy.ts"
+export * as Hash from "./platform/Hash.ts"
+export * as Amount from "./protocol/Amount.ts"
+export type { Asset } from "./protocol/Asset.ts"
+export type { Authorization } from "./protocol/Authorization.ts"
+export * as Binding from "./protocol/Binding.ts"
+export * as Network from "./protocol/Network.ts"
+export { PaymentError, PaymentErrorCode, refuse } from "./protocol/PaymentError.ts"
+export type { PaymentFailure } from "./protocol/PaymentFailure.ts"
+export * as PaymentId from "./protocol/PaymentId.ts"
+export * as PaymentPayload from "./protocol/PaymentPayload.ts"
+export * as PaymentRequired from "./protocol/PaymentRequired.ts"
+export * as PaymentRequirements from "./protocol/PaymentRequirements.ts"
+export * as Price from "./protocol/Price.ts"
+export {
+  ChainUnavailable,
+  FacilitatorUnavailable,
+  Misconfigured,
+  SettlementPending,
+  type ProtocolError
+} from "./protocol/ProtocolError.ts"
+export * as Settlement from "./protocol/Settlement.ts"
+export * as Supported from "./protocol/Supported.ts"
+export { invalid, ValidationError, ValidationReason } from "./protocol/ValidationError.ts"
+export {
+  Facilitator,
+  type Claim,
+  type Execution,
+  type Outcome,
+  type PaymentRequest,
+  type Settled,
+  type Verified
+} from "./facilitator/Facilitator.ts"
+export type { Scheme } from "./scheme/Scheme.ts"
+export { SigningFailed, type SchemeClient, type SignedPayment, type SigningRequest } from "./scheme/SchemeClient.ts"
+export type {
+  Observation,
+  Payment,
+  Prepared,
+  SchemeFacilitator,
+  SignerBalance,
+  Slot,
+  Submission
+} from "./scheme/SchemeFacilitator.ts"
+export * as SchemeRegistry from "./scheme/SchemeRegistry.ts"
+export type { SchemeServer } from "./scheme/SchemeServer.ts"
+export * as AsciiJson from "./wire/AsciiJson.ts"
+export type { Dialect, HeaderFields, ReadHeader } from "./wire/Dialect.ts"
+export * as FacilitatorApi from "./wire/FacilitatorApi.ts"
+export { protocolDialect } from "./wire/ProtocolDialect.ts"
+export * as Refusal from "./wire/Refusal.ts"

@@ -1,0 +1,74 @@
+/**
+ * SHA-256 and HMAC-SHA-256 over whatever the platform offers: `node:crypto` where it is (2 µs a message), WebCrypto
+ * elsewhere. A service, so that the core needs no import of either.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+
+/**
+ * The two keyed and unkeyed digests the protocol uses.
+ *
+ * @category models
+ */
+export interface HashFunctions {
+  /** SHA-256 (FIPS 180-4); 32 bytes. */
+  readonly sha256: (data: Uint8Array) => Effect.Effect<Uint8Array>
+  /** HMAC-SHA-256 (RFC 2104); 32 bytes. */
+  readonly hmacSha256: (key: Uint8Array, data: Uint8Array) => Effect.Effect<Uint8Array>
+}
+
+/**
+ * The service. Its default picks the fastest implementation the platform has.
+ *
+ * @category services
+ */
+export class Hash extends Context.Reference<HashFunctions>("@pontage/core/Hash", {
+  defaultValue: () => fromNode() ?? fromWebCrypto(globalThis.crypto)
+}) {}
+
+/** What this module needs of `node:crypto`; written out so that browsers' type environments need no Node types. */
+interface NodeCrypto {
+  createHash(name: "sha256"): { update(data: Uint8Array): { digest(): Uint8Array } }
+  createHmac(name: "sha256", key: Uint8Array): { update(data: Uint8Array): { digest(): Uint8Array } }
+}
+
+interface WithBuiltins {
+  readonly process?: { readonly getBuiltinModule?: (name: "node:crypto") => NodeCrypto | undefined }
+}
+
+/**
+ * Digests by `node:crypto`, or `undefined` where there is none.
+ *
+ * @category constructors
+ */
+export const fromNode = (): HashFunctions | undefined => {
+  const { process }: WithBuiltins = globalThis
+  const crypto = process?.getBuiltinModule?.("node:crypto")
+  return crypto === undefined
+    ? undefined
+    : {
+        sha256: (data) => Effect.sync(() => crypto.createHash("sha256").update(data).digest()),
+        hmacSha256: (key, data) => Effect.sync(() => crypto.createHmac("sha256", key).update(data).digest())
+      }
+}
+
+/**
+ * Digests by WebCrypto.
+ *
+ * @category constructors
+ */
+export const fromWebCrypto = (crypto: Crypto): HashFunctions => ({
+  sha256: (data) =>
+    Effect.promise(async () => new Uint8Array(await crypto.subtle.digest("SHA-256", new Uint8Array(data)))),
+  hmacSha256: (key, data) =>
+    Effect.promise(async () => {
+      const secret = await crypto.subtle.importKey(
+        "raw",
+        new Uint8Array(key),
+        { name: "HMAC", hash: "SHA-256" },
+        false,
+        ["sign"]
+      )
+      return new Uint8Array(await crypto.subtle.sign("HMAC", secret, new Uint8Array(data)))
+    })
+})

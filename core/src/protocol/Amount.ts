@@ -1,0 +1,39 @@
+/**
+ * Amounts of money in the smallest unit of their asset: exact, never negative, at most 256 bits. On the wire an amount
+ * is a decimal string; inside it is a `bigint`. No floating point is ever near it.
+ */
+import * as Schema from "effect/Schema"
+
+/**
+ * The largest amount, 2^256 - 1.
+ *
+ * @category constants
+ */
+export const maximum = 2n ** 256n - 1n
+
+const grammar = /^(0|[1-9][0-9]{0,77})$/
+
+/**
+ * Whether a text is an amount as it travels: `^(0|[1-9][0-9]{0,77})$`, within 256 bits.
+ *
+ * @category guards
+ */
+export const isText = (text: string): boolean => grammar.test(text) && (text.length < 78 || BigInt(text) <= maximum)
+
+/**
+ * An amount as it travels (`maxAmountRequired`, specification 2.1): a decimal string of the asset's smallest unit.
+ *
+ * @category schemas
+ */
+export const Text = Schema.String.check(
+  Schema.makeFilter(isText, {
+    expected: "an amount in the asset's smallest unit: a decimal string without sign or leading zeros, at most 2^256-1"
+  })
+)
+
+/**
+ * An amount as a `bigint`, decoded from its decimal string.
+ *
+ * @category schemas
+ */
+export const FromText = Text.pipe(Schema.decodeTo(Schema.BigIntFromString))

@@ -1,0 +1,43 @@
+/**
+ * The five ways in which a payer's payment can fail (specification 7.2). Anything else is a `ValidationError` (the
+ * message is malformed or does not match the offer) or a `ProtocolError` (nobody's fault in the payment).
+ */
+import * as Schema from "effect/Schema"
+
+/**
+ * The codes of specification 7.2, exactly.
+ *
+ * @category schemas
+ */
+export const PaymentErrorCode = Schema.Literals([
+  "INSUFFICIENT_BALANCE",
+  "INVALID_SIGNATURE",
+  "EXPIRED_PAYMENT",
+  "NETWORK_MISMATCH",
+  "INVALID_RECIPIENT"
+])
+
+/**
+ * @category models
+ */
+export type PaymentErrorCode = typeof PaymentErrorCode.Type
+
+/**
+ * A payment that cannot be taken. `code` is one of the five; `detail` is a machine-readable word within the code
+ * (`payer_mismatch`, `not_yet_valid`, ...); `message` tells a person what was expected, what came and what to do.
+ *
+ * @category errors
+ */
+export class PaymentError extends Schema.TaggedError<PaymentError>("@pontage/core/PaymentError")("PaymentError", {
+  code: PaymentErrorCode,
+  detail: Schema.String,
+  message: Schema.String
+}) {}
+
+/**
+ * A `PaymentError` in one line.
+ *
+ * @category constructors
+ */
+export const refuse = (code: PaymentErrorCode, detail: string, message: string): PaymentError =>
+  new PaymentError({ code, detail, message })

@@ -1,0 +1,25 @@
+/**
+ * The name of a payment: derived from what the chain itself consumes, so that every copy of one authorization has the
+ * same name wherever and in whatever encoding it turns up.
+ */
+import * as Effect from "effect/Effect"
+import * as Base64Url from "effect/encoding/Base64Url"
+
+import { Hash } from "../platform/Hash.ts"
+
+const text = new TextEncoder()
+
+/**
+ * `"pay_" + base64url(sha256(network,asset,payer,nonce))[0..22]`; the four in their canonical wire form, joined by commas.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (
+  network: string,
+  authorization: { readonly asset: string; readonly payer: string; readonly nonce: string }
+) {
+  const hash = yield* Hash
+  const { asset, nonce, payer } = authorization
+  const digest = yield* hash.sha256(text.encode([network, asset, payer, nonce].join(",")))
+  return `pay_${Base64Url.encode(digest).slice(0, 22)}`
+})

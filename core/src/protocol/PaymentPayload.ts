@@ -1,0 +1,86 @@
+/**
+ * The payment a client sends in `X-Payment` (specification 2.2): an envelope of four fields around what the scheme signed.
+ */
+import * as Base64 from "effect/encoding/Base64"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import { invalid, type ValidationError } from "./ValidationError.ts"
+
+/**
+ * The one protocol version that is read and written.
+ *
+ * @category constants
+ */
+export const protocolVersion = 2
+
+/**
+ * The envelope. `payload` is base64 (standard alphabet, padded; base64url is read too) of the scheme's JSON.
+ *
+ * @category schemas
+ */
+export const PaymentPayload = Schema.Struct({
+  protocolVersion: Schema.Literal(protocolVersion),
+  scheme: Schema.String,
+  network: Schema.String,
+  payload: Schema.String
+})
+
+/**
+ * @category models
+ */
+export type PaymentPayload = typeof PaymentPayload.Type
+
+/**
+ * The proof that an authorization was signed for one request (see `Binding`): the server's challenge and the payer's
+ * salt, both base64url. Every scheme's payload carries it under the same name.
+ *
+ * @category schemas
+ */
+export const RequestBinding = Schema.Struct({
+  challenge: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{16,128}$/)),
+  salt: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{22,43}$/))
+})
+
+/**
+ * @category models
+ */
+export type RequestBinding = typeof RequestBinding.Type
+
+const decoder = new TextDecoder("utf-8", { fatal: true })
+const base64 = /^(?:[A-Za-z0-9+/]*={0,2}|[A-Za-z0-9_-]*={0,2})$/
+
+/**
+ * The scheme's JSON inside an envelope, not yet checked by the scheme. Fails with `malformed`.
+ *
+ * @category conversions
+ */
+export const openPayload = (envelope: PaymentPayload): Result.Result<unknown, ValidationError> => {
+  if (!base64.test(envelope.payload)) return malformed("is not base64")
+  const standard = envelope.payload.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "")
+  const bytes = Base64.decode(standard.padEnd(Math.ceil(standard.length / 4) * 4, "="))
+  if (Result.isFailure(bytes)) return malformed("is not base64")
+  try {
+    const json: unknown = JSON.parse(decoder.decode(bytes.success))
+    return Result.succeed(json)
+  } catch {
+    return malformed("is base64 of something that is not UTF-8 JSON")
+  }
+}
+
+const malformed = (what: string) =>
+  Result.fail(
+    invalid("malformed", "payload_encoding", `the field "payload" ${what}; expected base64 of the scheme's JSON`)
+  )
+
+/**
+ * The envelope around a scheme's signed JSON.
+ *
+ * @category constructors
+ */
+export const sealPayload = (scheme: string, network: string, payload: unknown): PaymentPayload => ({
+  protocolVersion,
+  scheme,
+  network,
+  payload: Base64.encode(JSON.stringify(payload))
+})

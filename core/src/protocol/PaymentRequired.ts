@@ -1,0 +1,44 @@
+/**
+ * The body of a refusal (specification 4.2): why, and what would be accepted. 409 and 503 carry the same body with the
+ * payment's id, its state and what to do next; every field beyond `error` and `accepts` is additive.
+ */
+import * as Schema from "effect/Schema"
+
+import { PaymentErrorCode } from "./PaymentError.ts"
+import { PaymentRequirements } from "./PaymentRequirements.ts"
+import { PaymentState } from "./Settlement.ts"
+import { ValidationReason } from "./ValidationError.ts"
+
+/**
+ * What the payer should do next: send the same authorization again, sign a new one, wait and then send the same one, or
+ * give up on this authorization.
+ *
+ * @category schemas
+ */
+export const Retry = Schema.Literals(["same_payment", "new_payment", "wait", "never"])
+
+/**
+ * @category models
+ */
+export type Retry = typeof Retry.Type
+
+/**
+ * The body.
+ *
+ * @category schemas
+ */
+export const PaymentRequired = Schema.Struct({
+  error: Schema.String,
+  accepts: Schema.Array(PaymentRequirements),
+  code: Schema.optionalKey(PaymentErrorCode),
+  reason: Schema.optionalKey(ValidationReason),
+  detail: Schema.optionalKey(Schema.String),
+  paymentId: Schema.optionalKey(Schema.String),
+  paymentState: Schema.optionalKey(PaymentState),
+  retry: Schema.optionalKey(Retry)
+})
+
+/**
+ * @category models
+ */
+export type PaymentRequired = typeof PaymentRequired.Type

@@ -1,0 +1,60 @@
+/**
+ * What goes wrong around a payment and is nobody's fault in it: a service that cannot be asked, an outcome that is not
+ * known yet, a wiring mistake. It is never reported as one of the payer's five codes, and never as "valid".
+ */
+import * as Schema from "effect/Schema"
+
+import { PaymentState } from "./Settlement.ts"
+
+/**
+ * The facilitator could not be asked, or answered something that is no answer. `message` says what was asked and what
+ * came. The same payment may be sent again.
+ *
+ * @category errors
+ */
+export class FacilitatorUnavailable extends Schema.TaggedError<FacilitatorUnavailable>(
+  "@pontage/core/FacilitatorUnavailable"
+)("FacilitatorUnavailable", { message: Schema.String, cause: Schema.optionalKey(Schema.Defect()) }) {}
+
+/**
+ * A chain could not be asked: its RPC is down, slow, or answers nonsense.
+ *
+ * @category errors
+ */
+export class ChainUnavailable extends Schema.TaggedError<ChainUnavailable>("@pontage/core/ChainUnavailable")(
+  "ChainUnavailable",
+  { network: Schema.String, message: Schema.String, cause: Schema.optionalKey(Schema.Defect()) }
+) {}
+
+/**
+ * The transfer was handed to the chain and its outcome is not known yet. Never a failure: the same authorization is sent
+ * again later, nothing new is signed.
+ *
+ * @category errors
+ */
+export class SettlementPending extends Schema.TaggedError<SettlementPending>("@pontage/core/SettlementPending")(
+  "SettlementPending",
+  {
+    paymentId: Schema.String,
+    status: PaymentState,
+    transaction: Schema.optionalKey(Schema.String),
+    message: Schema.String
+  }
+) {}
+
+/**
+ * A mistake of the operator, found at start or at the first use. `message` names the place (the route, the option) and
+ * the mend.
+ *
+ * @category errors
+ */
+export class Misconfigured extends Schema.TaggedError<Misconfigured>("@pontage/core/Misconfigured")("Misconfigured", {
+  message: Schema.String
+}) {}
+
+/**
+ * Any of them.
+ *
+ * @category models
+ */
+export type ProtocolError = FacilitatorUnavailable | ChainUnavailable | SettlementPending | Misconfigured

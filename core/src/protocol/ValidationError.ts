@@ -1,0 +1,47 @@
+/**
+ * A message that is malformed or does not match the offer: not the payer's means but the payment's form is at fault.
+ */
+import * as Schema from "effect/Schema"
+
+/**
+ * What was wrong, machine-readable.
+ *
+ * @category schemas
+ */
+export const ValidationReason = Schema.Literals([
+  "malformed",
+  "unsupported_version",
+  "unsupported_scheme",
+  "unsupported_authorization",
+  "amount_mismatch",
+  "asset_mismatch",
+  "binding_mismatch",
+  "already_used"
+])
+
+/**
+ * @category models
+ */
+export type ValidationReason = typeof ValidationReason.Type
+
+/**
+ * A payment that is refused for its form. `reason` is the wire word, `detail` narrows it, `message` is for people.
+ *
+ * @category errors
+ */
+export class ValidationError extends Schema.TaggedError<ValidationError>("@pontage/core/ValidationError")(
+  "ValidationError",
+  {
+    reason: ValidationReason,
+    detail: Schema.String,
+    message: Schema.String
+  }
+) {}
+
+/**
+ * A `ValidationError` in one line.
+ *
+ * @category constructors
+ */
+export const invalid = (reason: ValidationReason, detail: string, message: string): ValidationError =>
+  new ValidationError({ reason, detail, message })

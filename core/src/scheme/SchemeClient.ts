@@ -1,0 +1,64 @@
+import type * as Effect from "effect/Effect"
+/**
+ * The payer's half of a scheme: it signs an authorization for one offered option.
+ */
+import * as Schema from "effect/Schema"
+
+import type { Asset } from "../protocol/Asset.ts"
+import type { Network } from "../protocol/Network.ts"
+import type { RequestBinding } from "../protocol/PaymentPayload.ts"
+import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
+import type { Scheme } from "./Scheme.ts"
+
+/**
+ * The wallet did not sign: it refused, failed, or signed something else. Nothing was sent.
+ *
+ * @category errors
+ */
+export class SigningFailed extends Schema.TaggedError<SigningFailed>("@pontage/core/SigningFailed")("SigningFailed", {
+  message: Schema.String,
+  cause: Schema.optionalKey(Schema.Defect())
+}) {}
+
+/**
+ * What is to be signed. The core has decided it: option, window, binding. The scheme signs exactly this.
+ *
+ * @category models
+ */
+export interface SigningRequest {
+  readonly requirements: PaymentRequirements
+  /** The asset of the option as this client knows it; never the server's word for it. */
+  readonly asset: Asset
+  /** Unix seconds. */
+  readonly validAfter: number
+  /** Unix seconds. */
+  readonly validBefore: number
+  /** Present when the server sent a challenge: the nonce is derived from it. */
+  readonly binding: RequestBinding | undefined
+}
+
+/**
+ * A signed authorization: the scheme's JSON for the payload, and who pays.
+ *
+ * @category models
+ */
+export interface SignedPayment {
+  readonly payload: Schema.Json
+  readonly payer: string
+  /** The single-use key, as the facilitator will name it (see `Authorization`). */
+  readonly nonce: string
+}
+
+/**
+ * The payer's half.
+ *
+ * @category models
+ */
+export interface SchemeClient {
+  readonly scheme: Scheme
+  /** The one network this signer pays on. */
+  readonly network: Network
+  /** The asset an option names, if this client knows it; an unknown asset is never paid in. */
+  readonly asset: (requirements: PaymentRequirements) => Asset | undefined
+  readonly sign: (request: SigningRequest) => Effect.Effect<SignedPayment, SigningFailed>
+}

@@ -1,0 +1,84 @@
+/**
+ * JSON as it may stand in an HTTP header: one line, ASCII only, every other character written as `\uXXXX`; and the
+ * bounded reading of such text from a counterparty that means harm.
+ */
+import * as Result from "effect/Result"
+
+import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
+
+/**
+ * The longest header text that is read, in bytes.
+ *
+ * @category constants
+ */
+export const maximumHeaderBytes = 8 * 1024
+
+/**
+ * The deepest nesting that is read.
+ *
+ * @category constants
+ */
+export const maximumDepth = 8
+
+const beyondAscii = /[\u007f-\uffff]/g
+
+/**
+ * A value as one line of ASCII JSON.
+ *
+ * @category conversions
+ */
+export const encode = (value: unknown): string => escape(JSON.stringify(value))
+
+/**
+ * JSON text with every character beyond ASCII written as `\uXXXX`; the same JSON value.
+ *
+ * @category conversions
+ */
+export const escape = (json: string): string =>
+  json.replace(beyondAscii, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
+
+/**
+ * Reads header text: at most 8 KiB of ASCII, nested at most 8 deep. Fails with `malformed`.
+ *
+ * @category conversions
+ */
+export const decode = (text: string): Result.Result<unknown, ValidationError> => {
+  if (text.length > maximumHeaderBytes) return malformed("too_long", `is longer than ${maximumHeaderBytes} bytes`)
+  if (!isPrintableAscii(text))
+    return malformed("not_ascii", "has characters beyond printable ASCII; escape them as \\uXXXX")
+  if (depthOf(text) > maximumDepth) return malformed("too_deep", `is nested deeper than ${maximumDepth}`)
+  try {
+    const value: unknown = JSON.parse(text)
+    return Result.succeed(value)
+  } catch {
+    return malformed("not_json", "is not JSON")
+  }
+}
+
+const malformed = (detail: string, what: string) =>
+  Result.fail(invalid("malformed", detail, `the X-Payment header ${what}; expected one line of JSON`))
+
+const isPrintableAscii = (text: string): boolean => {
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code > 126 || (code < 32 && code !== 9)) return false
+  }
+  return true
+}
+
+/** The deepest nesting of brackets outside strings. Text that is no JSON gets some number; parsing refuses it later. */
+const depthOf = (text: string): number => {
+  let depth = 0
+  let deepest = 0
+  let inString = false
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (inString) {
+      if (code === 92) index++
+      else if (code === 34) inString = false
+    } else if (code === 34) inString = true
+    else if (code === 91 || code === 123) deepest = Math.max(deepest, ++depth)
+    else if (code === 93 || code === 125) depth--
+  }
+  return deepest
+}

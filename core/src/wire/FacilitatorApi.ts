@@ -1,0 +1,99 @@
+/**
+ * The facilitator's HTTP messages: what `POST /verify`, `/settle`, `/claims` and `/payments/{id}/finish` take and answer.
+ * Verdicts about a payment are answers with status 200; other statuses mean that no verdict was reached.
+ */
+import * as Schema from "effect/Schema"
+
+import { PaymentErrorCode } from "../protocol/PaymentError.ts"
+import { PaymentPayload, protocolVersion } from "../protocol/PaymentPayload.ts"
+import { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
+import { PaymentState } from "../protocol/Settlement.ts"
+import { ValidationReason } from "../protocol/ValidationError.ts"
+
+const identifier = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{16,64}$/))
+
+/**
+ * A server's wish to run a resource once: see `Claim`.
+ *
+ * @category schemas
+ */
+export const Claim = Schema.Struct({ id: identifier, resource: identifier })
+
+/**
+ * `POST /verify`.
+ *
+ * @category schemas
+ */
+export const VerifyRequest = Schema.Struct({
+  protocolVersion: Schema.Literal(protocolVersion),
+  paymentPayload: PaymentPayload,
+  paymentRequirements: PaymentRequirements
+})
+
+/**
+ * `POST /settle`, where a foreign server leaves the claim out.
+ *
+ * @category schemas
+ */
+export const SettleRequest = Schema.Struct({ ...VerifyRequest.fields, claim: Schema.optionalKey(Claim) })
+
+/**
+ * `POST /claims`.
+ *
+ * @category schemas
+ */
+export const ClaimRequest = Schema.Struct({ ...VerifyRequest.fields, claim: Claim })
+
+/**
+ * `POST /payments/{id}/finish`.
+ *
+ * @category schemas
+ */
+export const FinishRequest = Schema.Struct({
+  claimId: identifier,
+  outcome: Schema.Literals(["served", "failed", "notRun"])
+})
+
+const verdict = {
+  code: Schema.optionalKey(PaymentErrorCode),
+  reason: Schema.optionalKey(ValidationReason),
+  detail: Schema.optionalKey(Schema.String),
+  /** For people. */
+  message: Schema.optionalKey(Schema.String)
+}
+
+/**
+ * The answer of `POST /verify`.
+ *
+ * @category schemas
+ */
+export const VerifyResponse = Schema.Struct({
+  isValid: Schema.Boolean,
+  payer: Schema.optionalKey(Schema.String),
+  ...verdict
+})
+
+/**
+ * The answer of `POST /settle` and `POST /claims`. `success` means that the money has moved, or for a claim that it was
+ * taken in. Neither success nor `code` nor `reason` means that the outcome is not known yet.
+ *
+ * @category schemas
+ */
+export const SettleResponse = Schema.Struct({
+  success: Schema.Boolean,
+  paymentId: Schema.String,
+  status: PaymentState,
+  execution: Schema.optionalKey(Schema.Literals(["granted", "held", "spent", "conflict"])),
+  transaction: Schema.String,
+  network: Schema.String,
+  payer: Schema.optionalKey(Schema.String),
+  amount: Schema.optionalKey(Schema.String),
+  ...verdict
+})
+
+/**
+ * The body of an answer that is no verdict (400, 401, 403, 404, 413, 429, 503).
+ *
+ * @category schemas
+ */
+export const Fault = Schema.Struct({ error: Schema.String, message: Schema.String })
