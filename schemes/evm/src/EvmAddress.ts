@@ -1,0 +1,126 @@
+import { keccak_256 } from "@noble/hashes/sha3.js"
+/**
+ * Ethereum addresses. Text is accepted strictly: `0x` and 40 hexadecimal digits, and where they mix cases the EIP-55
+ * checksum has to hold. Inside, an address is its lower-case text, so two addresses are the same account exactly when they
+ * are `===`; on the wire and for people it is written with its checksum.
+ */
+import * as Brand from "effect/Brand"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as SchemaIssue from "effect/SchemaIssue"
+import * as SchemaTransformation from "effect/SchemaTransformation"
+
+import type { Hex } from "./EvmHex.ts"
+
+/**
+ * An address that has been parsed: lower case, 20 bytes. Fits viem's `Address`.
+ *
+ * @category models
+ */
+export type Address = Hex & Brand.Brand<"@pontage/evm/Address">
+
+const make = Brand.nominal<Address>()
+
+const lowerCase = /^0x[0-9a-f]{40}$/
+const upperCase = /^0x[0-9A-F]{40}$/
+const anyCase = /^0x[0-9a-fA-F]{40}$/
+
+/**
+ * The address nobody has the key of. Tokens refuse to pay it.
+ *
+ * @category constants
+ */
+export const zero: Address = make("0x0000000000000000000000000000000000000000")
+
+const isAddress = (value: unknown): value is Address => typeof value === "string" && lowerCase.test(value)
+
+/**
+ * Parses an address: all lower case, all upper case after `0x`, or mixed with a valid checksum (EIP-55); `undefined` for
+ * everything else.
+ *
+ * @category constructors
+ */
+export const fromText = (text: string): Address | undefined => {
+  if (isAddress(text)) return text
+  if (!anyCase.test(text)) return undefined
+  const address = make(`0x${text.slice(2).toLowerCase()}`)
+  return upperCase.test(text) || checksum(address) === text ? address : undefined
+}
+
+const capacity = 4096
+const checksums = new Map<Address, Hex>()
+
+/**
+ * The address with its checksum in the case of its letters (EIP-55): how it is written on the wire and for people. The
+ * last few thousand are remembered.
+ *
+ * @category conversions
+ */
+export const checksum = (address: Address): Hex => {
+  const known = checksums.get(address)
+  if (known !== undefined) return known
+  const text = computeChecksum(address)
+  for (const oldest of checksums.keys()) {
+    if (checksums.size < capacity) break
+    checksums.delete(oldest)
+  }
+  checksums.set(address, text)
+  return text
+}
+
+const ascii = new Uint8Array(40)
+
+const computeChecksum = (address: Address): Hex => {
+  for (let i = 0; i < 40; i++) ascii[i] = address.charCodeAt(i + 2)
+  const hash = keccak_256(ascii)
+  let text: Hex = "0x"
+  for (let i = 0; i < 40; i++) {
+    const nibble = ((hash[i >> 1] ?? 0) >> (i % 2 === 0 ? 4 : 0)) & 15
+    const digit = address.charAt(i + 2)
+    text += nibble < 8 ? digit : digit.toUpperCase()
+  }
+  return text
+}
+
+/**
+ * Whether two texts are the same account. A text that is no address is nobody's.
+ *
+ * @category predicates
+ */
+export const equals = (left: string, right: string): boolean => {
+  const address = fromText(left)
+  return address !== undefined && address === fromText(right)
+}
+
+/**
+ * The address in 20 bytes given as the tail of a longer value: a public key's hash, an event's topic.
+ *
+ * @category constructors
+ */
+export const fromTail = (hex: Hex): Address => make(`0x${hex.slice(-40).toLowerCase()}`)
+
+/**
+ * A parsed address.
+ *
+ * @category schemas
+ */
+export const Address = Schema.declare(isAddress, { expected: "a lower-case address" })
+
+/**
+ * An address as text: decoded by the strict rules of {@link fromText}, encoded with its checksum.
+ *
+ * @category schemas
+ */
+export const FromText = Schema.String.pipe(
+  Schema.decodeTo(
+    Address,
+    SchemaTransformation.transformEffect({
+      decode: (text) => {
+        const address = fromText(text)
+        const message = "Expected an address: 0x and 40 hexadecimal digits, with a valid checksum where cases are mixed"
+        return address === undefined ? Effect.fail(new SchemaIssue.InvalidValue({ message })) : Effect.succeed(address)
+      },
+      encode: (address) => Effect.succeed(checksum(address))
+    })
+  )
+)

@@ -1,0 +1,125 @@
+/**
+ * Hexadecimal text as Ethereum's interfaces write it: `0x` and digits. Bytes have an even number of digits; quantities
+ * (JSON-RPC) have no leading zeros and may have an odd number.
+ */
+import * as Schema from "effect/Schema"
+import * as SchemaTransformation from "effect/SchemaTransformation"
+
+/**
+ * `0x` and hexadecimal digits; the same type as viem's.
+ *
+ * @category models
+ */
+export type Hex = `0x${string}`
+
+const bytesGrammar = /^0x(?:[0-9a-fA-F]{2})*$/
+const bytes32Grammar = /^0x[0-9a-fA-F]{64}$/
+const quantityGrammar = /^0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})$/
+
+/**
+ * Whether a value is bytes in hexadecimal, of any length and either case.
+ *
+ * @category guards
+ */
+export const isHex = (value: unknown): value is Hex => typeof value === "string" && bytesGrammar.test(value)
+
+/**
+ * Whether a value is 32 bytes in hexadecimal: a hash, a nonce, a topic.
+ *
+ * @category guards
+ */
+export const isBytes32 = (value: unknown): value is Hex => typeof value === "string" && bytes32Grammar.test(value)
+
+const isQuantity = (value: unknown): value is Hex => typeof value === "string" && quantityGrammar.test(value)
+
+/**
+ * The same bytes in lower case.
+ *
+ * @category conversions
+ */
+export const toLowerCase = (hex: Hex): Hex => `0x${hex.slice(2).toLowerCase()}`
+
+const lowerCased = SchemaTransformation.transform({ decode: toLowerCase, encode: (hex: Hex) => hex })
+
+/**
+ * Bytes in hexadecimal; decoded to lower case, so that equal values are equal texts.
+ *
+ * @category schemas
+ */
+export const Hex = Schema.declare(isHex, { expected: "0x and an even number of hexadecimal digits" }).pipe(
+  Schema.decode(lowerCased)
+)
+
+/**
+ * 32 bytes in hexadecimal; decoded to lower case.
+ *
+ * @category schemas
+ */
+export const Bytes32 = Schema.declare(isBytes32, { expected: "0x and 64 hexadecimal digits" }).pipe(
+  Schema.decode(lowerCased)
+)
+
+/**
+ * A JSON-RPC quantity of at most 256 bits as an exact `bigint`.
+ *
+ * @category schemas
+ */
+export const Quantity = Schema.declare(isQuantity, {
+  expected: "a quantity: 0x and digits without leading zeros"
+}).pipe(
+  Schema.decodeTo(
+    Schema.BigInt,
+    SchemaTransformation.transform({ decode: BigInt, encode: (value) => toQuantity(value) })
+  )
+)
+
+/**
+ * A number, not negative, as a JSON-RPC quantity.
+ *
+ * @category conversions
+ */
+export const toQuantity = (value: bigint | number): Hex => `0x${value.toString(16)}`
+
+/**
+ * A number below 2^256 and not negative as a 32-byte word: 64 digits without `0x`, as the ABI and EIP-712 lay it out.
+ *
+ * @category conversions
+ */
+export const toWord = (value: bigint | number): string => value.toString(16).padStart(64, "0")
+
+const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
+
+/**
+ * Bytes as lower-case hexadecimal.
+ *
+ * @category conversions
+ */
+export const fromBytes = (bytes: Uint8Array): Hex => {
+  let text: Hex = "0x"
+  for (const byte of bytes) text += digits[byte]
+  return text
+}
+
+const nibble = (code: number): number => (code < 58 ? code - 48 : (code | 32) - 87)
+
+/**
+ * Writes `length` bytes of hexadecimal into `target` at `offset`. The text is trusted to be hexadecimal.
+ *
+ * @category conversions
+ */
+export const write = (hex: Hex, target: Uint8Array, offset: number, length: number): void => {
+  for (let i = 0, at = 2; i < length; i++, at += 2) {
+    target[offset + i] = (nibble(hex.charCodeAt(at)) << 4) | nibble(hex.charCodeAt(at + 1))
+  }
+}
+
+/**
+ * The bytes of hexadecimal text that is trusted to be so.
+ *
+ * @category conversions
+ */
+export const toBytes = (hex: Hex): Uint8Array => {
+  const bytes = new Uint8Array((hex.length - 2) >> 1)
+  write(hex, bytes, 0, bytes.length)
+  return bytes
+}

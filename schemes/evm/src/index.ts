@@ -1,0 +1,8 @@
+/**
+ * The `exact` scheme on EVM chains: EIP-3009 transfer authorizations, offline and on chain.
+ */
+export * as Eip3009 from "./Eip3009.ts"
+export * as EvmAddress from "./EvmAddress.ts"
+export * as EvmHex from "./EvmHex.ts"
+export * as EvmSignature from "./EvmSignature.ts"
+export * as SignatureRecovery from "./SignatureRecovery.ts"
