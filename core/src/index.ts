@@ -35,6 +35,10 @@ export {
   type Settled,
   type Verified
 } from "./facilitator/Facilitator.ts"
+export * as FacilitatorClient from "./facilitator/FacilitatorClient.ts"
+export * as LocalFacilitator from "./facilitator/LocalFacilitator.ts"
+export * as MemoryPaymentStore from "./facilitator/MemoryPaymentStore.ts"
+export * as PaymentStore from "./facilitator/PaymentStore.ts"
 export type { Scheme } from "./scheme/Scheme.ts"
 export { SigningFailed, type SchemeClient, type SignedPayment, type SigningRequest } from "./scheme/SchemeClient.ts"
 export type {

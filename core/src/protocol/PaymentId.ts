@@ -8,6 +8,14 @@ import * as Base64Url from "effect/encoding/Base64Url"
 import { Hash } from "../platform/Hash.ts"
 
 const text = new TextEncoder()
+const grammar = /^pay_[A-Za-z0-9_-]{22}$/
+
+/**
+ * Whether a text has the form of a payment's name.
+ *
+ * @category guards
+ */
+export const isPaymentId = (name: string): boolean => grammar.test(name)
 
 /**
  * `"pay_" + base64url(sha256(network,asset,payer,nonce))[0..22]`; the four in their canonical wire form, joined by commas.

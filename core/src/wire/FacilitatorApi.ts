@@ -92,8 +92,22 @@ export const SettleResponse = Schema.Struct({
 })
 
 /**
- * The body of an answer that is no verdict (400, 401, 403, 404, 413, 429, 503).
+ * The `error` of the fault that answers a payment nobody knows (404).
+ *
+ * @category constants
+ */
+export const unknownPayment = "unknown_payment"
+
+/**
+ * The body of an answer that is no verdict (400, 401, 403, 404, 409, 413, 429, 503). `error` is a word for programs
+ * (`malformed`, `unauthenticated`, `unknown_payment`, `chain_unavailable`, ...), `message` is for people. `reason` and
+ * `detail` are there where a `finish` is refused (404, 409): they carry its `ValidationError`.
  *
  * @category schemas
  */
-export const Fault = Schema.Struct({ error: Schema.String, message: Schema.String })
+export const Fault = Schema.Struct({
+  error: Schema.String,
+  message: Schema.String,
+  reason: Schema.optionalKey(ValidationReason),
+  detail: Schema.optionalKey(Schema.String)
+})

@@ -1,0 +1,180 @@
+/**
+ * The facilitator behind HTTP, as the same service as the one in this process. It believes nothing but a complete,
+ * well-formed answer with status 200: everything else is `FacilitatorUnavailable`, which servers answer with 503 and
+ * "send the same payment again", because a `/settle` without an answer may have settled.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
+import * as PaymentId from "../protocol/PaymentId.ts"
+import { protocolVersion } from "../protocol/PaymentPayload.ts"
+import { FacilitatorUnavailable, type Misconfigured } from "../protocol/ProtocolError.ts"
+import { PaymentRecord } from "../protocol/Settlement.ts"
+import { Supported } from "../protocol/Supported.ts"
+import { invalid, ValidationError } from "../protocol/ValidationError.ts"
+import * as FacilitatorApi from "../wire/FacilitatorApi.ts"
+import { Facilitator, type Claim, type Outcome, type PaymentRequest } from "./Facilitator.ts"
+import * as FacilitatorAnswer from "./FacilitatorAnswer.ts"
+import * as FacilitatorExchange from "./FacilitatorExchange.ts"
+import type { Call, Exchange, Reply } from "./FacilitatorExchange.ts"
+
+/**
+ * Where the facilitator is and how to speak to it.
+ *
+ * @category models
+ */
+export type Options = FacilitatorExchange.Options
+
+const encodeVerify = Schema.encodeResult(FacilitatorApi.VerifyRequest)
+const encodeSettle = Schema.encodeResult(FacilitatorApi.SettleRequest)
+const encodeFinish = Schema.encodeResult(FacilitatorApi.FinishRequest)
+const decodeVerify = Schema.decodeUnknownResult(FacilitatorApi.VerifyResponse)
+const decodeSettle = Schema.decodeUnknownResult(FacilitatorApi.SettleResponse)
+const decodeFault = Schema.decodeUnknownResult(FacilitatorApi.Fault)
+const decodeRecord = Schema.decodeUnknownResult(PaymentRecord)
+const decodeSupported = Schema.decodeUnknownResult(Supported)
+
+/**
+ * The service over HTTP. Fails where an option is a mistake; it asks nothing at start.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (options: Options) {
+  const exchange = yield* Effect.fromResult(FacilitatorExchange.make(options))
+  return Facilitator.of({
+    verify: (request) => verify(exchange, request),
+    settle: (request, claim) => settle(exchange, request, claim),
+    claim: (request, claim) => takeClaim(exchange, request, claim),
+    finish: (paymentId, claimId, outcome) => finish(exchange, paymentId, claimId, outcome),
+    payment: (paymentId) => payment(exchange, paymentId),
+    supported: supported(exchange)
+  })
+})
+
+/**
+ * The layer of a facilitator behind HTTP.
+ *
+ * @category layers
+ */
+export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured> =>
+  Layer.effect(Facilitator, make(options))
+
+const maySettle = "Whether the payment is settled is unknown: send the same payment again, never a new one."
+
+const verify = Effect.fn("FacilitatorClient.verify")(function* (
+  exchange: Exchange,
+  { paymentPayload, paymentRequirements }: PaymentRequest
+) {
+  const body = yield* written(encodeVerify({ protocolVersion, paymentPayload, paymentRequirements }))
+  const call = { method: "POST", path: "/verify", body } as const
+  const reply = yield* exchange.call(call)
+  const answer = yield* decoded(exchange, call, reply, decodeVerify)
+  return yield* meant(exchange, call, reply, FacilitatorAnswer.verified(answer))
+})
+
+const settle = Effect.fn("FacilitatorClient.settle")(
+  (exchange: Exchange, request: PaymentRequest, claim: Claim | undefined) =>
+    transact(exchange, { path: "/settle", request, claim, wish: "settled" })
+)
+
+const takeClaim = Effect.fn("FacilitatorClient.claim")((exchange: Exchange, request: PaymentRequest, claim: Claim) =>
+  transact(exchange, { path: "/claims", request, claim, wish: "claimed" })
+)
+
+interface Transaction extends Pick<FacilitatorAnswer.Asked, "wish"> {
+  readonly path: string
+  readonly request: PaymentRequest
+  readonly claim: Claim | undefined
+}
+
+const transact = Effect.fnUntraced(function* (exchange: Exchange, { claim, path, request, wish }: Transaction) {
+  const { paymentPayload, paymentRequirements } = request
+  const claimed = claim === undefined ? {} : { claim }
+  const body = yield* written(encodeSettle({ protocolVersion, paymentPayload, paymentRequirements, ...claimed }))
+  const call = { method: "POST", path, body, unsettled: maySettle } as const
+  const reply = yield* exchange.call(call)
+  const answer = yield* decoded(exchange, call, reply, decodeSettle)
+  const asked = { requirements: paymentRequirements, claimed: claim !== undefined, wish }
+  return yield* meant(exchange, call, reply, FacilitatorAnswer.settled(asked, answer))
+})
+
+const finish = Effect.fn("FacilitatorClient.finish")(function* (
+  exchange: Exchange,
+  paymentId: string,
+  claimId: string,
+  outcome: Outcome
+) {
+  if (!PaymentId.isPaymentId(paymentId)) {
+    return yield* invalid("malformed", "payment_id", "a payment's name is pay_ and 22 characters of base64url")
+  }
+  const body = yield* written(encodeFinish({ claimId, outcome }))
+  const call = { method: "POST", path: `/payments/${paymentId}/finish`, body } as const
+  const reply = yield* exchange.call(call)
+  const refusal = reply.status === 404 || reply.status === 409 ? refusalOf(reply) : undefined
+  if (refusal !== undefined) return yield* refusal
+  return yield* recordOf(exchange, call, reply, paymentId)
+})
+
+const payment = Effect.fn("FacilitatorClient.payment")(function* (exchange: Exchange, paymentId: string) {
+  if (!PaymentId.isPaymentId(paymentId)) return undefined
+  const call = { method: "GET", path: `/payments/${paymentId}` } as const
+  const reply = yield* exchange.call(call)
+  if (reply.status === 404 && isUnknownPayment(reply)) return undefined
+  return yield* recordOf(exchange, call, reply, paymentId)
+})
+
+const supported = Effect.fn("FacilitatorClient.supported")(function* (exchange: Exchange) {
+  const call = { method: "GET", path: "/supported" } as const
+  const reply = yield* exchange.call(call)
+  return yield* decoded(exchange, call, reply, decodeSupported)
+})
+
+const written = <A>(body: Result.Result<A, { readonly message: string }>) =>
+  Effect.mapError(
+    Effect.fromResult(body),
+    ({ message }) => new FacilitatorUnavailable({ message: `the facilitator was not asked: ${message}` })
+  )
+
+/** The body of an answer with status 200, decoded; any other answer is unusable. */
+const decoded = <A>(
+  exchange: Exchange,
+  call: Call,
+  reply: Reply,
+  decode: (json: unknown) => Result.Result<A, { readonly message: string }>
+) => {
+  if (reply.status !== 200 || reply.json === undefined) return Effect.fail(exchange.unusable(call, reply))
+  const wrong = ({ message }: { readonly message: string }) =>
+    exchange.unusable(call, reply, `has the wrong shape: ${message.slice(0, 300)}`)
+  return Effect.mapError(Effect.fromResult(decode(reply.json)), wrong)
+}
+
+const meant = <A>(
+  exchange: Exchange,
+  call: Call,
+  reply: Reply,
+  answer: Result.Result<A, PaymentFailure | FacilitatorAnswer.Nonsense>
+): Effect.Effect<A, PaymentFailure> =>
+  Effect.mapError(Effect.fromResult(answer), (failure) =>
+    failure._tag === "Nonsense" ? exchange.unusable(call, reply, failure.why) : failure
+  )
+
+const recordOf = Effect.fnUntraced(function* (exchange: Exchange, call: Call, reply: Reply, paymentId: string) {
+  const record = yield* decoded(exchange, call, reply, decodeRecord)
+  if (record.paymentId !== paymentId) return yield* exchange.unusable(call, reply, "is about another payment")
+  return record
+})
+
+/** A 404 without this word may come from a wrong address, where it would say nothing about the payment. */
+const isUnknownPayment = ({ json }: Reply): boolean => {
+  const fault = decodeFault(json)
+  return Result.isSuccess(fault) && fault.success.error === FacilitatorApi.unknownPayment
+}
+
+const refusalOf = ({ json }: Reply): ValidationError | undefined => {
+  const fault = Result.getOrUndefined(decodeFault(json))
+  if (fault?.reason === undefined) return undefined
+  return new ValidationError({ reason: fault.reason, detail: fault.detail ?? fault.error, message: fault.message })
+}

@@ -1,0 +1,226 @@
+/**
+ * One HTTP exchange with a facilitator: bounded in time and size, redirects refused, `https` or this machine only. It
+ * knows statuses and JSON, and nothing of payments.
+ */
+import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import { FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
+import * as BoundedBody from "../wire/BoundedBody.ts"
+import { Fault } from "../wire/FacilitatorApi.ts"
+
+/**
+ * Headers that go with every call, for example `{ authorization: "Bearer …" }`; as a function where they change.
+ *
+ * @category models
+ */
+export type CallHeaders = Readonly<Record<string, string>> | (() => Promise<Readonly<Record<string, string>>>)
+
+/**
+ * Where the facilitator is and how to speak to it.
+ *
+ * @category models
+ */
+export interface Options {
+  /** The base address, for example `https://facilitator.example`. Plain `http` only for this machine. */
+  readonly url: string | URL
+  readonly headers?: CallHeaders
+  /** For one whole call, headers function included. Default 30 000. */
+  readonly timeoutMillis?: number
+  /** Allows plain `http` to other machines, where the network between is trusted (a container's side car). */
+  readonly allowInsecure?: boolean
+  /** Default `globalThis.fetch`. It must honour `redirect: "manual"` and `signal`. */
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/**
+ * One call. `path` starts with a slash; `unsettled` says what is unknown when no answer comes.
+ *
+ * @category models
+ */
+export interface Call {
+  readonly method: "GET" | "POST"
+  readonly path: string
+  readonly body?: unknown
+  readonly unsettled?: string
+}
+
+/**
+ * An answer: `json` is `undefined` where the body is no JSON.
+ *
+ * @category models
+ */
+export interface Reply {
+  readonly status: number
+  readonly contentType: string
+  readonly json: unknown
+}
+
+/**
+ * The means to make calls.
+ *
+ * @category models
+ */
+export interface Exchange {
+  readonly call: (call: Call) => Effect.Effect<Reply, FacilitatorUnavailable>
+  /** The failure for an answer that cannot be used. */
+  readonly unusable: (call: Call, reply: Reply, why?: string) => FacilitatorUnavailable
+}
+
+/**
+ * The largest answer that is read, in bytes.
+ *
+ * @category constants
+ */
+export const maximumAnswerBytes = 64 * 1024
+
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+const decodeFault = Schema.decodeUnknownResult(Fault)
+
+/**
+ * Checks the options and makes the exchange.
+ *
+ * @category constructors
+ */
+export const make = (options: Options): Result.Result<Exchange, Misconfigured> =>
+  Result.flatMap(baseOf(options), (base) =>
+    Result.map(headersOf(options.headers), (headers) => {
+      const { fetch = globalThis.fetch, timeoutMillis = 30_000 } = options
+      return exchange({ base, headers, fetch, timeoutMillis })
+    })
+  )
+
+interface Wire {
+  readonly base: string
+  readonly headers: () => Promise<Headers>
+  readonly fetch: typeof globalThis.fetch
+  readonly timeoutMillis: number
+}
+
+const exchange = (wire: Wire): Exchange => {
+  const fail = (call: Call, what: string, cause?: unknown) => {
+    const unsettled = call.unsettled === undefined ? "" : ` ${call.unsettled}`
+    const message = `the facilitator at ${wire.base} ${what} (${call.method} ${call.path}).${unsettled}`
+    return new FacilitatorUnavailable({ message, ...(cause === undefined ? {} : { cause }) })
+  }
+  return {
+    call: (call) =>
+      Effect.tryPromise({
+        try: (signal) => send(wire, call, signal),
+        catch: (error) => (error instanceof Unsent ? fail(call, error.what) : fail(call, reasonOf(error), error))
+      }).pipe(
+        Effect.timeoutOrElse({
+          duration: wire.timeoutMillis,
+          orElse: () => Effect.fail(fail(call, `did not answer within ${wire.timeoutMillis} ms`))
+        })
+      ),
+    unusable: (call, reply, why) => fail(call, why === undefined ? complaintOf(reply) : `gave an answer that ${why}`)
+  }
+}
+
+/** A failure of ours, told without its cause: what `Headers` throws quotes the value, which may be a secret. */
+class Unsent {
+  readonly what: string
+  constructor(what: string) {
+    this.what = what
+  }
+}
+
+const send = async ({ base, fetch, headers }: Wire, call: Call, signal: AbortSignal): Promise<Reply> => {
+  const response = await fetch(base + call.path, {
+    method: call.method,
+    headers: await headers(),
+    redirect: "manual",
+    signal,
+    ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) })
+  })
+  const body = await BoundedBody.read(response.body, maximumAnswerBytes)
+  const contentType = response.headers.get("content-type") ?? "no content type"
+  const status = response.type === "opaqueredirect" ? 302 : response.status
+  return { status, contentType, json: body._tag === "Read" ? jsonOf(body.text) : undefined }
+}
+
+const jsonOf = (text: string | undefined): unknown => {
+  try {
+    const json: unknown = JSON.parse(text ?? "")
+    return json
+  } catch {
+    return undefined
+  }
+}
+
+const misconfigured = (message: string) => Result.fail(new Misconfigured({ message: `facilitator: ${message}` }))
+
+/** The address without a trailing slash. Credentials in it would end up in messages; a query would be lost. */
+const baseOf = ({ allowInsecure = false, url }: Options): Result.Result<string, Misconfigured> => {
+  if (!URL.canParse(url)) {
+    return misconfigured('the url is no address; expected something like "https://facilitator.example"')
+  }
+  const { hash, hostname, origin, password, pathname, protocol, search, username } = new URL(url)
+  if (username !== "" || password !== "") return misconfigured("the url carries credentials; put them into headers")
+  if (search !== "" || hash !== "")
+    return misconfigured("the url has a query or a fragment; give the base address only")
+  if (protocol !== "https:" && (protocol !== "http:" || !(allowInsecure || loopback.test(hostname)))) {
+    const mend = "use https, or allowInsecure: true where the network between is trusted"
+    return misconfigured(`the url "${protocol}//${hostname}" is not https; ${mend}`)
+  }
+  return Result.succeed(origin + pathname.replace(/\/+$/, ""))
+}
+
+/** Fixed headers are checked now, changing ones when they are asked for. */
+const headersOf = (headers: CallHeaders = {}): Result.Result<() => Promise<Headers>, Misconfigured> => {
+  if (typeof headers === "function") return Result.succeed(() => changing(headers))
+  const fixed = fieldsOf(headers)
+  return fixed === undefined
+    ? misconfigured("headers holds a name or a value that HTTP does not allow")
+    : Result.succeed(() => Promise.resolve(fixed))
+}
+
+const changing = async (headers: () => Promise<Readonly<Record<string, string>>>): Promise<Headers> => {
+  const given = await headers().catch(() => undefined)
+  const fields = given === undefined ? undefined : fieldsOf(given)
+  if (fields === undefined)
+    throw new Unsent("was not asked: the headers function failed, or gave what HTTP does not allow")
+  return fields
+}
+
+const fieldsOf = (given: Readonly<Record<string, string>>): Headers | undefined => {
+  try {
+    const fields = new Headers(given)
+    fields.set("accept", "application/json")
+    fields.set("content-type", "application/json")
+    return fields
+  } catch {
+    return undefined
+  }
+}
+
+/** `fetch` hides the reason one level down (`ECONNREFUSED`, `UND_ERR_SOCKET`). */
+const reasonOf = (error: unknown): string => {
+  const inner = Predicate.hasProperty(error, "cause") ? error.cause : error
+  const code = Predicate.hasProperty(inner, "code") && Predicate.isString(inner.code) ? inner.code : undefined
+  const message =
+    Predicate.hasProperty(inner, "message") && Predicate.isString(inner.message) ? inner.message : "no reason"
+  return `could not be asked: ${code ?? message}; check that it runs and that the url is right`
+}
+
+const complaintOf = ({ contentType, json, status }: Reply): string => {
+  if (status === 200)
+    return "answered 200 with a body that is no JSON of at most 64 KiB; check that the url is a facilitator's"
+  const fault = decodeFault(json)
+  const words = Result.isSuccess(fault)
+    ? `"${fault.success.error}: ${fault.success.message.slice(0, 200)}"`
+    : contentType
+  return `answered ${status}, ${words}; ${adviceOf(status)}`
+}
+
+const adviceOf = (status: number): string => {
+  if (status >= 300 && status < 400) return "redirects are not followed: set the url to the final address"
+  if (status === 401) return "check the API key in headers"
+  if (status === 403) return "this caller may not use it for this payee or asset: have them registered there"
+  if (status === 404) return "check that the url is the facilitator's base address"
+  if (status === 429) return "the caller is over its limit"
+  return status >= 500 ? "look at its log and at its GET /ready" : "check that its version and ours fit together"
+}
