@@ -104,20 +104,17 @@ export interface SchemeFacilitator<Payload = unknown> {
   /** Everything else: signature and scheme rules offline first, then one look at the chain. It changes nothing. */
   readonly verify: (payment: Payment<Payload>) => Effect.Effect<void, PaymentError | ValidationError | ChainUnavailable>
   /** What the payer holds of the asset now, in its smallest unit. */
-  readonly balance: (payment: Payment<Payload>) => Effect.Effect<bigint, ChainUnavailable>
+  balance(payment: Payment<Payload>): Effect.Effect<bigint, ChainUnavailable>
   /** The next free slot of a lane by the chain's own count, transactions in its pool included. */
   readonly nextSlot: (lane: string) => Effect.Effect<bigint, ChainUnavailable>
   /** Signs the transaction that settles the payment, in this slot. It sends nothing. */
-  readonly prepare: (
-    payment: Payment<Payload>,
-    slot: Slot | undefined
-  ) => Effect.Effect<Prepared, ChainUnavailable | Misconfigured>
+  prepare(payment: Payment<Payload>, slot: Slot | undefined): Effect.Effect<Prepared, ChainUnavailable | Misconfigured>
   /** Signs a transaction that does nothing, to close a hole in a lane. */
   readonly fill: (slot: Slot) => Effect.Effect<Prepared, ChainUnavailable | Misconfigured>
   /** Sends prepared bytes. Harmless to repeat. */
   readonly submit: (prepared: Prepared) => Effect.Effect<Submission, ChainUnavailable>
   /** Looks for the proof of a payment's transfer, or of its impossibility. */
-  readonly observe: (payment: Payment<Payload>, prepared: Prepared) => Effect.Effect<Observation, ChainUnavailable>
+  observe(payment: Payment<Payload>, prepared: Prepared): Effect.Effect<Observation, ChainUnavailable>
   /** Each signer's gas money. */
   readonly signers: Effect.Effect<ReadonlyArray<SignerBalance>, ChainUnavailable>
 }

@@ -1,0 +1,365 @@
+/**
+ * The facilitator in this process. Its order of work is the order of trust: decode, identify, look into the own records;
+ * only a payment that is not known yet is compared with the offer and with the chain, and only then claimed.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+
+import { refuse } from "../protocol/PaymentError.ts"
+import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
+import * as PaymentId from "../protocol/PaymentId.ts"
+import { openPayload, protocolVersion } from "../protocol/PaymentPayload.ts"
+import {
+  type ChainUnavailable,
+  FacilitatorUnavailable,
+  type Misconfigured,
+  SettlementPending
+} from "../protocol/ProtocolError.ts"
+import { isDead, isSettled } from "../protocol/Settlement.ts"
+import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
+import type { Payment, SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
+import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
+import { type Claim, Facilitator, type PaymentRequest, type Settled } from "./Facilitator.ts"
+import * as MemoryPaymentStore from "./MemoryPaymentStore.ts"
+import * as Offer from "./Offer.ts"
+import { type NewPayment, PaymentStore, type StoredPayment, toRecord } from "./PaymentStore.ts"
+import * as SettlementEngine from "./SettlementEngine.ts"
+
+/**
+ * A scheme's settling half as its constructor gives it: asked to life once, when the facilitator starts.
+ *
+ * @category models
+ */
+export type FacilitatorScheme = Effect.Effect<SchemeFacilitator, Misconfigured | ChainUnavailable, Scope.Scope>
+
+/**
+ * Options of a facilitator in this process.
+ *
+ * @category models
+ */
+export interface Options {
+  readonly schemes: ReadonlyArray<FacilitatorScheme>
+  /** How long `settle` waits for the chain before it answers `SettlementPending`; milliseconds, default 25 000. */
+  readonly settleTimeoutMillis?: number
+}
+
+/**
+ * The settling halves a facilitator runs on, for those who watch over it: chains to ask, signers to fund.
+ *
+ * @category services
+ */
+export class FacilitatorSchemes extends Context.Service<FacilitatorSchemes, ReadonlyArray<SchemeFacilitator>>()(
+  "@pontage/core/FacilitatorSchemes"
+) {}
+
+/**
+ * A facilitator over a payment store.
+ *
+ * @category layers
+ */
+export const layer = (
+  options: Options
+): Layer.Layer<Facilitator | FacilitatorSchemes, Misconfigured | ChainUnavailable, PaymentStore> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const halves = yield* Effect.all(options.schemes, { concurrency: "unbounded" })
+      const facilitator = yield* make(halves, options)
+      return Context.make(Facilitator, facilitator).pipe(Context.add(FacilitatorSchemes, halves))
+    })
+  )
+
+/**
+ * A facilitator that remembers in memory.
+ *
+ * @category layers
+ */
+export const layerMemory = (options: Options) => Layer.provide(layer(options), MemoryPaymentStore.layer)
+
+/**
+ * Makes a facilitator of settling halves.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (
+  halves: ReadonlyArray<SchemeFacilitator>,
+  options: Omit<Options, "schemes"> = {}
+) {
+  const store = yield* PaymentStore
+  const registry = yield* Effect.fromResult(SchemeRegistry.make(halves))
+  const engine = yield* SettlementEngine.make(store, halves)
+  const patience = Duration.millis(options.settleTimeoutMillis ?? 25_000)
+  const desk: Desk = { store, registry, engine, patience, arriving: new Map() }
+  return Facilitator.of({
+    verify: (request) => verify(desk, request),
+    settle: Effect.fn("Facilitator.settle")((request, claim) => settle(desk, request, claim)),
+    claim: Effect.fn("Facilitator.claim")((request, claim) => Effect.map(take(desk, request, claim), answer)),
+    finish: (paymentId, claimId, outcome) =>
+      Effect.flatMap(store.finish(paymentId, claimId, outcome), (stored) =>
+        stored === undefined ? Effect.fail(unknownPayment(paymentId)) : recordOf(stored)
+      ),
+    payment: (paymentId) =>
+      Effect.flatMap(store.find(paymentId), (stored) => (stored === undefined ? Effect.undefined : recordOf(stored))),
+    supported: Effect.succeed({
+      kinds: halves.map(({ network, scheme }) => ({ protocolVersion, scheme: scheme.name, network })),
+      signers: Object.fromEntries(halves.map(({ lanes, network }) => [network, lanes]))
+    })
+  })
+})
+
+/** What every request meets. */
+interface Desk {
+  readonly store: PaymentStore["Service"]
+  readonly registry: SchemeRegistry.SchemeRegistry<SchemeFacilitator>
+  readonly engine: SettlementEngine.SettlementEngine
+  /** How long a caller waits for the chain. */
+  readonly patience: Duration.Duration
+  /** Payments that are being looked at for the first time: a copy that arrives meanwhile waits here, unverified. */
+  readonly arriving: Map<string, Arrival>
+}
+
+interface Arrival {
+  readonly claimId: string | undefined
+  readonly done: Deferred.Deferred<void>
+}
+
+/** A payment that was decoded and identified; nothing of it is believed yet. */
+interface Presented extends NewPayment {
+  readonly half: SchemeFacilitator
+  readonly payment: Payment
+  readonly request: PaymentRequest
+}
+
+/** A payment and its record, and whether this caller may run the resource. */
+interface Taken {
+  readonly presented: Presented
+  readonly stored: StoredPayment
+  readonly execution: Settled["execution"]
+  /** Whether the payment was examined by this very call. */
+  readonly fresh: boolean
+}
+
+const decodeJson = Schema.decodeUnknownResult(Schema.Json)
+
+const present = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
+  const { paymentPayload, paymentRequirements } = request
+  const half = yield* halfFor(desk, request)
+  const json = yield* Effect.fromResult(openPayload(paymentPayload))
+  const payload = yield* Effect.mapError(Effect.fromResult(decodeJson(json)), () =>
+    invalid("malformed", "payload_json", "the payload is no JSON value")
+  )
+  const payment = yield* half.read({ ...paymentRequirements, network: half.network }, payload)
+  const paymentId = yield* PaymentId.make(half.network, payment.authorization)
+  const { authorization, requirements } = payment
+  return { half, payment, request, paymentId, requirements, authorization, payload } satisfies Presented
+})
+
+const halfFor = (desk: Desk, { paymentPayload, paymentRequirements }: PaymentRequest) => {
+  const { network, scheme } = paymentRequirements
+  if (paymentPayload.scheme !== scheme) {
+    const message = `the payment is of the scheme "${paymentPayload.scheme}", the offer of "${scheme}"`
+    return Effect.fail(invalid("unsupported_scheme", "other_scheme", message))
+  }
+  const half = desk.registry.halves.find(
+    (one) => one.scheme.name === scheme && one.scheme.network(network) === one.network
+  )
+  if (half !== undefined) return Effect.succeed(half)
+  return desk.registry.halves.some((one) => one.scheme.name === scheme)
+    ? Effect.fail(refuse("NETWORK_MISMATCH", "network_not_settled", `payments on ${network} are not settled here`))
+    : Effect.fail(invalid("unsupported_scheme", "scheme_not_settled", `the scheme "${scheme}" is not settled here`))
+}
+
+/** Everything that must hold of a payment nobody has seen before. */
+const examine = Effect.fnUntraced(function* ({ half, payment, request }: Presented) {
+  const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+  yield* Effect.fromResult(Offer.check(half.scheme, request.paymentPayload, payment, now))
+  yield* half.verify(payment)
+})
+
+const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
+  const presented = yield* present(desk, request)
+  const known = yield* desk.store.find(presented.paymentId)
+  if (known !== undefined && known.status !== "accepted") return yield* used(known)
+  yield* examine(presented)
+  return { payer: presented.authorization.payer }
+})
+
+/** Takes a payment in: the record it has, or the one it gets after it was examined. */
+const take = Effect.fnUntraced(function* (
+  desk: Desk,
+  request: PaymentRequest,
+  claim: Claim | undefined
+): Effect.fn.Return<Taken, PaymentFailure> {
+  const presented = yield* present(desk, request)
+  const { paymentId } = presented
+  const known = yield* desk.store.find(paymentId)
+  if (known !== undefined) return yield* takeKnown(desk, presented, known, claim)
+  const arrival = desk.arriving.get(paymentId)
+  if (arrival !== undefined && claim !== undefined && arrival.claimId !== claim.id) return heldOnArrival(presented)
+  if (arrival !== undefined) {
+    yield* Deferred.await(arrival.done)
+    return yield* take(desk, request, claim)
+  }
+  const done = Deferred.makeUnsafe<void>()
+  desk.arriving.set(paymentId, { claimId: claim?.id, done })
+  return yield* Effect.ensuring(
+    Effect.andThen(examine(presented), reserve(desk, presented, claim)),
+    Effect.suspend(() => {
+      desk.arriving.delete(paymentId)
+      return Deferred.succeed(done, undefined)
+    })
+  )
+})
+
+/** Another claim brought the same authorization a moment ago and is being looked at. */
+const heldOnArrival = (presented: Presented): Taken => ({
+  presented,
+  execution: "held",
+  fresh: false,
+  stored: {
+    ...presented,
+    status: "accepted",
+    transaction: "",
+    prepared: undefined,
+    refusal: undefined,
+    run: { resource: undefined, holder: undefined, served: false, count: 0, releasedAt: undefined },
+    answerOwed: false,
+    history: []
+  }
+})
+
+/** How often, and how many times, a balance that other payments hold is looked at again before giving up. */
+const reservationPause = Duration.millis(250)
+const reservationLooks = 20
+
+const reserve = Effect.fnUntraced(function* (
+  desk: Desk,
+  presented: Presented,
+  claim: Claim | undefined
+): Effect.fn.Return<Taken, PaymentFailure> {
+  let available: bigint | undefined
+  for (let looks = 0; looks < reservationLooks; looks++) {
+    const result = yield* desk.store.claim(newPayment(presented), claim, available)
+    if (result._tag === "Claimed") {
+      return result.created
+        ? { presented, stored: result.payment, execution: result.execution, fresh: true }
+        : yield* takeKnown(desk, presented, result.payment, claim)
+    }
+    if (looks > 0) yield* Effect.sleep(reservationPause)
+    available = yield* presented.half.balance(presented.payment)
+    if (available < presented.authorization.amount) return yield* insufficient(presented, available)
+  }
+  return yield* new FacilitatorUnavailable({
+    message: `other payments of ${presented.authorization.payer} are on their way and hold its balance; send the same payment again when they have settled`
+  })
+})
+
+const insufficient = ({ authorization: { amount, payer } }: Presented, available: bigint) =>
+  refuse("INSUFFICIENT_BALANCE", "balance_below_amount", `${payer} holds ${available}, the payment is of ${amount}`)
+
+const newPayment = ({ authorization, payload, paymentId, requirements }: Presented): NewPayment => ({
+  paymentId,
+  requirements,
+  authorization,
+  payload
+})
+
+/** A known payment answers from its record, to its payer alone: after it was sent, its signature is public on the chain. */
+const takeKnown = Effect.fnUntraced(function* (
+  desk: Desk,
+  presented: Presented,
+  known: StoredPayment,
+  claim: Claim | undefined
+): Effect.fn.Return<Taken, PaymentFailure> {
+  if (!isSameOffer(presented, known) || !isPayers(presented, known)) return yield* used(known)
+  if (known.refusal !== undefined) return yield* known.refusal
+  if (claim === undefined) return yield* takeUnclaimed(desk, presented, known)
+  const result = yield* desk.store.claim(newPayment(presented), claim, undefined)
+  return result._tag === "Claimed"
+    ? { presented, stored: result.payment, execution: result.execution, fresh: false }
+    : yield* Effect.die("a store judged a known payment by its balance")
+})
+
+const takeUnclaimed = Effect.fnUntraced(function* (desk: Desk, presented: Presented, known: StoredPayment) {
+  const owed = known.run.resource === undefined && (yield* desk.store.oweAnswer(known.paymentId, false))
+  return owed ? { presented, stored: known, execution: undefined, fresh: false } : yield* used(known)
+})
+
+const isSameOffer = ({ authorization }: Presented, known: StoredPayment): boolean =>
+  authorization.payTo === known.authorization.payTo && authorization.amount === known.authorization.amount
+
+/** The salt of a bound payment never reaches the chain; an unbound one can only be compared as a whole. */
+const isPayers = ({ authorization, payload }: Presented, known: StoredPayment): boolean =>
+  known.authorization.binding === undefined
+    ? JSON.stringify(payload) === JSON.stringify(known.payload)
+    : authorization.binding?.salt === known.authorization.binding.salt
+
+const used = (known: StoredPayment): ValidationError =>
+  invalid(
+    "already_used",
+    known.transaction === "" ? known.paymentId : known.transaction,
+    `this authorization was used already (${known.paymentId}${known.transaction && `, transaction ${known.transaction}`}); it pays for nothing else`
+  )
+
+const settle = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest, claim: Claim | undefined) {
+  const taken = yield* take(desk, request, claim)
+  if (claim !== undefined && taken.execution !== "granted") return answer(taken)
+  const giveBack = claim ? desk.store.finish(taken.stored.paymentId, claim.id, "notRun") : Effect.void
+  const stored = yield* Effect.onError(transfer(desk, taken), () => giveBack)
+  return answer({ ...taken, stored })
+})
+
+/** Moves the money, or waits for a move that is under way. When it fails, the caller has no right to run anything. */
+const transfer = Effect.fnUntraced(function* (
+  desk: Desk,
+  taken: Taken
+): Effect.fn.Return<StoredPayment, PaymentFailure> {
+  const { execution, presented, stored } = taken
+  if (!taken.fresh && stored.status === "accepted") yield* examineAgain(taken)
+  const settling = desk.engine.settle(presented.half, presented.payment, stored)
+  const end = yield* Effect.timeoutOption(settling, desk.patience)
+  if (Option.isNone(end)) {
+    if (execution === undefined) yield* desk.store.oweAnswer(stored.paymentId, true)
+    return yield* pending(desk, stored)
+  }
+  return end.value.refusal === undefined ? end.value : yield* end.value.refusal
+})
+
+/** A record that waited is examined anew before anything is sent, unless it was sent before and that did the payment. */
+const examineAgain = ({ presented, stored }: Taken) =>
+  Effect.catch(examine(presented), (error) =>
+    error._tag === "ValidationError" && error.reason === "already_used" && stored.prepared !== undefined
+      ? Effect.void
+      : Effect.fail(error)
+  )
+
+const pending = Effect.fnUntraced(function* (desk: Desk, { paymentId }: StoredPayment) {
+  const now = yield* desk.store.find(paymentId)
+  return yield* new SettlementPending({
+    paymentId,
+    status: now?.status ?? "accepted",
+    ...(now !== undefined && now.transaction !== "" && { transaction: now.transaction }),
+    message: `the transfer of ${paymentId} is not confirmed yet; send the same payment again, do not sign a new one`
+  })
+})
+
+const answer = ({ execution, stored }: Taken): Settled => ({
+  paymentId: stored.paymentId,
+  status: stored.status,
+  execution,
+  transaction: isSettled(stored.status) || isDead(stored.status) ? stored.transaction : "",
+  network: stored.requirements.network,
+  payer: stored.authorization.payer,
+  amount: `${stored.authorization.amount}`
+})
+
+const recordOf = (stored: StoredPayment) => Effect.map(Clock.currentTimeMillis, (now) => toRecord(stored, now))
+
+const unknownPayment = (paymentId: string) =>
+  invalid("malformed", "unknown_payment", `no payment ${paymentId} is known here`)

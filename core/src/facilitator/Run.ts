@@ -1,0 +1,129 @@
+/**
+ * The run of a paid resource: who may execute it, who is executing it, and whether it is still owed. One authorization
+ * buys one successful execution; this is the whole of that rule, as pure functions that every store shares.
+ */
+import type { Claim, Execution, Outcome } from "./Facilitator.ts"
+
+/**
+ * How long a holder may be silent before its run counts as failed, in milliseconds.
+ *
+ * @category constants
+ */
+export const leaseMillis = 60_000
+
+/**
+ * How long a paid run that failed may be repeated, in milliseconds, counted from the failure or from the transfer,
+ * whichever came later.
+ *
+ * @category constants
+ */
+export const entitlementMillis = 600_000
+
+/**
+ * How many runs one payment is good for, failed ones included.
+ *
+ * @category constants
+ */
+export const maximumRuns = 5
+
+/**
+ * What is remembered of a payment's run. All times are Unix milliseconds.
+ *
+ * @category models
+ */
+export interface Run {
+  /** What was bought; `undefined` when a server took the payment without a claim and keeps its own books. */
+  readonly resource: string | undefined
+  readonly holder: { readonly claimId: string; readonly until: number } | undefined
+  readonly served: boolean
+  /** Runs granted so far, those that never reached the handler not counted. */
+  readonly count: number
+  /** When a run was first given back unserved. */
+  readonly releasedAt: number | undefined
+}
+
+/**
+ * What a run's judgement depends on besides the run itself.
+ *
+ * @category models
+ */
+export interface Circumstances {
+  /** When the money moved; `undefined` while it has not. */
+  readonly settledAt: number | undefined
+  /** Whether the payment was bound to its request, so that only its payer can present it again. */
+  readonly bound: boolean
+  readonly now: number
+}
+
+/**
+ * The run of a payment that was just claimed, or taken without a claim.
+ *
+ * @category constructors
+ */
+export const make = (claim: Claim | undefined, now: number): Run => ({
+  resource: claim?.resource,
+  holder: claim && { claimId: claim.id, until: now + leaseMillis },
+  served: false,
+  count: claim === undefined ? 0 : 1,
+  releasedAt: undefined
+})
+
+/**
+ * A claim on a run that exists already: the verdict, and the run after it.
+ *
+ * @category combinators
+ */
+export const claim = (self: Run, claim: Claim, at: Circumstances): readonly [Execution, Run] => {
+  if (self.resource !== claim.resource) return ["conflict", self]
+  if (self.served) return ["spent", self]
+  if (self.holder?.claimId === claim.id) return ["granted", hold(self, claim, at.now)]
+  if (isHeld(self, at.now)) return ["held", self]
+  const free = self.holder === undefined ? self : release(self, "failed", self.holder.until)
+  return mayRun(free, at) ? ["granted", { ...hold(free, claim, at.now), count: free.count + 1 }] : ["spent", free]
+}
+
+/**
+ * The end of a run. A claim that does not hold the run (any more) changes nothing, so repeating it is harmless.
+ *
+ * @category combinators
+ */
+export const finish = (self: Run, claimId: string, outcome: Outcome, now: number): Run =>
+  self.holder?.claimId === claimId ? release(self, outcome, now) : self
+
+/**
+ * Where a run stands, in the words of `PaymentRecord`.
+ *
+ * @category getters
+ */
+export const standing = (self: Run, at: Circumstances): "running" | "served" | "entitled" | "owed" | "free" => {
+  if (self.served) return "served"
+  if (isHeld(self, at.now)) return "running"
+  if (at.settledAt === undefined || self.resource === undefined) return "free"
+  const lapsed = self.holder === undefined ? self : release(self, "failed", self.holder.until)
+  return mayRun(lapsed, at) ? "entitled" : "owed"
+}
+
+/**
+ * Whether somebody holds the run now.
+ *
+ * @category guards
+ */
+export const isHeld = (self: Run, now: number): boolean => self.holder !== undefined && now < self.holder.until
+
+const hold = (self: Run, claim: Claim, now: number): Run => ({
+  ...self,
+  holder: { claimId: claim.id, until: now + leaseMillis }
+})
+
+const release = (self: Run, outcome: Outcome, at: number): Run => ({
+  ...self,
+  holder: undefined,
+  served: outcome === "served",
+  count: outcome === "notRun" ? self.count - 1 : self.count,
+  releasedAt: self.releasedAt ?? at
+})
+
+/** Nothing is owed before the money moved, so anybody who can present the payment may try; after it, only its payer. */
+const mayRun = (self: Run, { bound, now, settledAt }: Circumstances): boolean =>
+  settledAt === undefined ||
+  (bound && self.count < maximumRuns && now < Math.max(settledAt, self.releasedAt ?? settledAt) + entitlementMillis)
