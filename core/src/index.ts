@@ -57,3 +57,17 @@ export type { Dialect, HeaderFields, ReadHeader } from "./wire/Dialect.ts"
 export * as FacilitatorApi from "./wire/FacilitatorApi.ts"
 export { protocolDialect } from "./wire/ProtocolDialect.ts"
 export * as Refusal from "./wire/Refusal.ts"
+export type { Answer, Decision, Deferred, Free, GateRequest, Granted, Refused, Uncharged } from "./server/Decision.ts"
+export * as PaymentGate from "./server/PaymentGate.ts"
+export type { PricedRoute } from "./server/PricedRoute.ts"
+export * as RequestHeaders from "./server/RequestHeaders.ts"
+export * as ResponseHeaders from "./server/ResponseHeaders.ts"
+export type {
+  AcceptTerms,
+  GetPrice,
+  PriceRequest,
+  RouteConfig,
+  RouteTerms,
+  SingleTerms
+} from "./server/RouteConfig.ts"
+export * as Seller from "./server/Seller.ts"

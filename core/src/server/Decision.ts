@@ -1,0 +1,123 @@
+/**
+ * What a host tells the gate about a request, and what the gate tells the host to do with it. Both are plain data, so that
+ * a host adapter only translates: it fills a `GateRequest`, asks, and acts on the `Decision`.
+ */
+import type * as Effect from "effect/Effect"
+
+import type { Outcome } from "../facilitator/Facilitator.ts"
+import type { Settlement } from "../protocol/Settlement.ts"
+import type { HeaderFields, ReadHeader } from "../wire/Dialect.ts"
+
+/**
+ * A request as the gate needs to see it.
+ *
+ * @category models
+ */
+export interface GateRequest {
+  /** As it came: `GET`. HEAD is treated as GET. */
+  readonly method: string
+  /**
+   * The request target of the public URL as it came, path and query: `/report?day=1`. Behind a mount point this is the
+   * original URL, not the rest of it.
+   */
+  readonly target: string
+  /**
+   * A header by lower-case name. A header that came twice must come as an array: node joins duplicates in `headers`, so
+   * read them from `rawHeaders` (`RequestHeaders.fromRaw`).
+   */
+  readonly header: ReadHeader
+  /** Only for `getPrice`. A getter will do: it is read only when a price is computed. */
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+  /** The path parameters the host's router found. */
+  readonly params: Readonly<Record<string, string>>
+  /** Only where the host has parsed it; else `undefined`. */
+  readonly body: unknown
+  /** Digest of the body, where the host has one: the payment is then good for this body only. */
+  readonly bodyDigest?: string | undefined
+  /** The host's own request, handed to `getPrice`. */
+  readonly native: unknown
+}
+
+/**
+ * A complete answer the host has to send instead of running the handler. Lay the headers over those that are set already
+ * with `ResponseHeaders.over`.
+ *
+ * @category models
+ */
+export interface Answer {
+  readonly status: number
+  readonly headers: HeaderFields
+  /** JSON text, or empty. */
+  readonly body: string
+}
+
+/**
+ * The resource costs nothing for this request (a price of exactly zero): run the handler, nothing to report.
+ *
+ * @category models
+ */
+export interface Free {
+  readonly _tag: "Free"
+}
+
+/**
+ * Do not run the handler (or, after `Deferred.complete`, drop what it produced): send this.
+ *
+ * @category models
+ */
+export interface Refused {
+  readonly _tag: "Refused"
+  readonly answer: Answer
+}
+
+/**
+ * The money has moved and this request may run the handler, once. Set `headers` before it runs, lay them over once more
+ * after it ran (a handler must not make a paid answer public), and report how it ended.
+ *
+ * @category models
+ */
+export interface Granted {
+  readonly _tag: "Granted"
+  readonly settlement: Settlement
+  /** Receipt, caching and CORS headers of the paid answer; apply with `ResponseHeaders.over`. */
+  readonly headers: HeaderFields
+  /**
+   * Reports the end: `served`, `failed` (status 500 or above, or closed before it was finished), `notRun` (the handler was
+   * never reached). The first report counts, later ones do nothing. It never fails; it completes when the facilitator
+   * knows or the retries (60 s) are used up, so a host need not wait for it.
+   */
+  readonly finish: (outcome: Outcome) => Effect.Effect<void>
+}
+
+/**
+ * `settle: "after-handler"`: the payment is good and claimed, nothing is charged yet. Run the handler, hold its response
+ * back, and then either `complete` with its status or `abandon`.
+ *
+ * @category models
+ */
+export interface Deferred {
+  readonly _tag: "Deferred"
+  /**
+   * Settles when `status` is below 400. `Granted`: release the response with the receipt; `Uncharged`: release it as it
+   * is, nothing was charged; `Refused`: send that in its place.
+   */
+  readonly complete: (status: number) => Effect.Effect<Granted | Uncharged | Refused>
+  /** The handler threw, was not reached, or its response cannot be held back: nothing is charged. As `Granted.finish`. */
+  readonly abandon: (outcome: "failed" | "notRun") => Effect.Effect<void>
+}
+
+/**
+ * The handler answered 400 or above in the after-handler order: nothing was charged.
+ *
+ * @category models
+ */
+export interface Uncharged {
+  readonly _tag: "Uncharged"
+}
+
+/**
+ * What to do with a request.
+ *
+ * @category models
+ */
+export type Decision = Free | Refused | Granted | Deferred
