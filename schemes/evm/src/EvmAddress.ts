@@ -82,6 +82,8 @@ const computeChecksum = (address: Address): Hex => {
   return text
 }
 
+const isAnyCase = (value: unknown): value is Hex => typeof value === "string" && anyCase.test(value)
+
 /**
  * Whether two texts are the same account. A text that is no address is nobody's.
  *
@@ -123,4 +125,13 @@ export const FromText = Schema.String.pipe(
       encode: (address) => Effect.succeed(checksum(address))
     })
   )
+)
+
+/**
+ * An address as a node answers it: in any case, its checksum not looked at, because some chains have a rule of their own.
+ *
+ * @category schemas
+ */
+export const FromNode = Schema.declare(isAnyCase, { expected: "an address" }).pipe(
+  Schema.decodeTo(Address, SchemaTransformation.transform({ decode: fromTail, encode: (address): Hex => address }))
 )

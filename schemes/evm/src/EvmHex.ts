@@ -74,6 +74,15 @@ export const Quantity = Schema.declare(isQuantity, {
 )
 
 /**
+ * A JSON-RPC quantity that counts something, as a `number`: at most 2^53 - 1. Never for amounts.
+ *
+ * @category schemas
+ */
+export const Count = Schema.declare(isQuantity, { expected: "a quantity: 0x and digits without leading zeros" }).pipe(
+  Schema.decodeTo(Schema.Int, SchemaTransformation.transform({ decode: Number, encode: (value) => toQuantity(value) }))
+)
+
+/**
  * A number, not negative, as a JSON-RPC quantity.
  *
  * @category conversions

@@ -1,0 +1,237 @@
+/**
+ * The few questions this package asks an EVM node, each with its answer decoded: what is not a proper answer is
+ * `ChainUnavailable`, never a value. Nothing is retried and nothing is remembered here; amounts are exact `bigint`s.
+ */
+import { ChainUnavailable, type Misconfigured } from "@pontage/core"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as SchemaTransformation from "effect/SchemaTransformation"
+
+import * as EvmAddress from "./EvmAddress.ts"
+import * as EvmHex from "./EvmHex.ts"
+import * as EvmJsonRpc from "./EvmJsonRpc.ts"
+import * as EvmNodeRefusal from "./EvmNodeRefusal.ts"
+import type { CallOutcome, SendOutcome } from "./EvmNodeRefusal.ts"
+
+/**
+ * Which state is asked about: a block by its number or by its distance from the head.
+ *
+ * @category models
+ */
+export type BlockTag = "latest" | "pending" | "safe" | "finalized" | bigint
+
+const Block = Schema.Struct({
+  number: EvmHex.Quantity,
+  hash: EvmHex.Bytes32,
+  /** Seconds since 1970. */
+  timestamp: EvmHex.Quantity,
+  /** Wei; absent on chains without EIP-1559. */
+  baseFeePerGas: Schema.optionalKey(EvmHex.Quantity)
+})
+
+/**
+ * What is read of a block: its number, hash, time in seconds since 1970, and base fee in wei (EIP-1559).
+ *
+ * @category models
+ */
+export type Block = typeof Block.Type
+
+const Log = Schema.Struct({
+  address: EvmAddress.FromNode,
+  topics: Schema.Array(EvmHex.Bytes32),
+  data: EvmHex.Hex,
+  blockNumber: EvmHex.Quantity,
+  blockHash: EvmHex.Bytes32,
+  transactionHash: EvmHex.Bytes32,
+  logIndex: EvmHex.Count
+})
+
+/**
+ * An event of a transaction that is in a block. `logIndex` counts the events of the block.
+ *
+ * @category models
+ */
+export type Log = typeof Log.Type
+
+const Status = Schema.Literals(["0x0", "0x1"]).pipe(
+  Schema.decodeTo(
+    Schema.Literals(["reverted", "success"]),
+    SchemaTransformation.transform({
+      decode: (status) => (status === "0x1" ? "success" : "reverted"),
+      encode: (status) => (status === "success" ? "0x1" : "0x0")
+    })
+  )
+)
+
+const Receipt = Schema.Struct({
+  transactionHash: EvmHex.Bytes32,
+  status: Status,
+  blockNumber: EvmHex.Quantity,
+  blockHash: EvmHex.Bytes32,
+  gasUsed: EvmHex.Quantity,
+  /** Wei; absent where a node does not tell. */
+  effectiveGasPrice: Schema.optionalKey(EvmHex.Quantity),
+  logs: Schema.Array(Log)
+})
+
+/**
+ * The receipt of a transaction that is in a block.
+ *
+ * @category models
+ */
+export type Receipt = typeof Receipt.Type
+
+/** Some nodes answer a receipt without a block while a transaction is pending. */
+const PendingReceipt = Schema.Struct({ transactionHash: EvmHex.Bytes32, blockHash: Schema.Null })
+
+/**
+ * A call without a transaction. `gas` bounds what a hostile contract may burn of the node's time: set it.
+ *
+ * @category models
+ */
+export interface Call {
+  readonly from?: EvmAddress.Address
+  readonly to: EvmAddress.Address
+  readonly data: EvmHex.Hex
+  readonly gas?: bigint
+}
+
+/**
+ * Which events to look for. A topic that is `null` may be anything.
+ *
+ * @category models
+ */
+export interface LogFilter {
+  readonly address?: EvmAddress.Address
+  readonly topics?: ReadonlyArray<EvmHex.Hex | null>
+  readonly fromBlock: BlockTag
+  /** Default the latest. */
+  readonly toBlock?: BlockTag
+}
+
+/**
+ * The questions. All times out and all nonsense is `ChainUnavailable`.
+ *
+ * @category models
+ */
+export interface Shape {
+  readonly network: string
+  /** The EIP-155 chain id. */
+  readonly chainId: Effect.Effect<number, ChainUnavailable>
+  readonly blockNumber: Effect.Effect<bigint, ChainUnavailable>
+  /** `undefined` where there is no such block. */
+  readonly getBlock: (block: Exclude<BlockTag, "pending">) => Effect.Effect<Block | undefined, ChainUnavailable>
+  /** `eth_call`; default on the latest block. */
+  readonly call: (call: Call, block?: BlockTag) => Effect.Effect<CallOutcome, ChainUnavailable>
+  /** `0x` where there is none; default at the latest block. */
+  readonly getCode: (address: EvmAddress.Address, block?: BlockTag) => Effect.Effect<EvmHex.Hex, ChainUnavailable>
+  /** The account's coin in wei; default at the latest block. */
+  readonly getBalance: (address: EvmAddress.Address, block?: BlockTag) => Effect.Effect<bigint, ChainUnavailable>
+  /** The nonce of the account's next transaction; `pending` counts those in the pool. */
+  readonly getTransactionCount: (
+    address: EvmAddress.Address,
+    block: BlockTag
+  ) => Effect.Effect<number, ChainUnavailable>
+  /** Sends signed bytes. Sending the same bytes twice is harmless. */
+  readonly sendRawTransaction: (transaction: EvmHex.Hex) => Effect.Effect<SendOutcome, ChainUnavailable>
+  /** `undefined` while the transaction is in no block. */
+  readonly getTransactionReceipt: (hash: EvmHex.Hex) => Effect.Effect<Receipt | undefined, ChainUnavailable>
+  /** Oldest first. An answer beyond a mebibyte is `ChainUnavailable`: ask for fewer blocks. */
+  readonly getLogs: (filter: LogFilter) => Effect.Effect<ReadonlyArray<Log>, ChainUnavailable>
+  /** The tip a node proposes, in wei. */
+  readonly maxPriorityFeePerGas: Effect.Effect<bigint, ChainUnavailable>
+}
+
+/**
+ * A node of one network.
+ *
+ * @category services
+ */
+export class EvmRpc extends Context.Service<EvmRpc, Shape>()("@pontage/evm/EvmRpc") {}
+
+const toTag = (block: BlockTag): string => (typeof block === "bigint" ? EvmHex.toQuantity(block) : block)
+
+const fail = (network: string, what: string): Effect.Effect<never, ChainUnavailable> =>
+  Effect.fail(new ChainUnavailable({ network, message: `The node of ${network} ${what}` }))
+
+/** Asks and decodes. A refusal that is given no meaning is the chain's unavailability. */
+const makeAsk =
+  (send: EvmJsonRpc.Send, network: string) =>
+  <S extends Schema.ConstraintDecoder<unknown>, A>(
+    schema: S,
+    answered: (value: S["Type"]) => A,
+    refused?: (refusal: EvmJsonRpc.Refusal) => A | undefined
+  ) => {
+    const decode = Schema.decodeUnknownResult(schema)
+    return (method: string, params: ReadonlyArray<unknown>): Effect.Effect<A, ChainUnavailable> =>
+      Effect.flatMap(send(method, params), (answer): Effect.Effect<A, ChainUnavailable> => {
+        if (Result.isSuccess(answer)) {
+          const decoded = decode(answer.success)
+          if (Result.isSuccess(decoded)) return Effect.succeed(answered(decoded.success))
+          return fail(network, `answered ${method} with something else: ${decoded.failure.message}`)
+        }
+        const meaning = refused?.(answer.failure)
+        if (meaning !== undefined) return Effect.succeed(meaning)
+        return fail(network, `refused ${method}: ${answer.failure.message} (${answer.failure.code})`)
+      })
+  }
+
+const same = <A>(value: A): A => value
+const present = <A>(value: A | null): A | undefined => value ?? undefined
+const returned = (data: EvmHex.Hex): CallOutcome => ({ _tag: "Returned", data })
+const accepted = (hash: EvmHex.Hex): SendOutcome => ({ _tag: "Accepted", hash })
+
+const makeShape = (send: EvmJsonRpc.Send, network: string): Shape => {
+  const ask = makeAsk(send, network)
+  const quantity = ask(EvmHex.Quantity, same)
+  const count = ask(EvmHex.Count, same)
+  const bytes = ask(EvmHex.Hex, same)
+  const block = ask(Schema.NullOr(Block), present)
+  const call = ask(EvmHex.Hex, returned, EvmNodeRefusal.toCallOutcome)
+  const sending = ask(EvmHex.Bytes32, accepted, EvmNodeRefusal.toSendOutcome)
+  const receipt = ask(Schema.NullOr(Schema.Union([Receipt, PendingReceipt])), (value) =>
+    value === null || value.blockHash === null ? undefined : value
+  )
+  const logs = ask(Schema.Array(Log), same)
+  return {
+    network,
+    chainId: count("eth_chainId", []),
+    blockNumber: quantity("eth_blockNumber", []),
+    getBlock: (tag) => block("eth_getBlockByNumber", [toTag(tag), false]),
+    call: ({ gas, ...rest }, tag = "latest") =>
+      call("eth_call", [gas === undefined ? rest : { ...rest, gas: EvmHex.toQuantity(gas) }, toTag(tag)]),
+    getCode: (address, tag = "latest") => bytes("eth_getCode", [address, toTag(tag)]),
+    getBalance: (address, tag = "latest") => quantity("eth_getBalance", [address, toTag(tag)]),
+    getTransactionCount: (address, tag) => count("eth_getTransactionCount", [address, toTag(tag)]),
+    sendRawTransaction: (transaction) => sending("eth_sendRawTransaction", [transaction]),
+    getTransactionReceipt: (hash) =>
+      Effect.flatMap(receipt("eth_getTransactionReceipt", [hash]), (found) =>
+        found === undefined || found.transactionHash === hash.toLowerCase()
+          ? Effect.succeed(found)
+          : fail(network, "answered the receipt of another transaction")
+      ),
+    getLogs: ({ fromBlock, toBlock = "latest", ...rest }) =>
+      logs("eth_getLogs", [{ ...rest, fromBlock: toTag(fromBlock), toBlock: toTag(toBlock) }]),
+    maxPriorityFeePerGas: quantity("eth_maxPriorityFeePerGas", [])
+  }
+}
+
+/**
+ * Makes the questions to one node. Nothing is asked yet.
+ *
+ * @category constructors
+ * @throws Misconfigured when the URL is not one of HTTP.
+ */
+export const make = (options: EvmJsonRpc.Options): Effect.Effect<Shape, Misconfigured> =>
+  Effect.map(EvmJsonRpc.make(options), (send) => makeShape(send, options.network))
+
+/**
+ * {@link make} as a layer.
+ *
+ * @category layers
+ */
+export const layer = (options: EvmJsonRpc.Options): Layer.Layer<EvmRpc, Misconfigured> =>
+  Layer.effect(EvmRpc, make(options))

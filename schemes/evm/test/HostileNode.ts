@@ -1,0 +1,48 @@
+/** A node that answers whatever a test wants, over real HTTP. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+
+import * as Effect from "effect/Effect"
+
+/** One request as the node sees it. */
+export interface NodeRequest {
+  readonly id: number
+  readonly method: string
+  readonly params: ReadonlyArray<unknown>
+}
+
+/** Answers one request in any way. */
+export type Handler = (response: ServerResponse, request: NodeRequest, incoming: IncomingMessage) => void
+
+/** Starts the node; it goes away with the scope, open connections included. */
+export const make = (handler: Handler) =>
+  Effect.acquireRelease(
+    Effect.callback<{ readonly url: string; readonly close: () => void }>((resume) => {
+      const server = createServer((incoming, response) => {
+        let text = ""
+        incoming.on("data", (chunk: Buffer) => void (text += chunk.toString()))
+        incoming.on("end", () => handler(response, JSON.parse(text), incoming))
+      })
+      const close = () => {
+        server.closeAllConnections()
+        server.close()
+      }
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        const port = typeof address === "object" && address !== null ? address.port : 0
+        resume(Effect.succeed({ url: `http://127.0.0.1:${port}/`, close }))
+      })
+    }),
+    ({ close }) => Effect.sync(close)
+  )
+
+/** A node that gives every request this result, well formed. */
+export const result =
+  (value: unknown): Handler =>
+  (response, { id }) =>
+    void response.end(JSON.stringify({ jsonrpc: "2.0", id, result: value }))
+
+/** A node that refuses every request with this error, well formed. */
+export const error =
+  (value: unknown): Handler =>
+  (response, { id }) =>
+    void response.end(JSON.stringify({ jsonrpc: "2.0", id, error: value }))
