@@ -36,6 +36,7 @@ export {
   type Verified
 } from "./facilitator/Facilitator.ts"
 export * as FacilitatorClient from "./facilitator/FacilitatorClient.ts"
+export { FacilitatorSchemes, type FacilitatorScheme } from "./facilitator/LocalFacilitator.ts"
 export * as LocalFacilitator from "./facilitator/LocalFacilitator.ts"
 export * as MemoryPaymentStore from "./facilitator/MemoryPaymentStore.ts"
 export * as PaymentStore from "./facilitator/PaymentStore.ts"
@@ -48,7 +49,8 @@ export type {
   SchemeFacilitator,
   SignerBalance,
   Slot,
-  Submission
+  Submission,
+  Survey
 } from "./scheme/SchemeFacilitator.ts"
 export * as SchemeRegistry from "./scheme/SchemeRegistry.ts"
 export type { SchemeServer } from "./scheme/SchemeServer.ts"
@@ -62,12 +64,5 @@ export * as PaymentGate from "./server/PaymentGate.ts"
 export type { PricedRoute } from "./server/PricedRoute.ts"
 export * as RequestHeaders from "./server/RequestHeaders.ts"
 export * as ResponseHeaders from "./server/ResponseHeaders.ts"
-export type {
-  AcceptTerms,
-  GetPrice,
-  PriceRequest,
-  RouteConfig,
-  RouteTerms,
-  SingleTerms
-} from "./server/RouteConfig.ts"
+export type { AcceptTerms, GetPrice, PriceRequest, RouteConfig, RouteTerms, SingleTerms } from "./server/RouteConfig.ts"
 export * as Seller from "./server/Seller.ts"

@@ -113,9 +113,10 @@ const travel = (journey: Journey, stored: StoredPayment, lane: Lane.Lane | undef
 /** Takes a slot, signs, writes down, sends for the first time. */
 const depart = Effect.fnUntraced(function* (journey: Journey, lane: Lane.Lane | undefined) {
   const { half, payment } = journey
+  const survey = yield* half.survey
   const prepared = yield* lane === undefined
-    ? half.prepare(payment, undefined)
-    : lane.take(half.nextSlot(lane.address), (slot) => half.prepare(payment, slot))
+    ? half.prepare(payment, undefined, survey)
+    : lane.take(half.nextSlot(lane.address), (slot) => half.prepare(payment, slot, survey))
   const { transaction } = prepared
   yield* advance(journey, { from: ["accepted", "planned", "sent"], to: "planned", transaction, prepared })
   const submission = yield* sent(half, prepared)
@@ -142,13 +143,12 @@ const turnBack = Effect.fnUntraced(function* (
 
 /** Closes a hole with a transaction that does nothing, unless a payment takes the slot first. */
 const close = (half: SchemeFacilitator, lane: Lane.Lane) =>
-  lane
-    .take(half.nextSlot(lane.address), (slot) => half.fill(slot))
-    .pipe(
-      Effect.flatMap((prepared) => sent(half, prepared)),
-      Effect.tapError((error) => Effect.logWarning(`a hole in the lane of ${lane.address} stays open`, error)),
-      Effect.ignore
-    )
+  half.survey.pipe(
+    Effect.flatMap((survey) => lane.take(half.nextSlot(lane.address), (slot) => half.fill(slot, survey))),
+    Effect.flatMap((prepared) => sent(half, prepared)),
+    Effect.tapError((error) => Effect.logWarning(`a hole in the lane of ${lane.address} stays open`, error)),
+    Effect.ignore
+  )
 
 /** Sends bytes. Without an answer they may be on their way, which is all that "accepted" means to us. */
 const sent = (half: SchemeFacilitator, prepared: Prepared): Effect.Effect<Submission> =>

@@ -36,6 +36,19 @@ export interface Slot {
 }
 
 /**
+ * The chain as it is now, for signing: its head and whatever the family's fees need. Asked after a payment was claimed and
+ * before a slot is taken, so that nobody waits in a lane for the network.
+ *
+ * @category models
+ */
+export interface Survey {
+  /** The chain's head (block number). */
+  readonly head: bigint
+  /** What one unit of gas may cost, in the chain's smallest native unit; a family without such fees leaves them out. */
+  readonly fees?: { readonly maximum: bigint; readonly priority: bigint }
+}
+
+/**
  * Signed bytes that settle payments, ready to be sent and sent again. Plain data: it can be stored and read back.
  *
  * @category models
@@ -102,15 +115,21 @@ export interface SchemeFacilitator<Payload = unknown> {
     payload: unknown
   ) => Effect.Effect<Payment<Payload>, PaymentError | ValidationError>
   /** Everything else: signature and scheme rules offline first, then one look at the chain. It changes nothing. */
-  readonly verify: (payment: Payment<Payload>) => Effect.Effect<void, PaymentError | ValidationError | ChainUnavailable>
+  verify(payment: Payment<Payload>): Effect.Effect<void, PaymentError | ValidationError | ChainUnavailable>
   /** What the payer holds of the asset now, in its smallest unit. */
   balance(payment: Payment<Payload>): Effect.Effect<bigint, ChainUnavailable>
   /** The next free slot of a lane by the chain's own count, transactions in its pool included. */
   readonly nextSlot: (lane: string) => Effect.Effect<bigint, ChainUnavailable>
+  /** The chain now. The answer is not older than the question. */
+  readonly survey: Effect.Effect<Survey, ChainUnavailable>
   /** Signs the transaction that settles the payment, in this slot. It sends nothing. */
-  prepare(payment: Payment<Payload>, slot: Slot | undefined): Effect.Effect<Prepared, ChainUnavailable | Misconfigured>
+  prepare(
+    payment: Payment<Payload>,
+    slot: Slot | undefined,
+    survey: Survey
+  ): Effect.Effect<Prepared, ChainUnavailable | Misconfigured>
   /** Signs a transaction that does nothing, to close a hole in a lane. */
-  readonly fill: (slot: Slot) => Effect.Effect<Prepared, ChainUnavailable | Misconfigured>
+  readonly fill: (slot: Slot, survey: Survey) => Effect.Effect<Prepared, ChainUnavailable | Misconfigured>
   /** Sends prepared bytes. Harmless to repeat. */
   readonly submit: (prepared: Prepared) => Effect.Effect<Submission, ChainUnavailable>
   /** Looks for the proof of a payment's transfer, or of its impossibility. */

@@ -33,6 +33,13 @@ export const isBytes32 = (value: unknown): value is Hex => typeof value === "str
 const isQuantity = (value: unknown): value is Hex => typeof value === "string" && quantityGrammar.test(value)
 
 /**
+ * Text that was hexadecimal when it was written down, as the type says it: our own bytes, read back from a store.
+ *
+ * @category conversions
+ */
+export const fromTrusted = (text: string): Hex => `0x${text.slice(2)}`
+
+/**
  * The same bytes in lower case.
  *
  * @category conversions

@@ -231,7 +231,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const delegateNow = async (account: EvmTestAccounts.TestAccount, contractAddress: Address) => {
     const authorization = await client.signAuthorization({ account, contractAddress })
     const authorizationList = [authorization]
-    const transaction = { account: accounts.deployer, to: account.address, authorizationList, gas: 200_000n }
+    const { deployer } = accounts
+    const transaction = { account: deployer, to: deployer.address, authorizationList, gas: 200_000n }
     succeeded(await pollReceipt(client, await client.sendTransaction(transaction)))
   }
 

@@ -1,0 +1,42 @@
+/**
+ * From a token's revert to the words of the protocol. What is the token's own trouble (it is paused) is not the payer's.
+ */
+import { ChainUnavailable, invalid, type PaymentError, refuse, type ValidationError } from "@pontage/core"
+
+import type { EvmRevert } from "./EvmRevert.ts"
+
+/**
+ * The error a revert of `transferWithAuthorization` means.
+ *
+ * @category conversions
+ */
+export const fromRevert = (network: string, revert: EvmRevert): PaymentError | ValidationError | ChainUnavailable => {
+  switch (revert._tag) {
+    case "UsedOrCanceled":
+      return invalid(
+        "already_used",
+        "nonce_used",
+        "the token has seen this authorization's nonce already; sign a new one"
+      )
+    case "Expired":
+      return refuse("EXPIRED_PAYMENT", "expired", "the authorization has expired by the chain's clock; sign a new one")
+    case "NotYetValid":
+      return refuse("EXPIRED_PAYMENT", "not_yet_valid", "the authorization is not valid yet by the chain's clock")
+    case "InvalidSignature":
+      return refuse("INVALID_SIGNATURE", "token_refused", "the token does not accept the signature for this payer")
+    case "InsufficientBalance":
+      return refuse(
+        "INSUFFICIENT_BALANCE",
+        "balance_below_amount",
+        "the payer holds less of the token than the payment"
+      )
+    case "Blacklisted":
+      return invalid("unsupported_authorization", "account_blocked", "the token blocks the payer or the recipient")
+    case "Paused":
+      return new ChainUnavailable({ network, message: "the token is paused: no payment in it can be made now" })
+    case "Other": {
+      const message = `the token refuses the transfer: ${revert.message}`
+      return invalid("unsupported_authorization", "transfer_refused", message)
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * Who signs for a payer. A viem account fits as it is; a wallet in a browser (EIP-1193) is wrapped in one call. The wallet
+ * computes the digest from the typed data, so its owner sees what is signed.
+ */
+import * as Schema from "effect/Schema"
+
+import * as Eip3009 from "./Eip3009.ts"
+import type * as EvmHex from "./EvmHex.ts"
+
+/**
+ * Signs EIP-712 typed data for one account.
+ *
+ * @category models
+ */
+export interface EvmSigner {
+  readonly address: string
+  readonly signTypedData: (data: Eip3009.TypedData) => Promise<string>
+}
+
+/**
+ * The one method of a browser wallet that is used (EIP-1193).
+ *
+ * @category models
+ */
+export interface Eip1193Provider {
+  readonly request: (call: {
+    readonly method: "eth_signTypedData_v4"
+    readonly params: [address: EvmHex.Hex, typedData: string]
+  }) => Promise<unknown>
+}
+
+const signature = Schema.decodeUnknownPromise(Schema.String)
+
+/**
+ * A browser wallet's account as a signer: `fromEip1193(window.ethereum, address)`.
+ *
+ * @category constructors
+ */
+export const fromEip1193 = (provider: Eip1193Provider, address: EvmHex.Hex): EvmSigner => ({
+  address,
+  signTypedData: async (data) =>
+    signature(await provider.request({ method: "eth_signTypedData_v4", params: [address, Eip3009.toJson(data)] }))
+})

@@ -1,0 +1,54 @@
+/**
+ * Proof that an authorization moved the money: the token logs `AuthorizationUsed(payer, nonce)` and, right behind it, the
+ * `Transfer` of the amount to the recipient (EIP-3009). A receipt's status proves nothing, and neither does the state of
+ * the nonce: the payer can burn it with another transfer or cancel it.
+ */
+import * as Eip3009 from "./Eip3009.ts"
+import type * as EvmAddress from "./EvmAddress.ts"
+import * as EvmHex from "./EvmHex.ts"
+import type * as EvmRpc from "./EvmRpc.ts"
+
+/**
+ * The transfer to be proven.
+ *
+ * @category models
+ */
+export interface Expected {
+  readonly token: EvmAddress.Address
+  readonly authorization: Eip3009.TransferWithAuthorization
+}
+
+/**
+ * The topics of the event that consumes the authorization, for a log filter.
+ *
+ * @category getters
+ */
+export const usedTopics = ({ authorization }: Expected): ReadonlyArray<EvmHex.Hex> => [
+  Eip3009.authorizationUsedTopic,
+  Eip3009.addressTopic(authorization.from),
+  authorization.nonce
+]
+
+/**
+ * What the logs of one transaction say of an authorization: `paid` exactly as expected, `burnt` on something else, or
+ * nothing at all.
+ *
+ * @category getters
+ */
+export const judge = (expected: Expected, logs: ReadonlyArray<EvmRpc.Log>): "paid" | "burnt" | "absent" => {
+  const used = logs.findIndex((log) => isUse(expected, log))
+  if (used === -1) return "absent"
+  const next = logs[used + 1]
+  return next !== undefined && isTransfer(expected, next) ? "paid" : "burnt"
+}
+
+const isUse = (expected: Expected, { address, topics }: EvmRpc.Log): boolean =>
+  address === expected.token && usedTopics(expected).every((topic, index) => topics[index] === topic)
+
+const isTransfer = ({ authorization, token }: Expected, { address, data, topics }: EvmRpc.Log): boolean =>
+  address === token &&
+  topics[0] === Eip3009.transferTopic &&
+  topics[1] === Eip3009.addressTopic(authorization.from) &&
+  topics[2] === Eip3009.addressTopic(authorization.to) &&
+  EvmHex.isBytes32(data) &&
+  BigInt(data) === authorization.value

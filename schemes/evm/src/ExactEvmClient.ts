@@ -1,0 +1,96 @@
+/**
+ * The payer's half of `exact` on EVM: it signs the authorization that the core has decided on. It needs no chain and no
+ * chain library.
+ */
+import { Entropy, Misconfigured, type SchemeClient, SigningFailed, type SigningRequest } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+
+import * as Eip3009 from "./Eip3009.ts"
+import * as EvmAddress from "./EvmAddress.ts"
+import * as EvmAsset from "./EvmAsset.ts"
+import * as EvmHex from "./EvmHex.ts"
+import * as EvmNetwork from "./EvmNetwork.ts"
+import type { EvmSigner } from "./EvmSigner.ts"
+import * as ExactEvm from "./ExactEvm.ts"
+
+/**
+ * Who pays, and where.
+ *
+ * @category models
+ */
+export interface Options {
+  /** A viem account, `EvmSigner.fromEip1193(...)`, or anything that signs typed data. */
+  readonly signer: EvmSigner
+  /** `eip155:<chain id>`. */
+  readonly network: string
+  /** Tokens to pay in beyond the known ones. */
+  readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
+}
+
+/**
+ * The payer's half. Throws `Misconfigured` when the network, the signer's address or an asset is not one.
+ *
+ * @category constructors
+ */
+export const client = ({ assets, network, signer }: Options): SchemeClient => {
+  const table = Result.getOrThrow(EvmAsset.table(assets ?? []))
+  const chain = EvmNetwork.fromText(network)
+  const payer = EvmAddress.fromText(signer.address)
+  if (chain === undefined) {
+    throw new Misconfigured({ message: `exactEvm.client: network "${network}" is not of the form eip155:<chain id>` })
+  }
+  if (payer === undefined) {
+    throw new Misconfigured({ message: `exactEvm.client: the signer's address "${signer.address}" is no address` })
+  }
+  return {
+    scheme: ExactEvm.scheme,
+    network: chain,
+    asset: (requirements) => (requirements.asset === undefined ? undefined : table.find(chain, requirements.asset)),
+    sign: (request) => sign(signer, payer, request)
+  }
+}
+
+const sign = Effect.fnUntraced(function* (signer: EvmSigner, from: EvmAddress.Address, request: SigningRequest) {
+  const { asset, binding, requirements } = request
+  const to = EvmAddress.fromText(requirements.payTo)
+  if (to === undefined || to === EvmAddress.zero) {
+    return yield* new SigningFailed({
+      message: `the offer's recipient "${requirements.payTo}" is no address to pay to`
+    })
+  }
+  const entropy = yield* Entropy.Entropy
+  const nonce = yield* binding ? ExactEvm.boundNonce(binding) : Effect.succeed(ExactEvm.nonceFrom(entropy.bytes(24)))
+  const authorization: Eip3009.TransferWithAuthorization = {
+    from,
+    to,
+    value: BigInt(requirements.maxAmountRequired),
+    validAfter: BigInt(request.validAfter),
+    validBefore: BigInt(request.validBefore),
+    nonce
+  }
+  const signature = yield* Effect.tryPromise({
+    try: () => signer.signTypedData(Eip3009.typedData(EvmAsset.domain(asset), authorization)),
+    catch: (cause) => new SigningFailed({ message: `the wallet of ${signer.address} did not sign`, cause })
+  })
+  if (!EvmHex.isHex(signature)) {
+    return yield* new SigningFailed({
+      message: `the wallet of ${signer.address} answered something that is no signature`
+    })
+  }
+  return {
+    payer: EvmAddress.checksum(from),
+    nonce,
+    payload: { signature, authorization: onWire(authorization), ...(binding && { binding: { ...binding } }) }
+  }
+})
+
+/** Numbers travel as decimal strings, addresses with their checksum. */
+const onWire = (authorization: Eip3009.TransferWithAuthorization) => ({
+  from: EvmAddress.checksum(authorization.from),
+  to: EvmAddress.checksum(authorization.to),
+  value: `${authorization.value}`,
+  validAfter: `${authorization.validAfter}`,
+  validBefore: `${authorization.validBefore}`,
+  nonce: authorization.nonce
+})

@@ -1,0 +1,49 @@
+/**
+ * The seller's half of `exact` on EVM: the assets of a network, and their proof at start.
+ */
+import { Misconfigured, type SchemeServer } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+
+import * as EvmAsset from "./EvmAsset.ts"
+import * as EvmNetwork from "./EvmNetwork.ts"
+import * as EvmProof from "./EvmProof.ts"
+import * as EvmRpc from "./EvmRpc.ts"
+import * as ExactEvm from "./ExactEvm.ts"
+
+/**
+ * Where the chain can be asked. It is asked at start only, never for a request.
+ *
+ * @category models
+ */
+export interface Options {
+  readonly rpcUrl: string
+  /** `eip155:<chain id>`; left out, it is the EVM network that the routes name. */
+  readonly network?: string
+  /** Tokens to be paid in beyond the known ones. */
+  readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
+}
+
+/**
+ * The seller's half. Throws `Misconfigured` when the network or an asset is not one.
+ *
+ * @category constructors
+ */
+export const server = ({ assets, network, rpcUrl }: Options): SchemeServer => {
+  const table = Result.getOrThrow(EvmAsset.table(assets ?? []))
+  const chain = network === undefined ? undefined : EvmNetwork.fromText(network)
+  if (network !== undefined && chain === undefined) {
+    throw new Misconfigured({ message: `exactEvm.server: network "${network}" is not of the form eip155:<chain id>` })
+  }
+  return {
+    scheme: ExactEvm.scheme,
+    network: chain,
+    asset: table.find,
+    assetNames: table.names,
+    prove: Effect.fnUntraced(function* (provenNetwork, used) {
+      const rpc = yield* EvmRpc.make({ url: rpcUrl, network: provenNetwork })
+      yield* EvmProof.network(rpc, provenNetwork)
+      yield* Effect.forEach(used, (token) => EvmProof.asset(rpc, token), { discard: true })
+    })
+  }
+}
