@@ -57,7 +57,16 @@ const known: ReadonlyArray<CustomAsset> = [
   usdt0(137, "0xc2132D05D31c914a87C6611C10748AEb04B58e8F"),
   usdt0(42161, "0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9"),
   usdt0(57073, "0x0200C29006150606B650577BBE7B6248F58470c1"),
-  usdt0(80094, "0x779Ded0c9e1022225f8E0630b35a9b54bE713736")
+  usdt0(80094, "0x779Ded0c9e1022225f8E0630b35a9b54bE713736"),
+  // The local chain's own token (`@pontage/evm/testing` deploys it here in every run), so that a first try needs no table.
+  {
+    network: "eip155:31337",
+    address: "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+    symbol: "TUSD",
+    decimals: 6,
+    name: "Test Dollar",
+    version: "1"
+  }
 ]
 
 /**

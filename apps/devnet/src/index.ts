@@ -1,0 +1,4 @@
+/**
+ * Local chains for trying things out.
+ */
+export * as DevNet from "./DevNet.ts"
