@@ -26,6 +26,7 @@ const unavailable = Effect.fnUntraced(function* (handler: HostileNode.Handler) {
 })
 
 const big = "0".repeat(1_100_000)
+const bomb = gzipSync(big.repeat(20))
 const hash = `0x${"ab".repeat(32)}` as const
 const call = { to: EvmAddress.zero, data: "0x" } as const
 
@@ -85,7 +86,8 @@ describe("EvmRpc against a node that misbehaves", () => {
     [
       "a compressed bomb",
       /more than 1048576 bytes/,
-      (response) => void response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(big.repeat(20)))
+      (response) =>
+        void response.writeHead(200, { "content-encoding": "gzip", "content-length": bomb.length }).end(bomb)
     ]
   ])("is unavailable when it answers %s", ([, expected, handler]) =>
     Effect.map(unavailable(handler), (message) => assert.match(message, expected))
@@ -192,6 +194,10 @@ describe("EvmRpc against a node that misbehaves", () => {
     [
       { code: 3, message: "execution reverted: no", data: "0xAB" },
       { data: "0xab", message: "execution reverted: no" }
+    ],
+    [
+      { code: 3, message: "no" },
+      { data: "0x", message: "no" }
     ],
     [
       { code: 3, message: "execution reverted" },

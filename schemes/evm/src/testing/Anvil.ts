@@ -13,16 +13,28 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
-/** The node could not be started; `message` says why and what to do. */
+/**
+ * The node could not be started; `message` says why and what to do.
+ *
+ * @category errors
+ */
 export class AnvilFailed extends Schema.TaggedError<AnvilFailed>()("AnvilFailed", {
   message: Schema.String,
   cause: Schema.optionalKey(Schema.Defect())
 }) {}
 
-/** The chain id of a local chain when no other is asked for. */
+/**
+ * The chain id of a local chain when no other is asked for.
+ *
+ * @category constants
+ */
 export const defaultChainId = 31_337
 
-/** How the chain is made. */
+/**
+ * How the chain is made.
+ *
+ * @category models
+ */
 export interface Options {
   /** The chain id; default 31337. */
   readonly chainId?: number
@@ -38,7 +50,11 @@ export interface Options {
   readonly port?: number
 }
 
-/** A running node. */
+/**
+ * A running node.
+ *
+ * @category services
+ */
 export class Anvil extends Context.Service<
   Anvil,
   {
@@ -132,6 +148,7 @@ const kill = (child: ChildProcess): Effect.Effect<void> =>
 /**
  * Starts a node and stops it when the scope closes.
  *
+ * @category constructors
  * @throws AnvilFailed when there is no binary for this machine, or it does not come up.
  */
 export const make = Effect.fnUntraced(function* (options: Options = {}) {
@@ -148,5 +165,9 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   return Anvil.of({ rpcUrl, chainId: options.chainId ?? defaultChainId })
 })
 
-/** {@link make} as a layer. */
+/**
+ * {@link make} as a layer.
+ *
+ * @category layers
+ */
 export const layer = (options: Options = {}): Layer.Layer<Anvil, AnvilFailed> => Layer.effect(Anvil, make(options))

@@ -37,7 +37,11 @@ import * as AnvilControl from "./AnvilControl.ts"
 import { DollarToken } from "./artifacts/DollarToken.ts"
 import * as EvmTestAccounts from "./EvmTestAccounts.ts"
 
-/** How the chain is made. */
+/**
+ * How the chain is made.
+ *
+ * @category models
+ */
 export interface Options extends Anvil.Options {
   /** How many payers there are; default 10. */
   readonly payers?: number
@@ -45,7 +49,11 @@ export interface Options extends Anvil.Options {
   readonly payerBalance?: bigint
 }
 
-/** The token and the EIP-712 domain its authorizations are signed under. */
+/**
+ * The token and the EIP-712 domain its authorizations are signed under.
+ *
+ * @category models
+ */
 export interface TestToken {
   readonly address: Address
   readonly name: string
@@ -54,13 +62,21 @@ export interface TestToken {
   readonly decimals: number
 }
 
-/** A contract that can be deployed: one of the committed artifacts, or a stranger's. */
+/**
+ * A contract that can be deployed: one of the committed artifacts, or a stranger's.
+ *
+ * @category models
+ */
 export interface Artifact {
   readonly abi: Abi
   readonly bytecode: Hex
 }
 
-/** A call to a contract, sent by an account the node holds the key of: the deployer, a signer or the stranger. */
+/**
+ * A call to a contract, sent by an account the node holds the key of: the deployer, a signer or the stranger.
+ *
+ * @category models
+ */
 export interface TestTransaction {
   /** Default the deployer. */
   readonly from?: Address
@@ -71,7 +87,11 @@ export interface TestTransaction {
   readonly gas?: bigint
 }
 
-/** A `Transfer` a token has logged. */
+/**
+ * A `Transfer` a token has logged.
+ *
+ * @category models
+ */
 export interface TestTransfer {
   readonly token: Address
   readonly from: Address
@@ -81,7 +101,11 @@ export interface TestTransfer {
   readonly transactionHash: Hash
 }
 
-/** viem's client of the chain: test, public and wallet actions. Do not wait for receipts with it, use `receipt`. */
+/**
+ * viem's client of the chain: test, public and wallet actions. Do not wait for receipts with it, use `receipt`.
+ *
+ * @category models
+ */
 export type ChainClient = Client<
   HttpTransport,
   Chain,
@@ -100,7 +124,11 @@ const makeClient = (rpcUrl: string, chainId: number): ChainClient =>
     .extend(publicActions)
     .extend(walletActions)
 
-/** A chain ready for payments. */
+/**
+ * A chain ready for payments.
+ *
+ * @category models
+ */
 export interface Shape extends AnvilControl.AnvilControl {
   readonly rpcUrl: string
   readonly chainId: number
@@ -130,7 +158,11 @@ export interface Shape extends AnvilControl.AnvilControl {
   }) => Effect.Effect<ReadonlyArray<TestTransfer>>
 }
 
-/** The service. */
+/**
+ * The service.
+ *
+ * @category services
+ */
 export class EvmTestChain extends Context.Service<EvmTestChain, Shape>()("@pontage/evm/testing/EvmTestChain") {}
 
 const tokenDomain = { name: "Test Dollar", version: "1", symbol: "TUSD", decimals: 6 } as const
@@ -212,6 +244,7 @@ const prepare = async (client: ChainClient, accounts: EvmTestAccounts.TestAccoun
 /**
  * Starts a node and makes it ready; everything goes away with the scope.
  *
+ * @category constructors
  * @throws AnvilFailed when the node cannot be started.
  */
 export const make = Effect.fnUntraced(function* (options: Options = {}) {
@@ -261,6 +294,10 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   })
 })
 
-/** {@link make} as a layer. */
+/**
+ * {@link make} as a layer.
+ *
+ * @category layers
+ */
 export const layer = (options: Options = {}): Layer.Layer<EvmTestChain, Anvil.AnvilFailed> =>
   Layer.effect(EvmTestChain, make(options))

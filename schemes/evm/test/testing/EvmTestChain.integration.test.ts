@@ -1,4 +1,4 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { getContractAddress } from "viem"
 
@@ -74,4 +74,27 @@ describe("EvmTestChain", () => {
       })
     )
   })
+  it.effect("starts as it is told: its id, its time, its payers, and no mining", () =>
+    Effect.gen(function* () {
+      const timestamp = 2_000_000_000
+      const made = yield* EvmTestChain.make({ chainId: 7, timestamp, payers: 2, payerBalance: 5n, noMining: true })
+      const { accounts, balanceOf, client, mine, receipt, submit } = made
+      assert.strictEqual(made.network, "eip155:7")
+      assert.deepStrictEqual(yield* Effect.all(accounts.payers.map((payer) => balanceOf(payer.address))), [5n, 5n])
+      const head = () => client.getBlock()
+      const { number, timestamp: now } = yield* Effect.promise(head)
+      assert.isAtLeast(Number(now), timestamp)
+      const hash = yield* submit({ to: accounts.payee.address, value: 1n })
+      assert.strictEqual((yield* Effect.promise(head)).number, number)
+      yield* mine()
+      assert.strictEqual((yield* receipt(hash)).blockNumber, number + 1n)
+    })
+  )
+
+  it.effect("mines in intervals", () =>
+    Effect.gen(function* () {
+      const { accounts, send } = yield* EvmTestChain.make({ payers: 1, blockTime: 1 })
+      assert.strictEqual((yield* send({ to: accounts.payee.address, value: 1n })).status, "success")
+    })
+  )
 })
