@@ -18,7 +18,7 @@ import * as Schema from "effect/Schema"
  *
  * @category errors
  */
-export class AnvilFailed extends Schema.TaggedError<AnvilFailed>()("AnvilFailed", {
+export class AnvilFailed extends Schema.TaggedError<AnvilFailed>("@pontage/evm/testing/AnvilFailed")("AnvilFailed", {
   message: Schema.String,
   cause: Schema.optionalKey(Schema.Defect())
 }) {}
