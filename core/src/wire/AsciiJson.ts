@@ -66,8 +66,12 @@ const isPrintableAscii = (text: string): boolean => {
   return true
 }
 
-/** The deepest nesting of brackets outside strings. Text that is no JSON gets some number; parsing refuses it later. */
-const depthOf = (text: string): number => {
+/**
+ * The deepest nesting of brackets outside strings. Text that is no JSON gets some number; parsing refuses it later.
+ *
+ * @category getters
+ */
+export const depthOf = (text: string): number => {
   let depth = 0
   let deepest = 0
   let inString = false

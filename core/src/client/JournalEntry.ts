@@ -1,0 +1,57 @@
+/**
+ * One purchase as the payer's journal holds it: what was reserved, what was signed for it, and what is known of its
+ * outcome. Plain data, so that a journal can be written to a disk and read back.
+ */
+import * as Schema from "effect/Schema"
+
+import { PaymentPayload } from "../protocol/PaymentPayload.ts"
+import { Settlement } from "../protocol/Settlement.ts"
+
+/**
+ * Where a purchase stands. `reserved`: its amount is set aside, nothing was sent. `pending`: the authorization was or may
+ * have been sent, the outcome is not known. `refused`: the server said no, but what was signed could still be settled.
+ * `owed`: paid, and the answer was a failure (500 or above). `settled`: over. `released`: proven that it costs nothing.
+ *
+ * @category schemas
+ */
+export const JournalState = Schema.Literals(["reserved", "pending", "refused", "owed", "settled", "released"])
+
+/**
+ * @category models
+ */
+export type JournalState = typeof JournalState.Type
+
+/**
+ * A purchase. Times are Unix milliseconds but for `validBefore`, which is Unix seconds as it was signed.
+ *
+ * @category schemas
+ */
+export const JournalEntry = Schema.Struct({
+  id: Schema.String,
+  state: JournalState,
+  /** The logical request: a digest of method, URL and body. */
+  request: Schema.String,
+  method: Schema.String,
+  /** Where the authorization is sent, again and again, and nowhere else. */
+  url: Schema.String,
+  host: Schema.String,
+  network: Schema.String,
+  asset: Schema.String,
+  payTo: Schema.String,
+  /** In the smallest unit of the asset. */
+  amount: Schema.String,
+  /** What it counts as (see `Spending`); `digits` as decimal text. */
+  spendings: Schema.Array(Schema.Struct({ unit: Schema.String, digits: Schema.String, scale: Schema.Int })),
+  at: Schema.Int,
+  validBefore: Schema.Int,
+  paymentId: Schema.optionalKey(Schema.String),
+  payment: Schema.optionalKey(PaymentPayload),
+  receipt: Schema.optionalKey(Settlement),
+  /** How long the server owes the answer of a failed run. */
+  owedUntil: Schema.optionalKey(Schema.Int)
+})
+
+/**
+ * @category models
+ */
+export type JournalEntry = typeof JournalEntry.Type

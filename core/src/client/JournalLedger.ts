@@ -1,0 +1,126 @@
+/**
+ * The journal's arithmetic: which purchases are known, what they add up to, and which authorization a repeated request
+ * sends again. Kept in memory and changed in one step at a time; where the lines are stored is `PaymentJournal`'s matter.
+ */
+import type { JournalEntry } from "./JournalEntry.ts"
+import type { SpentSoFar } from "./PaymentPolicy.ts"
+import * as Spending from "./Spending.ts"
+
+/**
+ * The window of the per-day totals, and how long an entry is kept: 24 hours, in milliseconds. By then whatever was signed
+ * has been invalid for a day.
+ *
+ * @category constants
+ */
+export const retention = 24 * 60 * 60 * 1000
+
+/**
+ * How long after its end an authorization is still taken for alive, in milliseconds: clocks disagree, and a block's time
+ * may lag behind them.
+ *
+ * @category constants
+ */
+export const deathMargin = 60_000
+
+/**
+ * Whether what was signed can no longer be settled by anybody.
+ *
+ * @category predicates
+ */
+export const isExpired = ({ validBefore }: Pick<JournalEntry, "validBefore">, now: number): boolean =>
+  now >= validBefore * 1000 + deathMargin
+
+/**
+ * Whether a repetition of the logical request sends this authorization again instead of signing another. An unknown
+ * outcome is asked for until it is known; a refused one until it is dead; an owed answer while it is owed.
+ *
+ * @category predicates
+ */
+export const isResumable = (entry: JournalEntry, now: number): boolean => {
+  switch (entry.state) {
+    case "pending":
+      return true
+    case "refused":
+      return !isExpired(entry, now)
+    case "owed":
+      return now < (entry.owedUntil ?? 0)
+    case "reserved":
+    case "settled":
+    case "released":
+      return false
+  }
+}
+
+/**
+ * The ledger.
+ *
+ * @category models
+ */
+export interface JournalLedger {
+  /** Takes in the newest state of an entry. */
+  readonly put: (entry: JournalEntry) => void
+  /** Forgets what is older than `retention`. */
+  readonly prune: (now: number) => void
+  readonly spent: SpentSoFar
+  /** The oldest entry of a logical request that is to be sent again and that nobody holds. */
+  readonly resumable: (request: string, now: number, isHeld: (id: string) => boolean) => JournalEntry | undefined
+  readonly findPayment: (paymentId: string) => JournalEntry | undefined
+}
+
+/**
+ * An empty ledger.
+ *
+ * @category constructors
+ */
+export const make = (): JournalLedger => {
+  const entries = new Map<string, JournalEntry>()
+  const byRequest = new Map<string, Set<string>>()
+  const totals = new Map<string, Spending.Spending>()
+
+  const count = (entry: JournalEntry, change: typeof Spending.add) => {
+    if (entry.state === "released") return
+    for (const { digits, scale, unit } of entry.spendings) {
+      for (const key of [unit, keyAt(unit, entry.host)]) {
+        totals.set(key, change(totals.get(key) ?? Spending.zero(unit), { unit, digits: BigInt(digits), scale }))
+      }
+    }
+  }
+  const forget = (entry: JournalEntry) => {
+    count(entry, Spending.subtract)
+    entries.delete(entry.id)
+    const siblings = byRequest.get(entry.request)
+    siblings?.delete(entry.id)
+    if (siblings?.size === 0) byRequest.delete(entry.request)
+  }
+  return {
+    put: (entry) => {
+      const known = entries.get(entry.id)
+      if (known !== undefined) count(known, Spending.subtract)
+      count(entry, Spending.add)
+      entries.set(entry.id, entry)
+      const siblings = byRequest.get(entry.request) ?? new Set()
+      byRequest.set(entry.request, siblings.add(entry.id))
+    },
+    prune: (now) => {
+      // Entries are in the order of their reservation, so the first young one ends the walk.
+      for (const entry of entries.values()) {
+        if (entry.at > now - retention) return
+        forget(entry)
+      }
+    },
+    spent: (unit, host) => totals.get(host === undefined ? unit : keyAt(unit, host)) ?? Spending.zero(unit),
+    resumable: (request, now, isHeld) => {
+      for (const id of byRequest.get(request) ?? []) {
+        const entry = entries.get(id)
+        if (entry !== undefined && !isHeld(id) && isResumable(entry, now)) return entry
+      }
+      return undefined
+    },
+    findPayment: (paymentId) => {
+      for (const entry of entries.values()) if (entry.paymentId === paymentId) return entry
+      return undefined
+    }
+  }
+}
+
+const keyAt = (unit: string, host: string) => `${unit} ${host}`

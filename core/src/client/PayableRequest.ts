@@ -1,0 +1,71 @@
+/**
+ * A request as the paying client sees it: what it is called, what sends it, and whether its refusal may be paid.
+ */
+import * as Effect from "effect/Effect"
+import * as Base64Url from "effect/encoding/Base64Url"
+import * as Result from "effect/Result"
+
+import { Hash } from "../platform/Hash.ts"
+import type { HeaderFields } from "../wire/Dialect.ts"
+import type { NoAnswer } from "./PaidAnswer.ts"
+import { decline, type PaymentDeclined } from "./PaymentDeclined.ts"
+
+/**
+ * One request that can be sent more than once.
+ *
+ * @category models
+ */
+export interface PayableRequest {
+  readonly method: string
+  /** Absolute, as the caller asked for it. */
+  readonly url: string
+  /** What the body says, for telling requests apart: the same content, the same bytes. Empty where there is no body. */
+  readonly body: Effect.Effect<Uint8Array>
+  /** Sends the request to `url` with these headers added. It must not follow redirects. */
+  readonly send: (url: string, headers: HeaderFields) => Effect.Effect<Response, NoAnswer>
+}
+
+const text = new TextEncoder()
+
+/**
+ * The name of a logical request: `sha256(METHOD \n URL \n sha256(body))`, base64url. A repetition of the same call has the
+ * same name.
+ *
+ * @category getters
+ */
+export const nameOf = Effect.fnUntraced(function* ({ body, method, url }: PayableRequest) {
+  const hash = yield* Hash
+  const digest = Base64Url.encode(yield* hash.sha256(yield* body))
+  const name = yield* hash.sha256(text.encode(`${method.toUpperCase()}\n${withoutFragment(url).href}\n${digest}`))
+  return Base64Url.encode(name)
+})
+
+const withoutFragment = (url: string): URL => {
+  const plain = new URL(url)
+  plain.hash = ""
+  return plain
+}
+
+/**
+ * Where the paid request goes: the URL that the refusal came from, if it is of the origin that was asked. A refusal that
+ * came through a redirect to another origin is not paid, nor one of a request with a body that was redirected, because it
+ * cannot be seen whether the body was still asked for.
+ *
+ * @category getters
+ */
+export const targetOf = (
+  { method, url }: Pick<PayableRequest, "method" | "url">,
+  refusal: Response
+): Result.Result<URL, PaymentDeclined> => {
+  const asked = withoutFragment(url)
+  const target = refusal.url === "" ? asked : withoutFragment(refusal.url)
+  if (target.origin !== asked.origin) {
+    const message = `${asked.origin} redirected to ${target.origin}, which asks for a payment; no payment is made across origins: ask ${target.origin} directly if you mean it`
+    return Result.fail(decline("cross_origin", message))
+  }
+  if (refusal.redirected && !/^(GET|HEAD)$/i.test(method)) {
+    const message = `${method} ${asked.href} was redirected to ${target.href}, which asks for a payment; a redirected ${method} is not paid: send it to that URL directly`
+    return Result.fail(decline("method_redirected", message))
+  }
+  return Result.succeed(target)
+}

@@ -1,0 +1,291 @@
+/**
+ * The paying client: the refusal of an unpaid request in, the paid answer out. It knows no framework and no chain; what
+ * sends a request comes with the request, what signs is a scheme's client half. Its rules come before every signature and
+ * its journal before every paid request.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+
+import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
+import type { Misconfigured, ProtocolError } from "../protocol/ProtocolError.ts"
+import { isDead, type PaymentRecord, type Settlement } from "../protocol/Settlement.ts"
+import type { ValidationError } from "../protocol/ValidationError.ts"
+import type { SchemeClient, SigningFailed } from "../scheme/SchemeClient.ts"
+import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
+import type { Dialect } from "../wire/Dialect.ts"
+import { protocolDialect } from "../wire/ProtocolDialect.ts"
+import type { JournalEntry } from "./JournalEntry.ts"
+import { isExpired } from "./JournalLedger.ts"
+import type { Refusal } from "./PaidAnswer.ts"
+import * as PayableRequest from "./PayableRequest.ts"
+import { decline, type PaymentDeclined } from "./PaymentDeclined.ts"
+import { PaymentJournal, type JournalUnavailable } from "./PaymentJournal.ts"
+import type { PaymentLimits } from "./PaymentLimits.ts"
+import * as PaymentPolicy from "./PaymentPolicy.ts"
+import * as Purchase from "./Purchase.ts"
+import * as RefusalBody from "./RefusalBody.ts"
+
+/**
+ * What a client is made of. Only `schemes` is required.
+ *
+ * @category models
+ */
+export interface Options {
+  readonly schemes: ReadonlyArray<SchemeClient>
+  readonly limits?: PaymentLimits
+  readonly allow?: PaymentPolicy.PaymentAllowances
+  /** Picks among the quotes that the rules allow; the first one where nothing is said. `undefined` pays none. */
+  readonly choose?: (quotes: ReadonlyArray<PaymentPolicy.Quote>) => PaymentPolicy.Quote | undefined
+  /** Says yes or no before anything is signed. */
+  readonly confirm?: (quote: PaymentPolicy.Quote) => Effect.Effect<boolean>
+  /** Told of each payment once, when the server says that the money has moved. */
+  readonly onPayment?: (receipt: Settlement) => Effect.Effect<void>
+  /**
+   * What a facilitator that the payer trusts knows of a payment. It is believed when it says that a payment is dead: that
+   * gives its amount back to the limits.
+   */
+  readonly lookup?: (paymentId: string) => Effect.Effect<PaymentRecord | undefined, ProtocolError>
+  readonly dialect?: Dialect
+}
+
+/**
+ * What a refusal offers: the quotes that would be paid, best first, and why the others would not be.
+ *
+ * @category models
+ */
+export interface Quotation {
+  readonly payable: ReadonlyArray<PaymentPolicy.Quote>
+  readonly declined: ReadonlyArray<PaymentDeclined>
+}
+
+/**
+ * What is known of a payment: the journal's entry, and the facilitator's record where there is one to ask.
+ *
+ * @category models
+ */
+export interface PaymentStatus {
+  readonly paymentId: string
+  readonly entry: JournalEntry | undefined
+  readonly record: PaymentRecord | undefined
+}
+
+/**
+ * Everything that paying can fail with.
+ *
+ * @category errors
+ */
+export type PayFailure = PaymentDeclined | SigningFailed | JournalUnavailable | Refusal | ProtocolError
+
+/**
+ * The service.
+ *
+ * @category services
+ */
+export class PaymentClient extends Context.Service<
+  PaymentClient,
+  {
+    /** Whether an answer to an unpaid request is a refusal that `pay` and `quote` understand. */
+    readonly asksForPayment: (response: Response) => boolean
+    /** Pays for a request that was refused and gives the answer to the paid one, whatever its status. */
+    readonly pay: (request: PayableRequest.PayableRequest, refusal: Response) => Effect.Effect<Response, PayFailure>
+    /** What a refused request would cost; nothing is signed or reserved. */
+    readonly quote: (
+      request: Pick<PayableRequest.PayableRequest, "method" | "url">,
+      refusal: Response
+    ) => Effect.Effect<Quotation, PaymentDeclined | ValidationError | JournalUnavailable>
+    readonly status: (paymentId: string) => Effect.Effect<PaymentStatus, JournalUnavailable | ProtocolError>
+  }
+>()("@pontage/core/PaymentClient") {}
+
+/**
+ * A client over the journal in the context. Fails where an option is a mistake.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (options: Options) {
+  const journal = yield* PaymentJournal
+  const policy = yield* Effect.fromResult(PaymentPolicy.make(options.limits, options.allow))
+  const { halves } = yield* Effect.fromResult(SchemeRegistry.make(options.schemes))
+  const { dialect = protocolDialect } = options
+  const counter: Counter = {
+    journal,
+    policy,
+    halves,
+    dialect,
+    choose: options.choose ?? (([first]) => first),
+    confirm: options.confirm ?? (() => Effect.succeed(true)),
+    lookup: options.lookup ?? (() => Effect.succeed(undefined))
+  }
+  const till: Purchase.Till = { dialect, journal, onPayment: options.onPayment ?? (() => Effect.void) }
+  return PaymentClient.of({
+    asksForPayment: ({ headers, status }) => status === 402 && dialect.isRefusal(402, (name) => headers.get(name)),
+    pay: (request, refusal) => pay(counter, till, request, refusal),
+    quote: (request, refusal) => quote(counter, request, refusal),
+    status: (paymentId) => status(counter, paymentId)
+  })
+})
+
+/**
+ * The layer of a client.
+ *
+ * @category layers
+ */
+export const layer = (options: Options): Layer.Layer<PaymentClient, Misconfigured, PaymentJournal> =>
+  Layer.effect(PaymentClient, make(options))
+
+/** What a purchase is decided with. */
+interface Counter extends Required<Pick<Options, "choose" | "confirm" | "dialect" | "lookup">> {
+  readonly journal: PaymentJournal["Service"]
+  readonly policy: PaymentPolicy.PaymentPolicy
+  readonly halves: ReadonlyArray<SchemeClient>
+}
+
+const pay = Effect.fn("PaymentClient.pay")(function* (
+  counter: Counter,
+  till: Purchase.Till,
+  request: PayableRequest.PayableRequest,
+  refusal: Response
+) {
+  const { accepts, target } = yield* readOffer(counter, request, refusal)
+  const name = yield* PayableRequest.nameOf(request)
+  const earlier = yield* resumeEarlier(counter, till, request, name)
+  if (earlier !== undefined) return earlier
+  const allowed = yield* Effect.fromResult(
+    chosen(counter, target, yield* judged(counter, request.method, target, accepts))
+  )
+  if (!(yield* counter.confirm(allowed.quote))) {
+    return yield* decline("confirm_refused", `${target.host} asks ${allowed.quote.price}, and confirm said no`)
+  }
+  return yield* Purchase.buy(till, request, name, allowed)
+})
+
+const quote = Effect.fn("PaymentClient.quote")(function* (
+  counter: Counter,
+  request: Pick<PayableRequest.PayableRequest, "method" | "url">,
+  refusal: Response
+) {
+  const { accepts, target } = yield* readOffer(counter, request, refusal)
+  const { allowed, declined } = yield* judged(counter, request.method, target, accepts)
+  return { payable: allowed.map(({ quote }) => quote), declined }
+})
+
+const status = Effect.fn("PaymentClient.status")(function* (counter: Counter, paymentId: string) {
+  const entry = yield* counter.journal.find(paymentId)
+  const record = yield* counter.lookup(paymentId)
+  if (entry !== undefined && record !== undefined) yield* acquit(counter, entry, record)
+  return { paymentId, entry: yield* counter.journal.find(paymentId), record }
+})
+
+/** The offer of a refusal that may be paid at all. */
+const readOffer = Effect.fnUntraced(function* (
+  { dialect, policy }: Counter,
+  request: Pick<PayableRequest.PayableRequest, "method" | "url">,
+  refusal: Response
+) {
+  const target = yield* Effect.fromResult(Result.tap(PayableRequest.targetOf(request, refusal), policy.admit))
+  const { accepts } = yield* RefusalBody.read(dialect, refusal)
+  return { accepts, target }
+})
+
+/**
+ * The answer to an authorization that an earlier call of the same request left in doubt, or unserved. Several may be left
+ * by calls that ran side by side; each is sent until one is good.
+ */
+const resumeEarlier = Effect.fnUntraced(function* (
+  counter: Counter,
+  till: Purchase.Till,
+  request: PayableRequest.PayableRequest,
+  name: string
+) {
+  const tried = new Set<string>()
+  while (true) {
+    const entry = yield* counter.journal.adopt(name)
+    if (entry === undefined) return undefined
+    // What is dead and yet comes back could not be written down as dead: leave it, or this would never end.
+    if (tried.has(entry.id)) return yield* Effect.as(counter.journal.letGo(entry.id), undefined)
+    tried.add(entry.id)
+    if (yield* isAcquitted(counter, entry)) continue
+    const response = yield* Purchase.resume(till, request, entry)
+    if (response !== undefined) return response
+  }
+})
+
+/** Whether an authorization of unknown outcome, past its validity, is known to the payer's facilitator as dead. */
+const isAcquitted = Effect.fnUntraced(function* (counter: Counter, entry: JournalEntry) {
+  if (entry.state !== "pending" || entry.paymentId === undefined) return false
+  const record = yield* counter.lookup(entry.paymentId).pipe(Effect.catch(() => Effect.succeed(undefined)))
+  if (record === undefined || !(yield* acquit(counter, entry, record))) return false
+  yield* counter.journal.letGo(entry.id)
+  return true
+})
+
+/**
+ * Gives an entry's amount back to the limits where it is proven that it costs nothing: the facilitator says that the
+ * payment is dead, and what was signed cannot be settled by anybody else any more.
+ */
+const acquit = Effect.fnUntraced(function* ({ journal }: Counter, entry: JournalEntry, { status }: PaymentRecord) {
+  const isOpen = entry.state === "pending" || entry.state === "refused"
+  if (!isOpen || !isDead(status) || !isExpired(entry, yield* Clock.currentTimeMillis)) return false
+  yield* journal.write({ ...entry, state: "released" })
+  return true
+})
+
+interface Judged {
+  readonly allowed: ReadonlyArray<PaymentPolicy.Allowed>
+  readonly declined: ReadonlyArray<PaymentDeclined>
+}
+
+/** The options that would be paid now, in the offer's order, and why the others would not. */
+const judged = Effect.fnUntraced(function* (
+  { halves, journal, policy }: Counter,
+  method: string,
+  url: URL,
+  accepts: ReadonlyArray<PaymentRequirements>
+) {
+  const spent = yield* journal.spent
+  const allowed: Array<PaymentPolicy.Allowed> = []
+  const declined: Array<PaymentDeclined> = []
+  for (const requirements of accepts) {
+    const result = Result.flatMap(halfFor(halves, requirements), (half) =>
+      policy.judge({ method, url }, requirements, half)
+    )
+    const no = Result.isFailure(result) ? result.failure : result.success.exceeds(spent)
+    if (no !== undefined) declined.push(no)
+    else if (Result.isSuccess(result)) allowed.push(result.success)
+  }
+  return { allowed, declined } satisfies Judged
+})
+
+const halfFor = (
+  halves: ReadonlyArray<SchemeClient>,
+  { network, scheme }: PaymentRequirements
+): Result.Result<SchemeClient, PaymentDeclined> => {
+  const half = halves.find((half) => half.scheme.name === scheme && half.scheme.network(network) === half.network)
+  if (half !== undefined) return Result.succeed(half)
+  return Result.fail(decline("no_acceptable_option", `no scheme is configured that pays "${scheme}" on ${network}`))
+}
+
+const chosen = (
+  { choose }: Counter,
+  { host }: URL,
+  { allowed, declined }: Judged
+): Result.Result<PaymentPolicy.Allowed, PaymentDeclined> => {
+  if (allowed.length === 0) return Result.fail(noneAcceptable(host, declined))
+  const wish = choose(allowed.map(({ quote }) => quote))
+  const found = allowed.find(({ quote }) => quote === wish)
+  return found === undefined
+    ? Result.fail(decline("no_acceptable_option", `choose picked none of the ${allowed.length} options of ${host}`))
+    : Result.succeed(found)
+}
+
+/** One rule that said no to what could have been signed is the reason; otherwise there was nothing to sign. */
+const noneAcceptable = (host: string, declined: ReadonlyArray<PaymentDeclined>): PaymentDeclined => {
+  const reason = declined.find(({ rule }) => rule !== "no_acceptable_option") ?? declined[0]
+  if (reason === undefined) return decline("no_acceptable_option", `${host} asks for a payment and offers no option`)
+  if (declined.length === 1) return reason
+  const all = declined.map(({ message }, index) => `(${index + 1}) ${message}`).join("; ")
+  return decline(reason.rule, `none of the ${declined.length} options of ${host} can be paid: ${all.slice(0, 2000)}`)
+}

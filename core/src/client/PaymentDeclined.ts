@@ -1,0 +1,50 @@
+/**
+ * The payer's own no: a payment that was asked for and not made, because the payer's rules do not allow it.
+ */
+import * as Schema from "effect/Schema"
+
+/**
+ * Which rule said no, machine-readable.
+ *
+ * @category schemas
+ */
+export const DeclineRule = Schema.Literals([
+  "over_request_limit",
+  "over_day_limit",
+  "over_host_limit",
+  "asset_without_limit",
+  "host_not_allowed",
+  "network_not_allowed",
+  "asset_unknown",
+  "asset_not_allowed",
+  "payee_not_allowed",
+  "insecure_url",
+  "cross_origin",
+  "method_redirected",
+  "no_acceptable_option",
+  "confirm_refused",
+  "body_not_repeatable"
+])
+
+/**
+ * @category models
+ */
+export type DeclineRule = typeof DeclineRule.Type
+
+/**
+ * Nothing was signed and nothing was paid. `rule` is for programs; `message` tells a person what was asked, what is
+ * allowed and what to change.
+ *
+ * @category errors
+ */
+export class PaymentDeclined extends Schema.TaggedError<PaymentDeclined>("@pontage/core/PaymentDeclined")(
+  "PaymentDeclined",
+  { rule: DeclineRule, message: Schema.String }
+) {}
+
+/**
+ * A `PaymentDeclined` in one line.
+ *
+ * @category constructors
+ */
+export const decline = (rule: DeclineRule, message: string): PaymentDeclined => new PaymentDeclined({ rule, message })

@@ -1,0 +1,120 @@
+/**
+ * How much a payer allows itself to pay: dollars for dollar stablecoins, and the smallest unit for single assets.
+ */
+import * as Result from "effect/Result"
+
+import * as Amount from "../protocol/Amount.ts"
+import type { Asset } from "../protocol/Asset.ts"
+import * as Price from "../protocol/Price.ts"
+import { Misconfigured } from "../protocol/ProtocolError.ts"
+import type { Scheme } from "../scheme/Scheme.ts"
+import * as Spending from "./Spending.ts"
+
+/**
+ * A limit on one asset, in its smallest unit, as decimal text.
+ *
+ * @category models
+ */
+export interface AssetLimit {
+  readonly perRequest: string
+  /** In any 24 hours. */
+  readonly perDay?: string
+  /** In any 24 hours, for each host. */
+  readonly perHost?: string
+}
+
+/**
+ * The limits as a payer writes them. Dollar texts (`"$0.05"`) bound dollar stablecoins; an asset that is no dollar is paid
+ * only within a limit of its own in `assets`, by its address. A plain text there is the limit for one request. A dollar
+ * stablecoin that has an asset limit too must keep both.
+ *
+ * @category models
+ */
+export interface PaymentLimits {
+  /** The most for one request; `"$0.10"` where nothing is said. */
+  readonly perRequest?: string
+  /** The most in any 24 hours. */
+  readonly perDay?: string
+  /** The most in any 24 hours for each host. */
+  readonly perHost?: string
+  readonly assets?: Readonly<Record<string, string | AssetLimit>>
+}
+
+/**
+ * One limit, read: its amounts are of the unit it counts in, dollars or an asset's smallest unit.
+ *
+ * @category models
+ */
+export interface UnitLimit {
+  readonly counts: "dollars" | "asset"
+  readonly perRequest: Spending.Spending
+  readonly perDay: Spending.Spending | undefined
+  readonly perHost: Spending.Spending | undefined
+  /** The option that would have to change, for messages. */
+  readonly option: string
+}
+
+/**
+ * The most for one request where nothing is said.
+ *
+ * @category constants
+ */
+export const defaultPerRequest = "$0.10"
+
+/**
+ * Reads the limits into a function that finds those of an asset; none means that it must not be paid in. A text that is
+ * no price or no amount fails with `Misconfigured`.
+ *
+ * @category constructors
+ */
+export const read = (
+  limits: PaymentLimits
+): Result.Result<(asset: Asset, scheme: Scheme) => ReadonlyArray<UnitLimit>, Misconfigured> =>
+  Result.gen(function* () {
+    const dollars: UnitLimit = {
+      counts: "dollars",
+      perRequest: yield* dollarLimit("limits.perRequest", limits.perRequest ?? defaultPerRequest),
+      perDay: yield* optional(limits.perDay, (text) => dollarLimit("limits.perDay", text)),
+      perHost: yield* optional(limits.perHost, (text) => dollarLimit("limits.perHost", text)),
+      option: "limits"
+    }
+    const assets: Array<readonly [string, UnitLimit]> = []
+    for (const [address, limit] of Object.entries(limits.assets ?? {})) {
+      assets.push([address, yield* assetLimit(address, limit)])
+    }
+    return (asset, scheme) => {
+      const own = assets.filter(([address]) => scheme.address(address) === asset.address).map(([, limit]) => limit)
+      return asset.dollar ? [dollars, ...own] : own
+    }
+  })
+
+const optional = <A, E>(
+  text: string | undefined,
+  parse: (text: string) => Result.Result<A, E>
+): Result.Result<A | undefined, E> => (text === undefined ? Result.succeed(undefined) : parse(text))
+
+const dollarLimit = (option: string, text: string): Result.Result<Spending.Spending, Misconfigured> =>
+  Result.mapBoth(Price.parse(text), {
+    onSuccess: ({ digits, scale }) => ({ unit: Spending.dollar, digits, scale }),
+    onFailure: ({ message }) => new Misconfigured({ message: `${option}: ${message}` })
+  })
+
+const assetLimit = (address: string, limit: string | AssetLimit): Result.Result<UnitLimit, Misconfigured> =>
+  Result.gen(function* () {
+    const option = `limits.assets["${address}"]`
+    const given: AssetLimit = typeof limit === "string" ? { perRequest: limit } : limit
+    const parse = (text: string) => atomicLimit(option, address, text)
+    return {
+      counts: "asset",
+      perRequest: yield* parse(given.perRequest),
+      perDay: yield* optional(given.perDay, parse),
+      perHost: yield* optional(given.perHost, parse),
+      option
+    }
+  })
+
+const atomicLimit = (option: string, unit: string, text: string): Result.Result<Spending.Spending, Misconfigured> => {
+  if (Amount.isText(text)) return Result.succeed({ unit, digits: BigInt(text), scale: 0 })
+  const message = `${option}: expected an amount in the asset's smallest unit such as "1000000", got ${JSON.stringify(text)}`
+  return Result.fail(new Misconfigured({ message }))
+}

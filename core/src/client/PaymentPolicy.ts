@@ -1,0 +1,231 @@
+/**
+ * What a payer allows itself to pay: limits, and lists of hosts, networks, assets and payees. It is asked before anything
+ * is signed; an asset it does not know, a connection that is open to others and an amount above the limits are declined
+ * without being told to.
+ */
+import * as Result from "effect/Result"
+
+import type { Asset } from "../protocol/Asset.ts"
+import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
+import type { Misconfigured } from "../protocol/ProtocolError.ts"
+import type { SchemeClient } from "../scheme/SchemeClient.ts"
+import { decline, type DeclineRule, type PaymentDeclined } from "./PaymentDeclined.ts"
+import * as PaymentLimits from "./PaymentLimits.ts"
+import * as Spending from "./Spending.ts"
+
+/**
+ * Who and what may be paid. A list that is absent allows all. A host is a URL's `host` (its name, and its port where that
+ * is not the default one), an asset or a payee an address in any form of its family, a network any of its names.
+ *
+ * @category models
+ */
+export interface PaymentAllowances {
+  readonly hosts?: ReadonlyArray<string>
+  readonly networks?: ReadonlyArray<string>
+  readonly assets?: ReadonlyArray<string>
+  readonly payees?: ReadonlyArray<string>
+}
+
+/**
+ * One option of an offer that this payer can sign and its rules allow: what it would cost.
+ *
+ * @category models
+ */
+export interface Quote {
+  readonly method: string
+  /** Where the paid request would go. */
+  readonly url: string
+  readonly requirements: PaymentRequirements
+  /** The asset as this payer knows it. */
+  readonly asset: Asset
+  /** In the smallest unit of the asset. */
+  readonly amount: bigint
+  /** For people: `$0.05`, or the amount in the smallest unit of an asset that is no dollar. */
+  readonly price: string
+}
+
+/**
+ * What was spent in the last 24 hours of a unit (see `Spending`), everywhere or at one host.
+ *
+ * @category models
+ */
+export type SpentSoFar = (unit: string, host?: string) => Spending.Spending
+
+/**
+ * A quote that the rules allow, with what is needed to act on it.
+ *
+ * @category models
+ */
+export interface Allowed {
+  readonly quote: Quote
+  /** What signs it. */
+  readonly half: SchemeClient
+  /** Why the quote does not fit the totals; `undefined` when it does. */
+  readonly exceeds: (spent: SpentSoFar) => PaymentDeclined | undefined
+}
+
+/**
+ * The rules, read and ready.
+ *
+ * @category models
+ */
+export interface PaymentPolicy {
+  /** Whether a request to this URL may be paid at all. */
+  readonly admit: (url: URL) => Result.Result<void, PaymentDeclined>
+  /** One offered option: its quote, or why it is not paid. The totals are not looked at yet. */
+  readonly judge: (
+    request: { readonly method: string; readonly url: URL },
+    requirements: PaymentRequirements,
+    half: SchemeClient
+  ) => Result.Result<Allowed, PaymentDeclined>
+}
+
+/**
+ * What a quote adds to the totals: its amount in the asset's own unit and then, for a dollar stablecoin, in dollars.
+ *
+ * @category getters
+ */
+export const spendingsOf = ({
+  amount,
+  asset
+}: Pick<Quote, "amount" | "asset">): readonly [Spending.Spending, ...ReadonlyArray<Spending.Spending>] => {
+  const own = { unit: `${asset.network}/${asset.address}`, digits: amount, scale: 0 }
+  return asset.dollar ? [own, { unit: Spending.dollar, digits: amount, scale: asset.decimals }] : [own]
+}
+
+/**
+ * Reads the rules. A text that is no price or no amount fails with `Misconfigured`.
+ *
+ * @category constructors
+ */
+export const make = (
+  limits: PaymentLimits.PaymentLimits = {},
+  allow: PaymentAllowances = {}
+): Result.Result<PaymentPolicy, Misconfigured> =>
+  Result.map(PaymentLimits.read(limits), (limitsOf) => ({
+    admit: (url) => admit(url, allow.hosts),
+    judge: (request, requirements, half) =>
+      Result.gen(function* () {
+        const asset = yield* recognise(requirements, half)
+        yield* permit(requirements, asset, half, allow)
+        const quote = quoteOf(request, requirements, asset)
+        const unitLimits = limitsOf(asset, half.scheme)
+        yield* affordable(quote, unitLimits)
+        return { quote, half, exceeds: (spent) => overTotals(quote, unitLimits, spent) }
+      })
+  }))
+
+const quoteOf = (
+  { method, url }: { readonly method: string; readonly url: URL },
+  requirements: PaymentRequirements,
+  asset: Asset
+): Quote => {
+  const amount = BigInt(requirements.maxAmountRequired)
+  const [own, dollars] = spendingsOf({ amount, asset })
+  return { method, url: url.href, requirements, asset, amount, price: Spending.format(dollars ?? own) }
+}
+
+const refusal = (rule: DeclineRule, message: string) => Result.fail(decline(rule, message))
+
+const admit = (url: URL, hosts: ReadonlyArray<string> | undefined): Result.Result<void, PaymentDeclined> => {
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
+    const message = `${url.origin} asks for a payment over an open connection; only https is paid (and http to this machine): use an https URL`
+    return refusal("insecure_url", message)
+  }
+  if (hosts !== undefined && !hosts.some((host) => host.toLowerCase() === url.host)) {
+    const message = `${url.host} asks for a payment and is not in allow.hosts (${hosts.join(", ")}); add it to allow paying it`
+    return refusal("host_not_allowed", message)
+  }
+  return Result.succeed(undefined)
+}
+
+/** `URL` has already written every form of an IPv4 address as four decimal numbers. */
+const isLoopback = (hostname: string): boolean =>
+  hostname === "localhost" ||
+  hostname.endsWith(".localhost") ||
+  hostname === "[::1]" ||
+  /^127(\.\d+){3}$/.test(hostname)
+
+const challengeGrammar = /^[A-Za-z0-9_-]{16,128}$/
+
+/** The option's asset in this payer's own words: nothing is taken from the offer that the half does not know itself. */
+const recognise = (requirements: PaymentRequirements, half: SchemeClient): Result.Result<Asset, PaymentDeclined> => {
+  const { extra, network, payTo } = requirements
+  const challenge = extra?.["challenge"]
+  if (typeof challenge === "string" && !challengeGrammar.test(challenge)) {
+    return refusal("no_acceptable_option", "the offer's challenge is not base64url text of 16 to 128 characters")
+  }
+  if (half.scheme.address(payTo) === undefined) {
+    return refusal("no_acceptable_option", `the payee ${payTo} is no address of ${half.scheme.family}`)
+  }
+  const asset = half.asset(requirements)
+  if (asset !== undefined) return Result.succeed(asset)
+  const message = `the asset ${requirements.asset ?? "(none is named)"} on ${network} is not known to this client; give it to the scheme's client to pay in it`
+  return refusal("asset_unknown", message)
+}
+
+const permit = (
+  { payTo }: PaymentRequirements,
+  asset: Asset,
+  { network, scheme }: SchemeClient,
+  allow: PaymentAllowances
+): Result.Result<void, PaymentDeclined> => {
+  if (allow.networks !== undefined && !allow.networks.some((text) => scheme.network(text) === network)) {
+    return refusal("network_not_allowed", `${network} is not in allow.networks (${allow.networks.join(", ")})`)
+  }
+  if (allow.assets !== undefined && !allow.assets.some((text) => scheme.address(text) === asset.address)) {
+    return refusal("asset_not_allowed", `${asset.symbol} (${asset.address}) is not in allow.assets`)
+  }
+  if (allow.payees !== undefined && !allow.payees.some((text) => scheme.address(text) === scheme.address(payTo))) {
+    return refusal("payee_not_allowed", `the payee ${payTo} is not in allow.payees`)
+  }
+  return Result.succeed(undefined)
+}
+
+const affordable = (
+  quote: Quote,
+  limits: ReadonlyArray<PaymentLimits.UnitLimit>
+): Result.Result<void, PaymentDeclined> => {
+  if (limits.length === 0) {
+    const { address, symbol } = quote.asset
+    const message = `${asks(quote)}, and ${symbol} is no dollar, so no dollar limit covers it; give limits.assets["${address}"] to allow it`
+    return refusal("asset_without_limit", message)
+  }
+  for (const { counts, option, perRequest } of limits) {
+    if (Spending.isAbove(costOf(quote, counts), perRequest)) {
+      const message = `${asks(quote)}; the limit is ${Spending.format(perRequest)} a request; raise ${option}.perRequest to allow it`
+      return refusal("over_request_limit", message)
+    }
+  }
+  return Result.succeed(undefined)
+}
+
+const costOf = (quote: Quote, counts: PaymentLimits.UnitLimit["counts"]): Spending.Spending => {
+  const [own, dollars] = spendingsOf(quote)
+  return counts === "asset" || dollars === undefined ? own : dollars
+}
+
+const overTotals = (
+  quote: Quote,
+  limits: ReadonlyArray<PaymentLimits.UnitLimit>,
+  spent: SpentSoFar
+): PaymentDeclined | undefined => {
+  const { host } = new URL(quote.url)
+  for (const { counts, option, perDay, perHost } of limits) {
+    const cost = costOf(quote, counts)
+    const explain = (total: Spending.Spending, limit: Spending.Spending, where: string, name: string) =>
+      `${asks(quote)}; ${Spending.format(total)} of ${Spending.format(limit)} in 24 hours${where} is spent or reserved; raise ${option}.${name} to allow it`
+    const today = spent(cost.unit)
+    if (perDay !== undefined && Spending.isAbove(Spending.add(today, cost), perDay)) {
+      return decline("over_day_limit", explain(today, perDay, "", "perDay"))
+    }
+    const here = spent(cost.unit, host)
+    if (perHost !== undefined && Spending.isAbove(Spending.add(here, cost), perHost)) {
+      return decline("over_host_limit", explain(here, perHost, ` at ${host}`, "perHost"))
+    }
+  }
+  return undefined
+}
+
+const asks = ({ amount, asset, price, url }: Quote): string =>
+  `${new URL(url).host} asks ${price} (${amount} of the smallest unit of ${asset.symbol} on ${asset.network})`

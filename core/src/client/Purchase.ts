@@ -1,0 +1,207 @@
+/**
+ * One purchase, from the reservation to the answer: reserve, sign, write down, send, and send the same authorization again
+ * until its outcome is known or its validity has ended. Nothing is signed twice here.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+import { Entropy, identifier } from "../platform/Entropy.ts"
+import * as Binding from "../protocol/Binding.ts"
+import * as PaymentId from "../protocol/PaymentId.ts"
+import { sealPayload } from "../protocol/PaymentPayload.ts"
+import { defaultMaxTimeoutSeconds } from "../protocol/PaymentRequirements.ts"
+import { SettlementPending } from "../protocol/ProtocolError.ts"
+import type { Settlement } from "../protocol/Settlement.ts"
+import { SigningFailed, type SchemeClient } from "../scheme/SchemeClient.ts"
+import type { Dialect } from "../wire/Dialect.ts"
+import type { JournalEntry } from "./JournalEntry.ts"
+import { isExpired } from "./JournalLedger.ts"
+import * as PaidAnswer from "./PaidAnswer.ts"
+import type { PayableRequest } from "./PayableRequest.ts"
+import type { PaymentJournal } from "./PaymentJournal.ts"
+import { spendingsOf, type Allowed, type Quote } from "./PaymentPolicy.ts"
+
+/**
+ * What all purchases of a client share.
+ *
+ * @category models
+ */
+export interface Till {
+  readonly dialect: Dialect
+  readonly journal: PaymentJournal["Service"]
+  /** Told once of each payment, when the server first says that the money has moved. */
+  readonly onPayment: (receipt: Settlement) => Effect.Effect<void>
+}
+
+/**
+ * The longest that an authorization is signed for, in seconds.
+ *
+ * @category constants
+ */
+export const maximumValiditySeconds = 120
+
+/**
+ * How long a server owes the answer of a run that failed after the payment, in milliseconds (decisions 3).
+ *
+ * @category constants
+ */
+export const entitlement = 10 * 60 * 1000
+
+/** How long to wait where the server does not say, in seconds: doubling from the first to the last. */
+const shortestWait = 1
+const longestWait = 30
+
+/**
+ * Buys what the logical request `name` asks for: reserves, signs, writes down and sends. Where it ends before anything was sent, it leaves nothing behind.
+ *
+ * @category constructors
+ */
+export const buy = (till: Till, request: PayableRequest, name: string, { exceeds, half, quote }: Allowed) =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const reserved = yield* draft(name, quote)
+      yield* till.journal.reserve(reserved, exceeds)
+      const drop = (entry: JournalEntry) => close(till, { ...entry, state: "released" })
+      const entry = yield* restore(authorise(till, half, quote, reserved)).pipe(Effect.onError(() => drop(reserved)))
+      let wasSent = false
+      const send: PayableRequest["send"] = (url, headers) =>
+        Effect.suspend(() => {
+          wasSent = true
+          return request.send(url, headers)
+        })
+      return yield* restore(present(till, { ...request, send }, entry)).pipe(
+        Effect.onExit(() => (wasSent ? till.journal.letGo(entry.id) : drop(entry)))
+      )
+    })
+  )
+
+const draft = Effect.fnUntraced(function* (name: string, quote: Quote) {
+  const { amount, asset, method, requirements, url } = quote
+  const at = yield* Clock.currentTimeMillis
+  const validity = Math.min(requirements.maxTimeoutSeconds ?? defaultMaxTimeoutSeconds, maximumValiditySeconds)
+  const entry: JournalEntry = {
+    id: identifier(yield* Entropy),
+    state: "reserved",
+    request: name,
+    method,
+    url,
+    host: new URL(url).host,
+    network: asset.network,
+    asset: asset.address,
+    payTo: requirements.payTo,
+    amount: amount.toString(),
+    spendings: spendingsOf(quote).map(({ digits, scale, unit }) => ({ unit, digits: digits.toString(), scale })),
+    at,
+    validBefore: Math.floor(at / 1000) + validity
+  }
+  return entry
+})
+
+/** Signs for the reservation and writes down what was signed. */
+const authorise = Effect.fnUntraced(function* (till: Till, half: SchemeClient, quote: Quote, reserved: JournalEntry) {
+  const { asset, requirements } = quote
+  const challenge = requirements.extra?.["challenge"]
+  const binding = typeof challenge === "string" ? yield* Binding.make(challenge) : undefined
+  const validBefore = reserved.validBefore
+  const signed = yield* half.sign({ requirements, asset, validAfter: 0, validBefore, binding }).pipe(
+    Effect.timeoutOrElse({
+      duration: validBefore * 1000 - reserved.at,
+      orElse: () => Effect.fail(new SigningFailed({ message: tooLate }))
+    })
+  )
+  const paymentId = yield* PaymentId.make(asset.network, { asset: asset.address, ...signed })
+  const payment = sealPayload(requirements.scheme, requirements.network, signed.payload)
+  const entry: JournalEntry = { ...reserved, state: "pending", paymentId, payment }
+  yield* till.journal.write(entry)
+  return entry
+})
+
+const tooLate =
+  "the wallet had not signed when what it was to sign ran out; nothing was sent: ask again and sign sooner"
+
+/**
+ * Sends an authorization of an earlier call again. `undefined` says that it is dead and was not taken, so that the request
+ * may be bought anew.
+ *
+ * @category constructors
+ */
+export const resume = Effect.fnUntraced(
+  function* (till: Till, request: PayableRequest, entry: JournalEntry) {
+    const wasDoubtful = entry.state === "pending" && isExpired(entry, yield* Clock.currentTimeMillis)
+    return yield* present(till, request, entry).pipe(
+      Effect.catchTag(["PaymentError", "ValidationError", "PaymentRefused"], (refusal) =>
+        wasDoubtful && !isUsed(refusal) ? Effect.succeed(undefined) : Effect.fail(refusal)
+      )
+    )
+  },
+  (effect, till, _request, entry) => Effect.onExit(effect, () => till.journal.letGo(entry.id))
+)
+
+/** A used authorization bought something; whoever asks is told so, instead of buying it twice unawares. */
+const isUsed = (refusal: PaidAnswer.Refusal): boolean =>
+  refusal._tag === "ValidationError" && refusal.reason === "already_used"
+
+/** Sends the authorization until there is an answer, a refusal, or no more time. */
+const present = Effect.fnUntraced(function* (till: Till, request: PayableRequest, entry: JournalEntry) {
+  for (let attempt = 0; ; attempt++) {
+    const answer = yield* ask(till, request, entry)
+    if (answer._tag === "Answered") {
+      yield* answered(till, entry, answer)
+      return answer.response
+    }
+    if (answer._tag === "Refused") {
+      yield* record(till, { ...entry, state: "refused" })
+      return yield* Effect.fail(answer.error)
+    }
+    const seconds = Math.max(shortestWait, answer.retryAfter ?? 2 ** Math.min(attempt, 5))
+    const pause = Math.min(seconds, longestWait) * 1000
+    const now = yield* Clock.currentTimeMillis
+    if (now + pause >= entry.validBefore * 1000) return yield* Effect.fail(pending(entry, answer))
+    yield* Effect.sleep(pause)
+  }
+})
+
+const ask = ({ dialect }: Till, request: PayableRequest, entry: JournalEntry): Effect.Effect<PaidAnswer.PaidAnswer> => {
+  const headers = entry.payment === undefined ? {} : dialect.paymentHeaders(entry.payment)
+  return request.send(entry.url, headers).pipe(
+    Effect.flatMap((response) => PaidAnswer.fromResponse(dialect, entry, response)),
+    Effect.catch((failure) => Effect.succeed(PaidAnswer.fromNoAnswer(failure)))
+  )
+}
+
+/**
+ * An answer with a receipt was paid for, and a failure among them is owed again. One without a receipt that is no failure
+ * was served all the same; a failure without one says nothing about the money.
+ */
+const answered = Effect.fnUntraced(function* (
+  till: Till,
+  entry: JournalEntry,
+  { receipt = entry.receipt, response: { status } }: PaidAnswer.Answered
+) {
+  if (status >= 400 && receipt === undefined) return
+  const known = receipt === undefined ? entry : { ...entry, receipt }
+  const owedUntil = entry.owedUntil ?? (yield* Clock.currentTimeMillis) + entitlement
+  yield* record(till, status >= 500 ? { ...known, state: "owed", owedUntil } : { ...known, state: "settled" })
+  if (receipt !== undefined && entry.receipt === undefined) {
+    // What the listener does wrong must not cost the caller the answer that was paid for.
+    yield* Effect.ignoreCause(till.onPayment(receipt), { log: "Error", message: "onPayment failed" })
+  }
+})
+
+/**
+ * Notes what became known of an authorization that was sent. Where that cannot be written the entry stays as doubtful as
+ * it was, which is the safe side, and the answer is not lost over it.
+ */
+const record = (till: Till, entry: JournalEntry) =>
+  till.journal
+    .write(entry)
+    .pipe(Effect.catch((error) => Effect.logWarning("the payment journal was not written", error.message)))
+
+const close = (till: Till, entry: JournalEntry) => Effect.andThen(record(till, entry), till.journal.letGo(entry.id))
+
+const pending = ({ host, paymentId = "" }: JournalEntry, { said, status = "accepted" }: PaidAnswer.Unknown) =>
+  new SettlementPending({
+    paymentId,
+    status,
+    message: `the outcome of payment ${paymentId} to ${host} is not known yet (last: ${said}); nothing else was signed. Ask for the same thing again later: the same payment is sent again`
+  })

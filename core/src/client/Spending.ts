@@ -1,0 +1,70 @@
+/**
+ * How much was spent, exactly: a number of some unit with a scale, so that dollars of assets with different decimals add
+ * up without rounding, and an asset that is no dollar is counted in its own smallest unit.
+ */
+
+/**
+ * `digits / 10^scale` of a unit. The unit is `$`, or `<network>/<asset>` for the smallest unit of one asset.
+ *
+ * @category models
+ */
+export interface Spending {
+  readonly unit: string
+  readonly digits: bigint
+  readonly scale: number
+}
+
+/**
+ * The unit of dollar amounts.
+ *
+ * @category constants
+ */
+export const dollar = "$"
+
+/**
+ * Nothing, of a unit.
+ *
+ * @category constructors
+ */
+export const zero = (unit: string): Spending => ({ unit, digits: 0n, scale: 0 })
+
+/**
+ * The sum; both are of the same unit.
+ *
+ * @category combining
+ */
+export const add = (left: Spending, right: Spending): Spending => {
+  const scale = Math.max(left.scale, right.scale)
+  return { unit: left.unit, digits: at(left, scale) + at(right, scale), scale }
+}
+
+/**
+ * What is left of the first without the second; both are of the same unit.
+ *
+ * @category combining
+ */
+export const subtract = (left: Spending, right: Spending): Spending => add(left, { ...right, digits: -right.digits })
+
+/**
+ * Whether the first is more than the second; both are of the same unit.
+ *
+ * @category predicates
+ */
+export const isAbove = (left: Spending, right: Spending): boolean => {
+  const scale = Math.max(left.scale, right.scale)
+  return at(left, scale) > at(right, scale)
+}
+
+const at = ({ digits, scale }: Spending, wanted: number): bigint => digits * 10n ** BigInt(wanted - scale)
+
+/**
+ * For people: `$0.05`, or `250 of eip155:1/0x…`. At least two digits behind a dollar's point.
+ *
+ * @category conversions
+ */
+export const format = ({ digits, scale, unit }: Spending): string => {
+  if (unit !== dollar) return `${digits} of ${unit}`
+  const text = digits.toString().padStart(scale + 1, "0")
+  const fraction = text.slice(text.length - scale).replace(/0+$/, "")
+  return `$${text.slice(0, text.length - scale)}.${(scale === 0 ? "" : fraction).padEnd(2, "0")}`
+}
