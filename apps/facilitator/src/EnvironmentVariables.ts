@@ -1,0 +1,90 @@
+/**
+ * The environment variables of the service: what each must be, with an example, and how it is read. A mistake never shows
+ * the value, which may be a secret.
+ */
+import { Misconfigured, Network } from "@pontage/core"
+import * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+
+const integer = (minimum: number, maximum: number) =>
+  Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum }))
+
+const rpcUrl = Schema.String.check(
+  Schema.makeFilter((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))
+)
+const evmNetwork = Network.Network.check(Schema.isPattern(/^eip155:[1-9][0-9]*$/))
+const apiKey = Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{16,}$/))
+const payees = Schema.NonEmptyArray(Schema.NonEmptyString)
+
+/** Reads one variable; `undefined` where it is not set. An empty one is set, and wrong. */
+const variable =
+  <S extends Schema.ConstraintDecoder<unknown>>(name: string, expected: string, example: string, schema: S) =>
+  (): Effect.Effect<S["Type"] | undefined, Misconfigured> => {
+    const message = `${name}: expected ${expected}; for example ${name}=${example}`
+    const decode = Schema.decodeUnknownEffect(schema)
+    return Config.option(Config.Redacted(name)).pipe(
+      Effect.flatMap(
+        Option.match({
+          onNone: () => Effect.undefined,
+          onSome: (text) => decode(Redacted.value(text))
+        })
+      ),
+      Effect.mapError(() => new Misconfigured({ message }))
+    )
+  }
+
+/**
+ * All variables, by their names.
+ *
+ * @category constants
+ */
+export const environmentVariables = {
+  HOST: variable("HOST", "an address to listen on", "127.0.0.1", Schema.NonEmptyString),
+  PORT: variable("PORT", "a port from 0 to 65535", "4021", integer(0, 65_535)),
+  PONTAGE_API_KEYS: variable(
+    "PONTAGE_API_KEYS",
+    "a JSON list of keys of at least 16 printable characters, each a text or an object with key and payees",
+    `'["<key>",{"key":"<key>","payees":["0x<address>"]}]'`,
+    Schema.fromJsonString(Schema.NonEmptyArray(Schema.Union([apiKey, Schema.Struct({ key: apiKey, payees })])))
+  ),
+  PONTAGE_ALLOW_ANONYMOUS: variable(
+    "PONTAGE_ALLOW_ANONYMOUS",
+    "true or false",
+    "true",
+    Schema.Literals(["true", "false"])
+  ),
+  PONTAGE_SETTLE_TIMEOUT_MS: variable(
+    "PONTAGE_SETTLE_TIMEOUT_MS",
+    "milliseconds from 1000 to 120000",
+    "25000",
+    integer(1000, 120_000)
+  ),
+  PONTAGE_EVM_RPC_URL: variable(
+    "PONTAGE_EVM_RPC_URL",
+    "the http or https address of an EVM node",
+    "https://mainnet.base.org",
+    rpcUrl
+  ),
+  PONTAGE_EVM_NETWORK: variable("PONTAGE_EVM_NETWORK", "eip155: and a chain id", "eip155:8453", evmNetwork),
+  PONTAGE_EVM: variable(
+    "PONTAGE_EVM",
+    "a JSON list of networks with rpcUrl and, optionally, network",
+    `'[{"network":"eip155:8453","rpcUrl":"https://mainnet.base.org"}]'`,
+    Schema.fromJsonString(Schema.NonEmptyArray(Schema.Struct({ rpcUrl, network: Schema.optionalKey(evmNetwork) })))
+  ),
+  PONTAGE_EVM_SIGNER_KEY: variable(
+    "PONTAGE_EVM_SIGNER_KEY",
+    "the private key that pays for gas, 0x and 64 hexadecimal digits, or several separated by commas",
+    "0x<64 hexadecimal digits>",
+    Schema.String.check(Schema.isPattern(/^0x[0-9a-fA-F]{64}(,0x[0-9a-fA-F]{64})*$/))
+  ),
+  PONTAGE_EVM_MIN_GAS_WEI: variable(
+    "PONTAGE_EVM_MIN_GAS_WEI",
+    "the wei that each signer must hold for the service to be ready",
+    "1000000000000000",
+    Schema.String.check(Schema.isPattern(/^[0-9]{1,30}$/)).pipe(Schema.decodeTo(Schema.BigIntFromString))
+  )
+}

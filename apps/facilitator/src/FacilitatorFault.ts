@@ -1,0 +1,94 @@
+/**
+ * The answers that are no verdict: each a class with its HTTP status, in the shape of the wire's `Fault`. What went wrong
+ * inside is in the log; a fault tells the caller what to do.
+ */
+import { FacilitatorApi, ValidationReason } from "@pontage/core"
+import * as Schema from "effect/Schema"
+
+/**
+ * 400: the request is not what the endpoint takes. A payment that is malformed for its scheme is a verdict instead.
+ *
+ * @category errors
+ */
+export class Malformed extends Schema.Error<Malformed>("@pontage/facilitator/Malformed")(
+  { error: Schema.tag("malformed"), message: Schema.String },
+  { httpApiStatus: 400, description: "The request is not what this endpoint takes" }
+) {}
+
+/**
+ * 401: no API key, or one nobody was given.
+ *
+ * @category errors
+ */
+export class Unauthenticated extends Schema.Error<Unauthenticated>("@pontage/facilitator/Unauthenticated")(
+  { error: Schema.tag("unauthenticated"), message: Schema.String },
+  { httpApiStatus: 401, description: "No API key, or one nobody was given" }
+) {}
+
+/**
+ * 403: the API key is not for this payee.
+ *
+ * @category errors
+ */
+export class Forbidden extends Schema.Error<Forbidden>("@pontage/facilitator/Forbidden")(
+  { error: Schema.tag("forbidden"), message: Schema.String },
+  { httpApiStatus: 403, description: "The API key is not for this payee" }
+) {}
+
+/**
+ * 404: no such payment.
+ *
+ * @category errors
+ */
+export class UnknownPayment extends Schema.Error<UnknownPayment>("@pontage/facilitator/UnknownPayment")(
+  {
+    error: Schema.tag(FacilitatorApi.unknownPayment),
+    message: Schema.String,
+    reason: Schema.optionalKey(ValidationReason),
+    detail: Schema.optionalKey(Schema.String)
+  },
+  { httpApiStatus: 404, description: "Nobody here knows this payment" }
+) {}
+
+/**
+ * 409: the run cannot be finished like this.
+ *
+ * @category errors
+ */
+export class FinishRefused extends Schema.Error<FinishRefused>("@pontage/facilitator/FinishRefused")(
+  { error: Schema.tag("finish_refused"), message: Schema.String, reason: ValidationReason, detail: Schema.String },
+  { httpApiStatus: 409, description: "The run cannot be finished like this" }
+) {}
+
+/**
+ * 413: the body is longer than the service reads.
+ *
+ * @category errors
+ */
+export class TooLarge extends Schema.Error<TooLarge>("@pontage/facilitator/TooLarge")(
+  { error: Schema.tag("too_large"), message: Schema.String },
+  { httpApiStatus: 413, description: "The body is longer than 64 KiB" }
+) {}
+
+/**
+ * 500: a defect of ours.
+ *
+ * @category errors
+ */
+export class Defect extends Schema.Error<Defect>("@pontage/facilitator/Defect")(
+  { error: Schema.tag("defect"), message: Schema.String },
+  { httpApiStatus: 500, description: "A defect of the service; its log says more" }
+) {}
+
+/**
+ * 503: the outcome cannot be told now. The same request may be sent again.
+ *
+ * @category errors
+ */
+export class CannotTell extends Schema.Error<CannotTell>("@pontage/facilitator/CannotTell")(
+  {
+    error: Schema.Literals(["chain_unavailable", "facilitator_unavailable", "misconfigured", "settlement_pending"]),
+    message: Schema.String
+  },
+  { httpApiStatus: 503, description: "Nothing can be told now; send the same request again" }
+) {}

@@ -1,0 +1,93 @@
+/**
+ * The facilitator's HTTP API: its endpoints, what they take and what they answer. The OpenAPI page is made of this.
+ */
+import { FacilitatorApi, Settlement, Supported } from "@pontage/core"
+import * as HttpApi from "effect/http-api/HttpApi"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import * as Schema from "effect/Schema"
+
+import { CallerAuthentication } from "./CallerKeys.ts"
+import { CannotTell, FinishRefused, Forbidden, UnknownPayment } from "./FacilitatorFault.ts"
+import * as PresentedPayment from "./PresentedPayment.ts"
+import { NotReady, ReadinessReport } from "./Readiness.ts"
+import { RequestBounds } from "./RequestBounds.ts"
+
+const described = (description: string) => OpenApi.annotations({ description })
+
+const paymentId = { id: Schema.String.annotate({ description: "pay_ and 22 characters of base64url" }) }
+
+/** What servers call, with their API key where keys are used. */
+class PaymentsGroup extends HttpApiGroup.make("payments")
+  .add(
+    HttpApiEndpoint.post("verify", "/verify", {
+      payload: PresentedPayment.VerifyRequest,
+      success: FacilitatorApi.VerifyResponse,
+      error: [Forbidden, CannotTell]
+    }).annotateMerge(described("Checks a payment and changes nothing. Every verdict has status 200.")),
+    HttpApiEndpoint.post("settle", "/settle", {
+      payload: PresentedPayment.SettleRequest,
+      success: FacilitatorApi.SettleResponse,
+      error: [Forbidden, CannotTell]
+    }).annotateMerge(
+      described(
+        "Verifies, claims and transfers. Idempotent by authorization. Every verdict has status 200; success: false without code and reason means that the outcome is not known yet: send the same payment again."
+      )
+    ),
+    HttpApiEndpoint.post("claim", "/claims", {
+      payload: PresentedPayment.ClaimRequest,
+      success: FacilitatorApi.SettleResponse,
+      error: [Forbidden, CannotTell]
+    }).annotateMerge(described("Verifies and claims, without a transfer; POST /settle follows.")),
+    HttpApiEndpoint.post("finish", "/payments/:id/finish", {
+      params: paymentId,
+      payload: FacilitatorApi.FinishRequest,
+      success: Settlement.PaymentRecord,
+      error: [UnknownPayment, FinishRefused, CannotTell]
+    }).annotateMerge(described("Tells how a granted run ended. Idempotent, fenced by the claim's id."))
+  )
+  .middleware(RequestBounds)
+  .middleware(CallerAuthentication) {}
+
+/** What anybody may ask: the name of a payment is known to those who made it, and what is told of it is on the chain. */
+class RecordsGroup extends HttpApiGroup.make("records")
+  .add(
+    HttpApiEndpoint.get("payment", "/payments/:id", {
+      params: paymentId,
+      success: Settlement.PaymentRecord,
+      error: [UnknownPayment, CannotTell]
+    }).annotateMerge(described("The recorded state and history of one payment.")),
+    HttpApiEndpoint.get("supported", "/supported", { success: Supported.Supported, error: CannotTell }).annotateMerge(
+      described("The schemes and networks that are settled here, and the signers that settle them.")
+    )
+  )
+  .middleware(RequestBounds) {}
+
+/** What those who run the service ask. */
+class OperationGroup extends HttpApiGroup.make("operation").add(
+  HttpApiEndpoint.get("live", "/live", { success: Schema.Struct({ live: Schema.Literal(true) }) }).annotateMerge(
+    described("Whether the process answers.")
+  ),
+  HttpApiEndpoint.get("ready", "/ready", { success: ReadinessReport, error: NotReady }).annotateMerge(
+    described(
+      "Whether the store and every chain can be asked and every signer has gas money. Asked anew every 5 seconds."
+    )
+  )
+) {}
+
+/**
+ * The API.
+ *
+ * @category api
+ */
+export class FacilitatorHttpApi extends HttpApi.make("facilitator")
+  .add(PaymentsGroup)
+  .add(RecordsGroup)
+  .add(OperationGroup)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Pontage facilitator",
+      description: "Verifies payments for HTTP resources, settles them on their chain, and remembers."
+    })
+  ) {}

@@ -1,0 +1,103 @@
+/**
+ * What the service counts, for Prometheus.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Metric from "effect/Metric"
+
+/**
+ * What is asked of the facilitator.
+ *
+ * @category models
+ */
+export type Operation = "verify" | "settle" | "claim" | "finish"
+
+const answers = Metric.counter("pontage_facilitator_answers_total", {
+  description: "Answers, by operation and by their outcome: an execution or state, a code, a reason, or a fault",
+  incremental: true
+})
+
+const inFlight = Metric.gauge("pontage_facilitator_in_flight", {
+  description: "Requests that are being worked on, by operation"
+})
+
+const seconds = Metric.histogram("pontage_facilitator_seconds", {
+  description: "How long an answer took, by operation",
+  boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30]
+})
+
+const rpcRequests = Metric.counter("pontage_rpc_requests_total", {
+  description: "Questions to a chain's RPC, by network and method",
+  incremental: true
+})
+
+const gasBalance = Metric.gauge("pontage_signer_gas_balance", {
+  description: "What a signer has left for gas, in the chain's smallest native unit",
+  bigint: true
+})
+
+/**
+ * Counts an answer, how long it took, and that it was under way meanwhile. `outcomeOf` names a successful answer; a
+ * failure is named by its `error`.
+ *
+ * @category combinators
+ */
+export const measured = <A, E extends { readonly error: string }, R>(
+  operation: Operation,
+  outcomeOf: (answer: A) => string,
+  work: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.gen(function* () {
+    const started = yield* Clock.currentTimeMillis
+    const under = Metric.withAttributes(inFlight, { operation })
+    yield* Metric.modify(under, 1)
+    return yield* Effect.onExit(work, (exit) => ended({ operation, started }, outcomeIn(exit, outcomeOf)))
+  })
+
+const ended = Effect.fnUntraced(function* (
+  { operation, started }: { readonly operation: Operation; readonly started: number },
+  outcome: string
+) {
+  const now = yield* Clock.currentTimeMillis
+  yield* Metric.modify(Metric.withAttributes(inFlight, { operation }), -1)
+  yield* Metric.update(Metric.withAttributes(answers, { operation, outcome }), 1)
+  yield* Metric.update(Metric.withAttributes(seconds, { operation }), (now - started) / 1000)
+})
+
+const outcomeIn = <A, E extends { readonly error: string }>(
+  exit: Exit.Exit<A, E>,
+  outcomeOf: (answer: A) => string
+): string => {
+  if (Exit.isSuccess(exit)) return outcomeOf(exit.value)
+  const failure = exit.cause.reasons.find((reason) => reason._tag === "Fail")
+  if (failure !== undefined) return failure.error.error
+  return exit.cause.reasons.some((reason) => reason._tag === "Die") ? "defect" : "abandoned"
+}
+
+/**
+ * Remembers what the signers have left.
+ *
+ * @category combinators
+ */
+export const balances = (
+  chains: ReadonlyArray<{
+    readonly network: string
+    readonly signers: ReadonlyArray<{ readonly address: string; readonly balance: string }>
+  }>
+): Effect.Effect<void> =>
+  Effect.forEach(
+    chains.flatMap(({ network, signers }) => signers.map((signer) => ({ network, ...signer }))),
+    ({ address, balance, network }) =>
+      Metric.update(Metric.withAttributes(gasBalance, { network, address }), BigInt(balance)),
+    { discard: true }
+  )
+
+/**
+ * Counts a question to a chain's RPC; for a scheme's `onRequest`.
+ *
+ * @category combinators
+ */
+export const rpcRequest = (network: string, method: string): void =>
+  Metric.withAttributes(rpcRequests, { network, method }).updateUnsafe(1, Context.empty())

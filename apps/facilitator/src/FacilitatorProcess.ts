@@ -1,0 +1,63 @@
+/**
+ * The service as a process is set up: settings in, a facilitator over its chains behind HTTP out.
+ */
+import { type ChainUnavailable, type FacilitatorScheme, LocalFacilitator, Misconfigured } from "@pontage/core"
+import { exactEvm } from "@pontage/evm"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import { privateKeyToAccount } from "viem/accounts"
+
+import * as FacilitatorMetrics from "./FacilitatorMetrics.ts"
+import * as FacilitatorServer from "./FacilitatorServer.ts"
+import type { EvmNetworkSettings, FacilitatorSettings } from "./FacilitatorSettings.ts"
+
+/**
+ * Runs the service as long as the scope: connects to the chains, listens, and says where.
+ *
+ * @category constructors
+ */
+export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings) {
+  const { apiKeys, evmMinimumGas: minimumGas, host, port, settleTimeoutMillis } = settings
+  const schemes = yield* schemesOf(settings)
+  const facilitator = yield* Layer.build(LocalFacilitator.layerMemory({ schemes, settleTimeoutMillis }))
+  const running = yield* Effect.provide(FacilitatorServer.serve({ apiKeys, host, minimumGas, port }), facilitator)
+  yield* Effect.logInfo(`the facilitator listens on ${running.url}; its API is shown at ${running.url}/docs`)
+  return running
+})
+
+/** A node that is started together with the service may be late; one that refuses is a mistake and ends the start. */
+const patience = Schedule.max([Schedule.spaced("2 seconds"), Schedule.recurs(15)])
+
+const schemesOf = Effect.fnUntraced(function* ({ evm, evmSignerKeys }: FacilitatorSettings) {
+  const signer = yield* Effect.forEach(evmSignerKeys, accountOf)
+  return evm.map((network) => evmScheme(network, signer))
+})
+
+const evmScheme = (
+  { network, rpcUrl }: EvmNetworkSettings,
+  signer: ReadonlyArray<ReturnType<typeof privateKeyToAccount>>
+): FacilitatorScheme =>
+  Effect.suspend(() => {
+    let label = network ?? "eip155"
+    const half = exactEvm.facilitator({
+      signer,
+      rpcUrl: Redacted.value(rpcUrl),
+      ...(network !== undefined && { network }),
+      onRequest: (method) => FacilitatorMetrics.rpcRequest(label, method)
+    })
+    const named = Effect.tap(half, (alive) => Effect.sync(() => (label = alive.network)))
+    return named.pipe(Effect.tapErrorTag("ChainUnavailable", late), Effect.retry({ schedule: patience, while: isLate }))
+  })
+
+const isLate = ({ _tag }: ChainUnavailable | Misconfigured) => _tag === "ChainUnavailable"
+
+const late = ({ message }: ChainUnavailable) => Effect.logWarning(`a chain cannot be asked yet: ${message}`)
+
+/** The library quotes what it is given in its error, so its words are not passed on. */
+const accountOf = (key: Redacted.Redacted) =>
+  Effect.try({
+    try: () => privateKeyToAccount(`0x${Redacted.value(key).slice(2)}`),
+    catch: () => new Misconfigured({ message: "PONTAGE_EVM_SIGNER_KEY: one of the keys is no private key" })
+  })

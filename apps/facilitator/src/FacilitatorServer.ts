@@ -1,0 +1,112 @@
+/**
+ * The HTTP server: the API, its page and its metrics on one port. It stops in the order of trust: no new requests, then the
+ * requests under way get their answers, then the facilitator behind it closes.
+ */
+import { createServer, type Server } from "node:http"
+
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import type { Facilitator, FacilitatorSchemes } from "@pontage/core"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServer from "effect/http/HttpServer"
+import type { ServeError } from "effect/http/HttpServerError"
+import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
+
+import { CallerAuthentication, type CallerKey } from "./CallerKeys.ts"
+import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
+import { layerMetrics, layerNowhere, layerOperation } from "./OperationEndpoints.ts"
+import { layerPayments, layerRecords } from "./PaymentEndpoints.ts"
+import { Readiness } from "./Readiness.ts"
+import { RequestBounds } from "./RequestBounds.ts"
+
+/**
+ * How the service is offered.
+ *
+ * @category models
+ */
+export interface Options {
+  /** Default `127.0.0.1`. */
+  readonly host?: string
+  /** Default 4021; 0 takes a free one. */
+  readonly port?: number
+  /** Who may call; without any, everybody may. */
+  readonly apiKeys?: ReadonlyArray<CallerKey>
+  /** What each signer must hold for the service to be ready, in the chain's smallest native unit; default 1. */
+  readonly minimumGas?: bigint
+  /** How long requests under way may take when the service stops, in milliseconds; default 25 000. */
+  readonly stopTimeoutMillis?: number
+}
+
+/**
+ * Where the running service is.
+ *
+ * @category models
+ */
+export interface Running {
+  readonly url: string
+  readonly port: number
+}
+
+const Api = HttpApiBuilder.layer(FacilitatorHttpApi, { openapiPath: "/openapi.json" }).pipe(
+  Layer.provide([layerPayments, layerRecords, layerOperation]),
+  Layer.provide(RequestBounds.layer)
+)
+
+const Page = HttpApiScalar.layer(FacilitatorHttpApi, {
+  path: "/docs",
+  scalar: { withDefaultFonts: false }
+})
+
+const Routes = Layer.mergeAll(Api, Page, layerMetrics, layerNowhere)
+
+/**
+ * The service on a facilitator, as a layer of the HTTP server it runs on.
+ *
+ * @category layers
+ */
+export const layer = (
+  options: Options = {}
+): Layer.Layer<HttpServer.HttpServer, ServeError, Facilitator | FacilitatorSchemes> => {
+  const { apiKeys = [], host = "127.0.0.1", minimumGas = 1n, port = 4021, stopTimeoutMillis = 25_000 } = options
+  const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 60_000 })
+  return stopping(server, stopTimeoutMillis).pipe(
+    Layer.provideMerge(HttpRouter.serve(Routes, { disableLogger: true, disableListenLog: true })),
+    Layer.provide([CallerAuthentication.layer(apiKeys), Readiness.layer(minimumGas)]),
+    Layer.provideMerge(NodeHttpServer.layer(() => server, { host, port, gracefulShutdownTimeout: stopTimeoutMillis }))
+  )
+}
+
+/**
+ * Runs the service as long as the scope and tells where it is.
+ *
+ * @category constructors
+ */
+export const serve = Effect.fnUntraced(function* (options: Options = {}) {
+  const server = Context.get(yield* Layer.build(layer(options)), HttpServer.HttpServer)
+  const url = HttpServer.formatAddress(server.address)
+  return { url, port: Number(new URL(url).port || 80) } satisfies Running
+})
+
+/**
+ * A server that closes waits for its connections, and a kept-alive one ends only when its client likes. So the idle ones
+ * are cut as they become idle, and all that are left when the time is over.
+ */
+const stopping = (server: Server, stopTimeoutMillis: number) =>
+  Layer.effectDiscard(
+    Effect.addFinalizer(() => {
+      const closed = Effect.callback<void>((resume) => void server.once("close", () => resume(Effect.void)))
+      const cutIdle = Effect.repeat(
+        Effect.sync(() => server.closeIdleConnections()),
+        Schedule.spaced("50 millis")
+      )
+      const cutAll = Effect.andThen(
+        Effect.raceFirst(cutIdle, Effect.sleep(stopTimeoutMillis)),
+        Effect.sync(() => server.closeAllConnections())
+      )
+      return Effect.forkDetach(Effect.raceFirst(closed, cutAll))
+    })
+  )
