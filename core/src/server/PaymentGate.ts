@@ -2,13 +2,34 @@
  * The seller's decision, without a framework: given a priced route and the facts of a request, run the handler or send
  * this answer. Host adapters ask it and translate; the protocol is nowhere else.
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 
-import type { Misconfigured } from "../protocol/ProtocolError.ts"
-import type { Decision, GateRequest } from "./Decision.ts"
-import type { PricedRoute } from "./PricedRoute.ts"
+import { Facilitator } from "../facilitator/Facilitator.ts"
+import { Entropy } from "../platform/Entropy.ts"
+import { Hash } from "../platform/Hash.ts"
+import { FacilitatorUnavailable, type Misconfigured } from "../protocol/ProtocolError.ts"
+import { protocolDialect } from "../wire/ProtocolDialect.ts"
+import * as Refusal from "../wire/Refusal.ts"
+import * as ChainProof from "./ChainProof.ts"
+import * as Challenge from "./Challenge.ts"
+import type { Decision, Free, GateRequest, Refused } from "./Decision.ts"
+import * as GateAnswer from "./GateAnswer.ts"
+import * as PaidRequest from "./PaidRequest.ts"
+import * as PaymentRun from "./PaymentRun.ts"
+import * as PricedRoute from "./PricedRoute.ts"
+import { PriceResolver } from "./PriceResolver.ts"
+import * as RequestPrice from "./RequestPrice.ts"
+import * as RequestTarget from "./RequestTarget.ts"
 import type { RouteConfig } from "./RouteConfig.ts"
+import type { PricedRequest } from "./RouteOffer.ts"
+import * as Shop from "./Shop.ts"
+import * as UnpaidAnswers from "./UnpaidAnswers.ts"
 
 /**
  * The service.
@@ -19,10 +40,148 @@ export class PaymentGate extends Context.Service<
   PaymentGate,
   {
     /** Checks a route's configuration, and starts proving it against its chains. `name` appears in error messages. */
-    readonly route: (name: string, config: RouteConfig) => Effect.Effect<PricedRoute, Misconfigured>
-    /** Never fails; whatever cannot be decided is `Refused`. An `Exit` when nothing had to be waited for. */
-    readonly decide: (route: PricedRoute, request: GateRequest) => Effect.Effect<Decision>
-    /** Completes when every route has been proven; fails with the first wiring mistake found on the way. */
+    readonly route: (name: string, config: RouteConfig) => Effect.Effect<PricedRoute.PricedRoute, Misconfigured>
+    /** Takes a route that was checked against the same shop (`PricedRoute.make`), and starts proving it. */
+    readonly admit: (route: PricedRoute.PricedRoute) => Effect.Effect<void>
+    /** Never fails; whatever cannot be decided is `Refused`. */
+    readonly decide: (route: PricedRoute.PricedRoute, request: GateRequest) => Effect.Effect<Decision>
+    /** The same for hosts that count microseconds: the decision itself when nothing has to be waited for. */
+    readonly decideNow: (route: PricedRoute.PricedRoute, request: GateRequest) => Decision | Effect.Effect<Decision>
+    /** Completes when every route so far is proven; fails with the first contradiction. */
     readonly ready: Effect.Effect<void, Misconfigured>
   }
 >()("@pontage/core/PaymentGate") {}
+
+/**
+ * A gate of its own shop.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (options: Shop.ShopOptions) {
+  const prices = yield* PriceResolver
+  return yield* fromShop(yield* Effect.fromResult(Shop.make({ ...options, prices })))
+})
+
+/**
+ * A gate as a layer; its routes come by `route`.
+ *
+ * @category layers
+ */
+export const layer = (
+  options: Shop.ShopOptions
+): Layer.Layer<PaymentGate, Misconfigured, Facilitator | PriceResolver> => Layer.effect(PaymentGate, make(options))
+
+/**
+ * The gate of a shop that was checked already.
+ *
+ * @category constructors
+ */
+export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
+  const facilitator = yield* Facilitator
+  const clock = yield* Clock.Clock
+  const hash = yield* Hash
+  const entropy = yield* Entropy
+  const proofs = yield* FiberSet.make()
+  const keeper = yield* PaymentRun.keep(facilitator)
+  const notary = { hash, secret: shop.secret, origin: shop.origin }
+  const desk: Desk = { clock, shop, counter: { notary, entropy, keeper }, unpaid: UnpaidAnswers.make(notary) }
+  const admit = (route: PricedRoute.PricedRoute) =>
+    Effect.forEach(route.options, ({ proof }) => FiberSet.run(proofs, ChainProof.ask(proof, facilitator)), {
+      discard: true
+    })
+  return PaymentGate.of({
+    admit,
+    route: (name, config) => Effect.tap(Effect.fromResult(PricedRoute.make(shop, name, config)), admit),
+    decide: (route, request) => Effect.suspend(() => toEffect(decide(desk, route, request))),
+    decideNow: (route, request) => decide(desk, route, request),
+    ready: Effect.suspend(() =>
+      Effect.forEach([...shop.proofs.values()], ({ done }) => Deferred.await(done), {
+        concurrency: "unbounded",
+        discard: true
+      })
+    )
+  })
+})
+
+/** What every request meets. */
+interface Desk {
+  readonly shop: Shop.Shop
+  readonly clock: Clock.Clock
+  readonly counter: PaidRequest.Counter
+  readonly unpaid: UnpaidAnswers.UnpaidAnswers
+}
+
+type Deciding = Decision | Effect.Effect<Decision>
+
+/**
+ * Whether `decideNow` has decided.
+ *
+ * @category guards
+ */
+export const isDecision = (deciding: Decision | Effect.Effect<Decision>): deciding is Decision =>
+  !Effect.isEffect(deciding)
+
+const toEffect = (deciding: Deciding): Effect.Effect<Decision> =>
+  isDecision(deciding) ? Effect.succeed(deciding) : deciding
+
+const decide = (desk: Desk, route: PricedRoute.PricedRoute, request: GateRequest): Deciding => {
+  if (request.method === "OPTIONS") return preflight
+  const { price } = route
+  if (typeof price !== "function") return decidePriced(desk, route, request, price)
+  return closed(
+    route,
+    Effect.matchEffect(RequestPrice.ask(desk.shop.prices, route, request, price), {
+      onSuccess: (amounts) => toEffect(decidePriced(desk, route, request, amounts)),
+      onFailure: ({ message }) =>
+        Effect.as(
+          Effect.logError(`${route.name}: ${message}`),
+          turnedAway(Refusal.unpriced, request.header("origin") !== undefined)
+        )
+    })
+  )
+}
+
+const decidePriced = (
+  desk: Desk,
+  route: PricedRoute.PricedRoute,
+  request: GateRequest,
+  amounts: ReadonlyArray<bigint>
+): Deciding => {
+  if (amounts[0] === 0n) return free
+  const crossOrigin = request.header("origin") !== undefined
+  const unproven = route.options.find(({ proof }) => proof.state !== "proven")
+  if (unproven !== undefined) return turnedAway(Refusal.notReady, crossOrigin)
+  const epoch = Challenge.epochAt(desk.clock.currentTimeMillisUnsafe())
+  const method = request.method === "HEAD" ? "GET" : request.method
+  const target = RequestTarget.of(request.target)
+  const priced: PricedRequest = { route, method, target, amounts, bodyDigest: request.bodyDigest }
+  const payment = protocolDialect.readPayment(request.header)
+  if (payment === undefined) return desk.unpaid.answer(priced, epoch, crossOrigin)
+  const presented = { priced, epoch, crossOrigin }
+  return closed(
+    route,
+    Result.isSuccess(payment)
+      ? PaidRequest.take(desk.counter, { ...presented, payment: payment.success })
+      : PaidRequest.refused(desk.counter, presented, payment.failure)
+  )
+}
+
+const free: Free = { _tag: "Free" }
+
+/** OPTIONS never runs a priced handler. */
+const preflight: Refused = { _tag: "Refused", answer: GateAnswer.preflight([]) }
+
+/** Nothing is offered where nothing could be paid. */
+const turnedAway = (refusal: Refusal.Refusal, crossOrigin: boolean): Refused => ({
+  _tag: "Refused",
+  answer: GateAnswer.refused(refusal, [], crossOrigin)
+})
+
+/** A defect of ours must not open the gate: it is logged, and the payer may come again. */
+const closed = (route: PricedRoute.PricedRoute, decision: Effect.Effect<Decision>): Effect.Effect<Decision> =>
+  Effect.catchDefect(decision, (defect) =>
+    Effect.as(
+      Effect.logError(`${route.name}: the request could not be decided`, defect),
+      turnedAway(Refusal.fromFailure(new FacilitatorUnavailable({ message: "a defect" })), false)
+    )
+  )

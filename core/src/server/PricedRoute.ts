@@ -1,9 +1,39 @@
 /**
- * A route's configuration after every check, with its prices in the smallest units of its assets.
+ * A route's configuration after every check, with its prices in the smallest units of its assets. A mistake names the
+ * route, the option and the mend; it is found when the server starts, not when the first buyer comes.
  */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import type { Asset } from "../protocol/Asset.ts"
+import * as Network from "../protocol/Network.ts"
+import { defaultMaxTimeoutSeconds } from "../protocol/PaymentRequirements.ts"
+import { Misconfigured } from "../protocol/ProtocolError.ts"
+import type { SchemeServer } from "../scheme/SchemeServer.ts"
+import type * as ChainProof from "./ChainProof.ts"
+import * as PriceResolver from "./PriceResolver.ts"
+import type { GetPrice, RouteConfig } from "./RouteConfig.ts"
+import * as Shop from "./Shop.ts"
 
 /**
- * A checked route. Adapters hand it back to `decide` and look at nothing but these.
+ * One way to pay for a route, checked.
+ *
+ * @category models
+ */
+export interface PricedOption {
+  readonly scheme: string
+  readonly network: Network.Network
+  /** In the family's wire form. */
+  readonly payTo: string
+  readonly asset: Asset
+  /** What the offer's `extra` holds beside the challenge. */
+  readonly extra: Readonly<Record<string, Schema.Json>>
+  readonly half: SchemeServer
+  readonly proof: ChainProof.ChainProof
+}
+
+/**
+ * A checked route. Host adapters need `name` and `settle`; the rest is the gate's.
  *
  * @category models
  */
@@ -12,4 +42,247 @@ export interface PricedRoute {
   readonly name: string
   /** With `after-handler` the adapter must be able to hold the response back. */
   readonly settle: "before-handler" | "after-handler"
+  readonly binding: "required" | "preferred" | "off"
+  readonly cache: string
+  readonly description: string | undefined
+  readonly mimeType: string | undefined
+  readonly maxTimeoutSeconds: number
+  readonly resource: string | undefined
+  readonly options: ReadonlyArray<PricedOption>
+  /** The amounts of the options, in their order; or how to find the price of a request. */
+  readonly price: ReadonlyArray<bigint> | GetPrice
+}
+
+/** Header values and offers are one line of printable text. */
+const line = Schema.String.check(Schema.isPattern(/^[\t\x20-\x7e]+$/), Schema.isMaxLength(1024))
+
+const acceptFields = {
+  network: Schema.String,
+  payTo: Schema.String,
+  price: Schema.optionalKey(Schema.String),
+  asset: Schema.optionalKey(Schema.String),
+  extra: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json))
+}
+
+const Accept = Schema.Struct({ scheme: Schema.String, ...acceptFields })
+type Accept = typeof Accept.Type
+
+const terms = {
+  description: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1024))),
+  mimeType: Schema.optionalKey(line),
+  maxTimeoutSeconds: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))),
+  settle: Schema.optionalKey(Schema.Literals(["before-handler", "after-handler"])),
+  binding: Schema.optionalKey(Schema.Literals(["required", "preferred", "off"])),
+  cache: Schema.optionalKey(line),
+  resource: Schema.optionalKey(line)
+}
+
+const Listed = Schema.Struct({ ...terms, accepts: Schema.NonEmptyArray(Accept) })
+const Single = Schema.Struct({ ...terms, scheme: Schema.optionalKey(Schema.String), ...acceptFields })
+
+const strictly = { onExcessProperty: "error", errors: "first" } as const
+const decodeListed = Schema.decodeUnknownResult(Listed, strictly)
+const decodeSingle = Schema.decodeUnknownResult(Single, strictly)
+
+/**
+ * Checks a route against its shop. `name` is how messages call it.
+ *
+ * @category constructors
+ */
+export const make = (shop: Shop.Shop, name: string, config: RouteConfig): Result.Result<PricedRoute, Misconfigured> =>
+  Result.mapError(
+    Result.flatMap(read(config), (written) => check(shop, name, written)),
+    (mistake) => new Misconfigured({ message: `route ${JSON.stringify(name)}: ${mistake}` })
+  )
+
+/** Inside this module a mistake is its text; `make` puts the route's name before it. */
+type Checked<A> = Result.Result<A, string>
+
+/** An option whose shape is right. */
+interface Entry {
+  /** Where it stands, for messages: `accepts[1]`, or nothing in the single-option form. */
+  readonly place: string
+  readonly scheme: string
+  readonly network: string
+  readonly payTo: string
+  readonly price: string | undefined
+  readonly asset: string | undefined
+  readonly extra: Readonly<Record<string, Schema.Json>> | undefined
+}
+
+/** A configuration whose shape is right. */
+interface Written {
+  readonly terms: Omit<typeof Listed.Type, "accepts">
+  readonly entries: ReadonlyArray<Entry>
+  readonly getPrice: GetPrice | undefined
+}
+
+const read = (config: RouteConfig): Checked<Written> => {
+  const { getPrice, ...fields } = config
+  if (getPrice !== undefined && typeof getPrice !== "function") return Result.fail("getPrice is no function")
+  return fields.accepts === undefined
+    ? Result.mapBoth(decodeSingle(fields), {
+        onFailure: (error) => error.message,
+        onSuccess: ({ scheme = "exact", ...single }) => ({
+          terms: single,
+          getPrice,
+          entries: [entryOf("", { scheme, ...single })]
+        })
+      })
+    : Result.mapBoth(decodeListed(fields), {
+        onFailure: (error) => error.message,
+        onSuccess: ({ accepts, ...terms }) => ({
+          terms,
+          getPrice,
+          entries: accepts.map((accept, index) => entryOf(`accepts[${index}] `, accept))
+        })
+      })
+}
+
+const entryOf = (place: string, { asset, extra, network, payTo, price, scheme }: Accept): Entry => ({
+  place,
+  scheme,
+  network,
+  payTo,
+  price,
+  asset,
+  extra
+})
+
+const check = (shop: Shop.Shop, name: string, { entries, getPrice, terms }: Written): Checked<PricedRoute> =>
+  Result.gen(function* () {
+    const chosen = yield* Result.all(entries.map((entry) => choose(shop, entry)))
+    yield* distinct(chosen)
+    const price = yield* priceOf(shop, chosen, getPrice)
+    return {
+      name,
+      settle: terms.settle ?? "before-handler",
+      binding: terms.binding ?? "preferred",
+      cache: terms.cache ?? "private",
+      description: terms.description,
+      mimeType: terms.mimeType,
+      maxTimeoutSeconds: terms.maxTimeoutSeconds ?? defaultMaxTimeoutSeconds,
+      resource: terms.resource,
+      options: chosen.map(({ option }) => option),
+      price
+    }
+  })
+
+interface Choice {
+  readonly entry: Entry
+  readonly option: PricedOption
+}
+
+const choose = (shop: Shop.Shop, entry: Entry): Checked<Choice> =>
+  Result.gen(function* () {
+    const { half, network } = yield* halfFor(shop, entry)
+    const payTo = yield* recipientOf(shop, half, entry)
+    const asset = yield* assetOf(half, network, entry)
+    const extra = yield* extraOf(asset, entry)
+    const proof = Shop.prove(shop, half, asset)
+    return { entry, option: { scheme: entry.scheme, network, payTo, asset, extra, half, proof } }
+  })
+
+const halfFor = (shop: Shop.Shop, { network: text, place, scheme }: Entry) => {
+  const named = shop.schemes.halves.filter((half) => half.scheme.name === scheme)
+  if (named.length === 0) {
+    const names = [...new Set(shop.schemes.halves.map((half) => half.scheme.name))].join(", ")
+    return Result.fail(`${place}scheme "${scheme}" is not registered; the shop's schemes are: ${names}`)
+  }
+  const network = named.map((half) => half.scheme.network(text)).find((known) => known !== undefined)
+  if (network === undefined) {
+    const served = named.map((half) => half.network ?? `${half.scheme.family}:…`).join(", ")
+    return Result.fail(`${place}network "${text}" is unknown; the shop's schemes serve: ${served}`)
+  }
+  const half = shop.schemes.find(scheme, network) ?? shop.schemes.findOpen(scheme, Network.namespace(network))
+  if (half === undefined) {
+    return Result.fail(`${place}network "${text}": no scheme serves ${network}; add it to the shop's schemes`)
+  }
+  const chosen = half.network ?? shop.chosen.get(half) ?? network
+  if (chosen !== network) {
+    return Result.fail(
+      `${place}network "${text}": the scheme registered without a network serves ${chosen} already; register one scheme per network, each with its network`
+    )
+  }
+  shop.chosen.set(half, network)
+  return Result.succeed({ half, network })
+}
+
+const recipientOf = (shop: Shop.Shop, half: SchemeServer, { payTo: text, place }: Entry): Checked<string> => {
+  const { family } = half.scheme
+  const payTo = half.scheme.address(text)
+  if (payTo === undefined) {
+    const owner = shop.schemes.halves.find((other) => other.scheme.address(text) !== undefined)
+    const what = owner === undefined ? "no address" : `an address of ${owner.scheme.family}`
+    return Result.fail(`${place}payTo "${text}" is ${what}; expected an address of ${family}`)
+  }
+  const other = shop.recipients.get(text) ?? family
+  if (other !== family) {
+    return Result.fail(
+      `${place}payTo "${text}" is used for ${other} and ${family}; a recipient is reused within one chain family only`
+    )
+  }
+  shop.recipients.set(text, family)
+  return Result.succeed(payTo)
+}
+
+const assetOf = (half: SchemeServer, network: Network.Network, { asset: text, place }: Entry): Checked<Asset> => {
+  const asset = half.asset(network, text)
+  if (asset !== undefined) return Result.succeed(asset)
+  const names = half.assetNames(network).join(", ")
+  return Result.fail(
+    text === undefined
+      ? `${place}no dollar stablecoin is known on ${network}; name the asset, one of: ${names}`
+      : `${place}asset "${text}" is unknown on ${network}; known are: ${names}`
+  )
+}
+
+/** What the chain was asked to prove cannot be overwritten, and the challenge is the gate's. */
+const extraOf = ({ extra: proven }: Asset, { extra = {}, place }: Entry): Checked<PricedOption["extra"]> => {
+  const taken = Object.keys(extra).find((key) => key === "challenge" || Object.hasOwn(proven, key))
+  return taken === undefined
+    ? Result.succeed({ ...proven, ...extra })
+    : Result.fail(`${place}extra.${taken} is filled in by the gate; take it out`)
+}
+
+const distinct = (choices: ReadonlyArray<Choice>): Checked<void> => {
+  const seen = new Set<string>()
+  for (const { entry, option } of choices) {
+    const key = JSON.stringify([option.scheme, option.network, option.asset.address])
+    if (seen.has(key)) {
+      return Result.fail(
+        `${entry.place}offers "${option.scheme}" on ${option.network} in ${option.asset.symbol} a second time; keep one`
+      )
+    }
+    seen.add(key)
+  }
+  return Result.void
+}
+
+const priceOf = (
+  shop: Shop.Shop,
+  choices: ReadonlyArray<Choice>,
+  getPrice: GetPrice | undefined
+): Checked<PricedRoute["price"]> =>
+  Result.gen(function* () {
+    const amounts = yield* Result.all(choices.map((choice) => amountOf(shop, choice, getPrice)))
+    if (getPrice !== undefined) return getPrice
+    return amounts.some((amount) => amount === 0n) && amounts.some((amount) => amount > 0n)
+      ? yield* Result.fail("some options are free and others are not; give all of them a price, or none")
+      : amounts
+  })
+
+/** With `getPrice` a sample price shows at start whether the asset can be priced at all. */
+const amountOf = (shop: Shop.Shop, { entry, option }: Choice, getPrice: GetPrice | undefined): Checked<bigint> => {
+  const { place, price } = entry
+  if (getPrice !== undefined && price !== undefined) {
+    return Result.fail(`${place}price and getPrice are both given; keep one`)
+  }
+  if (getPrice === undefined && price === undefined) {
+    return Result.fail(`${place}price is missing; give a price such as "$0.01", or the route a getPrice`)
+  }
+  return Result.mapError(
+    PriceResolver.resolve(shop.prices, price ?? "$1", option.asset),
+    ({ message }) => `${place}price: ${message}`
+  )
 }

@@ -2,32 +2,38 @@
  * The seller's side for host adapters: a gate made from plain options, spoken to by promises. One `Seller` is one shop in
  * one process, over one runtime.
  */
-import type * as Effect from "effect/Effect"
-import type * as Layer from "effect/Layer"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Result from "effect/Result"
+import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
 
-import type { Facilitator } from "../facilitator/Facilitator.ts"
+import { Facilitator } from "../facilitator/Facilitator.ts"
+import * as FacilitatorClient from "../facilitator/FacilitatorClient.ts"
 import type { Asset } from "../protocol/Asset.ts"
-import type { SchemeServer } from "../scheme/SchemeServer.ts"
+import { FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
+import * as Refusal from "../wire/Refusal.ts"
 import type { Decision, GateRequest } from "./Decision.ts"
-import type { PricedRoute } from "./PricedRoute.ts"
+import * as GateAnswer from "./GateAnswer.ts"
+import { PaymentGate, fromShop, isDecision } from "./PaymentGate.ts"
+import * as PricedRoute from "./PricedRoute.ts"
+import * as PriceResolver from "./PriceResolver.ts"
 import type { RouteConfig } from "./RouteConfig.ts"
+import * as Shop from "./Shop.ts"
 
 /**
- * What a shop is made of.
+ * What a shop is made of, in plain values.
  *
  * @category models
  */
-export interface SellerOptions {
-  /** The public origin: `https://shop.example`. `Host` and `X-Forwarded-*` are never read. */
-  readonly origin: string
+export interface SellerOptions extends Shop.ShopOptions {
   /** The facilitator's URL, or the service itself (in this process, or `FacilitatorClient.layer` with headers). */
   readonly facilitator: string | Layer.Layer<Facilitator, unknown>
-  /** The seller's halves of the schemes, one per network. */
-  readonly schemes: ReadonlyArray<SchemeServer>
-  /** Binds payments to requests: at least 32 characters, secret, the same on every server of one shop. */
-  readonly secret: string
   /**
-   * Prices assets that are no dollar: the smallest units of `asset` for a price text, or `undefined` for "not by me".
+   * Prices assets that are no dollar: the smallest units of `asset` for a price text, or `undefined` for "as dollars".
    * Asked once for a fixed price, at every request for `getPrice`.
    */
   readonly prices?: (price: string, asset: Asset) => bigint | undefined
@@ -41,13 +47,126 @@ export interface SellerOptions {
  */
 export interface Seller {
   /** Checks a route; `name` appears in error messages: `GET /report`. Throws `Misconfigured`. */
-  readonly route: (name: string, config: RouteConfig) => PricedRoute
+  readonly route: (name: string, config: RouteConfig) => PricedRoute.PricedRoute
   /** A plain value when nothing had to be waited for: unpaid requests cost no promise. Never rejects. */
-  readonly decide: (route: PricedRoute, request: GateRequest) => Decision | Promise<Decision>
+  readonly decide: (route: PricedRoute.PricedRoute, request: GateRequest) => Decision | Promise<Decision>
   /** Runs what a decision holds: `seller.run(granted.finish("served"))`. */
   readonly run: <A>(effect: Effect.Effect<A>) => Promise<A>
   /** Resolves when every route so far is proven against chains and facilitator; rejects with `Misconfigured`. */
   readonly ready: () => Promise<void>
   /** Reports what is left to report (up to 5 s) and stops. */
   readonly close: () => Promise<void>
+}
+
+/**
+ * Opens a shop. Throws `Misconfigured` for a mistake in the options. Chains and facilitator are asked in the background
+ * from now on.
+ *
+ * @category constructors
+ */
+export const make = (options: SellerOptions): Seller => {
+  const prices = options.prices === undefined ? PriceResolver.dollar : PriceResolver.fromFunction(options.prices)
+  const { origin, schemes, secret } = options
+  const shop = Result.getOrThrow(Shop.make({ origin, schemes, secret, prices }))
+  const gate = Layer.provide(Layer.effect(PaymentGate, fromShop(shop)), facilitatorOf(options.facilitator))
+  return new OpenShop(shop, ManagedRuntime.make(gate))
+}
+
+const facilitatorOf = (facilitator: SellerOptions["facilitator"]): Layer.Layer<Facilitator, unknown> => {
+  if (typeof facilitator !== "string") return insistent(facilitator)
+  const client = Effect.runSyncExit(FacilitatorClient.make({ url: facilitator }))
+  if (Exit.isSuccess(client)) return Layer.succeed(Facilitator, client.value)
+  throw Cause.squash(client.cause)
+}
+
+const pauses = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])
+
+/** A facilitator in this process whose chain or store is down when the shop opens is started again until it comes up. */
+const insistent = (layer: Layer.Layer<Facilitator, unknown>): Layer.Layer<Facilitator, unknown> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const scope = yield* Effect.scope
+      const attempt = Effect.gen(function* () {
+        const attemptScope = yield* Scope.fork(scope)
+        const memo = yield* Layer.makeMemoMap
+        return yield* Effect.onError(Layer.buildWithMemoMap(layer, memo, attemptScope), (cause) =>
+          Scope.close(attemptScope, Exit.failCause(cause))
+        )
+      })
+      return yield* attempt.pipe(
+        Effect.tapError((error) => Effect.logWarning(`the facilitator is not up: ${messageOf(error)}`)),
+        Effect.retry({ schedule: pauses, while: (error) => !(error instanceof Misconfigured) })
+      )
+    })
+  )
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** Nothing could be asked, so nothing is decided. */
+const unavailable: Decision = {
+  _tag: "Refused",
+  answer: GateAnswer.refused(
+    Refusal.fromFailure(new FacilitatorUnavailable({ message: "the shop is not open" })),
+    [],
+    false
+  )
+}
+
+class OpenShop implements Seller {
+  readonly #shop: Shop.Shop
+  readonly #runtime: ManagedRuntime.ManagedRuntime<PaymentGate, unknown>
+  /** Routes that were made before the gate was there. */
+  readonly #waiting: Array<PricedRoute.PricedRoute> = []
+  readonly #opened: Promise<Exit.Exit<void, Misconfigured>>
+  #gate: PaymentGate["Service"] | undefined
+
+  constructor(shop: Shop.Shop, runtime: ManagedRuntime.ManagedRuntime<PaymentGate, unknown>) {
+    this.#shop = shop
+    this.#runtime = runtime
+    this.#opened = runtime.runPromiseExit(PaymentGate).then((exit) => this.#open(exit))
+  }
+
+  #open(exit: Exit.Exit<PaymentGate["Service"], unknown>): Exit.Exit<void, Misconfigured> {
+    if (Exit.isSuccess(exit)) {
+      this.#gate = exit.value
+      for (const route of this.#waiting) this.#runtime.runFork(exit.value.admit(route))
+      return Exit.void
+    }
+    const error = Cause.squash(exit.cause)
+    const message = `facilitator: it could not be started: ${messageOf(error)}`
+    Effect.runFork(Effect.logError(message))
+    return Exit.fail(error instanceof Misconfigured ? error : new Misconfigured({ message }))
+  }
+
+  route(name: string, config: RouteConfig): PricedRoute.PricedRoute {
+    const route = Result.getOrThrow(PricedRoute.make(this.#shop, name, config))
+    if (this.#gate === undefined) this.#waiting.push(route)
+    else this.#runtime.runFork(this.#gate.admit(route))
+    return route
+  }
+
+  decide(route: PricedRoute.PricedRoute, request: GateRequest): Decision | Promise<Decision> {
+    if (this.#gate === undefined) return this.#decideOnceOpen(route, request)
+    const decision = this.#gate.decideNow(route, request)
+    return isDecision(decision) ? decision : this.#runtime.runPromise(decision).catch(() => unavailable)
+  }
+
+  async #decideOnceOpen(route: PricedRoute.PricedRoute, request: GateRequest): Promise<Decision> {
+    await this.#opened
+    return this.#gate === undefined ? unavailable : this.decide(route, request)
+  }
+
+  run<A>(effect: Effect.Effect<A>): Promise<A> {
+    return this.#runtime.runPromise(effect)
+  }
+
+  async ready(): Promise<void> {
+    const opened = await this.#opened
+    if (Exit.isFailure(opened)) throw Cause.squash(opened.cause)
+    if (this.#gate !== undefined) await this.#runtime.runPromise(this.#gate.ready)
+  }
+
+  close(): Promise<void> {
+    return this.#runtime.dispose()
+  }
 }

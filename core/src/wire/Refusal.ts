@@ -4,6 +4,7 @@
  */
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
+import { isDead, type PaymentState } from "../protocol/Settlement.ts"
 
 /**
  * A refusal without its offers.
@@ -39,6 +40,98 @@ export const fromFailure = (failure: PaymentFailure): Refusal => {
     case "Misconfigured":
       return refusal(503, { error: unavailable, detail: words[failure._tag], retry: "same_payment" }, 5)
   }
+}
+
+/**
+ * A payment as the refusal of a claim names it.
+ *
+ * @category models
+ */
+export interface ClaimedPayment {
+  readonly paymentId: string
+  readonly status: PaymentState
+}
+
+/**
+ * The refusal of a request that may not run: another request runs it now, or the payment was used for this resource or
+ * for another one. Nothing of it asks for a new signature by itself; the body carries the offers all the same.
+ *
+ * @category conversions
+ */
+export const fromExecution = (execution: "held" | "spent" | "conflict", payment: ClaimedPayment): Refusal => {
+  const { paymentId, status } = payment
+  const known = { paymentId, paymentState: status }
+  switch (execution) {
+    case "held":
+      return refusal(409, { error: held, detail: "in_flight", ...known, retry: "wait" }, 2)
+    case "spent":
+      return refusal(409, { error: spent, reason: "already_used", detail: "spent", ...known, retry: "never" })
+    case "conflict":
+      return refusal(409, {
+        error: conflict,
+        reason: "already_used",
+        detail: "other_resource",
+        ...known,
+        retry: "never"
+      })
+  }
+}
+
+const held = "This payment is being used by another request right now. Wait, then send the same payment again."
+const spent = "This payment was used already. It pays for nothing more."
+const conflict = "This payment belongs to another resource. It does not pay for this one."
+
+/**
+ * The refusal when the run is granted but the transfer is not confirmed: in flight, or proven dead.
+ *
+ * @category conversions
+ */
+export const fromUnsettled = ({ paymentId, status }: ClaimedPayment): Refusal =>
+  isDead(status)
+    ? refusal(402, { error: dead, detail: status, paymentId, paymentState: status, retry: "new_payment" })
+    : refusal(503, { error: pending, paymentId, paymentState: status, retry: "same_payment" }, 2)
+
+const dead = "The transfer of this payment did not happen and will not. Nothing was charged; sign a new payment."
+const pending = "The transfer is not confirmed yet. Send the same payment again, do not sign a new one."
+
+/**
+ * The refusal when a route's price cannot be computed; nothing was looked at, nothing charged.
+ *
+ * @category constants
+ */
+export const unpriced: Refusal = {
+  status: 500,
+  body: {
+    error: "The price of this resource could not be computed. Nothing was charged.",
+    detail: "price_unavailable"
+  },
+  retryAfter: undefined
+}
+
+/**
+ * The refusal while it is not proven yet that the payments a resource offers can be made.
+ *
+ * @category constants
+ */
+export const notReady: Refusal = {
+  status: 503,
+  body: {
+    error: "This resource is not on sale yet. Nothing was charged: send the same request again later.",
+    detail: "not_ready",
+    retry: "same_payment"
+  },
+  retryAfter: 5
+}
+
+/**
+ * The refusal of a request without a payment.
+ *
+ * @category constants
+ */
+export const unpaid: Refusal = {
+  status: 402,
+  body: { error: "Payment required: sign one of the offered payments and send it in the X-Payment header." },
+  retryAfter: undefined
 }
 
 /** What went wrong inside stays inside: the operator reads it in the log, the payer learns only what to do. */

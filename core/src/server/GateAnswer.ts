@@ -1,0 +1,70 @@
+/**
+ * The answers a gate gives instead of the resource, complete with headers (decisions 1.3 and 1.9): never cached, and
+ * readable by a page from another origin.
+ */
+import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
+import type { HeaderFields } from "../wire/Dialect.ts"
+import { protocolDialect } from "../wire/ProtocolDialect.ts"
+import type { Refusal } from "../wire/Refusal.ts"
+import type { Answer } from "./Decision.ts"
+
+/**
+ * What a page from another origin may read of our answers; sent when the request names its `Origin`.
+ *
+ * @category constants
+ */
+export const exposed: HeaderFields = {
+  "Access-Control-Expose-Headers": "X-Payment, X-Payment-Response, Retry-After"
+}
+
+const json: HeaderFields = { "Content-Type": "application/json", "Cache-Control": "no-store" }
+
+/**
+ * The answer for a refusal, with what would be accepted.
+ *
+ * @category constructors
+ */
+export const refused = (
+  refusal: Refusal,
+  accepts: ReadonlyArray<PaymentRequirements>,
+  crossOrigin: boolean
+): Answer => {
+  const body = { ...refusal.body, accepts }
+  return {
+    status: refusal.status,
+    headers: {
+      ...json,
+      ...protocolDialect.refusalHeaders(body),
+      ...(refusal.retryAfter === undefined ? {} : { "Retry-After": `${refusal.retryAfter}` }),
+      ...(crossOrigin ? exposed : {})
+    },
+    body: JSON.stringify(body)
+  }
+}
+
+/**
+ * The answer to a path that means different routes to different readers.
+ *
+ * @category constants
+ */
+export const ambiguousPath: Answer = {
+  status: 400,
+  headers: json,
+  body: JSON.stringify({ error: "This path can be read as more than one priced resource; send it in its plain form." })
+}
+
+/**
+ * The answer to OPTIONS on a sold path: which methods there are, and no handler is run. A CORS preflight belongs to the
+ * application's CORS middleware, which stands before the gate.
+ *
+ * @category constructors
+ */
+export const preflight = (methods: ReadonlyArray<string>): Answer => {
+  const allowed = new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))
+  const headers: HeaderFields = { "Cache-Control": "no-store" }
+  return {
+    status: 204,
+    headers: allowed.size === 0 ? headers : { ...headers, Allow: [...allowed, "OPTIONS"].join(", ") },
+    body: ""
+  }
+}

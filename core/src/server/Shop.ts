@@ -1,0 +1,109 @@
+/**
+ * One seller: the public origin, the secret that binds payments, the schemes and how prices become amounts. Everything
+ * that all routes of a process share, checked once.
+ */
+import * as Result from "effect/Result"
+
+import type { Asset } from "../protocol/Asset.ts"
+import { Misconfigured } from "../protocol/ProtocolError.ts"
+import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
+import type { SchemeServer } from "../scheme/SchemeServer.ts"
+import * as ChainProof from "./ChainProof.ts"
+import type { PriceResolver } from "./PriceResolver.ts"
+
+/**
+ * What a shop is made of.
+ *
+ * @category models
+ */
+export interface ShopOptions {
+  /** The public origin: `https://shop.example`. `Host` and `X-Forwarded-*` are never read. */
+  readonly origin: string
+  /** The seller's halves of the schemes, one per network. */
+  readonly schemes: ReadonlyArray<SchemeServer>
+  /** Binds payments to requests: at least 32 characters, secret, the same on every server of one shop. */
+  readonly secret: string
+}
+
+/**
+ * A checked shop. Its maps grow with its routes and are the memory of the checks that look across routes.
+ *
+ * @category models
+ */
+export interface Shop {
+  readonly origin: string
+  readonly secret: Uint8Array
+  readonly prices: PriceResolver["Service"]
+  readonly schemes: SchemeRegistry.SchemeRegistry<SchemeServer>
+  /** What has to be proven before anything is sold. */
+  readonly proofs: Map<string, ChainProof.ChainProof>
+  /** The network that a half registered without one has taken from the first route that named one. */
+  readonly chosen: Map<SchemeServer, string>
+  /** Recipients as they were written, and their family. */
+  readonly recipients: Map<string, string>
+}
+
+const minimumSecretLength = 32
+
+/**
+ * Checks the options.
+ *
+ * @category constructors
+ */
+export const make = (
+  options: ShopOptions & { readonly prices: PriceResolver["Service"] }
+): Result.Result<Shop, Misconfigured> =>
+  Result.flatMap(originOf(options.origin), (origin) =>
+    Result.flatMap(secretOf(options.secret), (secret) =>
+      Result.map(SchemeRegistry.make(options.schemes), (schemes) => ({
+        origin,
+        secret,
+        schemes,
+        prices: options.prices,
+        proofs: new Map(),
+        chosen: new Map(),
+        recipients: new Map()
+      }))
+    )
+  )
+
+const originOf = (text: string): Result.Result<string, Misconfigured> => {
+  const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
+    return mistake(`origin: expected the shop's public origin such as "https://shop.example", got ${quote(text)}`)
+  }
+  if (url.href !== `${url.origin}/`) {
+    return mistake(`origin: expected an origin without user, path, query or fragment; write ${quote(url.origin)}`)
+  }
+  if (url.protocol === "http:" && !isLoopback(url.hostname)) {
+    return mistake(`origin: ${quote(text)} is plain http, which shows payments to everyone on the way; use https`)
+  }
+  return Result.succeed(url.origin)
+}
+
+const isLoopback = (hostname: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname)
+
+/** The text itself never appears in the message. */
+const secretOf = (secret: string): Result.Result<Uint8Array, Misconfigured> =>
+  typeof secret === "string" && secret.length >= minimumSecretLength
+    ? Result.succeed(new TextEncoder().encode(secret))
+    : mistake(
+        `secret: expected at least ${minimumSecretLength} characters that only this shop's servers know, the same on all of them; make one with "openssl rand -base64 32"`
+      )
+
+const mistake = (message: string) => Result.fail(new Misconfigured({ message }))
+
+const quote = (value: unknown): string => JSON.stringify(value) ?? typeof value
+
+/**
+ * Notes that a route takes this asset on this network, and gives back what has to be proven for it.
+ *
+ * @category combinators
+ */
+export const prove = (shop: Shop, half: SchemeServer, asset: Asset): ChainProof.ChainProof => {
+  const key = `${half.scheme.name} ${asset.network}`
+  const proof = shop.proofs.get(key) ?? ChainProof.make(half, asset.network)
+  shop.proofs.set(key, proof)
+  ChainProof.add(proof, asset)
+  return proof
+}

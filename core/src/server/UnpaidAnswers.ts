@@ -1,0 +1,90 @@
+/**
+ * The answers to requests without a payment, made once per request and epoch. Most requests of a shop are these, and
+ * they must cost a server next to nothing.
+ */
+import * as Effect from "effect/Effect"
+
+import * as Refusal from "../wire/Refusal.ts"
+import type { Refused } from "./Decision.ts"
+import * as GateAnswer from "./GateAnswer.ts"
+import type { PricedRoute } from "./PricedRoute.ts"
+import * as RouteOffer from "./RouteOffer.ts"
+
+/**
+ * The store of answers.
+ *
+ * @category models
+ */
+export interface UnpaidAnswers {
+  /** The refusal itself when it is there already. */
+  readonly answer: (
+    request: RouteOffer.PricedRequest,
+    epoch: number,
+    crossOrigin: boolean
+  ) => Refused | Effect.Effect<Refused>
+}
+
+/** For requests that name an `Origin` and for the others. */
+interface Pair {
+  readonly plain: Refused
+  readonly crossOrigin: Refused
+}
+
+interface Page {
+  readonly epoch: number
+  readonly pairs: Map<string, Pair>
+}
+
+/** Per route; the oldest goes first. */
+const maximumPairs = 512
+const maximumTargetLength = 1024
+
+/**
+ * An empty store.
+ *
+ * @category constructors
+ */
+export const make = (notary: RouteOffer.Notary): UnpaidAnswers => {
+  const pages = new WeakMap<PricedRoute, Page>()
+  const pageOf = (route: PricedRoute, epoch: number): Page => {
+    const page = pages.get(route)
+    if (page !== undefined && page.epoch === epoch) return page
+    const fresh: Page = { epoch, pairs: new Map() }
+    pages.set(route, fresh)
+    return fresh
+  }
+  return {
+    answer: (request, epoch, crossOrigin) => {
+      const key = keyOf(request)
+      const { pairs } = pageOf(request.route, epoch)
+      const known = key === undefined ? undefined : pairs.get(key)
+      if (known !== undefined) return pick(known, crossOrigin)
+      return Effect.map(RouteOffer.accepts(notary, request, epoch), (accepts) => {
+        const pair = pairOf((cross) => GateAnswer.refused(Refusal.unpaid, accepts, cross))
+        if (key !== undefined) keep(pairs, key, pair)
+        return pick(pair, crossOrigin)
+      })
+    }
+  }
+}
+
+const pick = (pair: Pair, crossOrigin: boolean) => (crossOrigin ? pair.crossOrigin : pair.plain)
+
+const pairOf = (make: (crossOrigin: boolean) => Refused["answer"]): Pair => ({
+  plain: { _tag: "Refused", answer: make(false) },
+  crossOrigin: { _tag: "Refused", answer: make(true) }
+})
+
+const keep = (pairs: Map<string, Pair>, key: string, pair: Pair): void => {
+  if (pairs.size >= maximumPairs) {
+    const oldest = pairs.keys().next()
+    if (oldest.done === false) pairs.delete(oldest.value)
+  }
+  pairs.set(key, pair)
+}
+
+/** Request targets hold no spaces, so no two requests share a key. */
+const keyOf = ({ amounts, bodyDigest, method, route, target }: RouteOffer.PricedRequest): string | undefined => {
+  if (bodyDigest !== undefined || target.length > maximumTargetLength) return undefined
+  return typeof route.price === "function" ? `${method} ${target} ${amounts.join(" ")}` : `${method} ${target}`
+}
