@@ -1,0 +1,149 @@
+/**
+ * A `fetch` that pays. It is called like the one it wraps and answers like it: only a refusal that asks for a payment is
+ * acted on, everything else passes through untouched.
+ */
+import {
+  FacilitatorClient,
+  PaymentClient,
+  PaymentJournal,
+  protocolDialect,
+  type Dialect,
+  type Misconfigured,
+  type PaymentAllowances,
+  type PaymentLimits,
+  type Quote,
+  type SchemeClient,
+  type Settlement
+} from "@pontage/core"
+import * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+
+import * as OutgoingRequest from "./OutgoingRequest.ts"
+import type { FetchFunction } from "./OutgoingRequest.ts"
+
+/**
+ * What a paying `fetch` is made of. Only `schemes` is required.
+ *
+ * @category models
+ */
+export interface PayingFetchOptions {
+  /** What signs: `exactEvm.client({ signer, network })` and the like, one per network. */
+  readonly schemes: ReadonlyArray<SchemeClient>
+  /** How much may be paid; `{ perRequest: "$0.10" }` where nothing is said. */
+  readonly limits?: PaymentLimits
+  /** Who and what may be paid; everyone, in every known asset, where nothing is said. */
+  readonly allow?: PaymentAllowances
+  /** Told of each payment once, with its receipt, before the answer is handed over. */
+  readonly onPayment?: (receipt: Settlement.Settlement) => void | Promise<void>
+  /** Asked before anything is signed; only `true` is a yes. An error it throws is what the call rejects with. */
+  readonly confirm?: (quote: Quote) => boolean | Promise<boolean>
+  /** Picks among the options that the limits allow; the first one where nothing is said. */
+  readonly choose?: (quotes: ReadonlyArray<Quote>) => Quote | undefined
+  /** A facilitator whose word you trust, for `status` and for payments that came to nothing. */
+  readonly facilitator?: string | URL
+  /** Where payments are remembered; in memory where nothing is said. */
+  readonly journal?: PaymentJournal.PaymentJournal["Service"]
+  /** The longest stream that is read into memory so that it can be sent again. Default 1 MiB. */
+  readonly maxBodyBytes?: number
+  readonly dialect?: Dialect
+}
+
+/**
+ * The wrapped function. Beside what `fetch` rejects with it rejects with the tagged errors of paying: `PaymentDeclined`
+ * (your rules), `PaymentError` and `ValidationError` (the server's no), `SettlementPending` (not known yet; ask again),
+ * `SigningFailed`, and the rest of `PaymentClient.PayFailure`.
+ *
+ * @category models
+ */
+export interface PayingFetch extends FetchFunction {
+  /**
+   * What the request would cost, without paying: it is sent once, unpaid. `undefined` when nothing is asked for.
+   */
+  readonly quote: (input: RequestInfo | URL, init?: RequestInit) => Promise<PaymentClient.Quotation | undefined>
+  /** What the journal and, where one is given, the facilitator know of a payment. */
+  readonly status: (paymentId: string) => Promise<PaymentClient.PaymentStatus>
+}
+
+const defaultMaxBodyBytes = 1024 * 1024
+
+/**
+ * Wraps a `fetch`. Throws `Misconfigured` where an option is a mistake.
+ *
+ * @category constructors
+ */
+export const wrapFetch = (fetch: FetchFunction, options: PayingFetchOptions): PayingFetch =>
+  Effect.runSync(make(fetch, options))
+
+/**
+ * Wraps a `fetch` with the services of the context (`Clock`, `Entropy`, `Hash`).
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (
+  fetch: FetchFunction,
+  options: PayingFetchOptions
+): Effect.fn.Return<PayingFetch, Misconfigured> {
+  const { dialect = protocolDialect, maxBodyBytes = defaultMaxBodyBytes } = options
+  const journal = options.journal ?? PaymentJournal.make(PaymentJournal.memoryLog())
+  const client = yield* Effect.provideService(clientOf(fetch, options), PaymentJournal.PaymentJournal, journal)
+  const run = runner(yield* Effect.context())
+  const paying: FetchFunction = async (input, init = {}) => {
+    const request = await OutgoingRequest.make(fetch, input, init, maxBodyBytes)
+    const response = await request.sendUnpaid()
+    if (!client.asksForPayment(response) || !isOurs(request, dialect)) return response
+    return run(client.pay(request.payable(), response), request.signal)
+  }
+  const quote: PayingFetch["quote"] = async (input, init = {}) => {
+    const request = await OutgoingRequest.make(fetch, input, init, maxBodyBytes)
+    const response = await request.sendUnpaid()
+    if (client.asksForPayment(response)) return run(client.quote(request.payable(), response), request.signal)
+    await response.body?.cancel()
+    return undefined
+  }
+  const status: PayingFetch["status"] = (paymentId) => run(client.status(paymentId), undefined)
+  return Object.assign(paying, { quote, status })
+})
+
+/**
+ * The receipt on an answer: what the server says it was paid. `undefined` where it says nothing, or nothing that can be
+ * read.
+ *
+ * @category getters
+ */
+export const settlementOf = (
+  response: Response,
+  dialect: Dialect = protocolDialect
+): Settlement.Settlement | undefined => dialect.readReceipt((name) => response.headers.get(name))
+
+/** A caller that sends a payment of its own handles the refusal too, and the refusal of HEAD has no offer to read. */
+const isOurs = ({ headers, method }: OutgoingRequest.OutgoingRequest, { paymentHeader }: Dialect): boolean =>
+  !headers.has(paymentHeader) && method.toUpperCase() !== "HEAD"
+
+const clientOf = Effect.fnUntraced(function* (fetch: FetchFunction, options: PayingFetchOptions) {
+  const { allow, choose, confirm, dialect, facilitator, limits, onPayment, schemes } = options
+  const known = facilitator === undefined ? undefined : yield* FacilitatorClient.make({ url: facilitator, fetch })
+  return yield* PaymentClient.make({
+    schemes,
+    ...(limits === undefined ? {} : { limits }),
+    ...(allow === undefined ? {} : { allow }),
+    ...(choose === undefined ? {} : { choose }),
+    ...(dialect === undefined ? {} : { dialect }),
+    ...(known === undefined ? {} : { lookup: known.payment }),
+    ...(confirm === undefined ? {} : { confirm: (quote) => Effect.promise(async () => isYes(confirm(quote))) }),
+    ...(onPayment === undefined ? {} : { onPayment: (receipt) => Effect.promise(async () => onPayment(receipt)) })
+  })
+})
+
+/** From a caller without types anything may come; only `true` is a yes. */
+const isYes = async (answer: unknown): Promise<boolean> => (await answer) === true
+
+/** Runs for a promise: it rejects with the error itself, or with the reason of the caller's signal. */
+const runner =
+  (context: Context.Context<never>) =>
+  async <A, E>(effect: Effect.Effect<A, E>, signal: AbortSignal | undefined): Promise<A> => {
+    const exit = await Effect.runPromiseExitWith(context)(effect, signal === undefined ? {} : { signal })
+    if (Exit.isSuccess(exit)) return exit.value
+    throw signal?.aborted === true && Cause.hasInterrupts(exit.cause) ? signal.reason : Cause.squash(exit.cause)
+  }

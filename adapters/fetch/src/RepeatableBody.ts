@@ -1,0 +1,108 @@
+/**
+ * A request body that can be sent twice. What `fetch` reads only once is read into memory first, up to a limit; what the
+ * caller could change between the two requests is copied.
+ */
+import { decline } from "@pontage/core"
+
+/**
+ * A body that can be sent any number of times.
+ *
+ * @category models
+ */
+export interface RepeatableBody {
+  readonly body: BodyInit | null
+  /** What goes with the body where the caller has set no content type and `fetch` would not set it either. */
+  readonly contentType: string | undefined
+  /** Whether it stands in for the caller's own body from the first request on. */
+  readonly replaces: boolean
+}
+
+/**
+ * The body of a call in a form that can be repeated. A stream longer than the limit rejects with `PaymentDeclined`
+ * (`body_not_repeatable`) before anything is sent; a part of it has been read by then.
+ *
+ * @category constructors
+ */
+export const fromBody = async (
+  body: BodyInit | AsyncIterable<unknown> | null | undefined,
+  maximumBytes: number,
+  signal: AbortSignal | undefined
+): Promise<RepeatableBody> => {
+  if (body === null || body === undefined) return asIs(null)
+  if (typeof body === "string" || body instanceof Blob) return asIs(body)
+  if (body instanceof URLSearchParams) return asIs(new URLSearchParams(body))
+  if (body instanceof ArrayBuffer) return asIs(body.slice())
+  if (ArrayBuffer.isView(body)) return asIs(new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice())
+  if (body instanceof FormData) return encode(body)
+  if (!isStream(body)) return asIs(body)
+  return { body: await collect(streamOf(body), maximumBytes, signal), contentType: undefined, replaces: true }
+}
+
+const asIs = (body: BodyInit | null): RepeatableBody => ({ body, contentType: undefined, replaces: false })
+
+/** Encoded once: another encoding of the same form has another boundary, and would be another body to the server. */
+const encode = async (form: FormData): Promise<RepeatableBody> => {
+  const encoded = new Response(form)
+  const contentType = encoded.headers.get("content-type") ?? undefined
+  return { body: await encoded.arrayBuffer(), contentType, replaces: true }
+}
+
+/** Node's `fetch` takes any asynchronous iterable too. */
+const streamOf = (body: ReadableStream | AsyncIterable<unknown>): ReadableStream<unknown> => {
+  if (body instanceof ReadableStream) return body
+  const iterator = body[Symbol.asyncIterator]()
+  return new ReadableStream({
+    pull: async (controller) => {
+      const { done, value } = await iterator.next()
+      if (done === true) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: async () => void (await iterator.return?.())
+  })
+}
+
+const isStream = (body: BodyInit | AsyncIterable<unknown>): body is ReadableStream | AsyncIterable<unknown> =>
+  typeof body === "object" && (body instanceof ReadableStream || Symbol.asyncIterator in body)
+
+const collect = async (
+  stream: ReadableStream<unknown>,
+  maximumBytes: number,
+  signal: AbortSignal | undefined
+): Promise<ArrayBuffer> => {
+  let length = 0
+  const bounded = new TransformStream<unknown, Uint8Array<ArrayBuffer>>({
+    transform: (chunk, controller) => {
+      const bytes = bytesOf(chunk)
+      length += bytes.byteLength
+      if (length > maximumBytes) throw tooLong(maximumBytes)
+      controller.enqueue(bytes)
+    }
+  })
+  return new Response(stream.pipeThrough(bounded, signal === undefined ? {} : { signal })).arrayBuffer()
+}
+
+const bytesOf = (chunk: unknown): Uint8Array<ArrayBuffer> => {
+  if (chunk instanceof Uint8Array) return new Uint8Array(chunk)
+  if (typeof chunk === "string") return new TextEncoder().encode(chunk)
+  throw new TypeError("a stream that is a request's body must be of bytes")
+}
+
+const tooLong = (maximumBytes: number) =>
+  decline(
+    "body_not_repeatable",
+    `the request's body is a stream of more than ${maximumBytes} bytes, which cannot be sent a second time with a payment; give a string, bytes or a Blob, or raise maxBodyBytes`
+  )
+
+/**
+ * What a body says, for telling requests apart. The boundary of a form is left out: it differs each time the same form is
+ * encoded.
+ *
+ * @category getters
+ */
+export const contentOf = async (body: BodyInit | null, contentType: string | null): Promise<Uint8Array> => {
+  const bytes = await new Response(body).arrayBuffer()
+  const boundary = /^multipart\/[^;]+;.*boundary="?([^";]+)/i.exec(contentType ?? "")?.[1]
+  if (boundary === undefined) return new Uint8Array(bytes)
+  // One character a byte, so that nothing is lost whatever the parts hold.
+  return new TextEncoder().encode(new TextDecoder("latin1").decode(bytes).replaceAll(boundary, ""))
+}

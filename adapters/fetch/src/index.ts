@@ -1,0 +1,5 @@
+/**
+ * A `fetch` that pays for what it asks: wrap the one you have, say what may be paid, and use it as before.
+ */
+export type { FetchFunction } from "./OutgoingRequest.ts"
+export { make, settlementOf, wrapFetch, type PayingFetch, type PayingFetchOptions } from "./PayingFetch.ts"
