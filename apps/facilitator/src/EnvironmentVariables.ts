@@ -9,8 +9,11 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 
+/** Digits only: the number of an empty text would be zero. */
 const integer = (minimum: number, maximum: number) =>
-  Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum }))
+  Schema.String.check(Schema.isPattern(/^[0-9]{1,9}$/)).pipe(
+    Schema.decodeTo(Schema.NumberFromString.check(Schema.isBetween({ minimum, maximum })))
+  )
 
 const rpcUrl = Schema.String.check(
   Schema.makeFilter((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))

@@ -88,6 +88,7 @@ export class FacilitatorHttpApi extends HttpApi.make("facilitator")
   .annotateMerge(
     OpenApi.annotations({
       title: "Pontage facilitator",
+      version: "2",
       description: "Verifies payments for HTTP resources, settles them on their chain, and remembers."
     })
   ) {}

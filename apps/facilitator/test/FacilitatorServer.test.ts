@@ -1,0 +1,264 @@
+import { createConnection } from "node:net"
+
+import { assert, describe, it } from "@effect/vitest"
+import { FacilitatorApi, invalid } from "@pontage/core"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+
+import * as TestFacilitator from "./TestFacilitator.ts"
+
+const { body, claim, json, paymentId, request, settled, start } = TestFacilitator
+
+const decodeFault = Schema.decodeUnknownEffect(FacilitatorApi.Fault)
+const text = (response: Response) => Effect.promise(() => response.text())
+
+/** What no endpoint takes: each answered with a fault before any facilitator is asked. */
+const malformed: ReadonlyArray<readonly [name: string, sent: unknown]> = [
+  ["no JSON", "{"],
+  ["nothing", ""],
+  ["an empty object", {}],
+  ["a list", [body]],
+  ["no version", { ...request }],
+  ["a version as text", { ...body, protocolVersion: "2" }],
+  ["no payload", { ...body, paymentPayload: undefined }],
+  ["no requirements", { ...body, paymentRequirements: undefined }],
+  ["an amount as number", { ...body, paymentRequirements: { ...request.paymentRequirements, maxAmountRequired: 1 } }],
+  ["a network that is none", { ...body, paymentRequirements: { ...request.paymentRequirements, network: "base" } }],
+  ["a claim that is none", { ...body, claim: { id: "short", resource: claim.resource } }],
+  ["nesting without end", `${"[".repeat(30_000)}${"]".repeat(30_000)}`],
+  [
+    "a nested extra",
+    `{"protocolVersion":2,"paymentRequirements":{"extra":${'{"a":'.repeat(5000)}1${"}".repeat(5000)}}}`
+  ]
+]
+
+const asked = () => Effect.die("asked")
+
+describe("requests", () => {
+  it.live.each(malformed)("400 with a fault for %s", ([, sent]) =>
+    Effect.gen(function* () {
+      const { post } = yield* start({ verify: asked, settle: asked, claim: asked })
+      for (const path of ["/verify", "/settle", "/claims"]) {
+        if (path === "/verify" && JSON.stringify(sent).includes("short")) continue
+        const answer = yield* post(path, sent)
+        assert.strictEqual(answer.status, 400)
+        assert.strictEqual((yield* decodeFault(yield* json(answer))).error, "malformed")
+      }
+    })
+  )
+
+  it.live("400 for a claim without a claim, and for a body that is not declared as JSON", () =>
+    Effect.gen(function* () {
+      const { post } = yield* start({})
+      assert.strictEqual((yield* post("/claims", body)).status, 400)
+      assert.strictEqual((yield* post("/verify", body, { "content-type": "text/plain" })).status, 400)
+      assert.strictEqual(
+        (yield* post("/verify", body, { "content-type": "application/json; charset=utf-8" })).status,
+        200
+      )
+    })
+  )
+
+  it.live("413 for more than 64 KiB, declared or not", () =>
+    Effect.gen(function* () {
+      const { port, post } = yield* start({ verify: () => Effect.die("asked") })
+      const padding = " ".repeat(64 * 1024)
+      const declared = yield* post("/verify", JSON.stringify(body) + padding)
+      assert.strictEqual(declared.status, 413)
+      assert.strictEqual((yield* decodeFault(yield* json(declared))).error, "too_large")
+      const head = "POST /verify HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+      const answer = yield* raw(port, `${head}11000\r\n${" ".repeat(0x11000)}\r\n0\r\n\r\n`)
+      assert.match(answer, /^HTTP\/1.1 413 /)
+    })
+  )
+
+  it.live("64 KiB exactly are taken", () =>
+    Effect.gen(function* () {
+      const { post } = yield* start({ verify: () => Effect.succeed({ payer: "0x" }) })
+      const exact = JSON.stringify(body).padEnd(64 * 1024, " ")
+      assert.strictEqual((yield* post("/verify", exact)).status, 200)
+      assert.strictEqual((yield* post("/verify", `${exact} `)).status, 413)
+    })
+  )
+
+  it.live("404 with a fault where there is nothing", () =>
+    Effect.gen(function* () {
+      const { get, post } = yield* start({})
+      const cases = [
+        [yield* get("/"), "unknown_endpoint"],
+        [yield* get("/verify"), "unknown_endpoint"],
+        [yield* post("/supported", {}), "unknown_endpoint"],
+        [yield* get("/payments/nonsense"), "unknown_payment"],
+        [yield* get(`/payments/${paymentId}`), "unknown_payment"],
+        [yield* get(`/payments/${"x".repeat(500)}`), "unknown_endpoint"]
+      ] as const
+      for (const [answer, error] of cases) {
+        assert.strictEqual(answer.status, 404)
+        assert.strictEqual((yield* decodeFault(yield* json(answer))).error, error)
+      }
+    })
+  )
+
+  it.live("a defect is 500 with a fault that tells nothing of it", () =>
+    Effect.gen(function* () {
+      const { client, post } = yield* start({ settle: () => Effect.die(new Error("secret")) })
+      const answer = yield* post("/settle", body)
+      assert.strictEqual(answer.status, 500)
+      assert.notInclude(yield* text(answer), "secret")
+      assert.strictEqual((yield* Effect.flip(client.settle(request, claim)))._tag, "FacilitatorUnavailable")
+    })
+  )
+})
+
+describe("for operators", () => {
+  it.live("lives", () =>
+    Effect.gen(function* () {
+      const { get } = yield* start({})
+      const answer = yield* get("/live")
+      assert.deepStrictEqual([answer.status, yield* json(answer)], [200, { live: true }])
+    })
+  )
+
+  it.live("shows its API, with every endpoint and every fault, and loads nothing from elsewhere", () =>
+    Effect.gen(function* () {
+      const { get } = yield* start({})
+      const api = yield* text(yield* get("/openapi.json"))
+      for (const path of [
+        "/verify",
+        "/settle",
+        "/claims",
+        "/payments/{id}/finish",
+        "/payments/{id}",
+        "/supported",
+        "/ready"
+      ])
+        assert.include(api, `"${path}"`)
+      for (const status of [400, 401, 403, 404, 409, 413, 503]) assert.include(api, `"${status}":{`)
+      const page = yield* get("/docs")
+      assert.strictEqual(page.status, 200)
+      assert.notMatch(yield* text(page), /<(script|link)[^>]+(src|href)="?https?:/)
+    })
+  )
+
+  it.live("counts answers by operation and outcome", () =>
+    Effect.gen(function* () {
+      const { client, get, post } = yield* start({
+        verify: () => Effect.fail(invalid("amount_mismatch", "low", "too low")),
+        settle: () => Effect.succeed(settled),
+        claim: () => Effect.succeed({ ...settled, execution: "held" }),
+        finish: () => Effect.succeed(TestFacilitator.record)
+      })
+      yield* Effect.flip(client.verify(request))
+      yield* client.settle(request, claim)
+      yield* client.settle(request, claim)
+      yield* client.claim(request, claim)
+      yield* client.finish(paymentId, claim.id, "served")
+      yield* post("/verify", { ...body, protocolVersion: 9 })
+      const metrics = yield* text(yield* get("/metrics"))
+      const counted = (operation: string, outcome: string, times: number) =>
+        assert.include(
+          metrics,
+          `pontage_facilitator_answers_total{operation="${operation}",outcome="${outcome}"} ${times}\n`
+        )
+      counted("verify", "amount_mismatch", 1)
+      counted("verify", "unsupported_version", 1)
+      counted("settle", "settled", 2)
+      counted("claim", "held", 1)
+      counted("finish", "served", 1)
+      assert.include(metrics, 'pontage_facilitator_seconds_count{operation="settle"} 2\n')
+      assert.include(metrics, 'pontage_facilitator_in_flight{operation="settle"} 0\n')
+    })
+  )
+
+  it.live("shows what is in flight", () =>
+    Effect.gen(function* () {
+      const asked = yield* Deferred.make<void>()
+      const go = yield* Deferred.make<void>()
+      const { client, get } = yield* start({
+        settle: () => Deferred.succeed(asked, undefined).pipe(Effect.andThen(Deferred.await(go)), Effect.as(settled))
+      })
+      const fiber = yield* Effect.forkChild(client.settle(request, claim))
+      yield* Deferred.await(asked)
+      assert.include(yield* text(yield* get("/metrics")), 'pontage_facilitator_in_flight{operation="settle"} 1\n')
+      yield* Deferred.succeed(go, undefined)
+      yield* Fiber.join(fiber)
+    })
+  )
+})
+
+describe("stopping", () => {
+  it.live("requests under way get their answers, new ones find nobody, idle connections hold nothing up", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const asked = yield* Deferred.make<void>()
+      const go = yield* Deferred.make<void>()
+      const { client, get, port } = yield* Scope.provide(scope)(
+        start({
+          settle: () => Deferred.succeed(asked, undefined).pipe(Effect.andThen(Deferred.await(go)), Effect.as(settled))
+        })
+      )
+      yield* text(yield* get("/live"))
+      const settling = yield* Effect.forkChild(client.settle(request, claim))
+      yield* Deferred.await(asked)
+      const stopping = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+      yield* refused(port)
+      yield* Deferred.succeed(go, undefined)
+      assert.deepStrictEqual(yield* Fiber.join(settling), settled)
+      yield* Fiber.join(stopping)
+    })
+  )
+
+  it.live("a request that never ends is given up after the time for stopping", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const asked = yield* Deferred.make<void>()
+      const { client } = yield* Scope.provide(scope)(
+        start(
+          { settle: () => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never) },
+          { stopTimeoutMillis: 200 }
+        )
+      )
+      const settling = yield* Effect.forkChild(Effect.flip(client.settle(request, claim)))
+      yield* Deferred.await(asked)
+      yield* Scope.close(scope, Exit.void)
+      assert.strictEqual((yield* Fiber.join(settling))._tag, "FacilitatorUnavailable")
+    })
+  )
+
+  it.live("a caller that goes away does not stop the service", () =>
+    Effect.gen(function* () {
+      const asked = yield* Deferred.make<void>()
+      const { client, get } = yield* start({
+        settle: () => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never)
+      })
+      const settling = yield* Effect.forkChild(client.settle(request, claim))
+      yield* Deferred.await(asked)
+      yield* Fiber.interrupt(settling)
+      assert.strictEqual((yield* get("/live")).status, 200)
+    })
+  )
+})
+
+/** Sends bytes and hands over what comes back until the connection ends. */
+const raw = (port: number, bytes: string): Effect.Effect<string> =>
+  Effect.callback((resume) => {
+    const chunks: Array<Buffer> = []
+    const socket = createConnection(port, "127.0.0.1", () => socket.write(bytes))
+    socket.on("data", (chunk) => chunks.push(chunk))
+    socket.on("error", () => undefined)
+    socket.on("close", () => resume(Effect.succeed(Buffer.concat(chunks).toString())))
+  })
+
+/** Waits until nobody listens on the port. */
+const refused = (port: number): Effect.Effect<void> =>
+  Effect.callback<boolean>((resume) => {
+    const socket = createConnection(port, "127.0.0.1", () => {
+      socket.destroy()
+      resume(Effect.succeed(false))
+    })
+    socket.on("error", () => resume(Effect.succeed(true)))
+  }).pipe(Effect.repeat({ until: (isRefused) => isRefused }), Effect.asVoid)

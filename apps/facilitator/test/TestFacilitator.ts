@@ -1,0 +1,152 @@
+/**
+ * A facilitator that answers what a test tells it, and the service in front of it on a free port.
+ */
+import {
+  type Claim,
+  Facilitator,
+  FacilitatorClient,
+  FacilitatorSchemes,
+  invalid,
+  Network,
+  type PaymentRequest,
+  type Scheme,
+  type SchemeFacilitator,
+  type Settled,
+  type Settlement,
+  type SignerBalance,
+  type ChainUnavailable
+} from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Metric from "effect/Metric"
+
+import * as FacilitatorServer from "../src/FacilitatorServer.ts"
+
+export const network = Network.make("eip155:8453")
+export const paymentId = "pay_0123456789abcdefghijkl"
+export const payer = "0x2222222222222222222222222222222222222222"
+export const payTo = "0x1111111111111111111111111111111111111111"
+
+export const claim: Claim = {
+  id: "AAAAAAAAAAAAAAAAAAAAAA",
+  resource: "BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB"
+}
+
+export const request: PaymentRequest = {
+  paymentPayload: { protocolVersion: 2, scheme: "exact", network, payload: "e30=" },
+  paymentRequirements: {
+    scheme: "exact",
+    network,
+    maxAmountRequired: "10000",
+    resource: "https://shop.example/report",
+    payTo
+  }
+}
+
+export const body = { protocolVersion: 2, ...request }
+
+export const settled: Settled = {
+  paymentId,
+  status: "included",
+  execution: "granted",
+  transaction: "0xabc",
+  network,
+  payer,
+  amount: "10000"
+}
+
+export const record: Settlement.PaymentRecord = {
+  paymentId,
+  status: "included",
+  network,
+  asset: "0x3333333333333333333333333333333333333333",
+  payer,
+  payTo,
+  amount: "10000",
+  transaction: "0xabc",
+  execution: "running",
+  runs: 1,
+  history: [{ status: "accepted", at: 1, note: "taken in" }]
+}
+
+type Shape = Facilitator["Service"]
+
+const unanswered = () => Effect.fail(invalid("malformed", "unexpected", "the test does not expect this call"))
+
+/** A facilitator with these methods; any other refuses. */
+export const facilitator = (methods: Partial<Shape>): Shape =>
+  Facilitator.of({
+    verify: unanswered,
+    settle: unanswered,
+    claim: unanswered,
+    finish: unanswered,
+    payment: () => Effect.undefined,
+    supported: Effect.succeed({ kinds: [], signers: {} }),
+    ...methods
+  })
+
+/** A family whose addresses are texts without regard to case. */
+const scheme: Scheme = {
+  name: "exact",
+  family: "eip155",
+  network: (text) => (Network.isNetwork(text) ? text : undefined),
+  address: (text) => (text.startsWith("0x") ? text.toLowerCase() : undefined)
+}
+
+const unused = () => Effect.die("the service uses no chain by itself")
+
+/** A settling half that only tells its signers. */
+export const half = (signers: Effect.Effect<ReadonlyArray<SignerBalance>, ChainUnavailable>): SchemeFacilitator => ({
+  scheme,
+  network,
+  lanes: [],
+  read: unused,
+  verify: unused,
+  balance: unused,
+  nextSlot: unused,
+  survey: Effect.die("the service uses no chain by itself"),
+  prepare: unused,
+  fill: unused,
+  submit: unused,
+  observe: unused,
+  signers
+})
+
+export interface TestService extends FacilitatorServer.Running {
+  readonly client: Shape
+  readonly get: (path: string) => Effect.Effect<Response>
+  readonly post: (path: string, body: unknown, headers?: Record<string, string>) => Effect.Effect<Response>
+}
+
+/** The service on a facilitator with these methods. Each has its own metrics. */
+export const start = Effect.fnUntraced(function* (
+  methods: Partial<Shape>,
+  options: FacilitatorServer.Options = {},
+  halves: ReadonlyArray<SchemeFacilitator> = [half(Effect.succeed([]))]
+) {
+  const inside = Layer.mergeAll(
+    Layer.succeed(Facilitator, facilitator(methods)),
+    Layer.succeed(FacilitatorSchemes, halves),
+    Layer.succeed(Metric.MetricRegistry, new Map()),
+    Logger.layer([])
+  )
+  const running = yield* Effect.provide(FacilitatorServer.serve({ port: 0, ...options }), inside)
+  const client = yield* FacilitatorClient.make({ url: running.url })
+  const send = (path: string, init: RequestInit) => Effect.promise(() => fetch(running.url + path, init))
+  const service: TestService = {
+    ...running,
+    client,
+    get: (path) => send(path, {}),
+    post: (path, body, headers) =>
+      send(path, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: typeof body === "string" ? body : JSON.stringify(body)
+      })
+  }
+  return service
+})
+
+/** The JSON of an answer. */
+export const json = (response: Response): Effect.Effect<unknown> => Effect.promise(() => response.json())
