@@ -1,0 +1,71 @@
+/**
+ * A response that is held back until its payment has settled: Koa sends nothing before the middleware returns, so all it
+ * takes is to read a streamed body into memory, up to a limit.
+ */
+import { Readable, Stream } from "node:stream"
+
+import type { Context } from "koa"
+
+/**
+ * The largest streamed body that is held back, in bytes.
+ *
+ * @category constants
+ */
+export const maximumHeldBytes = 8 * 1024 * 1024
+
+/**
+ * A handler's response that cannot be held back: it was sent already, or it is longer than the limit. Koa answers 500
+ * where it still can; nothing was charged.
+ *
+ * @category errors
+ */
+export class NotHeld extends Error {
+  readonly status = 500
+  override readonly name = "NotHeld"
+}
+
+/**
+ * Makes sure that the response is wholly in memory.
+ *
+ * @category combinators
+ */
+export const hold = async (ctx: Context): Promise<void> => {
+  if (ctx.headerSent || ctx.respond === false) {
+    throw new NotHeld('the handler of a route with settle: "after-handler" sent its response by itself; set ctx.body')
+  }
+  const stream = streamOf(ctx.body)
+  if (stream === undefined) return
+  ctx.body = await collect(stream)
+}
+
+const streamOf = (body: unknown): Readable | undefined => {
+  if (body instanceof Readable) return body
+  if (body instanceof Stream) throw new NotHeld("a body that is no readable stream cannot be held back")
+  if (body instanceof Blob) return Readable.from(body.stream())
+  if (body instanceof ReadableStream) return Readable.from(body)
+  return body instanceof Response ? Readable.from(body.body ?? []) : undefined
+}
+
+const collect = async (stream: Readable): Promise<Buffer> => {
+  const chunks: Array<Buffer> = []
+  let length = 0
+  for await (const chunk of stream) {
+    const bytes = Buffer.from(chunk)
+    length += bytes.length
+    if (length > maximumHeldBytes) {
+      throw new NotHeld(`a route with settle: "after-handler" answers with at most ${maximumHeldBytes} bytes`)
+    }
+    chunks.push(bytes)
+  }
+  return Buffer.concat(chunks)
+}
+
+/**
+ * Forgets what the handler answered, down to the headers that stood before it ran.
+ *
+ * @category combinators
+ */
+export const drop = (ctx: Context, before: ReadonlySet<string>): void => {
+  ctx.body = null
+  for (const name of ctx.res.getHeaderNames()) if (!before.has(name)) ctx.remove(name)
+}

@@ -1,0 +1,112 @@
+/**
+ * A priced route as Koa middleware: asks the gate, and translates its decision into what Koa does. Everything downstream
+ * of it is what is paid for.
+ */
+import {
+  type Deferred,
+  type GateRequest,
+  type Granted,
+  type Outcome,
+  type PricedRoute,
+  RequestHeaders,
+  type Seller
+} from "@pontage/core"
+import type { Context, Next } from "koa"
+
+import * as HeldResponse from "./HeldResponse.ts"
+import * as PaidResponse from "./PaidResponse.ts"
+
+/** Routes a request has paid its way into: two layers of one route ask once. */
+const opened = new WeakMap<object, Set<PricedRoute>>()
+
+/**
+ * Runs `next` when the request may, and answers it otherwise. `params` are the path parameters for `getPrice`.
+ *
+ * @category combinators
+ */
+export const serve = async (
+  seller: Seller.Seller,
+  route: PricedRoute,
+  ctx: Context,
+  next: Next,
+  params: Readonly<Record<string, string>>
+): Promise<unknown> => {
+  if (opened.get(ctx.req)?.has(route) === true) return next()
+  const deciding = seller.decide(route, toGateRequest(ctx, params))
+  const decision = deciding instanceof Promise ? await deciding : deciding
+  switch (decision._tag) {
+    case "Free":
+      return next()
+    case "Refused":
+      return PaidResponse.send(ctx, decision.answer)
+    case "Granted":
+      open(ctx, route)
+      return serveGranted(seller, decision, ctx, next)
+    case "Deferred":
+      open(ctx, route)
+      return serveDeferred(seller, decision, ctx, next)
+  }
+}
+
+const open = (ctx: Context, route: PricedRoute) => opened.set(ctx.req, (opened.get(ctx.req) ?? new Set()).add(route))
+
+const toGateRequest = (ctx: Context, params: GateRequest["params"]): GateRequest => ({
+  method: ctx.method,
+  target: ctx.originalUrl,
+  header: RequestHeaders.fromRaw(ctx.req.rawHeaders),
+  get headers() {
+    return ctx.req.headers
+  },
+  params,
+  get body() {
+    return "body" in ctx.request ? ctx.request.body : undefined
+  },
+  native: ctx
+})
+
+const serveGranted = async (seller: Seller.Seller, granted: Granted, ctx: Context, next: Next): Promise<void> => {
+  const finish = (outcome: Outcome) => void seller.run(granted.finish(outcome))
+  if (PaidResponse.isGone(ctx)) return finish("notRun")
+  PaidResponse.receipt(ctx, granted)
+  PaidResponse.judge(ctx, finish)
+  try {
+    await next()
+  } catch (error) {
+    finish(PaidResponse.outcomeOf(error))
+    throw PaidResponse.withHeaders(error, granted.headers)
+  }
+  if (PaidResponse.isUnanswered(ctx)) finish("notRun")
+  if (!ctx.headerSent) PaidResponse.lay(ctx, granted.headers)
+}
+
+const serveDeferred = async (seller: Seller.Seller, deferred: Deferred, ctx: Context, next: Next): Promise<void> => {
+  const abandon = (outcome: "failed" | "notRun") => void seller.run(deferred.abandon(outcome))
+  if (PaidResponse.isGone(ctx)) return abandon("notRun")
+  const before = new Set(ctx.res.getHeaderNames())
+  try {
+    await next()
+    await HeldResponse.hold(ctx)
+  } catch (error) {
+    abandon("failed")
+    throw error
+  }
+  if (PaidResponse.isUnanswered(ctx)) return abandon("notRun")
+  if (PaidResponse.isGone(ctx)) return abandon("failed")
+  const completed = await seller.run(deferred.complete(ctx.status))
+  switch (completed._tag) {
+    case "Uncharged":
+      return
+    case "Refused":
+      HeldResponse.drop(ctx, before)
+      return PaidResponse.send(ctx, completed.answer)
+    case "Granted":
+      return release(seller, completed, ctx)
+  }
+}
+
+const release = (seller: Seller.Seller, granted: Granted, ctx: Context): void => {
+  const finish = (outcome: Outcome) => void seller.run(granted.finish(outcome))
+  if (PaidResponse.isGone(ctx)) return finish("failed")
+  PaidResponse.receipt(ctx, granted)
+  PaidResponse.judge(ctx, finish)
+}

@@ -1,0 +1,100 @@
+/**
+ * What the gate's answers and receipts do to a Koa response, and how it is told whether a response was served.
+ */
+import { type Answer, type Outcome, ResponseHeaders, type Settlement } from "@pontage/core"
+import type { Context } from "koa"
+
+const settlements = new WeakMap<object, Settlement.Settlement>()
+
+/**
+ * The receipt of the payment that opened this request; `undefined` where nothing was paid (yet: with
+ * `settle: "after-handler"` it is there only after the handler).
+ *
+ * @category getters
+ */
+export const settlementOf = (ctx: Pick<Context, "req">): Settlement.Settlement | undefined => settlements.get(ctx.req)
+
+/**
+ * Sends an answer of the gate.
+ *
+ * @category combinators
+ */
+export const send = (ctx: Context, answer: Answer): void => {
+  ctx.status = answer.status
+  lay(ctx, answer.headers)
+  if (answer.body !== "") ctx.body = answer.body
+}
+
+/**
+ * Lays the gate's headers over those that are set.
+ *
+ * @category combinators
+ */
+export const lay = (ctx: Context, headers: Answer["headers"]): void => {
+  ctx.set(ResponseHeaders.over(headers, (name) => ctx.response.get(name)))
+}
+
+/**
+ * Puts the receipt on a response that was paid for.
+ *
+ * @category combinators
+ */
+export const receipt = (
+  ctx: Context,
+  paid: { readonly settlement: Settlement.Settlement; readonly headers: Answer["headers"] }
+): void => {
+  settlements.set(ctx.req, paid.settlement)
+  lay(ctx, paid.headers)
+}
+
+/**
+ * The payer hung up while the payment was on its way: there is nobody to serve, and it can come again.
+ *
+ * @category guards
+ */
+export const isGone = (ctx: Context): boolean => ctx.res.closed || ctx.res.destroyed
+
+/**
+ * Nobody downstream took the request: the paid handler was never reached.
+ *
+ * @category guards
+ */
+export const isUnanswered = (ctx: Context): boolean =>
+  ctx.status === 404 && (ctx.body === undefined || ctx.body === null) && ctx.respond !== false && !ctx.headerSent
+
+/**
+ * Reports how the response ended. It alone counts: streams fail long after the handler has returned.
+ *
+ * @category combinators
+ */
+export const judge = (ctx: Context, finish: (outcome: Outcome) => void): void => {
+  ctx.res.once("finish", () => finish(ctx.res.statusCode >= 500 ? "failed" : "served"))
+  ctx.res.once("close", () => finish("failed"))
+}
+
+/**
+ * How a handler that threw ended, by the status that Koa gives its error.
+ *
+ * @category getters
+ */
+export const outcomeOf = (error: unknown): Outcome => {
+  const status = statusOf(error)
+  return typeof status === "number" && status >= 400 && status < 500 ? "served" : "failed"
+}
+
+const statusOf = (error: unknown): unknown => {
+  if (typeof error !== "object" || error === null) return undefined
+  if ("status" in error && error.status !== undefined) return error.status
+  return "statusCode" in error ? error.statusCode : undefined
+}
+
+/**
+ * The error with these headers: Koa drops every other header when it answers an error.
+ *
+ * @category combinators
+ */
+export const withHeaders = (error: unknown, headers: Answer["headers"]): unknown => {
+  if (!(error instanceof Error)) return error
+  const own = "headers" in error && typeof error.headers === "object" ? error.headers : {}
+  return Object.assign(error, { headers: { ...own, ...headers } })
+}

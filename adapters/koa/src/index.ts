@@ -1,0 +1,13 @@
+/**
+ * Sells the routes of a Koa application per request.
+ */
+export { settlementOf } from "./PaidResponse.ts"
+export {
+  paymentMiddleware,
+  paymentRoutes,
+  type OpenShop,
+  type PaymentOptions,
+  type PaymentRoutes
+} from "./PaymentMiddleware.ts"
+export type { LayeredRouter, RouterLayer } from "./RouterGate.ts"
+export type { RouteConfig } from "@pontage/core"
