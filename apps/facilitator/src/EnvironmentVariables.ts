@@ -20,6 +20,14 @@ const rpcUrl = Schema.String.check(
 )
 const evmNetwork = Network.Network.check(Schema.isPattern(/^eip155:[1-9][0-9]*$/))
 const apiKey = Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{16,}$/))
+const evmAsset = Schema.Struct({
+  network: evmNetwork,
+  address: Schema.String,
+  symbol: Schema.NonEmptyString,
+  decimals: Schema.Int,
+  name: Schema.NonEmptyString,
+  version: Schema.String
+})
 const payees = Schema.NonEmptyArray(Schema.NonEmptyString)
 
 /** Reads one variable; `undefined` where it is not set. An empty one is set, and wrong. */
@@ -83,6 +91,12 @@ export const environmentVariables = {
     "the private key that pays for gas, 0x and 64 hexadecimal digits, or several separated by commas",
     "0x<64 hexadecimal digits>",
     Schema.String.check(Schema.isPattern(/^0x[0-9a-fA-F]{64}(,0x[0-9a-fA-F]{64})*$/))
+  ),
+  PONTAGE_EVM_ASSETS: variable(
+    "PONTAGE_EVM_ASSETS",
+    "a JSON list of tokens to settle beyond the known ones, each with network, address, symbol, decimals, name and version",
+    `'[{"network":"eip155:8453","address":"0x<address>","symbol":"EURC","decimals":6,"name":"EURC","version":"2"}]'`,
+    Schema.fromJsonString(Schema.NonEmptyArray(evmAsset))
   ),
   PONTAGE_EVM_MIN_GAS_WEI: variable(
     "PONTAGE_EVM_MIN_GAS_WEI",

@@ -30,12 +30,13 @@ export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings)
 /** A node that is started together with the service may be late; one that refuses is a mistake and ends the start. */
 const patience = Schedule.max([Schedule.spaced("2 seconds"), Schedule.recurs(15)])
 
-const schemesOf = Effect.fnUntraced(function* ({ evm, evmSignerKeys }: FacilitatorSettings) {
-  const signer = yield* Effect.forEach(evmSignerKeys, accountOf)
-  return evm.map((network) => evmScheme(network, signer))
+const schemesOf = Effect.fnUntraced(function* (settings: FacilitatorSettings) {
+  const signers = yield* Effect.forEach(settings.evmSignerKeys, accountOf)
+  return settings.evm.map((network) => evmScheme(settings, network, signers))
 })
 
 const evmScheme = (
+  { evmAssets: assets }: FacilitatorSettings,
   { network, rpcUrl }: EvmNetworkSettings,
   signer: ReadonlyArray<ReturnType<typeof privateKeyToAccount>>
 ): FacilitatorScheme =>
@@ -43,6 +44,7 @@ const evmScheme = (
     let label = network ?? "eip155"
     const half = exactEvm.facilitator({
       signer,
+      assets,
       rpcUrl: Redacted.value(rpcUrl),
       ...(network !== undefined && { network }),
       onRequest: (method) => FacilitatorMetrics.rpcRequest(label, method)

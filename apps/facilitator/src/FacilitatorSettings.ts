@@ -4,6 +4,7 @@
  * one: it might have been the one that locks the door.
  */
 import { Misconfigured } from "@pontage/core"
+import type { EvmAsset } from "@pontage/evm"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -34,6 +35,7 @@ export interface FacilitatorSettings {
   readonly settleTimeoutMillis: number
   readonly evm: ReadonlyArray<EvmNetworkSettings>
   readonly evmSignerKeys: ReadonlyArray<Redacted.Redacted>
+  readonly evmAssets: ReadonlyArray<EvmAsset.CustomAsset>
   readonly evmMinimumGas: bigint
 }
 
@@ -69,6 +71,7 @@ const readAll = Effect.suspend(() =>
       network: environmentVariables.PONTAGE_EVM_NETWORK(),
       evm: environmentVariables.PONTAGE_EVM(),
       signerKeys: environmentVariables.PONTAGE_EVM_SIGNER_KEY(),
+      assets: environmentVariables.PONTAGE_EVM_ASSETS(),
       minimumGas: environmentVariables.PONTAGE_EVM_MIN_GAS_WEI()
     },
     { mode: "result" }
@@ -87,6 +90,7 @@ const valuesOf = (results: Results) => ({
   network: Result.getOrUndefined(results.network),
   evm: Result.getOrUndefined(results.evm),
   signerKeys: Result.getOrUndefined(results.signerKeys)?.split(",") ?? [],
+  assets: Result.getOrUndefined(results.assets) ?? [],
   minimumGas: Result.getOrUndefined(results.minimumGas) ?? 1n
 })
 
@@ -120,7 +124,7 @@ const misspelt = (environment: Environment): Array<string> =>
     .map((name) => `${name}: no such setting; there are ${Object.keys(environmentVariables).join(", ")}`)
 
 const settingsOf = (values: Values): FacilitatorSettings => {
-  const { apiKeys, evm, host, minimumGas, network, port, rpcUrl, settleTimeoutMillis, signerKeys } = values
+  const { apiKeys, assets, evm, host, minimumGas, network, port, rpcUrl, settleTimeoutMillis, signerKeys } = values
   const networks = evm ?? (rpcUrl === undefined ? [] : [{ rpcUrl, network }])
   return {
     host,
@@ -133,6 +137,7 @@ const settingsOf = (values: Values): FacilitatorSettings => {
     ),
     evm: networks.map((one) => ({ rpcUrl: Redacted.make(one.rpcUrl), network: one.network })),
     evmSignerKeys: signerKeys.map((key) => Redacted.make(key)),
+    evmAssets: assets,
     evmMinimumGas: minimumGas
   }
 }

@@ -8,6 +8,15 @@ const key = `0x${"5e".repeat(32)}`
 const otherKey = `0x${"A1".repeat(32)}`
 const enough = { PONTAGE_EVM_RPC_URL: "https://node.example/secret", PONTAGE_EVM_SIGNER_KEY: key }
 
+const euro = {
+  network: "eip155:8453",
+  address: "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42",
+  symbol: "EURC",
+  decimals: 6,
+  name: "EURC",
+  version: "2"
+}
+
 const read = FacilitatorSettings.fromEnvironment
 
 describe("settings", () => {
@@ -20,6 +29,7 @@ describe("settings", () => {
         port: 4021,
         apiKeys: [],
         settleTimeoutMillis: 25_000,
+        evmAssets: [],
         evmMinimumGas: 1n
       })
       assert.deepStrictEqual(
@@ -38,6 +48,7 @@ describe("settings", () => {
         PONTAGE_API_KEYS: '["abcdefghijklmnop",{"key":"ABCDEFGHIJKLMNOP","payees":["0x1"]}]',
         PONTAGE_SETTLE_TIMEOUT_MS: "5000",
         PONTAGE_EVM_MIN_GAS_WEI: "1000000000000000000000",
+        PONTAGE_EVM_ASSETS: JSON.stringify([euro]),
         PONTAGE_EVM: '[{"rpcUrl":"http://localhost:8545"},{"network":"eip155:8453","rpcUrl":"https://base.example"}]',
         PONTAGE_EVM_SIGNER_KEY: `${key},${otherKey}`
       })
@@ -45,6 +56,7 @@ describe("settings", () => {
       assert.strictEqual(settings.port, 0)
       assert.strictEqual(settings.settleTimeoutMillis, 5000)
       assert.strictEqual(settings.evmMinimumGas, 10n ** 21n)
+      assert.deepStrictEqual(settings.evmAssets, [euro])
       assert.deepStrictEqual(
         settings.apiKeys.map((one) => [Redacted.value(one.key), one.payees]),
         [
@@ -100,6 +112,8 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_EVM_SIGNER_KEY", `${key}00`],
     ["PONTAGE_EVM_SIGNER_KEY", key.slice(2)],
     ["PONTAGE_EVM_SIGNER_KEY", `${key},`],
+    ["PONTAGE_EVM_ASSETS", "[]"],
+    ["PONTAGE_EVM_ASSETS", `[{"symbol":"${secret}"}]`],
     ["PONTAGE_EVM_MIN_GAS_WEI", "0.5"],
     ["PONTAGE_EVM_MIN_GAS_WEI", "-1"],
     ["PONTAGE_API_KEYS", ""],

@@ -1,0 +1,145 @@
+import { spawn } from "node:child_process"
+import { fileURLToPath } from "node:url"
+
+import { assert, describe, layer } from "@effect/vitest"
+import { FacilitatorClient, PaymentId } from "@pontage/core"
+import { EvmTestChain } from "@pontage/evm/testing"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Redacted from "effect/Redacted"
+
+import { FacilitatorProcess } from "../src/index.ts"
+import * as TestPayment from "./TestPayment.ts"
+
+const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+const payers = Array.from({ length: 64 }, (_, index) => index)
+
+const settingsFor = (chain: EvmTestChain.Shape) => ({
+  host: "127.0.0.1",
+  port: 0,
+  apiKeys: [],
+  settleTimeoutMillis: 25_000,
+  evm: [{ rpcUrl: Redacted.make(chain.rpcUrl), network: undefined }],
+  evmSignerKeys: [Redacted.make<string>(chain.accounts.signers[0].privateKey)],
+  evmAssets: [],
+  evmMinimumGas: 1n
+})
+
+/** The service as a process of its own. `url` comes with its first log line, `exited` with its end. */
+const run = Effect.fnUntraced(function* (environment: Record<string, string>) {
+  const url = yield* Deferred.make<string>()
+  const exited = yield* Deferred.make<number | null>()
+  const process = yield* Effect.acquireRelease(
+    Effect.sync(() => spawn(globalThis.process.execPath, ["--conditions=@pontage/source", main], { env: environment })),
+    (process) => Effect.sync(() => process.kill("SIGKILL"))
+  )
+  const output: Array<string> = []
+  const read = (chunk: Buffer) => {
+    output.push(chunk.toString())
+    const found = /listens on (http:\S+);/.exec(output.join(""))?.[1]
+    if (found !== undefined) Deferred.doneUnsafe(url, Effect.succeed(found))
+  }
+  process.stdout.on("data", read)
+  process.stderr.on("data", read)
+  process.on("close", (code) => Deferred.doneUnsafe(exited, Effect.succeed(code)))
+  return { process, output, url: Deferred.await(url), exited: Deferred.await(exited) }
+})
+
+describe("the service on a chain", () => {
+  layer(EvmTestChain.layer({ payers: 66 }), { excludeTestServices: true })((it) => {
+    it.effect("settles for 64 payers at once on one signer, and for none of them twice", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const { url } = yield* FacilitatorProcess.start(settingsFor(chain))
+        const client = yield* FacilitatorClient.make({ url })
+        const before = yield* chain.balanceOf(chain.accounts.payee.address)
+        const requests = yield* Effect.forEach(payers, (payer) => TestPayment.sign(chain, payer))
+        const settle = Effect.forEach(requests, (request, index) => client.settle(request, TestPayment.claim(index)), {
+          concurrency: "unbounded"
+        })
+        const settled = yield* settle
+        assert.deepStrictEqual(
+          settled.map(({ execution, status }) => [execution, status]),
+          payers.map(() => ["granted", "included"] as const)
+        )
+        assert.strictEqual(new Set(settled.map(({ paymentId }) => paymentId)).size, 64)
+        const after = before + 64n * TestPayment.amount
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), after)
+        assert.deepStrictEqual(yield* settle, settled)
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), after)
+        const [first] = settled
+        const record = yield* client.payment(first?.paymentId ?? "")
+        assert.strictEqual(record?.transaction, first?.transaction)
+        const metrics = yield* Effect.promise(async () => (await fetch(`${url}/metrics`)).text())
+        assert.include(metrics, 'pontage_facilitator_answers_total{operation="settle",outcome="settled"} 128\n')
+        assert.include(
+          metrics,
+          `pontage_rpc_requests_total{network="${chain.network}",method="eth_sendRawTransaction"}`
+        )
+        const ready = yield* Effect.promise(async () => (await fetch(`${url}/ready`)).status)
+        assert.strictEqual(ready, 200)
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("as a process: asked to stop, it finishes the settlement under way and ends well", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const { privateKey } = chain.accounts.signers[1]
+        const environment = { PORT: "0", PONTAGE_EVM_RPC_URL: chain.rpcUrl, PONTAGE_EVM_SIGNER_KEY: privateKey }
+        const { exited, output, process, url } = yield* run(environment)
+        const address = yield* url
+        const client = yield* FacilitatorClient.make({ url: address })
+        const first = yield* client.settle(yield* TestPayment.sign(chain, 64), TestPayment.claim(64))
+        assert.isTrue(PaymentId.isPaymentId(first.paymentId))
+        yield* Effect.promise(() => chain.client.setAutomine(false))
+        const settling = yield* Effect.forkChild(
+          Effect.flatMap(TestPayment.sign(chain, 65), (request) => client.settle(request, TestPayment.claim(65)))
+        )
+        yield* Effect.repeat(
+          Effect.promise(() => chain.client.getTxpoolStatus()),
+          { until: ({ pending }) => pending > 0 }
+        )
+        process.kill("SIGTERM")
+        yield* Effect.repeat(
+          Effect.promise(() =>
+            fetch(`${address}/live`).then(
+              () => true,
+              () => false
+            )
+          ),
+          { until: (answers) => !answers }
+        )
+        yield* Effect.promise(() => chain.client.mine({ blocks: 1 }))
+        assert.strictEqual((yield* Fiber.join(settling)).status, "included")
+        assert.strictEqual(yield* exited, 0)
+        yield* Effect.promise(() => chain.client.setAutomine(true))
+        assert.notInclude(output.join(""), privateKey.slice(2))
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("as a process: a mistake in the environment ends it at once, telling no secret", () =>
+      Effect.gen(function* () {
+        const environment = { PORT: "0", PONTAGE_EVM_RPC_URL: "https://x.example", PONTAGE_EVM_SIGNER_KEY: "0x5ecre7" }
+        const { exited, output } = yield* run(environment)
+        assert.strictEqual(yield* exited, 1)
+        assert.include(output.join(""), "PONTAGE_EVM_SIGNER_KEY: expected the private key")
+        assert.notInclude(output.join(""), "5ecre7")
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("as a process: a node of another network ends it at once", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const { exited, output } = yield* run({
+          PORT: "0",
+          PONTAGE_EVM_RPC_URL: chain.rpcUrl,
+          PONTAGE_EVM_NETWORK: "eip155:8453",
+          PONTAGE_EVM_SIGNER_KEY: chain.accounts.signers[0].privateKey
+        })
+        assert.strictEqual(yield* exited, 1)
+        assert.include(output.join(""), "eip155:8453")
+      }).pipe(Effect.scoped)
+    )
+  })
+})
