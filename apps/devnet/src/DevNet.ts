@@ -2,8 +2,9 @@
  * The local chains in one place: real nodes on this machine, each with a dollar token and funded accounts, so that the
  * whole flow can be run without an account anywhere.
  */
-import { EvmTestChain } from "@pontage/evm/testing"
+import { type Anvil, EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 
 /**
  * How the chains are made.
@@ -31,12 +32,16 @@ export interface DevNet {
  *
  * @category constructors
  */
-export const make = Effect.fnUntraced(function* ({ blockTime, evmPort }: Options = {}) {
+export const make = Effect.fnUntraced(function* ({ blockTime, evmPort }: Options = {}): Effect.fn.Return<
+  DevNet,
+  Anvil.AnvilFailed,
+  Scope.Scope
+> {
   const evm = yield* EvmTestChain.make({
     ...(evmPort !== undefined && { port: evmPort }),
     ...(blockTime !== undefined && { blockTime })
   })
-  return { evm } satisfies DevNet
+  return { evm }
 })
 
 /**

@@ -3,6 +3,7 @@
  */
 import { type ChainUnavailable, type FacilitatorScheme, LocalFacilitator, Misconfigured } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
+import * as WasmRecovery from "@pontage/evm/wasm"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -21,7 +22,8 @@ import type { EvmNetworkSettings, FacilitatorSettings } from "./FacilitatorSetti
 export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings) {
   const { apiKeys, evmMinimumGas: minimumGas, host, port, settleTimeoutMillis } = settings
   const schemes = yield* schemesOf(settings)
-  const facilitator = yield* Layer.build(LocalFacilitator.layerMemory({ schemes, settleTimeoutMillis }))
+  const local = Layer.provide(LocalFacilitator.layerMemory({ schemes, settleTimeoutMillis }), WasmRecovery.layer)
+  const facilitator = yield* Layer.build(local)
   const running = yield* Effect.provide(FacilitatorServer.serve({ apiKeys, host, minimumGas, port }), facilitator)
   yield* Effect.logInfo(`the facilitator listens on ${running.url}; its API is shown at ${running.url}/docs`)
   return running

@@ -196,11 +196,9 @@ describe("stopping", () => {
       const scope = yield* Scope.make()
       const asked = yield* Deferred.make<void>()
       const go = yield* Deferred.make<void>()
-      const { client, get, port } = yield* Scope.provide(scope)(
-        start({
-          settle: () => Deferred.succeed(asked, undefined).pipe(Effect.andThen(Deferred.await(go)), Effect.as(settled))
-        })
-      )
+      const settle = () =>
+        Deferred.succeed(asked, undefined).pipe(Effect.andThen(Deferred.await(go)), Effect.as(settled))
+      const { client, get, port } = yield* Scope.provide(scope)(start({ settle }, { stopTimeoutMillis: 600_000 }))
       yield* text(yield* get("/live"))
       const settling = yield* Effect.forkChild(client.settle(request, claim))
       yield* Deferred.await(asked)

@@ -13,7 +13,7 @@ import * as EvmRefusal from "./EvmRefusal.ts"
 import * as EvmRevert from "./EvmRevert.ts"
 import type * as EvmRpc from "./EvmRpc.ts"
 import * as EvmSignature from "./EvmSignature.ts"
-import { SignatureRecovery } from "./SignatureRecovery.ts"
+import type { RecoverPublicKey } from "./SignatureRecovery.ts"
 
 /**
  * The call that would move the money, and what it may burn.
@@ -50,7 +50,8 @@ export const transferCall = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   domain: Eip3009.Domain,
   authorization: Eip3009.TransferWithAuthorization,
-  signatureText: string
+  signatureText: string,
+  recover: RecoverPublicKey
 ): Effect.fn.Return<TransferCall, PaymentError | ValidationError | ChainUnavailable> {
   const signature = EvmSignature.fromText(signatureText)
   const to = domain.verifyingContract
@@ -64,7 +65,6 @@ export const transferCall = Effect.fnUntraced(function* (
     case "Erc6492":
       return yield* notDeployed
     case "Ecdsa": {
-      const recover = yield* SignatureRecovery
       const signer = EvmSignature.recoverAddress(Eip3009.digest(domain, authorization), signature, recover)
       if (signer === authorization.from) {
         return { to, data: Eip3009.encodeTransferByParts(authorization, signature.hex), gas: plainGas }

@@ -28,6 +28,7 @@ import * as EvmSurvey from "./EvmSurvey.ts"
 import { type EvmTransactionSigner, sign } from "./EvmTransactionSigner.ts"
 import * as EvmVerification from "./EvmVerification.ts"
 import * as ExactEvm from "./ExactEvm.ts"
+import { type RecoverPublicKey, SignatureRecovery } from "./SignatureRecovery.ts"
 
 /**
  * Who settles, and where.
@@ -57,6 +58,7 @@ interface Chain {
   readonly signers: ReadonlyMap<string, EvmTransactionSigner>
   /** The account that simulations pretend to be sent by. */
   readonly caller: EvmAddress.Address
+  readonly recover: RecoverPublicKey
   /** Tokens that were proven against the chain; each is proven before it is first used. */
   readonly proven: Set<Asset>
 }
@@ -85,8 +87,9 @@ const half = (chain: Chain, calls: WeakMap<Held, EvmVerification.TransferCall>):
     const known = calls.get(payment.payload)
     if (known !== undefined) return Effect.succeed(known)
     const { authorization, signature, token } = payment.payload
-    return Effect.tap(EvmVerification.transferCall(rpc, EvmAsset.domain(token), authorization, signature), (call) =>
-      Effect.sync(() => calls.set(payment.payload, call))
+    return Effect.tap(
+      EvmVerification.transferCall(rpc, EvmAsset.domain(token), authorization, signature, chain.recover),
+      (call) => Effect.sync(() => calls.set(payment.payload, call))
     )
   }
   return {
@@ -155,6 +158,7 @@ const connect = Effect.fnUntraced(function* (options: Options) {
     assets: table,
     signers,
     caller: addressOf(first),
+    recover: yield* SignatureRecovery,
     proven: new Set()
   }
   return chain

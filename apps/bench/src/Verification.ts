@@ -1,0 +1,76 @@
+/**
+ * What `verify` and `settle` cost the facilitator without HTTP: CPU, and questions to the RPC.
+ */
+import { Binding, Facilitator, LocalFacilitator, PaymentPayload, type PaymentRequest } from "@pontage/core"
+import { EvmNetwork, exactEvm } from "@pontage/evm"
+import type { EvmTestChain } from "@pontage/evm/testing"
+import * as WasmRecovery from "@pontage/evm/wasm"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+import type { Row } from "./Row.ts"
+
+const warmUp = 100
+const count = 300
+const concurrency = 16
+
+/** Both figures, over distinct payments. */
+export const measure = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
+  let questions = 0
+  const schemes = [
+    exactEvm.facilitator({ signer: chain.accounts.signers[2], rpcUrl: chain.rpcUrl, onRequest: () => void questions++ })
+  ]
+  const context = yield* Layer.build(Layer.provide(LocalFacilitator.layerMemory({ schemes }), WasmRecovery.layer))
+  return yield* Effect.provide(
+    Effect.gen(function* () {
+      const facilitator = yield* Facilitator
+      const payments = yield* Effect.forEach(Array.from({ length: warmUp + count }), (_, index) => sign(chain, index))
+      const over = Effect.fnUntraced(function* (use: (request: PaymentRequest) => Effect.Effect<unknown, unknown>) {
+        yield* Effect.forEach(payments.slice(0, warmUp), use, { concurrency, discard: true })
+        const asked = questions
+        const start = process.cpuUsage()
+        yield* Effect.forEach(payments.slice(warmUp), use, { concurrency, discard: true })
+        const { system, user } = process.cpuUsage(start)
+        return { millis: (user + system) / 1000 / count, calls: (questions - asked) / count }
+      })
+      const verify = yield* over(facilitator.verify)
+      const settle = yield* over((request) => facilitator.settle(request))
+      return [
+        { name: "facilitator verify", value: verify.millis, unit: "ms CPU", note: "target at most 3" },
+        {
+          name: "facilitator verify: questions to the RPC",
+          value: verify.calls,
+          unit: "calls",
+          note: "target at most 1"
+        },
+        { name: "facilitator settle", value: settle.millis, unit: "ms CPU", note: "verification included" },
+        { name: "facilitator settle: questions to the RPC", value: settle.calls, unit: "calls" }
+      ] satisfies ReadonlyArray<Row>
+    }),
+    context
+  )
+})
+
+const sign = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, index: number) {
+  const { accounts, network, token } = chain
+  const signer = accounts.payers[index % accounts.payers.length] ?? accounts.payers[0]
+  const half = exactEvm.client({ signer, network })
+  const requirements = {
+    scheme: "exact",
+    network: EvmNetwork.fromChainId(chain.chainId),
+    maxAmountRequired: "10000",
+    resource: "https://shop.example/report",
+    payTo: accounts.payee.address,
+    asset: token.address
+  }
+  const asset = half.asset(requirements)
+  if (asset === undefined) return yield* Effect.die(new Error("the local chain's token is not known"))
+  const binding = yield* Binding.make("a-challenge-of-forty-three-characters-of-64")
+  const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+  const signed = yield* half.sign({ requirements, asset, validAfter: 0, validBefore: now + 60, binding })
+  return {
+    paymentPayload: PaymentPayload.sealPayload("exact", network, signed.payload),
+    paymentRequirements: requirements
+  }
+})

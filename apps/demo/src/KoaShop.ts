@@ -1,0 +1,53 @@
+/**
+ * A Koa shop: a priced report, a route whose price depends on the request, and a free page.
+ */
+import Router from "@koa/router"
+import { exactEvm } from "@pontage/evm"
+import { paymentMiddleware } from "@pontage/koa"
+import Koa from "koa"
+
+import type { ShopOptions } from "./ShopOptions.ts"
+
+export const koaShop = ({ facilitator, origin, payTo, rpcUrl, secret }: ShopOptions): Koa => {
+  const router = new Router()
+  router.get("/", (context) => {
+    context.body = "Ask for /report (0.01 dollar) or /render/3 (0.002 dollar a page)\n"
+  })
+  router.get("/report", (context) => {
+    context.body = { report: "It will rain, and then it will not." }
+  })
+  router.get("/render/:pages", (context) => {
+    context.body = { pages: Array.from({ length: Number(context["params"].pages) }, (_, page) => `page ${page + 1}`) }
+  })
+
+  const app = new Koa()
+  app.use(
+    paymentMiddleware({
+      origin,
+      facilitator,
+      secret,
+      schemes: [exactEvm.server({ rpcUrl })],
+      router,
+      routes: {
+        "GET /report": { description: "The report", scheme: "exact", network: "eip155:31337", price: "$0.01", payTo },
+        "GET /render/:pages": {
+          description: "As many pages as you like",
+          scheme: "exact",
+          network: "eip155:31337",
+          payTo,
+          getPrice: ({ params }) => priceOfPages(params["pages"] ?? "")
+        }
+      }
+    })
+  )
+  app.use(router.routes())
+  return app
+}
+
+/** Two tenths of a cent a page, for up to a hundred pages. Throwing here answers 500: nothing is sold without a price. */
+const priceOfPages = (text: string): string => {
+  const pages = Number(text)
+  if (!Number.isInteger(pages) || pages < 1 || pages > 100) throw new RangeError(`${text} is no number of pages`)
+  const thousandths = `${pages * 2}`.padStart(4, "0")
+  return `$${thousandths.slice(0, -3)}.${thousandths.slice(-3)}`
+}

@@ -1,0 +1,15 @@
+/**
+ * What both shops are told.
+ */
+export interface ShopOptions {
+  /** The public origin the shop is reached under: `http://127.0.0.1:4021`. */
+  readonly origin: string
+  /** The facilitator's URL. */
+  readonly facilitator: string
+  /** A node of the chain; asked at start only. */
+  readonly rpcUrl: string
+  /** Who is paid. */
+  readonly payTo: string
+  /** Binds payments to requests; the same on every server of one shop. */
+  readonly secret: string
+}

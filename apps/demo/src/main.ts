@@ -1,0 +1,43 @@
+/**
+ * `npm start`: runs the whole flow on this machine and stays up, so that you can buy for yourself. `--once` ends after one
+ * purchase from each shop; `--json` prints each purchase as one line of JSON and nothing else. The exit code is 0 only when
+ * everything was served and the chain shows every transfer.
+ */
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+
+import * as Demo from "./Demo.ts"
+import type { Purchase } from "./Purchase.ts"
+
+const flags = new Set(process.argv.slice(2))
+const once = flags.has("--once")
+const json = flags.has("--json")
+
+const fixed: Demo.Ports = { evm: 8545, facilitator: 4021, koa: 4022, nest: 4023 }
+const free: Demo.Ports = { evm: 0, facilitator: 0, koa: 0, nest: 0 }
+
+const tell: Demo.Tell = (topic, text) => (json ? Effect.void : Console.log(`${topic.padEnd(12)} ${text}`))
+
+const show = (purchase: Purchase) =>
+  json
+    ? Console.log(JSON.stringify(purchase))
+    : tell(
+        "bought",
+        `${purchase.route} ${purchase.status} in ${purchase.milliseconds} ms, ${dollars(purchase.amount)} moved in ${purchase.transaction}`
+      )
+
+const dollars = (amount: string) => {
+  const digits = amount.padStart(7, "0")
+  return `$${digits.slice(0, -6)}.${digits.slice(-6).replace(/0{1,4}$/, "")}`
+}
+
+const program = Effect.gen(function* () {
+  const purchases = yield* Demo.run(once ? free : fixed, tell)
+  yield* Effect.forEach(purchases, show, { discard: true })
+  if (once) return
+  yield* tell("now you", `curl -i http://127.0.0.1:${fixed.koa}/report   (stop with Ctrl-C)`)
+  return yield* Effect.never
+})
+
+NodeRuntime.runMain(Effect.scoped(program))
