@@ -1,0 +1,232 @@
+/**
+ * Payments as tests need them: 10,000 units from the first payer to the payee on the test chain, signed by viem and put
+ * together by hand, so that the facilitator is judged by something else than our own client; each with one deviation.
+ */
+import {
+  Facilitator,
+  LocalFacilitator,
+  MemoryPaymentStore,
+  type PaymentFailure,
+  PaymentPayload,
+  type PaymentRequest,
+  type PaymentRequirements,
+  type Payment,
+  type SchemeFacilitator
+} from "@pontage/core"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { Hex } from "viem"
+
+import * as Eip3009 from "../src/Eip3009.ts"
+import * as EvmAddress from "../src/EvmAddress.ts"
+import type { CustomAsset } from "../src/EvmAsset.ts"
+import * as EvmHex from "../src/EvmHex.ts"
+import * as EvmNetwork from "../src/EvmNetwork.ts"
+import { exactEvm } from "../src/index.ts"
+import { DollarToken, type EvmTestAccounts, EvmTestChain } from "../src/testing/index.ts"
+
+/** What is signed, in the words a payload carries it in. */
+type Fields = Readonly<Record<keyof Eip3009.TransferWithAuthorization, unknown>>
+
+/** Where a payment differs from the good one. */
+export interface Deviation {
+  /** Who the authorization is from; default the first payer. */
+  readonly from?: string
+  /** Whose key signs; default the first payer's. */
+  readonly signer?: Pick<EvmTestAccounts.TestAccount, "signTypedData">
+  /** The token it is signed for; default the chain's own. */
+  readonly token?: string
+  /** Other terms, properly signed. */
+  readonly signed?: Partial<Eip3009.TransferWithAuthorization>
+  /** Other terms in the payload than in what was signed. */
+  readonly written?: Partial<Fields>
+  /** What becomes of the signature. */
+  readonly signature?: (signature: Hex) => unknown
+  readonly binding?: PaymentPayload.RequestBinding
+  /** Of the envelope. */
+  readonly envelope?: Partial<PaymentPayload.PaymentPayload>
+  /** Another offer than the payment's. */
+  readonly requirements?: Partial<PaymentRequirements.PaymentRequirements>
+}
+
+let lastNonce = 0n
+
+/** A nonce nobody has used: a number in front, 64 zero bits behind. */
+export const freshNonce = (): Hex => `0x${EvmHex.toWord(++lastNonce << 64n)}`
+
+export const now = Effect.map(Clock.currentTimeMillis, (millis) => BigInt(Math.floor(millis / 1000)))
+
+/** The operator's table entry of a token that calls itself what the chain's token does. */
+export const asset = (chain: EvmTestChain.Shape, address: string = chain.token.address): CustomAsset => ({
+  ...chain.token,
+  network: chain.network,
+  address,
+  symbol: `T${address.slice(2, 8)}`
+})
+
+export const requirements = Effect.map(EvmTestChain.EvmTestChain, (chain): PaymentRequirements.PaymentRequirements => ({
+  scheme: "exact",
+  network: EvmNetwork.fromChainId(chain.chainId),
+  maxAmountRequired: "10000",
+  resource: "https://shop.example/report",
+  payTo: chain.accounts.payee.address,
+  asset: chain.token.address
+}))
+
+/** A parsed address of a text that is one. */
+export const parsed = (text: string): EvmAddress.Address => EvmAddress.fromText(text) ?? EvmAddress.zero
+
+/** The authorization of a payment. */
+export const authorization = Effect.fnUntraced(function* ({ from, signed }: Deviation = {}) {
+  const { accounts } = yield* EvmTestChain.EvmTestChain
+  const made: Eip3009.TransferWithAuthorization = {
+    from: parsed(from ?? accounts.payers[0].address),
+    to: parsed(accounts.payee.address),
+    value: 10_000n,
+    validAfter: 0n,
+    validBefore: (yield* now) + 60n,
+    nonce: freshNonce(),
+    ...signed
+  }
+  return made
+})
+
+/** A key's signature of an authorization. */
+export const sign = Effect.fnUntraced(function* (
+  message: Eip3009.TransferWithAuthorization,
+  { signer, token }: Pick<Deviation, "signer" | "token"> = {}
+) {
+  const chain = yield* EvmTestChain.EvmTestChain
+  const { name, version } = chain.token
+  const verifyingContract = parsed(token ?? chain.token.address)
+  const data = Eip3009.typedData({ name, version, chainId: chain.chainId, verifyingContract }, message)
+  return yield* Effect.promise(() => (signer ?? chain.accounts.payers[0]).signTypedData(data))
+})
+
+/** A payment and the calldata that would settle it without us. */
+export const signedPayment = Effect.fnUntraced(function* (deviation: Deviation = {}) {
+  const { network, token } = yield* EvmTestChain.EvmTestChain
+  const message = yield* authorization(deviation)
+  const signature = yield* sign(message, deviation)
+  const { nonce, ...numbers } = message
+  const json = {
+    signature: deviation.signature ? deviation.signature(signature) : signature,
+    authorization: {
+      ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, `${value}`])),
+      nonce,
+      ...deviation.written
+    },
+    ...(deviation.binding && { binding: deviation.binding })
+  }
+  const request: PaymentRequest = {
+    paymentPayload: { ...PaymentPayload.sealPayload("exact", network, json), ...deviation.envelope },
+    paymentRequirements: {
+      ...(yield* requirements),
+      ...(deviation.token !== undefined && { asset: deviation.token }),
+      ...deviation.requirements
+    }
+  }
+  const call = { to: parsed(deviation.token ?? token.address), data: Eip3009.encodeTransferByParts(message, signature) }
+  return { request, authorization: message, call }
+})
+
+export const payment = (deviation: Deviation = {}) => Effect.map(signedPayment(deviation), ({ request }) => request)
+
+/** A claim on the one resource that tests sell; `id` tells one from another. */
+export const claim = (id: string) => ({ id: id.padEnd(22, "x"), resource: "resource".padEnd(43, "x") })
+
+/** How an effect ended, in a word: its failure's code or reason with the detail, or its tag; `ok` when it did not fail. */
+export const outcome = <A, R>(effect: Effect.Effect<A, PaymentFailure, R>) =>
+  Effect.match(effect, {
+    onSuccess: () => "ok",
+    onFailure: (error) => {
+      if (error._tag === "PaymentError") return `${error.code} ${error.detail}`
+      return error._tag === "ValidationError" ? `${error.reason} ${error.detail}` : error._tag
+    }
+  })
+
+/** The options of the settling half, as far as tests differ. */
+export interface FacilitatorOptions {
+  readonly rpcUrl?: string
+  readonly rpcTimeoutMillis?: number
+  readonly signer?: EvmTestAccounts.TestAccount
+  /** Tokens it settles beside the chain's own. */
+  readonly tokens?: ReadonlyArray<string>
+  readonly onRequest?: (method: string) => void
+}
+
+/** The settling half on the test chain. */
+export const scheme = (chain: EvmTestChain.Shape, { tokens, ...options }: FacilitatorOptions = {}) =>
+  exactEvm.facilitator({
+    signer: chain.accounts.signers[0],
+    rpcUrl: chain.rpcUrl,
+    assets: [chain.token.address, ...(tokens ?? [])].map((address) => asset(chain, address)),
+    ...options
+  })
+
+/** A payment as a settling half reads it. */
+export const read = <Payload>(
+  half: SchemeFacilitator<Payload>,
+  { paymentPayload, paymentRequirements }: PaymentRequest
+) =>
+  Effect.flatMap(Effect.fromResult(PaymentPayload.openPayload(paymentPayload)), (json) =>
+    half.read(paymentRequirements, json)
+  )
+
+/** Takes a verified payment through the settling half alone; `meanwhile` happens between verification and sending. */
+export const settleAlone = Effect.fnUntraced(function* <Payload, E, R>(
+  half: SchemeFacilitator<Payload>,
+  payment: Payment<Payload>,
+  meanwhile: Effect.Effect<unknown, E, R>
+) {
+  yield* half.verify(payment)
+  const [lane = ""] = half.lanes
+  const slot = { lane, number: yield* half.nextSlot(lane) }
+  const prepared = yield* half.prepare(payment, slot, yield* half.survey)
+  yield* meanwhile
+  yield* half.submit(prepared)
+  return yield* Effect.repeat(half.observe(payment, prepared), { while: ({ _tag }) => _tag === "Pending" })
+})
+
+/** A facilitator of its own, in memory, on the test chain; it goes away with the scope. */
+export const facilitator = Effect.fnUntraced(function* (
+  options: FacilitatorOptions & { readonly settleTimeoutMillis?: number } = {}
+) {
+  const { settleTimeoutMillis, ...rest } = options
+  const chain = yield* EvmTestChain.EvmTestChain
+  const schemes = [scheme(chain, rest)]
+  const local = LocalFacilitator.layer({ schemes, ...(settleTimeoutMillis !== undefined && { settleTimeoutMillis }) })
+  return Context.get(yield* Layer.build(Layer.provide(local, MemoryPaymentStore.layer)), Facilitator)
+})
+
+/** The statuses of the receipts of a signer's transactions from a block on, in order. */
+export const statusesOf = Effect.fnUntraced(function* (signer: string, fromBlock = 0n) {
+  const { client } = yield* EvmTestChain.EvmTestChain
+  const head = yield* Effect.promise(() => client.getBlockNumber())
+  const numbers = Array.from({ length: Number(head - fromBlock) + 1 }, (_, index) => fromBlock + BigInt(index))
+  const blocks = yield* Effect.forEach(numbers, (blockNumber) =>
+    Effect.promise(() => client.getBlock({ blockNumber, includeTransactions: true }))
+  )
+  const sent = blocks.flatMap(({ transactions }) => transactions.filter(({ from }) => from === signer.toLowerCase()))
+  return yield* Effect.forEach(sent, ({ hash }) =>
+    Effect.promise(async () => (await client.getTransactionReceipt({ hash })).status)
+  )
+})
+
+/** What the transfers of one authorization's nonce moved, by the token's own events. */
+export const timesUsed = Effect.fnUntraced(function* ({ from, nonce }: Eip3009.TransferWithAuthorization) {
+  const { client, token } = yield* EvmTestChain.EvmTestChain
+  const args = { authorizer: from, nonce }
+  const logs = yield* Effect.promise(() =>
+    client.getContractEvents({
+      address: token.address,
+      abi: DollarToken.abi,
+      eventName: "AuthorizationUsed",
+      args,
+      fromBlock: 0n
+    })
+  )
+  return logs.length
+})

@@ -1,0 +1,140 @@
+/** What the token's state says of a payment before it is taken in, and how few questions that takes. */
+import { assert, describe, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+
+import { EvmTestChain } from "../src/testing/index.ts"
+import * as Payment from "./EvmTestPayment.ts"
+import * as Token from "./EvmTestToken.ts"
+
+const chain = EvmTestChain.EvmTestChain
+
+/** Who pays in a test: the payer of this place. */
+const payer = Effect.fnUntraced(function* (place: number) {
+  const { accounts } = yield* chain
+  const account = accounts.payers[place] ?? accounts.payers[0]
+  return { account, deviation: { from: account.address, signer: account } }
+})
+
+const verified = Effect.fnUntraced(function* (deviation: Payment.Deviation) {
+  const { verify } = yield* Payment.facilitator()
+  return yield* Payment.outcome(Effect.flatMap(Payment.payment(deviation), verify))
+})
+
+describe("EvmVerification", () => {
+  layer(EvmTestChain.layer({ payers: 6, payerBalance: 10_000n }), { excludeTestServices: true })((it) => {
+    it.effect("takes a payment of all that the payer has and none of a unit more", () =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* verified({}), "ok")
+        const beyond = { signed: { value: 10_001n }, requirements: { maxAmountRequired: "10001" } }
+        assert.strictEqual(yield* verified(beyond), "INSUFFICIENT_BALANCE balance_below_amount")
+        const most = 2n ** 256n - 1n
+        const everything = { signed: { value: most }, requirements: { maxAmountRequired: `${most}` } }
+        assert.strictEqual(yield* verified(everything), "INSUFFICIENT_BALANCE balance_below_amount")
+      })
+    )
+
+    it.effect("refuses an authorization that was settled without us", () =>
+      Effect.gen(function* () {
+        const { accounts, send } = yield* chain
+        const { deviation } = yield* payer(1)
+        const signed = yield* Payment.signedPayment(deviation)
+        assert.strictEqual((yield* send({ from: accounts.stranger.address, ...signed.call })).status, "success")
+        const { settle, verify } = yield* Payment.facilitator()
+        assert.strictEqual(yield* Payment.outcome(verify(signed.request)), "already_used nonce_used")
+        assert.strictEqual(
+          yield* Payment.outcome(settle(signed.request, Payment.claim("late"))),
+          "already_used nonce_used"
+        )
+      })
+    )
+
+    it.effect("refuses an authorization that was taken back", () =>
+      Effect.gen(function* () {
+        const { send } = yield* chain
+        const { account, deviation } = yield* payer(2)
+        const { authorization, request } = yield* Payment.signedPayment(deviation)
+        assert.strictEqual((yield* send(yield* Token.cancellation(authorization, account))).status, "success")
+        const { verify } = yield* Payment.facilitator()
+        assert.strictEqual(yield* Payment.outcome(verify(request)), "already_used nonce_used")
+      })
+    )
+
+    it.effect("refuses a payer whom the token blocks", () =>
+      Effect.gen(function* () {
+        const { account, deviation } = yield* payer(3)
+        yield* Token.rule("blacklist", account.address)
+        assert.strictEqual(yield* verified(deviation), "unsupported_authorization account_blocked")
+        yield* Token.rule("unBlacklist", account.address)
+        assert.strictEqual(yield* verified(deviation), "ok")
+      })
+    )
+
+    it.effect("does not blame the payer for a token that is paused", () =>
+      Effect.gen(function* () {
+        yield* Token.rule("pause")
+        assert.strictEqual(yield* verified({}), "ChainUnavailable")
+        yield* Token.rule("unpause")
+        assert.strictEqual(yield* verified({}), "ok")
+      })
+    )
+
+    it.effect("changes nothing: verified ten times, a payment still settles", () =>
+      Effect.gen(function* () {
+        const { deviation } = yield* payer(4)
+        const { authorization, request } = yield* Payment.signedPayment(deviation)
+        const { settle, verify } = yield* Payment.facilitator()
+        yield* Effect.forEach(Array.from({ length: 10 }), () => verify(request), { concurrency: "unbounded" })
+        assert.strictEqual(yield* Payment.timesUsed(authorization), 0)
+        assert.strictEqual((yield* settle(request, Payment.claim("first"))).status, "included")
+        assert.strictEqual(yield* Payment.timesUsed(authorization), 1)
+        const other = yield* Payment.outcome(verify(request))
+        assert.match(other, /^already_used 0x[0-9a-f]{64}$/)
+      })
+    )
+
+    it.effect("asks one question for a plain payer, once the token is proven", () =>
+      Effect.gen(function* () {
+        const asked: Array<string> = []
+        const { deviation } = yield* payer(5)
+        const { settle, verify } = yield* Payment.facilitator({ onRequest: (method) => void asked.push(method) })
+        const request = yield* Payment.payment(deviation)
+        yield* verify(request)
+        asked.length = 0
+        yield* verify(request)
+        assert.deepStrictEqual(asked, ["eth_call"])
+        asked.length = 0
+        yield* settle(request, Payment.claim("count"))
+        const looks = asked.filter((method) => method === "eth_getTransactionReceipt")
+        assert.deepStrictEqual(
+          asked.filter((method) => method !== "eth_getTransactionReceipt"),
+          [
+            "eth_call",
+            "eth_maxPriorityFeePerGas",
+            "eth_getBlockByNumber",
+            "eth_getTransactionCount",
+            "eth_sendRawTransaction"
+          ]
+        )
+        assert.isAtLeast(looks.length, 1)
+      })
+    )
+
+    it.effect(
+      "asks nothing about a payment that its own terms refuse, and one thing about a stranger's signature",
+      () =>
+        Effect.gen(function* () {
+          const asked: Array<string> = []
+          const { accounts } = yield* chain
+          const { verify } = yield* Payment.facilitator({ onRequest: (method) => void asked.push(method) })
+          yield* Payment.outcome(Effect.flatMap(Payment.payment(), verify))
+          asked.length = 0
+          yield* Payment.outcome(Effect.flatMap(Payment.payment({ signed: { value: 1n } }), verify))
+          yield* Payment.outcome(Effect.flatMap(Payment.payment({ signed: { validBefore: 1n } }), verify))
+          yield* Payment.outcome(Effect.flatMap(Payment.payment({ signature: () => "0x" + "6492".repeat(32) }), verify))
+          assert.deepStrictEqual(asked, [])
+          yield* Payment.outcome(Effect.flatMap(Payment.payment({ signer: accounts.stranger }), verify))
+          assert.deepStrictEqual(asked, ["eth_getCode"])
+        })
+    )
+  })
+})
