@@ -14,16 +14,29 @@ import * as FacilitatorSettings from "./FacilitatorSettings.ts"
 /** What a process manager commonly grants between asking and killing is 30 seconds. */
 const stopDeadlineMillis = 28_000
 
+const started = Effect.flatMap(FacilitatorSettings.fromEnvironment(process.env), FacilitatorProcess.start)
+
 const main = Effect.gen(function* () {
-  const settings = yield* FacilitatorSettings.fromEnvironment(process.env)
-  yield* FacilitatorProcess.start(settings)
+  yield* started
   yield* Effect.onInterrupt(Effect.never, () => stopping)
 }).pipe(
   Effect.scoped,
-  Effect.tapErrorTag(["Misconfigured", "ChainUnavailable"], ({ message }) =>
-    Effect.logError(`the facilitator cannot start\n${message}`)
-  )
+  Effect.tapCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError(complaintOf(cause))))
 )
+
+/** What the operator can mend is told in words; anything else with all that is known of it. */
+const complaintOf = (cause: Cause.Cause<Effect.Error<typeof started>>): unknown => {
+  const failure = cause.reasons.find((reason) => reason._tag === "Fail")?.error
+  switch (failure?._tag) {
+    case "Misconfigured":
+    case "ChainUnavailable":
+      return `the facilitator cannot start\n${failure.message}`
+    case "ServeError":
+      return `the facilitator cannot listen: ${String(failure.cause)}; set HOST and PORT to an address that is free`
+    case undefined:
+      return cause
+  }
+}
 
 const stopping = Effect.andThen(
   Effect.logInfo("the facilitator stops: settlements under way are being finished"),

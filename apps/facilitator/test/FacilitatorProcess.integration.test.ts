@@ -128,6 +128,20 @@ describe("the service on a chain", () => {
       }).pipe(Effect.scoped)
     )
 
+    it.effect("as a process: a port that is taken ends it at once", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const { exited, output } = yield* run({
+          PORT: new URL(chain.rpcUrl).port,
+          PONTAGE_EVM_RPC_URL: chain.rpcUrl,
+          PONTAGE_EVM_SIGNER_KEY: chain.accounts.signers[0].privateKey
+        })
+        assert.strictEqual(yield* exited, 1)
+        assert.include(output.join(""), "EADDRINUSE")
+        assert.include(output.join(""), "set HOST and PORT")
+      }).pipe(Effect.scoped)
+    )
+
     it.effect("as a process: a node of another network ends it at once", () =>
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
