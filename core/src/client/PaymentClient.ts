@@ -107,8 +107,9 @@ export class PaymentClient extends Context.Service<
  */
 export const make = Effect.fnUntraced(function* (options: Options) {
   const journal = yield* PaymentJournal
-  const policy = yield* Effect.fromResult(PaymentPolicy.make(options.limits, options.allow))
   const { halves } = yield* Effect.fromResult(SchemeRegistry.make(options.schemes))
+  const schemes = halves.map(({ scheme }) => scheme)
+  const policy = yield* Effect.fromResult(PaymentPolicy.make(options.limits ?? {}, options.allow ?? {}, schemes))
   const { dialect = protocolDialect } = options
   const counter: Counter = {
     journal,
@@ -185,7 +186,8 @@ const readOffer = Effect.fnUntraced(function* (
   request: Pick<PayableRequest.PayableRequest, "method" | "url">,
   refusal: Response
 ) {
-  const target = yield* Effect.fromResult(Result.tap(PayableRequest.targetOf(request, refusal), policy.admit))
+  const target = yield* Effect.fromResult(PayableRequest.targetOf(request, refusal))
+  yield* Effect.fromResult(policy.admit(target))
   const { accepts } = yield* RefusalBody.read(dialect, refusal)
   return { accepts, target }
 })

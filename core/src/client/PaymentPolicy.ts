@@ -7,7 +7,8 @@ import * as Result from "effect/Result"
 
 import type { Asset } from "../protocol/Asset.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
-import type { Misconfigured } from "../protocol/ProtocolError.ts"
+import { Misconfigured } from "../protocol/ProtocolError.ts"
+import type { Scheme } from "../scheme/Scheme.ts"
 import type { SchemeClient } from "../scheme/SchemeClient.ts"
 import { decline, type DeclineRule, type PaymentDeclined } from "./PaymentDeclined.ts"
 import * as PaymentLimits from "./PaymentLimits.ts"
@@ -94,26 +95,57 @@ export const spendingsOf = ({
 }
 
 /**
- * Reads the rules. A text that is no price or no amount fails with `Misconfigured`.
+ * Reads the rules for a payer of these schemes. What is no price, amount, address, network or host fails with
+ * `Misconfigured`: a rule that could never match would be a rule that is silently not there.
  *
  * @category constructors
  */
 export const make = (
-  limits: PaymentLimits.PaymentLimits = {},
-  allow: PaymentAllowances = {}
+  limits: PaymentLimits.PaymentLimits,
+  allow: PaymentAllowances,
+  schemes: ReadonlyArray<Scheme>
 ): Result.Result<PaymentPolicy, Misconfigured> =>
-  Result.map(PaymentLimits.read(limits), (limitsOf) => ({
-    admit: (url) => admit(url, allow.hosts),
-    judge: (request, requirements, half) =>
-      Result.gen(function* () {
-        const asset = yield* recognise(requirements, half)
-        yield* permit(requirements, asset, half, allow)
-        const quote = quoteOf(request, requirements, asset)
-        const unitLimits = limitsOf(asset, half.scheme)
-        yield* affordable(quote, unitLimits)
-        return { quote, half, exceeds: (spent) => overTotals(quote, unitLimits, spent) }
-      })
-  }))
+  Result.gen(function* () {
+    const limitsOf = yield* PaymentLimits.read(limits)
+    const isAddress = (text: string) => schemes.some((scheme) => scheme.address(text) !== undefined)
+    const isNetwork = (text: string) => schemes.some((scheme) => scheme.network(text) !== undefined)
+    yield* readable("limits.assets", Object.keys(limits.assets ?? {}), isAddress, "an address of a scheme given here")
+    yield* readable("allow.assets", allow.assets, isAddress, "an address of a scheme given here")
+    yield* readable("allow.payees", allow.payees, isAddress, "an address of a scheme given here")
+    yield* readable("allow.networks", allow.networks, isNetwork, "a network of a scheme given here")
+    yield* readable("allow.hosts", allow.hosts, isHost, 'a host such as "api.example.com" or "localhost:3000"')
+    return policy(limitsOf, allow)
+  })
+
+const readable = (
+  option: string,
+  texts: ReadonlyArray<string> = [],
+  isRight: (text: string) => boolean,
+  expected: string
+): Result.Result<void, Misconfigured> => {
+  const wrong = texts.find((text) => !isRight(text))
+  if (wrong === undefined) return Result.succeed(undefined)
+  return Result.fail(new Misconfigured({ message: `${option}: expected ${expected}, got ${JSON.stringify(wrong)}` }))
+}
+
+const isHost = (text: string): boolean =>
+  URL.canParse(`https://${text}`) && new URL(`https://${text}`).host === text.toLowerCase()
+
+const policy = (
+  limitsOf: (asset: Asset, scheme: Scheme) => ReadonlyArray<PaymentLimits.UnitLimit>,
+  allow: PaymentAllowances
+): PaymentPolicy => ({
+  admit: (url) => admit(url, allow.hosts),
+  judge: (request, requirements, half) =>
+    Result.gen(function* () {
+      const asset = yield* recognise(requirements, half)
+      yield* permit(requirements, asset, half, allow)
+      const quote = quoteOf(request, requirements, asset)
+      const unitLimits = limitsOf(asset, half.scheme)
+      yield* affordable(quote, unitLimits)
+      return { quote, half, exceeds: (spent) => overTotals(quote, unitLimits, spent) }
+    })
+})
 
 const quoteOf = (
   { method, url }: { readonly method: string; readonly url: URL },

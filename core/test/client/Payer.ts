@@ -1,0 +1,50 @@
+/**
+ * A payer for tests: a client over a journal in memory and a wallet that counts its signatures.
+ */
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
+import * as TestClock from "effect/testing/TestClock"
+
+import type { PayableRequest } from "../../src/client/PayableRequest.ts"
+import * as PaymentClient from "../../src/client/PaymentClient.ts"
+import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
+import * as Shop from "./Shop.ts"
+import * as Wallet from "./Wallet.ts"
+
+/** What the clock says when a payer is made, in milliseconds. */
+export const start = 1_000_000
+
+export const make = Effect.fnUntraced(function* (
+  options: Partial<PaymentClient.Options> = {},
+  wallet: Wallet.Wallet = Wallet.make()
+) {
+  yield* TestClock.setTime(start)
+  const journal = PaymentJournal.make(PaymentJournal.memoryLog())
+  const client = yield* PaymentClient.make({ schemes: [wallet.half], ...options }).pipe(
+    Effect.provideService(PaymentJournal.PaymentJournal, journal)
+  )
+  const spent = Effect.map(journal.spent, (spent) => spent("$").digits)
+  return { client, journal, wallet, spent }
+})
+
+export type Payer = Effect.Success<ReturnType<typeof make>>
+
+export const buy = ({ client }: Payer, request: PayableRequest, refusal = Shop.refusal(402)) =>
+  client.pay(request, refusal)
+
+export const buyText = (payer: Payer, request: PayableRequest, refusal = Shop.refusal(402)) =>
+  Effect.flatMap(buy(payer, request, refusal), (response) => Effect.promise(() => response.text()))
+
+/** What the effect fails with; succeeding is a defect. */
+export const failure = <A, E>(effect: Effect.Effect<A, E>) =>
+  Effect.flatMap(Effect.result(effect), (result) =>
+    Result.isFailure(result) ? Effect.succeed(result.failure) : Effect.die(new Error("expected a failure"))
+  )
+
+/** Lets every wait of the effect pass. */
+export const waitingOut = Effect.fnUntraced(function* <A, E>(effect: Effect.Effect<A, E>) {
+  const fiber = yield* Effect.forkChild(effect)
+  yield* TestClock.adjust("10 minutes")
+  return yield* Fiber.join(fiber)
+})

@@ -1,0 +1,236 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Result from "effect/Result"
+import * as fc from "fast-check"
+
+import type { DeclineRule } from "../../src/client/PaymentDeclined.ts"
+import type { PaymentLimits } from "../../src/client/PaymentLimits.ts"
+import * as PaymentPolicy from "../../src/client/PaymentPolicy.ts"
+import * as Spending from "../../src/client/Spending.ts"
+import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
+import * as Wallet from "./Wallet.ts"
+
+const { half } = Wallet.make()
+const url = new URL("https://shop.example/report")
+const nothing: PaymentPolicy.SpentSoFar = (unit) => Spending.zero(unit)
+
+const policyOf = (limits: PaymentLimits = {}, allow: PaymentPolicy.PaymentAllowances = {}) =>
+  Result.getOrThrow(PaymentPolicy.make(limits, allow, [half.scheme]))
+
+const judge = (
+  requirements: PaymentRequirements,
+  limits: PaymentLimits = {},
+  allow: PaymentPolicy.PaymentAllowances = {}
+) => policyOf(limits, allow).judge({ method: "GET", url }, requirements, half)
+
+const ruleOf = (result: ReturnType<typeof judge>): DeclineRule | "allowed" =>
+  Result.isSuccess(result) ? "allowed" : result.failure.rule
+
+const mistakeOf = (limits: PaymentLimits, allow: PaymentPolicy.PaymentAllowances = {}) => {
+  const result = PaymentPolicy.make(limits, allow, [half.scheme])
+  return Result.isFailure(result) ? result.failure.message : "read"
+}
+
+describe("make", () => {
+  it("reads the forms it documents", () => {
+    const limits = {
+      perRequest: "$0.05",
+      perDay: "$2",
+      perHost: "$1",
+      assets: { [Wallet.gold.address]: "1000000", [Wallet.dollars.address]: { perRequest: "1", perDay: "2" } }
+    }
+    const allow = { hosts: ["shop.example", "localhost:3000"], networks: ["base"], payees: [Wallet.payTo] }
+    assert.strictEqual(mistakeOf(limits, allow), "read")
+  })
+
+  it.each([
+    [{ perRequest: "0.05" }, "limits.perRequest"],
+    [{ perRequest: "" }, "limits.perRequest"],
+    [{ perDay: "$-1" }, "limits.perDay"],
+    [{ perDay: "$1e3" }, "limits.perDay"],
+    [{ perHost: "$1,000" }, "limits.perHost"],
+    [{ assets: { [Wallet.gold.address]: "1.5" } }, "limits.assets"],
+    [{ assets: { [Wallet.gold.address]: "$1" } }, "limits.assets"],
+    [{ assets: { [Wallet.gold.address]: { perRequest: "1", perDay: "-1" } } }, "limits.assets"],
+    [{ assets: { USDC: "1" } }, "limits.assets"]
+  ])("%o is a mistake", (limits, option) => {
+    assert.include(mistakeOf(limits), option)
+  })
+
+  it.each([
+    [{ hosts: ["https://shop.example"] }, "allow.hosts"],
+    [{ hosts: ["shop.example/path"] }, "allow.hosts"],
+    [{ networks: ["solana:mainnet"] }, "allow.networks"],
+    [{ assets: ["USDC"] }, "allow.assets"],
+    [{ payees: ["me"] }, "allow.payees"]
+  ])("%o is a mistake", (allow, option) => {
+    assert.include(mistakeOf({}, allow), option)
+  })
+})
+
+const admits = (text: string, hosts?: ReadonlyArray<string>) => {
+  const result = policyOf({}, hosts === undefined ? {} : { hosts }).admit(new URL(text))
+  return Result.isSuccess(result) ? "allowed" : result.failure.rule
+}
+
+describe("admit", () => {
+  it.each([
+    "https://shop.example/a",
+    "http://localhost:3000/",
+    "http://shop.localhost/",
+    "http://127.0.0.1:8080/",
+    "http://127.255.0.9/",
+    "http://0x7f.1/",
+    "http://[::1]/"
+  ])("%s may be paid", (text) => {
+    assert.strictEqual(admits(text), "allowed")
+  })
+
+  it.each([
+    "http://shop.example/",
+    "http://127.0.0.1.evil.example/",
+    "http://localhost.evil.example/",
+    "http://notlocalhost/",
+    "http://[::2]/",
+    "http://128.0.0.1/",
+    "ftp://shop.example/",
+    "ws://localhost/",
+    "data:text/plain,hello"
+  ])("%s is declined as open to others", (text) => {
+    assert.strictEqual(admits(text), "insecure_url")
+  })
+
+  it("pays only hosts of the list, exactly", () => {
+    assert.strictEqual(admits("https://Shop.Example/a", ["shop.example"]), "allowed")
+    assert.strictEqual(admits("https://shop.example:8443/a", ["shop.example:8443"]), "allowed")
+    for (const other of ["https://evil.example", "https://a.shop.example", "https://shop.example:8443"]) {
+      assert.strictEqual(admits(other, ["shop.example"]), "host_not_allowed")
+    }
+    assert.strictEqual(admits("https://shop.example/a", []), "host_not_allowed")
+  })
+})
+
+describe("judge", () => {
+  it("quotes what is allowed", () => {
+    const { quote } = Result.getOrThrow(judge(Wallet.offer()))
+    assert.strictEqual(quote.amount, 10_000n)
+    assert.strictEqual(quote.price, "$0.01")
+    assert.deepStrictEqual(quote.asset, Wallet.dollars)
+    assert.strictEqual(quote.url, "https://shop.example/report")
+  })
+
+  it("allows ten cents and not a millionth more where nothing is said", () => {
+    assert.strictEqual(ruleOf(judge(Wallet.offer({ maxAmountRequired: "100000" }))), "allowed")
+    assert.strictEqual(ruleOf(judge(Wallet.offer({ maxAmountRequired: "100001" }))), "over_request_limit")
+  })
+
+  it("compares dollars as rationals for any decimals of asset and limit", () => {
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: 0n, max: 10n ** 30n }),
+        fc.integer({ min: 0, max: 24 }),
+        fc.bigInt({ min: 0n, max: 10n ** 12n }),
+        fc.integer({ min: 0, max: 18 }),
+        (amount, decimals, digits, scale) => {
+          const text = digits.toString().padStart(scale + 1, "0")
+          const fraction = scale === 0 ? "" : `.${text.slice(-scale)}`
+          const perRequest = `$${scale === 0 ? text : text.slice(0, -scale)}${fraction}`
+          const wallet = Wallet.make({ assets: [{ ...Wallet.dollars, decimals }] })
+          const policy = Result.getOrThrow(PaymentPolicy.make({ perRequest }, {}, [wallet.half.scheme]))
+          const requirements = Wallet.offer({ maxAmountRequired: amount.toString() })
+          const result = policy.judge({ method: "GET", url }, requirements, wallet.half)
+          const isWithin = amount * 10n ** BigInt(scale) <= digits * 10n ** BigInt(decimals)
+          assert.strictEqual(Result.isSuccess(result), isWithin)
+        }
+      )
+    )
+  })
+
+  it("declines an asset it does not know, whatever it calls itself", () => {
+    const requirements = Wallet.offer({
+      asset: "0x9999999999999999999999999999999999999999",
+      extra: { name: "USD Coin" }
+    })
+    assert.strictEqual(ruleOf(judge(requirements)), "asset_unknown")
+  })
+
+  it("pays an asset that is no dollar only within a limit of its own", () => {
+    const requirements = Wallet.offer({ asset: Wallet.gold.address, maxAmountRequired: "100" })
+    assert.strictEqual(ruleOf(judge(requirements)), "asset_without_limit")
+    assert.strictEqual(ruleOf(judge(requirements, { assets: { [Wallet.gold.address]: "100" } })), "allowed")
+    assert.strictEqual(ruleOf(judge(requirements, { assets: { [Wallet.gold.address]: "99" } })), "over_request_limit")
+    assert.strictEqual(
+      ruleOf(judge(requirements, { assets: { [Wallet.dollars.address]: "100" } })),
+      "asset_without_limit"
+    )
+  })
+
+  it("keeps both limits of a dollar stablecoin that has one of its own", () => {
+    const limits = { assets: { [Wallet.dollars.address]: "9999" } }
+    assert.strictEqual(ruleOf(judge(Wallet.offer(), limits)), "over_request_limit")
+    assert.strictEqual(ruleOf(judge(Wallet.offer({ maxAmountRequired: "9999" }), limits)), "allowed")
+  })
+
+  it.each([
+    [{ networks: ["eip155:1"] }, "network_not_allowed"],
+    [{ assets: [Wallet.gold.address] }, "asset_not_allowed"],
+    [{ payees: [Wallet.gold.address] }, "payee_not_allowed"]
+  ] as const)("keeps the list %o", (allow, rule) => {
+    assert.strictEqual(ruleOf(judge(Wallet.offer(), {}, allow)), rule)
+  })
+
+  it("compares names after reading them", () => {
+    const allow = {
+      networks: ["base"],
+      assets: [Wallet.dollars.address.toUpperCase().replace("0X", "0x")],
+      payees: [Wallet.payTo]
+    }
+    assert.strictEqual(ruleOf(judge(Wallet.offer(), {}, allow)), "allowed")
+  })
+
+  it.each([
+    Wallet.offer({ payTo: "nobody" }),
+    Wallet.offer({ extra: { challenge: "short" } }),
+    Wallet.offer({ extra: { challenge: "x".repeat(129) } }),
+    Wallet.offer({ extra: { challenge: `${"x".repeat(20)}\n` } })
+  ])("declines an offer that cannot be signed as it is: %#", (requirements) => {
+    assert.strictEqual(ruleOf(judge(requirements)), "no_acceptable_option")
+  })
+})
+
+const spent =
+  (everywhere: bigint, here: bigint): PaymentPolicy.SpentSoFar =>
+  (unit, host) => ({ unit, digits: host === undefined ? everywhere : here, scale: unit === "$" ? 6 : 0 })
+const ruleWith = (limits: PaymentLimits, totals: PaymentPolicy.SpentSoFar, requirements = Wallet.offer()) =>
+  Result.getOrThrow(judge(requirements, limits)).exceeds(totals)?.rule
+
+describe("exceeds", () => {
+  it("bounds nothing where nothing is said", () => {
+    assert.isUndefined(ruleWith({}, spent(10n ** 12n, 10n ** 12n)))
+  })
+
+  it("lets the last cent of a day through and no more", () => {
+    assert.isUndefined(ruleWith({ perDay: "$0.05" }, spent(40_000n, 0n)))
+    assert.strictEqual(ruleWith({ perDay: "$0.05" }, spent(40_001n, 0n)), "over_day_limit")
+  })
+
+  it("counts a host by itself", () => {
+    assert.isUndefined(ruleWith({ perHost: "$0.05" }, spent(10n ** 9n, 40_000n)))
+    assert.strictEqual(ruleWith({ perHost: "$0.05" }, spent(0n, 40_001n)), "over_host_limit")
+  })
+
+  it("counts an asset in its own unit", () => {
+    const requirements = Wallet.offer({ asset: Wallet.gold.address, maxAmountRequired: "10" })
+    const limits = { assets: { [Wallet.gold.address]: { perRequest: "10", perDay: "30", perHost: "20" } } }
+    assert.isUndefined(ruleWith(limits, spent(20n, 10n), requirements))
+    assert.strictEqual(ruleWith(limits, spent(21n, 10n), requirements), "over_day_limit")
+    assert.strictEqual(ruleWith(limits, spent(20n, 11n), requirements), "over_host_limit")
+  })
+
+  it("says what was asked, what is allowed and what to change", () => {
+    const message = Result.getOrThrow(judge(Wallet.offer(), { perDay: "$0.05" })).exceeds(spent(50_000n, 0n))?.message
+    assert.include(message, "shop.example asks $0.01")
+    assert.include(message, "$0.05 of $0.05 in 24 hours")
+    assert.include(message, "raise limits.perDay")
+    assert.isUndefined(Result.getOrThrow(judge(Wallet.offer())).exceeds(nothing))
+  })
+})

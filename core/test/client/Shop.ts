@@ -1,0 +1,77 @@
+/**
+ * A shop without a network: it plays the answers it is given to paid requests, one after another, the last one for ever.
+ */
+import * as Effect from "effect/Effect"
+
+import { NoAnswer } from "../../src/client/PaidAnswer.ts"
+import type { PayableRequest } from "../../src/client/PayableRequest.ts"
+import type { PaymentRequired } from "../../src/protocol/PaymentRequired.ts"
+import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
+import { protocolDialect } from "../../src/wire/ProtocolDialect.ts"
+import * as Wallet from "./Wallet.ts"
+
+export type Reply = () => Effect.Effect<Response, NoAnswer>
+
+/** A refusal of the dialect, or something like one. */
+export const refusal = (
+  status: number,
+  body: Partial<PaymentRequired> & { readonly accepts?: ReadonlyArray<PaymentRequirements> } = {},
+  headers: Readonly<Record<string, string>> = {}
+): Response => {
+  const full = { error: "pay", accepts: [Wallet.offer()], ...body }
+  return new Response(JSON.stringify(full), {
+    status,
+    headers: { ...protocolDialect.refusalHeaders(full), ...headers }
+  })
+}
+
+export const receipt = {
+  success: true,
+  transaction: "0xabc",
+  network: Wallet.network,
+  payer: "0x4444444444444444444444444444444444444444",
+  amount: "10000",
+  paymentId: "pay_0123456789abcdefghijkl"
+} as const
+
+/** An answer with a receipt. */
+export const paid = (body = "the report", status = 200): Reply =>
+  reply(() => new Response(body, { status, headers: { ...protocolDialect.receiptHeaders(receipt) } }))
+
+export const reply =
+  (make: () => Response): Reply =>
+  () =>
+    Effect.sync(make)
+
+export const refuse = (...args: Parameters<typeof refusal>): Reply => reply(() => refusal(...args))
+
+export const reset: Reply = () => Effect.fail(new NoAnswer({ cause: new Error("ECONNRESET") }))
+
+export const never: Reply = () => Effect.never
+
+export interface Shop {
+  /** The request that a caller makes; the same every time unless it is named otherwise. */
+  readonly request: (changes?: Partial<PayableRequest>) => PayableRequest
+  /** The payment headers that arrived, in order. */
+  readonly payments: Array<string>
+  readonly urls: Array<string>
+}
+
+export const make = (...replies: ReadonlyArray<Reply>): Shop => {
+  const payments: Array<string> = []
+  const urls: Array<string> = []
+  const request: Shop["request"] = (changes = {}) => ({
+    method: "GET",
+    url: "https://shop.example/report",
+    body: Effect.succeed(new Uint8Array()),
+    send: (url, headers) =>
+      Effect.suspend(() => {
+        const next = replies[Math.min(payments.length, replies.length - 1)] ?? never
+        payments.push(headers["X-Payment"] ?? "")
+        urls.push(url)
+        return next()
+      }),
+    ...changes
+  })
+  return { request, payments, urls }
+}
