@@ -14,29 +14,53 @@ import * as Metric from "effect/Metric"
  */
 export type Operation = "verify" | "settle" | "claim" | "finish"
 
-const answers = Metric.counter("pontage_facilitator_answers_total", {
-  description: "Answers, by operation and by their outcome: an execution or state, a code, a reason, or a fault",
-  incremental: true
-})
+/**
+ * The series of a metric by their labels, each made once: making one costs more than counting. All labels come from small
+ * fixed sets.
+ */
+const seriesOf = <Input, State>(metric: Metric.Metric<Input, State>) => {
+  const known = new Map<string, Metric.Metric<Input, State>>()
+  return (labels: Readonly<Record<string, string>>): Metric.Metric<Input, State> => {
+    const key = Object.values(labels).join(" ")
+    const series = known.get(key) ?? Metric.withAttributes(metric, labels)
+    known.set(key, series)
+    return series
+  }
+}
 
-const inFlight = Metric.gauge("pontage_facilitator_in_flight", {
-  description: "Requests that are being worked on, by operation"
-})
+const answers = seriesOf(
+  Metric.counter("pontage_facilitator_answers_total", {
+    description: "Answers, by operation and by their outcome: an execution or state, a code, a reason, or a fault",
+    incremental: true
+  })
+)
 
-const seconds = Metric.histogram("pontage_facilitator_seconds", {
-  description: "How long an answer took, by operation",
-  boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30]
-})
+const inFlight = seriesOf(
+  Metric.gauge("pontage_facilitator_in_flight", {
+    description: "Requests that are being worked on, by operation"
+  })
+)
 
-const rpcRequests = Metric.counter("pontage_rpc_requests_total", {
-  description: "Questions to a chain's RPC, by network and method",
-  incremental: true
-})
+const seconds = seriesOf(
+  Metric.histogram("pontage_facilitator_seconds", {
+    description: "How long an answer took, by operation",
+    boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30]
+  })
+)
 
-const gasBalance = Metric.gauge("pontage_signer_gas_balance", {
-  description: "What a signer has left for gas, in the chain's smallest native unit",
-  bigint: true
-})
+const rpcRequests = seriesOf(
+  Metric.counter("pontage_rpc_requests_total", {
+    description: "Questions to a chain's RPC, by network and method",
+    incremental: true
+  })
+)
+
+const gasBalance = seriesOf(
+  Metric.gauge("pontage_signer_gas_balance", {
+    description: "What a signer has left for gas, in the chain's smallest native unit",
+    bigint: true
+  })
+)
 
 /**
  * Counts an answer, how long it took, and that it was under way meanwhile. `outcomeOf` names a successful answer; a
@@ -49,21 +73,17 @@ export const measured = <A, E extends { readonly error: string }, R>(
   outcomeOf: (answer: A) => string,
   work: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
-  Effect.gen(function* () {
-    const started = yield* Clock.currentTimeMillis
-    const under = Metric.withAttributes(inFlight, { operation })
-    yield* Metric.modify(under, 1)
-    return yield* Effect.onExit(work, (exit) => ended({ operation, started }, outcomeIn(exit, outcomeOf)))
-  })
+  Effect.acquireUseRelease(
+    Effect.andThen(Metric.modify(inFlight({ operation }), 1), Clock.currentTimeMillis),
+    () => work,
+    (started, exit) => ended(operation, started, outcomeIn(exit, outcomeOf))
+  )
 
-const ended = Effect.fnUntraced(function* (
-  { operation, started }: { readonly operation: Operation; readonly started: number },
-  outcome: string
-) {
+const ended = Effect.fnUntraced(function* (operation: Operation, started: number, outcome: string) {
   const now = yield* Clock.currentTimeMillis
-  yield* Metric.modify(Metric.withAttributes(inFlight, { operation }), -1)
-  yield* Metric.update(Metric.withAttributes(answers, { operation, outcome }), 1)
-  yield* Metric.update(Metric.withAttributes(seconds, { operation }), (now - started) / 1000)
+  yield* Metric.modify(inFlight({ operation }), -1)
+  yield* Metric.update(answers({ operation, outcome }), 1)
+  yield* Metric.update(seconds({ operation }), (now - started) / 1000)
 })
 
 const outcomeIn = <A, E extends { readonly error: string }>(
@@ -89,8 +109,7 @@ export const balances = (
 ): Effect.Effect<void> =>
   Effect.forEach(
     chains.flatMap(({ network, signers }) => signers.map((signer) => ({ network, ...signer }))),
-    ({ address, balance, network }) =>
-      Metric.update(Metric.withAttributes(gasBalance, { network, address }), BigInt(balance)),
+    ({ address, balance, network }) => Metric.update(gasBalance({ network, address }), BigInt(balance)),
     { discard: true }
   )
 
@@ -100,4 +119,4 @@ export const balances = (
  * @category combinators
  */
 export const rpcRequest = (network: string, method: string): void =>
-  Metric.withAttributes(rpcRequests, { network, method }).updateUnsafe(1, Context.empty())
+  rpcRequests({ network, method }).updateUnsafe(1, Context.empty())
