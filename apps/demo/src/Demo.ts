@@ -10,6 +10,7 @@ import { exactEvm } from "@pontage/evm"
 import * as FacilitatorService from "@pontage/facilitator"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 
 import { buyer } from "./Buyer.ts"
 import { koaShop } from "./KoaShop.ts"
@@ -39,7 +40,10 @@ const secret = "a secret of at least thirty-two characters"
 /**
  * Starts everything and buys a report from each shop. Everything ends with the scope.
  */
-export const run = Effect.fnUntraced(function* (ports: Ports, tell: Tell) {
+export const run = Effect.fnUntraced(function* (
+  ports: Ports,
+  tell: Tell
+): Effect.fn.Return<ReadonlyArray<Purchase.Purchase>, unknown, Scope.Scope> {
   const { evm } = yield* DevNet.make(ports.evm === 0 ? {} : { evmPort: ports.evm })
   yield* tell("chain", `${evm.network} at ${evm.rpcUrl}, token ${evm.token.symbol} ${evm.token.address}`)
 

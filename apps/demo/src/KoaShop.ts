@@ -17,7 +17,9 @@ export const koaShop = ({ facilitator, origin, payTo, rpcUrl, secret }: ShopOpti
     context.body = { report: "It will rain, and then it will not." }
   })
   router.get("/render/:pages", (context) => {
-    context.body = { pages: Array.from({ length: Number(context["params"].pages) }, (_, page) => `page ${page + 1}`) }
+    context.body = {
+      pages: Array.from({ length: Number(context["params"]["pages"]) }, (_, page) => `page ${page + 1}`)
+    }
   })
 
   const app = new Koa()

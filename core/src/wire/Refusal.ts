@@ -38,7 +38,7 @@ export const fromFailure = (failure: PaymentFailure): Refusal => {
     case "FacilitatorUnavailable":
     case "ChainUnavailable":
     case "Misconfigured":
-      return refusal(503, { error: unavailable, detail: words[failure._tag], retry: "same_payment" }, 5)
+      return refusal(503, { error: unavailable, detail: words[failure._tag], retry: "same_payment" }, 2)
   }
 }
 

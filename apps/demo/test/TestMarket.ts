@@ -1,0 +1,68 @@
+/**
+ * A chain and a facilitator behind HTTP, for tests of the whole flow. The facilitator's front can be taken down and put up
+ * again, as when its process is being replaced, while what it remembers stays.
+ */
+import { LocalFacilitator, type Facilitator, type FacilitatorSchemes } from "@pontage/core"
+import { exactEvm } from "@pontage/evm"
+import { EvmTestChain } from "@pontage/evm/testing"
+import * as FacilitatorService from "@pontage/facilitator"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+
+/** What both shops share in these tests. */
+export const secret = "a secret of at least thirty-two characters"
+
+/** A chain, a facilitator, and its front. */
+export interface TestMarket {
+  readonly chain: EvmTestChain.Shape
+  /** Where the facilitator listens. */
+  readonly facilitator: string
+  /** What every shop of this market is told. */
+  readonly told: {
+    readonly facilitator: string
+    readonly payTo: string
+    readonly rpcUrl: string
+    readonly secret: string
+  }
+  /** Cuts the facilitator off from everybody, in the middle of whatever it is doing; what it remembers stays. */
+  readonly takeDown: Effect.Effect<void>
+  /** Puts it up again on the same port. */
+  readonly putUp: Effect.Effect<void>
+}
+
+/** Opens a market with so many payers. */
+export const make = Effect.fnUntraced(function* (payers: number) {
+  const chain = yield* EvmTestChain.make({ payers })
+  const scheme = exactEvm.facilitator({ signer: chain.accounts.signers[0], rpcUrl: chain.rpcUrl })
+  const memory = yield* Layer.build(LocalFacilitator.layerMemory({ schemes: [scheme] }))
+  const front = yield* Effect.acquireRelease(open(memory, 0), ({ close }) => close)
+  let current = front
+  const market: TestMarket = {
+    chain,
+    facilitator: front.url,
+    told: { facilitator: front.url, payTo: chain.accounts.payee.address, rpcUrl: chain.rpcUrl, secret },
+    takeDown: Effect.suspend(() => current.close),
+    putUp: Effect.gen(function* () {
+      current = yield* open(memory, front.port)
+    })
+  }
+  yield* Effect.addFinalizer(() => Effect.suspend(() => current.close))
+  return market
+})
+
+const open = Effect.fnUntraced(function* (memory: Context.Context<Facilitator | FacilitatorSchemes>, port: number) {
+  const scope = yield* Scope.make()
+  const running = yield* FacilitatorService.serve({ port, stopTimeoutMillis: 1 }).pipe(
+    Effect.provide(memory),
+    Scope.provide(scope),
+    Effect.orDie
+  )
+  return { ...running, close: Scope.close(scope, Exit.void) }
+})
+
+/** A market as long as a program runs. */
+export const within = <A, E>(payers: number, use: (market: TestMarket) => Effect.Effect<A, E, Scope.Scope>) =>
+  Effect.scoped(Effect.flatMap(make(payers), use))
