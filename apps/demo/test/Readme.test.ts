@@ -1,0 +1,34 @@
+import { existsSync, readFileSync } from "node:fs"
+
+import { assert, describe, it } from "@effect/vitest"
+
+const root = new URL("../../../", import.meta.url)
+const read = (path: string) => readFileSync(new URL(path, root), "utf8")
+
+/** The snippets that say which file they are from, and every other TypeScript fence, which must not exist. */
+const readme = read("README.md")
+const snippets = [...readme.matchAll(/<!-- from (\S+) -->\n\n```ts\n([\s\S]*?)```/g)]
+const fences = [...readme.matchAll(/```ts\n/g)]
+
+/** Code without the indentation of the place it stands in. */
+const dedent = (code: string): string =>
+  code
+    .split("\n")
+    .map((line) => line.trimStart())
+    .join("\n")
+
+describe("README", () => {
+  it("has no code that is not the demo's, which `npm start` runs", () => {
+    assert.isAtLeast(snippets.length, 4)
+    assert.strictEqual(fences.length, snippets.length)
+    for (const [, path = "", code = ""] of snippets) {
+      assert.include(dedent(read(path)), dedent(code).trim(), `a snippet is not in ${path} any more`)
+    }
+  })
+
+  it("links to what exists", () => {
+    for (const [, path = ""] of readme.matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+      assert.isTrue(existsSync(new URL(path, root)), `the README links to ${path}`)
+    }
+  })
+})
