@@ -67,35 +67,31 @@ export const ask = Effect.fnUntraced(function* (self: ChainProof, facilitator: F
   if (self.asking || self.state !== "open") return
   self.asking = true
   yield* Effect.yieldNow
-  yield* Effect.ensuring(
-    askAll(self, facilitator),
-    Effect.sync(() => {
-      self.asking = false
-    })
-  )
+  const outcome = yield* Effect.result(askAll(self, facilitator))
+  self.asking = false
+  if (Result.isSuccess(outcome)) {
+    self.state = "proven"
+    yield* Deferred.succeed(self.done, undefined)
+    return
+  }
+  self.state = "wrong"
+  yield* Deferred.fail(self.done, outcome.failure)
+  yield* Effect.logError(`payments on ${self.network} cannot be sold: ${outcome.failure.message}`)
 })
 
 /** Routes that are made while the chain is being asked bring new assets: then it is asked once more. */
 const askAll = Effect.fnUntraced(function* (self: ChainProof, facilitator: Facilitator["Service"]) {
-  let proven = 0
-  while (proven < self.assets.size) {
+  for (let proven = 0; proven < self.assets.size;) {
     proven = self.assets.size
-    const outcome = yield* Effect.result(askOnce(self, facilitator))
-    if (Result.isSuccess(outcome)) continue
-    self.state = "wrong"
-    yield* Effect.logError(`payments on ${self.network} cannot be sold: ${outcome.failure.message}`)
-    yield* Deferred.fail(self.done, outcome.failure)
-    return
+    yield* askOnce(self, facilitator)
   }
-  self.state = "proven"
-  yield* Deferred.succeed(self.done, undefined)
 })
 
 const pauses = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])
 
 const askOnce = (self: ChainProof, facilitator: Facilitator["Service"]): Effect.Effect<void, Misconfigured> =>
   Effect.flatMap(facilitator.supported, (supported) => settles(self, supported)).pipe(
-    Effect.andThen(self.half.prove(self.network, [...self.assets.values()])),
+    Effect.andThen(Effect.suspend(() => self.half.prove(self.network, [...self.assets.values()]))),
     Effect.tapError((error) =>
       error._tag === "Misconfigured"
         ? Effect.void

@@ -59,26 +59,26 @@ const line = Schema.String.check(Schema.isPattern(/^[\t\x20-\x7e]+$/), Schema.is
 const acceptFields = {
   network: Schema.String,
   payTo: Schema.String,
-  price: Schema.optionalKey(Schema.String),
-  asset: Schema.optionalKey(Schema.String),
-  extra: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json))
+  price: Schema.optional(Schema.String),
+  asset: Schema.optional(Schema.String),
+  extra: Schema.optional(Schema.Record(Schema.String, Schema.Json))
 }
 
 const Accept = Schema.Struct({ scheme: Schema.String, ...acceptFields })
 type Accept = typeof Accept.Type
 
 const terms = {
-  description: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1024))),
-  mimeType: Schema.optionalKey(line),
-  maxTimeoutSeconds: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))),
-  settle: Schema.optionalKey(Schema.Literals(["before-handler", "after-handler"])),
-  binding: Schema.optionalKey(Schema.Literals(["required", "preferred", "off"])),
-  cache: Schema.optionalKey(line),
-  resource: Schema.optionalKey(line)
+  description: Schema.optional(Schema.String.check(Schema.isMaxLength(1024))),
+  mimeType: Schema.optional(line),
+  maxTimeoutSeconds: Schema.optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))),
+  settle: Schema.optional(Schema.Literals(["before-handler", "after-handler"])),
+  binding: Schema.optional(Schema.Literals(["required", "preferred", "off"])),
+  cache: Schema.optional(line),
+  resource: Schema.optional(line)
 }
 
 const Listed = Schema.Struct({ ...terms, accepts: Schema.NonEmptyArray(Accept) })
-const Single = Schema.Struct({ ...terms, scheme: Schema.optionalKey(Schema.String), ...acceptFields })
+const Single = Schema.Struct({ ...terms, scheme: Schema.optional(Schema.String), ...acceptFields })
 
 const strictly = { onExcessProperty: "error", errors: "first" } as const
 const decodeListed = Schema.decodeUnknownResult(Listed, strictly)

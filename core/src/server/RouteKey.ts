@@ -85,7 +85,7 @@ export const segmentsOf = (path: string): ReadonlyArray<Segment> => {
 }
 
 /**
- * Percent decoding that leaves alone what is no UTF-8, instead of failing.
+ * Percent decoding that never fails: of a run of bytes that is no UTF-8, only the ASCII ones are decoded.
  *
  * @category conversions
  */
@@ -94,7 +94,7 @@ export const decodeLeniently = (text: string): string =>
     ? text.replace(/(?:%[0-9a-f]{2})+/gi, (encoded) =>
         Result.getOrElse(
           Result.try(() => decodeURIComponent(encoded)),
-          () => encoded
+          () => encoded.replace(/%[0-7][0-9a-f]/gi, decodeURIComponent)
         )
       )
     : text

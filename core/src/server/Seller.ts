@@ -156,8 +156,9 @@ class OpenShop implements Seller {
     return this.#gate === undefined ? unavailable : this.decide(route, request)
   }
 
+  /** Not on the runtime: what ends after `close` must not reject. */
   run<A>(effect: Effect.Effect<A>): Promise<A> {
-    return this.#runtime.runPromise(effect)
+    return Effect.runPromise(effect)
   }
 
   async ready(): Promise<void> {

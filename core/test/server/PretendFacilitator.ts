@@ -1,0 +1,74 @@
+/**
+ * A facilitator that says what a test tells it to and writes down what it was asked.
+ */
+import { type Claim, Facilitator, type Outcome, type PaymentRequest, type Settled } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+export type Told =
+  | { readonly ask: "settle" | "claim"; readonly request: PaymentRequest; readonly claim: Claim | undefined }
+  | { readonly ask: "finish"; readonly paymentId: string; readonly claimId: string; readonly outcome: Outcome }
+
+type Service = Facilitator["Service"]
+
+export const settled = (changes: Partial<Settled> = {}): Settled => ({
+  paymentId: "pay_0123456789abcdefghijkl",
+  status: "final",
+  execution: "granted",
+  transaction: "0xfeed",
+  network: "eip155:8453",
+  payer: "0xpayer",
+  amount: "10000",
+  ...changes
+})
+
+export const kinds = ["eip155:8453", "eip155:1", "ton:mainnet"].map((network) => ({
+  protocolVersion: 2 as const,
+  scheme: "exact",
+  network
+}))
+
+/** The service, and the list of what it was asked; by default it grants and settles everything. */
+export const make = (says: Partial<Service> = {}) => {
+  const told: Array<Told> = []
+  const service = Facilitator.of({
+    verify: () => Effect.die("the gate never verifies"),
+    payment: () => Effect.die("the gate never looks a payment up"),
+    supported: says.supported ?? Effect.succeed({ kinds, signers: {} }),
+    settle: (request, claim) =>
+      Effect.suspend(() => {
+        told.push({ ask: "settle", request, claim })
+        return says.settle?.(request, claim) ?? Effect.succeed(settled())
+      }),
+    claim: (request, claim) =>
+      Effect.suspend(() => {
+        told.push({ ask: "claim", request, claim })
+        return says.claim?.(request, claim) ?? Effect.succeed(settled({ status: "accepted", transaction: "" }))
+      }),
+    finish: (paymentId, claimId, outcome) =>
+      Effect.suspend(() => {
+        told.push({ ask: "finish", paymentId, claimId, outcome })
+        return (
+          says.finish?.(paymentId, claimId, outcome) ??
+          Effect.succeed({
+            paymentId,
+            status: "final" as const,
+            network: "eip155:8453",
+            asset: "0xasset",
+            payer: "0xpayer",
+            payTo: "0xpayee",
+            amount: "10000",
+            transaction: "0xfeed",
+            execution: "served" as const,
+            runs: 1,
+            history: []
+          })
+        )
+      })
+  })
+  return { service, told, layer: Layer.succeed(Facilitator, service) }
+}
+
+/** What was reported, in order. */
+export const outcomes = (told: ReadonlyArray<Told>): ReadonlyArray<Outcome> =>
+  told.flatMap((one) => (one.ask === "finish" ? [one.outcome] : []))

@@ -1,0 +1,88 @@
+import { RouteKey, RouteTable } from "@pontage/core"
+import * as Result from "effect/Result"
+import { assert, describe, it } from "vitest"
+
+const table = (...keys: ReadonlyArray<string>) =>
+  RouteTable.make(keys.map((key) => [Result.getOrThrow(RouteKey.parse(key)), key] as const))
+
+const found = (match: RouteTable.RouteMatch<string>): string =>
+  match._tag === "Found" ? match.route : match._tag === "Answered" ? `${match.answer.status}` : "none"
+
+const reports = Result.getOrThrow(
+  table("GET /report", "GET /files/*", "GET /users/:id", "GET /users/me", "POST /report")
+)
+
+describe("find", () => {
+  it.each([
+    ["GET", "/report", "GET /report"],
+    ["HEAD", "/report", "GET /report"],
+    ["POST", "/report", "POST /report"],
+    ["PUT", "/report", "none"],
+    ["GET", "/reports", "none"],
+    ["GET", "/", "none"],
+    ["GET", "/report/", "GET /report"],
+    ["GET", "//report", "GET /report"],
+    ["GET", "/REPORT", "GET /report"],
+    ["GET", "/%72eport", "GET /report"],
+    ["GET", "/%2572eport", "GET /report"],
+    ["GET", "/%25252572eport", "none"],
+    ["GET", "/x/../report", "GET /report"],
+    ["GET", "/x/%2e%2e/report", "GET /report"],
+    ["GET", "/./report", "GET /report"],
+    ["GET", "\\report", "GET /report"],
+    ["GET", "/%5creport", "GET /report"],
+    ["GET", "/report;v=1", "GET /report"],
+    ["GET", "/report%00", "none"],
+    ["GET", "/report%", "none"],
+    ["GET", "/files", "GET /files/*"],
+    ["GET", "/files/a\nb", "GET /files/*"],
+    ["GET", "/files/a%0Ab/c", "GET /files/*"],
+    ["GET", "/files/../report", "400"],
+    ["GET", "/users/7", "GET /users/:id"],
+    ["GET", "/users/me", "GET /users/me"],
+    ["GET", "/users/ME", "400"],
+    ["GET", "/users/%6de", "400"],
+    ["GET", "/users/%zz", "GET /users/:id"],
+    ["OPTIONS", "/report", "204"],
+    ["OPTIONS", "/free", "none"]
+  ])("%s %s is %s", (method, path, expected) => {
+    assert.strictEqual(found(reports.find(method, path)), expected)
+  })
+
+  it("gives the path parameters, decoded once more than they came", () => {
+    const match = reports.find("GET", "/users/a%20b")
+    assert.deepStrictEqual(match._tag === "Found" && match.params, { id: "a b" })
+  })
+
+  it("looks at the original path too, and refuses when the two disagree", () => {
+    assert.strictEqual(found(reports.find("GET", "/rest", "/report")), "GET /report")
+    assert.strictEqual(found(reports.find("GET", "/files/a", "/report")), "400")
+  })
+
+  it("tells the methods of a sold path and runs nothing", () => {
+    const match = reports.find("OPTIONS", "/report")
+    assert.strictEqual(match._tag === "Answered" && match.answer.headers["Allow"], "GET, HEAD, POST, OPTIONS")
+  })
+
+  it("does not cache the refusal of an ambiguous path", () => {
+    const match = reports.find("GET", "/users/ME")
+    assert.strictEqual(match._tag === "Answered" && match.answer.headers["Cache-Control"], "no-store")
+  })
+
+  it("keeps __proto__ as a parameter's name from doing harm", () => {
+    const match = Result.getOrThrow(table("GET /:__proto__")).find("GET", "/evil")
+    assert.strictEqual(match._tag === "Found" && Object.getPrototypeOf(match.params), Object.prototype)
+  })
+})
+
+describe("make", () => {
+  it.each([
+    ["GET /a/:x", "GET /a/:y"],
+    ["GET /a", "GET /A"],
+    ["GET /a/*", "GET /a/*rest"]
+  ])("refuses %s beside %s", (one, other) => {
+    const made = table(one, other)
+    assert.isTrue(Result.isFailure(made))
+    assert.include(Result.isFailure(made) ? made.failure.message : "", "keep one")
+  })
+})
