@@ -23,49 +23,58 @@ export interface OutgoingRequest {
   /** The caller's headers as they were at the call. */
   readonly headers: Headers
   readonly signal: AbortSignal | undefined
-  /** Sends what the caller asked for. */
+  /** Sends what the caller asked for, at once where the body allows it. */
   readonly sendUnpaid: () => Promise<Response>
-  /** The same request for the paying client; only after `sendUnpaid` was answered. */
-  readonly payable: () => PayableRequest
+  /** The same request for the paying client, once `sendUnpaid` was answered. */
+  readonly payable: () => Promise<PayableRequest>
 }
 
 /**
- * Takes a call apart. Rejects as `fetch` does for what is no request, and with `PaymentDeclined` for a body that is a
- * stream beyond the limit.
+ * Takes a call apart, with everything as it is now: like `fetch`, it does not see what the caller changes afterwards.
+ * Throws as `fetch` rejects for what is no request.
  *
  * @category constructors
  */
-export const make = async (
+export const make = (
   fetch: FetchFunction,
   input: RequestInfo | URL,
   init: RequestInit,
   maxBodyBytes: number
-): Promise<OutgoingRequest> => {
+): OutgoingRequest => {
   const request = isRequest(input) ? input : undefined
+  const url = isRequest(input) ? input.url : input
   const method = init.method ?? request?.method ?? "GET"
   const headers = new Headers(init.headers ?? request?.headers)
   const signal = (init.signal === undefined ? request?.signal : init.signal) ?? undefined
+  const fields: RequestInit = { ...(request === undefined ? {} : fieldsOf(request)), ...init, method, headers }
   const given = init.body === undefined ? request?.body : init.body
-  const { body, contentType, replaces } = await RepeatableBody.fromBody(given, maxBodyBytes, signal)
-  if (contentType !== undefined && !headers.has("content-type")) headers.set("content-type", contentType)
-  const fields: RequestInit = { ...(request === undefined ? {} : fieldsOf(request)), ...init, method, body }
-  const url = () => new URL(isRequest(input) ? input.url : input, globalThis.location?.href).href
+  const repeatable = RepeatableBody.fromBody(given, maxBodyBytes, signal)
+  const sendRead = async (body: Promise<RepeatableBody.RepeatableBody>) => fetch(url, withBody(fields, await body))
   return {
     method,
     headers,
     signal,
-    sendUnpaid: () => (replaces ? fetch(request?.url ?? input, { ...fields, headers }) : fetch(input, init)),
-    payable: () => ({
-      method,
-      url: url(),
-      body: Effect.promise(() => RepeatableBody.contentOf(body, headers.get("content-type"))),
-      send: (target, added) =>
-        Effect.tryPromise({
-          try: () => fetch(target, { ...fields, headers: withAdded(headers, added), redirect: "error" }),
-          catch: (cause) => new NoAnswer({ cause })
-        })
-    })
+    sendUnpaid: () => (repeatable instanceof Promise ? sendRead(repeatable) : fetch(input, init)),
+    payable: async () => {
+      const again = withBody(fields, await repeatable)
+      return {
+        method,
+        url: new URL(url, globalThis.location?.href).href,
+        body: Effect.promise(() => RepeatableBody.contentOf(again.body ?? null, again.headers.get("content-type"))),
+        send: (target, added) =>
+          Effect.tryPromise({
+            try: () => fetch(target, { ...again, headers: withAdded(again.headers, added), redirect: "error" }),
+            catch: (cause) => new NoAnswer({ cause })
+          })
+      }
+    }
   }
+}
+
+const withBody = (fields: RequestInit, { body, contentType }: RepeatableBody.RepeatableBody) => {
+  const headers = new Headers(fields.headers)
+  if (contentType !== undefined && !headers.has("content-type")) headers.set("content-type", contentType)
+  return { ...fields, headers, body }
 }
 
 const isRequest = (input: RequestInfo | URL): input is Request => typeof input === "object" && "clone" in input

@@ -90,15 +90,15 @@ export const make = Effect.fnUntraced(function* (
   const client = yield* Effect.provideService(clientOf(fetch, options), PaymentJournal.PaymentJournal, journal)
   const run = runner(yield* Effect.context())
   const paying: FetchFunction = async (input, init = {}) => {
-    const request = await OutgoingRequest.make(fetch, input, init, maxBodyBytes)
+    const request = OutgoingRequest.make(fetch, input, init, maxBodyBytes)
     const response = await request.sendUnpaid()
     if (!client.asksForPayment(response) || !isOurs(request, dialect)) return response
-    return run(client.pay(request.payable(), response), request.signal)
+    return run(client.pay(await request.payable(), response), request.signal)
   }
   const quote: PayingFetch["quote"] = async (input, init = {}) => {
-    const request = await OutgoingRequest.make(fetch, input, init, maxBodyBytes)
+    const request = OutgoingRequest.make(fetch, input, init, maxBodyBytes)
     const response = await request.sendUnpaid()
-    if (client.asksForPayment(response)) return run(client.quote(request.payable(), response), request.signal)
+    if (client.asksForPayment(response)) return run(client.quote(await request.payable(), response), request.signal)
     await response.body?.cancel()
     return undefined
   }

@@ -13,39 +13,36 @@ export interface RepeatableBody {
   readonly body: BodyInit | null
   /** What goes with the body where the caller has set no content type and `fetch` would not set it either. */
   readonly contentType: string | undefined
-  /** Whether it stands in for the caller's own body from the first request on. */
-  readonly replaces: boolean
 }
 
 /**
- * The body of a call in a form that can be repeated. A stream longer than the limit rejects with `PaymentDeclined`
+ * The body of a call in a form that can be repeated; a promise where it stands in for the caller's own from the first
+ * request on, because that one is read or encoded for it. A stream longer than the limit rejects with `PaymentDeclined`
  * (`body_not_repeatable`) before anything is sent; a part of it has been read by then.
  *
  * @category constructors
  */
-export const fromBody = async (
+export const fromBody = (
   body: BodyInit | AsyncIterable<unknown> | null | undefined,
   maximumBytes: number,
   signal: AbortSignal | undefined
-): Promise<RepeatableBody> => {
+): RepeatableBody | Promise<RepeatableBody> => {
   if (body === null || body === undefined) return asIs(null)
   if (typeof body === "string" || body instanceof Blob) return asIs(body)
   if (body instanceof URLSearchParams) return asIs(new URLSearchParams(body))
   if (body instanceof ArrayBuffer) return asIs(body.slice())
   if (ArrayBuffer.isView(body)) return asIs(new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice())
-  if (body instanceof FormData) return encode(body)
-  if (!isStream(body)) return asIs(body)
-  return { body: await collect(streamOf(body), maximumBytes, signal), contentType: undefined, replaces: true }
+  if (body instanceof FormData) return encode(new Response(body))
+  return isStream(body) ? collect(streamOf(body), maximumBytes, signal).then(asIs) : asIs(body)
 }
 
-const asIs = (body: BodyInit | null): RepeatableBody => ({ body, contentType: undefined, replaces: false })
+const asIs = (body: BodyInit | null): RepeatableBody => ({ body, contentType: undefined })
 
 /** Encoded once: another encoding of the same form has another boundary, and would be another body to the server. */
-const encode = async (form: FormData): Promise<RepeatableBody> => {
-  const encoded = new Response(form)
-  const contentType = encoded.headers.get("content-type") ?? undefined
-  return { body: await encoded.arrayBuffer(), contentType, replaces: true }
-}
+const encode = async (form: Response): Promise<RepeatableBody> => ({
+  body: await form.arrayBuffer(),
+  contentType: form.headers.get("content-type") ?? undefined
+})
 
 /** Node's `fetch` takes any asynchronous iterable too. */
 const streamOf = (body: ReadableStream | AsyncIterable<unknown>): ReadableStream<unknown> => {

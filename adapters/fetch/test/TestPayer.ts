@@ -1,0 +1,73 @@
+/**
+ * A paying fetch with a wallet that knows no chain and counts its signatures, on a clock that does not wait.
+ */
+import { Network, type Asset, type SchemeClient, type SigningRequest } from "@pontage/core"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+import { make as makeFetch, type FetchFunction, type PayingFetch, type PayingFetchOptions } from "../src/index.ts"
+import * as LeapClock from "./LeapClock.ts"
+import * as PaidShop from "./PaidShop.ts"
+
+export const dollars: Asset = {
+  network: PaidShop.network,
+  address: PaidShop.asset,
+  symbol: "USDC",
+  decimals: 6,
+  dollar: true,
+  extra: {}
+}
+
+const addressOf = (text: string) => (/^0x[0-9a-f]{40}$/i.test(text) ? text.toLowerCase() : undefined)
+
+export interface TestPayer {
+  readonly fetch: PayingFetch
+  readonly signed: ReadonlyArray<SigningRequest>
+}
+
+export interface TestPayerOptions extends Partial<PayingFetchOptions> {
+  readonly base?: FetchFunction
+  /** What happens at the wallet before it signs. */
+  readonly before?: () => Promise<void>
+}
+
+/** What signs, and what it was asked to sign. */
+export const wallet = (before?: () => Promise<void>) => {
+  const signed: Array<SigningRequest> = []
+  const half: SchemeClient = {
+    scheme: {
+      name: "exact",
+      family: "eip155",
+      network: (text) => (Network.isNetwork(text) ? text : undefined),
+      address: addressOf
+    },
+    network: PaidShop.network,
+    asset: ({ asset = "" }) => (addressOf(asset) === dollars.address ? dollars : undefined),
+    sign: (request) =>
+      Effect.promise(async () => {
+        signed.push(request)
+        await before?.()
+        const nonce = signed.length.toString(16).padStart(64, "0")
+        return { payer: PaidShop.receipt.payer, nonce, payload: { nonce } }
+      })
+  }
+  return { half, signed }
+}
+
+export const make = ({ base = globalThis.fetch, before, ...options }: TestPayerOptions = {}): TestPayer => {
+  const { half, signed } = wallet(before)
+  const fetch = Effect.runSync(
+    makeFetch(base, { schemes: [half], ...options }).pipe(Effect.provideService(Clock.Clock, LeapClock.make()))
+  )
+  return { fetch, signed }
+}
+
+/** What a promise rejects with. */
+export const rejection = async (promise: Promise<unknown>): Promise<Error & Readonly<Record<string, unknown>>> => {
+  const outcome = await promise.then(
+    () => undefined,
+    (error: unknown) => error
+  )
+  if (!(outcome instanceof Error)) throw new Error("expected a rejection with an error")
+  return outcome as Error & Readonly<Record<string, unknown>>
+}
