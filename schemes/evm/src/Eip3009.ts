@@ -225,6 +225,13 @@ export const encodeAuthorizationState = (authorizer: EvmAddress.Address, nonce: 
 export const authorizationUsedTopic = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"
 
 /**
+ * First topic of `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)`.
+ *
+ * @category constants
+ */
+export const authorizationCanceledTopic = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81"
+
+/**
  * First topic of `Transfer(address indexed from, address indexed to, uint256 value)` (EIP-20).
  *
  * @category constants

@@ -11,12 +11,15 @@ import {
   type ValidationError
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 
 import type * as EvmAddress from "./EvmAddress.ts"
 import * as EvmHex from "./EvmHex.ts"
+import * as EvmRefusal from "./EvmRefusal.ts"
+import * as EvmRevert from "./EvmRevert.ts"
 import type * as EvmRpc from "./EvmRpc.ts"
 import * as EvmTransferProof from "./EvmTransferProof.ts"
-import * as EvmVerification from "./EvmVerification.ts"
+import type * as EvmVerification from "./EvmVerification.ts"
 
 /**
  * The call that can be simulated once more, to learn why it failed.
@@ -25,8 +28,11 @@ import * as EvmVerification from "./EvmVerification.ts"
  */
 export interface Again {
   readonly from: EvmAddress.Address
-  readonly call: EvmVerification.TransferCall | undefined
+  readonly call: Effect.Effect<EvmVerification.TransferCall, PaymentError | ValidationError | ChainUnavailable>
 }
+
+/** Blocks that may pass between a payment's verification and its preparation: where an earlier use is looked for. */
+const blocksBefore = 64n
 
 /**
  * Looks for the proof of a transfer, or of its impossibility.
@@ -47,45 +53,58 @@ export const observe = Effect.fnUntraced(function* (
     return { _tag: "Settled", transaction, block: receipt.blockNumber, external: false }
   }
   if (verdict === "burnt") return failed(transaction, burnt(transaction))
-  return yield* elsewhere(rpc, expected, prepared, again)
+  const fromBlock = prepared.head + 1n
+  const [end] = yield* rpc.getLogs({ ...EvmTransferProof.endings(expected), fromBlock })
+  if (end !== undefined) return yield* ended(rpc, expected, end)
+  return receipt.status === "success" ? failed(transaction, unproven) : yield* reverted(rpc, expected, prepared, again)
 })
 
-/** Our transaction did not move the money. If the authorization was used, some other transaction did it. */
-const elsewhere = Effect.fnUntraced(function* (
+/** Some other transaction has used the authorization up: did it pay? */
+const ended = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   expected: EvmTransferProof.Expected,
-  prepared: Prepared,
-  again: Again
+  { blockNumber, topics, transactionHash }: EvmRpc.Log
 ): Effect.fn.Return<Observation, ChainUnavailable> {
-  const topics = EvmTransferProof.usedTopics(expected)
-  const [use] = yield* rpc.getLogs({
-    address: expected.token,
-    topics,
-    fromBlock: prepared.head + 1n
-  })
-  if (use === undefined) return failed(prepared.transaction, yield* reason(rpc, again))
-  const receipt = yield* rpc.getTransactionReceipt(use.transactionHash)
+  if (EvmTransferProof.isCancellation(topics)) return failed(transactionHash, canceled(transactionHash))
+  const receipt = yield* rpc.getTransactionReceipt(transactionHash)
   if (receipt === undefined) return { _tag: "Pending" }
   return EvmTransferProof.judge(expected, receipt.logs) === "paid"
-    ? { _tag: "Settled", transaction: use.transactionHash, block: use.blockNumber, external: true }
-    : failed(use.transactionHash, burnt(use.transactionHash))
+    ? { _tag: "Settled", transaction: transactionHash, block: blockNumber, external: true }
+    : failed(transactionHash, burnt(transactionHash))
 })
 
-/** Why the transfer failed, by simulating it on the state as it is now. */
-const reason = Effect.fnUntraced(function* (
+/**
+ * Our transaction reverted and nobody else's is to be seen: the transfer is simulated on the state as it is now. Where the
+ * state knows a use that the logs do not show, the node has not caught up with itself, and nothing is proven yet.
+ */
+const reverted = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  { call, from }: Again
-): Effect.fn.Return<PaymentError | ValidationError, ChainUnavailable> {
-  const unexplained = invalid(
-    "unsupported_authorization",
-    "transfer_reverted",
-    "the transfer was refused on the chain although it had been simulated with success; sign a new payment"
-  )
-  if (call === undefined) return unexplained
-  const outcome = yield* Effect.flip(
-    Effect.andThen(EvmVerification.simulate(rpc, from, call), Effect.fail(unexplained))
-  )
-  return outcome._tag === "ChainUnavailable" ? yield* outcome : outcome
+  expected: EvmTransferProof.Expected,
+  { head, transaction }: Prepared,
+  again: Again
+): Effect.fn.Return<Observation, ChainUnavailable> {
+  const call = yield* Effect.result(again.call)
+  if (Result.isFailure(call)) {
+    return call.failure._tag === "ChainUnavailable" ? yield* call.failure : failed(transaction, call.failure)
+  }
+  const outcome = yield* rpc.call({ from: again.from, ...call.success })
+  if (outcome._tag === "Returned") return failed(transaction, unexplained)
+  const revert = EvmRevert.fromCall(outcome)
+  if (revert._tag === "UsedOrCanceled") return yield* endedBefore(rpc, expected, head)
+  const error = EvmRefusal.fromRevert(rpc.network, revert)
+  return failed(transaction, error._tag === "ChainUnavailable" ? unexplained : error)
+})
+
+/** A use that was in a block before this payment was prepared is not this payment's. */
+const endedBefore = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  expected: EvmTransferProof.Expected,
+  head: bigint
+): Effect.fn.Return<Observation, ChainUnavailable> {
+  const fromBlock = head > blocksBefore ? head - blocksBefore : 0n
+  const [end] = yield* rpc.getLogs({ ...EvmTransferProof.endings(expected), fromBlock, toBlock: head })
+  if (end === undefined) return { _tag: "Pending" }
+  return failed(end.transactionHash, usedBefore(end.transactionHash))
 })
 
 const failed = (transaction: string, error: PaymentError | ValidationError): Observation => ({
@@ -100,3 +119,21 @@ const burnt = (transaction: string) =>
     transaction,
     `the authorization's nonce was used in ${transaction} for something else than this payment`
   )
+
+const usedBefore = (transaction: string) =>
+  invalid("already_used", transaction, `the authorization was used in ${transaction}, before it was claimed here`)
+
+const canceled = (transaction: string) =>
+  invalid("already_used", "nonce_canceled", `the payer has taken the authorization back in ${transaction}`)
+
+const unexplained = invalid(
+  "unsupported_authorization",
+  "transfer_reverted",
+  "the transfer was refused on the chain although it had been simulated with success; sign a new payment"
+)
+
+const unproven = invalid(
+  "unsupported_authorization",
+  "transfer_not_shown",
+  "the token took the call and shows no transfer; nothing can be paid in it"
+)

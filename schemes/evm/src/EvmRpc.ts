@@ -100,13 +100,13 @@ export interface Call {
 }
 
 /**
- * Which events to look for. A topic that is `null` may be anything.
+ * Which events to look for. A topic that is `null` may be anything, one that is a list any of these.
  *
  * @category models
  */
 export interface LogFilter {
   readonly address?: EvmAddress.Address
-  readonly topics?: ReadonlyArray<EvmHex.Hex | null>
+  readonly topics?: ReadonlyArray<EvmHex.Hex | ReadonlyArray<EvmHex.Hex> | null>
   readonly fromBlock: BlockTag
   /** Default the latest. */
   readonly toBlock?: BlockTag

@@ -19,15 +19,25 @@ export interface Expected {
 }
 
 /**
- * The topics of the event that consumes the authorization, for a log filter.
+ * A log filter for the two events that end an authorization: its use and its cancellation.
  *
  * @category getters
  */
-export const usedTopics = ({ authorization }: Expected): ReadonlyArray<EvmHex.Hex> => [
-  Eip3009.authorizationUsedTopic,
-  Eip3009.addressTopic(authorization.from),
-  authorization.nonce
-]
+export const endings = ({ authorization, token }: Expected) => ({
+  address: token,
+  topics: [
+    [Eip3009.authorizationUsedTopic, Eip3009.authorizationCanceledTopic],
+    Eip3009.addressTopic(authorization.from),
+    authorization.nonce
+  ] as const
+})
+
+/**
+ * Whether topics are those of a cancellation.
+ *
+ * @category predicates
+ */
+export const isCancellation = ([event]: EvmRpc.Log["topics"]): boolean => event === Eip3009.authorizationCanceledTopic
 
 /**
  * What the logs of one transaction say of an authorization: `paid` exactly as expected, `burnt` on something else, or
@@ -42,8 +52,11 @@ export const judge = (expected: Expected, logs: ReadonlyArray<EvmRpc.Log>): "pai
   return next !== undefined && isTransfer(expected, next) ? "paid" : "burnt"
 }
 
-const isUse = (expected: Expected, { address, topics }: EvmRpc.Log): boolean =>
-  address === expected.token && usedTopics(expected).every((topic, index) => topics[index] === topic)
+const isUse = ({ authorization, token }: Expected, { address, topics }: EvmRpc.Log): boolean =>
+  address === token &&
+  topics[0] === Eip3009.authorizationUsedTopic &&
+  topics[1] === Eip3009.addressTopic(authorization.from) &&
+  topics[2] === authorization.nonce
 
 const isTransfer = ({ authorization, token }: Expected, { address, data, topics }: EvmRpc.Log): boolean =>
   address === token &&

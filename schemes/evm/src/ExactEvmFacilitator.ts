@@ -114,11 +114,10 @@ const half = (chain: Chain, calls: WeakMap<Held, EvmVerification.TransferCall>):
         sign(signer, chain.chainId, { to: signer.address, data: "0x", gas: 21_000n }, place, survey)
       ),
     submit: (prepared) => submit(chain, prepared),
-    observe: ({ payload }, prepared) => {
-      const { authorization, token } = payload
+    observe: (payment, prepared) => {
+      const { authorization, token } = payment.payload
       const expected = { token: EvmAsset.domain(token).verifyingContract, authorization }
-      const again = { from: chain.caller, call: calls.get(payload) }
-      return EvmObservation.observe(rpc, expected, prepared, again)
+      return EvmObservation.observe(rpc, expected, prepared, { from: chain.caller, call: callFor(payment) })
     },
     signers: Effect.forEach([...signers.keys()], (address) =>
       Effect.map(rpc.getBalance(addressOf(address)), (wei) => ({ address, balance: wei }))

@@ -161,13 +161,15 @@ describe("Eip3009", () => {
   })
 
   it("names selectors and topics by the standard's signatures", () => {
-    const [byParts, used, transfer] = parseAbi([
+    const [byParts, used, canceled, transfer] = parseAbi([
       "function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)",
       "event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)",
+      "event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)",
       "event Transfer(address indexed from, address indexed to, uint256 value)"
     ])
     assert.strictEqual(toFunctionSelector(byParts), "0xe3ee160e")
     assert.strictEqual(toEventSelector(used), Eip3009.authorizationUsedTopic)
+    assert.strictEqual(toEventSelector(canceled), Eip3009.authorizationCanceledTopic)
     assert.strictEqual(toEventSelector(transfer), Eip3009.transferTopic)
   })
 

@@ -7,16 +7,20 @@ import {
   LocalFacilitator,
   MemoryPaymentStore,
   type PaymentFailure,
+  PaymentId,
   PaymentPayload,
   type PaymentRequest,
   type PaymentRequirements,
   type Payment,
-  type SchemeFacilitator
+  type SchemeFacilitator,
+  type Settled
 } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import type { Hex } from "viem"
 
 import * as Eip3009 from "../src/Eip3009.ts"
@@ -147,6 +151,34 @@ export const outcome = <A, R>(effect: Effect.Effect<A, PaymentFailure, R>) =>
     }
   })
 
+/** The same of a settlement, with the answer when it did not fail. */
+export const settled = <R>(settling: Effect.Effect<Settled, PaymentFailure, R>) =>
+  Effect.gen(function* () {
+    const result = yield* Effect.result(settling)
+    if (Result.isFailure(result)) return yield* outcome(Effect.fail(result.failure))
+    const { execution, status, transaction } = result.success
+    return { execution, status, transaction }
+  })
+
+/** The id of a payment of the test chain's own token or another. */
+export const idOf = Effect.fnUntraced(function* ({ paymentPayload, paymentRequirements }: PaymentRequest) {
+  const half = yield* scheme(yield* EvmTestChain.EvmTestChain, { tokens: [paymentRequirements.asset ?? ""] })
+  const { authorization } = yield* read(half, { paymentPayload, paymentRequirements })
+  return yield* PaymentId.make(half.network, authorization)
+})
+
+const TransactionPool = Schema.decodeUnknownSync(Schema.Struct({ pending: Schema.String, queued: Schema.String }))
+
+/** Waits until so many transactions are in the node's pool, executable or not. */
+export const pooled = Effect.fnUntraced(function* (expected: number) {
+  const { request } = yield* EvmTestChain.EvmTestChain
+  const size = Effect.map(request("txpool_status"), (answer) => {
+    const { pending, queued } = TransactionPool(answer)
+    return Number(pending) + Number(queued)
+  })
+  return yield* Effect.repeat(size, { until: (found) => found === expected })
+})
+
 /** The options of the settling half, as far as tests differ. */
 export interface FacilitatorOptions {
   readonly rpcUrl?: string
@@ -175,13 +207,12 @@ export const read = <Payload>(
     half.read(paymentRequirements, json)
   )
 
-/** Takes a verified payment through the settling half alone; `meanwhile` happens between verification and sending. */
-export const settleAlone = Effect.fnUntraced(function* <Payload, E, R>(
+/** Takes a payment through the settling half alone; `meanwhile` happens between preparing and sending. */
+export const sendAlone = Effect.fnUntraced(function* <Payload, E, R>(
   half: SchemeFacilitator<Payload>,
   payment: Payment<Payload>,
   meanwhile: Effect.Effect<unknown, E, R>
 ) {
-  yield* half.verify(payment)
   const [lane = ""] = half.lanes
   const slot = { lane, number: yield* half.nextSlot(lane) }
   const prepared = yield* half.prepare(payment, slot, yield* half.survey)
@@ -189,6 +220,13 @@ export const settleAlone = Effect.fnUntraced(function* <Payload, E, R>(
   yield* half.submit(prepared)
   return yield* Effect.repeat(half.observe(payment, prepared), { while: ({ _tag }) => _tag === "Pending" })
 })
+
+/** Verifies first. */
+export const settleAlone = <Payload, E, R>(
+  half: SchemeFacilitator<Payload>,
+  payment: Payment<Payload>,
+  meanwhile: Effect.Effect<unknown, E, R>
+) => Effect.andThen(half.verify(payment), sendAlone(half, payment, meanwhile))
 
 /** A facilitator of its own, in memory, on the test chain; it goes away with the scope. */
 export const facilitator = Effect.fnUntraced(function* (

@@ -6,15 +6,19 @@ import { encodeFunctionData, type Hex, maxUint256, parseSignature } from "viem"
 import type * as Eip3009 from "../src/Eip3009.ts"
 import { DollarToken, type EvmTestAccounts, EvmTestChain } from "../src/testing/index.ts"
 
-/** The token's owner rules over it. */
-export const rule = Effect.fnUntraced(function* (
-  functionName: "pause" | "unpause" | "blacklist" | "unBlacklist",
-  account?: Hex
-) {
-  const { send, token } = yield* EvmTestChain.EvmTestChain
+type Ruling = "pause" | "unpause" | "blacklist" | "unBlacklist"
+
+/** Calldata by which the token's owner rules over it. */
+export const ruling = Effect.fnUntraced(function* (functionName: Ruling, account?: Hex) {
+  const { token } = yield* EvmTestChain.EvmTestChain
   const args = account === undefined ? ([] as const) : ([account] as const)
-  const data = encodeFunctionData({ abi: DollarToken.abi, functionName, args })
-  assert.strictEqual((yield* send({ to: token.address, data })).status, "success")
+  return { to: token.address, data: encodeFunctionData({ abi: DollarToken.abi, functionName, args }) }
+})
+
+/** The token's owner rules over it. */
+export const rule = Effect.fnUntraced(function* (functionName: Ruling, account?: Hex) {
+  const { send } = yield* EvmTestChain.EvmTestChain
+  assert.strictEqual((yield* send(yield* ruling(functionName, account))).status, "success")
 })
 
 /** Calldata by which a payer takes an authorization back. */

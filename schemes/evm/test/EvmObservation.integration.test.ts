@@ -1,0 +1,168 @@
+/** Who moved the money, when it was not our transaction, and what else may have become of the authorization meanwhile. */
+import { assert, describe, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+
+import * as Eip3009 from "../src/Eip3009.ts"
+import { EvmTestChain } from "../src/testing/index.ts"
+import * as Payment from "./EvmTestPayment.ts"
+import * as Token from "./EvmTestToken.ts"
+import * as RpcProxy from "./RpcProxy.ts"
+
+const chain = EvmTestChain.EvmTestChain
+const highFee = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 90_000_000_000n }
+
+/** Sends a stranger's transaction that any miner puts before ours. */
+const overtake = Effect.fnUntraced(function* (
+  call: { readonly to: `0x${string}`; readonly data: `0x${string}` },
+  from?: `0x${string}`
+) {
+  const { accounts, request } = yield* chain
+  const fees = Object.fromEntries(Object.entries(highFee).map(([name, wei]) => [name, `0x${wei.toString(16)}`]))
+  const transaction = { from: from ?? accounts.stranger.address, gas: "0x493e0", ...call, ...fees }
+  return String(yield* request("eth_sendTransaction", [transaction]))
+})
+
+/**
+ * Settles while no block is made; `meanwhile` happens once our transaction is in the pool, then one block is made of both.
+ */
+const race = Effect.fnUntraced(function* <A, R>(
+  { request, authorization }: Effect.Success<ReturnType<typeof Payment.signedPayment>>,
+  meanwhile: Effect.Effect<A, never, R>
+) {
+  const { accounts, balanceOf, mine, setAutomine } = yield* chain
+  const facilitator = yield* Payment.facilitator()
+  const before = yield* balanceOf(accounts.payee.address)
+  yield* setAutomine(false)
+  const settling = yield* Effect.forkChild(Payment.settled(facilitator.settle(request, Payment.claim("race"))))
+  yield* Payment.pooled(1)
+  const other = yield* meanwhile
+  yield* mine()
+  const end = yield* Fiber.join(settling)
+  yield* setAutomine(true)
+  return {
+    end,
+    other,
+    again: yield* Payment.outcome(facilitator.settle(request, Payment.claim("again"))),
+    record: yield* facilitator.payment(yield* Payment.idOf(request)),
+    received: (yield* balanceOf(accounts.payee.address)) - before,
+    uses: yield* Payment.timesUsed(authorization)
+  }
+})
+
+const payer = Effect.fnUntraced(function* (place: number) {
+  const { accounts } = yield* chain
+  const account = accounts.payers[place] ?? accounts.payers[0]
+  return { account, deviation: { from: account.address, signer: account } }
+})
+
+describe("EvmObservation", () => {
+  layer(EvmTestChain.layer({ payers: 6 }), { excludeTestServices: true })((it) => {
+    it.effect("a stranger who submits the authorization first has paid for us", () =>
+      Effect.gen(function* () {
+        const signed = yield* Payment.signedPayment()
+        const { end, other, received, record, uses } = yield* race(signed, overtake(signed.call))
+        assert.deepStrictEqual(end, { status: "included", execution: "granted", transaction: other })
+        assert.deepStrictEqual({ received, uses }, { received: 10_000n, uses: 1 })
+        assert.match(record?.history.at(-1)?.note ?? "", /sent by another/)
+      })
+    )
+
+    it.effect("a payer who burns the nonce on another recipient has not paid", () =>
+      Effect.gen(function* () {
+        const { accounts } = yield* chain
+        const { account, deviation } = yield* payer(1)
+        const signed = yield* Payment.signedPayment(deviation)
+        const elsewhere = { ...signed.authorization, to: Payment.parsed(accounts.deployer.address) }
+        const signature = yield* Payment.sign(elsewhere, { signer: account })
+        const call = { to: signed.call.to, data: Eip3009.encodeTransferByParts(elsewhere, signature) }
+        const { end, other, received, record } = yield* race(signed, overtake(call))
+        assert.strictEqual(end, `already_used ${other}`)
+        assert.deepStrictEqual({ received, status: record?.status }, { received: 0n, status: "failed" })
+      })
+    )
+
+    it.effect("a payer who burns the nonce on a smaller amount has not paid", () =>
+      Effect.gen(function* () {
+        const { account, deviation } = yield* payer(1)
+        const signed = yield* Payment.signedPayment(deviation)
+        const less = { ...signed.authorization, value: 1n }
+        const signature = yield* Payment.sign(less, { signer: account })
+        const call = { to: signed.call.to, data: Eip3009.encodeTransferByParts(less, signature) }
+        const { end, other, record, received } = yield* race(signed, overtake(call))
+        assert.strictEqual(end, `already_used ${other}`)
+        assert.deepStrictEqual({ received, status: record?.status }, { received: 1n, status: "failed" })
+      })
+    )
+
+    it.effect("a payer who takes the authorization back has not paid", () =>
+      Effect.gen(function* () {
+        const { account, deviation } = yield* payer(2)
+        const signed = yield* Payment.signedPayment(deviation)
+        const call = yield* Token.cancellation(signed.authorization, account)
+        const { end, received, record, uses } = yield* race(signed, overtake(call))
+        assert.strictEqual(end, "already_used nonce_canceled")
+        assert.deepStrictEqual({ received, uses, status: record?.status }, { received: 0n, uses: 0, status: "failed" })
+      })
+    )
+
+    it.effect("a payer who empties the account has not paid, and is told why", () =>
+      Effect.gen(function* () {
+        const { accounts } = yield* chain
+        const { account, deviation } = yield* payer(3)
+        yield* Token.allow(account)
+        const signed = yield* Payment.signedPayment(deviation)
+        const call = yield* Token.emptying(account.address)
+        const { again, end, received, record } = yield* race(signed, overtake(call, accounts.deployer.address))
+        assert.strictEqual(end, "INSUFFICIENT_BALANCE balance_below_amount")
+        assert.strictEqual(again, end)
+        assert.deepStrictEqual({ received, status: record?.status }, { received: 0n, status: "failed" })
+      })
+    )
+
+    it.effect("a token that is paused before inclusion fails the payment, and not for ever", () =>
+      Effect.gen(function* () {
+        const { accounts } = yield* chain
+        const { deviation } = yield* payer(4)
+        const signed = yield* Payment.signedPayment(deviation)
+        const { end, received } = yield* race(signed, overtake(yield* Token.ruling("pause"), accounts.deployer.address))
+        yield* Token.rule("unpause")
+        assert.strictEqual(end, "unsupported_authorization transfer_reverted")
+        assert.strictEqual(received, 0n)
+      })
+    )
+
+    it.effect("a use in a block between verification and preparation is not this payment's", () =>
+      Effect.gen(function* () {
+        const { accounts, send } = yield* chain
+        const { deviation } = yield* payer(5)
+        const half = yield* Payment.scheme(yield* chain)
+        const signed = yield* Payment.signedPayment(deviation)
+        const payment = yield* Payment.read(half, signed.request)
+        yield* half.verify(payment)
+        const { transactionHash } = yield* send({ from: accounts.stranger.address, ...signed.call })
+        const end = yield* Payment.sendAlone(half, payment, Effect.void)
+        assert.strictEqual(end._tag, "Failed")
+        if (end._tag !== "Failed") return
+        assert.strictEqual(yield* Payment.outcome(Effect.fail(end.error)), `already_used ${transactionHash}`)
+        assert.strictEqual(end.transaction, transactionHash)
+      })
+    )
+
+    it.effect("a node whose logs lag behind its state proves nothing", () =>
+      Effect.gen(function* () {
+        const { accounts, send } = yield* chain
+        const proxy = yield* RpcProxy.make
+        const { deviation } = yield* payer(5)
+        const half = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url })
+        const signed = yield* Payment.signedPayment(deviation)
+        const payment = yield* Payment.read(half, signed.request)
+        yield* half.verify(payment)
+        proxy.spoil("eth_getLogs", RpcProxy.result([]), 6)
+        const stranger = send({ from: accounts.stranger.address, ...signed.call })
+        const end = yield* Payment.sendAlone(half, payment, stranger)
+        assert.strictEqual(end._tag === "Settled" && end.external, true)
+      })
+    )
+  })
+})

@@ -1,0 +1,155 @@
+/** A node that fails at any question: nobody is blamed for it, nobody is served, and when it is back the payment settles. */
+import { assert, describe, layer } from "@effect/vitest"
+import type { PaymentFailure } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import { exactEvm } from "../src/index.ts"
+import { type EvmTestAccounts, EvmTestChain } from "../src/testing/index.ts"
+import * as Payment from "./EvmTestPayment.ts"
+import * as RpcProxy from "./RpcProxy.ts"
+
+const faults: Readonly<Record<string, RpcProxy.Fault>> = {
+  silence: RpcProxy.silence,
+  "an HTML page": RpcProxy.page,
+  "HTTP 503": RpcProxy.httpError,
+  "a broken connection": RpcProxy.broken,
+  "an internal error": RpcProxy.refusal(-32_603, "internal error"),
+  "a rate limit": RpcProxy.refusal(-32_005, "rate limit exceeded"),
+  "a missing method": RpcProxy.refusal(-32_601, "the method does not exist"),
+  null: RpcProxy.result(null),
+  "an empty object": RpcProxy.result({}),
+  "a word too large": RpcProxy.result(`0x${"f".repeat(65)}`)
+}
+
+/** What may come of trouble that is nobody's in the payment. */
+const isInfrastructure = (outcome: string) =>
+  ["ChainUnavailable", "SettlementPending", "FacilitatorUnavailable"].includes(outcome)
+
+const through = Effect.fnUntraced(function* (signer?: EvmTestAccounts.TestAccount) {
+  const proxy = yield* RpcProxy.make
+  const facilitator = yield* Payment.facilitator({
+    ...(signer && { signer }),
+    rpcUrl: proxy.url,
+    rpcTimeoutMillis: 100,
+    settleTimeoutMillis: 300
+  })
+  return { proxy, ...facilitator }
+})
+
+/** Settles the same payment until it is: at most for as long as a test may take. */
+const insist = <A, R>(settle: Effect.Effect<A, PaymentFailure, R>) =>
+  Effect.retry(settle, { while: ({ _tag }) => _tag === "SettlementPending" })
+
+/** Settles one payment through a node that spoils a method, and again when the node is mended. */
+const settleThrough = Effect.fnUntraced(function* (
+  signer: EvmTestAccounts.TestAccount,
+  method: string,
+  [name, fault]: readonly [string, RpcProxy.Fault]
+) {
+  const { proxy, settle } = yield* through(signer)
+  const { authorization, request } = yield* Payment.signedPayment()
+  proxy.spoil(method, fault)
+  const outcome = yield* Payment.outcome(settle(request, Payment.claim("first")))
+  assert.isTrue(isInfrastructure(outcome), `${name}: ${outcome}`)
+  proxy.mend()
+  const settled = yield* insist(settle(request, Payment.claim("second")))
+  assert.deepStrictEqual([settled.status, settled.execution], ["included", "granted"], name)
+  assert.strictEqual(yield* Payment.timesUsed(authorization), 1, name)
+})
+
+describe("a node in trouble", () => {
+  layer(EvmTestChain.layer({ payers: 1 }), { excludeTestServices: true })((it) => {
+    it.effect("cannot make a payment valid or invalid", () =>
+      Effect.gen(function* () {
+        const { proxy, verify } = yield* through()
+        const request = yield* Payment.payment()
+        for (const [name, fault] of Object.entries(faults)) {
+          proxy.spoil("eth_call", fault)
+          assert.strictEqual(yield* Payment.outcome(verify(request)), "ChainUnavailable", name)
+        }
+        proxy.mend()
+        yield* verify(request)
+        for (const [name, fault] of Object.entries(faults)) {
+          proxy.spoil("eth_call", fault)
+          assert.strictEqual(yield* Payment.outcome(verify(request)), "ChainUnavailable", `proven, ${name}`)
+        }
+      })
+    )
+
+    it.effect("cannot make a contract account's signature invalid", () =>
+      Effect.gen(function* () {
+        const { proxy, verify } = yield* through()
+        yield* verify(yield* Payment.payment())
+        const request = yield* Payment.payment({ signature: () => `0x${"12".repeat(70)}` })
+        for (const [name, fault] of Object.entries(faults)) {
+          proxy.spoil("eth_getCode", fault)
+          assert.strictEqual(yield* Payment.outcome(verify(request)), "ChainUnavailable", name)
+        }
+      })
+    )
+
+    for (const method of [
+      "eth_maxPriorityFeePerGas",
+      "eth_getBlockByNumber",
+      "eth_getTransactionCount",
+      "eth_sendRawTransaction",
+      "eth_getTransactionReceipt"
+    ]) {
+      it.effect(`settles once and for all after ${method} failed in every way`, () =>
+        Effect.gen(function* () {
+          const { accounts } = yield* EvmTestChain.EvmTestChain
+          const all = Object.entries(faults)
+          // A signer serves one facilitator at a time.
+          const shares = accounts.signers.map((signer, share) => ({
+            signer,
+            faults: all.filter((_, index) => index % accounts.signers.length === share)
+          }))
+          yield* Effect.forEach(
+            shares,
+            ({ faults: some, signer }) => Effect.forEach(some, (fault) => settleThrough(signer, method, fault)),
+            { concurrency: "unbounded" }
+          )
+          for (const { address } of accounts.signers) assert.notInclude(yield* Payment.statusesOf(address), "reverted")
+        })
+      )
+    }
+
+    it.effect("settles once when the answer to the sent transaction gets lost", () =>
+      Effect.gen(function* () {
+        const { proxy, settle } = yield* through()
+        const { authorization, request } = yield* Payment.signedPayment()
+        proxy.spoil("eth_sendRawTransaction", RpcProxy.lostAnswer)
+        const settled = yield* insist(settle(request, Payment.claim("lost")))
+        assert.strictEqual(settled.status, "included")
+        assert.strictEqual(yield* Payment.timesUsed(authorization), 1)
+      })
+    )
+
+    it.effect("does not start on a chain that is another, nor on one that does not say", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const proxy = yield* RpcProxy.make
+        const start = (network?: string) =>
+          Payment.outcome(
+            exactEvm.facilitator({
+              signer: chain.accounts.signers[0],
+              rpcUrl: proxy.url,
+              rpcTimeoutMillis: 100,
+              ...(network !== undefined && { network })
+            })
+          )
+        assert.strictEqual(yield* start("eip155:1"), "Misconfigured")
+        assert.strictEqual(yield* start("ethereum"), "Misconfigured")
+        for (const method of ["eth_chainId", "eth_getCode"]) {
+          for (const [name, fault] of Object.entries(faults)) {
+            proxy.spoil(method, fault)
+            assert.strictEqual(yield* start(), "ChainUnavailable", `${method}: ${name}`)
+            proxy.mend()
+          }
+        }
+        proxy.spoil("eth_chainId", RpcProxy.result("0x1"))
+        assert.strictEqual(yield* start(chain.network), "Misconfigured")
+      })
+    )
+  })
+})

@@ -1,0 +1,78 @@
+/** A node between ours and the test chain's that passes questions on, except where a test spoils the answer to a method. */
+import type { ServerResponse } from "node:http"
+
+import * as Effect from "effect/Effect"
+
+import { EvmTestChain } from "../src/testing/index.ts"
+import * as HostileNode from "./HostileNode.ts"
+
+/** What becomes of one question: `pass` asks the chain and answers as it did. */
+export type Fault = (
+  response: ServerResponse,
+  request: HostileNode.NodeRequest,
+  pass: () => Promise<string>
+) => void | Promise<void>
+
+/** The socket stays open and silent. */
+export const silence: Fault = () => undefined
+
+/** A load balancer's page instead of an answer. */
+export const page: Fault = (response) =>
+  void response.writeHead(200, { "content-type": "text/html" }).end("<html>Service Unavailable</html>")
+
+export const httpError: Fault = (response) => void response.writeHead(503).end()
+
+/** The connection breaks before there is an answer; the chain was not asked. */
+export const broken: Fault = (response) => void response.destroy()
+
+/** The chain was asked, and its answer gets lost. */
+export const lostAnswer: Fault = async (response, _, pass) => {
+  await pass()
+  response.destroy()
+}
+
+/** A well-formed refusal. */
+export const refusal =
+  (code: number, message: string): Fault =>
+  (response, { id }) =>
+    void response.end(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } }))
+
+/** A well-formed answer of our own. */
+export const result =
+  (value: unknown): Fault =>
+  (response, { id }) =>
+    void response.end(JSON.stringify({ jsonrpc: "2.0", id, result: value }))
+
+/** Passes on after something else was done. */
+export const after =
+  (first: Effect.Effect<unknown>): Fault =>
+  async (response, _, pass) => {
+    await Effect.runPromise(first)
+    response.end(await pass())
+  }
+
+/** Starts the proxy. A fault holds for so many questions of its method, by default for ever. */
+export const make = Effect.gen(function* () {
+  const { rpcUrl } = yield* EvmTestChain.EvmTestChain
+  const faults = new Map<string, { readonly fault: Fault; times: number }>()
+  const methods: Array<string> = []
+  const node = yield* HostileNode.make((response, request) => {
+    methods.push(request.method)
+    const pass = async () => {
+      const body = JSON.stringify({ jsonrpc: "2.0", ...request })
+      const answer = await fetch(rpcUrl, { method: "POST", headers: { "content-type": "application/json" }, body })
+      return answer.text()
+    }
+    const spoilt = faults.get(request.method)
+    if (spoilt === undefined || spoilt.times-- <= 0) return void pass().then((text) => response.end(text))
+    void spoilt.fault(response, request, pass)
+  })
+  return {
+    url: node.url,
+    /** Every question that came, in order. */
+    methods,
+    spoil: (method: string, fault: Fault, times = Number.POSITIVE_INFINITY) =>
+      void faults.set(method, { fault, times }),
+    mend: () => faults.clear()
+  }
+})
