@@ -28,9 +28,30 @@ export const kinds = ["eip155:8453", "eip155:1", "ton:mainnet"].map((network) =>
   network
 }))
 
-/** The service, and the list of what it was asked; by default it grants and settles everything. */
+/** Ends of runs that nobody has waited for, or waiters for ends to come. */
+const makeEnds = () => {
+  const ends: Array<Outcome> = []
+  const waiters: Array<(outcome: Outcome) => void> = []
+  return {
+    push: (outcome: Outcome) => {
+      const waiter = waiters.shift()
+      if (waiter === undefined) ends.push(outcome)
+      else waiter(outcome)
+    },
+    next: (): Promise<Outcome> => {
+      const [end] = ends.splice(0, 1)
+      return end === undefined ? new Promise((resolve) => waiters.push(resolve)) : Promise.resolve(end)
+    }
+  }
+}
+
+/**
+ * The service, what it was asked, and the next end of a run that is reported to it; by default it grants and settles
+ * everything.
+ */
 export const make = (says: Partial<Service> = {}) => {
   const told: Array<Told> = []
+  const ends = makeEnds()
   const service = Facilitator.of({
     verify: () => Effect.die("the gate never verifies"),
     payment: () => Effect.die("the gate never looks a payment up"),
@@ -48,6 +69,7 @@ export const make = (says: Partial<Service> = {}) => {
     finish: (paymentId, claimId, outcome) =>
       Effect.suspend(() => {
         told.push({ ask: "finish", paymentId, claimId, outcome })
+        ends.push(outcome)
         return (
           says.finish?.(paymentId, claimId, outcome) ??
           Effect.succeed({
@@ -66,7 +88,7 @@ export const make = (says: Partial<Service> = {}) => {
         )
       })
   })
-  return { service, told, layer: Layer.succeed(Facilitator, service) }
+  return { service, told, nextEnd: ends.next, layer: Layer.succeed(Facilitator, service) }
 }
 
 /** What was reported, in order. */

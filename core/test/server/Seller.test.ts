@@ -44,13 +44,7 @@ describe("a seller", () => {
   it("answers 503 until it is ready, also before the facilitator is there", async () => {
     const built = Deferred.makeUnsafe<void>()
     const facilitator = PretendFacilitator.make()
-    const slow = Layer.effect(
-      Facilitator,
-      Effect.as(
-        Effect.promise(() => built),
-        facilitator.service
-      )
-    )
+    const slow = Layer.effect(Facilitator, Effect.as(Deferred.await(built), facilitator.service))
     const seller = open(slow)
     const route = seller.route("GET /report", report)
     const early = seller.decide(route, request("/report"))
