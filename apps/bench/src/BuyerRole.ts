@@ -24,9 +24,7 @@ const buyAll = async (each: number): Promise<number> => {
     buyers.map(async (paying) => {
       let served = 0
       for (let n = 0; n < each; n++) {
-        // oxlint-disable-next-line no-await-in-loop -- a buyer waits for one purchase before the next
         const response = await paying(`${shop}/report`)
-        // oxlint-disable-next-line no-await-in-loop
         await response.text()
         if (response.ok && settlementOf(response) !== undefined) served++
       }

@@ -13,7 +13,6 @@ export const run = async (url: string, requests: number, connections = 32): Prom
   let left = requests
   const worker = async () => {
     while (left-- > 0) {
-      // oxlint-disable-next-line no-await-in-loop -- one connection sends one request after the other
       const status = await once(url, agent)
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }

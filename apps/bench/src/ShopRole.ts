@@ -3,7 +3,7 @@
  */
 import { createServer } from "node:http"
 
-import Router from "@koa/router"
+import { Router } from "@koa/router"
 import { exactEvm } from "@pontage/evm"
 import { paymentMiddleware } from "@pontage/koa"
 import Koa from "koa"

@@ -10,6 +10,7 @@ import { exactEvm } from "@pontage/evm"
 import * as FacilitatorService from "@pontage/facilitator"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 
 import { buyer } from "./Buyer.ts"
@@ -60,6 +61,7 @@ export const run = Effect.fnUntraced(function* (
   const paying = buyer(payer.privateKey)
   yield* tell("buyer", `${payer.address}, owns ${evm.token.symbol} and no coin for gas`)
   const purchases: Array<Purchase.Purchase> = []
+  for (const shop of [koa, nest]) yield* untilOnSale(shop)
   for (const shop of [koa, nest]) purchases.push(yield* Purchase.buy(paying, evm, shop, "/report"))
   return purchases
 })
@@ -72,6 +74,15 @@ const startFacilitator = Effect.fnUntraced(function* (
   const facilitator = LocalFacilitator.layerMemory({ schemes: [exactEvm.facilitator({ signer, rpcUrl })] })
   return yield* FacilitatorService.serve({ host, port }).pipe(Effect.provide(yield* Layer.build(facilitator)))
 })
+
+/** A shop sells nothing (503) before it has proven its wiring against chain and facilitator, which takes a moment. */
+const untilOnSale = (origin: string): Effect.Effect<void> =>
+  Effect.promise(() => fetch(`${origin}/report`)).pipe(
+    Effect.map(({ status }) => status === 402),
+    Effect.repeat({ until: (onSale) => onSale, schedule: Schedule.spaced("20 millis") }),
+    Effect.timeout("30 seconds"),
+    Effect.orDie
+  )
 
 type Common = Omit<Parameters<typeof koaShop>[0], "origin">
 

@@ -1,7 +1,7 @@
 /**
  * A Koa shop: a priced report, a route whose price depends on the request, and a free page.
  */
-import Router from "@koa/router"
+import { Router } from "@koa/router"
 import { exactEvm } from "@pontage/evm"
 import { paymentMiddleware } from "@pontage/koa"
 import Koa from "koa"

@@ -5,7 +5,7 @@
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 
-import Router from "@koa/router"
+import { Router } from "@koa/router"
 import { Controller, Get, Inject, Module } from "@nestjs/common"
 import { NestFactory } from "@nestjs/core"
 import { exactEvm } from "@pontage/evm"

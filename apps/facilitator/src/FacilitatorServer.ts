@@ -7,6 +7,7 @@ import { createServer, type Server } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import type { Facilitator, FacilitatorSchemes } from "@pontage/core"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
@@ -97,8 +98,9 @@ export const serve = Effect.fnUntraced(function* (options: Options = {}) {
  */
 const stopping = (server: Server, stopTimeoutMillis: number) =>
   Layer.effectDiscard(
-    Effect.addFinalizer(() => {
-      const closed = Effect.callback<void>((resume) => void server.once("close", () => resume(Effect.void)))
+    Effect.suspend(() => {
+      const closed = Deferred.makeUnsafe<void>()
+      server.once("close", () => Deferred.doneUnsafe(closed, Effect.void))
       const cutIdle = Effect.repeat(
         Effect.sync(() => server.closeIdleConnections()),
         Schedule.spaced("50 millis")
@@ -107,6 +109,6 @@ const stopping = (server: Server, stopTimeoutMillis: number) =>
         Effect.raceFirst(cutIdle, Effect.sleep(stopTimeoutMillis)),
         Effect.sync(() => server.closeAllConnections())
       )
-      return Effect.forkDetach(Effect.raceFirst(closed, cutAll))
+      return Effect.addFinalizer(() => Effect.forkDetach(Effect.raceFirst(Deferred.await(closed), cutAll)))
     })
   )

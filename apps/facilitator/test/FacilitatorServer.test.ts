@@ -210,6 +210,18 @@ describe("stopping", () => {
     })
   )
 
+  it.live("leaves nothing behind that keeps the process alive, also when nobody was connected", () =>
+    Effect.gen(function* () {
+      const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length
+      const before = timers()
+      const scope = yield* Scope.make()
+      yield* Scope.provide(scope)(start({}, { stopTimeoutMillis: 600_000 }))
+      yield* Scope.close(scope, Exit.void)
+      yield* Effect.yieldNow
+      assert.isAtMost(timers(), before)
+    })
+  )
+
   it.live("a request that never ends is given up after the time for stopping", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
