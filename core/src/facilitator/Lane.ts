@@ -22,7 +22,7 @@ export const capacity = 16
  */
 export interface Lane {
   readonly address: string
-  /** How many payments hold or await a slot: the engine picks the shortest lane. */
+  /** How many payments hold or await a slot, and a full lane more while the node refuses: the engine picks the shortest. */
   readonly load: () => number
   /** Runs an effect with one of the lane's places; waits while all are taken. */
   readonly withPlace: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -31,6 +31,12 @@ export interface Lane {
     start: Effect.Effect<bigint, E2>,
     use: (slot: Slot) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E | E2, R>
+  /** Takes the lowest hole, if there is one, like `take`. */
+  readonly takeHole: <A, E, R>(use: (slot: Slot) => Effect.Effect<A, E, R>) => Effect.Effect<A | undefined, E, R>
+  /** Whether there is a hole below slots in use. */
+  readonly hasHole: () => boolean
+  /** Learns whether the node took this signer's last transaction. */
+  readonly heard: (taken: boolean) => void
   /** Gives back a slot whose transaction the node does not hold. Returns whether it left a hole below slots in use. */
   readonly giveBack: (slot: Slot) => boolean
   /** Learns the chain's own count, after somebody else has used this signer. */
@@ -46,15 +52,12 @@ export const make = (address: string): Effect.Effect<Lane> =>
   Effect.map(Effect.all([Semaphore.make(capacity), Semaphore.make(1)]), ([places, turn]) => {
     let next: bigint | undefined
     let load = 0
+    let refusing = false
     const holes = new Set<bigint>()
 
-    const lowest = (first: bigint): bigint => {
+    const lowestHole = (): bigint | undefined => {
       const hole = [...holes].reduce<bigint | undefined>((a, b) => (a === undefined || b < a ? b : a), undefined)
-      if (hole === undefined) {
-        next = first + 1n
-        return first
-      }
-      holes.delete(hole)
+      if (hole !== undefined) holes.delete(hole)
       return hole
     }
 
@@ -64,24 +67,38 @@ export const make = (address: string): Effect.Effect<Lane> =>
       return holes.has(number)
     }
 
+    const using = <A, E, R>(number: bigint, use: (slot: Slot) => Effect.Effect<A, E, R>) => {
+      const slot = { lane: address, number }
+      return Effect.onError(use(slot), () => Effect.sync(() => void giveBack(slot)))
+    }
+
     return {
       address,
-      load: () => load,
+      load: () => load + (refusing ? capacity : 0),
       withPlace: (effect) =>
-        Effect.suspend(() => {
-          load++
-          return Effect.ensuring(
-            places.withPermits(1)(effect),
-            Effect.sync(() => void load--)
-          )
-        }),
+        Effect.acquireUseRelease(
+          Effect.sync(() => void load++),
+          () => places.withPermits(1)(effect),
+          () => Effect.sync(() => void load--)
+        ),
       take: (start, use) =>
         turn.withPermits(1)(
           Effect.gen(function* () {
-            const slot = { lane: address, number: lowest(next ?? (yield* start)) }
-            return yield* Effect.onError(use(slot), () => Effect.sync(() => void giveBack(slot)))
+            const first = next ?? (yield* start)
+            const hole = lowestHole()
+            if (hole === undefined) next = first + 1n
+            return yield* using(hole ?? first, use)
           })
         ),
+      takeHole: (use) =>
+        turn.withPermits(1)(
+          Effect.suspend(() => {
+            const hole = lowestHole()
+            return hole === undefined ? Effect.undefined : using(hole, use)
+          })
+        ),
+      hasHole: () => holes.size > 0,
+      heard: (taken) => void (refusing = !taken),
       giveBack,
       catchUp: (chain) => {
         if (next !== undefined && chain > next) next = chain

@@ -99,7 +99,7 @@ export const make = Effect.fnUntraced(function* (
   return Facilitator.of({
     verify: (request) => verify(desk, request),
     settle: Effect.fn("Facilitator.settle")((request, claim) => settle(desk, request, claim)),
-    claim: Effect.fn("Facilitator.claim")((request, claim) => Effect.map(take(desk, request, claim), answer)),
+    claim: Effect.fn("Facilitator.claim")((request, claim) => claimOnly(desk, request, claim)),
     finish: (paymentId, claimId, outcome) =>
       Effect.flatMap(store.finish(paymentId, claimId, outcome), (stored) =>
         stored === undefined ? Effect.fail(unknownPayment(paymentId)) : recordOf(stored)
@@ -108,10 +108,16 @@ export const make = Effect.fnUntraced(function* (
       Effect.flatMap(store.find(paymentId), (stored) => (stored === undefined ? Effect.undefined : recordOf(stored))),
     supported: Effect.succeed({
       kinds: halves.map(({ network, scheme }) => ({ protocolVersion, scheme: scheme.name, network })),
-      signers: Object.fromEntries(halves.map(({ lanes, network }) => [network, lanes]))
+      signers: signersOf(halves)
     })
   })
 })
+
+const signersOf = (halves: ReadonlyArray<SchemeFacilitator>) => {
+  const signers: Record<string, ReadonlyArray<string>> = {}
+  for (const { lanes, network } of halves) signers[network] = [...new Set([...(signers[network] ?? []), ...lanes])]
+  return signers
+}
 
 /** What every request meets. */
 interface Desk {
@@ -143,6 +149,8 @@ interface Taken {
   readonly execution: Settled["execution"]
   /** Whether the payment was examined by this very call. */
   readonly fresh: boolean
+  /** Whether this claim held the run before this call. */
+  readonly renewed: boolean
 }
 
 const decodeJson = Schema.decodeUnknownResult(Schema.Json)
@@ -206,14 +214,17 @@ const take = Effect.fnUntraced(function* (
     yield* Deferred.await(arrival.done)
     return yield* take(desk, request, claim)
   }
-  const done = Deferred.makeUnsafe<void>()
-  desk.arriving.set(paymentId, { claimId: claim?.id, done })
-  return yield* Effect.ensuring(
-    Effect.andThen(examine(presented), reserve(desk, presented, claim)),
-    Effect.suspend(() => {
+  return yield* Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const done = Deferred.makeUnsafe<void>()
+      desk.arriving.set(paymentId, { claimId: claim?.id, done })
+      return done
+    }),
+    () => Effect.andThen(examine(presented), reserve(desk, presented, claim)),
+    (done) => {
       desk.arriving.delete(paymentId)
       return Deferred.succeed(done, undefined)
-    })
+    }
   )
 })
 
@@ -222,6 +233,7 @@ const heldOnArrival = (presented: Presented): Taken => ({
   presented,
   execution: "held",
   fresh: false,
+  renewed: false,
   stored: {
     ...presented,
     status: "accepted",
@@ -248,7 +260,7 @@ const reserve = Effect.fnUntraced(function* (
     const result = yield* desk.store.claim(newPayment(presented), claim, available)
     if (result._tag === "Claimed") {
       return result.created
-        ? { presented, stored: result.payment, execution: result.execution, fresh: true }
+        ? { presented, stored: result.payment, execution: result.execution, fresh: true, renewed: false }
         : yield* takeKnown(desk, presented, result.payment, claim)
     }
     if (looks > 0) yield* Effect.sleep(reservationPause)
@@ -280,15 +292,18 @@ const takeKnown = Effect.fnUntraced(function* (
   if (!isSameOffer(presented, known) || !isPayers(presented, known)) return yield* used(known)
   if (known.refusal !== undefined) return yield* known.refusal
   if (claim === undefined) return yield* takeUnclaimed(desk, presented, known)
-  const result = yield* desk.store.claim(newPayment(presented), claim, undefined)
-  return result._tag === "Claimed"
-    ? { presented, stored: result.payment, execution: result.execution, fresh: false }
-    : yield* Effect.die("a store judged a known payment by its balance")
+  const { execution, payment } = yield* claimKnown(desk, presented, claim)
+  return { presented, stored: payment, execution, fresh: false, renewed: known.run.holder?.claimId === claim.id }
 })
+
+const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
+  Effect.flatMap(desk.store.claim(newPayment(presented), claim, undefined), (result) =>
+    result._tag === "Claimed" ? Effect.succeed(result) : Effect.die("a store judged a known payment by its balance")
+  )
 
 const takeUnclaimed = Effect.fnUntraced(function* (desk: Desk, presented: Presented, known: StoredPayment) {
   const owed = known.run.resource === undefined && (yield* desk.store.oweAnswer(known.paymentId, false))
-  return owed ? { presented, stored: known, execution: undefined, fresh: false } : yield* used(known)
+  return owed ? { presented, stored: known, execution: undefined, fresh: false, renewed: false } : yield* used(known)
 })
 
 const isSameOffer = ({ authorization }: Presented, known: StoredPayment): boolean =>
@@ -307,12 +322,38 @@ const used = (known: StoredPayment): ValidationError =>
     `this authorization was used already (${known.paymentId}${known.transaction && `, transaction ${known.transaction}`}); it pays for nothing else`
   )
 
+/** Claims without a transfer. A payment that lay about is examined again before a handler runs for it. */
+const claimOnly = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest, claim: Claim) {
+  const taken = yield* take(desk, request, claim)
+  if (taken.execution === "granted" && !taken.renewed) {
+    yield* Effect.onError(examineAgain(desk, taken), () => letGo(desk, taken, claim))
+  }
+  return answer(taken)
+})
+
 const settle = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest, claim: Claim | undefined) {
   const taken = yield* take(desk, request, claim)
   if (claim !== undefined && taken.execution !== "granted") return answer(taken)
-  const giveBack = claim ? desk.store.finish(taken.stored.paymentId, claim.id, "notRun") : Effect.void
-  const stored = yield* Effect.onError(transfer(desk, taken), () => giveBack)
-  return answer({ ...taken, stored })
+  const stored = yield* Effect.onError(transfer(desk, taken), () => letGo(desk, taken, claim))
+  return answer({ ...taken, stored, execution: yield* confirmed(desk, taken, claim, stored) })
+})
+
+/** The caller gets no answer now: a claim gives the run back, a caller without one is owed the answer. */
+const letGo = ({ store }: Desk, { stored: { paymentId } }: Taken, claim: Claim | undefined): Effect.Effect<unknown> =>
+  claim === undefined ? store.oweAnswer(paymentId, true) : store.finish(paymentId, claim.id, "notRun")
+
+/** A claim that waited may have lost the run meanwhile: to its lease, or to a call of its own that gave up. */
+const confirmed = Effect.fnUntraced(function* (
+  desk: Desk,
+  { execution, fresh, presented, stored: before }: Taken,
+  claim: Claim | undefined,
+  stored: StoredPayment
+) {
+  if (claim === undefined || stored === before) return execution
+  const { holder } = stored.run
+  const now = yield* Clock.currentTimeMillis
+  if (fresh && holder?.claimId === claim.id && now < holder.until) return execution
+  return (yield* claimKnown(desk, presented, claim)).execution
 })
 
 /** Moves the money, or waits for a move that is under way. When it fails, the caller has no right to run anything. */
@@ -320,24 +361,31 @@ const transfer = Effect.fnUntraced(function* (
   desk: Desk,
   taken: Taken
 ): Effect.fn.Return<StoredPayment, PaymentFailure> {
-  const { execution, presented, stored } = taken
-  if (!taken.fresh && stored.status === "accepted") yield* examineAgain(taken)
+  const { presented, stored } = taken
+  yield* examineAgain(desk, taken)
   const settling = desk.engine.settle(presented.half, presented.payment, stored)
   const end = yield* Effect.timeoutOption(settling, desk.patience)
-  if (Option.isNone(end)) {
-    if (execution === undefined) yield* desk.store.oweAnswer(stored.paymentId, true)
-    return yield* pending(desk, stored)
-  }
+  if (Option.isNone(end)) return yield* pending(desk, stored)
   return end.value.refusal === undefined ? end.value : yield* end.value.refusal
 })
 
-/** A record that waited is examined anew before anything is sent, unless it was sent before and that did the payment. */
-const examineAgain = ({ presented, stored }: Taken) =>
-  Effect.catch(examine(presented), (error) =>
-    error._tag === "ValidationError" && error.reason === "already_used" && stored.prepared !== undefined
-      ? Effect.void
-      : Effect.fail(error)
+/** A record that waited is examined anew before anything is sent for it, unless it is on its way all the same. */
+const examineAgain = (desk: Desk, taken: Taken): Effect.Effect<void, PaymentFailure> => {
+  const { fresh, presented, stored } = taken
+  if (fresh || stored.status !== "accepted" || desk.engine.isUnderWay(stored.paymentId)) return Effect.void
+  return Effect.catch(examine(presented), (error) =>
+    Effect.flatMap(isOnItsWay(desk, taken, error), (onItsWay) => (onItsWay ? Effect.void : Effect.fail(error)))
   )
+}
+
+/** Another call may have sent it meanwhile, or bytes that one node refused have moved the money through another. */
+const isOnItsWay = Effect.fnUntraced(function* (desk: Desk, { presented, stored }: Taken, error: PaymentFailure) {
+  const now = yield* desk.store.find(stored.paymentId)
+  if (now?.status !== "accepted") return true
+  if (now.prepared === undefined || error._tag === "ChainUnavailable") return false
+  if (error._tag === "ValidationError" && error.reason === "already_used") return true
+  return (yield* presented.half.observe(presented.payment, now.prepared))._tag === "Settled"
+})
 
 const pending = Effect.fnUntraced(function* (desk: Desk, { paymentId }: StoredPayment) {
   const now = yield* desk.store.find(paymentId)

@@ -7,11 +7,19 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 
 import { type ChainUnavailable, FacilitatorUnavailable, type Misconfigured } from "../protocol/ProtocolError.ts"
 import { isDead, isSettled } from "../protocol/Settlement.ts"
-import type { Observation, Payment, Prepared, SchemeFacilitator, Submission } from "../scheme/SchemeFacilitator.ts"
+import type {
+  Observation,
+  Payment,
+  Prepared,
+  SchemeFacilitator,
+  Slot,
+  Submission
+} from "../scheme/SchemeFacilitator.ts"
 import * as Lane from "./Lane.ts"
 import type { Advance, PaymentStore, StoredPayment } from "./PaymentStore.ts"
 
@@ -28,6 +36,8 @@ export type NotStarted = ChainUnavailable | FacilitatorUnavailable | Misconfigur
  * @category models
  */
 export interface SettlementEngine {
+  /** Whether this engine is moving the payment now. */
+  readonly isUnderWay: (paymentId: string) => boolean
   /**
    * Settles a payment whose record is in the store, or joins the settlement that is under way, and waits for its end:
    * the record in a settled or a dead state.
@@ -44,8 +54,10 @@ const firstPause = Duration.millis(8)
 const longestPause = Duration.millis(500)
 /** A transaction that is nowhere to be seen is sent again after so many looks. */
 const looksBeforeResend = 10
-/** So many looks without a receipt, after the node said that the slot is used, show that a stranger has taken it. */
+/** So many looks without a receipt, after the node said that the slot is used, show that the bytes will not be mined. */
 const looksBeforeReplan = 6
+/** Between attempts to close a hole in a lane. */
+const holePause = Duration.seconds(1)
 /** How long a closing engine waits for settlements under way. */
 const drainTime = Duration.seconds(25)
 
@@ -60,28 +72,41 @@ export const make = Effect.fnUntraced(function* (
   halves: ReadonlyArray<SchemeFacilitator>
 ): Effect.fn.Return<SettlementEngine, never, Scope.Scope> {
   const underWay = new Map<string, Deferred.Deferred<StoredPayment, NotStarted>>()
-  const fibers = yield* FiberSet.make()
-  yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(FiberSet.awaitEmpty(fibers), drainTime)))
+  const repairs = yield* FiberSet.make()
+  const journeys = yield* FiberSet.make()
+  yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(FiberSet.awaitEmpty(journeys), drainTime)))
   const lanes = new Map<SchemeFacilitator, ReadonlyArray<Lane.Lane>>()
   for (const half of halves) lanes.set(half, yield* Effect.forEach(half.lanes, Lane.make))
 
-  const settle: SettlementEngine["settle"] = Effect.fnUntraced(function* (half, payment, stored) {
-    if (isSettled(stored.status) || isDead(stored.status)) return stored
-    const running = underWay.get(stored.paymentId)
-    if (running !== undefined) return yield* Deferred.await(running)
-    const end = Deferred.makeUnsafe<StoredPayment, NotStarted>()
-    underWay.set(stored.paymentId, end)
-    const journey: Journey = { store, half, payment, paymentId: stored.paymentId, fibers }
-    const work = Effect.ensuring(
-      Deferred.into(travel(journey, stored, shortest(lanes.get(half) ?? [])), end),
-      Effect.sync(() => void underWay.delete(stored.paymentId))
+  /** In one piece: a payment that is noted as under way is on its way, whatever happens to the caller. */
+  const join = (half: SchemeFacilitator, payment: Payment, paymentId: string) =>
+    Effect.uninterruptible(
+      Effect.suspend(() => {
+        const running = underWay.get(paymentId)
+        if (running !== undefined) return Effect.succeed(running)
+        const end = Deferred.makeUnsafe<StoredPayment, NotStarted>()
+        underWay.set(paymentId, end)
+        const journey: Journey = { store, half, payment, paymentId, repairs }
+        // Forgotten before it is told: who hears of the end and asks again must not be given the same end.
+        const whole = Effect.ensuring(
+          travel(journey, shortest(lanes.get(half) ?? [])),
+          Effect.sync(() => void underWay.delete(paymentId))
+        )
+        const work = Deferred.into(whole, end)
+        return Effect.as(FiberSet.run(journeys, work), end)
+      })
     )
-    yield* FiberSet.run(fibers, work)
-    return yield* Deferred.await(end)
-  })
 
-  return { settle }
+  return {
+    isUnderWay: (paymentId) => underWay.has(paymentId),
+    settle: (half, payment, stored) =>
+      isOver(stored)
+        ? Effect.succeed(stored)
+        : Effect.flatMap(join(half, payment, stored.paymentId), (end) => Deferred.await(end))
+  }
 })
+
+const isOver = ({ status }: StoredPayment): boolean => isSettled(status) || isDead(status)
 
 /** One payment on its way: what every step needs. */
 interface Journey {
@@ -89,41 +114,83 @@ interface Journey {
   readonly half: SchemeFacilitator
   readonly payment: Payment
   readonly paymentId: string
-  readonly fibers: FiberSet.FiberSet
+  /** Where holes in lanes are closed; nobody waits for it. */
+  readonly repairs: FiberSet.FiberSet
 }
 
 const shortest = (lanes: ReadonlyArray<Lane.Lane>): Lane.Lane | undefined =>
   lanes.reduce<Lane.Lane | undefined>((a, b) => (a === undefined || b.load() < a.load() ? b : a), undefined)
 
-const travel = (journey: Journey, stored: StoredPayment, lane: Lane.Lane | undefined) => {
+const travel = (journey: Journey, lane: Lane.Lane | undefined) => {
   const whole = Effect.gen(function* () {
+    // The caller's copy of the record may be older than the end of an earlier journey.
+    const stored = yield* recordOf(journey)
+    if (isOver(stored)) return stored
     const earlier = stored.prepared && (yield* observed(journey, stored.prepared))
     if (earlier !== undefined && earlier._tag !== "Pending") return yield* arrive(journey, earlier)
-    let prepared = yield* depart(journey, lane)
+    let prepared = yield* stored.prepared === undefined || stored.status === "accepted"
+      ? depart(journey, lane, stored.prepared)
+      : resume(journey, stored.prepared)
     for (;;) {
       const end = yield* watch(journey, prepared)
       if (end._tag !== "Pending") return yield* arrive(journey, end)
-      if (lane !== undefined) lane.catchUp(yield* journey.half.nextSlot(lane.address))
-      prepared = yield* depart(journey, lane)
+      prepared = yield* replan(journey, lane, prepared)
     }
   })
   return lane === undefined ? whole : lane.withPlace(whole)
 }
 
-/** Takes a slot, signs, writes down, sends for the first time. */
-const depart = Effect.fnUntraced(function* (journey: Journey, lane: Lane.Lane | undefined) {
+/**
+ * Takes a slot, signs, writes down, sends for the first time. After earlier bytes it keeps their head: a transfer that
+ * happened since is this payment's own, whoever sent it.
+ */
+const depart = Effect.fnUntraced(function* (
+  journey: Journey,
+  lane: Lane.Lane | undefined,
+  earlier: Prepared | undefined
+) {
   const { half, payment } = journey
   const survey = yield* half.survey
-  const prepared = yield* lane === undefined
+  const signed = yield* lane === undefined
     ? half.prepare(payment, undefined, survey)
-    : lane.take(half.nextSlot(lane.address), (slot) => half.prepare(payment, slot, survey))
-  const { transaction } = prepared
-  yield* advance(journey, { from: ["accepted", "planned", "sent"], to: "planned", transaction, prepared })
+    : Effect.onError(
+        lane.take(half.nextSlot(lane.address), (slot) => half.prepare(payment, slot, survey)),
+        () => repair(journey, lane)
+      )
+  const { transaction } = signed
+  const prepared = earlier === undefined ? signed : { ...signed, head: earlier.head }
+  const change: Advance = { from: ["accepted", "planned", "sent"], to: "planned", transaction, prepared }
+  yield* Effect.onError(advance(journey, change), () => handBack(journey, lane, prepared))
   const submission = yield* sent(half, prepared)
   if (submission._tag === "Refused") return yield* turnBack(journey, lane, prepared, submission.message)
+  lane?.heard(true)
   yield* advance(journey, { from: ["planned"], to: "sent" })
   return prepared
 })
+
+/** Bytes that may be on their way are never replaced by new ones: they are sent again as they are. */
+const resume = Effect.fnUntraced(function* (journey: Journey, prepared: Prepared) {
+  yield* sent(journey.half, prepared)
+  yield* advance(journey, { from: ["planned", "sent"], to: "sent", note: "sent again" })
+  return prepared
+})
+
+/**
+ * The slot belongs to another transaction, or the node will not have these bytes in it (their fee is too low by now): the
+ * payment is signed anew, in this slot if it is still open. A chain that cannot be asked leaves things as they are.
+ */
+const replan = Effect.fnUntraced(function* (journey: Journey, lane: Lane.Lane | undefined, prepared: Prepared) {
+  if (lane === undefined) return yield* departFrom(journey, lane, prepared, prepared)
+  const next = yield* Effect.catch(journey.half.nextSlot(lane.address), () => Effect.undefined)
+  if (next === undefined) return prepared
+  lane.catchUp(next)
+  const isOpen = prepared.slot?.lane === lane.address && prepared.slot.number >= next
+  if (isOpen) yield* handBack(journey, lane, prepared)
+  return yield* departFrom(journey, lane, prepared, isOpen ? { ...prepared, slot: undefined } : prepared)
+})
+
+const departFrom = (journey: Journey, lane: Lane.Lane | undefined, earlier: Prepared, stay: Prepared) =>
+  Effect.catchTag(depart(journey, lane, earlier), "ChainUnavailable", () => Effect.succeed(stay))
 
 /** The node does not hold the bytes, and it was the first time they were sent: the slot goes back, the payment waits. */
 const turnBack = Effect.fnUntraced(function* (
@@ -132,22 +199,54 @@ const turnBack = Effect.fnUntraced(function* (
   prepared: Prepared,
   message: string
 ) {
-  if (lane !== undefined && prepared.slot !== undefined && lane.giveBack(prepared.slot)) {
-    yield* FiberSet.run(journey.fibers, close(journey.half, lane))
-  }
+  lane?.heard(false)
+  yield* handBack(journey, lane, prepared)
   yield* advance(journey, { from: ["planned"], to: "accepted", note: message })
   return yield* new FacilitatorUnavailable({
     message: `the transaction that settles ${journey.paymentId} was not taken by a node of ${journey.half.network}: ${message}`
   })
 })
 
-/** Closes a hole with a transaction that does nothing, unless a payment takes the slot first. */
-const close = (half: SchemeFacilitator, lane: Lane.Lane) =>
-  half.survey.pipe(
-    Effect.flatMap((survey) => lane.take(half.nextSlot(lane.address), (slot) => half.fill(slot, survey))),
-    Effect.flatMap((prepared) => sent(half, prepared)),
-    Effect.tapError((error) => Effect.logWarning(`a hole in the lane of ${lane.address} stays open`, error)),
-    Effect.ignore
+/** Gives a slot back whose bytes no node holds. */
+const handBack = (journey: Journey, lane: Lane.Lane | undefined, { slot }: Prepared): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    if (lane !== undefined && slot !== undefined) lane.giveBack(slot)
+    return repair(journey, lane)
+  })
+
+/** Has the holes of a lane closed in the background. */
+const repair = ({ half, repairs }: Journey, lane: Lane.Lane | undefined): Effect.Effect<void> =>
+  Effect.suspend(() => (lane?.hasHole() === true ? FiberSet.run(repairs, close(half, lane)) : Effect.void))
+
+/**
+ * Closes holes with transactions that do nothing, unless payments take the slots first. Everything behind a hole stands
+ * still, so this does not give up: a chain that is down or a signer without gas money is asked again.
+ */
+const close = Effect.fnUntraced(function* (half: SchemeFacilitator, lane: Lane.Lane) {
+  while (lane.hasHole()) {
+    const filled = yield* Effect.result(fillHole(half, lane))
+    if (Result.isFailure(filled))
+      yield* Effect.logWarning(`a hole in the lane of ${lane.address} is open`, filled.failure)
+    yield* Effect.sleep(holePause)
+    if (Result.isSuccess(filled) && filled.success !== undefined) yield* confirm(half, lane, filled.success)
+  }
+})
+
+const fillHole = Effect.fnUntraced(function* (half: SchemeFacilitator, lane: Lane.Lane) {
+  const survey = yield* half.survey
+  const signed = yield* lane.takeHole((slot) => Effect.map(half.fill(slot, survey), (prepared) => ({ slot, prepared })))
+  if (signed === undefined) return undefined
+  const submission = yield* sent(half, signed.prepared)
+  if (submission._tag !== "Refused") return signed.slot
+  lane.giveBack(signed.slot)
+  return yield* new FacilitatorUnavailable({ message: submission.message })
+})
+
+/** A filler that the chain does not know of has not closed its hole. */
+const confirm = (half: SchemeFacilitator, lane: Lane.Lane, slot: Slot) =>
+  Effect.map(
+    Effect.catch(half.nextSlot(lane.address), () => Effect.succeed(slot.number)),
+    (next) => next > slot.number || lane.giveBack(slot)
   )
 
 /** Sends bytes. Without an answer they may be on their way, which is all that "accepted" means to us. */
@@ -161,7 +260,7 @@ const observed = (journey: Journey, prepared: Prepared): Effect.Effect<Observati
     Effect.as(Effect.logDebug("the chain could not be asked for a transaction", error), { _tag: "Pending" as const })
   )
 
-/** Looks until the chain proves an end. `Pending` comes back only when a stranger has taken the slot. */
+/** Looks until the chain proves an end. `Pending` comes back only when the slot turned out to be lost for these bytes. */
 const watch = Effect.fnUntraced(function* (journey: Journey, prepared: Prepared) {
   let pause = firstPause
   let looksSinceUsed: number | undefined
@@ -188,6 +287,11 @@ const arrive = (journey: Journey, end: Exclude<Observation, { readonly _tag: "Pe
       })
     : advance(journey, { from, to: "failed", transaction, refusal: end.error })
 }
+
+const recordOf = ({ paymentId, store }: Journey): Effect.Effect<StoredPayment> =>
+  Effect.flatMap(store.find(paymentId), (stored) =>
+    stored === undefined ? Effect.die(`the record ${paymentId} is gone`) : Effect.succeed(stored)
+  )
 
 /** Only the engine moves a payment between these states, so a change that does not apply is a defect and not a race. */
 const advance = (journey: Journey, change: Advance): Effect.Effect<StoredPayment> =>

@@ -1,0 +1,766 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+
+import type { Settled } from "../../src/facilitator/Facilitator.ts"
+import { maximumRuns } from "../../src/facilitator/Run.ts"
+import * as Network from "../../src/protocol/Network.ts"
+import type { PaymentFailure } from "../../src/protocol/PaymentFailure.ts"
+import { sealPayload } from "../../src/protocol/PaymentPayload.ts"
+import type { Payment } from "../../src/scheme/SchemeFacilitator.ts"
+import * as TestScheme from "../../src/testing/TestScheme.ts"
+import * as LedgerShop from "./LedgerShop.ts"
+
+const { claim } = LedgerShop
+
+/** The word a failure is known by: its code, its reason, or its tag. */
+const wordOf = (failure: PaymentFailure): string => {
+  if (failure._tag === "PaymentError") return failure.code
+  return failure._tag === "ValidationError" ? failure.reason : failure._tag
+}
+
+const failing = (effect: Effect.Effect<Settled, PaymentFailure>) => Effect.map(Effect.flip(effect), wordOf)
+
+const countOf = (answers: ReadonlyArray<Settled>, execution: Settled["execution"]) =>
+  answers.filter((one) => one.execution === execution).length
+
+describe("settle", () => {
+  it.effect("moves the money once and grants the run", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const settled = yield* facilitator.settle(yield* LedgerShop.pay(), claim("a"))
+      assert.strictEqual(settled.execution, "granted")
+      assert.strictEqual(settled.status, "included")
+      assert.strictEqual(settled.payer, LedgerShop.payer)
+      assert.strictEqual(settled.amount, "10000")
+      assert.strictEqual(settled.network, "ledger:test")
+      assert.deepStrictEqual(
+        ledger.transfers.map(({ transaction }) => transaction),
+        [settled.transaction]
+      )
+      assert.strictEqual(ledger.balanceOf(LedgerShop.payee), LedgerShop.amount)
+    })
+  )
+
+  it.effect("200 copies at once with claims of their own: one is granted, one transfer happens", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 200 }, (_, index) => index),
+        (index) => facilitator.settle(request, claim(`copy${index}`)),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(countOf(answers, "granted"), 1)
+      assert.strictEqual(countOf(answers, "held") + countOf(answers, "spent"), 199)
+      assert.strictEqual(ledger.transfers.length, 1)
+      assert.strictEqual(ledger.submissions.length, 1)
+    })
+  )
+
+  it.effect("grants the same claim again, since its answer may have been lost", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      const first = yield* facilitator.settle(request, claim("a"))
+      const again = yield* facilitator.settle(request, claim("a"))
+      assert.deepStrictEqual(again, first)
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("the same claim twice at once: both are granted, one transfer happens", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      const twice = yield* Effect.all(
+        [facilitator.settle(request, claim("a")), facilitator.settle(request, claim("a"))],
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(countOf(twice, "granted"), 2)
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("holds a second claim, spends it after serving, and knows another resource", () =>
+    Effect.gen(function* () {
+      const { facilitator } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      const { paymentId } = yield* facilitator.settle(request, claim("a"))
+      assert.strictEqual((yield* facilitator.settle(request, claim("b"))).execution, "held")
+      assert.strictEqual((yield* facilitator.settle(request, claim("c", "other"))).execution, "conflict")
+      yield* facilitator.finish(paymentId, claim("a").id, "served")
+      assert.strictEqual((yield* facilitator.settle(request, claim("b"))).execution, "spent")
+      assert.strictEqual((yield* facilitator.settle(request, claim("a"))).execution, "spent")
+    })
+  )
+
+  it.effect("gives the run back when the chain cannot be asked", () =>
+    Effect.gen(function* () {
+      const { facilitator, half, ledger, store } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      // The chain goes away between verification and transfer.
+      const flaky = {
+        ...half,
+        survey: Effect.sync(() => void (ledger.faults.down = true)).pipe(Effect.andThen(half.survey))
+      }
+      const other = yield* LedgerShop.facilitatorOf([flaky], store)
+      assert.strictEqual(yield* failing(other.settle(request, claim("a"))), "ChainUnavailable")
+      ledger.faults.down = false
+      const settled = yield* facilitator.settle(request, claim("b"))
+      assert.strictEqual(settled.execution, "granted")
+      assert.strictEqual((yield* facilitator.payment(settled.paymentId))?.runs, 1)
+    })
+  )
+
+  it.effect("gives the run back when the caller goes away", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      ledger.faults.holdBlocks = true
+      const request = yield* LedgerShop.pay()
+      const caller = yield* Effect.forkChild(facilitator.settle(request, claim("a")))
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interrupt(caller)
+      ledger.mine()
+      yield* TestClock.adjust("1 second")
+      const settled = yield* facilitator.settle(request, claim("b"))
+      assert.strictEqual(settled.execution, "granted")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("answers a known payment after its authorization has expired, and with the chain down", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      const first = yield* facilitator.settle(request, claim("a"))
+      yield* facilitator.finish(first.paymentId, claim("a").id, "failed")
+      yield* TestClock.adjust("5 minutes")
+      ledger.faults.down = true
+      const again = yield* facilitator.settle(request, claim("b"))
+      assert.strictEqual(again.execution, "granted")
+      assert.strictEqual(again.transaction, first.transaction)
+    })
+  )
+
+  it.effect("answers a refused payment with its refusal again", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      ledger.faults.holdBlocks = true
+      const request = yield* LedgerShop.pay()
+      const caller = yield* Effect.forkChild(Effect.flip(facilitator.settle(request, claim("a"))))
+      yield* TestClock.adjust("10 millis")
+      ledger.withdraw(LedgerShop.payer, 1_000_000n)
+      ledger.mine()
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(wordOf(yield* Fiber.join(caller)), "INSUFFICIENT_BALANCE")
+      ledger.deposit(LedgerShop.payer, 1_000_000n)
+      assert.strictEqual(yield* failing(facilitator.settle(request, claim("b"))), "INSUFFICIENT_BALANCE")
+      assert.strictEqual(ledger.submissions.length, 1)
+    })
+  )
+})
+
+describe("a settlement that is not confirmed in time", () => {
+  const patience = { settleTimeoutMillis: 2_000 }
+
+  it.effect("is pending; the same payment joins it and is granted when the money has moved", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open(patience)
+      ledger.faults.holdBlocks = true
+      const request = yield* LedgerShop.pay()
+      const first = yield* Effect.forkChild(Effect.flip(facilitator.settle(request, claim("a"))))
+      yield* TestClock.adjust("2 seconds")
+      const pending = yield* Fiber.join(first)
+      assert.strictEqual(pending._tag, "SettlementPending")
+      if (pending._tag === "SettlementPending") {
+        assert.strictEqual(pending.status, "sent")
+        assert.strictEqual(pending.transaction, ledger.submissions[0]?.id)
+      }
+      const second = yield* Effect.forkChild(facilitator.settle(request, claim("b")))
+      yield* TestClock.adjust("1 second")
+      ledger.mine()
+      yield* TestClock.adjust("1 second")
+      const settled = yield* Fiber.join(second)
+      assert.strictEqual(settled.execution, "granted")
+      assert.strictEqual(settled.status, "included")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("goes on without a caller, and the payer is entitled to the run", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open(patience)
+      ledger.faults.holdBlocks = true
+      const request = yield* LedgerShop.pay()
+      const first = yield* Effect.forkChild(Effect.flip(facilitator.settle(request, claim("a"))))
+      yield* TestClock.adjust("2 seconds")
+      const pending = yield* Fiber.join(first)
+      ledger.mine()
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(pending._tag, "SettlementPending")
+      const record = pending._tag === "SettlementPending" ? yield* facilitator.payment(pending.paymentId) : undefined
+      assert.strictEqual(record?.status, "included")
+      assert.strictEqual(record?.execution, "entitled")
+      assert.strictEqual((yield* facilitator.settle(request, claim("b"))).execution, "granted")
+    })
+  )
+
+  it.effect("a call that outlives its claim's lease does not run beside the claim that took over", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 200_000 })
+      ledger.faults.holdBlocks = true
+      const request = yield* LedgerShop.pay()
+      const slow = yield* Effect.forkChild(facilitator.settle(request, claim("a")))
+      yield* TestClock.adjust("61 seconds")
+      const taker = yield* Effect.forkChild(facilitator.settle(request, claim("b")))
+      yield* TestClock.adjust("1 second")
+      ledger.mine()
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Fiber.join(taker)).execution, "granted")
+      assert.strictEqual((yield* Fiber.join(slow)).execution, "held")
+    })
+  )
+})
+
+describe("a payment that was claimed and not sent", () => {
+  it.effect("a copy whose check ends after the transfer joins its result", () =>
+    Effect.gen(function* () {
+      const { half, ledger, store } = yield* LedgerShop.open()
+      const gates = [yield* Deferred.make<void>(), yield* Deferred.make<void>()] as const
+      let checks = 0
+      const slow = {
+        ...half,
+        verify: (payment: Payment) =>
+          Effect.andThen(
+            Effect.suspend(() => {
+              const gate = gates[checks++ - 1]
+              return gate === undefined ? Effect.void : Deferred.await(gate)
+            }),
+            half.verify(payment)
+          )
+      }
+      const facilitator = yield* LedgerShop.facilitatorOf([slow], store)
+      const request = yield* LedgerShop.pay()
+      yield* facilitator.claim(request, claim("a"))
+      const both = yield* Effect.forkChild(
+        Effect.all([facilitator.settle(request, claim("a")), facilitator.settle(request, claim("a"))], {
+          concurrency: "unbounded"
+        })
+      )
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(checks, 3)
+      yield* Deferred.succeed(gates[0], undefined)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(ledger.transfers.length, 1)
+      yield* Deferred.succeed(gates[1], undefined)
+      assert.deepStrictEqual(
+        (yield* Fiber.join(both)).map(({ execution }) => execution),
+        ["granted", "granted"]
+      )
+      assert.strictEqual((yield* facilitator.settle(request, claim("b"))).execution, "held")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("has moved the money when the bytes that one node refused reached another, even after their time", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      ledger.faults.refusal = "no gas money"
+      const request = yield* LedgerShop.pay({ validFor: 30 })
+      assert.strictEqual(yield* failing(facilitator.settle(request, claim("a"))), "FacilitatorUnavailable")
+      ledger.faults.refusal = undefined
+      for (const refused of ledger.submissions.slice()) ledger.submit(refused)
+      assert.strictEqual(ledger.transfers.length, 1)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* facilitator.settle(request, claim("b"))).execution, "granted")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("has expired when it was not sent in time", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      ledger.faults.refusal = "no gas money"
+      const request = yield* LedgerShop.pay({ validFor: 30 })
+      yield* Effect.flip(facilitator.settle(request, claim("a")))
+      ledger.faults.refusal = undefined
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* failing(facilitator.settle(request, claim("b"))), "EXPIRED_PAYMENT")
+      assert.strictEqual(ledger.transfers.length, 0)
+    })
+  )
+})
+
+describe("the entitlement", () => {
+  const failedOnce = Effect.fnUntraced(function* (options: LedgerShop.PayOptions = {}) {
+    const shop = yield* LedgerShop.open()
+    const request = yield* LedgerShop.pay(options)
+    const { paymentId } = yield* shop.facilitator.settle(request, claim("run1"))
+    yield* shop.facilitator.finish(paymentId, claim("run1").id, "failed")
+    return { ...shop, request, paymentId }
+  })
+
+  it.effect("grants five runs in all, without another transfer", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger, paymentId, request } = yield* failedOnce()
+      for (let run = 2; run <= maximumRuns; run++) {
+        assert.strictEqual((yield* facilitator.settle(request, claim(`run${run}`))).execution, "granted")
+        yield* facilitator.finish(paymentId, claim(`run${run}`).id, "failed")
+      }
+      assert.strictEqual((yield* facilitator.settle(request, claim("run6"))).execution, "spent")
+      assert.strictEqual(ledger.transfers.length, 1)
+      const record = yield* facilitator.payment(paymentId)
+      assert.strictEqual(record?.runs, 5)
+      assert.strictEqual(record?.execution, "owed")
+    })
+  )
+
+  it.effect("lasts ten minutes", () =>
+    Effect.gen(function* () {
+      const { facilitator, paymentId, request } = yield* failedOnce()
+      yield* TestClock.adjust("599 seconds")
+      assert.strictEqual((yield* facilitator.payment(paymentId))?.execution, "entitled")
+      assert.strictEqual((yield* facilitator.settle(request, claim("b"))).execution, "granted")
+      yield* facilitator.finish(paymentId, claim("b").id, "failed")
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* facilitator.settle(request, claim("c"))).execution, "spent")
+    })
+  )
+
+  it.effect("does not count a run that never reached the handler", () =>
+    Effect.gen(function* () {
+      const { facilitator, paymentId, request } = yield* failedOnce()
+      for (let run = 0; run < 10; run++) {
+        assert.strictEqual((yield* facilitator.settle(request, claim(`not${run}`))).execution, "granted")
+        yield* facilitator.finish(paymentId, claim(`not${run}`).id, "notRun")
+      }
+      assert.strictEqual((yield* facilitator.payment(paymentId))?.runs, 1)
+    })
+  )
+
+  it.effect("follows from a holder's silence", () =>
+    Effect.gen(function* () {
+      const { facilitator } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      yield* facilitator.settle(request, claim("a"))
+      yield* TestClock.adjust("59 seconds")
+      assert.strictEqual((yield* facilitator.settle(request, claim("b"))).execution, "held")
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* facilitator.settle(request, claim("b"))).execution, "granted")
+    })
+  )
+
+  it.effect("asks for a binding: an unbound payment is not run again, and its record shows what is owed", () =>
+    Effect.gen(function* () {
+      const { facilitator, paymentId, request } = yield* failedOnce({ bound: false })
+      assert.strictEqual((yield* facilitator.settle(request, claim("b"))).execution, "spent")
+      assert.strictEqual((yield* facilitator.payment(paymentId))?.execution, "owed")
+    })
+  )
+})
+
+describe("a payment that is known", () => {
+  const known = Effect.fnUntraced(function* (options: LedgerShop.PayOptions = {}) {
+    const shop = yield* LedgerShop.open()
+    const request = yield* LedgerShop.pay(options)
+    const { paymentId } = yield* shop.facilitator.settle(request, claim("a"))
+    yield* shop.facilitator.finish(paymentId, claim("a").id, "failed")
+    return { ...shop, request }
+  })
+
+  const cases = [
+    ["a bound payment without its binding", {}, { binding: undefined }, "already_used"],
+    ["an unbound payment with another signature", { bound: false }, { signature: "another" }, "already_used"],
+    ["an unbound payment with other terms of the same nonce", { bound: false }, { amount: "9999" }, "already_used"],
+    ["a bound payment to somebody else", {}, { payTo: "acct-mallory" }, "already_used"],
+    ["a bound payment of another amount", {}, { amount: "1" }, "already_used"]
+  ] as const
+
+  for (const [name, options, change, word] of cases) {
+    it.effect(`is not taken over by ${name}`, () =>
+      Effect.gen(function* () {
+        const { facilitator, ledger, request } = yield* known(options)
+        const forged = yield* LedgerShop.altered(request, change)
+        assert.strictEqual(yield* failing(facilitator.settle(forged, claim("thief"))), word)
+        assert.strictEqual(ledger.transfers.length, 1)
+      })
+    )
+  }
+
+  it.effect("is another payment under another payer's name, and refused for its signature", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger, request } = yield* known()
+      ledger.deposit("acct-mallory", 1_000_000n)
+      const forged = yield* LedgerShop.altered(request, { payer: "acct-mallory" })
+      assert.strictEqual(yield* failing(facilitator.settle(forged, claim("thief"))), "INVALID_SIGNATURE")
+    })
+  )
+
+  it.effect("cannot be claimed away before it is sent by a payload that only looks like it", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay({ bound: false })
+      const forged = yield* LedgerShop.altered(request, { signature: "another" })
+      assert.strictEqual(yield* failing(facilitator.claim(forged, claim("thief"))), "INVALID_SIGNATURE")
+      assert.strictEqual((yield* facilitator.settle(request, claim("a"))).execution, "granted")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+})
+
+describe("a caller without a claim", () => {
+  it.effect("gets the result once; a repeat is told the transaction", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      const settled = yield* facilitator.settle(request)
+      assert.strictEqual(settled.execution, undefined)
+      assert.strictEqual(settled.status, "included")
+      const repeated = yield* Effect.flip(facilitator.settle(request))
+      assert.strictEqual(wordOf(repeated), "already_used")
+      assert.strictEqual(repeated._tag === "ValidationError" && repeated.detail, settled.transaction)
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("50 copies at once: one gets the result", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 50 }),
+        () => Effect.match(facilitator.settle(request), { onFailure: wordOf, onSuccess: () => "settled" }),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(answers.filter((one) => one === "settled").length, 1)
+      assert.strictEqual(answers.filter((one) => one === "already_used").length, 49)
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("who was told that the outcome is pending gets the result once", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 1_000 })
+      ledger.faults.holdBlocks = true
+      const request = yield* LedgerShop.pay()
+      const first = yield* Effect.forkChild(Effect.flip(facilitator.settle(request)))
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(wordOf(yield* Fiber.join(first)), "SettlementPending")
+      ledger.mine()
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* facilitator.settle(request)).status, "included")
+      assert.strictEqual(yield* failing(facilitator.settle(request)), "already_used")
+    })
+  )
+
+  it.effect("who was told that the chain could not be asked may come again until the money has moved", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      ledger.faults.refusal = "no gas money"
+      const request = yield* LedgerShop.pay()
+      assert.strictEqual(yield* failing(facilitator.settle(request)), "FacilitatorUnavailable")
+      ledger.faults.down = true
+      assert.strictEqual(yield* failing(facilitator.settle(request)), "ChainUnavailable")
+      ledger.faults.down = false
+      ledger.faults.refusal = undefined
+      assert.strictEqual((yield* facilitator.settle(request)).status, "included")
+      assert.strictEqual(yield* failing(facilitator.settle(request)), "already_used")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("who went away gets the result when it comes back", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      ledger.faults.holdBlocks = true
+      const request = yield* LedgerShop.pay()
+      const caller = yield* Effect.forkChild(facilitator.settle(request))
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interrupt(caller)
+      ledger.mine()
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* facilitator.settle(request)).status, "included")
+    })
+  )
+
+  it.effect("cannot use a payment that a server has claimed, nor the other way round", () =>
+    Effect.gen(function* () {
+      const { facilitator } = yield* LedgerShop.open()
+      const claimed = yield* LedgerShop.pay()
+      yield* facilitator.settle(claimed, claim("a"))
+      assert.strictEqual(yield* failing(facilitator.settle(claimed)), "already_used")
+      const unclaimed = yield* LedgerShop.pay()
+      yield* facilitator.settle(unclaimed)
+      assert.strictEqual((yield* facilitator.settle(unclaimed, claim("a"))).execution, "conflict")
+    })
+  )
+})
+
+describe("claim", () => {
+  it.effect("moves no money; the settlement follows and grants the same claim", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      const claimed = yield* facilitator.claim(request, claim("a"))
+      assert.strictEqual(claimed.execution, "granted")
+      assert.strictEqual(claimed.status, "accepted")
+      assert.strictEqual(claimed.transaction, "")
+      assert.strictEqual(ledger.submissions.length, 0)
+      assert.strictEqual((yield* facilitator.settle(request, claim("b"))).execution, "held")
+      assert.strictEqual((yield* facilitator.settle(request, claim("a"))).status, "included")
+    })
+  )
+
+  it.effect("examines the payment before anything is sent, again when it settles later", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const expiring = yield* LedgerShop.pay({ validFor: 30 })
+      yield* facilitator.claim(expiring, claim("a"))
+      yield* TestClock.adjust("25 seconds")
+      assert.strictEqual(yield* failing(facilitator.settle(expiring, claim("a"))), "EXPIRED_PAYMENT")
+      const spentElsewhere = yield* LedgerShop.pay()
+      yield* facilitator.claim(spentElsewhere, claim("b"))
+      ledger.withdraw(LedgerShop.payer, 1_000_000n)
+      assert.strictEqual(yield* failing(facilitator.settle(spentElsewhere, claim("b"))), "INSUFFICIENT_BALANCE")
+      assert.strictEqual(ledger.submissions.length, 0)
+    })
+  )
+
+  it.effect("examines a payment again whose run was given back", () =>
+    Effect.gen(function* () {
+      const { facilitator } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay({ validFor: 30 })
+      const { paymentId } = yield* facilitator.claim(request, claim("a"))
+      yield* facilitator.finish(paymentId, claim("a").id, "failed")
+      assert.strictEqual((yield* facilitator.claim(request, claim("b"))).execution, "granted")
+      yield* facilitator.finish(paymentId, claim("b").id, "failed")
+      yield* TestClock.adjust("25 seconds")
+      assert.strictEqual(yield* failing(facilitator.claim(request, claim("c"))), "EXPIRED_PAYMENT")
+      assert.strictEqual((yield* facilitator.payment(paymentId))?.execution, "free")
+    })
+  )
+
+  it.effect("renews the lease of its holder, also when the authorization's time is over", () =>
+    Effect.gen(function* () {
+      const { facilitator } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay({ validFor: 30 })
+      yield* facilitator.claim(request, claim("a"))
+      yield* TestClock.adjust("50 seconds")
+      assert.strictEqual((yield* facilitator.claim(request, claim("a"))).execution, "granted")
+      yield* TestClock.adjust("50 seconds")
+      assert.strictEqual((yield* facilitator.claim(request, claim("b"))).execution, "held")
+    })
+  )
+
+  it.effect("frees an authorization whose handler failed without a transfer, for its resource alone", () =>
+    Effect.gen(function* () {
+      const { facilitator } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay({ bound: false })
+      const { paymentId } = yield* facilitator.claim(request, claim("a"))
+      yield* facilitator.finish(paymentId, claim("a").id, "failed")
+      assert.strictEqual((yield* facilitator.claim(request, claim("b", "other"))).execution, "conflict")
+      assert.strictEqual((yield* facilitator.claim(request, claim("b"))).execution, "granted")
+    })
+  )
+
+  it.effect("reserves the balance, across two payments of one payer", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ balance: 15_000n })
+      const first = yield* LedgerShop.pay()
+      const second = yield* LedgerShop.pay()
+      const { paymentId } = yield* facilitator.claim(first, claim("a"))
+      const refused = yield* Effect.forkChild(Effect.flip(facilitator.claim(second, claim("b"))))
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(wordOf(yield* Fiber.join(refused)), "FacilitatorUnavailable")
+      yield* facilitator.finish(paymentId, claim("a").id, "failed")
+      assert.strictEqual((yield* facilitator.claim(second, claim("b"))).execution, "granted")
+      assert.strictEqual(ledger.submissions.length, 0)
+    })
+  )
+
+  it.effect("lets in what the balance covers beside other payments, and waits for those that settle", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ balance: 25_000n })
+      const requests = yield* Effect.all([LedgerShop.pay(), LedgerShop.pay(), LedgerShop.pay()])
+      yield* facilitator.claim(requests[0], claim("a"))
+      assert.strictEqual((yield* facilitator.claim(requests[1], claim("b"))).execution, "granted")
+      const third = yield* Effect.forkChild(Effect.flip(facilitator.claim(requests[2], claim("c"))))
+      yield* TestClock.adjust("1 second")
+      yield* facilitator.settle(requests[0], claim("a"))
+      yield* facilitator.settle(requests[1], claim("b"))
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(wordOf(yield* Fiber.join(third)), "INSUFFICIENT_BALANCE")
+      assert.strictEqual(ledger.transfers.length, 2)
+    })
+  )
+})
+
+describe("the order of the checks", () => {
+  it.effect("a known record comes before expiry, the offer and the chain", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      const { paymentId } = yield* facilitator.settle(request, claim("a"))
+      yield* facilitator.finish(paymentId, claim("a").id, "served")
+      yield* TestClock.adjust("1 hour")
+      ledger.faults.down = true
+      const dearer = { ...request.paymentRequirements, maxAmountRequired: "99999999" }
+      const late = { ...request, paymentRequirements: dearer }
+      assert.strictEqual((yield* facilitator.settle(late, claim("b"))).execution, "spent")
+    })
+  )
+
+  it.effect("the offer and the clock come before the chain", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      ledger.faults.down = true
+      const expired = yield* LedgerShop.pay({ validFor: 5 })
+      assert.strictEqual(yield* failing(facilitator.settle(expired, claim("a"))), "EXPIRED_PAYMENT")
+      const cheap = yield* LedgerShop.altered(yield* LedgerShop.pay(), { amount: "1" })
+      assert.strictEqual(yield* failing(facilitator.settle(cheap, claim("b"))), "amount_mismatch")
+      const good = yield* LedgerShop.pay()
+      assert.strictEqual(yield* failing(facilitator.settle(good, claim("c"))), "ChainUnavailable")
+    })
+  )
+
+  it.effect("a payment that is refused leaves no record", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      ledger.faults.down = true
+      yield* Effect.flip(facilitator.settle(request, claim("a")))
+      ledger.faults.down = false
+      const forged = yield* LedgerShop.altered(request, { signature: "forged" })
+      yield* Effect.flip(facilitator.settle(forged, claim("a")))
+      assert.strictEqual((yield* facilitator.settle(request, claim("b", "other"))).execution, "granted")
+    })
+  )
+})
+
+describe("what is not settled here", () => {
+  const settling = Effect.fnUntraced(function* (change: {
+    readonly scheme?: string
+    readonly network?: string
+    readonly payload?: string
+    readonly offer?: Partial<typeof LedgerShop.requirements>
+  }) {
+    const { facilitator } = yield* LedgerShop.open()
+    const request = yield* LedgerShop.pay()
+    const { offer, ...envelope } = change
+    return yield* failing(
+      facilitator.settle(
+        {
+          paymentPayload: { ...request.paymentPayload, ...envelope },
+          paymentRequirements: { ...request.paymentRequirements, ...offer }
+        },
+        claim("a")
+      )
+    )
+  })
+  const elsewhere = Network.make("ledger:other")
+
+  const cases = [
+    ["an unknown scheme", { scheme: "upto", offer: { scheme: "upto" } }, "unsupported_scheme"],
+    ["a payment of another scheme than the offer's", { scheme: "upto" }, "unsupported_scheme"],
+    ["an offer on another network", { offer: { network: elsewhere } }, "NETWORK_MISMATCH"],
+    ["a payment for another network", { network: "ledger:other" }, "NETWORK_MISMATCH"],
+    ["a payload that is no base64", { payload: "%%%" }, "malformed"],
+    ["a payload that is no order", { payload: sealPayload("exact", "ledger:test", []).payload }, "malformed"]
+  ] as const
+  for (const [name, change, word] of cases) {
+    it.effect(`${name} is ${word}`, () => Effect.map(settling(change), (got) => assert.strictEqual(got, word)))
+  }
+
+  it.effect("an alias of the network is the network", () =>
+    Effect.gen(function* () {
+      const { facilitator } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      const aliased = {
+        paymentPayload: { ...request.paymentPayload, network: "ledger:1" },
+        paymentRequirements: { ...request.paymentRequirements, network: Network.make("ledger:1") }
+      }
+      const settled = yield* facilitator.settle(aliased, claim("a"))
+      assert.strictEqual(settled.network, "ledger:test")
+      assert.strictEqual((yield* facilitator.settle(request, claim("b"))).execution, "held")
+    })
+  )
+})
+
+describe("verify", () => {
+  it.effect("says who pays and changes nothing", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      assert.deepStrictEqual(yield* facilitator.verify(request), { payer: LedgerShop.payer })
+      assert.deepStrictEqual(yield* facilitator.verify(request), { payer: LedgerShop.payer })
+      assert.strictEqual(ledger.submissions.length, 0)
+      assert.strictEqual((yield* facilitator.settle(request)).status, "included")
+      assert.strictEqual(wordOf(yield* Effect.flip(facilitator.verify(request))), "already_used")
+    })
+  )
+
+  it.effect("cannot tell while the chain is down", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      ledger.faults.down = true
+      assert.strictEqual(wordOf(yield* Effect.flip(facilitator.verify(request))), "ChainUnavailable")
+    })
+  )
+})
+
+describe("finish, payment, supported", () => {
+  it.effect("an unknown payment cannot be finished and is not found", () =>
+    Effect.gen(function* () {
+      const { facilitator } = yield* LedgerShop.open()
+      const nobody = "pay_0123456789abcdefghijkl"
+      const error = yield* Effect.flip(facilitator.finish(nobody, claim("a").id, "served"))
+      assert.strictEqual(error._tag === "ValidationError" && error.detail, "unknown_payment")
+      assert.strictEqual(yield* facilitator.payment(nobody), undefined)
+    })
+  )
+
+  it.effect("a finish by another claim changes nothing", () =>
+    Effect.gen(function* () {
+      const { facilitator } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      const { paymentId } = yield* facilitator.settle(request, claim("a"))
+      assert.strictEqual((yield* facilitator.finish(paymentId, claim("b").id, "served")).execution, "running")
+      assert.strictEqual((yield* facilitator.finish(paymentId, claim("a").id, "served")).execution, "served")
+      assert.strictEqual((yield* facilitator.finish(paymentId, claim("a").id, "failed")).execution, "served")
+    })
+  )
+
+  it.effect("the record tells the whole history", () =>
+    Effect.gen(function* () {
+      const { facilitator } = yield* LedgerShop.open()
+      const { paymentId, transaction } = yield* facilitator.settle(yield* LedgerShop.pay(), claim("a"))
+      const record = yield* facilitator.payment(paymentId)
+      assert.deepStrictEqual(
+        record?.history.map(({ status }) => status),
+        ["accepted", "planned", "sent", "included"]
+      )
+      assert.strictEqual(record?.transaction, transaction)
+      assert.strictEqual(record?.asset, TestScheme.asset.address)
+      assert.strictEqual(record?.payTo, LedgerShop.payee)
+    })
+  )
+
+  it.effect("lists each network's signers, of all its schemes", () =>
+    Effect.gen(function* () {
+      const { half, ledger, store } = yield* LedgerShop.open()
+      const upto = { ...TestScheme.facilitator(ledger, ["signer-2"]), scheme: { ...half.scheme, name: "upto" } }
+      const facilitator = yield* LedgerShop.facilitatorOf([half, upto], store)
+      assert.deepStrictEqual(yield* facilitator.supported, {
+        kinds: [
+          { protocolVersion: 2, scheme: "exact", network: "ledger:test" },
+          { protocolVersion: 2, scheme: "upto", network: "ledger:test" }
+        ],
+        signers: { "ledger:test": ["signer-1", "signer-2"] }
+      })
+    })
+  )
+})
