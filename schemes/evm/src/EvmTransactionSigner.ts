@@ -3,7 +3,7 @@
  * elsewhere and offers the same method.
  */
 import { keccak_256 } from "@noble/hashes/sha3.js"
-import { Misconfigured, type Slot, type Survey } from "@pontage/core"
+import { Misconfigured, type Prepared, type Slot, type Survey } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as EvmHex from "./EvmHex.ts"
@@ -48,7 +48,7 @@ export const sign = Effect.fnUntraced(function* (
   call: Pick<UnsignedTransaction, "to" | "data" | "gas">,
   slot: Slot,
   survey: Survey
-) {
+): Effect.fn.Return<Prepared, Misconfigured> {
   const transaction: UnsignedTransaction = {
     type: "eip1559",
     chainId,
@@ -63,6 +63,10 @@ export const sign = Effect.fnUntraced(function* (
     catch: (cause) =>
       new Misconfigured({ message: `the facilitator's signer ${signer.address} did not sign: ${String(cause)}` })
   })
+  if (!EvmHex.isHex(bytes) || bytes === "0x") {
+    const message = `the facilitator's signer ${signer.address} answered something that is no transaction`
+    return yield* new Misconfigured({ message })
+  }
   const id = EvmHex.fromBytes(keccak_256(EvmHex.toBytes(bytes)))
   return { slot, transaction: id, bytes, head: survey.head }
 })

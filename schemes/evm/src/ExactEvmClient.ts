@@ -9,8 +9,8 @@ import * as Result from "effect/Result"
 import * as Eip3009 from "./Eip3009.ts"
 import * as EvmAddress from "./EvmAddress.ts"
 import * as EvmAsset from "./EvmAsset.ts"
-import * as EvmHex from "./EvmHex.ts"
 import * as EvmNetwork from "./EvmNetwork.ts"
+import * as EvmSignature from "./EvmSignature.ts"
 import type { EvmSigner } from "./EvmSigner.ts"
 import * as ExactEvm from "./ExactEvm.ts"
 
@@ -73,7 +73,7 @@ const sign = Effect.fnUntraced(function* (signer: EvmSigner, from: EvmAddress.Ad
     try: () => signer.signTypedData(Eip3009.typedData(EvmAsset.domain(asset), authorization)),
     catch: (cause) => new SigningFailed({ message: `the wallet of ${signer.address} did not sign`, cause })
   })
-  if (!EvmHex.isHex(signature)) {
+  if (!isSignature(signature)) {
     return yield* new SigningFailed({
       message: `the wallet of ${signer.address} answered something that is no signature`
     })
@@ -84,6 +84,9 @@ const sign = Effect.fnUntraced(function* (signer: EvmSigner, from: EvmAddress.Ad
     payload: { signature, authorization: onWire(authorization), ...(binding && { binding: { ...binding } }) }
   }
 })
+
+/** Only the payer's account knows what its signatures look like; but none is empty, and none longer than is read. */
+const isSignature = (text: string): boolean => EvmSignature.fromText(text)._tag !== "Malformed" && text !== "0x"
 
 /** Numbers travel as decimal strings, addresses with their checksum. */
 const onWire = (authorization: Eip3009.TransferWithAuthorization) => ({

@@ -2,16 +2,19 @@
  * Payments as tests need them: 10,000 units from the first payer to the payee on the test chain, signed by viem and put
  * together by hand, so that the facilitator is judged by something else than our own client; each with one deviation.
  */
+import { createHash, randomBytes } from "node:crypto"
+
 import {
   Facilitator,
   LocalFacilitator,
   MemoryPaymentStore,
+  type Payment,
   type PaymentFailure,
   PaymentId,
   PaymentPayload,
   type PaymentRequest,
   type PaymentRequirements,
-  type Payment,
+  type Prepared,
   type SchemeFacilitator,
   type Settled
 } from "@pontage/core"
@@ -59,6 +62,14 @@ let lastNonce = 0n
 
 /** A nonce nobody has used: a number in front, 64 zero bits behind. */
 export const freshNonce = (): Hex => `0x${EvmHex.toWord(++lastNonce << 64n)}`
+
+/** Terms that bind a payment to a request; the nonce is derived here once more, by another library than ours. */
+export const bound = (salt: Uint8Array = randomBytes(16)): Required<Pick<Deviation, "binding" | "signed">> => {
+  const challenge = "challenge-of-a-shop"
+  const tag = createHash("sha256").update(challenge, "ascii").update(salt).digest("hex")
+  const binding = { challenge, salt: Buffer.from(salt).toString("base64url") }
+  return { binding, signed: { nonce: `0x${tag.slice(0, 48)}0000000000000000` } }
+}
 
 export const now = Effect.map(Clock.currentTimeMillis, (millis) => BigInt(Math.floor(millis / 1000)))
 
@@ -179,6 +190,18 @@ export const pooled = Effect.fnUntraced(function* (expected: number) {
   return yield* Effect.repeat(size, { until: (found) => found === expected })
 })
 
+const Pending = Schema.decodeUnknownSync(
+  Schema.Struct({ transactions: Schema.Array(Schema.Struct({ from: Schema.String, nonce: Schema.String })) })
+)
+
+/** The first transaction of a signer that the node would put into the next block. */
+export const pendingOf = Effect.fnUntraced(function* (signer: string) {
+  const { request } = yield* EvmTestChain.EvmTestChain
+  const { transactions } = Pending(yield* request("eth_getBlockByNumber", ["pending", true]))
+  const found = transactions.find(({ from }) => from === signer.toLowerCase())
+  return found ?? (yield* Effect.die(`${signer} has nothing in the pool`))
+})
+
 /** The options of the settling half, as far as tests differ. */
 export interface FacilitatorOptions {
   readonly rpcUrl?: string
@@ -207,26 +230,22 @@ export const read = <Payload>(
     half.read(paymentRequirements, json)
   )
 
-/** Takes a payment through the settling half alone; `meanwhile` happens between preparing and sending. */
-export const sendAlone = Effect.fnUntraced(function* <Payload, E, R>(
+/** Signs the transaction that settles a payment, in the next slot. */
+export const prepareAlone = Effect.fnUntraced(function* <Payload>(
   half: SchemeFacilitator<Payload>,
-  payment: Payment<Payload>,
-  meanwhile: Effect.Effect<unknown, E, R>
+  payment: Payment<Payload>
 ) {
   const [lane = ""] = half.lanes
   const slot = { lane, number: yield* half.nextSlot(lane) }
-  const prepared = yield* half.prepare(payment, slot, yield* half.survey)
-  yield* meanwhile
-  yield* half.submit(prepared)
-  return yield* Effect.repeat(half.observe(payment, prepared), { while: ({ _tag }) => _tag === "Pending" })
+  return yield* half.prepare(payment, slot, yield* half.survey)
 })
 
-/** Verifies first. */
-export const settleAlone = <Payload, E, R>(
-  half: SchemeFacilitator<Payload>,
-  payment: Payment<Payload>,
-  meanwhile: Effect.Effect<unknown, E, R>
-) => Effect.andThen(half.verify(payment), sendAlone(half, payment, meanwhile))
+/** Sends prepared bytes and looks until the chain proves an end. */
+export const sendAlone = <Payload>(half: SchemeFacilitator<Payload>, payment: Payment<Payload>, prepared: Prepared) =>
+  Effect.andThen(
+    half.submit(prepared),
+    Effect.repeat(half.observe(payment, prepared), { while: ({ _tag }) => _tag === "Pending" })
+  )
 
 /** A facilitator of its own, in memory, on the test chain; it goes away with the scope. */
 export const facilitator = Effect.fnUntraced(function* (

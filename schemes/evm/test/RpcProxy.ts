@@ -43,21 +43,23 @@ export const result =
   (response, { id }) =>
     void response.end(JSON.stringify({ jsonrpc: "2.0", id, result: value }))
 
-/** Passes on after something else was done. */
-export const after =
-  (first: Effect.Effect<unknown>): Fault =>
-  async (response, _, pass) => {
-    await Effect.runPromise(first)
-    response.end(await pass())
+/** Answers one question of a method only once so many more of that method have come. */
+export const behind =
+  (others: number, requests: ReadonlyArray<HostileNode.NodeRequest>, fault: Fault): Fault =>
+  async (response, request, pass) => {
+    const asked = () => requests.filter(({ method }) => method === request.method).length
+    // oxlint-disable-next-line no-await-in-loop
+    while (asked() <= others) await new Promise((resolve) => setImmediate(resolve))
+    await fault(response, request, pass)
   }
 
 /** Starts the proxy. A fault holds for so many questions of its method, by default for ever. */
 export const make = Effect.gen(function* () {
   const { rpcUrl } = yield* EvmTestChain.EvmTestChain
   const faults = new Map<string, { readonly fault: Fault; times: number }>()
-  const methods: Array<string> = []
+  const requests: Array<HostileNode.NodeRequest> = []
   const node = yield* HostileNode.make((response, request) => {
-    methods.push(request.method)
+    requests.push(request)
     const pass = async () => {
       const body = JSON.stringify({ jsonrpc: "2.0", ...request })
       const answer = await fetch(rpcUrl, { method: "POST", headers: { "content-type": "application/json" }, body })
@@ -70,7 +72,7 @@ export const make = Effect.gen(function* () {
   return {
     url: node.url,
     /** Every question that came, in order. */
-    methods,
+    requests,
     spoil: (method: string, fault: Fault, times = Number.POSITIVE_INFINITY) =>
       void faults.set(method, { fault, times }),
     mend: () => faults.clear()

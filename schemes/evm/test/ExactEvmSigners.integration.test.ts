@@ -1,0 +1,95 @@
+/** The facilitator's own accounts: which are taken, what they have, and how they share the work. */
+import { assert, describe, layer } from "@effect/vitest"
+import { Facilitator, LocalFacilitator, MemoryPaymentStore } from "@pontage/core"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+import { exactEvm } from "../src/index.ts"
+import { Delegate7702, EvmTestChain } from "../src/testing/index.ts"
+import * as Payment from "./EvmTestPayment.ts"
+
+const chain = EvmTestChain.EvmTestChain
+
+describe("the signers of exactEvm.facilitator", () => {
+  layer(EvmTestChain.layer({ payers: 24 }), { excludeTestServices: true })((it) => {
+    it.effect("share the work, each in its own line", () =>
+      Effect.gen(function* () {
+        const { accounts, network, rpcUrl, token } = yield* chain
+        const assets = [Payment.asset(yield* chain)]
+        const scheme = exactEvm.facilitator({ signer: accounts.signers, rpcUrl, assets })
+        const local = LocalFacilitator.layer({ schemes: [scheme] }).pipe(Layer.provide(MemoryPaymentStore.layer))
+        const facilitator = Context.get(yield* Layer.build(local), Facilitator)
+        const addresses = accounts.signers.map(({ address }) => address)
+        assert.deepStrictEqual((yield* facilitator.supported).signers, { [network]: addresses })
+        const requests = yield* Effect.forEach(accounts.payers, (signer) =>
+          Payment.payment({ from: signer.address, signer, requirements: { asset: token.address } })
+        )
+        yield* Effect.forEach(
+          requests,
+          (request, index) => facilitator.settle(request, Payment.claim(`share${index}`)),
+          { concurrency: "unbounded" }
+        )
+        const statuses = yield* Effect.forEach(addresses, (address) => Payment.statusesOf(address))
+        for (const own of statuses) assert.deepStrictEqual(own, Array(6).fill("success"))
+      })
+    )
+
+    it.effect("tell what gas money they have", () =>
+      Effect.gen(function* () {
+        const { accounts, rpcUrl, setBalance } = yield* chain
+        const [, second, third] = accounts.signers
+        yield* setBalance(second.address, 5n)
+        const { signers } = yield* exactEvm.facilitator({ signer: [second, third, second], rpcUrl })
+        const balances = yield* signers
+        assert.deepStrictEqual(
+          balances.map(({ address }) => address),
+          [second.address, third.address]
+        )
+        assert.strictEqual(balances[0]?.balance, 5n)
+      })
+    )
+
+    it.effect("are plain accounts, at least one", () =>
+      Effect.gen(function* () {
+        const { accounts, delegate, deploy, rpcUrl } = yield* chain
+        const [, , , fourth] = accounts.signers
+        yield* delegate(fourth, yield* deploy(Delegate7702))
+        const start = (signer: Parameters<typeof exactEvm.facilitator>[0]["signer"]) =>
+          Effect.match(exactEvm.facilitator({ signer, rpcUrl }), {
+            onSuccess: () => "started",
+            onFailure: ({ _tag, message }) => `${_tag}: ${message}`
+          })
+        assert.match(yield* start(fourth), /^Misconfigured: .*has code/)
+        assert.match(yield* start([accounts.signers[0], fourth]), /^Misconfigured: .*has code/)
+        assert.match(yield* start([]), /^Misconfigured: .*at least one signer/)
+        assert.match(yield* start({ ...fourth, address: "0x12" }), /^Misconfigured: .*no address/)
+        assert.strictEqual(yield* start(accounts.signers[0]), "started")
+      })
+    )
+
+    it.effect("settle nothing in the name of a lane that is not theirs", () =>
+      Effect.gen(function* () {
+        const { accounts } = yield* chain
+        const half = yield* Payment.scheme(yield* chain)
+        const payment = yield* Payment.read(half, yield* Payment.payment())
+        const { fill } = half
+        const survey = yield* half.survey
+        const foreign = { lane: accounts.stranger.address, number: 0n }
+        for (const effect of [half.prepare(payment, foreign, survey), half.prepare(payment, undefined, survey)]) {
+          assert.strictEqual((yield* Effect.flip(effect))._tag, "Misconfigured")
+        }
+        assert.strictEqual((yield* Effect.flip(fill(foreign, survey)))._tag, "Misconfigured")
+      })
+    )
+
+    it.effect("do not sign a payment that does not verify", () =>
+      Effect.gen(function* () {
+        const { accounts } = yield* chain
+        const half = yield* Payment.scheme(yield* chain)
+        const payment = yield* Payment.read(half, yield* Payment.payment({ signer: accounts.stranger }))
+        assert.strictEqual((yield* Effect.flip(Payment.prepareAlone(half, payment)))._tag, "Misconfigured")
+      })
+    )
+  })
+})
