@@ -1,0 +1,117 @@
+/**
+ * One paid request, from the guard that let it in to the end of its response. The guard opens it, the interceptor takes
+ * it through the handler, and the end of the response alone says how the run ended: streams fail late.
+ */
+import type {
+  Deferred,
+  Free,
+  Granted,
+  Outcome,
+  PricedRoute,
+  Refused,
+  Seller,
+  Settlement,
+  Uncharged
+} from "@pontage/core"
+import type * as Effect from "effect/Effect"
+
+import { headersNow, type HeaderSnapshot, type HostRequest, type HostResponse } from "./payment.http.ts"
+
+const exchanges = new WeakMap<object, PaymentExchange>()
+
+/** Nest's own mark on a request whose pipes threw: the handler was not reached. */
+const rejectedByPipes = Symbol.for("nestjs:rejected-by-pipes")
+
+/**
+ * The state of a paid request.
+ *
+ * @category models
+ */
+export class PaymentExchange {
+  readonly route: PricedRoute
+  /** The response's headers before the handler, and what decorates it, has set any. */
+  readonly headersBefore: HeaderSnapshot
+  readonly #seller: Seller.Seller
+  readonly #request: HostRequest
+  #decision: Free | Granted | Deferred
+  #passedGuards = false
+  #completing = false
+  #over = false
+
+  constructor(
+    { route, seller }: { readonly route: PricedRoute; readonly seller: Seller.Seller },
+    decision: Free | Granted | Deferred,
+    request: HostRequest,
+    response: HostResponse
+  ) {
+    this.route = route
+    this.headersBefore = decision._tag === "Deferred" ? headersNow(response) : {}
+    this.#seller = seller
+    this.#request = request
+    this.#decision = decision
+    exchanges.set(request, this)
+  }
+
+  /** The exchange a request belongs to, if it paid its way in. */
+  static of(request: HostRequest): PaymentExchange | undefined {
+    return exchanges.get(request)
+  }
+
+  /** What was decided: a deferred payment becomes a granted one when it is complete. */
+  get decision(): Free | Granted | Deferred {
+    return this.#decision
+  }
+
+  /** The receipt, once the money has moved. */
+  get settlement(): Settlement.Settlement | undefined {
+    return this.#decision._tag === "Granted" ? this.#decision.settlement : undefined
+  }
+
+  /** Whether the response has ended, or nobody waits for it any more. */
+  get isOver(): boolean {
+    return this.#over
+  }
+
+  /** Every guard has said yes. True the first time only. */
+  enter(): boolean {
+    const first = !this.#passedGuards
+    this.#passedGuards = true
+    return first
+  }
+
+  /** Completes a deferred payment with the status of the response that is held back. */
+  async complete(deferred: Deferred, status: number): Promise<Granted | Uncharged | Refused> {
+    this.#completing = true
+    const completed = await this.#seller.run(deferred.complete(status))
+    if (completed._tag === "Granted") {
+      this.#decision = completed
+      if (this.#over) this.#report(completed.finish("failed"))
+    }
+    return completed
+  }
+
+  /** The response has ended with this status, or was cut off. */
+  end(finished: boolean, status: number): void {
+    if (this.#over) return
+    this.#over = true
+    const decision = this.#decision
+    if (decision._tag === "Granted") this.#report(decision.finish(this.#outcome(finished, status)))
+    if (decision._tag === "Deferred" && !this.#completing) {
+      this.#report(decision.abandon(this.#wasReached() ? "failed" : "notRun"))
+    }
+  }
+
+  #outcome(finished: boolean, status: number): Outcome {
+    if (!this.#wasReached()) return "notRun"
+    return finished && status < 500 ? "served" : "failed"
+  }
+
+  #wasReached(): boolean {
+    return this.#passedGuards && Reflect.get(this.#request, rejectedByPipes) !== true
+  }
+
+  /** Nobody waits for it. It fails only when the shop has closed; the facilitator then notices the silence by itself. */
+  #report(end: Effect.Effect<void>): void {
+    this.#seller.run(end).catch(() => undefined)
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * The guards that stand before paid handlers. They ask the gate and translate: a refusal becomes an exception, a granted
+ * payment an exchange that the interceptor takes on.
+ */
+import { type CanActivate, type ExecutionContext, Inject, Injectable } from "@nestjs/common"
+import { HttpAdapterHost } from "@nestjs/core"
+import { type Decision, Misconfigured } from "@pontage/core"
+
+import { PaymentRefusedException } from "./payment.exception.ts"
+import { PaymentExchange } from "./payment.exchange.ts"
+import { gateRequest, type HostRequest, type HostResponse, layOver, nodeResponse, whenOver } from "./payment.http.ts"
+import { PaymentRoutes, type Sale } from "./payment.routes.ts"
+
+/**
+ * The guard that `@Paid` puts on a handler or controller, in the place where the decorator is written. It opens for
+ * nothing that was not priced at start.
+ *
+ * @category guards
+ */
+@Injectable()
+export class PaymentGuard implements CanActivate {
+  protected readonly routes: PaymentRoutes
+  readonly #host: HttpAdapterHost
+
+  constructor(@Inject(PaymentRoutes) routes: PaymentRoutes, @Inject(HttpAdapterHost) host: HttpAdapterHost) {
+    this.routes = routes
+    this.#host = host
+  }
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const sale = this.routes.find(context.getClass(), context.getHandler())
+    if (sale !== undefined) return this.sell(context, sale)
+    throw new Misconfigured({
+      message: `${context.getClass().name}.${context.getHandler().name}: @Paid on something without a price`
+    })
+  }
+
+  /** Lets the request in when it may; a request that has paid its way into this route already passes. */
+  protected sell(context: ExecutionContext, sale: Sale): boolean | Promise<boolean> {
+    const request = context.switchToHttp().getRequest<HostRequest>()
+    if (PaymentExchange.of(request)?.route === sale.route) return true
+    const decision = sale.seller.decide(sale.route, gateRequest(this.#host.httpAdapter, request))
+    return decision instanceof Promise
+      ? decision.then((decided) => this.#act(context, sale, decided))
+      : this.#act(context, sale, decision)
+  }
+
+  #act(context: ExecutionContext, sale: Sale, decision: Decision): boolean {
+    const http = context.switchToHttp()
+    const request = http.getRequest<HostRequest>()
+    const response = http.getResponse<HostResponse>()
+    if (decision._tag === "Refused") {
+      layOver(this.#host.httpAdapter, response, decision.answer.headers)
+      throw new PaymentRefusedException(decision.answer)
+    }
+    const exchange = new PaymentExchange(sale, decision, request, response)
+    if (decision._tag === "Free") return true
+    if (decision._tag === "Granted") layOver(this.#host.httpAdapter, response, decision.headers)
+    whenOver(request, response, (finished) => exchange.end(finished, nodeResponse(response).statusCode))
+    return !exchange.isOver
+  }
+}
+
+/**
+ * The guard that stands before everything, after all other global guards: it sells what the module's map says, and lets
+ * `@Paid` handlers pass to their own guard.
+ *
+ * @category guards
+ */
+@Injectable()
+export class RouteMapGuard extends PaymentGuard {
+  override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const sale = this.routes.find(context.getClass(), context.getHandler())
+    return sale?.by === "map" ? this.sell(context, sale) : true
+  }
+}

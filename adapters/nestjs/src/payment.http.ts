@@ -1,0 +1,157 @@
+/**
+ * Requests and responses of both hosts: Express hands out node's own, Fastify wraps them. Everything that depends on the
+ * difference is here.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+
+import type { AbstractHttpAdapter } from "@nestjs/core"
+import { type GateRequest, type HeaderFields, RequestHeaders, ResponseHeaders } from "@pontage/core"
+
+/**
+ * A request as Fastify wraps it.
+ *
+ * @category models
+ */
+export interface WrappedRequest extends Pick<IncomingMessage, "headers"> {
+  readonly raw: IncomingMessage
+}
+
+/**
+ * A request of either host, with what router and body parser have added.
+ *
+ * @category models
+ */
+export type HostRequest = (IncomingMessage | WrappedRequest) & {
+  readonly params?: Readonly<Record<string, string | ReadonlyArray<string> | undefined>> | null
+  readonly body?: unknown
+}
+
+/**
+ * A response as Fastify wraps it.
+ *
+ * @category models
+ */
+export interface WrappedResponse extends Pick<ServerResponse, "getHeaders" | "statusCode"> {
+  readonly raw: ServerResponse
+  readonly removeHeader: (name: string) => unknown
+}
+
+/**
+ * A response of either host.
+ *
+ * @category models
+ */
+export type HostResponse = ServerResponse | WrappedResponse
+
+/**
+ * Node's request.
+ *
+ * @category getters
+ */
+export const nodeRequest = (request: HostRequest): IncomingMessage => ("raw" in request ? request.raw : request)
+
+/**
+ * Node's response.
+ *
+ * @category getters
+ */
+export const nodeResponse = (response: HostResponse): ServerResponse => ("raw" in response ? response.raw : response)
+
+/**
+ * A request as the gate needs to see it.
+ *
+ * @category conversions
+ */
+export const gateRequest = (adapter: AbstractHttpAdapter, request: HostRequest): GateRequest => ({
+  method: adapter.getRequestMethod(request),
+  target: adapter.getRequestUrl(request),
+  header: RequestHeaders.fromRaw(nodeRequest(request).rawHeaders),
+  get headers() {
+    return request.headers
+  },
+  get params() {
+    return textParams(request.params ?? {})
+  },
+  get body() {
+    return request.body
+  },
+  native: request
+})
+
+/** Express gives the segments of a wildcard as a list. */
+const textParams = (params: NonNullable<HostRequest["params"]>): Record<string, string> => {
+  const texts: Array<[string, string]> = []
+  for (const [name, value] of Object.entries(params)) {
+    if (value !== undefined) texts.push([name, typeof value === "string" ? value : value.join("/")])
+  }
+  return Object.fromEntries(texts)
+}
+
+/**
+ * Lays the gate's headers over those that are set; does nothing once they are sent.
+ *
+ * @category combinators
+ */
+export const layOver = (adapter: AbstractHttpAdapter, response: HostResponse, fields: HeaderFields): void => {
+  if (adapter.isHeadersSent(response)) return
+  const current = (name: string) => headerText(adapter.getHeader(response, name))
+  for (const [name, value] of Object.entries(ResponseHeaders.over(fields, current))) {
+    adapter.setHeader(response, name, value)
+  }
+}
+
+const headerText = (value: unknown): string | undefined => {
+  if (Array.isArray(value)) return value.join(", ")
+  return typeof value === "string" || typeof value === "number" ? `${value}` : undefined
+}
+
+/**
+ * The headers of a response at a moment, to return to.
+ *
+ * @category getters
+ */
+export const headersNow = (response: HostResponse): HeaderSnapshot => ({ ...response.getHeaders() })
+
+/**
+ * Headers of a response.
+ *
+ * @category models
+ */
+export type HeaderSnapshot = Readonly<ReturnType<ServerResponse["getHeaders"]>>
+
+/**
+ * Takes the headers of a response back to what they were.
+ *
+ * @category combinators
+ */
+export const restoreHeaders = (response: HostResponse, before: HeaderSnapshot): void => {
+  const node = nodeResponse(response)
+  for (const [name, value] of Object.entries(response.getHeaders())) {
+    const earlier = before[name]
+    if (earlier === value) continue
+    response.removeHeader(name)
+    if (earlier === undefined) node.removeHeader(name)
+    else node.setHeader(name, earlier)
+  }
+}
+
+/**
+ * Tells once how a response ended: wholly handed to the network, or cut off. It watches the connection too, since a
+ * pipelined response that waits for its turn never closes. Tells at once when the client has gone already.
+ *
+ * @category combinators
+ */
+export const whenOver = (host: HostRequest, held: HostResponse, tell: (finished: boolean) => void): void => {
+  const { socket } = nodeRequest(host)
+  const response = nodeResponse(held)
+  if (response.writableFinished || response.destroyed || socket.destroyed) return tell(response.writableFinished)
+  const over = (finished: boolean) => {
+    response.off("finish", finish).off("close", close)
+    socket.off("close", close)
+    tell(finished)
+  }
+  const finish = () => over(true)
+  const close = () => over(false)
+  response.once("finish", finish).once("close", close)
+  socket.once("close", close)
+}

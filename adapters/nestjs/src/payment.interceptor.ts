@@ -1,0 +1,88 @@
+/**
+ * Takes a paid request through its handler: lays the receipt over what the handler has set, or, where the payment is
+ * settled after the handler, holds the answer back until the money has moved.
+ */
+import { type CallHandler, type ExecutionContext, Inject, Injectable, type NestInterceptor } from "@nestjs/common"
+import { HttpAdapterHost } from "@nestjs/core"
+import { type Deferred, type Granted, type HeaderFields, ResponseHeaders } from "@pontage/core"
+import { defer, lastValueFrom, map, type Observable, tap } from "rxjs"
+
+import { PaymentRefusedException } from "./payment.exception.ts"
+import { PaymentExchange } from "./payment.exchange.ts"
+import { hold } from "./payment.held.ts"
+import { type HostRequest, type HostResponse, layOver, restoreHeaders } from "./payment.http.ts"
+
+/**
+ * The interceptor. The module makes it the outermost one: what answers inside of it, a cache for example, is paid for
+ * like the handler.
+ *
+ * @category interceptors
+ */
+@Injectable()
+export class PaymentInterceptor implements NestInterceptor {
+  readonly #host: HttpAdapterHost
+
+  constructor(@Inject(HttpAdapterHost) host: HttpAdapterHost) {
+    this.#host = host
+  }
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    if (context.getType() !== "http") return next.handle()
+    const exchange = PaymentExchange.of(context.switchToHttp().getRequest<HostRequest>())
+    if (exchange === undefined || !exchange.enter()) return next.handle()
+    const { decision } = exchange
+    const response = context.switchToHttp().getResponse<HostResponse>()
+    switch (decision._tag) {
+      case "Free":
+        return next.handle()
+      case "Granted":
+        return this.#receipted(response, decision, next)
+      case "Deferred":
+        return defer(() => this.#held(response, exchange, decision, next))
+    }
+  }
+
+  /** The handler may have said `public`, or thrown: receipt and caching are laid over once more. */
+  #receipted(response: HostResponse, granted: Granted, next: CallHandler): Observable<unknown> {
+    const layAgain = () => layOver(this.#host.httpAdapter, response, granted.headers)
+    return next.handle().pipe(
+      tap({ next: layAgain, error: layAgain }),
+      map((answer: unknown) => withHeaders(answer, granted.headers))
+    )
+  }
+
+  /** An answer that was sent already, or that nobody waits for, is not charged: the end of the response abandons it. */
+  async #held(
+    response: HostResponse,
+    exchange: PaymentExchange,
+    deferred: Deferred,
+    next: CallHandler
+  ): Promise<unknown> {
+    const { httpAdapter } = this.#host
+    const answer = await hold(await lastValueFrom(next.handle(), { defaultValue: undefined }))
+    if (exchange.isOver || httpAdapter.isHeadersSent(response)) return answer
+    const status = answer instanceof Response ? answer.status : response.statusCode
+    const completed = await exchange.complete(deferred, status)
+    switch (completed._tag) {
+      case "Uncharged":
+        return answer
+      case "Granted":
+        layOver(httpAdapter, response, completed.headers)
+        return withHeaders(answer, completed.headers)
+      case "Refused":
+        restoreHeaders(response, exchange.headersBefore)
+        layOver(httpAdapter, response, completed.answer.headers)
+        throw new PaymentRefusedException(completed.answer)
+    }
+  }
+}
+
+/** The headers of a web `Response` win over those set before it, so it has to carry them itself. */
+const withHeaders = (answer: unknown, fields: HeaderFields): unknown => {
+  if (!(answer instanceof Response)) return answer
+  const headers = new Headers(answer.headers)
+  const laid = ResponseHeaders.over(fields, (name) => headers.get(name) ?? undefined)
+  for (const [name, value] of Object.entries(laid)) headers.set(name, value)
+  const { body, status, statusText } = answer
+  return new Response(body, { headers, status, statusText })
+}

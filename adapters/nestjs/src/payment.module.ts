@@ -1,0 +1,69 @@
+/**
+ * The module: import it once, in the root module, and `@Paid` works everywhere.
+ */
+import { type DynamicModule, Inject, Module, type NestModule, type Provider } from "@nestjs/common"
+import { ApplicationConfig, DiscoveryModule } from "@nestjs/core"
+
+import { PaymentRefusedFilter } from "./payment.filter.ts"
+import { PaymentGuard, RouteMapGuard } from "./payment.guard.ts"
+import { PaymentInterceptor } from "./payment.interceptor.ts"
+import type { PaymentModuleAsyncOptions, PaymentModuleOptions } from "./payment.options.ts"
+import { PaymentRoutes } from "./payment.routes.ts"
+import { PAYMENT_OPTIONS } from "./payment.tokens.ts"
+
+/**
+ * Sells handlers of the application. A mistake in the options, in a route, or in the map makes `app.init()` (and so
+ * `app.listen()`) reject with `Misconfigured`.
+ *
+ * @category modules
+ */
+@Module({ imports: [DiscoveryModule] })
+export class PaymentModule implements NestModule {
+  readonly #application: ApplicationConfig
+  readonly #routes: PaymentRoutes
+  readonly #guard: RouteMapGuard
+  readonly #filter: PaymentRefusedFilter
+
+  /** Global interceptors run in the order they are added, and nothing of the application has added one yet. */
+  constructor(
+    @Inject(ApplicationConfig) application: ApplicationConfig,
+    @Inject(PaymentRoutes) routes: PaymentRoutes,
+    @Inject(RouteMapGuard) guard: RouteMapGuard,
+    @Inject(PaymentRefusedFilter) filter: PaymentRefusedFilter,
+    @Inject(PaymentInterceptor) interceptor: PaymentInterceptor
+  ) {
+    this.#application = application
+    this.#routes = routes
+    this.#guard = guard
+    this.#filter = filter
+    application.addGlobalInterceptor(interceptor)
+  }
+
+  /** Options for this shop, as a value. */
+  static forRoot(options: PaymentModuleOptions): DynamicModule {
+    return moduleWith({ provide: PAYMENT_OPTIONS, useValue: options }, [])
+  }
+
+  /** Options for this shop, made by a factory from other providers. */
+  static forRootAsync({ imports = [], inject = [], useFactory }: PaymentModuleAsyncOptions): DynamicModule {
+    return moduleWith({ provide: PAYMENT_OPTIONS, inject, useFactory }, imports)
+  }
+
+  /**
+   * Nest calls this when the application has named its prefix, its versions and its own global guards and filters, and
+   * before it registers routes. The guard joins as the last of the guards, the filter is asked as the first.
+   */
+  configure(): void {
+    this.#routes.open()
+    this.#application.addGlobalGuard(this.#guard)
+    this.#application.addGlobalFilter(this.#filter)
+  }
+}
+
+const moduleWith = (options: Provider, imports: NonNullable<PaymentModuleAsyncOptions["imports"]>): DynamicModule => ({
+  module: PaymentModule,
+  global: true,
+  imports,
+  providers: [options, PaymentRoutes, PaymentGuard, RouteMapGuard, PaymentInterceptor, PaymentRefusedFilter],
+  exports: [PaymentRoutes, PaymentGuard, PaymentRefusedFilter]
+})

@@ -1,0 +1,33 @@
+/**
+ * What `PaymentModule` is made from, as a value or from other providers.
+ */
+import type { FactoryProvider, ModuleMetadata } from "@nestjs/common"
+import type { RouteConfig, Seller } from "@pontage/core"
+
+/**
+ * Options of `PaymentModule.forRoot`.
+ *
+ * @category models
+ */
+export interface PaymentModuleOptions extends Seller.SellerOptions {
+  /**
+   * Prices for handlers without `@Paid`, by `<METHOD> <path>` with the application's prefix and version:
+   * `GET /api/reports/:day`. A key sells every handler whose path it covers (`GET /api/files/*`), the most specific key
+   * wins, and GET stands for HEAD too. A key without a handler, and a handler that is covered only in part, are errors at
+   * start. `@Paid` overrides the map.
+   */
+  readonly routes?: Readonly<Record<string, RouteConfig>>
+}
+
+/**
+ * Options of `PaymentModule.forRootAsync`: a factory and what is injected into it.
+ *
+ * @category models
+ */
+export interface PaymentModuleAsyncOptions {
+  /** The modules that provide what is injected. */
+  readonly imports?: NonNullable<ModuleMetadata["imports"]>
+  /** The factory's arguments, by their tokens. */
+  readonly inject?: NonNullable<FactoryProvider["inject"]>
+  readonly useFactory: FactoryProvider<PaymentModuleOptions>["useFactory"]
+}

@@ -1,0 +1,158 @@
+/**
+ * Which handlers are sold, and for what: worked out once, when the application starts and before Nest registers its
+ * routes. Every mistake that can be seen without asking anybody is found here.
+ */
+import { type HttpServer, Inject, Injectable, Logger, type OnApplicationShutdown } from "@nestjs/common"
+import { ApplicationConfig, DiscoveryService, HttpAdapterHost, MetadataScanner, ModulesContainer } from "@nestjs/core"
+import { Misconfigured, type PricedRoute, type RouteConfig, Seller } from "@pontage/core"
+
+import { type RoutedHandler, routedHandlers, type Surroundings } from "./payment.endpoints.ts"
+import * as RouteMap from "./payment.map.ts"
+import type { PaymentModuleOptions } from "./payment.options.ts"
+import { PAID_METADATA, PAYMENT_OPTIONS } from "./payment.tokens.ts"
+
+/**
+ * A handler that is sold, and whether `@Paid` or the module's map says so.
+ *
+ * @category models
+ */
+export interface Sale {
+  readonly route: PricedRoute
+  readonly seller: Seller.Seller
+  readonly by: "decorator" | "map"
+}
+
+/** By controller class and handler; `undefined` for a handler that is free. */
+type Sales = Map<object, Map<object, Sale | undefined>>
+
+/**
+ * The shop of an application. Inject it where the application reports whether it is ready.
+ *
+ * @category services
+ */
+@Injectable()
+export class PaymentRoutes implements OnApplicationShutdown {
+  readonly #options: PaymentModuleOptions
+  readonly #host: HttpAdapterHost
+  readonly #surroundings: Surroundings
+  readonly #logger = new Logger("PaymentModule")
+  #seller: Seller.Seller | undefined
+  #sales: Sales = new Map()
+
+  constructor(
+    @Inject(PAYMENT_OPTIONS) options: PaymentModuleOptions,
+    @Inject(ApplicationConfig) application: ApplicationConfig,
+    @Inject(DiscoveryService) discovery: DiscoveryService,
+    @Inject(ModulesContainer) modules: ModulesContainer,
+    @Inject(MetadataScanner) scanner: MetadataScanner,
+    @Inject(HttpAdapterHost) host: HttpAdapterHost
+  ) {
+    this.#options = options
+    this.#host = host
+    this.#surroundings = { application, discovery, modules, scanner }
+  }
+
+  /** Opens the shop. Throws `Misconfigured`. */
+  open(): void {
+    const handlers = routedHandlers(this.#surroundings)
+    refuseStrays(this.#surroundings, handlers)
+    const seller = Seller.make(this.#options)
+    this.#seller = seller
+    try {
+      this.#sales = salesOf(seller, handlers, this.#options.routes ?? {}, this.#firstWins())
+    } catch (mistake) {
+      void seller.close()
+      throw mistake
+    }
+    seller.ready().catch((error: unknown) => {
+      if (error instanceof Misconfigured) this.#logger.error(`Paid routes answer 503: ${error.message}`)
+    })
+  }
+
+  /**
+   * Resolves when every route is proven against chains and facilitator; until then paid routes answer 503. Rejects with
+   * `Misconfigured` when chain or facilitator contradict the options.
+   */
+  async ready(): Promise<void> {
+    await this.#seller?.ready()
+  }
+
+  /**
+   * What has to be paid for a handler; `undefined` when it is free. A handler that was not there at start, in a
+   * controller that sells, is an error: nobody knows what it stands for.
+   */
+  find(controller: object, handler: object): Sale | undefined {
+    const handlers = this.#sales.get(controller)
+    if (handlers === undefined || handlers.has(handler)) return handlers?.get(handler)
+    throw new Misconfigured({ message: "a controller with paid handlers has replaced one of its methods since start" })
+  }
+
+  #firstWins(): boolean {
+    const bySpecificity = this.#surroundings.application.getRouteResolutionStrategy() === "specificity"
+    const server: HttpServer = this.#host.httpAdapter
+    return !bySpecificity && (server.isRouteOrderSensitive?.() ?? true)
+  }
+
+  /** Requests that were under way have ended by now, so their ends can still be reported. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.#seller?.close()
+  }
+}
+
+const salesOf = (
+  seller: Seller.Seller,
+  handlers: ReadonlyArray<RoutedHandler>,
+  routes: Readonly<Record<string, RouteConfig>>,
+  firstWins: boolean
+): Sales => {
+  const decorated = new Map(handlers.map((routed) => [routed, decorationOf(routed)]))
+  const isDecorated = (routed: RoutedHandler) => decorated.get(routed) !== undefined
+  const mapped = RouteMap.resolve(routes, { handlers, isDecorated, firstWins })
+  const sales: Sales = new Map()
+  const selling = new Set<object>()
+  for (const routed of handlers) {
+    const decoration = decorated.get(routed)
+    const config = decoration ?? mapped.get(routed)
+    const by = decoration === undefined ? "map" : "decorator"
+    const sale = config === undefined ? undefined : ({ seller, by, route: sell(seller, routed, config) } as const)
+    if (sale !== undefined) selling.add(routed.controller)
+    sales.set(routed.controller, (sales.get(routed.controller) ?? new Map()).set(routed.handler, sale))
+  }
+  return new Map([...sales].filter(([controller]) => selling.has(controller)))
+}
+
+const decorationOf = ({ controller, declared }: RoutedHandler): RouteConfig | undefined =>
+  Reflect.getMetadata(PAID_METADATA, declared) ?? Reflect.getMetadata(PAID_METADATA, controller)
+
+const sell = (seller: Seller.Seller, routed: RoutedHandler, config: RouteConfig): PricedRoute => {
+  const { declared, endpoints, handler, name, sendsItself } = routed
+  const route = seller.route(endpoints.map(({ method, path }) => `${method} ${path}`).join(", "), config)
+  const mistake = (message: string) => new Misconfigured({ message: `${name}: ${message}` })
+  if (Reflect.hasMetadata(PAID_METADATA, declared) && !Reflect.hasMetadata(PAID_METADATA, handler)) {
+    throw mistake("the method is replaced in its instance, where Nest does not see its decorators; take that out")
+  }
+  if (endpoints.some(({ method }) => method === "OPTIONS")) {
+    throw mistake("OPTIONS is never sold; take the handler out of what is paid")
+  }
+  if (route.settle === "after-handler" && sendsItself) {
+    throw mistake(
+      'settle: "after-handler" holds the response back, but a handler with @Res(), @Next() or @Sse() sends it by itself; return the value (or use @Res({ passthrough: true })), or settle before the handler'
+    )
+  }
+  return route
+}
+
+/** `@Paid` on something that Nest does not route would sell nothing. */
+const refuseStrays = ({ discovery, scanner }: Surroundings, handlers: ReadonlyArray<RoutedHandler>): void => {
+  const routed = new Set(handlers.map(({ declared }) => declared))
+  for (const { metatype, name } of [...discovery.getControllers(), ...discovery.getProviders()]) {
+    const prototype: object | undefined = metatype?.prototype
+    if (prototype === undefined) continue
+    for (const method of scanner.getAllMethodNames(prototype)) {
+      const declared: object = Reflect.get(prototype, method)
+      if (Reflect.hasMetadata(PAID_METADATA, declared) && !routed.has(declared)) {
+        throw new Misconfigured({ message: `${name}.${method}: @Paid sells HTTP handlers, and this is none` })
+      }
+    }
+  }
+}

@@ -1,0 +1,17 @@
+/**
+ * The names under which the module's options and the decorator's configuration are kept.
+ */
+
+/**
+ * The options of `PaymentModule`, as a provider.
+ *
+ * @category tokens
+ */
+export const PAYMENT_OPTIONS = Symbol("@pontage/nestjs/PaymentOptions")
+
+/**
+ * The metadata key of what `@Paid` was given.
+ *
+ * @category tokens
+ */
+export const PAID_METADATA = "@pontage/nestjs/paid"
