@@ -221,8 +221,8 @@ const pay = (nonce: string, word?: "poor" | "late-poor"): RequestInit => ({
 })
 
 /** A paid request as text. */
-const plain = (nonce: string): string =>
-  `GET /early/stream HTTP/1.1\r\nHost: shop.example\r\nX-Payment: ${payment(nonce)}\r\n\r\n`
+const plain = (path: string, nonce: string): string =>
+  `GET ${path} HTTP/1.1\r\nHost: shop.example\r\nX-Payment: ${payment(nonce)}\r\n\r\n`
 
 const post = (body: string): RequestInit => ({
   method: "POST",
@@ -277,15 +277,15 @@ describe.each(hosts)("a payment settled before the handler, on $name", (host) =>
   it("reports the ends of pipelined requests when their connection closes", async () => {
     await using app = await start(host, parts)
     const socket = connect(app.port, "127.0.0.1")
-    socket.write(plain("n1") + plain("n2") + plain("n3"))
+    socket.write(plain("/early/stream", "n1") + plain("/early/missing", "n2"))
     const bothSettled = new Promise<void>((resolve) => {
       app.facilitator.onSettled = () => {
-        if (app.facilitator.settled.length === 3) resolve()
+        if (app.facilitator.settled.length === 2) resolve()
       }
     })
     await bothSettled
     socket.destroy()
-    const ends = await Promise.all(["n1", "n2", "n3"].map((nonce) => app.facilitator.reported(nonce)))
+    const ends = await Promise.all(["n1", "n2"].map((nonce) => app.facilitator.reported(nonce)))
     for (const end of ends) assert.oneOf(end, ["failed", "notRun"])
   })
 
