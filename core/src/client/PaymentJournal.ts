@@ -26,6 +26,13 @@ export class JournalUnavailable extends Schema.TaggedError<JournalUnavailable>("
 ) {}
 
 /**
+ * How long a journal keeps an entry, in milliseconds from its reservation; older lines of a log may be forgotten.
+ *
+ * @category constants
+ */
+export const retention = JournalLedger.retention
+
+/**
  * Where a journal's lines are kept: an append-only list of entries in which the last line of an id holds.
  *
  * @category models
@@ -85,10 +92,13 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
   const read = <A>(look: (now: number) => A) => step((now) => [look(now), []])
   return {
     adopt: (request) =>
-      read((now) => {
-        const entry = ledger.resumable(request, now, (id) => held.has(id))
-        if (entry !== undefined) held.add(entry.id)
-        return entry
+      Effect.suspend(() => {
+        let adopted: string | undefined
+        return read((now) => {
+          const entry = ledger.resumable(request, now, (id) => held.has(id))
+          if (entry !== undefined) held.add((adopted = entry.id))
+          return entry
+        }).pipe(Effect.onError(() => Effect.sync(() => adopted !== undefined && held.delete(adopted))))
       }),
     reserve: (entry, exceeds) =>
       step((): readonly [PaymentDeclined | undefined, ReadonlyArray<JournalEntry>] => {

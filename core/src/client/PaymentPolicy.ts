@@ -104,11 +104,11 @@ export const make = (
   limits: PaymentLimits.PaymentLimits,
   allow: PaymentAllowances,
   schemes: ReadonlyArray<Scheme>
-): Result.Result<PaymentPolicy, Misconfigured> =>
-  Result.gen(function* () {
+): Result.Result<PaymentPolicy, Misconfigured> => {
+  const isAddress = (text: string) => schemes.some((scheme) => scheme.address(text) !== undefined)
+  const isNetwork = (text: string) => schemes.some((scheme) => scheme.network(text) !== undefined)
+  return Result.gen(function* () {
     const limitsOf = yield* PaymentLimits.read(limits)
-    const isAddress = (text: string) => schemes.some((scheme) => scheme.address(text) !== undefined)
-    const isNetwork = (text: string) => schemes.some((scheme) => scheme.network(text) !== undefined)
     yield* readable("limits.assets", Object.keys(limits.assets ?? {}), isAddress, "an address of a scheme given here")
     yield* readable("allow.assets", allow.assets, isAddress, "an address of a scheme given here")
     yield* readable("allow.payees", allow.payees, isAddress, "an address of a scheme given here")
@@ -116,6 +116,7 @@ export const make = (
     yield* readable("allow.hosts", allow.hosts, isHost, 'a host such as "api.example.com" or "localhost:3000"')
     return policy(limitsOf, allow)
   })
+}
 
 const readable = (
   option: string,

@@ -52,26 +52,19 @@ const shortestWait = 1
 const longestWait = 30
 
 /**
- * Buys what the logical request `name` asks for: reserves, signs, writes down and sends. Where it ends before anything was sent, it leaves nothing behind.
+ * Buys what the logical request `name` asks for: reserves, signs, writes down and sends. Where it ends before anything was
+ * sent, it leaves nothing behind.
  *
  * @category constructors
  */
 export const buy = (till: Till, request: PayableRequest, name: string, { exceeds, half, quote }: Allowed) =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.gen(function* () {
+  Effect.uninterruptibleMask(
+    Effect.fnUntraced(function* (restore) {
       const reserved = yield* draft(name, quote)
       yield* till.journal.reserve(reserved, exceeds)
-      const drop = (entry: JournalEntry) => close(till, { ...entry, state: "released" })
-      const entry = yield* restore(authorise(till, half, quote, reserved)).pipe(Effect.onError(() => drop(reserved)))
-      let wasSent = false
-      const send: PayableRequest["send"] = (url, headers) =>
-        Effect.suspend(() => {
-          wasSent = true
-          return request.send(url, headers)
-        })
-      return yield* restore(present(till, { ...request, send }, entry)).pipe(
-        Effect.onExit(() => (wasSent ? till.journal.letGo(entry.id) : drop(entry)))
-      )
+      const drop = Effect.andThen(record(till, { ...reserved, state: "released" }), till.journal.letGo(reserved.id))
+      const entry = yield* restore(authorise(till, half, quote, reserved)).pipe(Effect.onError(() => drop))
+      return yield* restore(present(till, request, entry)).pipe(Effect.onExit(() => till.journal.letGo(entry.id)))
     })
   )
 
@@ -196,8 +189,6 @@ const record = (till: Till, entry: JournalEntry) =>
   till.journal
     .write(entry)
     .pipe(Effect.catch((error) => Effect.logWarning("the payment journal was not written", error.message)))
-
-const close = (till: Till, entry: JournalEntry) => Effect.andThen(record(till, entry), till.journal.letGo(entry.id))
 
 const pending = ({ host, paymentId = "" }: JournalEntry, { said, status = "accepted" }: PaidAnswer.Unknown) =>
   new SettlementPending({

@@ -206,4 +206,24 @@ describe("a log that fails", () => {
       assert.isTrue(Result.isFailure(result) && result.failure._tag === "JournalUnavailable")
     })
   )
+
+  it.effect("gives nothing to a call that it fails, so that the next one still finds it", () =>
+    Effect.gen(function* () {
+      const memory = PaymentJournal.memoryLog()
+      let isBroken = false
+      const journal = PaymentJournal.make({
+        transact: (step) =>
+          Effect.flatMap(memory.transact(step), (result) =>
+            isBroken
+              ? Effect.fail(new PaymentJournal.JournalUnavailable({ message: "aborted" }))
+              : Effect.succeed(result)
+          )
+      })
+      yield* journal.write(entryOf())
+      isBroken = true
+      assert.isTrue(Result.isFailure(yield* Effect.result(journal.adopt("request"))))
+      isBroken = false
+      assert.strictEqual((yield* journal.adopt("request"))?.id, "one")
+    })
+  )
 })

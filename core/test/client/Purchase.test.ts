@@ -5,6 +5,7 @@ import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
 import type { JournalEntry } from "../../src/client/JournalEntry.ts"
+import * as PayableRequest from "../../src/client/PayableRequest.ts"
 import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
 import { openPayload } from "../../src/protocol/PaymentPayload.ts"
 import { SigningFailed } from "../../src/scheme/SchemeClient.ts"
@@ -180,6 +181,23 @@ describe("signing", () => {
       assert.strictEqual(yield* world.spent, 10_000n, "reserved while it is signed")
       yield* Fiber.interrupt(fiber)
       assert.strictEqual(yield* world.spent, 0n)
+    })
+  )
+
+  it.effect("that is interrupted while it is written down leaves nothing behind", () =>
+    Effect.gen(function* () {
+      const world = yield* Payer.make()
+      const { write } = world.journal
+      Object.assign(world.journal, { write: (entry: JournalEntry) => Effect.delay(write(entry), "1 second") })
+      const shop = Shop.make(Shop.paid())
+      const fiber = yield* Effect.forkChild(buy(world, shop.request()))
+      yield* TestClock.adjust("500 millis")
+      const interruption = yield* Effect.forkChild(Fiber.interrupt(fiber))
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(interruption)
+      assert.strictEqual(yield* world.spent, 0n)
+      assert.strictEqual(shop.payments.length, 0)
+      assert.isUndefined(yield* world.journal.adopt(yield* PayableRequest.nameOf(shop.request())))
     })
   )
 })
