@@ -56,6 +56,9 @@ export type Send = (
  */
 export const maximumBytes = 1_048_576
 
+/** Of a refusal's words so many characters are kept: they end up in messages and records. */
+const longestWords = 500
+
 const Answer = Schema.Struct({
   jsonrpc: Schema.Literal("2.0"),
   id: Schema.Number,
@@ -105,7 +108,7 @@ const read = (text: string, expectedId: number): Result.Result<unknown, Refusal>
   if (Result.isFailure(decoded)) throw new Error(`answered something that is not JSON-RPC: ${decoded.failure.message}`)
   const { error, id } = decoded.success
   if (id !== expectedId) throw new Error("answered another request")
-  if (error) return Result.fail({ code: error.code, message: error.message, data: error.data })
+  if (error) return Result.fail({ code: error.code, message: error.message.slice(0, longestWords), data: error.data })
   if (!("result" in decoded.success)) throw new Error("answered neither a result nor an error")
   return Result.succeed(decoded.success.result)
 }

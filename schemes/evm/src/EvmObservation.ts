@@ -16,10 +16,9 @@ import * as Result from "effect/Result"
 import type * as EvmAddress from "./EvmAddress.ts"
 import * as EvmHex from "./EvmHex.ts"
 import * as EvmRefusal from "./EvmRefusal.ts"
-import * as EvmRevert from "./EvmRevert.ts"
 import type * as EvmRpc from "./EvmRpc.ts"
 import * as EvmTransferProof from "./EvmTransferProof.ts"
-import type * as EvmVerification from "./EvmVerification.ts"
+import * as EvmVerification from "./EvmVerification.ts"
 
 /**
  * The call that can be simulated once more, to learn why it failed.
@@ -89,7 +88,7 @@ const reverted = Effect.fnUntraced(function* (
   }
   const outcome = yield* rpc.call({ from: again.from, ...call.success })
   if (outcome._tag === "Returned") return failed(transaction, unexplained)
-  const revert = EvmRevert.fromCall(outcome)
+  const revert = yield* EvmVerification.explainRevert(outcome)
   if (revert._tag === "UsedOrCanceled") return yield* endedBefore(rpc, expected, head)
   const error = EvmRefusal.fromRevert(rpc.network, revert)
   return failed(transaction, error._tag === "ChainUnavailable" ? unexplained : error)

@@ -4,6 +4,7 @@
  * (ERC-1271), so its signature is never judged here.
  */
 import { type ChainUnavailable, invalid, type PaymentError, refuse, type ValidationError } from "@pontage/core"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import * as Eip3009 from "./Eip3009.ts"
@@ -89,8 +90,17 @@ export const simulate = Effect.fnUntraced(function* (
   call: TransferCall
 ): Effect.fn.Return<void, PaymentError | ValidationError | ChainUnavailable> {
   const outcome = yield* rpc.call({ from, ...call })
-  if (outcome._tag === "Reverted") return yield* EvmRefusal.fromRevert(rpc.network, EvmRevert.fromCall(outcome))
+  if (outcome._tag === "Reverted") return yield* EvmRefusal.fromRevert(rpc.network, yield* explainRevert(outcome))
 })
+
+/**
+ * Why a simulated transfer reverts. Some tokens have one word for both ends of the validity; which one it is, our clock
+ * tells.
+ *
+ * @category conversions
+ */
+export const explainRevert = (revert: Parameters<typeof EvmRevert.fromCall>[0]): Effect.Effect<EvmRevert.EvmRevert> =>
+  Effect.map(Clock.currentTimeMillis, (now) => EvmRevert.fromCall(revert, BigInt(Math.floor(now / 1000))))
 
 const notDeployed = invalid(
   "unsupported_authorization",

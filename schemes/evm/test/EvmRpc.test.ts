@@ -93,6 +93,17 @@ describe("EvmRpc against a node that misbehaves", () => {
     Effect.map(unavailable(handler), (message) => assert.match(message, expected))
   )
 
+  it.effect("does not fill our messages with its own", () =>
+    Effect.gen(function* () {
+      const words = "x".repeat(100_000)
+      assert.isBelow((yield* unavailable(HostileNode.error({ code: -32_000, message: words }))).length, 1_000)
+      const rpc = yield* connect(HostileNode.error({ code: -32_000, message: words }))
+      const outcome = yield* rpc.sendRawTransaction("0x")
+      assert.strictEqual(outcome._tag, "Rejected")
+      assert.isBelow(JSON.stringify(outcome).length, 1_000)
+    })
+  )
+
   it.effect("is unavailable when it redirects, and does not follow", () =>
     Effect.gen(function* () {
       const reached: Array<string> = []

@@ -2,9 +2,11 @@
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
+import * as EvmHex from "../src/EvmHex.ts"
 import { EvmTestChain } from "../src/testing/index.ts"
 import * as Payment from "./EvmTestPayment.ts"
 import * as Token from "./EvmTestToken.ts"
+import * as RpcProxy from "./RpcProxy.ts"
 
 const chain = EvmTestChain.EvmTestChain
 
@@ -75,6 +77,25 @@ describe("EvmVerification", () => {
         assert.strictEqual(yield* verified({}), "ChainUnavailable")
         yield* Token.rule("unpause")
         assert.strictEqual(yield* verified({}), "ok")
+      })
+    )
+
+    it.effect("tells the ends of the validity apart where the token has one word for both", () =>
+      Effect.gen(function* () {
+        const proxy = yield* RpcProxy.make
+        const half = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url })
+        const now = yield* Payment.now
+        yield* half.verify(yield* Payment.read(half, yield* Payment.payment()))
+        for (const [validBefore, expected] of [
+          [now - 1n, "EXPIRED_PAYMENT expired"],
+          [now + 60n, "EXPIRED_PAYMENT not_yet_valid"]
+        ] as const) {
+          // ERC3009InvalidAuthorizationTime(uint256 validAfter, uint256 validBefore)
+          const data = `0x4a931c17${EvmHex.toWord(0)}${EvmHex.toWord(validBefore)}`
+          proxy.spoil("eth_call", RpcProxy.refusal(3, "execution reverted", data))
+          const payment = yield* Payment.read(half, yield* Payment.payment({ signed: { validBefore } }))
+          assert.strictEqual(yield* Payment.outcome(half.verify(payment)), expected)
+        }
       })
     )
 

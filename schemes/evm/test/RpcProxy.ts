@@ -33,9 +33,9 @@ export const lostAnswer: Fault = async (response, _, pass) => {
 
 /** A well-formed refusal. */
 export const refusal =
-  (code: number, message: string): Fault =>
+  (code: number, message: string, data?: string): Fault =>
   (response, { id }) =>
-    void response.end(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } }))
+    void response.end(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } }))
 
 /** A well-formed answer of our own. */
 export const result =
