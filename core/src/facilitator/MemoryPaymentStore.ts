@@ -63,11 +63,18 @@ export const make: Effect.Effect<PaymentStore.PaymentStore["Service"]> = Effect.
     if (siblings?.size === 0) byPayer.delete(payerKey(payment))
   }
 
+  /** A payment on its way that is long overdue does not keep the sweep from those behind it. */
+  const moveToEnd = (payment: Stored) => {
+    payments.delete(payment.paymentId)
+    put(payment)
+  }
+
   const sweep = (now: number) => {
     let budget = sweepPerClaim
     for (const payment of payments.values()) {
-      if (budget-- === 0 || !isForgettable(payment, now)) return
-      drop(payment)
+      if (budget-- === 0 || isNeeded(payment, now)) return
+      if (isOnItsWay(payment)) moveToEnd(payment)
+      else drop(payment)
     }
   }
 
@@ -136,5 +143,7 @@ const advanced = (known: Stored, change: PaymentStore.Advance, now: number): Sto
   history: [...known.history, { status: change.to, at: now, ...(change.note !== undefined && { note: change.note }) }]
 })
 
-const isForgettable = ({ authorization, status }: Stored, now: number): boolean =>
-  status !== "planned" && status !== "sent" && authorization.validBefore * 1000 + retentionMillis < now
+const isNeeded = ({ authorization }: Stored, now: number): boolean =>
+  now <= authorization.validBefore * 1000 + retentionMillis
+
+const isOnItsWay = ({ status }: Stored): boolean => status === "planned" || status === "sent"

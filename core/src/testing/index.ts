@@ -1,4 +1,8 @@
 /**
- * What a scheme or a store must keep, as data without a test runner: run each law in your own tests.
+ * What a scheme or a store must keep, as data without a test runner: run each law in your own tests. And a ledger in memory
+ * with a scheme on it, for tests that need a chain and its faults but no node.
  */
-export * as Core from "../index.ts"
+export { type Law, LawBroken } from "./Law.ts"
+export * as PaymentStoreLaws from "./PaymentStoreLaws.ts"
+export * as TestLedger from "./TestLedger.ts"
+export * as TestScheme from "./TestScheme.ts"

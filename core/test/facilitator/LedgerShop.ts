@@ -41,6 +41,8 @@ export const open = Effect.fnUntraced(function* (options: Options = {}) {
   return { ledger, store, half, facilitator }
 })
 
+export type Shop = Effect.Success<ReturnType<typeof open>>
+
 /** Another facilitator over the same store and chain: a second process, or this one after a restart. */
 export const facilitatorOf = (
   halves: Parameters<typeof LocalFacilitator.make>[0],
