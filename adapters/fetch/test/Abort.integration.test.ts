@@ -5,8 +5,9 @@ import * as TestPayer from "./TestPayer.ts"
 
 /** A promise and what fulfils it. */
 const event = () => {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  return { fire: resolve, happened: promise }
+  const target = new EventTarget()
+  const happened = new Promise((resolve) => target.addEventListener("event", resolve))
+  return { fire: () => void target.dispatchEvent(new Event("event")), happened }
 }
 
 const reason = new Error("the caller has changed its mind")
