@@ -10,8 +10,21 @@ import { PaymentRoutes } from "../src/payment.routes.ts"
 import { build, create, hosts, listen, start } from "./TestApp.ts"
 import { payment, shopOptions, terms, TestFacilitator } from "./TestShop.ts"
 
-let entered: () => void = () => {}
+const idle = () => {}
+let entered = idle
 let leave: Promise<void> = Promise.resolve()
+
+/** The next slow run: when it has begun, and how to let it end. */
+const slowRun = () => {
+  let release = idle
+  leave = new Promise((resolve) => {
+    release = resolve
+  })
+  const running = new Promise<void>((resolve) => {
+    entered = resolve
+  })
+  return { release, running }
+}
 
 @Controller()
 class ReportController {
@@ -123,10 +136,7 @@ describe.each(hosts)("PaymentModule on $name", (host) => {
 
   it("bears that a request ends after the shop has closed", async () => {
     const app = await start(host, { controllers: [ReportController] })
-    const { promise: running, resolve: enter } = Promise.withResolvers<void>()
-    entered = enter
-    const { promise, resolve: release } = Promise.withResolvers<void>()
-    leave = promise
+    const { release, running } = slowRun()
     const response = app.fetch("/slow", { headers: { "X-Payment": payment("n1"), Connection: "close" } })
     await running
     await app.app.get(PaymentRoutes).onApplicationShutdown()
@@ -138,11 +148,7 @@ describe.each(hosts)("PaymentModule on $name", (host) => {
 
   it("reports what ends while the application closes", async () => {
     const app = await start(host, { controllers: [ReportController] })
-    const running = new Promise<void>((resolve) => {
-      entered = resolve
-    })
-    const { promise, resolve: release } = Promise.withResolvers<void>()
-    leave = promise
+    const { release, running } = slowRun()
     const response = app.fetch("/slow", { headers: { "X-Payment": payment("n1"), Connection: "close" } })
     await running
     const closed = app.app.close()
