@@ -2,18 +2,11 @@
  * A priced route as Koa middleware: asks the gate, and translates its decision into what Koa does. Everything downstream
  * of it is what is paid for.
  */
-import {
-  type Deferred,
-  type GateRequest,
-  type Granted,
-  type Outcome,
-  type PricedRoute,
-  RequestHeaders,
-  type Seller
-} from "@pontage/core"
+import { type Deferred, type Granted, type Outcome, type PricedRoute, type Seller } from "@pontage/core"
 import type { Context, Next } from "koa"
 
 import * as HeldResponse from "./HeldResponse.ts"
+import { KoaRequest } from "./KoaRequest.ts"
 import * as PaidResponse from "./PaidResponse.ts"
 
 /** Routes a request has paid its way into: two layers of one route ask once. */
@@ -32,7 +25,7 @@ export const serve = async (
   params: Readonly<Record<string, string>>
 ): Promise<unknown> => {
   if (opened.get(ctx.req)?.has(route) === true) return next()
-  const deciding = seller.decide(route, toGateRequest(ctx, params))
+  const deciding = seller.decide(route, new KoaRequest(ctx, params))
   const decision = deciding instanceof Promise ? await deciding : deciding
   switch (decision._tag) {
     case "Free":
@@ -49,20 +42,6 @@ export const serve = async (
 }
 
 const open = (ctx: Context, route: PricedRoute) => opened.set(ctx.req, (opened.get(ctx.req) ?? new Set()).add(route))
-
-const toGateRequest = (ctx: Context, params: GateRequest["params"]): GateRequest => ({
-  method: ctx.method,
-  target: ctx.originalUrl,
-  header: RequestHeaders.fromRaw(ctx.req.rawHeaders),
-  get headers() {
-    return ctx.req.headers
-  },
-  params,
-  get body() {
-    return "body" in ctx.request ? ctx.request.body : undefined
-  },
-  native: ctx
-})
 
 const serveGranted = async (seller: Seller.Seller, granted: Granted, ctx: Context, next: Next): Promise<void> => {
   const finish = (outcome: Outcome) => void seller.run(granted.finish(outcome))

@@ -31,7 +31,13 @@ export const send = (ctx: Context, answer: Answer): void => {
  * @category combinators
  */
 export const lay = (ctx: Context, headers: Answer["headers"]): void => {
-  ctx.set(ResponseHeaders.over(headers, (name) => ctx.response.get(name)))
+  ctx.set(ResponseHeaders.over(headers, (name) => presentIn(ctx, name)))
+}
+
+/** Not by `ctx.response.get`, which copies all headers to read one. */
+const presentIn = ({ res }: Context, name: string): string | undefined => {
+  const value = res.getHeader(name)
+  return typeof value === "object" ? value.join(", ") : value?.toString()
 }
 
 /**

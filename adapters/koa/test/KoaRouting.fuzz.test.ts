@@ -193,6 +193,7 @@ const start = fc.constantFrom(
   "",
   "/api",
   "/api/report",
+  "/api/any",
   "/api/users",
   "/api/users/me",
   "/shop",
@@ -231,7 +232,7 @@ describe("a handler that is sold", () => {
   })
 
   it("does not run without a payment, and the gate inside the router changes nothing else", async () => {
-    const reached = { sold: 0, free: 0 }
+    const reached = { sold: 0, free: 0, preflight: 0 }
     await fc.assert(
       fc.asyncProperty(method, target, fc.boolean(), async (...request) => {
         const [alone, before, inside, below] = await Promise.all(servers.map((server) => send(server, ...request)))
@@ -240,6 +241,7 @@ describe("a handler that is sold", () => {
         if (alone.handler === "sold") {
           reached.sold++
           const isPreflight = request[0] === "OPTIONS"
+          if (isPreflight) reached.preflight++
           assert.strictEqual(inside.status, isPreflight ? 204 : 402)
           assert.include(isPreflight ? [204] : [402, 400], before.status)
           assert.include(isPreflight ? [204] : [402, 400], below.status)
@@ -252,5 +254,6 @@ describe("a handler that is sold", () => {
     )
     assert.isAbove(reached.sold, runs / 20, "the generator reaches too few sold handlers to prove anything")
     assert.isAbove(reached.free, 0)
+    assert.isAbove(reached.preflight, 0)
   })
 })

@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 
 import * as Refusal from "../wire/Refusal.ts"
-import type { Refused } from "./Decision.ts"
+import type { Answer, Refused } from "./Decision.ts"
 import * as GateAnswer from "./GateAnswer.ts"
 import type { PricedRoute } from "./PricedRoute.ts"
 import * as RouteOffer from "./RouteOffer.ts"
@@ -60,7 +60,7 @@ export const make = (notary: RouteOffer.Notary): UnpaidAnswers => {
       const known = key === undefined ? undefined : pairs.get(key)
       if (known !== undefined) return pick(known, crossOrigin)
       return Effect.map(RouteOffer.accepts(notary, request, epoch), (accepts) => {
-        const pair = pairOf((cross) => GateAnswer.refused(Refusal.unpaid, accepts, cross))
+        const pair = pairOf(GateAnswer.refused(Refusal.unpaid, accepts, false))
         if (key !== undefined) keep(pairs, key, pair)
         return pick(pair, crossOrigin)
       })
@@ -70,9 +70,9 @@ export const make = (notary: RouteOffer.Notary): UnpaidAnswers => {
 
 const pick = (pair: Pair, crossOrigin: boolean) => (crossOrigin ? pair.crossOrigin : pair.plain)
 
-const pairOf = (make: (crossOrigin: boolean) => Refused["answer"]): Pair => ({
-  plain: { _tag: "Refused", answer: make(false) },
-  crossOrigin: { _tag: "Refused", answer: make(true) }
+const pairOf = (answer: Answer): Pair => ({
+  plain: { _tag: "Refused", answer },
+  crossOrigin: { _tag: "Refused", answer: { ...answer, headers: { ...answer.headers, ...GateAnswer.exposed } } }
 })
 
 const keep = (pairs: Map<string, Pair>, key: string, pair: Pair): void => {

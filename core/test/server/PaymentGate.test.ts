@@ -475,6 +475,17 @@ describe("a payment is refused before anybody is asked", () => {
     )
   }
 
+  it.effect("bound by another route's challenge where nothing binds", () =>
+    Effect.gen(function* () {
+      const { gate, sell, told } = yield* open()
+      const challenge = challengeIn(yield* gate.decide(yield* sell(report), request("/report")))
+      const loose = yield* sell({ ...report, binding: "off" })
+      const decision = yield* gate.decide(loose, request("/report", payment(challenge)))
+      assert.strictEqual(bodyOf(decision).reason, "binding_mismatch")
+      assert.deepStrictEqual(told, [])
+    })
+  )
+
   it.effect("bound to another request of the same route", () =>
     Effect.gen(function* () {
       const { gate, sell, told } = yield* open()

@@ -1,0 +1,38 @@
+/**
+ * A Koa request in the gate's words. A class, because an object literal with getters costs more than the whole decision.
+ */
+import { type GateRequest, type ReadHeader, RequestHeaders } from "@pontage/core"
+import type { Context } from "koa"
+
+/**
+ * What the gate sees of a request. `params` are the path parameters that the route was found with.
+ *
+ * @category models
+ */
+export class KoaRequest implements GateRequest {
+  readonly header: ReadHeader
+  readonly params: GateRequest["params"]
+  readonly native: Context
+
+  constructor(ctx: Context, params: GateRequest["params"]) {
+    this.header = RequestHeaders.fromRaw(ctx.req.rawHeaders)
+    this.params = params
+    this.native = ctx
+  }
+
+  get method(): string {
+    return this.native.method
+  }
+
+  get target(): string {
+    return this.native.originalUrl
+  }
+
+  get headers(): GateRequest["headers"] {
+    return this.native.req.headers
+  }
+
+  get body(): unknown {
+    return "body" in this.native.request ? this.native.request.body : undefined
+  }
+}
