@@ -5,6 +5,7 @@ import * as Base64 from "effect/encoding/Base64"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
+import { depthOf, maximumDepth } from "./JsonDepth.ts"
 import { invalid, type ValidationError } from "./ValidationError.ts"
 
 /**
@@ -51,7 +52,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true })
 const base64 = /^(?:[A-Za-z0-9+/]*={0,2}|[A-Za-z0-9_-]*={0,2})$/
 
 /**
- * The scheme's JSON inside an envelope, not yet checked by the scheme. Fails with `malformed`.
+ * The scheme's JSON inside an envelope, nested at most 8 deep, not yet checked by the scheme. Fails with `malformed`.
  *
  * @category conversions
  */
@@ -61,7 +62,9 @@ export const openPayload = (envelope: PaymentPayload): Result.Result<unknown, Va
   const bytes = Base64.decode(standard.padEnd(Math.ceil(standard.length / 4) * 4, "="))
   if (Result.isFailure(bytes)) return malformed("is not base64")
   try {
-    const json: unknown = JSON.parse(decoder.decode(bytes.success))
+    const text = decoder.decode(bytes.success)
+    if (depthOf(text) > maximumDepth) return malformed(`is nested deeper than ${maximumDepth}`)
+    const json: unknown = JSON.parse(text)
     return Result.succeed(json)
   } catch {
     return malformed("is base64 of something that is not UTF-8 JSON")

@@ -4,7 +4,10 @@
  */
 import * as Result from "effect/Result"
 
+import { depthOf, maximumDepth } from "../protocol/JsonDepth.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
+
+export { depthOf, maximumDepth }
 
 /**
  * The longest header text that is read, in bytes.
@@ -12,13 +15,6 @@ import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
  * @category constants
  */
 export const maximumHeaderBytes = 8 * 1024
-
-/**
- * The deepest nesting that is read.
- *
- * @category constants
- */
-export const maximumDepth = 8
 
 const beyondAscii = /[\u007f-\uffff]/g
 
@@ -64,25 +60,4 @@ const isPrintableAscii = (text: string): boolean => {
     if (code > 126 || (code < 32 && code !== 9)) return false
   }
   return true
-}
-
-/**
- * The deepest nesting of brackets outside strings. Text that is no JSON gets some number; parsing refuses it later.
- *
- * @category getters
- */
-export const depthOf = (text: string): number => {
-  let depth = 0
-  let deepest = 0
-  let inString = false
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (inString) {
-      if (code === 92) index++
-      else if (code === 34) inString = false
-    } else if (code === 34) inString = true
-    else if (code === 91 || code === 123) deepest = Math.max(deepest, ++depth)
-    else if (code === 93 || code === 125) depth--
-  }
-  return deepest
 }

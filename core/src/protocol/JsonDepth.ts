@@ -1,0 +1,31 @@
+/**
+ * How deep a JSON text is nested, found without parsing it: what is nested too deep is refused before anything walks it.
+ */
+
+/**
+ * The deepest nesting that is read of a payment and of what it carries.
+ *
+ * @category constants
+ */
+export const maximumDepth = 8
+
+/**
+ * The deepest nesting of brackets outside strings. Text that is no JSON gets some number; parsing refuses it later.
+ *
+ * @category getters
+ */
+export const depthOf = (text: string): number => {
+  let depth = 0
+  let deepest = 0
+  let inString = false
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (inString) {
+      if (code === 92) index++
+      else if (code === 34) inString = false
+    } else if (code === 34) inString = true
+    else if (code === 91 || code === 123) deepest = Math.max(deepest, ++depth)
+    else if (code === 93 || code === 125) depth--
+  }
+  return deepest
+}
