@@ -96,7 +96,7 @@ describe("a signer's lane", () => {
           Payment.payment({ from: signer.address, signer })
         )
         const refusal = RpcProxy.refusal(-32_000, "insufficient funds for gas * price + value")
-        proxy.spoil("eth_sendRawTransaction", RpcProxy.behind(3, proxy.requests, refusal), 1)
+        proxy.spoil("eth_sendRawTransaction", RpcProxy.behind(requests.length - 1, proxy.requests, refusal), 1)
         const ends = yield* Effect.forEach(requests, (request, index) => settle(`hole${index}`, request), {
           concurrency: "unbounded"
         })

@@ -30,15 +30,15 @@ const through = Effect.fnUntraced(function* (signer?: EvmTestAccounts.TestAccoun
   const facilitator = yield* Payment.facilitator({
     ...(signer && { signer }),
     rpcUrl: proxy.url,
-    rpcTimeoutMillis: 100,
+    rpcTimeoutMillis: 1_500,
     settleTimeoutMillis: 300
   })
   return { proxy, ...facilitator }
 })
 
-/** Settles the same payment until it is: at most for as long as a test may take. */
+/** Asks again for as long as nothing is known, or what went wrong is of a question from before the node was mended. */
 const insist = <A, R>(settle: Effect.Effect<A, PaymentFailure, R>) =>
-  Effect.retry(settle, { while: ({ _tag }) => _tag === "SettlementPending" })
+  Effect.retry(settle, { while: ({ _tag }) => _tag === "SettlementPending" || _tag === "ChainUnavailable" })
 
 /** Settles one payment through a node that spoils a method, and again when the node is mended. */
 const settleThrough = Effect.fnUntraced(function* (
@@ -134,7 +134,7 @@ describe("a node in trouble", () => {
             exactEvm.facilitator({
               signer: chain.accounts.signers[0],
               rpcUrl: proxy.url,
-              rpcTimeoutMillis: 100,
+              rpcTimeoutMillis: 1_500,
               ...(network !== undefined && { network })
             })
           )
