@@ -32,6 +32,11 @@ export interface PaymentRequest {
 export interface Claim {
   readonly id: string
   readonly resource: string
+  /**
+   * Only a payment that is on record already may be granted: the server would not take it as new, since its price or its
+   * challenge has passed, but it may have been taken before that.
+   */
+  readonly onlyKnown?: true
 }
 
 /**

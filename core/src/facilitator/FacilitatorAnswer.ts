@@ -35,6 +35,8 @@ export interface Asked {
   readonly requirements: PaymentRequirements
   /** Whether an execution was claimed: then a value must say what became of the claim. */
   readonly claimed: boolean
+  /** Only a payment on record was asked for: it may have been taken at an earlier price. */
+  readonly known?: boolean
   /** `settled`: success means that the money has moved. `claimed`: success means that the claim was taken in. */
   readonly wish: "settled" | "claimed"
 }
@@ -108,7 +110,7 @@ const unearned = (asked: Asked, answer: Settling): string | undefined => {
   if (asked.wish === "settled" && !isSettled(status)) return `says success: true with status "${status}"`
   if (isSettled(status) && transaction === "") return `says status "${status}" and names no transaction`
   if (network !== offered) return `is about network "${network}", asked was "${offered}"`
-  if (amount !== maxAmountRequired)
+  if (amount !== maxAmountRequired && asked.known !== true)
     return `is about an amount of ${amount ?? "nothing"}, asked was ${maxAmountRequired}`
   return undefined
 }

@@ -97,7 +97,12 @@ const transact = Effect.fnUntraced(function* (exchange: Exchange, { claim, path,
   const call = { method: "POST", path, body, unsettled: maySettle } as const
   const reply = yield* exchange.call(call)
   const answer = yield* decoded(exchange, call, reply, decodeSettle)
-  const asked = { requirements: paymentRequirements, claimed: claim !== undefined, wish }
+  const asked = {
+    requirements: paymentRequirements,
+    claimed: claim !== undefined,
+    known: claim?.onlyKnown === true,
+    wish
+  }
   return yield* meant(exchange, call, reply, FacilitatorAnswer.settled(asked, answer))
 })
 

@@ -208,6 +208,7 @@ const take = Effect.fnUntraced(function* (
   const { paymentId } = presented
   const known = yield* desk.store.find(paymentId)
   if (known !== undefined) return yield* takeKnown(desk, presented, known, claim)
+  if (claim?.onlyKnown === true) return yield* notOnRecord
   const arrival = desk.arriving.get(paymentId)
   if (arrival !== undefined && claim !== undefined && arrival.claimId !== claim.id) return heldOnArrival(presented)
   if (arrival !== undefined) {
@@ -227,6 +228,12 @@ const take = Effect.fnUntraced(function* (
     }
   )
 })
+
+const notOnRecord = invalid(
+  "binding_mismatch",
+  "other_request",
+  "the payment is bound to another request, another price, or a challenge that is too old; sign for the one offered now"
+)
 
 /** Another claim brought the same authorization a moment ago and is being looked at. */
 const heldOnArrival = (presented: Presented): Taken => ({

@@ -123,7 +123,11 @@ const release = (self: Run, outcome: Outcome, at: number): Run => ({
   releasedAt: self.releasedAt ?? at
 })
 
-/** Nothing is owed before the money moved, so anybody who can present the payment may try; after it, only its payer. */
+/**
+ * Nothing is owed before the money moved, so whoever can present the payment may try. After it an unbound payment is
+ * public: its payer gets the first run, which was paid for, and no repeated one.
+ */
 const mayRun = (self: Run, { bound, now, settledAt }: Circumstances): boolean =>
   settledAt === undefined ||
-  (bound && self.count < maximumRuns && now < Math.max(settledAt, self.releasedAt ?? settledAt) + entitlementMillis)
+  (self.count < (bound ? maximumRuns : 1) &&
+    now < Math.max(settledAt, self.releasedAt ?? settledAt) + entitlementMillis)

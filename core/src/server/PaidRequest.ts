@@ -92,7 +92,9 @@ const accept = Effect.fn("PaymentGate.accept")(function* (
   presented: Presented
 ): Effect.fn.Return<Granted | Deferred | Refused, PaymentFailure> {
   const { facilitator } = counter.keeper
-  const order: Order = { request: yield* matchOffer(counter, presented), claim: yield* claimFor(counter, presented) }
+  const { onlyKnown, request } = yield* matchOffer(counter, presented)
+  const claim = yield* claimFor(counter, presented)
+  const order: Order = { request, claim: onlyKnown ? { ...claim, onlyKnown } : claim }
   const late = presented.priced.route.settle === "after-handler"
   const settled = yield* late
     ? facilitator.claim(order.request, order.claim)
@@ -184,21 +186,31 @@ const claimFor = Effect.fnUntraced(function* ({ entropy, notary }: Counter, { pr
   return { id: Entropy.identifier(entropy), resource: Base64Url.encode(digest) } satisfies Claim
 })
 
+/** A payment's offer. `onlyKnown`: it is bound to none that is made now, and good only if it was taken before. */
+interface Matched {
+  readonly request: PaymentRequest
+  readonly onlyKnown: boolean
+}
+
 /**
  * The offer a payment answers, in the words it was signed for. Of several assets on one network, the challenge tells
- * which is meant; without one it is the first.
+ * which is meant; without one it is the first. A payment whose price or challenge has passed is shown to the facilitator
+ * all the same: its money may have moved before, and then its run is still owed.
  */
 const matchOffer = Effect.fnUntraced(function* (
   { notary }: Counter,
   { epoch, payment, priced }: Presented
-): Effect.fn.Return<PaymentRequest, PaymentFailure> {
+): Effect.fn.Return<Matched, PaymentFailure> {
   const { first, offers, network } = yield* Effect.fromResult(offersFor(priced, payment))
   const binding = yield* Effect.fromResult(bindingOf(payment))
   const paymentPayload = { ...payment, network }
   const { route } = priced
-  const toRequest = (offer: RouteOffer.OfferedOption, challenge: string | undefined): PaymentRequest => ({
-    paymentPayload,
-    paymentRequirements: RouteOffer.toRequirements(notary.origin, priced, offer, challenge)
+  const toRequest = (offer: RouteOffer.OfferedOption, challenge: string | undefined, onlyKnown = false): Matched => ({
+    onlyKnown,
+    request: {
+      paymentPayload,
+      paymentRequirements: RouteOffer.toRequirements(notary.origin, priced, offer, challenge)
+    }
   })
   if (binding === undefined) {
     if (route.binding === "required") return yield* unbound
@@ -213,7 +225,7 @@ const matchOffer = Effect.fnUntraced(function* (
       if (Challenge.isSame(challenge, binding.challenge)) return toRequest(offer, challenge)
     }
   }
-  return yield* notOurs
+  return toRequest(first, undefined, true)
 })
 
 const unbound = invalid(

@@ -17,7 +17,11 @@ const identifier = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{16,64}$/
  *
  * @category schemas
  */
-export const Claim = Schema.Struct({ id: identifier, resource: identifier })
+export const Claim = Schema.Struct({
+  id: identifier,
+  resource: identifier,
+  onlyKnown: Schema.optionalKey(Schema.Literal(true))
+})
 
 /**
  * `POST /verify`.

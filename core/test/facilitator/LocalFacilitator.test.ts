@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { Settled } from "../../src/facilitator/Facilitator.ts"
+import type { PaymentRequest, Settled } from "../../src/facilitator/Facilitator.ts"
 import { maximumRuns } from "../../src/facilitator/Run.ts"
 import * as Network from "../../src/protocol/Network.ts"
 import type { PaymentFailure } from "../../src/protocol/PaymentFailure.ts"
@@ -353,6 +353,23 @@ describe("the entitlement", () => {
     })
   )
 
+  it.effect("gives an unbound payment its first run, when it was told to come back", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 1000 })
+      ledger.faults.holdBlocks = true
+      const request = yield* LedgerShop.pay({ bound: false })
+      const first = yield* Effect.forkChild(Effect.flip(facilitator.settle(request, claim("a"))))
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual((yield* Fiber.join(first))._tag, "SettlementPending")
+      ledger.mine()
+      yield* TestClock.adjust("1 second")
+      const { execution, paymentId } = yield* facilitator.settle(request, claim("b"))
+      assert.strictEqual(execution, "granted")
+      yield* facilitator.finish(paymentId, claim("b").id, "failed")
+      assert.strictEqual((yield* facilitator.settle(request, claim("c"))).execution, "spent")
+    })
+  )
+
   it.effect("asks for a binding: an unbound payment is not run again, and its record shows what is owed", () =>
     Effect.gen(function* () {
       const { facilitator, paymentId, request } = yield* failedOnce({ bound: false })
@@ -610,6 +627,27 @@ describe("the order of the checks", () => {
       const dearer = { ...request.paymentRequirements, maxAmountRequired: "99999999" }
       const late = { ...request, paymentRequirements: dearer }
       assert.strictEqual((yield* facilitator.settle(late, claim("b"))).execution, "spent")
+    })
+  )
+
+  it.effect("a claim on known payments alone is granted a record, at whatever price, and takes nothing new", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const request = yield* LedgerShop.pay()
+      const dearer: PaymentRequest = {
+        ...request,
+        paymentRequirements: { ...request.paymentRequirements, maxAmountRequired: "20000" }
+      }
+      const known = (name: string) => ({ ...LedgerShop.claim(name), onlyKnown: true as const })
+      const stranger = yield* Effect.flip(facilitator.settle(request, known("first")))
+      assert.propertyVal(stranger, "reason", "binding_mismatch")
+      assert.strictEqual(ledger.transfers.length, 0)
+      const { paymentId } = yield* facilitator.settle(request, LedgerShop.claim("second"))
+      yield* facilitator.finish(paymentId, LedgerShop.claim("second").id, "failed")
+      const again = yield* facilitator.settle(dearer, known("third"))
+      assert.strictEqual(again.execution, "granted")
+      assert.strictEqual(again.amount, `${LedgerShop.amount}`)
+      assert.strictEqual(ledger.transfers.length, 1)
     })
   )
 

@@ -1,7 +1,7 @@
 /**
  * A facilitator that says what a test tells it to and writes down what it was asked.
  */
-import { type Claim, Facilitator, type Outcome, type PaymentRequest, type Settled } from "@pontage/core"
+import { type Claim, Facilitator, invalid, type Outcome, type PaymentRequest, type Settled } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
@@ -45,6 +45,12 @@ const makeEnds = () => {
   }
 }
 
+/** It has nothing on record, so what only a record could grant is refused. */
+const unlessNew = (claim: Claim | undefined, value: Settled) =>
+  claim?.onlyKnown === true
+    ? Effect.fail(invalid("binding_mismatch", "other_request", "not on record"))
+    : Effect.succeed(value)
+
 /**
  * The service, what it was asked, and the next end of a run that is reported to it; by default it grants and settles
  * everything.
@@ -59,12 +65,12 @@ export const make = (says: Partial<Service> = {}) => {
     settle: (request, claim) =>
       Effect.suspend(() => {
         told.push({ ask: "settle", request, claim })
-        return says.settle?.(request, claim) ?? Effect.succeed(settled())
+        return says.settle?.(request, claim) ?? unlessNew(claim, settled())
       }),
     claim: (request, claim) =>
       Effect.suspend(() => {
         told.push({ ask: "claim", request, claim })
-        return says.claim?.(request, claim) ?? Effect.succeed(settled({ status: "accepted", transaction: "" }))
+        return says.claim?.(request, claim) ?? unlessNew(claim, settled({ status: "accepted", transaction: "" }))
       }),
     finish: (paymentId, claimId, outcome) =>
       Effect.suspend(() => {
