@@ -13,12 +13,24 @@ import type * as EvmRpc from "./EvmRpc.ts"
 const tipMillis = 10_000
 
 /**
+ * The most that is paid for a unit of gas where nothing else is said, in wei: 500 gwei. A node that names more is asked
+ * again later rather than believed.
+ *
+ * @category constants
+ */
+export const defaultMaxFeePerGas = 500_000_000_000n
+
+/**
  * Makes a survey of a node's chain. The most a transaction may pay for a unit of gas is twice the base fee and the tip, so
- * that six full blocks in a row cannot price it out.
+ * that six full blocks in a row cannot price it out, and never above `maxFeePerGas` (wei): a chain that costs more already
+ * is `ChainUnavailable`.
  *
  * @category constructors
  */
-export const make = (rpc: EvmRpc.Shape): Effect.Effect<Survey, ChainUnavailable> => {
+export const make = (
+  rpc: EvmRpc.Shape,
+  maxFeePerGas: bigint = defaultMaxFeePerGas
+): Effect.Effect<Survey, ChainUnavailable> => {
   const tip = makeTip(rpc)
   const ask: Effect.Effect<Survey, ChainUnavailable> = Effect.gen(function* () {
     const priority = yield* tip
@@ -27,7 +39,12 @@ export const make = (rpc: EvmRpc.Shape): Effect.Effect<Survey, ChainUnavailable>
       const message = `the node of ${rpc.network} shows no base fee in its latest block; a chain with EIP-1559 is needed`
       return yield* new ChainUnavailable({ network: rpc.network, message })
     }
-    return { head: block.number, fees: { maximum: 2n * block.baseFeePerGas + priority, priority } }
+    if (block.baseFeePerGas + priority > maxFeePerGas) {
+      const message = `gas on ${rpc.network} costs ${block.baseFeePerGas + priority} wei a unit, more than the ${maxFeePerGas} that maxFeePerGas allows`
+      return yield* new ChainUnavailable({ network: rpc.network, message })
+    }
+    const wanted = 2n * block.baseFeePerGas + priority
+    return { head: block.number, fees: { maximum: wanted < maxFeePerGas ? wanted : maxFeePerGas, priority } }
   })
   return shareNext(ask)
 }

@@ -43,6 +43,8 @@ export interface Options {
   readonly network?: string
   /** Tokens to settle beyond the known ones; no other token is ever settled. */
   readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
+  /** The most that is paid for a unit of gas, in wei; default 500 gwei. Above it nothing is settled until it falls. */
+  readonly maxFeePerGas?: bigint
   /** Milliseconds until a question to the RPC counts as unanswered; default 10 000. */
   readonly rpcTimeoutMillis?: number
   /** Called with the method of each question to the RPC: for counting. */
@@ -59,6 +61,7 @@ interface Chain {
   /** The account that simulations pretend to be sent by. */
   readonly caller: EvmAddress.Address
   readonly recover: RecoverPublicKey
+  readonly maxFeePerGas: bigint | undefined
   /** Tokens that were proven against the chain; each is proven before it is first used. */
   readonly proven: Set<Asset>
 }
@@ -104,7 +107,7 @@ const half = (chain: Chain, calls: WeakMap<Held, EvmVerification.TransferCall>):
     }),
     balance: ({ payload }) => balance(chain, payload),
     nextSlot: (lane) => Effect.map(rpc.getTransactionCount(addressOf(lane), "pending"), BigInt),
-    survey: EvmSurvey.make(rpc),
+    survey: EvmSurvey.make(rpc, chain.maxFeePerGas),
     prepare: (payment, slot, survey) =>
       Effect.flatMap(Effect.catchTag(callFor(payment), ["PaymentError", "ValidationError"], unverified), (call) =>
         signIn(chain, slot, (signer, place) => sign(signer, chain.chainId, call, place, survey))
@@ -158,6 +161,7 @@ const connect = Effect.fnUntraced(function* (options: Options) {
     signers,
     caller: addressOf(first),
     recover: yield* SignatureRecovery,
+    maxFeePerGas: options.maxFeePerGas,
     proven: new Set()
   }
   return chain

@@ -16,7 +16,7 @@ const block = (number: number, fields: object = { baseFeePerGas: "0xa" }) => ({
 })
 
 /** A survey of a node whose head is the number of times it was asked for it, and which answers when it is let. */
-const make = Effect.fnUntraced(function* (answer: (asked: number) => unknown = block) {
+const make = Effect.fnUntraced(function* (answer: (asked: number) => unknown = block, maxFeePerGas?: bigint) {
   const asked = { blocks: 0, tips: 0 }
   let gate: Promise<unknown> = Promise.resolve()
   const node = yield* HostileNode.make((response, request, incoming) => {
@@ -24,7 +24,7 @@ const make = Effect.fnUntraced(function* (answer: (asked: number) => unknown = b
       request.method === "eth_maxPriorityFeePerGas" ? `0x${(++asked.tips).toString(16)}` : answer(++asked.blocks)
     void gate.then(() => HostileNode.result(result)(response, request, incoming))
   })
-  const survey = EvmSurvey.make(yield* EvmRpc.make({ url: node.url, network: "eip155:1" }))
+  const survey = EvmSurvey.make(yield* EvmRpc.make({ url: node.url, network: "eip155:1" }), maxFeePerGas)
   const hold = () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     gate = promise
@@ -38,6 +38,17 @@ describe("EvmSurvey", () => {
     Effect.gen(function* () {
       const { survey } = yield* make()
       assert.deepStrictEqual(yield* survey, { head: 1n, fees: { maximum: 21n, priority: 1n } })
+    })
+  )
+
+  it.effect("never offers more than it may, and is not to be had where that is too little", () =>
+    Effect.gen(function* () {
+      const capped = yield* make(block, 15n)
+      assert.deepStrictEqual((yield* capped.survey).fees, { maximum: 15n, priority: 1n })
+      const tooLow = yield* make(block, 10n)
+      assert.strictEqual((yield* Effect.flip(tooLow.survey))._tag, "ChainUnavailable")
+      const greedy = yield* make(() => block(1, { baseFeePerGas: `0x${(10n ** 15n).toString(16)}` }))
+      assert.strictEqual((yield* Effect.flip(greedy.survey))._tag, "ChainUnavailable")
     })
   )
 
