@@ -2,130 +2,61 @@
  * The laws of a payment store: what the facilitator relies on for "one authorization, one transfer, one execution". They
  * use payments of their own, so they can be tried one after another on one store, or each on a new one.
  */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import type { Claim, Execution } from "../facilitator/Facilitator.ts"
-import * as PaymentStore from "../facilitator/PaymentStore.ts"
+import type * as PaymentStore from "../facilitator/PaymentStore.ts"
 import { entitlementMillis, leaseMillis, maximumRuns } from "../facilitator/Run.ts"
-import { Entropy, identifier } from "../platform/Entropy.ts"
 import { refuse } from "../protocol/PaymentError.ts"
-import { holds, type Law, LawBroken, same, succeeds } from "./Law.ts"
-import * as TestScheme from "./TestScheme.ts"
+import { holds, type Law, type LawBroken, same, succeeds } from "./Law.ts"
+import {
+  claimed,
+  executionIs,
+  moved,
+  newClaim,
+  newPayment,
+  prepared,
+  type Subject,
+  taken,
+  withStore
+} from "./PaymentStoreTrial.ts"
 
-type Store = PaymentStore.PaymentStore["Service"]
-
-/**
- * How the laws are tried.
- *
- * @category models
- */
-export interface Subject {
-  /** Lets time pass for the store: `TestClock.adjust`, or whatever moves the clock it reads. */
-  readonly elapse: (millis: number) => Effect.Effect<void>
-}
+export type { Subject }
 
 /**
  * All laws of a payment store.
  *
  * @category constructors
  */
-export const make = (subject: Subject): ReadonlyArray<Law<PaymentStore.PaymentStore>> => [
-  ...claims(subject),
-  ...entitlements(subject),
-  ...records(subject),
-  ...reservations(subject)
-]
+export const make = (subject: Subject): ReadonlyArray<Law<PaymentStore.PaymentStore>> =>
+  [
+    oneCreates,
+    keepsEverything,
+    holderIsGrantedAgain,
+    silentHolderFails,
+    resourceIsFixed,
+    unclaimedIsNeverGranted,
+    servedIsSpent,
+    failedIsEntitled,
+    entitlementEnds,
+    unboundIsNotRunAgain,
+    unpaidIsFree,
+    notRunDoesNotCount,
+    holderAloneEnds,
+    changesCompareAndSet,
+    bytesAreKept,
+    refusalIsKept,
+    historyGrows,
+    answerIsOwedOnce,
+    flightsReserve,
+    coveredFits,
+    manyFitAsCovered,
+    holdsAreLetGo,
+    reservationsAreThePayersOwn
+  ].map((one) => one(subject))
 
 const law = (name: string, effect: Effect.Effect<void, LawBroken, PaymentStore.PaymentStore>) => ({ name, effect })
 
-const withStore = (body: (store: Store) => Effect.Effect<void, LawBroken>) =>
-  Effect.flatMap(PaymentStore.PaymentStore, body)
-
-interface Wish {
-  readonly payer?: string
-  readonly amount?: bigint
-  readonly bound?: boolean
-}
-
-const newPayment = Effect.fnUntraced(function* ({ amount = 100n, bound = true, payer }: Wish = {}) {
-  const entropy = yield* Entropy
-  const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-  const name = payer ?? `acct-${identifier(entropy)}`
-  const payment: PaymentStore.NewPayment = {
-    paymentId: `pay_${identifier(entropy)}`,
-    requirements: {
-      scheme: "exact",
-      network: TestScheme.network,
-      maxAmountRequired: `${amount}`,
-      resource: "https://shop.example/report",
-      payTo: "acct-shop",
-      asset: TestScheme.asset.address
-    },
-    authorization: {
-      payer: name,
-      payTo: "acct-shop",
-      asset: TestScheme.asset.address,
-      amount,
-      nonce: identifier(entropy),
-      validAfter: 0,
-      validBefore: now + 60,
-      binding: bound ? { challenge: identifier(entropy), salt: identifier(entropy) } : undefined
-    },
-    payload: { signed: true, by: name }
-  }
-  return payment
-})
-
-const newClaim = (resource = "resource-of-the-report"): Effect.Effect<Claim> =>
-  Effect.map(Entropy, (entropy) => ({ id: identifier(entropy), resource }))
-
-const claimed = Effect.fnUntraced(function* (
-  store: Store,
-  payment: PaymentStore.NewPayment,
-  claim: Claim | undefined,
-  available?: bigint
-) {
-  const result = yield* store.claim(payment, claim, available)
-  return result._tag === "Claimed"
-    ? result
-    : yield* new LawBroken({ message: `a payment that fits was refused, ${result.reserved} being reserved` })
-})
-
-/** A payment in the store, its run held by the claim that is returned beside it. */
-const taken = Effect.fnUntraced(function* (store: Store, wish?: Wish) {
-  const payment = yield* newPayment(wish)
-  const claim = yield* newClaim()
-  const { payment: stored } = yield* claimed(store, payment, claim)
-  return { payment, claim, stored, paymentId: payment.paymentId }
-})
-
-const prepared = (paymentId: string) => ({
-  slot: { lane: "signer-1", number: 7n },
-  transaction: `transaction of ${paymentId}`,
-  bytes: `bytes of ${paymentId}`,
-  head: 2n ** 60n
-})
-
-const moved = Effect.fnUntraced(function* (store: Store, paymentId: string) {
-  const plan = prepared(paymentId)
-  yield* store.advance(paymentId, { from: ["accepted"], to: "planned", prepared: plan, transaction: plan.transaction })
-  yield* store.advance(paymentId, { from: ["planned"], to: "sent" })
-  yield* store.advance(paymentId, { from: ["sent"], to: "included", note: "block 8" })
-})
-
-const executionIs = Effect.fnUntraced(function* (
-  store: Store,
-  payment: PaymentStore.NewPayment,
-  claim: Claim,
-  execution: Execution
-) {
-  const result = yield* claimed(store, payment, claim)
-  yield* same(`the execution of claim ${claim.id}`, result.execution, execution)
-  yield* same("whether a known payment was created", result.created, false)
-})
-
-const claims = ({ elapse }: Subject) => [
+const oneCreates = () =>
   law(
     "of any number of claims at once exactly one creates the record and is granted",
     withStore(
@@ -142,7 +73,9 @@ const claims = ({ elapse }: Subject) => [
         yield* same("the history", stored?.payment.history.length, 1)
       })
     )
-  ),
+  )
+
+const keepsEverything = () =>
   law(
     "a claim keeps everything that was given, to be found again",
     withStore(
@@ -157,7 +90,9 @@ const claims = ({ elapse }: Subject) => [
         yield* same("an unknown payment", yield* store.find("pay_0000000000000000000000"), undefined)
       })
     )
-  ),
+  )
+
+const holderIsGrantedAgain = ({ elapse }: Subject) =>
   law(
     "the claim that holds the run is granted again and keeps it longer",
     withStore(
@@ -171,7 +106,9 @@ const claims = ({ elapse }: Subject) => [
         yield* same("how many runs were granted", stored.run.count, 1)
       })
     )
-  ),
+  )
+
+const silentHolderFails = ({ elapse }: Subject) =>
   law(
     "a silent holder's run counts as failed once its lease has lapsed, and another claim takes over",
     withStore(
@@ -187,7 +124,9 @@ const claims = ({ elapse }: Subject) => [
         yield* same("how many runs were granted", (yield* store.find(paymentId))?.run.count, 2)
       })
     )
-  ),
+  )
+
+const resourceIsFixed = () =>
   law(
     "a payment belongs to the resource it was claimed for, whatever became of the run",
     withStore(
@@ -200,7 +139,9 @@ const claims = ({ elapse }: Subject) => [
         yield* executionIs(store, payment, other, "conflict")
       })
     )
-  ),
+  )
+
+const unclaimedIsNeverGranted = () =>
   law(
     "a payment taken without a claim is never granted to one",
     withStore(
@@ -215,9 +156,8 @@ const claims = ({ elapse }: Subject) => [
       })
     )
   )
-]
 
-const entitlements = ({ elapse }: Subject) => [
+const servedIsSpent = () =>
   law(
     "a served run is spent, for its own claim too",
     withStore(
@@ -229,7 +169,9 @@ const entitlements = ({ elapse }: Subject) => [
         yield* executionIs(store, payment, claim, "spent")
       })
     )
-  ),
+  )
+
+const failedIsEntitled = () =>
   law(
     "a paid and bound run that failed is granted again, five times in all",
     withStore(
@@ -245,7 +187,9 @@ const entitlements = ({ elapse }: Subject) => [
         yield* executionIs(store, payment, yield* newClaim(), "spent")
       })
     )
-  ),
+  )
+
+const entitlementEnds = ({ elapse }: Subject) =>
   law(
     "the entitlement ends ten minutes after the failure or the transfer, whichever came later",
     withStore(
@@ -268,7 +212,9 @@ const entitlements = ({ elapse }: Subject) => [
         yield* executionIs(store, slow.payment, yield* newClaim(), "granted")
       })
     )
-  ),
+  )
+
+const unboundIsNotRunAgain = () =>
   law(
     "without a binding nothing is run again once the money has moved",
     withStore(
@@ -279,7 +225,9 @@ const entitlements = ({ elapse }: Subject) => [
         yield* executionIs(store, payment, yield* newClaim(), "spent")
       })
     )
-  ),
+  )
+
+const unpaidIsFree = ({ elapse }: Subject) =>
   law(
     "without a transfer a failed run leaves the payment free, bound or not, for as long as it takes",
     withStore(
@@ -294,7 +242,9 @@ const entitlements = ({ elapse }: Subject) => [
         }
       })
     )
-  ),
+  )
+
+const notRunDoesNotCount = () =>
   law(
     "a run that never reached the handler does not count",
     withStore(
@@ -310,7 +260,9 @@ const entitlements = ({ elapse }: Subject) => [
         }
       })
     )
-  ),
+  )
+
+const holderAloneEnds = ({ elapse }: Subject) =>
   law(
     "an end is told by the holder alone, and telling it again changes nothing",
     withStore(
@@ -335,9 +287,8 @@ const entitlements = ({ elapse }: Subject) => [
       })
     )
   )
-]
 
-const records = ({ elapse }: Subject) => [
+const changesCompareAndSet = () =>
   law(
     "a state changes only from a state that is named, and of many changes at once one applies",
     withStore(
@@ -359,7 +310,9 @@ const records = ({ elapse }: Subject) => [
         yield* same("an unknown payment", yield* store.advance(nobody, { from: ["accepted"], to: "sent" }), undefined)
       })
     )
-  ),
+  )
+
+const bytesAreKept = () =>
   law(
     "planned bytes are kept exactly, and stay when a later change says nothing of them",
     withStore(
@@ -375,7 +328,9 @@ const records = ({ elapse }: Subject) => [
         yield* same("a plan without a slot", (yield* store.find(other.paymentId))?.prepared, slotless)
       })
     )
-  ),
+  )
+
+const refusalIsKept = () =>
   law(
     "a refusal is kept, code or reason, detail and words",
     withStore(
@@ -390,7 +345,9 @@ const records = ({ elapse }: Subject) => [
         yield* same("its words", found?.message, refusal.message)
       })
     )
-  ),
+  )
+
+const historyGrows = ({ elapse }: Subject) =>
   law(
     "the history only grows, with the time of each change and its note",
     withStore(
@@ -413,7 +370,9 @@ const records = ({ elapse }: Subject) => [
         yield* holds("the times go up", (history[1]?.at ?? 0) >= (first[0]?.at ?? 0) + 1_500)
       })
     )
-  ),
+  )
+
+const answerIsOwedOnce = () =>
   law(
     "the note that an answer is owed is given to one alone",
     withStore(
@@ -431,9 +390,8 @@ const records = ({ elapse }: Subject) => [
       })
     )
   )
-]
 
-const reservations = ({ elapse }: Subject) => [
+const flightsReserve = () =>
   law(
     "payments on their way and claimed ones hold their part of the balance; nothing is written for one that does not fit",
     withStore(
@@ -450,7 +408,9 @@ const reservations = ({ elapse }: Subject) => [
         yield* claimed(store, second, wish, undefined)
       })
     )
-  ),
+  )
+
+const coveredFits = () =>
   law(
     "a balance that covers everything is enough, to the last unit",
     withStore(
@@ -460,7 +420,9 @@ const reservations = ({ elapse }: Subject) => [
         yield* claimed(store, second, yield* newClaim(), 110n)
       })
     )
-  ),
+  )
+
+const manyFitAsCovered = () =>
   law(
     "of many payments at once so many are taken as the balance covers",
     withStore(
@@ -475,7 +437,9 @@ const reservations = ({ elapse }: Subject) => [
         yield* same("how many fit", results.filter(({ _tag }) => _tag === "Claimed").length, 7)
       })
     )
-  ),
+  )
+
+const holdsAreLetGo = ({ elapse }: Subject) =>
   law(
     "what is sent holds its part without a holder; a claim without one lets go, and so does a lapsed lease",
     withStore(
@@ -492,7 +456,9 @@ const reservations = ({ elapse }: Subject) => [
         yield* claimed(store, yield* newPayment({ payer, amount: 1n }), yield* newClaim(), undefined)
       })
     )
-  ),
+  )
+
+const reservationsAreThePayersOwn = () =>
   law(
     "other payers, and a known payment, are not judged by it",
     withStore(
@@ -503,6 +469,5 @@ const reservations = ({ elapse }: Subject) => [
       })
     )
   )
-]
 
 const overdrawn = (reserved: bigint) => ({ _tag: "Overdrawn", reserved })

@@ -4,5 +4,7 @@
  */
 export { type Law, LawBroken } from "./Law.ts"
 export * as PaymentStoreLaws from "./PaymentStoreLaws.ts"
+export * as SchemeLaws from "./SchemeLaws.ts"
+export * as Tampering from "./Tampering.ts"
 export * as TestLedger from "./TestLedger.ts"
 export * as TestScheme from "./TestScheme.ts"
