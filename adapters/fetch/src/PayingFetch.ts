@@ -3,7 +3,7 @@
  * acted on, everything else passes through untouched.
  */
 import {
-  FacilitatorClient,
+  FacilitatorUnavailable,
   PaymentClient,
   PaymentJournal,
   protocolDialect,
@@ -20,6 +20,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 
+import type { PaymentLookup } from "./FacilitatorLookup.ts"
 import * as OutgoingRequest from "./OutgoingRequest.ts"
 import type { FetchFunction } from "./OutgoingRequest.ts"
 
@@ -35,14 +36,23 @@ export interface PayingFetchOptions {
   readonly limits?: PaymentLimits
   /** Who and what may be paid; everyone, in every known asset, where nothing is said. */
   readonly allow?: PaymentAllowances
-  /** Told of each payment once, with its receipt, before the answer is handed over. */
+  /** Told of each payment once, with its receipt, before the answer is handed over; it cannot fail the call. */
   readonly onPayment?: (receipt: Settlement.Settlement) => void | Promise<void>
+  /**
+   * Told of what went wrong beside a payment and did not stop it: what `onPayment` threw, or a `JournalUnavailable` when an
+   * outcome could not be noted. Where nothing is said it is a warning of the process (Node) or goes to `reportError`, as
+   * the errors of event listeners do (browsers, workers); neither ends the program.
+   */
+  readonly onTrouble?: (error: unknown) => void
   /** Asked before anything is signed; only `true` is a yes. An error it throws is what the call rejects with. */
   readonly confirm?: (quote: Quote) => boolean | Promise<boolean>
   /** Picks among the options that the limits allow; the first one where nothing is said. */
   readonly choose?: (quotes: ReadonlyArray<Quote>) => Quote | undefined
-  /** A facilitator whose word you trust, for `status` and for payments that came to nothing. */
-  readonly facilitator?: string | URL
+  /**
+   * Asks somebody whose word you trust what became of a payment: `facilitatorLookup(url)`. For `status`, and to have the
+   * amounts of payments that came to nothing back within the limits.
+   */
+  readonly lookup?: PaymentLookup
   /** Where payments are remembered; in memory where nothing is said. */
   readonly journal?: PaymentJournal.PaymentJournal["Service"]
   /** The longest stream that is read into memory so that it can be sent again. Default 1 MiB. */
@@ -62,7 +72,7 @@ export interface PayingFetch extends FetchFunction {
    * What the request would cost, without paying: it is sent once, unpaid. `undefined` when nothing is asked for.
    */
   readonly quote: (input: RequestInfo | URL, init?: RequestInit) => Promise<PaymentClient.Quotation | undefined>
-  /** What the journal and, where one is given, the facilitator know of a payment. */
+  /** What the journal and, where it is given, `lookup` know of a payment. */
   readonly status: (paymentId: string) => Promise<PaymentClient.PaymentStatus>
 }
 
@@ -87,7 +97,7 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<PayingFetch, Misconfigured> {
   const { dialect = protocolDialect, maxBodyBytes = defaultMaxBodyBytes } = options
   const journal = options.journal ?? PaymentJournal.make(PaymentJournal.memoryLog())
-  const client = yield* Effect.provideService(clientOf(fetch, options), PaymentJournal.PaymentJournal, journal)
+  const client = yield* Effect.provideService(clientOf(options), PaymentJournal.PaymentJournal, journal)
   const run = runner(yield* Effect.context())
   const paying: FetchFunction = async (input, init = {}) => {
     const request = OutgoingRequest.make(fetch, input, init, maxBodyBytes)
@@ -121,20 +131,41 @@ export const settlementOf = (
 const isOurs = ({ headers, method }: OutgoingRequest.OutgoingRequest, { paymentHeader }: Dialect): boolean =>
   !headers.has(paymentHeader) && method.toUpperCase() !== "HEAD"
 
-const clientOf = Effect.fnUntraced(function* (fetch: FetchFunction, options: PayingFetchOptions) {
-  const { allow, choose, confirm, dialect, facilitator, limits, onPayment, schemes } = options
-  const known = facilitator === undefined ? undefined : yield* FacilitatorClient.make({ url: facilitator, fetch })
+const clientOf = Effect.fnUntraced(function* (options: PayingFetchOptions) {
+  const { allow, choose, confirm, dialect, limits, lookup, onPayment, onTrouble = warn, schemes } = options
   return yield* PaymentClient.make({
     schemes,
+    onTrouble: (error) => Effect.sync(() => onTrouble(error)),
     ...(limits === undefined ? {} : { limits }),
     ...(allow === undefined ? {} : { allow }),
     ...(choose === undefined ? {} : { choose }),
     ...(dialect === undefined ? {} : { dialect }),
-    ...(known === undefined ? {} : { lookup: known.payment }),
+    ...(lookup === undefined ? {} : { lookup: (paymentId) => lookUp(lookup, paymentId) }),
     ...(confirm === undefined ? {} : { confirm: (quote) => Effect.promise(async () => isYes(confirm(quote))) }),
     ...(onPayment === undefined ? {} : { onPayment: (receipt) => Effect.promise(async () => onPayment(receipt)) })
   })
 })
+
+const lookUp = (lookup: PaymentLookup, paymentId: string) =>
+  Effect.tryPromise({
+    try: () => lookup(paymentId),
+    catch: (cause) =>
+      cause instanceof FacilitatorUnavailable
+        ? cause
+        : new FacilitatorUnavailable({ message: `lookup of payment ${paymentId} failed`, cause })
+  })
+
+/** What a platform offers to those who have nobody to throw an error at. */
+interface Platform {
+  readonly process?: { readonly emitWarning?: (warning: Error | string) => void }
+  readonly reportError?: (error: unknown) => void
+}
+
+const warn = (error: unknown): void => {
+  const { process, reportError }: Platform = globalThis
+  if (process?.emitWarning !== undefined) process.emitWarning(error instanceof Error ? error : String(error))
+  else reportError?.(error)
+}
 
 /** From a caller without types anything may come; only `true` is a yes. */
 const isYes = async (answer: unknown): Promise<boolean> => (await answer) === true

@@ -1,6 +1,8 @@
-import { assert, describe, it } from "@effect/vitest"
+import { once } from "node:events"
 
-import { settlementOf, wrapFetch, type PayingFetchOptions } from "../src/index.ts"
+import { assert, describe, it, vi } from "@effect/vitest"
+
+import { facilitatorLookup, settlementOf, wrapFetch, type PayingFetchOptions } from "../src/index.ts"
 import * as PaidShop from "./PaidShop.ts"
 import * as TestPayer from "./TestPayer.ts"
 
@@ -89,12 +91,12 @@ describe("wrapFetch", () => {
     const { half } = TestPayer.wallet()
     const mistakes: ReadonlyArray<PayingFetchOptions> = [
       { schemes: [] },
-      { schemes: [half], limits: { perRequest: "5 cents" } },
-      { schemes: [half], facilitator: "http://facilitator.example" }
+      { schemes: [half], limits: { perRequest: "5 cents" } }
     ]
     for (const options of mistakes) {
-      assert.throws(() => wrapFetch(globalThis.fetch, options), /limits|schemes|facilitator/)
+      assert.throws(() => wrapFetch(globalThis.fetch, options), /limits|schemes/)
     }
+    assert.throws(() => facilitatorLookup("http://facilitator.example"), /facilitator/)
   })
 })
 
@@ -157,8 +159,41 @@ describe("what a caller sees", () => {
 
   it("is the answer, even where onPayment fails", async () => {
     await using shop = await PaidShop.open()
-    const { fetch } = TestPayer.make({ onPayment: () => Promise.reject(new Error("my book is full")) })
+    const troubles: Array<unknown> = []
+    const full = new Error("my book is full")
+    const { fetch } = TestPayer.make({
+      onPayment: () => Promise.reject(full),
+      onTrouble: (error) => {
+        troubles.push(error)
+        throw new Error("and so is the other one")
+      }
+    })
     assert.strictEqual((await fetch(shop.origin)).status, 200)
+    assert.deepStrictEqual(troubles, [full])
+  })
+
+  it("comes with a warning of the process where nobody is told of trouble", async () => {
+    await using shop = await PaidShop.open()
+    const full = new Error("my book is full")
+    const { fetch } = TestPayer.make({ onPayment: () => Promise.reject(full) })
+    const warned = once(process, "warning")
+    assert.strictEqual((await fetch(shop.origin)).status, 200)
+    assert.deepStrictEqual(await warned, [full])
+  })
+
+  it("comes with an error that is reported where no process warns, as in a browser", async () => {
+    await using shop = await PaidShop.open()
+    const full = new Error("my book is full")
+    const reported: Array<unknown> = []
+    vi.stubGlobal("process", Object.create(process, { emitWarning: { value: undefined } }))
+    vi.stubGlobal("reportError", (error: unknown) => reported.push(error))
+    try {
+      const { fetch } = TestPayer.make({ onPayment: () => Promise.reject(full) })
+      assert.strictEqual((await fetch(shop.origin)).status, 200)
+    } finally {
+      vi.unstubAllGlobals()
+    }
+    assert.deepStrictEqual(reported, [full])
   })
 })
 
@@ -204,7 +239,7 @@ describe("status", () => {
         response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ ...record, paymentId }))
       })
       await using shop = await PaidShop.open(PaidShop.paidWith(PaidShop.refuse(503)))
-      const { fetch } = TestPayer.make(isGiven ? { facilitator: facilitator.origin } : {})
+      const { fetch } = TestPayer.make(isGiven ? { lookup: facilitatorLookup(facilitator.origin) } : {})
       const error = await TestPayer.rejection(fetch(shop.origin))
       const paymentId = String(error["paymentId"])
       const status = await fetch.status(paymentId)
@@ -213,4 +248,16 @@ describe("status", () => {
       assert.strictEqual(status.record?.status, isGiven ? "included" : undefined)
     }
   )
+
+  it("rejects with FacilitatorUnavailable where the lookup has no answer, whatever it threw", async () => {
+    const paymentId = `pay_${"a".repeat(22)}`
+    await using facilitator = await PaidShop.open((response) => void response.writeHead(500).end())
+    const dead = TestPayer.make({ lookup: facilitatorLookup(facilitator.origin) })
+    assert.strictEqual((await TestPayer.rejection(dead.fetch.status(paymentId)))["_tag"], "FacilitatorUnavailable")
+    const cause = new Error("my table is gone")
+    const own = TestPayer.make({ lookup: () => Promise.reject(cause) })
+    const error = await TestPayer.rejection(own.fetch.status(paymentId))
+    assert.strictEqual(error["_tag"], "FacilitatorUnavailable")
+    assert.strictEqual(error.cause, cause)
+  })
 })

@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib"
 import { build } from "esbuild"
 
 const entry = `
-import { exactEvm } from "@pontage/evm"
+import * as exactEvm from "@pontage/evm/client"
 import { wrapFetch } from "@pontage/fetch"
 export const pay = (signer) => wrapFetch(fetch, { schemes: [exactEvm.client({ signer, network: "eip155:8453" })] })
 `

@@ -44,6 +44,11 @@ export interface Options {
   /** Told of each payment once, when the server says that the money has moved. */
   readonly onPayment?: (receipt: Settlement) => Effect.Effect<void>
   /**
+   * Told of what went wrong beside a payment and did not stop it: what `onPayment` died of, or a `JournalUnavailable` when
+   * an outcome could not be noted. `make` tells nobody where nothing is said; `layer` logs it.
+   */
+  readonly onTrouble?: (error: unknown) => Effect.Effect<void>
+  /**
    * What a facilitator that the payer trusts knows of a payment. It is believed when it says that a payment is dead: that
    * gives its amount back to the limits.
    */
@@ -120,7 +125,12 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     confirm: options.confirm ?? (() => Effect.succeed(true)),
     lookup: options.lookup ?? (() => Effect.succeed(undefined))
   }
-  const till: Purchase.Till = { dialect, journal, onPayment: options.onPayment ?? (() => Effect.void) }
+  const till: Purchase.Till = {
+    dialect,
+    journal,
+    onPayment: options.onPayment ?? (() => Effect.void),
+    onTrouble: options.onTrouble ?? (() => Effect.void)
+  }
   return PaymentClient.of({
     asksForPayment: ({ headers, status }) => status === 402 && dialect.isRefusal(402, (name) => headers.get(name)),
     pay: (request, refusal) => pay(counter, till, request, refusal),
@@ -135,7 +145,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
  * @category layers
  */
 export const layer = (options: Options): Layer.Layer<PaymentClient, Misconfigured, PaymentJournal> =>
-  Layer.effect(PaymentClient, make(options))
+  Layer.effect(PaymentClient, make({ onTrouble: (error) => Effect.logWarning(error), ...options }))
 
 /** What a purchase is decided with. */
 interface Counter extends Required<Pick<Options, "choose" | "confirm" | "dialect" | "lookup">> {
@@ -144,7 +154,7 @@ interface Counter extends Required<Pick<Options, "choose" | "confirm" | "dialect
   readonly halves: ReadonlyArray<SchemeClient>
 }
 
-const pay = Effect.fn("PaymentClient.pay")(function* (
+const pay = Effect.fnUntraced(function* (
   counter: Counter,
   till: Purchase.Till,
   request: PayableRequest.PayableRequest,
@@ -163,7 +173,7 @@ const pay = Effect.fn("PaymentClient.pay")(function* (
   return yield* Purchase.buy(till, request, name, allowed)
 })
 
-const quote = Effect.fn("PaymentClient.quote")(function* (
+const quote = Effect.fnUntraced(function* (
   counter: Counter,
   request: Pick<PayableRequest.PayableRequest, "method" | "url">,
   refusal: Response
@@ -173,7 +183,7 @@ const quote = Effect.fn("PaymentClient.quote")(function* (
   return { payable: allowed.map(({ quote }) => quote), declined }
 })
 
-const status = Effect.fn("PaymentClient.status")(function* (counter: Counter, paymentId: string) {
+const status = Effect.fnUntraced(function* (counter: Counter, paymentId: string) {
   const entry = yield* counter.journal.find(paymentId)
   const record = yield* counter.lookup(paymentId)
   if (entry !== undefined && record !== undefined) yield* acquit(counter, entry, record)

@@ -22,7 +22,7 @@ import type { SpentSoFar } from "./PaymentPolicy.ts"
  */
 export class JournalUnavailable extends Schema.TaggedError<JournalUnavailable>("@pontage/core/JournalUnavailable")(
   "JournalUnavailable",
-  { message: Schema.String, cause: Schema.optionalKey(Schema.Defect()) }
+  { message: Schema.String, cause: Schema.optionalKey(Schema.Unknown) }
 ) {}
 
 /**

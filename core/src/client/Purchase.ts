@@ -2,6 +2,7 @@
  * One purchase, from the reservation to the answer: reserve, sign, write down, send, and send the same authorization again
  * until its outcome is known or its validity has ended. Nothing is signed twice here.
  */
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -31,6 +32,8 @@ export interface Till {
   readonly journal: PaymentJournal["Service"]
   /** Told once of each payment, when the server first says that the money has moved. */
   readonly onPayment: (receipt: Settlement) => Effect.Effect<void>
+  /** Told of what went wrong beside a payment and did not stop it. */
+  readonly onTrouble: (error: unknown) => Effect.Effect<void>
 }
 
 /**
@@ -177,7 +180,9 @@ const answered = Effect.fnUntraced(function* (
   yield* record(till, status >= 500 ? { ...known, state: "owed", owedUntil } : { ...known, state: "settled" })
   if (receipt !== undefined && entry.receipt === undefined) {
     // What the listener does wrong must not cost the caller the answer that was paid for.
-    yield* Effect.ignoreCause(till.onPayment(receipt), { log: "Error", message: "onPayment failed" })
+    yield* Effect.catchCause(till.onPayment(receipt), (cause) =>
+      Cause.hasInterrupts(cause) ? Effect.void : tell(till, Cause.squash(cause))
+    )
   }
 })
 
@@ -186,9 +191,10 @@ const answered = Effect.fnUntraced(function* (
  * it was, which is the safe side, and the answer is not lost over it.
  */
 const record = (till: Till, entry: JournalEntry) =>
-  till.journal
-    .write(entry)
-    .pipe(Effect.catch((error) => Effect.logWarning("the payment journal was not written", error.message)))
+  Effect.catch(till.journal.write(entry), (error) => tell(till, error))
+
+/** Whoever is told of trouble makes none. */
+const tell = ({ onTrouble }: Till, error: unknown) => Effect.catchCause(onTrouble(error), () => Effect.void)
 
 const pending = ({ host, paymentId = "" }: JournalEntry, { said, status = "accepted" }: PaidAnswer.Unknown) =>
   new SettlementPending({

@@ -14,7 +14,7 @@ import { PaymentState } from "./Settlement.ts"
  */
 export class FacilitatorUnavailable extends Schema.TaggedError<FacilitatorUnavailable>(
   "@pontage/core/FacilitatorUnavailable"
-)("FacilitatorUnavailable", { message: Schema.String, cause: Schema.optionalKey(Schema.Defect()) }) {}
+)("FacilitatorUnavailable", { message: Schema.String, cause: Schema.optionalKey(Schema.Unknown) }) {}
 
 /**
  * A chain could not be asked: its RPC is down, slow, or answers nonsense.
@@ -23,7 +23,7 @@ export class FacilitatorUnavailable extends Schema.TaggedError<FacilitatorUnavai
  */
 export class ChainUnavailable extends Schema.TaggedError<ChainUnavailable>("@pontage/core/ChainUnavailable")(
   "ChainUnavailable",
-  { network: Schema.String, message: Schema.String, cause: Schema.optionalKey(Schema.Defect()) }
+  { network: Schema.String, message: Schema.String, cause: Schema.optionalKey(Schema.Unknown) }
 ) {}
 
 /**

@@ -17,7 +17,7 @@ import type { Scheme } from "./Scheme.ts"
  */
 export class SigningFailed extends Schema.TaggedError<SigningFailed>("@pontage/core/SigningFailed")("SigningFailed", {
   message: Schema.String,
-  cause: Schema.optionalKey(Schema.Defect())
+  cause: Schema.optionalKey(Schema.Unknown)
 }) {}
 
 /**

@@ -1,10 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
 import type { PayableRequest } from "../../src/client/PayableRequest.ts"
-import type * as PaymentClient from "../../src/client/PaymentClient.ts"
+import * as PaymentClient from "../../src/client/PaymentClient.ts"
+import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
 import { FacilitatorUnavailable } from "../../src/protocol/ProtocolError.ts"
 import { buy, failure, waitingOut } from "./Payer.ts"
 import * as Payer from "./Payer.ts"
@@ -261,4 +264,18 @@ describe("make", () => {
       assert.strictEqual((yield* failure(Payer.make({ allow: { networks: ["x"] } })))._tag, "Misconfigured")
     })
   )
+})
+
+describe("layer", () => {
+  it.effect("logs the trouble beside a payment where nobody is told of it", () => {
+    const logged: Array<unknown> = []
+    const logger = Logger.make(({ message }) => void logged.push(message))
+    const broken = new Error("the listener is broken")
+    const client = PaymentClient.layer({ schemes: [Wallet.make().half], onPayment: () => Effect.die(broken) })
+    return Effect.gen(function* () {
+      const { pay } = yield* PaymentClient.PaymentClient
+      yield* pay(Shop.make(Shop.paid("served")).request(), Shop.refusal(402))
+      assert.deepStrictEqual(logged, [[broken]])
+    }).pipe(Effect.provide(Layer.provide(client, PaymentJournal.layerMemory)), Effect.provide(Logger.layer([logger])))
+  })
 })

@@ -127,11 +127,35 @@ describe("pay", () => {
           told.push(receipt.transaction)
           throw new Error("the listener is broken")
         })
-      const world = yield* Payer.make({ onPayment })
+      const troubles: Array<unknown> = []
+      const onTrouble = (error: unknown) =>
+        Effect.sync(() => {
+          troubles.push(error)
+          throw new Error("and so is the one for trouble")
+        })
+      const world = yield* Payer.make({ onPayment, onTrouble })
       const shop = Shop.make(Shop.paid("failed", 500), Shop.paid("served"))
       assert.strictEqual(yield* buyText(world, shop.request()), "failed")
       assert.strictEqual(yield* buyText(world, shop.request()), "served")
       assert.deepStrictEqual(told, ["0xabc"])
+      assert.deepStrictEqual(
+        troubles.map((error) => error instanceof Error && error.message),
+        ["the listener is broken"]
+      )
+    })
+  )
+
+  it.effect("is handed over where its outcome cannot be noted, and that is told", () =>
+    Effect.gen(function* () {
+      const troubles: Array<unknown> = []
+      const world = yield* Payer.make({ onTrouble: (error) => Effect.sync(() => void troubles.push(error)) })
+      const { write } = world.journal
+      const full = new PaymentJournal.JournalUnavailable({ message: "the disk is full" })
+      Object.assign(world.journal, {
+        write: (entry: JournalEntry) => (entry.state === "settled" ? Effect.fail(full) : write(entry))
+      })
+      assert.strictEqual(yield* buyText(world, Shop.make(Shop.paid("served")).request()), "served")
+      assert.deepStrictEqual(troubles, [full])
     })
   )
 
