@@ -118,6 +118,12 @@ interface Journey {
   readonly repairs: FiberSet.FiberSet
 }
 
+/** Bytes that were sent, and whether the node said at once that their slot is used: then no node holds them. */
+interface Sending {
+  readonly prepared: Prepared
+  readonly slotUsed: boolean
+}
+
 const shortest = (lanes: ReadonlyArray<Lane.Lane>): Lane.Lane | undefined =>
   lanes.reduce<Lane.Lane | undefined>((a, b) => (a === undefined || b.load() < a.load() ? b : a), undefined)
 
@@ -128,13 +134,14 @@ const travel = (journey: Journey, lane: Lane.Lane | undefined) => {
     if (isOver(stored)) return stored
     const earlier = stored.prepared && (yield* observed(journey, stored.prepared))
     if (earlier !== undefined && earlier._tag !== "Pending") return yield* arrive(journey, earlier)
-    let prepared = yield* stored.prepared === undefined || stored.status === "accepted"
+    let sending = yield* stored.prepared === undefined || stored.status === "accepted"
       ? depart(journey, lane, stored.prepared)
       : resume(journey, stored.prepared)
-    for (;;) {
-      const end = yield* watch(journey, prepared)
+    for (let replans = 0; ; replans++) {
+      const end = yield* watch(journey, sending)
       if (end._tag !== "Pending") return yield* arrive(journey, end)
-      prepared = yield* replan(journey, lane, prepared)
+      if (replans > 0) yield* Effect.sleep(longestPause)
+      sending = yield* replan(journey, lane, sending.prepared)
     }
   })
   return lane === undefined ? whole : lane.withPlace(whole)
@@ -148,7 +155,7 @@ const depart = Effect.fnUntraced(function* (
   journey: Journey,
   lane: Lane.Lane | undefined,
   earlier: Prepared | undefined
-) {
+): Effect.fn.Return<Sending, NotStarted> {
   const { half, payment } = journey
   const survey = yield* half.survey
   const signed = yield* lane === undefined
@@ -165,14 +172,14 @@ const depart = Effect.fnUntraced(function* (
   if (submission._tag === "Refused") return yield* turnBack(journey, lane, prepared, submission.message)
   lane?.heard(true)
   yield* advance(journey, { from: ["planned"], to: "sent" })
-  return prepared
+  return { prepared, slotUsed: submission._tag === "SlotUsed" }
 })
 
 /** Bytes that may be on their way are never replaced by new ones: they are sent again as they are. */
-const resume = Effect.fnUntraced(function* (journey: Journey, prepared: Prepared) {
+const resume = Effect.fnUntraced(function* (journey: Journey, prepared: Prepared): Effect.fn.Return<Sending> {
   yield* sent(journey.half, prepared)
   yield* advance(journey, { from: ["planned", "sent"], to: "sent", note: "sent again" })
-  return prepared
+  return { prepared, slotUsed: false }
 })
 
 /**
@@ -182,7 +189,7 @@ const resume = Effect.fnUntraced(function* (journey: Journey, prepared: Prepared
 const replan = Effect.fnUntraced(function* (journey: Journey, lane: Lane.Lane | undefined, prepared: Prepared) {
   if (lane === undefined) return yield* departFrom(journey, lane, prepared, prepared)
   const next = yield* Effect.catch(journey.half.nextSlot(lane.address), () => Effect.undefined)
-  if (next === undefined) return prepared
+  if (next === undefined) return { prepared, slotUsed: false }
   lane.catchUp(next)
   const isOpen = prepared.slot?.lane === lane.address && prepared.slot.number >= next
   if (isOpen) yield* handBack(journey, lane, prepared)
@@ -190,7 +197,9 @@ const replan = Effect.fnUntraced(function* (journey: Journey, lane: Lane.Lane | 
 })
 
 const departFrom = (journey: Journey, lane: Lane.Lane | undefined, earlier: Prepared, stay: Prepared) =>
-  Effect.catchTag(depart(journey, lane, earlier), "ChainUnavailable", () => Effect.succeed(stay))
+  Effect.catchTag(depart(journey, lane, earlier), "ChainUnavailable", () =>
+    Effect.succeed<Sending>({ prepared: stay, slotUsed: false })
+  )
 
 /** The node does not hold the bytes, and it was the first time they were sent: the slot goes back, the payment waits. */
 const turnBack = Effect.fnUntraced(function* (
@@ -261,9 +270,9 @@ const observed = (journey: Journey, prepared: Prepared): Effect.Effect<Observati
   )
 
 /** Looks until the chain proves an end. `Pending` comes back only when the slot turned out to be lost for these bytes. */
-const watch = Effect.fnUntraced(function* (journey: Journey, prepared: Prepared) {
+const watch = Effect.fnUntraced(function* (journey: Journey, { prepared, slotUsed }: Sending) {
   let pause = firstPause
-  let looksSinceUsed: number | undefined
+  let looksSinceUsed = slotUsed ? looksBeforeReplan : undefined
   for (let looks = 1; ; looks++) {
     const observation = yield* observed(journey, prepared)
     if (observation._tag !== "Pending" || looksSinceUsed === looksBeforeReplan) return observation

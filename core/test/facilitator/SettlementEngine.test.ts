@@ -371,9 +371,11 @@ describe("strangers", () => {
       const { facilitator, ledger } = yield* LedgerShop.open()
       yield* facilitator.settle(yield* LedgerShop.pay(), claim("a"))
       ledger.useSlot("signer-1")
-      const fiber = yield* begin(facilitator.settle(yield* LedgerShop.pay(), claim("b")), 2)
+      ledger.faults.holdBlocks = true
+      const fiber = yield* begin(facilitator.settle(yield* LedgerShop.pay(), claim("b")), 3)
       const order = ledger.submissions.at(-1)?.order
       if (order !== undefined) ledger.settleByStranger(order)
+      ledger.mine()
       yield* TestClock.adjust("20 seconds")
       const settled = yield* Fiber.join(fiber)
       assert.strictEqual(settled.transaction, `stranger:${order?.nonce}`)

@@ -151,7 +151,7 @@ describe("a signer's lane", () => {
         yield* setAutomine(false)
         const settling = yield* Effect.forkChild(settle("one"))
         yield* Payment.pooled(1)
-        yield* setNextBlockBaseFee(900_000_000_000n)
+        yield* setNextBlockBaseFee(200_000_000_000n)
         yield* mine()
         yield* setAutomine(true)
         isGranted(yield* Fiber.join(settling))
