@@ -23,6 +23,56 @@ const sweepPerClaim = 2
  * @category constructors
  */
 export const make: Effect.Effect<PaymentStore.PaymentStore["Service"]> = Effect.sync(() => {
+  const records = makeRecords()
+  return PaymentStore.PaymentStore.of({
+    find: (paymentId) => Effect.sync(() => records.find(paymentId)),
+    claim: (payment, claim, available) =>
+      synchronously((now): PaymentStore.ClaimResult => {
+        const known = records.find(payment.paymentId)
+        if (known !== undefined) return claimKnown(known, claim, now, records.put)
+        const reserved = records.reservedBy(payment, now)
+        if (reserved > 0n && (available === undefined || reserved + payment.authorization.amount > available)) {
+          return { _tag: "Overdrawn", reserved }
+        }
+        records.sweep(now)
+        const execution = claim && "granted"
+        return {
+          _tag: "Claimed",
+          created: true,
+          execution,
+          payment: records.create(payment, Run.make(claim, now), now)
+        }
+      }),
+    advance: (paymentId, change) =>
+      synchronously((now) => {
+        const known = records.find(paymentId)
+        return known !== undefined && change.from.includes(known.status)
+          ? records.put(advanced(known, change, now))
+          : undefined
+      }),
+    finish: (paymentId, claimId, outcome) =>
+      synchronously((now) => {
+        const known = records.find(paymentId)
+        return known && records.put({ ...known, run: Run.finish(known.run, claimId, outcome, now) })
+      }),
+    oweAnswer: (paymentId, owed) =>
+      Effect.sync(() => {
+        const known = records.find(paymentId)
+        if (known !== undefined) records.put({ ...known, answerOwed: owed })
+        return known?.answerOwed ?? false
+      })
+  })
+})
+
+/**
+ * The store as a layer.
+ *
+ * @category layers
+ */
+export const layer: Layer.Layer<PaymentStore.PaymentStore> = Layer.effect(PaymentStore.PaymentStore, make)
+
+/** The records, and each payer's among them. */
+const makeRecords = () => {
   const payments = new Map<string, Stored>()
   const byPayer = new Map<string, Set<string>>()
 
@@ -78,45 +128,8 @@ export const make: Effect.Effect<PaymentStore.PaymentStore["Service"]> = Effect.
     }
   }
 
-  return PaymentStore.PaymentStore.of({
-    find: (paymentId) => Effect.sync(() => payments.get(paymentId)),
-    claim: (payment, claim, available) =>
-      synchronously((now): PaymentStore.ClaimResult => {
-        const known = payments.get(payment.paymentId)
-        if (known !== undefined) return claimKnown(known, claim, now, put)
-        const reserved = reservedBy(payment, now)
-        if (reserved > 0n && (available === undefined || reserved + payment.authorization.amount > available)) {
-          return { _tag: "Overdrawn", reserved }
-        }
-        sweep(now)
-        const execution = claim && "granted"
-        return { _tag: "Claimed", created: true, execution, payment: create(payment, Run.make(claim, now), now) }
-      }),
-    advance: (paymentId, change) =>
-      synchronously((now) => {
-        const known = payments.get(paymentId)
-        return known !== undefined && change.from.includes(known.status) ? put(advanced(known, change, now)) : undefined
-      }),
-    finish: (paymentId, claimId, outcome) =>
-      synchronously((now) => {
-        const known = payments.get(paymentId)
-        return known && put({ ...known, run: Run.finish(known.run, claimId, outcome, now) })
-      }),
-    oweAnswer: (paymentId, owed) =>
-      Effect.sync(() => {
-        const known = payments.get(paymentId)
-        if (known !== undefined) put({ ...known, answerOwed: owed })
-        return known?.answerOwed ?? false
-      })
-  })
-})
-
-/**
- * The store as a layer.
- *
- * @category layers
- */
-export const layer: Layer.Layer<PaymentStore.PaymentStore> = Layer.effect(PaymentStore.PaymentStore, make)
+  return { find: (paymentId: string) => payments.get(paymentId), put, reservedBy, create, sweep }
+}
 
 const synchronously = <A>(step: (now: number) => A) => Effect.map(Clock.currentTimeMillis, step)
 
