@@ -39,6 +39,7 @@ export const make = (subject: Subject): ReadonlyArray<Law<PaymentStore.PaymentSt
     failedIsEntitled,
     entitlementEnds,
     unboundIsNotRunAgain,
+    unboundHasOneRun,
     unpaidIsFree,
     notRunDoesNotCount,
     holderAloneEnds,
@@ -222,6 +223,22 @@ const unboundIsNotRunAgain = () =>
         const { claim, payment, paymentId } = yield* taken(store, { bound: false })
         yield* moved(store, paymentId)
         yield* store.finish(paymentId, claim.id, "failed")
+        yield* executionIs(store, payment, yield* newClaim(), "spent")
+      })
+    )
+  )
+
+const unboundHasOneRun = () =>
+  law(
+    "a paid payment without a binding keeps its first run until it reached the handler, and has no other",
+    withStore(
+      Effect.fnUntraced(function* (store) {
+        const { claim, payment, paymentId } = yield* taken(store, { bound: false })
+        yield* store.finish(paymentId, claim.id, "notRun")
+        yield* moved(store, paymentId)
+        const next = yield* newClaim()
+        yield* executionIs(store, payment, next, "granted")
+        yield* store.finish(paymentId, next.id, "failed")
         yield* executionIs(store, payment, yield* newClaim(), "spent")
       })
     )
