@@ -4,8 +4,6 @@
  */
 import {
   FacilitatorUnavailable,
-  PaymentClient,
-  PaymentJournal,
   protocolDialect,
   type Dialect,
   type Misconfigured,
@@ -15,6 +13,8 @@ import {
   type SchemeClient,
   type Settlement
 } from "@pontage/core"
+import * as PaymentClient from "@pontage/core/PaymentClient"
+import * as PaymentJournal from "@pontage/core/PaymentJournal"
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -139,4 +139,6 @@ export const memoryLog = (): JournalLog => {
  *
  * @category layers
  */
-export const layerMemory: Layer.Layer<PaymentJournal> = Layer.sync(PaymentJournal, () => make(memoryLog()))
+export const layerMemory: Layer.Layer<PaymentJournal> = /* @__PURE__ */ Layer.sync(PaymentJournal, () =>
+  make(memoryLog())
+)

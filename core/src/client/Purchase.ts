@@ -125,8 +125,10 @@ export const resume = Effect.fnUntraced(
   function* (till: Till, request: PayableRequest, entry: JournalEntry) {
     const wasDoubtful = entry.state === "pending" && isExpired(entry, yield* Clock.currentTimeMillis)
     return yield* present(till, request, entry).pipe(
-      Effect.catchTag(["PaymentError", "ValidationError", "PaymentRefused"], (refusal) =>
-        wasDoubtful && !isUsed(refusal) ? Effect.succeed(undefined) : Effect.fail(refusal)
+      Effect.catch((failure) =>
+        wasDoubtful && failure._tag !== "SettlementPending" && !isUsed(failure)
+          ? Effect.succeed(undefined)
+          : Effect.fail(failure)
       )
     )
   },

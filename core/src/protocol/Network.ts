@@ -2,6 +2,7 @@
  * Networks by their CAIP-2 identifier, `<namespace>:<reference>`, for example `eip155:8453` or `ton:mainnet`
  * (specification 1). The namespace is the chain family; what a reference means is the family's business.
  */
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
 /**
@@ -25,14 +26,16 @@ export type Network = typeof Network.Type
  *
  * @category guards
  */
-export const isNetwork = Schema.is(Network)
+export const isNetwork = /* @__PURE__ */ Schema.is(Network)
+
+const decode = Schema.decodeUnknownResult(Network)
 
 /**
  * The network of a text that is known to be well formed; throws otherwise.
  *
  * @category constructors
  */
-export const make = Schema.decodeSync(Network)
+export const make = (text: string): Network => Result.getOrThrow(decode(text))
 
 /**
  * The chain family: `eip155`, `ton`, `tron`.

@@ -4,7 +4,7 @@
  * because a facilitator computes it for every payment.
  */
 import { keccak_256 } from "@noble/hashes/sha3.js"
-import { Amount } from "@pontage/core"
+import * as Amount from "@pontage/core/Amount"
 import * as Schema from "effect/Schema"
 
 import * as EvmAddress from "./EvmAddress.ts"
@@ -106,8 +106,11 @@ export const toJson = (data: TypedData): string =>
 const utf8 = new TextEncoder()
 const hashText = (text: string): Uint8Array => keccak_256(utf8.encode(text))
 
-const domainTypeHash = hashText("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")
-const typeHash = hashText(
+// A payer signs without any of what follows: what is computed once is marked pure, so that its bundle leaves it out.
+const domainTypeHash = /* @__PURE__ */ hashText(
+  "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
+)
+const typeHash = /* @__PURE__ */ hashText(
   "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
 )
 
@@ -143,12 +146,16 @@ export const domainSeparator = (domain: Domain): Uint8Array => {
   return separator
 }
 
-const struct = new Uint8Array(224)
-const structView = new DataView(struct.buffer)
-struct.set(typeHash)
+const startingWith = (head: ArrayLike<number>, length: number) => {
+  const bytes = new Uint8Array(length)
+  bytes.set(head)
+  return bytes
+}
+const viewOf = ({ buffer }: Uint8Array<ArrayBuffer>) => new DataView(buffer)
 
-const envelope = new Uint8Array(66)
-envelope.set([0x19, 0x01])
+const struct = /* @__PURE__ */ startingWith(typeHash, 224)
+const structView = /* @__PURE__ */ viewOf(struct)
+const envelope = /* @__PURE__ */ startingWith([0x19, 0x01], 66)
 
 const largestWord = 2n ** 64n - 1n
 

@@ -1,4 +1,4 @@
-import { keccak_256 } from "@noble/hashes/sha3.js"
+import { keccakP } from "@noble/hashes/sha3.js"
 /**
  * Ethereum addresses. Text is accepted strictly: `0x` and 40 hexadecimal digits, and where they mix cases the EIP-55
  * checksum has to hold. Inside, an address is its lower-case text, so two addresses are the same account exactly when they
@@ -68,14 +68,21 @@ export const checksum = (address: Address): Hex => {
   return text
 }
 
-const ascii = new Uint8Array(40)
+const state = new Uint32Array(50)
 
+/**
+ * Keccak-256 of the 40 digits fills less than one block of 136 bytes, so it is the permutation alone: the digits and the
+ * padding in (1 behind the digits, 0x80 at the block's end), the hash out, as words of which the lowest byte is the first.
+ */
 const computeChecksum = (address: Address): Hex => {
-  for (let i = 0; i < 40; i++) ascii[i] = address.charCodeAt(i + 2)
-  const hash = keccak_256(ascii)
+  state.fill(0)
+  for (let i = 0; i < 40; i++) state[i >> 2] = (state[i >> 2] ?? 0) | (address.charCodeAt(i + 2) << (8 * (i & 3)))
+  state[10] = 1
+  state[33] = 0x80000000
+  keccakP(state)
   let text: Hex = "0x"
   for (let i = 0; i < 40; i++) {
-    const nibble = ((hash[i >> 1] ?? 0) >> (i % 2 === 0 ? 4 : 0)) & 15
+    const nibble = ((state[i >> 3] ?? 0) >>> (4 * ((i & 7) ^ 1))) & 15
     const digit = address.charAt(i + 2)
     text += nibble < 8 ? digit : digit.toUpperCase()
   }

@@ -1,7 +1,7 @@
 /**
  * EVM networks by CAIP-2: `eip155:<chain id>`, the chain id in decimal without leading zeros.
  */
-import { Network } from "@pontage/core"
+import * as Network from "@pontage/core/Network"
 
 const grammar = /^eip155:([1-9][0-9]{0,15})$/
 

@@ -2,7 +2,9 @@
  * The scheme `exact` on EVM chains: its definition and its payload. The payer signs an EIP-3009 transfer authorization for
  * exactly the amount; anyone may then submit it, and nobody can change it.
  */
-import { Binding, type Scheme, invalid, PaymentPayload, type ValidationError } from "@pontage/core"
+import { type Scheme, invalid, type ValidationError } from "@pontage/core"
+import * as Binding from "@pontage/core/Binding"
+import { RequestBinding } from "@pontage/core/PaymentPayload"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -35,7 +37,7 @@ export const scheme: Scheme = {
 export const Payload = Schema.Struct({
   signature: Schema.String,
   authorization: Eip3009.TransferWithAuthorization,
-  binding: Schema.optionalKey(PaymentPayload.RequestBinding)
+  binding: Schema.optionalKey(RequestBinding)
 })
 
 /**
@@ -68,5 +70,5 @@ export const nonceFrom = (bytes: Uint8Array): EvmHex.Hex => `${EvmHex.fromBytes(
  *
  * @category constructors
  */
-export const boundNonce = (binding: PaymentPayload.RequestBinding): Effect.Effect<EvmHex.Hex> =>
+export const boundNonce = (binding: RequestBinding): Effect.Effect<EvmHex.Hex> =>
   Effect.map(Binding.tag(binding), nonceFrom)

@@ -2,7 +2,8 @@
  * The payer's half of `exact` on EVM: it signs the authorization that the core has decided on. It needs no chain and no
  * chain library.
  */
-import { Entropy, Misconfigured, type SchemeClient, SigningFailed, type SigningRequest } from "@pontage/core"
+import { Misconfigured, type SchemeClient, SigningFailed, type SigningRequest } from "@pontage/core"
+import { Entropy } from "@pontage/core/Entropy"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
@@ -59,7 +60,7 @@ const sign = Effect.fnUntraced(function* (signer: EvmSigner, from: EvmAddress.Ad
       message: `the offer's recipient "${requirements.payTo}" is no address to pay to`
     })
   }
-  const entropy = yield* Entropy.Entropy
+  const entropy = yield* Entropy
   const nonce = yield* binding ? ExactEvm.boundNonce(binding) : Effect.succeed(ExactEvm.nonceFrom(entropy.bytes(24)))
   const authorization: Eip3009.TransferWithAuthorization = {
     from,
