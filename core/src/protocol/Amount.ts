@@ -36,4 +36,4 @@ export const Text = Schema.String.check(
  *
  * @category schemas
  */
-export const FromText = Text.pipe(Schema.decodeTo(Schema.BigIntFromString))
+export const FromText = /* @__PURE__ */ Text.pipe(/* @__PURE__ */ Schema.decodeTo(Schema.BigIntFromString))

@@ -16,7 +16,7 @@ import * as EvmHex from "./EvmHex.ts"
  *
  * @category schemas
  */
-export const TransferWithAuthorization = Schema.Struct({
+export const TransferWithAuthorization = /* @__PURE__ */ Schema.Struct({
   from: EvmAddress.FromText,
   to: EvmAddress.FromText,
   value: Amount.FromText,

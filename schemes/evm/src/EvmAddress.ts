@@ -113,32 +113,42 @@ export const fromTail = (hex: Hex): Address => make(`0x${hex.slice(-40).toLowerC
  *
  * @category schemas
  */
-export const Address = Schema.declare(isAddress, { expected: "a lower-case address" })
+export const Address = /* @__PURE__ */ Schema.declare(isAddress, { expected: "a lower-case address" })
+
+// A payer needs no schema of these: they are made by calls marked pure, so that its bundle leaves them out.
+const strict = () =>
+  Schema.String.pipe(
+    Schema.decodeTo(
+      Address,
+      SchemaTransformation.transformEffect({
+        decode: (text) => {
+          const address = fromText(text)
+          const message =
+            "Expected an address: 0x and 40 hexadecimal digits, with a valid checksum where cases are mixed"
+          return address === undefined
+            ? Effect.fail(new SchemaIssue.InvalidValue({ message }))
+            : Effect.succeed(address)
+        },
+        encode: (address) => Effect.succeed(checksum(address))
+      })
+    )
+  )
+
+const lenient = () =>
+  Schema.declare(isAnyCase, { expected: "an address" }).pipe(
+    Schema.decodeTo(Address, SchemaTransformation.transform({ decode: fromTail, encode: (address): Hex => address }))
+  )
 
 /**
  * An address as text: decoded by the strict rules of {@link fromText}, encoded with its checksum.
  *
  * @category schemas
  */
-export const FromText = Schema.String.pipe(
-  Schema.decodeTo(
-    Address,
-    SchemaTransformation.transformEffect({
-      decode: (text) => {
-        const address = fromText(text)
-        const message = "Expected an address: 0x and 40 hexadecimal digits, with a valid checksum where cases are mixed"
-        return address === undefined ? Effect.fail(new SchemaIssue.InvalidValue({ message })) : Effect.succeed(address)
-      },
-      encode: (address) => Effect.succeed(checksum(address))
-    })
-  )
-)
+export const FromText = /* @__PURE__ */ strict()
 
 /**
  * An address as a node answers it: in any case, its checksum not looked at, because some chains have a rule of their own.
  *
  * @category schemas
  */
-export const FromNode = Schema.declare(isAnyCase, { expected: "an address" }).pipe(
-  Schema.decodeTo(Address, SchemaTransformation.transform({ decode: fromTail, encode: (address): Hex => address }))
-)
+export const FromNode = /* @__PURE__ */ lenient()

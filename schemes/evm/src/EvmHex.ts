@@ -46,48 +46,44 @@ export const fromTrusted = (text: string): Hex => `0x${text.slice(2)}`
  */
 export const toLowerCase = (hex: Hex): Hex => `0x${hex.slice(2).toLowerCase()}`
 
-const lowerCased = SchemaTransformation.transform({ decode: toLowerCase, encode: (hex: Hex) => hex })
+// A payer needs none of the schemas: they are marked pure, so that its bundle leaves them out.
+const lowerCased = (is: (value: unknown) => value is Hex, expected: string) =>
+  Schema.declare(is, { expected }).pipe(
+    Schema.decode(SchemaTransformation.transform({ decode: toLowerCase, encode: (hex: Hex) => hex }))
+  )
 
 /**
  * Bytes in hexadecimal; decoded to lower case, so that equal values are equal texts.
  *
  * @category schemas
  */
-export const Hex = Schema.declare(isHex, { expected: "0x and an even number of hexadecimal digits" }).pipe(
-  Schema.decode(lowerCased)
-)
+export const Hex = /* @__PURE__ */ lowerCased(isHex, "0x and an even number of hexadecimal digits")
 
 /**
  * 32 bytes in hexadecimal; decoded to lower case.
  *
  * @category schemas
  */
-export const Bytes32 = Schema.declare(isBytes32, { expected: "0x and 64 hexadecimal digits" }).pipe(
-  Schema.decode(lowerCased)
-)
+export const Bytes32 = /* @__PURE__ */ lowerCased(isBytes32, "0x and 64 hexadecimal digits")
+
+const quantity = <N extends bigint | number>(number: Schema.Codec<N>, decode: (hex: Hex) => N) =>
+  Schema.declare(isQuantity, { expected: "a quantity: 0x and digits without leading zeros" }).pipe(
+    Schema.decodeTo(number, SchemaTransformation.transform({ decode, encode: (value: N) => toQuantity(value) }))
+  )
 
 /**
  * A JSON-RPC quantity of at most 256 bits as an exact `bigint`.
  *
  * @category schemas
  */
-export const Quantity = Schema.declare(isQuantity, {
-  expected: "a quantity: 0x and digits without leading zeros"
-}).pipe(
-  Schema.decodeTo(
-    Schema.BigInt,
-    SchemaTransformation.transform({ decode: BigInt, encode: (value) => toQuantity(value) })
-  )
-)
+export const Quantity = /* @__PURE__ */ quantity(Schema.BigInt, BigInt)
 
 /**
  * A JSON-RPC quantity that counts something, as a `number`: at most 2^53 - 1. Never for amounts.
  *
  * @category schemas
  */
-export const Count = Schema.declare(isQuantity, { expected: "a quantity: 0x and digits without leading zeros" }).pipe(
-  Schema.decodeTo(Schema.Int, SchemaTransformation.transform({ decode: Number, encode: (value) => toQuantity(value) }))
-)
+export const Count = /* @__PURE__ */ quantity(Schema.Int, Number)
 
 /**
  * A number, not negative, as a JSON-RPC quantity.

@@ -73,7 +73,7 @@ export type EvmSignature = Ecdsa | ContractOnly | Erc6492 | Malformed
  */
 export const maximumBytes = 4096
 
-const erc6492Suffix = "6492".repeat(16)
+const erc6492Suffix = /* @__PURE__ */ "6492".repeat(16)
 
 /** Half the order of secp256k1, as the digits it is compared by. */
 const halfOrder = "7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0"

@@ -34,10 +34,10 @@ export const scheme: Scheme = {
  *
  * @category schemas
  */
-export const Payload = Schema.Struct({
+export const Payload = /* @__PURE__ */ Schema.Struct({
   signature: Schema.String,
   authorization: Eip3009.TransferWithAuthorization,
-  binding: Schema.optionalKey(RequestBinding)
+  binding: /* @__PURE__ */ Schema.optionalKey(RequestBinding)
 })
 
 /**
@@ -45,7 +45,7 @@ export const Payload = Schema.Struct({
  */
 export type Payload = typeof Payload.Type
 
-const decode = Schema.decodeUnknownEffect(Payload)
+const decode = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
 
 /**
  * Reads a payload; fails with `malformed`.

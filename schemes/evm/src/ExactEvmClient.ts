@@ -10,6 +10,7 @@ import * as Result from "effect/Result"
 import * as Eip3009 from "./Eip3009.ts"
 import * as EvmAddress from "./EvmAddress.ts"
 import * as EvmAsset from "./EvmAsset.ts"
+import * as EvmHex from "./EvmHex.ts"
 import * as EvmNetwork from "./EvmNetwork.ts"
 import * as EvmSignature from "./EvmSignature.ts"
 import type { EvmSigner } from "./EvmSigner.ts"
@@ -87,7 +88,8 @@ const sign = Effect.fnUntraced(function* (signer: EvmSigner, from: EvmAddress.Ad
 })
 
 /** Only the payer's account knows what its signatures look like; but none is empty, and none longer than is read. */
-const isSignature = (text: string): boolean => EvmSignature.fromText(text)._tag !== "Malformed" && text !== "0x"
+const isSignature = (text: string): boolean =>
+  EvmHex.isHex(text) && text !== "0x" && text.length <= 2 + 2 * EvmSignature.maximumBytes
 
 /** Numbers travel as decimal strings, addresses with their checksum. */
 const onWire = (authorization: Eip3009.TransferWithAuthorization) => ({
