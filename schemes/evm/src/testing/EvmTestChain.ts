@@ -34,6 +34,7 @@ import { foundry } from "viem/chains"
 
 import * as Anvil from "./Anvil.ts"
 import * as AnvilControl from "./AnvilControl.ts"
+import * as AnvilHeartbeat from "./AnvilHeartbeat.ts"
 import { DollarToken } from "./artifacts/DollarToken.ts"
 import * as EvmTestAccounts from "./EvmTestAccounts.ts"
 
@@ -269,8 +270,11 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     succeeded(await pollReceipt(client, await client.sendTransaction(transaction)))
   }
 
+  const control = AnvilControl.make((method, params) => client.transport.request({ method, params }))
+  yield* AnvilHeartbeat.start(control)
+
   return EvmTestChain.of({
-    ...AnvilControl.make((method, params) => client.transport.request({ method, params })),
+    ...control,
     rpcUrl,
     chainId,
     network: `eip155:${chainId}`,
