@@ -44,16 +44,19 @@ export const open = Effect.fnUntraced(function* (options: Options = {}) {
 export type Shop = Effect.Success<ReturnType<typeof open>>
 
 /** Another facilitator over the same store and chain: a second process, or this one after a restart. */
-export const facilitatorOf = (
+export const facilitatorOf = Effect.fnUntraced(function* (
   halves: Parameters<typeof LocalFacilitator.make>[0],
   store: PaymentStore["Service"],
   { settleTimeoutMillis }: Options = {}
-) =>
-  Effect.provideService(
-    LocalFacilitator.make(halves, settleTimeoutMillis === undefined ? {} : { settleTimeoutMillis }),
-    PaymentStore,
-    store
-  )
+) {
+  const options = settleTimeoutMillis === undefined ? {} : { settleTimeoutMillis }
+  const facilitator = yield* Effect.provideService(LocalFacilitator.make(halves, options), PaymentStore, store)
+  yield* Effect.addFinalizer(() => Effect.forkDetach(runOut))
+  return facilitator
+})
+
+/** A facilitator that closes waits for what is under way: time goes on meanwhile, so that a failing test ends. */
+const runOut = Effect.repeat(Effect.andThen(Effect.yieldNow, TestClock.adjust("1 second")), { times: 60 })
 
 export const requirements: PaymentRequirements = {
   scheme: "exact",

@@ -158,6 +158,8 @@ describe("settle", () => {
       assert.strictEqual(wordOf(yield* Fiber.join(caller)), "INSUFFICIENT_BALANCE")
       ledger.deposit(LedgerShop.payer, 1_000_000n)
       assert.strictEqual(yield* failing(facilitator.settle(request, claim("b"))), "INSUFFICIENT_BALANCE")
+      assert.strictEqual(yield* failing(facilitator.claim(request, claim("c"))), "INSUFFICIENT_BALANCE")
+      assert.strictEqual(yield* failing(facilitator.settle(request)), "INSUFFICIENT_BALANCE")
       assert.strictEqual(ledger.submissions.length, 1)
     })
   )
@@ -226,41 +228,61 @@ describe("a settlement that is not confirmed in time", () => {
 })
 
 describe("a payment that was claimed and not sent", () => {
+  /** The second and third check of a payment wait, each for its gate. */
+  const withSlowChecks = Effect.fnUntraced(function* () {
+    const { half, ledger, store } = yield* LedgerShop.open()
+    const gates = [yield* Deferred.make<void>(), yield* Deferred.make<void>()] as const
+    let checks = 0
+    const slow = {
+      ...half,
+      verify: (payment: Payment) =>
+        Effect.andThen(
+          Effect.suspend(() => {
+            const gate = gates[checks++ - 1]
+            return gate === undefined ? Effect.void : Deferred.await(gate)
+          }),
+          half.verify(payment)
+        )
+    }
+    const facilitator = yield* LedgerShop.facilitatorOf([slow], store, { settleTimeoutMillis: 200_000 })
+    const request = yield* LedgerShop.pay()
+    yield* facilitator.claim(request, claim("a"))
+    const both = yield* Effect.forkChild(
+      Effect.all([facilitator.settle(request, claim("a")), facilitator.settle(request, claim("a"))], {
+        concurrency: "unbounded"
+      })
+    )
+    yield* TestClock.adjust("1 second")
+    assert.strictEqual(checks, 3)
+    return { facilitator, ledger, gates, request, both }
+  })
+
   it.effect("a copy whose check ends after the transfer joins its result", () =>
     Effect.gen(function* () {
-      const { half, ledger, store } = yield* LedgerShop.open()
-      const gates = [yield* Deferred.make<void>(), yield* Deferred.make<void>()] as const
-      let checks = 0
-      const slow = {
-        ...half,
-        verify: (payment: Payment) =>
-          Effect.andThen(
-            Effect.suspend(() => {
-              const gate = gates[checks++ - 1]
-              return gate === undefined ? Effect.void : Deferred.await(gate)
-            }),
-            half.verify(payment)
-          )
-      }
-      const facilitator = yield* LedgerShop.facilitatorOf([slow], store)
-      const request = yield* LedgerShop.pay()
-      yield* facilitator.claim(request, claim("a"))
-      const both = yield* Effect.forkChild(
-        Effect.all([facilitator.settle(request, claim("a")), facilitator.settle(request, claim("a"))], {
-          concurrency: "unbounded"
-        })
-      )
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual(checks, 3)
+      const { both, facilitator, gates, ledger, request } = yield* withSlowChecks()
       yield* Deferred.succeed(gates[0], undefined)
       yield* TestClock.adjust("1 second")
       assert.strictEqual(ledger.transfers.length, 1)
       yield* Deferred.succeed(gates[1], undefined)
-      assert.deepStrictEqual(
-        (yield* Fiber.join(both)).map(({ execution }) => execution),
-        ["granted", "granted"]
-      )
+      const executions = (yield* Fiber.join(both)).map(({ execution }) => execution)
+      assert.deepStrictEqual(executions, ["granted", "granted"])
       assert.strictEqual((yield* facilitator.settle(request, claim("b"))).execution, "held")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("a copy whose check ends too late joins the transfer that is under way", () =>
+    Effect.gen(function* () {
+      const { both, gates, ledger } = yield* withSlowChecks()
+      ledger.faults.holdBlocks = true
+      yield* Deferred.succeed(gates[0], undefined)
+      yield* TestClock.adjust("61 seconds")
+      yield* Deferred.succeed(gates[1], undefined)
+      yield* TestClock.adjust("1 second")
+      ledger.mine()
+      yield* TestClock.adjust("1 second")
+      const executions = (yield* Fiber.join(both)).map(({ execution }) => execution)
+      assert.deepStrictEqual(executions, ["granted", "granted"])
       assert.strictEqual(ledger.transfers.length, 1)
     })
   )

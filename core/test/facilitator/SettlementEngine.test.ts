@@ -207,12 +207,13 @@ describe("a node that does not take a transaction", () => {
   )
 
   /** One payment in slot 0 that the node refuses while slots 1 and 2 are in the pool behind it. */
-  const withHole = Effect.fnUntraced(function* () {
+  const withHole = Effect.fnUntraced(function* (surveyMillis = 0) {
     const shop = yield* LedgerShop.open({ balance: 10n ** 9n })
     const { half, ledger, store } = shop
     let first = true
     const refusesFirst = {
       ...half,
+      survey: Effect.delay(half.survey, surveyMillis),
       submit: (prepared: Parameters<typeof half.submit>[0]) =>
         Effect.gen(function* () {
           if (!first) return yield* half.submit(prepared)
@@ -224,7 +225,7 @@ describe("a node that does not take a transaction", () => {
     ledger.faults.holdBlocks = true
     const facilitator = yield* LedgerShop.facilitatorOf([refusesFirst], store)
     const refused = yield* Effect.forkChild(Effect.flip(facilitator.settle(yield* LedgerShop.pay(), claim("a"))))
-    yield* TestClock.adjust("10 millis")
+    yield* TestClock.adjust(surveyMillis + 10)
     const behind = yield* Effect.forEach(["b", "c"], (name) =>
       Effect.flatMap(LedgerShop.pay(), (request) => begin(facilitator.settle(request, claim(name))))
     )
@@ -278,6 +279,20 @@ describe("a node that does not take a transaction", () => {
       yield* TestClock.adjust("10 seconds")
       for (const fiber of [...behind, next]) assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
       assert.strictEqual(ledger.submissions.slice(before).filter(({ order }) => order === undefined).length, 0)
+    })
+  )
+
+  it.effect("a payment that takes the hole while its filler is being made leaves nothing to fill", () =>
+    Effect.gen(function* () {
+      const { behind, facilitator, ledger } = yield* withHole(900)
+      yield* TestClock.adjust("2500 millis")
+      const next = yield* Effect.forkChild(facilitator.settle(yield* LedgerShop.pay(), claim("d")))
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual(ledger.submissions.at(-1)?.slot, 0n)
+      ledger.mine()
+      yield* TestClock.adjust("10 seconds")
+      for (const fiber of [...behind, next]) assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
+      assert.strictEqual(fills(ledger.submissions), 0)
     })
   )
 
