@@ -637,6 +637,8 @@ describe("claim", () => {
   )
 })
 
+const onlyKnown = (name: string) => ({ ...claim(name), onlyKnown: true as const })
+
 describe("the order of the checks", () => {
   it.effect("a known record comes before expiry, the offer and the chain", () =>
     Effect.gen(function* () {
@@ -660,13 +662,12 @@ describe("the order of the checks", () => {
         ...request,
         paymentRequirements: { ...request.paymentRequirements, maxAmountRequired: "20000" }
       }
-      const known = (name: string) => ({ ...LedgerShop.claim(name), onlyKnown: true as const })
-      const stranger = yield* Effect.flip(facilitator.settle(request, known("first")))
+      const stranger = yield* Effect.flip(facilitator.settle(request, onlyKnown("first")))
       assert.propertyVal(stranger, "reason", "binding_mismatch")
       assert.strictEqual(ledger.transfers.length, 0)
       const { paymentId } = yield* facilitator.settle(request, LedgerShop.claim("second"))
       yield* facilitator.finish(paymentId, LedgerShop.claim("second").id, "failed")
-      const again = yield* facilitator.settle(dearer, known("third"))
+      const again = yield* facilitator.settle(dearer, onlyKnown("third"))
       assert.strictEqual(again.execution, "granted")
       assert.strictEqual(again.amount, `${LedgerShop.amount}`)
       assert.strictEqual(ledger.transfers.length, 1)
