@@ -18,7 +18,8 @@ import type {
   Prepared,
   SchemeFacilitator,
   Slot,
-  Submission
+  Submission,
+  Survey
 } from "../scheme/SchemeFacilitator.ts"
 import * as Lane from "./Lane.ts"
 import type { Advance, PaymentStore, StoredPayment } from "./PaymentStore.ts"
@@ -149,30 +150,40 @@ const travel = (journey: Journey, lane: Lane.Lane | undefined) => {
 
 /**
  * Takes a slot, signs, writes down, sends for the first time. After earlier bytes it keeps their head: a transfer that
- * happened since is this payment's own, whoever sent it.
+ * happened since is this payment's own, whoever sent it. All of it is done in the lane's turn, so that transactions reach
+ * the node in the order of their slots: many nodes hold none that arrives before its predecessor, or hold it badly.
  */
 const depart = Effect.fnUntraced(function* (
   journey: Journey,
   lane: Lane.Lane | undefined,
   earlier: Prepared | undefined
 ): Effect.fn.Return<Sending, NotStarted> {
-  const { half, payment } = journey
+  const { half } = journey
   const survey = yield* half.survey
-  const signed = yield* lane === undefined
-    ? half.prepare(payment, undefined, survey)
+  const { prepared, submission } = yield* lane === undefined
+    ? signAndSend(journey, undefined, survey, earlier)
     : Effect.onError(
-        lane.take(half.nextSlot(lane.address), (slot) => half.prepare(payment, slot, survey)),
+        lane.take(half.nextSlot(lane.address), (slot) => signAndSend(journey, slot, survey, earlier)),
         () => repair(journey, lane)
       )
-  const { transaction } = signed
-  const prepared = earlier === undefined ? signed : { ...signed, head: earlier.head }
-  const change: Advance = { from: ["accepted", "planned", "sent"], to: "planned", transaction, prepared }
-  yield* Effect.onError(advance(journey, change), () => handBack(journey, lane, prepared))
-  const submission = yield* sent(half, prepared)
   if (submission._tag === "Refused") return yield* turnBack(journey, lane, prepared, submission.message)
   lane?.heard(true)
   yield* advance(journey, { from: ["planned"], to: "sent" })
   return { prepared, slotUsed: submission._tag === "SlotUsed" }
+})
+
+/** Fails only before anything is sent. */
+const signAndSend = Effect.fnUntraced(function* (
+  journey: Journey,
+  slot: Slot | undefined,
+  survey: Survey,
+  earlier: Prepared | undefined
+) {
+  const signed = yield* journey.half.prepare(journey.payment, slot, survey)
+  const prepared = earlier === undefined ? signed : { ...signed, head: earlier.head }
+  const { transaction } = prepared
+  yield* advance(journey, { from: ["accepted", "planned", "sent"], to: "planned", transaction, prepared })
+  return { prepared, submission: yield* sent(journey.half, prepared) }
 })
 
 /** Bytes that may be on their way are never replaced by new ones: they are sent again as they are. */
@@ -192,13 +203,14 @@ const replan = Effect.fnUntraced(function* (journey: Journey, lane: Lane.Lane | 
   if (next === undefined) return { prepared, slotUsed: false }
   lane.catchUp(next)
   const isOpen = prepared.slot?.lane === lane.address && prepared.slot.number >= next
-  if (isOpen) yield* handBack(journey, lane, prepared)
+  // The new bytes are the next to take a slot, so the hole is theirs.
+  if (isOpen) lane.giveBack(prepared.slot)
   return yield* departFrom(journey, lane, prepared, isOpen ? { ...prepared, slot: undefined } : prepared)
 })
 
 const departFrom = (journey: Journey, lane: Lane.Lane | undefined, earlier: Prepared, stay: Prepared) =>
   Effect.catchTag(depart(journey, lane, earlier), "ChainUnavailable", () =>
-    Effect.succeed<Sending>({ prepared: stay, slotUsed: false })
+    Effect.as(repair(journey, lane), { prepared: stay, slotUsed: false } satisfies Sending)
   )
 
 /** The node does not hold the bytes, and it was the first time they were sent: the slot goes back, the payment waits. */

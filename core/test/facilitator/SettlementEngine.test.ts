@@ -5,6 +5,7 @@ import * as TestClock from "effect/testing/TestClock"
 
 import type { Settled } from "../../src/facilitator/Facilitator.ts"
 import type { PaymentFailure } from "../../src/protocol/PaymentFailure.ts"
+import type { Submission } from "../../src/scheme/SchemeFacilitator.ts"
 import type { LedgerTransaction } from "../../src/testing/TestLedger.ts"
 import * as TestScheme from "../../src/testing/TestScheme.ts"
 import * as LedgerShop from "./LedgerShop.ts"
@@ -206,36 +207,43 @@ describe("a node that does not take a transaction", () => {
     })
   )
 
-  /** One payment in slot 0 that the node refuses while slots 1 and 2 are in the pool behind it. */
-  const withHole = Effect.fnUntraced(function* (surveyMillis = 0) {
+  /**
+   * One payment in slot 0 while slots 1 and 2 are in the pool behind it: the node takes it, forgets it, takes it for too
+   * cheap, and refuses it when it is signed anew, five and a half seconds later.
+   */
+  const withHole = Effect.fnUntraced(function* () {
     const shop = yield* LedgerShop.open({ balance: 10n ** 9n })
     const { half, ledger, store } = shop
-    let first = true
+    const delays = { survey: 0 }
+    const says = [
+      { _tag: "Accepted" },
+      { _tag: "SlotUsed" },
+      { _tag: "Refused", message: "not now" }
+    ] satisfies Array<Submission>
+    let evicted: string | undefined
     const refusesFirst = {
       ...half,
-      survey: Effect.delay(half.survey, surveyMillis),
-      submit: (prepared: Parameters<typeof half.submit>[0]) =>
-        Effect.gen(function* () {
-          if (!first) return yield* half.submit(prepared)
-          first = false
-          yield* Effect.sleep("5 seconds")
-          return { _tag: "Refused" as const, message: "not now" }
-        })
+      survey: Effect.suspend(() => Effect.delay(half.survey, delays.survey)),
+      submit: (prepared: Parameters<typeof half.submit>[0]) => {
+        evicted ??= prepared.transaction
+        const answer = prepared.transaction === evicted ? says.shift() : undefined
+        return answer === undefined ? half.submit(prepared) : Effect.succeed(answer)
+      }
     }
     ledger.faults.holdBlocks = true
     const facilitator = yield* LedgerShop.facilitatorOf([refusesFirst], store)
     const refused = yield* Effect.forkChild(Effect.flip(facilitator.settle(yield* LedgerShop.pay(), claim("a"))))
-    yield* TestClock.adjust(surveyMillis + 10)
+    yield* TestClock.adjust("10 millis")
     const behind = yield* Effect.forEach(["b", "c"], (name) =>
       Effect.flatMap(LedgerShop.pay(), (request) => begin(facilitator.settle(request, claim(name))))
     )
-    return { ...shop, facilitator, refused, behind }
+    return { ...shop, facilitator, refused, behind, delays }
   })
 
   it.effect("a hole below other transactions is closed by one that does nothing", () =>
     Effect.gen(function* () {
       const { behind, ledger, refused } = yield* withHole()
-      yield* TestClock.adjust("5 seconds")
+      yield* TestClock.adjust("6 seconds")
       assert.strictEqual((yield* Fiber.join(refused))._tag, "FacilitatorUnavailable")
       assert.strictEqual(fills(ledger.submissions), 1)
       ledger.mine()
@@ -269,7 +277,7 @@ describe("a node that does not take a transaction", () => {
     Effect.gen(function* () {
       const { behind, facilitator, ledger } = yield* withHole()
       ledger.faults.refusal = "insufficient funds for gas"
-      yield* TestClock.adjust("5 seconds")
+      yield* TestClock.adjust("6 seconds")
       ledger.faults.refusal = undefined
       const before = ledger.submissions.length
       const next = yield* Effect.forkChild(facilitator.settle(yield* LedgerShop.pay(), claim("d")))
@@ -284,11 +292,13 @@ describe("a node that does not take a transaction", () => {
 
   it.effect("a payment that takes the hole while its filler is being made leaves nothing to fill", () =>
     Effect.gen(function* () {
-      const { behind, facilitator, ledger } = yield* withHole(900)
-      yield* TestClock.adjust("2500 millis")
+      const { behind, delays, facilitator, ledger } = yield* withHole()
+      yield* TestClock.adjust("3390 millis")
+      delays.survey = 900
+      yield* TestClock.adjust("200 millis")
       const next = yield* Effect.forkChild(facilitator.settle(yield* LedgerShop.pay(), claim("d")))
       yield* TestClock.adjust("2 seconds")
-      assert.strictEqual(ledger.submissions.at(-1)?.slot, 0n)
+      assert.isTrue(ledger.submissions.some(({ order, slot }) => slot === 0n && order !== undefined))
       ledger.mine()
       yield* TestClock.adjust("10 seconds")
       for (const fiber of [...behind, next]) assert.strictEqual((yield* Fiber.join(fiber)).status, "included")

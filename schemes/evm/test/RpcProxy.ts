@@ -43,16 +43,6 @@ export const result =
   (response, { id }) =>
     void response.end(JSON.stringify({ jsonrpc: "2.0", id, result: value }))
 
-/** Answers one question of a method only once so many more of that method have come. */
-export const behind =
-  (others: number, requests: ReadonlyArray<HostileNode.NodeRequest>, fault: Fault): Fault =>
-  async (response, request, pass) => {
-    const asked = () => requests.filter(({ method }) => method === request.method).length
-    // oxlint-disable-next-line no-await-in-loop
-    while (asked() <= others) await new Promise((resolve) => setImmediate(resolve))
-    await fault(response, request, pass)
-  }
-
 /** Starts the proxy. A fault holds for so many questions of its method, by default for ever. */
 export const make = Effect.gen(function* () {
   const { rpcUrl } = yield* EvmTestChain.EvmTestChain
