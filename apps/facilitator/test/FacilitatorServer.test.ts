@@ -190,6 +190,8 @@ describe("for operators", () => {
   )
 })
 
+const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length
+
 describe("stopping", () => {
   it.live("requests under way get their answers, new ones find nobody, idle connections hold nothing up", () =>
     Effect.gen(function* () {
@@ -212,7 +214,6 @@ describe("stopping", () => {
 
   it.live("leaves nothing behind that keeps the process alive, also when nobody was connected", () =>
     Effect.gen(function* () {
-      const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length
       const before = timers()
       const scope = yield* Scope.make()
       yield* Scope.provide(scope)(start({}, { stopTimeoutMillis: 600_000 }))
