@@ -87,8 +87,7 @@ export interface EvmAssets {
  */
 export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<EvmAssets, Misconfigured> =>
   Result.map(Result.all([...custom, ...known].map(toAsset)), (assets) => {
-    const byNetwork = Map.groupBy(assets, ({ network }) => network as string)
-    const of = (network: string) => byNetwork.get(network) ?? []
+    const of = (network: string) => assets.filter((asset) => asset.network === network)
     return {
       find: (network, text) => (text === undefined ? of(network)[0] : lookUp(of(network), text)),
       names: (network) => of(network).map(({ address, symbol }) => `${symbol} (${address})`)
