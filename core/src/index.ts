@@ -55,6 +55,7 @@ export type {
 export * as SchemeRegistry from "./scheme/SchemeRegistry.ts"
 export type { SchemeServer } from "./scheme/SchemeServer.ts"
 export * as AsciiJson from "./wire/AsciiJson.ts"
+export * as BoundedBody from "./wire/BoundedBody.ts"
 export type { Dialect, HeaderFields, ReadHeader } from "./wire/Dialect.ts"
 export * as FacilitatorApi from "./wire/FacilitatorApi.ts"
 export { protocolDialect } from "./wire/ProtocolDialect.ts"

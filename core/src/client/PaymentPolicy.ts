@@ -6,6 +6,7 @@
 import * as Result from "effect/Result"
 
 import type { Asset } from "../protocol/Asset.ts"
+import { isLoopback } from "../protocol/Loopback.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import { Misconfigured } from "../protocol/ProtocolError.ts"
 import type { Scheme } from "../scheme/Scheme.ts"
@@ -171,13 +172,6 @@ const admit = (url: URL, hosts: ReadonlyArray<string> | undefined): Result.Resul
   }
   return Result.succeed(undefined)
 }
-
-/** `URL` has already written every form of an IPv4 address as four decimal numbers. */
-const isLoopback = (hostname: string): boolean =>
-  hostname === "localhost" ||
-  hostname.endsWith(".localhost") ||
-  hostname === "[::1]" ||
-  /^127(\.\d+){3}$/.test(hostname)
 
 const challengeGrammar = /^[A-Za-z0-9_-]{16,128}$/
 

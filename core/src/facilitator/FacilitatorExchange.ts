@@ -7,6 +7,7 @@ import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
+import { isLoopback } from "../protocol/Loopback.ts"
 import { FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
 import * as BoundedBody from "../wire/BoundedBody.ts"
 import { Fault } from "../wire/FacilitatorApi.ts"
@@ -76,7 +77,6 @@ export interface Exchange {
  */
 export const maximumAnswerBytes = 64 * 1024
 
-const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 const decodeFault = Schema.decodeUnknownResult(Fault)
 
 /**
@@ -136,7 +136,7 @@ const send = async ({ base, fetch, headers }: Wire, call: Call, signal: AbortSig
     signal,
     ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) })
   })
-  const body = await BoundedBody.read(response.body, maximumAnswerBytes)
+  const body = await BoundedBody.ofResponse(response, maximumAnswerBytes)
   const contentType = response.headers.get("content-type") ?? "no content type"
   const status = response.type === "opaqueredirect" ? 302 : response.status
   return { status, contentType, json: body._tag === "Read" ? jsonOf(body.text) : undefined }
@@ -162,7 +162,7 @@ const baseOf = ({ allowInsecure = false, url }: Options): Result.Result<string, 
   if (username !== "" || password !== "") return misconfigured("the url carries credentials; put them into headers")
   if (search !== "" || hash !== "")
     return misconfigured("the url has a query or a fragment; give the base address only")
-  if (protocol !== "https:" && (protocol !== "http:" || !(allowInsecure || loopback.test(hostname)))) {
+  if (protocol !== "https:" && (protocol !== "http:" || !(allowInsecure || isLoopback(hostname)))) {
     const mend = "use https, or allowInsecure: true where the network between is trusted"
     return misconfigured(`the url "${protocol}//${hostname}" is not https; ${mend}`)
   }

@@ -5,6 +5,7 @@
 import * as Result from "effect/Result"
 
 import type { Asset } from "../protocol/Asset.ts"
+import { isLoopback } from "../protocol/Loopback.ts"
 import { Misconfigured } from "../protocol/ProtocolError.ts"
 import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
 import type { SchemeServer } from "../scheme/SchemeServer.ts"
@@ -80,8 +81,6 @@ const originOf = (text: string): Result.Result<string, Misconfigured> => {
   }
   return Result.succeed(url.origin)
 }
-
-const isLoopback = (hostname: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname)
 
 /** The text itself never appears in the message. */
 const secretOf = (secret: string): Result.Result<Uint8Array, Misconfigured> =>

@@ -58,4 +58,22 @@ describe("BoundedBody", () => {
     const failure = await BoundedBody.read(broken, 9).catch((error: unknown) => error)
     assert.match(String(failure), /reset/)
   })
+
+  it("reads a response alike, whether its length is declared, not declared, or declared wrongly", async () => {
+    const cases = [
+      ["four", 4, undefined, { _tag: "Read", text: "four" }],
+      ["four", 4, "4", { _tag: "Read", text: "four" }],
+      ["fives", 4, undefined, { _tag: "TooLong", maximumBytes: 4 }],
+      ["fives", 4, "5", { _tag: "TooLong", maximumBytes: 4 }],
+      ["fives", 4, "1", { _tag: "TooLong", maximumBytes: 4 }],
+      ["four", 4, "no number", { _tag: "Read", text: "four" }]
+    ] as const
+    for (const [text, limit, declared, expected] of cases) {
+      const headers: Record<string, string> = declared === undefined ? {} : { "content-length": declared }
+      // oxlint-disable-next-line no-await-in-loop -- one case after the other
+      assert.deepStrictEqual(await BoundedBody.ofResponse(new Response(text, { headers }), limit), expected)
+    }
+    const noText = new Response(new Uint8Array([0xff]), { headers: { "content-length": "1" } })
+    assert.deepStrictEqual(await BoundedBody.ofResponse(noText, 4), { _tag: "Read", text: undefined })
+  })
 })

@@ -2,7 +2,7 @@
  * One JSON-RPC 2.0 request over HTTP to a node that is not trusted: bounded in size and time, no redirects followed, every
  * answer checked. What is not a well-formed answer to exactly this request is `ChainUnavailable`.
  */
-import { ChainUnavailable, Misconfigured } from "@pontage/core"
+import { BoundedBody, ChainUnavailable, Misconfigured } from "@pontage/core"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -72,28 +72,11 @@ const Answer = Schema.Struct({
 
 const decodeAnswer = Schema.decodeUnknownResult(Answer)
 
-const isDeclaredSmall = (response: Response): boolean => {
-  const length = response.headers.get("content-length")
-  return length !== null && Number(length) <= maximumBytes && !response.headers.has("content-encoding")
-}
-
 const readText = async (response: Response): Promise<string> => {
-  if (response.body === null || isDeclaredSmall(response)) return response.text()
-  const reader = response.body.getReader()
-  const decoder = new TextDecoder()
-  let text = ""
-  let size = 0
-  for (;;) {
-    // oxlint-disable-next-line no-await-in-loop
-    const { done, value } = await reader.read()
-    if (done) return text + decoder.decode()
-    size += value.byteLength
-    if (size > maximumBytes) {
-      void reader.cancel().catch(() => undefined)
-      throw new Error(`answered more than ${maximumBytes} bytes`)
-    }
-    text += decoder.decode(value, { stream: true })
-  }
+  const body = await BoundedBody.ofResponse(response, maximumBytes)
+  if (body._tag === "TooLong") throw new Error(`answered more than ${maximumBytes} bytes`)
+  if (body.text === undefined) throw new Error("answered something that is not UTF-8")
+  return body.text
 }
 
 /** The answer to one request. Throws an `Error` with what was wrong, without a subject. */
