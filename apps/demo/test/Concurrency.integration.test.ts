@@ -1,9 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { exactEvm } from "@pontage/evm"
-import { wrapFetch } from "@pontage/fetch"
 import * as Effect from "effect/Effect"
 
 import { buyer } from "../src/Buyer.ts"
+import { signOnly } from "./TestBuyer.ts"
 import * as TestMarket from "./TestMarket.ts"
 import * as TestShops from "./TestShops.ts"
 
@@ -11,32 +10,6 @@ const shops = [
   ["Koa", TestShops.koa],
   ["NestJS", TestShops.nest]
 ] as const
-
-/** Lets the client sign, keeps its paid request, and sends it to nobody. */
-const signOnly = async (url: string, signer: Parameters<typeof exactEvm.client>[0]["signer"]): Promise<string> => {
-  let header: string | undefined
-  const recording: typeof fetch = async (input, init) => {
-    const sent = new Headers(init?.headers).get("x-payment")
-    if (sent === null) return fetch(input, init)
-    header = sent
-    throw new TypeError("recorded, not sent")
-  }
-  const controller = new AbortController()
-  const paying = wrapFetch(
-    async (input, init) => {
-      try {
-        return await recording(input, init)
-      } catch (error) {
-        controller.abort()
-        throw error
-      }
-    },
-    { schemes: [exactEvm.client({ signer, network: "eip155:31337" })] }
-  )
-  await paying(url, { signal: controller.signal }).catch(() => undefined)
-  if (header === undefined) throw new Error("the client sent no payment")
-  return header
-}
 
 describe.each(shops)("a %s shop under load", (_, open) => {
   it.live("serves one of 200 copies of a payment, and moves the money once", () =>

@@ -5,41 +5,14 @@ import { wrapFetch } from "@pontage/fetch"
 import * as Effect from "effect/Effect"
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
 
+import { type Signer, type Tamper, tampering, watching } from "./TestBuyer.ts"
 import * as TestMarket from "./TestMarket.ts"
 import * as TestShops from "./TestShops.ts"
-
-type Signer = Parameters<typeof exactEvm.client>[0]["signer"]
-type Tamper = (offer: Record<string, unknown>) => Record<string, unknown>
 
 const network = "eip155:31337"
 const elsewhere = "eip155:8453"
 
 const clientOf = (signer: Signer, chain: string = network) => exactEvm.client({ signer, network: chain })
-
-/** What somebody between shop and buyer could do: the buyer is offered something else than the shop asks. */
-const tampering =
-  (tamper: Tamper): typeof fetch =>
-  async (input, init) => {
-    const response = await fetch(input, init)
-    if (response.status !== 402 || new Headers(init?.headers).has("x-payment")) return response
-    const body = (await response.json()) as { readonly accepts: ReadonlyArray<Record<string, unknown>> }
-    const altered = new Response(JSON.stringify({ ...body, accepts: body.accepts.map(tamper) }), {
-      status: response.status,
-      headers: response.headers
-    })
-    return Object.defineProperty(altered, "url", { value: response.url })
-  }
-
-/** Keeps the last refusal of a payment, to compare its body with the error that the client makes of it. */
-const watching = (send: typeof fetch) => {
-  const refusals: Array<Record<string, unknown>> = []
-  const watched: typeof fetch = async (input, init) => {
-    const response = await send(input, init)
-    if (new Headers(init?.headers).has("x-payment") && !response.ok) refusals.push(await response.clone().json())
-    return response
-  }
-  return { watched, refusals }
-}
 
 const early = (half: SchemeClient): SchemeClient => ({
   ...half,

@@ -36,7 +36,16 @@ export interface TestMarket {
 /** Opens a market with so many payers. */
 export const make = Effect.fnUntraced(function* (payers: number) {
   const chain = yield* EvmTestChain.make({ payers })
-  const scheme = exactEvm.facilitator({ signer: chain.accounts.signers[0], rpcUrl: chain.rpcUrl })
+  return yield* around(chain, chain.rpcUrl)
+})
+
+/** Opens a market on a chain whose facilitator asks the node at `rpcUrl`, and gives it so long to answer. */
+export const around = Effect.fnUntraced(function* (
+  chain: EvmTestChain.Shape,
+  rpcUrl: string,
+  rpcTimeoutMillis: number = 10_000
+) {
+  const scheme = exactEvm.facilitator({ signer: chain.accounts.signers[0], rpcUrl, rpcTimeoutMillis })
   const memory = yield* Layer.build(LocalFacilitator.layerMemory({ schemes: [scheme] }))
   const front = yield* Effect.acquireRelease(open(memory, 0), ({ close }) => close)
   let current = front

@@ -8,7 +8,8 @@ import type { AddressInfo } from "node:net"
 import { Router } from "@koa/router"
 import { Controller, Get, Inject, Module } from "@nestjs/common"
 import { NestFactory } from "@nestjs/core"
-import { exactEvm } from "@pontage/evm"
+import type { Seller } from "@pontage/core"
+import { type EvmAsset, exactEvm } from "@pontage/evm"
 import { paymentMiddleware } from "@pontage/koa"
 import { Paid, PaymentModule } from "@pontage/nestjs"
 import * as Effect from "effect/Effect"
@@ -33,9 +34,25 @@ export interface TestShop {
 }
 
 /** Everything a shop is told but the origin, which it finds out itself unless it is given. */
-export type Told = Omit<ShopOptions, "origin"> & { readonly origin?: string }
+export type Told = Omit<ShopOptions, "origin" | "facilitator"> & {
+  readonly origin?: string
+  readonly facilitator: Seller.SellerOptions["facilitator"]
+  /** A token to be paid in that only this shop knows. */
+  readonly asset?: EvmAsset.CustomAsset
+}
 
 const network = "eip155:31337"
+
+const schemesOf = (rpcUrl: string, asset: Told["asset"]) => [
+  exactEvm.server({ rpcUrl, ...(asset !== undefined && { assets: [asset] }) })
+]
+
+const termsOf = (payTo: string, asset: Told["asset"]) => ({
+  network,
+  price: "$0.01",
+  payTo,
+  ...(asset !== undefined && { asset: asset.address })
+})
 
 const makeHandlers = (): Handlers => ({ reports: 0, attempts: 0, failuresLeft: 0 })
 
@@ -48,7 +65,7 @@ const flaky = (handlers: Handlers) => {
 }
 
 /** The shop on Koa. */
-export const koa = Effect.fnUntraced(function* ({ payTo, rpcUrl, ...told }: Told) {
+export const koa = Effect.fnUntraced(function* ({ asset, payTo, rpcUrl, ...told }: Told) {
   const handlers = makeHandlers()
   const router = new Router()
   router.get("/report", (context) => {
@@ -74,11 +91,11 @@ export const koa = Effect.fnUntraced(function* ({ payTo, rpcUrl, ...told }: Told
   const payment = paymentMiddleware({
     ...told,
     origin: told.origin ?? own,
-    schemes: [exactEvm.server({ rpcUrl })],
+    schemes: schemesOf(rpcUrl, asset),
     router,
     routes: {
-      "GET /report": { scheme: "exact", network, price: "$0.01", payTo },
-      "GET /flaky": { scheme: "exact", network, price: "$0.01", payTo }
+      "GET /report": termsOf(payTo, asset),
+      "GET /flaky": termsOf(payTo, asset)
     }
   })
   const app = new Koa()
@@ -91,9 +108,9 @@ export const koa = Effect.fnUntraced(function* ({ payTo, rpcUrl, ...told }: Told
 })
 
 /** The shop on NestJS over Express. */
-export const nest = Effect.fnUntraced(function* ({ payTo, rpcUrl, ...told }: Told) {
+export const nest = Effect.fnUntraced(function* ({ asset, payTo, rpcUrl, ...told }: Told) {
   const handlers = makeHandlers()
-  const price = { network, price: "$0.01", payTo }
+  const price = termsOf(payTo, asset)
   const port = yield* freePort
   const own = `http://127.0.0.1:${port}`
 
@@ -118,7 +135,7 @@ export const nest = Effect.fnUntraced(function* ({ payTo, rpcUrl, ...told }: Tol
   }
 
   @Module({
-    imports: [PaymentModule.forRoot({ ...told, origin: told.origin ?? own, schemes: [exactEvm.server({ rpcUrl })] })],
+    imports: [PaymentModule.forRoot({ ...told, origin: told.origin ?? own, schemes: schemesOf(rpcUrl, asset) })],
     controllers: [ReportController],
     providers: [{ provide: "handlers", useValue: handlers }]
   })

@@ -1,0 +1,86 @@
+/**
+ * A front between two parties that speak HTTP: it passes questions on, until a test makes it answer in its own way.
+ */
+import { createServer, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+
+import * as Effect from "effect/Effect"
+
+/** What becomes of a question. The body is what was asked. */
+export type Fault = (response: ServerResponse, body: string) => void
+
+/** The socket stays open and silent. */
+export const silence: Fault = () => undefined
+
+/** The connection breaks before there is an answer. */
+export const broken: Fault = (response) => void response.destroy()
+
+/** An answer of this status and text. */
+export const answer =
+  (status: number, text: string, headers: Readonly<Record<string, string>> = {}): Fault =>
+  (response) =>
+    void response.writeHead(status, headers).end(text)
+
+/** What proxies and cloud providers say in place of those behind them. */
+export const page = (status: number) => answer(status, "<html>It works!</html>", { "content-type": "text/html" })
+
+/** A node's answer to whatever it was asked. */
+export const rpcAnswer =
+  (outcome: Readonly<Record<string, unknown>>): Fault =>
+  (response, body) => {
+    const { id } = JSON.parse(body) as { readonly id: unknown }
+    response.setHeader("content-type", "application/json").end(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }))
+  }
+
+/** A front that was put up. */
+export interface FaultyFront {
+  readonly url: string
+  /** Everything is answered like this from now on; nothing is passed on. */
+  readonly spoil: (fault: Fault) => void
+  readonly mend: () => void
+  /** How many questions came since it was spoilt or mended. */
+  readonly asked: () => number
+}
+
+/** Puts a front up before `target`. */
+export const make = Effect.fnUntraced(function* (target: string) {
+  let fault: Fault | undefined
+  let asked = 0
+  const change = (next: Fault | undefined) => {
+    fault = next
+    asked = 0
+  }
+  const server = createServer((request, response) => {
+    const chunks: Array<Buffer> = []
+    request.on("data", (chunk: Buffer) => chunks.push(chunk))
+    request.on("end", () => {
+      asked++
+      const body = Buffer.concat(chunks).toString()
+      if (fault !== undefined) return fault(response, body)
+      void passOn(new URL(request.url ?? "/", target), request.method ?? "GET", body).then(
+        ({ status, text }) => response.writeHead(status, { "content-type": "application/json" }).end(text),
+        () => response.destroy()
+      )
+    })
+  })
+  const url = yield* Effect.acquireRelease(
+    Effect.callback<string>((resume) => {
+      server.listen(0, "127.0.0.1", () => {
+        const { port } = server.address() as AddressInfo
+        resume(Effect.succeed(`http://127.0.0.1:${port}`))
+      })
+    }),
+    () =>
+      Effect.sync(() => {
+        server.close()
+        server.closeAllConnections()
+      })
+  )
+  return { url, spoil: change, mend: () => change(undefined), asked: () => asked } satisfies FaultyFront
+})
+
+const passOn = async (url: URL, method: string, body: string) => {
+  const sent = method === "POST" ? { body } : {}
+  const response = await fetch(url, { method, headers: { "content-type": "application/json" }, ...sent })
+  return { status: response.status, text: await response.text() }
+}
