@@ -61,12 +61,19 @@ export const receipt = (
 export const isGone = (ctx: Context): boolean => ctx.res.closed || ctx.res.destroyed
 
 /**
- * Nobody downstream took the request: the paid handler was never reached.
+ * Nobody downstream took the request: the paid handler was never reached. A handler that says 404 itself has run.
  *
  * @category guards
  */
 export const isUnanswered = (ctx: Context): boolean =>
-  ctx.status === 404 && (ctx.body === undefined || ctx.body === null) && ctx.respond !== false && !ctx.headerSent
+  ctx.status === 404 &&
+  !isStatusSet(ctx) &&
+  (ctx.body === undefined || ctx.body === null) &&
+  ctx.respond !== false &&
+  !ctx.headerSent
+
+/** Koa's own mark on a response whose status somebody has set; without it a 404 is the one Koa begins with. */
+const isStatusSet = ({ response }: Context): boolean => Reflect.get(response, "_explicitStatus") === true
 
 /**
  * Reports how the response ended. It alone counts: streams fail long after the handler has returned.

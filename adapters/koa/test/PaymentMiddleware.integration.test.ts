@@ -180,6 +180,7 @@ describe("a paid request", () => {
   it.each<readonly [string, Koa.Middleware, number, string]>([
     ["throws a 404", (ctx) => ctx.throw(404, "no such day"), 404, "served"],
     ["throws a 503", (ctx) => ctx.throw(503), 503, "failed"],
+    ["says 404 and nothing else", (ctx) => void (ctx.status = 404), 404, "served"],
     ["says 410", (ctx) => void Object.assign(ctx, { status: 410, body: "gone" }), 410, "served"],
     ["says 502", (ctx) => void Object.assign(ctx, { status: 502, body: "bad" }), 502, "failed"],
     ["throws a 200", () => Promise.reject(Object.assign(new Error("odd"), { status: 200 })), 200, "failed"],

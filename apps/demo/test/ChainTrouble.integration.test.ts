@@ -1,5 +1,4 @@
 import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 
 import { assert, describe, it } from "@effect/vitest"
 import { Misconfigured } from "@pontage/core"
@@ -10,6 +9,7 @@ import * as Effect from "effect/Effect"
 import Koa from "koa"
 
 import * as FaultyFront from "./FaultyFront.ts"
+import { listen } from "./OpenServer.ts"
 import { signOnly } from "./TestBuyer.ts"
 import * as TestMarket from "./TestMarket.ts"
 import * as TestShops from "./TestShops.ts"
@@ -27,19 +27,7 @@ const troubles: ReadonlyArray<readonly [string, FaultyFront.Fault]> = [
 const openShop = Effect.fnUntraced(function* ({ payTo, ...told }: TestMarket.TestMarket["told"]) {
   let served = 0
   const server = createServer()
-  const origin = yield* Effect.acquireRelease(
-    Effect.callback<string>((resume) => {
-      server.listen(0, "127.0.0.1", () => {
-        const { port } = server.address() as AddressInfo
-        resume(Effect.succeed(`http://127.0.0.1:${port}`))
-      })
-    }),
-    () =>
-      Effect.sync(() => {
-        server.close()
-        server.closeAllConnections()
-      })
-  )
+  const origin = yield* listen(server)
   const payment = paymentMiddleware({
     ...told,
     origin,
@@ -145,6 +133,27 @@ describe.each([
         assert.strictEqual((yield* send).status, 200)
         assert.strictEqual(shop.handlers.reports, 1)
         assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), 10_000n)
+      })
+    )
+  )
+
+  it.live("serves a payment that is on record, and knows one that was spent", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.make({ payers: 1 })
+        const front = yield* FaultyFront.make(chain.rpcUrl)
+        const { told } = yield* TestMarket.around(chain, front.url, 500)
+        const shop = yield* open(told)
+        shop.handlers.failuresLeft = 1
+        const url = `${shop.origin}/flaky`
+        const header = yield* Effect.promise(() => signOnly(url, chain.accounts.payers[0]))
+        const send = Effect.promise(() => fetch(url, { headers: { "x-payment": header } }))
+        assert.strictEqual((yield* send).status, 500)
+        front.spoil(FaultyFront.broken)
+        assert.strictEqual((yield* send).status, 200)
+        assert.strictEqual((yield* send).status, 409)
+        assert.strictEqual(front.asked(), 0, "the record comes before the chain")
+        assert.strictEqual(shop.handlers.attempts, 2)
       })
     )
   )

@@ -4,6 +4,7 @@ import { settlementOf, wrapFetch } from "@pontage/fetch"
 import * as Effect from "effect/Effect"
 
 import { buyer } from "../src/Buyer.ts"
+import { signOnly } from "./TestBuyer.ts"
 import * as TestMarket from "./TestMarket.ts"
 import * as TestShops from "./TestShops.ts"
 
@@ -91,7 +92,7 @@ describe.each(shops)("a %s shop whose handler fails", (_, open) => {
 })
 
 describe("two servers of one shop", () => {
-  it.live("accept a payment that was signed for the other one's challenge, once", () =>
+  it.live("accept a payment that was signed for the other one's challenge", () =>
     TestMarket.within(1, ({ chain, told }) =>
       Effect.gen(function* () {
         const origin = "http://127.0.0.1:1"
@@ -108,6 +109,31 @@ describe("two servers of one shop", () => {
         assert.strictEqual(response.status, 200)
         assert.strictEqual(two.handlers.reports, 1)
         assert.strictEqual(one.handlers.reports, 0)
+      })
+    )
+  )
+
+  it.live("serve one of 40 copies that reach them at once", () =>
+    TestMarket.within(1, ({ chain, told }) =>
+      Effect.gen(function* () {
+        const origin = "http://127.0.0.1:1"
+        const one = yield* TestShops.koa({ ...told, origin })
+        const two = yield* TestShops.nest({ ...told, origin })
+        const header = yield* Effect.promise(() => signOnly(`${one.origin}/report`, chain.accounts.payers[0]))
+        const send = async ({ origin: reached }: TestShops.TestShop) => {
+          const response = await fetch(`${reached}/report`, { headers: { "x-payment": header } })
+          await response.arrayBuffer()
+          return response.status
+        }
+        const copies = Array.from({ length: 40 }, (_, index) => send(index % 2 === 0 ? one : two))
+        const statuses = yield* Effect.promise(() => Promise.all(copies))
+        assert.deepStrictEqual(
+          statuses.toSorted((a, b) => a - b),
+          [200, ...Array.from({ length: 39 }, () => 409)]
+        )
+        assert.strictEqual(one.handlers.reports + two.handlers.reports, 1)
+        assert.deepStrictEqual(yield* Effect.promise(() => Promise.all([send(one), send(two)])), [409, 409])
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), 10_000n)
       })
     )
   )

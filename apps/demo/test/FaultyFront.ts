@@ -2,9 +2,10 @@
  * A front between two parties that speak HTTP: it passes questions on, until a test makes it answer in its own way.
  */
 import { createServer, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
 
 import * as Effect from "effect/Effect"
+
+import { listen } from "./OpenServer.ts"
 
 /** What becomes of a question. The body is what was asked. */
 export type Fault = (response: ServerResponse, body: string) => void
@@ -63,19 +64,7 @@ export const make = Effect.fnUntraced(function* (target: string) {
       )
     })
   })
-  const url = yield* Effect.acquireRelease(
-    Effect.callback<string>((resume) => {
-      server.listen(0, "127.0.0.1", () => {
-        const { port } = server.address() as AddressInfo
-        resume(Effect.succeed(`http://127.0.0.1:${port}`))
-      })
-    }),
-    () =>
-      Effect.sync(() => {
-        server.close()
-        server.closeAllConnections()
-      })
-  )
+  const url = yield* listen(server)
   return { url, spoil: change, mend: () => change(undefined), asked: () => asked } satisfies FaultyFront
 })
 

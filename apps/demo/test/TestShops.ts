@@ -16,6 +16,7 @@ import * as Effect from "effect/Effect"
 import Koa from "koa"
 
 import type { ShopOptions } from "../src/ShopOptions.ts"
+import { listen } from "./OpenServer.ts"
 
 /** What a test sees of a handler, and how it makes it fail. */
 export interface Handlers {
@@ -75,19 +76,7 @@ export const koa = Effect.fnUntraced(function* ({ asset, payTo, rpcUrl, ...told 
     context.body = flaky(handlers)
   })
   const server = createServer()
-  const own = yield* Effect.acquireRelease(
-    Effect.callback<string>((resume) => {
-      server.listen(0, "127.0.0.1", () => {
-        const address = server.address() as AddressInfo
-        resume(Effect.succeed(`http://127.0.0.1:${address.port}`))
-      })
-    }),
-    () =>
-      Effect.sync(() => {
-        server.close()
-        server.closeAllConnections()
-      })
-  )
+  const own = yield* listen(server)
   const payment = paymentMiddleware({
     ...told,
     origin: told.origin ?? own,
