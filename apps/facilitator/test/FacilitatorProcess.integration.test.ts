@@ -1,4 +1,6 @@
 import { spawn } from "node:child_process"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { fileURLToPath } from "node:url"
 
 import { assert, describe, layer } from "@effect/vitest"
@@ -44,6 +46,28 @@ const run = Effect.fnUntraced(function* (environment: Record<string, string>) {
   process.stderr.on("data", read)
   process.on("close", (code) => Deferred.doneUnsafe(exited, Effect.succeed(code)))
   return { process, output, url: Deferred.await(url), exited: Deferred.await(exited) }
+})
+
+/** A node that is not there yet when it is first asked. */
+const lateNode = Effect.fnUntraced(function* (rpcUrl: string) {
+  let asked = 0
+  const server = createServer((request, response) => {
+    const chunks: Array<Buffer> = []
+    request.on("data", (chunk: Buffer) => chunks.push(chunk))
+    request.on("end", () => {
+      if (asked++ === 0) return void response.writeHead(502).end("<html>Bad gateway</html>")
+      const headers = { "content-type": "application/json" }
+      void fetch(rpcUrl, { method: "POST", headers, body: Buffer.concat(chunks) })
+        .then((answer) => answer.text())
+        .then((text) => response.end(text))
+    })
+  })
+  yield* Effect.acquireRelease(
+    Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+    () => Effect.sync(() => server.close().closeAllConnections())
+  )
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, asked: () => asked }
 })
 
 describe("the service on a chain", () => {
@@ -115,6 +139,18 @@ describe("the service on a chain", () => {
         assert.strictEqual(yield* exited, 0)
         yield* Effect.promise(() => chain.client.setAutomine(true))
         assert.notInclude(output.join(""), privateKey.slice(2))
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("waits for a node that is started together with it", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const node = yield* lateNode(chain.rpcUrl)
+        const evm = [{ rpcUrl: Redacted.make(node.url), network: chain.network }]
+        const { url } = yield* FacilitatorProcess.start({ ...settingsFor(chain), evm })
+        const { kinds } = yield* Effect.flatMap(FacilitatorClient.make({ url }), ({ supported }) => supported)
+        assert.deepStrictEqual(kinds, [{ protocolVersion: 2, scheme: "exact", network: chain.network }])
+        assert.isAbove(node.asked(), 1)
       }).pipe(Effect.scoped)
     )
 
