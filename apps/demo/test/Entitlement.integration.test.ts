@@ -83,7 +83,7 @@ describe.each(shops)("a %s shop whose handler fails", (_, open) => {
         const elsewhere = yield* Effect.promise(() =>
           fetch(`${shop.origin}/flaky`, { headers: { "x-payment": header } })
         )
-        assert.include([402, 409], elsewhere.status)
+        assert.strictEqual(elsewhere.status, 409)
         assert.strictEqual(shop.handlers.reports, 1)
         assert.strictEqual(shop.handlers.attempts, 0)
       })
