@@ -1,7 +1,8 @@
 /**
  * The facilitator's memory, and the one place where an authorization is claimed. A store promises atomicity: of any number
  * of concurrent claims on one authorization exactly one creates its record, in this process and in all others that share
- * the store. `testing/PaymentStoreLaws` says the same as executable laws.
+ * the store; and durability: what a method has answered is still there after a crash. `testing/PaymentStoreLaws` says the
+ * same as executable laws.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -10,11 +11,14 @@ import type * as Schema from "effect/Schema"
 import type { Authorization } from "../protocol/Authorization.ts"
 import type { PaymentError } from "../protocol/PaymentError.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
+import type { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
 import * as Settlement from "../protocol/Settlement.ts"
 import type { ValidationError } from "../protocol/ValidationError.ts"
-import type { Prepared } from "../scheme/SchemeFacilitator.ts"
+import type { Block, Landed, Prepared } from "../scheme/SchemeFacilitator.ts"
 import type { Claim, Execution, Outcome } from "./Facilitator.ts"
+import type { Lease, LeaseLost } from "./LaneLeases.ts"
 import * as Run from "./Run.ts"
+import type { Signals } from "./Signals.ts"
 
 /**
  * Everything needed to settle a payment, again after a restart.
@@ -27,6 +31,10 @@ export interface NewPayment {
   readonly authorization: Authorization
   /** The scheme's JSON as it came. */
   readonly payload: Schema.Json
+  /** The name of the caller who brought it; empty where callers are not told apart. */
+  readonly caller: string
+  /** Whether its caller is to be told of every end (`takeNotices`). */
+  readonly notify: boolean
 }
 
 /**
@@ -35,11 +43,19 @@ export interface NewPayment {
  * @category models
  */
 export interface StoredPayment extends NewPayment {
+  /** The order in which records were made; unique. */
+  readonly serial: bigint
   readonly status: Settlement.PaymentState
-  /** The transaction that moved the money, or the last one sent to move it; empty before that. */
+  /** The transaction that moved the money, or the last one signed to move it; empty before that. */
   readonly transaction: string
-  /** The bytes last planned, to be sent again as they are. */
-  readonly prepared: Prepared | undefined
+  /** Where the money moved. */
+  readonly block: Block | undefined
+  /** The lane (`LaneName`) it waits in or travels in; `undefined` while nobody wants it settled. */
+  readonly lane: string | undefined
+  /** The flight it travels in, by its number in the lane; the last one it travelled in, once it has ended. */
+  readonly flight: bigint | undefined
+  /** The chain's head when a transaction was first prepared for it. */
+  readonly since: bigint | undefined
   /** Why it was refused, in a dead state. */
   readonly refusal: PaymentError | ValidationError | undefined
   readonly run: Run.Run
@@ -65,52 +81,178 @@ export type ClaimResult =
   | { readonly _tag: "Overdrawn"; readonly reserved: bigint }
 
 /**
- * A change of state, applied only when the record is in one of the states `from`.
+ * What a new record depends on: `available` is the payer's balance, if the caller has asked for it, and must cover all
+ * that is in flight and this; `lane`, if given, is where the new record waits for its settlement at once.
+ *
+ * @category models
+ */
+export interface Intake {
+  readonly available?: bigint | undefined
+  readonly lane?: string | undefined
+}
+
+/**
+ * One slot of a lane and everything that was signed for it: what has to be known to send it again, to look for it, and to
+ * put something dearer in its place. A family without slots has flights all the same, one for each transaction.
+ *
+ * @category models
+ */
+export interface Flight {
+  /** The lane's name (`LaneName`). */
+  readonly lane: string
+  readonly number: bigint
+  /** Oldest first; the last one is the one that is sent. */
+  readonly attempts: ReadonlyArray<Prepared>
+  /** In the order in which the transaction settles them. */
+  readonly payments: ReadonlyArray<StoredPayment>
+  /** Where one of the attempts landed, if any did. */
+  readonly landed: Landed | undefined
+}
+
+/**
+ * A flight that is about to begin: the payments leave the lane's queue.
+ *
+ * @category models
+ */
+export interface Plan {
+  readonly number: bigint
+  readonly prepared: Prepared
+  /** In the order in which the transaction settles them; none for a transaction that only uses its slot up. */
+  readonly paymentIds: ReadonlyArray<string>
+}
+
+/**
+ * A change of one payment's state, applied only when the record is in one of the states `from`. A change to `accepted`
+ * takes the payment out of its flight: back into the lane's queue, or with `leave` out of the lane altogether.
  *
  * @category models
  */
 export interface Advance {
+  readonly paymentId: string
   readonly from: ReadonlyArray<Settlement.PaymentState>
   readonly to: Settlement.PaymentState
   readonly transaction?: string
-  readonly prepared?: Prepared
+  readonly block?: Block
   readonly refusal?: PaymentError | ValidationError
   readonly note?: string
+  readonly leave?: true
 }
 
 /**
- * The service. Every method is atomic; none fails for a reason of the payment. Times are Unix milliseconds.
+ * What a lane's worker writes down in one step: changes of payments, and what became of their flight.
+ *
+ * @category models
+ */
+export interface Entry {
+  readonly advances: ReadonlyArray<Advance>
+  readonly flight?: {
+    readonly number: bigint
+    /** Where it landed; `null` when it is in no block any more. The cost is booked to the payments' callers, once. */
+    readonly landed?: Landed | null
+    /** Nothing of it has to be watched any more. */
+    readonly closed?: true
+  }
+}
+
+/**
+ * An end that a caller is to be told of.
+ *
+ * @category models
+ */
+export interface Notice {
+  readonly id: string
+  /** How often it was taken before. */
+  readonly attempts: number
+  readonly payment: StoredPayment
+  /** The state that the notice is about, and when it was reached (Unix milliseconds). */
+  readonly status: Settlement.PaymentState
+  readonly at: number
+}
+
+type Stored<A> = Effect.Effect<A, FacilitatorUnavailable>
+type Fenced<A> = Effect.Effect<A, FacilitatorUnavailable | LeaseLost>
+
+/**
+ * The service. Every method is atomic. None fails for a reason of the payment: `FacilitatorUnavailable` says that the
+ * records cannot be asked, and then a write may have happened or not. Times are Unix milliseconds.
  *
  * @category services
  */
 export class PaymentStore extends Context.Service<
   PaymentStore,
   {
-    readonly find: (paymentId: string) => Effect.Effect<StoredPayment | undefined>
+    /** Hints: a payment's id when its record has changed, a lane's name when something waits in it. */
+    readonly signals: Signals
+    readonly find: (paymentId: string) => Stored<StoredPayment | undefined>
     /**
-     * Claims an authorization. With no record yet it creates one; else the claim is judged against the run (`Run.claim`).
-     * `available` is the payer's balance, if the caller has asked for it: it must cover all that is in flight and this.
+     * Claims an authorization. With no record yet it creates one, in the state `accepted`; else the claim is judged against
+     * the run (`Run.claim`) and the intake is not looked at.
      */
-    readonly claim: (
-      payment: NewPayment,
-      claim: Claim | undefined,
-      available: bigint | undefined
-    ) => Effect.Effect<ClaimResult>
-    /** Compare and set. `undefined` when the record is missing or in another state; nothing was written then. */
-    readonly advance: (paymentId: string, change: Advance) => Effect.Effect<StoredPayment | undefined>
-    readonly finish: (paymentId: string, claimId: string, outcome: Outcome) => Effect.Effect<StoredPayment | undefined>
+    readonly claim: (payment: NewPayment, claim: Claim | undefined, intake?: Intake) => Stored<ClaimResult>
+    /** Has an `accepted` payment wait in this lane, unless it waits in one already. `undefined` when there is no record. */
+    readonly queue: (paymentId: string, lane: string) => Stored<StoredPayment | undefined>
+    readonly finish: (paymentId: string, claimId: string, outcome: Outcome) => Stored<StoredPayment | undefined>
     /** Notes that a caller without a claim is owed an answer, or has got it. Returns what the note said before. */
-    readonly oweAnswer: (paymentId: string, owed: boolean) => Effect.Effect<boolean>
+    readonly oweAnswer: (paymentId: string, owed: boolean) => Stored<boolean>
+
+    /** How many payments wait or travel in each of these lanes. */
+    readonly loads: (lanes: ReadonlyArray<string>) => Stored<ReadonlyMap<string, number>>
+    /** Payments that wait in a lane, oldest first. */
+    readonly queued: (lane: string, limit: number) => Stored<ReadonlyArray<StoredPayment>>
+    /** A lane's flights that are not closed, by their numbers. */
+    readonly flights: (lane: string) => Stored<ReadonlyArray<Flight>>
+    /** The number of a lane's next flight; a lane nobody has worked before begins with `first`. */
+    readonly openLane: (lease: Lease, first: bigint) => Fenced<bigint>
+    /** The chain's own count has gone past the lane's: its next flight has at least this number. Returns what it is. */
+    readonly skipTo: (lease: Lease, next: bigint) => Fenced<bigint>
+    /**
+     * Begins flights: takes the lane's next numbers, which the plans must carry in order, keeps the signed bytes and moves
+     * the payments from `accepted` to `planned`, all in one step. `LeaseLost` when the number or a payment is not as planned.
+     */
+    readonly plan: (lease: Lease, plans: ReadonlyArray<Plan>) => Fenced<void>
+    /** Keeps other bytes for a flight that has begun, before they are sent. */
+    readonly replace: (lease: Lease, flight: bigint, prepared: Prepared) => Fenced<void>
+    /** Writes an entry; returns the records that it changed, in the order of its advances. */
+    readonly enter: (lease: Lease, entry: Entry) => Fenced<ReadonlyArray<StoredPayment | undefined>>
+
+    /** Moves `accepted` payments that nobody wants settled and that ended before this time (Unix seconds) to `expired`. */
+    readonly expireUnwanted: (validBefore: number) => Stored<number>
+    /**
+     * What transactions have cost on a network since a time, for one caller or for all: in the chain's smallest native
+     * unit, to the hour.
+     */
+    readonly spent: (network: string, since: number, caller?: string) => Stored<bigint>
+    /** Records by their serials, after this one; those of one caller, or all. */
+    readonly page: (after: bigint, limit: number, caller?: string) => Stored<ReadonlyArray<StoredPayment>>
+    /** Takes notices that nobody else has taken; untold, each may be taken again after so many milliseconds. */
+    readonly takeNotices: (limit: number, leaseMillis: number) => Stored<ReadonlyArray<Notice>>
+    /** A notice was told; or it was not, and is to be taken again at this time. */
+    readonly closeNotice: (id: string, retryAt?: number) => Stored<void>
   }
 >()("@pontage/core/PaymentStore") {}
+
+/**
+ * The name of a signer's lane on a network. Payments of a family without slots share the lane of the empty address.
+ *
+ * @category constructors
+ */
+export const LaneName = (network: string, address: string): string => `${network} ${address}`
+
+/**
+ * The ends that a caller is told of: each is the first of its kind in a payment's life.
+ *
+ * @category guards
+ */
+export const isNotified = (status: Settlement.PaymentState): boolean =>
+  Settlement.isSettled(status) || Settlement.isDead(status)
 
 /**
  * When the money moved; `undefined` while it has not.
  *
  * @category getters
  */
-export const settledAt = ({ history }: StoredPayment): number | undefined =>
-  history.find(({ status }) => Settlement.isSettled(status))?.at
+export const settledAt = ({ history, status }: StoredPayment): number | undefined =>
+  Settlement.isSettled(status) ? history.find((one) => Settlement.isSettled(one.status))?.at : undefined
 
 /**
  * What a run's judgement depends on.
@@ -128,8 +270,8 @@ export const circumstances = (payment: StoredPayment, now: number): Run.Circumst
  *
  * @category guards
  */
-export const reserves = ({ run, status }: StoredPayment, now: number): boolean =>
-  status === "planned" || status === "sent" || (status === "accepted" && Run.isHeld(run, now))
+export const reserves = ({ lane, run, status }: StoredPayment, now: number): boolean =>
+  status === "planned" || status === "sent" || (status === "accepted" && (lane !== undefined || Run.isHeld(run, now)))
 
 /**
  * The record as the facilitator shows it.

@@ -1,6 +1,7 @@
 /**
  * The settling half of a scheme. It is cut so that an engine that knows no chain can be crash-safe: the engine stores the
- * bytes of `prepare` before `submit`, sends them as often as it likes, and believes only what `observe` proves.
+ * bytes of `prepare` before `submit`, sends them as often as it likes, and believes only what `observe` and `conclude`
+ * prove.
  */
 import type * as Effect from "effect/Effect"
 
@@ -36,16 +37,39 @@ export interface Slot {
 }
 
 /**
- * The chain as it is now, for signing: its head and whatever the family's fees need. Asked after a payment was claimed and
- * before a slot is taken, so that nobody waits in a lane for the network.
+ * A block, by its place and by what tells it from another in the same place.
+ *
+ * @category models
+ */
+export interface Block {
+  readonly number: bigint
+  readonly hash: string
+}
+
+/**
+ * What one unit of gas costs now, in the chain's smallest native unit. A `maximum` above the `ceiling` says that the chain
+ * is dearer than the operator allows: nothing new is sent until it falls.
+ *
+ * @category models
+ */
+export interface Fees {
+  readonly maximum: bigint
+  readonly priority: bigint
+  readonly ceiling: bigint
+}
+
+/**
+ * The chain as it is now: asked before a transaction is signed, and to see how deep the earlier ones lie.
  *
  * @category models
  */
 export interface Survey {
-  /** The chain's head (block number). */
-  readonly head: bigint
-  /** What one unit of gas may cost, in the chain's smallest native unit; a family without such fees leaves them out. */
-  readonly fees?: { readonly maximum: bigint; readonly priority: bigint }
+  /** The newest block, and its time in Unix seconds. */
+  readonly head: Block & { readonly time: number }
+  /** The number of the newest block that is not reorganised any more. */
+  readonly final: bigint
+  /** A family without such fees leaves them out: its transactions are never replaced by dearer ones. */
+  readonly fees?: Fees
 }
 
 /**
@@ -59,14 +83,27 @@ export interface Prepared {
   readonly transaction: string
   /** The exact bytes, in the chain's own text form. */
   readonly bytes: string
-  /** The chain's head (block number) when it was prepared: a foreign transfer found up to here does not count for us. */
+  /** The chain's head (block number) when it was prepared. */
   readonly head: bigint
+  /** The most it may cost its signer, in the chain's smallest native unit. */
+  readonly cost: bigint
+  /** What it offers for a unit of gas, where the family has such fees: a replacement must offer more. */
+  readonly fees?: Omit<Fees, "ceiling">
 }
 
 /**
- * What happened when bytes were sent. `refused` is the node's word that it does not hold them: they may be prepared anew
- * in another slot once `observe` shows that they are not on the chain. No answer at all is `ChainUnavailable`: they may be
- * on their way.
+ * A transaction for the first payments of a list: `count` of them, at least one. The others go into another one.
+ *
+ * @category models
+ */
+export interface Preparation {
+  readonly prepared: Prepared
+  readonly count: number
+}
+
+/**
+ * What happened when bytes were sent. No answer at all is `ChainUnavailable`: they may be on their way. None of these is
+ * proof of anything; the engine looks at the chain.
  *
  * @category models
  */
@@ -74,7 +111,9 @@ export type Submission =
   | { readonly _tag: "Accepted" }
   /** The slot is used already: by these bytes, by others of ours, or by a stranger with the same key. */
   | { readonly _tag: "SlotUsed" }
-  /** The node would not take them for a reason of ours: no gas money, fee too low. */
+  /** The node takes a transaction in this slot, though not these bytes as they are: they offer too little, or are too old. */
+  | { readonly _tag: "Outdated"; readonly message: string }
+  /** The node would not take them for a reason of ours, such as no gas money. */
   | { readonly _tag: "Refused"; readonly message: string }
 
 /**
@@ -85,9 +124,51 @@ export type Submission =
 export type Observation =
   | { readonly _tag: "Pending" }
   /** The token's own transfer, of the right amount to the right recipient, is in a block. */
-  | { readonly _tag: "Settled"; readonly transaction: string; readonly block: bigint; readonly external: boolean }
-  /** Proven: this authorization has not moved the money and these bytes will not. */
+  | { readonly _tag: "Settled"; readonly transaction: string; readonly block: Block; readonly external: boolean }
+  /** This authorization has not moved the money, and the transaction that was sent for it will not. */
   | { readonly _tag: "Failed"; readonly transaction: string; readonly error: PaymentError | ValidationError }
+
+/**
+ * Where one of a flight's transactions was found: the block, and what it has cost its signer, in the chain's smallest
+ * native unit.
+ *
+ * @category models
+ */
+export interface Landed {
+  readonly transaction: string
+  readonly block: Block
+  readonly cost: bigint
+}
+
+/**
+ * A payment on its way, and the head of the chain when a transaction was first prepared for it: a transfer found in a
+ * block up to that one was there before, and does not count for us.
+ *
+ * @category models
+ */
+export interface Passenger<Payload = unknown> {
+  readonly payment: Payment<Payload>
+  readonly since: bigint
+}
+
+/**
+ * What the chain shows of one slot: whether one of our transactions in it landed, and what became of each payment, in the
+ * order they were asked for. A payment may be `Pending` after the landing, where money moves by further messages.
+ *
+ * @category models
+ */
+export interface Sighting {
+  readonly landed: Landed | undefined
+  readonly observations: ReadonlyArray<Observation>
+}
+
+/**
+ * What is proven of an authorization once its validity is over: it moved the money, or it never will. `Pending` until the
+ * chain's final block is past the validity.
+ *
+ * @category models
+ */
+export type Conclusion = Exclude<Observation, { readonly _tag: "Failed" }> | { readonly _tag: "Unused"; readonly at: Block }
 
 /**
  * A signer and what it has left to pay for gas, in the chain's smallest native unit.
@@ -109,6 +190,10 @@ export interface SchemeFacilitator<Payload = unknown> {
   readonly network: Network
   /** The signers that send transactions; empty where payers send their own. */
   readonly lanes: ReadonlyArray<string>
+  /** How many transactions of one lane may be on their way at once; default 16, about what nodes hold for one account. */
+  readonly capacity?: number
+  /** How payments travel together: so many in a transaction, after waiting so long for company. Default one by one. */
+  readonly batches?: { readonly maximum: number; readonly windowMillis: number }
   /** The payload's common terms, from the signed bytes alone: no chain, no clock. It also proves the binding, if any. */
   readonly read: (
     requirements: PaymentRequirements,
@@ -118,22 +203,35 @@ export interface SchemeFacilitator<Payload = unknown> {
   verify(payment: Payment<Payload>): Effect.Effect<void, PaymentError | ValidationError | ChainUnavailable>
   /** What the payer holds of the asset now, in its smallest unit. */
   balance(payment: Payment<Payload>): Effect.Effect<bigint, ChainUnavailable>
-  /** The next free slot of a lane by the chain's own count, transactions in its pool included. */
-  readonly nextSlot: (lane: string) => Effect.Effect<bigint, ChainUnavailable>
+  /**
+   * The next slot of a lane by the chain's own count: `included` counts transactions in blocks alone, `known` those that
+   * wait in the pool too.
+   */
+  readonly nextSlot: (lane: string, counting: "included" | "known") => Effect.Effect<bigint, ChainUnavailable>
   /** The chain now. The answer is not older than the question. */
   readonly survey: Effect.Effect<Survey, ChainUnavailable>
-  /** Signs the transaction that settles the payment, in this slot. It sends nothing. */
+  /** Whether this block is still part of the chain. */
+  readonly isCanonical: (block: Block) => Effect.Effect<boolean, ChainUnavailable>
+  /**
+   * Signs the transaction that settles the first payments of the list in this slot, at the survey's fees. It sends
+   * nothing. Given the payments of an earlier preparation and higher fees, it takes all of them again.
+   */
   prepare(
-    payment: Payment<Payload>,
+    payments: ReadonlyArray<Payment<Payload>>,
     slot: Slot | undefined,
     survey: Survey
-  ): Effect.Effect<Prepared, ChainUnavailable | Misconfigured>
-  /** Signs a transaction that does nothing, to close a hole in a lane. */
+  ): Effect.Effect<Preparation, ChainUnavailable | Misconfigured>
+  /** Signs a transaction that does nothing, at the survey's fees, to use a slot up. */
   readonly fill: (slot: Slot, survey: Survey) => Effect.Effect<Prepared, ChainUnavailable | Misconfigured>
   /** Sends prepared bytes. Harmless to repeat. */
   readonly submit: (prepared: Prepared) => Effect.Effect<Submission, ChainUnavailable>
-  /** Looks for the proof of a payment's transfer, or of its impossibility. */
-  observe(payment: Payment<Payload>, prepared: Prepared): Effect.Effect<Observation, ChainUnavailable>
+  /** Looks for a slot's transactions and for the proof of each payment's transfer, or of its impossibility. */
+  observe(
+    passengers: ReadonlyArray<Passenger<Payload>>,
+    attempts: ReadonlyArray<Prepared>
+  ): Effect.Effect<Sighting, ChainUnavailable>
+  /** Looks for what became of an authorization whose validity is over. */
+  conclude(passenger: Passenger<Payload>): Effect.Effect<Conclusion, ChainUnavailable>
   /** Each signer's gas money. */
   readonly signers: Effect.Effect<ReadonlyArray<SignerBalance>, ChainUnavailable>
 }

@@ -1,0 +1,90 @@
+/**
+ * Hints that something has happened: to a payment, or to a lane. A hint says only that it is worth looking; who waits for
+ * one looks at the records anyway from time to time, so one that is lost costs time and nothing else.
+ */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+
+/**
+ * An ear on one topic. `next` completes at the first hint since the ear was opened or since `next` last completed.
+ *
+ * @category models
+ */
+export interface Ear {
+  readonly next: Effect.Effect<void>
+}
+
+/**
+ * The hints of one process.
+ *
+ * @category models
+ */
+export interface Signals {
+  readonly listen: (topic: string) => Effect.Effect<Ear, never, Scope.Scope>
+  /** Tells everybody who listens to the topic. */
+  readonly notify: (topic: string) => void
+  /** Tells everybody: when hints may have been lost. */
+  readonly notifyAll: () => void
+}
+
+/** One listener: rung before somebody waits, or a waiter to be woken. */
+interface Bell {
+  rung: boolean
+  wake: (() => void) | undefined
+}
+
+/**
+ * Makes an empty exchange of hints.
+ *
+ * @category constructors
+ */
+export const make = (): Signals => {
+  const bells = new Map<string, Set<Bell>>()
+  const open = (topic: string): Bell => {
+    const bell: Bell = { rung: false, wake: undefined }
+    const ringing = bells.get(topic) ?? new Set()
+    bells.set(topic, ringing.add(bell))
+    return bell
+  }
+  const close = (topic: string, bell: Bell) => {
+    const ringing = bells.get(topic)
+    ringing?.delete(bell)
+    if (ringing?.size === 0) bells.delete(topic)
+  }
+  const notify = (topic: string) => {
+    for (const bell of bells.get(topic) ?? []) ring(bell)
+  }
+  return {
+    listen: (topic) =>
+      Effect.map(
+        Effect.acquireRelease(
+          Effect.sync(() => open(topic)),
+          (bell) => Effect.sync(() => close(topic, bell))
+        ),
+        (bell) => ({ next: heard(bell) })
+      ),
+    notify,
+    notifyAll: () => {
+      for (const topic of [...bells.keys()]) notify(topic)
+    }
+  }
+}
+
+const ring = (bell: Bell): void => {
+  bell.rung = true
+  bell.wake?.()
+}
+
+const heard = (bell: Bell): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    const wake = () => {
+      bell.rung = false
+      bell.wake = undefined
+      resume(Effect.void)
+    }
+    if (bell.rung) return wake()
+    bell.wake = wake
+    return Effect.sync(() => {
+      if (bell.wake === wake) bell.wake = undefined
+    })
+  })
