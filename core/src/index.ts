@@ -36,17 +36,29 @@ export {
   type Verified
 } from "./facilitator/Facilitator.ts"
 export * as FacilitatorClient from "./facilitator/FacilitatorClient.ts"
+export { CurrentCaller, type Caller } from "./facilitator/Caller.ts"
+export * as Checkpoint from "./facilitator/Checkpoint.ts"
+export * as LaneLeases from "./facilitator/LaneLeases.ts"
 export { FacilitatorSchemes, type FacilitatorScheme } from "./facilitator/LocalFacilitator.ts"
 export * as LocalFacilitator from "./facilitator/LocalFacilitator.ts"
 export * as MemoryPaymentStore from "./facilitator/MemoryPaymentStore.ts"
 export * as PaymentStore from "./facilitator/PaymentStore.ts"
+export * as Run from "./facilitator/Run.ts"
+export * as Signals from "./facilitator/Signals.ts"
 export type { Scheme } from "./scheme/Scheme.ts"
 export { SigningFailed, type SchemeClient, type SignedPayment, type SigningRequest } from "./scheme/SchemeClient.ts"
 export type {
+  Block,
+  Conclusion,
+  Fees,
+  Landed,
   Observation,
+  Passenger,
   Payment,
+  Preparation,
   Prepared,
   SchemeFacilitator,
+  Sighting,
   SignerBalance,
   Slot,
   Submission,

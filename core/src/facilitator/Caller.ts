@@ -1,0 +1,23 @@
+/**
+ * On whose behalf the facilitator is being asked, where it tells its callers apart.
+ */
+import * as Context from "effect/Context"
+
+/**
+ * A caller: the name its payments are kept and counted under, and whether it is told of their ends.
+ *
+ * @category models
+ */
+export interface Caller {
+  readonly name: string
+  readonly notify: boolean
+}
+
+/**
+ * The caller of the request that is being answered; without one all are the same caller of the empty name.
+ *
+ * @category references
+ */
+export const CurrentCaller: Context.Reference<Caller> = Context.Reference("@pontage/core/CurrentCaller", {
+  defaultValue: () => ({ name: "", notify: false })
+})

@@ -1,0 +1,54 @@
+/**
+ * The places in the life of a payment where something may stop it: a crash, a disk, a hung connection. Each stands between
+ * two steps that must be safe to be cut apart. In operation passing one costs a function call; a test of crashes puts its
+ * own reference here and strikes.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+
+/**
+ * The places, in the order in which a payment meets them.
+ *
+ * @category constants
+ */
+export const checkpoints = [
+  "examined",
+  "claimed",
+  "queued",
+  "taken-up",
+  "signed",
+  "planned",
+  "submitted",
+  "marked-sent",
+  "observed",
+  "landed",
+  "told",
+  "re-signed",
+  "replaced",
+  "finalised",
+  "finishing",
+  "finished"
+] as const
+
+/**
+ * @category models
+ */
+export type CheckpointName = (typeof checkpoints)[number]
+
+/**
+ * What happens at a checkpoint; by default nothing.
+ *
+ * @category references
+ */
+export const Checkpoint: Context.Reference<(name: CheckpointName) => Effect.Effect<void>> = Context.Reference(
+  "@pontage/core/Checkpoint",
+  { defaultValue: () => () => Effect.void }
+)
+
+/**
+ * Passes a checkpoint.
+ *
+ * @category combinators
+ */
+export const pass = (name: CheckpointName): Effect.Effect<void> =>
+  Effect.flatMap(Checkpoint, (strike) => strike(name))
