@@ -1,8 +1,22 @@
 /**
  * A chain in memory that does what real ones do on their worst days, on demand: it loses answers, refuses, holds blocks
- * back, hides receipts, lets strangers use a slot or an authorization. Blocks, slots and receipts follow the rules of an
- * account chain; `TestScheme` settles on it. For tests of whatever settles, sells or pays, without a node.
+ * back, forgets what waits, hides receipts, becomes dear, takes blocks back, lets strangers use a slot or an
+ * authorization. Blocks, slots, fees and receipts follow the rules of an account chain; `TestScheme` settles on it. For
+ * tests of whatever settles, sells or pays, without a node.
  */
+import type { Block } from "../scheme/SchemeFacilitator.ts"
+import * as LedgerAccounts from "./LedgerAccounts.ts"
+import * as LedgerChain from "./LedgerChain.ts"
+import * as LedgerPool from "./LedgerPool.ts"
+import { gasOf, type LedgerOrder, type LedgerReceipt, type LedgerTransaction } from "./LedgerTransaction.ts"
+
+export {
+  type LedgerOrder,
+  type LedgerReceipt,
+  type LedgerTransaction,
+  type LedgerUse,
+  toOrder
+} from "./LedgerTransaction.ts"
 
 /**
  * What happens next on a ledger. Set and unset by the test, at any time.
@@ -18,47 +32,27 @@ export interface LedgerFaults {
   dropNext: number
   /** The node does not take transactions, with these words. */
   refusal: string | undefined
-  /** The node does not take transactions below its fee, and says so in words that could also mean a used slot. */
-  feeTooLow: boolean
-  /** So many looks at a transaction show nothing yet. */
+  /** The node takes no transaction as it is, with these words; another one in its slot it would take. */
+  outdated: string | undefined
+  /** The node does not take new transactions, and says so in words that mean a used slot. */
+  feignUsedSlots: boolean
+  /** So many looks at a slot's transactions show nothing yet. */
   hiddenLooks: number
-  /** Transactions wait in the pool until `mine` is called. */
+  /** Transactions wait in the pool until `mine` is called, and time brings no blocks. */
   holdBlocks: boolean
+  /** So many transfers that could happen do not, for no reason to be seen. */
+  failEntries: number
 }
 
 /**
- * A transfer as it is signed.
+ * What a unit of gas costs, what is offered beside it, and what the operator would pay at most.
  *
  * @category models
  */
-export interface LedgerOrder {
-  readonly payer: string
-  readonly payTo: string
-  readonly amount: bigint
-  readonly nonce: string
-}
-
-/**
- * A transaction in a signer's slot: a transfer, or nothing at all.
- *
- * @category models
- */
-export interface LedgerTransaction {
-  readonly id: string
-  readonly lane: string
-  readonly slot: bigint
-  readonly order: LedgerOrder | undefined
-}
-
-/**
- * What the ledger knows of a mined transaction, or of the use of an authorization.
- *
- * @category models
- */
-export interface LedgerReceipt {
-  readonly transaction: string
-  readonly block: bigint
-  readonly paid: boolean
+export interface LedgerMarket {
+  base: bigint
+  priority: bigint
+  ceiling: bigint
 }
 
 /**
@@ -66,44 +60,50 @@ export interface LedgerReceipt {
  *
  * @category models
  */
-export type LedgerAnswer = "accepted" | "slotUsed" | { readonly refused: string } | undefined
+export type LedgerAnswer = LedgerPool.PoolAnswer | undefined
 
 /**
  * A ledger.
  *
  * @category models
  */
-export interface TestLedger {
+export interface TestLedger extends Pick<
+  LedgerAccounts.LedgerAccounts,
+  "transfers" | "balanceOf" | "deposit" | "useOf"
+> {
   readonly faults: LedgerFaults
-  /** The transfers that happened, oldest first. */
-  readonly transfers: ReadonlyArray<LedgerOrder & { readonly transaction: string }>
+  /** The ledger becomes dear by a higher `base`: what offers less waits, and new offers are above the `ceiling`. */
+  readonly market: LedgerMarket
+  /** Blocks so many below the head are final; a test may change it. */
+  finality: number
   /** Every sending of a transaction that reached the node, repeats included. */
   readonly submissions: ReadonlyArray<LedgerTransaction>
-  readonly head: () => bigint
-  readonly balanceOf: (account: string) => bigint
-  readonly deposit: (account: string, amount: bigint) => void
+  readonly head: () => LedgerChain.LedgerBlock
+  /** The newest final block. */
+  readonly final: () => LedgerChain.LedgerBlock
+  readonly isCanonical: (block: Block) => boolean
   readonly withdraw: (account: string, amount: bigint) => void
-  /** The next free slot of a signer, the pool included. */
-  readonly nextSlot: (lane: string) => bigint
+  /** What a signer can pay gas with; plenty at first. */
+  readonly gasMoneyOf: (lane: string) => bigint
+  readonly setGasMoney: (lane: string, amount: bigint) => void
+  /** The next slot of a signer; the pool counts unless told otherwise. */
+  readonly nextSlot: (lane: string, counting?: "included" | "known") => bigint
   readonly submit: (transaction: LedgerTransaction) => LedgerAnswer
-  /** Mines one block of everything that is next in its lane. */
+  /** Mines one block of everything that is next in its lane and pays enough. */
   readonly mine: () => void
+  /** Time (Unix seconds) has come this far: there is a block for every second of it, if they are not held. */
+  readonly tick: (time: number) => void
   readonly receipt: (transaction: string) => LedgerReceipt | undefined
-  /** How an authorization was used; `paid` tells whether for its own transfer. */
-  readonly useOf: (order: LedgerOrder) => LedgerReceipt | undefined
   /** Somebody else submits an authorization, in a block of its own. */
   readonly settleByStranger: (order: LedgerOrder) => void
   /** The payer uses an authorization up for nothing. */
   readonly burn: (order: LedgerOrder) => void
-  /** Somebody else sends with a signer's key, so that a slot is gone. */
+  /** Somebody else sends with a signer's key, so that its next slot is gone, and what waited for it. */
   readonly useSlot: (lane: string) => void
   /** The pool forgets everything. */
   readonly emptyPool: () => void
-}
-
-interface LedgerLane {
-  next: bigint
-  readonly pool: Map<bigint, LedgerTransaction>
+  /** The newest blocks give way to as many empty ones: their transactions have never been, nor do they wait. */
+  readonly reorganise: (depth: number) => void
 }
 
 const calm = (): LedgerFaults => ({
@@ -111,118 +111,131 @@ const calm = (): LedgerFaults => ({
   loseAnswers: false,
   dropNext: 0,
   refusal: undefined,
-  feeTooLow: false,
+  outdated: undefined,
+  feignUsedSlots: false,
   hiddenLooks: 0,
-  holdBlocks: false
+  holdBlocks: false,
+  failEntries: 0
 })
 
+const plentyOfGas = 10n ** 18n
+
+/** However long a ledger was not asked, it makes no more blocks at once. */
+const mostBeats = 100
+
 /**
- * An empty ledger in good health.
+ * An empty ledger in good health. Its blocks are final when eight others lie on them.
  *
  * @category constructors
  */
 export const make = (): TestLedger => {
   const faults = calm()
-  const accounts = makeAccounts()
-  const lanes = new Map<string, LedgerLane>()
-  const receipts = new Map<string, LedgerReceipt>()
+  const market: LedgerMarket = { base: 10n, priority: 2n, ceiling: 1_000n }
+  const chain = LedgerChain.make()
+  const accounts = LedgerAccounts.make()
+  const pool = LedgerPool.make()
+  const miner = makeMiner({ faults, market, chain, accounts, pool })
   const submissions: Array<LedgerTransaction> = []
-  let head = 1n
+  let now = 0
 
-  const laneOf = (address: string): LedgerLane => {
-    const lane = lanes.get(address) ?? { next: 0n, pool: new Map() }
-    lanes.set(address, lane)
-    return lane
+  const answerTo = (transaction: LedgerTransaction): LedgerPool.PoolAnswer => {
+    if (miner.receipt(transaction.id) !== undefined) return "slotUsed"
+    const gasMoney = miner.gasMoneyOf(transaction.lane)
+    return pool.offer(transaction, { base: market.base, gasMoney, mood: moodOf(faults) })
   }
 
-  const minePool = () => {
-    head++
-    for (const lane of lanes.values()) {
-      for (let next = lane.pool.get(lane.next); next !== undefined; next = lane.pool.get(lane.next)) {
-        lane.pool.delete(lane.next++)
-        const paid = next.order !== undefined && accounts.execute(next.order, next.id, head)
-        receipts.set(next.id, { transaction: next.id, block: head, paid })
-      }
-    }
-  }
-
-  return {
+  const ledger: TestLedger = {
+    ...miner,
     faults,
+    market,
+    finality: 8,
     transfers: accounts.transfers,
     submissions,
-    head: () => head,
+    head: chain.head,
+    final: () => chain.below(ledger.finality),
+    isCanonical: chain.isCanonical,
     balanceOf: accounts.balanceOf,
     deposit: accounts.deposit,
     withdraw: (account, amount) => accounts.deposit(account, -amount),
-    nextSlot: (address) => {
-      const { next, pool } = laneOf(address)
-      let slot = next
-      while (pool.has(slot)) slot++
-      return slot
-    },
+    nextSlot: (lane, counting = "known") => pool.nextSlot(lane, counting),
     submit: (transaction) => {
       if (faults.dropNext > 0) return void faults.dropNext--
       submissions.push(transaction)
-      const answer = offer(laneOf(transaction.lane), transaction, faults, receipts)
-      if (answer === "accepted" && !faults.holdBlocks) minePool()
+      const answer = answerTo(transaction)
+      if (answer === "accepted" && !faults.holdBlocks) miner.mineAt(now)
       return faults.loseAnswers ? undefined : answer
     },
-    mine: minePool,
-    receipt: (transaction) => {
-      const receipt = receipts.get(transaction)
-      if (receipt === undefined || faults.hiddenLooks === 0) return receipt
-      faults.hiddenLooks--
-      return undefined
+    mine: () => miner.mineAt(now),
+    tick: (time) => {
+      now = Math.max(now, time)
+      if (faults.holdBlocks) return
+      for (let beat = Math.max(chain.head().time + 1, now - mostBeats + 1); beat <= now; beat++) miner.mineAt(beat)
     },
     useOf: accounts.useOf,
-    settleByStranger: (order) => void accounts.execute(order, `stranger:${order.nonce}`, ++head),
-    burn: (order) => accounts.burn(order, ++head),
-    useSlot: (address) => {
-      laneOf(address).next++
-      head++
+    settleByStranger: (order) => void accounts.execute(order, `stranger/${order.nonce}`, chain.extend(now)),
+    burn: (order) => accounts.burn(order, `burn/${order.nonce}`, chain.extend(now)),
+    useSlot: (lane) => {
+      pool.skip(lane)
+      chain.extend(now).undo.push(() => pool.unskip(lane))
     },
-    emptyPool: () => {
-      for (const lane of lanes.values()) lane.pool.clear()
+    emptyPool: pool.clear,
+    reorganise: (depth) => {
+      for (const { time } of chain.drop(depth)) chain.extend(time)
     }
   }
+  return ledger
 }
 
-const offer = (
-  lane: LedgerLane,
-  transaction: LedgerTransaction,
-  faults: LedgerFaults,
-  receipts: ReadonlyMap<string, LedgerReceipt>
-): LedgerAnswer => {
-  const rival = lane.pool.get(transaction.slot)
-  if (receipts.has(transaction.id)) return "slotUsed"
-  if (rival?.id === transaction.id) return "accepted"
-  if (faults.refusal !== undefined) return { refused: faults.refusal }
-  if (faults.feeTooLow || transaction.slot < lane.next || rival !== undefined) return "slotUsed"
-  lane.pool.set(transaction.slot, transaction)
-  return "accepted"
+const moodOf = ({ feignUsedSlots, outdated, refusal }: LedgerFaults): LedgerPool.PoolAnswer | undefined => {
+  if (refusal !== undefined) return { refused: refusal }
+  if (outdated !== undefined) return { outdated }
+  return feignUsedSlots ? "slotUsed" : undefined
 }
 
-const makeAccounts = () => {
-  const balances = new Map<string, bigint>()
-  const uses = new Map<string, LedgerReceipt>()
-  const transfers: Array<LedgerOrder & { readonly transaction: string }> = []
-  const balanceOf = (account: string) => balances.get(account) ?? 0n
-  const deposit = (account: string, amount: bigint) => void balances.set(account, balanceOf(account) + amount)
-  const keyOf = ({ nonce, payer }: LedgerOrder) => `${payer} ${nonce}`
+interface Works {
+  readonly faults: LedgerFaults
+  readonly market: LedgerMarket
+  readonly chain: LedgerChain.LedgerChain
+  readonly accounts: LedgerAccounts.LedgerAccounts
+  readonly pool: LedgerPool.LedgerPool
+}
+
+/** Puts what waits in the pool into blocks, and has its signers pay for it. */
+const makeMiner = ({ accounts, chain, faults, market, pool }: Works) => {
+  const gas = new Map<string, bigint>()
+  const receipts = new Map<string, LedgerReceipt>()
+  const gasMoneyOf = (lane: string) => gas.get(lane) ?? plentyOfGas
+
+  const execute = (order: LedgerOrder, transaction: string, block: LedgerChain.LedgerBlock): boolean => {
+    if (faults.failEntries === 0) return accounts.execute(order, transaction, block)
+    faults.failEntries--
+    return false
+  }
+  const include = (transaction: LedgerTransaction, block: LedgerChain.LedgerBlock) => {
+    const { id, lane, orders, slot } = transaction
+    const cost = gasOf(transaction) * priceOf(transaction, market)
+    const paid = orders.map((order) => execute(order, id, block))
+    receipts.set(id, { transaction: id, block: { number: block.number, hash: block.hash }, paid, cost })
+    gas.set(lane, gasMoneyOf(lane) - cost)
+    block.undo.push(() => {
+      receipts.delete(id)
+      gas.set(lane, gasMoneyOf(lane) + cost)
+      if (slot !== undefined) pool.unskip(lane)
+    })
+  }
+
   return {
-    transfers,
-    balanceOf,
-    deposit,
-    useOf: (order: LedgerOrder) => uses.get(keyOf(order)),
-    burn: (order: LedgerOrder, block: bigint) =>
-      void uses.set(keyOf(order), { transaction: `burn:${order.nonce}`, block, paid: false }),
-    execute: (order: LedgerOrder, transaction: string, block: bigint): boolean => {
-      if (uses.has(keyOf(order)) || balanceOf(order.payer) < order.amount) return false
-      deposit(order.payer, -order.amount)
-      deposit(order.payTo, order.amount)
-      uses.set(keyOf(order), { transaction, block, paid: true })
-      transfers.push({ ...order, transaction })
-      return true
+    gasMoneyOf,
+    setGasMoney: (lane: string, amount: bigint) => void gas.set(lane, amount),
+    receipt: (transaction: string) => receipts.get(transaction),
+    mineAt: (time: number) => {
+      const block = chain.extend(time)
+      for (const transaction of pool.ripe(market.base)) include(transaction, block)
     }
   }
+}
+
+const priceOf = ({ fees }: LedgerTransaction, { base }: LedgerMarket): bigint => {
+  const offered = base + (fees?.priority ?? 0n)
+  return fees !== undefined && fees.maximum < offered ? fees.maximum : offered
 }

@@ -1,0 +1,126 @@
+/**
+ * The transactions of a ledger in memory that are in no block yet. Each signer's are taken strictly in the order of their
+ * slots; a dearer one takes another's place.
+ */
+import { gasOf, type LedgerTransaction } from "./LedgerTransaction.ts"
+
+/**
+ * What a node says to a transaction.
+ *
+ * @category models
+ */
+export type PoolAnswer = "accepted" | "slotUsed" | { readonly outdated: string } | { readonly refused: string }
+
+/**
+ * What a transaction meets when it comes: the price of a unit of gas, what its signer has to pay for gas, and what the
+ * node says to whatever is new to it, if it takes nothing now.
+ *
+ * @category models
+ */
+export interface PoolTerms {
+  readonly base: bigint
+  readonly gasMoney: bigint
+  readonly mood: PoolAnswer | undefined
+}
+
+/**
+ * The pool.
+ *
+ * @category models
+ */
+export interface LedgerPool {
+  /** The next slot of a signer: after those in blocks, or after those that wait in a row behind them too. */
+  readonly nextSlot: (lane: string, counting: "included" | "known") => bigint
+  readonly offer: (transaction: LedgerTransaction, terms: PoolTerms) => PoolAnswer
+  /** Takes out whatever can be in a block at this price, in order. Its slots are used. */
+  readonly ripe: (base: bigint) => ReadonlyArray<LedgerTransaction>
+  /** Uses the next slot without any transaction of the pool. */
+  readonly skip: (lane: string) => void
+  /** Gives the newest used slot of a signer back. */
+  readonly unskip: (lane: string) => void
+  readonly clear: () => void
+}
+
+interface PoolLane {
+  next: bigint
+  readonly waiting: Map<bigint, LedgerTransaction>
+}
+
+/**
+ * An empty pool.
+ *
+ * @category constructors
+ */
+export const make = (): LedgerPool => {
+  const lanes = new Map<string, PoolLane>()
+  const loose = new Map<string, LedgerTransaction>()
+
+  const laneOf = (address: string): PoolLane => {
+    const lane = lanes.get(address) ?? { next: 0n, waiting: new Map() }
+    lanes.set(address, lane)
+    return lane
+  }
+  const skip = (address: string) => {
+    const lane = laneOf(address)
+    lane.waiting.delete(lane.next++)
+  }
+  const ripeOf = (address: string, base: bigint): ReadonlyArray<LedgerTransaction> => {
+    const next = laneOf(address).waiting.get(laneOf(address).next)
+    if (next === undefined || !pays(next, base)) return []
+    skip(address)
+    return [next, ...ripeOf(address, base)]
+  }
+
+  return {
+    nextSlot: (address, counting) => {
+      const { next, waiting } = laneOf(address)
+      if (counting === "included") return next
+      let slot = next
+      while (waiting.has(slot)) slot++
+      return slot
+    },
+    offer: (transaction, terms) => {
+      const { id, lane, slot } = transaction
+      const { next, waiting } = laneOf(lane)
+      const rival = slot === undefined ? loose.get(id) : waiting.get(slot)
+      if (slot !== undefined && slot < next) return "slotUsed"
+      if (rival?.id === id) return "accepted"
+      const obstacle = terms.mood ?? obstacleOf(transaction, rival, terms)
+      if (obstacle !== undefined) return obstacle
+      if (slot === undefined) loose.set(id, transaction)
+      else waiting.set(slot, transaction)
+      return "accepted"
+    },
+    ripe: (base) => {
+      const free = [...loose.values()].filter((transaction) => pays(transaction, base))
+      for (const { id } of free) loose.delete(id)
+      return [...[...lanes.keys()].flatMap((address) => ripeOf(address, base)), ...free]
+    },
+    skip,
+    unskip: (address) => void laneOf(address).next--,
+    clear: () => {
+      loose.clear()
+      for (const { waiting } of lanes.values()) waiting.clear()
+    }
+  }
+}
+
+const obstacleOf = (
+  transaction: LedgerTransaction,
+  rival: LedgerTransaction | undefined,
+  { base, gasMoney }: PoolTerms
+): PoolAnswer | undefined => {
+  if (!pays(transaction, base)) return { outdated: `the fee is below the base fee ${base}` }
+  if (rival !== undefined && !isDearer(transaction, rival)) return { outdated: "replacement underpriced" }
+  const most = gasOf(transaction) * (transaction.fees?.maximum ?? base)
+  return gasMoney < most ? { refused: `insufficient funds for gas: ${gasMoney} of ${most}` } : undefined
+}
+
+const pays = ({ fees }: LedgerTransaction, base: bigint) => fees === undefined || fees.maximum >= base
+
+/** By a tenth in both, as nodes ask for. */
+const isDearer = ({ fees }: LedgerTransaction, { fees: earlier }: LedgerTransaction) =>
+  fees !== undefined &&
+  earlier !== undefined &&
+  fees.maximum * 10n >= earlier.maximum * 11n &&
+  fees.priority * 10n >= earlier.priority * 11n
