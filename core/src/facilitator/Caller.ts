@@ -18,6 +18,6 @@ export interface Caller {
  *
  * @category references
  */
-export const CurrentCaller: Context.Reference<Caller> = Context.Reference("@pontage/core/CurrentCaller", {
+export const CurrentCaller: Context.Reference<Caller> = Context.Reference<Caller>("@pontage/core/CurrentCaller", {
   defaultValue: () => ({ name: "", notify: false })
 })

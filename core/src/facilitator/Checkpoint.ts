@@ -36,19 +36,24 @@ export const checkpoints = [
 export type CheckpointName = (typeof checkpoints)[number]
 
 /**
- * What happens at a checkpoint; by default nothing.
+ * What happens at a checkpoint.
+ *
+ * @category models
+ */
+export type Strike = (name: CheckpointName) => Effect.Effect<void>
+
+/**
+ * What happens at every checkpoint; by default nothing.
  *
  * @category references
  */
-export const Checkpoint: Context.Reference<(name: CheckpointName) => Effect.Effect<void>> = Context.Reference(
-  "@pontage/core/Checkpoint",
-  { defaultValue: () => () => Effect.void }
-)
+export const Checkpoint: Context.Reference<Strike> = Context.Reference<Strike>("@pontage/core/Checkpoint", {
+  defaultValue: () => () => Effect.void
+})
 
 /**
  * Passes a checkpoint.
  *
  * @category combinators
  */
-export const pass = (name: CheckpointName): Effect.Effect<void> =>
-  Effect.flatMap(Checkpoint, (strike) => strike(name))
+export const pass = (name: CheckpointName): Effect.Effect<void> => Effect.flatMap(Checkpoint, (strike) => strike(name))

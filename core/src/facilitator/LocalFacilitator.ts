@@ -26,7 +26,11 @@ import { isDead, isSettled } from "../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import type { Payment, SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
 import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
+import { CurrentCaller } from "./Caller.ts"
+import * as Checkpoint from "./Checkpoint.ts"
 import { type Claim, Facilitator, type PaymentRequest, type Settled } from "./Facilitator.ts"
+import type { GasCeilings } from "./GasCeilings.ts"
+import { LaneLeases, layerSole } from "./LaneLeases.ts"
 import * as MemoryPaymentStore from "./MemoryPaymentStore.ts"
 import * as Offer from "./Offer.ts"
 import { type NewPayment, PaymentStore, type StoredPayment, toRecord } from "./PaymentStore.ts"
@@ -48,6 +52,13 @@ export interface Options {
   readonly schemes: ReadonlyArray<FacilitatorScheme>
   /** How long `settle` waits for the chain before it answers `SettlementPending`; milliseconds, default 25 000. */
   readonly settleTimeoutMillis?: number
+  /** What settling may cost in any 24 hours; default without limit. Above it nothing new is sent. */
+  readonly gasCeilings?: GasCeilings
+  /**
+   * How long a facilitator that closes waits for settlements under way; milliseconds, default 25 000 in memory, else 0:
+   * what is on record goes on after the next start.
+   */
+  readonly drainMillis?: number
 }
 
 /**
@@ -66,7 +77,7 @@ export class FacilitatorSchemes extends Context.Service<FacilitatorSchemes, Read
  */
 export const layer = (
   options: Options
-): Layer.Layer<Facilitator | FacilitatorSchemes, Misconfigured | ChainUnavailable, PaymentStore> =>
+): Layer.Layer<Facilitator | FacilitatorSchemes, Misconfigured | ChainUnavailable, PaymentStore | LaneLeases> =>
   Layer.effectContext(
     Effect.gen(function* () {
       const halves = yield* Effect.all(options.schemes, { concurrency: "unbounded" })
@@ -80,7 +91,8 @@ export const layer = (
  *
  * @category layers
  */
-export const layerMemory = (options: Options) => Layer.provide(layer(options), MemoryPaymentStore.layer)
+export const layerMemory = (options: Options) =>
+  Layer.provide(layer({ drainMillis: 25_000, ...options }), [MemoryPaymentStore.layer, layerSole])
 
 /**
  * Makes a facilitator of settling halves.
@@ -93,17 +105,25 @@ export const make = Effect.fnUntraced(function* (
 ) {
   const store = yield* PaymentStore
   const registry = yield* Effect.fromResult(SchemeRegistry.make(halves))
-  const engine = yield* SettlementEngine.make(store, halves)
+  const engine = yield* SettlementEngine.make({
+    store,
+    leases: yield* LaneLeases,
+    halves,
+    ceilings: options.gasCeilings ?? {},
+    drainMillis: options.drainMillis ?? 0
+  })
   const patience = Duration.millis(options.settleTimeoutMillis ?? 25_000)
   const desk: Desk = { store, registry, engine, patience, arriving: new Map() }
   return Facilitator.of({
     verify: (request) => verify(desk, request),
     settle: Effect.fn("Facilitator.settle")((request, claim) => settle(desk, request, claim)),
     claim: Effect.fn("Facilitator.claim")((request, claim) => claimOnly(desk, request, claim)),
-    finish: (paymentId, claimId, outcome) =>
-      Effect.flatMap(store.finish(paymentId, claimId, outcome), (stored) =>
-        stored === undefined ? Effect.fail(unknownPayment(paymentId)) : recordOf(stored)
-      ),
+    finish: Effect.fnUntraced(function* (paymentId, claimId, outcome) {
+      yield* Checkpoint.pass("finishing")
+      const stored = yield* store.finish(paymentId, claimId, outcome)
+      yield* Checkpoint.pass("finished")
+      return stored === undefined ? yield* unknownPayment(paymentId) : yield* recordOf(stored)
+    }),
     payment: (paymentId) =>
       Effect.flatMap(store.find(paymentId), (stored) => (stored === undefined ? Effect.undefined : recordOf(stored))),
     supported: Effect.succeed({
@@ -165,7 +185,8 @@ const present = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest
   const payment = yield* half.read({ ...paymentRequirements, network: half.network }, payload)
   const paymentId = yield* PaymentId.make(half.network, payment.authorization)
   const { authorization, requirements } = payment
-  return { half, payment, request, paymentId, requirements, authorization, payload } satisfies Presented
+  const { name: caller, notify } = yield* CurrentCaller
+  return { half, payment, request, paymentId, requirements, authorization, payload, caller, notify } satisfies Presented
 })
 
 const halfFor = (desk: Desk, { paymentPayload, paymentRequirements }: PaymentRequest) => {
@@ -183,11 +204,13 @@ const halfFor = (desk: Desk, { paymentPayload, paymentRequirements }: PaymentReq
     : Effect.fail(invalid("unsupported_scheme", "scheme_not_settled", `the scheme "${scheme}" is not settled here`))
 }
 
-/** Everything that must hold of a payment nobody has seen before. */
+/** Everything that must hold of a payment nobody has seen before. Returns when it was seen, in Unix milliseconds. */
 const examine = Effect.fnUntraced(function* ({ half, payment, request }: Presented) {
-  const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-  yield* Effect.fromResult(Offer.check(half.scheme, request.paymentPayload, payment, now))
+  const now = yield* Clock.currentTimeMillis
+  yield* Effect.fromResult(Offer.check(half.scheme, request.paymentPayload, payment, Math.floor(now / 1000)))
   yield* half.verify(payment)
+  yield* Checkpoint.pass("examined")
+  return now
 })
 
 const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
@@ -198,11 +221,15 @@ const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest)
   return { payer: presented.authorization.payer }
 })
 
-/** Takes a payment in: the record it has, or the one it gets after it was examined. */
+/**
+ * Takes a payment in: the record it has, or the one it gets after it was examined. With `wanted` a new one waits for its
+ * settlement at once.
+ */
 const take = Effect.fnUntraced(function* (
   desk: Desk,
   request: PaymentRequest,
-  claim: Claim | undefined
+  claim: Claim | undefined,
+  wanted: boolean
 ): Effect.fn.Return<Taken, PaymentFailure> {
   const presented = yield* present(desk, request)
   const { paymentId } = presented
@@ -213,7 +240,7 @@ const take = Effect.fnUntraced(function* (
   if (arrival !== undefined && claim !== undefined && arrival.claimId !== claim.id) return heldOnArrival(presented)
   if (arrival !== undefined) {
     yield* Deferred.await(arrival.done)
-    return yield* take(desk, request, claim)
+    return yield* take(desk, request, claim, wanted)
   }
   return yield* Effect.acquireUseRelease(
     Effect.sync(() => {
@@ -221,12 +248,24 @@ const take = Effect.fnUntraced(function* (
       desk.arriving.set(paymentId, { claimId: claim?.id, done })
       return done
     }),
-    () => Effect.andThen(examine(presented), reserve(desk, presented, claim)),
+    () => takeNew(desk, presented, claim, wanted),
     (done) => {
       desk.arriving.delete(paymentId)
       return Deferred.succeed(done, undefined)
     }
   )
+})
+
+const takeNew = Effect.fnUntraced(function* (
+  desk: Desk,
+  presented: Presented,
+  claim: Claim | undefined,
+  wanted: boolean
+) {
+  const at = yield* examine(presented)
+  if (!wanted) return yield* reserve(desk, presented, claim, undefined)
+  desk.engine.examined(presented.paymentId, presented.payment, at)
+  return yield* reserve(desk, presented, claim, yield* desk.engine.laneFor(presented.half))
 })
 
 const notOnRecord = invalid(
@@ -243,9 +282,13 @@ const heldOnArrival = (presented: Presented): Taken => ({
   renewed: false,
   stored: {
     ...presented,
+    serial: 0n,
     status: "accepted",
     transaction: "",
-    prepared: undefined,
+    block: undefined,
+    lane: undefined,
+    flight: undefined,
+    since: undefined,
     refusal: undefined,
     run: { resource: undefined, holder: undefined, served: false, count: 0, releasedAt: undefined },
     answerOwed: false,
@@ -260,12 +303,14 @@ const reservationLooks = 20
 const reserve = Effect.fnUntraced(function* (
   desk: Desk,
   presented: Presented,
-  claim: Claim | undefined
+  claim: Claim | undefined,
+  lane: string | undefined
 ): Effect.fn.Return<Taken, PaymentFailure> {
   let available: bigint | undefined
   for (let looks = 0; looks < reservationLooks; looks++) {
-    const result = yield* desk.store.claim(newPayment(presented), claim, available)
+    const result = yield* desk.store.claim(newPayment(presented), claim, { available, lane })
     if (result._tag === "Claimed") {
+      yield* Checkpoint.pass("claimed")
       return result.created
         ? { presented, stored: result.payment, execution: result.execution, fresh: true, renewed: false }
         : yield* takeKnown(desk, presented, result.payment, claim)
@@ -282,11 +327,13 @@ const reserve = Effect.fnUntraced(function* (
 const insufficient = ({ authorization: { amount, payer } }: Presented, available: bigint) =>
   refuse("INSUFFICIENT_BALANCE", "balance_below_amount", `${payer} holds ${available}, the payment is of ${amount}`)
 
-const newPayment = ({ authorization, payload, paymentId, requirements }: Presented): NewPayment => ({
+const newPayment = ({ authorization, caller, notify, payload, paymentId, requirements }: Presented): NewPayment => ({
   paymentId,
   requirements,
   authorization,
-  payload
+  payload,
+  caller,
+  notify
 })
 
 /** A known payment answers from its record, to its payer alone: after it was sent, its signature is public on the chain. */
@@ -304,7 +351,7 @@ const takeKnown = Effect.fnUntraced(function* (
 })
 
 const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
-  Effect.flatMap(desk.store.claim(newPayment(presented), claim, undefined), (result) =>
+  Effect.flatMap(desk.store.claim(newPayment(presented), claim), (result) =>
     result._tag === "Claimed" ? Effect.succeed(result) : Effect.die("a store judged a known payment by its balance")
   )
 
@@ -331,7 +378,7 @@ const used = (known: StoredPayment): ValidationError =>
 
 /** Claims without a transfer. A payment that lay about is examined again before a handler runs for it. */
 const claimOnly = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest, claim: Claim) {
-  const taken = yield* take(desk, request, claim)
+  const taken = yield* take(desk, request, claim, false)
   if (taken.execution === "granted" && !taken.renewed) {
     yield* Effect.onError(examineAgain(desk, taken), () => letGo(desk, taken, claim))
   }
@@ -339,15 +386,22 @@ const claimOnly = Effect.fnUntraced(function* (desk: Desk, request: PaymentReque
 })
 
 const settle = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest, claim: Claim | undefined) {
-  const taken = yield* take(desk, request, claim)
+  const taken = yield* take(desk, request, claim, true)
   if (claim !== undefined && taken.execution !== "granted") return answer(taken)
   const stored = yield* Effect.onError(transfer(desk, taken), () => letGo(desk, taken, claim))
-  return answer({ ...taken, stored, execution: yield* confirmed(desk, taken, claim, stored) })
+  const execution = yield* confirmed(desk, taken, claim, stored)
+  yield* Checkpoint.pass("told")
+  return answer({ ...taken, stored, execution })
 })
 
-/** The caller gets no answer now: a claim gives the run back, a caller without one is owed the answer. */
-const letGo = ({ store }: Desk, { stored: { paymentId } }: Taken, claim: Claim | undefined): Effect.Effect<unknown> =>
-  claim === undefined ? store.oweAnswer(paymentId, true) : store.finish(paymentId, claim.id, "notRun")
+/**
+ * The caller gets no answer now: a claim gives the run back, a caller without one is owed the answer. Records that cannot
+ * be asked let the claim's lease run out.
+ */
+const letGo = ({ store }: Desk, { stored: { paymentId } }: Taken, claim: Claim | undefined): Effect.Effect<void> =>
+  claim === undefined
+    ? Effect.ignore(store.oweAnswer(paymentId, true))
+    : Effect.ignore(store.finish(paymentId, claim.id, "notRun"))
 
 /** A claim that waited may have lost the run meanwhile: to its lease, or to a call of its own that gave up. */
 const confirmed = Effect.fnUntraced(function* (
@@ -370,29 +424,29 @@ const transfer = Effect.fnUntraced(function* (
 ): Effect.fn.Return<StoredPayment, PaymentFailure> {
   const { presented, stored } = taken
   yield* examineAgain(desk, taken)
-  const settling = desk.engine.settle(presented.half, presented.payment, stored)
+  const settling = desk.engine.settle(presented.half, stored)
   const end = yield* Effect.timeoutOption(settling, desk.patience)
   if (Option.isNone(end)) return yield* pending(desk, stored)
   return end.value.refusal === undefined ? end.value : yield* end.value.refusal
 })
 
-/** A record that waited is examined anew before anything is sent for it, unless it is on its way all the same. */
-const examineAgain = (desk: Desk, taken: Taken): Effect.Effect<void, PaymentFailure> => {
-  const { fresh, presented, stored } = taken
-  if (fresh || stored.status !== "accepted" || desk.engine.isUnderWay(stored.paymentId)) return Effect.void
-  return Effect.catch(examine(presented), (error) =>
-    Effect.flatMap(isOnItsWay(desk, taken, error), (onItsWay) => (onItsWay ? Effect.void : Effect.fail(error)))
-  )
+/**
+ * A record that waited is examined anew before anything is sent for it, unless it is on its way all the same. One that was
+ * on its way before may have moved its money meanwhile: its lane finds out.
+ */
+const examineAgain = (desk: Desk, { fresh, presented, stored }: Taken): Effect.Effect<void, PaymentFailure> => {
+  if (fresh || stored.status !== "accepted" || stored.lane !== undefined) return Effect.void
+  const { paymentId } = stored
+  return Effect.matchEffect(examine(presented), {
+    onSuccess: (at) => Effect.sync(() => desk.engine.examined(paymentId, presented.payment, at)),
+    onFailure: (error) =>
+      Effect.flatMap(desk.store.find(paymentId), (now) =>
+        now === undefined || (now.status === "accepted" && now.lane === undefined && now.since === undefined)
+          ? Effect.fail(error)
+          : Effect.void
+      )
+  })
 }
-
-/** Another call may have sent it meanwhile, or bytes that one node refused have moved the money through another. */
-const isOnItsWay = Effect.fnUntraced(function* (desk: Desk, { presented, stored }: Taken, error: PaymentFailure) {
-  const now = yield* desk.store.find(stored.paymentId)
-  if (now?.status !== "accepted") return true
-  if (now.prepared === undefined || error._tag === "ChainUnavailable") return false
-  if (error._tag === "ValidationError" && error.reason === "already_used") return true
-  return (yield* presented.half.observe(presented.payment, now.prepared))._tag === "Settled"
-})
 
 const pending = Effect.fnUntraced(function* (desk: Desk, { paymentId }: StoredPayment) {
   const now = yield* desk.store.find(paymentId)

@@ -1,0 +1,119 @@
+/**
+ * A flight as its lane's worker holds it: what the records say of it, and its payments as the scheme reads them. The worker
+ * changes it only after the records have changed, so that a worker that begins anew knows the same.
+ */
+import { isDead, isSettled } from "../protocol/Settlement.ts"
+import type { Landed, Passenger, Payment, Prepared } from "../scheme/SchemeFacilitator.ts"
+import type { Advance, StoredPayment } from "./PaymentStore.ts"
+
+/**
+ * A payment in a flight.
+ *
+ * @category models
+ */
+export interface Traveller {
+  stored: StoredPayment
+  readonly payment: Payment
+  /** Dead before its validity was over, and looked at once more after it. */
+  concluded: boolean
+}
+
+/**
+ * A flight under way.
+ *
+ * @category models
+ */
+export interface Aboard {
+  readonly number: bigint
+  attempts: ReadonlyArray<Prepared>
+  travellers: ReadonlyArray<Traveller>
+  landed: Landed | undefined
+  /** Its slot was used by a transaction that is none of ours. */
+  lost: boolean
+  /** Its payments' validity is over, and something that does nothing was sent in its place. */
+  cancelled: boolean
+}
+
+/**
+ * The bytes that are sent.
+ *
+ * @category getters
+ */
+export const lastAttempt = ({ attempts, number }: Aboard): Prepared => {
+  const last = attempts.at(-1)
+  if (last === undefined) throw new Error(`the flight ${number} has no signed bytes`)
+  return last
+}
+
+/**
+ * Whether the outcome of this payment is not known.
+ *
+ * @category guards
+ */
+export const isOpen = ({ stored: { status } }: Traveller): boolean => status === "planned" || status === "sent"
+
+/**
+ * Whether its slot is still to be used. A flight without a slot is in the air while a payment in it is open.
+ *
+ * @category guards
+ */
+export const isInTheAir = ({ attempts, landed, lost, travellers }: Aboard): boolean =>
+  landed === undefined && !lost && (attempts[0]?.slot !== undefined || travellers.some(isOpen))
+
+/**
+ * Whether there is anything to wait for before the outcome of every payment is known and the slot is used.
+ *
+ * @category guards
+ */
+export const isUnderWay = (aboard: Aboard): boolean => isInTheAir(aboard) || aboard.travellers.some(isOpen)
+
+/**
+ * Whether a payment's end is beyond doubt: deep in the chain, or dead and looked at after its validity.
+ *
+ * @category guards
+ */
+export const isDone = ({ concluded, stored: { status } }: Traveller): boolean =>
+  status === "final" || status === "expired" || (isDead(status) && concluded)
+
+/**
+ * Whether the payment is over: settled or dead.
+ *
+ * @category guards
+ */
+export const isOver = ({ status }: StoredPayment): boolean => isSettled(status) || isDead(status)
+
+/**
+ * What the scheme is asked about.
+ *
+ * @category conversions
+ */
+export const passengerOf = ({ payment, stored }: Traveller, { attempts }: Aboard): Passenger => ({
+  payment,
+  since: stored.since ?? attempts[0]?.head ?? 0n
+})
+
+/**
+ * When a payment's validity ends, in Unix seconds; of a flight the latest.
+ *
+ * @category getters
+ */
+export const validBefore = ({ travellers }: Aboard): number =>
+  travellers.reduce((latest, { payment }) => Math.max(latest, payment.authorization.validBefore), 0)
+
+/**
+ * The payment as it is after its record has changed.
+ *
+ * @category combinators
+ */
+export const update = (
+  aboard: Aboard,
+  advances: ReadonlyArray<Advance>,
+  records: ReadonlyArray<StoredPayment | undefined>
+) => {
+  for (const [index, { paymentId }] of advances.entries()) {
+    const record = records[index]
+    const traveller = aboard.travellers.find(({ stored }) => stored.paymentId === paymentId)
+    if (record !== undefined && traveller !== undefined) traveller.stored = record
+  }
+  aboard.travellers = aboard.travellers.filter(({ stored }) => stored.status !== "accepted")
+}

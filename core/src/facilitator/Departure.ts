@@ -1,0 +1,290 @@
+/**
+ * How payments leave their lane's queue: looked at once more if they waited, signed for, written down, and only then sent,
+ * in the order of their slots. Whatever keeps them from being sent puts them back, out of the lane, with the reason noted:
+ * nothing has happened then, and who asks again begins again.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+
+import { type PaymentError, refuse } from "../protocol/PaymentError.ts"
+import type { ChainUnavailable } from "../protocol/ProtocolError.ts"
+import type { ValidationError } from "../protocol/ValidationError.ts"
+import type { Payment, Survey } from "../scheme/SchemeFacilitator.ts"
+import { type Aboard, lastAttempt, type Traveller } from "./Aboard.ts"
+import * as Checkpoint from "./Checkpoint.ts"
+import * as GasCeilings from "./GasCeilings.ts"
+import { enterAcross, enterQueued, inTheAir, type LaneWork, send, type Stopped } from "./LaneWork.ts"
+import { marginSeconds } from "./Offer.ts"
+import type { Advance, Plan, StoredPayment } from "./PaymentStore.ts"
+
+/** A payment that may be signed for. */
+interface Ready {
+  readonly stored: StoredPayment
+  readonly payment: Payment
+}
+
+/**
+ * Has payments of the queue depart, as many as there is room for, and returns their flights. Those that cannot, leave the
+ * lane or end; a payment that was in a flight before and is over is left to `conclude`.
+ *
+ * @category combinators
+ */
+export const depart = Effect.fnUntraced(function* (
+  work: LaneWork,
+  queued: ReadonlyArray<StoredPayment>,
+  conclude: (traveller: Traveller) => Effect.Effect<void>
+): Effect.fn.Return<ReadonlyArray<Aboard>, Stopped> {
+  yield* Checkpoint.pass("taken-up")
+  if (work.refusal !== undefined && inTheAir(work).length > 0) {
+    yield* putBack(work, queued, `a node of ${work.half.network} does not take the transactions: ${work.refusal}`)
+    return []
+  }
+  const ready = yield* examineQueued(work, queued, conclude)
+  if (ready.length === 0) return []
+  const survey = yield* Effect.result(surveyed(work))
+  if (Result.isFailure(survey)) {
+    yield* putBack(work, ready.map(storedOf), survey.failure.message)
+    return []
+  }
+  const flights = yield* sign(work, ready, survey.success)
+  yield* sendFirst(work, flights)
+  return flights
+})
+
+const storedOf = ({ stored }: Ready): StoredPayment => stored
+
+/** The payments leave the lane as they came. */
+const putBack = (work: LaneWork, payments: ReadonlyArray<StoredPayment>, note: string) =>
+  enterQueued(
+    work,
+    payments.map(({ paymentId }): Advance => ({
+      paymentId,
+      from: ["accepted"],
+      to: "accepted",
+      leave: true,
+      note: note.slice(0, longestNote)
+    }))
+  )
+
+/** A node's words end up in the record. */
+const longestNote = 300
+
+type Verdict = PaymentError | ValidationError
+
+const examineQueued = Effect.fnUntraced(function* (
+  work: LaneWork,
+  queued: ReadonlyArray<StoredPayment>,
+  conclude: (traveller: Traveller) => Effect.Effect<void>
+) {
+  const now = yield* Clock.currentTimeMillis
+  const seen = yield* Effect.forEach(
+    queued,
+    (stored) => Effect.map(Effect.result(examine(work, stored, now)), (result) => ({ stored, result })),
+    { concurrency: "unbounded" }
+  )
+  const ready: Array<Ready> = []
+  const advances: Array<Advance> = []
+  for (const { result, stored } of seen) {
+    if (Result.isSuccess(result) && result.success.error === undefined) {
+      ready.push({ stored, payment: result.success.payment })
+    } else if (Result.isFailure(result)) {
+      advances.push(
+        result.failure._tag === "ChainUnavailable" ? back(stored, result.failure) : rejected(stored, result.failure)
+      )
+    } else if (stored.since === undefined) {
+      advances.push(rejected(stored, result.success.error ?? over(stored, now)))
+    } else {
+      yield* conclude({ stored, payment: result.success.payment, concluded: false })
+    }
+  }
+  yield* enterQueued(work, advances)
+  return ready
+})
+
+/** Reads the payment and verifies it, unless that was just done. What cannot be read fails; a verdict is a value. */
+const examine = Effect.fnUntraced(function* (
+  { examined, half }: LaneWork,
+  stored: StoredPayment,
+  now: number
+): Effect.fn.Return<{ readonly payment: Payment; readonly error: Verdict | undefined }, Verdict | ChainUnavailable> {
+  const known = examined.take(stored.paymentId, now)
+  const payment = known?.payment ?? (yield* half.read(stored.requirements, stored.payload))
+  if (payment.authorization.validBefore * 1000 <= now + marginSeconds * 1000)
+    return { payment, error: over(stored, now) }
+  if (known?.isFresh === true) return { payment, error: undefined }
+  const verified = yield* Effect.result(half.verify(payment))
+  if (Result.isSuccess(verified)) return { payment, error: undefined }
+  if (verified.failure._tag === "ChainUnavailable") return yield* verified.failure
+  return { payment, error: verified.failure }
+})
+
+const over = ({ authorization: { validBefore } }: StoredPayment, now: number) =>
+  refuse(
+    "EXPIRED_PAYMENT",
+    "expired",
+    `the authorization is valid before ${validBefore} and was still waiting at ${Math.floor(now / 1000)}; nothing was sent, sign a new one`
+  )
+
+const rejected = ({ paymentId }: StoredPayment, refusal: Verdict): Advance => ({
+  paymentId,
+  from: ["accepted"],
+  to: "rejected",
+  refusal
+})
+
+const back = ({ paymentId }: StoredPayment, { message }: ChainUnavailable): Advance => ({
+  paymentId,
+  from: ["accepted"],
+  to: "accepted",
+  leave: true,
+  note: message.slice(0, longestNote)
+})
+
+/** The chain as it is now, unless it is dearer than the operator allows. */
+const surveyed = Effect.fnUntraced(function* ({ half }: LaneWork) {
+  const survey = yield* half.survey
+  const { fees } = survey
+  if (fees === undefined || fees.maximum <= fees.ceiling) return survey
+  return yield* Effect.fail({
+    message: `gas on ${half.network} costs ${fees.maximum} a unit, more than the ${fees.ceiling} that the operator allows`
+  })
+})
+
+/** Signs for as many payments as there is room for, one flight after the other, and writes all of them down in one step. */
+const sign = Effect.fnUntraced(function* (
+  work: LaneWork,
+  ready: ReadonlyArray<Ready>,
+  survey: Survey
+): Effect.fn.Return<ReadonlyArray<Aboard>, Stopped> {
+  const air = inTheAir(work)
+  const left = yield* GasCeilings.room(
+    work.ceilings,
+    work.store,
+    work.half.network,
+    ready.map(({ stored }) => stored.caller),
+    air.map((aboard) => ({
+      cost: lastAttempt(aboard).cost,
+      payments: aboard.travellers.map(({ stored }) => stored)
+    }))
+  )
+  const places = work.capacity - air.length
+  const flights: Array<Aboard> = []
+  let rest = ready
+  while (rest.length > 0 && flights.length < places) {
+    const number = work.next + BigInt(flights.length)
+    const prepared = yield* Effect.result(prepare(work, rest, number, survey))
+    if (Result.isFailure(prepared)) {
+      yield* putBack(work, rest.map(storedOf), prepared.failure.message)
+      break
+    }
+    const { aboard, count } = prepared.success
+    const expense = { cost: lastAttempt(aboard).cost, payments: rest.slice(0, count).map(storedOf) }
+    const broken = GasCeilings.broken(left, expense)
+    if (broken.length > 0) {
+      const stays = ({ stored }: Ready) => !broken.includes(undefined) && !broken.includes(stored.caller)
+      yield* putBack(work, rest.filter((one) => !stays(one)).map(storedOf), ceilingReached)
+      rest = rest.filter(stays)
+      continue
+    }
+    GasCeilings.spend(left, expense)
+    flights.push(aboard)
+    rest = rest.slice(count)
+  }
+  yield* Checkpoint.pass("signed")
+  yield* writeDown(work, flights)
+  return flights
+})
+
+const ceilingReached = "the ceiling of what settling may cost in 24 hours is reached"
+
+const prepare = Effect.fnUntraced(function* (
+  { address, half }: LaneWork,
+  ready: ReadonlyArray<Ready>,
+  number: bigint,
+  survey: Survey
+) {
+  const slot = address === "" ? undefined : { lane: address, number }
+  const { count, prepared } = yield* half.prepare(
+    ready.map(({ payment }) => payment),
+    slot,
+    survey
+  )
+  const aboard: Aboard = {
+    number,
+    attempts: [prepared],
+    travellers: ready.slice(0, count).map((one) => ({ ...one, concluded: false })),
+    landed: undefined,
+    lost: false,
+    cancelled: false
+  }
+  return { aboard, count }
+})
+
+const writeDown = Effect.fnUntraced(function* (
+  work: LaneWork,
+  flights: ReadonlyArray<Aboard>
+): Effect.fn.Return<void, Stopped> {
+  if (flights.length === 0) return
+  const plans = flights.map((aboard): Plan => ({
+    number: aboard.number,
+    prepared: lastAttempt(aboard),
+    paymentIds: aboard.travellers.map(({ stored }) => stored.paymentId)
+  }))
+  yield* work.store.plan(work.lease, plans)
+  for (const aboard of flights) {
+    const { head, transaction } = lastAttempt(aboard)
+    for (const traveller of aboard.travellers) {
+      const { stored } = traveller
+      traveller.stored = {
+        ...stored,
+        status: "planned",
+        transaction,
+        flight: aboard.number,
+        since: stored.since ?? head
+      }
+    }
+    work.flights.set(aboard.number, aboard)
+    work.next = aboard.number + 1n
+  }
+  yield* Checkpoint.pass("planned")
+})
+
+/** Bytes that a node does not take as they are stay planned: the flight's watch mends them. */
+const sendFirst = Effect.fnUntraced(function* (
+  work: LaneWork,
+  flights: ReadonlyArray<Aboard>
+): Effect.fn.Return<void, Stopped> {
+  const sent: Array<Aboard> = []
+  for (const aboard of flights) {
+    const { _tag } = yield* send(work, aboard)
+    if (_tag === "Accepted" || _tag === "SlotUsed") sent.push(aboard)
+  }
+  yield* enterSent(work, sent)
+  yield* Checkpoint.pass("marked-sent")
+})
+
+/**
+ * Writes down that flights were sent, in one step.
+ *
+ * @category combinators
+ */
+export const enterSent = (
+  work: LaneWork,
+  flights: ReadonlyArray<Aboard>,
+  note?: string
+): Effect.Effect<void, Stopped> =>
+  enterAcross(
+    work,
+    flights.map((aboard) => ({ aboard, advances: markedSent(aboard, note) }))
+  )
+
+const markedSent = ({ travellers }: Aboard, note: string | undefined): ReadonlyArray<Advance> =>
+  travellers
+    .filter(({ stored }) => stored.status === "planned")
+    .map(({ stored: { paymentId } }) => ({
+      paymentId,
+      from: ["planned"],
+      to: "sent",
+      ...(note !== undefined && { note })
+    }))

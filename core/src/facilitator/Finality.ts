@@ -1,0 +1,153 @@
+/**
+ * Looks after flights whose outcome is known, until it is beyond doubt. A block may be reorganised away: then its flights
+ * are looked at anew, and what is in no block any more is sent again as it was. A payment that failed may still be settled
+ * by somebody else while it is valid, since its authorization is public: it is looked at once more after that.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+import type { Block, Sighting } from "../scheme/SchemeFacilitator.ts"
+import { type Aboard, isDone, isUnderWay, type Traveller } from "./Aboard.ts"
+import * as Checkpoint from "./Checkpoint.ts"
+import { advancesOf, concluded, sight } from "./FlightWatch.ts"
+import { enter, type LaneWork, type Stopped } from "./LaneWork.ts"
+import type { Advance } from "./PaymentStore.ts"
+
+/**
+ * What is remembered from one round to the next: blocks that were part of the chain then.
+ *
+ * @category models
+ */
+export interface Memory {
+  readonly trusted: Array<Block>
+}
+
+/** How many flights are looked at at once. */
+const concurrency = 16
+
+/**
+ * One round. Returns the flights that are under way again.
+ *
+ * @category combinators
+ */
+export const round = Effect.fnUntraced(function* (
+  work: LaneWork,
+  memory: Memory
+): Effect.fn.Return<ReadonlyArray<Aboard>, Stopped> {
+  const flights = [...work.flights.values()].filter((aboard) => !isUnderWay(aboard))
+  if (flights.length === 0) return []
+  const survey = yield* Effect.catch(work.half.survey, () => Effect.undefined)
+  if (survey === undefined) return []
+  const look = canonical(work)
+  const isSame = yield* Effect.forEach([...memory.trusted, ...newestOf(flights)], look)
+  memory.trusted.splice(0, memory.trusted.length, survey.head)
+  const suspicious = isSame.includes(false)
+  yield* Effect.forEach(
+    flights,
+    (aboard) => {
+      const deep = blocksOf(aboard).every(({ number }) => number <= survey.final)
+      return deep ? settleDown(work, aboard, look) : suspicious ? recheck(work, aboard, look) : Effect.void
+    },
+    { concurrency, discard: true }
+  )
+  return flights.filter(isUnderWay)
+})
+
+type Look = (block: Block) => Effect.Effect<boolean | undefined>
+
+/** Asks for each block once; `undefined` when the chain cannot be asked. */
+const canonical = ({ half }: LaneWork): Look => {
+  const known = new Map<string, boolean>()
+  return (block) =>
+    Effect.suspend(() => {
+      const answer = known.get(block.hash)
+      if (answer !== undefined) return Effect.succeed(answer)
+      return Effect.catch(
+        Effect.tap(half.isCanonical(block), (is) => Effect.sync(() => void known.set(block.hash, is))),
+        () => Effect.undefined
+      )
+    })
+}
+
+/** Every block below is an ancestor of the newest one, or was replaced together with it. */
+const newestOf = (flights: ReadonlyArray<Aboard>): ReadonlyArray<Block> => {
+  const newest = flights
+    .flatMap(blocksOf)
+    .reduce<Block | undefined>((a, b) => (a === undefined || b.number > a.number ? b : a), undefined)
+  return newest === undefined ? [] : [newest]
+}
+
+const blocksOf = ({ landed, travellers }: Aboard): ReadonlyArray<Block> => [
+  ...(landed === undefined ? [] : [landed.block]),
+  ...travellers.flatMap(({ stored: { block, status } }) =>
+    status === "included" && block !== undefined ? [block] : []
+  )
+]
+
+/** Blocks that should be deep enough, if they are still there. */
+const settleDown = Effect.fnUntraced(function* (
+  work: LaneWork,
+  aboard: Aboard,
+  look: Look
+): Effect.fn.Return<void, Stopped> {
+  const seen = yield* Effect.forEach(blocksOf(aboard), look)
+  if (seen.includes(undefined)) return
+  if (seen.includes(false)) return yield* recheck(work, aboard, look)
+  const finalised = aboard.travellers.flatMap(({ stored: { block, paymentId, status } }): ReadonlyArray<Advance> =>
+    status === "included" ? [{ paymentId, from: ["included"], to: "final", note: `block ${block?.number}` }] : []
+  )
+  const late = yield* lateTransfers(work, aboard)
+  const isLast = late.length === 0 && aboard.travellers.every((one) => isDone(one) || one.stored.status === "included")
+  const advances = [...finalised, ...late]
+  if (advances.length === 0 && !isLast) return
+  yield* enter(work, aboard, { advances, ...(isLast && { closed: true }) })
+  yield* Checkpoint.pass("finalised")
+})
+
+/** Payments that failed are looked at once more when nobody can use their authorization any longer. */
+const lateTransfers = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard) {
+  const now = yield* Clock.currentTimeMillis
+  const advances: Array<Advance> = []
+  for (const traveller of aboard.travellers) {
+    if (!isDoubtful(traveller) || traveller.payment.authorization.validBefore * 1000 > now) continue
+    for (const advance of yield* concluded(work, aboard, traveller)) {
+      if (advance.to === "included") advances.push(advance)
+      else traveller.concluded = true
+    }
+  }
+  return advances
+})
+
+const isDoubtful = ({ concluded: done, stored: { status } }: Traveller): boolean => status === "failed" && !done
+
+/** The chain may have changed under this flight: what it shows now counts. */
+const recheck = Effect.fnUntraced(function* (
+  work: LaneWork,
+  aboard: Aboard,
+  look: Look
+): Effect.fn.Return<void, Stopped> {
+  const seen = yield* Effect.forEach(blocksOf(aboard), look)
+  if (!seen.includes(false)) return
+  const sighting = yield* sight(work, aboard)
+  if (sighting === undefined) return
+  const advances = aboard.travellers.flatMap((traveller, index) => changesOf(traveller, sighting, index))
+  const was = aboard.landed
+  const is = sighting.landed
+  const moved = is?.block.hash !== was?.block.hash
+  yield* Effect.logWarning(`a reorganisation has touched the flight ${aboard.number} of ${work.lease.lane}`)
+  yield* enter(work, aboard, { advances, ...(moved && { landed: is ?? null }) })
+})
+
+/** A settled payment is in another block now, or in none; one that failed may have been settled after all. */
+const changesOf = (traveller: Traveller, { observations }: Sighting, index: number): ReadonlyArray<Advance> => {
+  const { block, paymentId, status } = traveller.stored
+  const seen = observations[index]
+  if (status !== "included" && status !== "failed") return []
+  if (seen === undefined) return []
+  if (seen._tag === "Pending")
+    return status === "included" ? [{ paymentId, from: [status], to: "sent", note: reorganised }] : []
+  if (seen._tag === "Settled") return seen.block.hash === block?.hash ? [] : advancesOf(traveller, seen)
+  return status === "included" ? advancesOf(traveller, seen) : []
+}
+
+const reorganised = "its block was reorganised away"

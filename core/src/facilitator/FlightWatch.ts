@@ -1,0 +1,299 @@
+/**
+ * Watches a flight until its slot is used and the outcome of every payment in it is known. No answer is never an end. What
+ * was sent is sent again as it is; bytes that offer too little are replaced by dearer ones in the same slot; a flight whose
+ * payments' validity is over gives its slot up to a transaction that does nothing; and a slot that a stranger has used
+ * sends its payments back to the queue.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+
+import { refuse } from "../protocol/PaymentError.ts"
+import type { Observation, Sighting, Submission, Survey } from "../scheme/SchemeFacilitator.ts"
+import {
+  type Aboard,
+  isInTheAir,
+  isOpen,
+  isUnderWay,
+  lastAttempt,
+  passengerOf,
+  type Traveller,
+  validBefore
+} from "./Aboard.ts"
+import * as Checkpoint from "./Checkpoint.ts"
+import { enterSent } from "./Departure.ts"
+import * as FeeBump from "./FeeBump.ts"
+import { enter, isFirst, type LaneWork, send, sendInstead, type Stopped } from "./LaneWork.ts"
+import { marginSeconds } from "./Offer.ts"
+import type { Advance } from "./PaymentStore.ts"
+
+/** Between looks at the chain: quick at first, since many chains include within milliseconds or a second. */
+const firstPause = Duration.millis(8)
+const longestPause = Duration.millis(500)
+/** A transaction that is nowhere to be seen is sent again after so many looks. */
+const looksBeforeResend = 10
+/** So many looks without a receipt, once the chain counts the slot as used, show that a stranger has used it. */
+const looksBeforeLost = 12
+/** The last word on a payment whose validity is over is asked for after so many looks again. */
+const looksBetweenConclusions = 4
+/** Blocks that may pass before bytes at the head of the lane are taken to offer too little. */
+const patienceInBlocks = 3n
+/** How long they wait at least: blocks may be quick. */
+const patience = Duration.toMillis("6 seconds")
+
+/** What a watch remembers between looks. */
+interface Watch {
+  looks: number
+  /** Looks since the chain counted the slot as used. */
+  looksSinceUsed: number
+  /** When bytes were last changed, and the chain's head then. */
+  changedAt: number
+  /** The node has said that the bytes are no good as they are. */
+  outdated: boolean
+}
+
+/**
+ * Watches until nothing of the flight is under way. Bytes that were written down and may not have been sent are sent first.
+ *
+ * @category combinators
+ */
+export const follow = Effect.fnUntraced(function* (
+  work: LaneWork,
+  aboard: Aboard,
+  sentJustNow: boolean
+): Effect.fn.Return<void, Stopped> {
+  const watch: Watch = { looks: 0, looksSinceUsed: 0, changedAt: yield* Clock.currentTimeMillis, outdated: false }
+  if (!sentJustNow && isInTheAir(aboard)) yield* resend(work, aboard, watch)
+  let pause = firstPause
+  while (true) {
+    yield* look(work, aboard)
+    if (!isUnderWay(aboard)) return
+    watch.looks++
+    if (isInTheAir(aboard)) yield* mend(work, aboard, watch)
+    if (watch.looks % looksBetweenConclusions === 0) yield* endByTime(work, aboard)
+    if (!isUnderWay(aboard)) return
+    yield* Effect.sleep(pause)
+    pause = Duration.min(Duration.times(pause, 2), longestPause)
+  }
+})
+
+/**
+ * Looks once, and writes down what is to be seen. A chain that cannot be asked shows nothing.
+ *
+ * @category combinators
+ */
+export const look = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard): Effect.fn.Return<void, Stopped> {
+  const sighting = yield* sight(work, aboard)
+  if (sighting === undefined) return
+  const news = sighting.landed !== undefined && aboard.landed === undefined
+  const advances = aboard.travellers.flatMap((traveller, index) =>
+    isOpen(traveller) ? advancesOf(traveller, sighting.observations[index]) : []
+  )
+  if (!news && advances.length === 0) return
+  yield* Checkpoint.pass("observed")
+  yield* enter(work, aboard, { advances, ...(news && sighting.landed && { landed: sighting.landed }) })
+  yield* Checkpoint.pass("landed")
+})
+
+/**
+ * What the chain shows of a flight; `undefined` when it cannot be asked.
+ *
+ * @category combinators
+ */
+export const sight = ({ half }: LaneWork, aboard: Aboard): Effect.Effect<Sighting | undefined> =>
+  Effect.catch(
+    half.observe(
+      aboard.travellers.map((traveller) => passengerOf(traveller, aboard)),
+      aboard.attempts
+    ),
+    (error) => Effect.as(Effect.logDebug("the chain could not be asked for a flight", error), undefined)
+  )
+
+/**
+ * The change that an observation makes of a payment: none while it is pending.
+ *
+ * @category conversions
+ */
+export const advancesOf = (
+  { stored: { paymentId, status } }: Traveller,
+  seen: Observation | undefined
+): ReadonlyArray<Advance> => {
+  if (seen === undefined || seen._tag === "Pending") return []
+  const { transaction } = seen
+  if (seen._tag === "Failed") return [{ paymentId, from: [status], to: "failed", transaction, refusal: seen.error }]
+  const note = `block ${seen.block.number}${seen.external ? ", sent by another" : ""}`
+  return [{ paymentId, from: [status], to: "included", transaction, block: seen.block, note }]
+}
+
+const mend = Effect.fnUntraced(function* (
+  work: LaneWork,
+  aboard: Aboard,
+  watch: Watch
+): Effect.fn.Return<void, Stopped> {
+  if (watch.looks % looksBeforeResend === 0) yield* resend(work, aboard, watch)
+  if (watch.looksSinceUsed > 0) yield* checkLost(work, aboard, watch)
+  if (isInTheAir(aboard) && work.address !== "" && isFirst(work, aboard)) yield* renew(work, aboard, watch)
+})
+
+const resend = Effect.fnUntraced(function* (
+  work: LaneWork,
+  aboard: Aboard,
+  watch: Watch
+): Effect.fn.Return<void, Stopped> {
+  yield* hear(watch, yield* send(work, aboard))
+  if (
+    aboard.travellers.some(({ stored }) => stored.status === "planned") &&
+    !watch.outdated &&
+    work.refusal === undefined
+  )
+    yield* enterSent(work, [aboard], "sent again")
+})
+
+const hear = (watch: Watch, { _tag }: Submission): Effect.Effect<void> =>
+  Effect.sync(() => {
+    watch.outdated = _tag === "Outdated"
+    if (_tag === "SlotUsed") watch.looksSinceUsed = Math.max(watch.looksSinceUsed, 1)
+  })
+
+/** The slot counts as used, and none of our transactions is to be seen: after a while it was a stranger's. */
+const checkLost = Effect.fnUntraced(function* (
+  work: LaneWork,
+  aboard: Aboard,
+  watch: Watch
+): Effect.fn.Return<void, Stopped> {
+  if (watch.looksSinceUsed++ < looksBeforeLost) return
+  const counted = yield* Effect.catch(work.half.nextSlot(work.address, "included"), () => Effect.undefined)
+  watch.looksSinceUsed = 0
+  if (counted === undefined || counted <= aboard.number) return
+  work.next = yield* work.store.skipTo(work.lease, counted)
+  yield* lose(work, aboard)
+})
+
+/** Payments that are still valid go back to the queue; the others are looked at where they are. */
+const lose = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard): Effect.fn.Return<void, Stopped> {
+  const now = yield* Clock.currentTimeMillis
+  aboard.lost = true
+  const advances = aboard.travellers
+    .filter(
+      (traveller) => isOpen(traveller) && traveller.stored.authorization.validBefore * 1000 > now + marginSeconds * 1000
+    )
+    .map(({ stored: { paymentId, status } }): Advance => ({
+      paymentId,
+      from: [status],
+      to: "accepted",
+      note: slotLost
+    }))
+  yield* Effect.logWarning(`the slot ${aboard.number} of ${work.lease.lane} was used by a transaction that is not ours`)
+  yield* enter(work, aboard, { advances, ...(advances.length === aboard.travellers.length && { closed: true }) })
+  work.store.signals.notify(work.lease.lane)
+})
+
+const slotLost = "its slot was used by a foreign transaction"
+
+/** Changes the bytes at the head of the lane when they are no good any more. */
+const renew = Effect.fnUntraced(function* (
+  work: LaneWork,
+  aboard: Aboard,
+  watch: Watch
+): Effect.fn.Return<void, Stopped> {
+  const now = yield* Clock.currentTimeMillis
+  const waited = now - watch.changedAt >= patience
+  if (!watch.outdated && !waited) return
+  const survey = yield* Effect.catch(work.half.survey, () => Effect.undefined)
+  if (survey === undefined) return
+  const { head } = survey
+  const isOver = head.time >= validBefore(aboard) && !aboard.cancelled && aboard.travellers.length > 0
+  const isLate = watch.outdated || head.number - lastAttempt(aboard).head >= patienceInBlocks
+  if (!isOver && !isLate) return
+  watch.changedAt = now
+  const dearer = dearerThan(aboard, survey)
+  if (dearer === undefined) return
+  yield* isOver ? cancel(work, aboard, dearer, watch) : bump(work, aboard, dearer, watch)
+})
+
+/** A chain without fees takes newer bytes at the same price. */
+const dearerThan = (aboard: Aboard, survey: Survey): Survey | undefined => {
+  const earlier = lastAttempt(aboard).fees
+  if (survey.fees === undefined || earlier === undefined) return survey
+  const fees = FeeBump.replacing(survey.fees, earlier)
+  return fees && { ...survey, fees }
+}
+
+const bump = Effect.fnUntraced(function* (
+  work: LaneWork,
+  aboard: Aboard,
+  survey: Survey,
+  watch: Watch
+): Effect.fn.Return<void, Stopped> {
+  const { address, half } = work
+  const slot = { lane: address, number: aboard.number }
+  const payments = aboard.travellers.map(({ payment }) => payment)
+  const preparing =
+    payments.length === 0 || aboard.cancelled
+      ? Effect.map(half.fill(slot, survey), (prepared) => ({ prepared, count: payments.length }))
+      : half.prepare(payments, slot, survey)
+  const preparation = yield* Effect.catch(preparing, (error) =>
+    Effect.as(
+      Effect.logWarning(`the flight ${aboard.number} of ${work.lease.lane} could not be signed again`, error),
+      undefined
+    )
+  )
+  if (preparation === undefined || preparation.count !== payments.length) return
+  yield* hear(watch, yield* sendInstead(work, aboard, preparation.prepared))
+})
+
+const cancel = (work: LaneWork, aboard: Aboard, survey: Survey, watch: Watch): Effect.Effect<void, Stopped> =>
+  Effect.suspend(() => {
+    aboard.cancelled = true
+    return bump(work, aboard, survey, watch)
+  })
+
+/** How long after the validity the chain is asked for its last word, in seconds. */
+const conclusionDelay = 2
+
+/** Payments whose validity is over end by proof. */
+const endByTime = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard): Effect.fn.Return<void, Stopped> {
+  const now = yield* Clock.currentTimeMillis
+  const late = aboard.travellers.filter(
+    (traveller) => isOpen(traveller) && (traveller.payment.authorization.validBefore + conclusionDelay) * 1000 <= now
+  )
+  if (late.length === 0) return
+  const advances = yield* Effect.forEach(late, (traveller) => concluded(work, aboard, traveller))
+  const all = advances.flat()
+  if (all.length > 0) yield* enter(work, aboard, { advances: all })
+})
+
+/**
+ * What is proven of a payment whose validity is over, as the change that it makes.
+ *
+ * @category combinators
+ */
+export const concluded = (
+  { half }: LaneWork,
+  aboard: Aboard | undefined,
+  traveller: Traveller
+): Effect.Effect<ReadonlyArray<Advance>> => {
+  const { payment, stored } = traveller
+  const passenger = aboard === undefined ? { payment, since: stored.since ?? 0n } : passengerOf(traveller, aboard)
+  return Effect.matchEffect(half.conclude(passenger), {
+    onFailure: (error) => Effect.as(Effect.logDebug("the chain could not be asked for a payment's end", error), []),
+    onSuccess: (conclusion) =>
+      Effect.succeed(
+        conclusion._tag === "Unused" ? [unused(traveller, conclusion.at.number)] : advancesOf(traveller, conclusion)
+      )
+  })
+}
+
+const expired = refuse(
+  "EXPIRED_PAYMENT",
+  "unused",
+  "the authorization's validity ended before it was used on the chain; no money has moved, sign a new one"
+)
+
+const unused = ({ stored: { paymentId, status } }: Traveller, block: bigint): Advance => ({
+  paymentId,
+  from: [status],
+  to: "expired",
+  refusal: expired,
+  note: `unused at block ${block}, which is final`
+})

@@ -1,0 +1,161 @@
+/**
+ * What all steps of a lane's worker share: the lease it works under, the flights it knows, and the two things it does to
+ * the world outside. It writes records, and a write that finds them other than it knew ends its work; and it sends bytes,
+ * and only those that are written down, while its lease holds.
+ */
+import * as Effect from "effect/Effect"
+
+import type { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
+import type { Landed, Prepared, SchemeFacilitator, Submission } from "../scheme/SchemeFacilitator.ts"
+import { type Aboard, isInTheAir, lastAttempt, update } from "./Aboard.ts"
+import * as Checkpoint from "./Checkpoint.ts"
+import type { ExaminedPayments } from "./ExaminedPayments.ts"
+import type { GasCeilings } from "./GasCeilings.ts"
+import { type Lease, LeaseLost } from "./LaneLeases.ts"
+import type { Advance, PaymentStore } from "./PaymentStore.ts"
+
+/**
+ * One worker's lane.
+ *
+ * @category models
+ */
+export interface LaneWork {
+  readonly store: PaymentStore["Service"]
+  readonly half: SchemeFacilitator
+  readonly lease: Lease
+  /** The signer; empty for a family without slots. */
+  readonly address: string
+  readonly capacity: number
+  readonly flights: Map<bigint, Aboard>
+  readonly examined: ExaminedPayments
+  readonly ceilings: GasCeilings
+  /** Payments of the queue whose validity ended while they waited after an earlier flight: looked at until it is proven. */
+  readonly concluding: Set<string>
+  /** The number of the next flight. */
+  next: bigint
+  /** Why the node takes nothing more from this signer. */
+  refusal: string | undefined
+}
+
+/**
+ * Why a worker stops: the records are another's, or cannot be asked.
+ *
+ * @category models
+ */
+export type Stopped = LeaseLost | FacilitatorUnavailable
+
+/**
+ * What is written down of a flight.
+ *
+ * @category models
+ */
+export interface FlightEntry {
+  readonly advances?: ReadonlyArray<Advance>
+  readonly landed?: Landed | null
+  readonly closed?: true
+}
+
+/**
+ * Writes an entry about a flight, and takes it over into what the worker knows.
+ *
+ * @category combinators
+ */
+export const enter = Effect.fnUntraced(function* (
+  work: LaneWork,
+  aboard: Aboard,
+  { advances = [], ...change }: FlightEntry
+): Effect.fn.Return<void, Stopped> {
+  const { lease, store } = work
+  const records = yield* store.enter(lease, { advances, flight: { number: aboard.number, ...change } })
+  if (records.includes(undefined)) return yield* new LeaseLost({ lane: lease.lane })
+  update(aboard, advances, records)
+  if (change.landed !== undefined) aboard.landed = change.landed ?? undefined
+  if (change.closed) work.flights.delete(aboard.number)
+  if (change.landed !== undefined || change.closed) store.signals.notify(lease.lane)
+})
+
+/**
+ * Writes changes of payments in several flights in one step.
+ *
+ * @category combinators
+ */
+export const enterAcross = Effect.fnUntraced(function* (
+  { lease, store }: LaneWork,
+  changes: ReadonlyArray<{ readonly aboard: Aboard; readonly advances: ReadonlyArray<Advance> }>
+): Effect.fn.Return<void, Stopped> {
+  const all = changes.flatMap(({ advances }) => advances)
+  if (all.length === 0) return
+  const records = yield* store.enter(lease, { advances: all })
+  if (records.includes(undefined)) return yield* new LeaseLost({ lane: lease.lane })
+  let from = 0
+  for (const { aboard, advances } of changes) {
+    update(aboard, advances, records.slice(from, from + advances.length))
+    from += advances.length
+  }
+})
+
+/**
+ * Writes changes of payments that are in no flight.
+ *
+ * @category combinators
+ */
+export const enterQueued = Effect.fnUntraced(function* (
+  { lease, store }: LaneWork,
+  advances: ReadonlyArray<Advance>
+): Effect.fn.Return<void, Stopped> {
+  if (advances.length === 0) return
+  const records = yield* store.enter(lease, { advances })
+  if (records.includes(undefined)) return yield* new LeaseLost({ lane: lease.lane })
+})
+
+/**
+ * Sends a flight's last bytes. Without an answer they may be on their way, which is all that "accepted" means to us.
+ *
+ * @category combinators
+ */
+export const send = (work: LaneWork, aboard: Aboard): Effect.Effect<Submission, LeaseLost> =>
+  Effect.suspend(() => {
+    const { half, lease } = work
+    if (!lease.isValid()) return Effect.fail(new LeaseLost({ lane: lease.lane }))
+    const sending = Effect.catch(half.submit(lastAttempt(aboard)), (error) =>
+      Effect.as(Effect.logDebug("no answer to a transaction that was sent", error), accepted)
+    )
+    return Effect.tap(sending, (submission) => {
+      work.refusal = submission._tag === "Refused" ? submission.message : undefined
+      return Checkpoint.pass("submitted")
+    })
+  })
+
+const accepted: Submission = { _tag: "Accepted" }
+
+/**
+ * Keeps other bytes for a flight, and sends them.
+ *
+ * @category combinators
+ */
+export const sendInstead = Effect.fnUntraced(function* (
+  work: LaneWork,
+  aboard: Aboard,
+  prepared: Prepared
+): Effect.fn.Return<Submission, Stopped> {
+  yield* Checkpoint.pass("re-signed")
+  yield* work.store.replace(work.lease, aboard.number, prepared)
+  aboard.attempts = [...aboard.attempts, prepared]
+  yield* Checkpoint.pass("replaced")
+  return yield* send(work, aboard)
+})
+
+/**
+ * The flights whose slots are open.
+ *
+ * @category getters
+ */
+export const inTheAir = ({ flights }: LaneWork): ReadonlyArray<Aboard> => [...flights.values()].filter(isInTheAir)
+
+/**
+ * Whether every slot before this flight's is used: then nothing but its own bytes keeps it from landing.
+ *
+ * @category guards
+ */
+export const isFirst = (work: LaneWork, { number }: Aboard): boolean =>
+  inTheAir(work).every((other) => other.number >= number)

@@ -1,0 +1,230 @@
+/**
+ * Works one lane while its lease holds: takes up the flights that are on record, has payments of the queue depart, and
+ * watches all of them. Everything it knows it has from the records, so whenever these are another's or cannot be asked it
+ * drops what it knows and begins anew.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
+
+import type { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
+import type { SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
+import type { Aboard, Traveller } from "./Aboard.ts"
+import { depart } from "./Departure.ts"
+import type { ExaminedPayments } from "./ExaminedPayments.ts"
+import * as Finality from "./Finality.ts"
+import { concluded, follow } from "./FlightWatch.ts"
+import type { GasCeilings } from "./GasCeilings.ts"
+import type { Lease } from "./LaneLeases.ts"
+import { enterQueued, inTheAir, type LaneWork, type Stopped } from "./LaneWork.ts"
+import type { Flight, PaymentStore, StoredPayment } from "./PaymentStore.ts"
+
+/**
+ * A lane to be worked.
+ *
+ * @category models
+ */
+export interface LaneToWork {
+  readonly store: PaymentStore["Service"]
+  readonly half: SchemeFacilitator
+  /** The signer; empty for a family without slots. */
+  readonly address: string
+  readonly examined: ExaminedPayments
+  readonly ceilings: GasCeilings
+}
+
+/** Transactions of one signer that may be on their way at once: nodes promise to hold about so many for an account. */
+const defaultCapacity = 16
+/** The same where payers send their own transactions. */
+const slotlessCapacity = 256
+/** Hints may be lost: the queue is looked into so often without one. */
+const queuePause = Duration.seconds(1)
+/** Between rounds of looking after settled flights. */
+const finalityPause = Duration.seconds(1)
+/** Before a worker begins anew. */
+const restartPause = Duration.millis(250)
+/** Between attempts to reach a chain at the beginning. */
+const chainPause = Duration.millis(500)
+/** So many payments are looked at in one go at most. */
+const longestQueue = 500
+
+/**
+ * Works until the lease ends.
+ *
+ * @category combinators
+ */
+export const work = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effect.fn.Return<void> {
+  while (lease.isValid()) {
+    yield* Effect.catch(Effect.scoped(workOnce(lane, lease)), (stopped) =>
+      Effect.andThen(
+        Effect.logWarning(`the work in the lane ${lease.lane} begins anew`, stopped),
+        Effect.sleep(restartPause)
+      )
+    )
+  }
+})
+
+const workOnce = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease) {
+  const own = yield* board(lane, lease)
+  const broken = Deferred.makeUnsafe<never, Stopped>()
+  const fibers = yield* FiberSet.make()
+  /** Whatever fails in the background ends the work. */
+  const background = (effect: Effect.Effect<void, Stopped>): Effect.Effect<unknown> =>
+    FiberSet.run(
+      fibers,
+      Effect.catch(effect, (stopped) => Deferred.fail(broken, stopped))
+    )
+  for (const aboard of own.flights.values()) yield* background(follow(own, aboard, false))
+  yield* background(lookAfter(own, (aboard) => background(follow(own, aboard, false))))
+  const conclude = (traveller: Traveller) =>
+    Effect.suspend(() => {
+      own.concluding.add(traveller.stored.paymentId)
+      return Effect.asVoid(background(concludeQueued(own, traveller)))
+    })
+  yield* Effect.raceFirst(
+    serveQueue(own, (queued) =>
+      Effect.flatMap(depart(own, queued, conclude), (flights) =>
+        Effect.forEach(flights, (aboard) => background(follow(own, aboard, true)), { discard: true })
+      )
+    ),
+    Deferred.await(broken)
+  )
+})
+
+/** Everything there is on record of the lane. */
+const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effect.fn.Return<LaneWork, Stopped> {
+  const { address, half, store } = lane
+  const work: LaneWork = {
+    ...lane,
+    lease,
+    capacity: half.capacity ?? (address === "" ? slotlessCapacity : defaultCapacity),
+    flights: new Map(),
+    concluding: new Set(),
+    next: 0n,
+    refusal: undefined
+  }
+  const counted = address === "" ? 0n : yield* countSlots(work)
+  work.next = yield* store.openLane(lease, counted)
+  for (const flight of yield* store.flights(lease.lane)) {
+    const aboard = yield* read(half, flight)
+    if (aboard !== undefined) work.flights.set(flight.number, aboard)
+  }
+  if (counted > work.next) work.next = yield* store.skipTo(lease, counted)
+  if (counted < work.next && inTheAir(work).length === 0) {
+    yield* Effect.logError(
+      `the chain counts ${counted} transactions of ${lease.lane}, the records ${work.next}: the node lags, or the chain was begun anew under old records`
+    )
+  }
+  return work
+})
+
+/** While the chain cannot be asked nothing waits in the lane. */
+const countSlots = Effect.fnUntraced(function* (work: LaneWork): Effect.fn.Return<bigint, Stopped> {
+  const { address, half, lease, store } = work
+  while (true) {
+    const counted = yield* Effect.result(half.nextSlot(address, "known"))
+    if (counted._tag === "Success") return counted.success
+    const queued = yield* store.queued(lease.lane, longestQueue)
+    yield* enterQueued(
+      work,
+      queued.map(({ paymentId }) => ({
+        paymentId,
+        from: ["accepted"],
+        to: "accepted",
+        leave: true,
+        note: counted.failure.message.slice(0, 300)
+      }))
+    )
+    yield* Effect.sleep(chainPause)
+  }
+})
+
+/** A flight whose payments the scheme cannot read any more is left alone: nothing can be proven of it. */
+const read = (half: SchemeFacilitator, flight: Flight): Effect.Effect<Aboard | undefined> => {
+  const travellers = Effect.forEach(flight.payments, (stored) =>
+    Effect.map(half.read(stored.requirements, stored.payload), (payment): Traveller => ({
+      stored,
+      payment,
+      concluded: false
+    }))
+  )
+  return Effect.matchEffect(travellers, {
+    onFailure: (error) =>
+      Effect.as(
+        Effect.logError(`a payment in the flight ${flight.number} of ${flight.lane} cannot be read`, error),
+        undefined
+      ),
+    onSuccess: (read) =>
+      Effect.succeed<Aboard>({
+        number: flight.number,
+        attempts: flight.attempts,
+        travellers: read,
+        landed: flight.landed,
+        lost: false,
+        cancelled: false
+      })
+  })
+}
+
+const serveQueue = (
+  work: LaneWork,
+  take: (queued: ReadonlyArray<StoredPayment>) => Effect.Effect<void, Stopped>
+): Effect.Effect<never, Stopped> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const ear = yield* work.store.signals.listen(work.lease.lane)
+      while (true) {
+        const queued = yield* inCompany(work)
+        if (queued.length > 0) yield* take(queued)
+        else yield* Effect.raceFirst(ear.next, Effect.sleep(queuePause))
+      }
+    })
+  )
+
+/** What there is room for, after waiting for company where payments travel together. */
+const inCompany = Effect.fnUntraced(function* (work: LaneWork) {
+  const { batches } = work.half
+  const first = yield* waiting(work)
+  if (batches === undefined || first.length === 0 || first.length >= batches.maximum) return first
+  yield* Effect.sleep(Duration.millis(batches.windowMillis))
+  return yield* waiting(work)
+})
+
+const waiting = (work: LaneWork): Effect.Effect<ReadonlyArray<StoredPayment>, FacilitatorUnavailable> =>
+  Effect.suspend(() => {
+    const { capacity, concluding, half, lease, store } = work
+    const room = capacity - inTheAir(work).length
+    if (room <= 0) return Effect.succeed([])
+    const limit = Math.min(room * (half.batches?.maximum ?? 1), longestQueue) + concluding.size
+    return Effect.map(store.queued(lease.lane, limit), (queued) =>
+      queued.filter(({ paymentId }) => !concluding.has(paymentId))
+    )
+  })
+
+const lookAfter = Effect.fnUntraced(function* (
+  work: LaneWork,
+  takeUp: (aboard: Aboard) => Effect.Effect<unknown>
+): Effect.fn.Return<void, Stopped> {
+  const memory: Finality.Memory = { trusted: [] }
+  while (true) {
+    yield* Effect.sleep(finalityPause)
+    yield* Effect.forEach(yield* Finality.round(work, memory), takeUp, { discard: true })
+  }
+})
+
+/** A payment that lost its slot and whose validity ended in the queue: its authorization is public, so only proof ends it. */
+const concludeQueued = Effect.fnUntraced(function* (
+  work: LaneWork,
+  traveller: Traveller
+): Effect.fn.Return<void, Stopped> {
+  while (true) {
+    const advances = yield* concluded(work, undefined, traveller)
+    if (advances.length > 0) {
+      yield* enterQueued(work, advances)
+      work.concluding.delete(traveller.stored.paymentId)
+      return
+    }
+    yield* Effect.sleep(queuePause)
+  }
+})
