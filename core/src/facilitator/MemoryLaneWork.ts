@@ -1,0 +1,114 @@
+/**
+ * What a lane's worker does in a memory store: every write of it is refused once a newer holder of the lane was seen.
+ */
+import * as Effect from "effect/Effect"
+
+import { type Lease, LeaseLost } from "./LaneLeases.ts"
+import * as MemoryLanes from "./MemoryLanes.ts"
+import type { MemoryState } from "./MemoryState.ts"
+import * as PaymentChange from "./PaymentChange.ts"
+import type { Advance, Entry, Flight, PaymentStore, Plan, StoredPayment } from "./PaymentStore.ts"
+
+type Methods = "loads" | "queued" | "flights" | "openLane" | "skipTo" | "plan" | "replace" | "enter"
+
+/** A lane that is being written in. */
+interface Desk {
+  readonly state: MemoryState
+  readonly name: string
+  readonly lane: MemoryLanes.MemoryLane
+  readonly now: number
+}
+
+/** What a write says when the records are not as its worker knows them. */
+const lost = Symbol("lost")
+
+/**
+ * The methods of the store that are about lanes.
+ *
+ * @category constructors
+ */
+export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods> => {
+  const { lanes } = state
+  const fenced = <A>({ epoch, isValid, lane: name }: Lease, body: (desk: Desk) => A | typeof lost) =>
+    Effect.flatMap(
+      state.step((now) => {
+        const lane = lanes.held({ epoch, isValid, lane: name })
+        return lane === undefined ? lost : body({ state, name, lane, now })
+      }),
+      (result) => (result === lost ? Effect.fail(new LeaseLost({ lane: name })) : Effect.succeed(result))
+    )
+  return {
+    loads: (names) => Effect.sync(() => new Map(names.map((name) => [name, lanes.of(name).load()]))),
+    queued: (name, limit) => Effect.sync(() => found(state, lanes.of(name).waiting(limit))),
+    flights: (name) => Effect.sync(() => flightsOf(state, name)),
+    openLane: (lease, first) => fenced(lease, ({ lane }) => (lane.next ??= first)),
+    skipTo: (lease, next) =>
+      fenced(lease, ({ lane }) => (lane.next = lane.next !== undefined && lane.next > next ? lane.next : next)),
+    plan: (lease, plans) => fenced(lease, (desk) => plan(desk, plans)),
+    replace: (lease, number, prepared) =>
+      fenced(lease, ({ lane, now }) => {
+        const flight = lane.flights.get(number)
+        if (flight === undefined) return lost
+        flight.attempts = [...flight.attempts, prepared]
+        for (const one of found(state, flight.paymentIds)) state.put(PaymentChange.signedAnew(one, prepared), now)
+      }),
+    enter: (lease, entry) => fenced(lease, (desk) => enter(desk, entry))
+  }
+}
+
+const found = ({ records }: MemoryState, ids: Iterable<string>): ReadonlyArray<StoredPayment> =>
+  [...ids].flatMap((id) => records.find(id) ?? [])
+
+const flightsOf = (state: MemoryState, name: string): ReadonlyArray<Flight> =>
+  [...state.lanes.of(name).flights.values()].map(({ attempts, landed, number, paymentIds }) => ({
+    lane: name,
+    number,
+    attempts,
+    payments: found(state, paymentIds),
+    landed
+  }))
+
+/** Nothing is written before everything was found to be as planned. */
+const plan = ({ lane, name, now, state }: Desk, plans: ReadonlyArray<Plan>): void | typeof lost => {
+  const { next } = lane
+  const ids = plans.flatMap(({ paymentIds }) => paymentIds)
+  if (next === undefined || plans.some(({ number }, index) => number !== next + BigInt(index))) return lost
+  const waiting = found(state, ids).filter((one) => PaymentChange.isWaiting(one) && one.lane === name)
+  if (waiting.length !== ids.length || new Set(ids).size !== ids.length) return lost
+  for (const one of plans) {
+    lane.flights.set(one.number, MemoryLanes.begun(one))
+    for (const payment of found(state, one.paymentIds)) {
+      state.put(PaymentChange.planned(payment, one.number, one.prepared, now), now)
+    }
+  }
+  lane.next = next + BigInt(plans.length)
+}
+
+const enter = (desk: Desk, { advances, flight }: Entry): ReadonlyArray<StoredPayment | undefined> | typeof lost => {
+  const open = flight && desk.lane.flights.get(flight.number)
+  if (flight !== undefined && open === undefined) return lost
+  if (open !== undefined && flight?.landed !== undefined) land(desk, open, flight.landed ?? undefined)
+  const changed = advances.map((change) => advance(desk, change))
+  if (open !== undefined && flight?.closed === true) desk.lane.flights.delete(open.number)
+  return changed
+}
+
+/** A flight that lands again after its block was taken back costs its signer nothing more. */
+const land = (
+  { name, now, state }: Desk,
+  flight: MemoryLanes.MemoryFlight,
+  landed: MemoryLanes.MemoryFlight["landed"]
+) => {
+  flight.landed = landed
+  if (landed === undefined || flight.booked) return
+  flight.booked = true
+  const callers = found(state, flight.paymentIds).map(({ caller }) => caller)
+  state.costs.book(name, landed.cost, callers, now)
+}
+
+const advance = ({ now, state }: Desk, change: Advance): StoredPayment | undefined => {
+  const known = state.records.find(change.paymentId)
+  return known !== undefined && change.from.includes(known.status)
+    ? state.put(PaymentChange.advanced(known, change, now), now)
+    : undefined
+}

@@ -1,0 +1,103 @@
+/**
+ * The payments of a memory store: by their ids in the order of their serials, and each payer's among them.
+ */
+import * as PaymentChange from "./PaymentChange.ts"
+import { type NewPayment, reserves, type StoredPayment } from "./PaymentStore.ts"
+
+/** A record is dropped this long after its authorization has expired: far beyond the entitlement, so nothing is owed. */
+const retentionMillis = 24 * 3_600_000
+
+/** Records looked at for dropping, for every one added: the sweep keeps up and never stalls a request. */
+const sweepPerClaim = 2
+
+/**
+ * The records.
+ *
+ * @category models
+ */
+export interface MemoryRecords {
+  readonly find: (paymentId: string) => StoredPayment | undefined
+  readonly all: () => Iterable<StoredPayment>
+  readonly nextSerial: () => bigint
+  readonly put: (payment: StoredPayment) => void
+  /** What the payer's payments hold of its balance. */
+  readonly reservedBy: (payment: NewPayment, now: number) => bigint
+  /** Drops a few of the oldest records that nobody needs any more. */
+  readonly sweep: (now: number, isNeeded: (payment: StoredPayment) => boolean) => void
+}
+
+/**
+ * No records.
+ *
+ * @category constructors
+ */
+export const make = (): MemoryRecords => {
+  const payments = new Map<string, StoredPayment>()
+  const byPayer = new Map<string, Set<string>>()
+  /** What the sweep looks at next. */
+  const aging = new Set<string>()
+  let serial = 0n
+
+  const add = (payment: StoredPayment) => {
+    const key = payerKey(payment)
+    byPayer.set(key, (byPayer.get(key) ?? new Set()).add(payment.paymentId))
+    aging.add(payment.paymentId)
+  }
+  const drop = (payment: StoredPayment) => {
+    payments.delete(payment.paymentId)
+    const siblings = byPayer.get(payerKey(payment))
+    siblings?.delete(payment.paymentId)
+    if (siblings?.size === 0) byPayer.delete(payerKey(payment))
+  }
+
+  return {
+    find: (paymentId) => payments.get(paymentId),
+    all: () => payments.values(),
+    nextSerial: () => ++serial,
+    put: (payment) => {
+      if (!payments.has(payment.paymentId)) add(payment)
+      payments.set(payment.paymentId, payment)
+    },
+    reservedBy: (payment, now) => {
+      let total = 0n
+      for (const id of byPayer.get(payerKey(payment)) ?? []) {
+        const other = payments.get(id)
+        if (other !== undefined && reserves(other, now)) total += other.authorization.amount
+      }
+      return total
+    },
+    sweep: (now, isNeeded) => {
+      for (const id of firstOf(aging, sweepPerClaim)) {
+        const payment = payments.get(id)
+        if (payment !== undefined && isRecent(payment, now)) return
+        // One that is long overdue and still needed does not keep the sweep from those behind it.
+        aging.delete(id)
+        if (payment === undefined) continue
+        if (isUnderWay(payment) || isNeeded(payment)) aging.add(id)
+        else drop(payment)
+      }
+    }
+  }
+}
+
+const payerKey = ({ authorization, requirements }: NewPayment) =>
+  `${requirements.network} ${authorization.asset} ${authorization.payer}`
+
+const isRecent = ({ authorization }: StoredPayment, now: number): boolean =>
+  now <= authorization.validBefore * 1000 + retentionMillis
+
+const isUnderWay = (payment: StoredPayment): boolean =>
+  PaymentChange.isTravelling(payment) || PaymentChange.isWaiting(payment)
+
+/**
+ * The first so many of what can be iterated.
+ *
+ * @category combinators
+ */
+export function* firstOf<A>(all: Iterable<A>, count: number): Generator<A> {
+  let left = count
+  for (const one of all) {
+    if (left-- <= 0) return
+    yield one
+  }
+}

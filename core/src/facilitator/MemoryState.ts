@@ -1,0 +1,61 @@
+/**
+ * Everything that a memory store holds, and the one way to change a payment in it.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+import * as MemoryBooks from "./MemoryBooks.ts"
+import * as MemoryLanes from "./MemoryLanes.ts"
+import * as MemoryRecords from "./MemoryRecords.ts"
+import type { StoredPayment } from "./PaymentStore.ts"
+import type { Signals } from "./Signals.ts"
+
+/**
+ * The state. JavaScript runs one synchronous step at a time, so what never suspends is atomic.
+ *
+ * @category models
+ */
+export interface MemoryState {
+  readonly records: MemoryRecords.MemoryRecords
+  readonly lanes: MemoryLanes.MemoryLanes
+  readonly costs: MemoryBooks.MemoryCosts
+  readonly notices: MemoryBooks.MemoryNotices
+  readonly put: (payment: StoredPayment, now: number) => StoredPayment
+  /** Runs in one piece, at this time (Unix milliseconds). Who listens for a change hears of it when all is done. */
+  readonly step: <A>(body: (now: number) => A) => Effect.Effect<A>
+}
+
+/**
+ * An empty state.
+ *
+ * @category constructors
+ */
+export const make = (signals: Signals): MemoryState => {
+  const records = MemoryRecords.make()
+  const lanes = MemoryLanes.make()
+  const costs = MemoryBooks.makeCosts()
+  const notices = MemoryBooks.makeNotices()
+  const topics = new Set<string>()
+
+  const put = (payment: StoredPayment, now: number) => {
+    const before = records.find(payment.paymentId)
+    records.put(payment)
+    topics.add(payment.paymentId)
+    if (lanes.follow(before, payment) && payment.lane !== undefined) topics.add(payment.lane)
+    notices.follow(before, payment, now)
+    return payment
+  }
+  const ring = () => {
+    const rung = [...topics]
+    topics.clear()
+    for (const topic of rung) signals.notify(topic)
+  }
+  const step: MemoryState["step"] = (body) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const result = body(now)
+      ring()
+      return result
+    })
+
+  return { records, lanes, costs, notices, put, step }
+}

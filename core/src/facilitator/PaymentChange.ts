@@ -1,0 +1,115 @@
+/**
+ * How a payment's record changes, as pure functions that every store shares: a store decides whether a change applies, and
+ * keeps its result.
+ */
+import type { PaymentError } from "../protocol/PaymentError.ts"
+import { refuse } from "../protocol/PaymentError.ts"
+import { isDead, isSettled } from "../protocol/Settlement.ts"
+import type { PaymentState } from "../protocol/Settlement.ts"
+import type { Prepared } from "../scheme/SchemeFacilitator.ts"
+import type { Claim } from "./Facilitator.ts"
+import type { Advance, NewPayment, StoredPayment } from "./PaymentStore.ts"
+import { isNotified } from "./PaymentStore.ts"
+import * as Run from "./Run.ts"
+
+/**
+ * The record of a payment nobody has seen before. `now` is Unix milliseconds, here and below.
+ *
+ * @category constructors
+ */
+export const created = (
+  payment: NewPayment,
+  claim: Claim | undefined,
+  serial: bigint,
+  lane: string | undefined,
+  now: number
+): StoredPayment => ({
+  ...payment,
+  serial,
+  status: "accepted",
+  transaction: "",
+  block: undefined,
+  lane,
+  flight: undefined,
+  since: undefined,
+  refusal: undefined,
+  run: Run.make(claim, now),
+  answerOwed: false,
+  history: [{ status: "accepted", at: now }]
+})
+
+/**
+ * The record after its flight has begun. `since` is set once: a transfer between two flights is the payment's own.
+ *
+ * @category combinators
+ */
+export const planned = (known: StoredPayment, flight: bigint, prepared: Prepared, now: number): StoredPayment => ({
+  ...known,
+  status: "planned",
+  transaction: prepared.transaction,
+  flight,
+  since: known.since ?? prepared.head,
+  history: [...known.history, { status: "planned", at: now }]
+})
+
+/**
+ * The record after its flight was signed anew; an end that it has reached already stays as it is.
+ *
+ * @category combinators
+ */
+export const signedAnew = (known: StoredPayment, { transaction }: Prepared): StoredPayment =>
+  isTravelling(known) ? { ...known, transaction } : known
+
+/**
+ * The record after an advance that applies to it. The block is kept while the money counts as moved, the refusal while the
+ * payment counts as dead.
+ *
+ * @category combinators
+ */
+export const advanced = (known: StoredPayment, change: Advance, now: number): StoredPayment => {
+  const { note, to } = change
+  return {
+    ...known,
+    ...(to === "accepted" && { flight: undefined, lane: change.leave === true ? undefined : known.lane }),
+    status: to,
+    transaction: change.transaction ?? known.transaction,
+    block: isSettled(to) ? (change.block ?? known.block) : undefined,
+    refusal: isDead(to) ? (change.refusal ?? known.refusal) : undefined,
+    history: [...known.history, { status: to, at: now, ...(note !== undefined && { note }) }]
+  }
+}
+
+/**
+ * The record of a payment whose validity is over without anybody having wanted it settled.
+ *
+ * @category combinators
+ */
+export const expired = (known: StoredPayment, now: number): StoredPayment =>
+  advanced(known, { paymentId: known.paymentId, from: ["accepted"], to: "expired", refusal: unwanted }, now)
+
+const unwanted: PaymentError = refuse("EXPIRED_PAYMENT", "never_wanted", "nobody asked for its settlement in time")
+
+/**
+ * Whether the payment is in its lane's queue.
+ *
+ * @category guards
+ */
+export const isWaiting = ({ lane, status }: StoredPayment): boolean => status === "accepted" && lane !== undefined
+
+/**
+ * Whether a transaction that may move its money is on its way.
+ *
+ * @category guards
+ */
+export const isTravelling = ({ status }: StoredPayment): boolean => status === "planned" || status === "sent"
+
+/**
+ * The state that a change has reached and a caller is to be told of, if any: the first of its kind, for a caller who wants
+ * to know.
+ *
+ * @category getters
+ */
+export const news = (before: StoredPayment | undefined, after: StoredPayment): PaymentState | undefined =>
+  after.notify && isNotified(after.status) && before?.history.every(({ status }) => status !== after.status) === true
+    ? after.status
+    : undefined
