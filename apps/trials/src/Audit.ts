@@ -1,0 +1,167 @@
+/**
+ * The audit: the callers' journal, the facilitator's books and the chain are laid side by side, and whatever one of them
+ * says that another denies is a finding. It knows the promises of a facilitator and nothing of how they are kept.
+ */
+import * as PaymentStory from "./PaymentStory.ts"
+
+/**
+ * What a trial allows, where trials differ.
+ *
+ * @category models
+ */
+export interface Rules {
+  /** How many reverted transactions one authorization may cost; default none. */
+  readonly reverted?: number
+  /** Wei for a unit of gas that no transaction of a signer may have paid more than. */
+  readonly gasPrice?: bigint
+}
+
+/**
+ * A difference.
+ *
+ * @category models
+ */
+export interface Finding {
+  readonly check: AuditCheck
+  readonly detail: string
+}
+
+type Story = PaymentStory.PaymentStory
+type Look = (story: Story, rules: Rules, testimony: PaymentStory.Testimony) => string | false | undefined
+
+const { isOver, isSettled, verdicts } = PaymentStory
+
+/** Told that it settles, or that it is on its way. */
+const isTakenIn = ({ execution, refusal }: PaymentStory.Verdict): boolean =>
+  refusal === undefined && execution !== "held" && execution !== "conflict" && execution !== "spent"
+
+const takenIn = (story: Story) => verdicts(story, "settle").filter(isTakenIn)
+
+/** Each look tells what is wrong with a story, if anything is. */
+const looks = {
+  /** A caller was told that its payment is taken in, and there is no record of it. */
+  forgotten: (story) => story.records.length === 0 && takenIn(story).length > 0 && "taken in, and no record of it",
+  /** A record is not at its end, though somebody wanted it settled. */
+  unfinished: (story) => {
+    const open = story.records.find((record) => !isOver(record))
+    const wanted = takenIn(story).length > 0 || (open !== undefined && open.status !== "accepted")
+    return open !== undefined && wanted && `is still ${open.status}`
+  },
+  /** A caller that asked for a settlement was never told its outcome. */
+  untold: (story) => {
+    const asked = story.exchanges.some(({ asked: { operation } }) => operation === "settle")
+    const told = verdicts(story, "settle").some((one) => one.success || one.refusal !== undefined || !isTakenIn(one))
+    return asked && !told && "its caller was never told the outcome"
+  },
+  /** One authorization has two records. */
+  "double-record": ({ records }) => records.length > 1 && `has ${records.length} records`,
+  /** A record of something nobody brought. */
+  invented: ({ payment, records }) =>
+    payment === undefined && records.length > 0 && "has a record and nobody asked for it",
+  /** One authorization moved money more than once. */
+  "double-transfer": ({ transfers }) => transfers.length > 1 && `was transferred ${transfers.length} times`,
+  /** A record says settled, and the chain does not show that transfer. */
+  "unpaid-settlement": ({ records, transfers }) =>
+    records
+      .filter(isSettled)
+      .filter(
+        ({ amount, payTo, transaction }) =>
+          !transfers.some(
+            (one) =>
+              one.value === amount && one.to === payTo.toLowerCase() && one.transaction === transaction.toLowerCase()
+          )
+      )
+      .map(({ status, transaction }) => `is ${status} by ${transaction || "no transaction"}, which did not pay it`)[0],
+  /** A signer of ours moved money to a payee, and no record says so. */
+  "unbooked-transfer": ({ records, transfers }, _, { chain }) =>
+    transfers
+      .filter(({ sender }) => chain.standings.some(({ signer }) => signer === sender))
+      .filter(() => !records.some(isSettled))
+      .map(({ transaction }) => `was paid by ${transaction}, and its record is ${records[0]?.status ?? "missing"}`)[0],
+  /** A signer of ours sent a transaction for something that has no record. */
+  "unbooked-broadcast": ({ records, transactions }) =>
+    records.length === 0 && transactions[0] !== undefined && `was sent in ${transactions[0].hash} without a record`,
+  /** An authorization cost more reverted transactions than allowed. */
+  reverted: ({ transactions }, { reverted = 0 }) => {
+    const count = transactions.filter((one) => one.reverted).length
+    return count > reverted && `cost ${count} reverted transactions, allowed are ${reverted}`
+  },
+  /** A caller was told that the money has moved, and it has not. */
+  "told-settled": (story) =>
+    story.transfers.length === 0 &&
+    verdicts(story, "settle").some(({ success }) => success) &&
+    "its caller was told that it is paid, and it is not",
+  /** A caller was told that it is refused, asked no more, and the money moved. */
+  "told-refused": (story) => {
+    const refusal = verdicts(story, "settle").find((one) => one.refusal !== undefined && one.refusal !== "already_used")
+    const again = story.exchanges.some(
+      ({ asked }) => asked.operation !== "finish" && asked.order > (refusal?.answered.order ?? 0)
+    )
+    const moved = story.transfers[0]?.transaction
+    return (
+      refusal !== undefined && !again && moved !== undefined && `was refused (${refusal.refusal}) and paid by ${moved}`
+    )
+  },
+  /** Two claims were granted the run of one payment. */
+  "granted-twice": (story) => {
+    const granted = [...verdicts(story, "settle"), ...verdicts(story, "claim")].filter(
+      ({ execution, success }) => success && execution === "granted"
+    )
+    const claims = new Set(granted.map(({ asked }) => asked.claimId))
+    return claims.size > 1 && `its run was granted to ${claims.size} claims`
+  }
+} satisfies Record<string, Look>
+
+/** What is wrong with the signers, whatever they have sent. */
+const signerLooks = {
+  /** Something waits in the pool: for a number that is missing, or for a fee that it does not offer. */
+  "slot-gap": ({ chain }: PaymentStory.Testimony) =>
+    chain.standings
+      .filter(({ pooled }) => pooled.length > 0)
+      .map(({ included, pooled, signer }) => `${signer} is at ${included}, and ${pooled.join(", ")} wait in the pool`),
+  /** A transaction paid more for gas than allowed. */
+  overpriced: ({ chain }: PaymentStory.Testimony, { gasPrice }: Rules) =>
+    chain.transactions
+      .filter((one) => gasPrice !== undefined && one.gasPrice > gasPrice)
+      .map((one) => `${one.hash} paid ${one.gasPrice} wei a unit, allowed are ${gasPrice}`)
+}
+
+/**
+ * The names of the checks.
+ *
+ * @category models
+ */
+export type AuditCheck = keyof typeof looks | keyof typeof signerLooks
+
+/**
+ * All checks. Each is shown to find its planted difference.
+ *
+ * @category constants
+ */
+export const auditChecks: ReadonlyArray<string> = [...Object.keys(looks), ...Object.keys(signerLooks)]
+
+/**
+ * Lays the testimony side by side; nothing found means that all three say the same.
+ *
+ * @category combinators
+ */
+export const findings = (testimony: PaymentStory.Testimony, rules: Rules = {}): ReadonlyArray<Finding> => {
+  const stories = PaymentStory.all(testimony)
+  const found: Array<Finding> = []
+  const note = (check: AuditCheck, detail: string) => void found.push({ check, detail })
+  for (const story of stories) {
+    for (const [check, look] of entries(looks)) {
+      const wrong = look(story, rules, testimony)
+      if (typeof wrong === "string") note(check, `${story.key} ${wrong}`)
+    }
+  }
+  for (const [check, look] of entries(signerLooks)) for (const detail of look(testimony, rules)) note(check, detail)
+  return found
+}
+
+/** The entries of a table whose keys are all its own. */
+const entries = <K extends string, A>(table: Readonly<Record<K, A>>): ReadonlyArray<readonly [K, A]> => {
+  const keys: ReadonlyArray<string> = Object.keys(table)
+  const isKey = (key: string): key is K => Object.hasOwn(table, key)
+  return keys.filter(isKey).map((key) => [key, table[key]])
+}

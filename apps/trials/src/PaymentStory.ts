@@ -1,0 +1,141 @@
+/**
+ * Everything that three witnesses say of one authorization: the callers' journal, the facilitator's books, the chain.
+ */
+import type { ChainFacts, ChainTransfer, SignerTransaction } from "./ChainFacts.ts"
+import type { BookEntry } from "./PaymentBooks.ts"
+import type { Answered, Asked, JournalLine, JournalPayment, Told } from "./TrialJournal.ts"
+
+/**
+ * What the witnesses say, all of it.
+ *
+ * @category models
+ */
+export interface Testimony {
+  readonly chain: ChainFacts
+  readonly books: ReadonlyArray<BookEntry>
+  readonly journal: ReadonlyArray<JournalLine>
+}
+
+/**
+ * A request and its answer.
+ *
+ * @category models
+ */
+export interface Exchange {
+  readonly asked: Asked
+  readonly answered: Answered | undefined
+}
+
+/**
+ * A verdict that a caller was given, and the request it answered.
+ *
+ * @category models
+ */
+export interface Verdict extends Extract<Told, { readonly _tag: "Verdict" }> {
+  readonly asked: Asked
+  readonly answered: Answered
+}
+
+/**
+ * The story of one authorization.
+ *
+ * @category models
+ */
+export interface PaymentStory {
+  /** The payer and the nonce, in lower case, joined by a comma. */
+  readonly key: string
+  /** As its caller knows it; `undefined` when no caller does. */
+  readonly payment: JournalPayment | undefined
+  readonly exchanges: ReadonlyArray<Exchange>
+  readonly records: ReadonlyArray<BookEntry>
+  readonly transfers: ReadonlyArray<ChainTransfer>
+  /** The transactions of our signers that carry it, whatever became of them. */
+  readonly transactions: ReadonlyArray<SignerTransaction>
+}
+
+/**
+ * The stories of all authorizations that any witness speaks of.
+ *
+ * @category constructors
+ */
+export const all = ({ books, chain, journal }: Testimony): ReadonlyArray<PaymentStory> => {
+  const drafts = new Map<string, Draft>()
+  const at = (payer: string, nonce: string): Draft => {
+    const key = `${payer},${nonce}`.toLowerCase()
+    const draft = drafts.get(key) ?? {
+      key,
+      payment: undefined,
+      exchanges: [],
+      records: [],
+      transfers: [],
+      transactions: []
+    }
+    drafts.set(key, draft)
+    return draft
+  }
+  for (const exchange of exchangesOf(journal)) {
+    const { payment } = exchange.asked
+    const draft = at(payment.payer, payment.nonce)
+    draft.payment ??= payment
+    draft.exchanges.push(exchange)
+  }
+  for (const record of books) at(record.payer, record.nonce).records.push(record)
+  for (const transfer of chain.transfers) {
+    if (transfer.nonce !== undefined) at(transfer.from, transfer.nonce).transfers.push(transfer)
+  }
+  const byNonce = new Map([...drafts.values()].map((draft) => [draft.key.slice(-64), draft]))
+  for (const transaction of chain.transactions) {
+    for (const draft of carriedBy(transaction, byNonce)) draft.transactions.push(transaction)
+  }
+  return [...drafts.values()]
+}
+
+interface Draft extends PaymentStory {
+  payment: JournalPayment | undefined
+  readonly exchanges: Array<Exchange>
+  readonly records: Array<BookEntry>
+  readonly transfers: Array<ChainTransfer>
+  readonly transactions: Array<SignerTransaction>
+}
+
+const exchangesOf = (journal: ReadonlyArray<JournalLine>): ReadonlyArray<Exchange> => {
+  const answers = new Map<number, Answered>()
+  for (const line of journal) if (line._tag === "Answered") answers.set(line.to, line)
+  return journal.flatMap((line) => (line._tag === "Asked" ? [{ asked: line, answered: answers.get(line.order) }] : []))
+}
+
+/** A nonce is random: bytes that equal one are one, wherever a settling contract packs them. */
+const carriedBy = ({ input }: SignerTransaction, byNonce: ReadonlyMap<string, Draft>): ReadonlySet<Draft> => {
+  const found = new Set<Draft>()
+  for (let place = 2; place + 64 <= input.length; place += 2) {
+    const draft = byNonce.get(input.slice(place, place + 64))
+    if (draft !== undefined) found.add(draft)
+  }
+  return found
+}
+
+/**
+ * The verdicts that the callers were given, of an operation.
+ *
+ * @category getters
+ */
+export const verdicts = ({ exchanges }: PaymentStory, operation: "settle" | "claim"): ReadonlyArray<Verdict> =>
+  exchanges.flatMap(({ answered, asked }) =>
+    asked.operation === operation && answered?.told._tag === "Verdict" ? [{ ...answered.told, asked, answered }] : []
+  )
+
+/**
+ * Whether a record says that the money has moved.
+ *
+ * @category guards
+ */
+export const isSettled = ({ status }: { readonly status: string }): boolean =>
+  status === "included" || status === "final"
+
+/**
+ * Whether a record says that nothing can happen to it any more.
+ *
+ * @category guards
+ */
+export const isOver = ({ status }: { readonly status: string }): boolean =>
+  ["final", "rejected", "failed", "expired"].includes(status)

@@ -1,0 +1,114 @@
+/**
+ * The harness's own memory: every request before it is sent and every answer as it came, numbered in the order in which
+ * they happened. It is the callers' side of the books.
+ */
+import { appendFileSync } from "node:fs"
+
+/**
+ * A payment by what the chain consumes of it. Hexadecimal in lower case.
+ *
+ * @category models
+ */
+export interface JournalPayment {
+  readonly payer: string
+  readonly nonce: string
+  readonly payTo: string
+  /** In the token's smallest unit. */
+  readonly amount: bigint
+}
+
+/**
+ * What was asked for.
+ *
+ * @category models
+ */
+export type Operation = "settle" | "claim" | "finish"
+
+/**
+ * A request that was sent.
+ *
+ * @category models
+ */
+export interface Asked {
+  readonly _tag: "Asked"
+  readonly order: number
+  /** Milliseconds of the monotonic clock. */
+  readonly at: number
+  readonly operation: Operation
+  readonly facilitator: string
+  readonly payment: JournalPayment
+  readonly claimId: string | undefined
+}
+
+/**
+ * What a caller was told: a verdict; or that nothing can be told, by its HTTP status; or nothing at all.
+ *
+ * @category models
+ */
+export type Told =
+  | {
+      readonly _tag: "Verdict"
+      readonly success: boolean
+      readonly paymentId: string
+      readonly status: string
+      readonly execution: string | undefined
+      readonly transaction: string
+      /** The code or the reason of a refusal. */
+      readonly refusal: string | undefined
+      readonly detail: string | undefined
+    }
+  | { readonly _tag: "Finished" }
+  | { readonly _tag: "CannotTell"; readonly httpStatus: number }
+  | { readonly _tag: "Lost" }
+
+/**
+ * The answer to a request, by the order of the request.
+ *
+ * @category models
+ */
+export interface Answered {
+  readonly _tag: "Answered"
+  readonly order: number
+  readonly at: number
+  readonly to: number
+  readonly told: Told
+}
+
+/**
+ * @category models
+ */
+export type JournalLine = Asked | Answered
+
+/**
+ * The journal.
+ *
+ * @category models
+ */
+export interface TrialJournal {
+  readonly lines: ReadonlyArray<JournalLine>
+  /** Notes a request about to be sent; returns its order. */
+  readonly ask: (request: Omit<Asked, "_tag" | "order" | "at">) => number
+  readonly answer: (to: number, told: Told) => void
+}
+
+/**
+ * An empty journal; with a file it is written there too, one line of JSON each.
+ *
+ * @category constructors
+ */
+export const make = (file?: string): TrialJournal => {
+  const lines: Array<JournalLine> = []
+  const write = (line: JournalLine) => {
+    lines.push(line)
+    if (file !== undefined) appendFileSync(file, `${toJson(line)}\n`)
+    return line.order
+  }
+  return {
+    lines,
+    ask: (request) => write({ _tag: "Asked", order: lines.length, at: performance.now(), ...request }),
+    answer: (to, told) => void write({ _tag: "Answered", order: lines.length, at: performance.now(), to, told })
+  }
+}
+
+const toJson = (line: JournalLine): string =>
+  JSON.stringify(line, (_, value: unknown) => (typeof value === "bigint" ? `${value}` : value))
