@@ -92,7 +92,10 @@ export const layer = (
  * @category layers
  */
 export const layerMemory = (options: Options) =>
-  Layer.provide(layer({ drainMillis: 25_000, ...options }), [MemoryPaymentStore.layer, layerSole])
+  layer({ drainMillis: 25_000, ...options }).pipe(
+    Layer.provide(layerSole),
+    Layer.provideMerge(MemoryPaymentStore.layer)
+  )
 
 /**
  * Makes a facilitator of settling halves.
