@@ -1,6 +1,9 @@
 /** Writes the artifacts of all contracts; run it after a change in `contracts/`: `node scripts/compile-contracts.ts`. */
-import { writeFileSync } from "node:fs"
+import { mkdirSync, writeFileSync } from "node:fs"
 
-import { artifactsDirectory, renderAll } from "./ContractArtifact.ts"
+import { renderAll } from "./ContractArtifact.ts"
 
-for (const [file, text] of renderAll()) writeFileSync(new URL(file, artifactsDirectory), text)
+for (const [directory, files] of renderAll()) {
+  mkdirSync(directory, { recursive: true })
+  for (const [file, text] of files) writeFileSync(new URL(file, directory), text)
+}

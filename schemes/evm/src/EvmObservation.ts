@@ -1,129 +1,161 @@
 /**
- * What the chain shows of a settlement that was sent: the receipt of our transaction, and when that shows no transfer, the
- * token's own events, since anybody may have submitted the authorization before us.
+ * What the chain shows of a slot: the receipt of one of our transactions in it, and for each payment whose transfer that
+ * does not show, the token's own events, since anybody may have submitted the authorization before us.
  */
 import {
   type ChainUnavailable,
   invalid,
+  type Landed,
   type Observation,
   type PaymentError,
   type Prepared,
+  type Sighting,
   type ValidationError
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-import type * as EvmAddress from "./EvmAddress.ts"
+import * as EvmEnding from "./EvmEnding.ts"
 import * as EvmHex from "./EvmHex.ts"
 import * as EvmRefusal from "./EvmRefusal.ts"
 import type * as EvmRpc from "./EvmRpc.ts"
+import type { TransferCall } from "./EvmTransferCall.ts"
 import * as EvmTransferProof from "./EvmTransferProof.ts"
 import * as EvmVerification from "./EvmVerification.ts"
+import type { Simulate } from "./TransferSimulation.ts"
 
 /**
- * The call that can be simulated once more, to learn why it failed.
+ * A payment that is looked for, with the call that can be simulated once more, to learn why it failed.
  *
  * @category models
  */
-export interface Again {
-  readonly from: EvmAddress.Address
-  readonly call: Effect.Effect<EvmVerification.TransferCall, PaymentError | ValidationError | ChainUnavailable>
+export interface Passenger extends EvmEnding.Sought {
+  readonly call: Effect.Effect<TransferCall, PaymentError | ValidationError | ChainUnavailable>
 }
 
-/** Blocks that may pass between a payment's verification and its preparation: where an earlier use is looked for. */
-const blocksBefore = 64n
-
 /**
- * Looks for the proof of a transfer, or of its impossibility.
+ * Looks for one of the attempts (oldest first) in a block, and for the proof of each payment's transfer, or of its
+ * impossibility. As long as none of them landed, nothing is known of the payments.
  *
  * @category combinators
  */
 export const observe = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  expected: EvmTransferProof.Expected,
-  prepared: Prepared,
-  again: Again
-): Effect.fn.Return<Observation, ChainUnavailable> {
-  const transaction = EvmHex.fromTrusted(prepared.transaction)
-  const receipt = yield* rpc.getTransactionReceipt(transaction)
-  if (receipt === undefined) return { _tag: "Pending" }
-  const verdict = EvmTransferProof.judge(expected, receipt.logs)
-  if (receipt.status === "success" && verdict === "paid") {
-    return { _tag: "Settled", transaction, block: receipt.blockNumber, external: false }
-  }
-  if (verdict === "burnt") return failed(transaction, burnt(transaction))
-  const fromBlock = prepared.head + 1n
-  const [end] = yield* rpc.getLogs({ ...EvmTransferProof.endings(expected), fromBlock })
-  if (end !== undefined) return yield* ended(rpc, expected, end)
-  return receipt.status === "success" ? failed(transaction, unproven) : yield* reverted(rpc, expected, prepared, again)
+  simulate: Simulate,
+  passengers: ReadonlyArray<Passenger>,
+  attempts: ReadonlyArray<Prepared>
+): Effect.fn.Return<Sighting, ChainUnavailable> {
+  const found = yield* landing(rpc, attempts)
+  if (found === undefined) return { landed: undefined, observations: passengers.map(() => pending) }
+  const { landed, receipt } = found
+  const own = passengers.map(({ expected }) => shownBy(receipt, expected))
+  const unpaid = passengers.length === 1 && receipt.status === "success" ? takenAlone : refused
+  const observations = yield* completed(own, passengers, (absent) =>
+    elsewhere(rpc, absent, (unused) => unpaid(rpc, simulate, receipt, unused))
+  )
+  return { landed, observations }
 })
 
-/** Some other transaction has used the authorization up: did it pay? */
-const ended = Effect.fnUntraced(function* (
-  rpc: EvmRpc.Shape,
-  expected: EvmTransferProof.Expected,
-  { blockNumber, topics, transactionHash }: EvmRpc.Log
-): Effect.fn.Return<Observation, ChainUnavailable> {
-  if (EvmTransferProof.isCancellation(topics)) return failed(transactionHash, canceled(transactionHash))
-  const receipt = yield* rpc.getTransactionReceipt(transactionHash)
-  if (receipt === undefined) return { _tag: "Pending" }
-  return EvmTransferProof.judge(expected, receipt.logs) === "paid"
-    ? { _tag: "Settled", transaction: transactionHash, block: blockNumber, external: true }
-    : failed(transactionHash, burnt(transactionHash))
+const pending: Observation = { _tag: "Pending" }
+
+/** Only one of them can have landed; the newest is the likeliest. */
+const landing = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, attempts: ReadonlyArray<Prepared>) {
+  for (const attempt of attempts.toReversed()) {
+    const receipt = yield* rpc.getTransactionReceipt(EvmHex.fromTrusted(attempt.transaction))
+    if (receipt !== undefined) return { receipt, landed: toLanded(attempt, receipt) }
+  }
+  return undefined
 })
+
+/** Where a node does not tell the price, it was at most what was offered. */
+const toLanded = (attempt: Prepared, receipt: EvmRpc.Receipt): Landed => {
+  const price = receipt.effectiveGasPrice ?? attempt.fees?.maximum ?? 0n
+  return {
+    transaction: attempt.transaction,
+    block: { number: receipt.blockNumber, hash: receipt.blockHash },
+    cost: receipt.gasUsed * price + (receipt.l1Fee ?? 0n)
+  }
+}
+
+const shownBy = (receipt: EvmRpc.Receipt, expected: EvmTransferProof.Expected): Observation | undefined => {
+  const verdict = EvmTransferProof.judge(expected, receipt.logs)
+  if (verdict === "burnt") return EvmEnding.failed(receipt.transactionHash, EvmEnding.burnt(receipt.transactionHash))
+  return verdict === "paid" && receipt.status === "success" ? EvmEnding.settled(receipt, false) : undefined
+}
+
+/** Asks for those that are not known yet, all at once, and puts the answers in their places. */
+const completed = <A, E>(
+  known: ReadonlyArray<Observation | undefined>,
+  all: ReadonlyArray<A>,
+  ask: (unknown: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<Observation>, E>
+): Effect.Effect<ReadonlyArray<Observation>, E> => {
+  const unknown = all.filter((_, index) => known[index] === undefined)
+  if (unknown.length === 0) return Effect.succeed(known.map((one) => one ?? pending))
+  return Effect.map(ask(unknown), (answers) => {
+    const remaining = answers.values()
+    return known.map((one) => one ?? remaining.next().value ?? pending)
+  })
+}
+
+/** Our transaction is in a block and does not show these transfers: did somebody else's end the authorizations? */
+const elsewhere = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  absent: ReadonlyArray<Passenger>,
+  otherwise: (unused: ReadonlyArray<Passenger>) => Effect.Effect<ReadonlyArray<Observation>, ChainUnavailable>
+) {
+  const read = EvmEnding.reader(rpc)
+  const ends = yield* EvmEnding.after(rpc, absent)
+  const ended = yield* Effect.forEach(absent, ({ expected }, index) => {
+    const end = ends[index]
+    return end === undefined ? Effect.undefined : read(expected, end)
+  })
+  return yield* completed(ended, absent, otherwise)
+})
+
+/** What becomes of payments whose authorizations no event has ended. */
+type Unpaid = (
+  rpc: EvmRpc.Shape,
+  simulate: Simulate,
+  receipt: EvmRpc.Receipt,
+  unused: ReadonlyArray<Passenger>
+) => Effect.Effect<ReadonlyArray<Observation>, ChainUnavailable>
+
+/** The token was called for this payment alone, and its call succeeded. */
+const takenAlone: Unpaid = (_rpc, _simulate, { transactionHash }, unused) =>
+  Effect.succeed(unused.map(() => EvmEnding.failed(transactionHash, unproven)))
 
 /**
- * Our transaction reverted and nobody else's is to be seen: the transfer is simulated on the state as it is now. Where the
- * state knows a use that the logs do not show, the node has not caught up with itself, and nothing is proven yet.
+ * Nobody's transfer is to be seen: each is simulated on the state as it is now, to learn why. Where the state knows a use
+ * that the logs do not show, the node has not caught up with itself, and nothing is proven yet.
  */
-const reverted = Effect.fnUntraced(function* (
-  rpc: EvmRpc.Shape,
-  expected: EvmTransferProof.Expected,
-  { head, transaction }: Prepared,
-  again: Again
-): Effect.fn.Return<Observation, ChainUnavailable> {
-  const call = yield* Effect.result(again.call)
-  if (Result.isFailure(call)) {
-    return call.failure._tag === "ChainUnavailable" ? yield* call.failure : failed(transaction, call.failure)
-  }
-  const outcome = yield* rpc.call({ from: again.from, ...call.success })
-  if (outcome._tag === "Returned") return failed(transaction, unexplained)
-  const revert = yield* EvmVerification.explainRevert(outcome)
-  if (revert._tag === "UsedOrCanceled") return yield* endedBefore(rpc, expected, head)
-  const error = EvmRefusal.fromRevert(rpc.network, revert)
-  return failed(transaction, error._tag === "ChainUnavailable" ? unexplained : error)
-})
-
-/** A use that was in a block before this payment was prepared is not this payment's. */
-const endedBefore = Effect.fnUntraced(function* (
-  rpc: EvmRpc.Shape,
-  expected: EvmTransferProof.Expected,
-  head: bigint
-): Effect.fn.Return<Observation, ChainUnavailable> {
-  const fromBlock = head > blocksBefore ? head - blocksBefore : 0n
-  const [end] = yield* rpc.getLogs({ ...EvmTransferProof.endings(expected), fromBlock, toBlock: head })
-  if (end === undefined) return { _tag: "Pending" }
-  return failed(end.transactionHash, usedBefore(end.transactionHash))
-})
-
-const failed = (transaction: string, error: PaymentError | ValidationError): Observation => ({
-  _tag: "Failed",
-  transaction,
-  error
-})
-
-const burnt = (transaction: string) =>
-  invalid(
-    "already_used",
-    transaction,
-    `the authorization's nonce was used in ${transaction} for something else than this payment`
+const refused: Unpaid = Effect.fnUntraced(function* (rpc, simulate, { transactionHash: transaction }, unused) {
+  const reasons = yield* Effect.forEach(unused, ({ call }) => reason(rpc.network, simulate, call), {
+    concurrency: "unbounded"
+  })
+  const known = reasons.map((error) => (error === "ended" ? undefined : EvmEnding.failed(transaction, error)))
+  return yield* completed(known, unused, (ended) =>
+    Effect.map(EvmEnding.before(rpc, ended), (ends) =>
+      ends.map((end) =>
+        end === undefined ? pending : EvmEnding.failed(end.transactionHash, usedBefore(end.transactionHash))
+      )
+    )
   )
+})
+
+/** Why a transfer fails now, or that the authorization has ended in some transaction. */
+const reason = Effect.fnUntraced(function* (network: string, simulate: Simulate, callOf: Passenger["call"]) {
+  const call = yield* Effect.result(callOf)
+  if (Result.isFailure(call)) return call.failure._tag === "ChainUnavailable" ? yield* call.failure : call.failure
+  const outcome = yield* simulate(call.success)
+  if (outcome._tag === "Returned") return unexplained
+  const revert = yield* EvmVerification.explainRevert(outcome)
+  if (revert._tag === "UsedOrCanceled") return "ended"
+  const error = EvmRefusal.fromRevert(network, revert)
+  return error._tag === "ChainUnavailable" ? unexplained : error
+})
 
 const usedBefore = (transaction: string) =>
   invalid("already_used", transaction, `the authorization was used in ${transaction}, before it was claimed here`)
-
-const canceled = (transaction: string) =>
-  invalid("already_used", "nonce_canceled", `the payer has taken the authorization back in ${transaction}`)
 
 const unexplained = invalid(
   "unsupported_authorization",

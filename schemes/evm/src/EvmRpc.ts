@@ -74,6 +74,8 @@ const Receipt = Schema.Struct({
   gasUsed: EvmHex.Quantity,
   /** Wei; absent where a node does not tell. */
   effectiveGasPrice: Schema.optionalKey(EvmHex.Quantity),
+  /** Wei, what a rollup takes beside the gas for its data on the chain below; absent elsewhere. */
+  l1Fee: Schema.optionalKey(Schema.NullOr(EvmHex.Quantity)),
   logs: Schema.Array(Log)
 })
 
@@ -88,24 +90,26 @@ export type Receipt = typeof Receipt.Type
 const PendingReceipt = Schema.Struct({ transactionHash: EvmHex.Bytes32, blockHash: Schema.Null })
 
 /**
- * A call without a transaction. `gas` bounds what a hostile contract may burn of the node's time: set it.
+ * A call without a transaction. `gas` bounds what a hostile contract may burn of the node's time: set it. Without `to` the
+ * data is run as init code, and what it returns is answered.
  *
  * @category models
  */
 export interface Call {
   readonly from?: EvmAddress.Address
-  readonly to: EvmAddress.Address
+  readonly to?: EvmAddress.Address
   readonly data: EvmHex.Hex
   readonly gas?: bigint
 }
 
 /**
- * Which events to look for. A topic that is `null` may be anything, one that is a list any of these.
+ * Which events to look for. An address that is a list is any of these; so is a topic, and one that is `null` may be
+ * anything.
  *
  * @category models
  */
 export interface LogFilter {
-  readonly address?: EvmAddress.Address
+  readonly address?: EvmAddress.Address | ReadonlyArray<EvmAddress.Address>
   readonly topics?: ReadonlyArray<EvmHex.Hex | ReadonlyArray<EvmHex.Hex> | null>
   readonly fromBlock: BlockTag
   /** Default the latest. */

@@ -13,24 +13,43 @@ import type * as EvmRpc from "./EvmRpc.ts"
 const tipMillis = 10_000
 
 /**
- * The most that is paid for a unit of gas where nothing else is said, in wei: 500 gwei. A node that names more is asked
- * again later rather than believed.
+ * The most that is paid for a unit of gas where nothing else is said, in wei: 500 gwei. A node that names more is waited
+ * out rather than believed.
  *
  * @category constants
  */
 export const defaultMaxFeePerGas = 500_000_000_000n
 
 /**
+ * How many blocks behind the head a block counts as one that is not reorganised any more, where nothing else is said: two
+ * epochs of Ethereum.
+ *
+ * @category constants
+ */
+export const defaultFinalityDepth = 64
+
+/**
+ * What a survey holds the chain against.
+ *
+ * @category models
+ */
+export interface Options {
+  /** The most that may be paid for a unit of gas, in wei; default {@link defaultMaxFeePerGas}. */
+  readonly maxFeePerGas?: bigint
+  /** In blocks; default {@link defaultFinalityDepth}. */
+  readonly finalityDepth?: number
+}
+
+/**
  * Makes a survey of a node's chain. The most a transaction may pay for a unit of gas is twice the base fee and the tip, so
- * that six full blocks in a row cannot price it out, and never above `maxFeePerGas` (wei): a chain that costs more already
- * is `ChainUnavailable`.
+ * that six full blocks in a row cannot price it out, and never above `maxFeePerGas`, its ceiling, as long as that buys a
+ * place in the next block. A chain that costs more already shows it by a maximum above the ceiling.
  *
  * @category constructors
  */
-export const make = (
-  rpc: EvmRpc.Shape,
-  maxFeePerGas: bigint = defaultMaxFeePerGas
-): Effect.Effect<Survey, ChainUnavailable> => {
+export const make = (rpc: EvmRpc.Shape, options: Options = {}): Effect.Effect<Survey, ChainUnavailable> => {
+  const { finalityDepth = defaultFinalityDepth, maxFeePerGas: ceiling = defaultMaxFeePerGas } = options
+  const depth = BigInt(finalityDepth)
   const tip = makeTip(rpc)
   const ask: Effect.Effect<Survey, ChainUnavailable> = Effect.gen(function* () {
     const priority = yield* tip
@@ -39,14 +58,19 @@ export const make = (
       const message = `the node of ${rpc.network} shows no base fee in its latest block; a chain with EIP-1559 is needed`
       return yield* new ChainUnavailable({ network: rpc.network, message })
     }
-    if (block.baseFeePerGas + priority > maxFeePerGas) {
-      const message = `gas on ${rpc.network} costs ${block.baseFeePerGas + priority} wei a unit, more than the ${maxFeePerGas} that maxFeePerGas allows`
-      return yield* new ChainUnavailable({ network: rpc.network, message })
+    const { hash, number, timestamp } = block
+    return {
+      head: { number, hash, time: Number(timestamp) },
+      final: number > depth ? number - depth : 0n,
+      fees: { maximum: offer(block.baseFeePerGas, priority, ceiling), priority, ceiling }
     }
-    const wanted = 2n * block.baseFeePerGas + priority
-    return { head: block.number, fees: { maximum: wanted < maxFeePerGas ? wanted : maxFeePerGas, priority } }
   })
   return shareNext(ask)
+}
+
+const offer = (baseFee: bigint, tip: bigint, ceiling: bigint): bigint => {
+  const wanted = 2n * baseFee + tip
+  return wanted > ceiling && baseFee + tip <= ceiling ? ceiling : wanted
 }
 
 const makeTip = (rpc: EvmRpc.Shape) => {
@@ -70,10 +94,14 @@ const shareNext = <A, E>(ask: Effect.Effect<A, E>): Effect.Effect<A, E> => {
       running = following !== undefined
       return following === undefined ? Effect.void : run(following)
     })
-  return Effect.suspend(() => {
-    if (running) return Deferred.await((next ??= Deferred.makeUnsafe<A, E>()))
-    running = true
-    const answer = Deferred.makeUnsafe<A, E>()
-    return Effect.andThen(Effect.forkDetach(run(answer)), Deferred.await(answer))
-  })
+  /** In one piece: a question that is noted as under way is asked, whatever happens to the one who wanted it. */
+  const join = Effect.uninterruptible(
+    Effect.suspend(() => {
+      if (running) return Effect.succeed((next ??= Deferred.makeUnsafe<A, E>()))
+      running = true
+      const answer = Deferred.makeUnsafe<A, E>()
+      return Effect.as(Effect.forkDetach(run(answer)), answer)
+    })
+  )
+  return Effect.flatMap(join, (answer) => Deferred.await(answer))
 }

@@ -19,18 +19,29 @@ export interface Expected {
 }
 
 /**
- * A log filter for the two events that end an authorization: its use and its cancellation.
+ * A log filter for the two events that end an authorization, its use and its cancellation, of any of several. It lets
+ * through more than it asks for: hold each log against {@link isEnding}.
  *
  * @category getters
  */
-export const endings = ({ authorization, token }: Expected) => ({
-  address: token,
+export const endings = (sought: ReadonlyArray<Expected>) => ({
+  address: distinct(sought.map(({ token }) => token)),
   topics: [
     [Eip3009.authorizationUsedTopic, Eip3009.authorizationCanceledTopic],
-    Eip3009.addressTopic(authorization.from),
-    authorization.nonce
+    distinct(sought.map(({ authorization }) => Eip3009.addressTopic(authorization.from))),
+    distinct(sought.map(({ authorization }) => authorization.nonce))
   ] as const
 })
+
+const distinct = <A>(values: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(values)]
+
+/**
+ * Whether a log ends this authorization.
+ *
+ * @category predicates
+ */
+export const isEnding = (expected: Expected, log: EvmRpc.Log): boolean =>
+  isOf(expected, log) && (log.topics[0] === Eip3009.authorizationUsedTopic || isCancellation(log.topics))
 
 /**
  * Whether topics are those of a cancellation.
@@ -52,11 +63,11 @@ export const judge = (expected: Expected, logs: ReadonlyArray<EvmRpc.Log>): "pai
   return next !== undefined && isTransfer(expected, next) ? "paid" : "burnt"
 }
 
-const isUse = ({ authorization, token }: Expected, { address, topics }: EvmRpc.Log): boolean =>
-  address === token &&
-  topics[0] === Eip3009.authorizationUsedTopic &&
-  topics[1] === Eip3009.addressTopic(authorization.from) &&
-  topics[2] === authorization.nonce
+const isUse = (expected: Expected, log: EvmRpc.Log): boolean =>
+  isOf(expected, log) && log.topics[0] === Eip3009.authorizationUsedTopic
+
+const isOf = ({ authorization, token }: Expected, { address, topics }: EvmRpc.Log): boolean =>
+  address === token && topics[1] === Eip3009.addressTopic(authorization.from) && topics[2] === authorization.nonce
 
 const isTransfer = ({ authorization, token }: Expected, { address, data, topics }: EvmRpc.Log): boolean =>
   address === token &&

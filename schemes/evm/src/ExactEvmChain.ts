@@ -1,0 +1,204 @@
+/**
+ * What the parts of the settling half share: a node that was shown to serve the network, the signers, the tokens, and the
+ * ways a payment is judged.
+ */
+import { type Asset, ChainUnavailable, Misconfigured, type PaymentRequirements, type Survey } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import * as BatchSettling from "./BatchSettling.ts"
+import * as EvmAccountCode from "./EvmAccountCode.ts"
+import * as EvmAddress from "./EvmAddress.ts"
+import * as EvmAsset from "./EvmAsset.ts"
+import { EvmCrypto } from "./EvmCrypto.ts"
+import * as EvmNetwork from "./EvmNetwork.ts"
+import * as EvmProof from "./EvmProof.ts"
+import * as EvmRpc from "./EvmRpc.ts"
+import * as EvmSurvey from "./EvmSurvey.ts"
+import type { EvmTransactionSigner } from "./EvmTransactionSigner.ts"
+import type * as EvmTransferCall from "./EvmTransferCall.ts"
+import * as PackedTransfers from "./PackedTransfers.ts"
+import * as TransferSimulation from "./TransferSimulation.ts"
+
+/**
+ * How payments travel together.
+ *
+ * @category models
+ */
+export interface Batches {
+  /** The address of the contract `BatchSettler`, which `deployBatchSettler` makes. Its code is proven at start. */
+  readonly settler: string
+  /** How many payments go into one transaction at most: 2 to 100, default 25. */
+  readonly maximum?: number
+  /** How long a payment waits for company, in milliseconds; default 50. */
+  readonly windowMillis?: number
+}
+
+/**
+ * Who settles, and where.
+ *
+ * @category models
+ */
+export interface Options {
+  /** The account that sends transactions and pays their gas, or several to share the load. A viem local account fits. */
+  readonly signer: EvmTransactionSigner | ReadonlyArray<EvmTransactionSigner>
+  readonly rpcUrl: string
+  /** `eip155:<chain id>`; left out, it is the one the RPC serves. */
+  readonly network?: string
+  /** Tokens to settle beyond the known ones; no other token is ever settled. */
+  readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
+  /** The most that is paid for a unit of gas, in wei; default 500 gwei. Above it nothing is settled until it falls. */
+  readonly maxFeePerGas?: bigint
+  /**
+   * How many blocks behind the head a block is not reorganised any more; default 64. The node has to know the state that
+   * many blocks back.
+   */
+  readonly finalityDepth?: number
+  /** Several payments in one transaction; default one by one. */
+  readonly batches?: Batches
+  /** How long a verification waits for others to share its question, in milliseconds; default 2, 0 for not at all. */
+  readonly verifyWindowMillis?: number
+  /**
+   * Whether accounts with code may pay (ERC-1271, EIP-7702); default true. Without them a signature that is not the payer's
+   * own is refused without a question to the RPC.
+   */
+  readonly contractPayers?: boolean
+  /** Milliseconds until a question to the RPC counts as unanswered; default 10 000. */
+  readonly rpcTimeoutMillis?: number
+  /** Called with the method of each question to the RPC: for counting. */
+  readonly onRequest?: (method: string) => void
+}
+
+/**
+ * What the parts of the half share.
+ *
+ * @category models
+ */
+export interface ExactEvmChain {
+  readonly rpc: EvmRpc.Shape
+  readonly network: PaymentRequirements.PaymentRequirements["network"]
+  readonly chainId: number
+  readonly assets: EvmAsset.EvmAssets
+  /** By their addresses with checksum. */
+  readonly signers: ReadonlyMap<string, EvmTransactionSigner>
+  readonly survey: Effect.Effect<Survey, ChainUnavailable>
+  readonly simulate: TransferSimulation.Simulate
+  readonly judges: EvmTransferCall.Judges
+  readonly batches: (Required<Batches> & { readonly settler: EvmAddress.Address }) | undefined
+  /** Proves a token against the chain before it is first used. */
+  readonly prove: (token: Asset) => Effect.Effect<void, ChainUnavailable>
+}
+
+const defaultMaximum = 25
+const defaultWindowMillis = 50
+const defaultVerifyWindowMillis = 2
+/** How many verifications share a question: node operators limit the gas of one. */
+const verifyMaximum = 25
+
+/**
+ * Connects. It succeeds once the RPC has shown that it serves the network, that the signers are plain accounts (one with
+ * code (EIP-7702) has no lane of its own in a node's pool), and that the batch settler is ours.
+ *
+ * @category constructors
+ */
+export const connect = Effect.fnUntraced(function* (
+  options: Options
+): Effect.fn.Return<ExactEvmChain, Misconfigured | ChainUnavailable> {
+  const { finalityDepth = EvmSurvey.defaultFinalityDepth, verifyWindowMillis = defaultVerifyWindowMillis } = options
+  yield* inRange("finalityDepth", finalityDepth, 0, Number.MAX_SAFE_INTEGER)
+  yield* inRange("verifyWindowMillis", verifyWindowMillis, 0, 1_000)
+  const assets = yield* Effect.fromResult(EvmAsset.table(options.assets ?? []))
+  const { network, rpc } = yield* connected(options)
+  const signers = yield* plainAccounts(rpc, Array.isArray(options.signer) ? options.signer : [options.signer])
+  const [first] = signers.keys()
+  if (first === undefined) return yield* wrong("give at least one signer")
+  const { maxFeePerGas } = options
+  return {
+    rpc,
+    network,
+    chainId: EvmNetwork.chainId(network),
+    assets,
+    signers,
+    survey: EvmSurvey.make(rpc, { finalityDepth, ...(maxFeePerGas !== undefined && { maxFeePerGas }) }),
+    simulate: TransferSimulation.make(rpc, {
+      from: addressOf(first),
+      windowMillis: verifyWindowMillis,
+      maximum: verifyMaximum
+    }),
+    judges: {
+      crypto: yield* EvmCrypto,
+      hasCode: options.contractPayers === false ? EvmAccountCode.never : EvmAccountCode.make(rpc)
+    },
+    batches: options.batches && (yield* settling(rpc, options.batches)),
+    prove: provingOnce(rpc)
+  }
+})
+
+/**
+ * The address of a lane.
+ *
+ * @category conversions
+ */
+export const addressOf = (lane: string): EvmAddress.Address => EvmAddress.fromText(lane) ?? EvmAddress.zero
+
+const connected = Effect.fnUntraced(function* ({ network: given, onRequest, rpcTimeoutMillis, rpcUrl }: Options) {
+  const rpcFor = (network: string) =>
+    EvmRpc.make({
+      url: rpcUrl,
+      network,
+      ...(rpcTimeoutMillis !== undefined && { timeout: rpcTimeoutMillis }),
+      ...(onRequest && { onRequest })
+    })
+  const network = given ?? EvmNetwork.fromChainId(yield* (yield* rpcFor("eip155")).chainId)
+  const canonical = EvmNetwork.fromText(network)
+  if (canonical === undefined) return yield* wrong(`"${network}" is not of the form eip155:<chain id>`)
+  const rpc = yield* rpcFor(canonical)
+  yield* EvmProof.network(rpc, canonical)
+  return { rpc, network: canonical }
+})
+
+const plainAccounts = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: ReadonlyArray<EvmTransactionSigner>) {
+  const signers = new Map<string, EvmTransactionSigner>()
+  for (const signer of given) {
+    const address = EvmAddress.fromText(signer.address)
+    if (address === undefined) return yield* wrong(`the signer's address "${signer.address}" is no address`)
+    if ((yield* rpc.getCode(address)) !== "0x") {
+      const what = `the signer ${signer.address} has code on ${rpc.network}; use a plain account that delegates to nothing`
+      return yield* wrong(what)
+    }
+    signers.set(EvmAddress.checksum(address), signer)
+  }
+  return signers
+})
+
+const settling = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: Batches) {
+  const { maximum = defaultMaximum, windowMillis = defaultWindowMillis } = given
+  yield* inRange("batches.maximum", maximum, 2, PackedTransfers.maximumEntries)
+  yield* inRange("batches.windowMillis", windowMillis, 0, 60_000)
+  const settler = EvmAddress.fromText(given.settler)
+  if (settler === undefined) return yield* wrong(`batches.settler: "${given.settler}" is no address`)
+  yield* BatchSettling.prove(rpc, settler)
+  return { settler, maximum, windowMillis }
+})
+
+const provingOnce = (rpc: EvmRpc.Shape) => {
+  const proven = new Set<Asset>()
+  return (token: Asset): Effect.Effect<void, ChainUnavailable> =>
+    proven.has(token)
+      ? Effect.void
+      : EvmProof.asset(rpc, token).pipe(
+          Effect.andThen(Effect.sync(() => void proven.add(token))),
+          Effect.catchTag("Misconfigured", (error) => notSettleable(rpc.network, error))
+        )
+}
+
+/** A token that is not what the operator's table says is the operator's fault, and no verdict about the payment. */
+const notSettleable = (network: string, { message }: Misconfigured) =>
+  Effect.andThen(Effect.logError(message), Effect.fail(new ChainUnavailable({ network, message })))
+
+const inRange = (name: string, value: number, least: number, most: number) =>
+  Number.isSafeInteger(value) && value >= least && value <= most
+    ? Effect.void
+    : wrong(`${name} ${value} is not an integer between ${least} and ${most}`)
+
+const wrong = (what: string): Effect.Effect<never, Misconfigured> =>
+  Effect.fail(new Misconfigured({ message: `exactEvm.facilitator: ${what}` }))

@@ -1,0 +1,55 @@
+/**
+ * Many transfers tried in one simulated call: the init code of the contract `TransferProbe`, which is never deployed, tries
+ * each within a gas cap of its own and returns what became of it. What it cannot tell for certain is `undefined`, and to
+ * be tried alone.
+ */
+import { TransferProbe } from "./artifacts/TransferProbe.ts"
+import * as EvmHex from "./EvmHex.ts"
+import type { CallOutcome } from "./EvmNodeRefusal.ts"
+import type { Call } from "./EvmRpc.ts"
+import * as PackedTransfers from "./PackedTransfers.ts"
+
+/** For the transaction, and the init code itself. */
+const gasBase = 150_000n
+/** Its cap and the 64th part a call leaves behind (126 000), its calldata (2 500) and an answer of full length (53 000). */
+const gasPerEntry = 190_000n
+
+/**
+ * The call that tries transfers. It has no recipient: its data is run as init code.
+ *
+ * @category constructors
+ */
+export const toCall = (transfers: ReadonlyArray<PackedTransfers.PlainTransfer>): Pick<Call, "data" | "gas"> => {
+  const { entries, runs } = PackedTransfers.pack(transfers)
+  return {
+    data: `${TransferProbe.bytecode}${PackedTransfers.toArgument(runs)}`,
+    gas: gasBase + BigInt(entries) * gasPerEntry
+  }
+}
+
+const returned: CallOutcome = { _tag: "Returned", data: "0x" }
+
+/**
+ * Reads the outcomes. A failure without words, or with more than the probe copies, is `undefined`; so is everything when
+ * the answer is not of as many outcomes.
+ *
+ * @category conversions
+ */
+export const fromAnswer = (data: EvmHex.Hex, entries: number): ReadonlyArray<CallOutcome | undefined> => {
+  const outcomes: Array<CallOutcome | undefined> = []
+  const bytes = EvmHex.toBytes(data)
+  let offset = 0
+  while (offset < bytes.length && outcomes.length < entries) {
+    if (bytes[offset] === 1) {
+      outcomes.push(returned)
+      offset += 1
+      continue
+    }
+    const length = ((bytes[offset + 1] ?? 0) << 8) | (bytes[offset + 2] ?? 0)
+    const words = bytes.subarray(offset + 3, offset + 3 + length)
+    outcomes.push(length === 0 ? undefined : { _tag: "Reverted", data: EvmHex.fromBytes(words), message: "" })
+    offset += 3 + length
+  }
+  const isWhole = offset === bytes.length && outcomes.length === entries
+  return isWhole ? outcomes : Array.from({ length: entries }, () => undefined)
+}
