@@ -9,6 +9,9 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 
+import * as CallerFile from "./CallerFile.ts"
+import * as StoreSettings from "./StoreSettings.ts"
+
 /** Digits only: the number of an empty text would be zero. */
 const integer = (minimum: number, maximum: number) =>
   Schema.String.check(Schema.isPattern(/^[0-9]{1,9}$/)).pipe(
@@ -19,7 +22,7 @@ const rpcUrl = Schema.String.check(
   Schema.makeFilter((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))
 )
 const evmNetwork = Network.Network.check(Schema.isPattern(/^eip155:[1-9][0-9]*$/))
-const apiKey = Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{16,}$/))
+const wei = CallerFile.NativeAmountText.pipe(Schema.decodeTo(Schema.BigIntFromString))
 const evmAsset = Schema.Struct({
   network: evmNetwork,
   address: Schema.String,
@@ -28,7 +31,6 @@ const evmAsset = Schema.Struct({
   name: Schema.NonEmptyString,
   version: Schema.String
 })
-const payees = Schema.NonEmptyArray(Schema.NonEmptyString)
 
 /** Reads one variable; `undefined` where it is not set. An empty one is set, and wrong. */
 const variable =
@@ -55,11 +57,41 @@ const variable =
 export const environmentVariables = {
   HOST: variable("HOST", "an address to listen on", "127.0.0.1", Schema.NonEmptyString),
   PORT: variable("PORT", "a port from 0 to 65535", "4021", integer(0, 65_535)),
+  PONTAGE_STORE: variable(
+    "PONTAGE_STORE",
+    "memory, sqlite: and a file, or the postgres:// address of a database",
+    "sqlite:./payments.sqlite",
+    Schema.String.check(Schema.makeFilter(StoreSettings.isStoreText))
+  ),
+  PONTAGE_CALLERS_FILE: variable(
+    "PONTAGE_CALLERS_FILE",
+    "the path of a JSON file of callers",
+    "./callers.json",
+    Schema.NonEmptyString
+  ),
   PONTAGE_API_KEYS: variable(
     "PONTAGE_API_KEYS",
-    "a JSON list of keys of at least 16 printable characters, each a text or an object with key and payees",
-    `'["<key>",{"key":"<key>","payees":["0x<address>"]}]'`,
-    Schema.fromJsonString(Schema.NonEmptyArray(Schema.Union([apiKey, Schema.Struct({ key: apiKey, payees })])))
+    "a JSON list of keys of at least 16 printable characters or their digests as sha256:<hex>, each a text or an object with key and payees",
+    `'["<key>",{"key":"sha256:<hex>","payees":["0x<address>"]}]'`,
+    CallerFile.ApiKeysText
+  ),
+  PONTAGE_RATE: variable(
+    "PONTAGE_RATE",
+    "requests a second and burst, each from 1 to 999999, with a slash between",
+    "100/200",
+    CallerFile.RateText
+  ),
+  PONTAGE_PAYER_RATE: variable(
+    "PONTAGE_PAYER_RATE",
+    "payments a second and burst, each from 1 to 999999, with a slash between",
+    "20/40",
+    CallerFile.RateText
+  ),
+  PONTAGE_WEBHOOK_ALLOW_PRIVATE: variable(
+    "PONTAGE_WEBHOOK_ALLOW_PRIVATE",
+    "true or false",
+    "true",
+    Schema.Literals(["true", "false"])
   ),
   PONTAGE_ALLOW_ANONYMOUS: variable(
     "PONTAGE_ALLOW_ANONYMOUS",
@@ -102,6 +134,12 @@ export const environmentVariables = {
     "PONTAGE_EVM_MIN_GAS_WEI",
     "the wei that each signer must hold for the service to be ready",
     "1000000000000000",
-    Schema.String.check(Schema.isPattern(/^[0-9]{1,30}$/)).pipe(Schema.decodeTo(Schema.BigIntFromString))
+    wei
+  ),
+  PONTAGE_EVM_GAS_CEILING_WEI: variable(
+    "PONTAGE_EVM_GAS_CEILING_WEI",
+    "the wei that settling may cost on each network in 24 hours",
+    "100000000000000000",
+    wei
   )
 }

@@ -3,6 +3,7 @@
  * inside is in the log; a fault tells the caller what to do.
  */
 import { FacilitatorApi, ValidationReason } from "@pontage/core"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Schema from "effect/Schema"
 
 /**
@@ -26,13 +27,13 @@ export class Unauthenticated extends Schema.Error<Unauthenticated>("@pontage/fac
 ) {}
 
 /**
- * 403: the API key is not for this payee.
+ * 403: the payee or the asset is not registered for the caller.
  *
  * @category errors
  */
 export class Forbidden extends Schema.Error<Forbidden>("@pontage/facilitator/Forbidden")(
   { error: Schema.tag("forbidden"), message: Schema.String },
-  { httpApiStatus: 403, description: "The API key is not for this payee" }
+  { httpApiStatus: 403, description: "The payee or the asset is not registered for this caller" }
 ) {}
 
 /**
@@ -69,6 +70,41 @@ export class TooLarge extends Schema.Error<TooLarge>("@pontage/facilitator/TooLa
   { error: Schema.tag("too_large"), message: Schema.String },
   { httpApiStatus: 413, description: "The body is longer than 64 KiB" }
 ) {}
+
+/**
+ * 429: over a limit. `retryAfter` is in seconds.
+ *
+ * @category errors
+ */
+export class TooManyRequests extends Schema.Error<TooManyRequests>("@pontage/facilitator/TooManyRequests")({
+  error: Schema.tag("too_many_requests"),
+  message: Schema.String,
+  retryAfter: Schema.Int
+}) {}
+
+/**
+ * 429 as it is answered, with `Retry-After`.
+ *
+ * @category schemas
+ */
+export const TooManyRequestsAnswer = TooManyRequests.pipe(
+  HttpApiSchema.encodeToWithHeaders(
+    {
+      body: Schema.Struct({ error: Schema.tag("too_many_requests"), message: Schema.String }).annotate({
+        httpApiStatus: 429,
+        description: "Over the caller's or the payer's limit; come back after Retry-After seconds"
+      }),
+      headers: { "retry-after": Schema.Int }
+    },
+    {
+      decode: ({ body: { message }, headers }) => new TooManyRequests({ message, retryAfter: headers["retry-after"] }),
+      encode: ({ message, retryAfter }) => ({
+        body: { error: "too_many_requests" as const, message },
+        headers: { "retry-after": retryAfter }
+      })
+    }
+  )
+)
 
 /**
  * 500: a defect of ours.

@@ -8,8 +8,9 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 
-import { CallerAuthentication } from "./CallerKeys.ts"
-import { CannotTell, FinishRefused, Forbidden, UnknownPayment } from "./FacilitatorFault.ts"
+import { CallerAuthentication } from "./CallerAuthentication.ts"
+import { CannotTell, FinishRefused, Forbidden, TooManyRequestsAnswer, UnknownPayment } from "./FacilitatorFault.ts"
+import * as PaymentExport from "./PaymentExport.ts"
 import * as PresentedPayment from "./PresentedPayment.ts"
 import { NotReady, ReadinessReport } from "./Readiness.ts"
 import { RequestBounds } from "./RequestBounds.ts"
@@ -24,12 +25,12 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
     HttpApiEndpoint.post("verify", "/verify", {
       payload: PresentedPayment.VerifyRequest,
       success: FacilitatorApi.VerifyResponse,
-      error: [Forbidden, CannotTell]
+      error: [Forbidden, TooManyRequestsAnswer, CannotTell]
     }).annotateMerge(described("Checks a payment and changes nothing. Every verdict has status 200.")),
     HttpApiEndpoint.post("settle", "/settle", {
       payload: PresentedPayment.SettleRequest,
       success: FacilitatorApi.SettleResponse,
-      error: [Forbidden, CannotTell]
+      error: [Forbidden, TooManyRequestsAnswer, CannotTell]
     }).annotateMerge(
       described(
         "Verifies, claims and transfers. Idempotent by authorization. Every verdict has status 200; success: false without code and reason means that the outcome is not known yet: send the same payment again."
@@ -38,7 +39,7 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
     HttpApiEndpoint.post("claim", "/claims", {
       payload: PresentedPayment.ClaimRequest,
       success: FacilitatorApi.SettleResponse,
-      error: [Forbidden, CannotTell]
+      error: [Forbidden, TooManyRequestsAnswer, CannotTell]
     }).annotateMerge(described("Verifies and claims, without a transfer; POST /settle follows.")),
     HttpApiEndpoint.post("finish", "/payments/:id/finish", {
       params: paymentId,
@@ -50,7 +51,7 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
   .middleware(RequestBounds)
   .middleware(CallerAuthentication) {}
 
-/** What anybody may ask: the name of a payment is known to those who made it, and what is told of it is on the chain. */
+/** What is on record: a caller sees its own payments, an operator all; without callers everybody sees all. */
 class RecordsGroup extends HttpApiGroup.make("records")
   .add(
     HttpApiEndpoint.get("payment", "/payments/:id", {
@@ -58,6 +59,22 @@ class RecordsGroup extends HttpApiGroup.make("records")
       success: Settlement.PaymentRecord,
       error: [UnknownPayment, CannotTell]
     }).annotateMerge(described("The recorded state and history of one payment.")),
+    HttpApiEndpoint.get("payments", "/payments", {
+      query: PaymentExport.PageQuery,
+      success: PaymentExport.PaymentPage,
+      error: CannotTell
+    }).annotateMerge(
+      described(
+        "All payments in the order of their records, page by page: enough to recompute the books from the chain."
+      )
+    )
+  )
+  .middleware(RequestBounds)
+  .middleware(CallerAuthentication) {}
+
+/** What anybody may ask. */
+class OffersGroup extends HttpApiGroup.make("offers")
+  .add(
     HttpApiEndpoint.get("supported", "/supported", { success: Supported.Supported, error: CannotTell }).annotateMerge(
       described("The schemes and networks that are settled here, and the signers that settle them.")
     )
@@ -71,7 +88,7 @@ class OperationGroup extends HttpApiGroup.make("operation").add(
   ),
   HttpApiEndpoint.get("ready", "/ready", { success: ReadinessReport, error: NotReady }).annotateMerge(
     described(
-      "Whether the store and every chain can be asked and every signer has gas money. Asked anew every 5 seconds."
+      "Whether the store and every chain can be asked, every signer has gas money and no lane stands still. Asked anew every 2 seconds."
     )
   )
 ) {}
@@ -84,6 +101,7 @@ class OperationGroup extends HttpApiGroup.make("operation").add(
 export class FacilitatorHttpApi extends HttpApi.make("facilitator")
   .add(PaymentsGroup)
   .add(RecordsGroup)
+  .add(OffersGroup)
   .add(OperationGroup)
   .annotateMerge(
     OpenApi.annotations({

@@ -7,26 +7,14 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
 
+import { seriesOf } from "./MetricSeries.ts"
+
 /**
  * What is asked of the facilitator.
  *
  * @category models
  */
 export type Operation = "verify" | "settle" | "claim" | "finish"
-
-/**
- * The series of a metric by their labels, each made once: making one costs more than counting. All labels come from small
- * fixed sets.
- */
-const seriesOf = <Input, State>(metric: Metric.Metric<Input, State>) => {
-  const known = new Map<string, Metric.Metric<Input, State>>()
-  return (labels: Readonly<Record<string, string>>): Metric.Metric<Input, State> => {
-    const key = Object.values(labels).join(" ")
-    const series = known.get(key) ?? Metric.withAttributes(metric, labels)
-    known.set(key, series)
-    return series
-  }
-}
 
 const answers = seriesOf(
   Metric.counter("pontage_facilitator_answers_total", {

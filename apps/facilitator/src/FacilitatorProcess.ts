@@ -13,6 +13,7 @@ import { privateKeyToAccount } from "viem/accounts"
 import * as FacilitatorMetrics from "./FacilitatorMetrics.ts"
 import * as FacilitatorServer from "./FacilitatorServer.ts"
 import type { EvmNetworkSettings, FacilitatorSettings } from "./FacilitatorSettings.ts"
+import * as FacilitatorStorage from "./FacilitatorStorage.ts"
 
 /**
  * Runs the service as long as the scope: connects to the chains, listens, and says where.
@@ -20,14 +21,39 @@ import type { EvmNetworkSettings, FacilitatorSettings } from "./FacilitatorSetti
  * @category constructors
  */
 export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings) {
-  const { apiKeys, evmMinimumGas: minimumGas, host, port, settleTimeoutMillis } = settings
+  const { anonymousRates, callers, host, port, settleTimeoutMillis, webhooksToPrivate } = settings
   const schemes = yield* schemesOf(settings)
-  const local = Layer.provide(LocalFacilitator.layerMemory({ schemes, settleTimeoutMillis }), WasmRecovery.layer)
+  const gasCeilings = ceilingsOf(settings)
+  const local = LocalFacilitator.layer({ schemes, settleTimeoutMillis, gasCeilings, ...drainOf(settings) }).pipe(
+    Layer.provideMerge(FacilitatorStorage.layer(settings.store)),
+    Layer.provide(WasmRecovery.layer)
+  )
   const facilitator = yield* Layer.build(local)
-  const running = yield* Effect.provide(FacilitatorServer.serve({ apiKeys, host, minimumGas, port }), facilitator)
+  const running = yield* Effect.provide(
+    FacilitatorServer.serve({
+      anonymousRates,
+      callers,
+      host,
+      port,
+      minimumGas: settings.evmMinimumGas,
+      webhooksToPrivate
+    }),
+    facilitator
+  )
   yield* Effect.logInfo(`the facilitator listens on ${running.url}; its API is shown at ${running.url}/docs`)
   return running
 })
+
+/** What is under way at the end is waited for where nobody else and no later start could go on with it. */
+const drainOf = ({ store }: FacilitatorSettings) => (store.kind === "memory" ? { drainMillis: 25_000 } : {})
+
+const ceilingsOf = ({ callers, evmGasCeiling }: FacilitatorSettings) => {
+  const byName = new Map(callers.map(({ gasCeilings, name }) => [name, gasCeilings]))
+  return {
+    total: (network: string) => (network.startsWith("eip155:") ? evmGasCeiling : undefined),
+    caller: (name: string, network: string) => byName.get(name)?.get(network)
+  }
+}
 
 /** A node that is started together with the service may be late; one that refuses is a mistake and ends the start. */
 const patience = Schedule.max([Schedule.spaced("2 seconds"), Schedule.recurs(15)])

@@ -5,7 +5,7 @@
 import { createServer, type Server } from "node:http"
 
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import type { Facilitator, FacilitatorSchemes } from "@pontage/core"
+import type { Facilitator, FacilitatorSchemes, PaymentStore } from "@pontage/core"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -17,12 +17,15 @@ import type { ServeError } from "effect/http/HttpServerError"
 import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 
-import { CallerAuthentication, type CallerKey } from "./CallerKeys.ts"
+import { CallerAuthentication } from "./CallerAuthentication.ts"
+import type { CallerTerms, RateTerms } from "./CallerTerms.ts"
 import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
 import { layerMetrics, layerNowhere, layerOperation } from "./OperationEndpoints.ts"
-import { layerPayments, layerRecords } from "./PaymentEndpoints.ts"
+import { layerPayments } from "./PaymentEndpoints.ts"
 import { Readiness } from "./Readiness.ts"
+import { layerOffers, layerRecords } from "./RecordEndpoints.ts"
 import { RequestBounds } from "./RequestBounds.ts"
+import * as WebhookDeliverer from "./WebhookDeliverer.ts"
 
 /**
  * How the service is offered.
@@ -35,7 +38,11 @@ export interface Options {
   /** Default 4021; 0 takes a free one. */
   readonly port?: number
   /** Who may call; without any, everybody may. */
-  readonly apiKeys?: ReadonlyArray<CallerKey>
+  readonly callers?: ReadonlyArray<CallerTerms>
+  /** How often one address may ask without a key; without it, as often as it likes. */
+  readonly anonymousRates?: RateTerms
+  /** Whether webhooks may go to private networks, and by plain http; default false. */
+  readonly webhooksToPrivate?: boolean
   /** What each signer must hold for the service to be ready, in the chain's smallest native unit; default 1. */
   readonly minimumGas?: bigint
   /** How long requests under way may take when the service stops, in milliseconds; default 25 000. */
@@ -53,7 +60,7 @@ export interface Running {
 }
 
 const Api = HttpApiBuilder.layer(FacilitatorHttpApi, { openapiPath: "/openapi.json" }).pipe(
-  Layer.provide([layerPayments, layerRecords, layerOperation]),
+  Layer.provide([layerPayments, layerRecords, layerOffers, layerOperation]),
   Layer.provide(RequestBounds.layer)
 )
 
@@ -71,13 +78,20 @@ const Routes = Layer.mergeAll(Api, Page, layerMetrics, layerNowhere)
  */
 export const layer = (
   options: Options = {}
-): Layer.Layer<HttpServer.HttpServer, ServeError, Facilitator | FacilitatorSchemes> => {
-  const { apiKeys = [], host = "127.0.0.1", minimumGas = 1n, port = 4021, stopTimeoutMillis = 25_000 } = options
+): Layer.Layer<HttpServer.HttpServer, ServeError, Facilitator | FacilitatorSchemes | PaymentStore.PaymentStore> => {
+  const { callers = [], host = "127.0.0.1", port = 4021, stopTimeoutMillis = 25_000 } = options
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 60_000 })
   return stopping(server, stopTimeoutMillis).pipe(
     Layer.provideMerge(HttpRouter.serve(Routes, { disableLogger: true, disableListenLog: true })),
-    Layer.provide([CallerAuthentication.layer(apiKeys), Readiness.layer(minimumGas)]),
-    Layer.provideMerge(NodeHttpServer.layer(() => server, { host, port, gracefulShutdownTimeout: stopTimeoutMillis }))
+    Layer.provide([
+      CallerAuthentication.layer({ callers, anonymousRates: options.anonymousRates }),
+      Readiness.layer({
+        minimumGas: options.minimumGas ?? 1n,
+        budgetedCallers: callers.flatMap(({ gasCeilings, name }) => (gasCeilings === undefined ? [] : [name]))
+      })
+    ]),
+    Layer.provideMerge(NodeHttpServer.layer(() => server, { host, port, gracefulShutdownTimeout: stopTimeoutMillis })),
+    Layer.merge(WebhookDeliverer.layer({ callers, allowPrivate: options.webhooksToPrivate ?? false }))
   )
 }
 

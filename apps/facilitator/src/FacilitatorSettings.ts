@@ -3,6 +3,8 @@
  * to do; it never shows the value, which may be a secret. All mistakes are told at once, and a variable that is misspelt is
  * one: it might have been the one that locks the door.
  */
+import { readFile, stat } from "node:fs/promises"
+
 import { Misconfigured } from "@pontage/core"
 import type { EvmAsset } from "@pontage/evm"
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -10,8 +12,11 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 
-import type { CallerKey } from "./CallerKeys.ts"
+import * as CallerFile from "./CallerFile.ts"
+import type { CallerTerms, RateTerms } from "./CallerTerms.ts"
 import { environmentVariables } from "./EnvironmentVariables.ts"
+import * as StoreSettings from "./StoreSettings.ts"
+import * as WebhookTarget from "./WebhookTarget.ts"
 
 /**
  * An EVM network to settle on. The address may hold a provider's key, hence it is redacted too.
@@ -31,12 +36,19 @@ export interface EvmNetworkSettings {
 export interface FacilitatorSettings {
   readonly host: string
   readonly port: number
-  readonly apiKeys: ReadonlyArray<CallerKey>
+  readonly callers: ReadonlyArray<CallerTerms>
+  /** How often one address may ask without a key. */
+  readonly anonymousRates: RateTerms
+  readonly store: StoreSettings.StoreSettings
+  /** Whether webhooks may go to private networks, and by plain http. */
+  readonly webhooksToPrivate: boolean
   readonly settleTimeoutMillis: number
   readonly evm: ReadonlyArray<EvmNetworkSettings>
   readonly evmSignerKeys: ReadonlyArray<Redacted.Redacted>
   readonly evmAssets: ReadonlyArray<EvmAsset.CustomAsset>
   readonly evmMinimumGas: bigint
+  /** What settling may cost on each network in 24 hours, in wei. */
+  readonly evmGasCeiling: bigint | undefined
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -54,9 +66,11 @@ export const fromEnvironment = Effect.fnUntraced(function* (
   const found = Object.values<Result.Result<unknown, Misconfigured>>(results).filter(Result.isFailure)
   const mistakes = [...found.map(({ failure }) => failure.message), ...misspelt(environment)]
   const values = valuesOf(results)
-  if (mistakes.length === 0) mistakes.push(...contradictions(values))
+  const callers = yield* callersOf(values)
+  mistakes.push(...callers.mistakes)
+  if (mistakes.length === 0) mistakes.push(...contradictions(values, callers.callers))
   if (mistakes.length > 0) return yield* new Misconfigured({ message: mistakes.join("\n") })
-  return settingsOf(values)
+  return settingsOf(values, callers.callers)
 })
 
 const readAll = Effect.suspend(() =>
@@ -64,7 +78,12 @@ const readAll = Effect.suspend(() =>
     {
       host: environmentVariables.HOST(),
       port: environmentVariables.PORT(),
+      store: environmentVariables.PONTAGE_STORE(),
+      callersFile: environmentVariables.PONTAGE_CALLERS_FILE(),
       apiKeys: environmentVariables.PONTAGE_API_KEYS(),
+      rate: environmentVariables.PONTAGE_RATE(),
+      payerRate: environmentVariables.PONTAGE_PAYER_RATE(),
+      webhooksToPrivate: environmentVariables.PONTAGE_WEBHOOK_ALLOW_PRIVATE(),
       anonymous: environmentVariables.PONTAGE_ALLOW_ANONYMOUS(),
       settleTimeoutMillis: environmentVariables.PONTAGE_SETTLE_TIMEOUT_MS(),
       rpcUrl: environmentVariables.PONTAGE_EVM_RPC_URL(),
@@ -72,7 +91,8 @@ const readAll = Effect.suspend(() =>
       evm: environmentVariables.PONTAGE_EVM(),
       signerKeys: environmentVariables.PONTAGE_EVM_SIGNER_KEY(),
       assets: environmentVariables.PONTAGE_EVM_ASSETS(),
-      minimumGas: environmentVariables.PONTAGE_EVM_MIN_GAS_WEI()
+      minimumGas: environmentVariables.PONTAGE_EVM_MIN_GAS_WEI(),
+      gasCeiling: environmentVariables.PONTAGE_EVM_GAS_CEILING_WEI()
     },
     { mode: "result" }
   )
@@ -83,7 +103,14 @@ type Results = Effect.Success<typeof readAll>
 const valuesOf = (results: Results) => ({
   host: Result.getOrUndefined(results.host) ?? "127.0.0.1",
   port: Result.getOrUndefined(results.port) ?? 4021,
-  apiKeys: Result.getOrUndefined(results.apiKeys) ?? [],
+  store: Result.getOrUndefined(results.store),
+  callersFile: Result.getOrUndefined(results.callersFile),
+  apiKeys: Result.getOrUndefined(results.apiKeys),
+  rates: {
+    rate: CallerFile.rateOf(Result.getOrUndefined(results.rate) ?? "100/200"),
+    payerRate: CallerFile.rateOf(Result.getOrUndefined(results.payerRate) ?? "20/40")
+  },
+  webhooksToPrivate: Result.getOrUndefined(results.webhooksToPrivate) === "true",
   anonymous: Result.getOrUndefined(results.anonymous) === "true",
   settleTimeoutMillis: Result.getOrUndefined(results.settleTimeoutMillis) ?? 25_000,
   rpcUrl: Result.getOrUndefined(results.rpcUrl),
@@ -91,15 +118,48 @@ const valuesOf = (results: Results) => ({
   evm: Result.getOrUndefined(results.evm),
   signerKeys: Result.getOrUndefined(results.signerKeys)?.split(",") ?? [],
   assets: Result.getOrUndefined(results.assets) ?? [],
-  minimumGas: Result.getOrUndefined(results.minimumGas) ?? 1n
+  minimumGas: Result.getOrUndefined(results.minimumGas) ?? 1n,
+  gasCeiling: Result.getOrUndefined(results.gasCeiling)
 })
 
 type Values = ReturnType<typeof valuesOf>
 
+/** The callers of the file and of the short list, and what is wrong with them. */
+const callersOf = Effect.fnUntraced(function* ({ apiKeys, callersFile, rates }: Values) {
+  const listed = apiKeys === undefined ? [] : CallerFile.fromApiKeys(apiKeys, rates)
+  if (callersFile === undefined) return checked("PONTAGE_API_KEYS", listed)
+  const text = yield* Effect.result(Effect.tryPromise(() => read(callersFile)))
+  if (Result.isFailure(text) || text.success === undefined) return unreadable
+  const filed = CallerFile.fromText(text.success, rates)
+  return Result.isSuccess(filed)
+    ? checked("PONTAGE_CALLERS_FILE", [...filed.success, ...listed])
+    : { callers: listed, mistakes: filed.failure.map((mistake) => `PONTAGE_CALLERS_FILE: ${mistake}`) }
+})
+
+const checked = (variable: string, callers: ReadonlyArray<CallerTerms>) => ({
+  callers,
+  mistakes: CallerFile.clashes(callers).map((mistake) => `${variable}: ${mistake}`)
+})
+
+const unreadable = {
+  callers: [],
+  mistakes: [
+    "PONTAGE_CALLERS_FILE: the file cannot be read, or is longer than 4 MiB; check the path and who may read it"
+  ]
+}
+
+const longestFile = 4 * 1024 * 1024
+
+const read = async (path: string): Promise<string | undefined> =>
+  (await stat(path)).size > longestFile ? undefined : readFile(path, "utf8")
+
 const loopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 
 /** What each variable alone does not show. */
-const contradictions = ({ anonymous, apiKeys, evm, host, network, rpcUrl, signerKeys }: Values): Array<string> => {
+const contradictions = (
+  { anonymous, evm, host, network, rpcUrl, signerKeys, webhooksToPrivate }: Values,
+  callers: ReadonlyArray<CallerTerms>
+): Array<string> => {
   const mistakes: Array<string> = []
   if (evm === undefined && rpcUrl === undefined) {
     mistakes.push("PONTAGE_EVM_RPC_URL: no chain to settle on; set it to the http or https address of an EVM node")
@@ -110,34 +170,50 @@ const contradictions = ({ anonymous, apiKeys, evm, host, network, rpcUrl, signer
   if (signerKeys.length === 0) {
     mistakes.push("PONTAGE_EVM_SIGNER_KEY: no signer; set it to the private key of the account that pays for gas")
   }
-  if (!loopback.test(host) && apiKeys.length === 0 && !anonymous) {
+  if (!loopback.test(host) && callers.length === 0 && !anonymous) {
     mistakes.push(
-      "HOST: other machines could settle at your signer's cost; set PONTAGE_API_KEYS, or PONTAGE_ALLOW_ANONYMOUS=true where only your own can reach it"
+      "HOST: other machines could settle at your signer's cost; set PONTAGE_API_KEYS or PONTAGE_CALLERS_FILE, or PONTAGE_ALLOW_ANONYMOUS=true where only your own can reach it"
     )
   }
+  if (anonymous && callers.length > 0) {
+    mistakes.push(
+      "PONTAGE_ALLOW_ANONYMOUS: there are callers with keys, so none is let in without; take one or the other"
+    )
+  }
+  if (!webhooksToPrivate) mistakes.push(...privateWebhooks(callers))
   return mistakes
 }
+
+const privateWebhooks = (callers: ReadonlyArray<CallerTerms>): ReadonlyArray<string> =>
+  callers.flatMap(({ name, webhook }) => {
+    const objection = webhook && WebhookTarget.objection(new URL(Redacted.value(webhook.url)), false)
+    return objection === undefined
+      ? []
+      : [
+          `PONTAGE_CALLERS_FILE: the webhook of ${name}: ${objection}; PONTAGE_WEBHOOK_ALLOW_PRIVATE=true allows it for all`
+        ]
+  })
 
 const misspelt = (environment: Environment): Array<string> =>
   Object.keys(environment)
     .filter((name) => name.startsWith("PONTAGE_") && !Object.hasOwn(environmentVariables, name))
     .map((name) => `${name}: no such setting; there are ${Object.keys(environmentVariables).join(", ")}`)
 
-const settingsOf = (values: Values): FacilitatorSettings => {
-  const { apiKeys, assets, evm, host, minimumGas, network, port, rpcUrl, settleTimeoutMillis, signerKeys } = values
+const settingsOf = (values: Values, callers: ReadonlyArray<CallerTerms>): FacilitatorSettings => {
+  const { assets, evm, network, rpcUrl, signerKeys, store } = values
   const networks = evm ?? (rpcUrl === undefined ? [] : [{ rpcUrl, network }])
   return {
-    host,
-    port,
-    settleTimeoutMillis,
-    apiKeys: apiKeys.map((entry) =>
-      typeof entry === "string"
-        ? { key: Redacted.make(entry) }
-        : { key: Redacted.make(entry.key), payees: entry.payees }
-    ),
+    host: values.host,
+    port: values.port,
+    callers,
+    anonymousRates: values.rates,
+    store: store === undefined ? StoreSettings.standard : StoreSettings.fromText(store),
+    webhooksToPrivate: values.webhooksToPrivate,
+    settleTimeoutMillis: values.settleTimeoutMillis,
     evm: networks.map((one) => ({ rpcUrl: Redacted.make(one.rpcUrl), network: one.network })),
     evmSignerKeys: signerKeys.map((key) => Redacted.make(key)),
     evmAssets: assets,
-    evmMinimumGas: minimumGas
+    evmMinimumGas: values.minimumGas,
+    evmGasCeiling: values.gasCeiling
   }
 }

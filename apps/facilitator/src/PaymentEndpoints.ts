@@ -2,9 +2,9 @@
  * Answers the endpoints about payments: from the presented payment to the facilitator and back to a verdict.
  */
 import {
-  type FacilitatorApi,
+  FacilitatorApi,
   Facilitator,
-  PaymentId,
+  FacilitatorSchemes,
   type PaymentRequest,
   Settlement,
   type ValidationError
@@ -13,8 +13,8 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Result from "effect/Result"
 
-import { Caller } from "./CallerKeys.ts"
-import { Forbidden, UnknownPayment } from "./FacilitatorFault.ts"
+import { AskingCaller } from "./AskingCaller.ts"
+import { Forbidden } from "./FacilitatorFault.ts"
 import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
 import * as FacilitatorMetrics from "./FacilitatorMetrics.ts"
 import * as FacilitatorVerdict from "./FacilitatorVerdict.ts"
@@ -33,47 +33,42 @@ export const layerPayments = HttpApiBuilder.group(
   FacilitatorHttpApi,
   "payments",
   Effect.fnUntraced(function* (handlers) {
-    const facilitator = yield* Facilitator
+    const desk: Desk = { facilitator: yield* Facilitator, schemes: yield* FacilitatorSchemes }
+    const { facilitator } = desk
     return handlers.handleAll({
-      verify: ({ payload }) => verify(facilitator, payload),
+      verify: ({ payload }) => verify(desk, payload),
       settle: ({ payload: { claim, ...body } }) =>
-        transact("settle", body, (request) => FacilitatorVerdict.ofSettle(request, facilitator.settle(request, claim))),
+        transact(desk, "settle", body, (request) =>
+          FacilitatorVerdict.ofSettle(request, facilitator.settle(request, claim))
+        ),
       claim: ({ payload: { claim, ...body } }) =>
-        transact("claim", body, (request) => FacilitatorVerdict.ofClaim(request, facilitator.claim(request, claim))),
+        transact(desk, "claim", body, (request) =>
+          FacilitatorVerdict.ofClaim(request, facilitator.claim(request, claim))
+        ),
       finish: ({ params, payload }) => finish(facilitator, params.id, payload)
     })
   })
 )
 
-/**
- * What anybody may ask.
- *
- * @category layers
- */
-export const layerRecords = HttpApiBuilder.group(
-  FacilitatorHttpApi,
-  "records",
-  Effect.fnUntraced(function* (handlers) {
-    const facilitator = yield* Facilitator
-    return handlers.handleAll({
-      payment: ({ params }) => payment(facilitator, params.id),
-      supported: () => Effect.catch(facilitator.supported, FacilitatorVerdict.cannotTell)
-    })
-  })
-)
+interface Desk {
+  readonly facilitator: Facilitator["Service"]
+  readonly schemes: FacilitatorSchemes["Service"]
+}
 
-const verify = (facilitator: Facilitator["Service"], body: Body) =>
+const verify = (desk: Desk, body: Body) =>
   FacilitatorMetrics.measured(
     "verify",
     outcomeOfVerify,
     presented(
+      desk,
       body,
-      (request) => FacilitatorVerdict.ofVerify(facilitator.verify(request)),
+      (request) => FacilitatorVerdict.ofVerify(desk.facilitator.verify(request)),
       FacilitatorVerdict.unreadableVerify
     )
   )
 
 const transact = <E extends { readonly error: string }>(
+  desk: Desk,
   operation: "settle" | "claim",
   body: Body,
   answer: (request: PaymentRequest) => Effect.Effect<SettleAnswer, E>
@@ -81,11 +76,12 @@ const transact = <E extends { readonly error: string }>(
   FacilitatorMetrics.measured(
     operation,
     outcomeOfTransaction,
-    presented(body, answer, (failure) =>
+    presented(desk, body, answer, (failure) =>
       FacilitatorVerdict.unreadableTransaction(body.paymentRequirements.network, failure)
     )
   )
 
+/** A run that cannot be finished like this cost a look into the records for nothing. */
 const finish = (
   facilitator: Facilitator["Service"],
   id: string,
@@ -94,31 +90,54 @@ const finish = (
   FacilitatorMetrics.measured(
     "finish",
     () => outcome,
-    Effect.catch(facilitator.finish(id, claimId, outcome), FacilitatorVerdict.ofFinishFailure)
+    facilitator.finish(id, claimId, outcome).pipe(
+      Effect.catch(FacilitatorVerdict.ofFinishFailure),
+      Effect.tapError(({ error }) =>
+        error === "finish_refused" || error === FacilitatorApi.unknownPayment
+          ? Effect.flatMap(AskingCaller, ({ limits }) => limits.penalise("runs"))
+          : Effect.void
+      )
+    )
   )
 
-/** A caller that may not have this payee paid learns nothing about the payment. */
-const presented = Effect.fnUntraced(function* <A, E>(
+type Answer = VerifyAnswer | SettleAnswer
+
+/**
+ * A caller that may not have this payee paid learns nothing about the payment. A payer that pays too often waits before
+ * anything of its payment is checked.
+ */
+const presented = Effect.fnUntraced(function* <A extends Answer, E, R>(
+  { schemes }: Desk,
   body: Body,
-  answer: (request: PaymentRequest) => Effect.Effect<A, E>,
+  answer: (request: PaymentRequest) => Effect.Effect<A, E, R>,
   unreadable: (failure: ValidationError) => A
 ) {
   const { paymentRequirements } = body
-  const caller = yield* Caller
-  if (!caller.mayHavePaid(paymentRequirements)) {
-    const { network, payTo } = paymentRequirements
-    return yield* new Forbidden({ message: `this API key is not for payments to ${payTo} on ${network}` })
-  }
+  const { limits, mayHavePaid } = yield* AskingCaller
+  if (!mayHavePaid(paymentRequirements)) return yield* notRegistered(paymentRequirements)
   const request = PresentedPayment.toRequest(body)
-  return Result.isSuccess(request) ? yield* answer(request.success) : unreadable(request.failure)
+  if (Result.isFailure(request)) {
+    yield* limits.penalise("payments")
+    return unreadable(request.failure)
+  }
+  const payer = limits.limitsPayers ? yield* PresentedPayment.payerOf(schemes, request.success) : undefined
+  if (payer !== undefined) yield* limits.admitPayer(payer)
+  const answered = yield* answer(request.success)
+  if (isPenalised(answered)) yield* limits.penalise("payments")
+  if (payer !== undefined && isProvenPayer(answered)) yield* limits.countPayer(payer)
+  return answered
 })
 
-const payment = Effect.fnUntraced(function* (facilitator: Facilitator["Service"], id: string) {
-  const record = PaymentId.isPaymentId(id)
-    ? yield* Effect.catch(facilitator.payment(id), FacilitatorVerdict.cannotTell)
-    : undefined
-  return record ?? (yield* new UnknownPayment({ message: "nobody here knows this payment" }))
-})
+const notRegistered = ({ asset = "an asset that is not named", network, payTo }: Body["paymentRequirements"]) =>
+  new Forbidden({ message: `payments to ${payTo} in ${asset} on ${network} are not registered for this caller` })
+
+/** That a payment was used costs no more than a look into the records. */
+const isPenalised = ({ code, reason }: Answer): boolean =>
+  code !== undefined || (reason !== undefined && reason !== "already_used")
+
+/** A signature was good, or nothing would be known of the balance. A payer is not held to what others sign in its name. */
+const isProvenPayer = ({ code, reason }: Answer): boolean =>
+  code === "INSUFFICIENT_BALANCE" || (code === undefined && reason === undefined)
 
 const outcomeOfVerify = ({ code, isValid, reason }: VerifyAnswer): string =>
   isValid ? "valid" : (code ?? reason ?? "invalid")

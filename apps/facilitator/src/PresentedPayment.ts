@@ -2,7 +2,15 @@
  * A payment as a caller presents it. The envelope that a payer sent is decoded leniently, because what is wrong with it is
  * a verdict about the payment and not a fault of the caller, who only passes it on.
  */
-import { FacilitatorApi, invalid, PaymentPayload, type PaymentRequest, type ValidationError } from "@pontage/core"
+import {
+  FacilitatorApi,
+  invalid,
+  PaymentPayload,
+  type PaymentRequest,
+  type SchemeFacilitator,
+  type ValidationError
+} from "@pontage/core"
+import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
@@ -62,3 +70,20 @@ const otherVersion = (version: number) => {
   const message = `protocolVersion ${version} is not spoken here; use ${PaymentPayload.protocolVersion}`
   return Result.fail(invalid("unsupported_version", "protocol_version", message))
 }
+
+/**
+ * Who the payment says pays, by its own words: nothing is proven. `undefined` where it cannot be read.
+ *
+ * @category getters
+ */
+export const payerOf = Effect.fnUntraced(
+  function* (schemes: ReadonlyArray<SchemeFacilitator>, { paymentPayload, paymentRequirements }: PaymentRequest) {
+    const { network, scheme } = paymentRequirements
+    const half = schemes.find((one) => one.scheme.name === scheme && one.scheme.network(network) === one.network)
+    if (half === undefined) return undefined
+    const payload = yield* Effect.fromResult(PaymentPayload.openPayload(paymentPayload))
+    const { authorization } = yield* half.read({ ...paymentRequirements, network: half.network }, payload)
+    return `${half.network} ${authorization.payer}`
+  },
+  Effect.orElseSucceed(() => undefined)
+)

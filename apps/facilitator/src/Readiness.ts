@@ -1,14 +1,16 @@
 /**
- * Whether the service can do its work: the store answers, every chain answers, and every signer can pay for gas. The answer
- * is kept for five seconds, so that asking often asks the chains no more often than that.
+ * Whether the service can do its work: the store answers, every chain answers, every signer can pay for gas, and no lane
+ * stands still. Each is given two seconds, and the answer is kept for two: asking often asks the chains no more often, and
+ * what breaks shows within five.
  */
-import { Facilitator, FacilitatorSchemes, type SchemeFacilitator } from "@pontage/core"
+import { FacilitatorSchemes, PaymentStore, type SchemeFacilitator } from "@pontage/core"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
 import * as FacilitatorMetrics from "./FacilitatorMetrics.ts"
+import * as LaneWatch from "./LaneWatch.ts"
 
 const report = {
   ready: Schema.Boolean,
@@ -27,6 +29,16 @@ const report = {
         })
       )
     })
+  ),
+  /** Empty while the store cannot be asked. */
+  lanes: Schema.Array(
+    Schema.Struct({
+      network: Schema.String,
+      address: Schema.String,
+      waiting: Schema.Int,
+      flights: Schema.Int,
+      moving: Schema.Boolean
+    })
   )
 }
 
@@ -44,8 +56,20 @@ export const ReadinessReport = Schema.Struct(report)
  */
 export class NotReady extends Schema.Error<NotReady>("@pontage/facilitator/NotReady")(report, {
   httpApiStatus: 503,
-  description: "The store or a chain cannot be asked, or a signer is short of gas money"
+  description: "The store or a chain cannot be asked, a signer is short of gas money, or a lane stands still"
 }) {}
+
+/**
+ * What is watched.
+ *
+ * @category models
+ */
+export interface Options {
+  /** What each signer must hold, in the chain's smallest native unit. */
+  readonly minimumGas: bigint
+  /** Callers whose gas is shown by itself in the metrics. */
+  readonly budgetedCallers: ReadonlyArray<string>
+}
 
 /**
  * The service.
@@ -56,21 +80,27 @@ export class Readiness extends Context.Service<
   Readiness,
   { readonly report: Effect.Effect<typeof ReadinessReport.Type> }
 >()("@pontage/facilitator/Readiness") {
-  /** `minimumGas` is what each signer must hold, in the chain's smallest native unit. */
-  static readonly layer = (minimumGas: bigint) =>
+  static readonly layer = ({ budgetedCallers, minimumGas }: Options) =>
     Layer.effect(
       Readiness,
       Effect.gen(function* () {
-        const facilitator = yield* Facilitator
+        const store = yield* PaymentStore.PaymentStore
         const schemes = yield* FacilitatorSchemes
+        const watch = LaneWatch.make(store, schemes, budgetedCallers)
         const check = Effect.all(
           {
-            store: Effect.match(facilitator.payment(nobody), { onSuccess: () => true, onFailure: () => false }),
+            store: checkStore(store),
+            lanes: checkLanes(watch),
             chains: Effect.forEach(schemes, (half) => checkChain(half, minimumGas), { concurrency: "unbounded" })
           },
           { concurrency: "unbounded" }
         ).pipe(
-          Effect.map(({ chains, store }) => ({ ready: store && chains.every(isReady), store, chains })),
+          Effect.map(({ chains, lanes, store }) => ({
+            ready: store && lanes !== undefined && lanes.every(({ moving }) => moving) && chains.every(isReady),
+            store: store && lanes !== undefined,
+            chains,
+            lanes: lanes ?? []
+          })),
           Effect.tap(({ chains }) => FacilitatorMetrics.balances(chains))
         )
         return Readiness.of({ report: yield* Effect.cachedWithTTL(check, keptFor) })
@@ -78,11 +108,24 @@ export class Readiness extends Context.Service<
     )
 }
 
-const keptFor = "5 seconds"
-const patience = "5 seconds"
+const keptFor = "2 seconds"
+const patience = "2 seconds"
 
 /** A well-formed name that no payment has: asking for it proves that the store answers. */
 const nobody = `pay_${"0".repeat(22)}`
+
+const checkStore = (store: PaymentStore.PaymentStore["Service"]): Effect.Effect<boolean> =>
+  store.find(nobody).pipe(
+    Effect.timeout(patience),
+    Effect.as(true),
+    Effect.catch(({ message }) => Effect.as(Effect.logWarning(`the store cannot be asked: ${message}`), false))
+  )
+
+const checkLanes = (watch: LaneWatch.LaneWatch): Effect.Effect<ReadonlyArray<LaneWatch.LaneView> | undefined> =>
+  watch.look.pipe(
+    Effect.timeout(patience),
+    Effect.catch(({ message }) => Effect.as(Effect.logWarning(`the lanes cannot be looked at: ${message}`), undefined))
+  )
 
 type Chain = (typeof ReadinessReport.Type)["chains"][number]
 

@@ -133,11 +133,12 @@ describe("for operators", () => {
         "/claims",
         "/payments/{id}/finish",
         "/payments/{id}",
+        "/payments",
         "/supported",
         "/ready"
       ])
         assert.include(api, `"${path}"`)
-      for (const status of [400, 401, 403, 404, 409, 413, 503]) assert.include(api, `"${status}":{`)
+      for (const status of [400, 401, 403, 404, 409, 413, 429, 503]) assert.include(api, `"${status}":{`)
       const page = yield* get("/docs")
       assert.strictEqual(page.status, 200)
       assert.notMatch(yield* text(page), /<(script|link)[^>]+(src|href)="?https?:/)

@@ -152,12 +152,17 @@ describe("through the client", () => {
   it.live.each(troubles)("%s arrives as the facilitator's unavailability", ([word, failure]) =>
     Effect.gen(function* () {
       const no = failing(failure)
-      const { client } = yield* start({ verify: no, settle: no, finish: no, payment: no, supported: no() })
+      const down = Effect.fail(new FacilitatorUnavailable({ message: "the store is closed" }))
+      const { client, get } = yield* start(
+        { verify: no, settle: no, finish: no, supported: no() },
+        undefined,
+        undefined,
+        { find: () => down, page: () => down }
+      )
       const calls = [
         client.verify(request),
         client.settle(request),
         client.finish(paymentId, claim.id, "served"),
-        client.payment(paymentId),
         client.supported
       ]
       for (const call of calls) {
@@ -165,6 +170,9 @@ describe("through the client", () => {
         assert.strictEqual(arrived._tag, "FacilitatorUnavailable")
         assert.include(arrived.message, `503, "${word}`)
       }
+      const arrived = yield* Effect.flip(client.payment(paymentId))
+      assert.include(arrived.message, '503, "facilitator_unavailable')
+      assert.strictEqual((yield* get("/payments")).status, 503)
     })
   )
 
@@ -199,13 +207,15 @@ describe("through the client", () => {
     Effect.gen(function* () {
       const { record } = TestFacilitator
       const finished: Array<ReadonlyArray<string>> = []
-      const { client } = yield* start({
-        finish: (...args) => Effect.sync(() => (finished.push(args), record)),
-        payment: (id) => Effect.succeed(id === paymentId ? record : undefined)
-      })
+      const { client } = yield* start(
+        { finish: (...args) => Effect.sync(() => (finished.push(args), record)) },
+        undefined,
+        undefined,
+        { find: (id) => Effect.succeed(id === paymentId ? TestFacilitator.stored : undefined) }
+      )
       assert.deepStrictEqual(yield* client.finish(paymentId, claim.id, "notRun"), record)
       assert.deepStrictEqual(finished, [[paymentId, claim.id, "notRun"]])
-      assert.deepStrictEqual(yield* client.payment(paymentId), record)
+      assert.deepStrictEqual(yield* client.payment(paymentId), { ...record, execution: "served" })
       assert.isUndefined(yield* client.payment("pay_zzzzzzzzzzzzzzzzzzzzzz"))
     })
   )

@@ -24,7 +24,8 @@ describe("ready", () => {
       assert.deepStrictEqual(yield* json(answer), {
         ready: true,
         store: true,
-        chains: [{ ...place, reachable: true, signers }]
+        chains: [{ ...place, reachable: true, signers }],
+        lanes: []
       })
     })
   )
@@ -38,7 +39,8 @@ describe("ready", () => {
       assert.deepStrictEqual(yield* json(answer), {
         ready: false,
         store: true,
-        chains: [{ ...place, reachable: true, signers }]
+        chains: [{ ...place, reachable: true, signers }],
+        lanes: []
       })
       const empty = yield* start({}, {}, [half(signer(0n))])
       assert.strictEqual((yield* empty.get("/ready")).status, 503)
@@ -57,14 +59,14 @@ describe("ready", () => {
 
   it.live("not where the store cannot be asked", () =>
     Effect.gen(function* () {
-      const { get } = yield* start({ payment: closed })
+      const { get } = yield* start({}, {}, undefined, { find: closed })
       const answer = yield* get("/ready")
       assert.strictEqual(answer.status, 503)
       assert.deepInclude(yield* json(answer), { ready: false, store: false })
     })
   )
 
-  it.effect("asks the chains once in five seconds, however often it is asked", () =>
+  it.effect("asks the chains once in two seconds, however often it is asked", () =>
     Effect.gen(function* () {
       let questions = 0
       const counting = Effect.suspend(() => (questions++, signer(5n)))
@@ -73,19 +75,19 @@ describe("ready", () => {
       yield* get("/ready")
       yield* get("/metrics")
       assert.strictEqual(questions, 1)
-      yield* TestClock.adjust("5 seconds")
+      yield* TestClock.adjust("2 seconds")
       yield* get("/ready")
       assert.strictEqual(questions, 2)
     })
   )
 
-  it.effect("gives a silent chain five seconds", () =>
+  it.effect("gives a silent chain two seconds", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
       const { get } = yield* start({}, {}, [half(Effect.andThen(Deferred.succeed(asked, undefined), Effect.never))])
       const fiber = yield* Effect.forkChild(get("/ready"))
       yield* Deferred.await(asked)
-      yield* TestClock.adjust("5 seconds")
+      yield* TestClock.adjust("2 seconds")
       assert.strictEqual((yield* Fiber.join(fiber)).status, 503)
     })
   )

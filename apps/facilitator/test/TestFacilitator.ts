@@ -8,7 +8,9 @@ import {
   FacilitatorSchemes,
   invalid,
   Network,
+  PaymentStore,
   type PaymentRequest,
+  Signals,
   type Scheme,
   type SchemeFacilitator,
   type Settled,
@@ -70,7 +72,64 @@ export const record: Settlement.PaymentRecord = {
   history: [{ status: "accepted", at: 1, note: "taken in" }]
 }
 
+export const stored: PaymentStore.StoredPayment = {
+  paymentId,
+  requirements: request.paymentRequirements,
+  authorization: {
+    payer,
+    payTo,
+    asset: record.asset,
+    amount: 10_000n,
+    nonce: "0xnonce",
+    validAfter: 0,
+    validBefore: 1_700_000_060,
+    binding: undefined
+  },
+  payload: {},
+  caller: "",
+  notify: false,
+  serial: 7n,
+  status: "included",
+  transaction: "0xabc",
+  block: { number: 12n, hash: "0xb10c" },
+  lane: undefined,
+  flight: undefined,
+  since: undefined,
+  refusal: undefined,
+  run: { resource: claim.resource, holder: undefined, served: true, count: 1, releasedAt: undefined },
+  answerOwed: false,
+  history: [{ status: "accepted", at: 1, note: "taken in" }]
+}
+
 type Shape = Facilitator["Service"]
+type Store = PaymentStore.PaymentStore["Service"]
+
+const unasked = () => Effect.die("the test does not expect this question")
+
+/** A store with these methods; any other is a defect. */
+export const store = (methods: Partial<Store>): Store =>
+  PaymentStore.PaymentStore.of({
+    signals: Signals.make(),
+    find: () => Effect.undefined,
+    claim: unasked,
+    queue: unasked,
+    finish: unasked,
+    oweAnswer: unasked,
+    loads: () => Effect.succeed(new Map()),
+    queued: () => Effect.succeed([]),
+    flights: () => Effect.succeed([]),
+    openLane: unasked,
+    skipTo: unasked,
+    plan: unasked,
+    replace: unasked,
+    enter: unasked,
+    expireUnwanted: unasked,
+    spent: () => Effect.succeed(0n),
+    page: () => Effect.succeed([]),
+    takeNotices: () => Effect.succeed([]),
+    closeNotice: () => Effect.void,
+    ...methods
+  })
 
 const unanswered = () => Effect.fail(invalid("malformed", "unexpected", "the test does not expect this call"))
 
@@ -81,7 +140,7 @@ export const facilitator = (methods: Partial<Shape>): Shape =>
     settle: unanswered,
     claim: unanswered,
     finish: unanswered,
-    payment: () => Effect.undefined,
+    payment: () => Effect.die("the service asks the records themselves"),
     supported: Effect.succeed({ kinds: [], signers: {} }),
     ...methods
   })
@@ -97,7 +156,10 @@ const scheme: Scheme = {
 const unused = () => Effect.die("the service uses no chain by itself")
 
 /** A settling half that only tells its signers. */
-export const half = (signers: Effect.Effect<ReadonlyArray<SignerBalance>, ChainUnavailable>): SchemeFacilitator => ({
+export const half = (
+  signers: Effect.Effect<ReadonlyArray<SignerBalance>, ChainUnavailable>,
+  methods: Partial<SchemeFacilitator> = {}
+): SchemeFacilitator => ({
   scheme,
   network,
   lanes: [],
@@ -106,16 +168,19 @@ export const half = (signers: Effect.Effect<ReadonlyArray<SignerBalance>, ChainU
   balance: unused,
   nextSlot: unused,
   survey: Effect.die("the service uses no chain by itself"),
+  isCanonical: unused,
   prepare: unused,
   fill: unused,
   submit: unused,
   observe: unused,
-  signers
+  conclude: unused,
+  signers,
+  ...methods
 })
 
 export interface TestService extends FacilitatorServer.Running {
   readonly client: Shape
-  readonly get: (path: string) => Effect.Effect<Response>
+  readonly get: (path: string, headers?: Record<string, string>) => Effect.Effect<Response>
   readonly post: (path: string, body: unknown, headers?: Record<string, string>) => Effect.Effect<Response>
 }
 
@@ -123,11 +188,13 @@ export interface TestService extends FacilitatorServer.Running {
 export const start = Effect.fnUntraced(function* (
   methods: Partial<Shape>,
   options: FacilitatorServer.Options = {},
-  halves: ReadonlyArray<SchemeFacilitator> = [half(Effect.succeed([]))]
+  halves: ReadonlyArray<SchemeFacilitator> = [half(Effect.succeed([]))],
+  records: Partial<Store> = {}
 ) {
   const inside = Layer.mergeAll(
     Layer.succeed(Facilitator, facilitator(methods)),
     Layer.succeed(FacilitatorSchemes, halves),
+    Layer.succeed(PaymentStore.PaymentStore, store(records)),
     Layer.succeed(Metric.MetricRegistry, new Map()),
     Logger.layer([])
   )
@@ -137,7 +204,7 @@ export const start = Effect.fnUntraced(function* (
   const service: TestService = {
     ...running,
     client,
-    get: (path) => send(path, {}),
+    get: (path, headers = {}) => send(path, { headers }),
     post: (path, body, headers) =>
       send(path, {
         method: "POST",

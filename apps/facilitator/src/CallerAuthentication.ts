@@ -1,0 +1,132 @@
+/**
+ * Who is calling. Without keys every caller may; with keys a caller proves one by `Authorization: Bearer <key>`. A key is
+ * compared with all there are, by digests and in constant time, and its caller is held to its limits before anything of the
+ * request is read.
+ */
+import { type Caller, CurrentCaller, FacilitatorSchemes, type SchemeFacilitator } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
+import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+
+import * as ApiKey from "./ApiKey.ts"
+import * as AskingCaller from "./AskingCaller.ts"
+import { type CallerTerms, isRegistered, type RateTerms } from "./CallerTerms.ts"
+import { TooManyRequestsAnswer, Unauthenticated } from "./FacilitatorFault.ts"
+import * as RateLimiter from "./RateLimiter.ts"
+import * as RequestOrigin from "./RequestOrigin.ts"
+
+/**
+ * Who may call. Without any callers everybody may, and is the same caller, limited by the address it calls from.
+ *
+ * @category models
+ */
+export interface Options {
+  readonly callers: ReadonlyArray<CallerTerms>
+  /** How often one address may ask without a key, or with a key nobody was given; without it, as often as it likes. */
+  readonly anonymousRates: RateTerms | undefined
+}
+
+/**
+ * Finds the caller.
+ *
+ * @category middleware
+ */
+export class CallerAuthentication extends HttpApiMiddleware.Service<
+  CallerAuthentication,
+  { provides: AskingCaller.AskingCaller }
+>()("@pontage/facilitator/CallerAuthentication", {
+  error: [Unauthenticated, TooManyRequestsAnswer],
+  security: { apiKey: HttpApiSecurity.bearer }
+}) {
+  /** Authentication by these callers' keys. */
+  static readonly layer = (options: Options) =>
+    Layer.effect(
+      CallerAuthentication,
+      Effect.map(FacilitatorSchemes, (schemes) => {
+        const { limitsByAddress, register } = makeRegister(options, schemes)
+        const find = (credential: string) =>
+          Effect.gen(function* () {
+            const known = register.length === 0 ? undefined : findByKey(register, credential)
+            if (known !== undefined) return known
+            const limits = yield* Effect.map(RequestOrigin.current, limitsByAddress)
+            if (register.length === 0) return anybody(limits)
+            yield* limits.admit("payments")
+            return yield* new Unauthenticated({ message: unauthenticated })
+          })
+        return CallerAuthentication.of({
+          apiKey: (httpEffect, { credential, endpoint }) =>
+            Effect.gen(function* () {
+              const { asking, current } = yield* find(Redacted.value(credential))
+              yield* asking.limits.admit(errandOf(endpoint.name))
+              return yield* httpEffect.pipe(
+                Effect.provideService(AskingCaller.AskingCaller, asking),
+                Effect.provideService(CurrentCaller, current)
+              )
+            })
+        })
+      })
+    )
+}
+
+const unauthenticated = "This facilitator asks for an API key: send Authorization: Bearer <key>."
+
+/** A caller as this service and as the facilitator behind it know it. */
+interface Recognised {
+  readonly asking: AskingCaller.AskingCaller["Service"]
+  readonly current: Caller
+}
+
+interface Registered extends Recognised {
+  readonly keys: CallerTerms["keys"]
+}
+
+const makeRegister = ({ anonymousRates, callers }: Options, schemes: ReadonlyArray<SchemeFacilitator>) => {
+  const limiters = {
+    callers: RateLimiter.make(Math.max(RateLimiter.defaultCapacity, callers.length * 4)),
+    payers: RateLimiter.make()
+  }
+  const strangers = { callers: RateLimiter.make(), payers: limiters.payers }
+  return {
+    register: callers.map((terms): Registered => {
+      const { keys, name, operator = false, rates, registrations, webhook } = terms
+      return {
+        keys,
+        current: { name, notify: webhook !== undefined },
+        asking: {
+          name,
+          seesAll: operator,
+          maySee: (owner) => operator || owner === name,
+          mayHavePaid: (requirements) => isRegistered(registrations, schemes, requirements),
+          limits:
+            rates === undefined ? AskingCaller.unlimited : AskingCaller.limitsOf(limiters, `caller ${name}`, rates)
+        }
+      }
+    }),
+    limitsByAddress: (address: string) =>
+      anonymousRates === undefined
+        ? AskingCaller.unlimited
+        : AskingCaller.limitsOf(strangers, `address ${address}`, anonymousRates)
+  }
+}
+
+const always = () => true
+
+const anybody = (limits: AskingCaller.CallerLimits): Recognised => ({
+  current: { name: "", notify: false },
+  asking: { name: "", seesAll: true, maySee: always, mayHavePaid: always, limits }
+})
+
+/** All keys are compared, whichever fits. */
+const findByKey = (register: ReadonlyArray<Registered>, credential: string): Recognised | undefined => {
+  const shown = ApiKey.digestOf(credential)
+  let found: Recognised | undefined
+  for (const known of register) for (const key of known.keys) if (ApiKey.isSame(key, shown)) found = known
+  return found
+}
+
+const errandOf = (endpoint: string): AskingCaller.Errand => {
+  if (endpoint === "finish") return "runs"
+  return endpoint === "payment" || endpoint === "payments" ? "records" : "payments"
+}

@@ -1,0 +1,142 @@
+/**
+ * The lanes as the records show them: how many payments wait and travel, whether anybody works on them, and what settling
+ * has cost. Whoever works a lane, here or elsewhere, every process sees the same.
+ */
+import { type FacilitatorUnavailable, PaymentStore, type SchemeFacilitator } from "@pontage/core"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+
+import { seriesOf } from "./MetricSeries.ts"
+
+/**
+ * A lane stands still when the same payment has been the first in its queue for so long, in milliseconds, and no
+ * transaction has been begun meanwhile. Payments of callers with a gas ceiling of their own do not count: one that has
+ * reached it waits by right, and is no reason to send the others away.
+ *
+ * @category constants
+ */
+export const patienceMillis = 60_000
+
+const dayMillis = 24 * 3_600_000
+
+/**
+ * What was seen of a lane.
+ *
+ * @category models
+ */
+export interface LaneView {
+  readonly network: string
+  readonly address: string
+  readonly waiting: number
+  readonly flights: number
+  readonly moving: boolean
+}
+
+/**
+ * Looks at every lane, and remembers what was first in each queue.
+ *
+ * @category models
+ */
+export interface LaneWatch {
+  readonly look: Effect.Effect<ReadonlyArray<LaneView>, FacilitatorUnavailable>
+}
+
+/** How far into a queue it is looked. */
+const depth = 16
+
+interface Head {
+  readonly mark: string
+  readonly since: number
+}
+
+/**
+ * Makes a watch over the lanes of these schemes. The callers named have a gas budget of their own that is shown.
+ *
+ * @category constructors
+ */
+export const make = (
+  store: PaymentStore.PaymentStore["Service"],
+  schemes: ReadonlyArray<SchemeFacilitator>,
+  budgeted: ReadonlyArray<string>
+): LaneWatch => {
+  const heads = new Map<string, Head>()
+  const lanes = schemes.flatMap(({ lanes, network }) => lanes.map((address) => ({ network: String(network), address })))
+  const networks = [...new Set(schemes.map(({ network }) => String(network)))]
+
+  const isMoving = (lane: string, mark: string | undefined, now: number): boolean => {
+    const known = heads.get(lane)
+    if (mark !== undefined && known?.mark === mark) return now - known.since < patienceMillis
+    if (mark === undefined) heads.delete(lane)
+    else heads.set(lane, { mark, since: now })
+    return true
+  }
+
+  const lookAt = Effect.fnUntraced(function* (place: { readonly network: string; readonly address: string }) {
+    const lane = PaymentStore.LaneName(place.network, place.address)
+    const loads = yield* store.loads([lane])
+    const first = (yield* store.queued(lane, depth)).find(({ caller }) => !budgeted.includes(caller))
+    const flights = yield* store.flights(lane)
+    const mark = first && `${first.paymentId} ${flights.at(-1)?.number ?? ""}`
+    const now = yield* Clock.currentTimeMillis
+    const view: LaneView = {
+      ...place,
+      waiting: Math.max(0, (loads.get(lane) ?? 0) - travelling(flights)),
+      flights: flights.length,
+      moving: isMoving(lane, mark, now)
+    }
+    yield* show(view)
+    return view
+  })
+
+  const bookkeeping = Effect.fnUntraced(function* (network: string) {
+    const since = (yield* Clock.currentTimeMillis) - dayMillis
+    yield* Metric.update(spentGas({ network }), yield* store.spent(network, since))
+    for (const caller of budgeted) {
+      yield* Metric.update(spentByCaller({ network, caller }), yield* store.spent(network, since, caller))
+    }
+  })
+
+  return {
+    look: Effect.andThen(Effect.forEach(networks, bookkeeping, { discard: true }), Effect.forEach(lanes, lookAt))
+  }
+}
+
+const travelling = (flights: ReadonlyArray<PaymentStore.Flight>): number =>
+  flights.flatMap(({ payments }) => payments).filter(({ status }) => status === "planned" || status === "sent").length
+
+const waitingGauge = seriesOf(
+  Metric.gauge("pontage_lane_waiting", { description: "Payments that wait in a signer's queue" })
+)
+
+const flightsGauge = seriesOf(
+  Metric.gauge("pontage_lane_flights", { description: "A signer's transactions that are not final yet" })
+)
+
+const movingGauge = seriesOf(
+  Metric.gauge("pontage_lane_moving", { description: "1, or 0 when the first in the queue has waited for a minute" })
+)
+
+const spentGas = seriesOf(
+  Metric.gauge("pontage_gas_spent_24h", {
+    description: "What settling has cost in 24 hours, in the chain's smallest native unit",
+    bigint: true
+  })
+)
+
+const spentByCaller = seriesOf(
+  Metric.gauge("pontage_caller_gas_spent_24h", {
+    description: "What settling has cost in 24 hours for a caller with a ceiling, in the chain's smallest native unit",
+    bigint: true
+  })
+)
+
+const show = ({ address, flights, moving, network, waiting }: LaneView): Effect.Effect<void> =>
+  Effect.all(
+    [
+      Metric.update(waitingGauge({ network, address }), waiting),
+      Metric.update(flightsGauge({ network, address }), flights),
+      Metric.update(movingGauge({ network, address }), moving ? 1 : 0)
+    ],
+    { discard: true }
+  )

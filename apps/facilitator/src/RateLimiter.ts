@@ -1,0 +1,78 @@
+/**
+ * Token buckets in this process: no store is asked, so the limits hold when it is down. Each key has a bucket that fills at
+ * its rate up to its burst. What is charged after the work may leave a debt, which has to be filled first. Memory is
+ * bounded: of too many buckets the one that was used longest ago is forgotten, which favours its owner.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+/**
+ * How fast a bucket fills, in tokens a second, and how much it holds.
+ *
+ * @category models
+ */
+export interface Rate {
+  readonly perSecond: number
+  readonly burst: number
+}
+
+/**
+ * Buckets by their keys.
+ *
+ * @category models
+ */
+export interface RateLimiter {
+  /** Takes tokens, or none and tells how many seconds to wait. Taking none asks whether the bucket is in debt. */
+  readonly take: (key: string, rate: Rate, tokens: number) => Effect.Effect<number | undefined>
+  /** Takes tokens that may not be there: the debt is at most as deep as the bucket. */
+  readonly charge: (key: string, rate: Rate, tokens: number) => Effect.Effect<void>
+}
+
+/**
+ * The buckets that are remembered unless it is said otherwise: a few megabytes.
+ *
+ * @category constants
+ */
+export const defaultCapacity = 20_000
+
+/** Tokens at a time, in milliseconds. */
+interface Bucket {
+  readonly tokens: number
+  readonly at: number
+}
+
+/**
+ * Makes an empty limiter.
+ *
+ * @category constructors
+ */
+export const make = (capacity: number = defaultCapacity): RateLimiter => {
+  const buckets = new Map<string, Bucket>()
+
+  const put = (key: string, bucket: Bucket) => {
+    buckets.delete(key)
+    buckets.set(key, bucket)
+    if (buckets.size <= capacity) return
+    const [oldest] = buckets.keys()
+    if (oldest !== undefined) buckets.delete(oldest)
+  }
+
+  return {
+    take: (key, rate, tokens) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const held = filled(buckets.get(key), rate, now)
+        const isEnough = held >= tokens
+        put(key, { tokens: isEnough ? held - tokens : held, at: now })
+        return isEnough ? undefined : Math.max(1, Math.ceil((tokens - held) / rate.perSecond))
+      }),
+    charge: (key, rate, tokens) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const held = filled(buckets.get(key), rate, now)
+        put(key, { tokens: Math.max(-rate.burst, held - tokens), at: now })
+      })
+  }
+}
+
+/** A clock that is set back fills nothing. */
+const filled = (bucket: Bucket | undefined, { burst, perSecond }: Rate, now: number): number =>
+  bucket === undefined ? burst : Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.at) * perSecond) / 1000)

@@ -1,0 +1,71 @@
+/**
+ * Answers what is asked of the records, and what is settled here at all.
+ */
+import { Facilitator, PaymentId, PaymentStore } from "@pontage/core"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+
+import { AskingCaller } from "./AskingCaller.ts"
+import { UnknownPayment } from "./FacilitatorFault.ts"
+import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
+import * as FacilitatorVerdict from "./FacilitatorVerdict.ts"
+import * as PaymentExport from "./PaymentExport.ts"
+
+/**
+ * `GET /payments/{id}` and `GET /payments`.
+ *
+ * @category layers
+ */
+export const layerRecords = HttpApiBuilder.group(
+  FacilitatorHttpApi,
+  "records",
+  Effect.fnUntraced(function* (handlers) {
+    const store = yield* PaymentStore.PaymentStore
+    return handlers.handleAll({
+      payment: ({ params }) => payment(store, params.id),
+      payments: ({ query }) => payments(store, query)
+    })
+  })
+)
+
+/**
+ * `GET /supported`.
+ *
+ * @category layers
+ */
+export const layerOffers = HttpApiBuilder.group(
+  FacilitatorHttpApi,
+  "offers",
+  Effect.fnUntraced(function* (handlers) {
+    const facilitator = yield* Facilitator
+    return handlers.handleAll({ supported: () => Effect.catch(facilitator.supported, FacilitatorVerdict.cannotTell) })
+  })
+)
+
+type Store = PaymentStore.PaymentStore["Service"]
+
+/** Another's payment is as unknown as one that is not there. */
+const payment = Effect.fnUntraced(function* (store: Store, id: string) {
+  const { maySee } = yield* AskingCaller
+  const stored = PaymentId.isPaymentId(id)
+    ? yield* Effect.catch(store.find(id), FacilitatorVerdict.cannotTell)
+    : undefined
+  if (stored !== undefined && maySee(stored.caller)) {
+    return PaymentStore.toRecord(stored, yield* Clock.currentTimeMillis)
+  }
+  return yield* new UnknownPayment({ message: "nobody here knows this payment" })
+})
+
+/** Serials begin above zero; the first page begins below whatever there is. */
+const beforeAll = -1n
+
+const payments = Effect.fnUntraced(function* (
+  store: Store,
+  { after, limit = PaymentExport.standardLimit }: { readonly after?: string; readonly limit?: number }
+) {
+  const { name, seesAll } = yield* AskingCaller
+  const start = after === undefined ? beforeAll : BigInt(after)
+  const found = yield* Effect.catch(store.page(start, limit, seesAll ? undefined : name), FacilitatorVerdict.cannotTell)
+  return PaymentExport.toPage(found, limit, yield* Clock.currentTimeMillis)
+})

@@ -1,0 +1,43 @@
+/**
+ * Where a request comes from, for limits on those who show no key. Only the connection is believed, never a header; of an
+ * IPv6 address the first 64 bits count, because who has one address of such a network has all of them.
+ */
+import { isIPv6 } from "node:net"
+
+import * as Effect from "effect/Effect"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as Option from "effect/Option"
+
+/**
+ * The key of the requests that come from one place.
+ *
+ * @category conversions
+ */
+export const fromAddress = (address: string): string => {
+  const bare = address.replace(/%.*$/, "").toLowerCase()
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(bare)?.[1]
+  if (mapped !== undefined || !isIPv6(bare)) return mapped ?? bare
+  return `${networkOf(bare)}::/64`
+}
+
+/** The first four groups, without leading zeros. */
+const networkOf = (address: string): string => {
+  const [front = "", back] = address.split("::")
+  const before = groupsOf(front)
+  const after = back === undefined ? [] : groupsOf(back)
+  const gap = back === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
+  return [...before, ...Array.from({ length: gap }, () => "0"), ...after].slice(0, 4).join(":")
+}
+
+const groupsOf = (text: string): ReadonlyArray<string> =>
+  text === "" ? [] : text.split(":").map((group) => group.replace(/^0+(?=.)/, ""))
+
+/**
+ * The place that the current request comes from.
+ *
+ * @category getters
+ */
+export const current: Effect.Effect<string, never, HttpServerRequest.HttpServerRequest> = Effect.map(
+  HttpServerRequest.HttpServerRequest,
+  ({ remoteAddress }) => fromAddress(Option.getOrElse(remoteAddress, () => ""))
+)
