@@ -1,0 +1,279 @@
+/**
+ * The laws about what is kept beside the payments' own course: their order, what they have cost, whom to tell, and hints
+ * that something has changed.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+
+import type { Notice } from "../facilitator/PaymentStore.ts"
+import type { PaymentState } from "../protocol/Settlement.ts"
+import { same, succeeds } from "./Law.ts"
+import {
+  change,
+  claimed,
+  firstFlight,
+  flown,
+  landing,
+  law,
+  loses,
+  newClaim,
+  newLane,
+  newName,
+  newPayment,
+  opened,
+  planOf,
+  signed,
+  statusIs,
+  type Store,
+  type StoreLaw,
+  taken,
+  waiting
+} from "./PaymentStoreTrial.ts"
+
+const idsOf = (payments: ReadonlyArray<{ readonly paymentId: string }>) => payments.map(({ paymentId }) => paymentId)
+
+const serialsGoUp = law(
+  "records have serials in the order of their making, and are listed by them, of one caller or of all",
+  Effect.fnUntraced(function* (store) {
+    const [mine, theirs] = [yield* newName, yield* newName]
+    const callers = [mine, theirs, mine, mine, theirs]
+    const made = yield* Effect.forEach(callers, (caller) =>
+      Effect.map(taken(store, { caller }), ({ stored }) => stored)
+    )
+    const serials = made.map(({ serial }) => serial)
+    yield* same(
+      "the serials",
+      serials,
+      serials.toSorted((a, b) => (a < b ? -1 : 1))
+    )
+    yield* same("how many serials", new Set(serials).size, made.length)
+    const before = (serials[0] ?? 0n) - 1n
+    yield* same("all", idsOf(yield* store.page(before, 5)), idsOf(made))
+    yield* same("the first two", idsOf(yield* store.page(before, 2)), idsOf(made.slice(0, 2)))
+    yield* same("those behind the second", idsOf(yield* store.page(serials[1] ?? 0n, 5)), idsOf(made.slice(2)))
+    yield* same("one caller's", yield* store.page(before, 9, mine), [made[0], made[2], made[3]])
+    yield* same("one caller's later ones", yield* store.page(serials[0] ?? 0n, 1, mine), [made[2]])
+    yield* same("nobody's", yield* store.page(0n, 9, yield* newName), [])
+    yield* same("behind the last", yield* store.page(serials[4] ?? 0n, 9, mine), [])
+  })
+)
+
+const unwantedExpire = law(
+  "payments that nobody wants settled expire with their validity; those that wait or travel do not",
+  Effect.fnUntraced(function* (store, subject) {
+    const unwanted = yield* taken(store, { validFor: 60 })
+    const longer = yield* taken(store, { validFor: 62 })
+    const { name: lane } = yield* newLane
+    const [queued = ""] = yield* waiting(store, lane, 1)
+    const { ids } = yield* flown(store, subject, 1)
+    const { validBefore } = unwanted.stored.authorization
+    yield* store.expireUnwanted(validBefore)
+    yield* statusIs(store, unwanted.paymentId, "accepted")
+    const count = yield* store.expireUnwanted(validBefore + 1)
+    yield* same("whether any expired", count > 0, true)
+    yield* statusIs(store, unwanted.paymentId, "expired")
+    const { refusal } = (yield* store.find(unwanted.paymentId)) ?? {}
+    yield* same("why", refusal?._tag === "PaymentError" && refusal.code, "EXPIRED_PAYMENT")
+    yield* statusIs(store, longer.paymentId, "accepted")
+    yield* statusIs(store, queued, "accepted")
+    yield* statusIs(store, ids[0] ?? "", "planned")
+    yield* same("the queue", idsOf(yield* store.queued(lane, 9)), [queued])
+    yield* same("a second time", (yield* store.find(unwanted.paymentId))?.history.length, 2)
+  })
+)
+
+const hour = 3_600_000
+
+const costsAreBooked = law(
+  "a landing's cost is divided among its payments' callers, once for each flight, to the hour",
+  Effect.fnUntraced(function* (store, subject) {
+    const { name: lane, network } = yield* newLane
+    const [mine, theirs] = [yield* newName, yield* newName]
+    const ids = [
+      ...(yield* waiting(store, lane, 2, { caller: mine })),
+      ...(yield* waiting(store, lane, 1, { caller: theirs }))
+    ]
+    const lease = yield* opened(store, subject, lane)
+    yield* store.plan(lease, [yield* planOf(firstFlight, ids), yield* planOf(firstFlight + 1n, [])])
+    const start = yield* Clock.currentTimeMillis
+    const part = 2n ** 70n
+    const prepared = yield* signed(firstFlight)
+    const landed = landing(prepared, 3n * part + 2n)
+    yield* same("before", yield* store.spent(network, 0), 0n)
+    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, landed } })
+    yield* same("one caller's", yield* store.spent(network, start, mine), 2n * part + 2n)
+    yield* same("the other's", yield* store.spent(network, start, theirs), part)
+    yield* same("everybody's", yield* store.spent(network, start), 3n * part + 2n)
+    yield* same("somebody's", yield* store.spent(network, start, yield* newName), 0n)
+    yield* same("on another network", yield* store.spent(`${network}x`, 0), 0n)
+    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, landed: null } })
+    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, landed } })
+    yield* same("after it landed again", yield* store.spent(network, start), 3n * part + 2n)
+    yield* subject.elapse(2 * hour)
+    yield* store.enter(lease, { advances: [], flight: { number: firstFlight + 1n, landed: landing(prepared, 5n) } })
+    yield* same("nobody's transaction", yield* store.spent(network, start, ""), 5n)
+    yield* same("everything", yield* store.spent(network, start), 3n * part + 7n)
+    yield* same("since a later hour", yield* store.spent(network, start + 2 * hour), 5n)
+    yield* same("since tomorrow", yield* store.spent(network, start + 26 * hour), 0n)
+  })
+)
+
+/** The notices about these payments among all that can be taken. */
+const noticesOf = Effect.fnUntraced(function* (store: Store, ids: ReadonlyArray<string>, leaseMillis: number) {
+  const all = yield* store.takeNotices(1_000, leaseMillis)
+  return all.filter(({ payment }) => ids.includes(payment.paymentId))
+})
+
+const said = (notices: ReadonlyArray<Notice>) =>
+  notices.map(({ attempts, payment, status }) => [payment.paymentId, status, attempts])
+
+const endsAreTold = law(
+  "each kind of end is told once, and only to who wants to know",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lease } = yield* flown(store, subject, 2, { notify: true })
+    const quiet = yield* flown(store, subject, 1)
+    const [first = "", second = ""] = ids
+    const all = [...ids, ...quiet.ids]
+    const step = (from: PaymentState, to: PaymentState, paymentId = first) =>
+      store.enter(lease, { advances: [change(paymentId, from, to)] })
+    yield* same("before any end", yield* noticesOf(store, all, 1_000), [])
+    yield* store.enter(quiet.lease, { advances: [change(quiet.ids[0] ?? "", "planned", "included")] })
+    yield* step("planned", "sent")
+    yield* subject.elapse(500)
+    const at = yield* Clock.currentTimeMillis
+    yield* step("sent", "included")
+    yield* subject.elapse(500)
+    yield* step("planned", "failed", second)
+    const notices = yield* noticesOf(store, all, 1_000)
+    yield* same("the notices", said(notices), [
+      [first, "included", 0],
+      [second, "failed", 0]
+    ])
+    yield* same("when", notices[0]?.at, at)
+    yield* same("the record", notices[0]?.payment, yield* store.find(first))
+    for (const { id } of notices) yield* store.closeNotice(id)
+    yield* step("included", "sent")
+    yield* step("sent", "included")
+    yield* step("included", "final")
+    yield* step("failed", "included", second)
+    const later = yield* noticesOf(store, all, 1_000)
+    yield* same("the later notices", said(later), [
+      [first, "final", 0],
+      [second, "included", 0]
+    ])
+    for (const { id } of later) yield* store.closeNotice(id)
+  })
+)
+
+const noticesAreTakenOnce = law(
+  "a notice is taken by one, again when its lease is over or at the time it was put off to, and never once it is closed",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lease } = yield* flown(store, subject, 1, { notify: true })
+    yield* store.enter(lease, { advances: [change(ids[0] ?? "", "planned", "included")] })
+    const race = yield* Effect.forEach(Array.from({ length: 8 }), () => noticesOf(store, ids, 10_000), {
+      concurrency: "unbounded"
+    })
+    const [notice] = race.flat()
+    yield* same("how many took it", race.flat().length, 1)
+    yield* subject.elapse(9_999)
+    yield* same("while it is leased", yield* noticesOf(store, ids, 10_000), [])
+    yield* subject.elapse(1)
+    const again = yield* noticesOf(store, ids, 10_000)
+    yield* same(
+      "when the lease is over",
+      again.map(({ attempts, id }) => [id, attempts]),
+      [[notice?.id, 1]]
+    )
+    const now = yield* Clock.currentTimeMillis
+    yield* store.closeNotice(notice?.id ?? "", now + 50_000)
+    yield* subject.elapse(49_999)
+    yield* same("before the time it was put off to", yield* noticesOf(store, ids, 10_000), [])
+    yield* subject.elapse(1)
+    yield* same("at that time", (yield* noticesOf(store, ids, 10_000)).length, 1)
+    yield* store.closeNotice(notice?.id ?? "")
+    yield* subject.elapse(100_000)
+    yield* same("after it was closed", yield* noticesOf(store, ids, 10_000), [])
+    yield* store.closeNotice(notice?.id ?? "", now)
+    yield* same("put off after it was closed", yield* noticesOf(store, ids, 10_000), [])
+  })
+)
+
+const noticesComeInParts = law(
+  "so many notices are taken as are asked for, the oldest first",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lease } = yield* flown(store, subject, 3, { notify: true })
+    for (const id of ids) {
+      yield* store.enter(lease, { advances: [change(id, "planned", "failed")] })
+      yield* subject.elapse(1)
+    }
+    const first = yield* store.takeNotices(2, 1_000)
+    yield* same("the first two", idsOf(first.map(({ payment }) => payment)), ids.slice(0, 2))
+    const rest = yield* store.takeNotices(2, 1_000)
+    yield* same("the others", idsOf(rest.map(({ payment }) => payment)), ids.slice(2))
+    for (const { id } of [...first, ...rest]) yield* store.closeNotice(id)
+  })
+)
+
+const unwantedIsTold = law(
+  "a payment that expires unwanted is told of as any other end",
+  Effect.fnUntraced(function* (store) {
+    const { paymentId, stored } = yield* taken(store, { notify: true, validFor: 1 })
+    yield* store.expireUnwanted(stored.authorization.validBefore + 1)
+    const notices = yield* noticesOf(store, [paymentId], 1_000)
+    yield* same("the notices", said(notices), [[paymentId, "expired", 0]])
+    for (const { id } of notices) yield* store.closeNotice(id)
+  })
+)
+
+/** Runs the change; who has listened to the topic since before must hear of it. */
+const rings = Effect.fnUntraced(function* <A, E>(store: Store, topic: string, what: string, body: Effect.Effect<A, E>) {
+  return yield* Effect.scoped(
+    Effect.gen(function* () {
+      const ear = yield* store.signals.listen(topic)
+      const heard = yield* Effect.forkChild(ear.next)
+      const result = yield* body
+      yield* succeeds(`${what} is heard of`, Fiber.join(heard))
+      return result
+    })
+  )
+})
+
+const changesAreHeard = law(
+  "who listens hears of a payment's change and of what begins to wait in a lane",
+  Effect.fnUntraced(function* (store, subject) {
+    const { name: lane } = yield* newLane
+    const payment = yield* newPayment()
+    const { paymentId } = payment
+    const claim = yield* newClaim()
+    yield* rings(store, paymentId, "its claim", claimed(store, payment, claim))
+    yield* rings(store, lane, "its waiting", store.queue(paymentId, lane))
+    const other = yield* newPayment()
+    yield* rings(store, lane, "a claim that waits at once", claimed(store, other, undefined, { lane }))
+    const lease = yield* opened(store, subject, lane)
+    const plan = yield* planOf(firstFlight, [paymentId])
+    yield* rings(store, paymentId, "its plan", store.plan(lease, [plan]))
+    const sending = { advances: [change(paymentId, "planned", "sent")] }
+    yield* rings(store, paymentId, "its sending", store.enter(lease, sending))
+    yield* rings(store, paymentId, "its finish", store.finish(paymentId, claim.id, "served"))
+    const back = { advances: [change(paymentId, "sent", "accepted")] }
+    yield* rings(store, lane, "its coming back", store.enter(lease, back))
+    yield* loses("a plan that does not fit", store.plan(lease, [plan]))
+  })
+)
+
+/**
+ * The laws about what is kept beside the payments' course.
+ *
+ * @category constants
+ */
+export const laws: ReadonlyArray<StoreLaw> = [
+  serialsGoUp,
+  unwantedExpire,
+  costsAreBooked,
+  endsAreTold,
+  noticesAreTakenOnce,
+  noticesComeInParts,
+  unwantedIsTold,
+  changesAreHeard
+]

@@ -1,0 +1,273 @@
+/**
+ * The laws about claims and runs: of any number of copies of an authorization one is taken, and its resource is run as the
+ * rules of `Run` allow.
+ */
+import * as Effect from "effect/Effect"
+
+import { entitlementMillis, leaseMillis, maximumRuns } from "../facilitator/Run.ts"
+import { holds, same } from "./Law.ts"
+import { claimed, executionIs, law, moved, newClaim, newPayment, type StoreLaw, taken } from "./PaymentStoreTrial.ts"
+
+const oneCreates = law(
+  "of any number of claims at once exactly one creates the record and is granted",
+  Effect.fnUntraced(function* (store) {
+    const payment = yield* newPayment()
+    const rivals = yield* Effect.forEach(Array.from({ length: 50 }), () => newClaim())
+    const results = yield* Effect.forEach(rivals, (claim) => claimed(store, payment, claim), {
+      concurrency: "unbounded"
+    })
+    yield* same("how many created", results.filter(({ created }) => created).length, 1)
+    yield* same("how many were granted", results.filter(({ execution }) => execution === "granted").length, 1)
+    yield* same("how many were held", results.filter(({ execution }) => execution === "held").length, 49)
+    const [stored] = results
+    yield* same("the history", stored?.payment.history.length, 1)
+  })
+)
+
+const keepsEverything = law(
+  "a claim keeps everything that was given, to be found again",
+  Effect.fnUntraced(function* (store) {
+    const { payment, paymentId, stored } = yield* taken(store, { amount: 2n ** 255n, caller: "shop-7", notify: true })
+    const found = yield* store.find(paymentId)
+    yield* same("the record found", found, stored)
+    for (const key of ["requirements", "authorization", "payload"] as const) {
+      yield* same(key, found?.[key], payment[key])
+    }
+    yield* same("the caller", [found?.caller, found?.notify], ["shop-7", true])
+    yield* same("the state", found?.status, "accepted")
+    yield* same("where it is", [found?.lane, found?.flight, found?.since, found?.block], Array(4).fill(undefined))
+    yield* same("an unknown payment", yield* store.find("pay_0000000000000000000000"), undefined)
+  })
+)
+
+const holderIsGrantedAgain = law(
+  "the claim that holds the run is granted again and keeps it longer",
+  Effect.fnUntraced(function* (store, subject) {
+    const { claim, payment } = yield* taken(store)
+    yield* subject.elapse(leaseMillis - 1_000)
+    yield* executionIs(store, payment, claim, "granted")
+    yield* subject.elapse(leaseMillis - 1_000)
+    yield* executionIs(store, payment, yield* newClaim(), "held")
+    const { payment: stored } = yield* claimed(store, payment, claim)
+    yield* same("how many runs were granted", stored.run.count, 1)
+  })
+)
+
+const silentHolderFails = law(
+  "a silent holder's run counts as failed once its lease has lapsed, and another claim takes over",
+  Effect.fnUntraced(function* (store, subject) {
+    const { claim, payment, paymentId } = yield* taken(store)
+    yield* moved(store, subject, paymentId)
+    const other = yield* newClaim()
+    yield* subject.elapse(leaseMillis - 1)
+    yield* executionIs(store, payment, other, "held")
+    yield* subject.elapse(1)
+    yield* executionIs(store, payment, other, "granted")
+    yield* executionIs(store, payment, claim, "held")
+    yield* same("how many runs were granted", (yield* store.find(paymentId))?.run.count, 2)
+  })
+)
+
+const resourceIsFixed = law(
+  "a payment belongs to the resource it was claimed for, whatever became of the run",
+  Effect.fnUntraced(function* (store) {
+    const { claim, payment, paymentId } = yield* taken(store)
+    const other = yield* newClaim("another-resource-altogether")
+    yield* executionIs(store, payment, other, "conflict")
+    yield* executionIs(store, payment, { ...claim, resource: other.resource }, "conflict")
+    yield* store.finish(paymentId, claim.id, "notRun")
+    yield* executionIs(store, payment, other, "conflict")
+  })
+)
+
+const unclaimedIsNeverGranted = law(
+  "a payment taken without a claim is never granted to one",
+  Effect.fnUntraced(function* (store) {
+    const payment = yield* newPayment()
+    const first = yield* claimed(store, payment, undefined)
+    yield* same("the execution without a claim", first.execution, undefined)
+    yield* same("whether it was created", first.created, true)
+    const second = yield* claimed(store, payment, undefined)
+    yield* same("whether a repeat created", second.created, false)
+    yield* executionIs(store, payment, yield* newClaim(), "conflict")
+  })
+)
+
+const servedIsSpent = law(
+  "a served run is spent, for its own claim too",
+  Effect.fnUntraced(function* (store, subject) {
+    const { claim, payment, paymentId } = yield* taken(store)
+    yield* moved(store, subject, paymentId)
+    yield* store.finish(paymentId, claim.id, "served")
+    yield* executionIs(store, payment, yield* newClaim(), "spent")
+    yield* executionIs(store, payment, claim, "spent")
+  })
+)
+
+const failedIsEntitled = law(
+  "a paid and bound run that failed is granted again, five times in all",
+  Effect.fnUntraced(function* (store, subject) {
+    const { claim, payment, paymentId } = yield* taken(store)
+    yield* moved(store, subject, paymentId)
+    yield* store.finish(paymentId, claim.id, "failed")
+    for (let run = 2; run <= maximumRuns; run++) {
+      const next = yield* newClaim()
+      yield* executionIs(store, payment, next, "granted")
+      yield* store.finish(paymentId, next.id, "failed")
+    }
+    yield* executionIs(store, payment, yield* newClaim(), "spent")
+  })
+)
+
+const entitlementEnds = law(
+  "the entitlement ends ten minutes after the failure or the transfer, whichever came later",
+  Effect.fnUntraced(function* (store, subject) {
+    const { claim, payment, paymentId } = yield* taken(store)
+    yield* moved(store, subject, paymentId)
+    yield* subject.elapse(30_000)
+    yield* store.finish(paymentId, claim.id, "failed")
+    yield* subject.elapse(entitlementMillis - 1)
+    const late = yield* newClaim()
+    yield* executionIs(store, payment, late, "granted")
+    yield* store.finish(paymentId, late.id, "failed")
+    yield* subject.elapse(1)
+    yield* executionIs(store, payment, yield* newClaim(), "spent")
+    const slow = yield* taken(store)
+    yield* store.finish(slow.paymentId, slow.claim.id, "notRun")
+    yield* subject.elapse(entitlementMillis * 2)
+    yield* moved(store, subject, slow.paymentId)
+    yield* subject.elapse(entitlementMillis - 1)
+    yield* executionIs(store, slow.payment, yield* newClaim(), "granted")
+  })
+)
+
+const unboundIsNotRunAgain = law(
+  "without a binding nothing is run again once the money has moved",
+  Effect.fnUntraced(function* (store, subject) {
+    const { claim, payment, paymentId } = yield* taken(store, { bound: false })
+    yield* moved(store, subject, paymentId)
+    yield* store.finish(paymentId, claim.id, "failed")
+    yield* executionIs(store, payment, yield* newClaim(), "spent")
+  })
+)
+
+const unboundHasOneRun = law(
+  "a paid payment without a binding keeps its first run until it reached the handler, and has no other",
+  Effect.fnUntraced(function* (store, subject) {
+    const { claim, payment, paymentId } = yield* taken(store, { bound: false })
+    yield* store.finish(paymentId, claim.id, "notRun")
+    yield* moved(store, subject, paymentId)
+    const next = yield* newClaim()
+    yield* executionIs(store, payment, next, "granted")
+    yield* store.finish(paymentId, next.id, "failed")
+    yield* executionIs(store, payment, yield* newClaim(), "spent")
+  })
+)
+
+const unpaidIsFree = law(
+  "without a transfer a failed run leaves the payment free, bound or not, for as long as it takes",
+  Effect.fnUntraced(function* (store, subject) {
+    const { claim, payment, paymentId } = yield* taken(store, { bound: false })
+    yield* store.finish(paymentId, claim.id, "failed")
+    yield* subject.elapse(2 * entitlementMillis)
+    for (let run = 0; run <= maximumRuns; run++) {
+      const next = yield* newClaim()
+      yield* executionIs(store, payment, next, "granted")
+      yield* store.finish(paymentId, next.id, "failed")
+    }
+  })
+)
+
+const notRunDoesNotCount = law(
+  "a run that never reached the handler does not count",
+  Effect.fnUntraced(function* (store, subject) {
+    const { claim, payment, paymentId } = yield* taken(store)
+    yield* moved(store, subject, paymentId)
+    yield* store.finish(paymentId, claim.id, "notRun")
+    yield* same("how many runs count", (yield* store.find(paymentId))?.run.count, 0)
+    for (let run = 0; run <= maximumRuns; run++) {
+      const next = yield* newClaim()
+      yield* executionIs(store, payment, next, "granted")
+      yield* store.finish(paymentId, next.id, "notRun")
+    }
+  })
+)
+
+const holderAloneEnds = law(
+  "an end is told by the holder alone, and telling it again changes nothing",
+  Effect.fnUntraced(function* (store, subject) {
+    const { claim, payment, paymentId } = yield* taken(store)
+    yield* moved(store, subject, paymentId)
+    const before = yield* store.find(paymentId)
+    yield* same("after a stranger's end", yield* store.finish(paymentId, (yield* newClaim()).id, "served"), before)
+    const ended = yield* store.finish(paymentId, claim.id, "failed")
+    yield* subject.elapse(1_000)
+    yield* same("after the same end again", yield* store.finish(paymentId, claim.id, "failed"), ended)
+    yield* same("after another end of the same claim", yield* store.finish(paymentId, claim.id, "served"), ended)
+    const next = yield* newClaim()
+    yield* executionIs(store, payment, next, "granted")
+    yield* store.finish(paymentId, claim.id, "served")
+    yield* executionIs(store, payment, next, "granted")
+    yield* same("an unknown payment", yield* store.finish("pay_0000000000000000000000", claim.id, "served"), undefined)
+  })
+)
+
+const answerIsOwedOnce = law(
+  "the note that an answer is owed is given to one alone",
+  Effect.fnUntraced(function* (store) {
+    const payment = yield* newPayment()
+    yield* claimed(store, payment, undefined)
+    yield* same("before", yield* store.oweAnswer(payment.paymentId, true), false)
+    const answers = yield* Effect.forEach(Array.from({ length: 20 }), () => store.oweAnswer(payment.paymentId, false), {
+      concurrency: "unbounded"
+    })
+    yield* same("how many got it", answers.filter((owed) => owed).length, 1)
+    yield* same("an unknown payment", yield* store.oweAnswer("pay_0000000000000000000000", true), false)
+  })
+)
+
+const historyGrows = law(
+  "the history only grows, with the time of each change and its note",
+  Effect.fnUntraced(function* (store, subject) {
+    const { claim, payment, paymentId, stored } = yield* taken(store)
+    const first = stored.history
+    yield* subject.elapse(1_500)
+    yield* moved(store, subject, paymentId)
+    yield* store.finish(paymentId, claim.id, "failed")
+    yield* claimed(store, payment, yield* newClaim())
+    yield* store.oweAnswer(paymentId, true)
+    const history = (yield* store.find(paymentId))?.history ?? []
+    yield* same(
+      "the states",
+      history.map(({ status }) => status),
+      ["accepted", "planned", "sent", "included"]
+    )
+    yield* same("the beginning", history.slice(0, 1), first)
+    yield* same("the note of the last change", history.at(-1)?.note, "block 8")
+    yield* holds("the times go up", (history[1]?.at ?? 0) >= (first[0]?.at ?? 0) + 1_500)
+  })
+)
+
+/**
+ * The laws about claims and runs.
+ *
+ * @category constants
+ */
+export const laws: ReadonlyArray<StoreLaw> = [
+  oneCreates,
+  keepsEverything,
+  holderIsGrantedAgain,
+  silentHolderFails,
+  resourceIsFixed,
+  unclaimedIsNeverGranted,
+  servedIsSpent,
+  failedIsEntitled,
+  entitlementEnds,
+  unboundIsNotRunAgain,
+  unboundHasOneRun,
+  unpaidIsFree,
+  notRunDoesNotCount,
+  holderAloneEnds,
+  answerIsOwedOnce,
+  historyGrows
+]
