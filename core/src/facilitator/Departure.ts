@@ -213,7 +213,7 @@ const prepare = Effect.fnUntraced(function* (
   const aboard: Aboard = {
     number,
     attempts: [prepared],
-    travellers: ready.slice(0, count).map((one) => ({ ...one, concluded: false })),
+    travellers: ready.slice(0, count).map(({ payment, stored }) => ({ payment, stored, concluded: false })),
     landed: undefined,
     lost: false,
     cancelled: false
@@ -279,12 +279,9 @@ export const enterSent = (
     flights.map((aboard) => ({ aboard, advances: markedSent(aboard, note) }))
   )
 
-const markedSent = ({ travellers }: Aboard, note: string | undefined): ReadonlyArray<Advance> =>
-  travellers
+const markedSent = ({ travellers }: Aboard, note: string | undefined): ReadonlyArray<Advance> => {
+  const change = { from: ["planned"], to: "sent", ...(note !== undefined && { note }) } as const
+  return travellers
     .filter(({ stored }) => stored.status === "planned")
-    .map(({ stored: { paymentId } }) => ({
-      paymentId,
-      from: ["planned"],
-      to: "sent",
-      ...(note !== undefined && { note })
-    }))
+    .map(({ stored: { paymentId } }) => Object.assign({ paymentId }, change))
+}

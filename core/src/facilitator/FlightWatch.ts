@@ -226,12 +226,13 @@ const bump = Effect.fnUntraced(function* (
   watch: Watch
 ): Effect.fn.Return<void, Stopped> {
   const { address, half } = work
+  const { fill } = half
   const slot = { lane: address, number: aboard.number }
   const payments = aboard.travellers.map(({ payment }) => payment)
-  const preparing =
-    payments.length === 0 || aboard.cancelled
-      ? Effect.map(half.fill(slot, survey), (prepared) => ({ prepared, count: payments.length }))
-      : half.prepare(payments, slot, survey)
+  const isEmpty = payments.length === 0 || aboard.cancelled
+  const preparing = isEmpty
+    ? Effect.map(fill(slot, survey), (prepared) => ({ prepared, count: payments.length }))
+    : half.prepare(payments, slot, survey)
   const preparation = yield* Effect.catch(preparing, (error) =>
     Effect.as(
       Effect.logWarning(`the flight ${aboard.number} of ${work.lease.lane} could not be signed again`, error),

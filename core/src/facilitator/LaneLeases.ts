@@ -44,10 +44,7 @@ export class LaneLeases extends Context.Service<
      * Runs `run` for every lane that this process holds, interrupts it when the lease is lost and starts it again when it
      * comes back. Never ends by itself; an end of `run` is the end of that lease's work.
      */
-    readonly work: (
-      lanes: ReadonlyArray<string>,
-      run: (lease: Lease) => Effect.Effect<void>
-    ) => Effect.Effect<never>
+    readonly work: (lanes: ReadonlyArray<string>, run: (lease: Lease) => Effect.Effect<void>) => Effect.Effect<never>
   }
 >()("@pontage/core/LaneLeases") {}
 

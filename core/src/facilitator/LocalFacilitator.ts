@@ -9,6 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
@@ -19,7 +20,7 @@ import { openPayload, protocolVersion } from "../protocol/PaymentPayload.ts"
 import {
   type ChainUnavailable,
   FacilitatorUnavailable,
-  type Misconfigured,
+  Misconfigured,
   SettlementPending
 } from "../protocol/ProtocolError.ts"
 import { isDead, isSettled } from "../protocol/Settlement.ts"
@@ -30,6 +31,7 @@ import { CurrentCaller } from "./Caller.ts"
 import * as Checkpoint from "./Checkpoint.ts"
 import { type Claim, Facilitator, type PaymentRequest, type Settled } from "./Facilitator.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
+import * as LaneChoice from "./LaneChoice.ts"
 import { LaneLeases, layerSole } from "./LaneLeases.ts"
 import * as MemoryPaymentStore from "./MemoryPaymentStore.ts"
 import * as Offer from "./Offer.ts"
@@ -108,6 +110,7 @@ export const make = Effect.fnUntraced(function* (
 ) {
   const store = yield* PaymentStore
   const registry = yield* Effect.fromResult(SchemeRegistry.make(halves))
+  yield* Effect.fromResult(separateLanes(halves))
   const engine = yield* SettlementEngine.make({
     store,
     leases: yield* LaneLeases,
@@ -135,6 +138,17 @@ export const make = Effect.fnUntraced(function* (
     })
   })
 })
+
+/** A signer's transactions are numbered by one worker, so no two schemes can send from it. */
+const separateLanes = (halves: ReadonlyArray<SchemeFacilitator>): Result.Result<void, Misconfigured> => {
+  const lanes = halves.flatMap((half) => LaneChoice.lanesOf(half))
+  const twice = lanes.find((lane, index) => lanes.indexOf(lane) !== index)
+  return twice === undefined
+    ? Result.void
+    : Result.fail(
+        new Misconfigured({ message: `schemes: two of them send from the signer ${twice}; give each its own` })
+      )
+}
 
 const signersOf = (halves: ReadonlyArray<SchemeFacilitator>) => {
   const signers: Record<string, ReadonlyArray<string>> = {}

@@ -65,7 +65,7 @@ export const make = (): Signals => {
       ),
     notify,
     notifyAll: () => {
-      for (const topic of [...bells.keys()]) notify(topic)
+      for (const topic of bells.keys()) notify(topic)
     }
   }
 }

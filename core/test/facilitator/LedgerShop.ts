@@ -1,15 +1,21 @@
 /** A facilitator over a ledger in memory, and payments for it: what the tests of claims and settlements start from. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 
+import { CurrentCaller } from "../../src/facilitator/Caller.ts"
 import type { Claim, PaymentRequest } from "../../src/facilitator/Facilitator.ts"
+import { LaneLeases, layerSole, type Lease } from "../../src/facilitator/LaneLeases.ts"
 import * as LocalFacilitator from "../../src/facilitator/LocalFacilitator.ts"
 import * as MemoryPaymentStore from "../../src/facilitator/MemoryPaymentStore.ts"
 import { PaymentStore } from "../../src/facilitator/PaymentStore.ts"
 import * as Binding from "../../src/protocol/Binding.ts"
 import { openPayload, type PaymentPayload, sealPayload } from "../../src/protocol/PaymentPayload.ts"
 import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
+import type { SchemeFacilitator } from "../../src/scheme/SchemeFacilitator.ts"
 import * as TestLedger from "../../src/testing/TestLedger.ts"
 import * as TestScheme from "../../src/testing/TestScheme.ts"
 
@@ -21,39 +27,67 @@ export const payer = "acct-alice"
 export const amount = 10_000n
 const challenge = "challenge-of-the-shop"
 
-export interface Options {
-  readonly lanes?: ReadonlyArray<string>
+export interface Options extends Omit<LocalFacilitator.Options, "schemes">, TestScheme.FacilitatorOptions {
   readonly balance?: bigint
-  readonly settleTimeoutMillis?: number
   /** What the store does differently. */
   readonly store?: (store: PaymentStore["Service"]) => PaymentStore["Service"]
+  /** Who may work the lanes; default this process for ever. */
+  readonly leases?: Layer.Layer<LaneLeases>
+  /** What the scheme does differently. */
+  readonly half?: (half: SchemeFacilitator) => SchemeFacilitator
 }
 
 /** A facilitator of its own; the clock stands at `start`. */
 export const open = Effect.fnUntraced(function* (options: Options = {}) {
   yield* TestClock.setTime(start)
   const ledger = TestLedger.make()
-  ledger.deposit(payer, options.balance ?? 1_000_000n)
+  ledger.deposit(payer, options.balance ?? 10n ** 9n)
   const memory = yield* MemoryPaymentStore.make
   const store = options.store?.(memory) ?? memory
-  const half = TestScheme.facilitator(ledger, options.lanes)
-  const facilitator = yield* facilitatorOf([half], store, options)
-  return { ledger, store, half, facilitator }
+  const honest = TestScheme.facilitator(ledger, options)
+  const half = options.half?.(honest) ?? honest
+  const life = yield* Scope.make()
+  const facilitator = yield* Scope.provide(facilitatorOf([half], store, options), life)
+  const owner = yield* Effect.scope
+  yield* Scope.addFinalizer(owner, Scope.close(life, Exit.void))
+  return {
+    ledger,
+    store,
+    half,
+    facilitator,
+    /** The process ends in the middle of whatever it does, and another begins with its records. */
+    restart: Effect.andThen(Scope.close(life, Exit.void), facilitatorOf([honest], store, options))
+  }
 })
 
 export type Shop = Effect.Success<ReturnType<typeof open>>
 
-/** Another facilitator over the same store and chain: a second process, or this one after a restart. */
+/** Another facilitator over the same store and chain. */
 export const facilitatorOf = Effect.fnUntraced(function* (
   halves: Parameters<typeof LocalFacilitator.make>[0],
   store: PaymentStore["Service"],
-  { settleTimeoutMillis }: Options = {}
+  options: Omit<LocalFacilitator.Options, "schemes"> & Pick<Options, "leases"> = {}
 ) {
-  const options = settleTimeoutMillis === undefined ? {} : { settleTimeoutMillis }
-  const facilitator = yield* Effect.provideService(LocalFacilitator.make(halves, options), PaymentStore, store)
-  yield* Effect.addFinalizer(() => Effect.forkDetach(runOut))
+  const facilitator = yield* LocalFacilitator.make(halves, options).pipe(
+    Effect.provideService(PaymentStore, store),
+    Effect.provide(options.leases ?? layerSole)
+  )
+  if (options.drainMillis !== undefined) yield* Effect.addFinalizer(() => Effect.forkDetach(runOut))
   return facilitator
 })
+
+/** Leases of a sole process, changed. */
+export const leasesWhere = (change: (lease: Lease) => Lease): Layer.Layer<LaneLeases> =>
+  Layer.effect(
+    LaneLeases,
+    Effect.map(LaneLeases, (sole) =>
+      LaneLeases.of({ work: (lanes, run) => sole.work(lanes, (lease) => run(change(lease))) })
+    )
+  ).pipe(Layer.provide(layerSole))
+
+/** Asks on behalf of a caller of this name. */
+export const as = <A, E, R>(name: string, effect: Effect.Effect<A, E, R>) =>
+  Effect.provideService(effect, CurrentCaller, { name, notify: false })
 
 /** A facilitator that closes waits for what is under way: time goes on meanwhile, so that a failing test ends. */
 const runOut = Effect.repeat(Effect.andThen(Effect.yieldNow, TestClock.adjust("1 second")), { times: 60 })

@@ -99,15 +99,20 @@ describe("settle", () => {
 
   it.effect("gives the run back when the chain cannot be asked", () =>
     Effect.gen(function* () {
-      const { facilitator, half, ledger, store } = yield* LedgerShop.open()
+      let goesAway = true
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        // The chain goes away between verification and transfer.
+        half: (half) => ({
+          ...half,
+          survey: Effect.suspend(() => {
+            ledger.faults.down = goesAway
+            return half.survey
+          })
+        })
+      })
       const request = yield* LedgerShop.pay()
-      // The chain goes away between verification and transfer.
-      const flaky = {
-        ...half,
-        survey: Effect.sync(() => void (ledger.faults.down = true)).pipe(Effect.andThen(half.survey))
-      }
-      const other = yield* LedgerShop.facilitatorOf([flaky], store)
-      assert.strictEqual(yield* failing(other.settle(request, claim("a"))), "ChainUnavailable")
+      assert.strictEqual(yield* failing(facilitator.settle(request, claim("a"))), "FacilitatorUnavailable")
+      goesAway = false
       ledger.faults.down = false
       const settled = yield* facilitator.settle(request, claim("b"))
       assert.strictEqual(settled.execution, "granted")
@@ -152,7 +157,7 @@ describe("settle", () => {
       const request = yield* LedgerShop.pay()
       const caller = yield* Effect.forkChild(Effect.flip(facilitator.settle(request, claim("a"))))
       yield* TestClock.adjust("10 millis")
-      ledger.withdraw(LedgerShop.payer, 1_000_000n)
+      ledger.withdraw(LedgerShop.payer, ledger.balanceOf(LedgerShop.payer))
       ledger.mine()
       yield* TestClock.adjust("1 second")
       assert.strictEqual(wordOf(yield* Fiber.join(caller)), "INSUFFICIENT_BALANCE")
@@ -214,7 +219,7 @@ describe("a settlement that is not confirmed in time", () => {
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 200_000 })
       ledger.faults.holdBlocks = true
-      const request = yield* LedgerShop.pay()
+      const request = yield* LedgerShop.pay({ validFor: 80 })
       const slow = yield* Effect.forkChild(facilitator.settle(request, claim("a")))
       yield* TestClock.adjust("61 seconds")
       const taker = yield* Effect.forkChild(facilitator.settle(request, claim("b")))
@@ -230,22 +235,23 @@ describe("a settlement that is not confirmed in time", () => {
 describe("a payment that was claimed and not sent", () => {
   /** The second and third check of a payment wait, each for its gate. */
   const withSlowChecks = Effect.fnUntraced(function* () {
-    const { half, ledger, store } = yield* LedgerShop.open()
     const gates = [yield* Deferred.make<void>(), yield* Deferred.make<void>()] as const
     let checks = 0
-    const slow = {
-      ...half,
-      verify: (payment: Payment) =>
-        Effect.andThen(
-          Effect.suspend(() => {
-            const gate = gates[checks++ - 1]
-            return gate === undefined ? Effect.void : Deferred.await(gate)
-          }),
-          half.verify(payment)
-        )
-    }
-    const facilitator = yield* LedgerShop.facilitatorOf([slow], store, { settleTimeoutMillis: 200_000 })
-    const request = yield* LedgerShop.pay()
+    const { facilitator, ledger } = yield* LedgerShop.open({
+      settleTimeoutMillis: 200_000,
+      half: (half) => ({
+        ...half,
+        verify: (payment: Payment) =>
+          Effect.andThen(
+            Effect.suspend(() => {
+              const gate = gates[checks++ - 1]
+              return gate === undefined ? Effect.void : Deferred.await(gate)
+            }),
+            half.verify(payment)
+          )
+      })
+    })
+    const request = yield* LedgerShop.pay({ validFor: 80 })
     yield* facilitator.claim(request, claim("a"))
     const both = yield* Effect.forkChild(
       Effect.all([facilitator.settle(request, claim("a")), facilitator.settle(request, claim("a"))], {
@@ -287,29 +293,30 @@ describe("a payment that was claimed and not sent", () => {
     })
   )
 
-  it.effect("has moved the money when the bytes that one node refused reached another, even after their time", () =>
+  it.effect("whose bytes a node refused is pending, and served once a node took them, even after their time", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open()
+      const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 2_000 })
       ledger.faults.refusal = "no gas money"
       const request = yield* LedgerShop.pay({ validFor: 30 })
-      assert.strictEqual(yield* failing(facilitator.settle(request, claim("a"))), "FacilitatorUnavailable")
+      const caller = yield* Effect.forkChild(Effect.flip(facilitator.settle(request, claim("a"))))
+      yield* TestClock.adjust("3 seconds")
+      assert.strictEqual(wordOf(yield* Fiber.join(caller)), "SettlementPending")
       ledger.faults.refusal = undefined
-      for (const refused of ledger.submissions.slice()) ledger.submit(refused)
-      assert.strictEqual(ledger.transfers.length, 1)
       yield* TestClock.adjust("1 minute")
+      assert.strictEqual(ledger.transfers.length, 1)
       assert.strictEqual((yield* facilitator.settle(request, claim("b"))).execution, "granted")
       assert.strictEqual(ledger.transfers.length, 1)
     })
   )
 
-  it.effect("has expired when it was not sent in time", () =>
+  it.effect("has expired when no node took it in time", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open()
+      const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 2_000 })
       ledger.faults.refusal = "no gas money"
       const request = yield* LedgerShop.pay({ validFor: 30 })
-      yield* Effect.flip(facilitator.settle(request, claim("a")))
-      ledger.faults.refusal = undefined
+      const caller = yield* Effect.forkChild(Effect.flip(facilitator.settle(request, claim("a"))))
       yield* TestClock.adjust("1 minute")
+      yield* Fiber.join(caller)
       assert.strictEqual(yield* failing(facilitator.settle(request, claim("b"))), "EXPIRED_PAYMENT")
       assert.strictEqual(ledger.transfers.length, 0)
     })
@@ -498,13 +505,13 @@ describe("a caller without a claim", () => {
   it.effect("who was told that the chain could not be asked may come again until the money has moved", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
-      ledger.faults.refusal = "no gas money"
+      ledger.market.ceiling = 1n
       const request = yield* LedgerShop.pay()
       assert.strictEqual(yield* failing(facilitator.settle(request)), "FacilitatorUnavailable")
       ledger.faults.down = true
       assert.strictEqual(yield* failing(facilitator.settle(request)), "ChainUnavailable")
       ledger.faults.down = false
-      ledger.faults.refusal = undefined
+      ledger.market.ceiling = 1_000n
       assert.strictEqual((yield* facilitator.settle(request)).status, "included")
       assert.strictEqual(yield* failing(facilitator.settle(request)), "already_used")
       assert.strictEqual(ledger.transfers.length, 1)
@@ -562,7 +569,7 @@ describe("claim", () => {
       assert.strictEqual(yield* failing(facilitator.settle(expiring, claim("a"))), "EXPIRED_PAYMENT")
       const spentElsewhere = yield* LedgerShop.pay()
       yield* facilitator.claim(spentElsewhere, claim("b"))
-      ledger.withdraw(LedgerShop.payer, 1_000_000n)
+      ledger.withdraw(LedgerShop.payer, ledger.balanceOf(LedgerShop.payer))
       assert.strictEqual(yield* failing(facilitator.settle(spentElsewhere, claim("b"))), "INSUFFICIENT_BALANCE")
       assert.strictEqual(ledger.submissions.length, 0)
     })
@@ -813,7 +820,10 @@ describe("finish, payment, supported", () => {
   it.effect("lists each network's signers, of all its schemes", () =>
     Effect.gen(function* () {
       const { half, ledger, store } = yield* LedgerShop.open()
-      const upto = { ...TestScheme.facilitator(ledger, ["signer-2"]), scheme: { ...half.scheme, name: "upto" } }
+      const upto = {
+        ...TestScheme.facilitator(ledger, { lanes: ["signer-2"] }),
+        scheme: { ...half.scheme, name: "upto" }
+      }
       const facilitator = yield* LedgerShop.facilitatorOf([half, upto], store)
       assert.deepStrictEqual(yield* facilitator.supported, {
         kinds: [
@@ -822,6 +832,16 @@ describe("finish, payment, supported", () => {
         ],
         signers: { "ledger:test": ["signer-1", "signer-2"] }
       })
+    })
+  )
+
+  it.effect("refuses two schemes that send from one signer", () =>
+    Effect.gen(function* () {
+      const { half, store } = yield* LedgerShop.open()
+      const upto = { ...half, scheme: { ...half.scheme, name: "upto" } }
+      const error = yield* Effect.flip(LedgerShop.facilitatorOf([half, upto], store))
+      assert.strictEqual(error._tag, "Misconfigured")
+      assert.include(error.message, "signer-1")
     })
   )
 })

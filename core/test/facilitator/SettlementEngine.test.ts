@@ -3,14 +3,18 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { Settled } from "../../src/facilitator/Facilitator.ts"
+import type { Facilitator, Settled } from "../../src/facilitator/Facilitator.ts"
+import type { PaymentStore } from "../../src/facilitator/PaymentStore.ts"
 import type { PaymentFailure } from "../../src/protocol/PaymentFailure.ts"
-import type { Submission } from "../../src/scheme/SchemeFacilitator.ts"
-import type { LedgerTransaction } from "../../src/testing/TestLedger.ts"
-import * as TestScheme from "../../src/testing/TestScheme.ts"
+import { FacilitatorUnavailable } from "../../src/protocol/ProtocolError.ts"
+import { isSettled } from "../../src/protocol/Settlement.ts"
+import type { Prepared } from "../../src/scheme/SchemeFacilitator.ts"
+import type { LedgerTransaction, TestLedger } from "../../src/testing/TestLedger.ts"
 import * as LedgerShop from "./LedgerShop.ts"
 
 const { claim } = LedgerShop
+
+type Service = Facilitator["Service"]
 
 /** Starts a settlement; `seconds` later it is where it is. */
 const begin = Effect.fnUntraced(function* (
@@ -22,31 +26,52 @@ const begin = Effect.fnUntraced(function* (
   return fiber
 })
 
-const fills = (submissions: ReadonlyArray<LedgerTransaction>) =>
-  submissions.filter(({ order }) => order === undefined).length
+const pay = LedgerShop.pay
+
+/** Settles so many payments at once. */
+const settleMany = Effect.fnUntraced(function* (facilitator: Service, count: number, name = "n") {
+  const requests = yield* Effect.forEach(Array.from({ length: count }), () => pay())
+  return yield* Effect.forEach(
+    requests,
+    (request, index) => Effect.forkDetach(facilitator.settle(request, claim(`${name}${index}`))),
+    { concurrency: "unbounded" }
+  )
+})
+
+/** Callers wait longer than anything here takes. */
+const patient = { settleTimeoutMillis: 600_000 }
+
+const isFiller = ({ orders }: LedgerTransaction) => orders.length === 0
+const idsOf = ({ submissions }: TestLedger) => new Set(submissions.map(({ id }) => id))
+const slotsOf = ({ submissions }: TestLedger) => new Set(submissions.map(({ slot }) => slot))
+
+const statusesOf = Effect.fnUntraced(function* (facilitator: Service, paymentId: string) {
+  return (yield* facilitator.payment(paymentId))?.history.map(({ status }) => status)
+})
 
 describe("sending", () => {
   it.effect("writes the exact bytes down before it sends them", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
-      const { facilitator, half, store } = yield* LedgerShop.open()
-      const watched = {
-        ...half,
-        submit: (prepared: Parameters<typeof half.submit>[0]) =>
-          Effect.andThen(
-            Effect.map(store.find(paymentId), (stored) => {
-              assert.strictEqual(stored?.status, "planned")
-              assert.strictEqual(stored?.prepared?.bytes, prepared.bytes)
-              assert.strictEqual(stored?.transaction, prepared.transaction)
+      let store: PaymentStore["Service"] | undefined
+      const shop = yield* LedgerShop.open({
+        half: (half) => ({
+          ...half,
+          submit: (prepared) =>
+            Effect.gen(function* () {
+              const [flight] = yield* Effect.orDie(store!.flights("ledger:test signer-1"))
+              assert.deepStrictEqual(flight?.attempts, [prepared])
+              assert.deepStrictEqual(
+                flight?.payments.map(({ status }) => status),
+                ["planned"]
+              )
               seen.push(prepared.bytes)
-            }),
-            half.submit(prepared)
-          )
-      }
-      const request = yield* LedgerShop.pay()
-      const { paymentId } = yield* facilitator.claim(request, claim("a"))
-      const other = yield* LedgerShop.facilitatorOf([watched], store)
-      yield* other.settle(request, claim("a"))
+              return yield* half.submit(prepared)
+            })
+        })
+      })
+      store = shop.store
+      yield* shop.facilitator.settle(yield* pay(), claim("a"))
       assert.strictEqual(seen.length, 1)
     })
   )
@@ -55,7 +80,7 @@ describe("sending", () => {
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
       ledger.faults.loseAnswers = true
-      const settled = yield* facilitator.settle(yield* LedgerShop.pay(), claim("a"))
+      const settled = yield* facilitator.settle(yield* pay(), claim("a"))
       assert.strictEqual(settled.status, "included")
       assert.strictEqual(ledger.transfers.length, 1)
     })
@@ -65,11 +90,9 @@ describe("sending", () => {
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
       ledger.faults.dropNext = 2
-      const fiber = yield* begin(facilitator.settle(yield* LedgerShop.pay(), claim("a")), 20)
-      const settled = yield* Fiber.join(fiber)
-      assert.strictEqual(settled.status, "included")
+      const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")), 20)
+      assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
       assert.strictEqual(ledger.submissions.length, 1)
-      assert.strictEqual(ledger.transfers[0]?.transaction, settled.transaction)
     })
   )
 
@@ -77,12 +100,12 @@ describe("sending", () => {
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
       ledger.faults.holdBlocks = true
-      const fiber = yield* begin(facilitator.settle(yield* LedgerShop.pay(), claim("a")))
+      const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")))
       ledger.emptyPool()
       ledger.faults.holdBlocks = false
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
-      assert.strictEqual(new Set(ledger.submissions.map(({ id }) => id)).size, 1)
+      assert.strictEqual(idsOf(ledger).size, 1)
     })
   )
 
@@ -90,7 +113,7 @@ describe("sending", () => {
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
       ledger.faults.holdBlocks = true
-      const fiber = yield* begin(facilitator.settle(yield* LedgerShop.pay(), claim("a")))
+      const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")))
       ledger.faults.down = true
       yield* TestClock.adjust("10 seconds")
       ledger.faults.down = false
@@ -103,322 +126,312 @@ describe("sending", () => {
   it.effect("a receipt that shows late is waited for", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
-      ledger.faults.hiddenLooks = 5
-      const fiber = yield* begin(facilitator.settle(yield* LedgerShop.pay(), claim("a")), 5)
+      ledger.faults.hiddenLooks = 25
+      const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")), 30)
       assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
-      assert.strictEqual(ledger.submissions.length, 1)
+      assert.strictEqual(ledger.transfers.length, 1)
     })
   )
 
-  it.effect(
-    "a receipt that shows so late that the payment is signed anew is still its own: one transfer, no failure",
-    () =>
-      Effect.gen(function* () {
-        const { facilitator, ledger } = yield* LedgerShop.open()
-        ledger.faults.hiddenLooks = 17
-        const fiber = yield* begin(facilitator.settle(yield* LedgerShop.pay(), claim("a")), 20)
-        const settled = yield* Fiber.join(fiber)
-        assert.strictEqual(settled.status, "included")
-        assert.strictEqual(settled.transaction, ledger.transfers[0]?.transaction)
-        assert.strictEqual(ledger.transfers.length, 1)
-        assert.isAbove(new Set(ledger.submissions.map(({ id }) => id)).size, 1)
+  it.effect("nothing is sent under a lease that has run out meanwhile", () =>
+    Effect.gen(function* () {
+      let valid = true
+      const { facilitator, ledger, store } = yield* LedgerShop.open({
+        leases: LedgerShop.leasesWhere((lease) => ({ ...lease, isValid: () => valid })),
+        store: (honest) => ({
+          ...honest,
+          plan: (lease, plans) => Effect.tap(honest.plan(lease, plans), () => Effect.sync(() => (valid = false)))
+        })
       })
+      const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")), 5)
+      assert.strictEqual(ledger.submissions.length, 0)
+      const [flight] = yield* store.flights("ledger:test signer-1")
+      assert.strictEqual(flight?.attempts.length, 1)
+      yield* Fiber.interrupt(fiber)
+    })
   )
 })
 
-describe("one settlement for all who ask", () => {
-  it.effect("a store that fails between signing and sending leaves no hole", () =>
+describe("lanes", () => {
+  it.effect("100 payments at once on one signer all settle, each in a slot of its own", () =>
     Effect.gen(function* () {
-      let broken = true
-      const { facilitator, ledger } = yield* LedgerShop.open({
-        store: (store) => ({
-          ...store,
-          advance: (paymentId, change) =>
-            broken && change.to === "planned" ? Effect.die("the disk is full") : store.advance(paymentId, change)
-        })
-      })
-      const request = yield* LedgerShop.pay()
-      assert.strictEqual((yield* Effect.exit(facilitator.settle(request, claim("a"))))._tag, "Failure")
-      assert.strictEqual(ledger.submissions.length, 0)
-      broken = false
-      assert.strictEqual((yield* facilitator.settle(yield* LedgerShop.pay(), claim("b"))).status, "included")
-      assert.strictEqual((yield* facilitator.settle(request, claim("c"))).status, "included")
-      assert.strictEqual(fills(ledger.submissions), 0)
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      const fibers = yield* settleMany(facilitator, 100)
+      yield* TestClock.adjust("5 seconds")
+      for (const fiber of fibers) assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
+      assert.strictEqual(ledger.transfers.length, 100)
+      assert.strictEqual(slotsOf(ledger).size, 100)
     })
   )
 
-  it.effect("100 payments at once on one signer all settle, each in a slot of its own", () =>
+  it.effect("no more are on their way than a lane holds, and in the order of their slots", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open({ balance: 10n ** 9n })
-      const requests = yield* Effect.forEach(Array.from({ length: 100 }), () => LedgerShop.pay())
-      const answers = yield* Effect.forEach(
-        requests,
-        (request, index) => facilitator.settle(request, claim(`n${index}`)),
-        { concurrency: "unbounded" }
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      ledger.faults.holdBlocks = true
+      const fibers = yield* settleMany(facilitator, 40)
+      yield* TestClock.adjust("2 seconds")
+      const slots = ledger.submissions.map(({ slot }) => slot)
+      assert.strictEqual(new Set(slots).size, 16)
+      assert.deepStrictEqual(
+        [...new Set(slots)],
+        Array.from({ length: 16 }, (_, index) => BigInt(index))
       )
-      assert.isTrue(answers.every(({ status }) => status === "included"))
-      assert.strictEqual(ledger.transfers.length, 100)
-      assert.strictEqual(new Set(ledger.submissions.map(({ slot }) => slot)).size, 100)
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("20 seconds")
+      for (const fiber of fibers) assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
     })
   )
 
   it.effect("several signers share the load", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open({ lanes: ["signer-1", "signer-2"] })
-      ledger.faults.holdBlocks = true
-      const requests = yield* Effect.forEach(Array.from({ length: 10 }), () => LedgerShop.pay())
-      const all = yield* Effect.forkChild(
-        Effect.forEach(requests, (request, index) => facilitator.settle(request, claim(`n${index}`)), {
-          concurrency: "unbounded"
-        })
-      )
-      yield* TestClock.adjust("1 second")
+      const fibers = yield* settleMany(facilitator, 10)
+      yield* TestClock.adjust("2 seconds")
+      for (const fiber of fibers) yield* Fiber.join(fiber)
       assert.strictEqual(ledger.submissions.filter(({ lane }) => lane === "signer-1").length, 5)
       assert.strictEqual(ledger.submissions.filter(({ lane }) => lane === "signer-2").length, 5)
-      ledger.mine()
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual((yield* Fiber.join(all)).length, 10)
+    })
+  )
+
+  it.effect("payers who send their own transactions need no slots", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ lanes: [] })
+      const fibers = yield* settleMany(facilitator, 30)
+      yield* TestClock.adjust("2 seconds")
+      for (const fiber of fibers) assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
+      assert.strictEqual(ledger.transfers.length, 30)
+      assert.deepStrictEqual([...slotsOf(ledger)], [undefined])
+    })
+  )
+
+  it.effect("a batch carries many, waits for company, and one that fails in it fails alone", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ batches: { maximum: 5, windowMillis: 50 } })
+      ledger.faults.failEntries = 1
+      const fibers = yield* settleMany(facilitator, 12)
+      yield* TestClock.adjust("5 seconds")
+      const ends = yield* Effect.forEach(fibers, (fiber) => Effect.result(Fiber.join(fiber)))
+      assert.strictEqual(ends.filter(({ _tag }) => _tag === "Success").length, 11)
+      assert.strictEqual(ledger.transfers.length, 11)
+      assert.deepStrictEqual(
+        ledger.submissions.map(({ orders }) => orders.length),
+        [5, 5, 2]
+      )
+    })
+  )
+
+  it.effect("what does not fit into one transaction goes into the next", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ batches: { maximum: 10, windowMillis: 50 }, fitting: 3 })
+      const fibers = yield* settleMany(facilitator, 10)
+      yield* TestClock.adjust("5 seconds")
+      for (const fiber of fibers) assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
+      assert.deepStrictEqual(
+        ledger.submissions.map(({ orders }) => orders.length),
+        [3, 3, 3, 1]
+      )
     })
   )
 })
 
 describe("a node that does not take a transaction", () => {
-  it.effect("ends the call, gives the slot back, and the payment can be settled later", () =>
+  it.effect("gets the same bytes again until it does; others do not wait behind them", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
       ledger.faults.refusal = "insufficient funds for gas"
-      const request = yield* LedgerShop.pay()
-      const error = yield* Effect.flip(facilitator.settle(request, claim("a")))
-      assert.strictEqual(error._tag, "FacilitatorUnavailable")
+      const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")))
+      const behind = yield* begin(Effect.flip(facilitator.settle(yield* pay(), claim("b"))) as never)
+      const error: unknown = yield* Fiber.join(behind)
+      assert.instanceOf(error, FacilitatorUnavailable)
       assert.include(error.message, "insufficient funds for gas")
       ledger.faults.refusal = undefined
-      const settled = yield* facilitator.settle(request, claim("b"))
-      assert.strictEqual(settled.execution, "granted")
-      assert.deepStrictEqual(
-        ledger.submissions.map(({ slot }) => slot),
-        [0n, 0n]
-      )
-      const record = yield* facilitator.payment(settled.paymentId)
-      assert.deepStrictEqual(
-        record?.history.map(({ status }) => status),
-        ["accepted", "planned", "accepted", "planned", "sent", "included"]
-      )
-      assert.strictEqual(record?.history[2]?.note, "insufficient funds for gas")
-    })
-  )
-
-  /**
-   * One payment in slot 0 while slots 1 and 2 are in the pool behind it: the node takes it, forgets it, takes it for too
-   * cheap, and refuses it when it is signed anew, five and a half seconds later.
-   */
-  const withHole = Effect.fnUntraced(function* () {
-    const shop = yield* LedgerShop.open({ balance: 10n ** 9n })
-    const { half, ledger, store } = shop
-    const delays = { survey: 0 }
-    const says = [
-      { _tag: "Accepted" },
-      { _tag: "SlotUsed" },
-      { _tag: "Refused", message: "not now" }
-    ] satisfies Array<Submission>
-    let evicted: string | undefined
-    const refusesFirst = {
-      ...half,
-      survey: Effect.suspend(() => Effect.delay(half.survey, delays.survey)),
-      submit: (prepared: Parameters<typeof half.submit>[0]) => {
-        evicted ??= prepared.transaction
-        const answer = prepared.transaction === evicted ? says.shift() : undefined
-        return answer === undefined ? half.submit(prepared) : Effect.succeed(answer)
-      }
-    }
-    ledger.faults.holdBlocks = true
-    const facilitator = yield* LedgerShop.facilitatorOf([refusesFirst], store)
-    const refused = yield* Effect.forkChild(Effect.flip(facilitator.settle(yield* LedgerShop.pay(), claim("a"))))
-    yield* TestClock.adjust("10 millis")
-    const behind = yield* Effect.forEach(["b", "c"], (name) =>
-      Effect.flatMap(LedgerShop.pay(), (request) => begin(facilitator.settle(request, claim(name))))
-    )
-    return { ...shop, facilitator, refused, behind, delays }
-  })
-
-  it.effect("a hole below other transactions is closed by one that does nothing", () =>
-    Effect.gen(function* () {
-      const { behind, ledger, refused } = yield* withHole()
-      yield* TestClock.adjust("6 seconds")
-      assert.strictEqual((yield* Fiber.join(refused))._tag, "FacilitatorUnavailable")
-      assert.strictEqual(fills(ledger.submissions), 1)
-      ledger.mine()
-      yield* TestClock.adjust("2 seconds")
-      for (const fiber of behind) assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
-      assert.strictEqual(ledger.transfers.length, 2)
       yield* TestClock.adjust("10 seconds")
-      assert.strictEqual(fills(ledger.submissions), 1)
+      const settled = yield* Fiber.join(fiber)
+      assert.strictEqual(settled.status, "included")
+      assert.deepStrictEqual([...idsOf(ledger)], [settled.transaction])
+      assert.deepStrictEqual(yield* statusesOf(facilitator, settled.paymentId), [
+        "accepted",
+        "planned",
+        "sent",
+        "included",
+        "final"
+      ])
     })
   )
 
-  it.effect("a hole stays no hole when its filler is refused, lost or not answered at first", () =>
-    Effect.gen(function* () {
-      const { behind, ledger } = yield* withHole()
-      ledger.faults.refusal = "insufficient funds for gas"
-      yield* TestClock.adjust("6 seconds")
-      ledger.faults.refusal = undefined
-      ledger.faults.down = true
-      yield* TestClock.adjust("3 seconds")
-      ledger.faults.down = false
-      ledger.faults.dropNext = 2
-      yield* TestClock.adjust("10 seconds")
-      ledger.mine()
-      yield* TestClock.adjust("10 seconds")
-      for (const fiber of behind) assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
-      assert.strictEqual(ledger.transfers.length, 2)
-    })
-  )
-
-  it.effect("a payment that comes first takes the hole, and nothing else is sent for it", () =>
-    Effect.gen(function* () {
-      const { behind, facilitator, ledger } = yield* withHole()
-      ledger.faults.refusal = "insufficient funds for gas"
-      yield* TestClock.adjust("6 seconds")
-      ledger.faults.refusal = undefined
-      const before = ledger.submissions.length
-      const next = yield* Effect.forkChild(facilitator.settle(yield* LedgerShop.pay(), claim("d")))
-      yield* TestClock.adjust("100 millis")
-      assert.strictEqual(ledger.submissions[before]?.slot, 0n)
-      ledger.mine()
-      yield* TestClock.adjust("10 seconds")
-      for (const fiber of [...behind, next]) assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
-      assert.strictEqual(ledger.submissions.slice(before).filter(({ order }) => order === undefined).length, 0)
-    })
-  )
-
-  it.effect("a payment that takes the hole while its filler is being made leaves nothing to fill", () =>
-    Effect.gen(function* () {
-      const { behind, delays, facilitator, ledger } = yield* withHole()
-      yield* TestClock.adjust("3390 millis")
-      delays.survey = 900
-      yield* TestClock.adjust("200 millis")
-      const next = yield* Effect.forkChild(facilitator.settle(yield* LedgerShop.pay(), claim("d")))
-      yield* TestClock.adjust("2 seconds")
-      assert.isTrue(ledger.submissions.some(({ order, slot }) => slot === 0n && order !== undefined))
-      ledger.mine()
-      yield* TestClock.adjust("10 seconds")
-      for (const fiber of [...behind, next]) assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
-      assert.strictEqual(fills(ledger.submissions), 0)
-    })
-  )
-
-  it.effect("a signer that is refused is passed over while another one works", () =>
-    Effect.gen(function* () {
-      const { half, ledger, store } = yield* LedgerShop.open({ lanes: ["broke", "rich"] })
-      const oneBroke = {
-        ...half,
-        submit: (prepared: Parameters<typeof half.submit>[0]) =>
-          prepared.slot?.lane === "broke"
-            ? Effect.succeed({ _tag: "Refused" as const, message: "no gas money" })
-            : half.submit(prepared)
-      }
-      const facilitator = yield* LedgerShop.facilitatorOf([oneBroke], store)
-      const request = yield* LedgerShop.pay()
-      yield* Effect.flip(facilitator.settle(request, claim("a")))
-      assert.strictEqual((yield* facilitator.settle(request, claim("b"))).status, "included")
-      assert.strictEqual((yield* facilitator.settle(yield* LedgerShop.pay(), claim("c"))).status, "included")
-      assert.strictEqual(ledger.transfers.length, 2)
-    })
-  )
-
-  it.effect("a fee that has become too low is signed anew in the same slot: the lane does not jam", () =>
+  it.effect("a chain that is down or too dear before anything was sent leaves the payment as it was", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
-      ledger.faults.feeTooLow = true
-      const first = yield* begin(facilitator.settle(yield* LedgerShop.pay(), claim("a")), 3)
-      ledger.faults.feeTooLow = false
-      ledger.faults.dropNext = 1
-      yield* TestClock.adjust("20 seconds")
-      assert.strictEqual((yield* Fiber.join(first)).status, "included")
-      assert.strictEqual((yield* facilitator.settle(yield* LedgerShop.pay(), claim("b"))).status, "included")
-      assert.strictEqual(ledger.nextSlot("signer-1"), 2n)
+      const request = yield* pay()
+      ledger.market.ceiling = 1n
+      const error = yield* Effect.flip(facilitator.settle(request, claim("a")))
+      assert.strictEqual(error._tag, "FacilitatorUnavailable")
+      assert.include(error.message, "more than the 1")
+      assert.strictEqual(ledger.submissions.length, 0)
+      ledger.market.ceiling = 1_000n
+      const settled = yield* facilitator.settle(request, claim("b"))
+      assert.strictEqual(settled.status, "included")
+      assert.strictEqual(settled.execution, "granted")
     })
   )
 
-  it.effect("a fee that stays too low for long, with the chain down in between, jams nothing either", () =>
+  it.effect("what has become too cheap is replaced in its slot by an eighth more, and never above the ceiling", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 200_000 })
-      ledger.faults.feeTooLow = true
-      const first = yield* begin(facilitator.settle(yield* LedgerShop.pay(), claim("a")), 20)
-      ledger.faults.down = true
+      const { facilitator, ledger, store } = yield* LedgerShop.open(patient)
+      ledger.finality = 1_000
+      ledger.faults.holdBlocks = true
+      const fiber = yield* begin(facilitator.settle(yield* pay({ validFor: 80 }), claim("a")))
+      ledger.market.base = 2_000n
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("30 seconds")
+      assert.isAbove(idsOf(ledger).size, 1)
+      assert.isTrue(ledger.submissions.every(({ fees }) => fees !== undefined && fees.maximum <= 1_000n))
+      assert.strictEqual(ledger.transfers.length, 0)
+      ledger.market.base = 100n
       yield* TestClock.adjust("20 seconds")
-      ledger.faults.down = false
-      ledger.faults.feeTooLow = false
-      yield* TestClock.adjust("20 seconds")
-      assert.strictEqual((yield* Fiber.join(first)).status, "included")
-      assert.strictEqual((yield* facilitator.settle(yield* LedgerShop.pay(), claim("b"))).status, "included")
+      const settled = yield* Fiber.join(fiber)
+      assert.strictEqual(settled.status, "included")
+      const [flight] = yield* store.flights("ledger:test signer-1")
+      const [first, second] = flight?.attempts ?? []
+      assert.isTrue((second?.fees?.maximum ?? 0n) * 8n >= (first?.fees?.maximum ?? 0n) * 9n)
+      assert.strictEqual(second?.slot?.number, first?.slot?.number)
+      assert.isTrue(flight?.attempts.some(({ transaction }) => transaction === settled.transaction))
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("what a node calls outdated is signed again for the same slot", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      ledger.faults.outdated = "too old"
+      const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")))
+      ledger.faults.outdated = undefined
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
+      assert.deepStrictEqual([...slotsOf(ledger)], [0n])
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+})
+
+describe("a slot that a stranger uses", () => {
+  it.effect("sends its payments to another slot, and one transfer happens", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      ledger.faults.holdBlocks = true
+      const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")))
+      ledger.useSlot("signer-1")
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("30 seconds")
+      const settled = yield* Fiber.join(fiber)
+      assert.strictEqual(settled.status, "included")
+      assert.strictEqual(ledger.transfers.length, 1)
+      assert.deepStrictEqual([...slotsOf(ledger)], [0n, 1n])
+      assert.deepStrictEqual(yield* statusesOf(facilitator, settled.paymentId), [
+        "accepted",
+        "planned",
+        "sent",
+        "accepted",
+        "planned",
+        "sent",
+        "included",
+        "final"
+      ])
+    })
+  )
+
+  it.effect("before the next payment only moves the lane on", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open()
+      yield* facilitator.settle(yield* pay(), claim("a"))
+      ledger.useSlot("signer-1")
+      const fiber = yield* begin(facilitator.settle(yield* pay(), claim("b")), 30)
+      assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
       assert.strictEqual(ledger.transfers.length, 2)
     })
   )
 })
 
-describe("strangers", () => {
-  it.effect("a slot that somebody else used is replaced by another, once", () =>
+describe("validity that ends", () => {
+  it.effect("in the air: the slot is given up to a transaction that does nothing, and others go on", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open()
-      yield* facilitator.settle(yield* LedgerShop.pay(), claim("a"))
-      ledger.useSlot("signer-1")
-      const fiber = yield* begin(facilitator.settle(yield* LedgerShop.pay(), claim("b")), 20)
-      const settled = yield* Fiber.join(fiber)
-      assert.strictEqual(settled.status, "included")
-      const record = yield* facilitator.payment(settled.paymentId)
-      assert.strictEqual(record?.history.filter(({ status }) => status === "planned").length, 2)
-      assert.strictEqual(ledger.transfers.length, 2)
-      assert.strictEqual((yield* facilitator.settle(yield* LedgerShop.pay(), claim("c"))).status, "included")
+      const { facilitator, ledger } = yield* LedgerShop.open(patient)
+      ledger.market.base = 400n
+      ledger.faults.holdBlocks = true
+      const fiber = yield* begin(facilitator.settle(yield* pay({ validFor: 10 }), claim("a")))
+      Object.assign(ledger.market, { base: 850n, ceiling: 850n })
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("20 seconds")
+      assert.isFalse(ledger.submissions.some(isFiller))
+      ledger.market.ceiling = 1_000n
+      yield* TestClock.adjust("20 seconds")
+      ledger.market.base = 10n
+      const error = yield* Effect.flip(Fiber.join(fiber))
+      assert.strictEqual(error._tag === "PaymentError" && error.code, "EXPIRED_PAYMENT")
+      assert.strictEqual(ledger.transfers.length, 0)
+      assert.isTrue(ledger.submissions.some(isFiller))
+      const next = yield* begin(facilitator.settle(yield* pay(), claim("b")), 2)
+      assert.strictEqual((yield* Fiber.join(next)).status, "included")
     })
   )
 
-  it.effect("an authorization that somebody else submits after the claim settles the payment", () =>
+  it.effect("in the queue: nothing was sent, and nothing will be", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open()
+      const { facilitator, ledger } = yield* LedgerShop.open({ capacity: 1, settleTimeoutMillis: 600_000 })
       ledger.faults.holdBlocks = true
-      const fiber = yield* begin(facilitator.settle(yield* LedgerShop.pay(), claim("a")))
-      const order = ledger.submissions[0]?.order
-      assert.isDefined(order)
-      if (order !== undefined) ledger.settleByStranger(order)
-      ledger.mine()
-      yield* TestClock.adjust("1 second")
-      const settled = yield* Fiber.join(fiber)
-      assert.strictEqual(settled.status, "included")
-      assert.strictEqual(settled.transaction, `stranger:${order?.nonce}`)
-      const record = yield* facilitator.payment(settled.paymentId)
-      assert.include(record?.history.at(-1)?.note ?? "", "sent by another")
+      const first = yield* begin(facilitator.settle(yield* pay({ validFor: 80 }), claim("a")))
+      const second = yield* begin(facilitator.settle(yield* pay({ validFor: 10 }), claim("b")))
+      yield* TestClock.adjust("15 seconds")
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual((yield* Fiber.join(first)).status, "included")
+      const error = yield* Effect.flip(Fiber.join(second))
+      assert.strictEqual(error._tag === "PaymentError" && error.code, "EXPIRED_PAYMENT")
       assert.strictEqual(ledger.transfers.length, 1)
     })
   )
 
-  it.effect("counts as this payment's own also after it was signed anew in another slot", () =>
+  it.effect("while claimed and never settled: the record is closed", () =>
+    Effect.gen(function* () {
+      const { facilitator, store } = yield* LedgerShop.open()
+      const { paymentId } = yield* facilitator.claim(yield* pay(), claim("a"))
+      yield* TestClock.adjust("10 minutes")
+      assert.strictEqual((yield* store.find(paymentId))?.status, "expired")
+    })
+  )
+})
+
+describe("somebody else", () => {
+  it.effect("who submits the authorization settles it for us, when it was claimed before", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
-      yield* facilitator.settle(yield* LedgerShop.pay(), claim("a"))
-      ledger.useSlot("signer-1")
       ledger.faults.holdBlocks = true
-      const fiber = yield* begin(facilitator.settle(yield* LedgerShop.pay(), claim("b")), 3)
-      const order = ledger.submissions.at(-1)?.order
-      if (order !== undefined) ledger.settleByStranger(order)
-      ledger.mine()
-      yield* TestClock.adjust("20 seconds")
+      const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")))
+      const order = ledger.submissions[0]?.orders[0]
+      assert.isDefined(order)
+      ledger.settleByStranger(order)
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("5 seconds")
       const settled = yield* Fiber.join(fiber)
-      assert.strictEqual(settled.transaction, `stranger:${order?.nonce}`)
-      assert.strictEqual(ledger.transfers.length, 2)
+      assert.strictEqual(settled.transaction, `stranger/${order.nonce}`)
+      assert.strictEqual(ledger.transfers.length, 1)
     })
   )
 
-  it.effect("an authorization that was used before the claim is used", () =>
+  it.effect("who submits it after it failed settles it late: the record follows the money", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open()
-      const request = yield* LedgerShop.pay()
-      const settled = yield* facilitator.settle(request, claim("a"))
-      assert.strictEqual(settled.status, "included")
-      const forgetful = yield* LedgerShop.open()
-      const half = TestScheme.facilitator(ledger)
-      const other = yield* LedgerShop.facilitatorOf([half], forgetful.store)
-      const error = yield* Effect.flip(other.settle(request, claim("b")))
-      assert.strictEqual(error._tag === "ValidationError" && error.reason, "already_used")
+      const { facilitator, ledger, store } = yield* LedgerShop.open()
+      ledger.faults.failEntries = 1
+      const request = yield* pay()
+      const error = yield* Effect.flip(facilitator.settle(request, claim("a")))
+      assert.strictEqual(error._tag, "ValidationError")
+      const [stored] = yield* store.page(0n, 10)
+      assert.strictEqual(stored?.status, "failed")
+      ledger.settleByStranger(ledger.submissions[0]!.orders[0]!)
+      yield* TestClock.adjust("90 seconds")
+      assert.strictEqual((yield* store.find(stored?.paymentId ?? ""))?.status, "final")
+      const again = yield* facilitator.settle(request, claim("b"))
+      assert.strictEqual(again.execution, "granted")
     })
   )
 
@@ -426,15 +439,53 @@ describe("strangers", () => {
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
       ledger.faults.holdBlocks = true
-      const fiber = yield* begin(facilitator.settle(yield* LedgerShop.pay(), claim("a")))
-      const order = ledger.submissions[0]?.order
-      if (order !== undefined) ledger.burn(order)
-      ledger.mine()
-      yield* TestClock.adjust("1 second")
+      const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")))
+      const order = ledger.submissions[0]?.orders[0]
+      assert.isDefined(order)
+      ledger.burn(order)
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("5 seconds")
       const error = yield* Effect.flip(Fiber.join(fiber))
       assert.strictEqual(error._tag === "ValidationError" && error.reason, "already_used")
-      assert.strictEqual(error._tag === "ValidationError" && error.detail, `burn:${order?.nonce}`)
+      assert.strictEqual(error._tag === "ValidationError" && error.detail, `burn/${order.nonce}`)
       assert.strictEqual(ledger.transfers.length, 0)
+    })
+  )
+})
+
+describe("blocks", () => {
+  it.effect("deep enough make a payment final, and its flight is not watched any more", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger, store } = yield* LedgerShop.open()
+      const { paymentId } = yield* facilitator.settle(yield* pay(), claim("a"))
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual((yield* store.find(paymentId))?.status, "included")
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* store.find(paymentId))?.status, "final")
+      assert.deepStrictEqual(yield* store.flights("ledger:test signer-1"), [])
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("that are reorganised away bring their payments back: the same bytes, one transfer", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger, store } = yield* LedgerShop.open()
+      const fibers = yield* settleMany(facilitator, 5)
+      yield* TestClock.adjust("2 seconds")
+      const settled = yield* Effect.forEach(fibers, (fiber) => Fiber.join(fiber))
+      ledger.reorganise(7)
+      assert.strictEqual(ledger.transfers.length, 0)
+      yield* TestClock.adjust("30 seconds")
+      assert.strictEqual(ledger.transfers.length, 5)
+      assert.strictEqual(idsOf(ledger).size, 5)
+      for (const { paymentId } of settled) {
+        const stored = yield* store.find(paymentId)
+        assert.strictEqual(stored?.status, "final")
+        assert.deepStrictEqual(
+          stored?.history.map(({ status }) => status),
+          ["accepted", "planned", "sent", "included", "sent", "included", "final"]
+        )
+      }
     })
   )
 })
@@ -442,87 +493,189 @@ describe("strangers", () => {
 describe("after a restart", () => {
   /** A payment whose bytes were written down and perhaps sent, when its process ended. */
   const interrupted = Effect.fnUntraced(function* (arrived: boolean) {
-    const shop = yield* LedgerShop.open({ balance: 10n ** 9n })
-    const { half, ledger, store } = shop
-    const request = yield* LedgerShop.pay()
-    const dies = {
-      ...half,
-      submit: (prepared: Parameters<typeof half.submit>[0]) =>
-        Effect.andThen(arrived ? Effect.ignore(half.submit(prepared)) : Effect.void, Effect.die("killed"))
-    }
-    const before = yield* LedgerShop.facilitatorOf([dies], store)
-    ledger.faults.holdBlocks = true
-    yield* Effect.exit(before.settle(request, claim("a")))
-    ledger.faults.holdBlocks = false
-    return { ...shop, request, facilitator: yield* LedgerShop.facilitatorOf([half], store) }
+    const shop = yield* LedgerShop.open({
+      half: (half) => ({
+        ...half,
+        submit: (prepared: Prepared) =>
+          Effect.andThen(arrived ? Effect.ignore(half.submit(prepared)) : Effect.void, Effect.never)
+      })
+    })
+    shop.ledger.faults.holdBlocks = true
+    const request = yield* pay()
+    const caller = yield* begin(shop.facilitator.settle(request, claim("a")))
+    yield* Fiber.interrupt(caller)
+    return { ...shop, request }
   })
 
-  it.effect("the stored bytes are sent, not new ones", () =>
+  it.effect("the stored bytes are sent, not new ones, without anybody asking", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger, request } = yield* interrupted(false)
+      const { ledger, request, restart } = yield* interrupted(false)
+      ledger.faults.holdBlocks = false
+      const facilitator = yield* restart
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual(ledger.transfers.length, 1)
       const settled = yield* facilitator.settle(request, claim("b"))
-      const record = yield* facilitator.payment(settled.paymentId)
-      assert.strictEqual(settled.status, "included")
-      assert.strictEqual(record?.history.filter(({ status }) => status === "planned").length, 1)
+      const statuses = yield* statusesOf(facilitator, settled.paymentId)
+      assert.strictEqual(settled.execution, "granted")
+      assert.strictEqual(statuses?.filter((status) => status === "planned").length, 1)
       assert.strictEqual(ledger.submissions.length, 1)
     })
   )
 
   it.effect("bytes that are in the pool are not joined by others", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger, request } = yield* interrupted(true)
-      const settled = yield* facilitator.settle(request, claim("b"))
-      assert.strictEqual(settled.status, "included")
-      assert.strictEqual(new Set(ledger.submissions.map(({ id }) => id)).size, 1)
+      const { ledger, request, restart } = yield* interrupted(true)
+      const facilitator = yield* restart
+      yield* TestClock.adjust("2 seconds")
+      ledger.faults.holdBlocks = false
+      const fiber = yield* begin(facilitator.settle(request, claim("b")), 3)
+      assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
+      assert.strictEqual(idsOf(ledger).size, 1)
       assert.strictEqual(ledger.transfers.length, 1)
     })
   )
 
   it.effect("a transfer that happened meanwhile is found", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger, request } = yield* interrupted(true)
+      const { ledger, request, restart } = yield* interrupted(true)
       ledger.mine()
       yield* TestClock.adjust("5 minutes")
-      const settled = yield* facilitator.settle(request, claim("b"))
-      assert.strictEqual(settled.status, "included")
+      const facilitator = yield* restart
+      const settled = yield* Fiber.join(yield* begin(facilitator.settle(request, claim("b")), 3))
       assert.strictEqual(settled.execution, "granted")
-      assert.strictEqual(ledger.submissions.length, 1)
+      assert.strictEqual(ledger.transfers.length, 1)
     })
   )
 
-  it.effect("bytes whose slot another payment has taken since move to another slot", () =>
+  it.effect("payments that waited in the queue depart", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger, request } = yield* interrupted(false)
-      yield* facilitator.settle(yield* LedgerShop.pay(), claim("c"))
-      const fiber = yield* begin(facilitator.settle(request, claim("b")), 20)
+      const { facilitator, ledger, restart } = yield* LedgerShop.open({ capacity: 2 })
+      ledger.faults.holdBlocks = true
+      const fibers = yield* settleMany(facilitator, 10)
+      yield* TestClock.adjust("1 second")
+      for (const fiber of fibers) yield* Fiber.interrupt(fiber)
+      yield* restart
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(ledger.transfers.length, 10)
+      assert.strictEqual(idsOf(ledger).size, 10)
+    })
+  )
+})
+
+describe("records that cannot be asked", () => {
+  const unavailable = Effect.fail(new FacilitatorUnavailable({ message: "the disk is full" }))
+
+  it.effect("before the bytes are written down: nothing is sent; later it is", () =>
+    Effect.gen(function* () {
+      let broken = true
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        store: (store) => ({
+          ...store,
+          plan: (lease, plans) => (broken ? unavailable : store.plan(lease, plans))
+        })
+      })
+      const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")), 3)
+      assert.strictEqual(ledger.submissions.length, 0)
+      broken = false
+      yield* TestClock.adjust("3 seconds")
       assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
-      assert.strictEqual(ledger.transfers.length, 2)
+      assert.deepStrictEqual([...slotsOf(ledger)], [0n])
+    })
+  )
+
+  it.effect("though the bytes were written down: exactly those are sent", () =>
+    Effect.gen(function* () {
+      let broken = true
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        store: (store) => ({
+          ...store,
+          plan: (lease, plans) =>
+            Effect.tap(store.plan(lease, plans), () => {
+              const was = broken
+              broken = false
+              return was ? unavailable : Effect.void
+            })
+        })
+      })
+      const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")), 3)
+      const settled = yield* Fiber.join(fiber)
+      assert.deepStrictEqual([...idsOf(ledger)], [settled.transaction])
+      const statuses = yield* statusesOf(facilitator, settled.paymentId)
+      assert.strictEqual(statuses?.filter((status) => status === "planned").length, 1)
+    })
+  )
+
+  it.effect("after the bytes were sent: the record catches up", () =>
+    Effect.gen(function* () {
+      let broken = true
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        store: (store) => ({
+          ...store,
+          enter: (lease, entry) => (broken ? unavailable : store.enter(lease, entry))
+        })
+      })
+      const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")), 3)
+      assert.strictEqual(ledger.transfers.length, 1)
+      broken = false
+      yield* TestClock.adjust("3 seconds")
+      assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+})
+
+describe("ceilings of what settling may cost", () => {
+  it.effect("hold for all: nothing is sent beyond them, and after a day there is room again", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ gasCeilings: { total: () => 4_000n } })
+      let spent = 0n
+      let refused = 0
+      for (let index = 0; index < 10; index++) {
+        const end = yield* Effect.result(facilitator.settle(yield* pay(), claim(`n${index}`)))
+        if (end._tag === "Failure") {
+          assert.include(end.failure.message, "ceiling")
+          refused++
+        }
+      }
+      for (const id of idsOf(ledger)) spent += ledger.receipt(id)?.cost ?? 0n
+      assert.isAbove(refused, 0)
+      assert.isBelow(refused, 10)
+      assert.isTrue(spent <= 4_000n)
+      yield* TestClock.adjust("25 hours")
+      assert.strictEqual((yield* facilitator.settle(yield* pay(), claim("late"))).status, "included")
+    })
+  )
+
+  it.effect("hold for each caller by itself", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        gasCeilings: { caller: (name) => (name === "greedy" ? 0n : undefined) }
+      })
+      const greedy = yield* Effect.flip(LedgerShop.as("greedy", facilitator.settle(yield* pay(), claim("a"))))
+      assert.include(greedy.message, "ceiling")
+      const modest = yield* LedgerShop.as("modest", facilitator.settle(yield* pay(), claim("b")))
+      assert.strictEqual(modest.status, "included")
+      assert.strictEqual(ledger.transfers.length, 1)
     })
   )
 })
 
 describe("closing", () => {
-  it.effect("lets a settlement under way end first", () =>
+  it.effect("lets a settlement under way end first, where records do not outlive the process", () =>
     Effect.gen(function* () {
-      const { half, ledger, store } = yield* LedgerShop.open()
+      const { facilitator, ledger, restart, store } = yield* LedgerShop.open({ drainMillis: 25_000 })
       ledger.faults.holdBlocks = true
-      const request = yield* LedgerShop.pay()
-      const service = Effect.scoped(
-        Effect.gen(function* () {
-          const facilitator = yield* LedgerShop.facilitatorOf([half], store)
-          const caller = yield* Effect.forkChild(facilitator.settle(request, claim("a")))
-          yield* TestClock.adjust("1 second")
-          yield* Fiber.interrupt(caller)
-          return yield* facilitator.claim(request, claim("b"))
-        })
-      )
-      const closing = yield* Effect.forkChild(service)
+      const caller = yield* begin(facilitator.settle(yield* pay(), claim("a")))
+      yield* Fiber.interrupt(caller)
+      const closing = yield* Effect.forkChild(restart)
       yield* TestClock.adjust("2 seconds")
       assert.strictEqual(ledger.transfers.length, 0)
-      ledger.mine()
-      yield* TestClock.adjust("2 seconds")
-      const { paymentId } = yield* Fiber.join(closing)
-      assert.strictEqual((yield* store.find(paymentId))?.status, "included")
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("3 seconds")
+      yield* Fiber.join(closing)
+      const [stored] = yield* store.page(0n, 1)
+      assert.isTrue(stored !== undefined && isSettled(stored.status))
     })
   )
 })
