@@ -8,6 +8,7 @@ import * as Amount from "@pontage/core/Amount"
 import * as Schema from "effect/Schema"
 
 import * as EvmAddress from "./EvmAddress.ts"
+import type { Keccak256 } from "./EvmCrypto.ts"
 import * as EvmHex from "./EvmHex.ts"
 
 /**
@@ -114,8 +115,7 @@ const typeHash = /* @__PURE__ */ hashText(
   "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
 )
 
-const capacity = 256
-const separators = new Map<string, Uint8Array>()
+const separators = new WeakMap<Domain, Uint8Array>()
 
 const computeSeparator = ({ name, version, chainId, verifyingContract }: Domain): Uint8Array => {
   const words = new Uint8Array(160)
@@ -128,21 +128,16 @@ const computeSeparator = ({ name, version, chainId, verifyingContract }: Domain)
 }
 
 /**
- * The EIP-712 domain separator, 32 bytes; what a token's `DOMAIN_SEPARATOR()` answers. The last few hundred are
- * remembered. Do not write into it.
+ * The EIP-712 domain separator, 32 bytes; what a token's `DOMAIN_SEPARATOR()` answers. It is remembered for as long as the
+ * domain, which is not to be changed after its first use, and neither are these bytes.
  *
  * @category getters
  */
 export const domainSeparator = (domain: Domain): Uint8Array => {
-  const key = `${domain.chainId}:${domain.verifyingContract}:${domain.name.length}:${domain.name}:${domain.version}`
-  const known = separators.get(key)
+  const known = separators.get(domain)
   if (known !== undefined) return known
   const separator = computeSeparator(domain)
-  for (const oldest of separators.keys()) {
-    if (separators.size < capacity) break
-    separators.delete(oldest)
-  }
-  separators.set(key, separator)
+  separators.set(domain, separator)
   return separator
 }
 
@@ -173,7 +168,11 @@ const writeNumber = (offset: number, value: bigint): void => {
  *
  * @category getters
  */
-export const digest = (domain: Domain, authorization: TransferWithAuthorization): Uint8Array => {
+export const digest = (
+  domain: Domain,
+  authorization: TransferWithAuthorization,
+  keccak256: Keccak256 = keccak_256
+): Uint8Array => {
   EvmHex.write(authorization.from, struct, 44, 20)
   EvmHex.write(authorization.to, struct, 76, 20)
   writeNumber(96, authorization.value)
@@ -181,8 +180,8 @@ export const digest = (domain: Domain, authorization: TransferWithAuthorization)
   writeNumber(160, authorization.validBefore)
   EvmHex.write(authorization.nonce, struct, 192, 32)
   envelope.set(domainSeparator(domain), 2)
-  envelope.set(keccak_256(struct), 34)
-  return keccak_256(envelope)
+  envelope.set(keccak256(struct), 34)
+  return keccak256(envelope)
 }
 
 const addressWord = (address: EvmAddress.Address): string => `000000000000000000000000${address.slice(2)}`

@@ -10,7 +10,9 @@ import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 
-import type { Hex } from "./EvmHex.ts"
+import * as EvmHex from "./EvmHex.ts"
+
+type Hex = EvmHex.Hex
 
 /**
  * An address that has been parsed: lower case, 20 bytes. Fits viem's `Address`.
@@ -107,6 +109,14 @@ export const equals = (left: string, right: string): boolean => {
  * @category constructors
  */
 export const fromTail = (hex: Hex): Address => make(`0x${hex.slice(-40).toLowerCase()}`)
+
+/**
+ * The account of a public key: 65 bytes beginning with 4. It is the tail of the key's hash.
+ *
+ * @category constructors
+ */
+export const fromPublicKey = (publicKey: Uint8Array, keccak256: (bytes: Uint8Array) => Uint8Array): Address =>
+  make(EvmHex.fromBytes(keccak256(publicKey.subarray(1)).subarray(12)))
 
 /**
  * A parsed address.

@@ -3,11 +3,9 @@
  * lower half of the order, v of 27 or 28. Everything else can only be right for a contract account, which alone knows what
  * its signatures look like (ERC-1271), and is named, so that a plain account can be told what is wrong with it.
  */
-import { keccak_256 } from "@noble/hashes/sha3.js"
-
 import * as EvmAddress from "./EvmAddress.ts"
+import type * as EvmCrypto from "./EvmCrypto.ts"
 import * as EvmHex from "./EvmHex.ts"
-import { fromJavaScript, type RecoverPublicKey } from "./SignatureRecovery.ts"
 
 /**
  * Why a signature cannot be a plain account's: `compact` is 64 bytes (EIP-2098), `recovery_id` a v that is neither 27 nor
@@ -109,11 +107,10 @@ export const fromText = (text: string): EvmSignature => {
 export const recoverAddress = (
   digest: Uint8Array,
   signature: Ecdsa,
-  recover: RecoverPublicKey = fromJavaScript
+  crypto: Pick<EvmCrypto.Shape, "keccak256" | "recoverPublicKey">
 ): EvmAddress.Address | undefined => {
   const parts = new Uint8Array(64)
   EvmHex.write(signature.hex, parts, 0, 64)
-  const publicKey = recover(digest, parts, signature.hex.endsWith("1b") ? 0 : 1)
-  if (publicKey === undefined) return undefined
-  return EvmAddress.fromTail(EvmHex.fromBytes(keccak_256(publicKey.subarray(1))))
+  const publicKey = crypto.recoverPublicKey(digest, parts, signature.hex.endsWith("1b") ? 0 : 1)
+  return publicKey && EvmAddress.fromPublicKey(publicKey, crypto.keccak256)
 }

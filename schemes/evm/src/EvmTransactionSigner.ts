@@ -1,31 +1,13 @@
 /**
- * Who signs the facilitator's own transactions. A viem local account fits as it is, and so does any key that is kept
- * elsewhere and offers the same method.
+ * Who signs the facilitator's own transactions: `exactEvm.localSigner` where the key is at hand, a viem local account as it
+ * is, and any key that is kept elsewhere and offers the same method.
  */
-import { keccak_256 } from "@noble/hashes/sha3.js"
 import { Misconfigured, type Prepared, type Slot, type Survey } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import type { UnsignedTransaction } from "./Eip1559.ts"
+import * as EvmCrypto from "./EvmCrypto.ts"
 import * as EvmHex from "./EvmHex.ts"
-
-/**
- * A transaction of EIP-1559, unsigned.
- *
- * @category models
- */
-export interface UnsignedTransaction {
-  readonly type: "eip1559"
-  readonly chainId: number
-  readonly nonce: number
-  readonly to: EvmHex.Hex
-  readonly data: EvmHex.Hex
-  readonly gas: bigint
-  readonly value: bigint
-  /** Wei for one unit of gas. */
-  readonly maxFeePerGas: bigint
-  /** Wei for one unit of gas. */
-  readonly maxPriorityFeePerGas: bigint
-}
 
 /**
  * Signs transactions of one account.
@@ -38,7 +20,8 @@ export interface EvmTransactionSigner {
 }
 
 /**
- * Signs a call in a slot: the bytes and, known before they are sent, the transaction's hash.
+ * Signs a call in a slot: the bytes and, known before they are sent, the transaction's hash. The hash is of what the signer
+ * answered, whatever it says of itself.
  *
  * @category combinators
  */
@@ -47,16 +30,18 @@ export const sign = Effect.fnUntraced(function* (
   chainId: number,
   call: Pick<UnsignedTransaction, "to" | "data" | "gas">,
   slot: Slot,
-  survey: Survey
+  survey: Survey,
+  { keccak256 }: Pick<EvmCrypto.Shape, "keccak256"> = EvmCrypto.javaScript
 ): Effect.fn.Return<Prepared, Misconfigured> {
+  const { maximum, priority } = survey.fees ?? { maximum: 0n, priority: 0n }
   const transaction: UnsignedTransaction = {
     type: "eip1559",
     chainId,
     nonce: Number(slot.number),
     ...call,
     value: 0n,
-    maxFeePerGas: survey.fees?.maximum ?? 0n,
-    maxPriorityFeePerGas: survey.fees?.priority ?? 0n
+    maxFeePerGas: maximum,
+    maxPriorityFeePerGas: priority
   }
   const bytes = yield* Effect.tryPromise({
     try: () => signer.signTransaction(transaction),
@@ -67,6 +52,7 @@ export const sign = Effect.fnUntraced(function* (
     const message = `the facilitator's signer ${signer.address} answered something that is no transaction`
     return yield* new Misconfigured({ message })
   }
-  const id = EvmHex.fromBytes(keccak_256(EvmHex.toBytes(bytes)))
-  return { slot, transaction: id, bytes, head: survey.head }
+  const id = EvmHex.fromBytes(keccak256(EvmHex.toBytes(bytes)))
+  const head = survey.head.number
+  return { slot, transaction: id, bytes, head, cost: call.gas * maximum, fees: { maximum, priority } }
 })

@@ -1,7 +1,9 @@
 /**
  * The three configurations of `exact` on EVM, as users write them: `exactEvm.client({ signer, network })`,
- * `exactEvm.server({ rpcUrl })`, `exactEvm.facilitator({ signer, rpcUrl })`.
+ * `exactEvm.server({ rpcUrl })`, `exactEvm.facilitator({ signer, rpcUrl })`; and the facilitator's signer where its key is
+ * at hand: `exactEvm.localSigner(privateKey)`.
  */
 export { client } from "./ExactEvmClient.ts"
 export { facilitator } from "./ExactEvmFacilitator.ts"
 export { server } from "./ExactEvmServer.ts"
+export { localSigner } from "./LocalSigner.ts"

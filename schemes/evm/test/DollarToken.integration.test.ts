@@ -4,6 +4,7 @@ import { encodeFunctionData, type Hex } from "viem"
 
 import * as Eip3009 from "../src/Eip3009.ts"
 import * as EvmAddress from "../src/EvmAddress.ts"
+import * as EvmCrypto from "../src/EvmCrypto.ts"
 import * as EvmHex from "../src/EvmHex.ts"
 import * as EvmRevert from "../src/EvmRevert.ts"
 import * as EvmRpc from "../src/EvmRpc.ts"
@@ -252,7 +253,7 @@ describe("DollarToken", () => {
           const signature = EvmSignature.fromText(hex)
           assert(signature._tag === "Ecdsa")
           const digest = Eip3009.digest(yield* TestAuthorization.domain(), authorization)
-          assert.strictEqual(EvmSignature.recoverAddress(digest, signature), authorization.from)
+          assert.strictEqual(EvmSignature.recoverAddress(digest, signature, EvmCrypto.javaScript), authorization.from)
           assert.strictEqual(yield* simulate(Eip3009.encodeTransferByParts(authorization, hex)), expected)
         }
       })

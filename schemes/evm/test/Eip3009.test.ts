@@ -14,9 +14,11 @@ import { mnemonicToAccount } from "viem/accounts"
 
 import * as Eip3009 from "../src/Eip3009.ts"
 import * as EvmAddress from "../src/EvmAddress.ts"
+import { javaScript } from "../src/EvmCrypto.ts"
 import * as EvmHex from "../src/EvmHex.ts"
 import * as EvmSignature from "../src/EvmSignature.ts"
 import { DollarToken, EvmTestAccounts } from "../src/testing/index.ts"
+import * as CryptoTable from "./CryptoTable.ts"
 
 const address = (text: string) => Schema.decodeSync(EvmAddress.FromText)(text)
 const decode = Schema.decodeUnknownSync(Eip3009.TransferWithAuthorization)
@@ -24,7 +26,7 @@ const decode = Schema.decodeUnknownSync(Eip3009.TransferWithAuthorization)
 const recover = (domain: Eip3009.Domain, authorization: Eip3009.TransferWithAuthorization, hex: string) => {
   const signature = EvmSignature.fromText(hex)
   assert(signature._tag === "Ecdsa")
-  return EvmSignature.recoverAddress(Eip3009.digest(domain, authorization), signature)
+  return EvmSignature.recoverAddress(Eip3009.digest(domain, authorization), signature, javaScript)
 }
 
 const nonce = "0xf3746613c2d920b5fdabc0856f2aeb2d4f88ee6037b8cc5d04a71a4462f13480"
@@ -69,9 +71,20 @@ const arbitrum = {
     "0xf844ae322b054712da5c89f147327721e7a789bc1f9f447689d05a8c4731348a0655690883dc6b85e2e6114ad5f4d3f526bcdd80e3d0f78dcb444a38b44e30c71c"
 }
 
-const addresses = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => EvmAddress.fromTail(bytesToHex(bytes)))
-const words = fc.oneof(fc.bigInt(0n, 2n ** 64n), fc.bigInt(0n, 2n ** 256n - 1n))
-const nonces = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => bytesToHex(bytes))
+/** Bytes of a length, some of them all zero, all ones, or beginning with zeros. */
+const bytesOf = (length: number) =>
+  fc
+    .tuple(fc.uint8Array({ minLength: length, maxLength: length }), fc.constantFrom(0, 0, 0, 1, 8, 9, length))
+    .chain(([bytes, zeros]) => fc.constantFrom(bytes.fill(0, 0, zeros), new Uint8Array(length).fill(255)))
+const addresses = bytesOf(20).map((bytes) => EvmAddress.fromTail(bytesToHex(bytes)))
+const edges = [64n, 128n, 192n, 256n].flatMap((bits) => [2n ** (bits - 1n), 2n ** bits - 1n, 2n ** bits % 2n ** 256n])
+const words = fc.oneof(
+  fc.constantFrom(0n, 1n, ...edges),
+  fc.bigInt(0n, 2n ** 64n),
+  fc.bigInt(0n, 2n ** 192n),
+  fc.bigInt(0n, 2n ** 256n - 1n)
+)
+const nonces = bytesOf(32).map((bytes) => bytesToHex(bytes))
 const authorizations = fc.record({
   from: addresses,
   to: addresses,
@@ -128,11 +141,30 @@ describe("Eip3009", () => {
   it("hashes as viem does", () => {
     fc.assert(
       fc.property(domains, authorizations, (domain, authorization) => {
-        const digest = EvmHex.fromBytes(Eip3009.digest(domain, authorization))
-        assert.strictEqual(digest, hashTypedData(Eip3009.typedData(domain, authorization)))
+        const expected = hashTypedData(Eip3009.typedData(domain, authorization))
+        assert.strictEqual(EvmHex.fromBytes(Eip3009.digest(domain, authorization)), expected)
+        for (const { keccak256, name } of CryptoTable.all) {
+          assert.strictEqual(EvmHex.fromBytes(Eip3009.digest(domain, authorization, keccak256)), expected, name)
+        }
         assert.strictEqual(EvmHex.fromBytes(Eip3009.domainSeparator(domain)), domainSeparator({ domain }))
-      })
+      }),
+      { numRuns: 300 }
     )
+  })
+
+  it("hashes small numbers after large ones, as viem does", () => {
+    const { domain } = arbitrum
+    for (const value of [2n ** 256n - 1n, 0n, 2n ** 64n, 1n, 2n ** 255n, 2n ** 64n - 1n]) {
+      const authorization = { ...arbitrum.authorization, value, validAfter: value, validBefore: value }
+      const digest = EvmHex.fromBytes(Eip3009.digest(domain, authorization))
+      assert.strictEqual(digest, hashTypedData(Eip3009.typedData(domain, authorization)))
+    }
+  })
+
+  it("gives digests that the next digest does not change", () => {
+    const first = Eip3009.digest(baseSepolia.domain, baseSepolia.authorization)
+    Eip3009.digest(arbitrum.domain, arbitrum.authorization)
+    assert.strictEqual(EvmHex.fromBytes(first), baseSepolia.digest)
   })
 
   it("keeps domains apart that only look alike when joined", () => {

@@ -4,6 +4,7 @@ import * as fc from "fast-check"
 import { bytesToHex, parseSignature, recoverAddress, serializeErc6492Signature, serializeSignature } from "viem"
 import { privateKeyToAccount, sign } from "viem/accounts"
 
+import { javaScript } from "../src/EvmCrypto.ts"
 import * as EvmHex from "../src/EvmHex.ts"
 import * as EvmSignature from "../src/EvmSignature.ts"
 
@@ -30,7 +31,7 @@ describe("EvmSignature", () => {
         const signature = EvmSignature.fromText((await signed(key, digest)).hex)
         assert(signature._tag === "Ecdsa")
         const signer = privateKeyToAccount(`0x${key}`).address.toLowerCase()
-        assert.strictEqual(EvmSignature.recoverAddress(digest, signature), signer)
+        assert.strictEqual(EvmSignature.recoverAddress(digest, signature, javaScript), signer)
       }),
       { numRuns: 20 }
     ))
@@ -48,7 +49,7 @@ describe("EvmSignature", () => {
           const expected = await recoverAddress({ hash: bytesToHex(digest), signature: signature.hex }).catch(
             () => undefined
           )
-          assert.strictEqual(EvmSignature.recoverAddress(digest, signature), expected?.toLowerCase())
+          assert.strictEqual(EvmSignature.recoverAddress(digest, signature, javaScript), expected?.toLowerCase())
         }
       ),
       { numRuns: 50 }
@@ -87,7 +88,7 @@ describe("EvmSignature", () => {
     ] as const) {
       const signature = EvmSignature.fromText(unsigned(r, s))
       assert(signature._tag === "Ecdsa")
-      assert.isUndefined(EvmSignature.recoverAddress(new Uint8Array(32), signature))
+      assert.isUndefined(EvmSignature.recoverAddress(new Uint8Array(32), signature, javaScript))
     }
   })
 
@@ -105,10 +106,12 @@ describe("EvmSignature", () => {
     assert.deepStrictEqual(EvmSignature.fromText(`${longest}00`), { _tag: "Malformed", reason: "too_long" })
   })
 
-  it("asks the recovery it is given", async () => {
+  it("asks the cryptography it is given", async () => {
     const digest = new Uint8Array(32).fill(7)
     const signature = EvmSignature.fromText((await signed("11".repeat(32), digest)).hex)
     assert(signature._tag === "Ecdsa")
-    assert.isUndefined(EvmSignature.recoverAddress(digest, signature, () => undefined))
+    assert.isUndefined(
+      EvmSignature.recoverAddress(digest, signature, { ...javaScript, recoverPublicKey: () => undefined })
+    )
   })
 })
