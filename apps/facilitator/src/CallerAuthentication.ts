@@ -59,7 +59,7 @@ export class CallerAuthentication extends HttpApiMiddleware.Service<
           apiKey: (httpEffect, { credential, endpoint }) =>
             Effect.gen(function* () {
               const { asking, current } = yield* find(Redacted.value(credential))
-              yield* asking.limits.admit(errandOf(endpoint.name))
+              yield* asking.limits.admit(errandOf(endpoint.identifier))
               return yield* httpEffect.pipe(
                 Effect.provideService(AskingCaller.AskingCaller, asking),
                 Effect.provideService(CurrentCaller, current)

@@ -2,13 +2,12 @@
  * The service as a process is set up: settings in, a facilitator over its chains behind HTTP out.
  */
 import { type ChainUnavailable, type FacilitatorScheme, LocalFacilitator, Misconfigured } from "@pontage/core"
-import { exactEvm } from "@pontage/evm"
-import * as WasmRecovery from "@pontage/evm/wasm"
+import { EvmCrypto, type EvmTransactionSigner, exactEvm } from "@pontage/evm"
+import * as BestCrypto from "@pontage/evm/crypto"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
-import { privateKeyToAccount } from "viem/accounts"
 
 import * as FacilitatorMetrics from "./FacilitatorMetrics.ts"
 import * as FacilitatorServer from "./FacilitatorServer.ts"
@@ -22,11 +21,12 @@ import * as FacilitatorStorage from "./FacilitatorStorage.ts"
  */
 export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings) {
   const { anonymousRates, callers, host, port, settleTimeoutMillis, webhooksToPrivate } = settings
-  const schemes = yield* schemesOf(settings)
+  const crypto = yield* BestCrypto.make
+  const schemes = yield* schemesOf(settings, crypto)
   const gasCeilings = ceilingsOf(settings)
   const local = LocalFacilitator.layer({ schemes, settleTimeoutMillis, gasCeilings, ...drainOf(settings) }).pipe(
     Layer.provideMerge(FacilitatorStorage.layer(settings.store)),
-    Layer.provide(WasmRecovery.layer)
+    Layer.provide(Layer.succeed(EvmCrypto.EvmCrypto, crypto))
   )
   const facilitator = yield* Layer.build(local)
   const running = yield* Effect.provide(
@@ -58,15 +58,15 @@ const ceilingsOf = ({ callers, evmGasCeiling }: FacilitatorSettings) => {
 /** A node that is started together with the service may be late; one that refuses is a mistake and ends the start. */
 const patience = Schedule.max([Schedule.spaced("2 seconds"), Schedule.recurs(15)])
 
-const schemesOf = Effect.fnUntraced(function* (settings: FacilitatorSettings) {
-  const signers = yield* Effect.forEach(settings.evmSignerKeys, accountOf)
+const schemesOf = Effect.fnUntraced(function* (settings: FacilitatorSettings, crypto: EvmCrypto.Shape) {
+  const signers = yield* Effect.forEach(settings.evmSignerKeys, (key) => signerOf(key, crypto))
   return settings.evm.map((network) => evmScheme(settings, network, signers))
 })
 
 const evmScheme = (
   { evmAssets: assets }: FacilitatorSettings,
   { network, rpcUrl }: EvmNetworkSettings,
-  signer: ReadonlyArray<ReturnType<typeof privateKeyToAccount>>
+  signer: ReadonlyArray<EvmTransactionSigner>
 ): FacilitatorScheme =>
   Effect.suspend(() => {
     let label = network ?? "eip155"
@@ -85,9 +85,8 @@ const isLate = ({ _tag }: ChainUnavailable | Misconfigured) => _tag === "ChainUn
 
 const late = ({ message }: ChainUnavailable) => Effect.logWarning(`a chain cannot be asked yet: ${message}`)
 
-/** The library quotes what it is given in its error, so its words are not passed on. */
-const accountOf = (key: Redacted.Redacted) =>
+const signerOf = (key: Redacted.Redacted, crypto: EvmCrypto.Shape) =>
   Effect.try({
-    try: () => privateKeyToAccount(`0x${Redacted.value(key).slice(2)}`),
+    try: () => exactEvm.localSigner(key, crypto),
     catch: () => new Misconfigured({ message: "PONTAGE_EVM_SIGNER_KEY: one of the keys is no private key" })
   })

@@ -35,9 +35,9 @@ export interface RateLimiter {
  */
 export const defaultCapacity = 20_000
 
-/** Tokens at a time, in milliseconds. */
+/** Thousandths of tokens at a time in milliseconds: whole numbers, so that no fraction is ever lost. */
 interface Bucket {
-  readonly tokens: number
+  readonly thousandths: number
   readonly at: number
 }
 
@@ -61,18 +61,20 @@ export const make = (capacity: number = defaultCapacity): RateLimiter => {
     take: (key, rate, tokens) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         const held = filled(buckets.get(key), rate, now)
-        const isEnough = held >= tokens
-        put(key, { tokens: isEnough ? held - tokens : held, at: now })
-        return isEnough ? undefined : Math.max(1, Math.ceil((tokens - held) / rate.perSecond))
+        const missing = tokens * 1000 - held
+        put(key, { thousandths: missing > 0 ? held : -missing, at: now })
+        return missing > 0 ? Math.ceil(missing / (1000 * rate.perSecond)) : undefined
       }),
     charge: (key, rate, tokens) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         const held = filled(buckets.get(key), rate, now)
-        put(key, { tokens: Math.max(-rate.burst, held - tokens), at: now })
+        put(key, { thousandths: Math.max(-rate.burst * 1000, held - tokens * 1000), at: now })
       })
   }
 }
 
 /** A clock that is set back fills nothing. */
 const filled = (bucket: Bucket | undefined, { burst, perSecond }: Rate, now: number): number =>
-  bucket === undefined ? burst : Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.at) * perSecond) / 1000)
+  bucket === undefined
+    ? burst * 1000
+    : Math.min(burst * 1000, bucket.thousandths + Math.max(0, now - bucket.at) * perSecond)

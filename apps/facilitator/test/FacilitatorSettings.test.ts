@@ -1,7 +1,12 @@
+import { mkdtempSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 
+import * as ApiKey from "../src/ApiKey.ts"
 import * as FacilitatorSettings from "../src/FacilitatorSettings.ts"
 
 const key = `0x${"5e".repeat(32)}`
@@ -18,6 +23,19 @@ const euro = {
 }
 
 const read = FacilitatorSettings.fromEnvironment
+const standardRates = { rate: { perSecond: 100, burst: 200 }, payerRate: { perSecond: 20, burst: 40 } }
+
+const directory = mkdtempSync(join(tmpdir(), "pontage-settings-"))
+
+/** A file of callers with this text. */
+const callersFile = (text: string): string => {
+  const path = join(directory, `${ApiKey.nameOf(ApiKey.digestOf(text))}.json`)
+  writeFileSync(path, text)
+  return path
+}
+
+const hash = (digit: string) => `sha256:${digit.repeat(64)}`
+const shop = { name: "shop", keys: [hash("a")] }
 
 describe("settings", () => {
   it.effect("need a node and a signer, and are careful otherwise", () =>
@@ -27,10 +45,14 @@ describe("settings", () => {
       assert.deepStrictEqual(rest, {
         host: "127.0.0.1",
         port: 4021,
-        apiKeys: [],
+        callers: [],
+        anonymousRates: standardRates,
+        store: { kind: "sqlite", filename: "pontage-payments.sqlite" },
+        webhooksToPrivate: false,
         settleTimeoutMillis: 25_000,
         evmAssets: [],
-        evmMinimumGas: 1n
+        evmMinimumGas: 1n,
+        evmGasCeiling: undefined
       })
       assert.deepStrictEqual(
         evm.map((one) => [Redacted.value(one.rpcUrl), one.network]),
@@ -46,6 +68,10 @@ describe("settings", () => {
         HOST: "0.0.0.0",
         PORT: "0",
         PONTAGE_API_KEYS: '["abcdefghijklmnop",{"key":"ABCDEFGHIJKLMNOP","payees":["0x1"]}]',
+        PONTAGE_RATE: "7/9",
+        PONTAGE_PAYER_RATE: "1/2",
+        PONTAGE_STORE: "memory",
+        PONTAGE_EVM_GAS_CEILING_WEI: "50000000000000000000",
         PONTAGE_SETTLE_TIMEOUT_MS: "5000",
         PONTAGE_EVM_MIN_GAS_WEI: "1000000000000000000000",
         PONTAGE_EVM_ASSETS: JSON.stringify([euro]),
@@ -57,13 +83,21 @@ describe("settings", () => {
       assert.strictEqual(settings.settleTimeoutMillis, 5000)
       assert.strictEqual(settings.evmMinimumGas, 10n ** 21n)
       assert.deepStrictEqual(settings.evmAssets, [euro])
+      const rates = { rate: { perSecond: 7, burst: 9 }, payerRate: { perSecond: 1, burst: 2 } }
       assert.deepStrictEqual(
-        settings.apiKeys.map((one) => [Redacted.value(one.key), one.payees]),
+        settings.callers.map(({ keys, registrations, rates }) => [keys.length, registrations, rates]),
         [
-          ["abcdefghijklmnop", undefined],
-          ["ABCDEFGHIJKLMNOP", ["0x1"]]
+          [1, undefined, rates],
+          [1, [{ payees: ["0x1"] }], rates]
         ]
       )
+      for (const [index, key] of ["abcdefghijklmnop", "ABCDEFGHIJKLMNOP"].entries()) {
+        const [digest] = settings.callers[index]?.keys ?? []
+        assert.isTrue(digest !== undefined && ApiKey.isSame(digest, ApiKey.digestOf(key)))
+      }
+      assert.deepStrictEqual(settings.anonymousRates, rates)
+      assert.deepStrictEqual(settings.store, { kind: "memory" })
+      assert.strictEqual(settings.evmGasCeiling, 50n * 10n ** 18n)
       assert.deepStrictEqual(
         settings.evm.map((one) => [Redacted.value(one.rpcUrl), one.network]),
         [
@@ -84,6 +118,140 @@ describe("settings", () => {
         PONTAGE_EVM_NETWORK: "eip155:1"
       })
       assert.strictEqual(settings.evm[0]?.network, "eip155:1")
+    })
+  )
+})
+
+describe("the store", () => {
+  it.effect("is a file, or a database whose address is kept secret", () =>
+    Effect.gen(function* () {
+      const file = yield* read({ ...enough, PONTAGE_STORE: "sqlite:/var/lib/pontage/payments.sqlite" })
+      assert.deepStrictEqual(file.store, { kind: "sqlite", filename: "/var/lib/pontage/payments.sqlite" })
+      for (const url of ["postgres://pontage:5ecret@db.example:5432/pontage", "postgresql://db.example/pontage"]) {
+        const { store } = yield* read({ ...enough, PONTAGE_STORE: url })
+        assert.isTrue(store.kind === "postgres" && Redacted.value(store.url) === url)
+        assert.notInclude(JSON.stringify(store), "5ecret")
+        assert.notInclude(String(store.kind === "postgres" && store.url), "5ecret")
+      }
+    })
+  )
+})
+
+describe("callers", () => {
+  it.effect("come from a file, with everything that is granted to them", () =>
+    Effect.gen(function* () {
+      const callers = [
+        {
+          ...shop,
+          keys: [hash("a"), hash("B")],
+          networks: { "eip155:8453": { payees: ["0x1", "0x2"], assets: ["0x3"] }, "eip155:1": {} },
+          rate: "5/10",
+          payerRate: "1/3",
+          gasCeilings: { "eip155:8453": "1000000000000000000000" },
+          webhook: { url: "https://shop.example/payments?token=1", secret: "a-secret-of-the-shop" }
+        },
+        { name: "audit", keys: [hash("c")], operator: true, networks: {} }
+      ]
+      const settings = yield* read({
+        ...enough,
+        PONTAGE_CALLERS_FILE: callersFile(JSON.stringify({ callers })),
+        PONTAGE_API_KEYS: '["abcdefghijklmnop"]',
+        PONTAGE_RATE: "7/9"
+      })
+      const [first, second, third] = settings.callers
+      assert.deepInclude(first, {
+        name: "shop",
+        operator: false,
+        registrations: [{ network: "eip155:8453", payees: ["0x1", "0x2"], assets: ["0x3"] }, { network: "eip155:1" }],
+        rates: { rate: { perSecond: 5, burst: 10 }, payerRate: { perSecond: 1, burst: 3 } },
+        gasCeilings: new Map([["eip155:8453", 10n ** 21n]])
+      })
+      assert.strictEqual(first?.keys.length, 2)
+      const { secret, url } = first?.webhook ?? {}
+      assert.strictEqual(url && Redacted.value(url), "https://shop.example/payments?token=1")
+      assert.strictEqual(secret && Redacted.value(secret), "a-secret-of-the-shop")
+      assert.deepInclude(second, { name: "audit", operator: true, registrations: [] })
+      assert.deepStrictEqual(second?.rates?.rate, { perSecond: 7, burst: 9 })
+      assert.match(third?.name ?? "", /^key-[0-9a-f]{12}$/)
+      assert.notInclude(JSON.stringify(settings.callers), "a-secret-of-the-shop")
+    })
+  )
+
+  it.effect("let nobody in without a key, on any address", () =>
+    Effect.gen(function* () {
+      const file = callersFile(JSON.stringify({ callers: [shop] }))
+      const settings = yield* read({ ...enough, HOST: "0.0.0.0", PONTAGE_CALLERS_FILE: file })
+      assert.strictEqual(settings.callers.length, 1)
+    })
+  )
+
+  it.effect("may be told in a private network only where it is said", () =>
+    Effect.gen(function* () {
+      const webhook = { url: "http://10.0.0.1/payments", secret: "a-secret-of-the-shop" }
+      const file = callersFile(JSON.stringify({ callers: [{ ...shop, webhook }] }))
+      const environment = { ...enough, PONTAGE_CALLERS_FILE: file }
+      const { message } = yield* Effect.flip(read(environment))
+      assert.match(message, /^PONTAGE_CALLERS_FILE: the webhook of shop: the url is not https; PONTAGE_WEBHOOK_ALLOW/)
+      const settings = yield* read({ ...environment, PONTAGE_WEBHOOK_ALLOW_PRIVATE: "true" })
+      assert.isTrue(settings.webhooksToPrivate)
+    })
+  )
+
+  it.effect.each([
+    ["{", /^PONTAGE_CALLERS_FILE: the file is no JSON object with a list of callers$/],
+    ["[]", /the file is no JSON object with a list of callers/],
+    ['{"callers":[]}', /PONTAGE_CALLERS_FILE: callers/],
+    ['{"callers":[{"name":"shop"}]}', /callers\.0\.keys is missing or not as described/],
+    [{ ...shop, name: "" }, /callers\.0\.name is missing or not as described/],
+    [{ ...shop, keys: [] }, /callers\.0\.keys/],
+    [{ ...shop, keys: ["sEcReT-value-in-plain"] }, /callers\.0\.keys\.0/],
+    [{ ...shop, rate: "5" }, /callers\.0\.rate/],
+    [{ ...shop, payerRate: "0/1" }, /callers\.0\.payerRate/],
+    [{ ...shop, networks: { base: {} } }, /callers\.0\.networks/],
+    [{ ...shop, payees: ["0x1"] }, /callers\.0\.payees is missing or not as described/],
+    [{ ...shop, gasCeilings: { "eip155:1": 5 } }, /callers\.0\.gasCeilings\.eip155:1/],
+    [{ ...shop, webhook: { url: "ftp://sEcReT-value", secret: "sEcReT-value-sEcReT" } }, /callers\.0\.webhook\.url/],
+    [{ ...shop, webhook: { url: "https://u:sEcReT-value@shop.example", secret: "x".repeat(16) } }, /webhook\.url/],
+    [{ ...shop, webhook: { url: "https://shop.example", secret: "sEcReT-value" } }, /callers\.0\.webhook\.secret/]
+  ] as const)("a mistake in the file is told by its place and never its value: %j", ([content, expected]) =>
+    Effect.gen(function* () {
+      const text = typeof content === "string" ? content : JSON.stringify({ callers: [content] })
+      const { message } = yield* Effect.flip(read({ ...enough, PONTAGE_CALLERS_FILE: callersFile(text) }))
+      assert.match(message, expected)
+      assert.notInclude(message, "sEcReT-value")
+    })
+  )
+
+  it.effect("all mistakes of the file are told at once, among those of the environment", () =>
+    Effect.gen(function* () {
+      const file = callersFile(JSON.stringify({ callers: [{ ...shop, rate: "x" }, { name: "?" }] }))
+      const { message } = yield* Effect.flip(read({ ...enough, PORT: "x", PONTAGE_CALLERS_FILE: file }))
+      for (const place of ["PORT: expected", "callers.0.rate is", "callers.1.name is", "callers.1.keys is"])
+        assert.include(message, place)
+    })
+  )
+
+  it.effect("of one name or with one key are a mistake", () =>
+    Effect.gen(function* () {
+      const key = "abcdefghijklmnop"
+      const digest = "sha256:f39dac6cbaba535e2c207cd0cd8f154974223c848f727f98b3564cea569b41cf"
+      const callers = [shop, { name: "shop", keys: [hash("b")] }, { name: "other", keys: [hash("A"), digest] }]
+      const file = callersFile(JSON.stringify({ callers }))
+      const { message } = yield* Effect.flip(
+        read({ ...enough, PONTAGE_CALLERS_FILE: file, PONTAGE_API_KEYS: JSON.stringify([key]) })
+      )
+      assert.include(message, "there are two callers of the name shop")
+      assert.include(message, "other has a key that is given twice")
+      assert.match(message, /^PONTAGE_CALLERS_FILE: key-[0-9a-f]{12} has a key that is given twice$/m)
+    })
+  )
+
+  it.effect("are a mistake where their file cannot be read", () =>
+    Effect.gen(function* () {
+      for (const path of [join(directory, "none.json"), directory]) {
+        const { message } = yield* Effect.flip(read({ ...enough, PONTAGE_CALLERS_FILE: path }))
+        assert.match(message, /^PONTAGE_CALLERS_FILE: the file cannot be read/)
+      }
     })
   )
 })
@@ -121,7 +289,21 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_API_KEYS", secret],
     ["PONTAGE_API_KEYS", `["${secret}"]`],
     ["PONTAGE_API_KEYS", `[{"key":"${secret}${secret}","payees":[]}]`],
+    ["PONTAGE_API_KEYS", '["sha256:abcdef0123456789"]'],
     ["PONTAGE_ALLOW_ANONYMOUS", "yes"],
+    ["PONTAGE_WEBHOOK_ALLOW_PRIVATE", "1"],
+    ["PONTAGE_CALLERS_FILE", ""],
+    ["PONTAGE_RATE", "100"],
+    ["PONTAGE_RATE", "0/1"],
+    ["PONTAGE_RATE", "1/1000000"],
+    ["PONTAGE_PAYER_RATE", "1.5/2"],
+    ["PONTAGE_EVM_GAS_CEILING_WEI", "1e18"],
+    ["PONTAGE_STORE", ""],
+    ["PONTAGE_STORE", "sqlite"],
+    ["PONTAGE_STORE", "sqlite:"],
+    ["PONTAGE_STORE", "./payments.sqlite"],
+    ["PONTAGE_STORE", `mysql://${secret}`],
+    ["PONTAGE_STORE", `postgres://pontage:${secret}@`],
     ["PONTAGE_SETTLE_TIMEOUT_MS", "999"],
     ["PONTAGE_SETTLE_TIMEOUT_MS", "25s"]
   ] as const)("%s=%s", ([name, value]) =>
@@ -138,6 +320,10 @@ describe("a mistake names the variable, shows an example and never the value", (
     [{ PONTAGE_EVM_RPC_URL: "https://node.example" }, /^PONTAGE_EVM_SIGNER_KEY: no signer; set it/],
     [{ ...enough, PONTAGE_EVM: '[{"rpcUrl":"https://x.example"}]' }, /^PONTAGE_EVM: also PONTAGE_EVM_RPC_URL/],
     [{ ...enough, HOST: "0.0.0.0" }, /^HOST: other machines could settle at your signer's cost; set PONTAGE_API_KEYS/],
+    [
+      { ...enough, PONTAGE_ALLOW_ANONYMOUS: "true", PONTAGE_API_KEYS: '["abcdefghijklmnop"]' },
+      /^PONTAGE_ALLOW_ANONYMOUS: there are callers with keys/
+    ],
     [{ ...enough, HOST: "facilitator", PONTAGE_ALLOW_ANONYMOUS: "false" }, /^HOST: other machines/],
     [{ ...enough, PONTAGE_APIKEYS: secret }, /^PONTAGE_APIKEYS: no such setting; there are .*PONTAGE_API_KEYS/]
   ] as const)("%j", ([environment, expected]) =>
