@@ -48,7 +48,7 @@ export const sign = (
     transaction: id,
     bytes: encodeBytes({ id, lane, slot: number, orders, fees: fees ?? null }),
     head: head.number,
-    cost: gasOf({ orders }) * (fees?.maximum ?? 0n),
+    cost: gasOf({ orders }) * (fees?.maximum ?? 1n),
     ...(fees && { fees })
   }
 }

@@ -112,7 +112,7 @@ const obstacleOf = (
 ): PoolAnswer | undefined => {
   if (!pays(transaction, base)) return { outdated: `the fee is below the base fee ${base}` }
   if (rival !== undefined && !isDearer(transaction, rival)) return { outdated: "replacement underpriced" }
-  const most = gasOf(transaction) * (transaction.fees?.maximum ?? base)
+  const most = gasOf(transaction) * (transaction.fees?.maximum ?? 1n)
   return gasMoney < most ? { refused: `insufficient funds for gas: ${gasMoney} of ${most}` } : undefined
 }
 

@@ -30,7 +30,7 @@ export interface LedgerTransaction {
   /** Its place among the signer's transactions; without one it needs no other to be mined first. */
   readonly slot: bigint | undefined
   readonly orders: ReadonlyArray<LedgerOrder>
-  /** What it offers for a unit of gas; without it, whatever the ledger asks. */
+  /** What it offers for a unit of gas; without it, the unit has its fixed price of one. */
   readonly fees: Omit<Fees, "ceiling"> | undefined
 }
 

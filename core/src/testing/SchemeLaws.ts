@@ -9,13 +9,12 @@ import type { Settled } from "../facilitator/Facilitator.ts"
 import * as Binding from "../protocol/Binding.ts"
 import { isSettled } from "../protocol/Settlement.ts"
 import { holds, type Law, same, succeeds } from "./Law.ts"
+import { laws as chainLaws } from "./SchemeChainLaws.ts"
 import { refusals } from "./SchemeRefusalLaws.ts"
 import {
-  ended,
   gaining,
   law,
   pay,
-  plan,
   readPayment,
   refuses,
   refusing,
@@ -23,7 +22,6 @@ import {
   type SchemeSubject,
   settle,
   sign,
-  slotOf,
   Subject,
   validSeconds,
   withFacilitator
@@ -209,95 +207,6 @@ const outageIsNoVerdict = law(
     })
 )
 
-const everyQuestionFails = law(
-  "every question to a chain that cannot be asked fails with ChainUnavailable",
-  (subject) =>
-    Effect.gen(function* () {
-      const { facilitator } = subject
-      const payment = yield* readPayment(subject, (yield* sign(subject)).signed.payload)
-      const prepared = yield* plan(facilitator, payment)
-      const questions = {
-        verify: facilitator.verify(payment),
-        balance: facilitator.balance(payment),
-        survey: facilitator.survey,
-        submit: facilitator.submit(prepared),
-        observe: facilitator.observe(payment, prepared),
-        signers: facilitator.signers,
-        ...(facilitator.lanes[0] !== undefined && { nextSlot: facilitator.nextSlot(facilitator.lanes[0]) })
-      }
-      for (const [name, question] of Object.entries(questions)) {
-        yield* subject.whileDown(refuses<unknown>(name, ["ChainUnavailable"], question))
-      }
-    })
-)
-
-const bytesAreData = law(
-  "prepared bytes are plain data: they send nothing by themselves, and settle after a restart, sent twice, once",
-  (subject) =>
-    gaining(
-      subject,
-      1n,
-      Effect.gen(function* () {
-        const { facilitator } = subject
-        const { payload } = (yield* sign(subject)).signed
-        const first = yield* readPayment(subject, payload)
-        const prepared = structuredClone(yield* gaining(subject, 0n, plan(facilitator, first)))
-        const unsent = yield* succeeds("observe", facilitator.observe(first, prepared))
-        yield* same("what is seen before sending", unsent._tag, "Pending")
-        const again = yield* readPayment(subject, payload)
-        const submission = yield* succeeds("submit", facilitator.submit(prepared))
-        yield* same("the node's word", submission._tag, "Accepted")
-        yield* succeeds("submit again", facilitator.submit(prepared))
-        const end = yield* ended(facilitator, again, prepared)
-        yield* succeeds("submit once more", facilitator.submit(prepared))
-        yield* same("the end", end._tag, "Settled")
-        yield* same("the transaction", end._tag === "Settled" && end.transaction, prepared.transaction)
-        yield* same("whether it was somebody else's", end._tag === "Settled" && end.external, false)
-      })
-    )
-)
-
-const strangersTransferIsFound = law(
-  "what a stranger submits after the plan is found, as the payment's own transfer",
-  (subject) =>
-    gaining(
-      subject,
-      1n,
-      Effect.gen(function* () {
-        const { facilitator, stranger } = subject
-        if (facilitator.lanes.length === 0) {
-          return yield* settledByAnybody(subject)
-        }
-        const payment = yield* readPayment(subject, (yield* sign(subject)).signed.payload)
-        const prepared = yield* plan(facilitator, payment)
-        const theirs = yield* plan(stranger, payment)
-        yield* succeeds("a stranger's submit", stranger.submit(theirs))
-        yield* ended(stranger, payment, theirs)
-        yield* succeeds("submit", facilitator.submit(prepared))
-        const end = yield* ended(facilitator, payment, prepared)
-        yield* same("the end", end._tag, "Settled")
-        yield* same("the transaction", end._tag === "Settled" && end.transaction, theirs.transaction)
-        yield* same("whether it was somebody else's", end._tag === "Settled" && end.external, true)
-      })
-    )
-)
-
-const fillerMovesNothing = law("a filler uses its slot and moves no money", (subject) =>
-  gaining(
-    subject,
-    0n,
-    Effect.gen(function* () {
-      const { facilitator } = subject
-      const slot = yield* slotOf(facilitator)
-      if (slot === undefined) return
-      const filler = yield* succeeds("fill", facilitator.fill(slot, yield* succeeds("survey", facilitator.survey)))
-      yield* same("the node's word", (yield* succeeds("submit", facilitator.submit(filler)))._tag, "Accepted")
-      const next = yield* succeeds("nextSlot", facilitator.nextSlot(slot.lane))
-      yield* same("the next slot", next, slot.number + 1n)
-    })
-  )
-)
-
 const signersShowMoney = law("each lane's signer shows its gas money", (subject) =>
   Effect.gen(function* () {
     const { lanes, signers } = subject.facilitator
@@ -309,15 +218,6 @@ const signersShowMoney = law("each lane's signer shows its gas money", (subject)
     )
   })
 )
-
-/** Where the payer signs the transaction itself, a stranger sends the very same bytes. */
-const settledByAnybody = Effect.fnUntraced(function* (subject: SchemeSubject) {
-  const { facilitator, stranger } = subject
-  const payment = yield* readPayment(subject, (yield* sign(subject)).signed.payload)
-  const prepared = yield* plan(facilitator, payment)
-  yield* succeeds("a stranger's submit", stranger.submit(yield* plan(stranger, payment)))
-  yield* same("the end", (yield* ended(facilitator, payment, prepared))._tag, "Settled")
-})
 
 /**
  * All laws of a scheme.
@@ -337,9 +237,6 @@ export const all: ReadonlyArray<Law<Subject>> = [
   copiesMoveOnce,
   strangersUseCounts,
   outageIsNoVerdict,
-  everyQuestionFails,
-  bytesAreData,
-  strangersTransferIsFound,
-  fillerMovesNothing,
-  signersShowMoney
+  signersShowMoney,
+  ...chainLaws
 ]

@@ -5,8 +5,10 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 
 import type { Claim, PaymentRequest } from "../facilitator/Facilitator.ts"
+import { layerSole } from "../facilitator/LaneLeases.ts"
 import * as LocalFacilitator from "../facilitator/LocalFacilitator.ts"
 import * as MemoryPaymentStore from "../facilitator/MemoryPaymentStore.ts"
 import { Entropy, identifier } from "../platform/Entropy.ts"
@@ -15,7 +17,15 @@ import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import { sealPayload } from "../protocol/PaymentPayload.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { SchemeClient } from "../scheme/SchemeClient.ts"
-import type { Observation, Payment, Prepared, SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
+import type {
+  Conclusion,
+  Payment,
+  Preparation,
+  Prepared,
+  SchemeFacilitator,
+  Sighting,
+  Survey
+} from "../scheme/SchemeFacilitator.ts"
 import { holds, type Law, LawBroken, same, succeeds } from "./Law.ts"
 
 /**
@@ -43,6 +53,11 @@ export interface SchemeSubject {
   readonly received: Effect.Effect<bigint>
   /** Runs an effect while the chain cannot be asked by `facilitator`. */
   readonly whileDown: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
+  /**
+   * Has the chain's final block reach this time (Unix seconds, a few from now): by waiting and mining, or by moving the
+   * chain's clock where nothing else on it minds.
+   */
+  readonly finalise: (time: number) => Effect.Effect<void>
 }
 
 /**
@@ -143,7 +158,7 @@ export const withFacilitator = <A>(
   Effect.scoped(
     Effect.provide(
       Effect.flatMap(succeeds("starting a facilitator", LocalFacilitator.make([facilitator])), use),
-      MemoryPaymentStore.layer
+      Layer.merge(MemoryPaymentStore.layer, layerSole)
     )
   )
 
@@ -233,42 +248,103 @@ export const readPayment = Effect.fnUntraced(function* (subject: SchemeSubject, 
 })
 
 /**
+ * Signs a payment and reads it.
+ *
+ * @category constructors
+ */
+export const newPayment = (subject: SchemeSubject, wish?: Wish) =>
+  Effect.flatMap(sign(subject, wish), ({ signed }) => readPayment(subject, signed.payload))
+
+/**
  * The next slot of the first lane, where there are lanes.
  *
  * @category combinators
  */
 export const slotOf = Effect.fnUntraced(function* (facilitator: SchemeFacilitator) {
   const [lane] = facilitator.lanes
-  return lane === undefined ? undefined : { lane, number: yield* succeeds("nextSlot", facilitator.nextSlot(lane)) }
+  return lane === undefined
+    ? undefined
+    : { lane, number: yield* succeeds("nextSlot", facilitator.nextSlot(lane, "known")) }
 })
 
 /**
- * Prepares a payment in the next slot.
+ * Prepares payments in the next slot.
  *
  * @category constructors
  */
-export const plan = Effect.fnUntraced(function* (facilitator: SchemeFacilitator, payment: Payment) {
+export const prepareAll = Effect.fnUntraced(function* (
+  facilitator: SchemeFacilitator,
+  payments: ReadonlyArray<Payment>,
+  change: (survey: Survey) => Survey = (survey) => survey
+): Effect.fn.Return<Preparation, LawBroken> {
   const survey = yield* succeeds("survey", facilitator.survey)
-  return yield* succeeds("prepare", facilitator.prepare(payment, yield* slotOf(facilitator), survey))
+  const slot = yield* slotOf(facilitator)
+  return yield* succeeds("prepare", facilitator.prepare(payments, slot, change(survey)))
 })
+
+/**
+ * Prepares one payment in the next slot.
+ *
+ * @category constructors
+ */
+export const plan = (facilitator: SchemeFacilitator, payment: Payment): Effect.Effect<Prepared, LawBroken> =>
+  Effect.map(prepareAll(facilitator, [payment]), ({ prepared }) => prepared)
+
+/**
+ * Looks at a slot once. A transfer counts that happened since the first of its transactions was prepared.
+ *
+ * @category combinators
+ */
+export const look = (
+  facilitator: SchemeFacilitator,
+  payments: ReadonlyArray<Payment>,
+  attempts: ReadonlyArray<Prepared>
+): Effect.Effect<Sighting, LawBroken> => {
+  const passengers = payments.map((payment) => ({ payment, since: attempts[0]?.head ?? 0n }))
+  return succeeds("observe", facilitator.observe(passengers, attempts))
+}
 
 const lookPause = 50
 const maximumLooks = 400
 
+/** Asks until there is an answer. */
+const asking = Effect.fnUntraced(function* <A>(
+  what: string,
+  ask: Effect.Effect<A, LawBroken>,
+  isAnswer: (answer: A) => boolean
+): Effect.fn.Return<A, LawBroken> {
+  for (let looks = 0; looks < maximumLooks; looks++) {
+    const answer = yield* ask
+    if (isAnswer(answer)) return answer
+    yield* Effect.sleep(lookPause)
+  }
+  return yield* new LawBroken({ message: `no ${what} is seen within ${(maximumLooks * lookPause) / 1000} seconds` })
+})
+
 /**
- * Looks until the chain shows the payment's end.
+ * Looks until the chain shows every payment's end, and where their transaction landed.
  *
  * @category combinators
  */
-export const ended = Effect.fnUntraced(function* (
+export const landed = (
+  facilitator: SchemeFacilitator,
+  payments: ReadonlyArray<Payment>,
+  attempts: ReadonlyArray<Prepared>
+): Effect.Effect<Sighting, LawBroken> =>
+  asking(
+    "landing",
+    look(facilitator, payments, attempts),
+    (sighting) => sighting.landed !== undefined && sighting.observations.every(({ _tag }) => _tag !== "Pending")
+  )
+
+/**
+ * Asks until the chain proves what became of a payment.
+ *
+ * @category combinators
+ */
+export const concluded = (
   facilitator: SchemeFacilitator,
   payment: Payment,
-  prepared: Prepared
-): Effect.fn.Return<Observation, LawBroken> {
-  for (let looks = 0; looks < maximumLooks; looks++) {
-    const observation = yield* succeeds("observe", facilitator.observe(payment, prepared))
-    if (observation._tag !== "Pending") return observation
-    yield* Effect.sleep(lookPause)
-  }
-  return yield* new LawBroken({ message: `no end is observed within ${(maximumLooks * lookPause) / 1000} seconds` })
-})
+  since: bigint
+): Effect.Effect<Conclusion, LawBroken> =>
+  asking("conclusion", succeeds("conclude", facilitator.conclude({ payment, since })), ({ _tag }) => _tag !== "Pending")

@@ -236,6 +236,7 @@ const makeMiner = ({ accounts, chain, faults, market, pool }: Works) => {
 }
 
 const priceOf = ({ fees }: LedgerTransaction, { base }: LedgerMarket): bigint => {
-  const offered = base + (fees?.priority ?? 0n)
-  return fees !== undefined && fees.maximum < offered ? fees.maximum : offered
+  if (fees === undefined) return 1n
+  const offered = base + fees.priority
+  return fees.maximum < offered ? fees.maximum : offered
 }

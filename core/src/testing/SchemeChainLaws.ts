@@ -1,0 +1,301 @@
+/**
+ * The laws about a scheme and its chain, below the facilitator: bytes that can be sent by anybody at any time, and proofs
+ * that are the same for whoever asks.
+ */
+import * as Effect from "effect/Effect"
+
+import type { Observation, Payment, Survey } from "../scheme/SchemeFacilitator.ts"
+import { holds, type Law, type LawBroken, same, succeeds } from "./Law.ts"
+import {
+  concluded,
+  gaining,
+  landed,
+  law,
+  look,
+  newPayment,
+  plan,
+  prepareAll,
+  readPayment,
+  refuses,
+  type SchemeSubject,
+  sign,
+  slotOf,
+  type Subject
+} from "./SchemeTrial.ts"
+
+const everyQuestionFails = law(
+  "every question to a chain that cannot be asked fails with ChainUnavailable",
+  Effect.fnUntraced(function* (subject) {
+    const { facilitator } = subject
+    const payment = yield* newPayment(subject)
+    const prepared = yield* plan(facilitator, payment)
+    const { head } = yield* succeeds("survey", facilitator.survey)
+    const passenger = { payment, since: prepared.head }
+    const [lane] = facilitator.lanes
+    const questions = {
+      verify: facilitator.verify(payment),
+      balance: facilitator.balance(payment),
+      survey: facilitator.survey,
+      submit: facilitator.submit(prepared),
+      observe: facilitator.observe([passenger], [prepared]),
+      conclude: facilitator.conclude(passenger),
+      isCanonical: facilitator.isCanonical(head),
+      signers: facilitator.signers,
+      ...(lane !== undefined && {
+        "nextSlot in blocks": facilitator.nextSlot(lane, "included"),
+        "nextSlot in the pool": facilitator.nextSlot(lane, "known")
+      })
+    }
+    for (const [name, question] of Object.entries(questions)) {
+      yield* subject.whileDown(refuses<unknown>(name, ["ChainUnavailable"], question))
+    }
+  })
+)
+
+const headIsCanonical = law(
+  "the chain's head is part of the chain, a block of another hash is not, and what is final lies not above it",
+  Effect.fnUntraced(function* ({ facilitator }) {
+    const { final, head } = yield* succeeds("survey", facilitator.survey)
+    yield* same("the head", yield* succeeds("isCanonical", facilitator.isCanonical(head)), true)
+    const other = { number: head.number, hash: `${head.hash.slice(0, -4)}${head.hash.endsWith("0000") ? "1" : "0"}000` }
+    yield* same("another block", yield* succeeds("isCanonical", facilitator.isCanonical(other)), false)
+    yield* holds("the final block is not above the head", final <= head.number)
+    yield* holds("the head has a time", head.time > 0)
+  })
+)
+
+const isSettledBy = Effect.fnUntraced(function* (
+  seen: Observation | undefined,
+  transaction: string,
+  external: boolean
+) {
+  yield* same("the end", seen?._tag, "Settled")
+  yield* same("the transaction", seen?._tag === "Settled" && seen.transaction, transaction)
+  yield* same("whether it was somebody else's", seen?._tag === "Settled" && seen.external, external)
+})
+
+const bytesAreData = law(
+  "prepared bytes are plain data: they send nothing by themselves, and settle after a restart, sent twice, once",
+  (subject) =>
+    gaining(
+      subject,
+      1n,
+      Effect.gen(function* () {
+        const { facilitator } = subject
+        const { payload } = (yield* sign(subject)).signed
+        const first = yield* readPayment(subject, payload)
+        const prepared = structuredClone(yield* gaining(subject, 0n, plan(facilitator, first)))
+        const unsent = yield* look(facilitator, [first], [prepared])
+        yield* same("where it is before sending", unsent.landed, undefined)
+        yield* same("what is seen before sending", unsent.observations, [{ _tag: "Pending" }])
+        const again = yield* readPayment(subject, payload)
+        const submission = yield* succeeds("submit", facilitator.submit(prepared))
+        yield* same("the node's word", submission._tag, "Accepted")
+        yield* succeeds("submit again", facilitator.submit(prepared))
+        const end = yield* landed(facilitator, [again], [prepared])
+        yield* succeeds("submit once more", facilitator.submit(prepared))
+        yield* isSettledBy(end.observations[0], prepared.transaction, false)
+        yield* same("what landed", end.landed?.transaction, prepared.transaction)
+        const cost = end.landed?.cost ?? -1n
+        yield* holds("it cost no more than was said", cost >= 0n && cost <= prepared.cost)
+      })
+    )
+)
+
+const looksAgree = law("looking changes nothing, and shows the same every time and to everybody", (subject) =>
+  gaining(
+    subject,
+    1n,
+    Effect.gen(function* () {
+      const { facilitator, stranger } = subject
+      const payment = yield* newPayment(subject)
+      const prepared = yield* plan(facilitator, payment)
+      yield* succeeds("submit", facilitator.submit(prepared))
+      const first = yield* landed(facilitator, [payment], [prepared])
+      yield* same("a second look", yield* look(facilitator, [payment], [prepared]), first)
+      yield* same("another's look", yield* landed(stranger, [payment], [prepared]), first)
+      const block = first.landed?.block ?? { number: -1n, hash: "" }
+      yield* same("its block", yield* succeeds("isCanonical", facilitator.isCanonical(block)), true)
+    })
+  )
+)
+
+const strangersTransferIsFound = law(
+  "what a stranger submits after the plan is found, as the payment's own transfer",
+  (subject) =>
+    gaining(
+      subject,
+      1n,
+      Effect.gen(function* () {
+        const { facilitator, stranger } = subject
+        const payment = yield* newPayment(subject)
+        const prepared = yield* plan(facilitator, payment)
+        const theirs = yield* submittedBy(subject, payment)
+        if (facilitator.lanes.length > 0) yield* succeeds("submit", facilitator.submit(prepared))
+        const end = yield* landed(facilitator, [payment], [prepared])
+        yield* isSettledBy(end.observations[0], theirs.transaction, facilitator.lanes.length > 0)
+        const conclusion = yield* concluded(facilitator, payment, prepared.head)
+        yield* same("what is concluded", conclusion._tag, "Settled")
+        yield* same("its transaction", conclusion._tag === "Settled" && conclusion.transaction, theirs.transaction)
+        yield* same(
+          "to the stranger",
+          (yield* look(stranger, [payment], [theirs])).landed?.transaction,
+          theirs.transaction
+        )
+      })
+    )
+)
+
+/** Where payers sign the transactions themselves, a stranger's is the very same. */
+const submittedBy = Effect.fnUntraced(function* ({ stranger }: SchemeSubject, payment: Payment) {
+  const theirs = yield* plan(stranger, payment)
+  yield* succeeds("a stranger's submit", stranger.submit(theirs))
+  yield* landed(stranger, [payment], [theirs])
+  return theirs
+})
+
+const attemptsSettleOnce = law(
+  "several transactions in one slot settle their payment once, whichever of them lands",
+  (subject) =>
+    gaining(
+      subject,
+      1n,
+      Effect.gen(function* () {
+        const { facilitator } = subject
+        const payment = yield* newPayment(subject)
+        const slot = yield* slotOf(facilitator)
+        const survey = yield* succeeds("survey", facilitator.survey)
+        const first = (yield* succeeds("prepare", facilitator.prepare([payment], slot, survey))).prepared
+        const second = yield* succeeds("prepare again", facilitator.prepare([payment], slot, dearer(survey)))
+        yield* same("how many payments it takes again", second.count, 1)
+        yield* succeeds("submit", facilitator.submit(first))
+        yield* succeeds("submit another", facilitator.submit(second.prepared))
+        const end = yield* landed(facilitator, [payment], [first, second.prepared])
+        yield* isSettledBy(end.observations[0], end.landed?.transaction ?? "", false)
+        const transactions = [first.transaction, second.prepared.transaction]
+        yield* holds("one of them landed", transactions.includes(end.landed?.transaction ?? ""))
+      })
+    )
+)
+
+const dearer = (survey: Survey): Survey => {
+  const { fees } = survey
+  return fees === undefined
+    ? survey
+    : { ...survey, fees: { ...fees, maximum: 2n * fees.maximum + 1n, priority: 2n * fees.priority + 1n } }
+}
+
+/** Payments that travel together, where the family offers it: at most five. */
+const company = Effect.fnUntraced(function* (subject: SchemeSubject) {
+  const size = Math.min(5, subject.facilitator.batches?.maximum ?? 1)
+  return yield* Effect.forEach(Array.from({ length: size }), () => newPayment(subject))
+})
+
+const batchesSettleOnce = law("a batch settles each of its payments once, sent twice", (subject) =>
+  Effect.gen(function* () {
+    const { facilitator } = subject
+    const payments = yield* company(subject)
+    if (payments.length < 2) return
+    const { count, prepared } = yield* prepareAll(facilitator, payments)
+    yield* holds("it takes at least one, and no more than there are", count >= 1 && count <= payments.length)
+    const aboard = payments.slice(0, count)
+    const body = Effect.gen(function* () {
+      yield* succeeds("submit", facilitator.submit(prepared))
+      yield* succeeds("submit again", facilitator.submit(prepared))
+      const { observations } = yield* landed(facilitator, aboard, [prepared])
+      yield* same("how many are seen", observations.length, count)
+      for (const seen of observations) yield* isSettledBy(seen, prepared.transaction, false)
+    })
+    yield* gaining(subject, BigInt(count), body)
+  })
+)
+
+const batchesAreNoBond = law("an entry of a batch that was used meanwhile does not hinder the others", (subject) =>
+  Effect.gen(function* () {
+    const { facilitator } = subject
+    const payments = yield* company(subject)
+    if (payments.length < 2) return
+    const { count, prepared } = yield* prepareAll(facilitator, payments)
+    const aboard = payments.slice(0, count)
+    const body = Effect.gen(function* () {
+      const [first, ...others] = aboard
+      if (first === undefined) return
+      const theirs = yield* submittedBy(subject, first)
+      yield* succeeds("submit", facilitator.submit(prepared))
+      const { observations } = yield* landed(facilitator, aboard, [prepared])
+      yield* isSettledBy(observations[0], theirs.transaction, true)
+      for (const index of others.keys()) yield* isSettledBy(observations[index + 1], prepared.transaction, false)
+    })
+    yield* gaining(subject, BigInt(count), body)
+  })
+)
+
+const batchesHaveLimits = law("a transaction takes no more payments than the scheme says", (subject) =>
+  Effect.gen(function* () {
+    const { facilitator } = subject
+    const maximum = facilitator.batches?.maximum ?? 1
+    if (maximum > 100) return
+    const payments = yield* Effect.forEach(Array.from({ length: maximum + 1 }), () => newPayment(subject))
+    const { count } = yield* prepareAll(facilitator, payments)
+    yield* holds("it takes at least one, and no more than the maximum", count >= 1 && count <= maximum)
+  })
+)
+
+const fillerMovesNothing = law("a filler uses its slot and moves no money", (subject) =>
+  gaining(
+    subject,
+    0n,
+    Effect.gen(function* () {
+      const { facilitator } = subject
+      const slot = yield* slotOf(facilitator)
+      if (slot === undefined) return
+      const filler = yield* succeeds("fill", facilitator.fill(slot, yield* succeeds("survey", facilitator.survey)))
+      yield* same("the node's word", (yield* succeeds("submit", facilitator.submit(filler)))._tag, "Accepted")
+      const next = yield* succeeds("nextSlot", facilitator.nextSlot(slot.lane, "known"))
+      yield* same("the next slot", next, slot.number + 1n)
+      const { landed: place } = yield* landed(facilitator, [], [filler])
+      yield* same("what landed", place?.transaction, filler.transaction)
+      const counted = yield* succeeds("nextSlot", facilitator.nextSlot(slot.lane, "included"))
+      yield* same("the next slot by blocks", counted, slot.number + 1n)
+    })
+  )
+)
+
+const unusedIsProven = law(
+  "of a payment that nobody submitted nothing is said before its validity is over, and then that it is unused",
+  (subject): Effect.Effect<void, LawBroken> =>
+    gaining(
+      subject,
+      0n,
+      Effect.gen(function* () {
+        const { facilitator } = subject
+        const payment = yield* newPayment(subject, { validFor: 5 })
+        const { final, head } = yield* succeeds("survey", facilitator.survey)
+        const early = yield* succeeds("conclude", facilitator.conclude({ payment, since: head.number }))
+        yield* same("while it is valid", early._tag, "Pending")
+        yield* subject.finalise(payment.authorization.validBefore)
+        const late = yield* concluded(facilitator, payment, head.number)
+        yield* same("when its validity is over", late._tag, "Unused")
+        yield* holds("the proof is a later block", late._tag === "Unused" && late.at.number >= final)
+      })
+    )
+)
+
+/**
+ * The laws about a scheme and its chain.
+ *
+ * @category constants
+ */
+export const laws: ReadonlyArray<Law<Subject>> = [
+  everyQuestionFails,
+  headIsCanonical,
+  bytesAreData,
+  looksAgree,
+  strangersTransferIsFound,
+  attemptsSettleOnce,
+  batchesSettleOnce,
+  batchesAreNoBond,
+  batchesHaveLimits,
+  fillerMovesNothing,
+  unusedIsProven
+]
