@@ -3,8 +3,8 @@
  */
 import { Binding, Facilitator, LocalFacilitator, PaymentPayload, type PaymentRequest } from "@pontage/core"
 import { EvmNetwork, exactEvm } from "@pontage/evm"
+import * as BestCrypto from "@pontage/evm/crypto"
 import type { EvmTestChain } from "@pontage/evm/testing"
-import * as WasmRecovery from "@pontage/evm/wasm"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -21,7 +21,7 @@ export const measure = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
   const schemes = [
     exactEvm.facilitator({ signer: chain.accounts.signers[2], rpcUrl: chain.rpcUrl, onRequest: () => void questions++ })
   ]
-  const context = yield* Layer.build(Layer.provide(LocalFacilitator.layerMemory({ schemes }), WasmRecovery.layer))
+  const context = yield* Layer.build(Layer.provide(LocalFacilitator.layerMemory({ schemes }), BestCrypto.layer))
   return yield* Effect.provide(
     Effect.gen(function* () {
       const facilitator = yield* Facilitator

@@ -7,9 +7,11 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 
 import * as BundleSize from "./BundleSize.ts"
+import * as OfflineVerification from "./OfflineVerification.ts"
 import * as PaidRequests from "./PaidRequests.ts"
 import type { Row } from "./Row.ts"
 import * as Signing from "./Signing.ts"
+import * as TransactionSigning from "./TransactionSigning.ts"
 import * as UnpaidRequests from "./UnpaidRequests.ts"
 import * as Verification from "./Verification.ts"
 
@@ -30,6 +32,8 @@ const program = Effect.gen(function* () {
   add(yield* Effect.promise(() => UnpaidRequests.measure(chain)))
   add(yield* Effect.promise(() => PaidRequests.measure(chain)))
   add(yield* Verification.measure(chain))
+  add(yield* OfflineVerification.measure(chain))
+  add(yield* TransactionSigning.measure(chain))
   add(yield* Effect.promise(() => Signing.measure(chain)))
   const { gzipped, minified } = yield* Effect.promise(() => BundleSize.measure())
   add([

@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net"
 import { LocalFacilitator } from "@pontage/core"
 import { DevNet } from "@pontage/devnet"
 import { exactEvm } from "@pontage/evm"
+import * as BestCrypto from "@pontage/evm/crypto"
 import * as FacilitatorService from "@pontage/facilitator"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -71,7 +72,8 @@ const startFacilitator = Effect.fnUntraced(function* (
   signer: Parameters<typeof exactEvm.facilitator>[0]["signer"],
   port: number
 ) {
-  const facilitator = LocalFacilitator.layerMemory({ schemes: [exactEvm.facilitator({ signer, rpcUrl })] })
+  const schemes = [exactEvm.facilitator({ signer, rpcUrl })]
+  const facilitator = Layer.provide(LocalFacilitator.layerMemory({ schemes }), BestCrypto.layer)
   return yield* FacilitatorService.serve({ host, port }).pipe(Effect.provide(yield* Layer.build(facilitator)))
 })
 
