@@ -12,6 +12,8 @@ import * as PaymentStory from "./PaymentStory.ts"
 export interface Rules {
   /** How many reverted transactions one authorization may cost; default none. */
   readonly reverted?: number
+  /** Codes and reasons that payments of this trial may be refused with; default none: all of them are good. */
+  readonly refusals?: ReadonlyArray<string>
   /** Wei for a unit of gas that no transaction of a signer may have paid more than. */
   readonly gasPrice?: bigint
 }
@@ -102,6 +104,16 @@ const looks = {
       refusal !== undefined && !again && moved !== undefined && `was refused (${refusal.refusal}) and paid by ${moved}`
     )
   },
+  /** A good payment was refused. A used authorization is told to be used, if it paid. */
+  "false-refusal": (story, { refusals = [] }) => {
+    const wrong = [...verdicts(story, "settle"), ...verdicts(story, "claim")].find(
+      ({ refusal }) =>
+        refusal !== undefined &&
+        !refusals.includes(refusal) &&
+        !(refusal === "already_used" && story.transfers.length > 0)
+    )
+    return wrong !== undefined && `is good and was refused: ${wrong.refusal} ${wrong.detail}`
+  },
   /** Two claims were granted the run of one payment. */
   "granted-twice": (story) => {
     const granted = [...verdicts(story, "settle"), ...verdicts(story, "claim")].filter(
@@ -139,6 +151,25 @@ export type AuditCheck = keyof typeof looks | keyof typeof signerLooks
  * @category constants
  */
 export const auditChecks: ReadonlyArray<string> = [...Object.keys(looks), ...Object.keys(signerLooks)]
+
+const lasting: ReadonlyArray<AuditCheck> = [
+  "forgotten",
+  "double-record",
+  "invented",
+  "double-transfer",
+  "reverted",
+  "told-refused",
+  "false-refusal",
+  "granted-twice",
+  "overpriced"
+]
+
+/**
+ * Whether time cannot mend it.
+ *
+ * @category guards
+ */
+export const isLasting = ({ check }: Finding): boolean => lasting.includes(check)
 
 /**
  * Lays the testimony side by side; nothing found means that all three say the same.

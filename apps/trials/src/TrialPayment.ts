@@ -105,7 +105,7 @@ const bodyOf = ({ network, token }: Market, { amount, payTo }: Terms, payload: u
       resource: "https://shop.example/report",
       payTo,
       asset: token.address,
-      maxTimeoutSeconds: 60
+      maxTimeoutSeconds: 600
     }
   }
 }

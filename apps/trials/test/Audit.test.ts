@@ -139,6 +139,7 @@ const planted: Readonly<Record<string, readonly [Testimony, Rules?]>> = {
     }
   ],
   "told-refused": [journalWith(["a", refused("INSUFFICIENT_BALANCE")])],
+  "false-refusal": [journalWith(["a", refused("INVALID_SIGNATURE")], ["a", settled])],
   "granted-twice": [journalWith(["a", settled], ["c", settled])],
   "slot-gap": [chainWith({ standings: [{ signer, included: 3n, pooled: [5n] }] })],
   overpriced: [good, { gasPrice: 9n }]
@@ -177,6 +178,10 @@ describe("the audit", () => {
         chain: { ...good.chain, transfers: [transferOf(2)] }
       }
     ],
+    "a payment that is told to be used and is not": [
+      "false-refusal",
+      { ...journalWith(["a", refused("already_used")]), chain: { ...good.chain, transfers: [transferOf(2)] } }
+    ],
     "a payment that is only included": ["unfinished", booksWith(recordOf(1, { status: "included" }), recordOf(2))],
     "a revert in a batch that carries the payment": [
       "reverted",
@@ -193,7 +198,10 @@ describe("the audit", () => {
 
   const allowed: Readonly<Record<string, readonly [Testimony, Rules?]>> = {
     "a used authorization is told so after it was paid": [journalWith(["a", settled], ["a", refused("already_used")])],
-    "a refusal that the caller did not rest on": [journalWith(["a", refused("INSUFFICIENT_BALANCE")], ["a", settled])],
+    "a refusal that the caller did not rest on, where it may be refused": [
+      journalWith(["a", refused("INSUFFICIENT_BALANCE")], ["a", settled]),
+      { refusals: ["INSUFFICIENT_BALANCE"] }
+    ],
     "a copy is held while the first runs": [journalWith(["a", settled], ["c", { ...pending, execution: "held" }])],
     "a stranger pays a payee without us": [
       chainWith({ transfers: [...good.chain.transfers, transferOf(7, { sender: stranger, nonce: undefined })] })

@@ -1,0 +1,64 @@
+/**
+ * G1: a facilitator that is killed at random times under load loses nothing.
+ */
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+
+import type { FacilitatorLife } from "./FacilitatorLife.ts"
+import * as TrialLoad from "./TrialLoad.ts"
+import type { TrialOptions } from "./TrialOptions.ts"
+import type { TrialRandom } from "./TrialRandom.ts"
+import type { TrialReport } from "./TrialReport.ts"
+import * as TrialWorld from "./TrialWorld.ts"
+
+const usualKills = 200
+/** Payments for each kill. */
+const paymentsPerKill = 25
+/** The longest life, in milliseconds from its begin. */
+const longestLife = 3_000
+const buyers = 40
+
+/**
+ * Runs the trial; its size counts the kills.
+ *
+ * @category trials
+ */
+export const run = Effect.fnUntraced(function* (options: TrialOptions) {
+  const world = yield* TrialWorld.make(options)
+  const kills = options.size ?? usualKills
+  const facilitator = yield* world.facilitator()
+  yield* facilitator.listening
+  const counts = TrialLoad.none()
+  const began = performance.now()
+  let killed = 0
+  const load = yield* Effect.forkScoped(
+    TrialLoad.run(
+      { ...world.load, facilitators: [facilitator.url], concurrency: buyers },
+      counts,
+      (begun) => begun >= kills * paymentsPerKill && killed >= kills
+    )
+  )
+  for (; killed < kills; killed++) yield* strike(facilitator, world.random.branch(`kill${killed}`))
+  yield* Fiber.join(load)
+  yield* facilitator.listening
+  const { findings, millis, said } = yield* TrialWorld.audited(world, facilitator.url)
+  const report: TrialReport = {
+    goal: "G1",
+    title: `${kills} times SIGKILL under load`,
+    options,
+    figures: {
+      kills,
+      payments: said.books.length,
+      ...counts,
+      transactions: said.chain.transactions.length,
+      seconds: Math.round((performance.now() - began) / 1000),
+      "drain, seconds": Math.round(millis / 1000)
+    },
+    findings
+  }
+  return report
+})
+
+/** Lives are cut at any time: also while they begin. */
+const strike = (facilitator: FacilitatorLife, luck: TrialRandom): Effect.Effect<void> =>
+  Effect.andThen(Effect.sleep(luck.between(0, longestLife)), facilitator.signal("SIGKILL"))

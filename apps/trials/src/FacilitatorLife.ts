@@ -1,0 +1,172 @@
+/**
+ * A facilitator under trial as its operator sees it: a process that is started, watched, started again whenever it ends,
+ * and struck in between. Where it listens stays the same through all its lives.
+ */
+import { type ChildProcess, fork } from "node:child_process"
+import { createServer } from "node:net"
+import { fileURLToPath } from "node:url"
+
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+
+import { type Failpoint, toText as failpointText } from "./Failpoint.ts"
+import type { MutationName } from "./Mutation.ts"
+import { toText as settingsText, type TrialSettings } from "./TrialSettings.ts"
+
+/**
+ * How a facilitator is started.
+ *
+ * @category models
+ */
+export interface Options {
+  readonly settings: TrialSettings
+  readonly mutation?: MutationName | undefined
+  /** In its first life alone. */
+  readonly failpoint?: Failpoint | undefined
+}
+
+/**
+ * One life of the process. Times are milliseconds of the monotonic clock.
+ *
+ * @category models
+ */
+export interface Life {
+  readonly began: number
+  /** When it listened; `undefined` if it never did. */
+  readonly listened: number | undefined
+  readonly ended: number | undefined
+  /** The exit code or the signal; `undefined` while it lives. */
+  readonly by: number | string | undefined
+}
+
+/**
+ * The facilitator.
+ *
+ * @category models
+ */
+export interface FacilitatorLife {
+  readonly url: string
+  readonly lives: ReadonlyArray<Life>
+  /** The last lines it wrote, of all its lives. */
+  readonly log: ReadonlyArray<string>
+  /** Completes when the present life listens. */
+  readonly listening: Effect.Effect<void>
+  /** Sends a signal; after a deadly one it is started again at once. */
+  readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
+  /** The process, while there is one. */
+  readonly pid: () => number | undefined
+  /** Asks it to end, and does not start it again. */
+  readonly stop: Effect.Effect<void>
+}
+
+/**
+ * Starts a facilitator that lives, again and again, as long as the scope.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (options: Options) {
+  const keeper = new Keeper(options)
+  yield* Effect.acquireRelease(
+    Effect.sync(() => keeper.begin()),
+    () => keeper.end("SIGKILL")
+  )
+  const life: FacilitatorLife = {
+    url: `http://127.0.0.1:${options.settings.port}`,
+    lives: keeper.lives,
+    log: keeper.log,
+    listening: Effect.suspend(() => Deferred.await(keeper.listening)),
+    signal: (name) => Effect.sync(() => void keeper.child?.kill(name)),
+    pid: () => keeper.child?.pid,
+    stop: Effect.suspend(() => keeper.end("SIGTERM"))
+  }
+  return life
+})
+
+/**
+ * A port that was free a moment ago.
+ *
+ * @category constructors
+ */
+export const freePort: Effect.Effect<number> = Effect.callback((resume) => {
+  const server = createServer()
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    server.close(() => resume(Effect.succeed(port)))
+  })
+})
+
+/** Run from its sources where this is, so that tests need no build. */
+const isSource = import.meta.url.endsWith(".ts")
+const main = fileURLToPath(new URL(`./TrialFacilitator.${isSource ? "ts" : "js"}`, import.meta.url))
+const longestLog = 400
+
+interface OpenLife {
+  began: number
+  listened: number | undefined
+  ended: number | undefined
+  by: number | string | undefined
+}
+
+class Keeper {
+  readonly lives: Array<OpenLife> = []
+  readonly log: Array<string> = []
+  listening = Deferred.makeUnsafe<void>()
+  child: ChildProcess | undefined
+  private readonly options: Options
+  private isOver = false
+
+  constructor(options: Options) {
+    this.options = options
+  }
+
+  begin(): void {
+    const life: OpenLife = { began: performance.now(), listened: undefined, ended: undefined, by: undefined }
+    this.lives.push(life)
+    const child = this.spawn(this.lives.length === 1)
+    this.child = child
+    for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => this.note(`${chunk}`))
+    child.once("message", () => {
+      life.listened = performance.now()
+      Deferred.doneUnsafe(this.listening, Effect.void)
+    })
+    child.once("exit", (code, signal) => {
+      life.ended = performance.now()
+      life.by = signal ?? code ?? undefined
+      this.note(`ended by ${life.by}`)
+      if (this.isOver) return
+      if (life.listened !== undefined) this.listening = Deferred.makeUnsafe<void>()
+      // One that cannot start is not started again in a frenzy.
+      setTimeout(() => this.isOver || this.begin(), life.listened === undefined ? 500 : 0)
+    })
+  }
+
+  end(signal: NodeJS.Signals): Effect.Effect<void> {
+    return Effect.callback<void>((resume) => {
+      this.isOver = true
+      const { child } = this
+      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
+      child.once("exit", () => resume(Effect.void))
+      child.kill("SIGCONT")
+      child.kill(signal)
+    })
+  }
+
+  private spawn(isFirst: boolean): ChildProcess {
+    const { failpoint, mutation, settings } = this.options
+    const env = {
+      ...process.env,
+      TRIAL_SETTINGS: settingsText(settings),
+      ...(mutation !== undefined && { MUTATION: mutation }),
+      ...(isFirst && failpoint !== undefined && { FAILPOINT: failpointText(failpoint) })
+    }
+    const execArgv = isSource ? ["--conditions=@pontage/source"] : []
+    return fork(main, [], { env, execArgv, stdio: ["ignore", "pipe", "pipe", "ipc"] })
+  }
+
+  private note(text: string): void {
+    const lines = text.split("\n").filter((line) => line !== "")
+    this.log.push(...lines)
+    if (this.log.length > longestLog) this.log.splice(0, this.log.length - longestLog)
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * A strike at one of the facilitator's checkpoints: `FAILPOINT=planned:kill:3` kills the process when it passes the
+ * checkpoint `planned` for the third time.
+ */
+import { Checkpoint } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+/**
+ * What a strike does: the process is gone at once; the step dies; or the step stands still for a while.
+ *
+ * @category constants
+ */
+export const failpointActions = ["kill", "throw", "hang"] as const
+
+/**
+ * @category models
+ */
+export type FailpointAction = (typeof failpointActions)[number]
+
+/**
+ * Where, what, and at which passing (the first is 1).
+ *
+ * @category models
+ */
+export interface Failpoint {
+  readonly checkpoint: Checkpoint.CheckpointName
+  readonly action: FailpointAction
+  readonly passing: number
+}
+
+/**
+ * Every checkpoint with every action: the list of the trials is made of the list in the code, so that nobody adds a
+ * checkpoint without its trials.
+ *
+ * @category constants
+ */
+export const everyFailpoint: ReadonlyArray<Failpoint> = Checkpoint.checkpoints.flatMap((checkpoint) =>
+  failpointActions.map((action) => ({ checkpoint, action, passing: 1 }))
+)
+
+/**
+ * The text form.
+ *
+ * @category conversions
+ */
+export const toText = ({ action, checkpoint, passing }: Failpoint): string => `${checkpoint}:${action}:${passing}`
+
+/**
+ * Reads the text form; `undefined` when it is none.
+ *
+ * @category conversions
+ */
+export const fromText = (text: string): Failpoint | undefined => {
+  const [name, what, count = "1"] = text.split(":")
+  const checkpoint = Checkpoint.checkpoints.find((one) => one === name)
+  const action = failpointActions.find((one) => one === what)
+  const isCount = /^[1-9][0-9]{0,5}$/.test(count)
+  return checkpoint && action && isCount ? { checkpoint, action, passing: Number(count) } : undefined
+}
+
+/**
+ * How it strikes.
+ *
+ * @category models
+ */
+export interface Options {
+  /** How long a step that hangs stands still, in milliseconds. */
+  readonly hangMillis: number
+  /** Ends this process as a power cut would. */
+  readonly kill: () => void
+  /** Told when it strikes. */
+  readonly onStrike?: () => void
+}
+
+/**
+ * The checkpoints' meaning with this strike among them.
+ *
+ * @category constructors
+ */
+export const make = (
+  failpoint: Failpoint,
+  options: Options
+): ((name: Checkpoint.CheckpointName) => Effect.Effect<void>) => {
+  let passed = 0
+  return (name) =>
+    Effect.suspend(() => {
+      if (name !== failpoint.checkpoint || ++passed !== failpoint.passing) return Effect.void
+      options.onStrike?.()
+      return strike(failpoint.action, options)
+    })
+}
+
+const strike = (action: FailpointAction, { hangMillis, kill }: Options): Effect.Effect<void> => {
+  switch (action) {
+    case "kill":
+      return Effect.sync(kill)
+    case "throw":
+      return Effect.die(new Error("a failpoint strikes"))
+    case "hang":
+      return Effect.sleep(hangMillis)
+  }
+}

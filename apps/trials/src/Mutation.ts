@@ -1,0 +1,78 @@
+/**
+ * Faults that this project has been built to be free of, brought back: a trial that stays green with its mutation proves
+ * nothing. Each is put around a service of the facilitator from the outside; nothing in the product knows of them.
+ */
+import type { LaneLeases, PaymentStore, SchemeFacilitator } from "@pontage/core"
+
+import { broadcastBeforePersist } from "./mutations/BroadcastBeforePersist.ts"
+import { claimAlwaysGranted } from "./mutations/ClaimAlwaysGranted.ts"
+import { feesFrozen } from "./mutations/FeesFrozen.ts"
+import { leaseForEver } from "./mutations/LeaseForEver.ts"
+import { noReceiptIsFailure } from "./mutations/NoReceiptIsFailure.ts"
+import { reorganisationUnseen } from "./mutations/ReorganisationUnseen.ts"
+import { rpcErrorIsVerdict } from "./mutations/RpcErrorIsVerdict.ts"
+
+/**
+ * The services that a mutation may wrap.
+ *
+ * @category models
+ */
+export interface MutableParts {
+  readonly store: PaymentStore.PaymentStore["Service"]
+  readonly leases: LaneLeases.LaneLeases["Service"]
+  readonly half: SchemeFacilitator
+}
+
+/**
+ * Wraps what it breaks.
+ *
+ * @category models
+ */
+export interface Mutation {
+  readonly store?: (store: MutableParts["store"]) => MutableParts["store"]
+  readonly leases?: (leases: MutableParts["leases"]) => MutableParts["leases"]
+  readonly half?: (half: MutableParts["half"]) => MutableParts["half"]
+  /** The ceilings of gas are not given to the engine. */
+  readonly ignoresCeilings?: true
+  /** The database answers a commit before it is on the disk. */
+  readonly commitsLater?: true
+}
+
+/**
+ * Their names.
+ *
+ * @category constants
+ */
+export const mutationNames = [
+  "broadcast-before-persist",
+  "claim-always-granted",
+  "lease-for-ever",
+  "no-receipt-is-failure",
+  "rpc-error-is-verdict",
+  "reorganisation-unseen",
+  "fees-frozen",
+  "no-gas-ceiling",
+  "commit-before-sync"
+] as const
+
+/**
+ * @category models
+ */
+export type MutationName = (typeof mutationNames)[number]
+
+/**
+ * All of them.
+ *
+ * @category constants
+ */
+export const mutations: Readonly<Record<MutationName, Mutation>> = {
+  "broadcast-before-persist": broadcastBeforePersist,
+  "claim-always-granted": claimAlwaysGranted,
+  "lease-for-ever": leaseForEver,
+  "no-receipt-is-failure": noReceiptIsFailure,
+  "rpc-error-is-verdict": rpcErrorIsVerdict,
+  "reorganisation-unseen": reorganisationUnseen,
+  "fees-frozen": feesFrozen,
+  "no-gas-ceiling": { ignoresCeilings: true },
+  "commit-before-sync": { commitsLater: true }
+}

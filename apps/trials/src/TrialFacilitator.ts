@@ -1,0 +1,83 @@
+/**
+ * The facilitator under trial, as a process: the service put together as the product does it, with the store, the failpoint
+ * and the mutation that the trial wants. It is told by its environment: `TRIAL_SETTINGS`, `FAILPOINT`, `MUTATION`.
+ */
+import { Checkpoint, type FacilitatorScheme, LocalFacilitator } from "@pontage/core"
+import { exactEvm } from "@pontage/evm"
+import * as BestCrypto from "@pontage/evm/crypto"
+import { ApiKey, type CallerTerms, serve } from "@pontage/facilitator"
+import * as Effect from "effect/Effect"
+import "effect/schema/SchemaJITCompiler/enable"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { privateKeyToAccount } from "viem/accounts"
+
+import * as Failpoint from "./Failpoint.ts"
+import { type Mutation, mutations } from "./Mutation.ts"
+import { fromText, MutationName, type TrialSettings } from "./TrialSettings.ts"
+import * as TrialStore from "./TrialStore.ts"
+
+const mutationOf = (name: string | undefined): Mutation =>
+  name === undefined || name === "" ? {} : mutations[Schema.decodeUnknownSync(MutationName)(name)]
+
+const checkpointOf = (text: string | undefined, { hangMillis }: TrialSettings) => {
+  const failpoint = text === undefined || text === "" ? undefined : Failpoint.fromText(text)
+  if (failpoint === undefined) return () => Effect.void
+  const kill = () => process.kill(process.pid, "SIGKILL")
+  return Failpoint.make(failpoint, { hangMillis, kill, onStrike: () => void process.stdout.write(`strikes ${text}\n`) })
+}
+
+const schemeOf = (settings: TrialSettings, { half = (same) => same }: Mutation): FacilitatorScheme => {
+  const { assets, batchSettler, finalityDepth, maxFeePerGas, rpcTimeoutMillis, rpcUrl, signerKeys } = settings
+  const scheme = exactEvm.facilitator({
+    signer: signerKeys.map((key) => privateKeyToAccount(key)),
+    rpcUrl,
+    assets,
+    finalityDepth,
+    rpcTimeoutMillis,
+    ...(maxFeePerGas !== undefined && { maxFeePerGas }),
+    ...(batchSettler !== undefined && { batches: { settler: batchSettler } })
+  })
+  return Effect.map(Effect.retry(scheme, { while: ({ _tag }) => _tag === "ChainUnavailable" }), half)
+}
+
+const callersOf = (settings: TrialSettings, network: string): ReadonlyArray<CallerTerms> =>
+  (settings.callers ?? []).map(({ gasCeiling, key, name, operator = false }) => ({
+    name,
+    operator,
+    keys: [ApiKey.digestOf(key)],
+    ...(gasCeiling !== undefined && { gasCeilings: new Map([[network, gasCeiling]]) })
+  }))
+
+/** The engine's ceilings: the total, and each caller's own. */
+const ceilingsOf = ({ callers = [], gasCeiling }: TrialSettings, { ignoresCeilings }: Mutation) =>
+  ignoresCeilings
+    ? {}
+    : {
+        total: () => gasCeiling,
+        caller: (name: string) => callers.find((one) => one.name === name)?.gasCeiling
+      }
+
+const program = Effect.gen(function* () {
+  const settings = fromText(process.env["TRIAL_SETTINGS"] ?? "")
+  const mutation = mutationOf(process.env["MUTATION"])
+  const strike = checkpointOf(process.env["FAILPOINT"], settings)
+  const { port, settleTimeoutMillis, store } = settings
+  const local = LocalFacilitator.layer({
+    schemes: [schemeOf(settings, mutation)],
+    settleTimeoutMillis,
+    gasCeilings: ceilingsOf(settings, mutation)
+  }).pipe(Layer.provideMerge(TrialStore.layer(store, mutation)), Layer.provide(BestCrypto.layer))
+  const served = Effect.gen(function* () {
+    const facilitator = yield* Layer.build(local)
+    const callers = callersOf(settings, settings.assets[0]?.network ?? "")
+    const { url } = yield* Effect.provide(serve({ port, callers }), facilitator)
+    process.send?.({ url })
+    return yield* Effect.never
+  })
+  return yield* Effect.provideService(served, Checkpoint.Checkpoint, strike)
+})
+
+// Whoever has started this process is gone: so is its purpose.
+process.on("disconnect", () => process.exit(1))
+await Effect.runPromise(Effect.scoped(program))

@@ -1,0 +1,16 @@
+/**
+ * What a trial is asked for on the command line.
+ */
+import type { MutationName } from "./Mutation.ts"
+
+/**
+ * The options that all trials share. `size` is what a trial counts: kills, payments, rounds; each has a default of its own.
+ *
+ * @category models
+ */
+export interface TrialOptions {
+  readonly store: "sqlite" | "postgres" | "memory"
+  readonly seed: string
+  readonly size: number | undefined
+  readonly mutation: MutationName | undefined
+}

@@ -1,0 +1,24 @@
+/**
+ * The trials, by the number of the promise that each tries.
+ */
+import type { Anvil } from "@pontage/evm/testing"
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+
+import * as CrashTrial from "./CrashTrial.ts"
+import type { TrialOptions } from "./TrialOptions.ts"
+import type { TrialReport } from "./TrialReport.ts"
+
+/**
+ * @category models
+ */
+export type Trial = (options: TrialOptions) => Effect.Effect<TrialReport, Anvil.AnvilFailed, Scope.Scope>
+
+/**
+ * All of them.
+ *
+ * @category constants
+ */
+export const trials: Readonly<Record<string, Trial>> = {
+  g1: CrashTrial.run
+}

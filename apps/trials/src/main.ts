@@ -1,0 +1,46 @@
+/**
+ * `npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--seed <text>] [--mutation <name>]`: runs one
+ * trial, prints what came out, and ends with 0 only if every promise was kept.
+ */
+import { parseArgs } from "node:util"
+
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import { mutationNames } from "./Mutation.ts"
+import { toText } from "./TrialReport.ts"
+import { trials } from "./Trials.ts"
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    store: { type: "string", default: "sqlite" },
+    size: { type: "string" },
+    seed: { type: "string", default: `${Date.now()}` },
+    mutation: { type: "string" }
+  }
+})
+
+const decode = Schema.decodeUnknownSync(
+  Schema.Struct({
+    goal: Schema.Literals(Object.keys(trials)),
+    store: Schema.Literals(["sqlite", "postgres", "memory"]),
+    size: Schema.UndefinedOr(Schema.NumberFromString),
+    seed: Schema.String,
+    mutation: Schema.UndefinedOr(Schema.Literals(mutationNames))
+  })
+)
+
+const program = Effect.gen(function* () {
+  const { goal, ...options } = decode({ ...values, goal: positionals[0], size: values.size, mutation: values.mutation })
+  yield* Console.log(`seed ${options.seed}`)
+  const trial = trials[goal]
+  if (trial === undefined) return false
+  const report = yield* trial(options)
+  yield* Console.log(toText(report))
+  return report.findings.length === 0
+})
+
+const kept = await Effect.runPromise(Effect.scoped(program))
+process.exit(kept ? 0 : 1)

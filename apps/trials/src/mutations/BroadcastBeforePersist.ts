@@ -1,0 +1,47 @@
+/**
+ * The plan of a flight is answered before it is written: its transactions are sent first and written down half a second
+ * later. A crash in between leaves money moved that nobody knows of.
+ */
+import type { PaymentStore } from "@pontage/core"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+
+type Store = PaymentStore.PaymentStore["Service"]
+
+const delayMillis = 500
+
+/**
+ * @category mutations
+ */
+export const broadcastBeforePersist = {
+  store: (store: Store): Store => {
+    const unwritten = new Map<string, Deferred.Deferred<void>>()
+    /** Whatever reads or writes a lane waits for what is not written yet. */
+    const afterPlans = <A, E, R>(lane: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.suspend(() => {
+        const waiting = unwritten.get(lane)
+        return waiting === undefined ? effect : Effect.andThen(Deferred.await(waiting), effect)
+      })
+    return {
+      ...store,
+      plan: (lease, plans) =>
+        afterPlans(
+          lease.lane,
+          Effect.suspend(() => {
+            const written = Deferred.makeUnsafe<void>()
+            unwritten.set(lease.lane, written)
+            const later = Effect.andThen(Effect.sleep(delayMillis), Effect.ignore(store.plan(lease, plans)))
+            const done = Effect.suspend(() => {
+              unwritten.delete(lease.lane)
+              return Deferred.succeed(written, undefined)
+            })
+            return Effect.asVoid(Effect.forkDetach(Effect.andThen(later, done)))
+          })
+        ),
+      replace: (lease, flight, prepared) => afterPlans(lease.lane, store.replace(lease, flight, prepared)),
+      enter: (lease, entry) => afterPlans(lease.lane, store.enter(lease, entry)),
+      queued: (lane, limit) => afterPlans(lane, store.queued(lane, limit)),
+      flights: (lane) => afterPlans(lane, store.flights(lane))
+    }
+  }
+}

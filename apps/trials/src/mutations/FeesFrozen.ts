@@ -1,0 +1,26 @@
+/**
+ * The first fees that were ever seen are offered for ever, and bytes that a node does not take are believed to be on their
+ * way: a rise of the fees stops the lane.
+ */
+import type { Fees, SchemeFacilitator } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+/**
+ * @category mutations
+ */
+export const feesFrozen = {
+  half: (half: SchemeFacilitator): SchemeFacilitator => {
+    let first: Fees | undefined
+    return {
+      ...half,
+      survey: Effect.map(half.survey, (survey) => {
+        first ??= survey.fees
+        return first === undefined ? survey : { ...survey, fees: first }
+      }),
+      submit: (prepared) =>
+        Effect.map(half.submit(prepared), (submission) =>
+          submission._tag === "Outdated" || submission._tag === "Refused" ? { _tag: "Accepted" } : submission
+        )
+    }
+  }
+}

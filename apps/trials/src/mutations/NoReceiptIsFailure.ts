@@ -1,0 +1,26 @@
+/**
+ * A transaction without a receipt is taken for one that has failed: whatever takes longer than the first look is told to
+ * its caller as refused, and paid all the same.
+ */
+import { refuse, type SchemeFacilitator } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+/**
+ * @category mutations
+ */
+export const noReceiptIsFailure = {
+  half: (half: SchemeFacilitator): SchemeFacilitator => ({
+    ...half,
+    observe: (passengers, attempts) =>
+      Effect.map(half.observe(passengers, attempts), (sighting) => ({
+        ...sighting,
+        observations: sighting.observations.map((one) =>
+          one._tag === "Pending"
+            ? { _tag: "Failed", transaction: attempts.at(-1)?.transaction ?? "", error: failed }
+            : one
+        )
+      }))
+  })
+}
+
+const failed = refuse("EXPIRED_PAYMENT", "no_receipt", "the transaction has no receipt")
