@@ -270,7 +270,7 @@ export const circumstances = (payment: StoredPayment, now: number): Run.Circumst
  *
  * @category guards
  */
-export const reserves = ({ lane, run, status }: StoredPayment, now: number): boolean =>
+export const reserves = ({ lane, run, status }: Pick<StoredPayment, "lane" | "run" | "status">, now: number): boolean =>
   status === "planned" || status === "sent" || (status === "accepted" && (lane !== undefined || Run.isHeld(run, now)))
 
 /**
