@@ -11,6 +11,7 @@ import * as BestCrypto from "@pontage/evm/crypto"
 import * as FacilitatorService from "@pontage/facilitator"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 
@@ -73,7 +74,9 @@ const startFacilitator = Effect.fnUntraced(function* (
   port: number
 ) {
   const schemes = [exactEvm.facilitator({ signer, rpcUrl })]
-  const facilitator = Layer.provide(LocalFacilitator.layerMemory({ schemes }), BestCrypto.layer)
+  // What is printed may be read by a program, so the choice of cryptography is not logged.
+  const quietly = Layer.provide(BestCrypto.layer, Logger.layer([]))
+  const facilitator = Layer.provide(LocalFacilitator.layerMemory({ schemes }), quietly)
   return yield* FacilitatorService.serve({ host, port }).pipe(Effect.provide(yield* Layer.build(facilitator)))
 })
 
