@@ -1,6 +1,7 @@
 /**
  * The payments of a memory store: by their ids in the order of their serials, and each payer's among them.
  */
+import { isDead, isSettled } from "../protocol/Settlement.ts"
 import * as PaymentChange from "./PaymentChange.ts"
 import { type NewPayment, reserves, type StoredPayment } from "./PaymentStore.ts"
 
@@ -33,21 +34,24 @@ export interface MemoryRecords {
  */
 export const make = (): MemoryRecords => {
   const payments = new Map<string, StoredPayment>()
+  /** Those that may hold a part of their payer's balance: an end holds nothing. */
   const byPayer = new Map<string, Set<string>>()
   /** What the sweep looks at next. */
   const aging = new Set<string>()
   let serial = 0n
 
-  const add = (payment: StoredPayment) => {
+  const hold = (payment: StoredPayment) => {
     const key = payerKey(payment)
     byPayer.set(key, (byPayer.get(key) ?? new Set()).add(payment.paymentId))
-    aging.add(payment.paymentId)
   }
-  const drop = (payment: StoredPayment) => {
-    payments.delete(payment.paymentId)
+  const letGo = (payment: StoredPayment) => {
     const siblings = byPayer.get(payerKey(payment))
     siblings?.delete(payment.paymentId)
     if (siblings?.size === 0) byPayer.delete(payerKey(payment))
+  }
+  const drop = (payment: StoredPayment) => {
+    payments.delete(payment.paymentId)
+    letGo(payment)
   }
 
   return {
@@ -55,8 +59,10 @@ export const make = (): MemoryRecords => {
     all: () => payments.values(),
     nextSerial: () => ++serial,
     put: (payment) => {
-      if (!payments.has(payment.paymentId)) add(payment)
+      if (!payments.has(payment.paymentId)) aging.add(payment.paymentId)
       payments.set(payment.paymentId, payment)
+      if (isSettled(payment.status) || isDead(payment.status)) letGo(payment)
+      else hold(payment)
     },
     reservedBy: (payment, now) => {
       let total = 0n
