@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ChainUnavailable, FacilitatorUnavailable } from "@pontage/core"
+import { ChainUnavailable, FacilitatorUnavailable, type PaymentStore } from "@pontage/core"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -92,6 +92,20 @@ describe("ready", () => {
     })
   )
 
+  it.effect("gives a silent store two seconds", () =>
+    Effect.gen(function* () {
+      const asked = yield* Deferred.make<void>()
+      const find = () => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never)
+      const { get } = yield* start({}, {}, undefined, { find })
+      const fiber = yield* Effect.forkChild(get("/ready"))
+      yield* Deferred.await(asked)
+      yield* TestClock.adjust("2 seconds")
+      const answer = yield* Fiber.join(fiber)
+      assert.strictEqual(answer.status, 503)
+      assert.deepInclude(yield* json(answer), { ready: false, store: false })
+    })
+  )
+
   it.live("the signers' balances are in the metrics, exactly", () =>
     Effect.gen(function* () {
       const { get } = yield* start({}, {}, [half(signer(10n ** 18n + 1n))])
@@ -100,6 +114,128 @@ describe("ready", () => {
         metrics,
         `pontage_signer_gas_balance{network="${network}",address="0xsigner"} 1000000000000000001\n`
       )
+    })
+  )
+})
+
+const lane = "0xlane"
+const halves = [half(signer(5n), { lanes: [lane] })]
+
+/** A record that waits. */
+const waiting = (paymentId: string, caller = ""): PaymentStore.StoredPayment => ({
+  ...TestFacilitator.stored,
+  paymentId,
+  caller,
+  status: "accepted"
+})
+
+const flight = (number: bigint, status: "sent" | "included"): PaymentStore.Flight => ({
+  lane,
+  number,
+  attempts: [],
+  payments: [{ ...TestFacilitator.stored, status }],
+  landed: undefined
+})
+
+/** A lane whose queue and flights a test changes. */
+const laneOf = () => {
+  const state: { queue: Array<PaymentStore.StoredPayment>; flights: Array<PaymentStore.Flight>; spent: bigint } = {
+    queue: [],
+    flights: [],
+    spent: 0n
+  }
+  const asked: Array<unknown> = []
+  return {
+    state,
+    asked,
+    records: {
+      loads: (lanes: ReadonlyArray<string>) =>
+        Effect.sync(() => new Map(lanes.map((name) => [name, state.queue.length + state.flights.length]))),
+      queued: (_: string, limit: number) => Effect.sync(() => state.queue.slice(0, limit)),
+      flights: () => Effect.sync(() => state.flights),
+      spent: (...question: ReadonlyArray<unknown>) => Effect.sync(() => (asked.push(question), state.spent))
+    }
+  }
+}
+
+describe("a lane", () => {
+  it.effect("stands still when the first in its queue has waited for a minute and nothing was begun", () =>
+    Effect.gen(function* () {
+      const { records, state } = laneOf()
+      const { get } = yield* start({}, {}, halves, records)
+      const statusAfter = (time: "30 seconds" | "31 seconds") =>
+        Effect.andThen(
+          TestClock.adjust(time),
+          Effect.map(get("/ready"), ({ status }) => status)
+        )
+      state.queue = [waiting("a")]
+      assert.strictEqual(yield* statusAfter("30 seconds"), 200)
+      assert.strictEqual(yield* statusAfter("31 seconds"), 200)
+      assert.strictEqual(yield* statusAfter("30 seconds"), 503)
+      state.flights = [flight(7n, "sent")]
+      assert.strictEqual(yield* statusAfter("31 seconds"), 200)
+      assert.strictEqual(yield* statusAfter("30 seconds"), 200)
+      state.queue = [waiting("b")]
+      assert.strictEqual(yield* statusAfter("31 seconds"), 200)
+      assert.strictEqual(yield* statusAfter("31 seconds"), 200)
+      assert.strictEqual(yield* statusAfter("30 seconds"), 503)
+      state.queue = []
+      assert.strictEqual(yield* statusAfter("31 seconds"), 200)
+      assert.strictEqual((yield* get("/live")).status, 200)
+    })
+  )
+
+  it.effect("is not held against others where a caller waits that has a ceiling of its own", () =>
+    Effect.gen(function* () {
+      const { records, state } = laneOf()
+      const callers = [{ name: "capped", keys: [], gasCeilings: new Map([[network, 1n]]) }]
+      const { get } = yield* start({}, { callers }, halves, records)
+      state.queue = [waiting("a", "capped")]
+      for (let minutes = 0; minutes < 3; minutes++) {
+        assert.strictEqual((yield* get("/ready")).status, 200)
+        yield* TestClock.adjust("61 seconds")
+      }
+      state.queue = [waiting("a", "capped"), waiting("b", "free")]
+      assert.strictEqual((yield* get("/ready")).status, 200)
+      yield* TestClock.adjust("61 seconds")
+      assert.strictEqual((yield* get("/ready")).status, 503)
+    })
+  )
+
+  it.effect("is in the report and in the metrics, with what it has cost", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(1_700_000_000_000)
+      const { asked, records, state } = laneOf()
+      const callers = [{ name: "capped", keys: [], gasCeilings: new Map([[network, 1n]]) }]
+      const { get } = yield* start({}, { callers }, halves, records)
+      state.queue = [waiting("a", "capped"), waiting("b", "capped")]
+      state.flights = [flight(7n, "sent")]
+      state.spent = 10n ** 18n + 1n
+      const lanes = [{ network, address: lane, waiting: 2, flights: 1, moving: true }]
+      assert.deepInclude(yield* json(yield* get("/ready")), { lanes })
+      const metrics = yield* Effect.flatMap(get("/metrics"), (answer) => Effect.promise(() => answer.text()))
+      for (const line of [
+        `pontage_lane_waiting{network="${network}",address="${lane}"} 2`,
+        `pontage_lane_flights{network="${network}",address="${lane}"} 1`,
+        `pontage_lane_moving{network="${network}",address="${lane}"} 1`,
+        `pontage_gas_spent_24h{network="${network}"} 1000000000000000001`,
+        `pontage_caller_gas_spent_24h{network="${network}",caller="capped"} 1000000000000000001`
+      ])
+        assert.include(metrics, `${line}\n`)
+      const since = 1_700_000_000_000 - 24 * 3_600_000
+      assert.deepStrictEqual(asked, [
+        [network, since],
+        [network, since, "capped"]
+      ])
+    })
+  )
+
+  it.live("cannot be looked at while the store cannot be asked", () =>
+    Effect.gen(function* () {
+      const { get } = yield* start({}, {}, halves, { ...laneOf().records, flights: closed })
+      const answer = yield* get("/ready")
+      assert.strictEqual(answer.status, 503)
+      assert.deepInclude(yield* json(answer), { ready: false, store: false, lanes: [] })
     })
   )
 })
