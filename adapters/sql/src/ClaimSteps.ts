@@ -1,0 +1,103 @@
+/**
+ * What callers do to a record: claim it, have it wait for its settlement, end its run. The judgement of a run is the
+ * core's (`Run`); here it is made while nobody else can change the record.
+ */
+import { type Claim, type Outcome, PaymentChange, PaymentStore, Run } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import type { Transaction } from "./Database.ts"
+import type { Dialect } from "./Dialect.ts"
+import { Reservation, toRun } from "./PaymentRow.ts"
+import { asks, type RecordFault, type Records } from "./Records.ts"
+
+type Stored = PaymentStore.StoredPayment
+type ClaimStep = Effect.Effect<PaymentStore.ClaimResult, RecordFault>
+
+/** The steps, over the records of one database. */
+export const make = (dialect: Dialect, records: Records) => {
+  const byId = (transaction: Transaction, paymentId: string) =>
+    Effect.map(records.lock(transaction, "WHERE p.payment_id = ?", [paymentId]), ([payment]) => payment)
+
+  return {
+    claim: Effect.fnUntraced(function* (
+      transaction: Transaction,
+      payment: PaymentStore.NewPayment,
+      claim: Claim | undefined,
+      intake: PaymentStore.Intake
+    ): Effect.fn.Return<PaymentStore.ClaimResult, RecordFault> {
+      const { authorization, requirements } = payment
+      const payer = [requirements.network, authorization.asset, authorization.payer]
+      // A payer's claims go one after another: each sees what the others reserve.
+      if (dialect.lock !== undefined) yield* transaction.run(dialect.lock, [payer.join(" ")])
+      const [known] = yield* records.lock(transaction, claimed, [...payer, authorization.nonce])
+      return known === undefined
+        ? yield* claimNew(records, transaction, payment, claim, intake)
+        : yield* claimKnown(records, transaction, known, claim)
+    }),
+
+    queue: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, lane: string) {
+      const known = yield* byId(transaction, paymentId)
+      if (known === undefined || known.status !== "accepted" || known.lane !== undefined) return known
+      const queued = { ...known, lane }
+      transaction.tell(lane)
+      yield* records.keep(transaction, [queued])
+      return queued
+    }),
+
+    finish: Effect.fnUntraced(function* (
+      transaction: Transaction,
+      paymentId: string,
+      claimId: string,
+      outcome: Outcome
+    ) {
+      const known = yield* byId(transaction, paymentId)
+      if (known === undefined) return undefined
+      const run = Run.finish(known.run, claimId, outcome, transaction.now)
+      return run === known.run ? known : yield* records.keepRun(transaction, { ...known, run })
+    }),
+
+    oweAnswer: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, owed: boolean) {
+      const known = yield* byId(transaction, paymentId)
+      if (known === undefined) return false
+      if (known.answerOwed !== owed) yield* records.keepRun(transaction, { ...known, answerOwed: owed })
+      return known.answerOwed
+    })
+  }
+}
+
+const claimNew = Effect.fnUntraced(function* (
+  records: Records,
+  transaction: Transaction,
+  payment: PaymentStore.NewPayment,
+  claim: Claim | undefined,
+  { available, lane }: PaymentStore.Intake
+): Effect.fn.Return<PaymentStore.ClaimResult, RecordFault> {
+  const { authorization, requirements } = payment
+  const payer = [requirements.network, authorization.asset, authorization.payer]
+  const others = yield* askReservations(transaction.run, reserving, payer)
+  const reserved = others
+    .filter(({ lane, run, status }) =>
+      PaymentStore.reserves({ lane: lane ?? undefined, run: toRun(run), status }, transaction.now)
+    )
+    .reduce((total, { amount }) => total + amount, 0n)
+  if (reserved > 0n && (available === undefined || reserved + authorization.amount > available)) {
+    return { _tag: "Overdrawn", reserved }
+  }
+  const created = yield* records.create(transaction, PaymentChange.created(payment, claim, 0n, lane, transaction.now))
+  return { _tag: "Claimed", created: true, execution: claim && "granted", payment: created }
+})
+
+const claimKnown = (records: Records, transaction: Transaction, known: Stored, claim: Claim | undefined): ClaimStep => {
+  if (claim === undefined) {
+    return Effect.succeed({ _tag: "Claimed", created: false, execution: undefined, payment: known })
+  }
+  const [execution, run] = Run.claim(known.run, claim, PaymentStore.circumstances(known, transaction.now))
+  const kept = run === known.run ? Effect.succeed(known) : records.keepRun(transaction, { ...known, run })
+  return Effect.map(kept, (payment) => ({ _tag: "Claimed", created: false, execution, payment }))
+}
+
+const claimed = "WHERE p.network = ? AND p.asset = ? AND p.payer = ? AND p.nonce = ?"
+
+const askReservations = asks("payment", Reservation)
+const reserving = `SELECT ${Object.keys(Reservation.fields).join(", ")} FROM payment
+  WHERE network = ? AND asset = ? AND payer = ? AND active`

@@ -1,0 +1,69 @@
+/**
+ * What transactions have cost whom, by the hour. Costs are text: a busy day's may be more than 64 bits hold, so they are
+ * added here and not by the database.
+ */
+import { FlightCost } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import type { Transaction } from "./Database.ts"
+import type { Dialect } from "./Dialect.ts"
+import { asks, type RecordFault } from "./Records.ts"
+
+/**
+ * The books of one database.
+ *
+ * @category models
+ */
+export interface CostBook {
+  /** Books a transaction of this lane to the callers of its payments. */
+  readonly book: (
+    transaction: Transaction,
+    lane: string,
+    cost: bigint,
+    callers: ReadonlyArray<string>
+  ) => Effect.Effect<void, RecordFault>
+  readonly spent: (
+    transaction: Transaction,
+    network: string,
+    since: number,
+    caller: string | undefined
+  ) => Effect.Effect<bigint, RecordFault>
+}
+
+const ask = asks("spending", Schema.Struct({ cost: Schema.BigIntFromString }))
+
+/**
+ * @category constructors
+ */
+export const make = (dialect: Dialect): CostBook => {
+  const current = `SELECT cost FROM spending WHERE network = ? AND caller = ? AND hour = ?${
+    dialect.locksRows ? " FOR UPDATE" : ""
+  }`
+  return {
+    book: Effect.fnUntraced(function* ({ now, run }, lane, cost, callers) {
+      const network = FlightCost.networkOf(lane)
+      const hour = BigInt(FlightCost.hourOf(now))
+      // In one order everywhere, so that two lanes that book to the same callers never wait for each other.
+      for (const [caller, part] of [...FlightCost.shares(cost, callers)].toSorted(byName)) {
+        const row = [network, caller, hour]
+        yield* run(begun, row)
+        const [before] = yield* ask(run, current, row)
+        yield* run(changed, [`${(before?.cost ?? 0n) + part}`, ...row])
+      }
+    }),
+    spent: ({ run }, network, since, caller) =>
+      Effect.map(
+        caller === undefined
+          ? ask(run, `${all} `, [network, BigInt(FlightCost.hourOf(since))])
+          : ask(run, `${all} AND caller = ?`, [network, BigInt(FlightCost.hourOf(since)), caller]),
+        (rows) => rows.reduce((total, { cost }) => total + cost, 0n)
+      )
+  }
+}
+
+const begun = "INSERT INTO spending (network, caller, hour, cost) VALUES (?, ?, ?, '0') ON CONFLICT DO NOTHING"
+const changed = "UPDATE spending SET cost = ? WHERE network = ? AND caller = ? AND hour = ?"
+const all = "SELECT cost FROM spending WHERE network = ? AND hour >= ?"
+
+const byName = ([a]: readonly [string, bigint], [b]: readonly [string, bigint]): number => (a < b ? -1 : a > b ? 1 : 0)

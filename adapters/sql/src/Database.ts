@@ -1,0 +1,109 @@
+/**
+ * A database as the store sees it: something that runs a few steps in one transaction and answers once they are durable.
+ */
+import { FacilitatorUnavailable } from "@pontage/core"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { Connection } from "effect/sql/SqlConnection"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
+
+import type { Dialect, Run, Value } from "./Dialect.ts"
+
+/**
+ * One transaction: what its steps run statements with, the time, and the topics that are hinted at after its commit.
+ *
+ * @category models
+ */
+export interface Transaction {
+  readonly run: Run
+  /** Unix milliseconds. */
+  readonly now: number
+  readonly tell: (topic: string) => void
+}
+
+/**
+ * Runs steps in one transaction. A failure of theirs undoes everything. `FacilitatorUnavailable` says that the database
+ * could not be asked; when the answer to the commit was lost, the steps may have happened.
+ *
+ * @category models
+ */
+export type Transact = <A, E>(
+  steps: (transaction: Transaction) => Effect.Effect<A, E | SqlError>
+) => Effect.Effect<A, Exclude<E, SqlError> | FacilitatorUnavailable>
+
+/**
+ * A database.
+ *
+ * @category models
+ */
+export interface Database {
+  readonly dialect: Dialect
+  readonly transact: Transact
+  /** Runs statements that only read, each by itself; what they see is durable. */
+  readonly ask: Transact
+}
+
+/**
+ * Where statements run, the database's own words being used.
+ *
+ * @category constructors
+ */
+export const runOn =
+  (dialect: Dialect, text: (statement: string) => string) =>
+  (connection: Connection): Run =>
+  (statement: string, parameters: ReadonlyArray<Value> = []) =>
+    connection.execute(text(statement), parameters.map(dialect.parameter), undefined)
+
+/**
+ * A transaction on a connection, at the time of the fiber's clock, and the topics it will have told.
+ *
+ * @category constructors
+ */
+export const begin = (run: Run): Effect.Effect<readonly [Transaction, ReadonlySet<string>]> =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const topics = new Set<string>()
+    return [{ run, now, tell: (topic) => topics.add(topic) }, topics]
+  })
+
+/**
+ * The failure of a database in the facilitator's words. It names the kind of failure and the database's own code, never
+ * what was sent to it or where it is: a connection's URL holds a password.
+ *
+ * @category conversions
+ */
+export const unavailable = ({ reason }: SqlError): FacilitatorUnavailable => {
+  const code = codeOf(reason.cause)
+  return new FacilitatorUnavailable({
+    message: `the payment records cannot be asked: ${reason._tag}${code === undefined ? "" : ` (${code})`}`
+  })
+}
+
+/**
+ * Steps whose database faults are told in the facilitator's words. A connection that breaks while its transaction is being
+ * undone comes as a defect from below: it is told in the same words.
+ *
+ * @category combinators
+ */
+export const inOurWords = <A, E>(
+  steps: Effect.Effect<A, E | SqlError>
+): Effect.Effect<A, Exclude<E, SqlError> | FacilitatorUnavailable> =>
+  Effect.catchDefect(
+    Effect.catchIf(steps, isSqlError, (error) => Effect.fail(unavailable(error))),
+    (defect) => (isSqlError(defect) ? Effect.fail(unavailable(defect)) : Effect.die(defect))
+  )
+
+/**
+ * A row that is not as this program writes it.
+ *
+ * @category constructors
+ */
+export const unreadable = (table: string): FacilitatorUnavailable =>
+  new FacilitatorUnavailable({
+    message: `a row of the table ${table} cannot be read: it was written by another program, or by a later release`
+  })
+
+const codeOf = (cause: unknown): string | undefined => {
+  if (typeof cause !== "object" || cause === null) return undefined
+  const code = "errcode" in cause ? cause.errcode : "code" in cause ? cause.code : undefined
+  return typeof code === "string" || typeof code === "number" ? `${code}` : undefined
+}

@@ -1,0 +1,169 @@
+/**
+ * Where SQLite and PostgreSQL differ in what the store asks of them, in one place: placeholders, lists, row locks and
+ * writes of many rows. Statements have constant texts, so that both databases keep them prepared.
+ */
+import * as Effect from "effect/Effect"
+import type { SqlError } from "effect/sql/SqlError"
+
+/**
+ * What a column holds. `bigint` is a 64-bit integer: for what is ordered, compared or counted. Money is `text`, since it
+ * may have 256 bits.
+ *
+ * @category models
+ */
+export type ColumnType = "text" | "bigint" | "boolean"
+
+/**
+ * @category models
+ */
+export type Value = string | bigint | boolean | null
+
+/**
+ * Columns by their names.
+ *
+ * @category models
+ */
+export type Columns<Name extends string = string> = Readonly<Record<Name, ColumnType>>
+
+/**
+ * Runs one statement in the transaction at hand; parameters stand as `?` in it.
+ *
+ * @category models
+ */
+export type Run = (text: string, parameters?: ReadonlyArray<Value>) => Effect.Effect<ReadonlyArray<unknown>, SqlError>
+
+/**
+ * Writes rows of certain columns.
+ *
+ * @category models
+ */
+export type Write<Name extends string> = (
+  run: Run,
+  rows: ReadonlyArray<Readonly<Record<Name, Value>>>
+) => Effect.Effect<void, SqlError>
+
+/**
+ * One database's way of saying things.
+ *
+ * @category models
+ */
+export interface Dialect {
+  readonly name: "sqlite" | "pg"
+  /** Whether rows are locked one by one; SQLite has one writer, and so no need. */
+  readonly locksRows: boolean
+  /** Whether a transaction has to say `lock(key)` to be alone with what the key names. */
+  readonly lock: string | undefined
+  /** Skips rows that another transaction works on. */
+  readonly skipLocked: string
+  /** The statement as this database wants its placeholders. */
+  readonly text: (statement: string) => string
+  readonly parameter: (value: Value) => unknown
+  /** A test whether a column is one of a list: one parameter, a JSON array of texts. */
+  readonly isIn: (column: string, type: "text" | "bigint") => string
+  /** JSON text of all rows of a correlated query: an array of arrays, in this order. */
+  readonly gather: (columns: ReadonlyArray<string>, from: string, order: string) => string
+  readonly insert: <Name extends string>(table: string, columns: Columns<Name>, otherwise?: string) => Write<Name>
+  /** Sets the columns of rows that are known by the first of them. */
+  readonly update: <Name extends string>(table: string, key: NoInfer<Name>, columns: Columns<Name>) => Write<Name>
+}
+
+/**
+ * SQLite writes row by row: a prepared statement costs less there than taking JSON apart.
+ *
+ * @category constants
+ */
+export const sqlite: Dialect = {
+  name: "sqlite",
+  locksRows: false,
+  lock: undefined,
+  skipLocked: "",
+  text: (statement) => statement,
+  parameter: (value) => (typeof value === "boolean" ? BigInt(value) : legible(value)),
+  isIn: (column, type) => `${column} IN (SELECT CAST(value AS ${type}) FROM json_each(?))`,
+  gather: (columns, from, order) =>
+    `(SELECT json_group_array(json_array(${columns.join(", ")}) ORDER BY ${order}) ${from})`,
+  insert: (table, columns, otherwise = "") => {
+    const names = namesOf(columns)
+    return rowByRow(
+      `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")}) ${otherwise}`,
+      names
+    )
+  },
+  update: (table, key, columns) => {
+    const names = namesOf(columns).filter((name) => name !== key)
+    return rowByRow(`UPDATE ${table} SET ${names.map((name) => `${name} = ?`).join(", ")} WHERE ${key} = ?`, [
+      ...names,
+      key
+    ])
+  }
+}
+
+/**
+ * PostgreSQL writes any number of rows in one statement, and so in one round trip.
+ *
+ * @category constants
+ */
+export const postgres: Dialect = {
+  name: "pg",
+  locksRows: true,
+  lock: "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))",
+  skipLocked: "FOR UPDATE SKIP LOCKED",
+  text: (statement) => {
+    let count = 0
+    return statement.replaceAll("?", () => `$${++count}`)
+  },
+  parameter: legible,
+  isIn: (column, type) => `${column} IN (SELECT CAST(value AS ${type}) FROM json_array_elements_text(?::text::json))`,
+  gather: (columns, from, order) =>
+    `(SELECT json_agg(json_build_array(${columns.join(", ")}) ORDER BY ${order})::text ${from})`,
+  insert: (table, columns, otherwise = "") => {
+    const names = namesOf(columns).join(", ")
+    return allAtOnce(`INSERT INTO ${table} (${names}) SELECT ${names} FROM ${recordset(columns)} ${otherwise}`)
+  },
+  update: (table, key, columns) => {
+    const changes = namesOf(columns).filter((name) => name !== key)
+    return allAtOnce(
+      `UPDATE ${table} SET ${changes.map((name) => `${name} = v.${name}`).join(", ")} FROM ${recordset(columns)}
+       WHERE ${table}.${key} = v.${key}`
+    )
+  }
+}
+
+/**
+ * The names of columns, in their order.
+ *
+ * @category getters
+ */
+export const namesOf = <Name extends string>(columns: Columns<Name>): ReadonlyArray<Name> =>
+  Object.keys(columns).filter((name): name is Name => name in columns)
+
+const recordset = (columns: Columns): string =>
+  `json_to_recordset(?::text::json) AS v(${Object.entries(columns)
+    .map((column) => column.join(" "))
+    .join(", ")})`
+
+const rowByRow =
+  <Name extends string>(text: string, names: ReadonlyArray<Name>): Write<Name> =>
+  (run, rows) =>
+    Effect.forEach(
+      rows,
+      (row) =>
+        run(
+          text,
+          names.map((name) => row[name])
+        ),
+      { discard: true }
+    )
+
+const allAtOnce =
+  (text: string): Write<string> =>
+  (run, rows) =>
+    rows.length === 0 ? Effect.void : Effect.asVoid(run(text, [JSON.stringify(rows, plainValue)]))
+
+const plainValue = (_key: string, value: unknown) =>
+  typeof value === "bigint" ? `${value}` : typeof value === "string" ? legible(value) : value
+
+/** PostgreSQL takes no text with a NUL or half a surrogate pair. What others wrote must not stop a record. */
+function legible<A>(value: A): A | string {
+  return typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\uFFFD") : value
+}

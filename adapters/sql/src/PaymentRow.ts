@@ -1,0 +1,229 @@
+/**
+ * A payment's record as a row, and back. What is read is decoded: a row that another program has changed is not believed.
+ */
+import {
+  Amount,
+  PaymentError,
+  PaymentPayload,
+  type PaymentStore,
+  PaymentRequirements,
+  type Run,
+  Settlement,
+  ValidationError
+} from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import { unreadable } from "./Database.ts"
+import type { Columns, Dialect, Value } from "./Dialect.ts"
+
+/** What is said of a record for good. */
+export const lasting = {
+  payment_id: "text",
+  network: "text",
+  asset: "text",
+  payer: "text",
+  nonce: "text",
+  amount: "text",
+  valid_before: "bigint",
+  caller: "text",
+  notify: "boolean"
+} as const satisfies Columns
+
+/** What is said at length, in a table of its own: the rows that change stay small. */
+export const contract = {
+  payment: "bigint",
+  requirements: "text",
+  terms: "text",
+  payload: "text"
+} as const satisfies Columns
+
+/** How the transfer stands. */
+export const standing = {
+  serial: "bigint",
+  status: "text",
+  transaction_id: "text",
+  block_number: "text",
+  block_hash: "text",
+  refusal: "text"
+} as const satisfies Columns
+
+/** Where it waits or travels, if it does. */
+export const place = {
+  serial: "bigint",
+  active: "boolean",
+  lane: "text",
+  flight: "bigint",
+  since: "text"
+} as const satisfies Columns
+
+/** How its run stands, and what its caller is owed. */
+export const run = { serial: "bigint", run: "text", answer_owed: "boolean" } as const satisfies Columns
+
+/** All that changes in a record's life. Updates write the part that has changed: each index costs. */
+export const changing = { ...standing, ...place, ...run } as const satisfies Columns
+
+const Int = Schema.Int
+const OrNull = Schema.NullOr
+const Flag = Schema.Union([Schema.Boolean, Schema.Literals([0n, 1n])])
+
+const Terms = Schema.Struct({
+  payer: Schema.String,
+  payTo: Schema.String,
+  asset: Schema.String,
+  amount: Amount.FromText,
+  nonce: Schema.String,
+  validAfter: Int,
+  validBefore: Int,
+  binding: OrNull(PaymentPayload.RequestBinding)
+})
+
+const RunRow = Schema.Struct({
+  resource: OrNull(Schema.String),
+  holder: OrNull(Schema.Struct({ claimId: Schema.String, until: Int })),
+  served: Schema.Boolean,
+  count: Int,
+  releasedAt: OrNull(Int)
+})
+
+const Refusal = Schema.fromJsonString(Schema.Union([PaymentError, ValidationError]))
+const encodeRefusal = Schema.encodeSync(Refusal)
+
+const PaymentRow = Schema.Struct({
+  serial: Schema.BigInt,
+  payment_id: Schema.String,
+  caller: Schema.String,
+  notify: Flag,
+  requirements: Schema.fromJsonString(PaymentRequirements.PaymentRequirements),
+  terms: Schema.fromJsonString(Terms),
+  payload: Schema.fromJsonString(Schema.Json),
+  status: Settlement.PaymentState,
+  transaction_id: Schema.String,
+  block_number: OrNull(Schema.BigIntFromString),
+  block_hash: OrNull(Schema.String),
+  lane: OrNull(Schema.String),
+  flight: OrNull(Schema.BigInt),
+  since: OrNull(Schema.BigIntFromString),
+  refusal: OrNull(Refusal),
+  run: Schema.fromJsonString(RunRow),
+  answer_owed: Flag,
+  history: Schema.fromJsonString(Schema.Array(Schema.Tuple([Settlement.PaymentState, Int, OrNull(Schema.String)])))
+})
+
+/** What decides how much of a payer's balance is held. */
+export const Reservation = Schema.Struct({
+  amount: Amount.FromText,
+  status: Settlement.PaymentState,
+  lane: OrNull(Schema.String),
+  run: Schema.fromJsonString(RunRow)
+})
+
+const decode = Schema.decodeUnknownResult(PaymentRow)
+
+/** The query of records, to be followed by a condition on the record, `p`. */
+export const selection = (dialect: Dialect): string => {
+  const history = dialect.gather(["e.status", "e.at", "e.note"], "FROM event e WHERE e.payment = p.serial", "e.seq")
+  const columns = Object.keys(PaymentRow.fields)
+    .filter((name) => name !== "history")
+    .map((name) => `${name in contract ? "c" : "p"}.${name}`)
+  return `SELECT ${columns.join(", ")}, ${history} AS history FROM payment p JOIN contract c ON c.payment = p.serial`
+}
+
+/** The record of a row. */
+export const read = (row: unknown) => {
+  const decoded = decode(row)
+  return Result.isSuccess(decoded) ? Effect.succeed(toStored(decoded.success)) : Effect.fail(unreadable("payment"))
+}
+
+const toStored = (row: typeof PaymentRow.Type): PaymentStore.StoredPayment => ({
+  serial: row.serial,
+  paymentId: row.payment_id,
+  caller: row.caller,
+  notify: Boolean(row.notify),
+  requirements: row.requirements,
+  authorization: { ...row.terms, binding: row.terms.binding ?? undefined },
+  payload: row.payload,
+  status: row.status,
+  transaction: row.transaction_id,
+  block:
+    row.block_number === null || row.block_hash === null
+      ? undefined
+      : { number: row.block_number, hash: row.block_hash },
+  lane: row.lane ?? undefined,
+  flight: row.flight ?? undefined,
+  since: row.since ?? undefined,
+  refusal: row.refusal ?? undefined,
+  run: toRun(row.run),
+  answerOwed: Boolean(row.answer_owed),
+  history: row.history.map(([status, at, note]) => ({ status, at, ...(note !== null && { note }) }))
+})
+
+/** The run as the core knows it. */
+export const toRun = ({ holder, releasedAt, resource, ...run }: typeof RunRow.Type): Run.Run => ({
+  ...run,
+  resource: resource ?? undefined,
+  holder: holder ?? undefined,
+  releasedAt: releasedAt ?? undefined
+})
+
+/** What a new record says for good. */
+export const toLasting = (payment: PaymentStore.NewPayment): Readonly<Record<keyof typeof lasting, Value>> => {
+  const { authorization, requirements } = payment
+  return {
+    payment_id: payment.paymentId,
+    network: requirements.network,
+    asset: authorization.asset,
+    payer: authorization.payer,
+    nonce: authorization.nonce,
+    amount: `${authorization.amount}`,
+    valid_before: BigInt(authorization.validBefore),
+    caller: payment.caller,
+    notify: payment.notify
+  }
+}
+
+/** What a new record says at length. */
+export const toContract = ({
+  authorization,
+  payload,
+  requirements,
+  serial
+}: PaymentStore.StoredPayment): Readonly<Record<keyof typeof contract, Value>> => ({
+  payment: serial,
+  requirements: JSON.stringify(requirements),
+  terms: JSON.stringify({
+    ...authorization,
+    amount: `${authorization.amount}`,
+    binding: authorization.binding ?? null
+  }),
+  payload: JSON.stringify(payload)
+})
+
+/** Whether its money has neither moved nor been proven not to. */
+export const isActive = ({ status }: PaymentStore.StoredPayment): boolean =>
+  !Settlement.isSettled(status) && !Settlement.isDead(status)
+
+/** What may have changed in a record. */
+export const toChanging = (payment: PaymentStore.StoredPayment): Readonly<Record<keyof typeof changing, Value>> => ({
+  serial: payment.serial,
+  status: payment.status,
+  active: isActive(payment),
+  transaction_id: payment.transaction,
+  block_number: payment.block === undefined ? null : `${payment.block.number}`,
+  block_hash: payment.block?.hash ?? null,
+  lane: payment.lane ?? null,
+  flight: payment.flight ?? null,
+  since: payment.since === undefined ? null : `${payment.since}`,
+  refusal: payment.refusal === undefined ? null : encodeRefusal(payment.refusal),
+  run: JSON.stringify(runJson(payment.run)),
+  answer_owed: payment.answerOwed
+})
+
+const runJson = ({ count, holder, releasedAt, resource, served }: PaymentStore.StoredPayment["run"]) => ({
+  resource: resource ?? null,
+  holder: holder ?? null,
+  served,
+  count,
+  releasedAt: releasedAt ?? null
+})

@@ -1,0 +1,224 @@
+/**
+ * Reading and writing the payments' records inside a transaction. A record is locked before it is read for a change, its
+ * new state is computed by the core's own functions, and what changed is written in one go: the row, the event, the notice.
+ */
+import { type FacilitatorUnavailable, PaymentChange, type PaymentStore } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { SqlError } from "effect/sql/SqlError"
+
+import { type Transaction, unreadable } from "./Database.ts"
+import { type Dialect, namesOf, type Run, type Value } from "./Dialect.ts"
+import * as PaymentRow from "./PaymentRow.ts"
+
+type Stored = PaymentStore.StoredPayment
+
+/**
+ * A record's change into another state. The last line of the new one's history is the event.
+ *
+ * @category models
+ */
+export interface Passage {
+  readonly before: Stored | undefined
+  readonly after: Stored
+}
+
+/**
+ * What a statement about records may fail with.
+ *
+ * @category errors
+ */
+export type RecordFault = SqlError | FacilitatorUnavailable
+
+type Read = (
+  transaction: Transaction,
+  condition: string,
+  parameters: ReadonlyArray<Value>
+) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
+
+/**
+ * The records of one database.
+ *
+ * @category models
+ */
+export interface Records {
+  /** Records as they are now: those for which a condition on `payment p` holds. */
+  readonly select: Read
+  /** Records that nobody else changes until this transaction ends, in the order of their serials. */
+  readonly lock: Read
+  readonly create: (transaction: Transaction, payment: Stored) => Effect.Effect<Stored, RecordFault>
+  /** Writes what has changed of a record's run, or of the answer that is owed. */
+  readonly keepRun: (transaction: Transaction, payment: Stored) => Effect.Effect<Stored, SqlError>
+  /** Writes records that wait elsewhere, or travel with other bytes, without a new state. */
+  readonly keep: (transaction: Transaction, payments: ReadonlyArray<Stored>) => Effect.Effect<void, SqlError>
+  /** Writes records that have come into other states, one after another. */
+  readonly pass: (transaction: Transaction, passages: ReadonlyArray<Passage>) => Effect.Effect<void, SqlError>
+  /** Writes records that have begun to travel in a flight, in the order of their seats. */
+  readonly board: (transaction: Transaction, passages: ReadonlyArray<Passage>) => Effect.Effect<void, SqlError>
+}
+
+/**
+ * @category constructors
+ */
+export const make = (dialect: Dialect): Records => {
+  const { select, lock } = reading(dialect)
+  const chronicle = chronicling(dialect)
+  const addContract = dialect.insert("contract", PaymentRow.contract)
+  const updateRun = dialect.update("payment", "serial", PaymentRow.run)
+  const updateStanding = dialect.update("payment", "serial", PaymentRow.standing)
+  const updatePlaced = dialect.update("payment", "serial", { ...PaymentRow.standing, ...PaymentRow.place })
+  const updateSeated = dialect.update("payment", "serial", {
+    ...PaymentRow.standing,
+    ...PaymentRow.place,
+    seat: "bigint"
+  })
+  return {
+    select,
+    lock,
+    create: Effect.fnUntraced(function* (transaction, payment) {
+      const [row] = yield* askSerials(transaction.run, insertion, parametersOf(payment))
+      if (row === undefined) return yield* unreadable("payment")
+      const created = { ...payment, serial: row.serial }
+      yield* addContract(transaction.run, [PaymentRow.toContract(created)])
+      yield* chronicle(transaction, [{ before: undefined, after: created }])
+      return created
+    }),
+    keepRun: (transaction, payment) => {
+      transaction.tell(payment.paymentId)
+      return Effect.as(updateRun(transaction.run, [PaymentRow.toChanging(payment)]), payment)
+    },
+    keep: (transaction, payments) => {
+      for (const { paymentId } of payments) transaction.tell(paymentId)
+      return updatePlaced(transaction.run, payments.map(PaymentRow.toChanging))
+    },
+    pass: (transaction, passages) => {
+      const last = [...new Map(passages.map(({ after }) => [after.serial, after])).values()]
+      const moved = new Set(passages.filter(isMove).map(({ after }) => after.serial))
+      const rows = Map.groupBy(last, ({ serial }) => moved.has(serial))
+      return Effect.all(
+        [
+          updatePlaced(transaction.run, (rows.get(true) ?? []).map(PaymentRow.toChanging)),
+          updateStanding(transaction.run, (rows.get(false) ?? []).map(PaymentRow.toChanging)),
+          chronicle(transaction, passages)
+        ],
+        { discard: true }
+      )
+    },
+    board: (transaction, passages) =>
+      Effect.andThen(
+        updateSeated(
+          transaction.run,
+          passages.map(({ after }, seat) => ({ ...PaymentRow.toChanging(after), seat: BigInt(seat) }))
+        ),
+        chronicle(transaction, passages)
+      )
+  }
+}
+
+const reading = (dialect: Dialect): Pick<Records, "select" | "lock"> => {
+  const selection = PaymentRow.selection(dialect)
+  const select: Read = ({ run }, condition, parameters) =>
+    Effect.flatMap(run(`${selection} ${condition}`, parameters), (rows) => Effect.forEach(rows, PaymentRow.read))
+  // Two statements: one that waits for a row's lock still sees the histories as they were before it waited.
+  const lock: Read = (transaction, condition, parameters) =>
+    Effect.flatMap(
+      askSerials(
+        transaction.run,
+        `SELECT p.serial FROM payment p ${condition} ORDER BY p.serial FOR UPDATE`,
+        parameters
+      ),
+      (rows) => {
+        const serials = JSON.stringify(rows.map(({ serial }) => `${serial}`))
+        return rows.length === 0 ? none : select(transaction, bySerials, [serials])
+      }
+    )
+  const bySerials = `WHERE ${dialect.isIn("p.serial", "bigint")} ORDER BY p.serial`
+  return {
+    select,
+    lock: dialect.locksRows
+      ? lock
+      : (transaction, condition, parameters) => select(transaction, `${condition} ORDER BY p.serial`, parameters)
+  }
+}
+
+const chronicling = (dialect: Dialect) => {
+  const addEvents = dialect.insert("event", { payment: "bigint", status: "text", at: "bigint", note: "text" })
+  const addNotices = dialect.insert("notice", noticeColumns, "ON CONFLICT (payment, status) DO NOTHING")
+  return Effect.fnUntraced(function* ({ now, run, tell }: Transaction, passages: ReadonlyArray<Passage>) {
+    const at = BigInt(now)
+    yield* addEvents(
+      run,
+      passages.map(({ after }) => ({
+        payment: after.serial,
+        status: after.status,
+        at,
+        note: after.history.at(-1)?.note ?? null
+      }))
+    )
+    const news = passages.filter(({ before, after }) => PaymentChange.news(before, after) !== undefined)
+    yield* addNotices(
+      run,
+      news.map(({ after }) => ({ ...newNotice, payment: after.serial, status: after.status, at, due: at }))
+    )
+    for (const { before, after } of passages) {
+      if (before !== undefined) tell(after.paymentId)
+      if (PaymentChange.isWaiting(after) && after.lane !== undefined) tell(after.lane)
+    }
+  })
+}
+
+/** Whether it waits or travels elsewhere after it, or nowhere any more. */
+const isMove = ({ after, before }: Passage): boolean =>
+  before === undefined ||
+  before.lane !== after.lane ||
+  before.flight !== after.flight ||
+  PaymentRow.isActive(before) !== PaymentRow.isActive(after)
+
+const none = Effect.succeed<ReadonlyArray<Stored>>([])
+
+const noticeColumns = {
+  payment: "bigint",
+  status: "text",
+  at: "bigint",
+  attempts: "bigint",
+  due: "bigint",
+  closed: "boolean"
+} as const
+
+const newNotice = { attempts: 0n, closed: false }
+
+/** The database gives the serial. */
+const inserted = namesOf({ ...PaymentRow.lasting, ...PaymentRow.changing }).filter((name) => name !== "serial")
+
+const insertion = `INSERT INTO payment (${inserted.join(", ")})
+  VALUES (${inserted.map(() => "?").join(", ")}) RETURNING serial`
+
+const parametersOf = (payment: Stored): ReadonlyArray<Value> => {
+  const row = { ...PaymentRow.toLasting(payment), ...PaymentRow.toChanging(payment) }
+  return inserted.map((name) => row[name])
+}
+
+/**
+ * Rows by the schema of a table.
+ *
+ * @category conversions
+ */
+export const reads = <A>(table: string, schema: Schema.ConstraintDecoder<A>) => {
+  const decode = Schema.decodeUnknownResult(Schema.Array(schema))
+  return (rows: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<A>, FacilitatorUnavailable> => {
+    const decoded = decode(rows)
+    return decoded._tag === "Success" ? Effect.succeed(decoded.success) : Effect.fail(unreadable(table))
+  }
+}
+
+/**
+ * A statement whose rows are decoded.
+ *
+ * @category combinators
+ */
+export const asks =
+  <A>(table: string, schema: Schema.ConstraintDecoder<A>) =>
+  (run: Run, text: string, parameters: ReadonlyArray<Value>): Effect.Effect<ReadonlyArray<A>, RecordFault> =>
+    Effect.flatMap(run(text, parameters), reads(table, schema))
+
+const askSerials = asks("payment", Schema.Struct({ serial: Schema.BigInt }))

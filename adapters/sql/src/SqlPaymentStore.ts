@@ -1,0 +1,155 @@
+/**
+ * The payment store over a relational database: one schema and one program for SQLite and PostgreSQL. What is special to
+ * each is a `Dialect` and a way to run a transaction.
+ */
+import { type FacilitatorUnavailable, PaymentChange, PaymentStore, type Signals } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import * as ClaimSteps from "./ClaimSteps.ts"
+import * as CostBook from "./CostBook.ts"
+import type { Database, Transaction } from "./Database.ts"
+import * as FlightRows from "./FlightRows.ts"
+import * as LaneSteps from "./LaneSteps.ts"
+import * as NoticeSteps from "./NoticeSteps.ts"
+import * as Records from "./Records.ts"
+
+type Store = PaymentStore.PaymentStore["Service"]
+
+/**
+ * A store over a database whose tables are up to date. `signals` are the hints of this process; the database tells them
+ * what was committed.
+ *
+ * @category constructors
+ */
+export const make = (database: Database, signals: Signals.Signals): Store => {
+  const records = Records.make(database.dialect)
+  const desk = {
+    dialect: database.dialect,
+    records,
+    flights: FlightRows.make(database.dialect, records),
+    costs: CostBook.make(database.dialect)
+  }
+  return PaymentStore.PaymentStore.of({
+    signals,
+    ...claims(database, desk),
+    ...queues(database, desk),
+    ...lanes(database, desk),
+    ...books(database, desk),
+    ...notices(database, desk)
+  })
+}
+
+type Desk = LaneSteps.Desk
+
+const claims = (
+  { ask, transact }: Database,
+  { dialect, records }: Desk
+): Pick<Store, "find" | "claim" | "queue" | "finish" | "oweAnswer"> => {
+  const steps = ClaimSteps.make(dialect, records)
+  return {
+    find: (paymentId) =>
+      ask((transaction) =>
+        Effect.map(records.select(transaction, "WHERE p.payment_id = ?", [paymentId]), ([payment]) => payment)
+      ),
+    claim: (payment, claim, intake) =>
+      transact((transaction) => steps.claim(transaction, payment, claim, intake ?? {})),
+    queue: (paymentId, lane) => transact((transaction) => steps.queue(transaction, paymentId, lane)),
+    finish: (paymentId, claimId, outcome) =>
+      transact((transaction) => steps.finish(transaction, paymentId, claimId, outcome)),
+    oweAnswer: (paymentId, owed) => transact((transaction) => steps.oweAnswer(transaction, paymentId, owed))
+  }
+}
+
+const askLoads = Records.asks("payment", Schema.Struct({ lane: Schema.String, load: Schema.BigInt }))
+
+const queues = (
+  { ask }: Database,
+  { dialect, flights, records }: Desk
+): Pick<Store, "loads" | "queued" | "flights"> => {
+  const loads = `SELECT p.lane, count(*) AS load FROM payment p
+    WHERE ${dialect.isIn("p.lane", "text")} AND p.active GROUP BY p.lane`
+  const queued = `WHERE p.lane = ? AND p.status = 'accepted' AND p.active ORDER BY p.serial LIMIT ?`
+  return {
+    loads: (names) =>
+      ask(({ run }) =>
+        Effect.map(askLoads(run, loads, [JSON.stringify(names)]), (rows) => {
+          const found = new Map(rows.map(({ lane, load }) => [lane, Number(load)]))
+          return new Map(names.map((name) => [name, found.get(name) ?? 0]))
+        })
+      ),
+    queued: (lane, limit) => ask((transaction) => records.select(transaction, queued, [lane, BigInt(limit)])),
+    flights: (lane) => ask((transaction) => flights.all(transaction, lane))
+  }
+}
+
+const lanes = (
+  { transact }: Database,
+  desk: Desk
+): Pick<Store, "openLane" | "skipTo" | "plan" | "replace" | "enter"> => {
+  const steps = LaneSteps.make(desk)
+  return {
+    openLane: (lease, first) => transact((transaction) => steps.openLane(transaction, lease, first)),
+    skipTo: (lease, next) => transact((transaction) => steps.skipTo(transaction, lease, next)),
+    plan: (lease, plans) => transact((transaction) => steps.plan(transaction, lease, plans)),
+    replace: (lease, flight, prepared) =>
+      transact((transaction) => steps.replace(transaction, lease, flight, prepared)),
+    enter: (lease, entry) => transact((transaction) => steps.enter(transaction, lease, entry))
+  }
+}
+
+const books = (database: Database, { costs, records }: Desk): Pick<Store, "expireUnwanted" | "spent" | "page"> => {
+  const { ask } = database
+  return {
+    expireUnwanted: (validBefore) => expireUnwanted(database, records, BigInt(Math.ceil(validBefore))),
+    spent: (network, since, caller) => ask((transaction) => costs.spent(transaction, network, since, caller)),
+    page: (after, limit, caller) =>
+      ask((transaction) =>
+        caller === undefined
+          ? records.select(transaction, "WHERE p.serial > ? ORDER BY p.serial LIMIT ?", [after, BigInt(limit)])
+          : records.select(transaction, ofCaller, [caller, after, BigInt(limit)])
+      )
+  }
+}
+
+const ofCaller = "WHERE p.caller = ? AND p.serial > ? ORDER BY p.serial LIMIT ?"
+
+const notices = ({ transact }: Database, { dialect, records }: Desk): Pick<Store, "takeNotices" | "closeNotice"> => {
+  const steps = NoticeSteps.make(dialect, records)
+  return {
+    takeNotices: (limit, leaseMillis) => transact((transaction) => steps.take(transaction, limit, leaseMillis)),
+    closeNotice: (id, retryAt) => transact((transaction) => Effect.asVoid(steps.close(transaction, id, retryAt)))
+  }
+}
+
+/** So many in one transaction: a long one would keep others waiting. */
+const expiredAtOnce = 500
+
+/** Nobody waits for these records, but a caller may want one at this moment: each is looked at under its lock. */
+const expireUnwanted = Effect.fnUntraced(function* (
+  { transact }: Database,
+  records: Records.Records,
+  validBefore: bigint
+): Effect.fn.Return<number, FacilitatorUnavailable> {
+  let total = 0
+  while (true) {
+    const [found, expired] = yield* transact((transaction) => expireSome(transaction, records, validBefore))
+    total += expired
+    if (found < expiredAtOnce) return total
+  }
+})
+
+const expireSome = Effect.fnUntraced(function* (
+  transaction: Transaction,
+  records: Records.Records,
+  validBefore: bigint
+): Effect.fn.Return<readonly [found: number, expired: number], Records.RecordFault> {
+  const found = yield* records.lock(transaction, firstUnwanted, [validBefore, BigInt(expiredAtOnce)])
+  const unwanted = found.filter(({ lane, status }) => status === "accepted" && lane === undefined)
+  const passages = unwanted.map((before) => ({ before, after: PaymentChange.expired(before, transaction.now) }))
+  yield* records.pass(transaction, passages)
+  return [found.length, unwanted.length]
+})
+
+const firstUnwanted = `WHERE p.serial IN (
+  SELECT serial FROM payment WHERE active AND lane IS NULL AND valid_before < ? ORDER BY serial LIMIT ?)`

@@ -1,0 +1,179 @@
+/**
+ * A database file opened by this process alone, through the SQLite that is built into Node: nothing to install. Commits
+ * are synced to the disk (write-ahead log, `synchronous = FULL`) before they return. The file stays locked for as long as
+ * it is open; the operating system lets go of the lock when the process dies, however it dies.
+ */
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
+
+import { Misconfigured } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Reactivity from "effect/reactivity/Reactivity"
+import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
+import * as SqlClient from "effect/sql/SqlClient"
+import type { Connection } from "effect/sql/SqlConnection"
+import { classifySqliteError, SqlError } from "effect/sql/SqlError"
+import * as Statement from "effect/sql/Statement"
+import * as Stream from "effect/Stream"
+
+/**
+ * Which file, and who watches.
+ *
+ * @category models
+ */
+export interface Options {
+  /** The path of the database file; it is created when there is none. Its folder has to exist. */
+  readonly filename: string
+  /** Is told of every statement right before it runs: to count commits, or to see an order. */
+  readonly onStatement?: (text: string) => void
+}
+
+/**
+ * An open file. Integers come out as `bigint`.
+ *
+ * @category models
+ */
+export interface SqliteFile {
+  readonly connection: Connection
+  readonly isTransaction: () => boolean
+}
+
+/** More than the store has statements. */
+const statementsKept = 200
+
+/**
+ * Opens the file, and closes it with the scope. `Misconfigured` when it cannot be opened, and when another process has it.
+ *
+ * @category constructors
+ */
+export const open = ({ filename, onStatement }: Options): Effect.Effect<SqliteFile, Misconfigured, Scope.Scope> =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.try({ try: () => openAlone(filename), catch: (cause) => cannotOpen(filename, cause) }),
+      (database) => Effect.sync(() => database.close())
+    ),
+    (database) => ({ connection: connect(database, onStatement), isTransaction: () => database.isTransaction })
+  )
+
+/**
+ * The file as Effect's SQL client, for migrations.
+ *
+ * @category constructors
+ */
+export const toClient = ({ connection, isTransaction }: SqliteFile): Effect.Effect<SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const acquirers = SqlClient.makeSqliteAcquirers({
+      connection: Effect.succeed(connection),
+      semaphore: yield* Semaphore.make(1),
+      isTransaction
+    })
+    return yield* SqlClient.make({
+      ...acquirers,
+      driver: "node:sqlite",
+      compiler: Statement.makeCompilerSqlite(),
+      beginTransaction: "BEGIN IMMEDIATE",
+      spanAttributes: [["db.system.name", "sqlite"]]
+    })
+  }).pipe(Effect.provide(Reactivity.layer))
+
+const openAlone = (filename: string): DatabaseSync => {
+  const database = new DatabaseSync(filename, { timeout: 0, enableForeignKeyConstraints: true })
+  try {
+    database.exec("PRAGMA locking_mode = EXCLUSIVE")
+    const mode = database.prepare("PRAGMA journal_mode = WAL").get()
+    if (mode?.["journal_mode"] !== "wal") throw new NoLog()
+    database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON")
+    // The lock is taken with the first write and kept from then on.
+    database.exec("BEGIN EXCLUSIVE; COMMIT")
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** SQLite keeps no write-ahead log for this file, so nothing in it would be durable. */
+class NoLog extends Error {}
+
+const busy = 5
+const cannotOpenFile = 14
+const notADatabase = 26
+
+const cannotOpen = (filename: string, cause: unknown): Misconfigured => {
+  if (cause instanceof NoLog) return misconfigured(filename, "must be a file on a local disk")
+  switch (resultCode(cause) & 0xff) {
+    case busy:
+      return misconfigured(
+        filename,
+        "is in use by another process: stop that one first, or use PostgreSQL to run several at once"
+      )
+    case cannotOpenFile:
+      return misconfigured(filename, "cannot be opened: create its folder, and let this process write in it")
+    case notADatabase:
+      return misconfigured(filename, "is not a SQLite database: name another file")
+    default:
+      return misconfigured(filename, `cannot be opened (SQLite says ${resultCode(cause)})`)
+  }
+}
+
+const misconfigured = (filename: string, what: string): Misconfigured =>
+  new Misconfigured({ message: `the payment records' file ${filename} ${what}` })
+
+const resultCode = (cause: unknown): number =>
+  cause instanceof Error && "errcode" in cause && typeof cause.errcode === "number" ? cause.errcode : 0
+
+/** A statement, and whether it answers with rows. */
+interface Ready {
+  readonly statement: StatementSync
+  readonly answers: boolean
+}
+
+const connect = (database: DatabaseSync, onStatement: Options["onStatement"]): Connection => {
+  const kept = new Map<string, Ready>()
+  const prepare = (text: string): Ready => {
+    const known = kept.get(text)
+    if (known !== undefined) return known
+    const statement = database.prepare(text)
+    statement.setReadBigInts(true)
+    const ready = { statement, answers: statement.columns().length > 0 }
+    if (kept.size < statementsKept) kept.set(text, ready)
+    return ready
+  }
+  const rows = (text: string, parameters: ReadonlyArray<unknown>) =>
+    Effect.try({
+      try: (): ReadonlyArray<Record<string, unknown>> => {
+        onStatement?.(text)
+        const { answers, statement } = prepare(text)
+        if (answers) return statement.all(...parameters.map(input))
+        statement.run(...parameters.map(input))
+        return []
+      },
+      catch: (cause) => toSqlError(cause)
+    })
+  const values = (text: string, parameters: ReadonlyArray<unknown>) =>
+    Effect.map(rows(text, parameters), (found) => found.map((row) => Object.values(row)))
+  const execute: Connection["execute"] = (text, parameters, transform) =>
+    Effect.map(rows(text, parameters), (found) => transform?.(found) ?? found)
+  return {
+    execute,
+    executeUnprepared: execute,
+    executeRaw: rows,
+    executeValues: values,
+    executeValuesUnprepared: values,
+    executeStream: (text, parameters, transform) =>
+      Stream.unwrap(Effect.map(execute(text, parameters, transform), (found) => Stream.fromIterable(found)))
+  }
+}
+
+const input = (value: unknown): SQLInputValue => {
+  if (typeof value === "string" || typeof value === "bigint" || typeof value === "number" || value === null)
+    return value
+  throw new TypeError(`SQLite takes no ${typeof value}`)
+}
+
+const toSqlError = (cause: unknown): SqlError => {
+  const code = resultCode(cause)
+  // Effect knows the unique constraint's code (2067); a primary key's is another one.
+  const classified = cause instanceof Error ? Object.assign(cause, { errno: code === 1555 ? 2067 : code }) : cause
+  return new SqlError({ reason: classifySqliteError(classified, { message: "SQLite refused", operation: "execute" }) })
+}

@@ -1,0 +1,53 @@
+/**
+ * The payment store in one file on this machine's disk, for one process: durable, with nothing to install and nothing to
+ * operate. Where several instances share the work, use `PostgresPaymentStore`.
+ */
+import { LaneLeases, Misconfigured, PaymentStore, Signals } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as SqlClient from "effect/sql/SqlClient"
+
+import * as Dialect from "./Dialect.ts"
+import * as GroupCommit from "./GroupCommit.ts"
+import * as SqliteFile from "./SqliteFile.ts"
+import * as SqlPaymentStore from "./SqlPaymentStore.ts"
+import { migrate } from "./Tables.ts"
+
+/**
+ * Which file. It is created when there is none; its folder has to exist.
+ *
+ * @category models
+ */
+export type Options = SqliteFile.Options
+
+/**
+ * A store over the file. `Misconfigured` when the file cannot be opened: above all when another process has it open.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (
+  options: Options
+): Effect.fn.Return<PaymentStore.PaymentStore["Service"], Misconfigured, Scope.Scope> {
+  const file = yield* SqliteFile.open(options)
+  yield* Effect.mapError(
+    Effect.provideServiceEffect(migrate(Dialect.sqlite), SqlClient.SqlClient, SqliteFile.toClient(file)),
+    (error) =>
+      new Misconfigured({
+        message: `the tables of the payment records' file ${options.filename} cannot be brought up to date: ${error.message}`
+      })
+  )
+  const signals = Signals.make()
+  const transact = yield* GroupCommit.make(file, signals)
+  return SqlPaymentStore.make({ dialect: Dialect.sqlite, transact, ask: transact }, signals)
+})
+
+/**
+ * The store, and the leases of all lanes: no other process can open the file, so this one holds every lane for ever.
+ *
+ * @category layers
+ */
+export const layer = (
+  options: Options
+): Layer.Layer<PaymentStore.PaymentStore | LaneLeases.LaneLeases, Misconfigured> =>
+  Layer.merge(Layer.effect(PaymentStore.PaymentStore, make(options)), LaneLeases.layerSole)
