@@ -23,6 +23,20 @@ const rpcUrl = Schema.String.check(
 )
 const evmNetwork = Network.Network.check(Schema.isPattern(/^eip155:[1-9][0-9]*$/))
 const wei = CallerFile.NativeAmountText.pipe(Schema.decodeTo(Schema.BigIntFromString))
+const evmChain = Schema.Struct({
+  rpcUrl,
+  network: Schema.optionalKey(evmNetwork),
+  maxFeePerGas: Schema.optionalKey(wei),
+  finalityDepth: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100_000 }))),
+  contractPayers: Schema.optionalKey(Schema.Boolean),
+  batches: Schema.optionalKey(
+    Schema.Struct({
+      settler: Schema.String.check(Schema.isPattern(/^0x[0-9a-fA-F]{40}$/)),
+      maximum: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 2, maximum: 100 }))),
+      windowMillis: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 })))
+    })
+  )
+})
 const evmAsset = Schema.Struct({
   network: evmNetwork,
   address: Schema.String,
@@ -31,6 +45,13 @@ const evmAsset = Schema.Struct({
   name: Schema.NonEmptyString,
   version: Schema.String
 })
+
+/**
+ * One network of `PONTAGE_EVM`.
+ *
+ * @category models
+ */
+export type EvmChainText = typeof evmChain.Type
 
 /** Reads one variable; `undefined` where it is not set. An empty one is set, and wrong. */
 const variable =
@@ -114,9 +135,9 @@ export const environmentVariables = {
   PONTAGE_EVM_NETWORK: variable("PONTAGE_EVM_NETWORK", "eip155: and a chain id", "eip155:8453", evmNetwork),
   PONTAGE_EVM: variable(
     "PONTAGE_EVM",
-    "a JSON list of networks with rpcUrl and, optionally, network",
+    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, finalityDepth, contractPayers and batches",
     `'[{"network":"eip155:8453","rpcUrl":"https://mainnet.base.org"}]'`,
-    Schema.fromJsonString(Schema.NonEmptyArray(Schema.Struct({ rpcUrl, network: Schema.optionalKey(evmNetwork) })))
+    Schema.fromJsonString(Schema.NonEmptyArray(evmChain))
   ),
   PONTAGE_EVM_SIGNER_KEY: variable(
     "PONTAGE_EVM_SIGNER_KEY",

@@ -65,13 +65,14 @@ const schemesOf = Effect.fnUntraced(function* (settings: FacilitatorSettings, cr
 
 const evmScheme = (
   { evmAssets: assets }: FacilitatorSettings,
-  { network, rpcUrl }: EvmNetworkSettings,
+  { network, rpcUrl, terms }: EvmNetworkSettings,
   signer: ReadonlyArray<EvmTransactionSigner>
 ): FacilitatorScheme =>
   Effect.suspend(() => {
     let label = network ?? "eip155"
     const half = exactEvm.facilitator({
       signer,
+      ...terms,
       assets,
       rpcUrl: Redacted.value(rpcUrl),
       ...(network !== undefined && { network }),

@@ -14,7 +14,7 @@ import * as Result from "effect/Result"
 
 import * as CallerFile from "./CallerFile.ts"
 import type { CallerTerms, RateTerms } from "./CallerTerms.ts"
-import { environmentVariables } from "./EnvironmentVariables.ts"
+import { environmentVariables, type EvmChainText } from "./EnvironmentVariables.ts"
 import * as StoreSettings from "./StoreSettings.ts"
 import * as WebhookTarget from "./WebhookTarget.ts"
 
@@ -26,6 +26,8 @@ import * as WebhookTarget from "./WebhookTarget.ts"
 export interface EvmNetworkSettings {
   readonly rpcUrl: Redacted.Redacted
   readonly network: string | undefined
+  /** What is set apart from the defaults of the scheme. */
+  readonly terms?: Omit<EvmChainText, "rpcUrl" | "network">
 }
 
 /**
@@ -210,7 +212,7 @@ const settingsOf = (values: Values, callers: ReadonlyArray<CallerTerms>): Facili
     store: store === undefined ? StoreSettings.standard : StoreSettings.fromText(store),
     webhooksToPrivate: values.webhooksToPrivate,
     settleTimeoutMillis: values.settleTimeoutMillis,
-    evm: networks.map((one) => ({ rpcUrl: Redacted.make(one.rpcUrl), network: one.network })),
+    evm: networks.map(({ network, rpcUrl, ...terms }) => ({ network, rpcUrl: Redacted.make(rpcUrl), terms })),
     evmSignerKeys: signerKeys.map((key) => Redacted.make(key)),
     evmAssets: assets,
     evmMinimumGas: values.minimumGas,

@@ -1,6 +1,9 @@
 import { spawn } from "node:child_process"
+import { mkdtempSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 import { assert, describe, layer } from "@effect/vitest"
@@ -20,12 +23,16 @@ const payers = Array.from({ length: 64 }, (_, index) => index)
 const settingsFor = (chain: EvmTestChain.Shape) => ({
   host: "127.0.0.1",
   port: 0,
-  apiKeys: [],
+  callers: [],
+  anonymousRates: { rate: { perSecond: 100, burst: 200 }, payerRate: { perSecond: 20, burst: 40 } },
+  store: { kind: "memory" as const },
+  webhooksToPrivate: false,
   settleTimeoutMillis: 25_000,
   evm: [{ rpcUrl: Redacted.make(chain.rpcUrl), network: undefined }],
   evmSignerKeys: [Redacted.make<string>(chain.accounts.signers[0].privateKey)],
   evmAssets: [],
-  evmMinimumGas: 1n
+  evmMinimumGas: 1n,
+  evmGasCeiling: undefined
 })
 
 /** The service as a process of its own. `url` comes with its first log line, `exited` with its end. */
@@ -33,7 +40,11 @@ const run = Effect.fnUntraced(function* (environment: Record<string, string>) {
   const url = yield* Deferred.make<string>()
   const exited = yield* Deferred.make<number | null>()
   const process = yield* Effect.acquireRelease(
-    Effect.sync(() => spawn(globalThis.process.execPath, ["--conditions=@pontage/source", main], { env: environment })),
+    Effect.sync(() =>
+      spawn(globalThis.process.execPath, ["--conditions=@pontage/source", main], {
+        env: { PONTAGE_STORE: "memory", ...environment }
+      })
+    ),
     (process) => Effect.sync(() => process.kill("SIGKILL"))
   )
   const output: Array<string> = []
@@ -47,6 +58,8 @@ const run = Effect.fnUntraced(function* (environment: Record<string, string>) {
   process.on("close", (code) => Deferred.doneUnsafe(exited, Effect.succeed(code)))
   return { process, output, url: Deferred.await(url), exited: Deferred.await(exited) }
 })
+
+const freshFile = () => `sqlite:${join(mkdtempSync(join(tmpdir(), "pontage-process-")), "payments.sqlite")}`
 
 /** A node that is not there yet when it is first asked. */
 const lateNode = Effect.fnUntraced(function* (rpcUrl: string) {
@@ -71,7 +84,7 @@ const lateNode = Effect.fnUntraced(function* (rpcUrl: string) {
 })
 
 describe("the service on a chain", () => {
-  layer(EvmTestChain.layer({ payers: 66 }), { excludeTestServices: true })((it) => {
+  layer(EvmTestChain.layer({ payers: 68 }), { excludeTestServices: true })((it) => {
     it.effect("settles for 64 payers at once on one signer, and for none of them twice", () =>
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
@@ -110,7 +123,12 @@ describe("the service on a chain", () => {
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
         const { privateKey } = chain.accounts.signers[1]
-        const environment = { PORT: "0", PONTAGE_EVM_RPC_URL: chain.rpcUrl, PONTAGE_EVM_SIGNER_KEY: privateKey }
+        const environment = {
+          PORT: "0",
+          PONTAGE_EVM_RPC_URL: chain.rpcUrl,
+          PONTAGE_EVM_SIGNER_KEY: privateKey,
+          PONTAGE_STORE: freshFile()
+        }
         const { exited, output, process, url } = yield* run(environment)
         const address = yield* url
         const client = yield* FacilitatorClient.make({ url: address })
@@ -139,6 +157,41 @@ describe("the service on a chain", () => {
         assert.strictEqual(yield* exited, 0)
         yield* Effect.promise(() => chain.client.setAutomine(true))
         assert.notInclude(output.join(""), privateKey.slice(2))
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("as a process: killed and started again, it knows its payments and goes on with what was under way", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const environment = {
+          PORT: "0",
+          PONTAGE_EVM_RPC_URL: chain.rpcUrl,
+          PONTAGE_EVM_SIGNER_KEY: chain.accounts.signers[0].privateKey,
+          PONTAGE_STORE: freshFile()
+        }
+        const before = yield* chain.balanceOf(chain.accounts.payee.address)
+        const killed = yield* run(environment)
+        const first = yield* FacilitatorClient.make({ url: yield* killed.url })
+        const requests = [yield* TestPayment.sign(chain, 66), yield* TestPayment.sign(chain, 67)] as const
+        const settled = yield* first.settle(requests[0], TestPayment.claim(66))
+        yield* Effect.promise(() => chain.client.setAutomine(false))
+        const cut = yield* Effect.forkChild(Effect.flip(first.settle(requests[1], TestPayment.claim(67))))
+        yield* Effect.repeat(
+          Effect.promise(() => chain.client.getTxpoolStatus()),
+          { until: ({ pending }) => pending > 0 }
+        )
+        killed.process.kill("SIGKILL")
+        assert.strictEqual((yield* Fiber.join(cut))._tag, "FacilitatorUnavailable")
+        yield* killed.exited
+        yield* Effect.promise(() => chain.client.setAutomine(true))
+        yield* Effect.promise(() => chain.client.mine({ blocks: 1 }))
+        const again = yield* run(environment)
+        const second = yield* FacilitatorClient.make({ url: yield* again.url })
+        assert.deepStrictEqual(yield* second.settle(requests[0], TestPayment.claim(66)), settled)
+        assert.strictEqual((yield* second.settle(requests[1], TestPayment.claim(67))).status, "included")
+        const after = yield* chain.balanceOf(chain.accounts.payee.address)
+        assert.strictEqual(after, before + 2n * TestPayment.amount)
+        assert.strictEqual((yield* second.payment(settled.paymentId))?.transaction, settled.transaction)
       }).pipe(Effect.scoped)
     )
 

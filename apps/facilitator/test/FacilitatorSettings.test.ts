@@ -109,6 +109,19 @@ describe("settings", () => {
     })
   )
 
+  it.effect("take what is to be otherwise on one network", () =>
+    Effect.gen(function* () {
+      const terms = {
+        finalityDepth: 12,
+        contractPayers: false,
+        batches: { settler: euro.address, maximum: 50, windowMillis: 20 }
+      }
+      const chain = { rpcUrl: "https://base.example", network: "eip155:8453", maxFeePerGas: "5000000000", ...terms }
+      const { evm } = yield* read({ PONTAGE_EVM_SIGNER_KEY: key, PONTAGE_EVM: JSON.stringify([chain]) })
+      assert.deepStrictEqual(evm[0]?.terms, { maxFeePerGas: 5_000_000_000n, ...terms })
+    })
+  )
+
   it.effect("take a network for the one node, and strangers without keys where it is said", () =>
     Effect.gen(function* () {
       const settings = yield* read({
@@ -275,6 +288,8 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_EVM", secret],
     ["PONTAGE_EVM", `[{"rpcUrl":"${secret}"}]`],
     ["PONTAGE_EVM", '[{"network":"eip155:1"}]'],
+    ["PONTAGE_EVM", '[{"rpcUrl":"http://x","finalityDepth":0}]'],
+    ["PONTAGE_EVM", '[{"rpcUrl":"http://x","batches":{"maximum":50}}]'],
     ["PONTAGE_EVM_SIGNER_KEY", ""],
     ["PONTAGE_EVM_SIGNER_KEY", key.slice(0, -1)],
     ["PONTAGE_EVM_SIGNER_KEY", `${key}00`],
