@@ -168,7 +168,9 @@ export interface Sighting {
  *
  * @category models
  */
-export type Conclusion = Exclude<Observation, { readonly _tag: "Failed" }> | { readonly _tag: "Unused"; readonly at: Block }
+export type Conclusion =
+  | Exclude<Observation, { readonly _tag: "Failed" }>
+  | { readonly _tag: "Unused"; readonly at: Block }
 
 /**
  * A signer and what it has left to pay for gas, in the chain's smallest native unit.

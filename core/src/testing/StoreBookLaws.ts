@@ -6,7 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
-import type { Notice } from "../facilitator/PaymentStore.ts"
+import type { Notice } from "../facilitator/records/PaymentStore.ts"
 import type { PaymentState } from "../protocol/Settlement.ts"
 import { same, succeeds } from "./Law.ts"
 import {

@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
 import type { PaymentRequest, Settled } from "../../src/facilitator/Facilitator.ts"
-import { maximumRuns } from "../../src/facilitator/Run.ts"
+import { maximumRuns } from "../../src/facilitator/records/Run.ts"
 import * as Network from "../../src/protocol/Network.ts"
 import type { PaymentFailure } from "../../src/protocol/PaymentFailure.ts"
 import { sealPayload } from "../../src/protocol/PaymentPayload.ts"

@@ -2,7 +2,7 @@
  * What a transaction must offer to take the place of one that waits: nodes ask for a tenth more of both fees (geth, reth),
  * some for an eighth, so an eighth more is offered, and what the chain asks now where that is more.
  */
-import type { Fees, Prepared } from "../scheme/SchemeFacilitator.ts"
+import type { Fees, Prepared } from "../../scheme/SchemeFacilitator.ts"
 
 /**
  * The fees of a replacement, or `undefined` where even an eighth more is above the operator's ceiling.

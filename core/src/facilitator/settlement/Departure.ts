@@ -7,16 +7,16 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-import { type PaymentError, refuse } from "../protocol/PaymentError.ts"
-import type { ChainUnavailable } from "../protocol/ProtocolError.ts"
-import type { ValidationError } from "../protocol/ValidationError.ts"
-import type { Payment, Survey } from "../scheme/SchemeFacilitator.ts"
+import { type PaymentError, refuse } from "../../protocol/PaymentError.ts"
+import type { ChainUnavailable } from "../../protocol/ProtocolError.ts"
+import type { ValidationError } from "../../protocol/ValidationError.ts"
+import type { Payment, Survey } from "../../scheme/SchemeFacilitator.ts"
+import * as Checkpoint from "../Checkpoint.ts"
+import { marginSeconds } from "../Offer.ts"
+import type { Advance, Plan, StoredPayment } from "../records/PaymentStore.ts"
 import { type Aboard, lastAttempt, type Traveller } from "./Aboard.ts"
-import * as Checkpoint from "./Checkpoint.ts"
 import * as GasCeilings from "./GasCeilings.ts"
 import { enterAcross, enterQueued, inTheAir, type LaneWork, send, type Stopped } from "./LaneWork.ts"
-import { marginSeconds } from "./Offer.ts"
-import type { Advance, Plan, StoredPayment } from "./PaymentStore.ts"
 
 /** A payment that may be signed for. */
 interface Ready {

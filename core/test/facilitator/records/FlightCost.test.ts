@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 
-import * as FlightCost from "../../src/facilitator/FlightCost.ts"
+import * as FlightCost from "../../../src/facilitator/records/FlightCost.ts"
 
 const sum = (parts: Iterable<bigint>) => [...parts].reduce((a, b) => a + b, 0n)
 

@@ -8,17 +8,17 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 
-import type { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
-import type { SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
+import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import type { Lease } from "../records/LaneLeases.ts"
+import type { Flight, PaymentStore, StoredPayment } from "../records/PaymentStore.ts"
 import type { Aboard, Traveller } from "./Aboard.ts"
 import { depart } from "./Departure.ts"
 import type { ExaminedPayments } from "./ExaminedPayments.ts"
 import * as Finality from "./Finality.ts"
 import { concluded, follow } from "./FlightWatch.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
-import type { Lease } from "./LaneLeases.ts"
 import { enterQueued, inTheAir, type LaneWork, type Stopped } from "./LaneWork.ts"
-import type { Flight, PaymentStore, StoredPayment } from "./PaymentStore.ts"
 
 /**
  * A lane to be worked.

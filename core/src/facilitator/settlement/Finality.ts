@@ -6,12 +6,12 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import type { Block, Sighting } from "../scheme/SchemeFacilitator.ts"
+import type { Block, Sighting } from "../../scheme/SchemeFacilitator.ts"
+import * as Checkpoint from "../Checkpoint.ts"
+import type { Advance } from "../records/PaymentStore.ts"
 import { type Aboard, isDone, isUnderWay, type Traveller } from "./Aboard.ts"
-import * as Checkpoint from "./Checkpoint.ts"
 import { advancesOf, concluded, sight } from "./FlightWatch.ts"
 import { enter, type LaneWork, type Stopped } from "./LaneWork.ts"
-import type { Advance } from "./PaymentStore.ts"
 
 /**
  * What is remembered from one round to the next: blocks that were part of the chain then.

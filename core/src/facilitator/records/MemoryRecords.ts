@@ -1,7 +1,7 @@
 /**
  * The payments of a memory store: by their ids in the order of their serials, and each payer's among them.
  */
-import { isDead, isSettled } from "../protocol/Settlement.ts"
+import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import * as PaymentChange from "./PaymentChange.ts"
 import { type NewPayment, reserves, type StoredPayment } from "./PaymentStore.ts"
 

@@ -9,16 +9,16 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
-import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
-import type { Payment, SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
+import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import * as Checkpoint from "../Checkpoint.ts"
+import type { LaneLeases } from "../records/LaneLeases.ts"
+import { LaneName, type PaymentStore, type StoredPayment } from "../records/PaymentStore.ts"
 import { isOver } from "./Aboard.ts"
-import * as Checkpoint from "./Checkpoint.ts"
 import * as ExaminedPayments from "./ExaminedPayments.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
 import * as LaneChoice from "./LaneChoice.ts"
-import type { LaneLeases } from "./LaneLeases.ts"
 import * as LaneWorker from "./LaneWorker.ts"
-import { LaneName, type PaymentStore, type StoredPayment } from "./PaymentStore.ts"
 
 /**
  * What the engine runs on.

@@ -2,12 +2,12 @@
  * How a payment's record changes, as pure functions that every store shares: a store decides whether a change applies, and
  * keeps its result.
  */
-import type { PaymentError } from "../protocol/PaymentError.ts"
-import { refuse } from "../protocol/PaymentError.ts"
-import { isDead, isSettled } from "../protocol/Settlement.ts"
-import type { PaymentState } from "../protocol/Settlement.ts"
-import type { Prepared } from "../scheme/SchemeFacilitator.ts"
-import type { Claim } from "./Facilitator.ts"
+import type { PaymentError } from "../../protocol/PaymentError.ts"
+import { refuse } from "../../protocol/PaymentError.ts"
+import { isDead, isSettled } from "../../protocol/Settlement.ts"
+import type { PaymentState } from "../../protocol/Settlement.ts"
+import type { Prepared } from "../../scheme/SchemeFacilitator.ts"
+import type { Claim } from "../Facilitator.ts"
 import type { Advance, NewPayment, StoredPayment } from "./PaymentStore.ts"
 import { isNotified } from "./PaymentStore.ts"
 import * as Run from "./Run.ts"

@@ -6,9 +6,9 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
-import type { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
-import type { SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
-import { LaneName, type PaymentStore } from "./PaymentStore.ts"
+import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import { LaneName, type PaymentStore } from "../records/PaymentStore.ts"
 
 /**
  * Chooses a lane for a payment on this half's network.

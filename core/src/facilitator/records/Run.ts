@@ -2,7 +2,7 @@
  * The run of a paid resource: who may execute it, who is executing it, and whether it is still owed. One authorization
  * buys one successful execution; this is the whole of that rule, as pure functions that every store shares.
  */
-import type { Claim, Execution, Outcome } from "./Facilitator.ts"
+import type { Claim, Execution, Outcome } from "../Facilitator.ts"
 
 /**
  * How long a holder may be silent before its run counts as failed, in milliseconds.

@@ -5,14 +5,14 @@
  */
 import * as Effect from "effect/Effect"
 
-import type { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
-import type { Landed, Prepared, SchemeFacilitator, Submission } from "../scheme/SchemeFacilitator.ts"
+import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import type { Landed, Prepared, SchemeFacilitator, Submission } from "../../scheme/SchemeFacilitator.ts"
+import * as Checkpoint from "../Checkpoint.ts"
+import { type Lease, LeaseLost } from "../records/LaneLeases.ts"
+import type { Advance, PaymentStore } from "../records/PaymentStore.ts"
 import { type Aboard, isInTheAir, lastAttempt, update } from "./Aboard.ts"
-import * as Checkpoint from "./Checkpoint.ts"
 import type { ExaminedPayments } from "./ExaminedPayments.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
-import { type Lease, LeaseLost } from "./LaneLeases.ts"
-import type { Advance, PaymentStore } from "./PaymentStore.ts"
 
 /**
  * One worker's lane.

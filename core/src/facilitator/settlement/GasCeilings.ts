@@ -6,8 +6,8 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
-import type { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
-import type { PaymentStore, StoredPayment } from "./PaymentStore.ts"
+import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import type { PaymentStore, StoredPayment } from "../records/PaymentStore.ts"
 
 /**
  * The ceilings, in a network's smallest native unit; `undefined` where there is none.

@@ -2,9 +2,9 @@
  * A flight as its lane's worker holds it: what the records say of it, and its payments as the scheme reads them. The worker
  * changes it only after the records have changed, so that a worker that begins anew knows the same.
  */
-import { isDead, isSettled } from "../protocol/Settlement.ts"
-import type { Landed, Passenger, Payment, Prepared } from "../scheme/SchemeFacilitator.ts"
-import type { Advance, StoredPayment } from "./PaymentStore.ts"
+import { isDead, isSettled } from "../../protocol/Settlement.ts"
+import type { Landed, Passenger, Payment, Prepared } from "../../scheme/SchemeFacilitator.ts"
+import type { Advance, StoredPayment } from "../records/PaymentStore.ts"
 
 /**
  * A payment in a flight.

@@ -3,7 +3,7 @@
  */
 import * as Duration from "effect/Duration"
 
-import type { Payment } from "../scheme/SchemeFacilitator.ts"
+import type { Payment } from "../../scheme/SchemeFacilitator.ts"
 
 /** How long an examination holds: a payer may empty the account at any time. */
 const freshness = Duration.toMillis("5 seconds")

@@ -3,14 +3,14 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { Facilitator, Settled } from "../../src/facilitator/Facilitator.ts"
-import type { PaymentStore } from "../../src/facilitator/PaymentStore.ts"
-import type { PaymentFailure } from "../../src/protocol/PaymentFailure.ts"
-import { FacilitatorUnavailable } from "../../src/protocol/ProtocolError.ts"
-import { isSettled } from "../../src/protocol/Settlement.ts"
-import type { Prepared } from "../../src/scheme/SchemeFacilitator.ts"
-import type { LedgerTransaction, TestLedger } from "../../src/testing/TestLedger.ts"
-import * as LedgerShop from "./LedgerShop.ts"
+import type { Facilitator, Settled } from "../../../src/facilitator/Facilitator.ts"
+import type { PaymentStore } from "../../../src/facilitator/records/PaymentStore.ts"
+import type { PaymentFailure } from "../../../src/protocol/PaymentFailure.ts"
+import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
+import { isSettled } from "../../../src/protocol/Settlement.ts"
+import type { Prepared } from "../../../src/scheme/SchemeFacilitator.ts"
+import type { LedgerTransaction, TestLedger } from "../../../src/testing/TestLedger.ts"
+import * as LedgerShop from "../LedgerShop.ts"
 
 const { claim } = LedgerShop
 

@@ -1,7 +1,7 @@
 /**
  * The lanes of a memory store: who may write in them, what waits in them, and what is on its way.
  */
-import type { Landed, Prepared } from "../scheme/SchemeFacilitator.ts"
+import type { Landed, Prepared } from "../../scheme/SchemeFacilitator.ts"
 import type { Lease } from "./LaneLeases.ts"
 import { firstOf } from "./MemoryRecords.ts"
 import * as PaymentChange from "./PaymentChange.ts"

@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-import type { Claim } from "./Facilitator.ts"
+import type { Claim } from "../Facilitator.ts"
 import * as MemoryLaneWork from "./MemoryLaneWork.ts"
 import { firstOf } from "./MemoryRecords.ts"
 import * as MemoryState from "./MemoryState.ts"

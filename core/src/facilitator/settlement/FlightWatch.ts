@@ -8,8 +8,11 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
-import { refuse } from "../protocol/PaymentError.ts"
-import type { Observation, Sighting, Submission, Survey } from "../scheme/SchemeFacilitator.ts"
+import { refuse } from "../../protocol/PaymentError.ts"
+import type { Observation, Sighting, Submission, Survey } from "../../scheme/SchemeFacilitator.ts"
+import * as Checkpoint from "../Checkpoint.ts"
+import { marginSeconds } from "../Offer.ts"
+import type { Advance } from "../records/PaymentStore.ts"
 import {
   type Aboard,
   isInTheAir,
@@ -20,12 +23,9 @@ import {
   type Traveller,
   validBefore
 } from "./Aboard.ts"
-import * as Checkpoint from "./Checkpoint.ts"
 import { enterSent } from "./Departure.ts"
 import * as FeeBump from "./FeeBump.ts"
 import { enter, isFirst, type LaneWork, send, sendInstead, type Stopped } from "./LaneWork.ts"
-import { marginSeconds } from "./Offer.ts"
-import type { Advance } from "./PaymentStore.ts"
 
 /** Between looks at the chain: quick at first, since many chains include within milliseconds or a second. */
 const firstPause = Duration.millis(8)
