@@ -8,6 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
+import * as EvmRpcSecrets from "./EvmRpcSecrets.ts"
+
 /**
  * How a node is reached.
  *
@@ -80,7 +82,7 @@ const readText = async (response: Response): Promise<string> => {
 }
 
 /** The answer to one request. Throws an `Error` with what was wrong, without a subject. */
-const read = (text: string, expectedId: number): Result.Result<unknown, Refusal> => {
+const read = (text: string, expectedId: number, veil: (words: string) => string): Result.Result<unknown, Refusal> => {
   let json: unknown
   try {
     json = JSON.parse(text)
@@ -91,23 +93,33 @@ const read = (text: string, expectedId: number): Result.Result<unknown, Refusal>
   if (Result.isFailure(decoded)) throw new Error(`answered something that is not JSON-RPC: ${decoded.failure.message}`)
   const { error, id } = decoded.success
   if (id !== expectedId) throw new Error("answered another request")
-  if (error) return Result.fail({ code: error.code, message: error.message.slice(0, longestWords), data: error.data })
+  if (error) {
+    return Result.fail({ code: error.code, message: veil(error.message).slice(0, longestWords), data: error.data })
+  }
   if (!("result" in decoded.success)) throw new Error("answered neither a result nor an error")
   return Result.succeed(decoded.success.result)
 }
 
-const target = (options: Options): { readonly url: string; readonly headers: Record<string, string> } | undefined => {
+interface Target {
+  readonly url: string
+  readonly headers: Record<string, string>
+  /** Hides what is secret of the address in the node's words. */
+  readonly veil: (words: string) => string
+}
+
+const target = (options: Options): Target | undefined => {
   if (!URL.canParse(options.url)) return undefined
   const url = new URL(options.url)
   if (url.protocol !== "http:" && url.protocol !== "https:") return undefined
   const headers: Record<string, string> = { "content-type": "application/json", ...options.headers }
+  const veil = EvmRpcSecrets.veil(url)
   if (url.username !== "" || url.password !== "") {
     const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
     headers["authorization"] = `Basic ${btoa(credentials)}`
     url.username = ""
     url.password = ""
   }
-  return { url: url.href, headers }
+  return { url: url.href, headers, veil }
 }
 
 /**
@@ -129,7 +141,7 @@ export const make = (options: Options): Effect.Effect<Send, Misconfigured> => {
     onRequest?.(method)
     const body = JSON.stringify({ jsonrpc: "2.0", id, method, params })
     const response = await send(to.url, { method: "POST", headers: to.headers, body, redirect: "error", signal })
-    if (response.ok) return read(await readText(response), id)
+    if (response.ok) return read(await readText(response), id, to.veil)
     void response.body?.cancel().catch(() => undefined)
     throw new Error(`answered HTTP ${response.status}`)
   }
