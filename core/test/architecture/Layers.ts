@@ -38,7 +38,7 @@ export const table: ReadonlyArray<Layer> = [
     may: [...effect, ...core, "viem", "viem/", "@noble/", "tiny-secp256k1", "node:", "@foundry-rs/anvil"]
   },
   { files: "schemes/ton/", may: [...effect, ...core, "@ton/", "@noble/", "node:"] },
-  { files: "schemes/tron/", may: [...effect, ...core, "tronweb", "@noble/", "node:"] },
+  { files: "schemes/tron/", may: [...effect, ...core, "tronweb", "@ethereumjs/", "@noble/", "node:"] },
   { files: "adapters/fetch/", may: [...effect, ...core, "node:"] },
   { files: "adapters/koa/", may: [...effect, ...core, "koa", "@koa/router", "node:"] },
   { files: "adapters/nestjs/", may: [...effect, ...core, "@nestjs/", "rxjs", "reflect-metadata", "node:"] },
