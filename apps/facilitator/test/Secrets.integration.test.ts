@@ -1,0 +1,318 @@
+/**
+ * Secrets leave by no door: the service runs with secrets that can be told from everything else, through success and
+ * through each kind of failure, and everything that comes out of it is searched for them.
+ */
+import { spawn } from "node:child_process"
+import { mkdtempSync, writeFileSync } from "node:fs"
+import { createServer, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { inspect } from "node:util"
+
+import { assert, describe, layer } from "@effect/vitest"
+import { PaymentPayload, type PaymentRequest } from "@pontage/core"
+import { EvmTestChain } from "@pontage/evm/testing"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Metric from "effect/Metric"
+import * as Queue from "effect/Queue"
+import * as Redacted from "effect/Redacted"
+import * as References from "effect/References"
+import * as Tracer from "effect/Tracer"
+
+import * as ApiKey from "../src/ApiKey.ts"
+import * as FacilitatorProcess from "../src/FacilitatorProcess.ts"
+import * as FacilitatorSettings from "../src/FacilitatorSettings.ts"
+import * as TestPayment from "./TestPayment.ts"
+
+const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+const directory = mkdtempSync(join(tmpdir(), "pontage-secrets-"))
+
+const canary = {
+  apiKey: "cAnArY-of-the-api-key",
+  strangersKey: "cAnArY-of-a-strangers-key",
+  rpcPath: "cAnArY-of-the-rpc-url",
+  webhookSecret: "cAnArY-of-the-webhook-secret",
+  webhookToken: "cAnArY-of-the-webhook-url",
+  storePassword: "cAnArY-of-the-store"
+}
+
+const listen = (server: Server) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+      () => Effect.sync(() => server.close().closeAllConnections())
+    ),
+    () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  )
+
+type Mood = "honest" | "gateway" | "hang-up" | "echo" | "nonsense"
+
+/** A node behind an address with a secret in it, that repeats in its failures whatever it was sent and asked under. */
+const node = Effect.fnUntraced(function* (rpcUrl: string) {
+  const state: { mood: Mood } = { mood: "honest" }
+  const server = createServer((request, response) => {
+    const chunks: Array<Buffer> = []
+    request.on("data", (chunk: Buffer) => chunks.push(chunk))
+    request.on("end", () => {
+      const body = Buffer.concat(chunks)
+      const told = `${request.url} ${inspect(request.headers)} ${body.toString()}`
+      switch (state.mood) {
+        case "gateway":
+          return void response.writeHead(502).end(`<html>${told}</html>`)
+        case "hang-up":
+          return void request.socket.destroy()
+        case "nonsense":
+          return void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ told }))
+        case "echo": {
+          const error = { code: -32_000, message: `not now: ${told}`, data: told }
+          const { id = 1 } = JSON.parse(body.toString())
+          return void response
+            .writeHead(200, { "content-type": "application/json" })
+            .end(JSON.stringify({ jsonrpc: "2.0", id, error }))
+        }
+        case "honest": {
+          const headers = { "content-type": "application/json" }
+          return void fetch(rpcUrl, { method: "POST", headers, body })
+            .then((answer) => answer.text())
+            .then((text) => response.end(text))
+        }
+      }
+    })
+  })
+  const url = yield* listen(server)
+  return { url: `${url}/v2/${canary.rpcPath}`, state }
+})
+
+/** A shop that refuses its first webhook. */
+const shop = Effect.gen(function* () {
+  const told = yield* Queue.unbounded<number>()
+  let asked = 0
+  const server = createServer((request, response) => {
+    request.resume()
+    request.on("end", () => {
+      const status = asked++ === 0 ? 500 : 200
+      response.writeHead(status).end(`${request.url} ${inspect(request.headers)}`)
+      Queue.offerUnsafe(told, status)
+    })
+  })
+  return { url: `${yield* listen(server)}/payments?token=${canary.webhookToken}`, told }
+})
+
+/** Everything that leaves the service: what is logged, traced, counted and answered. */
+const doors = () => {
+  const out: Array<string> = []
+  const tell = (what: unknown) =>
+    void out.push(inspect(what, { depth: 20, maxStringLength: null, breakLength: Infinity }))
+  const spans: Array<Tracer.NativeSpan> = []
+  const outside = Layer.mergeAll(
+    Logger.layer([
+      Logger.make((entry) => {
+        tell({ message: entry.message, cause: entry.cause, level: entry.logLevel })
+        tell(Logger.formatJson.log(entry))
+      })
+    ]),
+    Layer.succeed(References.MinimumLogLevel, "All"),
+    Layer.succeed(Metric.MetricRegistry, new Map()),
+    Layer.succeed(
+      Tracer.Tracer,
+      Tracer.make({
+        span: (options) => {
+          const span = new Tracer.NativeSpan(options)
+          spans.push(span)
+          return span
+        }
+      })
+    )
+  )
+  const tellSpans = () => {
+    for (const { attributes, events, name, status } of spans)
+      tell({ name, events, status, attributes: [...attributes] })
+  }
+  return { out, outside, tell, tellSpans, spans }
+}
+
+const callersFile = (webhookUrl: string, payee: string, network: string) => {
+  const path = join(directory, "callers.json")
+  const callers = [
+    {
+      name: "shop",
+      keys: [`sha256:${Buffer.from(digestOf(canary.apiKey)).toString("hex")}`],
+      networks: { [network]: { payees: [payee] } },
+      webhook: { url: webhookUrl, secret: canary.webhookSecret }
+    }
+  ]
+  writeFileSync(path, JSON.stringify({ callers }))
+  return path
+}
+
+const digestOf = (key: string): Buffer => {
+  const digest = ApiKey.digestOf(key)
+  return Redacted.value(digest)
+}
+
+/** The parts of a payment that nobody but its payer and the chain is to see before it is sent. */
+const secretsOf = ({ paymentPayload }: PaymentRequest): ReadonlyArray<string> => {
+  const { signature } = JSON.parse(Buffer.from(paymentPayload.payload, "base64").toString())
+  return [paymentPayload.payload, String(signature).slice(2)]
+}
+
+const settings = Effect.fnUntraced(function* (rpcUrl: string, webhookUrl: string) {
+  const chain = yield* EvmTestChain.EvmTestChain
+  return yield* FacilitatorSettings.fromEnvironment({
+    PORT: "0",
+    PONTAGE_STORE: `sqlite:${join(directory, "payments.sqlite")}`,
+    PONTAGE_EVM_RPC_URL: rpcUrl,
+    PONTAGE_EVM_SIGNER_KEY: chain.accounts.signers[0].privateKey,
+    PONTAGE_CALLERS_FILE: callersFile(webhookUrl, chain.accounts.payee.address, chain.network),
+    PONTAGE_WEBHOOK_ALLOW_PRIVATE: "true",
+    PONTAGE_SETTLE_TIMEOUT_MS: "2000",
+    PONTAGE_PAYER_RATE: "5/10"
+  })
+})
+
+describe("secrets", () => {
+  layer(EvmTestChain.layer({ payers: 8 }), { excludeTestServices: true })((it) => {
+    it.effect("are in no log, trace, metric or answer, whatever goes well or wrong", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const { out, outside, spans, tell, tellSpans } = doors()
+        const { state, url: rpcUrl } = yield* node(chain.rpcUrl)
+        const { told, url: webhookUrl } = yield* shop
+        const service = FacilitatorProcess.start(yield* settings(rpcUrl, webhookUrl))
+        const { url } = yield* Effect.provide(service, yield* Layer.build(outside))
+
+        const ask = Effect.fnUntraced(function* (path: string, body: unknown, key: string | undefined = canary.apiKey) {
+          const answer = yield* Effect.promise(() =>
+            fetch(url + path, {
+              ...(body !== undefined && {
+                method: "POST",
+                body: typeof body === "string" ? body : JSON.stringify(body)
+              }),
+              headers: { "content-type": "application/json", authorization: `Bearer ${key}` }
+            })
+          )
+          const text = yield* Effect.promise(() => answer.text())
+          tell({ path: path.split("?")[0], status: answer.status, headers: [...answer.headers], text })
+          return answer.status
+        })
+        const signed = yield* Effect.forEach([0, 1, 2, 3, 4, 5, 6, 7], (payer) => TestPayment.sign(chain, payer))
+        const envelope = (index: number) => {
+          const request = signed[index]
+          return { protocolVersion: PaymentPayload.protocolVersion, ...request, claim: TestPayment.claim(index) }
+        }
+
+        assert.strictEqual(yield* ask("/settle", envelope(0)), 200)
+        assert.strictEqual(yield* Queue.take(told), 500)
+        assert.strictEqual(yield* Queue.take(told), 200)
+        assert.strictEqual(yield* ask("/settle", envelope(1), canary.strangersKey), 401)
+        assert.strictEqual(
+          yield* ask("/verify", { ...envelope(1), paymentPayload: { ...signed[1]?.paymentPayload, scheme: 7 } }),
+          200
+        )
+        assert.strictEqual(yield* ask("/settle", `{"${canary.apiKey}`), 400)
+        assert.strictEqual(yield* ask("/payments?limit=many", undefined), 400)
+        const elsewhere = { ...signed[1]?.paymentRequirements, payTo: chain.accounts.signers[1].address }
+        assert.strictEqual(yield* ask("/settle", { ...envelope(1), paymentRequirements: elsewhere }), 403)
+        const dearer = { ...signed[1]?.paymentRequirements, maxAmountRequired: "10001" }
+        assert.strictEqual(yield* ask("/settle", { ...envelope(1), paymentRequirements: dearer }), 200)
+        assert.strictEqual(
+          yield* ask("/payments/pay_0123456789abcdefghijkl/finish", { claimId: "x".repeat(22), outcome: "served" }),
+          404
+        )
+        for (const [index, mood] of (["gateway", "hang-up", "echo", "nonsense"] as const).entries()) {
+          state.mood = mood
+          assert.include([200, 503], yield* ask("/verify", envelope(1)))
+          assert.include([200, 503], yield* ask("/settle", envelope(2 + index)))
+          yield* ask("/ready", undefined)
+        }
+        state.mood = "honest"
+        yield* ask("/settle", envelope(0))
+        const many = Effect.forEach(
+          Array.from({ length: 60 }),
+          () => ask("/settle", { ...envelope(6), protocolVersion: 9 }),
+          {
+            concurrency: 4
+          }
+        )
+        assert.include(yield* many, 429)
+        for (const path of ["/metrics", "/ready", "/live", "/payments", "/supported", "/openapi.json"])
+          yield* ask(path, undefined)
+        tellSpans()
+
+        const everything = out.join("\n")
+        assert.isAbove(spans.length, 20)
+        assert.include(everything, "it answered 500")
+        assert.include(everything, "pontage_payment_transitions_total")
+        const secrets = [
+          ...Object.values(canary).filter((one) => one !== canary.apiKey),
+          canary.apiKey,
+          chain.accounts.signers[0].privateKey.slice(2),
+          digestOf(canary.apiKey).toString("hex"),
+          ...signed.flatMap(secretsOf)
+        ]
+        const found = secrets.filter((secret) => everything.toLowerCase().includes(secret.toLowerCase()))
+        assert.deepStrictEqual(
+          found.map((secret) => excerpt(everything, secret)),
+          []
+        )
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("are not told by a process that cannot start", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const enough = {
+          PORT: "0",
+          PONTAGE_STORE: "memory",
+          PONTAGE_EVM_RPC_URL: chain.rpcUrl,
+          PONTAGE_EVM_SIGNER_KEY: chain.accounts.signers[0].privateKey
+        }
+        const { storePassword } = canary
+        for (const environment of [
+          { ...enough, PONTAGE_STORE: `postgres://pontage:${storePassword}@127.0.0.1:1/pontage` },
+          { ...enough, PONTAGE_STORE: `postgres://pontage:${storePassword}@/pontage` },
+          { ...enough, PONTAGE_EVM_SIGNER_KEY: `0x${"0".repeat(64)},0x${storePassword}` },
+          { ...enough, PONTAGE_EVM_SIGNER_KEY: `0x${"f".repeat(64)}` },
+          { ...enough, PONTAGE_API_KEYS: `["${storePassword}", 7]` },
+          { ...enough, PONTAGE_EVM_NETWORK: "eip155:1", PONTAGE_EVM_RPC_URL: `${chain.rpcUrl}/${storePassword}` }
+        ]) {
+          const { code, output } = yield* run(environment)
+          assert.strictEqual(code, 1, inspect(environment))
+          assert.include(output, "the facilitator cannot start")
+          assert.notInclude(output, storePassword)
+          assert.notInclude(output, "f".repeat(64))
+        }
+      }).pipe(Effect.scoped)
+    )
+  })
+})
+
+/** Where a secret was found, for whoever has to mend it. */
+const excerpt = (text: string, secret: string) => {
+  const at = text.toLowerCase().indexOf(secret.toLowerCase())
+  return text.slice(Math.max(0, at - 200), at + secret.length + 50)
+}
+
+/** The service as a process until its end. */
+const run = Effect.fnUntraced(function* (environment: Record<string, string>) {
+  const ended = yield* Deferred.make<number | null>()
+  const output: Array<string> = []
+  yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      const process = spawn(globalThis.process.execPath, ["--conditions=@pontage/source", main], { env: environment })
+      process.stdout.on("data", (chunk: Buffer) => output.push(chunk.toString()))
+      process.stderr.on("data", (chunk: Buffer) => output.push(chunk.toString()))
+      process.on("close", (code) => Deferred.doneUnsafe(ended, Exit.succeed(code)))
+      return process
+    }),
+    (process) => Effect.sync(() => process.kill("SIGKILL"))
+  )
+  const code = yield* Deferred.await(ended)
+  return { code, output: output.join("") }
+})
