@@ -102,6 +102,6 @@ describe("a look-up", () => {
   })
 
   it("hands over the trouble of a name that nobody has", async () => {
-    assert.match(String(await lookUp("nobody.invalid", true)), /^E(?!PRIVATE)/)
+    assert.match(JSON.stringify(await lookUp("nobody.invalid", true)), /^"E(?!PRIVATE)/)
   })
 })
