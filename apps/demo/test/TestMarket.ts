@@ -2,7 +2,7 @@
  * A chain and a facilitator behind HTTP, for tests of the whole flow. The facilitator's front can be taken down and put up
  * again, as when its process is being replaced, while what it remembers stays.
  */
-import { LocalFacilitator, type Facilitator, type FacilitatorSchemes } from "@pontage/core"
+import { LocalFacilitator, type Facilitator, type FacilitatorSchemes, type PaymentStore } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
 import { EvmTestChain } from "@pontage/evm/testing"
 import * as FacilitatorService from "@pontage/facilitator"
@@ -62,7 +62,10 @@ export const around = Effect.fnUntraced(function* (
   return market
 })
 
-const open = Effect.fnUntraced(function* (memory: Context.Context<Facilitator | FacilitatorSchemes>, port: number) {
+const open = Effect.fnUntraced(function* (
+  memory: Context.Context<Facilitator | FacilitatorSchemes | PaymentStore.PaymentStore>,
+  port: number
+) {
   const scope = yield* Scope.make()
   const running = yield* FacilitatorService.serve({ port, stopTimeoutMillis: 1 }).pipe(
     Effect.provide(memory),
