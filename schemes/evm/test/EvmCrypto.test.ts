@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
 import * as EvmCrypto from "../src/EvmCrypto.ts"
+import * as EvmHex from "../src/EvmHex.ts"
 
 const digest = new Uint8Array(32).fill(7)
 const key = new Uint8Array(32).fill(1)
@@ -9,6 +10,8 @@ const { keccak256, recoverPublicKey, sign } = EvmCrypto.javaScript
 const signed = sign(digest, key) ?? new Uint8Array()
 const signature = signed.subarray(0, 64)
 const recovery = signed[64] ?? 255
+
+const order = EvmHex.toBytes("0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141")
 
 const publicKey = new Uint8Array(65).fill(4)
 const library = (deviation: Partial<EvmCrypto.Primitives>) =>
@@ -25,12 +28,25 @@ describe("EvmCrypto", () => {
     const { recoverPublicKey } = library({ recover: (...question) => (asked.push(question), publicKey) })
     assert.isUndefined(recoverPublicKey(digest, new Uint8Array(64), 0))
     assert.isUndefined(recoverPublicKey(digest, new Uint8Array(64).fill(255), 0))
+    for (const word of [new Uint8Array(32), order]) {
+      assert.isUndefined(recoverPublicKey(digest, Uint8Array.from([...word, ...signature.subarray(32)]), 0))
+      assert.isUndefined(recoverPublicKey(digest, Uint8Array.from([...signature.subarray(0, 32), ...word]), 0))
+    }
     assert.isUndefined(recoverPublicKey(digest, signature.subarray(1), 0))
     assert.isUndefined(recoverPublicKey(digest.subarray(1), signature, 0))
     assert.isUndefined(recoverPublicKey(digest, signature, 27))
     assert.deepStrictEqual(asked, [])
     assert.deepStrictEqual(recoverPublicKey(digest, signature, 1), publicKey)
     assert.deepStrictEqual(asked, [[digest, signature, 1]])
+  })
+
+  it("does not hand a library what is no key", () => {
+    const { sign } = library({})
+    for (const wrong of [new Uint8Array(32), order, new Uint8Array(32).fill(255), key.subarray(1)]) {
+      assert.isUndefined(sign(digest, wrong))
+    }
+    assert.isUndefined(sign(digest.subarray(1), key))
+    assert.strictEqual(sign(digest, key)?.length, 65)
   })
 
   it("takes a library's error, silence and nonsense for nobody", () => {
