@@ -2,7 +2,13 @@
  * The records and the leases of the lanes, where the settings say: counted and measured. A store is loaded only when it is
  * used, so that none needs what another needs.
  */
-import { LaneLeases, MemoryPaymentStore, type PaymentStore } from "@pontage/core"
+import {
+  type FacilitatorUnavailable,
+  LaneLeases,
+  MemoryPaymentStore,
+  type Misconfigured,
+  type PaymentStore
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
@@ -18,7 +24,8 @@ type Storage = PaymentStore.PaymentStore | LaneLeases.LaneLeases
  */
 export const layer = (settings: StoreSettings) => Layer.provideMerge(MeteredPaymentStore.layer, plain(settings))
 
-const plain = (settings: StoreSettings) => {
+/** `Misconfigured` where the place cannot be used as it is, `FacilitatorUnavailable` where it cannot be reached. */
+const plain = (settings: StoreSettings): Layer.Layer<Storage, Misconfigured | FacilitatorUnavailable> => {
   switch (settings.kind) {
     case "memory":
       return memory

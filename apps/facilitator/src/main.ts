@@ -30,6 +30,7 @@ const complaintOf = (cause: Cause.Cause<Effect.Error<typeof started>>): unknown 
   switch (failure?._tag) {
     case "Misconfigured":
     case "ChainUnavailable":
+    case "FacilitatorUnavailable":
       return `the facilitator cannot start\n${failure.message}`
     case "ServeError":
       return `the facilitator cannot listen: ${String(failure.cause)}; set HOST and PORT to an address that is free`

@@ -1,11 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import {
-  CurrentCaller,
-  FacilitatorUnavailable,
-  invalid,
-  refuse,
-  type SchemeFacilitator
-} from "@pontage/core"
+import { CurrentCaller, FacilitatorUnavailable, invalid, refuse, type SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/testing/TestClock"

@@ -7,14 +7,14 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 import { assert, describe, layer } from "@effect/vitest"
-import { FacilitatorClient, PaymentId } from "@pontage/core"
+import { FacilitatorClient, PaymentId, PaymentPayload, type PaymentRequest } from "@pontage/core"
 import { EvmTestChain } from "@pontage/evm/testing"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 
-import { FacilitatorProcess } from "../src/index.ts"
+import { ApiKey, FacilitatorProcess } from "../src/index.ts"
 import * as TestPayment from "./TestPayment.ts"
 
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
@@ -84,7 +84,7 @@ const lateNode = Effect.fnUntraced(function* (rpcUrl: string) {
 })
 
 describe("the service on a chain", () => {
-  layer(EvmTestChain.layer({ payers: 68 }), { excludeTestServices: true })((it) => {
+  layer(EvmTestChain.layer({ payers: 71 }), { excludeTestServices: true })((it) => {
     it.effect("settles for 64 payers at once on one signer, and for none of them twice", () =>
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
@@ -116,6 +116,80 @@ describe("the service on a chain", () => {
         )
         const ready = yield* Effect.promise(async () => (await fetch(`${url}/ready`)).status)
         assert.strictEqual(ready, 200)
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("stops at a caller's gas ceiling, and the others notice nothing", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const callers = [
+          {
+            name: "capped",
+            keys: [ApiKey.digestOf("key-of-capped-0001")],
+            gasCeilings: new Map([[chain.network, 1n]])
+          },
+          { name: "free", keys: [ApiKey.digestOf("key-of-free-000001")] }
+        ]
+        const { url } = yield* FacilitatorProcess.start({ ...settingsFor(chain), callers })
+        const clientOf = (key: string) => FacilitatorClient.make({ url, headers: { authorization: `Bearer ${key}` } })
+        const capped = yield* clientOf("key-of-capped-0001")
+        const free = yield* clientOf("key-of-free-000001")
+        const request = yield* TestPayment.sign(chain, 68)
+        const refused = yield* Effect.flip(capped.settle(request, TestPayment.claim(68)))
+        assert.strictEqual(refused._tag, "FacilitatorUnavailable")
+        const settled = yield* free.settle(yield* TestPayment.sign(chain, 69), TestPayment.claim(69))
+        assert.strictEqual(settled.status, "included")
+        assert.isUndefined(yield* capped.payment(settled.paymentId))
+        assert.strictEqual((yield* free.payment(settled.paymentId))?.status, "included")
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("asks no node about payments that can be seen to be bad", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const settings = settingsFor(chain)
+        const rates = { perSecond: 10_000, burst: 10_000 }
+        const { url } = yield* FacilitatorProcess.start({
+          ...settings,
+          anonymousRates: { rate: rates, payerRate: rates },
+          evm: settings.evm.map((one) => ({ ...one, terms: { contractPayers: false } }))
+        })
+        const client = yield* FacilitatorClient.make({ url })
+        const good = yield* TestPayment.sign(chain, 70)
+        yield* client.verify(good)
+        const { paymentPayload, paymentRequirements } = good
+        const json = JSON.parse(Buffer.from(paymentPayload.payload, "base64").toString())
+        const { authorization, signature } = json
+        const sealed = (fields: object) => ({
+          paymentRequirements,
+          paymentPayload: PaymentPayload.sealPayload("exact", chain.network, { ...json, ...fields })
+        })
+        const bad: ReadonlyArray<PaymentRequest> = [
+          sealed({ signature: `${signature.slice(0, 20)}${signature[20] === "0" ? "1" : "0"}${signature.slice(21)}` }),
+          sealed({ signature: "0x" }),
+          sealed({ authorization: { ...authorization, validBefore: "1700000000" } }),
+          sealed({ authorization: { ...authorization, value: "1" } }),
+          sealed({ authorization: { ...authorization, to: authorization.from } }),
+          sealed({ authorization: { ...authorization, from: authorization.to } }),
+          { paymentPayload: { ...paymentPayload, payload: "e30=" }, paymentRequirements },
+          { paymentPayload, paymentRequirements: { ...paymentRequirements, network: "eip155:1" } },
+          { paymentPayload, paymentRequirements: { ...paymentRequirements, asset: chain.accounts.payee.address } }
+        ]
+        const asked = Effect.promise(async () => {
+          const text = await (await fetch(`${url}/metrics`)).text()
+          return [...text.matchAll(/^pontage_rpc_requests_total\{.*method="eth_(?:call|getCode)"\} (\d+)$/gm)].reduce(
+            (sum, [, count]) => sum + Number(count),
+            0
+          )
+        })
+        const before = yield* asked
+        for (const request of bad) {
+          const failure = yield* Effect.flip(client.verify(request))
+          assert.include(["PaymentError", "ValidationError"], failure._tag)
+          yield* Effect.flip(client.settle(request, TestPayment.claim(70)))
+        }
+        assert.isAbove(before, 0)
+        assert.strictEqual(yield* asked, before)
       }).pipe(Effect.scoped)
     )
 

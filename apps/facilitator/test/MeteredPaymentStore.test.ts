@@ -50,7 +50,8 @@ const open = Effect.fnUntraced(function* () {
   yield* TestClock.setTime(1_700_000_000_000)
   const ledger = TestLedger.make()
   const store = MeteredPaymentStore.make(yield* MemoryPaymentStore.make)
-  const facilitator = yield* LocalFacilitator.make([TestScheme.facilitator(ledger)]).pipe(
+  const gasCeilings = { caller: (name: string) => (name === "capped" ? 0n : undefined) }
+  const facilitator = yield* LocalFacilitator.make([TestScheme.facilitator(ledger)], { gasCeilings }).pipe(
     Effect.provideService(PaymentStore.PaymentStore, store),
     Effect.provide(LaneLeases.layerSole)
   )
@@ -80,7 +81,7 @@ describe("the transitions counted", () => {
   it.effect("are the entries of all histories: settled, replaced, reorganised, burnt, expired", () =>
     Effect.gen(function* () {
       const { facilitator, ledger, settle, store } = yield* open()
-      for (const payer of ["alice", "bob", "carol", "dave", "erin"]) ledger.deposit(payer, 10_000n)
+      for (const payer of ["alice", "bob", "carol", "dave", "erin", "frank"]) ledger.deposit(payer, 10_000n)
       const fibers = [yield* settle("alice"), yield* settle("bob")]
       yield* TestClock.adjust("3 seconds")
       ledger.reorganise(2)
@@ -90,6 +91,8 @@ describe("the transitions counted", () => {
       yield* TestClock.adjust("2 seconds")
       ledger.withdraw("carol", 10_000n)
       ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("10 seconds")
+      fibers.push(yield* settle("frank", "capped"))
       yield* TestClock.adjust("10 seconds")
       yield* Effect.flatMap(pay("dave"), (request) => facilitator.claim(request, claim("dave")))
       ledger.faults.refusal = "the node takes nothing"
@@ -104,7 +107,7 @@ describe("the transitions counted", () => {
       for (const { history } of payments) {
         for (const { status } of history) entries.set(status, (entries.get(status) ?? 0) + 1)
       }
-      assert.strictEqual(payments.length, 5)
+      assert.strictEqual(payments.length, 6)
       assert.deepStrictEqual(yield* counters("pontage_payment_transitions_total", "status"), entries)
       for (const status of ["accepted", "planned", "sent", "included", "final", "failed", "expired"]) {
         assert.isAbove(entries.get(status) ?? 0, 0, status)
