@@ -16,7 +16,7 @@ const block = (number: number, fields: object = { baseFeePerGas: "0xa" }) => ({
 })
 
 /** A survey of a node whose head is the number of times it was asked for it, and which answers when it is let. */
-const make = Effect.fnUntraced(function* (answer: (asked: number) => unknown = block, maxFeePerGas?: bigint) {
+const make = Effect.fnUntraced(function* (answer: (asked: number) => unknown = block, options?: EvmSurvey.Options) {
   const asked = { blocks: 0, tips: 0 }
   let gate: Promise<unknown> = Promise.resolve()
   const node = yield* HostileNode.make((response, request, incoming) => {
@@ -24,7 +24,7 @@ const make = Effect.fnUntraced(function* (answer: (asked: number) => unknown = b
       request.method === "eth_maxPriorityFeePerGas" ? `0x${(++asked.tips).toString(16)}` : answer(++asked.blocks)
     void gate.then(() => HostileNode.result(result)(response, request, incoming))
   })
-  const survey = EvmSurvey.make(yield* EvmRpc.make({ url: node.url, network: "eip155:1" }), maxFeePerGas)
+  const survey = EvmSurvey.make(yield* EvmRpc.make({ url: node.url, network: "eip155:1" }), options)
   const hold = () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     gate = promise
@@ -34,21 +34,52 @@ const make = Effect.fnUntraced(function* (answer: (asked: number) => unknown = b
 })
 
 describe("EvmSurvey", () => {
-  it.effect("offers twice the base fee and the tip", () =>
+  it.effect("shows the head and what is final, and offers twice the base fee and the tip", () =>
     Effect.gen(function* () {
       const { survey } = yield* make()
-      assert.deepStrictEqual(yield* survey, { head: 1n, fees: { maximum: 21n, priority: 1n } })
+      assert.deepStrictEqual(yield* survey, {
+        head: { number: 1n, hash: nothing, time: 1 },
+        final: 0n,
+        fees: { maximum: 21n, priority: 1n, ceiling: EvmSurvey.defaultMaxFeePerGas }
+      })
     })
   )
 
-  it.effect("never offers more than it may, and is not to be had where that is too little", () =>
+  it.effect("counts what is final from the head, never below the first block", () =>
     Effect.gen(function* () {
-      const capped = yield* make(block, 15n)
-      assert.deepStrictEqual((yield* capped.survey).fees, { maximum: 15n, priority: 1n })
-      const tooLow = yield* make(block, 10n)
-      assert.strictEqual((yield* Effect.flip(tooLow.survey))._tag, "ChainUnavailable")
+      for (const [head, finalityDepth, final] of [
+        [100, undefined, 36n],
+        [64, undefined, 0n],
+        [63, undefined, 0n],
+        [100, 0, 100n],
+        [100, 12, 88n],
+        [10, 12, 0n]
+      ] as const) {
+        const { survey } = yield* make(() => block(head), finalityDepth === undefined ? {} : { finalityDepth })
+        assert.strictEqual((yield* survey).final, final, `${head} ${finalityDepth}`)
+      }
+    })
+  )
+
+  it.effect("offers no more than its ceiling where that buys a place, and shows a chain that is dearer", () =>
+    Effect.gen(function* () {
+      const baseFee = 10n
+      for (const [maxFeePerGas, maximum, isTooDear] of [
+        [21n, 21n, false],
+        [20n, 20n, false],
+        [15n, 15n, false],
+        [11n, 11n, false],
+        [10n, 21n, true],
+        [1n, 21n, true]
+      ] as const) {
+        const { survey } = yield* make(() => block(1, { baseFeePerGas: `0x${baseFee.toString(16)}` }), { maxFeePerGas })
+        const { fees } = yield* survey
+        assert.deepStrictEqual(fees, { maximum, priority: 1n, ceiling: maxFeePerGas })
+        assert.strictEqual(maximum > maxFeePerGas, isTooDear)
+      }
       const greedy = yield* make(() => block(1, { baseFeePerGas: `0x${(10n ** 15n).toString(16)}` }))
-      assert.strictEqual((yield* Effect.flip(greedy.survey))._tag, "ChainUnavailable")
+      const { fees } = yield* greedy.survey
+      assert.isTrue(fees !== undefined && fees.maximum > fees.ceiling)
     })
   )
 
@@ -59,8 +90,8 @@ describe("EvmSurvey", () => {
       const first = yield* Effect.forkChild(survey, { startImmediately: true })
       const others = yield* Effect.forEach([1, 2, 3, 4, 5], () => Effect.forkChild(survey, { startImmediately: true }))
       release()
-      assert.strictEqual((yield* Fiber.join(first)).head, 1n)
-      const heads = yield* Effect.forEach(others, (fiber) => Effect.map(Fiber.join(fiber), ({ head }) => head))
+      assert.strictEqual((yield* Fiber.join(first)).head.number, 1n)
+      const heads = yield* Effect.forEach(others, (fiber) => Effect.map(Fiber.join(fiber), ({ head }) => head.number))
       assert.deepStrictEqual(heads, [2n, 2n, 2n, 2n, 2n])
       assert.strictEqual(asked.blocks, 2)
     })
@@ -84,7 +115,7 @@ describe("EvmSurvey", () => {
       const { survey } = yield* make((asked) => answers[asked - 1])
       assert.strictEqual((yield* Effect.flip(survey))._tag, "ChainUnavailable")
       assert.strictEqual((yield* Effect.flip(survey))._tag, "ChainUnavailable")
-      assert.strictEqual((yield* survey).head, 3n)
+      assert.strictEqual((yield* survey).head.number, 3n)
     })
   )
 
@@ -96,7 +127,7 @@ describe("EvmSurvey", () => {
       const second = yield* Effect.forkChild(survey, { startImmediately: true })
       yield* Fiber.interrupt(first)
       release()
-      assert.strictEqual((yield* Fiber.join(second)).head, 2n)
+      assert.strictEqual((yield* Fiber.join(second)).head.number, 2n)
     })
   )
 })

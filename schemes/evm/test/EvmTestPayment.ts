@@ -7,7 +7,6 @@ import { createHash, randomBytes } from "node:crypto"
 import {
   Facilitator,
   LocalFacilitator,
-  MemoryPaymentStore,
   type Payment,
   type PaymentFailure,
   PaymentId,
@@ -203,13 +202,12 @@ export const pendingOf = Effect.fnUntraced(function* (signer: string) {
 })
 
 /** The options of the settling half, as far as tests differ. */
-export interface FacilitatorOptions {
-  readonly rpcUrl?: string
-  readonly rpcTimeoutMillis?: number
+export interface FacilitatorOptions extends Partial<
+  Omit<Parameters<typeof exactEvm.facilitator>[0], "signer" | "assets">
+> {
   readonly signer?: EvmTestAccounts.TestAccount
   /** Tokens it settles beside the chain's own. */
   readonly tokens?: ReadonlyArray<string>
-  readonly onRequest?: (method: string) => void
 }
 
 /** The settling half on the test chain. */
@@ -236,16 +234,39 @@ export const prepareAlone = Effect.fnUntraced(function* <Payload>(
   payment: Payment<Payload>
 ) {
   const [lane = ""] = half.lanes
-  const slot = { lane, number: yield* half.nextSlot(lane) }
-  return yield* half.prepare(payment, slot, yield* half.survey)
+  const slot = { lane, number: yield* half.nextSlot(lane, "known") }
+  return (yield* half.prepare([payment], slot, yield* half.survey)).prepared
 })
+
+/** What the chain shows of one payment whose only transaction this is. */
+export const observeAlone = <Payload>(
+  half: SchemeFacilitator<Payload>,
+  payment: Payment<Payload>,
+  prepared: Prepared
+) =>
+  Effect.map(
+    half.observe([{ payment, since: prepared.head }], [prepared]),
+    ({ landed, observations: [observation] }) => ({
+      landed,
+      observation: observation ?? { _tag: "Pending" as const }
+    })
+  )
 
 /** Sends prepared bytes and looks until the chain proves an end. */
 export const sendAlone = <Payload>(half: SchemeFacilitator<Payload>, payment: Payment<Payload>, prepared: Prepared) =>
   Effect.andThen(
     half.submit(prepared),
-    Effect.repeat(half.observe(payment, prepared), { while: ({ _tag }) => _tag === "Pending" })
+    Effect.repeat(
+      Effect.map(observeAlone(half, payment, prepared), ({ observation }) => observation),
+      { while: ({ _tag }) => _tag === "Pending" }
+    )
   )
+
+/** The next slot of a half's first lane. */
+export const nextSlot = Effect.fnUntraced(function* (half: SchemeFacilitator<never>) {
+  const [lane = ""] = half.lanes
+  return { lane, number: yield* half.nextSlot(lane, "known") }
+})
 
 /** A facilitator of its own, in memory, on the test chain; it goes away with the scope. */
 export const facilitator = Effect.fnUntraced(function* (
@@ -254,8 +275,11 @@ export const facilitator = Effect.fnUntraced(function* (
   const { settleTimeoutMillis, ...rest } = options
   const chain = yield* EvmTestChain.EvmTestChain
   const schemes = [scheme(chain, rest)]
-  const local = LocalFacilitator.layer({ schemes, ...(settleTimeoutMillis !== undefined && { settleTimeoutMillis }) })
-  return Context.get(yield* Layer.build(Layer.provide(local, MemoryPaymentStore.layer)), Facilitator)
+  const local = LocalFacilitator.layerMemory({
+    schemes,
+    ...(settleTimeoutMillis !== undefined && { settleTimeoutMillis })
+  })
+  return Context.get(yield* Layer.build(local), Facilitator)
 })
 
 /** The statuses of the receipts of a signer's transactions from a block on, in order. */

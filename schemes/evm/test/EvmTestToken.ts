@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { encodeFunctionData, type Hex, maxUint256, parseSignature } from "viem"
 
-import type * as Eip3009 from "../src/Eip3009.ts"
+import * as Eip3009 from "../src/Eip3009.ts"
 import { DollarToken, type EvmTestAccounts, EvmTestChain } from "../src/testing/index.ts"
 
 type Ruling = "pause" | "unpause" | "blacklist" | "unBlacklist"
@@ -77,4 +77,10 @@ export const allow = Effect.fnUntraced(function* (payer: EvmTestAccounts.TestAcc
     })
   )
   assert.strictEqual((yield* receipt(hash)).status, "success")
+})
+
+/** Calldata by which anybody submits an authorization. */
+export const transfer = (to: Hex, authorization: Eip3009.TransferWithAuthorization, signature: Hex) => ({
+  to,
+  data: Eip3009.encodeTransferByParts(authorization, signature)
 })

@@ -9,7 +9,8 @@ import { type EvmTransactionSigner, sign } from "../src/EvmTransactionSigner.ts"
 const account = privateKeyToAccount(generatePrivateKey())
 const call = { to: account.address, data: "0x1234", gas: 150_000n } as const
 const slot = { lane: account.address, number: 7n }
-const survey = { head: 99n, fees: { maximum: 21n, priority: 1n } }
+const head = { number: 99n, hash: `0x${"1".repeat(64)}`, time: 1 }
+const survey = { head, final: 35n, fees: { maximum: 21n, priority: 1n, ceiling: 22n } }
 
 const signedBy = (signTransaction: EvmTransactionSigner["signTransaction"]) =>
   sign({ address: account.address, signTransaction }, 31_337, call, slot, survey)
@@ -32,7 +33,14 @@ describe("EvmTransactionSigner", () => {
       assert.isUndefined(parseTransaction(bytes).value)
       const signer = yield* Effect.promise(() => recoverTransactionAddress({ serializedTransaction: bytes }))
       assert.strictEqual(signer, account.address)
-      assert.deepStrictEqual(prepared, { slot, bytes, head: 99n, transaction: keccak256(bytes) })
+      assert.deepStrictEqual(prepared, {
+        slot,
+        bytes,
+        head: 99n,
+        transaction: keccak256(bytes),
+        cost: 150_000n * 21n,
+        fees: { maximum: 21n, priority: 1n }
+      })
     })
   )
 

@@ -126,15 +126,10 @@ describe("EvmVerification", () => {
         asked.length = 0
         yield* settle(request, Payment.claim("count"))
         const looks = asked.filter((method) => method === "eth_getTransactionReceipt")
+        // The lane's worker has counted its slots when it began, and counts them itself since.
         assert.deepStrictEqual(
           asked.filter((method) => method !== "eth_getTransactionReceipt"),
-          [
-            "eth_call",
-            "eth_maxPriorityFeePerGas",
-            "eth_getBlockByNumber",
-            "eth_getTransactionCount",
-            "eth_sendRawTransaction"
-          ]
+          ["eth_call", "eth_maxPriorityFeePerGas", "eth_getBlockByNumber", "eth_sendRawTransaction"]
         )
         assert.isAtLeast(looks.length, 1)
       })

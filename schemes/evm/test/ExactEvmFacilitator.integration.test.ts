@@ -1,5 +1,5 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { Facilitator, LocalFacilitator, MemoryPaymentStore, PaymentPayload, type PaymentRequest } from "@pontage/core"
+import { Facilitator, LocalFacilitator, PaymentPayload, type PaymentRequest } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,7 +13,7 @@ const customAsset = (chain: EvmTestChain.Shape) => ({ network: chain.network, ..
 
 const facilitatorLayer = Layer.unwrap(
   Effect.map(EvmTestChain.EvmTestChain, (chain) =>
-    LocalFacilitator.layer({
+    LocalFacilitator.layerMemory({
       schemes: [
         exactEvm.facilitator({
           signer: chain.accounts.signers[0],
@@ -23,7 +23,7 @@ const facilitatorLayer = Layer.unwrap(
       ]
     })
   )
-).pipe(Layer.provide(MemoryPaymentStore.layer))
+)
 
 const requirementsOf = (chain: EvmTestChain.Shape) => ({
   scheme: "exact",

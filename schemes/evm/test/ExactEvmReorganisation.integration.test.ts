@@ -21,7 +21,10 @@ describe("a reorganisation", () => {
         assert.strictEqual(settled._tag, "Settled")
         yield* reorg(1)
         assert.strictEqual(yield* balanceOf(accounts.payee.address), before)
-        assert.deepStrictEqual(yield* half.observe(payment, prepared), { _tag: "Pending" })
+        assert.deepStrictEqual(yield* Payment.observeAlone(half, payment, prepared), {
+          landed: undefined,
+          observation: { _tag: "Pending" }
+        })
         const again = yield* Payment.sendAlone(half, payment, prepared)
         assert.strictEqual(again._tag === "Settled" && again.transaction, prepared.transaction)
         assert.deepStrictEqual(yield* half.submit(prepared), { _tag: "SlotUsed" })

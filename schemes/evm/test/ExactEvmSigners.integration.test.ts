@@ -1,6 +1,6 @@
 /** The facilitator's own accounts: which are taken, what they have, and how they share the work. */
 import { assert, describe, layer } from "@effect/vitest"
-import { Facilitator, LocalFacilitator, MemoryPaymentStore } from "@pontage/core"
+import { Facilitator, LocalFacilitator } from "@pontage/core"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -18,7 +18,7 @@ describe("the signers of exactEvm.facilitator", () => {
         const { accounts, network, rpcUrl, token } = yield* chain
         const assets = [Payment.asset(yield* chain)]
         const scheme = exactEvm.facilitator({ signer: accounts.signers, rpcUrl, assets })
-        const local = LocalFacilitator.layer({ schemes: [scheme] }).pipe(Layer.provide(MemoryPaymentStore.layer))
+        const local = LocalFacilitator.layerMemory({ schemes: [scheme] })
         const facilitator = Context.get(yield* Layer.build(local), Facilitator)
         const addresses = accounts.signers.map(({ address }) => address)
         assert.deepStrictEqual((yield* facilitator.supported).signers, { [network]: addresses })
@@ -76,7 +76,7 @@ describe("the signers of exactEvm.facilitator", () => {
         const { fill } = half
         const survey = yield* half.survey
         const foreign = { lane: accounts.stranger.address, number: 0n }
-        for (const effect of [half.prepare(payment, foreign, survey), half.prepare(payment, undefined, survey)]) {
+        for (const effect of [half.prepare([payment], foreign, survey), half.prepare([payment], undefined, survey)]) {
           assert.strictEqual((yield* Effect.flip(effect))._tag, "Misconfigured")
         }
         assert.strictEqual((yield* Effect.flip(fill(foreign, survey)))._tag, "Misconfigured")

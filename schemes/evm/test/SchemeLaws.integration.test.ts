@@ -1,9 +1,12 @@
 import { describe, layer } from "@effect/vitest"
 import { SchemeLaws } from "@pontage/core/testing"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-import { EvmNetwork, exactEvm } from "../src/index.ts"
+import * as EvmSurvey from "../src/EvmSurvey.ts"
+import { deployBatchSettler, EvmNetwork, exactEvm } from "../src/index.ts"
 import { type EvmTestAccounts, EvmTestChain } from "../src/testing/index.ts"
 import * as HostileNode from "./HostileNode.ts"
 
@@ -26,17 +29,29 @@ const cuttableLine = Effect.gen(function* () {
   return { url: node.url, whileDown }
 })
 
-const subject = Effect.gen(function* () {
+/** Waits for the time and has so many blocks made behind it that its block is final. */
+const finalise = Effect.fnUntraced(function* (time: number) {
+  const { mine } = yield* EvmTestChain.EvmTestChain
+  const now = yield* Clock.currentTimeMillis
+  yield* Effect.sleep(Duration.millis(Math.max(0, time * 1000 - now)))
+  yield* mine(EvmSurvey.defaultFinalityDepth + 1)
+})
+
+/** Settles one by one, or together. */
+const subject = Effect.fnUntraced(function* (isTogether: boolean) {
   const chain = yield* EvmTestChain.EvmTestChain
   const { accounts, token } = chain
   const assets = [{ network: chain.network, ...token }]
   const line = yield* cuttableLine
   const payerOf = (signer: EvmTestAccounts.TestAccount) => exactEvm.client({ signer, network: chain.network, assets })
   const [first, second] = accounts.signers
+  const batches = isTogether && {
+    batches: { settler: yield* deployBatchSettler({ signer: accounts.deployer, rpcUrl: chain.rpcUrl }) }
+  }
   return SchemeLaws.Subject.of({
     payer: payerOf(accounts.payers[0]),
     poor: payerOf(accounts.stranger),
-    facilitator: yield* exactEvm.facilitator({ signer: first, rpcUrl: line.url, assets }),
+    facilitator: yield* exactEvm.facilitator({ signer: first, rpcUrl: line.url, assets, ...batches }),
     stranger: yield* exactEvm.facilitator({ signer: second, rpcUrl: chain.rpcUrl, assets }),
     requirements: {
       scheme: "exact",
@@ -50,14 +65,19 @@ const subject = Effect.gen(function* () {
     otherAsset: accounts.stranger.address,
     otherNetwork: "eip155:1",
     received: chain.balanceOf(accounts.payee.address),
-    whileDown: line.whileDown
+    whileDown: line.whileDown,
+    finalise: (time) => Effect.provideService(finalise(time), EvmTestChain.EvmTestChain, chain)
   })
 })
 
-const subjectLayer = Layer.provide(Layer.effect(SchemeLaws.Subject, subject), EvmTestChain.layer())
-
 describe("the laws of a scheme, kept by exact on EVM", () => {
-  layer(subjectLayer, { excludeTestServices: true })((it) => {
-    for (const law of SchemeLaws.all) it.effect(law.name, () => law.effect)
-  })
+  for (const [name, isTogether] of [
+    ["one by one", false],
+    ["in batches", true]
+  ] as const) {
+    const subjectLayer = Layer.provide(Layer.effect(SchemeLaws.Subject, subject(isTogether)), EvmTestChain.layer())
+    layer(subjectLayer, { excludeTestServices: true })(name, (it) => {
+      for (const law of SchemeLaws.all) it.effect(law.name, () => law.effect)
+    })
+  }
 })

@@ -1,0 +1,102 @@
+/** Payments of many payers at once, and the half that settles them together, as tests of batches need them. */
+import type { Observation, Payment as HeldPayment, Prepared, SchemeFacilitator } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import * as EvmHex from "../src/EvmHex.ts"
+import { deployBatchSettler } from "../src/index.ts"
+import { type EvmTestAccounts, EvmTestChain } from "../src/testing/index.ts"
+import * as Payment from "./EvmTestPayment.ts"
+
+const chain = EvmTestChain.EvmTestChain
+
+/** The batch settler's address; it is deployed if it is not there. */
+export const settler = Effect.flatMap(chain, ({ accounts, rpcUrl }) =>
+  deployBatchSettler({ signer: accounts.deployer, rpcUrl })
+)
+
+/** A half that settles in batches. */
+export const scheme = Effect.fnUntraced(function* (
+  options: Payment.FacilitatorOptions & { readonly maximum?: number } = {}
+) {
+  const { maximum, ...rest } = options
+  const batches = { settler: yield* settler, ...(maximum !== undefined && { maximum }) }
+  return yield* Payment.scheme(yield* chain, { batches, ...rest })
+})
+
+/** The payer of this place. */
+export const payerAt = Effect.fnUntraced(function* (place: number) {
+  const { accounts } = yield* chain
+  return accounts.payers[place] ?? (yield* Effect.die(`there is no payer ${place}`))
+})
+
+/** A payment of a payer, and the call that would settle it without us. */
+export const signedBy = (payer: EvmTestAccounts.TestAccount, deviation: Payment.Deviation = {}) =>
+  Payment.signedPayment({ from: payer.address, signer: payer, ...deviation })
+
+/** A payment of each payer from one place up to another, read by a half. */
+export const payments = <Payload>(half: SchemeFacilitator<Payload>, from: number, to: number) =>
+  Effect.forEach(
+    Array.from({ length: to - from }, (_, index) => from + index),
+    Effect.fnUntraced(function* (place) {
+      const { authorization, call, request } = yield* signedBy(yield* payerAt(place))
+      return { authorization, call, payment: yield* Payment.read(half, request) }
+    })
+  )
+
+/** Signs for the first of these payments in the next slot, at the chain's fees or dearer ones. */
+export const prepare = Effect.fnUntraced(function* <Payload>(
+  half: SchemeFacilitator<Payload>,
+  list: ReadonlyArray<HeldPayment<Payload>>,
+  options: { readonly number?: bigint; readonly percent?: bigint } = {}
+) {
+  const { number, percent = 100n } = options
+  const [lane = ""] = half.lanes
+  const survey = yield* half.survey
+  const { ceiling = 0n, maximum = 0n, priority = 0n } = survey.fees ?? {}
+  const dearer = (wei: bigint) => (wei * percent) / 100n
+  const fees = { ceiling, maximum: dearer(maximum), priority: dearer(priority) }
+  const slot = { lane, number: number ?? (yield* half.nextSlot(lane, "known")) }
+  return yield* half.prepare(list, slot, { ...survey, fees })
+})
+
+/** What the chain shows of payments whose attempts these are. */
+export const observe = <Payload>(
+  half: SchemeFacilitator<Payload>,
+  list: ReadonlyArray<HeldPayment<Payload>>,
+  ...attempts: readonly [Prepared, ...Array<Prepared>]
+) =>
+  half.observe(
+    list.map((payment) => ({ payment, since: attempts[0].head })),
+    attempts
+  )
+
+/** The same, once one of them is in a block. */
+export const landed = <Payload>(
+  half: SchemeFacilitator<Payload>,
+  list: ReadonlyArray<HeldPayment<Payload>>,
+  ...attempts: readonly [Prepared, ...Array<Prepared>]
+) =>
+  Effect.map(
+    Effect.repeat(observe(half, list, ...attempts), { while: ({ landed }) => landed === undefined }),
+    ({ landed, observations }) => ({
+      landed: landed ?? { transaction: "none", block: noBlock, cost: 0n },
+      observations
+    })
+  )
+
+const noBlock = { number: 0n, hash: "none" }
+
+/** What became of a payment, in a word or two. */
+export const word = (observation: Observation | undefined) => {
+  if (observation?._tag !== "Failed") {
+    const end = observation?._tag ?? "nothing"
+    return Effect.succeed(observation?._tag === "Settled" && observation.external ? `${end} by another` : end)
+  }
+  return Payment.outcome(Effect.fail(observation.error))
+}
+
+/** The receipt of a transaction. */
+export const receiptOf = Effect.fnUntraced(function* (transaction: string) {
+  const { receipt } = yield* chain
+  return yield* receipt(EvmHex.fromTrusted(transaction))
+})

@@ -1,0 +1,239 @@
+/** Many payments in one transaction: who travels with whom, what it costs, and who cannot hurt whom. */
+import { assert, describe, layer } from "@effect/vitest"
+import type { SchemeFacilitator } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import { encodeFunctionData, parseTransaction } from "viem"
+
+import * as BatchSettling from "../src/BatchSettling.ts"
+import * as EvmAddress from "../src/EvmAddress.ts"
+import * as EvmHex from "../src/EvmHex.ts"
+import { batchSettlerAddress, deployBatchSettler } from "../src/index.ts"
+import { DollarToken, Erc1271Wallet, EvmTestChain } from "../src/testing/index.ts"
+import * as Batch from "./EvmTestBatch.ts"
+import * as Payment from "./EvmTestPayment.ts"
+
+const chain = EvmTestChain.EvmTestChain
+
+/** Whom a transaction calls. */
+const targetOf = (bytes: string) => parseTransaction(`0x02${bytes.slice(4)}`).to
+
+const start = (batches: Parameters<typeof Payment.scheme>[1] & object) =>
+  Effect.flatMap(chain, (one) =>
+    Effect.match(Payment.scheme(one, batches), {
+      onSuccess: () => "started",
+      onFailure: ({ _tag, message }) => `${_tag}: ${message}`
+    })
+  )
+
+/** A contract account with money, owned by the first payer. */
+const wallet = Effect.gen(function* () {
+  const { accounts, deploy, mint } = yield* chain
+  const address = yield* deploy(Erc1271Wallet, [accounts.payers[0].address])
+  yield* mint(address, 1_000_000n)
+  return address
+})
+
+const readBy = <Payload>(half: SchemeFacilitator<Payload>, place: number, deviation: Payment.Deviation = {}) =>
+  Effect.gen(function* () {
+    const { request } = yield* Batch.signedBy(yield* Batch.payerAt(place), deviation)
+    return yield* Payment.read(half, request)
+  })
+
+describe("the batch settler", () => {
+  layer(EvmTestChain.layer({ payers: 101 }), { excludeTestServices: true })((it) => {
+    it.effect("is deployed at its address, once", () =>
+      Effect.gen(function* () {
+        const { accounts, client, request, rpcUrl } = yield* chain
+        const sent = Effect.promise(() => client.getTransactionCount({ address: accounts.stranger.address }))
+        const deploy = deployBatchSettler({ signer: accounts.stranger, rpcUrl })
+        const before = yield* sent
+        assert.strictEqual(yield* deploy, batchSettlerAddress)
+        assert.strictEqual(yield* deploy, batchSettlerAddress)
+        assert.strictEqual((yield* sent) - before, 1)
+        assert.notStrictEqual(yield* request("eth_getCode", [batchSettlerAddress, "latest"]), "0x")
+      })
+    )
+
+    it.effect("is not deployed where its deployer is missing, nor at any price", () =>
+      Effect.gen(function* () {
+        const { accounts, request, rpcUrl, revert, setCode, snapshot } = yield* chain
+        const before = yield* snapshot
+        yield* setCode(EvmAddress.fromTail(EvmHex.fromTrusted(batchSettlerAddress)), "0x")
+        const signer = accounts.stranger
+        const tooDear = yield* Effect.flip(deployBatchSettler({ signer, rpcUrl, maxFeePerGas: 1n }))
+        assert.match(`${tooDear._tag} ${tooDear.message}`, /^Misconfigured .*maxFeePerGas/)
+        yield* setCode("0x4e59b44847b379578588920cA78FbF26c0B4956C", "0x")
+        const missing = yield* Effect.flip(deployBatchSettler({ signer, rpcUrl }))
+        assert.match(`${missing._tag} ${missing.message}`, /^Misconfigured .*no contract at 0x4e59/)
+        assert.strictEqual(yield* request("eth_getCode", [batchSettlerAddress, "latest"]), "0x")
+        yield* revert(before)
+      })
+    )
+
+    it.effect("is proven when a facilitator starts, and its options are checked", () =>
+      Effect.gen(function* () {
+        const { token } = yield* chain
+        const settler = yield* Batch.settler
+        assert.strictEqual(yield* start({ batches: { settler } }), "started")
+        assert.match(yield* start({ batches: { settler: token.address } }), /^Misconfigured: .*not that of the batch/)
+        const nobody = "0x1111111111111111111111111111111111111111"
+        assert.match(yield* start({ batches: { settler: nobody } }), /^Misconfigured: .*missing/)
+        assert.match(yield* start({ batches: { settler: "0x12" } }), /^Misconfigured: .*no address/)
+        for (const maximum of [0, 1, 101, 2.5, Number.NaN]) {
+          assert.match(yield* start({ batches: { settler, maximum } }), /^Misconfigured: .*batches.maximum/)
+        }
+        for (const windowMillis of [-1, 60_001, Number.NaN]) {
+          assert.match(yield* start({ batches: { settler, windowMillis } }), /^Misconfigured: .*windowMillis/)
+        }
+        for (const finalityDepth of [-1, 0.5]) {
+          assert.match(yield* start({ finalityDepth }), /^Misconfigured: .*finalityDepth/)
+        }
+        assert.match(yield* start({ verifyWindowMillis: -1 }), /^Misconfigured: .*verifyWindowMillis/)
+      })
+    )
+
+    it.effect("settles 25 payments by one transaction, each for at most 49 000 gas", () =>
+      Effect.gen(function* () {
+        const { accounts, balanceOf, client } = yield* chain
+        const half = yield* Batch.scheme()
+        assert.deepStrictEqual(half.batches, { maximum: 25, windowMillis: 50 })
+        // The payee has an account with the token from now on.
+        yield* Payment.sendAlone(half, ...(yield* alone(half)))
+        const fromBlock = (yield* Effect.promise(() => client.getBlockNumber())) + 1n
+        const before = yield* balanceOf(accounts.payee.address)
+        const signed = yield* Batch.payments(half, 0, 30)
+        const list = signed.map(({ payment }) => payment)
+        const { count, prepared } = yield* Batch.prepare(half, list)
+        assert.strictEqual(count, 25)
+        assert.strictEqual(prepared.cost, (prepared.fees?.maximum ?? 0n) * gasOf(prepared.bytes))
+        assert.deepStrictEqual(yield* half.submit(prepared), { _tag: "Accepted" })
+        const { landed, observations } = yield* Batch.landed(half, list.slice(0, count), prepared)
+        const receipt = yield* Batch.receiptOf(prepared.transaction)
+        const block = { number: receipt.blockNumber, hash: receipt.blockHash }
+        const settled = { _tag: "Settled", transaction: prepared.transaction, block, external: false }
+        assert.lengthOf(observations, 25)
+        for (const observation of observations) assert.deepStrictEqual(observation, settled)
+        const cost = receipt.gasUsed * receipt.effectiveGasPrice
+        assert.deepStrictEqual(landed, { transaction: prepared.transaction, block, cost })
+        assert.isAtMost(Number(landed.cost), Number(prepared.cost))
+        assert.strictEqual(yield* balanceOf(accounts.payee.address), before + 250_000n)
+        assert.deepStrictEqual(yield* Payment.statusesOf(accounts.signers[0].address, fromBlock), ["success"])
+        assert.isAtMost(Number(receipt.gasUsed) / 25, 49_000)
+        for (const { authorization } of signed.slice(25)) assert.strictEqual(yield* Payment.timesUsed(authorization), 0)
+      })
+    )
+
+    it.effect("settles a hundred by one transaction", () =>
+      Effect.gen(function* () {
+        const half = yield* Batch.scheme({ maximum: 100 })
+        const list = (yield* Batch.payments(half, 0, 101)).map(({ payment }) => payment)
+        const { count, prepared } = yield* Batch.prepare(half, list)
+        assert.strictEqual(count, 100)
+        yield* half.submit(prepared)
+        const { observations } = yield* Batch.landed(half, list.slice(0, count), prepared)
+        assert.isTrue(observations.every(({ _tag }) => _tag === "Settled"))
+      })
+    )
+
+    it.effect("takes the first payments that can travel together, and leaves a lone one a plain transfer", () =>
+      Effect.gen(function* () {
+        const { accounts, token } = yield* chain
+        const half = yield* Batch.scheme({ maximum: 4 })
+        const [a, b, c, d, e] = yield* Effect.forEach([0, 1, 2, 3, 4], (place) => readBy(half, place))
+        const contract = yield* readBy(half, 0, { from: yield* wallet })
+        const stranger = yield* readBy(half, 0, { signer: accounts.stranger })
+        const huge = yield* readBy(half, 5, { signed: { value: 2n ** 96n } })
+        const late = yield* readBy(half, 6, { signed: { validBefore: 2n ** 40n } })
+        if (!a || !b || !c || !d || !e) return assert.fail("five payments were read")
+        const settler = yield* Batch.settler
+        for (const [name, list, expected, target] of [
+          ["one", [a], 1, token.address],
+          ["two", [a, b], 2, settler],
+          ["more than there is room for", [a, b, c, d, e], 4, settler],
+          ["a contract account's", [contract], 1, token.address],
+          ["a contract account's first", [contract, a, b], 1, token.address],
+          ["a contract account's behind one", [a, contract, b], 1, token.address],
+          ["a contract account's behind two", [a, b, contract, c], 2, settler],
+          ["one that does not verify behind two", [a, b, stranger, c], 2, settler],
+          ["an amount that is too large", [huge, a, b], 1, token.address],
+          ["a time that is too far", [a, late, b], 1, token.address]
+        ] as const) {
+          const { count, prepared } = yield* Batch.prepare(half, list)
+          assert.deepStrictEqual([name, count, targetOf(prepared.bytes)], [name, expected, target.toLowerCase()])
+        }
+        const error = yield* Effect.flip(Batch.prepare(half, [stranger, a]))
+        assert.strictEqual(error._tag, "Misconfigured")
+        assert.strictEqual((yield* Effect.flip(Batch.prepare(half, [])))._tag, "Misconfigured")
+        const plain = yield* Payment.scheme(yield* chain)
+        assert.isUndefined(plain.batches)
+        assert.strictEqual((yield* Batch.prepare(plain, [yield* readBy(plain, 0), yield* readBy(plain, 1)])).count, 1)
+      })
+    )
+
+    it.effect("settles payments in several tokens together", () =>
+      Effect.gen(function* () {
+        const { accounts, balanceOf, deploy, send, token } = yield* chain
+        const other = yield* deploy(DollarToken, [token.name, token.symbol, token.version])
+        for (const place of [2, 3]) {
+          const { address } = yield* Batch.payerAt(place)
+          const args = [address, 1_000_000n] as const
+          yield* send({ to: other, data: encodeFunctionData({ abi: DollarToken.abi, functionName: "mint", args }) })
+        }
+        const half = yield* Batch.scheme({ tokens: [other] })
+        const list = yield* Effect.forEach([0, 1, 2, 3, 4], (place) =>
+          readBy(half, place, place === 2 || place === 3 ? { token: other } : {})
+        )
+        const { count, prepared } = yield* Batch.prepare(half, list)
+        assert.strictEqual(count, 5)
+        yield* half.submit(prepared)
+        const { observations } = yield* Batch.landed(half, list, prepared)
+        assert.isTrue(observations.every(({ _tag }) => _tag === "Settled"))
+        assert.strictEqual(yield* balanceOf(accounts.payee.address, other), 20_000n)
+      })
+    )
+
+    it.effect("settles several payments of one payer together", () =>
+      Effect.gen(function* () {
+        const half = yield* Batch.scheme()
+        const list = yield* Effect.forEach([7, 7, 7], (place) => readBy(half, place))
+        const { count, prepared } = yield* Batch.prepare(half, list)
+        assert.strictEqual(count, 3)
+        yield* half.submit(prepared)
+        const { observations } = yield* Batch.landed(half, list, prepared)
+        assert.deepStrictEqual(yield* Effect.forEach(observations, Batch.word), ["Settled", "Settled", "Settled"])
+      })
+    )
+
+    it.effect("reverts as a whole where its bytes are cut, and takes no coin", () =>
+      Effect.gen(function* () {
+        const { accounts, send } = yield* chain
+        const half = yield* Batch.scheme()
+        const signed = yield* Batch.payments(half, 8, 10)
+        const transfers = yield* Effect.forEach(signed, ({ authorization }, index) =>
+          Effect.gen(function* () {
+            const signer = yield* Batch.payerAt(8 + index)
+            const signature = yield* Payment.sign(authorization, { signer })
+            return { token: Payment.parsed((yield* chain).token.address), authorization, signature }
+          })
+        )
+        const { data, to } = BatchSettling.toCall(Payment.parsed(yield* Batch.settler), transfers)
+        const from = accounts.stranger.address
+        // The length of the bytes is the second word behind the selector.
+        const shorter = 2 * 158 + 21 - 1
+        const cut: EvmHex.Hex = `${data.slice(0, 74)}${EvmHex.toWord(shorter)}${data.slice(138)}` as EvmHex.Hex
+        assert.strictEqual((yield* send({ from, to, data: cut })).status, "reverted")
+        assert.strictEqual((yield* send({ from, to, data, value: 1n })).status, "reverted")
+        for (const { authorization } of signed) assert.strictEqual(yield* Payment.timesUsed(authorization), 0)
+        assert.strictEqual((yield* send({ from, to, data })).status, "success")
+        for (const { authorization } of signed) assert.strictEqual(yield* Payment.timesUsed(authorization), 1)
+      })
+    )
+  })
+})
+
+const gasOf = (bytes: string): bigint => parseTransaction(`0x02${bytes.slice(4)}`).gas ?? 0n
+
+const alone = Effect.fnUntraced(function* <Payload>(half: SchemeFacilitator<Payload>) {
+  const payment = yield* readBy(half, 0)
+  return [payment, (yield* Batch.prepare(half, [payment])).prepared] as const
+})

@@ -1,0 +1,242 @@
+/** Slots and the transactions in them, by the settling half alone: counting, replacing, filling, and blocks taken back. */
+import { assert, describe, layer } from "@effect/vitest"
+import type { Payment as HeldPayment, Prepared, SchemeFacilitator } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import { EvmTestChain } from "../src/testing/index.ts"
+import * as Batch from "./EvmTestBatch.ts"
+import * as Payment from "./EvmTestPayment.ts"
+import * as RpcProxy from "./RpcProxy.ts"
+
+const chain = EvmTestChain.EvmTestChain
+
+const halfAndPayments = Effect.fnUntraced(function* (from: number, to: number) {
+  const half = yield* Batch.scheme()
+  return { half, list: (yield* Batch.payments(half, from, to)).map(({ payment }) => payment) }
+})
+
+const pending = { _tag: "Pending" } as const
+
+const laneOf = <Payload>(half: SchemeFacilitator<Payload>) => half.lanes[0] ?? assert.fail("there is a lane")
+
+/** The next slot by both counts. */
+const counts = Effect.fnUntraced(function* <Payload>(half: SchemeFacilitator<Payload>) {
+  const lane = laneOf(half)
+  return [yield* half.nextSlot(lane, "included"), yield* half.nextSlot(lane, "known")]
+})
+
+const numberOf = (prepared: Prepared): bigint => prepared.slot?.number ?? assert.fail("it has a slot")
+
+/** Runs while no block is made but by hand; the batch settler is there before. */
+const byHand = <A, E, R>(body: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const { setAutomine } = yield* chain
+    yield* Batch.settler
+    return yield* Effect.ensuring(Effect.andThen(setAutomine(false), body), setAutomine(true))
+  })
+
+/** Signs the same payments again in the same slot, at so many percent of the chain's fees. */
+const again = <Payload>(
+  half: SchemeFacilitator<Payload>,
+  list: ReadonlyArray<HeldPayment<Payload>>,
+  earlier: Prepared,
+  percent: bigint
+) =>
+  Effect.map(Batch.prepare(half, list, { number: numberOf(earlier), percent }), ({ count, prepared }) => {
+    assert.strictEqual(count, list.length)
+    return prepared
+  })
+
+describe("a slot", () => {
+  layer(EvmTestChain.layer({ payers: 30 }), { excludeTestServices: true })((it) => {
+    it.effect("is counted by the blocks alone, and with the pool", () =>
+      byHand(
+        Effect.gen(function* () {
+          const { mine } = yield* chain
+          const { half, list } = yield* halfAndPayments(0, 3)
+          const [included = 0n, known] = yield* counts(half)
+          assert.strictEqual(known, included)
+          const { prepared } = yield* Batch.prepare(half, list)
+          yield* half.submit(prepared)
+          assert.deepStrictEqual(yield* counts(half), [included, included + 1n])
+          yield* mine()
+          yield* Batch.landed(half, list, prepared)
+          assert.deepStrictEqual(yield* counts(half), [included + 1n, included + 1n])
+        })
+      )
+    )
+
+    it.effect("takes dearer bytes instead of those that wait in it, and shows which of them landed", () =>
+      byHand(
+        Effect.gen(function* () {
+          const { mine } = yield* chain
+          const { half, list } = yield* halfAndPayments(3, 6)
+          const { prepared: first } = yield* Batch.prepare(half, list)
+          assert.deepStrictEqual(yield* half.submit(first), { _tag: "Accepted" })
+          assert.deepStrictEqual(yield* half.submit(first), { _tag: "Accepted" })
+          const cheaper = yield* again(half, list, first, 90n)
+          assert.strictEqual((yield* half.submit(cheaper))._tag, "Outdated")
+          const second = yield* again(half, list, first, 113n)
+          const third = yield* again(half, list, first, 130n)
+          assert.deepStrictEqual(yield* half.submit(second), { _tag: "Accepted" })
+          assert.deepStrictEqual(yield* half.submit(third), { _tag: "Accepted" })
+          assert.strictEqual((yield* half.submit(second))._tag, "Outdated")
+          yield* mine()
+          const attempts = [first, cheaper, second, third] as const
+          const { landed, observations } = yield* Batch.landed(half, list, ...attempts)
+          assert.strictEqual(landed.transaction, third.transaction)
+          assert.deepStrictEqual(
+            observations.map((one) => one._tag === "Settled" && !one.external && one.transaction),
+            Array(3).fill(third.transaction)
+          )
+          for (const attempt of attempts) assert.deepStrictEqual(yield* half.submit(attempt), { _tag: "SlotUsed" })
+        })
+      )
+    )
+
+    it.effect("shows an older attempt that landed", () =>
+      Effect.gen(function* () {
+        const { half, list } = yield* halfAndPayments(6, 8)
+        const { prepared: first } = yield* Batch.prepare(half, list)
+        const second = yield* again(half, list, first, 113n)
+        yield* half.submit(first)
+        const { landed, observations } = yield* Batch.landed(half, list, first, second)
+        assert.strictEqual(landed.transaction, first.transaction)
+        assert.isTrue(observations.every((one) => one._tag === "Settled" && one.transaction === first.transaction))
+      })
+    )
+
+    it.effect("does not take bytes that offer less than the chain costs, and takes them when it is cheap again", () =>
+      Effect.gen(function* () {
+        const { mine, setNextBlockBaseFee } = yield* chain
+        const { half, list } = yield* halfAndPayments(8, 10)
+        const { prepared } = yield* Batch.prepare(half, list)
+        yield* setNextBlockBaseFee(400_000_000_000n)
+        yield* mine()
+        const submission = yield* half.submit(prepared)
+        assert.strictEqual(submission._tag, "Outdated")
+        assert.isTrue(submission._tag === "Outdated" && submission.message !== "")
+        const { fees } = yield* half.survey
+        assert.isTrue(fees !== undefined && fees.maximum <= fees.ceiling && fees.maximum > 400_000_000_000n)
+        yield* setNextBlockBaseFee(600_000_000_000n)
+        yield* mine()
+        const dear = (yield* half.survey).fees
+        assert.isTrue(dear !== undefined && dear.maximum > dear.ceiling)
+        yield* setNextBlockBaseFee(1_000_000_000n)
+        yield* mine()
+        assert.deepStrictEqual(yield* half.submit(prepared), { _tag: "Accepted" })
+        const { observations } = yield* Batch.landed(half, list, prepared)
+        assert.isTrue(observations.every(({ _tag }) => _tag === "Settled"))
+      })
+    )
+
+    it.effect(
+      "tells too little for a place, a used slot, known bytes and trouble apart, in the words of many nodes",
+      () =>
+        Effect.gen(function* () {
+          const proxy = yield* RpcProxy.make
+          const half = yield* Batch.scheme({ rpcUrl: proxy.url })
+          const [payment] = yield* Batch.payments(half, 10, 11)
+          if (payment === undefined) return assert.fail("a payment was read")
+          const { prepared } = yield* Batch.prepare(half, [payment.payment])
+          for (const [code, message, expected] of [
+            [-32_000, "already known", "Accepted"],
+            [-32_000, "known transaction: 0x12", "Accepted"],
+            [-32_010, "Transaction with the same hash was already imported.", "Accepted"],
+            [-32_000, "nonce too low: next nonce 7, tx nonce 6", "SlotUsed"],
+            [-32_010, "OldNonce, Current nonce: 5, nonce of rejected tx: 4", "SlotUsed"],
+            [-32_000, "transaction underpriced: gas tip cap 1, minimum needed 1000000", "Outdated"],
+            [-32_000, "replacement transaction underpriced", "Outdated"],
+            [-32_003, "max fee per gas less than block base fee: address 0x1, maxFeePerGas: 1 baseFee: 7", "Outdated"],
+            [-32_010, "FeeTooLow, MaxFeePerGas too low", "Outdated"],
+            [-32_000, "insufficient funds for gas * price + value", "Refused"],
+            [-32_000, "exceeds block gas limit", "Refused"],
+            [-32_005, "rate limit exceeded", "ChainUnavailable"],
+            [-32_603, "internal error", "ChainUnavailable"]
+          ] as const) {
+            proxy.spoil("eth_sendRawTransaction", RpcProxy.refusal(code, message))
+            const word = yield* Effect.match(half.submit(prepared), {
+              onSuccess: ({ _tag }) => _tag,
+              onFailure: ({ _tag }) => _tag
+            })
+            assert.strictEqual(word, expected, message)
+          }
+        })
+    )
+
+    it.effect("is used up by a filler, which has a cost and no passengers", () =>
+      Effect.gen(function* () {
+        const half = yield* Batch.scheme()
+        const lane = laneOf(half)
+        const number = yield* half.nextSlot(lane, "known")
+        const filler = yield* half.fill({ lane, number }, yield* half.survey)
+        assert.deepStrictEqual(yield* half.observe([], [filler]), { landed: undefined, observations: [] })
+        assert.deepStrictEqual(yield* half.submit(filler), { _tag: "Accepted" })
+        const { landed, observations } = yield* Batch.landed(half, [], filler)
+        const receipt = yield* Batch.receiptOf(filler.transaction)
+        assert.deepStrictEqual(observations, [])
+        assert.deepStrictEqual(landed, {
+          transaction: filler.transaction,
+          block: { number: receipt.blockNumber, hash: receipt.blockHash },
+          cost: 21_000n * receipt.effectiveGasPrice
+        })
+        assert.strictEqual(yield* half.nextSlot(lane, "included"), number + 1n)
+      })
+    )
+
+    it.effect("that a stranger with the same key has used shows nothing of its payments", () =>
+      Effect.gen(function* () {
+        const { accounts, send } = yield* chain
+        const { half, list } = yield* halfAndPayments(11, 13)
+        const { prepared } = yield* Batch.prepare(half, list)
+        yield* send({ from: accounts.signers[0].address, to: accounts.stranger.address, value: 1n })
+        assert.deepStrictEqual(yield* half.submit(prepared), { _tag: "SlotUsed" })
+        assert.deepStrictEqual(yield* Batch.observe(half, list, prepared), {
+          landed: undefined,
+          observations: [pending, pending]
+        })
+      })
+    )
+
+    for (const depth of [1, 2, 3]) {
+      it.effect(`is open again when ${depth} blocks are taken back, and the same bytes settle in it, once`, () =>
+        Effect.gen(function* () {
+          const { accounts, balanceOf, mine, reorg } = yield* chain
+          const first = 13 + 4 * (depth - 1)
+          const { half, list } = yield* halfAndPayments(first, first + 4)
+          const before = yield* balanceOf(accounts.payee.address)
+          const { prepared } = yield* Batch.prepare(half, list)
+          yield* half.submit(prepared)
+          const { landed } = yield* Batch.landed(half, list, prepared)
+          yield* mine(depth - 1)
+          assert.isTrue(yield* half.isCanonical(landed.block))
+          yield* reorg(depth)
+          assert.isFalse(yield* half.isCanonical(landed.block))
+          assert.strictEqual(yield* balanceOf(accounts.payee.address), before)
+          assert.deepStrictEqual(yield* Batch.observe(half, list, prepared), {
+            landed: undefined,
+            observations: [pending, pending, pending, pending]
+          })
+          assert.deepStrictEqual(yield* half.submit(prepared), { _tag: "Accepted" })
+          const again = yield* Batch.landed(half, list, prepared)
+          assert.notDeepEqual(again.landed.block, landed.block)
+          assert.isTrue(yield* half.isCanonical(again.landed.block))
+          assert.isTrue(again.observations.every(({ _tag }) => _tag === "Settled"))
+          assert.strictEqual(yield* balanceOf(accounts.payee.address), before + 40_000n)
+        })
+      )
+    }
+
+    it.effect("lies in a block that a node which has fallen behind cannot deny", () =>
+      Effect.gen(function* () {
+        const proxy = yield* RpcProxy.make
+        const half = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url })
+        const { head } = yield* half.survey
+        assert.isTrue(yield* half.isCanonical(head))
+        assert.isFalse(yield* half.isCanonical({ ...head, hash: `0x${"1".repeat(64)}` }))
+        proxy.spoil("eth_getBlockByNumber", RpcProxy.result(null))
+        assert.strictEqual((yield* Effect.flip(half.isCanonical(head)))._tag, "ChainUnavailable")
+      })
+    )
+  })
+})
