@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 import { assert, describe, layer } from "@effect/vitest"
-import { FacilitatorClient, PaymentId, PaymentPayload, type PaymentRequest } from "@pontage/core"
+import { FacilitatorClient, Network, PaymentId, PaymentPayload, type PaymentRequest } from "@pontage/core"
 import { EvmTestChain } from "@pontage/evm/testing"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -147,12 +147,11 @@ describe("the service on a chain", () => {
     it.effect("asks no node about payments that can be seen to be bad", () =>
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
-        const settings = settingsFor(chain)
         const rates = { perSecond: 10_000, burst: 10_000 }
         const { url } = yield* FacilitatorProcess.start({
-          ...settings,
+          ...settingsFor(chain),
           anonymousRates: { rate: rates, payerRate: rates },
-          evm: settings.evm.map((one) => ({ ...one, terms: { contractPayers: false } }))
+          evm: [{ rpcUrl: Redacted.make(chain.rpcUrl), network: undefined, terms: { contractPayers: false } }]
         })
         const client = yield* FacilitatorClient.make({ url })
         const good = yield* TestPayment.sign(chain, 70)
@@ -172,7 +171,7 @@ describe("the service on a chain", () => {
           sealed({ authorization: { ...authorization, to: authorization.from } }),
           sealed({ authorization: { ...authorization, from: authorization.to } }),
           { paymentPayload: { ...paymentPayload, payload: "e30=" }, paymentRequirements },
-          { paymentPayload, paymentRequirements: { ...paymentRequirements, network: "eip155:1" } },
+          { paymentPayload, paymentRequirements: { ...paymentRequirements, network: Network.make("eip155:1") } },
           { paymentPayload, paymentRequirements: { ...paymentRequirements, asset: chain.accounts.payee.address } }
         ]
         const asked = Effect.promise(async () => {
