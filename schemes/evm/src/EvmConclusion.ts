@@ -2,7 +2,7 @@
  * The last word about an authorization whose validity is over: it moved the money, or it never will. Proven by a block
  * that is not reorganised any more and whose time is past the validity.
  */
-import { ChainUnavailable, type Conclusion, type Observation, type Survey } from "@pontage/core"
+import { ChainUnavailable, type Conclusion, type Survey } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as Eip3009 from "./Eip3009.ts"
@@ -16,9 +16,9 @@ const readGas = 100_000n
 const pending: Conclusion = { _tag: "Pending" }
 
 /**
- * Concludes. A payment that was burnt on something else, taken back, or used before it was claimed here will not be made:
- * it is `Unused`. `Pending` until the final block is past the validity, and where the state knows an end that no event
- * shows. The node has to know the state as of the final block.
+ * Concludes. The payment's transfer is found at any time. A payment that was burnt on something else, taken back, or used
+ * before it was claimed here will not be made: it is `Unused`, once the final block is past the validity. `Pending` until
+ * then, and where the state knows an end that no event shows. The node has to know the state as of the final block.
  *
  * @category combinators
  */
@@ -28,18 +28,16 @@ export const conclude = Effect.fnUntraced(function* (
   sought: EvmEnding.Sought
 ): Effect.fn.Return<Conclusion, ChainUnavailable> {
   const { expected } = sought
+  const [end] = yield* EvmEnding.after(rpc, [sought])
+  const seen = end && (yield* EvmEnding.reader(rpc)(expected, end))
+  if (seen !== undefined && seen._tag !== "Failed") return seen
   const final = yield* rpc.getBlock((yield* survey).final)
   if (final === undefined || final.timestamp < expected.authorization.validBefore) return pending
   const unused: Conclusion = { _tag: "Unused", at: { number: final.number, hash: final.hash } }
-  const [end] = yield* EvmEnding.after(rpc, [sought])
-  if (end !== undefined) return toConclusion(yield* EvmEnding.reader(rpc)(expected, end), unused)
-  if (!(yield* hasEnded(rpc, expected, final.number))) return unused
+  if (seen !== undefined || !(yield* hasEnded(rpc, expected, final.number))) return unused
   const [earlier] = yield* EvmEnding.before(rpc, [sought])
   return earlier === undefined ? pending : unused
 })
-
-const toConclusion = (observation: Observation, unused: Conclusion): Conclusion =>
-  observation._tag === "Failed" ? unused : observation
 
 /** Whether the token's state, as of a block, has the authorization as used or taken back. */
 const hasEnded = Effect.fnUntraced(function* (

@@ -35,7 +35,8 @@ const blocksBefore = 1000n
  * @category combinators
  */
 export const after = (rpc: EvmRpc.Shape, sought: ReadonlyArray<Sought>) =>
-  search(rpc, sought, { fromBlock: least(sought) + 1n }, ({ since }, { blockNumber }) => blockNumber > since)
+  // From that block itself, which is there: nodes refuse a range that begins beyond the head.
+  search(rpc, sought, { fromBlock: least(sought) }, ({ since }, { blockNumber }) => blockNumber > since)
 
 /**
  * The event that ended each authorization before it was prepared for, in the thousand blocks before.

@@ -69,14 +69,11 @@ describe("EvmConclusion", () => {
       Effect.gen(function* () {
         const { conclude, pass, submitted } = yield* start(1)
         const { blockHash, blockNumber, transactionHash } = yield* submitted()
-        assert.deepStrictEqual(yield* conclude, pending)
+        const block = { number: blockNumber, hash: blockHash }
+        const settled = { _tag: "Settled", transaction: transactionHash, block, external: true } as const
+        assert.deepStrictEqual(yield* conclude, settled)
         yield* pass(0n, finalityDepth)
-        assert.deepStrictEqual(yield* conclude, {
-          _tag: "Settled",
-          transaction: transactionHash,
-          block: { number: blockNumber, hash: blockHash },
-          external: true
-        })
+        assert.deepStrictEqual(yield* conclude, settled)
       })
     )
 
@@ -84,6 +81,7 @@ describe("EvmConclusion", () => {
       Effect.gen(function* () {
         const { account, authorization, conclude, pass, submitted } = yield* start(2)
         yield* submitted(yield* Token.cancellation(authorization, account))
+        assert.deepStrictEqual(yield* conclude, pending)
         yield* pass(0n, finalityDepth)
         yield* isUnused(yield* conclude)
       })
@@ -96,6 +94,7 @@ describe("EvmConclusion", () => {
           const { account, authorization, call, conclude, pass, submitted } = yield* start(3)
           const other = { ...authorization, ...change }
           yield* submitted(Token.transfer(call.to, other, yield* Payment.sign(other, { signer: account })))
+          assert.deepStrictEqual(yield* conclude, pending)
           yield* pass(0n, finalityDepth)
           yield* isUnused(yield* conclude)
         }

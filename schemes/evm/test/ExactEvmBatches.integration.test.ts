@@ -110,9 +110,9 @@ describe("the batch settler", () => {
         const { landed, observations } = yield* Batch.landed(half, list.slice(0, count), prepared)
         const receipt = yield* Batch.receiptOf(prepared.transaction)
         const block = { number: receipt.blockNumber, hash: receipt.blockHash }
-        const settled = { _tag: "Settled", transaction: prepared.transaction, block, external: false }
+        const settled = { _tag: "Settled", transaction: prepared.transaction, block, external: false } as const
         assert.lengthOf(observations, 25)
-        for (const observation of observations) assert.deepStrictEqual(observation, settled)
+        for (const observation of observations) assert.deepEqual(observation, settled)
         const cost = receipt.gasUsed * receipt.effectiveGasPrice
         assert.deepStrictEqual(landed, { transaction: prepared.transaction, block, cost })
         assert.isAtMost(Number(landed.cost), Number(prepared.cost))

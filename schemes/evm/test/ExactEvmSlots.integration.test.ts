@@ -169,7 +169,8 @@ describe("a slot", () => {
         const half = yield* Batch.scheme()
         const lane = laneOf(half)
         const number = yield* half.nextSlot(lane, "known")
-        const filler = yield* half.fill({ lane, number }, yield* half.survey)
+        const { fill } = half
+        const filler = yield* fill({ lane, number }, yield* half.survey)
         assert.deepStrictEqual(yield* half.observe([], [filler]), { landed: undefined, observations: [] })
         assert.deepStrictEqual(yield* half.submit(filler), { _tag: "Accepted" })
         const { landed, observations } = yield* Batch.landed(half, [], filler)
