@@ -1,7 +1,7 @@
 /**
  * A database as the store sees it: something that runs a few steps in one transaction and answers once they are durable.
  */
-import { FacilitatorUnavailable } from "@pontage/core"
+import { FacilitatorUnavailable, type Signals } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Connection } from "effect/sql/SqlConnection"
@@ -18,7 +18,20 @@ export interface Transaction {
   readonly run: Run
   /** Unix milliseconds. */
   readonly now: number
+  /** Has everybody hear of it who shares the records. */
   readonly tell: (topic: string) => void
+  /** Has those hear of it who wait in this process: of what nobody else waits for. */
+  readonly tellHere: (topic: string) => void
+}
+
+/**
+ * What a transaction will have told after its commit.
+ *
+ * @category models
+ */
+export interface Hints {
+  readonly here: ReadonlySet<string>
+  readonly everywhere: ReadonlySet<string>
 }
 
 /**
@@ -29,7 +42,7 @@ export interface Transaction {
  */
 export type Transact = <A, E>(
   steps: (transaction: Transaction) => Effect.Effect<A, E | SqlError>
-) => Effect.Effect<A, Exclude<E, SqlError> | FacilitatorUnavailable>
+) => Effect.Effect<A, E | FacilitatorUnavailable>
 
 /**
  * A database.
@@ -39,7 +52,7 @@ export type Transact = <A, E>(
 export interface Database {
   readonly dialect: Dialect
   readonly transact: Transact
-  /** Runs statements that only read, each by itself; what they see is durable. */
+  /** Runs statements without a transaction around them. What they see is durable, and what they write is at once. */
   readonly ask: Transact
 }
 
@@ -55,15 +68,28 @@ export const runOn =
     connection.execute(text(statement), parameters.map(dialect.parameter), undefined)
 
 /**
- * A transaction on a connection, at the time of the fiber's clock, and the topics it will have told.
+ * A transaction on a connection, at the time of the fiber's clock, and what it will have told.
  *
  * @category constructors
  */
-export const begin = (run: Run): Effect.Effect<readonly [Transaction, ReadonlySet<string>]> =>
+export const begin = (run: Run): Effect.Effect<readonly [Transaction, Hints]> =>
   Effect.map(Clock.currentTimeMillis, (now) => {
-    const topics = new Set<string>()
-    return [{ run, now, tell: (topic) => topics.add(topic) }, topics]
+    const here = new Set<string>()
+    const everywhere = new Set<string>()
+    return [
+      { run, now, tell: (topic) => everywhere.add(topic), tellHere: (topic) => here.add(topic) },
+      { here, everywhere }
+    ]
   })
+
+/**
+ * Tells those who wait in this process.
+ *
+ * @category combinators
+ */
+export const notify = (signals: Signals.Signals, { everywhere, here }: Hints): void => {
+  for (const topic of new Set([...here, ...everywhere])) signals.notify(topic)
+}
 
 /**
  * The failure of a database in the facilitator's words. It names the kind of failure and the database's own code, never
@@ -84,11 +110,9 @@ export const unavailable = ({ reason }: SqlError): FacilitatorUnavailable => {
  *
  * @category combinators
  */
-export const inOurWords = <A, E>(
-  steps: Effect.Effect<A, E | SqlError>
-): Effect.Effect<A, Exclude<E, SqlError> | FacilitatorUnavailable> =>
+export const inOurWords = <A, E>(steps: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E | FacilitatorUnavailable> =>
   Effect.catchDefect(
-    Effect.catchIf(steps, isSqlError, (error) => Effect.fail(unavailable(error))),
+    Effect.mapError(steps, (error) => (isSqlError(error) ? unavailable(error) : error)),
     (defect) => (isSqlError(defect) ? Effect.fail(unavailable(defect)) : Effect.die(defect))
   )
 

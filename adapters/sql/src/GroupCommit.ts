@@ -55,12 +55,10 @@ export const make = Effect.fnUntraced(function* (
   yield* Effect.forkScoped(Effect.forever(round))
 
   return (steps) =>
-    Effect.flatMap(Database.begin(run), ([transaction, topics]) =>
+    Effect.flatMap(Database.begin(run), ([transaction, hints]) =>
       Effect.callback((resume) => {
         if (closed) return resume(Effect.fail(shut))
-        const job = jobOf(steps(transaction), resume, () => {
-          for (const topic of topics) signals.notify(topic)
-        })
+        const job = jobOf(steps(transaction), resume, () => Database.notify(signals, hints))
         waiting.push(job)
         bell.openUnsafe()
         return Effect.sync(() => {
@@ -75,10 +73,10 @@ const shut = new FacilitatorUnavailable({ message: "the payment records are clos
 
 const jobOf = <A, E>(
   steps: Effect.Effect<A, E | SqlError>,
-  resume: (effect: Effect.Effect<A, Exclude<E, SqlError> | FacilitatorUnavailable>) => void,
+  resume: (effect: Effect.Effect<A, E | FacilitatorUnavailable>) => void,
   tell: () => void
 ): Job => {
-  let outcome: Exit.Exit<A, Exclude<E, SqlError> | FacilitatorUnavailable> = Exit.fail(shut)
+  let outcome: Exit.Exit<A, E | FacilitatorUnavailable> = Exit.fail(shut)
   return {
     steps: Effect.map(Effect.exit(Database.inOurWords(steps)), (exit) => {
       outcome = exit

@@ -49,11 +49,14 @@ export const make = (dialect: Dialect, records: Records) => {
       })
     }),
 
-    close: ({ run }: Transaction, id: string, retryAt: number | undefined) => {
-      if (!/^\d{1,18}$/.test(id)) return Effect.void
-      return retryAt === undefined
-        ? run("UPDATE notice SET closed = TRUE WHERE id = ?", [BigInt(id)])
-        : run("UPDATE notice SET due = ? WHERE id = ? AND NOT closed", [BigInt(Math.ceil(retryAt)), BigInt(id)])
-    }
+    close: Effect.fnUntraced(function* (
+      { run }: Transaction,
+      id: string,
+      retryAt: number | undefined
+    ): Effect.fn.Return<void, RecordFault> {
+      if (!/^\d{1,18}$/.test(id)) return
+      if (retryAt === undefined) yield* run("UPDATE notice SET closed = TRUE WHERE id = ?", [BigInt(id)])
+      else yield* run("UPDATE notice SET due = ? WHERE id = ? AND NOT closed", [BigInt(Math.ceil(retryAt)), BigInt(id)])
+    })
   }
 }

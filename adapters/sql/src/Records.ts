@@ -84,7 +84,7 @@ export const make = (dialect: Dialect): Records => {
       return created
     }),
     keepRun: (transaction, payment) => {
-      transaction.tell(payment.paymentId)
+      transaction.tellHere(payment.paymentId)
       return Effect.as(updateRun(transaction.run, [PaymentRow.toChanging(payment)]), payment)
     },
     keep: (transaction, payments) => {
@@ -144,7 +144,7 @@ const reading = (dialect: Dialect): Pick<Records, "select" | "lock"> => {
 const chronicling = (dialect: Dialect) => {
   const addEvents = dialect.insert("event", { payment: "bigint", status: "text", at: "bigint", note: "text" })
   const addNotices = dialect.insert("notice", noticeColumns, "ON CONFLICT (payment, status) DO NOTHING")
-  return Effect.fnUntraced(function* ({ now, run, tell }: Transaction, passages: ReadonlyArray<Passage>) {
+  return Effect.fnUntraced(function* ({ now, run, tell, tellHere }: Transaction, passages: ReadonlyArray<Passage>) {
     const at = BigInt(now)
     yield* addEvents(
       run,
@@ -158,10 +158,18 @@ const chronicling = (dialect: Dialect) => {
     const news = passages.filter(({ before, after }) => PaymentChange.news(before, after) !== undefined)
     yield* addNotices(
       run,
-      news.map(({ after }) => ({ ...newNotice, payment: after.serial, status: after.status, at, due: at }))
+      news.map(({ after }) => ({
+        payment: after.serial,
+        status: after.status,
+        at,
+        attempts: 0n,
+        due: at,
+        closed: false
+      }))
     )
     for (const { before, after } of passages) {
-      if (before !== undefined) tell(after.paymentId)
+      if (before === undefined) tellHere(after.paymentId)
+      else tell(after.paymentId)
       if (PaymentChange.isWaiting(after) && after.lane !== undefined) tell(after.lane)
     }
   })
@@ -184,8 +192,6 @@ const noticeColumns = {
   due: "bigint",
   closed: "boolean"
 } as const
-
-const newNotice = { attempts: 0n, closed: false }
 
 /** The database gives the serial. */
 const inserted = namesOf({ ...PaymentRow.lasting, ...PaymentRow.changing }).filter((name) => name !== "serial")

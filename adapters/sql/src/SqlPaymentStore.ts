@@ -118,7 +118,7 @@ const notices = ({ transact }: Database, { dialect, records }: Desk): Pick<Store
   const steps = NoticeSteps.make(dialect, records)
   return {
     takeNotices: (limit, leaseMillis) => transact((transaction) => steps.take(transaction, limit, leaseMillis)),
-    closeNotice: (id, retryAt) => transact((transaction) => Effect.asVoid(steps.close(transaction, id, retryAt)))
+    closeNotice: (id, retryAt) => transact((transaction) => steps.close(transaction, id, retryAt))
   }
 }
 

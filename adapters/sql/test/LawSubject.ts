@@ -1,0 +1,19 @@
+/** What the store's laws are tried with, where leases are given by counting. */
+import { PaymentStoreLaws } from "@pontage/core/testing"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/testing/TestClock"
+
+/** Each lease of a lane is one higher than the one before. */
+export const counting = (): Layer.Layer<PaymentStoreLaws.Subject> => {
+  const epochs = new Map<string, number>()
+  return Layer.succeed(PaymentStoreLaws.Subject, {
+    elapse: (millis) => TestClock.adjust(millis),
+    lease: (lane) =>
+      Effect.sync(() => {
+        const epoch = (epochs.get(lane) ?? 0) + 1
+        epochs.set(lane, epoch)
+        return { lane, epoch, isValid: () => true }
+      })
+  })
+}
