@@ -280,7 +280,7 @@ describe("secrets", () => {
           { ...enough, PONTAGE_EVM_SIGNER_KEY: `0x${"0".repeat(64)},0x${storePassword}` },
           { ...enough, PONTAGE_EVM_SIGNER_KEY: `0x${"f".repeat(64)}` },
           { ...enough, PONTAGE_API_KEYS: `["${storePassword}", 7]` },
-          { ...enough, PONTAGE_EVM_NETWORK: "eip155:1", PONTAGE_EVM_RPC_URL: `${chain.rpcUrl}/${storePassword}` }
+          { ...enough, PONTAGE_EVM_NETWORK: "eip155:1", PONTAGE_EVM_RPC_URL: `${chain.rpcUrl}/?key=${storePassword}` }
         ]) {
           const { code, output } = yield* run(environment)
           assert.strictEqual(code, 1, inspect(environment))
