@@ -1,14 +1,14 @@
 /**
  * What `verify` and `settle` cost the facilitator without HTTP: CPU, and questions to the RPC.
  */
-import { Binding, Facilitator, LocalFacilitator, PaymentPayload, type PaymentRequest } from "@pontage/core"
-import { EvmNetwork, exactEvm } from "@pontage/evm"
+import { Facilitator, LocalFacilitator, type PaymentRequest } from "@pontage/core"
+import { exactEvm } from "@pontage/evm"
 import * as BestCrypto from "@pontage/evm/crypto"
 import type { EvmTestChain } from "@pontage/evm/testing"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
+import * as BenchPayment from "./BenchPayment.ts"
 import type { Row } from "./Row.ts"
 
 const warmUp = 100
@@ -25,7 +25,9 @@ export const measure = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
   return yield* Effect.provide(
     Effect.gen(function* () {
       const facilitator = yield* Facilitator
-      const payments = yield* Effect.forEach(Array.from({ length: warmUp + count }), (_, index) => sign(chain, index))
+      const payments = yield* Effect.forEach(Array.from({ length: warmUp + count }), (_, index) =>
+        BenchPayment.sign(chain, index)
+      )
       const over = Effect.fnUntraced(function* (use: (request: PaymentRequest) => Effect.Effect<unknown, unknown>) {
         yield* Effect.forEach(payments.slice(0, warmUp), use, { concurrency, discard: true })
         const asked = questions
@@ -50,27 +52,4 @@ export const measure = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
     }),
     context
   )
-})
-
-const sign = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, index: number) {
-  const { accounts, network, token } = chain
-  const signer = accounts.payers[index % accounts.payers.length] ?? accounts.payers[0]
-  const half = exactEvm.client({ signer, network })
-  const requirements = {
-    scheme: "exact",
-    network: EvmNetwork.fromChainId(chain.chainId),
-    maxAmountRequired: "10000",
-    resource: "https://shop.example/report",
-    payTo: accounts.payee.address,
-    asset: token.address
-  }
-  const asset = half.asset(requirements)
-  if (asset === undefined) return yield* Effect.die(new Error("the local chain's token is not known"))
-  const binding = yield* Binding.make("a-challenge-of-forty-three-characters-of-64")
-  const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-  const signed = yield* half.sign({ requirements, asset, validAfter: 0, validBefore: now + 60, binding })
-  return {
-    paymentPayload: PaymentPayload.sealPayload("exact", network, signed.payload),
-    paymentRequirements: requirements
-  }
 })

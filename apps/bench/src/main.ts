@@ -10,6 +10,7 @@ import * as BundleSize from "./BundleSize.ts"
 import * as OfflineVerification from "./OfflineVerification.ts"
 import * as PaidRequests from "./PaidRequests.ts"
 import type { Row } from "./Row.ts"
+import * as SettlementThroughput from "./SettlementThroughput.ts"
 import * as Signing from "./Signing.ts"
 import * as TransactionSigning from "./TransactionSigning.ts"
 import * as UnpaidRequests from "./UnpaidRequests.ts"
@@ -32,6 +33,7 @@ const program = Effect.gen(function* () {
   add(yield* Effect.promise(() => UnpaidRequests.measure(chain)))
   add(yield* Effect.promise(() => PaidRequests.measure(chain)))
   add(yield* Verification.measure(chain))
+  add(yield* SettlementThroughput.measure)
   add(yield* OfflineVerification.measure(chain))
   add(yield* TransactionSigning.measure(chain))
   add(yield* Effect.promise(() => Signing.measure(chain)))

@@ -42,7 +42,7 @@ export const depart = Effect.fnUntraced(function* (
   }
   const ready = yield* examineQueued(work, queued, conclude)
   if (ready.length === 0) return []
-  const survey = yield* Effect.result(surveyed(work))
+  const survey = yield* Effect.result(surveyed(work, ready))
   if (Result.isFailure(survey)) {
     yield* putBack(work, ready.map(storedOf), survey.failure.message)
     return []
@@ -141,14 +141,30 @@ const back = ({ paymentId }: StoredPayment, { message }: ChainUnavailable): Adva
   note: message.slice(0, longestNote)
 })
 
-/** The chain as it is now, unless it is dearer than the operator allows. */
-const surveyed = Effect.fnUntraced(function* ({ half }: LaneWork) {
-  const survey = yield* half.survey
+/** How long an answer serves those who waited already when it was asked for; milliseconds. */
+const surveyMillis = 250
+
+/**
+ * The chain as it is, not older than any of the payments: what has happened before they were taken is not theirs. Fails
+ * while it is dearer than the operator allows.
+ */
+const surveyed = Effect.fnUntraced(function* (work: LaneWork, ready: ReadonlyArray<Ready>) {
+  const survey = yield* askOrRemember(work, ready)
   const { fees } = survey
   if (fees === undefined || fees.maximum <= fees.ceiling) return survey
   return yield* Effect.fail({
-    message: `gas on ${half.network} costs ${fees.maximum} a unit, more than the ${fees.ceiling} that the operator allows`
+    message: `gas on ${work.half.network} costs ${fees.maximum} a unit, more than the ${fees.ceiling} that the operator allows`
   })
+})
+
+const askOrRemember = Effect.fnUntraced(function* (work: LaneWork, ready: ReadonlyArray<Ready>) {
+  const { half, surveyed: known } = work
+  const now = yield* Clock.currentTimeMillis
+  const newest = ready.reduce((latest, { stored }) => Math.max(latest, stored.history[0]?.at ?? now), 0)
+  if (known !== undefined && newest < known.at && now < known.at + surveyMillis) return known.survey
+  const survey = yield* half.survey
+  work.surveyed = { survey, at: now }
+  return survey
 })
 
 /** Signs for as many payments as there is room for, one flight after the other, and writes all of them down in one step. */

@@ -25,11 +25,13 @@ import {
 } from "./Aboard.ts"
 import { enterSent } from "./Departure.ts"
 import * as FeeBump from "./FeeBump.ts"
-import { enter, isFirst, type LaneWork, send, sendInstead, type Stopped } from "./LaneWork.ts"
+import { enter, isFirst, type LaneWork, send, sendInstead, type Stopped, turnOf } from "./LaneWork.ts"
 
 /** Between looks at the chain: quick at first, since many chains include within milliseconds or a second. */
 const firstPause = Duration.millis(8)
 const longestPause = Duration.millis(500)
+/** What is not next to land is looked for, and sent again, so seldom. */
+const patienceBehind = Duration.seconds(5)
 /** A transaction that is nowhere to be seen is sent again after so many looks. */
 const looksBeforeResend = 10
 /** So many looks without a receipt, once the chain counts the slot as used, show that a stranger has used it. */
@@ -66,6 +68,10 @@ export const follow = Effect.fnUntraced(function* (
   if (!sentJustNow && isInTheAir(aboard)) yield* resend(work, aboard, watch)
   let pause = firstPause
   while (true) {
+    if (isInTheAir(aboard) && work.address !== "" && !isFirst(work, aboard)) {
+      yield* turnOf(work, aboard, patienceBehind)
+      pause = firstPause
+    }
     yield* look(work, aboard)
     if (!isUnderWay(aboard)) return
     watch.looks++
@@ -130,7 +136,7 @@ const mend = Effect.fnUntraced(function* (
   aboard: Aboard,
   watch: Watch
 ): Effect.fn.Return<void, Stopped> {
-  if (watch.looks % looksBeforeResend === 0) yield* resend(work, aboard, watch)
+  if (watch.looks % looksBeforeResend === 0 || !isFirst(work, aboard)) yield* resend(work, aboard, watch)
   if (watch.looksSinceUsed > 0) yield* checkLost(work, aboard, watch)
   if (isInTheAir(aboard) && work.address !== "" && isFirst(work, aboard)) yield* renew(work, aboard, watch)
 })

@@ -3,13 +3,15 @@
  * the world outside. It writes records, and a write that finds them other than it knew ends its work; and it sends bytes,
  * and only those that are written down, while its lease holds.
  */
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
-import type { Landed, Prepared, SchemeFacilitator, Submission } from "../../scheme/SchemeFacilitator.ts"
+import type { Landed, Prepared, SchemeFacilitator, Submission, Survey } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { type Lease, LeaseLost } from "../records/LaneLeases.ts"
 import type { Advance, PaymentStore } from "../records/PaymentStore.ts"
+import type { Signals } from "../records/Signals.ts"
 import { type Aboard, isInTheAir, lastAttempt, update } from "./Aboard.ts"
 import type { ExaminedPayments } from "./ExaminedPayments.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
@@ -31,10 +33,16 @@ export interface LaneWork {
   readonly ceilings: GasCeilings
   /** Payments of the queue whose validity ended while they waited after an earlier flight: looked at until it is proven. */
   readonly concluding: Set<string>
+  /** Tells of every slot that was used: the next flight in the lane may have landed too. */
+  readonly landings: Signals
   /** The number of the next flight. */
   next: bigint
   /** Why the node takes nothing more from this signer. */
   refusal: string | undefined
+  /** All its places were taken, and not half of them are free again. */
+  isFull: boolean
+  /** The chain as it was when it was last asked before a departure, and when that was (Unix milliseconds). */
+  surveyed: { readonly survey: Survey; readonly at: number } | undefined
 }
 
 /**
@@ -55,6 +63,24 @@ export interface FlightEntry {
   readonly closed?: true
 }
 
+/** The topic of `landings`. */
+const landing = "landing"
+
+/**
+ * Waits until this flight is the first in the lane, so that it can be next to land; or for so long.
+ *
+ * @category combinators
+ */
+export const turnOf = (work: LaneWork, aboard: Aboard, patience: Duration.Duration): Effect.Effect<void> =>
+  Effect.scoped(
+    Effect.flatMap(work.landings.listen(landing), ({ next }) => {
+      const wait: Effect.Effect<void> = Effect.suspend(() =>
+        isFirst(work, aboard) ? Effect.void : Effect.andThen(next, wait)
+      )
+      return Effect.raceFirst(wait, Effect.sleep(patience))
+    })
+  )
+
 /**
  * Writes an entry about a flight, and takes it over into what the worker knows.
  *
@@ -71,7 +97,9 @@ export const enter = Effect.fnUntraced(function* (
   update(aboard, advances, records)
   if (change.landed !== undefined) aboard.landed = change.landed ?? undefined
   if (change.closed) work.flights.delete(aboard.number)
-  if (change.landed !== undefined || change.closed) store.signals.notify(lease.lane)
+  if (change.landed === undefined && !change.closed) return
+  work.landings.notify(landing)
+  store.signals.notify(lease.lane)
 })
 
 /**

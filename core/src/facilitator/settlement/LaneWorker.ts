@@ -12,6 +12,7 @@ import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { Lease } from "../records/LaneLeases.ts"
 import type { Flight, PaymentStore, StoredPayment } from "../records/PaymentStore.ts"
+import * as Signals from "../records/Signals.ts"
 import type { Aboard, Traveller } from "./Aboard.ts"
 import { depart } from "./Departure.ts"
 import type { ExaminedPayments } from "./ExaminedPayments.ts"
@@ -101,8 +102,11 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     capacity: half.capacity ?? (address === "" ? slotlessCapacity : defaultCapacity),
     flights: new Map(),
     concluding: new Set(),
+    landings: Signals.make(),
     next: 0n,
-    refusal: undefined
+    refusal: undefined,
+    isFull: false,
+    surveyed: undefined
   }
   const counted = address === "" ? 0n : yield* countSlots(work)
   work.next = yield* store.openLane(lease, counted)
@@ -193,14 +197,21 @@ const inCompany = Effect.fnUntraced(function* (work: LaneWork) {
 
 const waiting = (work: LaneWork): Effect.Effect<ReadonlyArray<StoredPayment>, FacilitatorUnavailable> =>
   Effect.suspend(() => {
-    const { capacity, concluding, half, lease, store } = work
-    const room = capacity - inTheAir(work).length
-    if (room <= 0) return Effect.succeed([])
-    const limit = Math.min(room * (half.batches?.maximum ?? 1), longestQueue) + concluding.size
-    return Effect.map(store.queued(lease.lane, limit), (queued) =>
+    const { concluding, half, lease, store } = work
+    const limit = Math.min(roomIn(work) * (half.batches?.maximum ?? 1), longestQueue)
+    if (limit === 0) return Effect.succeed([])
+    return Effect.map(store.queued(lease.lane, limit + concluding.size), (queued) =>
       queued.filter(({ paymentId }) => !concluding.has(paymentId))
     )
   })
+
+/** A lane that was full has room again when half of it is free: what departs together shares the questions and the records. */
+const roomIn = (work: LaneWork): number => {
+  const { capacity } = work
+  const room = Math.max(0, capacity - inTheAir(work).length)
+  work.isFull = room === 0 || (work.isFull && room * 2 < capacity)
+  return work.isFull ? 0 : room
+}
 
 const lookAfter = Effect.fnUntraced(function* (
   work: LaneWork,
