@@ -76,13 +76,15 @@ describe("a signer's lane", () => {
       Effect.gen(function* () {
         const { accounts, client, setBalance } = yield* chain
         const [{ address }] = accounts.signers
-        const { aftermath, payment, request, settle } = yield* start()
+        const { aftermath, payment, request, settle } = yield* start({ settleTimeoutMillis: 300 })
         const balance = yield* Effect.promise(() => client.getBalance({ address }))
         yield* setBalance(address, 0n)
-        assert.strictEqual(yield* settle("one"), "FacilitatorUnavailable")
-        assert.strictEqual((yield* payment(yield* Payment.idOf(request)))?.status, "accepted")
+        const pending = settle("one")
+        const status = Effect.map(payment(yield* Payment.idOf(request)), (record) => record?.status)
+        const before = [yield* pending, yield* status]
         yield* setBalance(address, balance)
-        isGranted(yield* settle("two"))
+        assert.deepStrictEqual(before, ["SettlementPending", "planned"])
+        isGranted(yield* Effect.repeat(settle("two"), { while: (end) => end === "SettlementPending" }))
         assert.deepStrictEqual(yield* aftermath, { uses: 1, statuses: ["success"] })
       })
     )
@@ -100,10 +102,10 @@ describe("a signer's lane", () => {
         const ends = yield* Effect.forEach(requests, (request, index) => settle(`hole${index}`, request), {
           concurrency: "unbounded"
         })
-        assert.deepStrictEqual(
-          ends.filter((end) => typeof end === "string"),
-          ["FacilitatorUnavailable"]
-        )
+        // The refused one stays in its slot and settles; nothing new follows it as long as the node refuses.
+        const turnedAway = ends.filter((end) => typeof end === "string")
+        assert.isBelow(turnedAway.length, requests.length)
+        assert.deepStrictEqual(turnedAway, Array(turnedAway.length).fill("FacilitatorUnavailable"))
         const refused = requests.filter((_request, index) => typeof ends[index] === "string")
         const again = yield* Effect.forEach(refused, (request) => settle("again", request))
         again.forEach(isGranted)
