@@ -3,7 +3,7 @@
  * one place, and nothing else to operate.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
-import { Entropy, FacilitatorUnavailable, LaneLeases, Misconfigured, PaymentStore, Signals } from "@pontage/core"
+import { Entropy, type FacilitatorUnavailable, LaneLeases, Misconfigured, PaymentStore, Signals } from "@pontage/core"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

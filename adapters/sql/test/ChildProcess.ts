@@ -1,0 +1,62 @@
+/** A process of its own, running one of the programs beside this file, to be frozen or killed; gone with the scope. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+
+export interface Child {
+  /** Every line it has printed so far. */
+  readonly lines: ReadonlyArray<string>
+  /** The first line, from this place on, that begins so; and the place after it. */
+  readonly line: (beginning: string, from?: number) => Effect.Effect<string>
+  readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
+  readonly exited: Effect.Effect<void>
+}
+
+export const run = (program: string, ...parameters: ReadonlyArray<string>): Effect.Effect<Child, never, Scope.Scope> =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.sync(() => open(program, parameters)),
+      ({ child }) => Effect.sync(() => child.kill("SIGKILL"))
+    ),
+    ({ child, lines, watchers }) => ({
+      lines,
+      line: (beginning, from = 0) =>
+        Effect.callback<string>((resume) => {
+          const look = () => {
+            const found = lines.slice(from).find((line) => line.startsWith(beginning))
+            if (found === undefined) return false
+            watchers.delete(look)
+            resume(Effect.succeed(found))
+            return true
+          }
+          if (!look()) watchers.add(look)
+          return Effect.sync(() => watchers.delete(look))
+        }),
+      signal: (name) => Effect.sync(() => child.kill(name)),
+      exited: Effect.callback<void>((resume) => {
+        if (child.exitCode !== null || child.signalCode !== null) resume(Effect.void)
+        else child.once("exit", () => resume(Effect.void))
+      })
+    })
+  )
+
+const open = (program: string, parameters: ReadonlyArray<string>) => {
+  const file = join(import.meta.dirname, program)
+  const child: ChildProcess = spawn(
+    process.execPath,
+    ["--conditions=@pontage/source", "--no-warnings", file, ...parameters],
+    { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, NODE_OPTIONS: "" } }
+  )
+  const lines: Array<string> = []
+  const watchers = new Set<() => void>()
+  if (child.stdout !== null) {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      lines.push(line)
+      for (const look of [...watchers]) look()
+    })
+  }
+  return { child, lines, watchers }
+}

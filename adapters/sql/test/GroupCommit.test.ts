@@ -1,0 +1,170 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Signals } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+
+import * as GroupCommit from "../src/GroupCommit.ts"
+import { SqlitePaymentStore } from "../src/sqlite.ts"
+import * as SqliteFile from "../src/SqliteFile.ts"
+import * as DatabaseFile from "./DatabaseFile.ts"
+import * as TrialPayments from "./TrialPayments.ts"
+
+/** A file with one table, and everything that is said to it. */
+const bare = Effect.gen(function* () {
+  const said: Array<string> = []
+  const file = yield* SqliteFile.open({
+    filename: yield* DatabaseFile.filename,
+    onStatement: (text) => said.push(text)
+  })
+  yield* file.connection.execute("CREATE TABLE word (text TEXT PRIMARY KEY, filling TEXT)", [], undefined)
+  const transact = yield* GroupCommit.make(file, Signals.make())
+  const write = (text: string, filling = "") =>
+    transact(({ run }) => run("INSERT INTO word (text, filling) VALUES (?, ?)", [text, filling]))
+  const words = transact(({ run }) =>
+    Effect.map(run("SELECT text FROM word ORDER BY text"), (rows) =>
+      rows.map((row) => Object.values(row as Record<string, unknown>)[0])
+    )
+  )
+  said.length = 0
+  return { file, said, transact, write, words }
+})
+
+const commits = (said: ReadonlyArray<string>) => said.filter((text) => text === "COMMIT").length
+
+describe("operations of one turn", () => {
+  it.effect("share one commit, each in a savepoint of its own", () =>
+    Effect.gen(function* () {
+      const { said, write } = yield* bare
+      yield* Effect.forEach(Array.from({ length: 100 }), (_, index) => write(`word ${index}`), {
+        concurrency: "unbounded"
+      })
+      assert.strictEqual(commits(said), 1)
+      assert.strictEqual(said.filter((text) => text === "SAVEPOINT job").length, 100)
+    })
+  )
+
+  it.effect("are answered after the commit, and not before", () =>
+    Effect.gen(function* () {
+      const { said, write } = yield* bare
+      yield* Effect.forEach(["a", "b", "c"], (word) => Effect.map(write(word), () => said.push(`answered ${word}`)), {
+        concurrency: "unbounded"
+      })
+      const order = said.filter((text) => text === "COMMIT" || text.startsWith("answered"))
+      assert.deepStrictEqual(order, ["COMMIT", "answered a", "answered b", "answered c"])
+    })
+  )
+
+  it.effect("that are more than a transaction takes are committed in several", () =>
+    Effect.gen(function* () {
+      const { said, words, write } = yield* bare
+      yield* Effect.forEach(Array.from({ length: 300 }), (_, index) => write(`word ${index}`), {
+        concurrency: "unbounded"
+      })
+      assert.strictEqual(commits(said), 2)
+      assert.lengthOf(yield* words, 300)
+    })
+  )
+
+  it.effect("are undone alone when they fail", () =>
+    Effect.gen(function* () {
+      const { said, transact, words, write } = yield* bare
+      const failing = transact(({ run }) =>
+        Effect.andThen(run("INSERT INTO word (text) VALUES ('undone')"), Effect.fail("changed my mind" as const))
+      )
+      const outcomes = yield* Effect.all(
+        [Effect.exit(write("a")), Effect.exit(failing), Effect.exit(write("a")), Effect.exit(write("b"))],
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(
+        outcomes.map(({ _tag }) => _tag),
+        ["Success", "Failure", "Failure", "Success"]
+      )
+      assert.strictEqual(commits(said), 1)
+      assert.deepStrictEqual(yield* words, ["a", "b"])
+    })
+  )
+
+  it.effect("die alone when they are broken", () =>
+    Effect.gen(function* () {
+      const { transact, words, write } = yield* bare
+      const broken = transact(() => Effect.die("a mistake"))
+      const [, outcome] = yield* Effect.all([write("a"), Effect.exit(broken), write("b")], { concurrency: "unbounded" })
+      assert.strictEqual(outcome._tag, "Failure")
+      assert.lengthOf(yield* words, 2)
+    })
+  )
+
+  it.effect("that nobody waits for any more are not begun", () =>
+    Effect.gen(function* () {
+      const { words, write } = yield* bare
+      const fiber = yield* Effect.forkChild(write("unwanted"), { startImmediately: true })
+      yield* Fiber.interrupt(fiber)
+      assert.lengthOf(yield* words, 0)
+    })
+  )
+})
+
+describe("a disk that is full", () => {
+  it.effect("fails everybody who was to be committed, and nobody later", () =>
+    Effect.gen(function* () {
+      const { file, words, write } = yield* bare
+      const limit = (pages: number) => file.connection.execute(`PRAGMA max_page_count = ${pages}`, [], undefined)
+      yield* write("before")
+      yield* limit(4)
+      const outcomes = yield* Effect.forEach(["x", "y"], (word) => Effect.flip(write(word, word.repeat(100_000))), {
+        concurrency: "unbounded"
+      })
+      for (const error of outcomes) assert.strictEqual(error._tag, "FacilitatorUnavailable")
+      assert.isFalse(file.isTransaction())
+      yield* limit(10_000)
+      yield* write("after")
+      assert.lengthOf(yield* words, 2)
+    })
+  )
+})
+
+describe("the store", () => {
+  it.effect("claims many payments with one commit, and hints at them after it", () =>
+    Effect.gen(function* () {
+      const said: Array<string> = []
+      const store = yield* SqlitePaymentStore.make({
+        filename: yield* DatabaseFile.filename,
+        onStatement: (text) => said.push(text)
+      })
+      const ear = yield* store.signals.listen(TrialPayments.lane)
+      yield* Effect.forkChild(
+        Effect.map(ear.next, () => said.push("heard")),
+        { startImmediately: true }
+      )
+      said.length = 0
+      const names = Array.from({ length: 50 }, (_, index) => `p${index}`)
+      const results = yield* Effect.forEach(
+        names,
+        (name) => store.claim(TrialPayments.payment(name), undefined, { lane: TrialPayments.lane }),
+        { concurrency: "unbounded" }
+      )
+      assert.isTrue(results.every(({ _tag }) => _tag === "Claimed"))
+      assert.strictEqual(commits(said), 1)
+      assert.isAbove(said.indexOf("heard"), said.indexOf("COMMIT"))
+    })
+  )
+
+  it.effect("writes nothing for a lease that has passed on, though others are committed beside it", () =>
+    Effect.gen(function* () {
+      const store = yield* SqlitePaymentStore.make({ filename: yield* DatabaseFile.filename })
+      const { lane, payment, prepared } = TrialPayments
+      const lease = (epoch: number) => ({ lane, epoch, isValid: () => true })
+      yield* store.openLane(lease(2), 0n)
+      yield* store.claim(payment("one"), undefined, { lane })
+      const plan = [{ number: 0n, prepared: prepared(0n), paymentIds: ["pay_one"] }]
+      const [stale, fresh] = yield* Effect.all(
+        [Effect.exit(store.plan(lease(1), plan)), Effect.exit(store.claim(payment("two"), undefined))],
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(stale._tag, "Failure")
+      assert.strictEqual(fresh._tag, "Success")
+      assert.deepStrictEqual(yield* store.flights(lane), [])
+      assert.strictEqual((yield* store.find("pay_one"))?.status, "accepted")
+    })
+  )
+})

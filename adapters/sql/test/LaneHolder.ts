@@ -1,0 +1,47 @@
+/**
+ * Works lanes: while it holds one it prints an act, if its lease is good, and raises the lane's number, whether its lease is
+ * good or not.
+ */
+import { LaneLeases, PaymentStore } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+
+import { PostgresPaymentStore } from "../src/postgres.ts"
+
+const [url = "", lanes = "", ttl = "", tick = ""] = process.argv.slice(2)
+
+const say = (text: string) => Effect.sync(() => void process.stdout.write(`${text}\n`))
+
+const holder = Effect.gen(function* () {
+  const store = yield* PaymentStore.PaymentStore
+  const leases = yield* LaneLeases.LaneLeases
+  yield* leases.work(lanes.split(","), (lease) => {
+    let number = 0n
+    const beat = Effect.gen(function* () {
+      if (lease.isValid()) yield* say(`act ${lease.lane} ${lease.epoch}`)
+      yield* Effect.matchEffect(store.skipTo(lease, ++number), {
+        onFailure: (error) => say(`refused ${lease.lane} ${lease.epoch} ${error._tag}`),
+        onSuccess: () => say(`wrote ${lease.lane} ${lease.epoch}`)
+      })
+      yield* Effect.sleep(20)
+    })
+    // A write that was on its way is let finish, so that its answer is seen.
+    return Effect.ensuring(
+      Effect.forever(Effect.andThen(Effect.uninterruptible(beat), Effect.yieldNow)),
+      say(`ended ${lease.lane} ${lease.epoch}`)
+    )
+  })
+})
+
+const stop = new AbortController()
+process.once("SIGTERM", () => stop.abort())
+await Effect.runPromise(
+  Effect.provide(
+    holder,
+    PostgresPaymentStore.layer({
+      url: Redacted.make(url),
+      leases: { ttl: Number(ttl), tick: Number(tick) }
+    })
+  ),
+  { signal: stop.signal }
+).catch(() => {})
