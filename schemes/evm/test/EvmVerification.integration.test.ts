@@ -152,5 +152,57 @@ describe("EvmVerification", () => {
           assert.deepStrictEqual(asked, ["eth_getCode"])
         })
     )
+
+    it.effect("asks nothing at all about what is refused without the chain, from the first payment on", () =>
+      Effect.gen(function* () {
+        const asked: Array<string> = []
+        const half = yield* Payment.scheme(yield* chain, { onRequest: (method) => void asked.push(method) })
+        asked.length = 0
+        for (const [expected, deviation] of [
+          ["malformed signature_not_hexadecimal", { signature: () => "signed" }],
+          ["malformed signature_too_long", { signature: () => `0x${"ab".repeat(4097)}` }],
+          ["malformed payload_fields", { written: { nonce: "0x12" } }],
+          ["unsupported_authorization erc6492", { signature: () => `0x${"6492".repeat(32)}` }],
+          [
+            "asset_mismatch asset_not_settled",
+            { requirements: { asset: "0x1111111111111111111111111111111111111111" } }
+          ],
+          ["binding_mismatch nonce_not_bound", { ...Payment.bound(), signed: {} }]
+        ] satisfies ReadonlyArray<readonly [string, Payment.Deviation]>) {
+          const request = yield* Payment.payment(deviation)
+          const verdict = Effect.flatMap(Payment.read(half, request), (payment) => half.verify(payment))
+          assert.strictEqual(yield* Payment.outcome(verdict), expected)
+        }
+        assert.deepStrictEqual(asked, [])
+      })
+    )
+
+    it.effect("asks once for a payer whose signatures are a stranger's, and not at all where no contract may pay", () =>
+      Effect.gen(function* () {
+        const { accounts } = yield* chain
+        const deviations: ReadonlyArray<readonly [string, Payment.Deviation]> = [
+          ["INVALID_SIGNATURE payer_mismatch", { signer: accounts.stranger }],
+          ["INVALID_SIGNATURE payer_mismatch", { signed: { value: 1n }, written: { value: "10000" } }],
+          ["INVALID_SIGNATURE length", { signature: () => "0x" }],
+          ["INVALID_SIGNATURE compact", { signature: () => `0x${"11".repeat(64)}` }],
+          ["INVALID_SIGNATURE recovery_id", { signature: () => `0x${"11".repeat(65)}` }]
+        ]
+        for (const [contractPayers, expected] of [
+          [true, ["eth_getCode"]],
+          [false, []]
+        ] as const) {
+          const asked: Array<string> = []
+          const onRequest = (method: string) => void asked.push(method)
+          const half = yield* Payment.scheme(yield* chain, { contractPayers, onRequest })
+          asked.length = 0
+          for (const [word, deviation] of [...deviations, ...deviations]) {
+            const payment = yield* Payment.read(half, yield* Payment.payment(deviation))
+            assert.strictEqual(yield* Payment.outcome(half.verify(payment)), word)
+          }
+          assert.deepStrictEqual(asked, [...expected])
+          yield* half.verify(yield* Payment.read(half, yield* Payment.payment()))
+        }
+      })
+    )
   })
 })

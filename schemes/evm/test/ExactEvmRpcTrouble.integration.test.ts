@@ -38,7 +38,7 @@ const through = Effect.fnUntraced(function* (signer?: EvmTestAccounts.TestAccoun
 
 /** Asks again for as long as nothing is known, or what went wrong is of a question from before the node was mended. */
 const insist = <A, R>(settle: Effect.Effect<A, PaymentFailure, R>) =>
-  Effect.retry(settle, { while: ({ _tag }) => _tag === "SettlementPending" || _tag === "ChainUnavailable" })
+  Effect.retry(settle, { while: ({ _tag }) => isInfrastructure(_tag) })
 
 /** Settles one payment through a node that spoils a method, and again when the node is mended. */
 const settleThrough = Effect.fnUntraced(function* (
