@@ -18,14 +18,14 @@ const holder = Effect.gen(function* () {
   yield* leases.work(lanes.split(","), (lease) => {
     let number = 0n
     const beat = Effect.gen(function* () {
+      yield* Effect.sleep(20)
       if (lease.isValid()) yield* say(`act ${lease.lane} ${lease.epoch}`)
       yield* Effect.matchEffect(store.skipTo(lease, ++number), {
         onFailure: (error) => say(`refused ${lease.lane} ${lease.epoch} ${error._tag}`),
         onSuccess: () => say(`wrote ${lease.lane} ${lease.epoch}`)
       })
-      yield* Effect.sleep(20)
     })
-    // A write that was on its way is let finish, so that its answer is seen.
+    // The worst of workers: whatever it has begun it does to the end, though it is told to stop.
     return Effect.ensuring(
       Effect.forever(Effect.andThen(Effect.uninterruptible(beat), Effect.yieldNow)),
       say(`ended ${lease.lane} ${lease.epoch}`)

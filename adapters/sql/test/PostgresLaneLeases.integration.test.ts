@@ -105,7 +105,7 @@ layer(PostgresServer.layer, { timeout: 60_000, excludeTestServices: true })("lea
       const lanes = lanesOf(4)
       const { leases: service, store } = yield* instance(url, { leases })
       const owner = yield* ChildProcess.run("LaneHolder.ts", Redacted.value(url), lanes.join(","), "900", "250")
-      yield* Effect.forEach(lanes, (lane) => owner.line(`act ${lane} 1`), { concurrency: "unbounded" })
+      yield* Effect.forEach(lanes, (lane) => owner.line(`wrote ${lane} 1`), { concurrency: "unbounded" })
       const other = yield* working(service, lanes)
       yield* owner.signal("SIGSTOP")
       const holding = yield* other.until(({ size }) => size === 4)
