@@ -3,6 +3,7 @@
  */
 import {
   Amount,
+  type FacilitatorUnavailable,
   PaymentError,
   PaymentPayload,
   type PaymentStore,
@@ -90,14 +91,20 @@ const RunRow = Schema.Struct({
 const Refusal = Schema.fromJsonString(Schema.Union([PaymentError, ValidationError]))
 const encodeRefusal = Schema.encodeSync(Refusal)
 
+const ContractRow = Schema.Struct({
+  requirements: Schema.fromJsonString(PaymentRequirements.PaymentRequirements),
+  terms: Schema.fromJsonString(Terms),
+  payload: Schema.fromJsonString(Schema.Json)
+})
+
 const PaymentRow = Schema.Struct({
   serial: Schema.BigInt,
   payment_id: Schema.String,
   caller: Schema.String,
   notify: Flag,
-  requirements: Schema.fromJsonString(PaymentRequirements.PaymentRequirements),
-  terms: Schema.fromJsonString(Terms),
-  payload: Schema.fromJsonString(Schema.Json),
+  requirements: Schema.String,
+  terms: Schema.String,
+  payload: Schema.String,
   status: Settlement.PaymentState,
   transaction_id: Schema.String,
   block_number: OrNull(Schema.BigIntFromString),
@@ -120,6 +127,7 @@ export const Reservation = Schema.Struct({
 })
 
 const decode = Schema.decodeUnknownResult(PaymentRow)
+const decodeContract = Schema.decodeUnknownResult(ContractRow)
 
 /** The query of records, to be followed by a condition on the record, `p`. */
 export const selection = (dialect: Dialect): string => {
@@ -130,20 +138,53 @@ export const selection = (dialect: Dialect): string => {
   return `SELECT ${columns.join(", ")}, ${history} AS history FROM payment p JOIN contract c ON c.payment = p.serial`
 }
 
-/** The record of a row. */
-export const read = (row: unknown) => {
-  const decoded = decode(row)
-  return Result.isSuccess(decoded) ? Effect.succeed(toStored(decoded.success)) : Effect.fail(unreadable("payment"))
+type Row = typeof PaymentRow.Type
+type Contract = Pick<PaymentStore.StoredPayment, "requirements" | "authorization" | "payload">
+
+/** So many contracts are remembered: those of payments on their way. */
+const remembered = 2000
+
+/**
+ * Makes records of rows. A record is read some six times in its life, and what it says at length stays the same: that is
+ * decoded once, as long as its text is the same.
+ */
+export const reader = () => {
+  const known = new Map<bigint, { readonly row: Row; readonly contract: Contract }>()
+  const contractOf = (row: Row): Contract | undefined => {
+    const before = known.get(row.serial)
+    if (before !== undefined && saysTheSame(before.row, row)) return before.contract
+    const decoded = decodeContract(row)
+    if (Result.isFailure(decoded)) return undefined
+    const contract = toTerms(decoded.success)
+    const [oldest] = known.size < remembered ? [] : known.keys()
+    if (oldest !== undefined) known.delete(oldest)
+    known.set(row.serial, { row, contract })
+    return contract
+  }
+  return (raw: unknown): Effect.Effect<PaymentStore.StoredPayment, FacilitatorUnavailable> => {
+    const decoded = decode(raw)
+    const contract = Result.isSuccess(decoded) ? contractOf(decoded.success) : undefined
+    return Result.isFailure(decoded) || contract === undefined
+      ? Effect.fail(unreadable("payment"))
+      : Effect.succeed(toStored(decoded.success, contract))
+  }
 }
 
-const toStored = (row: typeof PaymentRow.Type): PaymentStore.StoredPayment => ({
+const saysTheSame = (a: Row, b: Row): boolean =>
+  a.requirements === b.requirements && a.terms === b.terms && a.payload === b.payload
+
+const toTerms = ({ payload, requirements, terms }: typeof ContractRow.Type): Contract => ({
+  requirements,
+  authorization: { ...terms, binding: terms.binding ?? undefined },
+  payload
+})
+
+const toStored = (row: Row, contract: Contract): PaymentStore.StoredPayment => ({
+  ...contract,
   serial: row.serial,
   paymentId: row.payment_id,
   caller: row.caller,
   notify: Boolean(row.notify),
-  requirements: row.requirements,
-  authorization: { ...row.terms, binding: row.terms.binding ?? undefined },
-  payload: row.payload,
   status: row.status,
   transaction: row.transaction_id,
   block:

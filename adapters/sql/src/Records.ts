@@ -117,8 +117,9 @@ export const make = (dialect: Dialect): Records => {
 
 const reading = (dialect: Dialect): Pick<Records, "select" | "lock"> => {
   const selection = PaymentRow.selection(dialect)
+  const read = PaymentRow.reader()
   const select: Read = ({ run }, condition, parameters) =>
-    Effect.flatMap(run(`${selection} ${condition}`, parameters), (rows) => Effect.forEach(rows, PaymentRow.read))
+    Effect.flatMap(run(`${selection} ${condition}`, parameters), (rows) => Effect.forEach(rows, read))
   // Two statements: one that waits for a row's lock still sees the histories as they were before it waited.
   const lock: Read = (transaction, condition, parameters) =>
     Effect.flatMap(

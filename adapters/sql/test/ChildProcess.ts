@@ -55,7 +55,7 @@ const open = (program: string, parameters: ReadonlyArray<string>) => {
   if (child.stdout !== null) {
     createInterface({ input: child.stdout }).on("line", (line) => {
       lines.push(line)
-      for (const look of [...watchers]) look()
+      for (const look of watchers) look()
     })
   }
   return { child, lines, watchers }
