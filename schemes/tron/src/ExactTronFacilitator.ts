@@ -1,0 +1,90 @@
+/**
+ * The settling half of `exact` on TRON: reads and verifies signed transfers, sends them as they are, and believes only the
+ * receipts of blocks and the token's own events. It has no lanes: payers number nothing, and sign for themselves.
+ */
+import {
+  type Block,
+  ChainUnavailable,
+  type FacilitatorScheme,
+  Misconfigured,
+  type Passenger,
+  type Payment,
+  type Preparation,
+  type SchemeFacilitator,
+  type Survey
+} from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import * as ExactTron from "./ExactTron.ts"
+import { connect, type ExactTronChain, type Options } from "./ExactTronChain.ts"
+import { type Held, read } from "./ExactTronReading.ts"
+import * as TronObservation from "./TronObservation.ts"
+import type { TronRpc } from "./TronRpc.ts"
+import * as TronSubmission from "./TronSubmission.ts"
+import * as TronTransaction from "./TronTransaction.ts"
+import * as TronVerification from "./TronVerification.ts"
+
+/**
+ * The settling half. It comes to life once the node has shown that it serves the network.
+ *
+ * @category constructors
+ */
+export const facilitator = (options: Options): FacilitatorScheme => Effect.map(connect(options), half)
+
+const half = (chain: ExactTronChain): SchemeFacilitator<Held> => {
+  const { network, rpc, sponsor } = chain
+  return {
+    scheme: ExactTron.scheme,
+    network,
+    lanes: [],
+    read: (requirements, json) => read(network, chain.assets, requirements, json),
+    verify: ({ payload }) => TronVerification.verify(chain, payload),
+    balance: ({ payload }) => balance(rpc, payload),
+    nextSlot: () => Effect.succeed(0n),
+    survey: survey(rpc),
+    isCanonical: (block) => isCanonical(rpc, block),
+    prepare: ([payment], _, { head }) => prepare(chain, payment, head.number),
+    fill: () => Effect.fail(new Misconfigured({ message: `${network} has no slots to fill` })),
+    submit: ({ bytes, transaction }) =>
+      sponsor === undefined ? TronSubmission.submit(rpc, transaction, bytes) : sponsor.submit(transaction, bytes),
+    observe: (passengers, attempts) => TronObservation.observe(chain, passengers.map(soughtOf), attempts),
+    conclude: (passenger) => TronObservation.conclude(chain, soughtOf(passenger)),
+    // Without a sponsor there is no signer; the node is asked all the same, so that its silence is noticed.
+    signers: sponsor === undefined ? Effect.as(rpc.head, []) : Effect.map(sponsor.balance, (one) => [one])
+  }
+}
+
+const soughtOf = ({ payment, since }: Passenger<Held>): TronObservation.Sought => ({ held: payment.payload, since })
+
+const balance = Effect.fnUntraced(function* (rpc: TronRpc, { token, transfer: { owner, token: contract } }: Held) {
+  const held = TronVerification.balanceOf(yield* rpc.call(owner, contract, TronVerification.balanceCallData(owner)))
+  if (held !== undefined) return held
+  return yield* new ChainUnavailable({ network: rpc.network, message: `${token.symbol} does not tell its balances` })
+})
+
+const survey = (rpc: TronRpc): Effect.Effect<Survey, ChainUnavailable> =>
+  Effect.map(Effect.all([rpc.head, rpc.solid], { concurrency: "unbounded" }), ([head, solid]) => ({
+    head: { number: head.number, hash: head.id, time: Number(head.time / 1000n) },
+    final: solid.number < head.number ? solid.number : head.number
+  }))
+
+/** A node that does not know the place yet has fallen behind, or another has: that proves nothing. */
+const isCanonical = Effect.fnUntraced(function* (rpc: TronRpc, { hash, number }: Block) {
+  const found = yield* rpc.block(number)
+  if (found !== undefined) return found.id === hash
+  const message = `the node of ${rpc.network} does not know block ${number}`
+  return yield* new ChainUnavailable({ network: rpc.network, message })
+})
+
+/** The payer's own bytes, unchanged, and the signature behind them. They cost us nothing unless energy is lent for them. */
+const prepare = Effect.fnUntraced(function* (
+  { sponsor }: ExactTronChain,
+  payment: Payment<Held> | undefined,
+  head: bigint
+): Effect.fn.Return<Preparation, ChainUnavailable | Misconfigured> {
+  if (payment === undefined) return yield* new Misconfigured({ message: "there is no payment to prepare" })
+  const { id, rawHex, signature } = payment.payload
+  const cost = sponsor === undefined ? 0n : yield* sponsor.cost
+  const bytes = TronTransaction.signed(rawHex, signature)
+  return { prepared: { slot: undefined, transaction: id, bytes, head, cost }, count: 1 }
+})

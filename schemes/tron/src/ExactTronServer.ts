@@ -1,0 +1,60 @@
+/**
+ * The seller's half of `exact` on TRON: the assets of a network, and their proof at start.
+ */
+import { Misconfigured, type SchemeServer } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+
+import * as ExactTron from "./ExactTron.ts"
+import * as TronAsset from "./TronAsset.ts"
+import * as TronNetwork from "./TronNetwork.ts"
+import * as TronProof from "./TronProof.ts"
+import * as TronRpc from "./TronRpc.ts"
+
+/**
+ * Where the chain can be asked. It is asked at start only, never for a request.
+ *
+ * @category models
+ */
+export interface Options {
+  /** A full node, the part before `/wallet`. */
+  readonly rpcUrl: string
+  /** Sent with every question to the node: a provider's key. */
+  readonly rpcHeaders?: Readonly<Record<string, string>>
+  /** Default `tron:mainnet`. */
+  readonly network?: string
+  /** Tokens to be paid in beyond the known ones. */
+  readonly assets?: ReadonlyArray<TronAsset.CustomAsset>
+}
+
+/**
+ * The seller's half. What payers must know travels in each offer's `extra`: the way the token moves and the fee limit to
+ * sign for; a route's own `extra` may add a recent block (`refBlock`) or name a sponsor. Throws `Misconfigured` when the
+ * network or an asset is not one.
+ *
+ * @category constructors
+ */
+export const server = ({ assets, network = TronNetwork.mainnet, rpcHeaders, rpcUrl }: Options): SchemeServer => {
+  const table = Result.getOrThrow(TronAsset.table(assets ?? []))
+  const chain = TronNetwork.fromText(network)
+  if (chain === undefined) {
+    throw new Misconfigured({
+      message: `exactTron.server: network "${network}" is no TRON network such as tron:mainnet`
+    })
+  }
+  return {
+    scheme: ExactTron.scheme,
+    network: chain,
+    asset: table.find,
+    assetNames: table.names,
+    prove: Effect.fnUntraced(function* (provenNetwork, used) {
+      const rpc = yield* TronRpc.make({
+        url: rpcUrl,
+        network: provenNetwork,
+        ...(rpcHeaders && { headers: rpcHeaders })
+      })
+      yield* TronProof.network(rpc, provenNetwork)
+      yield* Effect.forEach(used, (token) => TronProof.asset(rpc, token), { discard: true })
+    })
+  }
+}

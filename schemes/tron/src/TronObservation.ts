@@ -1,0 +1,129 @@
+/**
+ * What the chain shows of payments: the transaction's receipt and the token's own event in it. A transaction that a node
+ * has taken may still fail in its block, by a revert or for want of energy: that is the proof that the money did not move.
+ */
+import {
+  type Block,
+  ChainUnavailable,
+  type Conclusion,
+  invalid,
+  type Observation,
+  type PaymentError,
+  type Prepared,
+  refuse,
+  type Sighting,
+  type ValidationError
+} from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import type { ExactTronChain } from "./ExactTronChain.ts"
+import type { Held } from "./ExactTronReading.ts"
+import type * as TronRpc from "./TronRpc.ts"
+import * as TronTransferProof from "./TronTransferProof.ts"
+
+/**
+ * A payment that is looked for, and the head of the chain when it was first prepared: in a block up to that one it was
+ * there before.
+ *
+ * @category models
+ */
+export interface Sought {
+  readonly held: Held
+  readonly since: bigint
+}
+
+const pending = { _tag: "Pending" } as const
+
+/** A transaction that is in a block. */
+interface Found {
+  readonly receipt: TronRpc.Receipt
+  readonly block: Block
+}
+
+/**
+ * Observes. Under the policy `solidified` a transaction is not seen before its block is.
+ *
+ * @category combinators
+ */
+export const observe = Effect.fnUntraced(function* (
+  chain: ExactTronChain,
+  sought: ReadonlyArray<Sought>,
+  attempts: ReadonlyArray<Prepared>
+): Effect.fn.Return<Sighting, ChainUnavailable> {
+  const ids = new Set([...sought.map(({ held }) => held.id), ...attempts.map(({ transaction }) => transaction)])
+  const found = new Map<string, Found>()
+  for (const id of ids) {
+    const one = yield* find(chain, id)
+    if (one !== undefined) found.set(id, one)
+  }
+  const attempt = attempts.find(({ transaction }) => found.has(transaction))
+  const place = attempt && found.get(attempt.transaction)
+  return {
+    landed: attempt && place && { transaction: attempt.transaction, block: place.block, cost: attempt.cost },
+    observations: sought.map((one) => observed(one, found.get(one.held.id)))
+  }
+})
+
+const find = Effect.fnUntraced(function* ({ finality, rpc }: ExactTronChain, id: string) {
+  const receipt = yield* rpc.receipt(id, finality)
+  if (receipt === undefined) return undefined
+  const block = yield* rpc.block(receipt.block)
+  if (block === undefined) {
+    const message = `the node of ${rpc.network} does not know block ${receipt.block}, where it says ${id} is`
+    return yield* new ChainUnavailable({ network: rpc.network, message })
+  }
+  return { receipt, block: { number: block.number, hash: block.id } } satisfies Found
+})
+
+const observed = ({ held, since }: Sought, found: Found | undefined): Observation => {
+  if (found === undefined) return pending
+  const { block, receipt } = found
+  const error = failureOf(held, receipt) ?? (block.number <= since ? usedBefore(held) : undefined)
+  return error === undefined
+    ? { _tag: "Settled", transaction: held.id, block, external: false }
+    : { _tag: "Failed", transaction: held.id, error }
+}
+
+const usedBefore = ({ id }: Held) =>
+  invalid("already_used", "on_chain", `the transaction ${id} was on the chain before it was sent from here`)
+
+/** Why a transaction that is in a block has not moved the money; `undefined` when it has. */
+const failureOf = ({ transfer }: Held, receipt: TronRpc.Receipt): PaymentError | ValidationError | undefined => {
+  const { logs, message, result } = receipt
+  if (result === "SUCCESS") {
+    return TronTransferProof.isProven(transfer, logs)
+      ? undefined
+      : refuse("INVALID_RECIPIENT", "transfer_effect", "the token's events do not show the transfer of the amount")
+  }
+  const ended = `the transaction is in a block and failed there (${result}): ${message}; no money has moved`
+  if (result === "OUT_OF_ENERGY") return refuse("INSUFFICIENT_BALANCE", "out_of_energy", ended)
+  return result === "REVERT"
+    ? refuse("INSUFFICIENT_BALANCE", "reverted", ended)
+    : invalid("unsupported_authorization", "transfer_failed", ended)
+}
+
+/**
+ * Concludes: a payment that is in a block has moved the money or never will, and so has one that is in none once a
+ * solidified block is past its expiration. The chain takes a transaction only in a block whose predecessor is of an earlier
+ * time than its expiration.
+ *
+ * @category combinators
+ */
+export const conclude = Effect.fnUntraced(function* (
+  chain: ExactTronChain,
+  { held, since }: Sought
+): Effect.fn.Return<Conclusion, ChainUnavailable> {
+  const { rpc } = chain
+  const seen = observed({ held, since }, yield* find(chain, held.id))
+  if (seen._tag === "Settled") return seen
+  const solid = yield* rpc.solid
+  if (solid.time < held.transfer.expiration) return pending
+  const unused: Conclusion = { _tag: "Unused", at: { number: solid.number, hash: solid.id } }
+  // Asked after the solidified block: what is in no block now, by either count, cannot come into one any more.
+  const receipts = yield* Effect.all([rpc.receipt(held.id, "included"), rpc.receipt(held.id, "solidified")])
+  const receipt = receipts[0] ?? receipts[1]
+  if (receipt === undefined) return unused
+  if (receipt.block > solid.number) return pending
+  const last = observed({ held, since }, yield* find(chain, held.id))
+  return last._tag === "Failed" ? unused : last
+})

@@ -1,0 +1,434 @@
+/**
+ * The few questions this package asks a TRON full node, each with its answer decoded: what is not a proper answer is
+ * `ChainUnavailable`, never a value. Nodes leave out what is 0, so every number has 0 as its default; amounts are exact
+ * `bigint`s. Nothing is retried and nothing is remembered here.
+ */
+import { ChainUnavailable, type Misconfigured } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as SchemaTransformation from "effect/SchemaTransformation"
+
+import * as TronAddress from "./TronAddress.ts"
+import * as TronHex from "./TronHex.ts"
+import * as TronHttp from "./TronHttp.ts"
+
+/** Nodes write 64-bit integers as JSON numbers; above 2^53 the last digits are lost, which no comparison here minds. */
+const whole = Schema.Number.check(
+  Schema.makeFilter((number: number) => Number.isInteger(number), { expected: "a whole number" })
+).pipe(Schema.decodeTo(Schema.BigInt, SchemaTransformation.transform({ decode: BigInt, encode: Number })))
+
+const zero = Effect.succeed(0n)
+const orZero = whole.pipe(Schema.withDecodingDefaultTypeKey(zero))
+
+const BlockAnswer = Schema.Struct({
+  blockID: Schema.optionalKey(TronHex.Bytes32),
+  block_header: Schema.optionalKey(Schema.Struct({ raw_data: Schema.Struct({ number: orZero, timestamp: orZero }) }))
+})
+
+/**
+ * What is read of a block.
+ *
+ * @category models
+ */
+export interface Block {
+  readonly number: bigint
+  /** 64 digits; the first 16 are the number. */
+  readonly id: string
+  /** Unix milliseconds. */
+  readonly time: bigint
+}
+
+const AccountAnswer = Schema.Struct({
+  address: Schema.optionalKey(TronHex.FromNode),
+  balance: orZero,
+  owner_permission: Schema.optionalKey(
+    Schema.Struct({
+      threshold: orZero,
+      keys: Schema.optionalKey(Schema.Array(Schema.Struct({ address: TronHex.FromNode, weight: orZero })))
+    })
+  )
+})
+
+/**
+ * An account that is activated.
+ *
+ * @category models
+ */
+export interface Account {
+  /** In sun. */
+  readonly balance: bigint
+  /** Whether the account's own key alone may sign for its owner. */
+  readonly ownsItself: boolean
+}
+
+const ResourceAnswer = Schema.Struct({
+  freeNetLimit: orZero,
+  freeNetUsed: orZero,
+  NetLimit: orZero,
+  NetUsed: orZero,
+  EnergyLimit: orZero,
+  EnergyUsed: orZero,
+  TotalEnergyLimit: orZero,
+  TotalEnergyWeight: orZero
+})
+
+/**
+ * What an account may use without burning TRX, and the sums from which the price of a stake follows.
+ *
+ * @category models
+ */
+export interface Resources {
+  readonly energy: bigint
+  /** Bytes of the free quota of a day; they are never added to the staked ones. */
+  readonly freeBandwidth: bigint
+  /** Bytes. */
+  readonly stakedBandwidth: bigint
+  readonly totalEnergyLimit: bigint
+  /** In TRX. */
+  readonly totalEnergyWeight: bigint
+}
+
+const Log = Schema.Struct({
+  address: TronHex.FromNode,
+  topics: Schema.optionalKey(Schema.Array(TronHex.Bytes32)),
+  data: Schema.optionalKey(TronHex.FromNode)
+})
+
+/**
+ * An event of a contract.
+ *
+ * @category models
+ */
+export interface Log {
+  readonly address: TronAddress.Address
+  readonly topics: ReadonlyArray<string>
+  readonly data: string
+}
+
+const Words = Schema.optionalKey(Schema.String)
+
+const CallAnswer = Schema.Struct({
+  result: Schema.Struct({ result: Schema.optionalKey(Schema.Boolean), code: Words, message: Words }),
+  energy_used: orZero,
+  constant_result: Schema.optionalKey(Schema.Array(TronHex.FromNode)),
+  logs: Schema.optionalKey(Schema.Array(Log)),
+  transaction: Schema.optionalKey(
+    Schema.Struct({ ret: Schema.optionalKey(Schema.Array(Schema.Struct({ ret: Words }))) })
+  )
+})
+
+/**
+ * What became of a call that was only tried: it returned, it failed in the contract, or there is no contract.
+ *
+ * @category models
+ */
+export type CallOutcome =
+  | { readonly _tag: "Returned"; readonly data: string; readonly energy: bigint; readonly logs: ReadonlyArray<Log> }
+  | { readonly _tag: "Failed"; readonly message: string }
+  | { readonly _tag: "NoContract"; readonly message: string }
+
+const InfoAnswer = Schema.Struct({
+  id: Schema.optionalKey(TronHex.Bytes32),
+  blockNumber: orZero,
+  receipt: Schema.optionalKey(Schema.Struct({ result: Words })),
+  log: Schema.optionalKey(Schema.Array(Log)),
+  resMessage: Words
+})
+
+/**
+ * How a call ended that is in a block: `SUCCESS`, or the chain's word for why not.
+ *
+ * @category models
+ */
+export interface Receipt {
+  readonly block: bigint
+  readonly result: string
+  readonly logs: ReadonlyArray<Log>
+  readonly message: string
+}
+
+/** The ends of a contract's call as the chain counts them (`contractResult`), without the one that says nothing. */
+const endings = new Set([
+  "SUCCESS",
+  "REVERT",
+  "BAD_JUMP_DESTINATION",
+  "OUT_OF_MEMORY",
+  "PRECOMPILED_CONTRACT",
+  "STACK_TOO_SMALL",
+  "STACK_TOO_LARGE",
+  "ILLEGAL_OPERATION",
+  "STACK_OVERFLOW",
+  "OUT_OF_ENERGY",
+  "OUT_OF_TIME",
+  "JVM_STACK_OVER_FLOW",
+  "UNKNOWN",
+  "TRANSFER_FAILED",
+  "INVALID_CODE"
+])
+
+const BroadcastAnswer = Schema.Struct({
+  result: Schema.optionalKey(Schema.Boolean),
+  code: Words,
+  message: Words,
+  txid: Words
+})
+
+/**
+ * A node's word on bytes that it was sent.
+ *
+ * @category models
+ */
+export interface Broadcast {
+  /** `SUCCESS`, or the node's code for why not. */
+  readonly code: string
+  readonly message: string
+}
+
+const ParametersAnswer = Schema.Struct({
+  chainParameter: Schema.Array(Schema.Struct({ key: Schema.String, value: Schema.optionalKey(Schema.Unknown) }))
+})
+
+/**
+ * What the chain charges, in sun.
+ *
+ * @category models
+ */
+export interface Prices {
+  /** For a unit of energy. */
+  readonly energy: bigint
+  /** For a byte of a transaction. */
+  readonly bandwidth: bigint
+}
+
+const TransactionAnswer = Schema.Struct({ txID: Schema.optionalKey(TronHex.Bytes32) })
+
+const DelegationAnswer = Schema.Struct({
+  delegatedResource: Schema.optionalKey(Schema.Array(Schema.Struct({ frozen_balance_for_energy: orZero })))
+})
+
+const LendableAnswer = Schema.Struct({ max_size: orZero })
+
+const ReceiversAnswer = Schema.Struct({ toAccounts: Schema.optionalKey(Schema.Array(TronHex.FromNode)) })
+
+/**
+ * The questions. All times out and all nonsense is `ChainUnavailable`.
+ *
+ * @category models
+ */
+export interface TronRpc {
+  readonly network: string
+  /** A block by its number, or the newest; `undefined` where there is no such block. */
+  readonly block: (which: bigint | "head") => Effect.Effect<Block | undefined, ChainUnavailable>
+  /** The newest block. */
+  readonly head: Effect.Effect<Block, ChainUnavailable>
+  /** The newest block that is not reorganised any more. */
+  readonly solid: Effect.Effect<Block, ChainUnavailable>
+  /** `undefined` while the account is not activated. */
+  readonly account: (address: TronAddress.Address) => Effect.Effect<Account | undefined, ChainUnavailable>
+  readonly resources: (address: TronAddress.Address) => Effect.Effect<Resources, ChainUnavailable>
+  /** Whether a transaction is in a block. */
+  readonly isKnown: (id: string) => Effect.Effect<boolean, ChainUnavailable>
+  /** How a transaction ended; `undefined` while it is in no block, or in none that is solidified. */
+  readonly receipt: (
+    id: string,
+    where: "included" | "solidified"
+  ) => Effect.Effect<Receipt | undefined, ChainUnavailable>
+  /** Tries a call without sending it. */
+  readonly call: (
+    owner: TronAddress.Address,
+    contract: TronAddress.Address,
+    data: string
+  ) => Effect.Effect<CallOutcome, ChainUnavailable>
+  readonly prices: Effect.Effect<Prices, ChainUnavailable>
+  /** Sends signed bytes as they are. Sending the same bytes twice is harmless. */
+  readonly broadcast: (id: string, signedHex: string) => Effect.Effect<Broadcast, ChainUnavailable>
+  /** How much stake for energy an account could lend now, in sun. */
+  readonly lendable: (from: TronAddress.Address) => Effect.Effect<bigint, ChainUnavailable>
+  /** How much stake for energy one account has lent another, in sun. */
+  readonly delegated: (from: TronAddress.Address, to: TronAddress.Address) => Effect.Effect<bigint, ChainUnavailable>
+  /** To whom an account has lent anything. */
+  readonly receivers: (from: TronAddress.Address) => Effect.Effect<ReadonlyArray<TronAddress.Address>, ChainUnavailable>
+}
+
+/** Asks and decodes; `read` may refuse what is well formed and makes no sense. */
+const makeAsk =
+  (ask: TronHttp.Ask, network: string) =>
+  <S extends Schema.ConstraintDecoder<unknown>, A>(schema: S, read: (answer: S["Type"]) => A | Nonsense) => {
+    const decode = Schema.decodeUnknownResult(schema)
+    return (
+      path: string,
+      body: Readonly<Record<string, string | number | boolean>>
+    ): Effect.Effect<A, ChainUnavailable> =>
+      Effect.flatMap(ask(path, body), (json) => {
+        const decoded = decode(json)
+        if (Result.isFailure(decoded)) return odd(network, path, decoded.failure.message)
+        const value = read(decoded.success)
+        return value instanceof Nonsense ? odd(network, path, value.what) : Effect.succeed(value)
+      })
+  }
+
+/** An answer that is well formed and cannot be one. */
+class Nonsense {
+  readonly what: string
+  constructor(what: string) {
+    this.what = what
+  }
+}
+
+const odd = (network: string, path: string, what: string): Effect.Effect<never, ChainUnavailable> =>
+  Effect.fail(
+    new ChainUnavailable({
+      network,
+      message: `The node of ${network} answered ${path} with something else: ${what.slice(0, 300)}`
+    })
+  )
+
+const readBlock = ({ blockID, block_header }: typeof BlockAnswer.Type): Block | undefined | Nonsense => {
+  if (blockID === undefined || block_header === undefined) return undefined
+  const { number, timestamp } = block_header.raw_data
+  return BigInt(`0x${blockID.slice(0, 16)}`) === number
+    ? { number, id: blockID, time: timestamp }
+    : new Nonsense(`the block ${number} with the id of another`)
+}
+
+const readLog = ({ address, data = "", topics = [] }: typeof Log.Type): Log => ({
+  address: TronAddress.fromTail(address),
+  topics,
+  data
+})
+
+/** Nodes write their words in hexadecimal here. */
+const wordsOf = (text: string | undefined): string => {
+  const words = text ?? ""
+  return TronHex.isHex(words.toLowerCase()) && words !== ""
+    ? new TextDecoder().decode(TronHex.toBytes(words.toLowerCase())).slice(0, 300)
+    : words.slice(0, 300)
+}
+
+/** The chain's words for a contract that is not there; any other refusal is the node's own trouble. */
+const noContract = /contract is not exist|No contract or not a (?:valid )?smart contract/i
+
+const readCall = (answer: typeof CallAnswer.Type): CallOutcome | Nonsense => {
+  const { constant_result: returned = [], energy_used: energy, logs = [], result, transaction } = answer
+  if (result.result !== true) {
+    const message = `${result.code ?? ""} ${wordsOf(result.message)}`
+    return noContract.test(message) ? { _tag: "NoContract", message } : new Nonsense(message)
+  }
+  const ends = transaction?.ret ?? []
+  return ends.some(({ ret }) => ret !== undefined && ret !== "SUCESS" && ret !== "SUCCESS")
+    ? { _tag: "Failed", message: wordsOf(result.message) }
+    : { _tag: "Returned", data: returned.join(""), energy, logs: logs.map(readLog) }
+}
+
+const readReceipt =
+  (id: string) =>
+  ({ id: answered, blockNumber, log = [], receipt, resMessage }: typeof InfoAnswer.Type) => {
+    if (answered === undefined) return undefined
+    if (answered !== id) return new Nonsense("the receipt of another transaction")
+    const result = receipt?.result ?? ""
+    if (!endings.has(result)) return new Nonsense(`a receipt with the result "${result.slice(0, 40)}"`)
+    return { block: blockNumber, result, logs: log.map(readLog), message: wordsOf(resMessage) }
+  }
+
+const readAccount =
+  (asked: TronAddress.Address) =>
+  ({ address, balance, owner_permission: permission }: typeof AccountAnswer.Type): Account | undefined | Nonsense => {
+    if (address === undefined) return undefined
+    if (address !== asked) return new Nonsense("another account")
+    const weight = permission?.keys?.find((key) => key.address === asked)?.weight ?? 0n
+    return { balance, ownsItself: permission === undefined || permission.threshold <= weight }
+  }
+
+const left = (limit: bigint, used: bigint): bigint => (limit > used ? limit - used : 0n)
+
+const readResources = (answer: typeof ResourceAnswer.Type): Resources => ({
+  energy: left(answer.EnergyLimit, answer.EnergyUsed),
+  freeBandwidth: left(answer.freeNetLimit, answer.freeNetUsed),
+  stakedBandwidth: left(answer.NetLimit, answer.NetUsed),
+  totalEnergyLimit: answer.TotalEnergyLimit,
+  totalEnergyWeight: answer.TotalEnergyWeight
+})
+
+const readPrices = ({ chainParameter }: typeof ParametersAnswer.Type): Prices | Nonsense => {
+  const of = (name: string) => {
+    const value = chainParameter.find(({ key }) => key === name)?.value
+    return typeof value === "number" && Number.isInteger(value) && value > 0 ? BigInt(value) : undefined
+  }
+  const energy = of("getEnergyFee")
+  const bandwidth = of("getTransactionFee")
+  return energy === undefined || bandwidth === undefined
+    ? new Nonsense("parameters without the prices of energy and bandwidth")
+    : { energy, bandwidth }
+}
+
+const readBroadcast =
+  (id: string) =>
+  ({ code = "", message, result = false, txid }: typeof BroadcastAnswer.Type): Broadcast | Nonsense => {
+    if (txid !== undefined && txid !== "" && txid.toLowerCase() !== id) return new Nonsense("another transaction")
+    if (result) return { code: "SUCCESS", message: "" }
+    return code === "" || code === "SUCCESS"
+      ? new Nonsense("neither a result nor a code")
+      : { code, message: (message ?? "").slice(0, 300) }
+  }
+
+/**
+ * Makes the questions to one node. Nothing is asked yet.
+ *
+ * @category constructors
+ * @throws Misconfigured when the URL is not one of HTTP.
+ */
+export const make = (options: TronHttp.Options): Effect.Effect<TronRpc, Misconfigured> =>
+  Effect.map(TronHttp.make(options), (ask) => makeQuestions(ask, options.network))
+
+const makeQuestions = (http: TronHttp.Ask, network: string): TronRpc => {
+  const ask = makeAsk(http, network)
+  const block = ask(BlockAnswer, readBlock)
+  const resources = ask(ResourceAnswer, readResources)
+  const delegation = ask(DelegationAnswer, ({ delegatedResource = [] }) =>
+    delegatedResource.reduce((sum, one) => sum + one.frozen_balance_for_energy, 0n)
+  )
+  const lendable = ask(LendableAnswer, ({ max_size }) => max_size)
+  const receivers = ask(ReceiversAnswer, ({ toAccounts = [] }) => toAccounts.map(TronAddress.fromTail))
+  const newest = (path: string) =>
+    Effect.flatMap(block(path, { detail: false }), (found) =>
+      found === undefined ? odd(network, path, "no block") : Effect.succeed(found)
+    )
+  return {
+    network,
+    block: (which) =>
+      which === "head"
+        ? block("wallet/getblock", { detail: false })
+        : Effect.flatMap(block("wallet/getblock", { id_or_num: `${which}`, detail: false }), (found) =>
+            found === undefined || found.number === which
+              ? Effect.succeed(found)
+              : odd(network, "wallet/getblock", "another block")
+          ),
+    head: newest("wallet/getblock"),
+    solid: newest("walletsolidity/getblock"),
+    account: (address) => ask(AccountAnswer, readAccount(address))("wallet/getaccount", { address, visible: false }),
+    resources: (address) => resources("wallet/getaccountresource", { address, visible: false }),
+    isKnown: (id) =>
+      ask(TransactionAnswer, ({ txID }) =>
+        txID === undefined || txID === id ? txID !== undefined : new Nonsense("another transaction")
+      )("wallet/gettransactionbyid", { value: id }),
+    receipt: (id, where) =>
+      ask(InfoAnswer, readReceipt(id))(
+        `${where === "solidified" ? "walletsolidity" : "wallet"}/gettransactioninfobyid`,
+        { value: id }
+      ),
+    call: (owner, contract, data) =>
+      ask(CallAnswer, readCall)("wallet/triggerconstantcontract", {
+        owner_address: owner,
+        contract_address: contract,
+        data,
+        visible: false
+      }),
+    prices: ask(ParametersAnswer, readPrices)("wallet/getchainparameters", {}),
+    broadcast: (id, transaction) => ask(BroadcastAnswer, readBroadcast(id))("wallet/broadcasthex", { transaction }),
+    lendable: (from) => lendable("wallet/getcandelegatedmaxsize", { owner_address: from, type: 1, visible: false }),
+    delegated: (from, to) =>
+      delegation("wallet/getdelegatedresourcev2", { fromAddress: from, toAddress: to, visible: false }),
+    receivers: (from) => receivers("wallet/getdelegatedresourceaccountindexv2", { value: from, visible: false })
+  }
+}

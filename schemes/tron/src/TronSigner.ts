@@ -1,0 +1,113 @@
+/**
+ * Who signs for an account: a wallet that is shown the transaction and signs its bytes as they are. `fromTronWeb` and
+ * `fromTip1193` wrap what wallets in a browser offer, `fromPrivateKey` a key at hand.
+ */
+import { secp256k1 } from "@noble/curves/secp256k1.js"
+import { Misconfigured } from "@pontage/core"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+
+import * as TronAddress from "./TronAddress.ts"
+import * as TronHex from "./TronHex.ts"
+import * as TronTransaction from "./TronTransaction.ts"
+
+/**
+ * A transaction as a wallet returns it. Other fields are not read.
+ *
+ * @category models
+ */
+export interface Signed {
+  readonly raw_data_hex: string
+  readonly signature: ReadonlyArray<string>
+}
+
+/**
+ * Signs transactions of one account. What it returns is checked: another transaction than the one it was given is none.
+ *
+ * @category models
+ */
+export interface TronSigner {
+  readonly address: string
+  readonly signTransaction: (transaction: TronTransaction.Unsigned) => Promise<Signed>
+}
+
+/**
+ * What is used of tronweb, and of the object that TronLink puts into pages.
+ *
+ * @category models
+ */
+export interface TronWebLike {
+  readonly defaultAddress: { readonly base58: string | false }
+  readonly trx: { sign(transaction: object): Promise<unknown> }
+}
+
+/**
+ * What is used of a wallet in a page (TIP-1193): TronLink's is `window.tron`.
+ *
+ * @category models
+ */
+export interface Tip1193Provider {
+  readonly request: (call: { readonly method: "eth_requestAccounts" }) => Promise<unknown>
+  readonly tronWeb: TronWebLike | false
+}
+
+const signed = Schema.decodeUnknownPromise(
+  Schema.Struct({ raw_data_hex: Schema.String, signature: Schema.Array(Schema.String) })
+)
+
+const wrong = (what: string) => new Misconfigured({ message: `TronSigner: ${what}` })
+
+/**
+ * An account of tronweb, or of a wallet that offers its shape. It is shown the transaction in its JSON form. Throws
+ * `Misconfigured` when no account is chosen in it.
+ *
+ * @category constructors
+ */
+export const fromTronWeb = (tronWeb: TronWebLike): TronSigner => {
+  const address = tronWeb.defaultAddress.base58
+  if (address === false || address === "") throw wrong("the wallet shows no account; unlock it and connect")
+  return {
+    address,
+    // A copy: wallets write the signature into what they are given.
+    signTransaction: async (transaction) => signed(await tronWeb.trx.sign(structuredClone(transaction)))
+  }
+}
+
+/**
+ * The account of a wallet in a page, after its owner has agreed: `await TronSigner.fromTip1193(window.tron)`. Rejects with
+ * what the wallet says when the owner does not.
+ *
+ * @category constructors
+ */
+export const fromTip1193 = async (provider: Tip1193Provider): Promise<TronSigner> => {
+  await provider.request({ method: "eth_requestAccounts" })
+  if (provider.tronWeb === false) throw wrong("the wallet stays locked; unlock it and connect")
+  return fromTronWeb(provider.tronWeb)
+}
+
+/** The words of an error about a key are never passed on: libraries quote what they are given. */
+const keyBytes = (key: Redacted.Redacted): Uint8Array => {
+  const text = Redacted.value(key).replace(/^0x/, "").toLowerCase()
+  const bytes = text.length === 64 && TronHex.isHex(text) ? TronHex.toBytes(text) : new Uint8Array(32)
+  if (!secp256k1.utils.isValidSecretKey(bytes)) throw wrong("the private key is not 64 digits of a number in range")
+  return bytes
+}
+
+/**
+ * Signs with a private key: 64 hexadecimal digits, also behind `0x`, redacted or not. The key is kept redacted and is in
+ * no message. The same transaction gives the same signature (RFC 6979). Throws `Misconfigured` when the key is none.
+ *
+ * @category constructors
+ */
+export const fromPrivateKey = (privateKey: string | Redacted.Redacted): TronSigner => {
+  const key = Redacted.make(keyBytes(typeof privateKey === "string" ? Redacted.make(privateKey) : privateKey))
+  return {
+    address: TronAddress.toBase58(TronAddress.fromPublicKey(secp256k1.getPublicKey(Redacted.value(key), false))),
+    signTransaction: async ({ raw_data_hex }) => {
+      const digest = TronTransaction.idBytes(TronHex.toBytes(raw_data_hex))
+      const recovered = secp256k1.sign(digest, Redacted.value(key), { prehash: false, format: "recovered" })
+      const [v = 0, ...parts] = recovered
+      return { raw_data_hex, signature: [`${TronHex.fromBytes(Uint8Array.from(parts))}${v === 0 ? "1b" : "1c"}`] }
+    }
+  }
+}
