@@ -3,6 +3,7 @@
  * watches all of them. Everything it knows it has from the records, so whenever these are another's or cannot be asked it
  * drops what it knows and begins anew.
  */
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -51,20 +52,23 @@ const chainPause = Duration.millis(500)
 const longestQueue = 500
 
 /**
- * Works until the lease ends.
+ * Works until the lease ends. A defect stops a lane no longer than records that cannot be asked: all that matters is in
+ * them.
  *
  * @category combinators
  */
 export const work = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effect.fn.Return<void> {
   while (lease.isValid()) {
-    yield* Effect.catch(Effect.scoped(workOnce(lane, lease)), (stopped) =>
-      Effect.andThen(
-        Effect.logWarning(`the work in the lane ${lease.lane} begins anew`, stopped),
-        Effect.sleep(restartPause)
-      )
+    yield* Effect.catchCause(Effect.scoped(workOnce(lane, lease)), (stopped) =>
+      Cause.hasInterruptsOnly(stopped) ? Effect.interrupt : beginAnew(lease, stopped)
     )
   }
 })
+
+const beginAnew = ({ lane }: Lease, stopped: Cause.Cause<Stopped>) => {
+  const log = Cause.hasDies(stopped) ? Effect.logError : Effect.logWarning
+  return Effect.andThen(log(`the work in the lane ${lane} begins anew`, stopped), Effect.sleep(restartPause))
+}
 
 const workOnce = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease) {
   const own = yield* board(lane, lease)
@@ -74,7 +78,7 @@ const workOnce = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease) {
   const background = (effect: Effect.Effect<void, Stopped>): Effect.Effect<unknown> =>
     FiberSet.run(
       fibers,
-      Effect.catch(effect, (stopped) => Deferred.fail(broken, stopped))
+      Effect.catchCause(effect, (stopped) => Deferred.failCause(broken, stopped))
     )
   for (const aboard of own.flights.values()) yield* background(follow(own, aboard, false))
   yield* background(lookAfter(own, (aboard) => background(follow(own, aboard, false))))
