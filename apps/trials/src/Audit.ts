@@ -74,11 +74,11 @@ const looks = {
           )
       )
       .map(({ status, transaction }) => `is ${status} by ${transaction || "no transaction"}, which did not pay it`)[0],
-  /** A signer of ours moved money to a payee, and no record says so. */
+  /** A signer of ours moved money to a payee, and there is no record, or one that says that it never will. */
   "unbooked-transfer": ({ records, transfers }, _, { chain }) =>
     transfers
       .filter(({ sender }) => chain.standings.some(({ signer }) => signer === sender))
-      .filter(() => !records.some(isSettled))
+      .filter(() => records.every((record) => isOver(record) && !isSettled(record)))
       .map(({ transaction }) => `was paid by ${transaction}, and its record is ${records[0]?.status ?? "missing"}`)[0],
   /** A signer of ours sent a transaction for something that has no record. */
   "unbooked-broadcast": ({ records, transactions }) =>
@@ -152,24 +152,26 @@ export type AuditCheck = keyof typeof looks | keyof typeof signerLooks
  */
 export const auditChecks: ReadonlyArray<string> = [...Object.keys(looks), ...Object.keys(signerLooks)]
 
-const lasting: ReadonlyArray<AuditCheck> = [
+const lasting: ReadonlySet<AuditCheck> = new Set<AuditCheck>([
   "forgotten",
   "double-record",
   "invented",
   "double-transfer",
+  "unbooked-transfer",
+  "unbooked-broadcast",
   "reverted",
   "told-refused",
   "false-refusal",
   "granted-twice",
   "overpriced"
-]
+])
 
 /**
  * Whether time cannot mend it.
  *
  * @category guards
  */
-export const isLasting = ({ check }: Finding): boolean => lasting.includes(check)
+export const isLasting = ({ check }: Finding): boolean => lasting.has(check)
 
 /**
  * Lays the testimony side by side; nothing found means that all three say the same.

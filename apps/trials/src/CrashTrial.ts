@@ -1,8 +1,10 @@
 /**
  * G1: a facilitator that is killed at random times under load loses nothing.
  */
+import type { Anvil } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import type * as Scope from "effect/Scope"
 
 import type { FacilitatorLife } from "./FacilitatorLife.ts"
 import * as TrialLoad from "./TrialLoad.ts"
@@ -23,7 +25,9 @@ const buyers = 40
  *
  * @category trials
  */
-export const run = Effect.fnUntraced(function* (options: TrialOptions) {
+export const run = Effect.fnUntraced(function* (
+  options: TrialOptions
+): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
   const world = yield* TrialWorld.make(options)
   const kills = options.size ?? usualKills
   const facilitator = yield* world.facilitator()

@@ -125,7 +125,8 @@ class Keeper {
     this.lives.push(life)
     const child = this.spawn(this.lives.length === 1)
     this.child = child
-    for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => this.note(`${chunk}`))
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on("data", (chunk: Buffer) => this.note(chunk.toString()))
     child.once("message", () => {
       life.listened = performance.now()
       Deferred.doneUnsafe(this.listening, Effect.void)

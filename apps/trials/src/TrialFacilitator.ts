@@ -20,10 +20,11 @@ import * as TrialStore from "./TrialStore.ts"
 const mutationOf = (name: string | undefined): Mutation =>
   name === undefined || name === "" ? {} : mutations[Schema.decodeUnknownSync(MutationName)(name)]
 
+const kill = () => process.kill(process.pid, "SIGKILL")
+
 const checkpointOf = (text: string | undefined, { hangMillis }: TrialSettings) => {
   const failpoint = text === undefined || text === "" ? undefined : Failpoint.fromText(text)
   if (failpoint === undefined) return () => Effect.void
-  const kill = () => process.kill(process.pid, "SIGKILL")
   return Failpoint.make(failpoint, { hangMillis, kill, onStrike: () => void process.stdout.write(`strikes ${text}\n`) })
 }
 
@@ -46,7 +47,7 @@ const callersOf = (settings: TrialSettings, network: string): ReadonlyArray<Call
     name,
     operator,
     keys: [ApiKey.digestOf(key)],
-    ...(gasCeiling !== undefined && { gasCeilings: new Map([[network, gasCeiling]]) })
+    gasCeilings: new Map(gasCeiling === undefined ? [] : [[network, gasCeiling]])
   }))
 
 /** The engine's ceilings: the total, and each caller's own. */

@@ -75,7 +75,7 @@ export const make = Effect.fnUntraced(function* (
   const { blockTime = 1, finalityDepth = 3, payers = 20, signers = 2 } = shape
   const random = TrialRandom.make(options.seed)
   const chain = yield* EvmTestChain.make({ blockTime, payers, payerBalance: 10n ** 12n })
-  const database = options.store === "postgres" ? yield* TrialDatabase.make() : undefined
+  const database = options.store === "postgres" ? yield* TrialDatabase.make(options.mutation) : undefined
   const store = yield* storeFor(options, database)
   const journal = TrialJournal.make()
   const keys = chain.accounts.signers.slice(0, signers)

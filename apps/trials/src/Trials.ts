@@ -5,6 +5,7 @@ import type { Anvil } from "@pontage/evm/testing"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
+import * as CheckpointTrial from "./CheckpointTrial.ts"
 import * as CrashTrial from "./CrashTrial.ts"
 import type { TrialOptions } from "./TrialOptions.ts"
 import type { TrialReport } from "./TrialReport.ts"
@@ -20,5 +21,6 @@ export type Trial = (options: TrialOptions) => Effect.Effect<TrialReport, Anvil.
  * @category constants
  */
 export const trials: Readonly<Record<string, Trial>> = {
-  g1: CrashTrial.run
+  g1: CrashTrial.run,
+  g2: (options) => CheckpointTrial.run(options)
 }

@@ -30,7 +30,7 @@ export const broadcastBeforePersist = {
           Effect.suspend(() => {
             const written = Deferred.makeUnsafe<void>()
             unwritten.set(lease.lane, written)
-            const later = Effect.andThen(Effect.sleep(delayMillis), Effect.ignore(store.plan(lease, plans)))
+            const later = Effect.andThen(Effect.sleep(delayMillis), Effect.ignoreCause(store.plan(lease, plans)))
             const done = Effect.suspend(() => {
               unwritten.delete(lease.lane)
               return Deferred.succeed(written, undefined)
