@@ -55,6 +55,11 @@ export interface Dialect {
   readonly lock: string | undefined
   /** Skips rows that another transaction works on. */
   readonly skipLocked: string
+  /**
+   * Leaves out records `p` beside which one of a lower serial may still appear, because the transaction that took that
+   * serial is open: who reads page by page misses none.
+   */
+  readonly settledOrder: string
   /** The statement as this database wants its placeholders. */
   readonly text: (statement: string) => string
   readonly parameter: (value: Value) => unknown
@@ -77,6 +82,7 @@ export const sqlite: Dialect = {
   locksRows: false,
   lock: undefined,
   skipLocked: "",
+  settledOrder: "",
   text: (statement) => statement,
   parameter: (value) => (typeof value === "boolean" ? BigInt(value) : legible(value)),
   isIn: (column, type) => `${column} IN (SELECT CAST(value AS ${type}) FROM json_each(?))`,
@@ -108,6 +114,7 @@ export const postgres: Dialect = {
   locksRows: true,
   lock: "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))",
   skipLocked: "FOR UPDATE SKIP LOCKED",
+  settledOrder: "AND p.born < pg_snapshot_xmin(pg_current_snapshot())",
   text: (statement) => {
     let count = 0
     return statement.replaceAll("?", () => `$${++count}`)

@@ -98,22 +98,27 @@ const lanes = (
   }
 }
 
-const books = (database: Database, { costs, records }: Desk): Pick<Store, "expireUnwanted" | "spent" | "page"> => {
+const books = (
+  database: Database,
+  { costs, dialect, records }: Desk
+): Pick<Store, "expireUnwanted" | "spent" | "page"> => {
   const { ask } = database
+  const inOrder = `${dialect.settledOrder} ORDER BY p.serial LIMIT ?`
   return {
     expireUnwanted: (validBefore) => expireUnwanted(database, records, BigInt(Math.ceil(validBefore))),
     spent: (network, since, caller) => ask((transaction) => costs.spent(transaction, network, since, caller)),
     page: (after, limit, caller) =>
       ask((transaction) =>
         caller === undefined
-          ? records.select(transaction, "WHERE p.serial > ? ORDER BY p.serial LIMIT ?", [after, BigInt(limit)])
-          : records.select(transaction, ofCaller, [caller, after, BigInt(limit)])
+          ? records.select(transaction, `WHERE p.serial > ? ${inOrder}`, [after, BigInt(limit)])
+          : records.select(transaction, `WHERE p.caller = ? AND p.serial > ? ${inOrder}`, [
+              caller,
+              after,
+              BigInt(limit)
+            ])
       )
   }
 }
-
-const ofCaller = "WHERE p.caller = ? AND p.serial > ? ORDER BY p.serial LIMIT ?"
-
 const notices = ({ transact }: Database, { dialect, records }: Desk): Pick<Store, "takeNotices" | "closeNotice"> => {
   const steps = NoticeSteps.make(dialect, records)
   return {

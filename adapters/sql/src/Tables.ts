@@ -31,7 +31,7 @@ export const migrate = Effect.fnUntraced(function* (dialect: Dialect) {
 
 const first = (dialect: Dialect) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => {
-    const statements = dialect.name === "pg" ? [...tables(types.pg), ...leases] : tables(types.sqlite)
+    const statements = dialect.name === "pg" ? [...tables(types.pg), ...concurrency] : tables(types.sqlite)
     return Effect.forEach(statements, (one) => sql.unsafe(one), { discard: true })
   })
 
@@ -137,7 +137,9 @@ const tables = ({ key, serial }: (typeof types)["pg"]): ReadonlyArray<string> =>
   `CREATE INDEX notice_due ON notice (due) WHERE NOT closed`
 ]
 
-const leases: ReadonlyArray<string> = [
+/** What only a database that several instances write to needs: who works a lane, and which transaction made a record. */
+const concurrency: ReadonlyArray<string> = [
+  `ALTER TABLE payment ADD COLUMN born XID8 NOT NULL DEFAULT pg_current_xact_id()`,
   `ALTER TABLE lane ADD COLUMN owner TEXT`,
   `ALTER TABLE lane ADD COLUMN until TIMESTAMPTZ NOT NULL DEFAULT '-infinity'`,
   `CREATE TABLE lane_member (

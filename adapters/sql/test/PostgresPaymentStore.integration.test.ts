@@ -148,6 +148,27 @@ layer(PostgresServer.layer, { timeout: 60_000 })("on PostgreSQL", (it) => {
     })
   )
 
+  it.effect("a page ends before a record whose forerunner may still be written", () =>
+    Effect.gen(function* () {
+      const url = yield* database
+      const { store } = yield* instance(url)
+      const idsOf = Effect.map(store.page(0n, 10), (page) => page.map(({ paymentId }) => paymentId))
+      const sql = yield* Effect.provide(PgClient.makeClient({ url }), Reactivity.layer)
+      yield* store.claim(payment("before"), undefined)
+      yield* sql.withTransaction(
+        Effect.gen(function* () {
+          // Another instance has begun to write, and may have taken the next serial.
+          yield* sql.unsafe(
+            "SELECT nextval(pg_get_serial_sequence('payment', 'serial'))::text, pg_current_xact_id()::text"
+          )
+          yield* store.claim(payment("after"), undefined)
+          assert.deepStrictEqual(yield* idsOf, ["pay_before"])
+        })
+      )
+      assert.deepStrictEqual(yield* idsOf, ["pay_before", "pay_after"])
+    })
+  )
+
   it.effect("words that PostgreSQL cannot hold do not stop a record", () =>
     Effect.gen(function* () {
       const { store } = yield* instance(yield* database)
