@@ -1,0 +1,100 @@
+/**
+ * TON addresses. Text is accepted strictly: raw `0:` and 64 lower-case hexadecimal digits, or the 48 characters of the
+ * user-friendly form with a valid checksum. Only workchain 0, never the zero address. Inside and on the wire an address is
+ * its raw text, so two addresses are the same account exactly when they are `===`.
+ */
+import { Address as CoreAddress } from "@ton/core"
+import * as Brand from "effect/Brand"
+import * as Schema from "effect/Schema"
+
+/**
+ * An address that has been parsed: raw, lower case, workchain 0.
+ *
+ * @category models
+ */
+export type Address = string & Brand.Brand<"@pontage/ton/Address">
+
+const make = Brand.nominal<Address>()
+
+const raw = /^0:[0-9a-f]{64}$/
+const zero = `0:${"0".repeat(64)}`
+/** The two alphabets of base64, never mixed. */
+const friendly = /^(?:[A-Za-z0-9_-]{48}|[A-Za-z0-9+/]{48})$/
+
+const isAddress = (value: unknown): value is Address => typeof value === "string" && raw.test(value) && value !== zero
+
+/**
+ * What a text says: the account, and whether it is marked for test networks only. The user-friendly form alone has the mark.
+ *
+ * @category models
+ */
+export interface Parsed {
+  readonly address: Address
+  readonly testOnly: boolean
+}
+
+/**
+ * Parses an address; `undefined` for everything that is not exactly one of the two forms.
+ *
+ * @category constructors
+ */
+export const parse = (text: string): Parsed | undefined => {
+  if (isAddress(text)) return { address: text, testOnly: false }
+  if (!friendly.test(text)) return undefined
+  try {
+    const { address, isTestOnly } = CoreAddress.parseFriendly(text)
+    const found = fromCore(address)
+    return found && { address: found, testOnly: isTestOnly }
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The account of a text, whatever network it is marked for; `undefined` when it is no address.
+ *
+ * @category constructors
+ */
+export const fromText = (text: string): Address | undefined => parse(text)?.address
+
+/**
+ * The account of an address inside a cell; `undefined` outside of workchain 0.
+ *
+ * @category constructors
+ */
+export const fromCore = (address: CoreAddress): Address | undefined => {
+  const text = address.toRawString()
+  return isAddress(text) ? text : undefined
+}
+
+/**
+ * The address as the chain's library has it.
+ *
+ * @category conversions
+ */
+export const toCore = (address: Address): CoreAddress => CoreAddress.parseRaw(address)
+
+/**
+ * The address of an account by its hash: 32 bytes.
+ *
+ * @category constructors
+ */
+export const fromHash = (hash: Uint8Array): Address =>
+  make(`0:${Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("")}`)
+
+/**
+ * Whether two texts are the same account. A text that is no address is nobody's.
+ *
+ * @category predicates
+ */
+export const equals = (left: string, right: string): boolean => {
+  const address = fromText(left)
+  return address !== undefined && address === fromText(right)
+}
+
+/**
+ * A parsed address.
+ *
+ * @category schemas
+ */
+export const Address = /* @__PURE__ */ Schema.declare(isAddress, { expected: "a raw TON address of workchain 0" })

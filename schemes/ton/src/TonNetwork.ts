@@ -1,0 +1,76 @@
+/**
+ * TON networks: `ton:mainnet`, `ton:testnet`, and `ton:local` for a chain on one's own machine. Other names of them (the
+ * global id under `ton:` or `tvm:`) are understood here, on input, and nowhere else.
+ */
+import * as Network from "@pontage/core/Network"
+
+/**
+ * The public chain.
+ *
+ * @category constants
+ */
+export const mainnet = /* @__PURE__ */ Network.make("ton:mainnet")
+
+/**
+ * The public test chain.
+ *
+ * @category constants
+ */
+export const testnet = /* @__PURE__ */ Network.make("ton:testnet")
+
+/**
+ * A chain on one's own machine (`@pontage/ton/testing` runs one).
+ *
+ * @category constants
+ */
+export const local = /* @__PURE__ */ Network.make("ton:local")
+
+/** The global id tells chains apart inside the ids of W5 wallets; the local chain's is its own. */
+const globalIds: Readonly<Record<string, number>> = { [mainnet]: -239, [testnet]: -3, [local]: -217 }
+
+/**
+ * The network of a text, aliases included; `undefined` when it is none of TON's.
+ *
+ * @category constructors
+ */
+export const fromText = (text: string): Network.Network | undefined => {
+  switch (text) {
+    case mainnet:
+    case "ton:-239":
+    case "tvm:-239":
+      return mainnet
+    case testnet:
+    case "ton:-3":
+    case "tvm:-3":
+      return testnet
+    case local:
+    case "ton:-217":
+    case "tvm:-217":
+      return local
+    default:
+      return undefined
+  }
+}
+
+/**
+ * The global id of a network: what W5 wallets have in their ids.
+ *
+ * @category getters
+ */
+export const globalId = (network: Network.Network): number => globalIds[network] ?? 0
+
+/**
+ * The id of a payer's W5 wallet with this subwallet number (0 is what wallets make unless told otherwise) in workchain 0.
+ *
+ * @category constructors
+ */
+export const walletId = (network: Network.Network, subwallet = 0): number =>
+  (globalId(network) ^ (0x80000000 | (subwallet & 0x7fff))) | 0
+
+/**
+ * The network whose usual wallet has this id, if it is one of ours. Any other id may belong to any network.
+ *
+ * @category getters
+ */
+export const ofUsualWallet = (id: number): Network.Network | undefined =>
+  [mainnet, testnet, local].find((network) => walletId(network) === id)
