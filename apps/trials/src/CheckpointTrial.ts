@@ -6,6 +6,7 @@ import type { Anvil } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
+import * as ChainWeather from "./ChainWeather.ts"
 import { everyFailpoint, type Failpoint, failpointActions, toText } from "./Failpoint.ts"
 import * as TrialLoad from "./TrialLoad.ts"
 import type { TrialOptions } from "./TrialOptions.ts"
@@ -101,10 +102,6 @@ const strike = Effect.fnUntraced(function* (
 
 const small = { signers: 1, payers: buyers, finalityDepth: 2 }
 
-/** Where bytes have to be signed again, what they offer has to become too little. */
+/** Where bytes have to be signed again, what they offer has to become too little while they wait. */
 const feesRise = (world: TrialWorld.TrialWorld, { checkpoint }: Failpoint) =>
-  checkpoint === "re-signed" || checkpoint === "replaced"
-    ? Effect.forEach([20n, 40n, 80n], (gwei) =>
-        Effect.andThen(Effect.sleep(1_500), world.chain.setNextBlockBaseFee(gwei * 10n ** 9n))
-      )
-    : Effect.void
+  checkpoint === "re-signed" || checkpoint === "replaced" ? ChainWeather.evict(world.chain, world.rpc) : Effect.void

@@ -3,6 +3,7 @@
  * `GET /payments?after=&limit=`, read to the end.
  */
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 
 const Entry = Schema.Struct({
@@ -27,28 +28,34 @@ const Entry = Schema.Struct({
  */
 export type BookEntry = typeof Entry.Type
 
-const Page = Schema.Struct({ payments: Schema.Array(Entry) })
+const Page = Schema.Struct({ payments: Schema.Array(Entry), next: Schema.optionalKey(Schema.String) })
 const decodePage = Schema.decodeUnknownSync(Page)
 
-const pageSize = 100
+const pageSize = 500
 
 /**
- * Reads all records, oldest first.
+ * Reads all records, oldest first. A facilitator that does not answer is asked again for a while.
  *
  * @category constructors
  */
-export const read = Effect.fnUntraced(function* (facilitator: string) {
+export const read = Effect.fnUntraced(function* (facilitator: string, apiKey?: string) {
   const entries: Array<BookEntry> = []
-  for (;;) {
-    const after = entries.at(-1)?.serial ?? "0"
-    const { payments } = yield* Effect.promise(() => readPage(facilitator, after))
-    if (payments.length === 0) return entries
-    entries.push(...payments)
+  for (let after: string | undefined; ;) {
+    const page = yield* Effect.orDie(Effect.retry(readPage(facilitator, after, apiKey), patience))
+    entries.push(...page.payments)
+    if (page.next === undefined) return entries
+    after = page.next
   }
 })
 
-const readPage = async (facilitator: string, after: string) => {
-  const response = await fetch(`${facilitator}/payments?after=${after}&limit=${pageSize}`)
-  if (!response.ok) throw new Error(`the books could not be read: HTTP ${response.status}`)
-  return decodePage(await response.json())
-}
+/** Until a facilitator that was killed just now listens again. */
+const patience = Schedule.max([Schedule.spaced("300 millis"), Schedule.recurs(100)])
+
+const readPage = (facilitator: string, after: string | undefined, apiKey: string | undefined) =>
+  Effect.tryPromise(async () => {
+    const place = after === undefined ? "" : `after=${after}&`
+    const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
+    const response = await fetch(`${facilitator}/payments?${place}limit=${pageSize}`, { headers })
+    if (!response.ok) throw new Error(`the books could not be read: HTTP ${response.status}`)
+    return decodePage(await response.json())
+  })
