@@ -1,6 +1,7 @@
 /**
  * How many payments one signer settles in a second, one by one and in batches, and what that costs the facilitator: on a
- * local node that mines at once, with the records in memory and in SQLite. Without HTTP; payers have one payment in flight.
+ * local node that mines at once, with the records in memory, in SQLite and in PostgreSQL. Without HTTP; a payer has one
+ * payment in flight.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -17,7 +18,9 @@ import {
 import { deployBatchSettler, EvmCrypto, exactEvm } from "@pontage/evm"
 import * as BestCrypto from "@pontage/evm/crypto"
 import { EvmTestChain } from "@pontage/evm/testing"
+import { PostgresPaymentStore } from "@pontage/sql/postgres"
 import { SqlitePaymentStore } from "@pontage/sql/sqlite"
+import type { PostgresServer } from "@pontage/sql/testing"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -34,7 +37,7 @@ type Records = Layer.Layer<PaymentStore.PaymentStore | LaneLeases.LaneLeases, un
 type Batches = NonNullable<Parameters<typeof exactEvm.facilitator>[0]["batches"]>
 
 /** All rows, on a chain of their own. */
-export const measure = Effect.gen(function* () {
+export const measure = Effect.fnUntraced(function* (postgres: PostgresServer.PostgresServer["Service"]) {
   const chain = yield* EvmTestChain.make({ payers })
   const settler = yield* deployBatchSettler({ signer: chain.accounts.deployer, rpcUrl: chain.rpcUrl })
   const folder = yield* Effect.acquireRelease(
@@ -46,7 +49,8 @@ export const measure = Effect.gen(function* () {
     const how = batches === undefined ? "one by one" : `in batches of up to ${batch.maximum}`
     const stores: ReadonlyArray<readonly [string, Records]> = [
       ["memory", Layer.merge(MemoryPaymentStore.layer, LaneLeases.layerSole)],
-      ["SQLite", SqlitePaymentStore.layer({ filename: join(folder, `${how}.sqlite`) })]
+      ["SQLite", SqlitePaymentStore.layer({ filename: join(folder, `${how}.sqlite`) })],
+      ["PostgreSQL", PostgresPaymentStore.layer({ url: yield* postgres.database })]
     ]
     for (const [name, records] of stores) {
       rows.push(...(yield* Effect.scoped(settling(chain, `settled ${how}, ${name}`, records, batches))))

@@ -3,10 +3,13 @@
  * says little. Prints a table, and after it the same as one line of JSON.
  */
 import { EvmTestChain } from "@pontage/evm/testing"
+import { PostgresServer } from "@pontage/sql/testing"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 
+import * as BatchGas from "./BatchGas.ts"
 import * as BundleSize from "./BundleSize.ts"
+import * as DurableClaims from "./DurableClaims.ts"
 import * as OfflineVerification from "./OfflineVerification.ts"
 import * as PaidRequests from "./PaidRequests.ts"
 import type { Row } from "./Row.ts"
@@ -33,7 +36,10 @@ const program = Effect.gen(function* () {
   add(yield* Effect.promise(() => UnpaidRequests.measure(chain)))
   add(yield* Effect.promise(() => PaidRequests.measure(chain)))
   add(yield* Verification.measure(chain))
-  add(yield* SettlementThroughput.measure)
+  add(yield* BatchGas.measure)
+  const postgres = yield* PostgresServer.make
+  add(yield* SettlementThroughput.measure(postgres))
+  add(yield* DurableClaims.measure(postgres))
   add(yield* OfflineVerification.measure(chain))
   add(yield* TransactionSigning.measure(chain))
   add(yield* Effect.promise(() => Signing.measure(chain)))
