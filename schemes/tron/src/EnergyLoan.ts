@@ -11,8 +11,7 @@ import * as StrictProtobuf from "./StrictProtobuf.ts"
 import type * as TronAddress from "./TronAddress.ts"
 import * as TronHex from "./TronHex.ts"
 import type { Resources, TronRpc } from "./TronRpc.ts"
-import * as TronSignature from "./TronSignature.ts"
-import type { TronSigner } from "./TronSigner.ts"
+import * as TronSigner from "./TronSigner.ts"
 import * as TronTransaction from "./TronTransaction.ts"
 
 /**
@@ -61,12 +60,15 @@ export const stakeFor = (
  */
 export const send = Effect.fnUntraced(function* (
   rpc: TronRpc,
-  signer: TronSigner,
+  signer: TronSigner.TronSigner,
   direction: keyof typeof contracts,
   loan: Loan
 ): Effect.fn.Return<void, ChainUnavailable> {
   const unsigned = yield* build(rpc, direction, loan)
-  const bytes = yield* sign(rpc.network, signer, unsigned)
+  const signature = yield* Effect.mapError(TronSigner.sign(signer, unsigned), ({ message }) =>
+    failed(rpc.network, `the sponsor: ${message}`)
+  )
+  const bytes = TronTransaction.signed(unsigned.raw_data_hex, signature)
   const { code, message } = yield* rpc.broadcast(unsigned.txID, bytes)
   if (code !== "SUCCESS" && code !== "DUP_TRANSACTION_ERROR") {
     return yield* failed(rpc.network, `the node does not take the sponsor's transaction: ${code}: ${message}`)
@@ -99,20 +101,4 @@ const build = Effect.fnUntraced(function* (rpc: TronRpc, direction: keyof typeof
   ])
   const value = { owner_address: from, resource: "ENERGY", balance: Number(sun), receiver_address: to }
   return TronTransaction.toUnsigned(TronTransaction.encodeRaw(kind, contract, header), kind, value, header)
-})
-
-const sign = Effect.fnUntraced(function* (
-  network: string,
-  signer: TronSigner,
-  unsigned: TronTransaction.Unsigned
-): Effect.fn.Return<string, ChainUnavailable> {
-  const answer = yield* Effect.tryPromise({
-    try: () => signer.signTransaction(unsigned),
-    catch: (cause) => new ChainUnavailable({ network, message: "the sponsor's wallet did not sign", cause })
-  })
-  const signature = TronSignature.fromText(answer.signature[0] ?? "")
-  if (signature === undefined || answer.raw_data_hex.toLowerCase() !== unsigned.raw_data_hex) {
-    return yield* failed(network, "the sponsor's wallet signed another transaction than the one it was given")
-  }
-  return TronTransaction.signed(unsigned.raw_data_hex, signature)
 })

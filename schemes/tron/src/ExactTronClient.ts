@@ -14,8 +14,7 @@ import * as TronAddress from "./TronAddress.ts"
 import * as TronAsset from "./TronAsset.ts"
 import * as TronNetwork from "./TronNetwork.ts"
 import * as TronRpc from "./TronRpc.ts"
-import * as TronSignature from "./TronSignature.ts"
-import type { TronSigner } from "./TronSigner.ts"
+import * as TronSigner from "./TronSigner.ts"
 import * as TronTransaction from "./TronTransaction.ts"
 
 /**
@@ -25,7 +24,7 @@ import * as TronTransaction from "./TronTransaction.ts"
  */
 export interface Options {
   /** `TronSigner.fromTronWeb(...)`, `.fromTip1193(...)`, `.fromPrivateKey(...)`, or anything that signs the bytes. */
-  readonly signer: TronSigner
+  readonly signer: TronSigner.TronSigner
   /** Default `tron:mainnet`. */
   readonly network?: string
   /** A full node, asked for a recent block; needed where offers name no block (`extra.refBlock`). */
@@ -72,7 +71,7 @@ const wrong = (what: string) => new Misconfigured({ message: `exactTron.client: 
 type Reference = Pick<TronTransaction.Header, "refBlockBytes" | "refBlockHash">
 
 interface Wallet {
-  readonly signer: TronSigner
+  readonly signer: TronSigner.TronSigner
   readonly payer: TronAddress.Address
   readonly maxFeeLimit: bigint
   readonly recentBlock: Effect.Effect<Reference, SigningFailed>
@@ -114,19 +113,9 @@ const decodeHints = /* @__PURE__ */ Schema.decodeUnknownOption(/* @__PURE__ */ m
 const sign = Effect.fnUntraced(function* (wallet: Wallet, request: SigningRequest) {
   const transfer = yield* toSign(wallet, request)
   const unsigned = TronTransaction.unsignedTransfer(transfer)
-  const { address } = wallet.signer
-  const answer = yield* Effect.tryPromise({
-    try: () => wallet.signer.signTransaction(unsigned),
-    catch: (cause) => failed(`the wallet of ${address} did not sign`, cause)
-  })
-  if (answer.raw_data_hex.toLowerCase() !== unsigned.raw_data_hex) {
-    return yield* failed(`the wallet of ${address} signed another transaction than the one it was given`)
-  }
-  const [first, ...others] = answer.signature
-  const signature = first === undefined || others.length > 0 ? undefined : TronSignature.fromText(first)
-  if (signature === undefined) {
-    return yield* failed(`the wallet of ${address} answered something that is not one signature of 65 bytes`)
-  }
+  const signature = yield* Effect.mapError(TronSigner.sign(wallet.signer, unsigned), ({ cause, message }) =>
+    failed(message, cause)
+  )
   const { raw_data_hex, txID } = unsigned
   const { binding } = request
   const from = TronAddress.toBase58(wallet.payer)

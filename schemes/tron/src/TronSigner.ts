@@ -4,11 +4,13 @@
  */
 import { secp256k1 } from "@noble/curves/secp256k1.js"
 import { Misconfigured } from "@pontage/core"
+import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 
 import * as TronAddress from "./TronAddress.ts"
 import * as TronHex from "./TronHex.ts"
+import * as TronSignature from "./TronSignature.ts"
 import * as TronTransaction from "./TronTransaction.ts"
 
 /**
@@ -38,7 +40,7 @@ export interface TronSigner {
  */
 export interface TronWebLike {
   readonly defaultAddress: { readonly base58: string | false }
-  readonly trx: { sign(transaction: object): Promise<unknown> }
+  readonly trx: { sign(transaction: unknown): Promise<unknown> }
 }
 
 /**
@@ -54,6 +56,41 @@ export interface Tip1193Provider {
 const signed = Schema.decodeUnknownPromise(
   Schema.Struct({ raw_data_hex: Schema.String, signature: Schema.Array(Schema.String) })
 )
+
+/**
+ * Why there is no signature: the wallet refused or failed, or signed something else.
+ *
+ * @category models
+ */
+export interface NotSigned {
+  readonly message: string
+  readonly cause?: unknown
+}
+
+/**
+ * Has a transaction signed, and checks what comes back: the same bytes, and one signature of 65 bytes. Returns it in its one
+ * form.
+ *
+ * @category combinators
+ */
+export const sign = Effect.fnUntraced(function* (
+  signer: TronSigner,
+  unsigned: TronTransaction.Unsigned
+): Effect.fn.Return<string, NotSigned> {
+  const { address } = signer
+  const answer = yield* Effect.tryPromise({
+    try: async () => signed(await signer.signTransaction(unsigned)),
+    catch: (cause): NotSigned => ({ message: `the wallet of ${address} did not sign`, cause })
+  })
+  if (answer.raw_data_hex.toLowerCase() !== unsigned.raw_data_hex) {
+    return yield* not(`the wallet of ${address} signed another transaction than the one it was given`)
+  }
+  const [first, ...others] = answer.signature
+  const signature = first === undefined || others.length > 0 ? undefined : TronSignature.fromText(first)
+  return signature ?? (yield* not(`the wallet of ${address} answered something that is not one signature of 65 bytes`))
+})
+
+const not = (message: string): Effect.Effect<never, NotSigned> => Effect.fail({ message })
 
 const wrong = (what: string) => new Misconfigured({ message: `TronSigner: ${what}` })
 
