@@ -9,7 +9,12 @@ import { mutationNames } from "./Mutation.ts"
 const Store = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("memory") }),
   Schema.Struct({ kind: Schema.Literal("sqlite"), filename: Schema.String }),
-  Schema.Struct({ kind: Schema.Literal("postgres"), url: Schema.String })
+  Schema.Struct({
+    kind: Schema.Literal("postgres"),
+    url: Schema.String,
+    /** How leases of lanes are kept, in milliseconds; default the product's. */
+    leases: Schema.optionalKey(Schema.Struct({ ttl: Schema.Int, tick: Schema.Int }))
+  })
 ])
 
 /**

@@ -38,6 +38,8 @@ export interface Shape {
   readonly signers?: number
   /** Default 20. */
   readonly payers?: number
+  /** How leases of lanes are kept where several instances could share the records; default quick ones. */
+  readonly leases?: { readonly ttl: number; readonly tick: number }
 }
 
 /**
@@ -72,11 +74,11 @@ export const make = Effect.fnUntraced(function* (
   options: TrialOptions,
   shape: Shape = {}
 ): Effect.fn.Return<TrialWorld, Anvil.AnvilFailed, Scope.Scope> {
-  const { blockTime = 1, finalityDepth = 3, payers = 20, signers = 2 } = shape
+  const { blockTime = 1, finalityDepth = 3, leases = quickLeases, payers = 20, signers = 2 } = shape
   const random = TrialRandom.make(options.seed)
   const chain = yield* EvmTestChain.make({ blockTime, payers, payerBalance: 10n ** 12n })
   const database = options.store === "postgres" ? yield* TrialDatabase.make(options.mutation) : undefined
-  const store = yield* storeFor(options, database)
+  const store = yield* storeFor(options, database, leases)
   const journal = TrialJournal.make()
   const keys = chain.accounts.signers.slice(0, signers)
   const caller = TrialCaller.make({ journal })
@@ -116,11 +118,15 @@ export const make = Effect.fnUntraced(function* (
   }
 })
 
+/** In milliseconds: a facilitator that is killed often should not wait for its own old leases most of the time. */
+const quickLeases = { ttl: 2_000, tick: 500 }
+
 const storeFor = (
   { store }: TrialOptions,
-  database: TrialDatabase.TrialDatabase | undefined
+  database: TrialDatabase.TrialDatabase | undefined,
+  leases: Shape["leases"] = quickLeases
 ): Effect.Effect<StoreChoice, never, Scope.Scope> => {
-  if (database !== undefined) return Effect.succeed({ kind: "postgres", url: database.url })
+  if (database !== undefined) return Effect.succeed({ kind: "postgres", url: database.url, leases })
   if (store === "memory") return Effect.succeed({ kind: "memory" })
   return Effect.map(directory, (path) => ({ kind: "sqlite", filename: join(path, "payments.sqlite") }))
 }
