@@ -74,7 +74,7 @@ export const send = Effect.fnUntraced(function* (
     return yield* failed(rpc.network, `the node does not take the sponsor's transaction: ${code}: ${message}`)
   }
   for (let looks = 0; looks < maximumLooks; looks++) {
-    if (yield* rpc.isKnown(unsigned.txID)) return
+    if (yield* rpc.isIncluded(unsigned.txID)) return
     yield* Effect.sleep(lookPause)
   }
   return yield* failed(rpc.network, `the sponsor's transaction ${unsigned.txID} is in no block yet`)

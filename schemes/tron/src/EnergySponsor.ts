@@ -231,7 +231,7 @@ const arrival = Effect.fnUntraced(function* ({ rpc }: Sponsor, payer: TronAddres
 const untilOver = Effect.fnUntraced(function* ({ rpc }: Sponsor, { id, transfer }: Sending) {
   while (true) {
     const isOver = Effect.gen(function* () {
-      if (yield* rpc.isKnown(id)) return true
+      if (yield* rpc.isIncluded(id)) return true
       return (yield* rpc.head).time >= transfer.expiration
     })
     if (yield* Effect.catch(isOver, () => Effect.succeed(false))) return

@@ -128,6 +128,8 @@ export type CallOutcome =
   | { readonly _tag: "Failed"; readonly message: string }
   | { readonly _tag: "NoContract"; readonly message: string }
 
+const InfoIdAnswer = Schema.Struct({ id: Schema.optionalKey(TronHex.Bytes32) })
+
 const InfoAnswer = Schema.Struct({
   id: Schema.optionalKey(TronHex.Bytes32),
   blockNumber: orZero,
@@ -227,9 +229,11 @@ export interface TronRpc {
   /** `undefined` while the account is not activated. */
   readonly account: (address: TronAddress.Address) => Effect.Effect<Account | undefined, ChainUnavailable>
   readonly resources: (address: TronAddress.Address) => Effect.Effect<Resources, ChainUnavailable>
-  /** Whether a transaction is in a block. */
+  /** Whether the node has a transaction, in a block or waiting for one. */
   readonly isKnown: (id: string) => Effect.Effect<boolean, ChainUnavailable>
-  /** How a transaction ended; `undefined` while it is in no block, or in none that is solidified. */
+  /** Whether a transaction of any kind is in a block. */
+  readonly isIncluded: (id: string) => Effect.Effect<boolean, ChainUnavailable>
+  /** How a contract's call ended; `undefined` while it is in no block, or in none that is solidified. */
   readonly receipt: (
     id: string,
     where: "included" | "solidified"
@@ -412,6 +416,10 @@ const makeQuestions = (http: TronHttp.Ask, network: string): TronRpc => {
       ask(TransactionAnswer, ({ txID }) =>
         txID === undefined || txID === id ? txID !== undefined : new Nonsense("another transaction")
       )("wallet/gettransactionbyid", { value: id }),
+    isIncluded: (id) =>
+      ask(InfoIdAnswer, ({ id: found }) =>
+        found === undefined || found === id ? found !== undefined : new Nonsense("another transaction")
+      )("wallet/gettransactioninfobyid", { value: id }),
     receipt: (id, where) =>
       ask(InfoAnswer, readReceipt(id))(
         `${where === "solidified" ? "walletsolidity" : "wallet"}/gettransactioninfobyid`,

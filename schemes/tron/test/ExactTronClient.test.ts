@@ -239,5 +239,5 @@ describe("exactTron.client", () => {
   })
 })
 
-const rawOf = (unsigned: unknown): string =>
-  typeof unsigned === "object" && unsigned !== null && "raw_data_hex" in unsigned ? `${unsigned.raw_data_hex}` : ""
+const isUnsigned = Schema.is(Schema.Struct({ raw_data_hex: Schema.String }))
+const rawOf = (unsigned: unknown): string => (isUnsigned(unsigned) ? unsigned.raw_data_hex : "")

@@ -9,6 +9,8 @@ const names: Readonly<Record<string, ReadonlyArray<string>>> = {
   "tron:local": ["tron:local"]
 }
 
+const genesis = (end: string) => `${"0".repeat(16)}${"1e".repeat(20)}${end}`
+
 describe("TronNetwork", () => {
   it("knows each network by all its names", () => {
     for (const [network, texts] of Object.entries(names)) {
@@ -34,7 +36,6 @@ describe("TronNetwork", () => {
   })
 
   it("tells networks by the last four bytes of their genesis blocks", () => {
-    const genesis = (end: string) => `${"0".repeat(16)}${"1e".repeat(20)}${end}`
     assert.strictEqual(TronNetwork.fromGenesis(genesis("2b6653dc")), "tron:mainnet")
     assert.strictEqual(TronNetwork.fromGenesis(genesis("cd8690dc")), "tron:nile")
     assert.strictEqual(TronNetwork.fromGenesis(genesis("94a9059e")), "tron:shasta")

@@ -13,6 +13,8 @@ const token = TronAddress.fromTail("a614f803b6fd780986a42c78ec9c7f77e6ded13c")
 const id = "73ce52d37ab1f5af2b2829343e1b15265d30f5a42f0193728ed624528686fff2"
 const hex = (text: string) => Buffer.from(text).toString("hex")
 
+const keys = (address: string, weight?: number) => [{ address, ...(weight !== undefined && { weight }) }]
+
 const asking = Effect.fnUntraced(function* (
   answering: PretendNode.Answering,
   options: Partial<TronHttp.Options> = {},
@@ -34,6 +36,7 @@ const questions: Readonly<Record<string, Question>> = {
   account: (rpc) => rpc.account(account),
   resources: (rpc) => rpc.resources(account),
   isKnown: (rpc) => rpc.isKnown(id),
+  isIncluded: (rpc) => rpc.isIncluded(id),
   receipt: (rpc) => rpc.receipt(id, "included"),
   solidReceipt: (rpc) => rpc.receipt(id, "solidified"),
   call: (rpc) => rpc.call(account, token, "313ce567"),
@@ -135,7 +138,6 @@ describe("TronRpc", () => {
   it.effect("reads accounts: none, one of its own, one whose owner is somebody else", () =>
     Effect.gen(function* () {
       const of = (json: unknown) => Effect.flatMap(answered(json), (rpc) => rpc.account(account))
-      const keys = (address: string, weight?: number) => [{ address, ...(weight !== undefined && { weight }) }]
       assert.isUndefined(yield* of({}))
       assert.deepStrictEqual(yield* of({ address: account }), { balance: 0n, ownsItself: true })
       const permitted = (threshold: number, who: ReturnType<typeof keys>) =>
@@ -256,18 +258,30 @@ describe("TronRpc", () => {
     })
   )
 
+  it.effect("knows that a transaction of any kind is in a block", () =>
+    Effect.gen(function* () {
+      const of = (json: unknown) => Effect.flatMap(answered(json), (rpc) => rpc.isIncluded(id))
+      assert.isFalse(yield* of({}))
+      assert.isTrue(yield* of({ id, blockNumber: 9, receipt: { net_usage: 279 } }))
+      const other = yield* answered({ id: "00".repeat(32) })
+      assert.strictEqual(yield* tagOf(other.isIncluded(id)), "ChainUnavailable")
+    })
+  )
+
   it.effect("reads prices, and does not believe in a chain without them", () =>
     Effect.gen(function* () {
-      const of = (chainParameter: ReadonlyArray<unknown>) => answered({ chainParameter })
       const both = [
         { key: "getEnergyFee", value: 100 },
         { key: "getTransactionFee", value: 1000 },
         { key: "getAllowMultiSign" },
         { key: "getOther", value: "text" }
       ]
-      assert.deepStrictEqual(yield* (yield* of(both)).prices, { energy: 100n, bandwidth: 1000n })
+      assert.deepStrictEqual(yield* (yield* answered({ chainParameter: both })).prices, {
+        energy: 100n,
+        bandwidth: 1000n
+      })
       for (const missing of [both.slice(1), both.slice(0, 1), [], [{ key: "getEnergyFee" }, ...both.slice(1)]]) {
-        assert.strictEqual(yield* tagOf((yield* of(missing)).prices), "ChainUnavailable")
+        assert.strictEqual(yield* tagOf((yield* answered({ chainParameter: missing })).prices), "ChainUnavailable")
       }
     })
   )

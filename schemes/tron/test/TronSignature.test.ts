@@ -27,11 +27,10 @@ describe("TronSignature", () => {
     }
   })
 
-  it("recovers whom tronweb signed for, and nobody from other bytes", async () => {
-    for (let key = 1; key < 6; key++) {
-      const privateKey = key.toString(16).padStart(64, "0")
-      const tronWeb = tronWebOf(privateKey)
-      const signer = TronSigner.fromTronWeb(tronWeb)
+  it.each([1, 2, 3, 4, 5])(
+    "recovers whom tronweb signed for with the key %i, and nobody from other bytes",
+    async (key) => {
+      const signer = TronSigner.fromTronWeb(tronWebOf(key.toString(16).padStart(64, "0")))
       const owner = TronAddress.fromText(signer.address) ?? transfer.owner
       const unsigned = TronTransaction.unsignedTransfer({ ...transfer, owner })
       const { signature } = await signer.signTransaction(unsigned)
@@ -43,8 +42,9 @@ describe("TronSignature", () => {
       const s = BigInt(`0x${normal.slice(64, 128)}`)
       const twin = `${normal.slice(0, 64)}${TronHex.toWord(order - s)}${normal.endsWith("1b") ? "1c" : "1b"}`
       assert.isTrue(TronSignature.isHighS(twin))
+      assert.strictEqual(TronSignature.recoverAddress(digest, twin), owner)
     }
-  })
+  )
 
   it("recovers nobody from what is no signature", () => {
     const digest = new Uint8Array(32).fill(7)
@@ -64,20 +64,17 @@ describe("TronSigner", () => {
     })
   })
 
-  it("signs with a key as tronweb does, and shows the same account", async () => {
-    const privateKey = "0".repeat(62).concat("2a")
-    const unsignedFor = (address: string) =>
-      TronTransaction.unsignedTransfer({ ...transfer, owner: TronAddress.fromText(address) ?? transfer.owner })
+  it.each(["", "0x"])("signs with a key behind %o as tronweb does, and shows the same account", async (prefix) => {
+    const privateKey = "2a".padStart(64, "0")
     const theirs = TronSigner.fromTronWeb(tronWebOf(privateKey))
-    for (const text of [privateKey, `0x${privateKey}`]) {
-      const ours = TronSigner.fromPrivateKey(text)
-      assert.strictEqual(ours.address, theirs.address)
-      assert.strictEqual(ours.address, TronWeb.address.fromPrivateKey(privateKey))
-      const unsigned = unsignedFor(ours.address)
-      const [mine, other] = [await ours.signTransaction(unsigned), await theirs.signTransaction(unsigned)]
-      assert.strictEqual(mine.raw_data_hex, other.raw_data_hex)
-      assert.strictEqual(mine.signature[0], TronSignature.fromText(other.signature[0] ?? ""))
-    }
+    const ours = TronSigner.fromPrivateKey(`${prefix}${privateKey}`)
+    assert.strictEqual(ours.address, theirs.address)
+    assert.strictEqual(ours.address, TronWeb.address.fromPrivateKey(privateKey))
+    const owner = TronAddress.fromText(ours.address) ?? transfer.owner
+    const unsigned = TronTransaction.unsignedTransfer({ ...transfer, owner })
+    const [mine, other] = await Promise.all([ours.signTransaction(unsigned), theirs.signTransaction(unsigned)])
+    assert.strictEqual(mine.raw_data_hex, other.raw_data_hex)
+    assert.strictEqual(mine.signature[0], TronSignature.fromText(other.signature[0] ?? ""))
   })
 
   it("has no key in any message, and takes none that is out of range", () => {
