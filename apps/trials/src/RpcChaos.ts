@@ -188,6 +188,7 @@ const spoils: { readonly [fault in RpcFault]?: Spoil } = {
   "no-receipt": () => Promise.resolve({ result: null }),
   "wrong-chain": () => Promise.resolve({ result: toQuantity(wrongChain) }),
   "forged-receipt": async (state, question) => ({ result: await forged(state, question) }),
+  swallowed: (_, { params }) => Promise.resolve({ result: keccak256(decodeSigned(params[0])) }),
   lag: (state, question) => behind(state, question)
 }
 

@@ -7,7 +7,7 @@ import type { TrialRandom } from "./TrialRandom.ts"
 /**
  * Everything that a node, a load balancer or the network between may do: answer late; break the connection before the node
  * was asked, or after it, so that only the answer is lost; refuse with 429 or 500; not know a receipt; be some blocks
- * behind; serve another chain; invent a receipt.
+ * behind; serve another chain; invent a receipt; accept a transaction and forget it.
  *
  * @category constants
  */
@@ -20,7 +20,8 @@ export const rpcFaults = [
   "no-receipt",
   "lag",
   "wrong-chain",
-  "forged-receipt"
+  "forged-receipt",
+  "swallowed"
 ] as const
 
 /**
@@ -37,6 +38,8 @@ export interface RpcSchedule {
   readonly faults: ReadonlyArray<RpcFault>
   /** Of a thousand requests that a fault could befall, so many are befallen. */
   readonly perMille: number
+  /** Requests are spread over so many nodes, and only the first of them is spoilt; default one node. */
+  readonly nodes?: number
 }
 
 /**
@@ -46,13 +49,14 @@ export interface RpcSchedule {
  */
 export const fateOf = (
   random: TrialRandom,
-  { faults, perMille }: RpcSchedule,
+  { faults, nodes = 1, perMille }: RpcSchedule,
   index: number,
   methods: ReadonlyArray<string>
 ): RpcFault | undefined => {
   const possible = faults.filter((fault) => methods.some((method) => strikes(fault, method)))
   const luck = random.branch(index)
-  return possible.length > 0 && luck.perMille(perMille) ? luck.pick(possible) : undefined
+  const isSpoilt = luck.branch("node").below(nodes) === 0
+  return isSpoilt && possible.length > 0 && luck.perMille(perMille) ? luck.pick(possible) : undefined
 }
 
 /**
@@ -69,6 +73,7 @@ const methodsOf: { readonly [fault in RpcFault]?: ReadonlyArray<string> } = {
   "no-receipt": receipt,
   "forged-receipt": receipt,
   "wrong-chain": ["eth_chainId"],
+  swallowed: ["eth_sendRawTransaction"],
   lag: [
     "eth_blockNumber",
     "eth_call",

@@ -5,8 +5,10 @@ import type { Anvil } from "@pontage/evm/testing"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
+import * as ChaosTrial from "./ChaosTrial.ts"
 import * as CheckpointTrial from "./CheckpointTrial.ts"
 import * as CrashTrial from "./CrashTrial.ts"
+import * as ReorganisationTrial from "./ReorganisationTrial.ts"
 import type { TrialOptions } from "./TrialOptions.ts"
 import type { TrialReport } from "./TrialReport.ts"
 
@@ -22,5 +24,7 @@ export type Trial = (options: TrialOptions) => Effect.Effect<TrialReport, Anvil.
  */
 export const trials: Readonly<Record<string, Trial>> = {
   g1: CrashTrial.run,
-  g2: (options) => CheckpointTrial.run(options)
+  g2: (options) => CheckpointTrial.run(options),
+  g7: ReorganisationTrial.run,
+  g8: ChaosTrial.run
 }

@@ -149,6 +149,15 @@ describe("a node between", () => {
       })
     )
 
+    it.effect("accepts a transaction and forgets it", () =>
+      Effect.gen(function* () {
+        const { chain, chaos } = yield* start("swallowed")
+        const bytes = yield* signed(chain)
+        assert.strictEqual(resultOf(yield* ask(chaos.url, "eth_sendRawTransaction", bytes)), keccak256(bytes))
+        assert.isNull(resultOf(yield* ask(chain.rpcUrl, "eth_getTransactionByHash", keccak256(bytes))))
+      })
+    )
+
     it.effect("can be cut and mended", () =>
       Effect.gen(function* () {
         const { chaos } = yield* start()

@@ -37,6 +37,13 @@ describe("the fates of requests", () => {
     assert.isTrue(struck(300) > 240 && struck(300) < 360, `${struck(300)}`)
   })
 
+  it("spoil one node of several, as often as it is asked", () => {
+    const one = { ...schedule, perMille: 1000, nodes: 3 }
+    const found = Array.from({ length: 1000 }, (_, index) => fateOf(TrialRandom.make("3"), one, index, ["eth_call"]))
+    const count = found.filter((fault) => fault !== undefined).length
+    assert.isTrue(count > 270 && count < 400, `${count}`)
+  })
+
   it("are good where no fault is possible", () => {
     const only = { faults: ["wrong-chain"], perMille: 1000 } as const
     assert.isUndefined(fateOf(TrialRandom.make("1"), only, 0, ["eth_call"]))
