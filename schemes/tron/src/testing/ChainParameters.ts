@@ -1,0 +1,63 @@
+/**
+ * The prices and limits of the local chain: mainnet's of late 2026, unless a test asks for others.
+ */
+
+/**
+ * Prices in sun, limits in units a day.
+ *
+ * @category models
+ */
+export interface ChainParameters {
+  /** For a unit of energy. */
+  readonly energyFee: bigint
+  /** For a byte of bandwidth. */
+  readonly transactionFee: bigint
+  /** Bandwidth that every account has for nothing. */
+  readonly freeNetLimit: bigint
+  /** For a note in a transaction. */
+  readonly memoFee: bigint
+  /** For the second and further signatures together. */
+  readonly multiSignFee: bigint
+  /** For creating an account, instead of bandwidth. */
+  readonly createAccountFee: bigint
+  /** For creating an account, on top. */
+  readonly createNewAccountFee: bigint
+  /** For changing an account's permissions. */
+  readonly updateAccountPermissionFee: bigint
+  /** The highest limit a transaction may state. */
+  readonly maxFeeLimit: bigint
+  readonly totalEnergyLimit: bigint
+  /** All stake for energy, in TRX. */
+  readonly totalEnergyWeight: bigint
+  readonly totalNetLimit: bigint
+  /** All stake for bandwidth, in TRX. */
+  readonly totalNetWeight: bigint
+}
+
+/**
+ * Mainnet's.
+ *
+ * @category constants
+ */
+export const mainnet: ChainParameters = {
+  energyFee: 100n,
+  transactionFee: 1_000n,
+  freeNetLimit: 600n,
+  memoFee: 1_000_000n,
+  multiSignFee: 1_000_000n,
+  createAccountFee: 100_000n,
+  createNewAccountFee: 1_000_000n,
+  updateAccountPermissionFee: 100_000_000n,
+  maxFeeLimit: 15_000_000_000n,
+  totalEnergyLimit: 180_000_000_000n,
+  totalEnergyWeight: 16_560_000_000n,
+  totalNetLimit: 43_200_000_000n,
+  totalNetWeight: 26_600_000_000n
+}
+
+/**
+ * Sun in a TRX.
+ *
+ * @category constants
+ */
+export const sunPerTrx = 1_000_000n

@@ -1,0 +1,66 @@
+/**
+ * Why the node does not take a transaction, in the words of java-tron's `response_code` and of its messages.
+ */
+import * as Schema from "effect/Schema"
+
+/**
+ * The answers of a broadcast other than `SUCCESS`. The last six say nothing about the transaction.
+ *
+ * @category schemas
+ */
+export const RefusalCode = Schema.Literals([
+  "SIGERROR",
+  "CONTRACT_VALIDATE_ERROR",
+  "CONTRACT_EXE_ERROR",
+  "BANDWITH_ERROR",
+  "DUP_TRANSACTION_ERROR",
+  "TAPOS_ERROR",
+  "TOO_BIG_TRANSACTION_ERROR",
+  "TRANSACTION_EXPIRATION_ERROR",
+  "SERVER_BUSY",
+  "NO_CONNECTION",
+  "NOT_ENOUGH_EFFECTIVE_CONNECTION",
+  "BLOCK_UNSOLIDIFIED",
+  "OTHER_ERROR"
+])
+
+/**
+ * One of them.
+ *
+ * @category models
+ */
+export type RefusalCode = typeof RefusalCode.Type
+
+/**
+ * The transaction was not taken; nothing of it has an effect.
+ *
+ * @category errors
+ */
+export class NodeRefusal extends Schema.TaggedError<NodeRefusal>("@pontage/tron/testing/NodeRefusal")("NodeRefusal", {
+  code: RefusalCode,
+  message: Schema.String
+}) {}
+
+/**
+ * A transaction that its own rules, or the state, do not allow.
+ *
+ * @category constructors
+ */
+export const invalid = (message: string): NodeRefusal =>
+  new NodeRefusal({ code: "CONTRACT_VALIDATE_ERROR", message: `Contract validate error : ${message}` })
+
+/**
+ * Signatures that do not stand for the owner's permission.
+ *
+ * @category constructors
+ */
+export const unsigned = (message: string): NodeRefusal =>
+  new NodeRefusal({ code: "SIGERROR", message: `Validate signature error: ${message}` })
+
+/**
+ * An owner who cannot pay for the bandwidth or the fixed fees.
+ *
+ * @category constructors
+ */
+export const insufficient = (): NodeRefusal =>
+  new NodeRefusal({ code: "BANDWITH_ERROR", message: "Account resource insufficient error." })

@@ -1,0 +1,239 @@
+/**
+ * A local TRON node as a scoped resource: the part of java-tron's full-node HTTP API that payments need, on a port of its
+ * own, over a chain in memory. The README of this package says what is as on mainnet and what is not. Use it where a test
+ * needs a bare chain; `TronTestChain` adds a token and funded accounts.
+ *
+ * Its time is that of the Effect `Clock` and an offset, so that a test can move it.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FiberHandle from "effect/FiberHandle"
+import * as Layer from "effect/Layer"
+
+import * as ChainParameters from "./ChainParameters.ts"
+import { DevChain, type Fate } from "./DevChain.ts"
+import * as NodeAddress from "./NodeAddress.ts"
+import * as NodeBroadcast from "./NodeBroadcast.ts"
+import * as NodeCalls from "./NodeCalls.ts"
+import type { Endpoints } from "./NodeEndpoint.ts"
+import * as NodeFault from "./NodeFault.ts"
+import * as NodeHttp from "./NodeHttp.ts"
+import * as NodeReading from "./NodeReading.ts"
+import { TronLedger } from "./TronLedger.ts"
+import * as Tvm from "./Tvm.ts"
+
+/**
+ * When blocks are made: one for each transaction at once, one every so many milliseconds, or only when told to.
+ *
+ * @category models
+ */
+export type Mining = "instant" | "manual" | { readonly everyMillis: number }
+
+/**
+ * How the node is made.
+ *
+ * @category models
+ */
+export interface Options {
+  /** The TCP port; default one that is free. */
+  readonly port?: number
+  /** Default `instant`. */
+  readonly mining?: Mining
+  /** The last four bytes of the first block's id; default one that is of no known network. */
+  readonly chainId?: number
+  /** Unix milliseconds of the first block; default the clock's. */
+  readonly startTime?: number
+  /** Sun by address, from the first block on. */
+  readonly balances?: Readonly<Record<string, bigint>>
+  /** Prices and limits that differ from mainnet's. */
+  readonly parameters?: Partial<ChainParameters.ChainParameters>
+}
+
+/**
+ * What a test may do to a local chain that nobody may do to a real one. Addresses in any form.
+ *
+ * @category models
+ */
+export interface Shape {
+  /** The base of the HTTP API, on the loopback interface. */
+  readonly rpcUrl: string
+  readonly network: "tron:local"
+  readonly chainId: number
+  /** Makes blocks now; default one. */
+  readonly mine: (blocks?: number) => Effect.Effect<void>
+  /** Changes when blocks are made. Under `manual` block production stands still. */
+  readonly setMining: (mining: Mining) => Effect.Effect<void>
+  /** The chain's time in Unix milliseconds. */
+  readonly now: Effect.Effect<number>
+  /** Moves the chain's time ahead; blocks already made keep theirs. */
+  readonly advance: (millis: number) => Effect.Effect<void>
+  /** Sets the chain's time, in Unix milliseconds. */
+  readonly setTime: (millis: number) => Effect.Effect<void>
+  /** Gives an account sun, and activates it. */
+  readonly fund: (address: string, sun: bigint) => Effect.Effect<void>
+  /** Takes all of an account's sun. */
+  readonly drain: (address: string) => Effect.Effect<void>
+  /** What an account has, in sun. */
+  readonly balance: (address: string) => Effect.Effect<bigint>
+  /** Sets the penalty of a contract, in ten thousandths of the energy it takes: mainnet's USDT has 34,000 at most. */
+  readonly setEnergyFactor: (contract: string, factor: bigint) => Effect.Effect<void>
+  /** Replaces the newest blocks by empty ones; their transactions vanish, or wait again. Default they vanish. */
+  readonly reorganise: (blocks: number, fate?: Fate) => Effect.Effect<void>
+  /** Forgets a transaction that waits for a block; whether it did. */
+  readonly drop: (id: string) => Effect.Effect<boolean>
+  /** The ids of the transactions that wait for a block. */
+  readonly waiting: Effect.Effect<ReadonlyArray<string>>
+  /** Makes something go wrong. */
+  readonly plant: (fault: NodeFault.NodeFault, place?: NodeFault.FaultPlace) => Effect.Effect<void>
+  /** Removes all faults. */
+  readonly heal: Effect.Effect<void>
+  /** Whether the node notes ids before it checks anything, so that a second copy is a duplicate of a refused first. */
+  readonly setIdCache: (on: boolean) => Effect.Effect<void>
+  /** How often each path was asked for. */
+  readonly requests: Effect.Effect<ReadonlyMap<string, number>>
+}
+
+/**
+ * The service.
+ *
+ * @category services
+ */
+export class TronDevNode extends Context.Service<TronDevNode, Shape>()("@pontage/tron/testing/TronDevNode") {}
+
+/**
+ * The chain id of a local chain when no other is asked for: `TRON` in ASCII.
+ *
+ * @category constants
+ */
+export const defaultChainId = 0x54524f4e
+
+const makeLedger = ({ balances = {}, parameters }: Options, now: number): TronLedger => {
+  const ledger = new TronLedger({ ...ChainParameters.mainnet, ...parameters })
+  for (const [address, sun] of Object.entries(balances)) ledger.add(hexOf(address), sun, now)
+  return ledger
+}
+
+const hexOf = (address: string): string => NodeAddress.toHex(address) ?? ""
+
+/** Makes blocks in the clock's time, until something else is wanted. */
+const produceOnTime = (chain: DevChain, mining: Mining): Effect.Effect<void> =>
+  typeof mining === "string"
+    ? Effect.void
+    : Effect.forever(Effect.andThen(Effect.sleep(mining.everyMillis), chain.produce()))
+
+/** Takes transactions as the chain does, but for a fault's word, and makes a block at once where that is wanted. */
+const takeFor =
+  (chain: DevChain, mining: () => Mining) =>
+  (fault: NodeFault.NodeFault | undefined): NodeBroadcast.Take =>
+  (transaction) => {
+    const mined = Effect.suspend(() => (mining() === "instant" ? Effect.asVoid(chain.produce()) : Effect.void))
+    const taken = Effect.andThen(chain.push(transaction), mined)
+    if (fault?._tag !== "Refuse") return taken
+    const refusal = Effect.fail(NodeFault.refusalOf(fault))
+    return fault.isTaken === true ? Effect.andThen(Effect.ignore(taken), refusal) : refusal
+  }
+
+/**
+ * A node with its chain, for those who build on both.
+ *
+ * @category models
+ */
+export interface Started {
+  readonly node: Shape
+  readonly chain: DevChain
+}
+
+/**
+ * Starts a node and stops it when the scope closes. `prepare` puts into the state what is there from the first block on.
+ *
+ * @category constructors
+ * @throws TronDevNodeFailed when the port cannot be had.
+ */
+export const start = Effect.fnUntraced(function* (
+  options: Options,
+  prepare: (ledger: TronLedger, tvm: Tvm.Tvm, now: number) => Effect.Effect<void>
+) {
+  const clock = yield* Clock.Clock
+  const { chainId = defaultChainId } = options
+  let offset = options.startTime === undefined ? 0 : options.startTime - clock.currentTimeMillisUnsafe()
+  let mining: Mining = options.mining ?? "instant"
+  const now = () => clock.currentTimeMillisUnsafe() + offset
+  const ledger = makeLedger(options, now())
+  const tvm = yield* Tvm.make(ledger, chainId)
+  yield* prepare(ledger, tvm, now())
+  const chain = new DevChain({ ledger, tvm, chainId, now })
+  const faults = NodeFault.make()
+  const requests = new Map<string, number>()
+  const fixed: Endpoints = { ...NodeReading.make(chain), ...NodeCalls.make(chain) }
+  const take = takeFor(chain, () => mining)
+  const healthy = { ...fixed, ...NodeBroadcast.make(chain, take(undefined)) }
+  const rpcUrl = yield* NodeHttp.make({
+    port: options.port ?? 0,
+    chainId,
+    faults,
+    endpoints: (fault) => (fault === undefined ? healthy : { ...fixed, ...NodeBroadcast.make(chain, take(fault)) }),
+    onRequest: (path) => requests.set(path, (requests.get(path) ?? 0) + 1)
+  })
+  const production = yield* FiberHandle.make()
+  yield* FiberHandle.run(production, produceOnTime(chain, mining))
+  const node = TronDevNode.of({
+    ...stateControls(chain),
+    rpcUrl,
+    network: "tron:local",
+    chainId,
+    setMining: (wanted) =>
+      Effect.suspend(() => {
+        mining = wanted
+        return Effect.asVoid(FiberHandle.run(production, produceOnTime(chain, wanted)))
+      }),
+    now: Effect.sync(now),
+    advance: (millis) => Effect.sync(() => void (offset += millis)),
+    setTime: (millis) => Effect.sync(() => void (offset += millis - now())),
+    plant: (fault, place) => Effect.sync(() => faults.plant(fault, place)),
+    heal: Effect.sync(faults.heal),
+    requests: Effect.sync(() => new Map(requests))
+  })
+  const started: Started = { node, chain }
+  return started
+})
+
+/**
+ * Starts a bare node and stops it when the scope closes.
+ *
+ * @category constructors
+ * @throws TronDevNodeFailed when the port cannot be had.
+ */
+export const make = (options: Options = {}) =>
+  Effect.map(
+    start(options, () => Effect.void),
+    ({ node }) => node
+  )
+
+const stateControls = (chain: DevChain) => {
+  const { ledger } = chain
+  return {
+    mine: (blocks = 1) => Effect.asVoid(Effect.repeat(chain.produce(), { times: blocks - 1 })),
+    fund: (address: string, sun: bigint) => chain.alter(() => ledger.add(hexOf(address), sun, chain.now())),
+    drain: (address: string) =>
+      chain.alter(() => ledger.update(hexOf(address), (account) => ({ ...account, balance: 0n }))),
+    balance: (address: string) => Effect.sync(() => ledger.accounts.get(hexOf(address))?.balance ?? 0n),
+    setEnergyFactor: (contract: string, energyFactor: bigint) =>
+      chain.alter(() => {
+        const found = ledger.contracts.get(hexOf(contract))
+        if (found !== undefined) ledger.contracts.set(found.address, { ...found, energyFactor })
+      }),
+    reorganise: (blocks: number, fate: Fate = "lost") => chain.reorganise(blocks, fate),
+    drop: (id: string) => chain.drop(id),
+    waiting: Effect.sync(() => chain.waiting),
+    setIdCache: (on: boolean) => Effect.sync(() => void (chain.isCachingIds = on))
+  }
+}
+
+/**
+ * {@link make} as a layer.
+ *
+ * @category layers
+ */
+export const layer = (options: Options = {}): Layer.Layer<TronDevNode, NodeHttp.TronDevNodeFailed> =>
+  Layer.effect(TronDevNode, make(options))

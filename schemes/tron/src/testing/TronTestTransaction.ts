@@ -1,0 +1,76 @@
+/**
+ * Transactions of the local chain's own accounts: built on the newest block and signed with the keys at hand.
+ */
+import { secp256k1 } from "@noble/curves/secp256k1.js"
+import * as Effect from "effect/Effect"
+
+import * as TronHex from "../TronHex.ts"
+import * as DevBlock from "./DevBlock.ts"
+import type { DevChain } from "./DevChain.ts"
+import * as NodeTransaction from "./NodeTransaction.ts"
+import * as TronMessage from "./TronMessage.ts"
+import { type ContractName, contracts } from "./TronMessageTable.ts"
+import type { TestAccount } from "./TronTestAccounts.ts"
+
+/**
+ * What is to be done, in the words of the HTTP API: a contract's name and its fields. The owner is the first signer.
+ *
+ * @category models
+ */
+export interface Wanted {
+  readonly contract: ContractName
+  readonly fields: Readonly<Record<string, unknown>>
+  /** Sun; default 1,000 TRX. */
+  readonly feeLimit?: bigint
+  readonly permissionId?: number
+  /** Unix milliseconds; default a minute from now. */
+  readonly expiration?: number
+  /** Default now, and never twice the same. */
+  readonly timestamp?: bigint
+}
+
+const usualFeeLimit = 1_000_000_000n
+const usualValidityMillis = 60_000
+
+/**
+ * A transaction's signature: 65 bytes in hexadecimal.
+ *
+ * @category conversions
+ */
+export const signatureOf = (id: string, { privateKey }: TestAccount): string => {
+  const options = { prehash: false, format: "recovered" } as const
+  const signature = secp256k1.sign(TronHex.toBytes(id), TronHex.toBytes(privateKey), options)
+  return `${TronHex.fromBytes(signature.subarray(1))}${signature[0] === 0 ? "1b" : "1c"}`
+}
+
+let sequence = 0n
+
+/**
+ * Builds a transaction and has everybody sign it.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (
+  chain: DevChain,
+  wanted: Wanted,
+  signers: readonly [TestAccount, ...Array<TestAccount>]
+) {
+  const { contract, expiration, feeLimit = usualFeeLimit, fields, permissionId = 0, timestamp } = wanted
+  const owned = { owner_address: signers[0].address, ...fields }
+  const parameter = yield* TronMessage.fromJson(contracts[contract], owned)
+  const reference = DevBlock.referenceOf(chain.head)
+  sequence += 1n
+  const raw: TronMessage.Message = {
+    ref_block_bytes: reference.bytes,
+    ref_block_hash: reference.hash,
+    expiration: BigInt(expiration ?? Math.max(chain.now(), chain.head.timestamp) + usualValidityMillis),
+    contract: [
+      { type: contract, parameter: NodeTransaction.pack(contract, parameter), Permission_id: BigInt(permissionId) }
+    ],
+    timestamp: timestamp ?? BigInt(chain.now()) * 1000n + (sequence % 1000n),
+    fee_limit: contract === "TriggerSmartContract" || contract === "CreateSmartContract" ? feeLimit : 0n
+  }
+  const unsigned = yield* NodeTransaction.make(raw, [])
+  const signatures = signers.map((each) => signatureOf(unsigned.id, each))
+  return yield* NodeTransaction.make(raw, signatures)
+})
