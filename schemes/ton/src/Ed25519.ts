@@ -1,0 +1,104 @@
+/**
+ * Ed25519, by `node:crypto` where it is (30 times as fast), else in JavaScript. A service, so that payers' bundles run in
+ * browsers and tests hold the two against each other.
+ */
+import { ed25519 } from "@noble/curves/ed25519.js"
+import * as Context from "effect/Context"
+
+/**
+ * What is computed. Nothing of it throws: what is no key and no signature verifies nothing.
+ *
+ * @category models
+ */
+export interface Shape {
+  /** Which code this is, for people. */
+  readonly name: string
+  /** Whether a signature (64 bytes) of a message is by this public key (32 bytes). */
+  readonly verify: (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
+  /** Signs with a seed of 32 bytes. */
+  readonly sign: (seed: Uint8Array, message: Uint8Array) => Uint8Array
+}
+
+/**
+ * The service. Its default is the fastest the platform has.
+ *
+ * @category services
+ */
+export class Ed25519 extends Context.Reference<Shape>("@pontage/ton/Ed25519", {
+  defaultValue: () => fromNode() ?? javaScript
+}) {}
+
+const judged = (judge: () => boolean): boolean => {
+  try {
+    return judge()
+  } catch {
+    return false
+  }
+}
+
+/**
+ * In JavaScript.
+ *
+ * @category constructors
+ */
+export const javaScript: Shape = {
+  name: "JavaScript",
+  verify: (publicKey, message, signature) =>
+    judged(() => ed25519.verify(signature, message, publicKey, { zip215: false })),
+  sign: (seed, message) => ed25519.sign(message, seed)
+}
+
+/** What this module needs of `node:crypto`; written out so that browsers' type environments need no Node types. */
+interface NodeCrypto {
+  createPublicKey(key: { key: Uint8Array; format: "der"; type: "spki" }): object
+  createPrivateKey(key: { key: Uint8Array; format: "der"; type: "pkcs8" }): object
+  verify(algorithm: null, data: Uint8Array, key: object, signature: Uint8Array): boolean
+  sign(algorithm: null, data: Uint8Array, key: object): Uint8Array
+}
+
+interface WithBuiltins {
+  readonly process?: { readonly getBuiltinModule?: (name: "node:crypto") => NodeCrypto | undefined }
+}
+
+/** What stands before the 32 bytes of a key in its DER form (RFC 8410). */
+const publicPrefix = Uint8Array.from([48, 42, 48, 5, 6, 3, 43, 101, 112, 3, 33, 0])
+const privatePrefix = Uint8Array.from([48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32])
+
+const inDer = (prefix: Uint8Array, key: Uint8Array): Uint8Array => {
+  const der = new Uint8Array(prefix.length + key.length)
+  der.set(prefix)
+  der.set(key, prefix.length)
+  return der
+}
+
+/**
+ * By `node:crypto`, or `undefined` where there is none.
+ *
+ * @category constructors
+ */
+export const fromNode = (): Shape | undefined => {
+  const { process }: WithBuiltins = globalThis
+  const crypto = process?.getBuiltinModule?.("node:crypto")
+  if (crypto === undefined) return undefined
+  return {
+    name: "node:crypto",
+    verify: (publicKey, message, signature) =>
+      publicKey.length === 32 &&
+      signature.length === 64 &&
+      judged(() => {
+        const key = crypto.createPublicKey({ key: inDer(publicPrefix, publicKey), format: "der", type: "spki" })
+        return crypto.verify(null, message, key, signature)
+      }),
+    sign: (seed, message) => {
+      const key = crypto.createPrivateKey({ key: inDer(privatePrefix, seed), format: "der", type: "pkcs8" })
+      return new Uint8Array(crypto.sign(null, message, key))
+    }
+  }
+}
+
+/**
+ * The public key of a seed.
+ *
+ * @category getters
+ */
+export const publicKeyOf = (seed: Uint8Array): Uint8Array => ed25519.getPublicKey(seed)

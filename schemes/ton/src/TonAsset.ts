@@ -1,0 +1,84 @@
+/**
+ * The Jettons this package knows. Which contract is a token is looked up here and never believed from a counterparty: a
+ * hostile master could name any contract as anybody's wallet.
+ */
+import { type Asset, Misconfigured } from "@pontage/core"
+import * as Result from "effect/Result"
+
+import * as TonAddress from "./TonAddress.ts"
+import * as TonNetwork from "./TonNetwork.ts"
+
+/**
+ * A Jetton of the operator's own. `address` is its master contract.
+ *
+ * @category models
+ */
+export interface CustomAsset {
+  readonly network: string
+  readonly address: string
+  readonly symbol: string
+  readonly decimals: number
+  /** Whether one whole token is one dollar; default `true`. */
+  readonly dollar?: boolean
+}
+
+/** The first of a network is its default. */
+const known: ReadonlyArray<CustomAsset> = [
+  {
+    network: TonNetwork.mainnet,
+    address: "0:b113a994b5024a16719f69139328eb759596c38a25f59028b146fecdc3621dfe",
+    symbol: "USDT",
+    decimals: 6
+  }
+]
+
+/**
+ * The assets of one role: the operator's own, and behind them the known ones.
+ *
+ * @category models
+ */
+export interface TonAssets {
+  /** By address, by symbol, or the network's default without a text. */
+  readonly find: (network: string, text: string | undefined) => Asset | undefined
+  readonly names: (network: string) => ReadonlyArray<string>
+}
+
+/**
+ * Builds the table. An operator's asset with a bad address, network or decimals is a mistake that names it.
+ *
+ * @category constructors
+ */
+export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<TonAssets, Misconfigured> =>
+  Result.map(Result.all([...custom, ...known].map(toAsset)), (assets) => {
+    const of = (network: string) => assets.filter((asset) => asset.network === network)
+    return {
+      find: (network, text) => (text === undefined ? of(network)[0] : lookUp(of(network), text)),
+      names: (network) => of(network).map(({ address, symbol }) => `${symbol} (${address})`)
+    }
+  })
+
+const lookUp = (assets: ReadonlyArray<Asset>, text: string): Asset | undefined =>
+  assets.find(({ address, symbol }) => symbol === text || TonAddress.equals(address, text))
+
+const toAsset = (custom: CustomAsset): Result.Result<Asset, Misconfigured> => {
+  const network = TonNetwork.fromText(custom.network)
+  if (network === undefined) return wrong(custom, `network "${custom.network}" is none of TON's`)
+  const parsed = TonAddress.parse(custom.address)
+  if (parsed === undefined) return wrong(custom, `address "${custom.address}" is no address, or its checksum is wrong`)
+  if (parsed.testOnly && network === TonNetwork.mainnet)
+    return wrong(custom, `address "${custom.address}" is marked for test networks`)
+  if (!Number.isInteger(custom.decimals) || custom.decimals < 0 || custom.decimals > 36) {
+    return wrong(custom, `decimals ${custom.decimals} is not an integer between 0 and 36`)
+  }
+  return Result.succeed({
+    network,
+    address: parsed.address,
+    symbol: custom.symbol,
+    decimals: custom.decimals,
+    dollar: custom.dollar ?? true,
+    extra: {}
+  })
+}
+
+const wrong = (custom: CustomAsset, what: string) =>
+  Result.fail(new Misconfigured({ message: `assets: ${custom.symbol}: ${what}` }))

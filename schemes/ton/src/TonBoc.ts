@@ -1,0 +1,99 @@
+/**
+ * Bags of cells from strangers, read within bounds: so many characters, so many cells, one root, a checksum that holds,
+ * ordinary cells alone, nothing unused and nothing left over. What passes is parsed by the chain's library, whose work is
+ * then bounded too, since it builds each cell once.
+ */
+import { Cell } from "@ton/core"
+import * as Base64 from "effect/encoding/Base64"
+import * as Result from "effect/Result"
+
+/**
+ * The longest text that is decoded, in characters.
+ *
+ * @category constants
+ */
+export const maximumCharacters = 8_192
+
+/**
+ * The most cells a bag may have. A payment has five; with a wallet's code some thirty.
+ *
+ * @category constants
+ */
+export const maximumCells = 64
+
+const magic = [0xb5, 0xee, 0x9c, 0x72]
+/** Checksum present, no cache bits, references of one byte; an index may be there. */
+const flags = 0x41
+const indexFlag = 0x80
+
+/** Where the cells begin and end; `undefined` when the header is none of ours. */
+const headerOf = (bytes: Uint8Array) => {
+  if (magic.some((byte, at) => bytes[at] !== byte)) return undefined
+  const [, , , , form = 0, offsetBytes = 0, cells = 0, roots, absent] = bytes
+  if ((form & ~indexFlag) !== flags || offsetBytes < 1 || offsetBytes > 2) return undefined
+  if (cells < 1 || cells > maximumCells || roots !== 1 || absent !== 0) return undefined
+  const size = bytes.subarray(9, 9 + offsetBytes).reduce((sum, byte) => sum * 256 + byte, 0)
+  const rootAt = 9 + offsetBytes
+  const begin = rootAt + 1 + (form & indexFlag ? cells * offsetBytes : 0)
+  const isWhole = bytes[rootAt] === 0 && bytes.length === begin + size + 4
+  return isWhole ? { begin, cells, end: begin + size } : undefined
+}
+
+/** Whether the cells fill their place exactly, are ordinary, and each but the root is used by an earlier one. */
+const areRegular = (bytes: Uint8Array, header: NonNullable<ReturnType<typeof headerOf>>): boolean => {
+  const used = new Set([0])
+  let at = header.begin
+  for (let index = 0; index < header.cells; index++) {
+    const references = bytes[at] ?? 255
+    if (references > 4 || !used.has(index)) return false
+    const data = Math.ceil((bytes[at + 1] ?? 0) / 2)
+    for (let i = 0; i < references; i++) {
+      const reference = bytes[at + 2 + data + i] ?? 0
+      if (reference <= index || reference >= header.cells) return false
+      used.add(reference)
+    }
+    at += 2 + data + references
+  }
+  return at === header.end
+}
+
+/**
+ * Runs what reads cells: the library throws where they end too early or hold something else.
+ *
+ * @category combinators
+ */
+export const attempt = <A>(read: () => A | undefined): A | undefined => {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The root of a bag of cells in base64 (standard alphabet, padded); `undefined` for everything else.
+ *
+ * @category constructors
+ */
+export const fromBase64 = (text: string): Cell | undefined => {
+  if (text.length > maximumCharacters) return undefined
+  const bytes = Result.getOrUndefined(Base64.decode(text))
+  if (bytes === undefined || Base64.encode(bytes) !== text) return undefined
+  const header = headerOf(bytes)
+  if (header === undefined || !areRegular(bytes, header)) return undefined
+  return attempt(() => Cell.fromBoc(Buffer.from(bytes))[0])
+}
+
+/**
+ * A cell and all below it as base64, with a checksum.
+ *
+ * @category conversions
+ */
+export const toBase64 = (cell: Cell): string => cell.toBoc({ idx: false, crc32: true }).toString("base64")
+
+/**
+ * The hash of a cell in hexadecimal.
+ *
+ * @category getters
+ */
+export const hashOf = (cell: Cell): string => cell.hash().toString("hex")

@@ -1,0 +1,146 @@
+/**
+ * What a payer signs: a request to a wallet to send one message. W5 takes it inside an internal message (so that somebody
+ * else may pay for it) or an external one; the older wallets in an external one alone. Read strictly: one action, no
+ * extensions, nothing left over.
+ */
+import { beginCell, Cell } from "@ton/core"
+
+/**
+ * The wallets whose requests are read.
+ *
+ * @category models
+ */
+export type WalletVersion = "w5" | "v4r2" | "v3r2"
+
+/**
+ * What a request says.
+ *
+ * @category models
+ */
+export interface WalletTerms {
+  /** Signed 32 bits: W5 has the network in it. */
+  readonly walletId: number
+  /** Unix seconds: the wallet refuses it at or after this instant. */
+  readonly validUntil: number
+  readonly seqno: number
+  /** How the message is sent. */
+  readonly mode: number
+  readonly message: Cell
+}
+
+/**
+ * A signed request.
+ *
+ * @category models
+ */
+export interface WalletRequest extends WalletTerms {
+  readonly version: WalletVersion
+  /** What the signature is over: 32 bytes. */
+  readonly signedHash: Uint8Array
+  /** 64 bytes. */
+  readonly signature: Uint8Array
+}
+
+/** How W5 tells requests in internal messages from those in external ones: the signature is over it too. */
+const internalOp = 0x73696e74
+const externalOp = 0x7369676e
+const sendOp = 0x0ec3c86d
+
+const signatureBits = 512
+const w5Bits = 642
+const v4Bits = 624
+const v3Bits = 616
+
+/**
+ * Reads a request. `isExternal` is how it travels. `undefined` when it is none of the known forms, or asks for anything
+ * but one message; throws where the cells end too early.
+ *
+ * @category constructors
+ */
+export const read = (body: Cell, isExternal: boolean): WalletRequest | undefined => {
+  if (body.bits.length === w5Bits) return readW5(body, isExternal ? externalOp : internalOp)
+  if (!isExternal || body.refs.length !== 1) return undefined
+  if (body.bits.length === v4Bits) return readOlder(body, "v4r2")
+  return body.bits.length === v3Bits ? readOlder(body, "v3r2") : undefined
+}
+
+const readW5 = (body: Cell, op: number): WalletRequest | undefined => {
+  const slice = body.beginParse()
+  if (slice.loadUint(32) !== op) return undefined
+  const terms = { walletId: slice.loadInt(32), validUntil: slice.loadUint(32), seqno: slice.loadUint(32) }
+  const actions = slice.loadMaybeRef()
+  const isExtended = slice.loadBit()
+  const action = actions === null || isExtended ? undefined : readAction(actions)
+  if (action === undefined || slice.remainingRefs !== 0) return undefined
+  const unsigned = body.bits.substring(0, w5Bits - signatureBits)
+  const signedHash = beginCell()
+    .storeBits(unsigned)
+    .storeRef(body.refs[0] ?? Cell.EMPTY)
+    .endCell()
+    .hash()
+  return { ...terms, ...action, version: "w5", signedHash, signature: slice.loadBuffer(64) }
+}
+
+/** A list of exactly one message. */
+const readAction = (actions: Cell): Pick<WalletTerms, "mode" | "message"> | undefined => {
+  const slice = actions.beginParse()
+  if (slice.remainingBits !== 40 || slice.remainingRefs !== 2) return undefined
+  const earlier = slice.loadRef()
+  if (earlier.bits.length !== 0 || earlier.refs.length !== 0 || slice.loadUint(32) !== sendOp) return undefined
+  return { mode: slice.loadUint(8), message: slice.loadRef() }
+}
+
+/** The signature stands in front; V4 has an operation, of which zero is to send. */
+const readOlder = (body: Cell, version: "v4r2" | "v3r2"): WalletRequest | undefined => {
+  const slice = body.beginParse()
+  const signature = slice.loadBuffer(64)
+  const unsigned = body.bits.substring(signatureBits, body.bits.length - signatureBits)
+  const terms = { walletId: slice.loadInt(32), validUntil: slice.loadUint(32), seqno: slice.loadUint(32) }
+  if (version === "v4r2" && slice.loadUint(8) !== 0) return undefined
+  const mode = slice.loadUint(8)
+  const message = slice.loadRef()
+  const signedHash = beginCell().storeBits(unsigned).storeRef(message).endCell().hash()
+  return { ...terms, mode, message, version, signedHash, signature }
+}
+
+/**
+ * A list of messages to send, in their order, as W5 takes it; `undefined` for none.
+ *
+ * @category constructors
+ */
+export const actionsOf = (sends: ReadonlyArray<Pick<WalletTerms, "mode" | "message">>): Cell | undefined =>
+  sends.length === 0
+    ? undefined
+    : sends.reduce(
+        (earlier, { message, mode }) =>
+          beginCell().storeRef(earlier).storeUint(sendOp, 32).storeUint(mode, 8).storeRef(message).endCell(),
+        Cell.EMPTY
+      )
+
+/**
+ * A W5 request without its signature, which goes to its end.
+ *
+ * @category constructors
+ */
+export const unsignedW5 = (
+  { seqno, validUntil, walletId }: Omit<WalletTerms, "mode" | "message">,
+  actions: Cell | undefined,
+  isExternal: boolean
+): Cell => {
+  const builder = beginCell()
+    .storeUint(isExternal ? externalOp : internalOp, 32)
+    .storeInt(walletId, 32)
+    .storeUint(validUntil, 32)
+    .storeUint(seqno, 32)
+    .storeMaybeRef(actions ?? null)
+    .storeBit(0)
+  return builder.endCell()
+}
+
+/**
+ * A W5 request with its signature.
+ *
+ * @category constructors
+ */
+export const signedW5 = (unsigned: Cell, signature: Uint8Array): Cell =>
+  beginCell().storeSlice(unsigned.beginParse()).storeBuffer(Buffer.from(signature), 64).endCell()
