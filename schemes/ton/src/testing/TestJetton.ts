@@ -1,0 +1,136 @@
+/**
+ * The jettons of a local chain, compiled from our own source: a plain one (TEP-74), and a governed one, whose issuer can
+ * lock wallets as issuers of stablecoins do. Here are their addresses and states, and the messages their owner sends.
+ */
+import { Address, beginCell, Cell, contractAddress, type StateInit } from "@ton/core"
+
+import { GovernedMinter } from "./artifacts/GovernedMinter.ts"
+import { GovernedWallet } from "./artifacts/GovernedWallet.ts"
+import { JettonMinter } from "./artifacts/JettonMinter.ts"
+import { JettonWallet } from "./artifacts/JettonWallet.ts"
+
+/**
+ * A jetton.
+ *
+ * @category models
+ */
+export interface TestJetton {
+  readonly kind: "plain" | "governed"
+  readonly symbol: string
+  readonly decimals: number
+  /** The master, which is what an offer names as the asset. */
+  readonly address: Address
+  /** The master as it stands on the wire: `0:<64 hex>`. */
+  readonly raw: string
+  /** The jetton wallet of an owner. */
+  readonly walletOf: (owner: Address) => Address
+}
+
+/**
+ * The states the contracts start from, for whoever deploys them.
+ *
+ * @category models
+ */
+export interface Deployment {
+  readonly jetton: TestJetton
+  readonly minter: (supply: bigint) => Required<Pick<StateInit, "code" | "data">>
+  readonly wallet: (owner: Address, balance: bigint) => Required<Pick<StateInit, "code" | "data">>
+}
+
+/**
+ * What a locked wallet does not do: nothing is locked (0), it does not send (1), does not receive (2), neither (3).
+ *
+ * @category models
+ */
+export type LockStatus = 0 | 1 | 2 | 3
+
+/**
+ * A transfer that has arrived in a jetton wallet.
+ *
+ * @category models
+ */
+export interface Credit {
+  readonly queryId: bigint
+  /** In atomic units. */
+  readonly amount: bigint
+  /** Who sent it, raw; nobody when it was minted. */
+  readonly from: string | undefined
+  /** The hash of the jetton wallet's transaction, in hexadecimal. */
+  readonly transaction: string
+  readonly lt: bigint
+  readonly block: number
+}
+
+const codes = {
+  plain: { minter: JettonMinter, wallet: JettonWallet },
+  governed: { minter: GovernedMinter, wallet: GovernedWallet }
+} as const
+
+const names = {
+  plain: { symbol: "TUSD", decimals: 6 },
+  governed: { symbol: "GUSD", decimals: 6 }
+} as const
+
+const operations = { internalTransfer: 0x178d4519, mint: 0x642b7d07, govern: 0x59a1c3b2 } as const
+
+/** What the recipient's new wallet gets to live on. */
+const mintedNanoton = 30_000_000n
+
+/**
+ * A jetton that this account owns.
+ *
+ * @category constructors
+ */
+export const make = (kind: TestJetton["kind"], owner: Address): Deployment => {
+  const minterCode = Cell.fromBase64(codes[kind].minter.code)
+  const walletCode = Cell.fromBase64(codes[kind].wallet.code)
+  const minter = (supply: bigint) => {
+    const data = beginCell().storeCoins(supply).storeAddress(owner).storeRef(walletCode).storeRef(Cell.EMPTY)
+    return { code: minterCode, data: data.endCell() }
+  }
+  const address = contractAddress(0, minter(0n))
+  const wallet = (holder: Address, balance: bigint) => {
+    const data = beginCell()
+    if (kind === "governed") data.storeUint(0, 4)
+    data.storeCoins(balance).storeAddress(holder).storeAddress(address)
+    return { code: walletCode, data: data.endCell() }
+  }
+  const walletOf = (holder: Address) => contractAddress(0, wallet(holder, 0n))
+  return { jetton: { kind, ...names[kind], address, raw: address.toRawString(), walletOf }, minter, wallet }
+}
+
+/**
+ * The body with which the owner creates jettons.
+ *
+ * @category encoding
+ */
+export const mintBody = (to: Address, amount: bigint): Cell =>
+  beginCell()
+    .storeUint(operations.mint, 32)
+    .storeUint(0, 64)
+    .storeAddress(to)
+    .storeCoins(mintedNanoton)
+    .storeCoins(amount)
+    .endCell()
+
+/**
+ * The body with which the owner locks and unlocks a wallet of the governed jetton.
+ *
+ * @category encoding
+ */
+export const lockBody = (owner: Address, status: LockStatus): Cell =>
+  beginCell().storeUint(operations.govern, 32).storeUint(0, 64).storeAddress(owner).storeUint(status, 4).endCell()
+
+/**
+ * What a jetton wallet's message says has arrived; `undefined` for every other message.
+ *
+ * @category decoding
+ */
+export const arrived = (body: Cell): Pick<Credit, "amount" | "from" | "queryId"> | undefined => {
+  const slice = body.beginParse()
+  if (slice.remainingBits < 32 + 64 || slice.loadUint(32) !== operations.internalTransfer) return undefined
+  const queryId = slice.loadUintBig(64)
+  const amount = slice.loadCoins()
+  const from = slice.loadMaybeAddress()
+  return { queryId, amount, from: from instanceof Address ? from.toRawString() : undefined }
+}

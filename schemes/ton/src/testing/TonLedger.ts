@@ -1,0 +1,319 @@
+/**
+ * A chain of blocks over {@link TonExecution}: accounts, messages on their way, and an index of what happened. A message
+ * from outside is tried against the newest state before it is taken, waits, and is then executed in a block; messages
+ * between contracts are executed in the same block (`Instant`) or one hop a block, in the order they were sent.
+ *
+ * Every state and transaction belongs to a block, so that it can be read as of an earlier one. What lies further back than
+ * `keepBlocks` is forgotten, except the newest state of each account: a ledger that runs for weeks keeps its size.
+ */
+import { createHash } from "node:crypto"
+
+import { type Address, type Cell, Dictionary, type Message } from "@ton/core"
+import { createEmptyShardAccount } from "@ton/sandbox"
+
+import * as TonExecution from "./TonExecution.ts"
+
+/**
+ * A transaction in a block.
+ *
+ * @category models
+ */
+export interface LedgerTransaction {
+  /** The account, raw. */
+  readonly account: string
+  readonly lt: bigint
+  /** In lower-case hexadecimal. */
+  readonly hash: string
+  readonly block: number
+  /** The time of its block, Unix seconds. */
+  readonly utime: number
+  /** The transaction as a bag of cells. */
+  readonly boc: Buffer
+  /** Where the message that caused it came from; nothing for a message from outside. */
+  readonly cause: { readonly source: string; readonly createdLt: bigint } | undefined
+  /** The messages it sent to other contracts. */
+  readonly effects: ReadonlyArray<{ readonly destination: string; readonly createdLt: bigint }>
+}
+
+/**
+ * A block of the masterchain, and the one block of the basechain that it commits.
+ *
+ * @category models
+ */
+export interface LedgerBlock {
+  readonly seqno: number
+  /** Unix seconds; never less than the block's before. */
+  readonly utime: number
+  /** In lower-case hexadecimal. */
+  readonly hash: string
+  readonly transactions: ReadonlyArray<LedgerTransaction>
+}
+
+/**
+ * What became of a message from outside when it was handed in.
+ *
+ * @category models
+ */
+export type Acceptance = { readonly _tag: "Taken" } | Extract<TonExecution.Outcome, { readonly _tag: "NotAccepted" }>
+
+/**
+ * How the ledger is made.
+ *
+ * @category models
+ */
+export interface Options {
+  readonly execution: TonExecution.TonExecution
+  /** The chain's time now, Unix seconds. */
+  readonly now: () => number
+  /** How many blocks are remembered. */
+  readonly keepBlocks: number
+}
+
+/**
+ * The chain.
+ *
+ * @category models
+ */
+export interface TonLedger {
+  readonly head: () => LedgerBlock
+  /** A block that is still remembered. */
+  readonly blockAt: (seqno: number) => LedgerBlock | undefined
+  /** The state of an account as of a block, a bag of cells in base64. */
+  readonly accountAt: (address: Address, seqno: number) => string
+  /** The transactions of an account up to a block, oldest first. */
+  readonly transactionsOf: (address: Address, seqno: number) => ReadonlyArray<LedgerTransaction>
+  /** Takes a message from outside if its account would. The next block has it. */
+  readonly submit: (destination: Address, message: Cell) => Promise<Acceptance>
+  /** Makes a block: the messages between contracts that are on their way, one hop each, then those from outside. */
+  readonly block: () => Promise<LedgerBlock>
+  /** Makes a block that leaves no message on its way. */
+  readonly blockOfAll: () => Promise<LedgerBlock>
+  /** Whether anything waits for a block. */
+  readonly isBusy: () => boolean
+  /** Writes a state, as if it had always been there. */
+  readonly put: (address: Address, account: string) => void
+  /** How many states, transactions and blocks are remembered. */
+  readonly size: () => { readonly states: number; readonly transactions: number; readonly blocks: number }
+}
+
+interface Pending {
+  readonly account: string
+  readonly empty: string
+  readonly message: Cell
+}
+
+interface Version {
+  readonly block: number
+  readonly account: string
+}
+
+const ltStep = 1_000_000n
+const transactionsBetweenBreaths = 16
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
+
+/** The messages a transaction sent, as the cells they were sent in. */
+const sentMessages = (raw: Cell): ReadonlyArray<Cell> => {
+  const messages = raw.beginParse().loadRef().beginParse()
+  messages.loadMaybeRef()
+  return messages.loadDict(Dictionary.Keys.Uint(15), Dictionary.Values.Cell()).values()
+}
+
+const internalOf = (message: Message | null | undefined) =>
+  message?.info.type === "internal" ? message.info : undefined
+
+const breath = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+const emptyOf = (address: Address) => TonExecution.encodeAccount(createEmptyShardAccount(address))
+
+/** The place of the first entry that is younger than a block, among entries in the order of their blocks. */
+const upTo = <Entry extends { readonly block: number }>(entries: ReadonlyArray<Entry>, block: number): number => {
+  let low = 0
+  let high = entries.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((entries[middle]?.block ?? 0) <= block) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** States by account, each with the block it is of; forgets states that a younger one outside the memory replaces. */
+const makeStates = () => {
+  const versions = new Map<string, Array<Version>>()
+  return {
+    at: (account: string, block: number): string | undefined => {
+      const known = versions.get(account) ?? []
+      return known[upTo(known, block) - 1]?.account
+    },
+    write: (account: string, version: Version) => {
+      const known = versions.get(account)
+      if (known === undefined) versions.set(account, [version])
+      else if (known.at(-1)?.block === version.block) known[known.length - 1] = version
+      else known.push(version)
+    },
+    forget: (account: string, before: number) => {
+      const known = versions.get(account)
+      if (known !== undefined) known.splice(0, Math.max(0, upTo(known, before) - 1))
+    },
+    count: () => [...versions.values()].reduce((sum, known) => sum + known.length, 0)
+  }
+}
+
+/** Transactions by account, in the order of their blocks. */
+const makeIndex = () => {
+  const known = new Map<string, Array<LedgerTransaction>>()
+  return {
+    upTo: (account: string, block: number) => {
+      const transactions = known.get(account) ?? []
+      return transactions.slice(0, upTo(transactions, block))
+    },
+    add: (transaction: LedgerTransaction) => {
+      const transactions = known.get(transaction.account)
+      if (transactions === undefined) known.set(transaction.account, [transaction])
+      else transactions.push(transaction)
+    },
+    forget: (account: string, before: number) => {
+      const transactions = known.get(account)
+      if (transactions === undefined) return
+      transactions.splice(0, upTo(transactions, before))
+      if (transactions.length === 0) known.delete(account)
+    },
+    count: () => [...known.values()].reduce((sum, transactions) => sum + transactions.length, 0)
+  }
+}
+
+/** What an executed message leaves behind: the record of it, and the messages it sends on. */
+const recorded = (
+  { account }: Pending,
+  { transaction }: Extract<TonExecution.Outcome, { readonly _tag: "Executed" }>,
+  block: Pick<LedgerBlock, "seqno" | "utime">
+): { readonly entry: LedgerTransaction; readonly sent: ReadonlyArray<Pending> } => {
+  const cause = internalOf(transaction.inMessage)
+  const effects: Array<LedgerTransaction["effects"][number]> = []
+  const sent: Array<Pending> = []
+  const cells = sentMessages(transaction.raw)
+  for (const [place, message] of transaction.outMessages.values().entries()) {
+    const info = internalOf(message)
+    const cell = cells[place]
+    if (info === undefined || cell === undefined) continue
+    const destination = info.dest.toRawString()
+    effects.push({ destination, createdLt: info.createdLt })
+    sent.push({ account: destination, empty: emptyOf(info.dest), message: cell })
+  }
+  const entry = {
+    account,
+    lt: transaction.lt,
+    hash: transaction.hash().toString("hex"),
+    block: block.seqno,
+    utime: block.utime,
+    boc: transaction.raw.toBoc(),
+    cause: cause && { source: cause.src.toRawString(), createdLt: cause.createdLt },
+    effects
+  }
+  return { entry, sent }
+}
+
+/** One after the other: what is asked for while a block is made waits until it is there. */
+const makeTurns = () => {
+  let last: Promise<unknown> = Promise.resolve()
+  return <A>(work: () => Promise<A>): Promise<A> => {
+    const mine = last.then(work, work)
+    last = mine
+    return mine
+  }
+}
+
+/**
+ * A chain with one empty block.
+ *
+ * @category constructors
+ */
+export const make = ({ execution, keepBlocks, now }: Options): TonLedger => {
+  const states = makeStates()
+  const index = makeIndex()
+  const inTurn = makeTurns()
+  const genesis: LedgerBlock = { seqno: 1, utime: now(), hash: sha256("genesis"), transactions: [] }
+  const blocks = new Map<number, LedgerBlock>([[1, genesis]])
+  const outside = new Map<string, Pending>()
+  let onTheWay: Array<Pending> = []
+  let head = genesis
+  let lt = ltStep
+
+  const stateOf = ({ account, empty }: Omit<Pending, "message">) => states.at(account, head.seqno + 1) ?? empty
+
+  const forget = (before: number) => {
+    for (const [seqno, { transactions }] of blocks) {
+      if (seqno > before) return
+      for (const { account } of transactions) {
+        states.forget(account, before)
+        index.forget(account, before)
+      }
+      blocks.delete(seqno)
+    }
+  }
+
+  const execute = async (pending: Pending, block: Pick<LedgerBlock, "seqno" | "utime">) => {
+    lt += ltStep
+    const outcome = await execution.run(stateOf(pending), pending.message, { now: block.utime, lt })
+    // A message from outside that the account would not take any more leaves no trace.
+    if (outcome._tag === "NotAccepted") return undefined
+    const { entry, sent } = recorded(pending, outcome, block)
+    states.write(pending.account, { block: block.seqno, account: outcome.account })
+    index.add(entry)
+    onTheWay.push(...sent)
+    return entry
+  }
+
+  const makeBlock = async (everything: boolean): Promise<LedgerBlock> => {
+    const block = { seqno: head.seqno + 1, utime: Math.max(head.utime, now()) }
+    const transactions: Array<LedgerTransaction> = []
+    const executeAll = async (batch: ReadonlyArray<Pending>) => {
+      for (const pending of batch) {
+        // oxlint-disable-next-line no-await-in-loop
+        const entry = await execute(pending, block)
+        if (entry !== undefined) transactions.push(entry)
+        // oxlint-disable-next-line no-await-in-loop
+        if (transactions.length % transactionsBetweenBreaths === 0) await breath()
+      }
+    }
+    const hops = onTheWay
+    onTheWay = []
+    const fromOutside = [...outside.values()]
+    outside.clear()
+    await executeAll([...hops, ...fromOutside])
+    while (everything && onTheWay.length > 0) {
+      const next = onTheWay
+      onTheWay = []
+      // oxlint-disable-next-line no-await-in-loop
+      await executeAll(next)
+    }
+    const hash = sha256([head.hash, block.seqno, block.utime, ...transactions.map((each) => each.hash)].join())
+    head = { ...block, hash, transactions }
+    blocks.set(head.seqno, head)
+    forget(head.seqno - keepBlocks)
+    return head
+  }
+
+  const take = async (destination: Address, message: Cell): Promise<Acceptance> => {
+    const pending = { account: destination.toRawString(), empty: emptyOf(destination), message }
+    const moment = { now: Math.max(head.utime, now()), lt: lt + ltStep }
+    const outcome = await execution.run(stateOf(pending), message, moment)
+    if (outcome._tag === "NotAccepted") return outcome
+    outside.set(message.hash().toString("hex"), pending)
+    return { _tag: "Taken" }
+  }
+
+  return {
+    head: () => head,
+    blockAt: (seqno) => blocks.get(seqno),
+    accountAt: (address, seqno) => states.at(address.toRawString(), seqno) ?? emptyOf(address),
+    transactionsOf: (address, seqno) => index.upTo(address.toRawString(), seqno),
+    submit: (destination, message) => inTurn(() => take(destination, message)),
+    block: () => inTurn(() => makeBlock(false)),
+    blockOfAll: () => inTurn(() => makeBlock(true)),
+    isBusy: () => onTheWay.length > 0 || outside.size > 0,
+    put: (address, account) => states.write(address.toRawString(), { block: head.seqno, account }),
+    size: () => ({ states: states.count(), transactions: index.count(), blocks: blocks.size })
+  }
+}
