@@ -6,11 +6,12 @@ import { Network } from "@pontage/core"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as SchemaIssue from "effect/SchemaIssue"
+import type * as SchemaIssue from "effect/SchemaIssue"
 
 import * as ApiKey from "./ApiKey.ts"
 import type { CallerTerms, RateTerms, Registration } from "./CallerTerms.ts"
 import type { Rate } from "./RateLimiter.ts"
+import { placesOf } from "./SchemaPlaces.ts"
 import * as WebhookTarget from "./WebhookTarget.ts"
 
 const pattern = (expression: RegExp) => Schema.String.check(Schema.isPattern(expression))
@@ -95,20 +96,13 @@ export const fromText = (
 ): Result.Result<ReadonlyArray<CallerTerms>, ReadonlyArray<string>> =>
   Result.mapBoth(decode(text), {
     onSuccess: ({ callers }) => callers.map((entry) => termsOf(entry, rates)),
-    onFailure: ({ issue }) => placesOf(issue)
+    onFailure: ({ issue }) => mistakesOf(issue)
   })
 
-const format = SchemaIssue.makeFormatterStandardSchemaV1()
-
-/** The words of an issue may quote the value, which may be a secret: only its place is told. */
-const placesOf = (issue: SchemaIssue.Issue): ReadonlyArray<string> => {
-  const places = format(issue).issues.map(({ path = [] }) =>
-    path.map((one) => String(typeof one === "object" ? one.key : one)).join(".")
-  )
-  return [...new Set(places)].map((place) =>
+const mistakesOf = (issue: SchemaIssue.Issue): ReadonlyArray<string> =>
+  placesOf(issue).map((place) =>
     place === "" ? "the file is no JSON object with a list of callers" : `${place} is missing or not as described`
   )
-}
 
 const termsOf = (entry: typeof CallerEntry.Type, rates: RateTerms): CallerTerms => ({
   name: entry.name,

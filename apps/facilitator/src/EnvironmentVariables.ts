@@ -2,7 +2,8 @@
  * The environment variables of the service: what each must be, with an example, and how it is read. A mistake never shows
  * the value, which may be a secret.
  */
-import { Misconfigured, Network } from "@pontage/core"
+import { Misconfigured } from "@pontage/core"
+import { batchSettlerAddress } from "@pontage/evm"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -10,6 +11,8 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 
 import * as CallerFile from "./CallerFile.ts"
+import * as EvmTerms from "./EvmTerms.ts"
+import { placesOf } from "./SchemaPlaces.ts"
 import * as StoreSettings from "./StoreSettings.ts"
 
 /** Digits only: the number of an empty text would be zero. */
@@ -18,27 +21,11 @@ const integer = (minimum: number, maximum: number) =>
     Schema.decodeTo(Schema.NumberFromString.check(Schema.isBetween({ minimum, maximum })))
   )
 
-const rpcUrl = Schema.String.check(
-  Schema.makeFilter((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))
-)
-const evmNetwork = Network.Network.check(Schema.isPattern(/^eip155:[1-9][0-9]*$/))
-const wei = CallerFile.NativeAmountText.pipe(Schema.decodeTo(Schema.BigIntFromString))
-const evmChain = Schema.Struct({
-  rpcUrl,
-  network: Schema.optionalKey(evmNetwork),
-  maxFeePerGas: Schema.optionalKey(wei),
-  finalityDepth: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100_000 }))),
-  contractPayers: Schema.optionalKey(Schema.Boolean),
-  batches: Schema.optionalKey(
-    Schema.Struct({
-      settler: Schema.String.check(Schema.isPattern(/^0x[0-9a-fA-F]{40}$/)),
-      maximum: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 2, maximum: 100 }))),
-      windowMillis: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 })))
-    })
-  )
-})
+const boolean = Schema.Literals(["true", "false"])
+const bounded = ({ maximum, minimum }: { readonly minimum: number; readonly maximum: number }) =>
+  integer(minimum, maximum)
 const evmAsset = Schema.Struct({
-  network: evmNetwork,
+  network: EvmTerms.EvmNetworkText,
   address: Schema.String,
   symbol: Schema.NonEmptyString,
   decimals: Schema.Int,
@@ -46,19 +33,12 @@ const evmAsset = Schema.Struct({
   version: Schema.String
 })
 
-/**
- * One network of `PONTAGE_EVM`.
- *
- * @category models
- */
-export type EvmChainText = typeof evmChain.Type
-
 /** Reads one variable; `undefined` where it is not set. An empty one is set, and wrong. */
 const variable =
   <S extends Schema.ConstraintDecoder<unknown>>(name: string, expected: string, example: string, schema: S) =>
   (): Effect.Effect<S["Type"] | undefined, Misconfigured> => {
     const message = `${name}: expected ${expected}; for example ${name}=${example}`
-    const decode = Schema.decodeUnknownEffect(schema)
+    const decode = Schema.decodeUnknownEffect(schema, { errors: "all", onExcessProperty: "error" })
     return Config.option(Config.Redacted(name)).pipe(
       Effect.flatMap(
         Option.match({
@@ -66,7 +46,11 @@ const variable =
           onSome: (text) => decode(Redacted.value(text))
         })
       ),
-      Effect.mapError(() => new Misconfigured({ message }))
+      Effect.mapError((error) => {
+        const places = error._tag === "SchemaError" ? placesOf(error.issue).filter((place) => place !== "") : []
+        const where = places.map((place) => `; ${place} is missing or not as described`)
+        return new Misconfigured({ message: `${message}${where.join("")}` })
+      })
     )
   }
 
@@ -108,18 +92,8 @@ export const environmentVariables = {
     "20/40",
     CallerFile.RateText
   ),
-  PONTAGE_WEBHOOK_ALLOW_PRIVATE: variable(
-    "PONTAGE_WEBHOOK_ALLOW_PRIVATE",
-    "true or false",
-    "true",
-    Schema.Literals(["true", "false"])
-  ),
-  PONTAGE_ALLOW_ANONYMOUS: variable(
-    "PONTAGE_ALLOW_ANONYMOUS",
-    "true or false",
-    "true",
-    Schema.Literals(["true", "false"])
-  ),
+  PONTAGE_WEBHOOK_ALLOW_PRIVATE: variable("PONTAGE_WEBHOOK_ALLOW_PRIVATE", "true or false", "true", boolean),
+  PONTAGE_ALLOW_ANONYMOUS: variable("PONTAGE_ALLOW_ANONYMOUS", "true or false", "true", boolean),
   PONTAGE_SETTLE_TIMEOUT_MS: variable(
     "PONTAGE_SETTLE_TIMEOUT_MS",
     "milliseconds from 1000 to 120000",
@@ -130,14 +104,56 @@ export const environmentVariables = {
     "PONTAGE_EVM_RPC_URL",
     "the http or https address of an EVM node",
     "https://mainnet.base.org",
-    rpcUrl
+    EvmTerms.RpcUrl
   ),
-  PONTAGE_EVM_NETWORK: variable("PONTAGE_EVM_NETWORK", "eip155: and a chain id", "eip155:8453", evmNetwork),
+  PONTAGE_EVM_NETWORK: variable(
+    "PONTAGE_EVM_NETWORK",
+    "eip155: and a chain id",
+    "eip155:8453",
+    EvmTerms.EvmNetworkText
+  ),
   PONTAGE_EVM: variable(
     "PONTAGE_EVM",
-    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, finalityDepth, contractPayers and batches",
+    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, finalityDepth, verifyWindowMillis, contractPayers and batches",
     `'[{"network":"eip155:8453","rpcUrl":"https://mainnet.base.org"}]'`,
-    Schema.fromJsonString(Schema.NonEmptyArray(evmChain))
+    Schema.fromJsonString(Schema.NonEmptyArray(EvmTerms.EvmChainEntry))
+  ),
+  PONTAGE_EVM_MAX_FEE_PER_GAS_WEI: variable(
+    "PONTAGE_EVM_MAX_FEE_PER_GAS_WEI",
+    "the most wei that is paid for a unit of gas",
+    "500000000000",
+    EvmTerms.Wei
+  ),
+  PONTAGE_EVM_FINALITY_DEPTH: variable(
+    "PONTAGE_EVM_FINALITY_DEPTH",
+    "blocks from 1 to 100000",
+    "64",
+    bounded(EvmTerms.bounds.finalityDepth)
+  ),
+  PONTAGE_EVM_VERIFY_WINDOW_MS: variable(
+    "PONTAGE_EVM_VERIFY_WINDOW_MS",
+    "milliseconds from 0 to 1000",
+    "2",
+    bounded(EvmTerms.bounds.verifyWindowMillis)
+  ),
+  PONTAGE_EVM_CONTRACT_PAYERS: variable("PONTAGE_EVM_CONTRACT_PAYERS", "true or false", "false", boolean),
+  PONTAGE_EVM_BATCH_SETTLER: variable(
+    "PONTAGE_EVM_BATCH_SETTLER",
+    "the address that deploy-settler tells, 0x and 40 hexadecimal digits",
+    batchSettlerAddress,
+    EvmTerms.ContractAddress
+  ),
+  PONTAGE_EVM_BATCH_MAXIMUM: variable(
+    "PONTAGE_EVM_BATCH_MAXIMUM",
+    "payments from 2 to 100",
+    "25",
+    bounded(EvmTerms.bounds.batchMaximum)
+  ),
+  PONTAGE_EVM_BATCH_WINDOW_MS: variable(
+    "PONTAGE_EVM_BATCH_WINDOW_MS",
+    "milliseconds from 0 to 10000",
+    "50",
+    bounded(EvmTerms.bounds.batchWindowMillis)
   ),
   PONTAGE_EVM_SIGNER_KEY: variable(
     "PONTAGE_EVM_SIGNER_KEY",
@@ -155,12 +171,12 @@ export const environmentVariables = {
     "PONTAGE_EVM_MIN_GAS_WEI",
     "the wei that each signer must hold for the service to be ready",
     "1000000000000000",
-    wei
+    EvmTerms.Wei
   ),
   PONTAGE_EVM_GAS_CEILING_WEI: variable(
     "PONTAGE_EVM_GAS_CEILING_WEI",
     "the wei that settling may cost on each network in 24 hours",
     "100000000000000000",
-    wei
+    EvmTerms.Wei
   )
 }

@@ -14,7 +14,8 @@ import * as Result from "effect/Result"
 
 import * as CallerFile from "./CallerFile.ts"
 import type { CallerTerms, RateTerms } from "./CallerTerms.ts"
-import { environmentVariables, type EvmChainText } from "./EnvironmentVariables.ts"
+import { environmentVariables } from "./EnvironmentVariables.ts"
+import * as EvmTerms from "./EvmTerms.ts"
 import * as StoreSettings from "./StoreSettings.ts"
 import * as WebhookTarget from "./WebhookTarget.ts"
 
@@ -27,7 +28,7 @@ export interface EvmNetworkSettings {
   readonly rpcUrl: Redacted.Redacted
   readonly network: string | undefined
   /** What is set apart from the defaults of the scheme. */
-  readonly terms?: Omit<EvmChainText, "rpcUrl" | "network">
+  readonly terms?: EvmTerms.EvmTerms
 }
 
 /**
@@ -75,6 +76,16 @@ export const fromEnvironment = Effect.fnUntraced(function* (
   return settingsOf(values, callers.callers)
 })
 
+const evmTerms = {
+  PONTAGE_EVM_MAX_FEE_PER_GAS_WEI: environmentVariables.PONTAGE_EVM_MAX_FEE_PER_GAS_WEI(),
+  PONTAGE_EVM_FINALITY_DEPTH: environmentVariables.PONTAGE_EVM_FINALITY_DEPTH(),
+  PONTAGE_EVM_VERIFY_WINDOW_MS: environmentVariables.PONTAGE_EVM_VERIFY_WINDOW_MS(),
+  PONTAGE_EVM_CONTRACT_PAYERS: environmentVariables.PONTAGE_EVM_CONTRACT_PAYERS(),
+  PONTAGE_EVM_BATCH_SETTLER: environmentVariables.PONTAGE_EVM_BATCH_SETTLER(),
+  PONTAGE_EVM_BATCH_MAXIMUM: environmentVariables.PONTAGE_EVM_BATCH_MAXIMUM(),
+  PONTAGE_EVM_BATCH_WINDOW_MS: environmentVariables.PONTAGE_EVM_BATCH_WINDOW_MS()
+}
+
 const readAll = Effect.suspend(() =>
   Effect.all(
     {
@@ -90,6 +101,7 @@ const readAll = Effect.suspend(() =>
       settleTimeoutMillis: environmentVariables.PONTAGE_SETTLE_TIMEOUT_MS(),
       rpcUrl: environmentVariables.PONTAGE_EVM_RPC_URL(),
       network: environmentVariables.PONTAGE_EVM_NETWORK(),
+      ...evmTerms,
       evm: environmentVariables.PONTAGE_EVM(),
       signerKeys: environmentVariables.PONTAGE_EVM_SIGNER_KEY(),
       assets: environmentVariables.PONTAGE_EVM_ASSETS(),
@@ -117,6 +129,15 @@ const valuesOf = (results: Results) => ({
   settleTimeoutMillis: Result.getOrUndefined(results.settleTimeoutMillis) ?? 25_000,
   rpcUrl: Result.getOrUndefined(results.rpcUrl),
   network: Result.getOrUndefined(results.network),
+  evmTerms: {
+    PONTAGE_EVM_MAX_FEE_PER_GAS_WEI: Result.getOrUndefined(results.PONTAGE_EVM_MAX_FEE_PER_GAS_WEI),
+    PONTAGE_EVM_FINALITY_DEPTH: Result.getOrUndefined(results.PONTAGE_EVM_FINALITY_DEPTH),
+    PONTAGE_EVM_VERIFY_WINDOW_MS: Result.getOrUndefined(results.PONTAGE_EVM_VERIFY_WINDOW_MS),
+    PONTAGE_EVM_CONTRACT_PAYERS: Result.getOrUndefined(results.PONTAGE_EVM_CONTRACT_PAYERS),
+    PONTAGE_EVM_BATCH_SETTLER: Result.getOrUndefined(results.PONTAGE_EVM_BATCH_SETTLER),
+    PONTAGE_EVM_BATCH_MAXIMUM: Result.getOrUndefined(results.PONTAGE_EVM_BATCH_MAXIMUM),
+    PONTAGE_EVM_BATCH_WINDOW_MS: Result.getOrUndefined(results.PONTAGE_EVM_BATCH_WINDOW_MS)
+  } satisfies EvmTerms.EvmTermVariables,
   evm: Result.getOrUndefined(results.evm),
   signerKeys: Result.getOrUndefined(results.signerKeys)?.split(",") ?? [],
   assets: Result.getOrUndefined(results.assets) ?? [],
@@ -158,17 +179,9 @@ const read = async (path: string): Promise<string | undefined> =>
 const loopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 
 /** What each variable alone does not show. */
-const contradictions = (
-  { anonymous, evm, host, network, rpcUrl, signerKeys, webhooksToPrivate }: Values,
-  callers: ReadonlyArray<CallerTerms>
-): Array<string> => {
-  const mistakes: Array<string> = []
-  if (evm === undefined && rpcUrl === undefined) {
-    mistakes.push("PONTAGE_EVM_RPC_URL: no chain to settle on; set it to the http or https address of an EVM node")
-  }
-  if (evm !== undefined && (rpcUrl !== undefined || network !== undefined)) {
-    mistakes.push("PONTAGE_EVM: also PONTAGE_EVM_RPC_URL or PONTAGE_EVM_NETWORK is set; keep one way or the other")
-  }
+const contradictions = (values: Values, callers: ReadonlyArray<CallerTerms>): Array<string> => {
+  const { anonymous, host, signerKeys, webhooksToPrivate } = values
+  const mistakes = evmContradictions(values)
   if (signerKeys.length === 0) {
     mistakes.push("PONTAGE_EVM_SIGNER_KEY: no signer; set it to the private key of the account that pays for gas")
   }
@@ -183,6 +196,21 @@ const contradictions = (
     )
   }
   if (!webhooksToPrivate) mistakes.push(...privateWebhooks(callers))
+  return mistakes
+}
+
+const evmContradictions = ({ evm, evmTerms, network, rpcUrl }: Values): Array<string> => {
+  const mistakes = EvmTerms.withoutSettler(evmTerms).map(
+    (name) => `${name}: payments travel one by one without PONTAGE_EVM_BATCH_SETTLER; set that too`
+  )
+  if (evm === undefined && rpcUrl === undefined) {
+    mistakes.push("PONTAGE_EVM_RPC_URL: no chain to settle on; set it to the http or https address of an EVM node")
+  }
+  const alone = Object.entries({ PONTAGE_EVM_RPC_URL: rpcUrl, PONTAGE_EVM_NETWORK: network, ...evmTerms })
+  const also = alone.flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  if (evm !== undefined && also.length > 0) {
+    mistakes.push(`PONTAGE_EVM: also ${also.join(", ")} is set; say it in the entry of the network`)
+  }
   return mistakes
 }
 
@@ -203,7 +231,8 @@ const misspelt = (environment: Environment): Array<string> =>
 
 const settingsOf = (values: Values, callers: ReadonlyArray<CallerTerms>): FacilitatorSettings => {
   const { assets, evm, network, rpcUrl, signerKeys, store } = values
-  const networks = evm ?? (rpcUrl === undefined ? [] : [{ rpcUrl, network }])
+  const networks =
+    evm ?? (rpcUrl === undefined ? [] : [{ rpcUrl, network, ...EvmTerms.fromVariables(values.evmTerms) }])
   return {
     host: values.host,
     port: values.port,

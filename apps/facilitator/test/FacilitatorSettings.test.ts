@@ -114,12 +114,41 @@ describe("settings", () => {
     Effect.gen(function* () {
       const terms = {
         finalityDepth: 12,
+        verifyWindowMillis: 0,
         contractPayers: false,
         batches: { settler: euro.address, maximum: 50, windowMillis: 20 }
       }
       const chain = { rpcUrl: "https://base.example", network: "eip155:8453", maxFeePerGas: "5000000000", ...terms }
       const { evm } = yield* read({ PONTAGE_EVM_SIGNER_KEY: key, PONTAGE_EVM: JSON.stringify([chain]) })
       assert.deepStrictEqual(evm[0]?.terms, { maxFeePerGas: 5_000_000_000n, ...terms })
+    })
+  )
+
+  it.effect("take the same by variables of their own where there is one network", () =>
+    Effect.gen(function* () {
+      const { evm } = yield* read({
+        ...enough,
+        PONTAGE_EVM_MAX_FEE_PER_GAS_WEI: "5000000000",
+        PONTAGE_EVM_FINALITY_DEPTH: "12",
+        PONTAGE_EVM_VERIFY_WINDOW_MS: "0",
+        PONTAGE_EVM_CONTRACT_PAYERS: "false",
+        PONTAGE_EVM_BATCH_SETTLER: euro.address,
+        PONTAGE_EVM_BATCH_MAXIMUM: "50",
+        PONTAGE_EVM_BATCH_WINDOW_MS: "20"
+      })
+      assert.deepStrictEqual(evm[0]?.terms, {
+        maxFeePerGas: 5_000_000_000n,
+        finalityDepth: 12,
+        verifyWindowMillis: 0,
+        contractPayers: false,
+        batches: { settler: euro.address, maximum: 50, windowMillis: 20 }
+      })
+      const few = yield* read({
+        ...enough,
+        PONTAGE_EVM_CONTRACT_PAYERS: "true",
+        PONTAGE_EVM_BATCH_SETTLER: euro.address
+      })
+      assert.deepStrictEqual(few.evm[0]?.terms, { contractPayers: true, batches: { settler: euro.address } })
     })
   )
 
@@ -291,6 +320,20 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_EVM", '[{"network":"eip155:1"}]'],
     ["PONTAGE_EVM", '[{"rpcUrl":"http://x","finalityDepth":0}]'],
     ["PONTAGE_EVM", '[{"rpcUrl":"http://x","batches":{"maximum":50}}]'],
+    ["PONTAGE_EVM", '[{"rpcUrl":"http://x","finalityDeep":9}]'],
+    ["PONTAGE_EVM", '[{"rpcUrl":"http://x","verifyWindowMillis":1001}]'],
+    ["PONTAGE_EVM_MAX_FEE_PER_GAS_WEI", "1.5"],
+    ["PONTAGE_EVM_MAX_FEE_PER_GAS_WEI", "1 gwei"],
+    ["PONTAGE_EVM_FINALITY_DEPTH", "0"],
+    ["PONTAGE_EVM_FINALITY_DEPTH", "100001"],
+    ["PONTAGE_EVM_VERIFY_WINDOW_MS", "1001"],
+    ["PONTAGE_EVM_VERIFY_WINDOW_MS", ""],
+    ["PONTAGE_EVM_CONTRACT_PAYERS", "no"],
+    ["PONTAGE_EVM_BATCH_SETTLER", "0x12"],
+    ["PONTAGE_EVM_BATCH_SETTLER", "0x60A3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"],
+    ["PONTAGE_EVM_BATCH_MAXIMUM", "1"],
+    ["PONTAGE_EVM_BATCH_MAXIMUM", "101"],
+    ["PONTAGE_EVM_BATCH_WINDOW_MS", "10001"],
     ["PONTAGE_EVM_SIGNER_KEY", ""],
     ["PONTAGE_EVM_SIGNER_KEY", key.slice(0, -1)],
     ["PONTAGE_EVM_SIGNER_KEY", `${key}00`],
@@ -335,6 +378,14 @@ describe("a mistake names the variable, shows an example and never the value", (
     [{ PONTAGE_EVM_SIGNER_KEY: key }, /^PONTAGE_EVM_RPC_URL: no chain to settle on; set it/],
     [{ PONTAGE_EVM_RPC_URL: "https://node.example" }, /^PONTAGE_EVM_SIGNER_KEY: no signer; set it/],
     [{ ...enough, PONTAGE_EVM: '[{"rpcUrl":"https://x.example"}]' }, /^PONTAGE_EVM: also PONTAGE_EVM_RPC_URL/],
+    [
+      { PONTAGE_EVM_SIGNER_KEY: key, PONTAGE_EVM: '[{"rpcUrl":"https://x.example"}]', PONTAGE_EVM_FINALITY_DEPTH: "9" },
+      /^PONTAGE_EVM: also PONTAGE_EVM_FINALITY_DEPTH is set; say it in the entry/
+    ],
+    [
+      { ...enough, PONTAGE_EVM_BATCH_MAXIMUM: "9", PONTAGE_EVM_BATCH_WINDOW_MS: "9" },
+      /^PONTAGE_EVM_BATCH_MAXIMUM: .*BATCH_SETTLER; set that too\nPONTAGE_EVM_BATCH_WINDOW_MS: .*set that too$/
+    ],
     [{ ...enough, HOST: "0.0.0.0" }, /^HOST: other machines could settle at your signer's cost; set PONTAGE_API_KEYS/],
     [
       { ...enough, PONTAGE_ALLOW_ANONYMOUS: "true", PONTAGE_API_KEYS: '["abcdefghijklmnop"]' },
@@ -347,6 +398,25 @@ describe("a mistake names the variable, shows an example and never the value", (
       const { _tag, message } = yield* Effect.flip(read(environment))
       assert.strictEqual(_tag, "Misconfigured")
       assert.match(message, expected)
+      assert.notInclude(message, secret)
+    })
+  )
+
+  it.effect("a list shows all the places of its mistakes", () =>
+    Effect.gen(function* () {
+      const batches = { settler: secret, maximum: 1, windowMillis: 10_001 }
+      const chains = [{ rpcUrl: "http://x" }, { rpcUrl: secret, finalityDepth: 0, contractPayer: secret, batches }]
+      const { message } = yield* Effect.flip(read({ PONTAGE_EVM_SIGNER_KEY: key, PONTAGE_EVM: JSON.stringify(chains) }))
+      for (const field of [
+        "rpcUrl",
+        "finalityDepth",
+        "contractPayer",
+        "batches.settler",
+        "batches.maximum",
+        "batches.windowMillis"
+      ])
+        assert.include(message, `; 1.${field} is missing or not as described`)
+      assert.notInclude(message, "; 0.")
       assert.notInclude(message, secret)
     })
   )

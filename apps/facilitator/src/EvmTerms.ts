@@ -1,0 +1,145 @@
+/**
+ * What an operator may set apart from the defaults of `exact` on one EVM network: in an entry of `PONTAGE_EVM`, or by
+ * variables of their own where there is one network only.
+ */
+import { Network } from "@pontage/core"
+import { EvmAddress } from "@pontage/evm"
+import * as Schema from "effect/Schema"
+
+import { NativeAmountText } from "./CallerFile.ts"
+
+/**
+ * The http or https address of a node.
+ *
+ * @category schemas
+ */
+export const RpcUrl = Schema.String.check(
+  Schema.makeFilter((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))
+)
+
+/**
+ * `eip155:<chain id>`.
+ *
+ * @category schemas
+ */
+export const EvmNetworkText = Network.Network.check(Schema.isPattern(/^eip155:[1-9][0-9]*$/))
+
+/**
+ * An amount of wei as decimal text.
+ *
+ * @category schemas
+ */
+export const Wei = NativeAmountText.pipe(Schema.decodeTo(Schema.BigIntFromString))
+
+/**
+ * The address of a contract, in a strict form.
+ *
+ * @category schemas
+ */
+export const ContractAddress = Schema.String.check(Schema.makeFilter((text) => EvmAddress.fromText(text) !== undefined))
+
+/**
+ * What each number may be.
+ *
+ * @category constants
+ */
+export const bounds = {
+  /** Blocks. */
+  finalityDepth: { minimum: 1, maximum: 100_000 },
+  /** Milliseconds. */
+  verifyWindowMillis: { minimum: 0, maximum: 1_000 },
+  /** Payments in a transaction. */
+  batchMaximum: { minimum: 2, maximum: 100 },
+  /** Milliseconds. */
+  batchWindowMillis: { minimum: 0, maximum: 10_000 }
+} as const
+
+const within = (range: (typeof bounds)[keyof typeof bounds]) =>
+  Schema.optionalKey(Schema.Int.check(Schema.isBetween(range)))
+
+const terms = {
+  maxFeePerGas: Schema.optionalKey(Wei),
+  finalityDepth: within(bounds.finalityDepth),
+  verifyWindowMillis: within(bounds.verifyWindowMillis),
+  contractPayers: Schema.optionalKey(Schema.Boolean),
+  batches: Schema.optionalKey(
+    Schema.Struct({
+      settler: ContractAddress,
+      maximum: within(bounds.batchMaximum),
+      windowMillis: within(bounds.batchWindowMillis)
+    })
+  )
+}
+
+/**
+ * One network of `PONTAGE_EVM`.
+ *
+ * @category schemas
+ */
+export const EvmChainEntry = Schema.Struct({ rpcUrl: RpcUrl, network: Schema.optionalKey(EvmNetworkText), ...terms })
+
+const Terms = Schema.Struct(terms)
+
+/**
+ * The terms of one network.
+ *
+ * @category models
+ */
+export type EvmTerms = typeof Terms.Type
+
+/**
+ * The terms as variables of their own say them; `undefined` where one is not set.
+ *
+ * @category models
+ */
+export interface EvmTermVariables {
+  readonly PONTAGE_EVM_MAX_FEE_PER_GAS_WEI: bigint | undefined
+  readonly PONTAGE_EVM_FINALITY_DEPTH: number | undefined
+  readonly PONTAGE_EVM_VERIFY_WINDOW_MS: number | undefined
+  readonly PONTAGE_EVM_CONTRACT_PAYERS: "true" | "false" | undefined
+  readonly PONTAGE_EVM_BATCH_SETTLER: string | undefined
+  readonly PONTAGE_EVM_BATCH_MAXIMUM: number | undefined
+  readonly PONTAGE_EVM_BATCH_WINDOW_MS: number | undefined
+}
+
+/**
+ * The terms that the variables say.
+ *
+ * @category conversions
+ */
+export const fromVariables = (variables: EvmTermVariables): EvmTerms => {
+  const {
+    PONTAGE_EVM_BATCH_MAXIMUM: maximum,
+    PONTAGE_EVM_BATCH_SETTLER: settler,
+    PONTAGE_EVM_BATCH_WINDOW_MS: windowMillis,
+    PONTAGE_EVM_CONTRACT_PAYERS: contractPayers,
+    PONTAGE_EVM_FINALITY_DEPTH: finalityDepth,
+    PONTAGE_EVM_MAX_FEE_PER_GAS_WEI: maxFeePerGas,
+    PONTAGE_EVM_VERIFY_WINDOW_MS: verifyWindowMillis
+  } = variables
+  return {
+    ...(maxFeePerGas !== undefined && { maxFeePerGas }),
+    ...(finalityDepth !== undefined && { finalityDepth }),
+    ...(verifyWindowMillis !== undefined && { verifyWindowMillis }),
+    ...(contractPayers !== undefined && { contractPayers: contractPayers === "true" }),
+    ...(settler !== undefined && {
+      batches: {
+        settler,
+        ...(maximum !== undefined && { maximum }),
+        ...(windowMillis !== undefined && { windowMillis })
+      }
+    })
+  }
+}
+
+/**
+ * Variables about batches that say nothing without the contract.
+ *
+ * @category getters
+ */
+export const withoutSettler = (variables: EvmTermVariables): ReadonlyArray<string> =>
+  variables.PONTAGE_EVM_BATCH_SETTLER !== undefined
+    ? []
+    : (["PONTAGE_EVM_BATCH_MAXIMUM", "PONTAGE_EVM_BATCH_WINDOW_MS"] as const).filter(
+        (name) => variables[name] !== undefined
+      )
