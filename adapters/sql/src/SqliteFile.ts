@@ -3,7 +3,7 @@
  * are synced to the disk (write-ahead log, `synchronous = FULL`) before they return. The file stays locked for as long as
  * it is open; the operating system lets go of the lock when the process dies, however it dies.
  */
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
+import type * as NodeSqlite from "node:sqlite"
 
 import { Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -49,7 +49,12 @@ const statementsKept = 200
 export const open = ({ filename, onStatement }: Options): Effect.Effect<SqliteFile, Misconfigured, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
-      Effect.try({ try: () => openAlone(filename), catch: (cause) => cannotOpen(filename, cause) }),
+      Effect.flatMap(sqlite, ({ DatabaseSync }) =>
+        Effect.try({
+          try: () => openAlone(new DatabaseSync(filename, settings)),
+          catch: (cause) => cannotOpen(filename, cause)
+        })
+      ),
       (database) => Effect.sync(() => database.close())
     ),
     (database) => ({ connection: connect(database, onStatement), isTransaction: () => database.isTransaction })
@@ -76,8 +81,21 @@ export const toClient = ({ connection, isTransaction }: SqliteFile): Effect.Effe
     })
   }).pipe(Effect.provide(Reactivity.layer))
 
-const openAlone = (filename: string): DatabaseSync => {
-  const database = new DatabaseSync(filename, { timeout: 0, enableForeignKeyConstraints: true })
+const settings = { timeout: 0, enableForeignKeyConstraints: true }
+
+/** Loaded only here, so that an older Node, which has none or one that cannot do enough, is told what is missing. */
+const sqlite = Effect.suspend(() => {
+  const found: typeof NodeSqlite | undefined = process.getBuiltinModule("node:sqlite")
+  return found !== undefined && "columns" in found.StatementSync.prototype
+    ? Effect.succeed(found)
+    : Effect.fail(
+        new Misconfigured({
+          message: `payment records in a file need the SQLite of Node 22.16 or newer, and this is Node ${process.version.slice(1)} without it: run a newer Node, or keep the records in PostgreSQL`
+        })
+      )
+})
+
+const openAlone = (database: NodeSqlite.DatabaseSync): NodeSqlite.DatabaseSync => {
   try {
     database.exec("PRAGMA locking_mode = EXCLUSIVE")
     const mode = database.prepare("PRAGMA journal_mode = WAL").get()
@@ -124,11 +142,11 @@ const resultCode = (cause: unknown): number =>
 
 /** A statement, and whether it answers with rows. */
 interface Ready {
-  readonly statement: StatementSync
+  readonly statement: NodeSqlite.StatementSync
   readonly answers: boolean
 }
 
-const connect = (database: DatabaseSync, onStatement: Options["onStatement"]): Connection => {
+const connect = (database: NodeSqlite.DatabaseSync, onStatement: Options["onStatement"]): Connection => {
   const kept = new Map<string, Ready>()
   const prepare = (text: string): Ready => {
     const known = kept.get(text)
@@ -165,7 +183,7 @@ const connect = (database: DatabaseSync, onStatement: Options["onStatement"]): C
   }
 }
 
-const input = (value: unknown): SQLInputValue => {
+const input = (value: unknown): NodeSqlite.SQLInputValue => {
   if (typeof value === "string" || typeof value === "bigint" || typeof value === "number" || value === null)
     return value
   throw new TypeError(`SQLite takes no ${typeof value}`)

@@ -92,6 +92,17 @@ describe("a file", () => {
     })
   )
 
+  it.effect("is refused in words by a Node that has no SQLite, as older ones have none", () =>
+    Effect.gen(function* () {
+      const filename = yield* DatabaseFile.filename
+      const program = join(import.meta.dirname, "SqliteClaimant.ts")
+      const flags = ["--conditions=@pontage/source", "--no-warnings", "--no-experimental-sqlite"]
+      const { status, stdout } = spawnSync(process.execPath, [...flags, program, filename])
+      assert.match(String(stdout), /^Misconfigured: .* need the SQLite of Node 22\.16 or newer, and this is Node \d+/)
+      assert.strictEqual(status, 0)
+    })
+  )
+
   it.effect("that cannot be read is said to be so, and does not break the process", () =>
     Effect.gen(function* () {
       const filename = yield* DatabaseFile.filename

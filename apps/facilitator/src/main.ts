@@ -1,37 +1,61 @@
 /**
  * The facilitator as a process: `node apps/facilitator/dist/main.js`, set up by environment variables (see the README).
+ * With the argument `deploy-settler` it deploys the contract for batches to the same networks instead, and ends.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Misconfigured } from "@pontage/core"
 import * as Cause from "effect/Cause"
+import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Runtime from "effect/Runtime"
 
 import * as FacilitatorProcess from "./FacilitatorProcess.ts"
 import * as FacilitatorSettings from "./FacilitatorSettings.ts"
+import * as SettlerDeployment from "./SettlerDeployment.ts"
 
 /** What a process manager commonly grants between asking and killing is 30 seconds. */
 const stopDeadlineMillis = 28_000
 
-const started = Effect.flatMap(FacilitatorSettings.fromEnvironment(process.env), FacilitatorProcess.start)
+const settings = Effect.suspend(() => FacilitatorSettings.fromEnvironment(process.env))
 
-const main = Effect.gen(function* () {
-  yield* started
+const serve = Effect.gen(function* () {
+  yield* FacilitatorProcess.start(yield* settings)
   yield* Effect.onInterrupt(Effect.never, () => stopping)
-}).pipe(
+})
+
+const deploySettler = Effect.gen(function* () {
+  for (const { network, settler } of yield* SettlerDeployment.deploy(yield* settings)) {
+    yield* Console.log(`the batch settler is at ${settler} on ${network}`)
+  }
+})
+
+const unknownTask = new Misconfigured({
+  message: "there is one task beside serving: deploy-settler; everything else is set by environment variables"
+})
+
+const heading = process.argv.length > 2 ? "this cannot be done" : "the facilitator cannot start"
+
+const task = Effect.suspend(() => {
+  const [name, ...more] = process.argv.slice(2)
+  if (name === undefined) return serve
+  return name === "deploy-settler" && more.length === 0 ? deploySettler : Effect.fail(unknownTask)
+})
+
+const main = task.pipe(
   Effect.scoped,
   Effect.tapCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError(complaintOf(cause))))
 )
 
 /** What the operator can mend is told in words; anything else with all that is known of it. */
-const complaintOf = (cause: Cause.Cause<Effect.Error<typeof started>>): unknown => {
+const complaintOf = (cause: Cause.Cause<Effect.Error<typeof task>>): unknown => {
   const failure = cause.reasons.find((reason) => reason._tag === "Fail")?.error
   switch (failure?._tag) {
     case "Misconfigured":
     case "ChainUnavailable":
     case "FacilitatorUnavailable":
-      return `the facilitator cannot start\n${failure.message}`
+      return `${heading}\n${failure.message}`
     case "ServeError":
       return `the facilitator cannot listen: ${String(failure.cause)}; set HOST and PORT to an address that is free`
     case undefined:
