@@ -35,7 +35,9 @@ export const defaultFeeLimit = 30_000_000n
 /** The first of a network is its default. */
 const known: ReadonlyArray<CustomAsset> = [
   { network: "tron:mainnet", address: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", symbol: "USDT", decimals: 6 },
-  { network: "tron:nile", address: "TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf", symbol: "USDT", decimals: 6 }
+  { network: "tron:nile", address: "TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf", symbol: "USDT", decimals: 6 },
+  // The local chain's own token (`@pontage/tron/testing` has it here in every run), so that a first try needs no table.
+  { network: "tron:local", address: "TTMj1Ld6hEc5bw98ywUzsfhXAhhn4KLQvb", symbol: "TUSD", decimals: 6 }
 ]
 
 /**

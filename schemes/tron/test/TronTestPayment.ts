@@ -1,0 +1,272 @@
+/**
+ * Payments as tests need them: 10,000 units from a payer to the payee on the test chain, put into bytes and signed by
+ * tronweb, so that the facilitator is judged by something else than our own client; each with one deviation.
+ */
+import { createHash, randomBytes } from "node:crypto"
+
+import {
+  Facilitator,
+  LocalFacilitator,
+  type Payment,
+  type PaymentFailure,
+  PaymentPayload,
+  type PaymentRequest,
+  type PaymentRequirements,
+  type Prepared,
+  type SchemeFacilitator,
+  type Settled
+} from "@pontage/core"
+import * as Network from "@pontage/core/Network"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import type { TronWeb } from "tronweb"
+
+import { exactTron, TronSigner } from "../src/index.ts"
+import { type TronTestAccounts, TronTestChain } from "../src/testing/index.ts"
+import * as TronAddress from "../src/TronAddress.ts"
+import type { CustomAsset } from "../src/TronAsset.ts"
+import * as TronHex from "../src/TronHex.ts"
+import * as TronRpc from "../src/TronRpc.ts"
+import * as TronTransaction from "../src/TronTransaction.ts"
+import { byTronWeb, tronWebOf } from "./TronTransfers.ts"
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Where a payment differs from the good one. */
+export interface Deviation {
+  /** Who pays; default the first payer. */
+  readonly payer?: TronTestAccounts.TestAccount
+  /** Whose key signs; default the payer's, by tronweb. */
+  readonly signer?: TronTestAccounts.TestAccount
+  /** Other terms, properly signed. */
+  readonly transfer?: Partial<TronTransaction.TokenTransfer>
+  /** Fields of the transaction beyond a payment's, properly signed. */
+  readonly raw?: Json
+  /** Fields of the contract beside its parameter. */
+  readonly contract?: Json
+  /** Fields of the call. */
+  readonly call?: Json
+  /** What is put behind the raw data before they are signed. */
+  readonly behind?: string
+  /** Other things in the payload than what was signed. */
+  readonly written?: (signed: Written) => Json
+  readonly binding?: PaymentPayload.RequestBinding
+  /** Of the envelope. */
+  readonly envelope?: Partial<PaymentPayload.PaymentPayload>
+  /** Another offer than the payment's. */
+  readonly requirements?: Partial<PaymentRequirements.PaymentRequirements>
+}
+
+/** What a wallet signed. */
+export interface Written {
+  readonly txID: string
+  readonly raw_data_hex: string
+  readonly signature: ReadonlyArray<string>
+}
+
+/** A parsed address of a text that is one. */
+export const parsed = (text: string): TronAddress.Address =>
+  TronAddress.fromText(text) ?? TronAddress.fromTail("0".repeat(40))
+
+/** Terms that bind a payment to a request; the timestamp is derived here once more, by another library than ours. */
+export const bound = (salt: Uint8Array = randomBytes(16)): Required<Pick<Deviation, "binding" | "transfer">> => {
+  const challenge = "challenge-of-a-shop"
+  const tag = createHash("sha256").update(challenge, "ascii").update(salt).digest("hex")
+  const binding = { challenge, salt: Buffer.from(salt).toString("base64url") }
+  return { binding, transfer: { timestamp: BigInt(`0x${tag.slice(0, 12)}`) } }
+}
+
+export const requirements = Effect.map(TronTestChain.TronTestChain, ({ accounts, network, token }) => {
+  const made: PaymentRequirements.PaymentRequirements = {
+    scheme: "exact",
+    network: Network.make(network),
+    maxAmountRequired: "10000",
+    resource: "https://shop.example/report",
+    payTo: accounts.payee.address,
+    asset: token.address
+  }
+  return made
+})
+
+/** Questions to the test chain, beside those of the half under test. */
+export const rpc = Effect.flatMap(TronTestChain.TronTestChain, ({ network, rpcUrl }) =>
+  Effect.orDie(TronRpc.make({ url: rpcUrl, network }))
+)
+
+let lastTimestamp = 1_795_244_400_000n
+
+/** The good transfer, or a deviating one. */
+export const transfer = Effect.fnUntraced(function* ({ payer, transfer: terms }: Deviation = {}) {
+  const { accounts, token } = yield* TronTestChain.TronTestChain
+  const head = yield* Effect.orDie((yield* rpc).head)
+  const now = yield* Clock.currentTimeMillis
+  const made: TronTransaction.TokenTransfer = {
+    owner: parsed((payer ?? accounts.payers[0]).address),
+    token: parsed(token.address),
+    to: parsed(accounts.payee.address),
+    amount: 10_000n,
+    feeLimit: 30_000_000n,
+    expiration: (BigInt(now) / 1000n) * 1000n + 60_000n,
+    timestamp: ++lastTimestamp,
+    refBlockBytes: (head.number & 0xffffn).toString(16).padStart(4, "0"),
+    refBlockHash: head.id.slice(16, 32),
+    ...terms
+  }
+  return made
+})
+
+/** The JSON form that tronweb is given, deviations and all. */
+const unsignedOf = (terms: TronTransaction.TokenTransfer, { call, contract, raw }: Deviation) => {
+  const { raw_data: plain } = TronTransaction.unsignedTransfer(terms)
+  const contracts = plain.contract.map(({ parameter, type }) => ({
+    type,
+    parameter: { ...parameter, value: { ...parameter.value, ...call } },
+    ...contract
+  }))
+  return { visible: false, raw_data: { ...plain, contract: contracts, ...raw } }
+}
+
+const signWith = async (tronWeb: TronWeb | undefined, key: string, json: object, bytes: string): Promise<Written> => {
+  const txID = createHash("sha256").update(Buffer.from(bytes, "hex")).digest("hex")
+  if (tronWeb !== undefined) {
+    const { signature } = await TronSigner.fromTronWeb(tronWeb).signTransaction(
+      // The JSON form may hold what no payment does: that is what is tested.
+      Object.assign(structuredClone(TronTransaction.unsignedTransfer(nobody)), json, { txID, raw_data_hex: bytes })
+    )
+    return { txID, raw_data_hex: bytes, signature }
+  }
+  const wanted = Object.assign(TronTransaction.unsignedTransfer(nobody), { txID, raw_data_hex: bytes })
+  return { txID, ...(await TronSigner.fromPrivateKey(key).signTransaction(wanted)) }
+}
+
+const zeros = TronAddress.fromTail("0".repeat(40))
+const nobody: TronTransaction.TokenTransfer = {
+  owner: zeros,
+  token: zeros,
+  to: zeros,
+  amount: 0n,
+  feeLimit: 1n,
+  expiration: 1n,
+  timestamp: 1n,
+  refBlockBytes: "0000",
+  refBlockHash: "0".repeat(16)
+}
+
+/** What the payer's wallet signed: tronweb, unless somebody else signs or the bytes are none of tronweb's. */
+export const signed = Effect.fnUntraced(function* (deviation: Deviation = {}) {
+  const { accounts } = yield* TronTestChain.TronTestChain
+  const json = unsignedOf(yield* transfer(deviation), deviation)
+  const { behind, payer = accounts.payers[0], signer } = deviation
+  const bytes = `${byTronWeb(json).raw_data_hex}${behind ?? ""}`
+  const { privateKey } = signer ?? payer
+  const isTronWebs = signer === undefined && behind === undefined
+  return yield* Effect.promise(() => signWith(isTronWebs ? tronWebOf(privateKey) : undefined, privateKey, json, bytes))
+})
+
+/** A payment. */
+export const payment = Effect.fnUntraced(function* (deviation: Deviation = {}) {
+  const { accounts, network } = yield* TronTestChain.TronTestChain
+  const signedTransaction = yield* signed(deviation)
+  const { binding, payer = accounts.payers[0], written } = deviation
+  const json = {
+    from: payer.address,
+    signedTransaction,
+    ...(binding && { binding }),
+    ...written?.(signedTransaction)
+  }
+  const request: PaymentRequest = {
+    paymentPayload: { ...PaymentPayload.sealPayload("exact", network, json), ...deviation.envelope },
+    paymentRequirements: { ...(yield* requirements), ...deviation.requirements }
+  }
+  return request
+})
+
+/** A claim on the one resource that tests sell; `id` tells one from another. */
+export const claim = (id: string) => ({ id: id.padEnd(22, "x"), resource: "resource".padEnd(43, "x") })
+
+/** How an effect ended, in a word: its failure's code or reason with the detail, or its tag; `ok` when it did not fail. */
+export const outcome = <A, R>(effect: Effect.Effect<A, PaymentFailure, R>) =>
+  Effect.match(effect, {
+    onSuccess: () => "ok",
+    onFailure: (error) => {
+      if (error._tag === "PaymentError") return `${error.code} ${error.detail}`
+      return error._tag === "ValidationError" ? `${error.reason} ${error.detail}` : error._tag
+    }
+  })
+
+/** The same of a settlement, with its state when it did not fail. */
+export const settled = <R>(settling: Effect.Effect<Settled, PaymentFailure, R>) =>
+  Effect.flatMap(Effect.result(settling), (result) =>
+    Result.isFailure(result) ? outcome(Effect.fail(result.failure)) : Effect.succeed(result.success.status)
+  )
+
+/** The options of the settling half, as far as tests differ. */
+export interface FacilitatorOptions extends Partial<Omit<Parameters<typeof exactTron.facilitator>[0], "assets">> {
+  /** Tokens it settles beside the chain's own, in base58check. */
+  readonly tokens?: ReadonlyArray<string>
+}
+
+const assetOf = (network: string, address: string): CustomAsset => ({
+  network,
+  address,
+  symbol: `T${address.slice(1, 7)}`,
+  decimals: 6
+})
+
+/** The settling half on the test chain. */
+export const half = Effect.fnUntraced(function* ({ tokens = [], ...options }: FacilitatorOptions = {}) {
+  const { network, rpcUrl } = yield* TronTestChain.TronTestChain
+  const assets = tokens.map((address) => assetOf(network, address))
+  return yield* exactTron.facilitator({ rpcUrl, network, assets, ...options })
+})
+
+/** A payment as a settling half reads it. */
+export const read = <Payload>(
+  scheme: SchemeFacilitator<Payload>,
+  { paymentPayload, paymentRequirements }: PaymentRequest
+) =>
+  Effect.flatMap(Effect.fromResult(PaymentPayload.openPayload(paymentPayload)), (json) =>
+    scheme.read(paymentRequirements, json)
+  )
+
+/** The bytes that settle a payment. */
+export const prepare = Effect.fnUntraced(function* <Payload>(
+  scheme: SchemeFacilitator<Payload>,
+  one: Payment<Payload>
+) {
+  return (yield* scheme.prepare([one], undefined, yield* scheme.survey)).prepared
+})
+
+/** What the chain shows of one payment whose only transaction this is. */
+export const observe = <Payload>(scheme: SchemeFacilitator<Payload>, one: Payment<Payload>, prepared: Prepared) =>
+  Effect.map(scheme.observe([{ payment: one, since: prepared.head }], [prepared]), ({ landed, observations }) => {
+    const [seen] = observations
+    const word = seen?._tag === "Failed" ? `${seen.error.message}` : ""
+    const code = seen?._tag === "Failed" ? describe(seen.error) : seen?._tag
+    return { landed, seen: code ?? "nothing", word }
+  })
+
+const describe = (error: Extract<PaymentFailure, { readonly _tag: "PaymentError" | "ValidationError" }>) =>
+  error._tag === "PaymentError" ? `${error.code} ${error.detail}` : `${error.reason} ${error.detail}`
+
+/** A facilitator of its own, in memory, on the test chain; it goes away with the scope. */
+export const facilitator = Effect.fnUntraced(function* (
+  options: FacilitatorOptions & { readonly settleTimeoutMillis?: number } = {}
+) {
+  const { settleTimeoutMillis, ...rest } = options
+  const chain = yield* TronTestChain.TronTestChain
+  const scheme = Effect.provideService(half(rest), TronTestChain.TronTestChain, chain)
+  const local = LocalFacilitator.layerMemory({
+    schemes: [scheme],
+    drainMillis: 0,
+    ...(settleTimeoutMillis !== undefined && { settleTimeoutMillis })
+  })
+  return Context.get(yield* Layer.build(local), Facilitator)
+})
+
+/** The raw data of a payment as hexadecimal of what another owner, recipient, ... would have signed. */
+export const hexOf = (terms: TronTransaction.TokenTransfer): string =>
+  TronHex.fromBytes(TronTransaction.encodeTransfer(terms))
