@@ -73,6 +73,7 @@ const strike = Effect.fnUntraced(function* (
   return yield* Effect.scoped(
     Effect.gen(function* () {
       const name = toText(failpoint)
+      const patience = options.patienceMillis ?? 60_000
       const began = performance.now()
       const world = yield* TrialWorld.make({ ...options, seed: `${options.seed}/${name}` }, small)
       const facilitator = yield* world.facilitator({ hangMillis }, { failpoint })
@@ -88,7 +89,7 @@ const strike = Effect.fnUntraced(function* (
       }
       yield* TrialLoad.run(load, counts, (begun) => begun >= payments)
       yield* facilitator.listening
-      const { findings } = yield* TrialWorld.audited(world, facilitator.url, { patienceMillis: 60_000 + hangMillis })
+      const { findings } = yield* TrialWorld.audited(world, facilitator.url, { patienceMillis: patience + hangMillis })
       yield* Fiber.interrupt(weather)
       const struck = facilitator.log.some((line) => line.includes(`strikes ${name}`))
       const missed = struck ? [] : [{ check: "not-struck", detail: "its checkpoint was never passed" }]

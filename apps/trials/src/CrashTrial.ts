@@ -3,11 +3,10 @@
  */
 import type { Anvil } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 
 import type { FacilitatorLife } from "./FacilitatorLife.ts"
-import * as TrialLoad from "./TrialLoad.ts"
+import * as TrialAct from "./TrialAct.ts"
 import type { TrialOptions } from "./TrialOptions.ts"
 import type { TrialRandom } from "./TrialRandom.ts"
 import type { TrialReport } from "./TrialReport.ts"
@@ -32,35 +31,19 @@ export const run = Effect.fnUntraced(function* (
   const kills = options.size ?? usualKills
   const facilitator = yield* world.facilitator()
   yield* facilitator.listening
-  const counts = TrialLoad.none()
   const began = performance.now()
-  let killed = 0
-  const load = yield* Effect.forkScoped(
-    TrialLoad.run(
-      { ...world.load, facilitators: [facilitator.url], concurrency: buyers },
-      counts,
-      (begun) => begun >= kills * paymentsPerKill && killed >= kills
-    )
+  const outcome = yield* TrialAct.underLoad(
+    world,
+    { facilitators: [facilitator.url], concurrency: buyers, payments: kills * paymentsPerKill },
+    Effect.forEach(Array.from({ length: kills }), (_, kill) => strike(facilitator, world.random.branch(`kill${kill}`)))
   )
-  for (; killed < kills; killed++) yield* strike(facilitator, world.random.branch(`kill${killed}`))
-  yield* Fiber.join(load)
-  yield* facilitator.listening
-  const { findings, millis, said } = yield* TrialWorld.audited(world, facilitator.url)
-  const report: TrialReport = {
+  return {
     goal: "G1",
     title: `${kills} times SIGKILL under load`,
     options,
-    figures: {
-      kills,
-      payments: said.books.length,
-      ...counts,
-      transactions: said.chain.transactions.length,
-      seconds: Math.round((performance.now() - began) / 1000),
-      "drain, seconds": Math.round(millis / 1000)
-    },
-    findings
+    figures: { kills, ...TrialAct.figures(outcome), seconds: Math.round((performance.now() - began) / 1000) },
+    findings: outcome.findings
   }
-  return report
 })
 
 /** Lives are cut at any time: also while they begin. */

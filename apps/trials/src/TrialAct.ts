@@ -57,9 +57,15 @@ export const underLoad = <A, E, R>(
     Effect.gen(function* () {
       const counts = TrialLoad.none()
       let isOver = false
-      const { drainMillis = 60_000, payments, rules = {}, ...load } = options
+      const { patienceMillis } = world.options
+      const { drainMillis = patienceMillis ?? 60_000, payments, rules = {}, ...load } = options
+      const patient = patienceMillis === undefined ? {} : { patienceMillis }
       const buying = yield* Effect.forkScoped(
-        TrialLoad.run({ ...world.load, concurrency: 20, ...load }, counts, (begun) => isOver && begun >= payments)
+        TrialLoad.run(
+          { ...world.load, concurrency: 20, ...patient, ...load },
+          counts,
+          (begun) => isOver && begun >= payments
+        )
       )
       const result = yield* act
       isOver = true

@@ -13,4 +13,6 @@ export interface TrialOptions {
   readonly seed: string
   readonly size: number | undefined
   readonly mutation: MutationName | undefined
+  /** How long buyers ask for an outcome and the audit waits for an end, in milliseconds; default by trial. */
+  readonly patienceMillis?: number
 }

@@ -8,6 +8,7 @@ import type * as Scope from "effect/Scope"
 import * as ChaosTrial from "./ChaosTrial.ts"
 import * as CheckpointTrial from "./CheckpointTrial.ts"
 import * as CrashTrial from "./CrashTrial.ts"
+import * as InstancesTrial from "./InstancesTrial.ts"
 import * as ReorganisationTrial from "./ReorganisationTrial.ts"
 import type { TrialOptions } from "./TrialOptions.ts"
 import type { TrialReport } from "./TrialReport.ts"
@@ -26,5 +27,7 @@ export const trials: Readonly<Record<string, Trial>> = {
   g1: CrashTrial.run,
   g2: (options) => CheckpointTrial.run(options),
   g7: ReorganisationTrial.run,
-  g8: ChaosTrial.run
+  g8: ChaosTrial.run,
+  "g9-2": InstancesTrial.run(2),
+  "g9-4": InstancesTrial.run(4)
 }
