@@ -1,23 +1,17 @@
-import { spawn } from "node:child_process"
-import { mkdtempSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 
 import { assert, describe, layer } from "@effect/vitest"
 import { FacilitatorClient, Network, PaymentId, PaymentPayload, type PaymentRequest } from "@pontage/core"
 import { EvmTestChain } from "@pontage/evm/testing"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 
 import { ApiKey, FacilitatorProcess } from "../src/index.ts"
+import * as ServiceProcess from "./ServiceProcess.ts"
 import * as TestPayment from "./TestPayment.ts"
 
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
 const payers = Array.from({ length: 64 }, (_, index) => index)
 
 const settingsFor = (chain: EvmTestChain.Shape) => ({
@@ -34,32 +28,6 @@ const settingsFor = (chain: EvmTestChain.Shape) => ({
   evmMinimumGas: 1n,
   evmGasCeiling: undefined
 })
-
-/** The service as a process of its own. `url` comes with its first log line, `exited` with its end. */
-const run = Effect.fnUntraced(function* (environment: Record<string, string>) {
-  const url = yield* Deferred.make<string>()
-  const exited = yield* Deferred.make<number | null>()
-  const process = yield* Effect.acquireRelease(
-    Effect.sync(() =>
-      spawn(globalThis.process.execPath, ["--conditions=@pontage/source", main], {
-        env: { PONTAGE_STORE: "memory", ...environment }
-      })
-    ),
-    (process) => Effect.sync(() => process.kill("SIGKILL"))
-  )
-  const output: Array<string> = []
-  const read = (chunk: Buffer) => {
-    output.push(chunk.toString())
-    const found = /listens on (http:\S+);/.exec(output.join(""))?.[1]
-    if (found !== undefined) Deferred.doneUnsafe(url, Effect.succeed(found))
-  }
-  process.stdout.on("data", read)
-  process.stderr.on("data", read)
-  process.on("close", (code) => Deferred.doneUnsafe(exited, Effect.succeed(code)))
-  return { process, output, url: Deferred.await(url), exited: Deferred.await(exited) }
-})
-
-const freshFile = () => `sqlite:${join(mkdtempSync(join(tmpdir(), "pontage-process-")), "payments.sqlite")}`
 
 /** A node that is not there yet when it is first asked. */
 const lateNode = Effect.fnUntraced(function* (rpcUrl: string) {
@@ -200,9 +168,9 @@ describe("the service on a chain", () => {
           PORT: "0",
           PONTAGE_EVM_RPC_URL: chain.rpcUrl,
           PONTAGE_EVM_SIGNER_KEY: privateKey,
-          PONTAGE_STORE: freshFile()
+          PONTAGE_STORE: ServiceProcess.freshFile()
         }
-        const { exited, output, process, url } = yield* run(environment)
+        const { exited, output, process, url } = yield* ServiceProcess.run(environment)
         const address = yield* url
         const client = yield* FacilitatorClient.make({ url: address })
         const first = yield* client.settle(yield* TestPayment.sign(chain, 64), TestPayment.claim(64))
@@ -240,10 +208,10 @@ describe("the service on a chain", () => {
           PORT: "0",
           PONTAGE_EVM_RPC_URL: chain.rpcUrl,
           PONTAGE_EVM_SIGNER_KEY: chain.accounts.signers[0].privateKey,
-          PONTAGE_STORE: freshFile()
+          PONTAGE_STORE: ServiceProcess.freshFile()
         }
         const before = yield* chain.balanceOf(chain.accounts.payee.address)
-        const killed = yield* run(environment)
+        const killed = yield* ServiceProcess.run(environment)
         const first = yield* FacilitatorClient.make({ url: yield* killed.url })
         const requests = [yield* TestPayment.sign(chain, 66), yield* TestPayment.sign(chain, 67)] as const
         const settled = yield* first.settle(requests[0], TestPayment.claim(66))
@@ -258,7 +226,7 @@ describe("the service on a chain", () => {
         yield* killed.exited
         yield* Effect.promise(() => chain.client.setAutomine(true))
         yield* Effect.promise(() => chain.client.mine({ blocks: 1 }))
-        const again = yield* run(environment)
+        const again = yield* ServiceProcess.run(environment)
         const second = yield* FacilitatorClient.make({ url: yield* again.url })
         assert.deepStrictEqual(yield* second.settle(requests[0], TestPayment.claim(66)), settled)
         assert.strictEqual((yield* second.settle(requests[1], TestPayment.claim(67))).status, "included")
@@ -283,7 +251,7 @@ describe("the service on a chain", () => {
     it.effect("as a process: a mistake in the environment ends it at once, telling no secret", () =>
       Effect.gen(function* () {
         const environment = { PORT: "0", PONTAGE_EVM_RPC_URL: "https://x.example", PONTAGE_EVM_SIGNER_KEY: "0x5ecre7" }
-        const { exited, output } = yield* run(environment)
+        const { exited, output } = yield* ServiceProcess.run(environment)
         assert.strictEqual(yield* exited, 1)
         assert.include(output.join(""), "PONTAGE_EVM_SIGNER_KEY: expected the private key")
         assert.notInclude(output.join(""), "5ecre7")
@@ -293,7 +261,7 @@ describe("the service on a chain", () => {
     it.effect("as a process: a port that is taken ends it at once", () =>
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
-        const { exited, output } = yield* run({
+        const { exited, output } = yield* ServiceProcess.run({
           PORT: new URL(chain.rpcUrl).port,
           PONTAGE_EVM_RPC_URL: chain.rpcUrl,
           PONTAGE_EVM_SIGNER_KEY: chain.accounts.signers[0].privateKey
@@ -307,7 +275,7 @@ describe("the service on a chain", () => {
     it.effect("as a process: a node of another network ends it at once", () =>
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
-        const { exited, output } = yield* run({
+        const { exited, output } = yield* ServiceProcess.run({
           PORT: "0",
           PONTAGE_EVM_RPC_URL: chain.rpcUrl,
           PONTAGE_EVM_NETWORK: "eip155:8453",

@@ -2,21 +2,17 @@
  * Secrets leave by no door: the service runs with secrets that can be told from everything else, through success and
  * through each kind of failure, and everything that comes out of it is searched for them.
  */
-import { spawn } from "node:child_process"
 import { mkdtempSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { inspect } from "node:util"
 
 import { assert, describe, layer } from "@effect/vitest"
 import { PaymentPayload, type PaymentRequest } from "@pontage/core"
 import { EvmTestChain } from "@pontage/evm/testing"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Metric from "effect/Metric"
@@ -28,9 +24,9 @@ import * as Tracer from "effect/Tracer"
 import * as ApiKey from "../src/ApiKey.ts"
 import * as FacilitatorProcess from "../src/FacilitatorProcess.ts"
 import * as FacilitatorSettings from "../src/FacilitatorSettings.ts"
+import * as ServiceProcess from "./ServiceProcess.ts"
 import * as TestPayment from "./TestPayment.ts"
 
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
 const directory = mkdtempSync(join(tmpdir(), "pontage-secrets-"))
 
 const canary = {
@@ -282,11 +278,12 @@ describe("secrets", () => {
           { ...enough, PONTAGE_API_KEYS: `["${storePassword}", 7]` },
           { ...enough, PONTAGE_EVM_NETWORK: "eip155:1", PONTAGE_EVM_RPC_URL: `${chain.rpcUrl}/?key=${storePassword}` }
         ]) {
-          const { code, output } = yield* run(environment)
-          assert.strictEqual(code, 1, inspect(environment))
-          assert.include(output, "the facilitator cannot start")
-          assert.notInclude(output, storePassword)
-          assert.notInclude(output, "f".repeat(64))
+          const { exited, output } = yield* ServiceProcess.run(environment)
+          assert.strictEqual(yield* exited, 1, inspect(environment))
+          const said = output.join("")
+          assert.include(said, "the facilitator cannot start")
+          assert.notInclude(said, storePassword)
+          assert.notInclude(said, "f".repeat(64))
         }
       }).pipe(Effect.scoped)
     )
@@ -298,21 +295,3 @@ const excerpt = (text: string, secret: string) => {
   const at = text.toLowerCase().indexOf(secret.toLowerCase())
   return text.slice(Math.max(0, at - 200), at + secret.length + 50)
 }
-
-/** The service as a process until its end. */
-const run = Effect.fnUntraced(function* (environment: Record<string, string>) {
-  const ended = yield* Deferred.make<number | null>()
-  const output: Array<string> = []
-  yield* Effect.acquireRelease(
-    Effect.sync(() => {
-      const process = spawn(globalThis.process.execPath, ["--conditions=@pontage/source", main], { env: environment })
-      process.stdout.on("data", (chunk: Buffer) => output.push(chunk.toString()))
-      process.stderr.on("data", (chunk: Buffer) => output.push(chunk.toString()))
-      process.on("close", (code) => Deferred.doneUnsafe(ended, Exit.succeed(code)))
-      return process
-    }),
-    (process) => Effect.sync(() => process.kill("SIGKILL"))
-  )
-  const code = yield* Deferred.await(ended)
-  return { code, output: output.join("") }
-})
