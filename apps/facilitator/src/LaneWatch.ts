@@ -12,7 +12,8 @@ import { seriesOf } from "./MetricSeries.ts"
 /**
  * A lane stands still when the same payment has been the first in its queue for so long, in milliseconds, and no
  * transaction has been begun meanwhile. Payments of callers with a gas ceiling of their own do not count: one that has
- * reached it waits by right, and is no reason to send the others away.
+ * reached it waits by right, and is no reason to send the others away. Nor do those that came back from a lost slot and are
+ * over: they wait for a final block to prove what became of them.
  *
  * @category constants
  */
@@ -75,10 +76,12 @@ export const make = (
   const lookAt = Effect.fnUntraced(function* (place: { readonly network: string; readonly address: string }) {
     const lane = PaymentStore.LaneName(place.network, place.address)
     const loads = yield* store.loads([lane])
-    const first = (yield* store.queued(lane, depth)).find(({ caller }) => !budgeted.includes(caller))
+    const now = yield* Clock.currentTimeMillis
+    const first = (yield* store.queued(lane, depth)).find(
+      (payment) => !budgeted.includes(payment.caller) && !isConcluded(payment, now)
+    )
     const flights = yield* store.flights(lane)
     const mark = first && `${first.paymentId} ${flights.at(-1)?.number ?? ""}`
-    const now = yield* Clock.currentTimeMillis
     const view: LaneView = {
       ...place,
       waiting: Math.max(0, (loads.get(lane) ?? 0) - travelling(flights)),
@@ -86,6 +89,7 @@ export const make = (
       moving: isMoving(lane, mark, now)
     }
     yield* show(view)
+    yield* Metric.update(unlandedGauge(place), flights.filter(({ landed }) => landed === undefined).length)
     return view
   })
 
@@ -102,6 +106,10 @@ export const make = (
   }
 }
 
+/** Nothing is sent for it any more: the lane's worker asks the chain for its end. */
+const isConcluded = ({ authorization, since }: PaymentStore.StoredPayment, now: number): boolean =>
+  since !== undefined && authorization.validBefore * 1000 <= now
+
 const travelling = (flights: ReadonlyArray<PaymentStore.Flight>): number =>
   flights.flatMap(({ payments }) => payments).filter(({ status }) => status === "planned" || status === "sent").length
 
@@ -111,6 +119,10 @@ const waitingGauge = seriesOf(
 
 const flightsGauge = seriesOf(
   Metric.gauge("pontage_lane_flights", { description: "A signer's transactions that are not final yet" })
+)
+
+const unlandedGauge = seriesOf(
+  Metric.gauge("pontage_lane_flights_unlanded", { description: "A signer's transactions that are in no block yet" })
 )
 
 const movingGauge = seriesOf(

@@ -145,12 +145,13 @@ const laneOf = () => {
     spent: 0n
   }
   const asked: Array<unknown> = []
+  const travelling = () => state.flights.filter(({ payments }) => payments.some(({ status }) => status === "sent"))
   return {
     state,
     asked,
     records: {
       loads: (lanes: ReadonlyArray<string>) =>
-        Effect.sync(() => new Map(lanes.map((name) => [name, state.queue.length + state.flights.length]))),
+        Effect.sync(() => new Map(lanes.map((name) => [name, state.queue.length + travelling().length]))),
       queued: (_: string, limit: number) => Effect.sync(() => state.queue.slice(0, limit)),
       flights: () => Effect.sync(() => state.flights),
       spent: (...question: ReadonlyArray<unknown>) => Effect.sync(() => (asked.push(question), state.spent))
@@ -202,6 +203,28 @@ describe("a lane", () => {
     })
   )
 
+  it.effect("is not held to stand still by a payment that came back and only waits for the proof of its end", () =>
+    Effect.gen(function* () {
+      const { records, state } = laneOf()
+      const { get } = yield* start({}, {}, halves, records)
+      const { authorization } = TestFacilitator.stored
+      yield* TestClock.setTime(authorization.validBefore * 1000)
+      const back = { ...waiting("back"), since: 7n }
+      state.queue = [back]
+      for (let minutes = 0; minutes < 3; minutes++) {
+        assert.strictEqual((yield* get("/ready")).status, 200)
+        yield* TestClock.adjust("61 seconds")
+      }
+      state.queue = [
+        back,
+        { ...waiting("still valid"), since: 7n, authorization: { ...authorization, validBefore: 2 ** 40 } }
+      ]
+      assert.strictEqual((yield* get("/ready")).status, 200)
+      yield* TestClock.adjust("61 seconds")
+      assert.strictEqual((yield* get("/ready")).status, 503)
+    })
+  )
+
   it.effect("is in the report and in the metrics, with what it has cost", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_700_000_000_000)
@@ -209,14 +232,16 @@ describe("a lane", () => {
       const callers = [{ name: "capped", keys: [], gasCeilings: new Map([[network, 1n]]) }]
       const { get } = yield* start({}, { callers }, halves, records)
       state.queue = [waiting("a", "capped"), waiting("b", "capped")]
-      state.flights = [flight(7n, "sent")]
+      const landed = { transaction: "0x1", block: { number: 1n, hash: "0x1" }, cost: 1n }
+      state.flights = [flight(7n, "sent"), { ...flight(8n, "included"), landed }]
       state.spent = 10n ** 18n + 1n
-      const lanes = [{ network, address: lane, waiting: 2, flights: 1, moving: true }]
+      const lanes = [{ network, address: lane, waiting: 2, flights: 2, moving: true }]
       assert.deepInclude(yield* json(yield* get("/ready")), { lanes })
       const metrics = yield* Effect.flatMap(get("/metrics"), (answer) => Effect.promise(() => answer.text()))
       for (const line of [
         `pontage_lane_waiting{network="${network}",address="${lane}"} 2`,
-        `pontage_lane_flights{network="${network}",address="${lane}"} 1`,
+        `pontage_lane_flights{network="${network}",address="${lane}"} 2`,
+        `pontage_lane_flights_unlanded{network="${network}",address="${lane}"} 1`,
         `pontage_lane_moving{network="${network}",address="${lane}"} 1`,
         `pontage_gas_spent_24h{network="${network}"} 1000000000000000001`,
         `pontage_caller_gas_spent_24h{network="${network}",caller="capped"} 1000000000000000001`
