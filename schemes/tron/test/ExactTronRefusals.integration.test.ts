@@ -8,6 +8,8 @@ import * as TronHex from "../src/TronHex.ts"
 import * as TronTransaction from "../src/TronTransaction.ts"
 import * as Payment from "./TronTestPayment.ts"
 
+const key = (address: string) => [{ address, weight: 1 }]
+
 type Shape = TronTestChain.Shape
 type Deviating = Payment.Deviation | ((chain: Shape) => Effect.Effect<Payment.Deviation>)
 
@@ -136,7 +138,6 @@ const onChain: Readonly<Record<string, readonly [string, Deviating]>> = {
     "INVALID_SIGNATURE permission",
     Effect.fnUntraced(function* (chain: Shape) {
       const payer = payerOf(chain, 1)
-      const key = (address: string) => [{ address, weight: 1 }]
       const owner = { type: 0, permission_name: "owner", threshold: 1, keys: key(chain.accounts.stranger.address) }
       const operations = "7fff1fc0033efb0f000000000000000000000000000000000000000000000000"
       const active = { type: 2, id: 2, permission_name: "active", threshold: 1, operations, keys: key(payer.address) }
@@ -190,9 +191,9 @@ describe("exactTron.facilitator refuses a payment when", () => {
       it.effect(name, () =>
         Effect.gen(function* () {
           const chain = yield* TronTestChain.TronTestChain
-          const before = (yield* chain.requests).get("wallet/broadcasthex")
+          const before = yield* Payment.broadcasts
           assert.strictEqual(yield* refusalOf(yield* deviationOf(chain, deviating)), word)
-          assert.strictEqual((yield* chain.requests).get("wallet/broadcasthex"), before)
+          assert.strictEqual(yield* Payment.broadcasts, before)
         })
       )
     }

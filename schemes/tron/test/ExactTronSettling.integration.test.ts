@@ -293,7 +293,8 @@ describe("exactTron.facilitator, where a node or the chain misleads", () => {
         )
         const survey = yield* scheme.survey
         assert.strictEqual((yield* Effect.flip(scheme.prepare([], undefined, survey)))._tag, "Misconfigured")
-        const filler = yield* Effect.flip(scheme.fill({ lane: "", number: 0n }, survey))
+        const { fill } = scheme
+        const filler = yield* Effect.flip(fill({ lane: "", number: 0n }, survey))
         assert.strictEqual(filler._tag, "Misconfigured")
         assert.deepStrictEqual(yield* scheme.signers, [])
       })

@@ -184,6 +184,11 @@ export const payment = Effect.fnUntraced(function* (deviation: Deviation = {}) {
   return request
 })
 
+/** How many transactions the node was sent so far. */
+export const broadcasts = Effect.flatMap(TronTestChain.TronTestChain, ({ requests }) =>
+  Effect.map(requests, (counts) => counts.get("/wallet/broadcasthex") ?? 0)
+)
+
 /** A claim on the one resource that tests sell; `id` tells one from another. */
 export const claim = (id: string) => ({ id: id.padEnd(22, "x"), resource: "resource".padEnd(43, "x") })
 
@@ -244,7 +249,7 @@ export const prepare = Effect.fnUntraced(function* <Payload>(
 export const observe = <Payload>(scheme: SchemeFacilitator<Payload>, one: Payment<Payload>, prepared: Prepared) =>
   Effect.map(scheme.observe([{ payment: one, since: prepared.head }], [prepared]), ({ landed, observations }) => {
     const [seen] = observations
-    const word = seen?._tag === "Failed" ? `${seen.error.message}` : ""
+    const word = seen?._tag === "Failed" ? seen.error.message : ""
     const code = seen?._tag === "Failed" ? describe(seen.error) : seen?._tag
     return { landed, seen: code ?? "nothing", word }
   })

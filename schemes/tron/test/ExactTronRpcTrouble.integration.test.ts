@@ -1,0 +1,103 @@
+/** A node that fails at any question: nobody is blamed for it, nobody is served, and when it is back the payment settles. */
+import { assert, describe, layer } from "@effect/vitest"
+import type { PaymentFailure } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import { type NodeFault, TronTestChain } from "../src/testing/index.ts"
+import * as Payment from "./TronTestPayment.ts"
+
+const faults: Readonly<Record<string, NodeFault.NodeFault>> = {
+  silence: { _tag: "Hang" },
+  "a broken connection": { _tag: "Disconnect" },
+  "HTTP 503": { _tag: "Status", status: 503 },
+  "HTTP 429": { _tag: "Status", status: 429 },
+  "an error with HTTP 200": { _tag: "Text", body: '{"Error":"class java.lang.NullPointerException : null"}' },
+  "a page": { _tag: "Text", body: "<html>Service Unavailable</html>" },
+  null: { _tag: "Text", body: "null" },
+  "a list": { _tag: "Text", body: "[]" },
+  "a refusal": { _tag: "Text", body: '{"result":{"code":"OTHER_ERROR","message":"6e6f"}}' }
+}
+
+/** What a verification asks for. */
+const asked = [
+  "getblock",
+  "getaccount",
+  "getaccountresource",
+  "gettransactionbyid",
+  "triggerconstantcontract",
+  "getchainparameters"
+]
+
+/** Faults whose answer is a proper one to this question: an account that is not there, a transaction nobody knows. */
+const isAnswer = (path: string, name: string) =>
+  name === "a refusal" && path !== "triggerconstantcontract" && path !== "getchainparameters"
+
+/** What may come of trouble that is nobody's in the payment. */
+const infrastructure = ["ChainUnavailable", "SettlementPending", "FacilitatorUnavailable"]
+
+/** Runs with a fault in the node. */
+const spoilt = <A, E, R>(path: string, fault: NodeFault.NodeFault, body: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(TronTestChain.TronTestChain, (chain) =>
+    Effect.acquireUseRelease(
+      chain.plant(fault, { path }),
+      () => body,
+      () => chain.heal
+    )
+  )
+
+/** Asks again for as long as nothing is known. */
+const insist = <A, R>(settle: Effect.Effect<A, PaymentFailure, R>) =>
+  Effect.retry(settle, { while: ({ _tag }) => infrastructure.includes(_tag) })
+
+const started = (options: Payment.FacilitatorOptions) => Payment.outcome(Payment.half(options))
+
+describe("exactTron.facilitator, where the node is in trouble", () => {
+  layer(TronTestChain.layer(), { excludeTestServices: true })((it) => {
+    it.effect("gives no verdict", () =>
+      Effect.gen(function* () {
+        const request = yield* Payment.payment()
+        for (const path of asked) {
+          for (const [name, fault] of Object.entries(faults)) {
+            if (isAnswer(path, name)) continue
+            const { verify } = yield* Payment.facilitator({ rpcTimeoutMillis: 100 })
+            const outcome = yield* spoilt(path, fault, Payment.outcome(verify(request)))
+            assert.strictEqual(outcome, "ChainUnavailable", `${path}: ${name}`)
+          }
+        }
+        yield* (yield* Payment.facilitator()).verify(request)
+      })
+    )
+
+    it.effect("settles when it is back, once", () =>
+      Effect.gen(function* () {
+        const chain = yield* TronTestChain.TronTestChain
+        const { payee } = chain.accounts
+        for (const path of [...asked, "broadcasthex", "gettransactioninfobyid"]) {
+          const { settle } = yield* Payment.facilitator({ rpcTimeoutMillis: 200, settleTimeoutMillis: 300 })
+          const request = yield* Payment.payment()
+          const before = yield* chain.balanceOf(payee.address)
+          const outcome = yield* spoilt(
+            path,
+            { _tag: "Hang" },
+            Payment.outcome(settle(request, Payment.claim("first")))
+          )
+          assert.include(infrastructure, outcome, path)
+          const { execution } = yield* insist(settle(request, Payment.claim("second")))
+          assert.strictEqual(execution, "granted", path)
+          assert.strictEqual((yield* chain.balanceOf(payee.address)) - before, 10_000n, path)
+        }
+      })
+    )
+
+    it.effect("does not start on a node of another network, nor on one that does not answer", () =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* started({}), "ok")
+        assert.strictEqual(yield* started({ network: "tron:mainnet" }), "Misconfigured")
+        assert.strictEqual(yield* started({ network: "tron:unknown" }), "Misconfigured")
+        assert.strictEqual(yield* started({ rpcUrl: "node" }), "Misconfigured")
+        assert.strictEqual(yield* started({ maxFeeLimit: 0n }), "Misconfigured")
+        assert.strictEqual(yield* spoilt("getblock", { _tag: "Disconnect" }, started({})), "ChainUnavailable")
+      })
+    )
+  })
+})
