@@ -24,6 +24,8 @@ export interface Options {
   readonly chainId: number
   /** Unix milliseconds. */
   readonly now: () => number
+  /** How many transactions may wait; default 2,000, as `node.maxTransactionPendingSize`. */
+  readonly pendingLimit?: number
 }
 
 /**
@@ -42,13 +44,15 @@ export interface Found extends DevBlock.Executed {
  */
 export type Fate = "lost" | "pending"
 
-/** Milliseconds between the slots in which blocks are made. */
-const slotMillis = 3_000
+/**
+ * Milliseconds between the slots in which blocks are made.
+ *
+ * @category constants
+ */
+export const slotMillis = 3_000
 const longestValidityMillis = 86_400_000n
 const largestTransaction = 500 * 1024
 const resultRoom = 128
-/** `node.maxTransactionPendingSize`. */
-const mostPending = 2_000
 /** Blocks that can still be dropped. */
 const deepestReorganisation = 256
 /** How long a node with the cache of ids remembers one: an hour. */
@@ -80,8 +84,10 @@ export class DevChain {
   private pending: Array<DevBlock.Executed> = []
   private alterations: Array<Alteration> = []
   private forks = 0
+  private readonly pendingLimit: number
 
-  constructor({ chainId, ledger, now, tvm }: Options) {
+  constructor({ chainId, ledger, now, pendingLimit = 2_000, tvm }: Options) {
+    this.pendingLimit = pendingLimit
     this.ledger = ledger
     this.tvm = tvm
     this.now = now
@@ -122,7 +128,7 @@ export class DevChain {
     this.exclusively(Effect.suspend(() => this.take(transaction)))
 
   private take = Effect.fnUntraced({ self: this }, function* (this: DevChain, transaction: NodeTransaction) {
-    if (this.pending.length >= mostPending) {
+    if (this.pending.length >= this.pendingLimit) {
       return yield* new NodeRefusal.NodeRefusal({ code: "SERVER_BUSY", message: "Server busy." })
     }
     if (this.isCachingIds && this.isCached(transaction.id)) {

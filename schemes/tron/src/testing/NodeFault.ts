@@ -4,8 +4,8 @@
 import * as NodeRefusal from "./NodeRefusal.ts"
 
 /**
- * What goes wrong. `Refuse` answers broadcasts with a code; a node that has `taken` the transaction says so all the same
- * unrightly. `Status` answers with an HTTP status, `Text` with a body of its own, `Hang` never, `Disconnect` cuts the
+ * What goes wrong. `Refuse` answers broadcasts with a code, and wrongly so where the transaction `isTaken` all the same.
+ * `Status` answers with an HTTP status, `Text` with a body of its own, `Hang` never, `Disconnect` cuts the
  * connection; where `isDone` what was asked is done first.
  *
  * @category models
@@ -61,15 +61,17 @@ export const make = (): NodeFaults => {
       planted = []
     },
     next: (path) => {
-      const found = planted.find(
-        ({ left, place }) => left > 0 && (place.path === undefined || path.endsWith(`/${place.path}`))
-      )
+      const found = planted.find(({ fault, left, place }) => left > 0 && isAt(path, fault, place))
       if (found === undefined) return undefined
       found.left -= 1
       return found.fault
     }
   }
 }
+
+/** A refusal is only of what is broadcast. */
+const isAt = (path: string, { _tag }: NodeFault, place: FaultPlace): boolean =>
+  (place.path === undefined || path.endsWith(`/${place.path}`)) && (_tag !== "Refuse" || path.includes("/broadcast"))
 
 /**
  * The refusal a fault puts in place of the chain's word.

@@ -54,7 +54,7 @@ const readBody = (request: IncomingMessage): Effect.Effect<string | undefined> =
     request.once("end", () =>
       resume(Effect.succeed(length > longestBody ? undefined : Buffer.concat(chunks).toString()))
     )
-    request.once("error", () => resume(Effect.succeed(undefined)))
+    for (const event of ["error", "close"]) request.once(event, () => resume(Effect.succeed(undefined)))
   })
 
 const send = (response: ServerResponse, status: number, body: string) => {
@@ -102,7 +102,9 @@ const textOf = (options: Options, url: URL, body: string, fault: NodeFault | und
   )
 
 const serve = Effect.fnUntraced(function* (options: Options, request: IncomingMessage, response: ServerResponse) {
-  const url = new URL(request.url ?? "/", "http://node.invalid")
+  const target = `http://node.invalid${request.url ?? "/"}`
+  if (!URL.canParse(target)) return send(response, 400, errorText("Bad Request"))
+  const url = new URL(target)
   options.onRequest(url.pathname)
   const body = yield* readBody(request)
   if (body === undefined) return send(response, 413, errorText("body size is too big"))

@@ -12,7 +12,7 @@ import * as FiberHandle from "effect/FiberHandle"
 import * as Layer from "effect/Layer"
 
 import * as ChainParameters from "./ChainParameters.ts"
-import { DevChain, type Fate } from "./DevChain.ts"
+import { DevChain, type Fate, slotMillis } from "./DevChain.ts"
 import * as NodeAddress from "./NodeAddress.ts"
 import * as NodeBroadcast from "./NodeBroadcast.ts"
 import * as NodeCalls from "./NodeCalls.ts"
@@ -24,7 +24,8 @@ import { TronLedger } from "./TronLedger.ts"
 import * as Tvm from "./Tvm.ts"
 
 /**
- * When blocks are made: one for each transaction at once, one every so many milliseconds, or only when told to.
+ * When blocks are made: one for each transaction at once, and an empty one where there has been none for three seconds; one
+ * every so many milliseconds; or only when told to.
  *
  * @category models
  */
@@ -44,6 +45,8 @@ export interface Options {
   readonly chainId?: number
   /** Unix milliseconds of the first block; default the clock's. */
   readonly startTime?: number
+  /** How many transactions may wait before the node is busy; default 2,000. */
+  readonly pendingLimit?: number
   /** Sun by address, from the first block on. */
   readonly balances?: Readonly<Record<string, bigint>>
   /** Prices and limits that differ from mainnet's. */
@@ -66,7 +69,7 @@ export interface Shape {
   readonly setMining: (mining: Mining) => Effect.Effect<void>
   /** The chain's time in Unix milliseconds. */
   readonly now: Effect.Effect<number>
-  /** Moves the chain's time ahead; blocks already made keep theirs. */
+  /** Moves the chain's time ahead; blocks already made keep theirs, under `instant` another follows. */
   readonly advance: (millis: number) => Effect.Effect<void>
   /** Sets the chain's time, in Unix milliseconds. */
   readonly setTime: (millis: number) => Effect.Effect<void>
@@ -117,10 +120,16 @@ const makeLedger = ({ balances = {}, parameters }: Options, now: number): TronLe
 const hexOf = (address: string): string => NodeAddress.toHex(address) ?? ""
 
 /** Makes blocks in the clock's time, until something else is wanted. */
-const produceOnTime = (chain: DevChain, mining: Mining): Effect.Effect<void> =>
-  typeof mining === "string"
-    ? Effect.void
-    : Effect.forever(Effect.andThen(Effect.sleep(mining.everyMillis), chain.produce()))
+const produceOnTime = (chain: DevChain, mining: Mining): Effect.Effect<void> => {
+  if (mining === "manual") return Effect.void
+  const everyMillis = mining === "instant" ? slotMillis : mining.everyMillis
+  const block = mining === "instant" ? keepUp(chain) : chain.produce()
+  return Effect.forever(Effect.andThen(Effect.sleep(everyMillis), block))
+}
+
+/** Makes a block where the newest is older than any of a chain that runs. */
+const keepUp = (chain: DevChain) =>
+  Effect.suspend(() => (chain.now() - chain.head.timestamp < slotMillis ? Effect.void : Effect.asVoid(chain.produce())))
 
 /** Takes transactions as the chain does, but for a fault's word, and makes a block at once where that is wanted. */
 const takeFor =
@@ -162,7 +171,10 @@ export const start = Effect.fnUntraced(function* (
   const ledger = makeLedger(options, now())
   const tvm = yield* Tvm.make(ledger, chainId)
   yield* prepare(ledger, tvm, now())
-  const chain = new DevChain({ ledger, tvm, chainId, now })
+  const { pendingLimit } = options
+  const chain = new DevChain({ ledger, tvm, chainId, now, ...(pendingLimit !== undefined && { pendingLimit }) })
+  // Nobody meets a chain at its first block: tools cannot even read one.
+  yield* chain.produce()
   const faults = NodeFault.make()
   const requests = new Map<string, number>()
   const fixed: Endpoints = { ...NodeReading.make(chain), ...NodeCalls.make(chain) }
@@ -177,6 +189,11 @@ export const start = Effect.fnUntraced(function* (
   })
   const production = yield* FiberHandle.make()
   yield* FiberHandle.run(production, produceOnTime(chain, mining))
+  const moveTime = (millis: number) =>
+    Effect.suspend(() => {
+      offset += millis
+      return mining === "instant" ? keepUp(chain) : Effect.void
+    })
   const node = TronDevNode.of({
     ...stateControls(chain),
     rpcUrl,
@@ -188,8 +205,8 @@ export const start = Effect.fnUntraced(function* (
         return Effect.asVoid(FiberHandle.run(production, produceOnTime(chain, wanted)))
       }),
     now: Effect.sync(now),
-    advance: (millis) => Effect.sync(() => void (offset += millis)),
-    setTime: (millis) => Effect.sync(() => void (offset += millis - now())),
+    advance: moveTime,
+    setTime: (millis) => Effect.suspend(() => moveTime(millis - now())),
     plant: (fault, place) => Effect.sync(() => faults.plant(fault, place)),
     heal: Effect.sync(faults.heal),
     requests: Effect.sync(() => new Map(requests))

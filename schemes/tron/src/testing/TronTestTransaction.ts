@@ -67,7 +67,7 @@ export const make = Effect.fnUntraced(function* (
     contract: [
       { type: contract, parameter: NodeTransaction.pack(contract, parameter), Permission_id: BigInt(permissionId) }
     ],
-    timestamp: timestamp ?? BigInt(chain.now()) * 1000n + (sequence % 1000n),
+    timestamp: timestamp ?? BigInt(chain.now()) + sequence,
     fee_limit: contract === "TriggerSmartContract" || contract === "CreateSmartContract" ? feeLimit : 0n
   }
   const unsigned = yield* NodeTransaction.make(raw, [])

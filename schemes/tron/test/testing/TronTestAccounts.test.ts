@@ -1,0 +1,17 @@
+import { assert, describe, it } from "@effect/vitest"
+import { TronWeb } from "tronweb"
+
+import * as TronTestAccounts from "../../src/testing/TronTestAccounts.ts"
+
+describe("make", () => {
+  it("gives the same accounts to everybody, each by its own key", () => {
+    const { deployer, payee, payers, signers, stranger } = TronTestAccounts.make(3)
+    const everybody = [deployer, payee, stranger, ...signers, ...payers]
+    assert.strictEqual(payers.length, 3)
+    assert.strictEqual(new Set(everybody.map(({ address }) => address)).size, 10)
+    for (const { address, privateKey } of everybody) {
+      assert.strictEqual(TronWeb.address.fromPrivateKey(privateKey), address)
+    }
+    assert.strictEqual(payee.address, "TDw7aQRbjjmog7riJEK8W4HPQWnftX726a")
+  })
+})
