@@ -40,7 +40,8 @@ export const makeTime = Effect.fnUntraced(function* (start?: number): Effect.fn.
   const seconds = () => Math.floor(clock.currentTimeMillisUnsafe() / 1000)
   let ahead = start === undefined ? 0 : start - seconds()
   return {
-    now: () => seconds() + ahead,
+    // The machine takes a time of zero for none at all.
+    now: () => Math.max(1, seconds() + ahead),
     set: (time) => void (ahead = Math.max(ahead, time - seconds()))
   }
 })

@@ -127,7 +127,7 @@ const breath = () => new Promise<void>((resolve) => setImmediate(resolve))
 const emptyOf = (address: Address) => TonExecution.encodeAccount(createEmptyShardAccount(address))
 
 /** The place of the first entry that is younger than a block, among entries in the order of their blocks. */
-const upTo = <Entry extends { readonly block: number }>(entries: ReadonlyArray<Entry>, block: number): number => {
+const upTo = (entries: ReadonlyArray<{ readonly block: number }>, block: number): number => {
   let low = 0
   let high = entries.length
   while (low < high) {
@@ -265,7 +265,7 @@ export const make = ({ execution, keepBlocks, now }: Options): TonLedger => {
     return entry
   }
 
-  const makeBlock = async (everything: boolean): Promise<LedgerBlock> => {
+  const makeBlock = async (hopsOfEach: number): Promise<LedgerBlock> => {
     const block = { seqno: head.seqno + 1, utime: Math.max(head.utime, now()) }
     const transactions: Array<LedgerTransaction> = []
     const executeAll = async (batch: ReadonlyArray<Pending>) => {
@@ -282,7 +282,7 @@ export const make = ({ execution, keepBlocks, now }: Options): TonLedger => {
     const fromOutside = [...outside.values()]
     outside.clear()
     await executeAll([...hops, ...fromOutside])
-    while (everything && onTheWay.length > 0) {
+    for (let hop = 1; hop < hopsOfEach && onTheWay.length > 0; hop++) {
       const next = onTheWay
       onTheWay = []
       // oxlint-disable-next-line no-await-in-loop
@@ -310,8 +310,8 @@ export const make = ({ execution, keepBlocks, now }: Options): TonLedger => {
     accountAt: (address, seqno) => states.at(address.toRawString(), seqno) ?? emptyOf(address),
     transactionsOf: (address, seqno) => index.upTo(address.toRawString(), seqno),
     submit: (destination, message) => inTurn(() => take(destination, message)),
-    block: () => inTurn(() => makeBlock(false)),
-    blockOfAll: () => inTurn(() => makeBlock(true)),
+    block: () => inTurn(() => makeBlock(1)),
+    blockOfAll: () => inTurn(() => makeBlock(Number.POSITIVE_INFINITY)),
     isBusy: () => onTheWay.length > 0 || outside.size > 0,
     put: (address, account) => states.write(address.toRawString(), { block: head.seqno, account }),
     size: () => ({ states: states.count(), transactions: index.count(), blocks: blocks.size })

@@ -11,7 +11,7 @@
  * that one that runs for long keeps its size; a transaction takes about 4 KB.
  */
 import {
-  Address,
+  type Address,
   beginCell,
   Cell,
   contractAddress,

@@ -112,13 +112,14 @@ const method =
     return run(decoded.value, circumstances)
   }
 
+const workchainOf = (workchain: number | string): -1 | 0 => {
+  if (Number(workchain) === -1) return -1
+  if (Number(workchain) === 0) return 0
+  throw refuse(500, "LITE_SERVER_NOTREADY: block is not applied")
+}
+
 const blockMethods = ({ globalId }: Chain, view: (lag: number, seqno?: number | string) => LedgerBlock) => {
   const Block = Schema.Struct({ workchain: Numeric, seqno: Numeric })
-  const workchainOf = (workchain: number | string): -1 | 0 => {
-    if (Number(workchain) === -1) return -1
-    if (Number(workchain) === 0) return 0
-    throw refuse(500, "LITE_SERVER_NOTREADY: block is not applied")
-  }
   return {
     getMasterchainInfo: method(Schema.Struct({}), (_, { lag }) => {
       const last = ToncenterRecord.blockId(view(lag), -1)
@@ -167,13 +168,14 @@ const page = (
     .slice(0, limit)
 }
 
+const found = (transaction: LedgerTransaction | undefined) => {
+  if (transaction === undefined) throw refuse(500, "LITE_SERVER_NOTREADY: message not found")
+  return ToncenterRecord.transaction(transaction)
+}
+
 const transactionMethods = ({ ledger }: Chain, view: (lag: number) => LedgerBlock) => {
   const of = (address: string, lag: number) => ledger.transactionsOf(addressOf(address), view(lag).seqno)
   const Link = Schema.Struct({ source: AddressText, destination: AddressText, created_lt: Numeric })
-  const found = (transaction: LedgerTransaction | undefined) => {
-    if (transaction === undefined) throw refuse(500, "LITE_SERVER_NOTREADY: message not found")
-    return ToncenterRecord.transaction(transaction)
-  }
   return {
     getTransactions: method(
       Schema.Struct({
@@ -204,15 +206,16 @@ const transactionMethods = ({ ledger }: Chain, view: (lag: number) => LedgerBloc
   }
 }
 
+const configInfo = (cell: Cell) => ({
+  "@type": "configInfo",
+  config: { "@type": "tvm.cell", bytes: cell.toBoc().toString("base64") }
+})
+
 const accountMethods = (
   { execution, ledger }: Chain,
   view: (lag: number, seqno?: number | string) => LedgerBlock
 ): Record<string, Method> => {
   const Account = Schema.Struct({ address: AddressText, ...Seqno })
-  const configInfo = (cell: Cell) => ({
-    "@type": "configInfo",
-    config: { "@type": "tvm.cell", bytes: cell.toBoc().toString("base64") }
-  })
   return {
     getAddressInformation: method(Account, ({ address, seqno }, { lag }) => {
       const block = view(lag, seqno)

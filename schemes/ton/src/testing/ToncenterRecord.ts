@@ -51,7 +51,8 @@ const stateFields = (state: Account["storage"]["state"] | undefined) => {
       const hash = state.stateHash.toString(16).padStart(64, "0")
       return { ...none, frozen_hash: hexToBase64(hash), state: "frozen" }
     }
-    default:
+    case "uninit":
+    case undefined:
       return { ...none, state: "uninitialized" }
   }
 }

@@ -32,8 +32,16 @@ export interface Transfer {
 
 const transferOperation = 0x0f8a7ea5
 
-/** The message to the payer's jetton wallet. */
-const transferBody = ({ amount, excessTo, queryId = 7n, to }: Transfer) =>
+/** The way in which a W5 has to send what it is asked for from outside. */
+export const sendMode = SendMode.PAY_GAS_SEPARATELY + SendMode.IGNORE_ERRORS
+
+/** What a jetton wallet is told. */
+export const body = ({
+  amount,
+  excessTo,
+  queryId = 7n,
+  to
+}: Pick<Transfer, "amount" | "excessTo" | "queryId" | "to">): Cell =>
   beginCell()
     .storeUint(transferOperation, 32)
     .storeUint(queryId, 64)
@@ -58,7 +66,7 @@ export const signed = (transfer: Transfer): Cell =>
         to: transfer.jetton.walletOf(transfer.payer.address),
         value: 0n,
         bounce: true,
-        body: transferBody(transfer)
+        body: body(transfer)
       })
     ]
   })
