@@ -19,11 +19,15 @@ export const StackArgument = Schema.Tuple([
 
 const malformed = (message: string) => new ToncenterRefusal({ status: 422, message })
 
+/** The machine's integers have 257 bits, with the sign. */
+const limit = 2n ** 256n
+
 const integer = (text: string): bigint => {
-  const sign = text.startsWith("-") ? -1n : 1n
   const digits = text.replace(/^-/, "")
-  if (!/^(0x[0-9a-fA-F]{1,64}|[0-9]{1,78})$/.test(digits)) throw malformed("stack: not a number")
-  return sign * BigInt(digits)
+  if (!/^(0x[0-9a-fA-F]{1,65}|[0-9]{1,78})$/.test(digits)) throw malformed("stack: not a number")
+  const value = text.startsWith("-") ? -BigInt(digits) : BigInt(digits)
+  if (value < -limit || value >= limit) throw malformed("stack: number out of range")
+  return value
 }
 
 const cellOf = (base64: string): Cell => {
