@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { inspect } from "node:util"
@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 
 import * as ApiKey from "../src/ApiKey.ts"
+import { environmentVariables } from "../src/EnvironmentVariables.ts"
 import * as FacilitatorSettings from "../src/FacilitatorSettings.ts"
 
 const key = `0x${"5e".repeat(32)}`
@@ -163,6 +164,17 @@ describe("settings", () => {
       assert.strictEqual(settings.evm[0]?.network, "eip155:1")
     })
   )
+})
+
+describe("the README", () => {
+  it("has a row for each setting, and no other", () => {
+    const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8")
+    const rows = [...readme.matchAll(/^\| `((?:PONTAGE_)?[A-Z_]+)` +\|.*\|.*\|/gm)].map(([, name]) => name)
+    assert.deepStrictEqual(
+      rows.filter((name) => name !== undefined).toSorted(),
+      Object.keys(environmentVariables).toSorted()
+    )
+  })
 })
 
 describe("the store", () => {
