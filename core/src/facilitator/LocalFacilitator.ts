@@ -133,7 +133,12 @@ export const make = Effect.fnUntraced(function* (
     payment: (paymentId) =>
       Effect.flatMap(store.find(paymentId), (stored) => (stored === undefined ? Effect.undefined : recordOf(stored))),
     supported: Effect.succeed({
-      kinds: halves.map(({ network, scheme }) => ({ protocolVersion, scheme: scheme.name, network })),
+      kinds: halves.map(({ extra, network, scheme }) => ({
+        protocolVersion,
+        scheme: scheme.name,
+        network,
+        ...(extra !== undefined && { extra })
+      })),
       signers: signersOf(halves)
     })
   })

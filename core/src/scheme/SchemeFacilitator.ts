@@ -4,6 +4,7 @@
  * prove.
  */
 import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 
 import type { Authorization } from "../protocol/Authorization.ts"
 import type { Network } from "../protocol/Network.ts"
@@ -192,6 +193,8 @@ export interface SchemeFacilitator<Payload = unknown> {
   readonly network: Network
   /** The signers that send transactions; empty where payers send their own. */
   readonly lanes: ReadonlyArray<string>
+  /** What payers must know beside the common terms: `GET /supported` shows it, and servers put it into their offers. */
+  readonly extra?: Readonly<Record<string, Schema.Json>>
   /** How many transactions of one lane may be on their way at once; default 16, about what nodes hold for one account. */
   readonly capacity?: number
   /** How payments travel together: so many in a transaction, after waiting so long for company. Default one by one. */

@@ -7,6 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
+import type * as Schema from "effect/Schema"
 
 import type { Facilitator } from "../facilitator/Facilitator.ts"
 import type { Asset } from "../protocol/Asset.ts"
@@ -24,6 +25,8 @@ export interface ChainProof {
   readonly half: SchemeServer
   readonly network: Network
   readonly assets: Map<string, Asset>
+  /** What the facilitator demands of offers here, once it was asked. */
+  extra: Readonly<Record<string, Schema.Json>>
   state: "open" | "proven" | "wrong"
   /** Completes when all assets so far are proven; fails with the contradiction. */
   done: Deferred.Deferred<void, Misconfigured>
@@ -40,6 +43,7 @@ export const make = (half: SchemeServer, network: Network): ChainProof => ({
   half,
   network,
   assets: new Map(),
+  extra: {},
   state: "open",
   done: Deferred.makeUnsafe(),
   asking: false
@@ -103,9 +107,11 @@ const askOnce = (self: ChainProof, facilitator: Facilitator["Service"]): Effect.
     )
   )
 
-const settles = ({ half, network }: ChainProof, { kinds }: Supported): Effect.Effect<void, Misconfigured> => {
+const settles = (self: ChainProof, { kinds }: Supported): Effect.Effect<void, Misconfigured> => {
+  const { half, network } = self
   const { name, network: canonical } = half.scheme
-  if (kinds.some((kind) => kind.scheme === name && canonical(kind.network) === network)) return Effect.void
+  const settled = kinds.find((kind) => kind.scheme === name && canonical(kind.network) === network)
+  if (settled !== undefined) return Effect.sync(() => void (self.extra = settled.extra ?? {}))
   const offered = kinds.map((kind) => `${kind.scheme} on ${kind.network}`).join(", ")
   const message = `the facilitator does not settle "${name}" on ${network}; it settles ${offered === "" ? "nothing" : offered}. Add the network there, or take it out of the routes`
   return Effect.fail(new Misconfigured({ message }))

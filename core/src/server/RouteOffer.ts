@@ -89,7 +89,7 @@ export const toRequirements = (
   payTo: option.payTo,
   maxTimeoutSeconds: route.maxTimeoutSeconds,
   asset: option.asset.address,
-  extra: challenge === undefined ? option.extra : { ...option.extra, challenge }
+  extra: { ...option.proof.extra, ...option.extra, ...(challenge !== undefined && { challenge }) }
 })
 
 /**

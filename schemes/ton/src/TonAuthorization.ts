@@ -8,7 +8,7 @@ import * as Result from "effect/Result"
 
 import type * as ExactTon from "./ExactTon.ts"
 import * as JettonTransfer from "./JettonTransfer.ts"
-import type * as TonAddress from "./TonAddress.ts"
+import * as TonAddress from "./TonAddress.ts"
 import * as TonBoc from "./TonBoc.ts"
 import * as TonMessage from "./TonMessage.ts"
 import * as WalletRequest from "./WalletRequest.ts"
@@ -57,7 +57,8 @@ export const read = (
   if (message === undefined) return malformed("message", "the message is not one to a wallet")
   if (message.isExternal !== (kind === "external") || message.value !== 0n)
     return malformed("kind", `the message is not of the kind ${kind}`)
-  if (message.to !== from) return malformed("from", `the message is to ${message.to}, the payload says ${from}`)
+  if (message.to !== TonAddress.fromText(from))
+    return malformed("from", `the message is to ${message.to}, the payload says ${from}`)
   if (!terms.kinds.includes(kind))
     return unsupported("kind", `the offer takes payments of the kind ${terms.kinds.join(" or ")}, not ${kind}`)
   const request = TonBoc.attempt(() => WalletRequest.read(message.body, message.isExternal))

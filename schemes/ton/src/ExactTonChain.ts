@@ -1,0 +1,198 @@
+/**
+ * What the parts of the settling half share: a node that was shown to serve the network, the relayers, the Jettons, and
+ * what is remembered of payers.
+ */
+import { type Asset, ChainUnavailable, Misconfigured } from "@pontage/core"
+import type { Network } from "@pontage/core/Network"
+import * as Effect from "effect/Effect"
+
+import * as Ed25519 from "./Ed25519.ts"
+import * as ExactTon from "./ExactTon.ts"
+import * as PayersInFlight from "./PayersInFlight.ts"
+import * as TonAddress from "./TonAddress.ts"
+import * as TonAsset from "./TonAsset.ts"
+import * as TonBooks from "./TonBooks.ts"
+import type { TonEmulation } from "./TonEmulation.ts"
+import * as TonJettons from "./TonJettons.ts"
+import * as TonLosses from "./TonLosses.ts"
+import * as TonNetwork from "./TonNetwork.ts"
+import * as TonProof from "./TonProof.ts"
+import * as TonRelayer from "./TonRelayer.ts"
+import * as TonRpc from "./TonRpc.ts"
+import type * as TonSigner from "./TonSigner.ts"
+import * as TonWallet from "./TonWallet.ts"
+
+/**
+ * Who settles, and where.
+ *
+ * @category models
+ */
+export interface Options {
+  /** The key of the relayer, which pays for everything, or several to share the load. Their W5 wallets must be deployed. */
+  readonly signer: TonSigner.TonKeySigner | ReadonlyArray<TonSigner.TonKeySigner>
+  /** The number of the relayers' wallets among those of their keys; default 0. */
+  readonly subwallet?: number
+  /** toncenter's API v2, its JSON-RPC address. */
+  readonly rpcUrl: string
+  readonly apiKey?: string
+  /** Default `ton:mainnet`. */
+  readonly network?: string
+  /** Jettons to settle beyond the known ones; no other is ever settled. */
+  readonly assets?: ReadonlyArray<TonAsset.CustomAsset>
+  /** How payments may be signed; default both. */
+  readonly kinds?: ReadonlyArray<ExactTon.Kind>
+  /** What is attached to a payment, in nanotons; default 0.05 TON. What is not used comes back. */
+  readonly attachedTon?: bigint
+  /** The most that a payer's request may hand on of what is attached, in nanotons; default 0.1 TON. */
+  readonly maxInnerTon?: bigint
+  /** Other accounts of the operator that the rest of the TON may go to; the relayers' own always may. */
+  readonly responseDestinations?: ReadonlyArray<string>
+  /** How payments travel together; default 50 after 250 milliseconds. */
+  readonly batches?: { readonly maximum?: number; readonly windowMillis?: number }
+  /** Whether wallets with extensions may pay: those can move the money between check and transfer. Default false. */
+  readonly extendedPayers?: boolean
+  /** Plays a transfer through before anything is spent on it; `SandboxEmulation.make()` is one. Default none. */
+  readonly emulation?: TonEmulation
+  /** The most that may be lost to griefers in 24 hours, in nanotons; default 1 TON. Above it nothing is relayed. */
+  readonly lossBudget?: bigint
+  /** How long a griefer is banned, in milliseconds; default an hour. */
+  readonly banMillis?: number
+  /** Told what each payment cost. */
+  readonly onExpense?: (expense: TonBooks.TonExpense) => void
+  /** Milliseconds until a question to the RPC counts as unanswered; default 10 000. */
+  readonly rpcTimeoutMillis?: number
+  /** Called with the method of each question to the RPC: for counting. */
+  readonly onRequest?: (method: string) => void
+}
+
+/**
+ * What the parts of the half share.
+ *
+ * @category models
+ */
+export interface ExactTonChain {
+  readonly rpc: TonRpc.Shape
+  readonly network: Network
+  readonly assets: TonAsset.TonAssets
+  readonly jettons: TonJettons.TonJettons
+  readonly relayers: ReadonlyMap<string, TonRelayer.TonRelayer>
+  /** Where the rest of the TON may go: the first is what offers name. */
+  readonly responseDestinations: ReadonlyArray<TonAddress.Address>
+  readonly kinds: ReadonlyArray<ExactTon.Kind>
+  readonly attachedTon: bigint
+  readonly maxInnerTon: bigint
+  readonly batches: { readonly maximum: number; readonly windowMillis: number }
+  readonly extendedPayers: boolean
+  readonly emulation: TonEmulation | undefined
+  readonly ed25519: Ed25519.Shape
+  readonly flying: PayersInFlight.PayersInFlight
+  readonly losses: TonLosses.TonLosses
+  readonly books: TonBooks.TonBooks
+  /** Proves a Jetton against the chain before it is first used. */
+  readonly prove: (token: Asset) => Effect.Effect<void, ChainUnavailable>
+}
+
+const defaultAttachedTon = 50_000_000n
+const defaultLossBudget = 1_000_000_000n
+const defaultBanMillis = 3_600_000
+const defaultMaximum = 50
+const defaultWindowMillis = 250
+/** A wallet takes no more messages at once. */
+const maximumActions = 255
+
+/**
+ * Connects. It succeeds once the RPC has shown that it serves the network and that the relayers are deployed W5 wallets.
+ *
+ * @category constructors
+ */
+export const connect = Effect.fnUntraced(function* (
+  options: Options
+): Effect.fn.Return<ExactTonChain, Misconfigured | ChainUnavailable> {
+  const { batches: { maximum = defaultMaximum, windowMillis = defaultWindowMillis } = {} } = options
+  const { attachedTon = defaultAttachedTon, maxInnerTon = ExactTon.defaultMaxInnerTon } = options
+  yield* inRange("batches.maximum", maximum, 1, maximumActions)
+  yield* inRange("batches.windowMillis", windowMillis, 0, 60_000)
+  const assets = yield* Effect.fromResult(TonAsset.table(options.assets ?? []))
+  const rpc = yield* connected(options)
+  const network = TonNetwork.fromText(rpc.network)
+  if (network === undefined) return yield* wrong(`network "${rpc.network}" is none of TON's`)
+  const relayers = yield* deployed(rpc, network, options)
+  const { banMillis = defaultBanMillis, lossBudget: budget = defaultLossBudget } = options
+  const losses = TonLosses.make({ banMillis, budget })
+  return {
+    rpc,
+    network,
+    assets,
+    relayers,
+    jettons: TonJettons.make(rpc),
+    responseDestinations: [...relayers.values()].map(({ address }) => address).concat(yield* own(options)),
+    kinds: options.kinds ?? ["w5-internal", "external"],
+    attachedTon,
+    maxInnerTon,
+    batches: { maximum, windowMillis },
+    extendedPayers: options.extendedPayers ?? false,
+    emulation: options.emulation,
+    ed25519: yield* Ed25519.Ed25519,
+    flying: PayersInFlight.make(),
+    losses,
+    books: TonBooks.make(losses, options.onExpense ?? (() => undefined)),
+    prove: provingOnce(rpc)
+  }
+})
+
+const connected = Effect.fnUntraced(function* (options: Options) {
+  const { apiKey, network: text = TonNetwork.mainnet, onRequest, rpcTimeoutMillis, rpcUrl } = options
+  const network = TonNetwork.fromText(text)
+  if (network === undefined) return yield* wrong(`network "${text}" is none of TON's`)
+  const rpc = yield* TonRpc.make({
+    url: rpcUrl,
+    network,
+    ...(apiKey !== undefined && { apiKey }),
+    ...(rpcTimeoutMillis !== undefined && { timeout: rpcTimeoutMillis }),
+    ...(onRequest && { onRequest })
+  })
+  yield* TonProof.network(rpc, network)
+  return rpc
+})
+
+const deployed = Effect.fnUntraced(function* (rpc: TonRpc.Shape, network: Network, { signer, subwallet = 0 }: Options) {
+  const relayers = new Map<string, TonRelayer.TonRelayer>()
+  for (const given of Array.isArray(signer) ? signer : [signer]) {
+    const relayer = TonRelayer.make(given, network, subwallet)
+    if (relayer === undefined) return yield* wrong("a signer's keys are not 32 bytes of Ed25519 that belong together")
+    const { code, data } = yield* rpc.account(relayer.address)
+    if (code === undefined || data === undefined || TonWallet.read(code, data)?.version !== "w5")
+      return yield* wrong(`the relayer ${relayer.address} is no deployed W5 wallet on ${network}; deploy it first`)
+    relayers.set(relayer.address, relayer)
+  }
+  return relayers.size === 0 ? yield* wrong("give at least one signer") : relayers
+})
+
+const own = ({ responseDestinations = [] }: Options): Effect.Effect<ReadonlyArray<TonAddress.Address>, Misconfigured> =>
+  Effect.forEach(responseDestinations, (text) => {
+    const address = TonAddress.fromText(text)
+    return address === undefined ? wrong(`responseDestinations: "${text}" is no address`) : Effect.succeed(address)
+  })
+
+const provingOnce = (rpc: TonRpc.Shape) => {
+  const proven = new Set<Asset>()
+  return (token: Asset): Effect.Effect<void, ChainUnavailable> =>
+    proven.has(token)
+      ? Effect.void
+      : TonProof.asset(rpc, token).pipe(
+          Effect.andThen(Effect.sync(() => void proven.add(token))),
+          Effect.catchTag("Misconfigured", (error) => notSettleable(rpc.network, error))
+        )
+}
+
+/** A token that is not what the operator's table says is the operator's fault, and no verdict about the payment. */
+const notSettleable = (network: string, { message }: Misconfigured) =>
+  Effect.andThen(Effect.logError(message), Effect.fail(new ChainUnavailable({ network, message })))
+
+const inRange = (name: string, value: number, least: number, most: number) =>
+  Number.isSafeInteger(value) && value >= least && value <= most
+    ? Effect.void
+    : wrong(`${name} ${value} is not an integer between ${least} and ${most}`)
+
+const wrong = (what: string): Effect.Effect<never, Misconfigured> =>
+  Effect.fail(new Misconfigured({ message: `exactTon.facilitator: ${what}` }))

@@ -1,0 +1,50 @@
+/**
+ * The seller's half of `exact` on TON: the assets of a network, and their proof at start.
+ */
+import { Misconfigured, type SchemeServer } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+
+import * as ExactTon from "./ExactTon.ts"
+import * as TonAsset from "./TonAsset.ts"
+import * as TonNetwork from "./TonNetwork.ts"
+import * as TonProof from "./TonProof.ts"
+import * as TonRpc from "./TonRpc.ts"
+
+/**
+ * Where the chain can be asked. It is asked at start only, never for a request.
+ *
+ * @category models
+ */
+export interface Options {
+  /** toncenter's API v2, its JSON-RPC address. */
+  readonly rpcUrl: string
+  readonly apiKey?: string
+  /** Default `ton:mainnet`. */
+  readonly network?: string
+  /** Jettons to be paid in beyond the known ones. */
+  readonly assets?: ReadonlyArray<TonAsset.CustomAsset>
+}
+
+/**
+ * The seller's half. What a facilitator demands of an offer (who gets the rest of the TON it attaches) comes from the
+ * facilitator itself. Throws `Misconfigured` when the network or an asset is not one.
+ *
+ * @category constructors
+ */
+export const server = ({ apiKey, assets, network: text = TonNetwork.mainnet, rpcUrl }: Options): SchemeServer => {
+  const table = Result.getOrThrow(TonAsset.table(assets ?? []))
+  const network = TonNetwork.fromText(text)
+  if (network === undefined) throw new Misconfigured({ message: `exactTon.server: network "${text}" is none of TON's` })
+  return {
+    scheme: ExactTon.scheme,
+    network,
+    asset: table.find,
+    assetNames: table.names,
+    prove: Effect.fnUntraced(function* (provenNetwork, used) {
+      const rpc = yield* TonRpc.make({ url: rpcUrl, network: provenNetwork, ...(apiKey !== undefined && { apiKey }) })
+      yield* TonProof.network(rpc, provenNetwork)
+      yield* Effect.forEach(used, (token) => TonProof.asset(rpc, token), { discard: true })
+    })
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * Verification of a payment on TON against the chain as it is now: the payer's wallet, then its Jettons, then the
+ * recipient's, and where there is an emulation, the transfer itself played through. What cannot be asked is no verdict.
+ */
+import { ChainUnavailable, invalid, type Payment, type PaymentError, refuse, type ValidationError } from "@pontage/core"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+import type { ExactTonChain } from "./ExactTonChain.ts"
+import type { Held } from "./ExactTonReading.ts"
+import * as JettonTransfer from "./JettonTransfer.ts"
+import * as TonHistory from "./TonHistory.ts"
+import * as TonMessage from "./TonMessage.ts"
+import * as TonPayer from "./TonPayer.ts"
+import * as TonRelay from "./TonRelay.ts"
+import type * as TonRpc from "./TonRpc.ts"
+import * as TonTransfer from "./TonTransfer.ts"
+
+type Failure = PaymentError | ValidationError | ChainUnavailable
+
+/**
+ * What a verification has found.
+ *
+ * @category models
+ */
+export interface Verified {
+  readonly isDeployed: boolean
+  /** Unix milliseconds. */
+  readonly at: number
+}
+
+/** The least TON that a relayed request may hand on of its own, as a part of what is attached otherwise: a half. */
+const leastPart = 2n
+/** What an external request costs its payer beside what it hands on, at most, in nanotons. */
+const externalFees = 10_000_000n
+
+/**
+ * Verifies.
+ *
+ * @category combinators
+ */
+export const verify = Effect.fnUntraced(function* (
+  chain: ExactTonChain,
+  payment: Payment<Held>
+): Effect.fn.Return<Verified, Failure> {
+  const { payload: held } = payment
+  yield* allowed(chain, held)
+  const account = yield* chain.rpc.account(held.payer)
+  const payer = yield* Effect.fromResult(TonPayer.judge(chain, held, account))
+  if (payer.ahead !== 0) return yield* outOfTurn(chain, payment, payer.ahead)
+  if (yield* chain.flying.isTaken(held)) return yield* reserved(held)
+  yield* chain.prove(held.token)
+  const wallet = yield* chain.jettons.walletOf(held.master, held.payer)
+  if (wallet !== held.jettonWallet) {
+    const message = `the request is to ${held.jettonWallet}, the payer's wallet of the asset is ${wallet}`
+    return yield* refuse("INVALID_RECIPIENT", "other_jetton_wallet", message)
+  }
+  const theirs = yield* chain.jettons.walletOf(held.master, held.transfer.to)
+  yield* movable(chain, held, theirs)
+  yield* affordable(held, account, chain)
+  if (chain.emulation !== undefined) yield* played(chain, held, account, theirs, payer.isDeployed)
+  return { isDeployed: payer.isDeployed, at: yield* Clock.currentTimeMillis }
+})
+
+/** Whom we have lost money to is not asked about. */
+const allowed = Effect.fnUntraced(function* ({ losses, network }: ExactTonChain, { payer, transfer }: Held) {
+  for (const account of [payer, transfer.to]) {
+    if (!(yield* losses.isBanned(account))) continue
+    const message = `an earlier payment of or to ${account} bounced on its way; try again later`
+    return yield* invalid("unsupported_authorization", "account_banned", message)
+  }
+  if (yield* losses.isExhausted)
+    return yield* new ChainUnavailable({ network, message: "the limit of what may be lost in 24 hours is reached" })
+})
+
+/**
+ * Another payment of the payer is on its way.
+ *
+ * @category errors
+ */
+export const reserved = ({ payer }: Held) =>
+  refuse("EXPIRED_PAYMENT", "seqno_reserved", `another payment of ${payer} is on its way; sign a new one after it`)
+
+/** A number that is used was used by this very request, or by another one. */
+const outOfTurn = Effect.fnUntraced(function* (
+  { rpc }: ExactTonChain,
+  payment: Payment<Held>,
+  ahead: number
+): Effect.fn.Return<never, Failure> {
+  if (ahead > 0)
+    return yield* refuse("EXPIRED_PAYMENT", "seqno_ahead", "the payer's wallet is not at this request's number yet")
+  const { payload: held } = payment
+  const used = yield* TonHistory.find(rpc, held.payer, TonHistory.beginningOf(payment), (transaction) =>
+    TonTransfer.carriesOut(held, transaction)
+  )
+  if (used !== undefined) {
+    const message = "the wallet has carried this request out already; sign a new one"
+    return yield* invalid("already_used", "seqno_consumed", message)
+  }
+  return yield* refuse("EXPIRED_PAYMENT", "seqno_consumed", "the wallet has used this request's number for another")
+})
+
+const movable = Effect.fnUntraced(function* (
+  { jettons }: ExactTonChain,
+  { jettonWallet, master, payer, transfer: { amount, to } }: Held,
+  theirs: Held["jettonWallet"]
+): Effect.fn.Return<void, Failure> {
+  const [own, their] = yield* Effect.all([jettons.holding(master, jettonWallet), jettons.holding(master, theirs)], {
+    concurrency: "unbounded"
+  })
+  if (own.balance < amount) {
+    const message = `${payer} holds ${own.balance}, the payment is of ${amount}`
+    return yield* refuse("INSUFFICIENT_BALANCE", "balance_below_amount", message)
+  }
+  if (!own.maySend) return yield* invalid("unsupported_authorization", "account_blocked", `the token locks ${payer}`)
+  if (!their.mayReceive) return yield* refuse("INVALID_RECIPIENT", "account_blocked", `the token locks ${to}`)
+})
+
+/** Whoever pays the gas has to have it. */
+const affordable = (
+  { kind, payer, request, value }: Held,
+  { balance }: TonRpc.Account,
+  { attachedTon }: ExactTonChain
+): Effect.Effect<void, PaymentError | ValidationError> => {
+  if (kind === "external" && balance < value + externalFees) {
+    const message = `${payer} has ${balance} nanotons for gas, ${value + externalFees} are needed`
+    return Effect.fail(refuse("INSUFFICIENT_BALANCE", "no_gas", message))
+  }
+  if (kind === "w5-internal" && request.mode !== 64 && value * leastPart < attachedTon) {
+    const message = `the request hands on ${value} nanotons, too little for a transfer; ${attachedTon / leastPart} are needed`
+    return Effect.fail(invalid("unsupported_authorization", "too_little_ton", message))
+  }
+  return Effect.void
+}
+
+/** Exit codes of Jetton wallets that say that there is too little: of Jettons, of TON. */
+const tooLittle = [47, 48, 706, 709]
+
+const played = Effect.fnUntraced(function* (
+  { attachedTon, emulation, relayers, rpc }: ExactTonChain,
+  held: Held,
+  payer: TonRpc.Account,
+  theirs: Held["jettonWallet"],
+  isDeployed: boolean
+): Effect.fn.Return<void, Failure> {
+  const [relayer] = [...relayers.values()].map(({ address }) => address)
+  if (emulation === undefined || relayer === undefined) return
+  const others = yield* Effect.forEach(
+    [held.jettonWallet, theirs],
+    (address) => Effect.map(rpc.account(address), (account) => [address, account] as const),
+    { concurrency: "unbounded" }
+  )
+  const isExternal = held.kind === "external"
+  const transactions = yield* emulation({
+    from: isExternal ? undefined : relayer,
+    message: isExternal
+      ? TonMessage.external(held.payer, held.body, isDeployed ? undefined : held.init)
+      : TonRelay.messageFor(held, attachedTon, isDeployed),
+    accounts: [[held.payer, payer], ...others],
+    time: payer.head.time
+  })
+  const credit = transactions.find(
+    ({ account, transaction: { cause } }) =>
+      account === theirs && cause?.from === held.jettonWallet && JettonTransfer.isCredit(cause.body, held.transfer)
+  )
+  if (credit?.transaction.isCarriedOut === true) return
+  if (credit !== undefined)
+    return yield* refuse("INVALID_RECIPIENT", "bounced", "the recipient's Jetton wallet would not take the payment")
+  const exits = transactions.map(({ transaction: { exitCode } }) => exitCode)
+  const message = `played through, the payment does not arrive; exit codes ${exits.join(", ")}`
+  return yield* exits.some((code) => tooLittle.includes(code))
+    ? refuse("INSUFFICIENT_BALANCE", "transfer_refused", message)
+    : refuse("INVALID_SIGNATURE", "not_carried_out", message)
+})

@@ -1,0 +1,37 @@
+/**
+ * The last word about a request whose validity is over: it moved the money, or it never will. What a node shows is never
+ * taken back, so an account as of a block whose time is past the validity proves it.
+ */
+import type { ChainUnavailable, Conclusion, Passenger } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import type { ExactTonChain } from "./ExactTonChain.ts"
+import type { Held } from "./ExactTonReading.ts"
+import * as TonObservation from "./TonObservation.ts"
+import * as TonWallet from "./TonWallet.ts"
+
+/** A masterchain block takes in blocks of the other chain that are a little older; seconds. */
+const overlap = 5
+
+const pending: Conclusion = { _tag: "Pending" }
+
+/**
+ * Concludes.
+ *
+ * @category combinators
+ */
+export const conclude = Effect.fnUntraced(function* (
+  chain: ExactTonChain,
+  passenger: Passenger<Held>
+): Effect.fn.Return<Conclusion, ChainUnavailable> {
+  const { payload: held } = passenger.payment
+  const { code, data, head } = yield* chain.rpc.account(held.payer)
+  const wallet = code && data && TonWallet.read(code, data)
+  const isUsed = wallet !== undefined && wallet.seqno > held.request.seqno
+  const begun = isUsed ? yield* TonObservation.beginningOf(chain.rpc, passenger) : undefined
+  const seen = begun && (yield* TonObservation.followed(chain, passenger, begun, undefined))
+  if (seen !== undefined && seen._tag !== "Failed") return seen
+  if (head.time < held.request.validUntil + overlap) return pending
+  yield* chain.flying.free(held)
+  return { _tag: "Unused", at: { number: head.number, hash: head.hash } }
+})

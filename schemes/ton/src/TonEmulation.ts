@@ -1,0 +1,45 @@
+/**
+ * Playing a transfer through before anything is spent on it: the relayed message, and every message that follows, on a
+ * virtual machine with the accounts as they are now. Without it a verification reads balances, numbers and locks; with it,
+ * it also knows what only running the contracts shows.
+ */
+import type { ChainUnavailable } from "@pontage/core"
+import type { Cell } from "@ton/core"
+import type * as Effect from "effect/Effect"
+
+import type * as TonAddress from "./TonAddress.ts"
+import type * as TonRpc from "./TonRpc.ts"
+import type { TonTransaction } from "./TonTransaction.ts"
+
+/**
+ * What is played.
+ *
+ * @category models
+ */
+export interface Scene {
+  /** The account the message comes from; nothing for an external message. */
+  readonly from: TonAddress.Address | undefined
+  /** The message to the payer's wallet. */
+  readonly message: Cell
+  /** The accounts that take part, as they are now. */
+  readonly accounts: ReadonlyArray<readonly [address: TonAddress.Address, account: TonRpc.Account]>
+  /** Unix seconds. */
+  readonly time: number
+}
+
+/**
+ * What followed: the transactions in their order, each with its account.
+ *
+ * @category models
+ */
+export type Played = ReadonlyArray<{
+  readonly account: TonAddress.Address
+  readonly transaction: TonTransaction
+}>
+
+/**
+ * Plays a scene. It fails when the machine cannot be run, which is no verdict.
+ *
+ * @category models
+ */
+export type TonEmulation = (scene: Scene) => Effect.Effect<Played, ChainUnavailable>

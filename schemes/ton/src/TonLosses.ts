@@ -1,0 +1,61 @@
+/**
+ * What griefers have cost. A payer who moves the Jettons away after a good verification wins what was attached, at the
+ * price of a transaction: the first time it is banned for a while. A recipient whose wallet bounces is banned too. And what
+ * is lost to all of them in a day has a limit, above which nothing is relayed.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+
+/**
+ * The losses.
+ *
+ * @category models
+ */
+export interface TonLosses {
+  /** Notes that an attempt for this account (a payer, or a recipient) lost so many nanotons, and bans it. */
+  readonly note: (culprit: string, nanotons: bigint) => Effect.Effect<void>
+  /** Whether the account is banned. */
+  readonly isBanned: (account: string) => Effect.Effect<boolean>
+  /** Whether the day's limit is reached. */
+  readonly isExhausted: Effect.Effect<boolean>
+}
+
+/**
+ * The limits.
+ *
+ * @category models
+ */
+export interface Options {
+  /** The most that may be lost in 24 hours, in nanotons. */
+  readonly budget: bigint
+  readonly banMillis: number
+}
+
+const day = Duration.toMillis("24 hours")
+/** So many bans and losses are remembered. */
+const capacity = 100_000
+
+/**
+ * Nothing is lost yet.
+ *
+ * @category constructors
+ */
+export const make = ({ banMillis, budget }: Options): TonLosses => {
+  const bans = new Map<string, number>()
+  let losses: Array<{ readonly at: number; readonly nanotons: bigint }> = []
+  return {
+    note: (culprit, nanotons) =>
+      Effect.map(Clock.currentTimeMillis, (at) => {
+        const [oldest] = bans.keys()
+        if (bans.size >= capacity && oldest !== undefined) bans.delete(oldest)
+        bans.set(culprit, at + banMillis)
+        losses = [...losses.filter((loss) => loss.at > at - day).slice(-capacity), { at, nanotons }]
+      }),
+    isBanned: (account) => Effect.map(Clock.currentTimeMillis, (now) => (bans.get(account) ?? 0) > now),
+    isExhausted: Effect.map(
+      Clock.currentTimeMillis,
+      (now) => losses.reduce((sum, { at, nanotons }) => (at > now - day ? sum + nanotons : sum), 0n) >= budget
+    )
+  }
+}
