@@ -2,8 +2,8 @@
  * The local chains in one place: real nodes on this machine, each with a dollar token and funded accounts, so that the
  * whole flow can be run without an account anywhere.
  */
-import { deployBatchSettler } from "@pontage/evm"
 import { type Anvil, EvmTestChain } from "@pontage/evm/testing"
+import { type TronDevNodeFailed, TronTestChain } from "@pontage/tron/testing"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
@@ -15,6 +15,8 @@ import type * as Scope from "effect/Scope"
 export interface Options {
   /** The TCP port of the EVM chain's RPC; by default one that is free. */
   readonly evmPort?: number
+  /** The TCP port of the TRON node's HTTP API; by default one that is free. */
+  readonly tronPort?: number
   /** Seconds between blocks; by default each transaction gets a block at once. */
   readonly blockTime?: number
 }
@@ -26,8 +28,7 @@ export interface Options {
  */
 export interface DevNet {
   readonly evm: EvmTestChain.Shape
-  /** The contract by which a facilitator settles several payments in one transaction on the EVM chain. */
-  readonly evmBatchSettler: string
+  readonly tron: TronTestChain.Shape
 }
 
 /**
@@ -35,18 +36,20 @@ export interface DevNet {
  *
  * @category constructors
  */
-export const make = Effect.fnUntraced(function* ({ blockTime, evmPort }: Options = {}): Effect.fn.Return<
+export const make = Effect.fnUntraced(function* ({ blockTime, evmPort, tronPort }: Options = {}): Effect.fn.Return<
   DevNet,
-  Anvil.AnvilFailed,
+  Anvil.AnvilFailed | TronDevNodeFailed,
   Scope.Scope
 > {
-  const evm = yield* EvmTestChain.make({
+  const evm = EvmTestChain.make({
     ...(evmPort !== undefined && { port: evmPort }),
     ...(blockTime !== undefined && { blockTime })
   })
-  const deployment = { signer: evm.accounts.deployer, rpcUrl: evm.rpcUrl }
-  const evmBatchSettler = yield* Effect.orDie(deployBatchSettler(deployment))
-  return { evm, evmBatchSettler }
+  const tron = TronTestChain.make({
+    ...(tronPort !== undefined && { port: tronPort }),
+    ...(blockTime !== undefined && { mining: { everyMillis: blockTime * 1000 } })
+  })
+  return yield* Effect.all({ evm, tron }, { concurrency: "unbounded" })
 })
 
 /**
@@ -54,16 +57,28 @@ export const make = Effect.fnUntraced(function* ({ blockTime, evmPort }: Options
  *
  * @category conversions
  */
-export const describe = ({ evm, evmBatchSettler }: DevNet): ReadonlyArray<string> => {
-  const { accounts, network, rpcUrl, token } = evm
+export const describe = ({ evm, tron }: DevNet): ReadonlyArray<string> => [...describeEvm(evm), ...describeTron(tron)]
+
+const describeEvm = ({ accounts, network, rpcUrl, token }: EvmTestChain.Shape): ReadonlyArray<string> => {
   const [signer] = accounts.signers
   const [payer] = accounts.payers
   return [
     `EVM chain   ${network} at ${rpcUrl}`,
     `  token     ${token.symbol} ${token.address} (${token.decimals} decimals, EIP-3009)`,
-    `  batches   ${evmBatchSettler} (the batch settler)`,
     `  signer    ${signer.address} key ${signer.privateKey} (coin for gas: a facilitator)`,
     `  payer     ${payer.address} key ${payer.privateKey} (1,000 ${token.symbol} and no coin: a buyer)`,
+    `  payee     ${accounts.payee.address} (nothing yet: a seller)`
+  ]
+}
+
+const describeTron = ({ accounts, network, rpcUrl, token }: TronTestChain.Shape): ReadonlyArray<string> => {
+  const [signer] = accounts.signers
+  const [payer] = accounts.payers
+  return [
+    `TRON chain  ${network} at ${rpcUrl}`,
+    `  token     ${token.symbol} ${token.address} (${token.decimals} decimals, TRC-20)`,
+    `  signer    ${signer.address} key ${signer.privateKey} (TRX to stake: a facilitator that sponsors energy)`,
+    `  payer     ${payer.address} key ${payer.privateKey} (1,000 ${token.symbol} and 1,000 TRX for fees: a buyer)`,
     `  payee     ${accounts.payee.address} (nothing yet: a seller)`
   ]
 }

@@ -11,7 +11,8 @@ import * as DevNet from "./DevNet.ts"
 
 const program = Effect.gen(function* () {
   const evmPort = yield* Config.Port("EVM_PORT").pipe(Config.withDefault(8545))
-  const chains = yield* DevNet.make({ evmPort })
+  const tonPort = yield* Config.Port("TON_PORT").pipe(Config.withDefault(8081))
+  const chains = yield* DevNet.make({ evmPort, tonPort })
   for (const line of DevNet.describe(chains)) yield* Console.log(line)
   return yield* Effect.never
 })
