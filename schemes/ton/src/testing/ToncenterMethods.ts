@@ -118,8 +118,27 @@ const workchainOf = (workchain: number | string): -1 | 0 => {
   throw refuse(500, "LITE_SERVER_NOTREADY: block is not applied")
 }
 
-const blockMethods = ({ globalId }: Chain, view: (lag: number, seqno?: number | string) => LedgerBlock) => {
+/** The first block that is not before a logical time. */
+const blockAtTime = ({ ledger }: Chain, newest: LedgerBlock, time: bigint): LedgerBlock => {
+  let found: LedgerBlock | undefined
+  for (let seqno = newest.seqno; seqno > 0; seqno--) {
+    const block = ledger.blockAt(seqno)
+    const end = block?.transactions.at(-1)?.lt
+    if (block === undefined || (end !== undefined && end < time)) break
+    if (end !== undefined) found = block
+  }
+  if (found === undefined) throw refuse(500, `LITE_SERVER_NOTREADY: no block at the logical time ${time}`)
+  return found
+}
+
+const blockMethods = (chain: Chain, view: (lag: number, seqno?: number | string) => LedgerBlock) => {
+  const { globalId } = chain
   const Block = Schema.Struct({ workchain: Numeric, seqno: Numeric })
+  const Place = Schema.Struct({
+    workchain: Numeric,
+    seqno: Schema.optionalKey(Numeric),
+    lt: Schema.optionalKey(Numeric)
+  })
   return {
     getMasterchainInfo: method(Schema.Struct({}), (_, { lag }) => {
       const last = ToncenterRecord.blockId(view(lag), -1)
@@ -134,9 +153,10 @@ const blockMethods = ({ globalId }: Chain, view: (lag: number, seqno?: number | 
       "@type": "blocks.shards",
       shards: [ToncenterRecord.blockId(view(lag, seqno), 0)]
     })),
-    lookupBlock: method(Block, ({ seqno, workchain }, { lag }) =>
-      ToncenterRecord.blockId(view(lag, seqno), workchainOf(workchain))
-    ),
+    lookupBlock: method(Place, ({ lt, seqno, workchain }, { lag }) => {
+      const block = lt === undefined ? view(lag, seqno) : blockAtTime(chain, view(lag), BigInt(lt))
+      return ToncenterRecord.blockId(block, workchainOf(workchain))
+    }),
     getBlockHeader: method(Block, ({ seqno, workchain }, { lag }) =>
       ToncenterRecord.header(view(lag, seqno), workchainOf(workchain), globalId)
     ),
