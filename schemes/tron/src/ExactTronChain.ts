@@ -7,6 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
+import * as BlockNews from "./BlockNews.ts"
 import * as EnergySponsor from "./EnergySponsor.ts"
 import * as TronAsset from "./TronAsset.ts"
 import * as TronNetwork from "./TronNetwork.ts"
@@ -55,6 +56,8 @@ export interface ExactTronChain {
   readonly finality: "included" | "solidified"
   readonly maxFeeLimit: bigint
   readonly sponsor: EnergySponsor.EnergySponsor | undefined
+  /** Looks for transactions with few questions. */
+  readonly look: BlockNews.Look
   /** What the chain charges; remembered for a minute. */
   readonly prices: Effect.Effect<TronRpc.Prices, ChainUnavailable>
   /** Proves a token against the chain before it is first used. */
@@ -95,6 +98,7 @@ export const connect = Effect.fnUntraced(function* (
     assets,
     finality,
     maxFeeLimit,
+    look: BlockNews.make(rpc.head),
     sponsor: options.sponsor && (yield* EnergySponsor.make(rpc, prices, options.sponsor)),
     prices,
     prove: provingOnce(rpc)

@@ -53,7 +53,7 @@ export const observe = Effect.fnUntraced(function* (
   const ids = new Set([...sought.map(({ held }) => held.id), ...attempts.map(({ transaction }) => transaction)])
   const found = new Map<string, Found>()
   for (const id of ids) {
-    const one = yield* find(chain, id)
+    const one = yield* chain.look(id, find(chain, id))
     if (one !== undefined) found.set(id, one)
   }
   const attempt = attempts.find(({ transaction }) => found.has(transaction))

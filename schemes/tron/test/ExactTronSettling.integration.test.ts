@@ -153,7 +153,7 @@ describe("exactTron.facilitator", () => {
 
 describe("exactTron.facilitator, where a node or the chain misleads", () => {
   layer(TronTestChain.layer(), { excludeTestServices: true })((it) => {
-    it.effect("settles when the node says duplicate of what it has taken, and when a payer has poisoned it", () =>
+    it.effect("settles when the node says duplicate of what it has taken", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
         const { settle } = yield* Payment.facilitator()
@@ -165,6 +165,27 @@ describe("exactTron.facilitator, where a node or the chain misleads", () => {
           Effect.flatMap(Payment.payment(), (request) => Payment.settled(settle(request)))
         )
         assert.deepStrictEqual([taken, gained], ["included", 10_000n])
+      })
+    )
+
+    it.effect("waits when a payer has poisoned the node with a bad signature, and settles when it forgets", () =>
+      Effect.gen(function* () {
+        const chain = yield* TronTestChain.TronTestChain
+        const { settle } = yield* Payment.facilitator({ settleTimeoutMillis: 500 })
+        const terms = yield* Payment.transfer()
+        const request = yield* Payment.payment({ transfer: terms })
+        yield* chain.setIdCache(true)
+        const { txID } = TronTransaction.unsignedTransfer(terms)
+        const forged = TronTransaction.signed(Payment.hexOf(terms), `${"12".repeat(64)}1b`)
+        const node = yield* Payment.rpc
+        assert.strictEqual((yield* node.broadcast(txID, forged)).code, "SIGERROR")
+        const [outcome, gained] = yield* gain(Payment.outcome(settle(request)))
+        assert.deepStrictEqual([outcome, gained], ["SettlementPending", 0n])
+        assert.strictEqual((yield* node.broadcast(txID, forged)).code, "DUP_TRANSACTION_ERROR")
+        yield* chain.setIdCache(false)
+        const insisting = Effect.retry(settle(request), { while: ({ _tag }) => _tag === "SettlementPending" })
+        const [settled, more] = yield* gain(Payment.settled(insisting))
+        assert.deepStrictEqual([settled, more], ["included", 10_000n])
       })
     )
 
@@ -228,7 +249,7 @@ describe("exactTron.facilitator, where a node or the chain misleads", () => {
         })
         assert.strictEqual((yield* scheme.conclude(passenger))._tag, "Pending")
         yield* chain.mine(solidified)
-        const { landed, seen } = yield* Payment.observe(scheme, one, prepared)
+        const { landed, seen } = yield* Payment.end(scheme, one, prepared)
         assert.strictEqual(seen, "Settled")
         assert.isTrue((landed?.block.number ?? 0n) <= (yield* scheme.survey).final)
         assert.strictEqual((yield* scheme.conclude(passenger))._tag, "Settled")
@@ -241,7 +262,7 @@ describe("exactTron.facilitator, where a node or the chain misleads", () => {
         const scheme = yield* Payment.half()
         const one = yield* Payment.read(scheme, yield* Payment.payment())
         const prepared = yield* Payment.prepare(scheme, one)
-        const lands = Effect.andThen(scheme.submit(prepared), Payment.observe(scheme, one, prepared))
+        const lands = Effect.andThen(scheme.submit(prepared), Payment.end(scheme, one, prepared))
         const first = yield* lands
         assert.strictEqual(first.seen, "Settled")
         const block = first.landed?.block ?? { number: 0n, hash: "" }

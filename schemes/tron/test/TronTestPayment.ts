@@ -254,6 +254,10 @@ export const observe = <Payload>(scheme: SchemeFacilitator<Payload>, one: Paymen
     return { landed, seen: code ?? "nothing", word }
   })
 
+/** Looks until there is an end to be seen: between blocks nobody asks twice. */
+export const end = <Payload>(scheme: SchemeFacilitator<Payload>, one: Payment<Payload>, prepared: Prepared) =>
+  Effect.repeat(observe(scheme, one, prepared), { until: ({ seen }) => seen !== "Pending" })
+
 const describe = (error: Extract<PaymentFailure, { readonly _tag: "PaymentError" | "ValidationError" }>) =>
   error._tag === "PaymentError" ? `${error.code} ${error.detail}` : `${error.reason} ${error.detail}`
 
