@@ -2,7 +2,9 @@
  * The local chains in one place: real nodes on this machine, each with a dollar token and funded accounts, so that the
  * whole flow can be run without an account anywhere.
  */
+import { deployBatchSettler } from "@pontage/evm"
 import { type Anvil, EvmTestChain } from "@pontage/evm/testing"
+import { type ToncenterFacade, TonTestChain } from "@pontage/ton/testing"
 import { type TronDevNodeFailed, TronTestChain } from "@pontage/tron/testing"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -15,6 +17,8 @@ import type * as Scope from "effect/Scope"
 export interface Options {
   /** The TCP port of the EVM chain's RPC; by default one that is free. */
   readonly evmPort?: number
+  /** The TCP port of the TON chain's HTTP API; by default one that is free. */
+  readonly tonPort?: number
   /** The TCP port of the TRON node's HTTP API; by default one that is free. */
   readonly tronPort?: number
   /** Seconds between blocks; by default each transaction gets a block at once. */
@@ -28,50 +32,85 @@ export interface Options {
  */
 export interface DevNet {
   readonly evm: EvmTestChain.Shape
+  /** The contract by which a facilitator settles several payments in one transaction on the EVM chain. */
+  readonly evmBatchSettler: string
+  readonly ton: TonTestChain.Shape
   readonly tron: TronTestChain.Shape
 }
+
+/**
+ * Why a chain cannot be started.
+ *
+ * @category errors
+ */
+export type DevNetFailed = Anvil.AnvilFailed | ToncenterFacade.FacadeFailed | TronDevNodeFailed
+
+const startEvm = Effect.fnUntraced(function* ({ blockTime, evmPort }: Options) {
+  const evm = yield* EvmTestChain.make({
+    ...(evmPort !== undefined && { port: evmPort }),
+    ...(blockTime !== undefined && { blockTime })
+  })
+  const deployment = { signer: evm.accounts.deployer, rpcUrl: evm.rpcUrl }
+  const evmBatchSettler = yield* Effect.orDie(deployBatchSettler(deployment))
+  return { evm, evmBatchSettler }
+})
+
+const startTon = ({ blockTime, tonPort }: Options) =>
+  TonTestChain.make({
+    ...(tonPort !== undefined && { port: tonPort }),
+    ...(blockTime !== undefined && { blocks: { everyMillis: blockTime * 1000 } })
+  })
+
+const startTron = ({ blockTime, tronPort }: Options) =>
+  TronTestChain.make({
+    ...(tronPort !== undefined && { port: tronPort }),
+    ...(blockTime !== undefined && { mining: { everyMillis: blockTime * 1000 } })
+  })
 
 /**
  * Starts the chains; they end with the scope.
  *
  * @category constructors
  */
-export const make = Effect.fnUntraced(function* ({ blockTime, evmPort, tronPort }: Options = {}): Effect.fn.Return<
-  DevNet,
-  Anvil.AnvilFailed | TronDevNodeFailed,
-  Scope.Scope
-> {
-  const evm = EvmTestChain.make({
-    ...(evmPort !== undefined && { port: evmPort }),
-    ...(blockTime !== undefined && { blockTime })
-  })
-  const tron = TronTestChain.make({
-    ...(tronPort !== undefined && { port: tronPort }),
-    ...(blockTime !== undefined && { mining: { everyMillis: blockTime * 1000 } })
-  })
-  return yield* Effect.all({ evm, tron }, { concurrency: "unbounded" })
+export const make = Effect.fnUntraced(function* (
+  options: Options = {}
+): Effect.fn.Return<DevNet, DevNetFailed, Scope.Scope> {
+  const starting = { evm: startEvm(options), ton: startTon(options), tron: startTron(options) }
+  const { evm, ton, tron } = yield* Effect.all(starting, { concurrency: "unbounded" })
+  return { ...evm, ton, tron }
 })
 
-/**
- * What a person needs to use the chains, as lines of text.
- *
- * @category conversions
- */
-export const describe = ({ evm, tron }: DevNet): ReadonlyArray<string> => [...describeEvm(evm), ...describeTron(tron)]
-
-const describeEvm = ({ accounts, network, rpcUrl, token }: EvmTestChain.Shape): ReadonlyArray<string> => {
+const describeEvm = ({ evm, evmBatchSettler }: DevNet): ReadonlyArray<string> => {
+  const { accounts, network, rpcUrl, token } = evm
   const [signer] = accounts.signers
   const [payer] = accounts.payers
   return [
     `EVM chain   ${network} at ${rpcUrl}`,
     `  token     ${token.symbol} ${token.address} (${token.decimals} decimals, EIP-3009)`,
+    `  batches   ${evmBatchSettler} (the batch settler)`,
     `  signer    ${signer.address} key ${signer.privateKey} (coin for gas: a facilitator)`,
     `  payer     ${payer.address} key ${payer.privateKey} (1,000 ${token.symbol} and no coin: a buyer)`,
     `  payee     ${accounts.payee.address} (nothing yet: a seller)`
   ]
 }
 
-const describeTron = ({ accounts, network, rpcUrl, token }: TronTestChain.Shape): ReadonlyArray<string> => {
+const describeTon = ({ ton }: DevNet): ReadonlyArray<string> => {
+  const { accounts, globalId, governed, jetton, network, rpcUrl } = ton
+  const [relayer] = accounts.relayers
+  const [payer] = accounts.payers
+  const key = ({ seed }: typeof relayer) => seed.toString("hex")
+  return [
+    `TON chain   ${network} (global id ${globalId}) at ${rpcUrl}`,
+    `  jetton    ${jetton.symbol} ${jetton.raw} (${jetton.decimals} decimals, TEP-74)`,
+    `  jetton    ${governed.symbol} ${governed.raw} (${governed.decimals} decimals, its issuer can lock wallets)`,
+    `  relayer   ${relayer.raw} key ${key(relayer)} (W5 with TON: a facilitator)`,
+    `  payer     ${payer.raw} key ${key(payer)} (W5 with 1,000 ${jetton.symbol} and no TON: a buyer)`,
+    `  payee     ${accounts.payee.raw} (nothing yet: a seller)`
+  ]
+}
+
+const describeTron = ({ tron }: DevNet): ReadonlyArray<string> => {
+  const { accounts, network, rpcUrl, token } = tron
   const [signer] = accounts.signers
   const [payer] = accounts.payers
   return [
@@ -82,3 +121,14 @@ const describeTron = ({ accounts, network, rpcUrl, token }: TronTestChain.Shape)
     `  payee     ${accounts.payee.address} (nothing yet: a seller)`
   ]
 }
+
+/**
+ * What a person needs to use the chains, as lines of text.
+ *
+ * @category conversions
+ */
+export const describe = (chains: DevNet): ReadonlyArray<string> => [
+  ...describeEvm(chains),
+  ...describeTon(chains),
+  ...describeTron(chains)
+]

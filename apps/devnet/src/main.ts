@@ -12,7 +12,8 @@ import * as DevNet from "./DevNet.ts"
 const program = Effect.gen(function* () {
   const evmPort = yield* Config.Port("EVM_PORT").pipe(Config.withDefault(8545))
   const tonPort = yield* Config.Port("TON_PORT").pipe(Config.withDefault(8081))
-  const chains = yield* DevNet.make({ evmPort, tonPort })
+  const tronPort = yield* Config.Port("TRON_PORT").pipe(Config.withDefault(9090))
+  const chains = yield* DevNet.make({ evmPort, tonPort, tronPort })
   for (const line of DevNet.describe(chains)) yield* Console.log(line)
   return yield* Effect.never
 })

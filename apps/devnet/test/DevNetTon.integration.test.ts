@@ -25,7 +25,7 @@ describe("the local TON chain", () => {
 
   it.live("makes its blocks at the pace that is asked for, and not at once", () =>
     Effect.gen(function* () {
-      const { ton } = yield* DevNet.make({ blockTime: 3600 })
+      const { ton } = yield* DevNet.make({ blockTime: 1 })
       const { payee, relayers } = ton.accounts
       yield* ton.send(relayers[0], internal({ to: payee.address, value: 1_000_000n, bounce: false }))
       assert.strictEqual(yield* ton.coins(payee.address), 0n)
