@@ -27,8 +27,8 @@ export interface LedgerTransaction {
   readonly block: number
   /** The time of its block, Unix seconds. */
   readonly utime: number
-  /** The transaction as a bag of cells. */
-  readonly boc: Buffer
+  /** The transaction as a bag of cells in base64. */
+  readonly boc: string
   /** Where the message that caused it came from; nothing for a message from outside. */
   readonly cause: { readonly source: string; readonly createdLt: bigint } | undefined
   /** The messages it sent to other contracts. */
@@ -207,7 +207,7 @@ const recorded = (
     hash: transaction.hash().toString("hex"),
     block: block.seqno,
     utime: block.utime,
-    boc: transaction.raw.toBoc(),
+    boc: transaction.raw.toBoc().toString("base64"),
     cause: cause && { source: cause.src.toRawString(), createdLt: cause.createdLt },
     effects
   }

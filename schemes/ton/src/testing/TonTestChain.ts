@@ -82,7 +82,7 @@ export interface Shape extends ToncenterFacade.ToncenterFacade {
   readonly coins: (address: Address) => Effect.Effect<bigint>
   /** What an owner has of a jetton, in atomic units; by default of the plain one. */
   readonly balanceOf: (owner: Address, jetton?: TestJetton.TestJetton) => Effect.Effect<bigint>
-  /** What has arrived in an owner's jetton wallet, oldest first; by default in the plain jetton's. */
+  /** What has arrived in an owner's jetton wallet, as far as it is remembered, oldest first; by default in the plain one's. */
   readonly credits: (owner: Address, jetton?: TestJetton.TestJetton) => Effect.Effect<ReadonlyArray<TestJetton.Credit>>
   /** The transactions of an account that are remembered, oldest first. */
   readonly transactions: (address: Address) => Effect.Effect<ReadonlyArray<Transaction>>
@@ -193,8 +193,7 @@ const askBalance = async (
   return exitCode === 0 && balance?.type === "int" ? balance.value : 0n
 }
 
-const loaded = ({ boc }: TonLedger.LedgerTransaction): Transaction =>
-  loadTransaction(Cell.fromBase64(boc.toString("base64")).beginParse())
+const loaded = ({ boc }: TonLedger.LedgerTransaction): Transaction => loadTransaction(Cell.fromBase64(boc).beginParse())
 
 /** Whether the transaction did all it was asked to. */
 const succeeded = ({ description }: Transaction): boolean =>

@@ -108,14 +108,14 @@ const storageFee = ({ description }: Transaction): bigint =>
  * @category encoding
  */
 export const transaction = ({ account, boc, hash, lt, utime }: LedgerTransaction) => {
-  const loaded = loadTransaction(Cell.fromBoc(boc)[0]?.beginParse() ?? Cell.EMPTY.beginParse())
+  const loaded = loadTransaction(Cell.fromBase64(boc).beginParse())
   const fee = loaded.totalFees.coins
   const storage = storageFee(loaded)
   return {
     "@type": "raw.transaction",
     address: { "@type": "accountAddress", account_address: account },
     utime,
-    data: boc.toString("base64"),
+    data: boc,
     transaction_id: transactionId(lt, hexToBase64(hash)),
     fee: fee.toString(),
     storage_fee: storage.toString(),
