@@ -7,7 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 
-import type { Block } from "./TronRpc.ts"
+import type { Block } from "./TronBlocks.ts"
 
 /**
  * Looks for a transaction by a question of its own; `undefined` where there is nothing, or nothing new.

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as ExactTron from "./ExactTron.ts"
 import * as StrictProtobuf from "./StrictProtobuf.ts"
 import type * as TronAddress from "./TronAddress.ts"
+import * as TronBlocks from "./TronBlocks.ts"
 import * as TronHex from "./TronHex.ts"
 import type { Resources, TronRpc } from "./TronRpc.ts"
 import * as TronSigner from "./TronSigner.ts"
@@ -88,8 +89,7 @@ const build = Effect.fnUntraced(function* (rpc: TronRpc, direction: keyof typeof
   const entropy = yield* Entropy
   const kind = contracts[direction]
   const header: TronTransaction.Header = {
-    refBlockBytes: (solid.number & 0xffffn).toString(16).padStart(4, "0"),
-    refBlockHash: solid.id.slice(16, 32),
+    ...TronBlocks.referenceTo(solid),
     expiration: head.time + validMillis,
     timestamp: ExactTron.timestampFrom(entropy.bytes(6))
   }

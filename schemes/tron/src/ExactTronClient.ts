@@ -12,8 +12,9 @@ import * as Schema from "effect/Schema"
 import * as ExactTron from "./ExactTron.ts"
 import * as TronAddress from "./TronAddress.ts"
 import * as TronAsset from "./TronAsset.ts"
+import * as TronBlocks from "./TronBlocks.ts"
+import * as TronHttp from "./TronHttp.ts"
 import * as TronNetwork from "./TronNetwork.ts"
-import * as TronRpc from "./TronRpc.ts"
 import * as TronSigner from "./TronSigner.ts"
 import * as TronTransaction from "./TronTransaction.ts"
 
@@ -23,7 +24,7 @@ import * as TronTransaction from "./TronTransaction.ts"
  * @category models
  */
 export interface Options {
-  /** `TronSigner.fromTronWeb(...)`, `.fromTip1193(...)`, `.fromPrivateKey(...)`, or anything that signs the bytes. */
+  /** `TronSigner.fromTronWeb(...)`, `.fromTip1193(...)`, `localSigner(key)`, or anything that signs the bytes. */
   readonly signer: TronSigner.TronSigner
   /** Default `tron:mainnet`. */
   readonly network?: string
@@ -86,14 +87,9 @@ const recentBlockBy = (network: string, { rpcHeaders, rpcUrl }: Options): Wallet
     const message = `the offer names no recent block (extra.refBlock): give exactTron.client the rpcUrl of a node of ${network}`
     return Effect.fail(failed(message))
   }
-  const rpc = Effect.runSync(TronRpc.make({ url: rpcUrl, network, ...(rpcHeaders && { headers: rpcHeaders }) }))
-  return Effect.mapBoth(rpc.solid, {
-    onSuccess: ({ id, number }) => ({
-      refBlockBytes: (number & 0xffffn).toString(16).padStart(4, "0"),
-      refBlockHash: id.slice(16, 32)
-    }),
-    onFailure: ({ message }) => failed(message)
-  })
+  const node = { url: rpcUrl, network, ...(rpcHeaders && { headers: rpcHeaders }) }
+  const { solid } = TronBlocks.make(Effect.runSync(TronHttp.make(node)), network)
+  return Effect.mapBoth(solid, { onSuccess: TronBlocks.referenceTo, onFailure: ({ message }) => failed(message) })
 }
 
 const makeHints = () =>

@@ -3,49 +3,23 @@
  * `ChainUnavailable`, never a value. Nodes leave out what is 0, so every number has 0 as its default; amounts are exact
  * `bigint`s. Nothing is retried and nothing is remembered here.
  */
-import { ChainUnavailable, type Misconfigured } from "@pontage/core"
+import type { ChainUnavailable, Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as SchemaTransformation from "effect/SchemaTransformation"
 
+import * as NodeQuestion from "./NodeQuestion.ts"
 import * as TronAddress from "./TronAddress.ts"
+import * as TronBlocks from "./TronBlocks.ts"
 import * as TronHex from "./TronHex.ts"
 import * as TronHttp from "./TronHttp.ts"
 
-/** Nodes write 64-bit integers as JSON numbers; above 2^53 the last digits are lost, which no comparison here minds. */
-const whole = Schema.Number.check(
-  Schema.makeFilter((number: number) => Number.isInteger(number), { expected: "a whole number" })
-).pipe(Schema.decodeTo(Schema.BigInt, SchemaTransformation.transform({ decode: BigInt, encode: Number })))
-
-const zero = Effect.succeed(0n)
-const orZero = whole.pipe(Schema.withDecodingDefaultTypeKey(zero))
-
-const BlockAnswer = Schema.Struct({
-  blockID: Schema.optionalKey(TronHex.Bytes32),
-  block_header: Schema.optionalKey(Schema.Struct({ raw_data: Schema.Struct({ number: orZero, timestamp: orZero }) }))
-})
-
-/**
- * What is read of a block.
- *
- * @category models
- */
-export interface Block {
-  readonly number: bigint
-  /** 64 digits; the first 16 are the number. */
-  readonly id: string
-  /** Unix milliseconds. */
-  readonly time: bigint
-}
-
 const AccountAnswer = Schema.Struct({
   address: Schema.optionalKey(TronHex.FromNode),
-  balance: orZero,
+  balance: NodeQuestion.OrZero,
   owner_permission: Schema.optionalKey(
     Schema.Struct({
-      threshold: orZero,
-      keys: Schema.optionalKey(Schema.Array(Schema.Struct({ address: TronHex.FromNode, weight: orZero })))
+      threshold: NodeQuestion.OrZero,
+      keys: Schema.optionalKey(Schema.Array(Schema.Struct({ address: TronHex.FromNode, weight: NodeQuestion.OrZero })))
     })
   )
 })
@@ -63,14 +37,14 @@ export interface Account {
 }
 
 const ResourceAnswer = Schema.Struct({
-  freeNetLimit: orZero,
-  freeNetUsed: orZero,
-  NetLimit: orZero,
-  NetUsed: orZero,
-  EnergyLimit: orZero,
-  EnergyUsed: orZero,
-  TotalEnergyLimit: orZero,
-  TotalEnergyWeight: orZero
+  freeNetLimit: NodeQuestion.OrZero,
+  freeNetUsed: NodeQuestion.OrZero,
+  NetLimit: NodeQuestion.OrZero,
+  NetUsed: NodeQuestion.OrZero,
+  EnergyLimit: NodeQuestion.OrZero,
+  EnergyUsed: NodeQuestion.OrZero,
+  TotalEnergyLimit: NodeQuestion.OrZero,
+  TotalEnergyWeight: NodeQuestion.OrZero
 })
 
 /**
@@ -110,7 +84,7 @@ const Words = Schema.optionalKey(Schema.String)
 
 const CallAnswer = Schema.Struct({
   result: Schema.Struct({ result: Schema.optionalKey(Schema.Boolean), code: Words, message: Words }),
-  energy_used: orZero,
+  energy_used: NodeQuestion.OrZero,
   constant_result: Schema.optionalKey(Schema.Array(TronHex.FromNode)),
   logs: Schema.optionalKey(Schema.Array(Log)),
   transaction: Schema.optionalKey(
@@ -132,7 +106,7 @@ const InfoIdAnswer = Schema.Struct({ id: Schema.optionalKey(TronHex.Bytes32) })
 
 const InfoAnswer = Schema.Struct({
   id: Schema.optionalKey(TronHex.Bytes32),
-  blockNumber: orZero,
+  blockNumber: NodeQuestion.OrZero,
   receipt: Schema.optionalKey(Schema.Struct({ result: Words })),
   log: Schema.optionalKey(Schema.Array(Log)),
   resMessage: Words
@@ -206,10 +180,10 @@ export interface Prices {
 const TransactionAnswer = Schema.Struct({ txID: Schema.optionalKey(TronHex.Bytes32) })
 
 const DelegationAnswer = Schema.Struct({
-  delegatedResource: Schema.optionalKey(Schema.Array(Schema.Struct({ frozen_balance_for_energy: orZero })))
+  delegatedResource: Schema.optionalKey(Schema.Array(Schema.Struct({ frozen_balance_for_energy: NodeQuestion.OrZero })))
 })
 
-const LendableAnswer = Schema.Struct({ max_size: orZero })
+const LendableAnswer = Schema.Struct({ max_size: NodeQuestion.OrZero })
 
 const ReceiversAnswer = Schema.Struct({ toAccounts: Schema.optionalKey(Schema.Array(TronHex.FromNode)) })
 
@@ -218,14 +192,8 @@ const ReceiversAnswer = Schema.Struct({ toAccounts: Schema.optionalKey(Schema.Ar
  *
  * @category models
  */
-export interface TronRpc {
+export interface TronRpc extends TronBlocks.TronBlocks {
   readonly network: string
-  /** A block by its number, or the newest; `undefined` where there is no such block. */
-  readonly block: (which: bigint | "head") => Effect.Effect<Block | undefined, ChainUnavailable>
-  /** The newest block. */
-  readonly head: Effect.Effect<Block, ChainUnavailable>
-  /** The newest block that is not reorganised any more. */
-  readonly solid: Effect.Effect<Block, ChainUnavailable>
   /** `undefined` while the account is not activated. */
   readonly account: (address: TronAddress.Address) => Effect.Effect<Account | undefined, ChainUnavailable>
   readonly resources: (address: TronAddress.Address) => Effect.Effect<Resources, ChainUnavailable>
@@ -255,47 +223,6 @@ export interface TronRpc {
   readonly receivers: (from: TronAddress.Address) => Effect.Effect<ReadonlyArray<TronAddress.Address>, ChainUnavailable>
 }
 
-/** Asks and decodes; `read` may refuse what is well formed and makes no sense. */
-const makeAsk =
-  (ask: TronHttp.Ask, network: string) =>
-  <S extends Schema.ConstraintDecoder<unknown>, A>(schema: S, read: (answer: S["Type"]) => A | Nonsense) => {
-    const decode = Schema.decodeUnknownResult(schema)
-    return (
-      path: string,
-      body: Readonly<Record<string, string | number | boolean>>
-    ): Effect.Effect<A, ChainUnavailable> =>
-      Effect.flatMap(ask(path, body), (json) => {
-        const decoded = decode(json)
-        if (Result.isFailure(decoded)) return odd(network, path, decoded.failure.message)
-        const value = read(decoded.success)
-        return value instanceof Nonsense ? odd(network, path, value.what) : Effect.succeed(value)
-      })
-  }
-
-/** An answer that is well formed and cannot be one. */
-class Nonsense {
-  readonly what: string
-  constructor(what: string) {
-    this.what = what
-  }
-}
-
-const odd = (network: string, path: string, what: string): Effect.Effect<never, ChainUnavailable> =>
-  Effect.fail(
-    new ChainUnavailable({
-      network,
-      message: `The node of ${network} answered ${path} with something else: ${what.slice(0, 300)}`
-    })
-  )
-
-const readBlock = ({ blockID, block_header }: typeof BlockAnswer.Type): Block | undefined | Nonsense => {
-  if (blockID === undefined || block_header === undefined) return undefined
-  const { number, timestamp } = block_header.raw_data
-  return BigInt(`0x${blockID.slice(0, 16)}`) === number
-    ? { number, id: blockID, time: timestamp }
-    : new Nonsense(`the block ${number} with the id of another`)
-}
-
 const readLog = ({ address, data = "", topics = [] }: typeof Log.Type): Log => ({
   address: TronAddress.fromTail(address),
   topics,
@@ -313,11 +240,11 @@ const wordsOf = (text: string | undefined): string => {
 /** The chain's words for a contract that is not there; any other refusal is the node's own trouble. */
 const noContract = /contract is not exist|No contract or not a (?:valid )?smart contract/i
 
-const readCall = (answer: typeof CallAnswer.Type): CallOutcome | Nonsense => {
+const readCall = (answer: typeof CallAnswer.Type): CallOutcome | NodeQuestion.Nonsense => {
   const { constant_result: returned = [], energy_used: energy, logs = [], result, transaction } = answer
   if (result.result !== true) {
     const message = `${result.code ?? ""} ${wordsOf(result.message)}`
-    return noContract.test(message) ? { _tag: "NoContract", message } : new Nonsense(message)
+    return noContract.test(message) ? { _tag: "NoContract", message } : new NodeQuestion.Nonsense(message)
   }
   const ends = transaction?.ret ?? []
   return ends.some(({ ret }) => ret !== undefined && ret !== "SUCESS" && ret !== "SUCCESS")
@@ -329,17 +256,21 @@ const readReceipt =
   (id: string) =>
   ({ id: answered, blockNumber, log = [], receipt, resMessage }: typeof InfoAnswer.Type) => {
     if (answered === undefined) return undefined
-    if (answered !== id) return new Nonsense("the receipt of another transaction")
+    if (answered !== id) return new NodeQuestion.Nonsense("the receipt of another transaction")
     const result = receipt?.result ?? ""
-    if (!endings.has(result)) return new Nonsense(`a receipt with the result "${result.slice(0, 40)}"`)
+    if (!endings.has(result)) return new NodeQuestion.Nonsense(`a receipt with the result "${result.slice(0, 40)}"`)
     return { block: blockNumber, result, logs: log.map(readLog), message: wordsOf(resMessage) }
   }
 
 const readAccount =
   (asked: TronAddress.Address) =>
-  ({ address, balance, owner_permission: permission }: typeof AccountAnswer.Type): Account | undefined | Nonsense => {
+  ({
+    address,
+    balance,
+    owner_permission: permission
+  }: typeof AccountAnswer.Type): Account | undefined | NodeQuestion.Nonsense => {
     if (address === undefined) return undefined
-    if (address !== asked) return new Nonsense("another account")
+    if (address !== asked) return new NodeQuestion.Nonsense("another account")
     const weight = permission?.keys?.find((key) => key.address === asked)?.weight ?? 0n
     return { balance, ownsItself: permission === undefined || permission.threshold <= weight }
   }
@@ -354,7 +285,7 @@ const readResources = (answer: typeof ResourceAnswer.Type): Resources => ({
   totalEnergyWeight: answer.TotalEnergyWeight
 })
 
-const readPrices = ({ chainParameter }: typeof ParametersAnswer.Type): Prices | Nonsense => {
+const readPrices = ({ chainParameter }: typeof ParametersAnswer.Type): Prices | NodeQuestion.Nonsense => {
   const of = (name: string) => {
     const value = chainParameter.find(({ key }) => key === name)?.value
     return typeof value === "number" && Number.isInteger(value) && value > 0 ? BigInt(value) : undefined
@@ -362,17 +293,18 @@ const readPrices = ({ chainParameter }: typeof ParametersAnswer.Type): Prices | 
   const energy = of("getEnergyFee")
   const bandwidth = of("getTransactionFee")
   return energy === undefined || bandwidth === undefined
-    ? new Nonsense("parameters without the prices of energy and bandwidth")
+    ? new NodeQuestion.Nonsense("parameters without the prices of energy and bandwidth")
     : { energy, bandwidth }
 }
 
 const readBroadcast =
   (id: string) =>
-  ({ code = "", message, result = false, txid }: typeof BroadcastAnswer.Type): Broadcast | Nonsense => {
-    if (txid !== undefined && txid !== "" && txid.toLowerCase() !== id) return new Nonsense("another transaction")
+  ({ code = "", message, result = false, txid }: typeof BroadcastAnswer.Type): Broadcast | NodeQuestion.Nonsense => {
+    if (txid !== undefined && txid !== "" && txid.toLowerCase() !== id)
+      return new NodeQuestion.Nonsense("another transaction")
     if (result) return { code: "SUCCESS", message: "" }
     return code === "" || code === "SUCCESS"
-      ? new Nonsense("neither a result nor a code")
+      ? new NodeQuestion.Nonsense("neither a result nor a code")
       : { code, message: (message ?? "").slice(0, 300) }
   }
 
@@ -386,39 +318,28 @@ export const make = (options: TronHttp.Options): Effect.Effect<TronRpc, Misconfi
   Effect.map(TronHttp.make(options), (ask) => makeQuestions(ask, options.network))
 
 const makeQuestions = (http: TronHttp.Ask, network: string): TronRpc => {
-  const ask = makeAsk(http, network)
-  const block = ask(BlockAnswer, readBlock)
+  const ask = <S extends Schema.ConstraintDecoder<unknown>, A>(
+    schema: S,
+    read: (answer: S["Type"]) => A | NodeQuestion.Nonsense
+  ) => NodeQuestion.make(http, network, schema, read)
   const resources = ask(ResourceAnswer, readResources)
   const delegation = ask(DelegationAnswer, ({ delegatedResource = [] }) =>
     delegatedResource.reduce((sum, one) => sum + one.frozen_balance_for_energy, 0n)
   )
   const lendable = ask(LendableAnswer, ({ max_size }) => max_size)
   const receivers = ask(ReceiversAnswer, ({ toAccounts = [] }) => toAccounts.map(TronAddress.fromTail))
-  const newest = (path: string) =>
-    Effect.flatMap(block(path, { detail: false }), (found) =>
-      found === undefined ? odd(network, path, "no block") : Effect.succeed(found)
-    )
   return {
     network,
-    block: (which) =>
-      which === "head"
-        ? block("wallet/getblock", { detail: false })
-        : Effect.flatMap(block("wallet/getblock", { id_or_num: `${which}`, detail: false }), (found) =>
-            found === undefined || found.number === which
-              ? Effect.succeed(found)
-              : odd(network, "wallet/getblock", "another block")
-          ),
-    head: newest("wallet/getblock"),
-    solid: newest("walletsolidity/getblock"),
+    ...TronBlocks.make(http, network),
     account: (address) => ask(AccountAnswer, readAccount(address))("wallet/getaccount", { address, visible: false }),
     resources: (address) => resources("wallet/getaccountresource", { address, visible: false }),
     isKnown: (id) =>
       ask(TransactionAnswer, ({ txID }) =>
-        txID === undefined || txID === id ? txID !== undefined : new Nonsense("another transaction")
+        txID === undefined || txID === id ? txID !== undefined : new NodeQuestion.Nonsense("another transaction")
       )("wallet/gettransactionbyid", { value: id }),
     isIncluded: (id) =>
       ask(InfoIdAnswer, ({ id: found }) =>
-        found === undefined || found === id ? found !== undefined : new Nonsense("another transaction")
+        found === undefined || found === id ? found !== undefined : new NodeQuestion.Nonsense("another transaction")
       )("wallet/gettransactioninfobyid", { value: id }),
     receipt: (id, where) =>
       ask(InfoAnswer, readReceipt(id))(

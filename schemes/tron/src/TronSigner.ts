@@ -1,17 +1,13 @@
 /**
  * Who signs for an account: a wallet that is shown the transaction and signs its bytes as they are. `fromTronWeb` and
- * `fromTip1193` wrap what wallets in a browser offer, `fromPrivateKey` a key at hand.
+ * `fromTip1193` wrap what wallets in a browser offer; `exactTron.localSigner` a key at hand.
  */
-import { secp256k1 } from "@noble/curves/secp256k1.js"
 import { Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
-import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 
-import * as TronAddress from "./TronAddress.ts"
-import * as TronHex from "./TronHex.ts"
 import * as TronSignature from "./TronSignature.ts"
-import * as TronTransaction from "./TronTransaction.ts"
+import type * as TronTransaction from "./TronTransaction.ts"
 
 /**
  * A transaction as a wallet returns it. Other fields are not read.
@@ -120,31 +116,4 @@ export const fromTip1193 = async (provider: Tip1193Provider): Promise<TronSigner
   await provider.request({ method: "eth_requestAccounts" })
   if (provider.tronWeb === false) throw wrong("the wallet stays locked; unlock it and connect")
   return fromTronWeb(provider.tronWeb)
-}
-
-/** The words of an error about a key are never passed on: libraries quote what they are given. */
-const keyBytes = (key: Redacted.Redacted): Uint8Array => {
-  const text = Redacted.value(key).replace(/^0x/, "").toLowerCase()
-  const bytes = text.length === 64 && TronHex.isHex(text) ? TronHex.toBytes(text) : new Uint8Array(32)
-  if (!secp256k1.utils.isValidSecretKey(bytes)) throw wrong("the private key is not 64 digits of a number in range")
-  return bytes
-}
-
-/**
- * Signs with a private key: 64 hexadecimal digits, also behind `0x`, redacted or not. The key is kept redacted and is in
- * no message. The same transaction gives the same signature (RFC 6979). Throws `Misconfigured` when the key is none.
- *
- * @category constructors
- */
-export const fromPrivateKey = (privateKey: string | Redacted.Redacted): TronSigner => {
-  const key = Redacted.make(keyBytes(typeof privateKey === "string" ? Redacted.make(privateKey) : privateKey))
-  return {
-    address: TronAddress.toBase58(TronAddress.fromPublicKey(secp256k1.getPublicKey(Redacted.value(key), false))),
-    signTransaction: async ({ raw_data_hex }) => {
-      const digest = TronTransaction.idBytes(TronHex.toBytes(raw_data_hex))
-      const recovered = secp256k1.sign(digest, Redacted.value(key), { prehash: false, format: "recovered" })
-      const [v = 0, ...parts] = recovered
-      return { raw_data_hex, signature: [`${TronHex.fromBytes(Uint8Array.from(parts))}${v === 0 ? "1b" : "1c"}`] }
-    }
-  }
 }

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import type { ExactTronChain } from "./ExactTronChain.ts"
 import type { Held } from "./ExactTronReading.ts"
 import * as TronAddress from "./TronAddress.ts"
+import type * as TronBlocks from "./TronBlocks.ts"
 import * as TronHex from "./TronHex.ts"
 import type * as TronRpc from "./TronRpc.ts"
 import * as TronSignature from "./TronSignature.ts"
@@ -18,10 +19,10 @@ type Refusal = PaymentError | ValidationError | ChainUnavailable
 
 /** What the chain showed, all of it at about the same time. */
 interface Seen {
-  readonly head: TronRpc.Block
+  readonly head: TronBlocks.Block
   /** How many blocks behind the head the reference block is, by its low 16 bits. */
   readonly referenceAge: bigint
-  readonly reference: TronRpc.Block | undefined
+  readonly reference: TronBlocks.Block | undefined
   readonly isKnown: boolean
   readonly account: TronRpc.Account | undefined
   readonly resources: TronRpc.Resources

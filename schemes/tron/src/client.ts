@@ -4,3 +4,4 @@
  */
 export * as TronSigner from "./TronSigner.ts"
 export { client } from "./ExactTronClient.ts"
+export { localSigner } from "./LocalTronSigner.ts"

@@ -3,7 +3,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
 import * as EnergySponsor from "../src/EnergySponsor.ts"
-import { TronSigner } from "../src/index.ts"
+import { localSigner } from "../src/LocalTronSigner.ts"
 import { TronTestAccounts, TronTestChain } from "../src/testing/index.ts"
 import type * as TronRpc from "../src/TronRpc.ts"
 import * as Payment from "./TronTestPayment.ts"
@@ -18,7 +18,7 @@ const staked = 1_000_000_000_000n
 const sponsored = Effect.fnUntraced(function* (options: Options = {}, index = 0) {
   const { accounts } = yield* TronTestChain.TronTestChain
   const { privateKey } = accounts.signers[index] ?? accounts.deployer
-  return { sponsor: { signer: TronSigner.fromPrivateKey(privateKey), ...options } }
+  return { sponsor: { signer: localSigner(privateKey), ...options } }
 })
 
 /** A payer with tokens, activated, and with so much sun. */

@@ -7,7 +7,8 @@ import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as EnergySponsor from "../src/EnergySponsor.ts"
-import { TronSigner } from "../src/index.ts"
+import { localSigner } from "../src/LocalTronSigner.ts"
+import type * as TronBlocks from "../src/TronBlocks.ts"
 import type * as TronRpc from "../src/TronRpc.ts"
 import * as TronTransaction from "../src/TronTransaction.ts"
 import { transfer } from "./TronTransfers.ts"
@@ -15,8 +16,12 @@ import { transfer } from "./TronTransfers.ts"
 const rawHex = TronTransaction.unsignedTransfer(transfer).raw_data_hex
 const { txID: payment } = TronTransaction.unsignedTransfer(transfer)
 const bytes = TronTransaction.signed(rawHex, `${"12".repeat(64)}1b`)
-const signer = TronSigner.fromPrivateKey("2".padStart(64, "0"))
-const block: TronRpc.Block = { number: 9n, id: `${"9".padStart(16, "0")}${"ab".repeat(24)}`, time: 1_795_244_340_000n }
+const signer = localSigner("2".padStart(64, "0"))
+const block: TronBlocks.Block = {
+  number: 9n,
+  id: `${"9".padStart(16, "0")}${"ab".repeat(24)}`,
+  time: 1_795_244_340_000n
+}
 
 /** What the chain is like, and what happened on it. */
 const makeWorld = () => {

@@ -9,6 +9,7 @@ import * as Schema from "effect/Schema"
 
 import * as ExactTron from "../src/ExactTron.ts"
 import { exactTron } from "../src/index.ts"
+import { localSigner } from "../src/LocalTronSigner.ts"
 import * as TronAddress from "../src/TronAddress.ts"
 import * as TronHex from "../src/TronHex.ts"
 import * as TronSignature from "../src/TronSignature.ts"
@@ -18,7 +19,7 @@ import * as PretendNode from "./PretendNode.ts"
 import { tronWebOf } from "./TronTransfers.ts"
 
 const key = "1".padStart(64, "0")
-const signer = TronSigner.fromPrivateKey(key)
+const signer = localSigner(key)
 const usdt = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 const payTo = TronAddress.toBase58(TronAddress.fromTail("2b5ad5c4795c026514f8317c7a215e218dccd6cf"))
 const refBlock = { number: 71_234_567, bytes: "f807", hash: "8f3c0a1be2d4c599" }

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
 import { exactTron, TronSigner } from "../src/index.ts"
+import { localSigner } from "../src/LocalTronSigner.ts"
 import { TronTestChain } from "../src/testing/index.ts"
 import * as TronAsset from "../src/TronAsset.ts"
 import * as TronTransaction from "../src/TronTransaction.ts"
@@ -55,7 +56,7 @@ describe("exactTron.facilitator", () => {
         const requirements = yield* Payment.requirements
         const scheme = yield* Payment.half()
         const { privateKey } = accounts.payers[0]
-        for (const signer of [TronSigner.fromTronWeb(tronWebOf(privateKey)), TronSigner.fromPrivateKey(privateKey)]) {
+        for (const signer of [TronSigner.fromTronWeb(tronWebOf(privateKey)), localSigner(privateKey)]) {
           const client = exactTron.client({ signer, network, rpcUrl })
           const asset = yield* Effect.fromNullishOr(client.asset(requirements))
           const now = Math.floor(Number((yield* (yield* Payment.rpc).head).time) / 1000)

@@ -6,7 +6,8 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-import { exactTron, TronSigner } from "../src/index.ts"
+import { exactTron } from "../src/index.ts"
+import { localSigner } from "../src/LocalTronSigner.ts"
 import { type TronTestAccounts, TronTestChain } from "../src/testing/index.ts"
 
 /** Blocks on top of one before it is solidified, and one more. */
@@ -25,7 +26,7 @@ const subject = Effect.gen(function* () {
   const network = Network.make("tron:local")
   const assets = [{ network, ...token }]
   const payerOf = ({ privateKey }: TronTestAccounts.TestAccount) =>
-    exactTron.client({ signer: TronSigner.fromPrivateKey(privateKey), network, rpcUrl, assets })
+    exactTron.client({ signer: localSigner(privateKey), network, rpcUrl, assets })
   return SchemeLaws.Subject.of({
     payer: payerOf(accounts.payers[0]),
     poor: payerOf(accounts.stranger),

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { TronWeb } from "tronweb"
 
+import { localSigner } from "../src/LocalTronSigner.ts"
 import * as TronAddress from "../src/TronAddress.ts"
 import * as TronHex from "../src/TronHex.ts"
 import * as TronSignature from "../src/TronSignature.ts"
@@ -56,7 +57,7 @@ describe("TronSignature", () => {
 describe("TronSigner", () => {
   it("signs the payment that tronweb 6.5.1 signed once with the key 1", async () => {
     const unsigned = TronTransaction.unsignedTransfer(transfer)
-    assert.deepStrictEqual(await TronSigner.fromPrivateKey("1".padStart(64, "0")).signTransaction(unsigned), {
+    assert.deepStrictEqual(await localSigner("1".padStart(64, "0")).signTransaction(unsigned), {
       raw_data_hex: unsigned.raw_data_hex,
       signature: [
         "66a44551098ec08a48f7a4eeb6a25c978803fe0f870d4557e7b89bc21b671ddf02ee3d98491a289c6edd98de1a6b22499dd999a6d988eb3189fca62a3dc3c9d71b"
@@ -67,7 +68,7 @@ describe("TronSigner", () => {
   it.each(["", "0x"])("signs with a key behind %o as tronweb does, and shows the same account", async (prefix) => {
     const privateKey = "2a".padStart(64, "0")
     const theirs = TronSigner.fromTronWeb(tronWebOf(privateKey))
-    const ours = TronSigner.fromPrivateKey(`${prefix}${privateKey}`)
+    const ours = localSigner(`${prefix}${privateKey}`)
     assert.strictEqual(ours.address, theirs.address)
     assert.strictEqual(ours.address, TronWeb.address.fromPrivateKey(privateKey))
     const owner = TronAddress.fromText(ours.address) ?? transfer.owner
@@ -79,9 +80,9 @@ describe("TronSigner", () => {
 
   it("has no key in any message, and takes none that is out of range", () => {
     for (const key of ["", "0".repeat(64), "f".repeat(64), "zz".repeat(32), "abcd"]) {
-      assert.throws(() => TronSigner.fromPrivateKey(key), /the private key is not 64 digits/)
+      assert.throws(() => localSigner(key), /the private key is not 64 digits/)
     }
-    assert.notInclude(JSON.stringify(TronSigner.fromPrivateKey("1".repeat(64))), "1".repeat(64))
+    assert.notInclude(JSON.stringify(localSigner("1".repeat(64))), "1".repeat(64))
   })
 
   it("asks a wallet of a page for its account first", async () => {

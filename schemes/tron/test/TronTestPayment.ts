@@ -25,6 +25,7 @@ import * as Result from "effect/Result"
 import type { TronWeb } from "tronweb"
 
 import { exactTron, TronSigner } from "../src/index.ts"
+import { localSigner } from "../src/LocalTronSigner.ts"
 import { type TronTestAccounts, TronTestChain } from "../src/testing/index.ts"
 import * as TronAddress from "../src/TronAddress.ts"
 import type { CustomAsset } from "../src/TronAsset.ts"
@@ -139,7 +140,7 @@ const signWith = async (tronWeb: TronWeb | undefined, key: string, json: object,
     return { txID, raw_data_hex: bytes, signature }
   }
   const wanted = Object.assign(TronTransaction.unsignedTransfer(nobody), { txID, raw_data_hex: bytes })
-  return { txID, ...(await TronSigner.fromPrivateKey(key).signTransaction(wanted)) }
+  return { txID, ...(await localSigner(key).signTransaction(wanted)) }
 }
 
 const zeros = TronAddress.fromTail("0".repeat(40))
