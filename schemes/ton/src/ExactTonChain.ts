@@ -4,6 +4,8 @@
  */
 import { type Asset, ChainUnavailable, Misconfigured } from "@pontage/core"
 import type { Network } from "@pontage/core/Network"
+import type { Cell } from "@ton/core"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import * as Ed25519 from "./Ed25519.ts"
@@ -51,7 +53,7 @@ export interface Options {
   readonly batches?: { readonly maximum?: number; readonly windowMillis?: number }
   /** Whether wallets with extensions may pay: those can move the money between check and transfer. Default false. */
   readonly extendedPayers?: boolean
-  /** Plays a transfer through before anything is spent on it; `SandboxEmulation.make()` is one. Default none. */
+  /** Plays a transfer through before anything is spent on it: that of `@pontage/ton/emulation`. Default none. */
   readonly emulation?: TonEmulation
   /** The most that may be lost to griefers in 24 hours, in nanotons; default 1 TON. Above it nothing is relayed. */
   readonly lossBudget?: bigint
@@ -84,6 +86,8 @@ export interface ExactTonChain {
   readonly batches: { readonly maximum: number; readonly windowMillis: number }
   readonly extendedPayers: boolean
   readonly emulation: TonEmulation | undefined
+  /** The chain's configuration, asked for now and then. */
+  readonly config: Effect.Effect<Cell, ChainUnavailable>
   readonly ed25519: Ed25519.Shape
   readonly flying: PayersInFlight.PayersInFlight
   readonly losses: TonLosses.TonLosses
@@ -132,6 +136,7 @@ export const connect = Effect.fnUntraced(function* (
     batches: { maximum, windowMillis },
     extendedPayers: options.extendedPayers ?? false,
     emulation: options.emulation,
+    config: nowAndThen(rpc.config),
     ed25519: yield* Ed25519.Ed25519,
     flying: PayersInFlight.make(),
     losses,
@@ -183,6 +188,20 @@ const provingOnce = (rpc: TonRpc.Shape) => {
           Effect.andThen(Effect.sync(() => void proven.add(token))),
           Effect.catchTag("Misconfigured", (error) => notSettleable(rpc.network, error))
         )
+}
+
+/** Prices change seldom, by a vote; milliseconds. */
+const configMillis = 600_000
+
+const nowAndThen = <A, E>(ask: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+  let known: { readonly answer: A; readonly until: number } | undefined
+  return Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    if (known !== undefined && now < known.until) return known.answer
+    const answer = yield* ask
+    known = { answer, until: now + configMillis }
+    return answer
+  })
 }
 
 /** A token that is not what the operator's table says is the operator's fault, and no verdict about the payment. */

@@ -137,7 +137,7 @@ const affordable = (
 const tooLittle = [47, 48, 706, 709]
 
 const played = Effect.fnUntraced(function* (
-  { attachedTon, emulation, relayers, rpc }: ExactTonChain,
+  { attachedTon, config, emulation, network, relayers, rpc }: ExactTonChain,
   held: Held,
   payer: TonRpc.Account,
   theirs: Held["jettonWallet"],
@@ -152,6 +152,8 @@ const played = Effect.fnUntraced(function* (
   )
   const isExternal = held.kind === "external"
   const transactions = yield* emulation({
+    network,
+    config: yield* config,
     from: isExternal ? undefined : relayer,
     message: isExternal
       ? TonMessage.external(held.payer, held.body, isDeployed ? undefined : held.init)

@@ -17,6 +17,9 @@ import type { TonTransaction } from "./TonTransaction.ts"
  * @category models
  */
 export interface Scene {
+  readonly network: string
+  /** The chain's configuration as it is now. */
+  readonly config: Cell
   /** The account the message comes from; nothing for an external message. */
   readonly from: TonAddress.Address | undefined
   /** The message to the payer's wallet. */

@@ -59,6 +59,8 @@ export interface Shape {
   readonly network: string
   /** What tells a chain from all others: the root hash of its beginning, base64. */
   readonly zeroState: Asked<string>
+  /** The chain's configuration: prices and limits. */
+  readonly config: Asked<Cell>
   readonly account: (address: TonAddress.Address) => Asked<Account>
   readonly get: (address: TonAddress.Address, method: string, stack?: ReadonlyArray<TonStack.Argument>) => Asked<Got>
   /** The masterchain's block of this number; `undefined` where the node knows none. */
@@ -104,6 +106,7 @@ const AccountAnswer = Schema.Struct({
 })
 const GetAnswer = Schema.Struct({ exit_code: Schema.Int, stack: Schema.Array(Schema.Unknown) })
 const HeadAnswer = Schema.Struct({ init: Schema.Struct({ root_hash: Digest }) })
+const ConfigAnswer = Schema.Struct({ config: Schema.Struct({ bytes: Schema.String }) })
 const TransactionAnswer = Schema.Struct({ data: Schema.String, transaction_id: TransactionId })
 const TransactionsAnswer = Schema.Array(TransactionAnswer)
 
@@ -114,7 +117,6 @@ const toHex = (base64: string): string => Buffer.from(base64, "base64").toString
 const toBlock = ({ root_hash: hash, seqno }: typeof BlockId.Type): Block => ({ number: BigInt(seqno), hash })
 const cellOf = (text: string): Cell | undefined => TonBoc.attempt(() => Cell.fromBase64(text))
 
-/** A balance of -1 was how old nodes wrote an account that is not there. */
 const toAccount = (answer: typeof AccountAnswer.Type): Account | undefined => {
   const code = cellOf(answer.code)
   const data = cellOf(answer.data)
@@ -176,6 +178,7 @@ const makeShape = (ask: TonJsonRpc.Ask, network: string): Shape => {
       ? { _tag: "Returned", stack: stack.map(TonStack.read) }
       : { _tag: "Failed", exitCode }
   )
+  const config = required(ConfigAnswer, (answer) => cellOf(answer.config.bytes))
   const zeroState = required(HeadAnswer, ({ init }) => init.root_hash)
   const block = optional(BlockId, toBlock)
   const transaction = optional(TransactionAnswer, toTransaction)
@@ -186,6 +189,7 @@ const makeShape = (ask: TonJsonRpc.Ask, network: string): Shape => {
   return {
     network,
     zeroState: zeroState("getMasterchainInfo", {}),
+    config: config("getConfigAll", {}),
     account: (address) => account("getAddressInformation", { address }),
     get: (address, method, stack = []) => get("runGetMethod", { address, method, stack }),
     block: (number) => block("lookupBlock", { ...masterchain, seqno: Number(number) }),

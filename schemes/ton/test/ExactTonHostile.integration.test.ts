@@ -1,0 +1,269 @@
+/** Payers and tokens with ill will, on a real virtual machine: what is refused, and what refusing late costs. */
+import { assert, describe, layer } from "@effect/vitest"
+import { beginCell, Cell, Dictionary } from "@ton/core"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+import { TonNetwork, TonWallet, WalletRequest } from "../src/index.ts"
+import * as SandboxEmulation from "../src/SandboxEmulation.ts"
+import { SwallowingWallet, ToncenterFault, TonTestAccounts, TonTestChain } from "../src/testing/index.ts"
+import * as Forgery from "./TonForgery.ts"
+import * as Trial from "./TonTrial.ts"
+
+const chainLayer = TonTestChain.layer({ payers: 8 })
+
+/** A relayed payment of a payer, put together by hand. */
+const forged = Effect.fnUntraced(function* (
+  trial: Trial.Trial,
+  payer: TonTestAccounts.TestAccount,
+  {
+    inner,
+    mode = 64,
+    request
+  }: {
+    readonly inner?: Partial<Forgery.Inner>
+    readonly mode?: number
+    readonly request?: Partial<Forgery.Request>
+  } = {},
+  init?: Parameters<typeof Forgery.payload>[2]
+) {
+  const { accounts, jetton } = trial.chain
+  const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+  const body = Forgery.transfer({
+    amount: Trial.amount,
+    to: Forgery.addressOf(accounts.payee.raw),
+    responseTo: Forgery.addressOf(accounts.relayers[0].raw)
+  })
+  const to = Forgery.addressOf(jetton.walletOf(payer.address).toRawString())
+  const actions = WalletRequest.actionsOf([{ mode, message: Forgery.message({ to, body, ...inner }) }])
+  const parts = { validUntil: now + 50, seqno: 0, actions, seed: payer.seed, ...request }
+  return Forgery.payload(payer, Forgery.request(parts), init)
+})
+
+describe("a payment is refused by the chain's state where", () => {
+  layer(chainLayer, { excludeTestServices: true })((it) => {
+    const refused = (
+      name: string,
+      word: string,
+      forge: (trial: Trial.Trial) => Effect.Effect<unknown, never, TonTestChain.TonTestChain>,
+      wish?: Trial.Wish
+    ) =>
+      it.effect(name, () =>
+        Effect.gen(function* () {
+          const trial = yield* Trial.make(wish)
+          const payload = yield* forge(trial)
+          const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => trial.half.verify(payment))
+          assert.strictEqual(yield* Trial.wordOf(verdict), word)
+        })
+      )
+    const payerOf = ({ chain }: Trial.Trial) => chain.accounts.payers[0]
+
+    refused("nothing is wrong", "ok", (trial) => forged(trial, payerOf(trial)))
+    refused("another key has signed", "INVALID_SIGNATURE not_signed", (trial) =>
+      forged(trial, payerOf(trial), { request: { seed: new Uint8Array(32).fill(7) } })
+    )
+    refused("the wallet id is of the test network", "NETWORK_MISMATCH other_wallet_network", (trial) =>
+      forged(trial, payerOf(trial), { request: { walletId: TonNetwork.walletId(TonNetwork.testnet) } })
+    )
+    refused("the wallet id is another wallet's", "INVALID_SIGNATURE other_wallet_id", (trial) =>
+      forged(trial, payerOf(trial), { request: { walletId: TonNetwork.walletId(TonNetwork.local, 5) } })
+    )
+    refused("its turn has not come", "EXPIRED_PAYMENT seqno_ahead", (trial) =>
+      forged(trial, payerOf(trial), { request: { seqno: 1 } })
+    )
+    refused("it is over by the chain's clock", "EXPIRED_PAYMENT expired", (trial) =>
+      Effect.flatMap(trial.chain.time, (time) => forged(trial, payerOf(trial), { request: { validUntil: time + 5 } }))
+    )
+    refused("the Jetton wallet is somebody else's", "INVALID_RECIPIENT other_jetton_wallet", (trial) => {
+      const { accounts, jetton } = trial.chain
+      const to = Forgery.addressOf(jetton.walletOf(accounts.deployer.address).toRawString())
+      return forged(trial, payerOf(trial), { inner: { to } })
+    })
+    refused("the Jetton wallet is of another asset", "INVALID_RECIPIENT other_jetton_wallet", (trial) => {
+      const to = Forgery.addressOf(trial.chain.governed.walletOf(payerOf(trial).address).toRawString())
+      return forged(trial, payerOf(trial), { inner: { to } })
+    })
+    refused("a fixed amount of TON is too small", "unsupported_authorization too_little_ton", (trial) =>
+      forged(trial, payerOf(trial), { mode: 3, inner: { value: 12_000_000n } })
+    )
+    refused("the payer has nothing", "INSUFFICIENT_BALANCE balance_below_amount", (trial) =>
+      forged(trial, trial.chain.accounts.stranger)
+    )
+    refused("nothing deploys the wallet", "INVALID_SIGNATURE no_wallet", (trial) =>
+      forged(trial, trial.chain.accounts.newcomers[0])
+    )
+    refused("something else is deployed", "INVALID_SIGNATURE no_wallet", (trial) => {
+      const { newcomers, payers } = trial.chain.accounts
+      return forged(trial, newcomers[0], {}, payers[0].wallet.init)
+    })
+    refused("the payer is one of the facilitator's own", "malformed payer", (trial) =>
+      forged(trial, trial.chain.accounts.relayers[0])
+    )
+
+    it.effect("the wallet is one that swallows what it is sent, with the data of a good one", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const payer = trial.chain.accounts.payers[1] ?? payerOf(trial)
+        const { data } = TonWallet.w5Init(payer.publicKey, TonNetwork.walletId(TonNetwork.local))
+        const code = Cell.fromBase64(SwallowingWallet.code)
+        const address = yield* trial.chain.install({ code, data: data ?? Cell.EMPTY }, 0n)
+        const payload = yield* forged(trial, { ...payer, raw: address.toRawString() })
+        const verdict = Effect.flatMap(Trial.read(trial, payload), trial.half.verify)
+        assert.strictEqual(yield* Trial.wordOf(verdict), "INVALID_SIGNATURE unknown_wallet")
+      })
+    )
+
+    for (const [name, isAllowed, dictionary, word] of [
+      ["the wallet takes no signatures", false, null, "INVALID_SIGNATURE signature_not_allowed"],
+      ["the wallet has extensions", true, beginCell().endCell(), "unsupported_authorization extensions"]
+    ] as const) {
+      it.effect(name, () =>
+        Effect.gen(function* () {
+          const trial = yield* Trial.make()
+          const payer = trial.chain.accounts.payers[1] ?? payerOf(trial)
+          const { code } = payer.wallet.init
+          const data = beginCell()
+            .storeBit(isAllowed)
+            .storeUint(0, 32)
+            .storeInt(TonNetwork.walletId(TonNetwork.local), 32)
+            .storeBuffer(payer.publicKey)
+            .storeMaybeRef(dictionary)
+            .endCell()
+          const address = yield* trial.chain.install({ code, data }, 0n)
+          const payload = yield* forged(trial, { ...payer, raw: address.toRawString() })
+          const verdict = Effect.flatMap(Trial.read(trial, payload), trial.half.verify)
+          assert.strictEqual(yield* Trial.wordOf(verdict), word)
+        })
+      )
+    }
+
+    it.effect("the offer sends the rest of the TON to a stranger", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const responseDestination = trial.chain.accounts.stranger.raw
+        const requirements = { ...trial.requirements, extra: { ...trial.half.extra, responseDestination } }
+        const payload = yield* Trial.signed({ ...trial, requirements }, payerOf(trial))
+        const word = yield* Trial.wordOf(trial.half.read(requirements, payload))
+        assert.strictEqual(word, "INVALID_RECIPIENT foreign_response_destination")
+      })
+    )
+
+    it.effect("the node answers late, or a refusal, or another's account: that is no verdict", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const payment = yield* Trial.payment(trial, payerOf(trial))
+        for (const method of ["getAddressInformation", "runGetMethod"]) {
+          for (const fault of [
+            ToncenterFault.Broken(),
+            ToncenterFault.Garbage(),
+            ToncenterFault.Status({ status: 429 }),
+            ToncenterFault.Status({ status: 503 }),
+            ToncenterFault.Refusing({ message: "LITE_SERVER_NOTREADY" })
+          ]) {
+            const fresh = yield* Trial.make()
+            yield* trial.chain.spoil(method, fault)
+            assert.strictEqual(yield* Trial.wordOf(fresh.half.verify(payment)), "ChainUnavailable")
+            yield* trial.chain.mend
+          }
+        }
+        assert.strictEqual(yield* Trial.wordOf(trial.half.verify(payment)), "ok")
+      })
+    )
+  })
+})
+
+describe("a token that locks accounts", () => {
+  layer(chainLayer, { excludeTestServices: true })((it) => {
+    it.effect("has neither a locked payer pay nor a locked recipient be paid", () =>
+      Effect.gen(function* () {
+        const { governed } = yield* TonTestChain.TonTestChain
+        const trial = yield* Trial.make({ jetton: governed })
+        const { chain, half } = trial
+        const { payee, payers } = chain.accounts
+        const payment = yield* Trial.payment(trial, payers[0])
+        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "ok")
+        yield* chain.lock(payers[0].address, 1)
+        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "unsupported_authorization account_blocked")
+        yield* chain.lock(payers[0].address, 0)
+        yield* chain.lock(payee.address, 2)
+        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "INVALID_RECIPIENT account_blocked")
+        yield* chain.lock(payee.address, 0)
+        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "ok")
+      })
+    )
+
+    for (const [name, isRecipient, word] of [
+      ["the recipient after the payment was sent: it fails by proof, and nobody is paid", true, "INVALID_RECIPIENT"],
+      [
+        "the payer after the payment was sent: it fails by proof, and the payer is banned",
+        false,
+        "INSUFFICIENT_BALANCE"
+      ]
+    ] as const) {
+      it.effect(`locks ${name}`, () =>
+        Effect.gen(function* () {
+          const { governed } = yield* TonTestChain.TonTestChain
+          const trial = yield* Trial.make({ jetton: governed })
+          const { chain, half } = trial
+          const { payee, payers } = chain.accounts
+          const payer = payers[isRecipient ? 2 : 3] ?? payers[0]
+          const payment = yield* Trial.payment(trial, payer)
+          yield* half.verify(payment)
+          const [lane = ""] = half.lanes
+          const slot = { lane, number: yield* half.nextSlot(lane, "known") }
+          const { prepared } = yield* half.prepare([payment], slot, yield* half.survey)
+          const received = yield* chain.balanceOf(payee.address, governed)
+          const held = yield* chain.balanceOf(payer.address, governed)
+          yield* chain.lock(isRecipient ? payee.address : payer.address, 3)
+          yield* half.submit(prepared)
+          const { observations } = yield* half.observe([{ payment, since: prepared.head }], [prepared])
+          const [seen] = observations
+          assert.strictEqual(seen?._tag === "Failed" && seen.error._tag === "PaymentError" && seen.error.code, word)
+          yield* chain.lock(isRecipient ? payee.address : payer.address, 0)
+          assert.strictEqual(yield* chain.balanceOf(payee.address, governed), received)
+          assert.strictEqual(yield* chain.balanceOf(payer.address, governed), held)
+          assert.strictEqual(trial.expenses[0]?.isSettled, false)
+          const again = yield* Trial.payment(trial, payer)
+          assert.strictEqual(yield* Trial.wordOf(half.verify(again)), "unsupported_authorization account_banned")
+          const others = yield* Trial.make({ jetton: governed, lossBudget: 0n })
+          assert.strictEqual(yield* Trial.wordOf(others.half.verify(again)), "ChainUnavailable")
+        })
+      )
+    }
+  })
+})
+
+describe("with an emulation", () => {
+  layer(chainLayer, { excludeTestServices: true })((it) => {
+    it.effect("a good payment passes, of a payer with a wallet and of one without", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make({ emulation: yield* SandboxEmulation.make() })
+        const { newcomers, payers } = trial.chain.accounts
+        for (const payer of [payers[0], newcomers[0]]) {
+          assert.strictEqual(yield* Trial.wordOf(trial.half.verify(yield* Trial.payment(trial, payer))), "ok")
+        }
+      })
+    )
+
+    it.effect("too little TON is found before any of it is spent", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make({ emulation: yield* SandboxEmulation.make(), attachedTon: 8_000_000n })
+        const payment = yield* Trial.payment(trial, trial.chain.accounts.payers[0])
+        assert.strictEqual(yield* Trial.wordOf(trial.half.verify(payment)), "INSUFFICIENT_BALANCE transfer_refused")
+        const blind = yield* Trial.make({ attachedTon: 8_000_000n })
+        assert.strictEqual(yield* Trial.wordOf(blind.half.verify(payment)), "ok")
+      })
+    )
+
+    it.effect("a machine that cannot be run is no verdict", () =>
+      Effect.gen(function* () {
+        const machine = yield* SandboxEmulation.make()
+        const empty = Dictionary.empty(Dictionary.Keys.Int(32), Dictionary.Values.Cell()).set(0, Cell.EMPTY)
+        const config = beginCell().storeDictDirect(empty).endCell()
+        const trial = yield* Trial.make({ emulation: (scene) => machine({ ...scene, config }) })
+        const payment = yield* Trial.payment(trial, trial.chain.accounts.payers[0])
+        assert.strictEqual(yield* Trial.wordOf(trial.half.verify(payment)), "ChainUnavailable")
+      })
+    )
+  })
+})

@@ -1,0 +1,328 @@
+/** Payments on a real virtual machine: who pays what, when a payment counts, and that it counts once. */
+import { assert, describe, layer } from "@effect/vitest"
+import { MemoryPaymentStore, PaymentStore } from "@pontage/core"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+
+import { ExactTon } from "../src/index.ts"
+import { TonTestChain } from "../src/testing/index.ts"
+import * as Trial from "./TonTrial.ts"
+
+const chainOf = (options: TonTestChain.Options = {}) => TonTestChain.layer({ payers: 12, ...options })
+
+describe("a relayed payment", () => {
+  layer(chainOf(), { excludeTestServices: true })((it) => {
+    it.effect("moves the Jettons, costs its payer not a nanoton, and its relayer a little", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const { payee, payers } = chain.accounts
+        yield* chain.setCoins(payers[0].address, 123_456_789n)
+        const payload = yield* Trial.signed(trial, payers[0])
+        const settled = yield* Trial.withService(half, (service) =>
+          service.settle(Trial.request(trial, payload), Trial.newClaim())
+        )
+        assert.isTrue(Trial.isSettled(settled))
+        assert.strictEqual(yield* chain.balanceOf(payee.address), Trial.amount)
+        assert.strictEqual(yield* chain.coins(payers[0].address), 123_456_789n)
+        const [expense] = trial.expenses
+        assert.isDefined(expense)
+        assert.strictEqual(trial.expenses.length, 1)
+        assert.strictEqual(expense?.transaction, settled.transaction)
+        const cost = (expense?.attached ?? 0n) + (expense?.fees ?? 0n) - (expense?.returned ?? 0n)
+        assert.isTrue(cost > 0n && cost < 40_000_000n, `${cost} nanotons`)
+      })
+    )
+
+    it.effect("deploys the wallet of a payer who has none, once", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const [newcomer] = chain.accounts.newcomers
+        const before = yield* chain.balanceOf(chain.accounts.payee.address)
+        const first = yield* Trial.signed(trial, newcomer)
+        yield* Trial.withService(half, (service) => service.settle(Trial.request(trial, first), Trial.newClaim()))
+        const second = yield* Trial.signed(trial, newcomer)
+        assert.isBelow(JSON.stringify(second).length, JSON.stringify(first).length)
+        yield* Trial.withService(half, (service) => service.settle(Trial.request(trial, second), Trial.newClaim()))
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), before + 2n * Trial.amount)
+      })
+    )
+
+    it.effect("may be paid for by the payer itself, by an external message", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const payer = chain.accounts.payers[1]
+        assert.isDefined(payer)
+        if (payer === undefined) return
+        const before = yield* chain.balanceOf(chain.accounts.payee.address)
+        const poor = yield* Trial.payment(trial, payer, "external")
+        assert.strictEqual(yield* Trial.wordOf(half.verify(poor)), "INSUFFICIENT_BALANCE no_gas")
+        yield* chain.setCoins(payer.address, 1_000_000_000n)
+        const payload = yield* Trial.signed(trial, payer, "external")
+        const settled = yield* Trial.withService(half, (service) =>
+          service.settle(Trial.request(trial, payload), Trial.newClaim())
+        )
+        assert.isTrue(Trial.isSettled(settled))
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), before + Trial.amount)
+        assert.isBelow(Number(yield* chain.coins(payer.address)), 1_000_000_000)
+        assert.deepStrictEqual(trial.expenses, [])
+      })
+    )
+
+    it.effect("is one of two with the same number: the other is refused, and the money moves once", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const payer = chain.accounts.payers[2] ?? chain.accounts.payers[0]
+        const before = yield* chain.balanceOf(chain.accounts.payee.address)
+        const payloads = [yield* Trial.signed(trial, payer), yield* Trial.signed(trial, payer)]
+        const words = yield* Trial.withService(half, (service) =>
+          Effect.forEach(
+            payloads,
+            (payload) => Trial.wordOf(service.settle(Trial.request(trial, payload), Trial.newClaim())),
+            { concurrency: "unbounded" }
+          )
+        )
+        assert.strictEqual(words.filter((word) => word === "ok").length, 1)
+        assert.isTrue(
+          words.some((word) => word.startsWith("EXPIRED_PAYMENT seqno_")),
+          words.join()
+        )
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), before + Trial.amount)
+      })
+    )
+
+    it.effect("is one whatever twenty callers say", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const payer = chain.accounts.payers[3] ?? chain.accounts.payers[0]
+        const before = yield* chain.balanceOf(chain.accounts.payee.address)
+        const sentBefore = yield* Trial.externals(chain.accounts.relayers[0])
+        const request = Trial.request(trial, yield* Trial.signed(trial, payer))
+        const all = yield* Trial.withService(half, (service) =>
+          Effect.forEach(Array.from({ length: 20 }), () => service.settle(request, Trial.newClaim()), {
+            concurrency: "unbounded"
+          })
+        )
+        assert.strictEqual(all.filter(({ execution }) => execution === "granted").length, 1)
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), before + Trial.amount)
+        assert.strictEqual(yield* Trial.externals(chain.accounts.relayers[0]), sentBefore + 1)
+      })
+    )
+
+    it.effect("counts when somebody else brings it to the wallet first", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const payer = chain.accounts.payers[4] ?? chain.accounts.payers[0]
+        const before = yield* chain.balanceOf(chain.accounts.payee.address)
+        const payload = yield* Trial.signed(trial, payer)
+        const payment = yield* Trial.read(trial, payload)
+        yield* half.verify(payment)
+        const [lane = ""] = half.lanes
+        const slot = { lane, number: yield* half.nextSlot(lane, "known") }
+        const { prepared } = yield* half.prepare([payment], slot, yield* half.survey)
+        const { boc } = yield* ExactTon.decodePayload(payload)
+        yield* chain.send(chain.accounts.stranger, Trial.carried(boc, 50_000_000n))
+        yield* half.submit(prepared)
+        const { landed, observations } = yield* half.observe([{ payment, since: prepared.head }], [prepared])
+        assert.strictEqual(landed?.transaction, prepared.transaction)
+        const [seen] = observations
+        assert.strictEqual(seen?._tag, "Settled")
+        assert.isTrue(seen?._tag === "Settled" && seen.external)
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), before + Trial.amount)
+        assert.isBelow(Number(landed?.cost), 60_000_000)
+      })
+    )
+
+    it.effect("of a payer whose number was used for something else fails, and the relayer loses little", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const payer = chain.accounts.payers[5] ?? chain.accounts.payers[0]
+        yield* chain.setCoins(payer.address, 1_000_000_000n)
+        const payment = yield* Trial.payment(trial, payer)
+        yield* half.verify(payment)
+        const [lane = ""] = half.lanes
+        const slot = { lane, number: yield* half.nextSlot(lane, "known") }
+        const { prepared } = yield* half.prepare([payment], slot, yield* half.survey)
+        yield* chain.send(payer)
+        const before = yield* chain.coins(chain.accounts.relayers[0].address)
+        yield* half.submit(prepared)
+        const { observations } = yield* half.observe([{ payment, since: prepared.head }], [prepared])
+        const [seen] = observations
+        assert.isTrue(seen?._tag === "Failed" && seen.error._tag === "PaymentError")
+        assert.strictEqual(seen?._tag === "Failed" && seen.error.message.includes("number"), true)
+        const lost = before - (yield* chain.coins(chain.accounts.relayers[0].address))
+        assert.isTrue(lost > 0n && lost < 15_000_000n, `${lost} nanotons`)
+      })
+    )
+
+    it.effect("of a payer that changed before anything was signed costs nothing but an empty message", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const [, , , , , , one, two] = chain.accounts.payers
+        if (one === undefined || two === undefined) return yield* Effect.die("there are enough payers")
+        const before = yield* chain.balanceOf(chain.accounts.payee.address)
+        yield* chain.setCoins(one.address, 1_000_000_000n)
+        const payments = [yield* Trial.payment(trial, one), yield* Trial.payment(trial, two)]
+        yield* chain.send(one)
+        const { count, prepared } = yield* Trial.sent(trial, payments)
+        assert.strictEqual(count, 2)
+        const passengers = payments.map((payment) => ({ payment, since: prepared.head }))
+        const { observations } = yield* half.observe(passengers, [prepared])
+        assert.deepStrictEqual(
+          observations.map(({ _tag }) => _tag),
+          ["Failed", "Settled"]
+        )
+        assert.isBelow(Number(prepared.cost), 80_000_000)
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), before + Trial.amount)
+      })
+    )
+  })
+})
+
+describe("on a chain that takes its time", () => {
+  layer(chainOf({ blocks: "manual" }), { excludeTestServices: true })((it) => {
+    it.effect("a payment is settled with the credit, and not a hop before", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const payment = yield* Trial.payment(trial, chain.accounts.payers[0])
+        yield* half.verify(payment)
+        const { prepared } = yield* Trial.sent(trial, [payment])
+        const seen: Array<string> = []
+        for (let hop = 0; hop < 6; hop++) {
+          const { landed, observations } = yield* half.observe([{ payment, since: prepared.head }], [prepared])
+          const received = yield* chain.balanceOf(chain.accounts.payee.address)
+          seen.push(`${landed === undefined ? "on its way" : "landed"} ${observations[0]?._tag} ${received}`)
+          yield* chain.block
+        }
+        assert.deepStrictEqual(seen, [
+          "on its way Pending 0",
+          "landed Pending 0",
+          "landed Pending 0",
+          "landed Pending 0",
+          "landed Settled 10000",
+          "landed Settled 10000"
+        ])
+      })
+    )
+
+    it.effect("another payment of the payer waits until the first is over", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const payer = chain.accounts.payers[1] ?? chain.accounts.payers[0]
+        const first = yield* Trial.payment(trial, payer)
+        const second = yield* Trial.payment(trial, payer)
+        const { prepared } = yield* Trial.sent(trial, [first])
+        assert.strictEqual(yield* Trial.wordOf(half.verify(second)), "EXPIRED_PAYMENT seqno_reserved")
+        assert.strictEqual(yield* Trial.wordOf(half.verify(first)), "ok")
+        for (let hop = 0; hop < 5; hop++) yield* chain.block
+        yield* half.observe([{ payment: first, since: prepared.head }], [prepared])
+        assert.strictEqual(yield* Trial.wordOf(half.verify(second)), "EXPIRED_PAYMENT seqno_consumed")
+        assert.strictEqual(yield* Trial.wordOf(half.verify(first)), "already_used seqno_consumed")
+        assert.strictEqual(yield* Trial.wordOf(half.verify(yield* Trial.payment(trial, payer))), "ok")
+      })
+    )
+
+    it.effect("a message that came too late is signed again for the same number", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const [lane = ""] = half.lanes
+        const slot = { lane, number: yield* half.nextSlot(lane, "known") }
+        const early = yield* half.fill(slot, yield* half.survey)
+        yield* chain.setTime((yield* chain.time) + 120)
+        yield* chain.block
+        assert.strictEqual((yield* half.submit(early))._tag, "Outdated")
+        const late = yield* half.fill(slot, yield* half.survey)
+        assert.strictEqual((yield* half.submit(late))._tag, "Accepted")
+        yield* chain.block
+        assert.strictEqual((yield* half.submit(early))._tag, "SlotUsed")
+        assert.strictEqual((yield* half.observe([], [early, late])).landed?.transaction, late.transaction)
+      })
+    )
+  })
+})
+
+describe("a facilitator that is started again in the middle", () => {
+  layer(chainOf({ blocks: "manual" }), { excludeTestServices: true })((it) => {
+    it.effect("goes on where the first one was, and the money moves once", () =>
+      Effect.gen(function* () {
+        const before = yield* Trial.make()
+        const { chain } = before
+        const records = Layer.succeed(PaymentStore.PaymentStore, yield* MemoryPaymentStore.make)
+        const payload = yield* Trial.signed(before, chain.accounts.payers[0])
+        const request = Trial.request(before, payload)
+        const claim = Trial.newClaim()
+        const isSent = yield* Deferred.make<void>()
+        const watched = {
+          ...before.half,
+          submit: (prepared: Parameters<typeof before.half.submit>[0]) =>
+            Effect.tap(before.half.submit(prepared), () => Deferred.succeed(isSent, undefined))
+        }
+        const life = yield* Effect.forkChild(
+          Trial.withService(watched, (service) => service.settle(request, claim), records)
+        )
+        yield* Deferred.await(isSent)
+        yield* Fiber.interrupt(life)
+        yield* chain.setBlocks("instant")
+        const after = yield* Trial.make()
+        const settled = yield* Trial.withService(after.half, (service) => service.settle(request, claim), records)
+        assert.isTrue(Trial.isSettled(settled))
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), Trial.amount)
+        assert.strictEqual(yield* Trial.externals(chain.accounts.relayers[0]), 1)
+      })
+    )
+  })
+})
+
+describe("fifty payers at once", () => {
+  layer(chainOf({ payers: 50 }), { excludeTestServices: true })((it) => {
+    it.effect("are paid for by one relayer in a few messages", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make({ batches: { windowMillis: 250 } })
+        const { chain, half } = trial
+        const payloads = yield* Effect.forEach(chain.accounts.payers, (payer) => Trial.signed(trial, payer))
+        const all = yield* Trial.withService(half, (service) =>
+          Effect.forEach(payloads, (payload) => service.settle(Trial.request(trial, payload), Trial.newClaim()), {
+            concurrency: "unbounded"
+          })
+        )
+        assert.isTrue(all.every(Trial.isSettled))
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), 50n * Trial.amount)
+        assert.isAtMost(yield* Trial.externals(chain.accounts.relayers[0]), 5)
+        assert.strictEqual(trial.expenses.length, 50)
+      })
+    )
+  })
+})
+
+describe("a batch", () => {
+  layer(chainOf({ payers: 230 }), { excludeTestServices: true })((it) => {
+    it.effect("never outgrows an external message, and takes no two payments of one payer", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make({ batches: { maximum: 255 } })
+        const { chain, half } = trial
+        const payments = yield* Effect.forEach(chain.accounts.payers, (payer) => Trial.payment(trial, payer))
+        const [lane = ""] = half.lanes
+        const slot = { lane, number: yield* half.nextSlot(lane, "known") }
+        const { count, prepared } = yield* half.prepare(payments, slot, yield* half.survey)
+        assert.isTrue(count > 190 && count < 230, `${count}`)
+        assert.isAtMost(Buffer.from(prepared.bytes, "base64").length, 65_535)
+        assert.strictEqual((yield* half.submit(prepared))._tag, "Accepted")
+        const payer = chain.accounts.payers[229] ?? chain.accounts.payers[0]
+        const two = [yield* Trial.payment(trial, payer), yield* Trial.payment(trial, payer)]
+        assert.strictEqual((yield* Trial.sent(trial, two)).count, 1)
+      })
+    )
+  })
+})
