@@ -134,7 +134,7 @@ const affordable = (
 }
 
 /** Exit codes of Jetton wallets that say that there is too little: of Jettons, of TON. */
-const tooLittle = [47, 48, 706, 709]
+const tooLittle = new Set([47, 48, 706, 709])
 
 const played = Effect.fnUntraced(function* (
   { attachedTon, config, emulation, network, relayers, rpc }: ExactTonChain,
@@ -170,7 +170,7 @@ const played = Effect.fnUntraced(function* (
     return yield* refuse("INVALID_RECIPIENT", "bounced", "the recipient's Jetton wallet would not take the payment")
   const exits = transactions.map(({ transaction: { exitCode } }) => exitCode)
   const message = `played through, the payment does not arrive; exit codes ${exits.join(", ")}`
-  return yield* exits.some((code) => tooLittle.includes(code))
+  return yield* exits.some((code) => tooLittle.has(code))
     ? refuse("INSUFFICIENT_BALANCE", "transfer_refused", message)
     : refuse("INVALID_SIGNATURE", "not_carried_out", message)
 })

@@ -29,6 +29,13 @@ const known: ReadonlyArray<CustomAsset> = [
     address: "0:b113a994b5024a16719f69139328eb759596c38a25f59028b146fecdc3621dfe",
     symbol: "USDT",
     decimals: 6
+  },
+  // The local chain's own Jetton (`@pontage/ton/testing` has it here in every run), so that a first try needs no table.
+  {
+    network: TonNetwork.local,
+    address: "0:d0c2dbd8d1c8b0a91cb84b30bfd376b02f3ecf9333f82b833dc9b1ffbcf7ab31",
+    symbol: "TUSD",
+    decimals: 6
   }
 ]
 

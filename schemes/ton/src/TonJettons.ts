@@ -39,7 +39,7 @@ export interface TonJettons {
 /** So many wallets' addresses are remembered. */
 const capacity = 50_000
 /** A contract that is not there, and one that has no such method. */
-const noContract = [-13, -256]
+const noContract = new Set([-13, -256])
 const noMethod = 11
 
 /** Flags of the status of governed Jettons (the stablecoins' family). */
@@ -71,13 +71,13 @@ export const make = (rpc: TonRpc.Shape): TonJettons => {
     const got = yield* rpc.get(wallet, "get_status")
     if (got._tag === "Returned") return TonStack.numberOf(got.stack[0]) ?? 0n
     if (got.exitCode === noMethod) ungoverned.add(master)
-    return got.exitCode === noMethod || noContract.includes(got.exitCode)
+    return got.exitCode === noMethod || noContract.has(got.exitCode)
       ? 0n
       : yield* silent(rpc, wallet, "does not tell its status")
   })
   const holding = Effect.fnUntraced(function* (master: TonAddress.Address, wallet: TonAddress.Address) {
     const got = yield* rpc.get(wallet, "get_wallet_data")
-    if (got._tag === "Failed" && noContract.includes(got.exitCode)) return nothing
+    if (got._tag === "Failed" && noContract.has(got.exitCode)) return nothing
     const balance = got._tag === "Returned" ? TonStack.numberOf(got.stack[0]) : undefined
     if (balance === undefined) return yield* silent(rpc, wallet, "does not tell its balance")
     const status = yield* statusOf(master, wallet)

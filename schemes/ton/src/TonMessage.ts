@@ -2,7 +2,7 @@
  * Messages as payers write them: internal ones (an action of a wallet, or a request to be relayed) and external ones. They
  * are read strictly: every field that only the chain fills in is empty, and nothing is left over.
  */
-import { beginCell, Cell, loadStateInit, type Slice, type StateInit, storeStateInit } from "@ton/core"
+import { beginCell, type Cell, loadStateInit, type Slice, type StateInit, storeStateInit } from "@ton/core"
 
 import * as TonAddress from "./TonAddress.ts"
 

@@ -6,9 +6,11 @@ import * as Effect from "effect/Effect"
 
 import { TonNetwork, TonWallet, WalletRequest } from "../src/index.ts"
 import * as SandboxEmulation from "../src/SandboxEmulation.ts"
-import { SwallowingWallet, ToncenterFault, TonTestAccounts, TonTestChain } from "../src/testing/index.ts"
+import { SwallowingWallet, ToncenterFault, type TonTestAccounts, TonTestChain } from "../src/testing/index.ts"
 import * as Forgery from "./TonForgery.ts"
 import * as Trial from "./TonTrial.ts"
+
+const payerOf = ({ chain }: Trial.Trial) => chain.accounts.payers[0]
 
 const chainLayer = TonTestChain.layer({ payers: 8 })
 
@@ -56,8 +58,6 @@ describe("a payment is refused by the chain's state where", () => {
           assert.strictEqual(yield* Trial.wordOf(verdict), word)
         })
       )
-    const payerOf = ({ chain }: Trial.Trial) => chain.accounts.payers[0]
-
     refused("nothing is wrong", "ok", (trial) => forged(trial, payerOf(trial)))
     refused("another key has signed", "INVALID_SIGNATURE not_signed", (trial) =>
       forged(trial, payerOf(trial), { request: { seed: new Uint8Array(32).fill(7) } })
@@ -108,7 +108,7 @@ describe("a payment is refused by the chain's state where", () => {
         const code = Cell.fromBase64(SwallowingWallet.code)
         const address = yield* trial.chain.install({ code, data: data ?? Cell.EMPTY }, 0n)
         const payload = yield* forged(trial, { ...payer, raw: address.toRawString() })
-        const verdict = Effect.flatMap(Trial.read(trial, payload), trial.half.verify)
+        const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => trial.half.verify(payment))
         assert.strictEqual(yield* Trial.wordOf(verdict), "INVALID_SIGNATURE unknown_wallet")
       })
     )
@@ -131,7 +131,7 @@ describe("a payment is refused by the chain's state where", () => {
             .endCell()
           const address = yield* trial.chain.install({ code, data }, 0n)
           const payload = yield* forged(trial, { ...payer, raw: address.toRawString() })
-          const verdict = Effect.flatMap(Trial.read(trial, payload), trial.half.verify)
+          const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => trial.half.verify(payment))
           assert.strictEqual(yield* Trial.wordOf(verdict), word)
         })
       )

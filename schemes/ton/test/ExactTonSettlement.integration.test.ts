@@ -239,11 +239,12 @@ describe("on a chain that takes its time", () => {
         const { chain, half } = trial
         const [lane = ""] = half.lanes
         const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-        const early = yield* half.fill(slot, yield* half.survey)
+        const { fill } = half
+        const early = yield* fill(slot, yield* half.survey)
         yield* chain.setTime((yield* chain.time) + 120)
         yield* chain.block
         assert.strictEqual((yield* half.submit(early))._tag, "Outdated")
-        const late = yield* half.fill(slot, yield* half.survey)
+        const late = yield* fill(slot, yield* half.survey)
         assert.strictEqual((yield* half.submit(late))._tag, "Accepted")
         yield* chain.block
         assert.strictEqual((yield* half.submit(early))._tag, "SlotUsed")

@@ -4,7 +4,7 @@ import * as Result from "effect/Result"
 
 import {
   Ed25519,
-  ExactTon,
+  type ExactTon,
   TonAuthorization,
   TonBoc,
   TonMessage,
@@ -61,6 +61,14 @@ const payloadOf = (forged?: Forged): ExactTon.Payload => ({
   kind: "w5-internal"
 })
 
+const nonceOf = (forged: Forged) => Result.getOrThrow(TonAuthorization.read(payloadOf(forged), terms)).nonce
+
+const twice = (message: Cell) =>
+  WalletRequest.actionsOf([
+    { mode: 64, message },
+    { mode: 64, message }
+  ])
+
 describe("a good request", () => {
   it("says who pays whom how much, until when, and where the rest goes", () => {
     const read = Result.getOrThrow(TonAuthorization.read(payloadOf(), terms))
@@ -73,7 +81,6 @@ describe("a good request", () => {
   })
 
   it("keeps its nonce under another signature of the same words, and changes it with any of them", () => {
-    const nonceOf = (forged: Forged) => Result.getOrThrow(TonAuthorization.read(payloadOf(forged), terms)).nonce
     assert.strictEqual(nonceOf({ request: { seed: new Uint8Array(32).fill(9) } }), nonceOf({}))
     assert.notStrictEqual(nonceOf({ request: { seqno: 1 } }), nonceOf({}))
     assert.notStrictEqual(nonceOf({ transfer: { queryId: 8n } }), nonceOf({}))
@@ -90,11 +97,6 @@ describe("a good request", () => {
 
 describe("a request is refused, however well it is signed, where", () => {
   const init = { code: Cell.EMPTY, data: Cell.EMPTY }
-  const twice = (message: Cell) =>
-    WalletRequest.actionsOf([
-      { mode: 64, message },
-      { mode: 64, message }
-    ])
   const cases: Readonly<Record<string, readonly [string, Forged]>> = {
     "it has two actions": ["unsupported_authorization/request", { actions: twice }],
     "it has none": ["unsupported_authorization/request", { actions: () => undefined }],
@@ -139,7 +141,7 @@ describe("a request is refused, however well it is signed, where", () => {
     "the rest goes to the payer": ["INVALID_RECIPIENT", { transfer: { responseTo: Forgery.addressOf(payer.raw) } }]
   }
   for (const [name, [word, forged]] of Object.entries(cases)) {
-    it(name, () => assert.strictEqual(wordOf(TonAuthorization.read(payloadOf(forged), terms)), word))
+    it(`${name}`, () => assert.strictEqual(wordOf(TonAuthorization.read(payloadOf(forged), terms)), word))
   }
 
   for (const mode of [0, 2, 16, 32, 65, 66, 80, 96, 128, 129, 130, 160, 192]) {
@@ -237,19 +239,20 @@ describe("a message is malformed where", () => {
     }
   }
   for (const [name, payload] of Object.entries(cases)) {
-    it(name, () => assert.match(wordOf(TonAuthorization.read(payload, terms)), /^malformed\//))
+    it(`${name}`, () => assert.match(wordOf(TonAuthorization.read(payload, terms)), /^malformed\//))
   }
 })
+
+const rebuilt = (changed: ReadonlyArray<boolean>, refs: ReadonlyArray<Cell>) => {
+  const builder = beginCell()
+  for (const bit of changed) builder.storeBit(bit)
+  for (const ref of refs) builder.storeRef(ref)
+  return builder.endCell()
+}
 
 /** Every tree that differs from this one in one bit. */
 function* flips(cell: Cell): Generator<Cell> {
   const bits = Array.from({ length: cell.bits.length }, (_, at) => cell.bits.at(at))
-  const rebuilt = (changed: ReadonlyArray<boolean>, refs: ReadonlyArray<Cell>) => {
-    const builder = beginCell()
-    for (const bit of changed) builder.storeBit(bit)
-    for (const ref of refs) builder.storeRef(ref)
-    return builder.endCell()
-  }
   for (const at of bits.keys()) {
     yield rebuilt(
       bits.map((bit, index) => (index === at ? !bit : bit)),

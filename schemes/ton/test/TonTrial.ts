@@ -9,7 +9,7 @@ import {
   PaymentPayload,
   type PaymentRequest,
   type PaymentRequirements,
-  PaymentStore,
+  type PaymentStore,
   type SchemeClient,
   type SchemeFacilitator,
   type Settled
