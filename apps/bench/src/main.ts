@@ -16,6 +16,7 @@ import type { Row } from "./Row.ts"
 import * as SettlementThroughput from "./SettlementThroughput.ts"
 import * as Signing from "./Signing.ts"
 import * as TransactionSigning from "./TransactionSigning.ts"
+import * as TronPayments from "./TronPayments.ts"
 import * as UnpaidRequests from "./UnpaidRequests.ts"
 import * as Verification from "./Verification.ts"
 
@@ -43,6 +44,7 @@ const program = Effect.gen(function* () {
   add(yield* OfflineVerification.measure(chain))
   add(yield* TransactionSigning.measure(chain))
   add(yield* Effect.promise(() => Signing.measure(chain)))
+  add(yield* TronPayments.measure)
   const { gzipped, minified } = yield* Effect.promise(() => BundleSize.measure())
   add([
     { name: "client bundle with EVM, minified", value: minified / 1024, unit: "KB" },
