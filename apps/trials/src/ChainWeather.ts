@@ -36,3 +36,20 @@ export const pooled = (rpc: ChainRpc): Effect.Effect<void> =>
       until: ({ pending }) => pending > 0n
     })
   )
+
+const Content = Schema.Struct({
+  pending: Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Struct({ hash: Schema.String })))
+})
+
+/**
+ * Has the node forget the first transaction in its pool, and with it all later ones of its sender.
+ *
+ * @category combinators
+ */
+export const forget = Effect.fnUntraced(function* (rpc: ChainRpc) {
+  const { pending } = yield* rpc.ask(Content, "txpool_content")
+  for (const transactions of Object.values(pending)) {
+    const [first] = Object.values(transactions)
+    if (first !== undefined) yield* rpc.tell("anvil_dropTransaction", [first.hash])
+  }
+})

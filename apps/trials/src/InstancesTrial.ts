@@ -18,19 +18,30 @@ import * as TrialWorld from "./TrialWorld.ts"
 
 const usualRounds = 10
 const signers = 4
-/** A lane is without a worker for so long at most; milliseconds. */
-const promised = 12_000
-/** How the product leases. */
-const leases = { ttl: 10_000, tick: 2_000 }
-/** A frozen instance sleeps longer than its leases live. */
-const frozenMillis = 16_000
+/** How the product leases, in milliseconds. A lane is without a worker for so long as both together at most. */
+const usualLeases = { ttl: 10_000, tick: 2_000 }
+/** A frozen instance sleeps longer than its leases live: so much of their time, in percent. */
+const frozenPercent = 160
 /** A woken one is watched for so long. */
 const watchedMillis = 4_000
+
+/** No lane goes to another worker and back in so short a time; milliseconds. */
+const handoverMillis = 1_000
 
 /** An instance, and the line that everything it sends goes through. */
 interface Instance {
   readonly life: FacilitatorLife
   readonly line: RpcChaos.RpcChaos
+}
+
+/** Where strikes happen. */
+interface Scene {
+  readonly world: TrialWorld.TrialWorld
+  readonly database: TrialDatabase
+  readonly all: ReadonlyArray<Instance>
+  readonly samples: ReadonlyArray<LaneOwners.LaneSample>
+  /** How long an instance is frozen, and how long is waited after a kill. */
+  readonly sleepMillis: number
 }
 
 /** What a strike has shown. */
@@ -46,7 +57,7 @@ interface Strike {
  *
  * @category trials
  */
-export const run = (instances: number) =>
+export const run = (instances: number, leases = usualLeases) =>
   Effect.fnUntraced(function* (options: TrialOptions): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
     const rounds = options.size ?? usualRounds
     const world = yield* TrialWorld.make({ ...options, store: "postgres" }, { leases, signers })
@@ -54,17 +65,24 @@ export const run = (instances: number) =>
     if (database === undefined) return yield* Effect.die(new Error("this trial has a database"))
     const all = yield* Effect.forEach(Array.from({ length: instances }), (_, index) => start(world, index))
     const samples = yield* LaneOwners.watch(database)
+    const scene: Scene = { world, database, all, samples, sleepMillis: (leases.ttl * frozenPercent) / 100 }
     const urls = all.map(({ life }) => life.url)
     const outcome = yield* TrialAct.underLoad(
       world,
-      { facilitators: [urls[0] ?? "", ...urls.slice(1)], concurrency: 16, payments: rounds * 20 },
-      Effect.forEach(Array.from({ length: rounds }), (_, round) => strike(world, database, all, samples, round))
+      { facilitators: [urls[0] ?? "", ...urls.slice(1)], concurrency: 32, payments: rounds * 20 },
+      Effect.forEach(Array.from({ length: rounds }), (_, round) => strike(scene, round))
     )
     const strikes = outcome.result
     const gap = Math.max(...strikes.map((one) => one.gap))
     const acts = strikes.reduce((sum, one) => sum + one.acts, 0)
+    const shared = yield* sharedActs(all)
     const broken: ReadonlyArray<Broken> = [
-      ...(gap > promised ? [{ check: "failover", detail: `a lane had no worker for ${Math.round(gap)} ms` }] : []),
+      ...(shared > 0
+        ? [{ check: "shared-lane", detail: `two instances sent ${shared} times in one lane at once` }]
+        : []),
+      ...(gap > leases.ttl + leases.tick
+        ? [{ check: "failover", detail: `a lane had no worker for ${Math.round(gap)} ms` }]
+        : []),
       ...(acts > 0
         ? [{ check: "woken-act", detail: `woken instances sent ${acts} transactions in others' lanes` }]
         : [])
@@ -78,6 +96,7 @@ export const run = (instances: number) =>
         freezes: strikes.filter(({ kind }) => kind === "freeze").length,
         "longest failover, ms": Math.round(gap),
         "acts of woken instances": acts,
+        "acts in one lane at once": shared,
         ...TrialAct.figures(outcome)
       },
       findings: [...broken, ...outcome.findings]
@@ -93,10 +112,7 @@ const start = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, index: 
 
 /** Kills or freezes one instance, and waits until its lanes have another worker. */
 const strike = Effect.fnUntraced(function* (
-  world: TrialWorld.TrialWorld,
-  database: TrialDatabase,
-  all: ReadonlyArray<Instance>,
-  samples: ReadonlyArray<LaneOwners.LaneSample>,
+  { all, database, samples, sleepMillis, world }: Scene,
   round: number
 ): Effect.fn.Return<Strike> {
   const luck = world.random.branch(`round${round}`)
@@ -107,7 +123,7 @@ const strike = Effect.fnUntraced(function* (
   const before = yield* LaneOwners.sample(database)
   yield* victim.life.signal(kind === "kill" ? "SIGKILL" : "SIGSTOP")
   const began = performance.now()
-  yield* Effect.sleep(frozenMillis)
+  yield* Effect.sleep(sleepMillis)
   const lost = lostLanes(before, samples, began)
   const gap = Math.max(0, ...lost.map(({ takenAfter }) => takenAfter))
   if (kind === "kill") return { kind, gap, acts: 0 }
@@ -146,19 +162,44 @@ const lostLanes = (
     return { owner, takenAfter: taken === undefined ? Number.POSITIVE_INFINITY : taken.at - began }
   })
 
-/** What a woken instance has sent for lanes that were certainly another's. */
-const actsOf = Effect.fnUntraced(function* (
-  { line }: Instance,
-  samples: ReadonlyArray<LaneOwners.LaneSample>,
-  owner: string,
-  woken: number
-) {
-  const sent = line.broadcasts.filter(({ at }) => at >= woken)
-  const signed = yield* Effect.forEach(sent, ({ at, bytes }) =>
+/** What an instance has sent, with its signer. */
+const signedOf = ({ line }: Instance) =>
+  Effect.forEach(line.broadcasts, ({ at, bytes }) =>
     Effect.map(
       Effect.promise(() => recoverTransactionAddress({ serializedTransaction: bytes })),
       (signer) => ({ at, signer })
     )
   )
-  return signed.filter(({ at, signer }) => LaneOwners.isAnothers(samples, signer, owner, at)).length
+
+/** What a woken instance has sent for lanes that were certainly another's. */
+const actsOf = (
+  victim: Instance,
+  samples: ReadonlyArray<LaneOwners.LaneSample>,
+  owner: string,
+  woken: number
+): Effect.Effect<number> =>
+  Effect.map(
+    signedOf(victim),
+    (sent) => sent.filter(({ at, signer }) => at >= woken && LaneOwners.isAnothers(samples, signer, owner, at)).length
+  )
+
+/** How often an instance has sent in a lane right before and right after another one did. */
+const sharedActs = Effect.fnUntraced(function* (all: ReadonlyArray<Instance>) {
+  const sent = yield* Effect.forEach(all, (instance, index) =>
+    Effect.map(signedOf(instance), (acts) => acts.map(({ at, signer }) => ({ at, signer, index })))
+  )
+  const acts = sent.flat().toSorted((one, other) => one.at - other.at)
+  const lanes = [...Map.groupBy(acts, ({ signer }) => signer).values()]
+  return lanes.reduce((sum, lane) => sum + lane.filter((_, place) => isBetween(lane, place)).length, 0)
 })
+
+interface Act {
+  readonly at: number
+  readonly index: number
+}
+
+const isBetween = (lane: ReadonlyArray<Act>, place: number): boolean => {
+  const [before, act, after] = [lane[place - 1], lane[place], lane[place + 1]]
+  if (before === undefined || act === undefined || after === undefined) return false
+  return before.index === after.index && act.index !== before.index && after.at - before.at < handoverMillis
+}

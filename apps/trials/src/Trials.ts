@@ -10,6 +10,7 @@ import * as CheckpointTrial from "./CheckpointTrial.ts"
 import * as CrashTrial from "./CrashTrial.ts"
 import * as InstancesTrial from "./InstancesTrial.ts"
 import * as ReorganisationTrial from "./ReorganisationTrial.ts"
+import * as SignerTrial from "./SignerTrial.ts"
 import type { TrialOptions } from "./TrialOptions.ts"
 import type { TrialReport } from "./TrialReport.ts"
 
@@ -26,6 +27,7 @@ export type Trial = (options: TrialOptions) => Effect.Effect<TrialReport, Anvil.
 export const trials: Readonly<Record<string, Trial>> = {
   g1: CrashTrial.run,
   g2: (options) => CheckpointTrial.run(options),
+  g6: (options) => SignerTrial.run(options),
   g7: ReorganisationTrial.run,
   g8: ChaosTrial.run,
   "g9-2": InstancesTrial.run(2),

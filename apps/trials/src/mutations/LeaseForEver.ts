@@ -1,12 +1,14 @@
 /**
- * A lease that was held once is held for ever, and its epoch says nothing: a worker that was frozen goes on where it was,
- * beside the one that has taken its lane over.
+ * A lease that was held once is held for ever, and the store asks nobody for an epoch: a worker that was frozen goes on
+ * where it was, beside the one that has taken its lane over.
  */
-import type { LaneLeases } from "@pontage/core"
+import type { LaneLeases, PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
 
 type Leases = LaneLeases.LaneLeases["Service"]
+type Store = PaymentStore.PaymentStore["Service"]
+type Lease = LaneLeases.Lease
 
 /**
  * @category mutations
@@ -25,5 +27,16 @@ export const leaseForEver = {
           )
         })
       )
+  }),
+  store: (store: Store): Store => ({
+    ...store,
+    openLane: (lease, first) => store.openLane(unfenced(lease), first),
+    skipTo: (lease, next) => store.skipTo(unfenced(lease), next),
+    plan: (lease, plans) => store.plan(unfenced(lease), plans),
+    replace: (lease, flight, prepared) => store.replace(unfenced(lease), flight, prepared),
+    enter: (lease, entry) => store.enter(unfenced(lease), entry)
   })
 }
+
+/** A higher epoch than anybody had before, at every write: by the time of day, in milliseconds. */
+const unfenced = (lease: Lease): Lease => ({ ...lease, epoch: Math.floor(performance.timeOrigin + performance.now()) })
