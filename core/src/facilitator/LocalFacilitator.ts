@@ -286,7 +286,7 @@ const takeNew = Effect.fnUntraced(function* (
 ) {
   const at = yield* examine(presented)
   if (!wanted) return yield* reserve(desk, presented, claim, undefined)
-  desk.engine.examined(presented.paymentId, presented.payment, at)
+  desk.engine.examined(presented, presented.payment, at)
   return yield* reserve(desk, presented, claim, yield* desk.engine.laneFor(presented.half))
 })
 
@@ -365,7 +365,7 @@ const takeKnown = Effect.fnUntraced(function* (
   known: StoredPayment,
   claim: Claim | undefined
 ): Effect.fn.Return<Taken, PaymentFailure> {
-  if (!isSameOffer(presented, known) || !isPayers(presented, known)) return yield* used(known)
+  if (!isSameTransfer(presented, known) || !isPayers(presented, known)) return yield* used(known)
   if (known.refusal !== undefined) return yield* known.refusal
   if (claim === undefined) return yield* takeUnclaimed(desk, presented, known)
   const { execution, payment } = yield* claimKnown(desk, presented, claim)
@@ -382,8 +382,12 @@ const takeUnclaimed = Effect.fnUntraced(function* (desk: Desk, presented: Presen
   return owed ? { presented, stored: known, execution: undefined, fresh: false, renewed: false } : yield* used(known)
 })
 
-const isSameOffer = ({ authorization }: Presented, known: StoredPayment): boolean =>
-  authorization.payTo === known.authorization.payTo && authorization.amount === known.authorization.amount
+/** A nonce may have been signed for more than once: only what is on record will ever be sent. */
+const isSameTransfer = ({ authorization }: Presented, known: StoredPayment): boolean =>
+  authorization.payTo === known.authorization.payTo &&
+  authorization.amount === known.authorization.amount &&
+  authorization.validAfter === known.authorization.validAfter &&
+  authorization.validBefore === known.authorization.validBefore
 
 /** The salt of a bound payment never reaches the chain; an unbound one can only be compared as a whole. */
 const isPayers = ({ authorization, payload }: Presented, known: StoredPayment): boolean =>
@@ -460,7 +464,7 @@ const examineAgain = (desk: Desk, { fresh, presented, stored }: Taken): Effect.E
   if (fresh || stored.status !== "accepted" || stored.lane !== undefined) return Effect.void
   const { paymentId } = stored
   return Effect.matchEffect(examine(presented), {
-    onSuccess: (at) => Effect.sync(() => desk.engine.examined(paymentId, presented.payment, at)),
+    onSuccess: (at) => Effect.sync(() => desk.engine.examined(presented, presented.payment, at)),
     onFailure: (error) =>
       Effect.flatMap(desk.store.find(paymentId), (now) =>
         now === undefined || (now.status === "accepted" && now.lane === undefined && now.since === undefined)

@@ -108,7 +108,7 @@ const examine = Effect.fnUntraced(function* (
   stored: StoredPayment,
   now: number
 ): Effect.fn.Return<{ readonly payment: Payment; readonly error: Verdict | undefined }, Verdict | ChainUnavailable> {
-  const known = examined.take(stored.paymentId, now)
+  const known = examined.take(stored, now)
   const payment = known?.payment ?? (yield* half.read(stored.requirements, stored.payload))
   if (payment.authorization.validBefore * 1000 <= now + marginSeconds * 1000)
     return { payment, error: over(stored, now) }

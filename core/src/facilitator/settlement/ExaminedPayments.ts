@@ -1,9 +1,13 @@
 /**
- * Payments that were examined in this process a moment ago: their lane's worker need not decode and verify them again.
+ * Payments that were examined in this process a moment ago: their lane's worker need not decode and verify them again. A
+ * payment's id names an authorization's nonce and not what was signed, so one that was examined here counts only for a
+ * record of the very same payload: another process may have taken in something else under that nonce.
  */
 import * as Duration from "effect/Duration"
+import * as Equal from "effect/Equal"
 
 import type { Payment } from "../../scheme/SchemeFacilitator.ts"
+import type { NewPayment, StoredPayment } from "../records/PaymentStore.ts"
 
 /** How long an examination holds: a payer may empty the account at any time. */
 const freshness = Duration.toMillis("5 seconds")
@@ -18,13 +22,20 @@ const capacity = 10_000
  */
 export interface ExaminedPayments {
   /** Remembers a payment that was found good at this time (Unix milliseconds). */
-  readonly add: (paymentId: string, payment: Payment, at: number) => void
-  /** Takes a payment out, and tells whether it needs no other examination. */
+  readonly add: (presented: Presented, payment: Payment, at: number) => void
+  /** Takes what was examined of a record's payload out, and tells whether it needs no other examination. */
   readonly take: (
-    paymentId: string,
+    stored: StoredPayment,
     now: number
   ) => { readonly payment: Payment; readonly isFresh: boolean } | undefined
 }
+
+/**
+ * What was examined.
+ *
+ * @category models
+ */
+export type Presented = Pick<NewPayment, "paymentId" | "payload">
 
 /**
  * Remembers nothing yet.
@@ -32,19 +43,23 @@ export interface ExaminedPayments {
  * @category constructors
  */
 export const make = (): ExaminedPayments => {
-  const known = new Map<string, { readonly payment: Payment; readonly at: number }>()
+  const known = new Map<
+    string,
+    { readonly payload: Presented["payload"]; readonly payment: Payment; readonly at: number }
+  >()
   return {
-    add: (paymentId, payment, at) => {
+    add: ({ payload, paymentId }, payment, at) => {
       known.delete(paymentId)
-      known.set(paymentId, { payment, at })
+      known.set(paymentId, { payload, payment, at })
       const [oldest] = known.keys()
       if (known.size > capacity && oldest !== undefined) known.delete(oldest)
     },
-    take: (paymentId, now) => {
+    take: ({ payload, paymentId, requirements }, now) => {
       const found = known.get(paymentId)
       if (found === undefined) return undefined
       known.delete(paymentId)
-      return { payment: found.payment, isFresh: now - found.at < freshness }
+      if (!Equal.equals(found.payload, payload)) return undefined
+      return { payment: { ...found.payment, requirements }, isFresh: now - found.at < freshness }
     }
   }
 }

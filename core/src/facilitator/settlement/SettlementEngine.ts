@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
 import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
-import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type { LaneLeases } from "../records/LaneLeases.ts"
 import { LaneName, type PaymentStore, type StoredPayment } from "../records/PaymentStore.ts"
@@ -43,7 +43,7 @@ export interface SettlementEngine {
   /** The lane in which a payment on this half's network waits least. */
   readonly laneFor: (half: SchemeFacilitator) => Effect.Effect<string, FacilitatorUnavailable>
   /** Remembers that a payment was found good just now (Unix milliseconds), so that its lane need not look again. */
-  readonly examined: (paymentId: string, payment: Payment, at: number) => void
+  readonly examined: ExaminedPayments.ExaminedPayments["add"]
   /**
    * Waits for the end of a payment whose record is in the store: the record in a settled or a dead state. One that waits
    * in no lane is put into one. Fails when the payment left its lane again: then nothing was sent.
