@@ -1,13 +1,28 @@
 /**
- * A buyer: `fetch` with a wallet and limits. Where a server answers 402, it signs, pays and asks again.
+ * Buyers: `fetch` with a wallet and limits. Where a server answers 402, it signs, pays and asks again.
  */
+import type { SchemeClient } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
 import { wrapFetch } from "@pontage/fetch"
-import { type Hex } from "viem"
+import { exactTon, type TonSigner } from "@pontage/ton"
+import { exactTron } from "@pontage/tron"
+import type { Hex } from "viem"
 import { privateKeyToAccount } from "viem/accounts"
 
+/** Pays on the local EVM chain. */
 export const buyer = (privateKey: Hex) =>
   wrapFetch(globalThis.fetch, {
     schemes: [exactEvm.client({ signer: privateKeyToAccount(privateKey), network: "eip155:31337" })],
     limits: { perRequest: "$0.05", perDay: "$2" }
   })
+
+/** Pays on the local TON chain, with a wallet that holds no TON. */
+export const tonBuyer = (signer: TonSigner.TonKeyPair, rpcUrl: string) =>
+  buyerWith(exactTon.client({ signer, network: "ton:local", rpcUrl }))
+
+/** Pays on the local TRON chain; the fees of the chain are the payer's own. */
+export const tronBuyer = (privateKey: string, rpcUrl: string) =>
+  buyerWith(exactTron.client({ signer: exactTron.localSigner(privateKey), network: "tron:local", rpcUrl }))
+
+const buyerWith = (scheme: SchemeClient) =>
+  wrapFetch(globalThis.fetch, { schemes: [scheme], limits: { perRequest: "$0.05", perDay: "$2" } })

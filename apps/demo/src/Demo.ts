@@ -1,5 +1,5 @@
 /**
- * The whole flow on one machine: a chain, a facilitator, two shops, and a buyer who pays each of them once.
+ * The whole flow on one machine: three chains, a facilitator, two shops, and a buyer on each chain who pays each of them.
  */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -9,14 +9,17 @@ import { DevNet } from "@pontage/devnet"
 import { exactEvm } from "@pontage/evm"
 import * as BestCrypto from "@pontage/evm/crypto"
 import * as FacilitatorService from "@pontage/facilitator"
+import { exactTon } from "@pontage/ton"
+import { exactTron } from "@pontage/tron"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 
-import { buyer } from "./Buyer.ts"
+import { buyer, tonBuyer, tronBuyer } from "./Buyer.ts"
 import { koaShop } from "./KoaShop.ts"
+import { evmLedger, tonLedger, tronLedger } from "./Ledgers.ts"
 import { nestShop } from "./NestShop.ts"
 import * as Purchase from "./Purchase.ts"
 
@@ -25,6 +28,8 @@ import * as Purchase from "./Purchase.ts"
  */
 export interface Ports {
   readonly evm: number
+  readonly ton: number
+  readonly tron: number
   readonly facilitator: number
   readonly koa: number
   readonly nest: number
@@ -41,43 +46,80 @@ const host = "127.0.0.1"
 const secret = "a secret of at least thirty-two characters"
 
 /**
- * Starts everything and buys a report from each shop. Everything ends with the scope.
+ * Starts everything and buys a report from each shop on each chain. Everything ends with the scope.
  */
 export const run = Effect.fnUntraced(function* (
   ports: Ports,
   tell: Tell
 ): Effect.fn.Return<ReadonlyArray<Purchase.Purchase>, unknown, Scope.Scope> {
-  const { evm } = yield* DevNet.make(ports.evm === 0 ? {} : { evmPort: ports.evm })
-  yield* tell("chain", `${evm.network} at ${evm.rpcUrl}, token ${evm.token.symbol} ${evm.token.address}`)
-
-  const facilitator = yield* startFacilitator(evm.rpcUrl, evm.accounts.signers[0], ports.facilitator)
+  const chains = yield* startChains(ports, tell)
+  const { evm, ton, tron } = chains
+  const facilitator = yield* startFacilitator(chains, ports.facilitator)
   yield* tell("facilitator", `${facilitator.url}, its API at ${facilitator.url}/docs`)
 
-  const common = { facilitator: facilitator.url, payTo: evm.accounts.payee.address, rpcUrl: evm.rpcUrl, secret }
+  const common: Common = {
+    facilitator: facilitator.url,
+    secret,
+    evm: { rpcUrl: evm.rpcUrl, payTo: evm.accounts.payee.address },
+    ton: { rpcUrl: ton.rpcUrl, payTo: ton.accounts.payee.raw },
+    tron: { rpcUrl: tron.rpcUrl, payTo: tron.accounts.payee.address }
+  }
   const koa = yield* startKoaShop(common, ports.koa)
   yield* tell("shop (Koa)", `${koa}, sells GET /report for $0.01 and GET /render/:pages by the page`)
   const nest = yield* startNestShop(common, ports.nest)
   yield* tell("shop (Nest)", `${nest}, sells GET /report for $0.01`)
-
-  const [payer] = evm.accounts.payers
-  const paying = buyer(payer.privateKey)
-  yield* tell("buyer", `${payer.address}, owns ${evm.token.symbol} and no coin for gas`)
-  const purchases: Array<Purchase.Purchase> = []
-  for (const shop of [koa, nest]) yield* untilOnSale(shop)
-  for (const shop of [koa, nest]) purchases.push(yield* Purchase.buy(paying, evm, shop, "/report"))
-  return purchases
+  return yield* buyEverywhere(chains, [koa, nest], tell)
 })
 
-const startFacilitator = Effect.fnUntraced(function* (
-  rpcUrl: string,
-  signer: Parameters<typeof exactEvm.facilitator>[0]["signer"],
-  port: number
-) {
-  const schemes = [exactEvm.facilitator({ signer, rpcUrl })]
+const startChains = Effect.fnUntraced(function* (ports: Ports, tell: Tell) {
+  const chains = yield* DevNet.make({
+    ...(ports.evm !== 0 && { evmPort: ports.evm }),
+    ...(ports.ton !== 0 && { tonPort: ports.ton }),
+    ...(ports.tron !== 0 && { tronPort: ports.tron })
+  })
+  const { evm, ton, tron } = chains
+  yield* tell("chain", `${evm.network} at ${evm.rpcUrl}, token ${evm.token.symbol} ${evm.token.address}`)
+  yield* tell("chain", `${ton.network} at ${ton.rpcUrl}, jetton ${ton.jetton.symbol} ${ton.jetton.raw}`)
+  yield* tell("chain", `${tron.network} at ${tron.rpcUrl}, token ${tron.token.symbol} ${tron.token.address}`)
+  return chains
+})
+
+const startFacilitator = Effect.fnUntraced(function* ({ evm, ton, tron }: DevNet.DevNet, port: number) {
+  const schemes = [
+    exactEvm.facilitator({ signer: evm.accounts.signers[0], rpcUrl: evm.rpcUrl }),
+    exactTon.facilitator({ signer: ton.accounts.relayers[0], rpcUrl: ton.rpcUrl, network: "ton:local" }),
+    exactTron.facilitator({ rpcUrl: tron.rpcUrl, network: "tron:local" })
+  ]
   // What is printed may be read by a program, so the choice of cryptography is not logged.
   const quietly = Layer.provide(BestCrypto.layer, Logger.layer([]))
   const facilitator = Layer.provide(LocalFacilitator.layerMemory({ schemes }), quietly)
   return yield* FacilitatorService.serve({ host, port }).pipe(Effect.provide(yield* Layer.build(facilitator)))
+})
+
+/** One buyer for each chain buys from each shop. */
+const buyEverywhere = Effect.fnUntraced(function* (
+  chains: DevNet.DevNet,
+  shops: ReadonlyArray<string>,
+  tell: Tell
+): Effect.fn.Return<ReadonlyArray<Purchase.Purchase>> {
+  const { evm, ton, tron } = chains
+  const [evmPayer] = evm.accounts.payers
+  const [tonPayer] = ton.accounts.payers
+  const [tronPayer] = tron.accounts.payers
+  yield* tell("buyer", `${evmPayer.address}, owns ${evm.token.symbol} and no coin for gas`)
+  yield* tell("buyer", `${tonPayer.raw}, owns ${ton.jetton.symbol} and no TON`)
+  yield* tell("buyer", `${tronPayer.address}, owns ${tron.token.symbol}, and TRX for the fees of the chain`)
+  const buyers = [
+    [buyer(evmPayer.privateKey), evmLedger(chains)],
+    [tonBuyer(tonPayer, ton.rpcUrl), tonLedger(chains)],
+    [tronBuyer(tronPayer.privateKey, tron.rpcUrl), tronLedger(chains)]
+  ] as const
+  for (const shop of shops) yield* untilOnSale(shop)
+  const purchases: Array<Purchase.Purchase> = []
+  for (const [paying, ledger] of buyers) {
+    for (const shop of shops) purchases.push(yield* Purchase.buy(paying, ledger, shop, "/report"))
+  }
+  return purchases
 })
 
 /** A shop sells nothing (503) before it has proven its wiring against chain and facilitator, which takes a moment. */

@@ -4,11 +4,13 @@
 import { Router } from "@koa/router"
 import { exactEvm } from "@pontage/evm"
 import { paymentMiddleware } from "@pontage/koa"
+import { exactTon } from "@pontage/ton"
+import { exactTron } from "@pontage/tron"
 import Koa from "koa"
 
 import type { ShopOptions } from "./ShopOptions.ts"
 
-export const koaShop = ({ facilitator, origin, payTo, rpcUrl, secret }: ShopOptions): Koa => {
+export const koaShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOptions): Koa => {
   const router = new Router()
   router.get("/", (context) => {
     context.body = "Ask for /report (0.01 dollar) or /render/3 (0.002 dollar a page)\n"
@@ -28,15 +30,26 @@ export const koaShop = ({ facilitator, origin, payTo, rpcUrl, secret }: ShopOpti
       origin,
       facilitator,
       secret,
-      schemes: [exactEvm.server({ rpcUrl })],
+      schemes: [
+        exactEvm.server({ rpcUrl: evm.rpcUrl }),
+        exactTon.server({ rpcUrl: ton.rpcUrl, network: "ton:local" }),
+        exactTron.server({ rpcUrl: tron.rpcUrl, network: "tron:local" })
+      ],
       router,
       routes: {
-        "GET /report": { description: "The report", scheme: "exact", network: "eip155:31337", price: "$0.01", payTo },
+        "GET /report": {
+          description: "The report",
+          accepts: [
+            { scheme: "exact", network: "eip155:31337", price: "$0.01", payTo: evm.payTo },
+            { scheme: "exact", network: "ton:local", price: "$0.01", payTo: ton.payTo },
+            { scheme: "exact", network: "tron:local", price: "$0.01", payTo: tron.payTo }
+          ]
+        },
         "GET /render/:pages": {
           description: "As many pages as you like",
           scheme: "exact",
           network: "eip155:31337",
-          payTo,
+          payTo: evm.payTo,
           getPrice: ({ params }) => priceOfPages(params["pages"] ?? "")
         }
       }

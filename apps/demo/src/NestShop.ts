@@ -6,10 +6,18 @@ import { NestFactory } from "@nestjs/core"
 import type { Settlement } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
 import { Paid, Payment, PaymentModule } from "@pontage/nestjs"
+import { exactTon } from "@pontage/ton"
+import { exactTron } from "@pontage/tron"
 
 import type { ShopOptions } from "./ShopOptions.ts"
 
-export const nestShop = ({ facilitator, origin, payTo, rpcUrl, secret }: ShopOptions): Promise<INestApplication> => {
+export const nestShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOptions): Promise<INestApplication> => {
+  const schemes = [
+    exactEvm.server({ rpcUrl: evm.rpcUrl }),
+    exactTon.server({ rpcUrl: ton.rpcUrl, network: "ton:local" }),
+    exactTron.server({ rpcUrl: tron.rpcUrl, network: "tron:local" })
+  ]
+
   @Controller()
   class ReportController {
     @Get()
@@ -18,14 +26,21 @@ export const nestShop = ({ facilitator, origin, payTo, rpcUrl, secret }: ShopOpt
     }
 
     @Get("report")
-    @Paid({ network: "eip155:31337", price: "$0.01", payTo, description: "The report" })
+    @Paid({
+      description: "The report",
+      accepts: [
+        { scheme: "exact", network: "eip155:31337", price: "$0.01", payTo: evm.payTo },
+        { scheme: "exact", network: "ton:local", price: "$0.01", payTo: ton.payTo },
+        { scheme: "exact", network: "tron:local", price: "$0.01", payTo: tron.payTo }
+      ]
+    })
     report(@Payment() payment: Settlement.Settlement) {
       return { report: "It will rain, and then it will not.", paidBy: payment.payer }
     }
   }
 
   @Module({
-    imports: [PaymentModule.forRoot({ origin, facilitator, secret, schemes: [exactEvm.server({ rpcUrl })] })],
+    imports: [PaymentModule.forRoot({ origin, facilitator, secret, schemes })],
     controllers: [ReportController]
   })
   class ShopModule {}

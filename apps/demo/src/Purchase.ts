@@ -1,7 +1,6 @@
 /**
  * One purchase, seen from outside: what was asked for, what came, what it cost, and whether the chain agrees.
  */
-import type { EvmTestChain } from "@pontage/evm/testing"
 import { type PayingFetch, settlementOf } from "@pontage/fetch"
 import * as Effect from "effect/Effect"
 
@@ -22,15 +21,27 @@ export interface Purchase {
 }
 
 /**
+ * A transfer as its chain shows it. The amount is in the smallest unit of the token.
+ */
+export interface Transfer {
+  readonly transaction: string
+  readonly to: string
+  readonly amount: bigint
+}
+
+/**
+ * Where a purchase is looked up: who is to be paid, and what the chain itself says of it.
+ */
+export interface Ledger {
+  readonly payTo: string
+  readonly transfers: Effect.Effect<ReadonlyArray<Transfer>>
+}
+
+/**
  * Buys a resource and looks its transfer up on the chain. Dies when it was not served or when the chain does not show
  * the transfer: a demonstration that cannot fail would show nothing.
  */
-export const buy = Effect.fnUntraced(function* (
-  paying: PayingFetch,
-  chain: EvmTestChain.Shape,
-  origin: string,
-  path: string
-) {
+export const buy = Effect.fnUntraced(function* (paying: PayingFetch, ledger: Ledger, origin: string, path: string) {
   const start = performance.now()
   const response = yield* Effect.promise(() => paying(`${origin}${path}`))
   const body = yield* Effect.promise(() => response.text())
@@ -39,9 +50,9 @@ export const buy = Effect.fnUntraced(function* (
   if (!response.ok || receipt === undefined) {
     return yield* Effect.die(new Error(`GET ${path} was not served: ${response.status} ${body}`))
   }
-  const transfers = yield* chain.transfers()
-  const proof = transfers.find(({ transactionHash }) => transactionHash === receipt.transaction)
-  if (proof === undefined || `${proof.value}` !== receipt.amount || proof.to !== chain.accounts.payee.address) {
+  const transfers = yield* ledger.transfers
+  const proof = transfers.find(({ transaction }) => transaction === receipt.transaction)
+  if (proof === undefined || `${proof.amount}` !== receipt.amount || proof.to !== ledger.payTo) {
     return yield* Effect.die(new Error(`the chain does not show the transfer of ${receipt.transaction}`))
   }
   const { amount, network, payer, transaction } = receipt

@@ -1,6 +1,6 @@
 /**
  * `npm start`: runs the whole flow on this machine and stays up, so that you can buy for yourself. `--once` ends after one
- * purchase from each shop; `--json` prints each purchase as one line of JSON and nothing else. The exit code is 0 only when
+ * purchase on each chain from each shop; `--json` prints each purchase as one line of JSON and nothing else. The exit code is 0 only when
  * everything was served and the chain shows every transfer.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -14,8 +14,8 @@ const flags = new Set(process.argv.slice(2))
 const once = flags.has("--once")
 const json = flags.has("--json")
 
-const fixed: Demo.Ports = { evm: 8545, facilitator: 4021, koa: 4022, nest: 4023 }
-const free: Demo.Ports = { evm: 0, facilitator: 0, koa: 0, nest: 0 }
+const fixed: Demo.Ports = { evm: 8545, ton: 8081, tron: 9090, facilitator: 4021, koa: 4022, nest: 4023 }
+const free: Demo.Ports = { evm: 0, ton: 0, tron: 0, facilitator: 0, koa: 0, nest: 0 }
 
 const tell: Demo.Tell = (topic, text) => (json ? Effect.void : Console.log(`${topic.padEnd(12)} ${text}`))
 
@@ -24,7 +24,7 @@ const show = (purchase: Purchase) =>
     ? Console.log(JSON.stringify(purchase))
     : tell(
         "bought",
-        `${purchase.route} ${purchase.status} in ${purchase.milliseconds} ms, ${dollars(purchase.amount)} moved in ${purchase.transaction}`
+        `${purchase.route} ${purchase.status} in ${purchase.milliseconds} ms, ${dollars(purchase.amount)} moved on ${purchase.network} in ${purchase.transaction}`
       )
 
 const dollars = (amount: string) => {

@@ -35,7 +35,10 @@ export interface TestShop {
 }
 
 /** Everything a shop is told but the origin, which it finds out itself unless it is given. */
-export type Told = Omit<ShopOptions, "origin" | "facilitator"> & {
+export type Told = Pick<ShopOptions, "secret"> & {
+  /** A node of the EVM chain, and who is paid on it. */
+  readonly rpcUrl: string
+  readonly payTo: string
   readonly origin?: string
   readonly facilitator: Seller.SellerOptions["facilitator"]
   /** A token to be paid in that only this shop knows. */

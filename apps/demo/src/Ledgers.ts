@@ -1,0 +1,33 @@
+/**
+ * The local chains as a purchase is looked up on them: the transfers that the chains themselves show, not what anybody says
+ * of them.
+ */
+import type { DevNet } from "@pontage/devnet"
+import * as Effect from "effect/Effect"
+
+import type { Ledger } from "./Purchase.ts"
+
+export const evmLedger = ({ evm }: DevNet.DevNet): Ledger => ({
+  payTo: evm.accounts.payee.address,
+  transfers: Effect.map(evm.transfers(), (transfers) =>
+    transfers.map(({ to, transactionHash, value }) => ({ transaction: transactionHash, to, amount: value }))
+  )
+})
+
+/** On TON the recipient's own Jetton wallet shows what has arrived. */
+export const tonLedger = ({ ton }: DevNet.DevNet): Ledger => {
+  const { address, raw } = ton.accounts.payee
+  return {
+    payTo: raw,
+    transfers: Effect.map(ton.credits(address), (credits) =>
+      credits.map(({ amount, transaction }) => ({ transaction, to: raw, amount }))
+    )
+  }
+}
+
+export const tronLedger = ({ tron }: DevNet.DevNet): Ledger => ({
+  payTo: tron.accounts.payee.address,
+  transfers: Effect.map(tron.transfers(), (transfers) =>
+    transfers.map(({ to, transaction, value }) => ({ transaction, to, amount: value }))
+  )
+})
