@@ -1,13 +1,19 @@
-import * as PgClient from "@effect/sql-pg/PgClient"
 /**
  * A PostgreSQL of the trial's own, as a scoped resource that can be hurt.
  */
+import { readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+
+import * as PgClient from "@effect/sql-pg/PgClient"
 import { PostgresServer } from "@pontage/sql/testing"
 import * as Effect from "effect/Effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
+import * as FileSizeLimit from "./FileSizeLimit.ts"
 import type { MutationName } from "./Mutation.ts"
 
 /**
@@ -17,10 +23,16 @@ import type { MutationName } from "./Mutation.ts"
  */
 export interface TrialDatabase {
   readonly url: string
-  /** Stops the server as a power cut would, and starts it again. */
-  readonly powerCut: Effect.Effect<void>
   /** Runs a statement on a connection of its own; its rows. */
   readonly run: (statement: string) => Effect.Effect<ReadonlyArray<unknown>>
+  /** Stops the server as a power cut would, and starts it again. */
+  readonly powerCut: Effect.Effect<void>
+  /** Cuts one connection of a facilitator, or all of them. */
+  readonly cutConnections: (which: "one" | "all") => Effect.Effect<void>
+  /** Lets nobody write any more; or again. */
+  readonly setReadOnly: (readOnly: boolean) => Effect.Effect<void>
+  /** Leaves no room on the disk, for so many milliseconds. An operator starts the server again if that has stopped it. */
+  readonly fillDisk: (millis: number) => Effect.Effect<void>
 }
 
 /**
@@ -32,20 +44,52 @@ export const make = Effect.fnUntraced(function* (
   mutation: MutationName | undefined
 ): Effect.fn.Return<TrialDatabase, never, Scope.Scope> {
   const server = yield* Effect.orDie(PostgresServer.make)
-  const url = yield* Effect.orDie(server.database)
-  const run = (statement: string) =>
-    Effect.flatMap(PgClient.makeClient({ url, applicationName: "trial" }), (sql) => sql.unsafe(statement)).pipe(
-      Effect.scoped,
-      Effect.provide(Reactivity.layer),
-      Effect.orDie
+  const url = Redacted.value(yield* Effect.orDie(server.database))
+  const run = (statement: string) => runOn(url, statement)
+  const outside = new URL(url)
+  const name = outside.pathname.slice(1)
+  outside.pathname = "/postgres"
+  /** From another database, so that what is done to this one does not keep it from being undone. */
+  const command = (statement: string) => Effect.asVoid(runOn(outside.href, statement))
+  if (mutation === "commit-before-sync") for (const statement of commitsLater) yield* command(statement)
+  const cutConnections = (which: "one" | "all") =>
+    command(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pontage' ORDER BY random() ${which === "one" ? "LIMIT 1" : ""}`
     )
-  if (mutation === "commit-before-sync") for (const statement of commitsLater) yield* run(statement)
+  const folder = yield* Effect.map(run("SHOW data_directory"), (rows) => decodeFolder(rows)[0].data_directory)
+  const isUp = Effect.retry(Effect.sandbox(command("SELECT 1")), patience)
+  // A server that has ended by itself does not answer that it has stopped, and its folder is not removed.
+  const restart = Effect.andThen(
+    Effect.ignore(Effect.timeout(server.stop("immediate"), "2 seconds")),
+    Effect.orDie(server.start)
+  )
+  yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(folder, { recursive: true, force: true })))
   return {
-    url: Redacted.value(url),
+    url,
+    run,
+    cutConnections,
     powerCut: Effect.orDie(Effect.andThen(server.stop("immediate"), server.start)),
-    run
+    setReadOnly: (readOnly) =>
+      Effect.andThen(
+        command(`ALTER DATABASE ${name} SET default_transaction_read_only = ${readOnly ? "on" : "off"}`),
+        cutConnections("all")
+      ),
+    fillDisk: Effect.fnUntraced(function* (millis) {
+      const pids = yield* Effect.orDie(processesOf(folder))
+      for (const pid of pids) yield* FileSizeLimit.set(pid, noRoom)
+      yield* Effect.sleep(millis)
+      for (const pid of yield* Effect.catch(processesOf(folder), () => Effect.succeed(pids))) {
+        yield* FileSizeLimit.set(pid, "unlimited")
+      }
+      yield* Effect.catch(isUp, () => restart)
+    })
   }
 })
+
+const runOn = (url: string, statement: string): Effect.Effect<ReadonlyArray<unknown>> =>
+  Effect.flatMap(PgClient.makeClient({ url: Redacted.make(url), applicationName: "trial" }), (sql) =>
+    sql.unsafe(statement)
+  ).pipe(Effect.scoped, Effect.provide(Reactivity.layer), Effect.orDie)
 
 /** What was answered as committed reaches the disk up to half a minute later. */
 const commitsLater = [
@@ -53,3 +97,21 @@ const commitsLater = [
   "ALTER SYSTEM SET wal_writer_delay = '10s'",
   "SELECT pg_reload_conf()"
 ]
+
+const decodeFolder = Schema.decodeUnknownSync(Schema.NonEmptyArray(Schema.Struct({ data_directory: Schema.String })))
+
+/** So many bytes a file may have while the disk is full: less than every file that grows. */
+const noRoom = 8_192
+
+const patience = Schedule.max([Schedule.spaced("500 millis"), Schedule.recurs(6)])
+
+/** The server's processes: the first one and its children. New ones have the limits of the first. */
+const processesOf = (folder: string): Effect.Effect<ReadonlyArray<number>, { readonly message: string }> =>
+  Effect.try({
+    try: () => {
+      const first = Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n")[0])
+      const children = readFileSync(`/proc/${first}/task/${first}/children`, "utf8").trim().split(" ")
+      return [first, ...children.filter((pid) => pid !== "").map(Number)]
+    },
+    catch: () => ({ message: "the server does not run" })
+  })

@@ -8,6 +8,7 @@ import type * as Scope from "effect/Scope"
 import * as ChaosTrial from "./ChaosTrial.ts"
 import * as CheckpointTrial from "./CheckpointTrial.ts"
 import * as CrashTrial from "./CrashTrial.ts"
+import * as DatabaseTrial from "./DatabaseTrial.ts"
 import * as InstancesTrial from "./InstancesTrial.ts"
 import * as ReorganisationTrial from "./ReorganisationTrial.ts"
 import * as SignerTrial from "./SignerTrial.ts"
@@ -31,5 +32,6 @@ export const trials: Readonly<Record<string, Trial>> = {
   g7: ReorganisationTrial.run,
   g8: ChaosTrial.run,
   "g9-2": InstancesTrial.run(2),
-  "g9-4": InstancesTrial.run(4)
+  "g9-4": InstancesTrial.run(4),
+  g10: (options) => DatabaseTrial.run(options)
 }

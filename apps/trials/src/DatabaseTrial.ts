@@ -1,0 +1,166 @@
+/**
+ * G10: whatever happens to the database, nothing that was taken in is lost, nothing is sent that is not on record, and
+ * callers are told to come back.
+ */
+import type { Anvil } from "@pontage/evm/testing"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+
+import type { FacilitatorLife } from "./FacilitatorLife.ts"
+import * as FileSizeLimit from "./FileSizeLimit.ts"
+import type { Testimony } from "./PaymentStory.ts"
+import * as RpcChaos from "./RpcChaos.ts"
+import * as TrialAct from "./TrialAct.ts"
+import type { TrialDatabase } from "./TrialDatabase.ts"
+import type { TrialOptions } from "./TrialOptions.ts"
+import type { Broken, TrialReport } from "./TrialReport.ts"
+import * as TrialWorld from "./TrialWorld.ts"
+
+const usualCuts = 20
+/** Cut connections for each power cut. */
+const connectionsPerCut = 10
+const faultMillis = 5_000
+
+interface Scene {
+  readonly world: TrialWorld.TrialWorld
+  readonly facilitator: FacilitatorLife
+  readonly database: TrialDatabase
+  readonly cuts: number
+}
+
+type Fault = (scene: Scene) => Effect.Effect<void>
+
+const times = (count: number, act: (index: number) => Effect.Effect<unknown>): Effect.Effect<void> =>
+  Effect.forEach(
+    Array.from({ length: count }, (_, index) => index),
+    act,
+    { discard: true }
+  )
+
+const sometimeIn = ({ world }: Scene, index: number, most: number) =>
+  Effect.sleep(world.random.branch(`fault${index}`).between(0, most))
+
+const postgresFaults: Readonly<Record<string, Fault>> = {
+  "power cuts": (scene) =>
+    times(scene.cuts, (index) => Effect.andThen(sometimeIn(scene, index, 3_000), scene.database.powerCut)),
+  "cut connections": (scene) =>
+    times(scene.cuts * connectionsPerCut, (index) =>
+      Effect.andThen(sometimeIn(scene, index, 200), scene.database.cutConnections("one"))
+    ),
+  "read only": ({ database }) =>
+    Effect.gen(function* () {
+      yield* Effect.sleep(2_000)
+      yield* database.setReadOnly(true)
+      yield* Effect.sleep(faultMillis)
+      yield* database.setReadOnly(false)
+    }),
+  "disk full": ({ database }) => Effect.andThen(Effect.sleep(2_000), database.fillDisk(faultMillis))
+}
+
+/** A file has no connections, and a power cut takes its facilitator with it (G1). */
+const sqliteFaults: Readonly<Record<string, Fault>> = {
+  "disk full": ({ facilitator }) =>
+    Effect.gen(function* () {
+      yield* Effect.sleep(2_000)
+      yield* limit(facilitator, 8_192)
+      yield* Effect.sleep(faultMillis)
+      yield* limit(facilitator, "unlimited")
+    })
+}
+
+const limit = (facilitator: FacilitatorLife, bytes: number | "unlimited") => {
+  const pid = facilitator.pid()
+  return pid === undefined ? Effect.void : FileSizeLimit.set(pid, bytes)
+}
+
+/**
+ * Runs the trial; its size counts the power cuts.
+ *
+ * @category trials
+ */
+export const run = Effect.fnUntraced(function* (
+  options: TrialOptions,
+  only?: ReadonlyArray<string>
+): Effect.fn.Return<TrialReport, Anvil.AnvilFailed> {
+  const faults = options.store === "postgres" ? postgresFaults : sqliteFaults
+  const names = only ?? Object.keys(faults)
+  const runs = yield* Effect.forEach(
+    names,
+    (name) => Effect.scoped(suffer(options, name, faults[name] ?? (() => Effect.die(new Error(`no fault ${name}`))))),
+    { concurrency: 2 }
+  )
+  return {
+    goal: "G10",
+    title: names.join(", "),
+    options,
+    figures: Object.assign({}, ...runs.map(({ figures }) => figures)),
+    findings: runs.flatMap(({ findings }) => findings)
+  }
+})
+
+const suffer = Effect.fnUntraced(function* (
+  options: TrialOptions,
+  name: string,
+  fault: Fault
+): Effect.fn.Return<Pick<TrialReport, "figures" | "findings">, Anvil.AnvilFailed, Scope.Scope> {
+  const cuts = options.size ?? usualCuts
+  const world = yield* TrialWorld.make({ ...options, seed: `${options.seed}/${name}` })
+  const line = yield* RpcChaos.make({ upstream: world.chain.rpcUrl, random: world.random.branch("line") })
+  const facilitator = yield* world.facilitator({ rpcUrl: line.url })
+  yield* facilitator.listening
+  const outcome = yield* TrialAct.underLoad(
+    world,
+    { facilitators: [facilitator.url], concurrency: 12, payments: 60, validSeconds: 300 },
+    fault({ world, facilitator, database: world.database ?? nothing, cuts })
+  )
+  const { said } = outcome
+  const unavailable = said.journal.filter((one) => one._tag === "Answered" && one.told._tag === "CannotTell").length
+  const findings = [...otherStatuses(said), ...unrecorded(said, line), ...outcome.findings]
+  yield* Effect.logInfo(`${name}: ${findings.length} differences, ${facilitator.lives.length} lives`)
+  return {
+    figures: {
+      [`${name}: payments`]: said.books.length,
+      [`${name}: answers 503`]: unavailable,
+      [`${name}: lives`]: facilitator.lives.length,
+      [`${name}: drain, seconds`]: outcome.drainSeconds
+    },
+    findings: findings.map(({ check, detail }) => ({ check, detail: `${name}: ${detail}` }))
+  }
+})
+
+/** Where there is no database there is no fault of it. */
+const nothing: TrialDatabase = {
+  url: "",
+  run: () => Effect.succeed([]),
+  powerCut: Effect.void,
+  cutConnections: () => Effect.void,
+  setReadOnly: () => Effect.void,
+  fillDisk: () => Effect.void
+}
+
+/** Records that cannot be asked are told as 503, and as nothing else. */
+const otherStatuses = ({ journal }: Testimony): ReadonlyArray<Broken> =>
+  journal.flatMap((line) =>
+    line._tag === "Answered" && line.told._tag === "CannotTell" && line.told.httpStatus !== 503
+      ? [{ check: "other-status", detail: `a request was answered ${line.told.httpStatus}` }]
+      : []
+  )
+
+/** What was sent to a node carries nothing but payments whose records say that it was planned. */
+const unrecorded = ({ books, journal }: Testimony, { broadcasts }: RpcChaos.RpcChaos): ReadonlyArray<Broken> => {
+  const planned = new Set(
+    books.filter(({ history }) => history.some(({ status }) => status === "planned")).map(({ nonce }) => nonce.slice(2))
+  )
+  const asked = new Set(journal.flatMap((line) => (line._tag === "Asked" ? [line.payment.nonce.slice(2)] : [])))
+  const unknown = [...asked].filter((nonce) => !planned.has(nonce))
+  return unknown.flatMap((nonce) =>
+    broadcasts.some(({ bytes }) => bytes.includes(nonce))
+      ? [
+          {
+            check: "unrecorded-broadcast",
+            detail: `the authorization 0x${nonce} was sent and is not on record as planned`
+          }
+        ]
+      : []
+  )
+}
