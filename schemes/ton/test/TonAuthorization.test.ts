@@ -141,7 +141,7 @@ describe("a request is refused, however well it is signed, where", () => {
     "the rest goes to the payer": ["INVALID_RECIPIENT", { transfer: { responseTo: Forgery.addressOf(payer.raw) } }]
   }
   for (const [name, [word, forged]] of Object.entries(cases)) {
-    it(`${name}`, () => assert.strictEqual(wordOf(TonAuthorization.read(payloadOf(forged), terms)), word))
+    it(`namely ${name}`, () => assert.strictEqual(wordOf(TonAuthorization.read(payloadOf(forged), terms)), word))
   }
 
   for (const mode of [0, 2, 16, 32, 65, 66, 80, 96, 128, 129, 130, 160, 192]) {
@@ -239,7 +239,7 @@ describe("a message is malformed where", () => {
     }
   }
   for (const [name, payload] of Object.entries(cases)) {
-    it(`${name}`, () => assert.match(wordOf(TonAuthorization.read(payload, terms)), /^malformed\//))
+    it(`namely ${name}`, () => assert.match(wordOf(TonAuthorization.read(payload, terms)), /^malformed\//))
   }
 })
 

@@ -99,3 +99,6 @@ export const addressOf = (raw: string): TonAddress.Address => TonAddress.fromTex
 const never = (): never => {
   throw new Error("the tests' addresses are addresses")
 }
+
+/** A signature of a hash. */
+export const signatureOf = (seed: Uint8Array, hash: Uint8Array): Uint8Array => Ed25519.javaScript.sign(seed, hash)
