@@ -835,6 +835,17 @@ describe("finish, payment, supported", () => {
     })
   )
 
+  it.effect("tells what a scheme demands of offers", () =>
+    Effect.gen(function* () {
+      const { half, store } = yield* LedgerShop.open()
+      const extra = { relayer: "signer-1" }
+      const facilitator = yield* LedgerShop.facilitatorOf([{ ...half, extra }], store)
+      assert.deepStrictEqual((yield* facilitator.supported).kinds, [
+        { protocolVersion: 2, scheme: "exact", network: "ledger:test", extra }
+      ])
+    })
+  )
+
   it.effect("refuses two schemes that send from one signer", () =>
     Effect.gen(function* () {
       const { half, store } = yield* LedgerShop.open()

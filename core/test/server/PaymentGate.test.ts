@@ -863,6 +863,24 @@ describe("a gate that is not ready", () => {
     })
   )
 
+  it.effect("puts into its offers what the facilitator demands of them, and the operator's word before it", () =>
+    Effect.gen(function* () {
+      const extra = { relayer: "the-facilitator's", kinds: ["relayed"], challenge: "not-the-gate's" }
+      const { gate, route } = yield* cold(() => Effect.void, {
+        supported: Effect.succeed({ kinds: PretendFacilitator.kinds.map((kind) => ({ ...kind, extra })), signers: {} })
+      })
+      const own = yield* gate.route("GET /own", { ...report, extra: { relayer: "the-operator's" } })
+      yield* gate.ready
+      const extraOf = (sold: typeof route) =>
+        Effect.map(gate.decide(sold, request("/report")), (decision) => bodyOf(decision).accepts[0]?.extra)
+      const offered = yield* extraOf(route)
+      assert.strictEqual(offered?.["relayer"], "the-facilitator's")
+      assert.deepStrictEqual(offered?.["kinds"], ["relayed"])
+      assert.notStrictEqual(offered?.["challenge"], "not-the-gate's")
+      assert.strictEqual((yield* extraOf(own))?.["relayer"], "the-operator's")
+    })
+  )
+
   it.effect("sells nothing that the facilitator does not settle, and says so", () =>
     Effect.gen(function* () {
       const { gate, route } = yield* cold(() => Effect.void, {

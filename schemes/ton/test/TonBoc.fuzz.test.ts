@@ -45,9 +45,14 @@ describe("TonBoc", () => {
   })
 
   it("answers any bytes without throwing", () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => isQuiet(Buffer.from(bytes))))
-    const head = Buffer.from("b5ee9c7241", "hex")
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => isQuiet(Buffer.concat([head, bytes]))))
+    for (const head of [Buffer.alloc(0), Buffer.from("b5ee9c7241", "hex"), Buffer.from("b5ee9c72410103", "hex")]) {
+      fc.assert(
+        fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
+          const cell = TonBoc.fromBase64(Buffer.concat([head, bytes]).toString("base64"))
+          assert.isTrue(cell === undefined || cell instanceof Cell)
+        })
+      )
+    }
   })
 
   it("refuses a bag with any bit flipped, one that is cut off, and one that goes on", () => {
@@ -95,14 +100,9 @@ describe("TonBoc", () => {
   it("refuses base64 that could be written otherwise", () => {
     const text = TonBoc.toBase64(chain(3))
     for (const other of [`${text}=`, text.replaceAll("=", ""), `\n${text}`, text.toLowerCase()])
-      if (other !== text) assert.isUndefined(TonBoc.fromBase64(other))
+      assert.isTrue(other === text || TonBoc.fromBase64(other) === undefined)
   })
 })
-
-const isQuiet = (bytes: Buffer) => {
-  const cell = TonBoc.fromBase64(bytes.toString("base64"))
-  if (cell !== undefined) assert.instanceOf(cell, Cell)
-}
 
 const to = TonAddress.fromHash(Buffer.alloc(32, 3))
 
@@ -116,7 +116,7 @@ describe("what reads cells", () => {
           () => JettonTransfer.read(cell),
           () => TonTransaction.read(cell)
         ]) {
-          TonBoc.attempt<unknown>(parse)
+          assert.doesNotThrow(() => TonBoc.attempt<unknown>(parse))
         }
       })
     )

@@ -22,7 +22,7 @@ const node = (answer: (response: ServerResponse, request: IncomingMessage) => vo
           })
           server.listen(0, "127.0.0.1", () => {
             const { port } = server.address() as AddressInfo
-            const close = () => void server.close().closeAllConnections()
+            const close = () => server.close().closeAllConnections()
             resolve({ url: `http://127.0.0.1:${port}/secret-customer-key/jsonRPC`, close })
           })
         })
@@ -82,7 +82,7 @@ describe("a question fails with ChainUnavailable where the node", () => {
     }
   }
   for (const [name, answer] of Object.entries(answers)) {
-    it.live(`${name}`, () =>
+    it.live(`as it ${name}`, () =>
       Effect.scoped(
         Effect.gen(function* () {
           const { url } = yield* node(answer)
