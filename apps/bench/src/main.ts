@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as BatchGas from "./BatchGas.ts"
 import * as BundleSize from "./BundleSize.ts"
 import * as DurableClaims from "./DurableClaims.ts"
+import * as JettonPayments from "./JettonPayments.ts"
 import * as OfflineVerification from "./OfflineVerification.ts"
 import * as PaidRequests from "./PaidRequests.ts"
 import type { Row } from "./Row.ts"
@@ -42,6 +43,7 @@ const program = Effect.gen(function* () {
   add(yield* SettlementThroughput.measure(postgres))
   add(yield* DurableClaims.measure(postgres))
   add(yield* OfflineVerification.measure(chain))
+  add(yield* JettonPayments.measure())
   add(yield* TransactionSigning.measure(chain))
   add(yield* Effect.promise(() => Signing.measure(chain)))
   add(yield* TronPayments.measure)
