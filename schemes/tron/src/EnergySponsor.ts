@@ -123,7 +123,7 @@ const covers = Effect.fnUntraced(function* (
   sums: Resources
 ) {
   const now = yield* Clock.currentTimeMillis
-  if (payer === address || !budget.allows(payer, energy, now)) return false
+  if (!budget.allows(payer, energy, now)) return false
   return EnergyLoan.stakeFor(energy, sums) <= (yield* rpc.lendable(address))
 })
 

@@ -121,9 +121,7 @@ export const conclude = Effect.fnUntraced(function* (
   const unused: Conclusion = { _tag: "Unused", at: { number: solid.number, hash: solid.id } }
   // Asked after the solidified block: what is in no block now, by either count, cannot come into one any more.
   const receipts = yield* Effect.all([rpc.receipt(held.id, "included"), rpc.receipt(held.id, "solidified")])
-  const receipt = receipts[0] ?? receipts[1]
-  if (receipt === undefined) return unused
-  if (receipt.block > solid.number) return pending
+  if (receipts.every((receipt) => receipt === undefined)) return unused
   const last = observed({ held, since }, yield* find(chain, held.id))
   return last._tag === "Failed" ? unused : last
 })

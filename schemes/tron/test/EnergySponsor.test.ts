@@ -117,6 +117,8 @@ describe("EnergySponsor", () => {
       world.head = transfer.expiration
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
     })
   )
 

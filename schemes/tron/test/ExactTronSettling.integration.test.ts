@@ -127,6 +127,24 @@ describe("exactTron.facilitator", () => {
       })
     )
 
+    it.effect("does not settle a transfer of which the token has kept a fee meanwhile", () =>
+      Effect.gen(function* () {
+        const chain = yield* TronTestChain.TronTestChain
+        const scheme = yield* Payment.half()
+        const one = yield* Payment.read(scheme, yield* Payment.payment({ payer: yield* aPayer(3) }))
+        yield* scheme.verify(one)
+        const prepared = yield* Payment.prepare(scheme, one)
+        const setFee = (points: bigint) =>
+          chain.call({ signature: "setParams(uint256,uint256)", parameters: [points, 1_000_000n] })
+        yield* setFee(10n)
+        const [, gained] = yield* gain(scheme.submit(prepared))
+        yield* setFee(0n)
+        const { landed, seen } = yield* Payment.end(scheme, one, prepared)
+        assert.deepStrictEqual([seen, gained], ["INVALID_RECIPIENT transfer_effect", 9_990n])
+        assert.strictEqual(landed?.transaction, prepared.transaction)
+      })
+    )
+
     it.effect("does not settle a transfer that reverts in its block", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
