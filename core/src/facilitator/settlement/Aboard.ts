@@ -28,8 +28,8 @@ export interface Aboard {
   attempts: ReadonlyArray<Prepared>
   travellers: ReadonlyArray<Traveller>
   landed: Landed | undefined
-  /** Its slot was used by a transaction that is none of ours. */
-  lost: boolean
+  /** The chain's head when it was found that a transaction that is none of ours has used its slot. */
+  lostAt: bigint | undefined
   /** Its payments' validity is over, and something that does nothing was sent in its place. */
   cancelled: boolean
 }
@@ -57,8 +57,8 @@ export const isOpen = ({ stored: { status } }: Traveller): boolean => status ===
  *
  * @category guards
  */
-export const isInTheAir = ({ attempts, landed, lost, travellers }: Aboard): boolean =>
-  landed === undefined && !lost && (attempts[0]?.slot !== undefined || travellers.some(isOpen))
+export const isInTheAir = ({ attempts, landed, lostAt, travellers }: Aboard): boolean =>
+  landed === undefined && lostAt === undefined && (attempts[0]?.slot !== undefined || travellers.some(isOpen))
 
 /**
  * Whether there is anything to wait for before the outcome of every payment is known and the slot is used.
@@ -81,6 +81,13 @@ export const isDone = ({ concluded, stored: { status } }: Traveller): boolean =>
  * @category guards
  */
 export const isOver = ({ status }: StoredPayment): boolean => isSettled(status) || isDead(status)
+
+/**
+ * Whether the payment was in a flight once: its signed bytes may be known, and only proof ends it.
+ *
+ * @category guards
+ */
+export const wasSent = ({ since }: StoredPayment): boolean => since !== undefined
 
 /**
  * What the scheme is asked about.

@@ -1,7 +1,7 @@
 /**
  * How payments leave their lane's queue: looked at once more if they waited, signed for, written down, and only then sent,
  * in the order of their slots. Whatever keeps them from being sent puts them back, out of the lane, with the reason noted:
- * nothing has happened then, and who asks again begins again.
+ * nothing has happened then, and who asks again begins again. Those that were in a flight before stay in the lane.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -14,7 +14,7 @@ import type { Payment, Survey } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { marginSeconds } from "../Offer.ts"
 import type { Advance, Plan, StoredPayment } from "../records/PaymentStore.ts"
-import { type Aboard, lastAttempt, type Traveller } from "./Aboard.ts"
+import { type Aboard, lastAttempt, wasSent } from "./Aboard.ts"
 import * as GasCeilings from "./GasCeilings.ts"
 import { enterAcross, enterQueued, inTheAir, type LaneWork, send, type Stopped } from "./LaneWork.ts"
 
@@ -26,21 +26,20 @@ interface Ready {
 
 /**
  * Has payments of the queue depart, as many as there is room for, and returns their flights. Those that cannot, leave the
- * lane or end; a payment that was in a flight before and is over is left to `conclude`.
+ * lane or end; a payment that was in a flight before is noted as stranded.
  *
  * @category combinators
  */
 export const depart = Effect.fnUntraced(function* (
   work: LaneWork,
-  queued: ReadonlyArray<StoredPayment>,
-  conclude: (traveller: Traveller) => Effect.Effect<void>
+  queued: ReadonlyArray<StoredPayment>
 ): Effect.fn.Return<ReadonlyArray<Aboard>, Stopped> {
   yield* Checkpoint.pass("taken-up")
   if (work.refusal !== undefined && inTheAir(work).length > 0) {
     yield* putBack(work, queued, `a node of ${work.half.network} does not take the transactions: ${work.refusal}`)
     return []
   }
-  const ready = yield* examineQueued(work, queued, conclude)
+  const ready = yield* examineQueued(work, queued)
   if (ready.length === 0) return []
   const survey = yield* Effect.result(surveyed(work, ready))
   if (Result.isFailure(survey)) {
@@ -54,29 +53,38 @@ export const depart = Effect.fnUntraced(function* (
 
 const storedOf = ({ stored }: Ready): StoredPayment => stored
 
-/** The payments leave the lane as they came. */
-const putBack = (work: LaneWork, payments: ReadonlyArray<StoredPayment>, note: string) =>
-  enterQueued(
-    work,
-    payments.map(({ paymentId }): Advance => ({
-      paymentId,
-      from: ["accepted"],
-      to: "accepted",
-      leave: true,
-      note: note.slice(0, longestNote)
-    }))
-  )
+/**
+ * The payments leave the lane as they came; those that were sent before are stranded in it.
+ *
+ * @category combinators
+ */
+export const putBack = (
+  work: LaneWork,
+  payments: ReadonlyArray<StoredPayment>,
+  note: string
+): Effect.Effect<void, Stopped> =>
+  Effect.suspend(() => {
+    for (const one of payments) if (wasSent(one)) work.stranded.add(one.paymentId)
+    return enterQueued(
+      work,
+      payments.filter((one) => !wasSent(one)).map((one) => back(one, note))
+    )
+  })
+
+const back = ({ paymentId }: StoredPayment, note: string): Advance => ({
+  paymentId,
+  from: ["accepted"],
+  to: "accepted",
+  leave: true,
+  note: note.slice(0, longestNote)
+})
 
 /** A node's words end up in the record. */
 const longestNote = 300
 
 type Verdict = PaymentError | ValidationError
 
-const examineQueued = Effect.fnUntraced(function* (
-  work: LaneWork,
-  queued: ReadonlyArray<StoredPayment>,
-  conclude: (traveller: Traveller) => Effect.Effect<void>
-) {
+const examineQueued = Effect.fnUntraced(function* (work: LaneWork, queued: ReadonlyArray<StoredPayment>) {
   const now = yield* Clock.currentTimeMillis
   const seen = yield* Effect.forEach(
     queued,
@@ -86,37 +94,28 @@ const examineQueued = Effect.fnUntraced(function* (
   const ready: Array<Ready> = []
   const advances: Array<Advance> = []
   for (const { result, stored } of seen) {
-    if (Result.isSuccess(result) && result.success.error === undefined) {
-      ready.push({ stored, payment: result.success.payment })
-    } else if (Result.isFailure(result)) {
-      advances.push(
-        result.failure._tag === "ChainUnavailable" ? back(stored, result.failure) : rejected(stored, result.failure)
-      )
-    } else if (stored.since === undefined) {
-      advances.push(rejected(stored, result.success.error ?? over(stored, now)))
-    } else {
-      yield* conclude({ stored, payment: result.success.payment, concluded: false })
-    }
+    if (Result.isSuccess(result)) ready.push({ stored, payment: result.success })
+    else if (wasSent(stored)) work.stranded.add(stored.paymentId)
+    else advances.push(turnedAway(stored, result.failure))
   }
   yield* enterQueued(work, advances)
   return ready
 })
 
-/** Reads the payment and verifies it, unless that was just done. What cannot be read fails; a verdict is a value. */
+const turnedAway = (stored: StoredPayment, reason: Verdict | ChainUnavailable): Advance =>
+  reason._tag === "ChainUnavailable" ? back(stored, reason.message) : rejected(stored, reason)
+
+/** Reads the payment and verifies it, unless that was just done. */
 const examine = Effect.fnUntraced(function* (
   { examined, half }: LaneWork,
   stored: StoredPayment,
   now: number
-): Effect.fn.Return<{ readonly payment: Payment; readonly error: Verdict | undefined }, Verdict | ChainUnavailable> {
+): Effect.fn.Return<Payment, Verdict | ChainUnavailable> {
   const known = examined.take(stored, now)
   const payment = known?.payment ?? (yield* half.read(stored.requirements, stored.payload))
-  if (payment.authorization.validBefore * 1000 <= now + marginSeconds * 1000)
-    return { payment, error: over(stored, now) }
-  if (known?.isFresh === true) return { payment, error: undefined }
-  const verified = yield* Effect.result(half.verify(payment))
-  if (Result.isSuccess(verified)) return { payment, error: undefined }
-  if (verified.failure._tag === "ChainUnavailable") return yield* verified.failure
-  return { payment, error: verified.failure }
+  if (payment.authorization.validBefore * 1000 <= now + marginSeconds * 1000) return yield* over(stored, now)
+  if (known?.isFresh !== true) yield* half.verify(payment)
+  return payment
 })
 
 const over = ({ authorization: { validBefore } }: StoredPayment, now: number) =>
@@ -131,14 +130,6 @@ const rejected = ({ paymentId }: StoredPayment, refusal: Verdict): Advance => ({
   from: ["accepted"],
   to: "rejected",
   refusal
-})
-
-const back = ({ paymentId }: StoredPayment, { message }: ChainUnavailable): Advance => ({
-  paymentId,
-  from: ["accepted"],
-  to: "accepted",
-  leave: true,
-  note: message.slice(0, longestNote)
 })
 
 /** How long an answer serves those who waited already when it was asked for; milliseconds. */
@@ -231,7 +222,7 @@ const prepare = Effect.fnUntraced(function* (
     attempts: [prepared],
     travellers: ready.slice(0, count).map(({ payment, stored }) => ({ payment, stored, concluded: false })),
     landed: undefined,
-    lost: false,
+    lostAt: undefined,
     cancelled: false
   }
   return { aboard, count }

@@ -41,16 +41,35 @@ export const round = Effect.fnUntraced(function* (
   const look = canonical(work)
   const isSame = yield* Effect.forEach([...memory.trusted, ...newestOf(flights)], look)
   memory.trusted.splice(0, memory.trusted.length, survey.head)
-  const suspicious = isSame.includes(false)
-  yield* Effect.forEach(
-    flights,
-    (aboard) => {
-      const deep = blocksOf(aboard).every(({ number }) => number <= survey.final)
-      return deep ? settleDown(work, aboard, look) : suspicious ? recheck(work, aboard, look) : Effect.void
-    },
-    { concurrency, discard: true }
-  )
+  yield* Effect.forEach(flights, (aboard) => lookAgain(work, aboard, look, survey.final, isSame.includes(false)), {
+    concurrency,
+    discard: true
+  })
   return flights.filter(isUnderWay)
+})
+
+const lookAgain = Effect.fnUntraced(function* (
+  work: LaneWork,
+  aboard: Aboard,
+  look: Look,
+  final: bigint,
+  suspicious: boolean
+): Effect.fn.Return<void, Stopped> {
+  const isDeep = (aboard.lostAt ?? 0n) <= final && blocksOf(aboard).every(({ number }) => number <= final)
+  if (aboard.lostAt !== undefined && (isDeep || suspicious) && !(yield* isLostForGood(work, aboard))) return
+  if (isDeep) yield* settleDown(work, aboard, look)
+  else if (suspicious) yield* recheck(work, aboard, look)
+})
+
+/** A stranger's transaction may have been taken back, or have been ours all the same: then it is looked at as before. */
+const isLostForGood = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard): Effect.fn.Return<boolean, Stopped> {
+  const sighting = yield* sight(work, aboard)
+  const counted = yield* Effect.catch(work.half.nextSlot(work.address, "included"), () => Effect.undefined)
+  if (sighting === undefined || counted === undefined) return false
+  if (sighting.landed === undefined && counted > aboard.number) return true
+  if (sighting.landed !== undefined) yield* enter(work, aboard, { landed: sighting.landed })
+  aboard.lostAt = undefined
+  return false
 })
 
 type Look = (block: Block) => Effect.Effect<boolean | undefined>

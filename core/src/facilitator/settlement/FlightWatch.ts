@@ -25,7 +25,7 @@ import {
 } from "./Aboard.ts"
 import { enterSent } from "./Departure.ts"
 import * as FeeBump from "./FeeBump.ts"
-import { enter, isFirst, type LaneWork, send, sendInstead, type Stopped, turnOf } from "./LaneWork.ts"
+import { enter, isFirst, type LaneWork, send, sendInstead, type Stopped, tellOfSlot, turnOf } from "./LaneWork.ts"
 
 /** Between looks at the chain: quick at first, since many chains include within milliseconds or a second. */
 const firstPause = Duration.millis(8)
@@ -40,6 +40,8 @@ const looksBeforeLost = 12
 const looksBetweenConclusions = 4
 /** Blocks that may pass before bytes at the head of the lane are taken to offer too little. */
 const patienceInBlocks = 3n
+/** How many payments are asked for at once. */
+const concurrency = 16
 /** How long they wait at least: blocks may be quick. */
 const patience = Duration.toMillis("6 seconds")
 
@@ -137,7 +139,7 @@ const mend = Effect.fnUntraced(function* (
   watch: Watch
 ): Effect.fn.Return<void, Stopped> {
   if (watch.looks % looksBeforeResend === 0 || !isFirst(work, aboard)) yield* resend(work, aboard, watch)
-  if (watch.looksSinceUsed > 0) yield* checkLost(work, aboard, watch)
+  if (watch.looksSinceUsed > 0 && work.address !== "") yield* checkLost(work, aboard, watch)
   if (isInTheAir(aboard) && work.address !== "" && isFirst(work, aboard)) yield* renew(work, aboard, watch)
 })
 
@@ -171,28 +173,39 @@ const checkLost = Effect.fnUntraced(function* (
   const counted = yield* Effect.catch(work.half.nextSlot(work.address, "included"), () => Effect.undefined)
   watch.looksSinceUsed = 0
   if (counted === undefined || counted <= aboard.number) return
+  const survey = yield* Effect.catch(work.half.survey, () => Effect.undefined)
+  if (survey === undefined) return
   work.next = yield* work.store.skipTo(work.lease, counted)
-  yield* lose(work, aboard)
+  yield* lose(work, aboard, survey.head.number)
 })
 
-/** Payments that are still valid go back to the queue; the others are looked at where they are. */
-const lose = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard): Effect.fn.Return<void, Stopped> {
+/**
+ * Payments whose end is to be seen keep their flight, like those whose validity is over; the others go back to the queue.
+ * The flight stays open until its slot is used for good (`Finality`): the stranger's transaction may be taken back, or
+ * have been ours all the same.
+ */
+const lose = Effect.fnUntraced(function* (
+  work: LaneWork,
+  aboard: Aboard,
+  head: bigint
+): Effect.fn.Return<void, Stopped> {
   const now = yield* Clock.currentTimeMillis
-  aboard.lost = true
-  const advances = aboard.travellers
-    .filter(
-      (traveller) => isOpen(traveller) && traveller.stored.authorization.validBefore * 1000 > now + marginSeconds * 1000
-    )
-    .map(({ stored: { paymentId, status } }): Advance => ({
-      paymentId,
-      from: [status],
-      to: "accepted",
-      note: slotLost
-    }))
+  const open = aboard.travellers.filter(isOpen)
+  const ends = yield* Effect.forEach(open, (traveller) => concluded(work, aboard, traveller), { concurrency })
+  const advances = open.flatMap((traveller, index): ReadonlyArray<Advance> => {
+    const end = ends[index] ?? []
+    return end.length === 0 ? backToQueue(traveller, now) : end
+  })
   yield* Effect.logWarning(`the slot ${aboard.number} of ${work.lease.lane} was used by a transaction that is not ours`)
-  yield* enter(work, aboard, { advances, ...(advances.length === aboard.travellers.length && { closed: true }) })
-  work.store.signals.notify(work.lease.lane)
+  if (advances.length > 0) yield* enter(work, aboard, { advances })
+  aboard.lostAt = head
+  tellOfSlot(work)
 })
+
+const backToQueue = ({ stored }: Traveller, now: number): ReadonlyArray<Advance> =>
+  stored.authorization.validBefore * 1000 > now + marginSeconds * 1000
+    ? [{ paymentId: stored.paymentId, from: [stored.status], to: "accepted", note: slotLost }]
+    : []
 
 const slotLost = "its slot was used by a foreign transaction"
 

@@ -31,8 +31,8 @@ export interface LaneWork {
   readonly flights: Map<bigint, Aboard>
   readonly examined: ExaminedPayments
   readonly ceilings: GasCeilings
-  /** Payments of the queue whose validity ended while they waited after an earlier flight: looked at until it is proven. */
-  readonly concluding: Set<string>
+  /** Payments of the queue that have lost a slot and cannot depart now: looked at by themselves (`StrandedPayments`). */
+  readonly stranded: Set<string>
   /** Tells of every slot that was used: the next flight in the lane may have landed too. */
   readonly landings: Signals
   /** The number of the next flight. */
@@ -97,10 +97,18 @@ export const enter = Effect.fnUntraced(function* (
   update(aboard, advances, records)
   if (change.landed !== undefined) aboard.landed = change.landed ?? undefined
   if (change.closed) work.flights.delete(aboard.number)
-  if (change.landed === undefined && !change.closed) return
-  work.landings.notify(landing)
-  store.signals.notify(lease.lane)
+  if (change.landed !== undefined || change.closed) tellOfSlot(work)
 })
+
+/**
+ * A slot is used, or not needed any more: the next flight may be next to land, and there is room for another.
+ *
+ * @category combinators
+ */
+export const tellOfSlot = ({ landings, lease, store }: LaneWork): void => {
+  landings.notify(landing)
+  store.signals.notify(lease.lane)
+}
 
 /**
  * Writes changes of payments in several flights in one step.

@@ -14,13 +14,14 @@ import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { Lease } from "../records/LaneLeases.ts"
 import type { Flight, PaymentStore, StoredPayment } from "../records/PaymentStore.ts"
 import * as Signals from "../records/Signals.ts"
-import type { Aboard, Traveller } from "./Aboard.ts"
-import { depart } from "./Departure.ts"
+import { type Aboard, type Traveller, wasSent } from "./Aboard.ts"
+import { depart, putBack } from "./Departure.ts"
 import type { ExaminedPayments } from "./ExaminedPayments.ts"
 import * as Finality from "./Finality.ts"
-import { concluded, follow } from "./FlightWatch.ts"
+import { follow } from "./FlightWatch.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
-import { enterQueued, inTheAir, type LaneWork, type Stopped } from "./LaneWork.ts"
+import { inTheAir, type LaneWork, type Stopped } from "./LaneWork.ts"
+import { strand } from "./StrandedPayments.ts"
 
 /**
  * A lane to be worked.
@@ -82,19 +83,11 @@ const workOnce = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease) {
     )
   for (const aboard of own.flights.values()) yield* background(follow(own, aboard, false))
   yield* background(lookAfter(own, (aboard) => background(follow(own, aboard, false))))
-  const conclude = (traveller: Traveller) =>
-    Effect.suspend(() => {
-      own.concluding.add(traveller.stored.paymentId)
-      return Effect.asVoid(background(concludeQueued(own, traveller)))
-    })
-  yield* Effect.raceFirst(
-    serveQueue(own, (queued) =>
-      Effect.flatMap(depart(own, queued, conclude), (flights) =>
-        Effect.forEach(flights, (aboard) => background(follow(own, aboard, true)), { discard: true })
-      )
-    ),
-    Deferred.await(broken)
-  )
+  const takeUp = Effect.fnUntraced(function* (queued: ReadonlyArray<StoredPayment>) {
+    for (const aboard of yield* depart(own, queued)) yield* background(follow(own, aboard, true))
+    for (const one of queued) if (own.stranded.has(one.paymentId)) yield* background(strand(own, one))
+  })
+  yield* Effect.raceFirst(serveQueue(own, takeUp), Deferred.await(broken))
 })
 
 /** Everything there is on record of the lane. */
@@ -105,7 +98,7 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     lease,
     capacity: half.capacity ?? (address === "" ? slotlessCapacity : defaultCapacity),
     flights: new Map(),
-    concluding: new Set(),
+    stranded: new Set(),
     landings: Signals.make(),
     next: 0n,
     refusal: undefined,
@@ -127,23 +120,18 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
   return work
 })
 
-/** While the chain cannot be asked nothing waits in the lane. */
+/**
+ * What is in blocks counts: a transaction that only waits in a pool may wait for ever, and the lane would wait behind it.
+ * While the chain cannot be asked nothing waits in the lane that was never sent.
+ */
 const countSlots = Effect.fnUntraced(function* (work: LaneWork): Effect.fn.Return<bigint, Stopped> {
   const { address, half, lease, store } = work
   while (true) {
-    const counted = yield* Effect.result(half.nextSlot(address, "known"))
+    const counted = yield* Effect.result(half.nextSlot(address, "included"))
     if (counted._tag === "Success") return counted.success
     const queued = yield* store.queued(lease.lane, longestQueue)
-    yield* enterQueued(
-      work,
-      queued.map(({ paymentId }) => ({
-        paymentId,
-        from: ["accepted"],
-        to: "accepted",
-        leave: true,
-        note: counted.failure.message.slice(0, 300)
-      }))
-    )
+    const unsent = queued.filter((one) => !wasSent(one))
+    yield* putBack(work, unsent, counted.failure.message)
     yield* Effect.sleep(chainPause)
   }
 })
@@ -169,7 +157,7 @@ const read = (half: SchemeFacilitator, flight: Flight): Effect.Effect<Aboard | u
         attempts: flight.attempts,
         travellers: read,
         landed: flight.landed,
-        lost: false,
+        lostAt: undefined,
         cancelled: false
       })
   })
@@ -201,11 +189,11 @@ const inCompany = Effect.fnUntraced(function* (work: LaneWork) {
 
 const waiting = (work: LaneWork): Effect.Effect<ReadonlyArray<StoredPayment>, FacilitatorUnavailable> =>
   Effect.suspend(() => {
-    const { concluding, half, lease, store } = work
+    const { half, lease, store, stranded } = work
     const limit = Math.min(roomIn(work) * (half.batches?.maximum ?? 1), longestQueue)
     if (limit === 0) return Effect.succeed([])
-    return Effect.map(store.queued(lease.lane, limit + concluding.size), (queued) =>
-      queued.filter(({ paymentId }) => !concluding.has(paymentId))
+    return Effect.map(store.queued(lease.lane, limit + stranded.size), (queued) =>
+      queued.filter(({ paymentId }) => !stranded.has(paymentId))
     )
   })
 
@@ -225,21 +213,5 @@ const lookAfter = Effect.fnUntraced(function* (
   while (true) {
     yield* Effect.sleep(finalityPause)
     yield* Effect.forEach(yield* Finality.round(work, memory), takeUp, { discard: true })
-  }
-})
-
-/** A payment that lost its slot and whose validity ended in the queue: its authorization is public, so only proof ends it. */
-const concludeQueued = Effect.fnUntraced(function* (
-  work: LaneWork,
-  traveller: Traveller
-): Effect.fn.Return<void, Stopped> {
-  while (true) {
-    const advances = yield* concluded(work, undefined, traveller)
-    if (advances.length > 0) {
-      yield* enterQueued(work, advances)
-      work.concluding.delete(traveller.stored.paymentId)
-      return
-    }
-    yield* Effect.sleep(queuePause)
   }
 })

@@ -1,0 +1,47 @@
+/**
+ * Payments that have lost their slot and cannot depart again now. Their signed bytes were sent, so anybody may submit them:
+ * such a payment never leaves its lane and never ends by a verdict, but by what the chain proves. Until then it is tried
+ * again from time to time, beside the queue, so that it keeps nobody waiting.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+
+import type { Advance, StoredPayment } from "../records/PaymentStore.ts"
+import type { Traveller } from "./Aboard.ts"
+import { concluded } from "./FlightWatch.ts"
+import { enterQueued, type LaneWork, type Stopped } from "./LaneWork.ts"
+
+/** Between attempts. */
+const pause = Duration.seconds(1)
+
+/**
+ * Takes a payment out of the queue for a while; then it has ended, or waits to depart again.
+ *
+ * @category combinators
+ */
+export const strand = Effect.fnUntraced(function* (
+  work: LaneWork,
+  stored: StoredPayment
+): Effect.fn.Return<void, Stopped> {
+  yield* Effect.sleep(pause)
+  const payment = yield* Effect.result(work.half.read(stored.requirements, stored.payload))
+  if (payment._tag === "Failure") {
+    return yield* Effect.logError(`${stored.paymentId} waits in ${work.lease.lane} and cannot be read`, payment.failure)
+  }
+  yield* enterQueued(work, yield* proven(work, { stored, payment: payment.success, concluded: false }))
+  work.stranded.delete(stored.paymentId)
+  work.store.signals.notify(work.lease.lane)
+})
+
+/** No flight watches over it, so that a transfer counts only once it cannot be taken back. */
+const proven = Effect.fnUntraced(function* (work: LaneWork, traveller: Traveller) {
+  const [advance] = yield* concluded(work, undefined, traveller)
+  if (advance === undefined) return []
+  const { block } = advance
+  if (block === undefined) return [advance]
+  const isFinal = Effect.flatMap(work.half.survey, ({ final }) =>
+    block.number <= final ? work.half.isCanonical(block) : Effect.succeed(false)
+  )
+  const settled: Advance = { ...advance, to: "final" }
+  return (yield* Effect.catch(isFinal, () => Effect.succeed(false))) ? [settled] : []
+})

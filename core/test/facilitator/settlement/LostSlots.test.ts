@@ -1,0 +1,154 @@
+/** Payments whose slots were used by others, and what happens to them between one flight and the next. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+
+import * as MemoryPaymentStore from "../../../src/facilitator/records/MemoryPaymentStore.ts"
+import * as LedgerShop from "../LedgerShop.ts"
+
+const { claim, pay } = LedgerShop
+const lane = "ledger:test signer-1"
+
+/** A payment that has lost its slot to a stranger, with the chain in a state that `then` makes right after. */
+const lost = Effect.fnUntraced(function* (then: (shop: LedgerShop.Shop) => void, options: LedgerShop.Options = {}) {
+  const shop = yield* LedgerShop.open({ settleTimeoutMillis: 600_000, ...options })
+  const { facilitator, ledger, store } = shop
+  ledger.faults.holdBlocks = true
+  const request = yield* pay({ validFor: 60 })
+  const caller = yield* Effect.forkDetach(facilitator.settle(request, claim("a")))
+  yield* TestClock.adjust("1 second")
+  const [stored] = yield* store.page(0n, 1)
+  assert.strictEqual(stored?.status, "sent")
+  ledger.useSlot("signer-1")
+  ledger.faults.holdBlocks = false
+  then(shop)
+  yield* TestClock.adjust("15 seconds")
+  return { ...shop, request, caller, paymentId: stored?.paymentId ?? "" }
+})
+
+const orderOf = ({ ledger }: LedgerShop.Shop) => ledger.submissions[0]!.orders[0]!
+
+describe("a payment between two flights", () => {
+  it.effect("that cannot depart stays in its lane, and ends by proof alone", () =>
+    Effect.gen(function* () {
+      const { ledger, paymentId, store } = yield* lost(({ ledger }) => (ledger.market.ceiling = 1n))
+      const waiting = yield* store.find(paymentId)
+      assert.strictEqual(waiting?.status, "accepted")
+      assert.strictEqual(waiting?.lane, lane)
+      yield* TestClock.adjust("10 minutes")
+      const stored = yield* store.find(paymentId)
+      assert.strictEqual(stored?.status, "expired")
+      assert.include(stored?.history.at(-1)?.note, "unused at block")
+      assert.strictEqual(ledger.transfers.length, 0)
+    })
+  )
+
+  it.effect("that somebody else submits is settled, also while nothing can depart", () =>
+    Effect.gen(function* () {
+      const shop = yield* lost(({ ledger }) => (ledger.market.ceiling = 1n))
+      shop.ledger.settleByStranger(orderOf(shop))
+      yield* TestClock.adjust("10 minutes")
+      assert.strictEqual((yield* shop.store.find(shop.paymentId))?.status, "final")
+      assert.strictEqual((yield* Fiber.join(shop.caller)).status, "final")
+    })
+  )
+
+  it.effect("that somebody else submits is watched until its block is deep: it may be taken back", () =>
+    Effect.gen(function* () {
+      const shop = yield* lost((one) => {
+        one.ledger.finality = 100
+        one.ledger.settleByStranger(orderOf(one))
+      })
+      const { ledger, paymentId, store } = shop
+      ledger.faults.holdBlocks = true
+      ledger.reorganise(20)
+      assert.strictEqual(ledger.transfers.length, 0)
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("10 minutes")
+      const stored = yield* store.find(paymentId)
+      const settled = stored?.status === "included" || stored?.status === "final"
+      assert.strictEqual(settled, ledger.transfers.length === 1)
+    })
+  )
+
+  it.effect("does not keep others from departing", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* lost((one) => {
+        one.ledger.withdraw(LedgerShop.payer, 10n ** 9n)
+        one.ledger.deposit("acct-bob", 10n ** 9n)
+      })
+      const settled = yield* facilitator.settle(yield* pay({ payer: "acct-bob" }), claim("b"))
+      assert.strictEqual(settled.status, "included")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("survives a chain that is down when its process begins again", () =>
+    Effect.gen(function* () {
+      const { caller, ledger, paymentId, restart, store } = yield* lost(({ ledger }) => (ledger.market.ceiling = 1n))
+      yield* Fiber.interrupt(caller)
+      ledger.faults.down = true
+      yield* restart
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual((yield* store.find(paymentId))?.lane, lane)
+      ledger.faults.down = false
+      ledger.market.ceiling = 1_000n
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual((yield* store.find(paymentId))?.status, "final")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+})
+
+describe("a slot that a stranger has used", () => {
+  it.effect("and that is open again after a reorganisation does not hold the lane up", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* lost((one) => void (one.ledger.finality = 100))
+      assert.strictEqual(ledger.transfers.length, 1)
+      yield* TestClock.adjust("1 second")
+      ledger.faults.holdBlocks = true
+      ledger.reorganise(30)
+      ledger.emptyPool()
+      ledger.faults.holdBlocks = false
+      const settling = yield* Effect.forkDetach(facilitator.settle(yield* pay(), claim("b")))
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual((yield* Fiber.join(settling)).status, "included")
+      assert.strictEqual(ledger.transfers.length, 2)
+    })
+  )
+
+  it.effect("by all appearances, though our own transaction is in it, costs what that one has cost", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger, store } = yield* LedgerShop.open({ settleTimeoutMillis: 600_000 })
+      ledger.faults.hiddenLooks = 16
+      const settling = yield* Effect.forkDetach(facilitator.settle(yield* pay(), claim("a")))
+      yield* TestClock.adjust("60 seconds")
+      const settled = yield* Fiber.join(settling)
+      assert.strictEqual(ledger.transfers.length, 1)
+      assert.strictEqual(settled.transaction, ledger.transfers[0]?.transaction)
+      const ids = new Set(ledger.submissions.map(({ id }) => id))
+      let cost = 0n
+      for (const id of ids) cost += ledger.receipt(id)?.cost ?? 0n
+      assert.strictEqual(yield* store.spent("ledger:test", 0), cost)
+      assert.deepStrictEqual(yield* store.flights(lane), [])
+    })
+  )
+
+  it.effect("by a transaction that stays in the pool for ever does not hold the lane up", () =>
+    Effect.gen(function* () {
+      const { half, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 600_000 })
+      ledger.faults.holdBlocks = true
+      const fees = { maximum: 10n, priority: 1n }
+      ledger.submit({ id: "foreign", lane: "signer-1", slot: 0n, orders: [], fees })
+      Object.assign(ledger.market, { base: 20n })
+      const store = yield* MemoryPaymentStore.make
+      const facilitator = yield* LedgerShop.facilitatorOf([half], store)
+      const settling = yield* Effect.forkDetach(facilitator.settle(yield* pay(), claim("a")))
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("30 seconds")
+      assert.strictEqual((yield* Fiber.join(settling)).status, "included")
+      assert.isUndefined(ledger.receipt("foreign"))
+    })
+  )
+})
