@@ -14,6 +14,8 @@ export interface Rules {
   readonly reverted?: number
   /** Codes and reasons that payments of this trial may be refused with; default none: all of them are good. */
   readonly refusals?: ReadonlyArray<string>
+  /** Payers who try to cheat, in lower case: they may be refused, and need not be told. */
+  readonly hostile?: ReadonlySet<string>
   /** Wei for a unit of gas that no transaction of a signer may have paid more than. */
   readonly gasPrice?: bigint
 }
@@ -37,6 +39,9 @@ const { isOver, isSettled, verdicts } = PaymentStory
 const isTakenIn = ({ execution, refusal }: PaymentStory.Verdict): boolean =>
   refusal === undefined && execution !== "held" && execution !== "conflict" && execution !== "spent"
 
+const isBy = ({ payment }: Story, payers: Rules["hostile"]): boolean =>
+  payment !== undefined && payers?.has(payment.payer) === true
+
 const takenIn = (story: Story) => verdicts(story, "settle").filter(isTakenIn)
 
 /** Each look tells what is wrong with a story, if anything is. */
@@ -50,8 +55,8 @@ const looks = {
     return open !== undefined && wanted && `is still ${open.status}`
   },
   /** A caller that asked for a settlement was never told its outcome. */
-  untold: (story) => {
-    const asked = story.exchanges.some(({ asked: { operation } }) => operation === "settle")
+  untold: (story, { hostile }) => {
+    const asked = !isBy(story, hostile) && story.exchanges.some(({ asked: { operation } }) => operation === "settle")
     const told = verdicts(story, "settle").some((one) => one.success || one.refusal !== undefined || !isTakenIn(one))
     return asked && !told && "its caller was never told the outcome"
   },
@@ -105,7 +110,8 @@ const looks = {
     )
   },
   /** A good payment was refused. A used authorization is told to be used, if it paid. */
-  "false-refusal": (story, { refusals = [] }) => {
+  "false-refusal": (story, { hostile, refusals = [] }) => {
+    if (isBy(story, hostile)) return undefined
     const wrong = [...verdicts(story, "settle"), ...verdicts(story, "claim")].find(
       ({ refusal }) =>
         refusal !== undefined &&

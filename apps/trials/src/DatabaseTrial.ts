@@ -8,6 +8,7 @@ import type * as Scope from "effect/Scope"
 
 import type { FacilitatorLife } from "./FacilitatorLife.ts"
 import * as FileSizeLimit from "./FileSizeLimit.ts"
+import { mutations } from "./Mutation.ts"
 import type { Testimony } from "./PaymentStory.ts"
 import * as RpcChaos from "./RpcChaos.ts"
 import * as TrialAct from "./TrialAct.ts"
@@ -108,6 +109,8 @@ const suffer = Effect.fnUntraced(function* (
   const line = yield* RpcChaos.make({ upstream: world.chain.rpcUrl, random: world.random.branch("line") })
   const facilitator = yield* world.facilitator({ rpcUrl: line.url })
   yield* facilitator.listening
+  const { mutation } = options
+  if (mutation !== undefined && mutations[mutation].commitsLater) yield* world.database?.commitLater ?? Effect.void
   const outcome = yield* TrialAct.underLoad(
     world,
     { facilitators: [facilitator.url], concurrency: 12, payments: 60, validSeconds: 300 },
@@ -132,6 +135,7 @@ const suffer = Effect.fnUntraced(function* (
 const nothing: TrialDatabase = {
   url: "",
   run: () => Effect.succeed([]),
+  commitLater: Effect.void,
   powerCut: Effect.void,
   cutConnections: () => Effect.void,
   setReadOnly: () => Effect.void,

@@ -14,7 +14,6 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
 import * as FileSizeLimit from "./FileSizeLimit.ts"
-import type { MutationName } from "./Mutation.ts"
 
 /**
  * A running database. What goes wrong in hurting it is a mistake of the trial.
@@ -25,6 +24,8 @@ export interface TrialDatabase {
   readonly url: string
   /** Runs a statement on a connection of its own; its rows. */
   readonly run: (statement: string) => Effect.Effect<ReadonlyArray<unknown>>
+  /** From now on commits are answered before they are on the disk. */
+  readonly commitLater: Effect.Effect<void>
   /** Stops the server as a power cut would, and starts it again. */
   readonly powerCut: Effect.Effect<void>
   /** Cuts one connection of a facilitator, or all of them. */
@@ -40,9 +41,7 @@ export interface TrialDatabase {
  *
  * @category constructors
  */
-export const make = Effect.fnUntraced(function* (
-  mutation: MutationName | undefined
-): Effect.fn.Return<TrialDatabase, never, Scope.Scope> {
+export const make: Effect.Effect<TrialDatabase, never, Scope.Scope> = Effect.gen(function* () {
   const server = yield* Effect.orDie(PostgresServer.make)
   const url = Redacted.value(yield* Effect.orDie(server.database))
   const run = (statement: string) => runOn(url, statement)
@@ -51,7 +50,6 @@ export const make = Effect.fnUntraced(function* (
   outside.pathname = "/postgres"
   /** From another database, so that what is done to this one does not keep it from being undone. */
   const command = (statement: string) => Effect.asVoid(runOn(outside.href, statement))
-  if (mutation === "commit-before-sync") for (const statement of commitsLater) yield* command(statement)
   const cutConnections = (which: "one" | "all") =>
     command(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pontage' ORDER BY random() ${which === "one" ? "LIMIT 1" : ""}`
@@ -67,6 +65,7 @@ export const make = Effect.fnUntraced(function* (
   return {
     url,
     run,
+    commitLater: Effect.forEach(commitsLater, command, { discard: true }),
     cutConnections,
     powerCut: Effect.orDie(Effect.andThen(server.stop("immediate"), server.start)),
     setReadOnly: (readOnly) =>
@@ -93,6 +92,7 @@ const runOn = (url: string, statement: string): Effect.Effect<ReadonlyArray<unkn
 
 /** What was answered as committed reaches the disk up to half a minute later. */
 const commitsLater = [
+  "CHECKPOINT",
   "ALTER SYSTEM SET synchronous_commit = off",
   "ALTER SYSTEM SET wal_writer_delay = '10s'",
   "SELECT pg_reload_conf()"

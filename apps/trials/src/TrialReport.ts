@@ -30,8 +30,8 @@ export interface Broken {
   readonly detail: string
 }
 
-/** So many differences are shown. */
-const shown = 20
+/** So many differences of each kind are shown. */
+const shown = 4
 
 /**
  * A table for people, and after it the same as one line of JSON.
@@ -49,8 +49,12 @@ export const toText = ({ figures, findings, goal, options, title }: TrialReport)
   return [
     `${goal}: ${title}`,
     ...rows.map(([name, value]) => `  ${name.padEnd(widest)}  ${value}`),
-    ...findings.slice(0, shown).map(({ check, detail }) => `  ! ${check}: ${detail}`),
-    ...(findings.length > shown ? [`  ! and ${findings.length - shown} more`] : []),
+    ...[...counts.keys()].flatMap((kind) =>
+      findings
+        .filter(({ check }) => check === kind)
+        .slice(0, shown)
+        .map(({ check, detail }) => `  ! ${check}: ${detail}`)
+    ),
     `  ${verdict}`,
     JSON.stringify({ goal, ok: findings.length === 0, ...options, figures, broken: Object.fromEntries(counts) })
   ].join("\n")

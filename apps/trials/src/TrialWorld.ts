@@ -38,6 +38,8 @@ export interface Shape {
   readonly signers?: number
   /** Default 20. */
   readonly payers?: number
+  /** The key of a caller that may see all books; without it they are open. */
+  readonly booksKey?: string
   /** How leases of lanes are kept where several instances could share the records; default quick ones. */
   readonly leases?: { readonly ttl: number; readonly tick: number }
 }
@@ -56,6 +58,7 @@ export interface TrialWorld {
   readonly journal: TrialJournal.TrialJournal
   readonly caller: TrialCaller.TrialCaller
   readonly signers: ReadonlyArray<string>
+  readonly booksKey: string | undefined
   /** Starts a facilitator on the world's records. */
   readonly facilitator: (
     changed?: Partial<TrialSettings>,
@@ -77,7 +80,7 @@ export const make = Effect.fnUntraced(function* (
   const { blockTime = 1, finalityDepth = 3, leases = quickLeases, payers = 20, signers = 2 } = shape
   const random = TrialRandom.make(options.seed)
   const chain = yield* EvmTestChain.make({ blockTime, payers, payerBalance: 10n ** 12n })
-  const database = options.store === "postgres" ? yield* TrialDatabase.make(options.mutation) : undefined
+  const database = options.store === "postgres" ? yield* TrialDatabase.make : undefined
   const store = yield* storeFor(options, database, leases)
   const journal = TrialJournal.make()
   const keys = chain.accounts.signers.slice(0, signers)
@@ -107,6 +110,7 @@ export const make = Effect.fnUntraced(function* (
     journal,
     caller,
     signers: keys.map(({ address }) => address),
+    booksKey: shape.booksKey,
     facilitator,
     load: {
       market: { network: chain.network, chainId: chain.chainId, token: chain.token },
@@ -144,7 +148,7 @@ const directory = Effect.acquireRelease(
  */
 export const testimony = Effect.fnUntraced(function* (world: TrialWorld, facilitator: string) {
   const { chain, journal, rpc, signers } = world
-  const books = yield* PaymentBooks.read(facilitator)
+  const books = yield* PaymentBooks.read(facilitator, world.booksKey)
   const parties = { token: chain.token.address, payees: [chain.accounts.payee.address], signers }
   const facts = yield* ChainFacts.read(rpc, parties)
   return { books, chain: facts, journal: journal.lines } satisfies Testimony

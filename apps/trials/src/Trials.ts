@@ -9,6 +9,7 @@ import * as ChaosTrial from "./ChaosTrial.ts"
 import * as CheckpointTrial from "./CheckpointTrial.ts"
 import * as CrashTrial from "./CrashTrial.ts"
 import * as DatabaseTrial from "./DatabaseTrial.ts"
+import * as GasTrial from "./GasTrial.ts"
 import * as InstancesTrial from "./InstancesTrial.ts"
 import * as ReorganisationTrial from "./ReorganisationTrial.ts"
 import * as SignerTrial from "./SignerTrial.ts"
@@ -33,5 +34,6 @@ export const trials: Readonly<Record<string, Trial>> = {
   g8: ChaosTrial.run,
   "g9-2": InstancesTrial.run(2),
   "g9-4": InstancesTrial.run(4),
-  g10: (options) => DatabaseTrial.run(options)
+  g10: (options) => DatabaseTrial.run(options),
+  g21: GasTrial.run
 }

@@ -206,6 +206,14 @@ describe("the audit", () => {
     "a stranger pays a payee without us": [
       chainWith({ transfers: [...good.chain.transfers, transferOf(7, { sender: stranger, nonce: undefined })] })
     ],
+    "who tries to cheat is refused, or not told": [
+      {
+        ...journalWith(["a", refused("INSUFFICIENT_BALANCE")]),
+        books: [recordOf(2)],
+        chain: { ...good.chain, transfers: [transferOf(2)], transactions: [transactionOf(2)] }
+      },
+      { hostile: new Set([payerOf(1)]) }
+    ],
     "a reverted transaction within the rule": [
       chainWith({ transactions: [transactionOf(1, { reverted: true })] }),
       { reverted: 1 }
