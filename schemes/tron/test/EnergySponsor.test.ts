@@ -33,6 +33,8 @@ const makeWorld = () => {
     refusesReturns: 0,
     /** Whether the payment is in a block. */
     paid: false,
+    /** Whether loans wait for a block for ever. */
+    hidesLoans: false,
     /** Whether the payment gets into a block when it is sent. */
     includes: true,
     head: block.time,
@@ -69,7 +71,7 @@ const makeWorld = () => {
         totalEnergyWeight: 16_560_000_000n
       })),
     isKnown: (id) => Effect.sync(() => (id === payment ? world.paid : included.has(id))),
-    isIncluded: (id) => Effect.sync(() => (id === payment ? world.paid : included.has(id))),
+    isIncluded: (id) => Effect.sync(() => (id === payment ? world.paid : included.has(id) && !world.hidesLoans)),
     receipt: () => down,
     call: () => Effect.succeed({ _tag: "Returned", data: "", energy: 64_285n, logs: [] }),
     prices: Effect.succeed({ energy: 100n, bandwidth: 1_000n }),
@@ -104,6 +106,17 @@ describe("EnergySponsor", () => {
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(world.sent, ["lend"])
       yield* TestClock.adjust("20 seconds")
+      assert.deepStrictEqual(world.sent, ["lend", "take back"])
+    })
+  )
+
+  it.effect("does not send a payment whose loan is in no block", () =>
+    Effect.gen(function* () {
+      const { world } = yield* lending((world) => void (world.hidesLoans = true))
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(world.sent, ["lend"])
+      world.hidesLoans = false
+      yield* TestClock.adjust("4 minutes")
       assert.deepStrictEqual(world.sent, ["lend", "take back"])
     })
   )
