@@ -177,7 +177,8 @@ export const beginningOf = (
   )
 
 /**
- * What becomes of a request that was carried out: by our message (`landing`), or by somebody else's.
+ * What becomes of a request that was carried out: by our message (`landing`), or by somebody else's. A payment is named by
+ * the transaction of the recipient's Jetton wallet that credited it, which is where the money has moved.
  *
  * @category combinators
  */
@@ -191,7 +192,7 @@ export const followed = Effect.fnUntraced(function* (
   const recipient = yield* chain.jettons.walletOf(held.master, held.transfer.to)
   const way = yield* TonTransfer.follow(chain.rpc, held, recipient, begun)
   if (way._tag === "Underway") return pending
-  const transaction = landing?.landed.transaction ?? (yield* originOf(chain.rpc, held.payer, begun))
+  const transaction = way._tag === "Credited" ? way.credit.hash : yield* nameOf(chain, held, begun, landing)
   const last = way._tag === "Credited" ? way.credit : way.at
   const block = yield* blockOf(chain.rpc, last)
   yield* chain.flying.free(held)
@@ -207,6 +208,14 @@ export const followed = Effect.fnUntraced(function* (
  * between is the payment's own, though the chain's head may have been read after it: so many blocks are no proof.
  */
 const racingBlocks = 40n
+
+/** What ended without a credit is named by the message that carried the request. */
+const nameOf = (
+  chain: ExactTonChain,
+  { payer }: Held,
+  begun: TonTransaction.TonTransaction,
+  landing: Landing | undefined
+) => (landing === undefined ? originOf(chain.rpc, payer, begun) : Effect.succeed(landing.landed.transaction))
 
 /** The external message that it all began with. */
 const originOf = Effect.fnUntraced(function* (
