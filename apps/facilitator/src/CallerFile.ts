@@ -2,7 +2,6 @@
  * Callers as operators write them: the JSON file `PONTAGE_CALLERS_FILE` and the short list `PONTAGE_API_KEYS`. A mistake is
  * told by its place in the text and never by the value found there.
  */
-import { Network } from "@pontage/core"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -10,6 +9,7 @@ import type * as SchemaIssue from "effect/SchemaIssue"
 
 import * as ApiKey from "./ApiKey.ts"
 import type { CallerTerms, RateTerms, Registration } from "./CallerTerms.ts"
+import * as KnownNetwork from "./KnownNetwork.ts"
 import type { Rate } from "./RateLimiter.ts"
 import { placesOf } from "./SchemaPlaces.ts"
 import * as WebhookTarget from "./WebhookTarget.ts"
@@ -31,19 +31,21 @@ export const RateText = pattern(/^[1-9][0-9]{0,5}\/[1-9][0-9]{0,5}$/)
  */
 export const NativeAmountText = pattern(/^(0|[1-9][0-9]{0,29})$/)
 
+const network = Schema.String.check(Schema.makeFilter((text) => KnownNetwork.fromText(text) !== undefined))
+
 const CallerEntry = Schema.Struct({
   name: pattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/),
   keys: Schema.NonEmptyArray(pattern(ApiKey.hashedPattern)),
   operator: Schema.optionalKey(Schema.Boolean),
   networks: Schema.optionalKey(
     Schema.Record(
-      Network.Network,
+      network,
       Schema.Struct({ payees: Schema.optionalKey(addresses), assets: Schema.optionalKey(addresses) })
     )
   ),
   rate: Schema.optionalKey(RateText),
   payerRate: Schema.optionalKey(RateText),
-  gasCeilings: Schema.optionalKey(Schema.Record(Network.Network, NativeAmountText)),
+  gasCeilings: Schema.optionalKey(Schema.Record(network, NativeAmountText)),
   webhook: Schema.optionalKey(
     Schema.Struct({
       url: Schema.String.check(Schema.makeFilter(WebhookTarget.isUrl)),
@@ -127,8 +129,9 @@ const registrationsOf = (
   return registrations
 }
 
+/** By the names that payments are recorded under: a ceiling under another would be none. */
 const amountsOf = (amounts: Readonly<Record<string, string>>): ReadonlyMap<string, bigint> =>
-  new Map(Object.entries(amounts).map(([network, amount]) => [network, BigInt(amount)]))
+  new Map(Object.entries(amounts).map(([text, amount]) => [KnownNetwork.fromText(text) ?? text, BigInt(amount)]))
 
 /**
  * The rate of its text.

@@ -6,16 +6,7 @@ import { Network } from "@pontage/core"
 import { EvmAddress } from "@pontage/evm"
 import * as Schema from "effect/Schema"
 
-import { NativeAmountText } from "./CallerFile.ts"
-
-/**
- * The http or https address of a node.
- *
- * @category schemas
- */
-export const RpcUrl = Schema.String.check(
-  Schema.makeFilter((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))
-)
+import { NativeAmount, RpcUrl } from "./EnvironmentVariable.ts"
 
 /**
  * `eip155:<chain id>`.
@@ -23,13 +14,6 @@ export const RpcUrl = Schema.String.check(
  * @category schemas
  */
 export const EvmNetworkText = Network.Network.check(Schema.isPattern(/^eip155:[1-9][0-9]*$/))
-
-/**
- * An amount of wei as decimal text.
- *
- * @category schemas
- */
-export const Wei = NativeAmountText.pipe(Schema.decodeTo(Schema.BigIntFromString))
 
 /**
  * The address of a contract, in a strict form.
@@ -58,7 +42,7 @@ const within = (range: (typeof bounds)[keyof typeof bounds]) =>
   Schema.optionalKey(Schema.Int.check(Schema.isBetween(range)))
 
 const terms = {
-  maxFeePerGas: Schema.optionalKey(Wei),
+  maxFeePerGas: Schema.optionalKey(NativeAmount),
   finalityDepth: within(bounds.finalityDepth),
   verifyWindowMillis: within(bounds.verifyWindowMillis),
   contractPayers: Schema.optionalKey(Schema.Boolean),
@@ -131,6 +115,21 @@ export const fromVariables = (variables: EvmTermVariables): EvmTerms => {
     })
   }
 }
+
+/**
+ * The names of the variables.
+ *
+ * @category constants
+ */
+export const variableNames = [
+  "PONTAGE_EVM_MAX_FEE_PER_GAS_WEI",
+  "PONTAGE_EVM_FINALITY_DEPTH",
+  "PONTAGE_EVM_VERIFY_WINDOW_MS",
+  "PONTAGE_EVM_CONTRACT_PAYERS",
+  "PONTAGE_EVM_BATCH_SETTLER",
+  "PONTAGE_EVM_BATCH_MAXIMUM",
+  "PONTAGE_EVM_BATCH_WINDOW_MS"
+] as const satisfies ReadonlyArray<keyof EvmTermVariables>
 
 /**
  * Variables about batches that say nothing without the contract.

@@ -43,8 +43,8 @@ export interface Options {
   readonly anonymousRates?: RateTerms
   /** Whether webhooks may go to private networks, and by plain http; default false. */
   readonly webhooksToPrivate?: boolean
-  /** What each signer must hold for the service to be ready, in the chain's smallest native unit; default 1. */
-  readonly minimumGas?: bigint
+  /** What each signer must hold for the service to be ready, by network, in its smallest native unit; default 1. */
+  readonly minimumGas?: (network: string) => bigint
   /** How long requests under way may take when the service stops, in milliseconds; default 25 000. */
   readonly stopTimeoutMillis?: number
 }
@@ -86,7 +86,7 @@ export const layer = (
     Layer.provide([
       CallerAuthentication.layer({ callers, anonymousRates: options.anonymousRates }),
       Readiness.layer({
-        minimumGas: options.minimumGas ?? 1n,
+        minimumGas: options.minimumGas ?? (() => 1n),
         budgetedCallers: callers.flatMap(({ gasCeilings, name }) => (gasCeilings === undefined ? [] : [name]))
       })
     ]),

@@ -17,6 +17,8 @@ import type { CallerTerms, RateTerms } from "./CallerTerms.ts"
 import { environmentVariables } from "./EnvironmentVariables.ts"
 import * as EvmTerms from "./EvmTerms.ts"
 import * as StoreSettings from "./StoreSettings.ts"
+import * as TonTerms from "./TonTerms.ts"
+import * as TronTerms from "./TronTerms.ts"
 import * as WebhookTarget from "./WebhookTarget.ts"
 
 /**
@@ -52,6 +54,10 @@ export interface FacilitatorSettings {
   readonly evmMinimumGas: bigint
   /** What settling may cost on each network in 24 hours, in wei. */
   readonly evmGasCeiling: bigint | undefined
+  /** Left out where nothing is settled on TON. */
+  readonly ton?: TonTerms.TonSettings
+  /** Left out where nothing is settled on TRON. */
+  readonly tron?: TronTerms.TronSettings
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -65,90 +71,41 @@ export const fromEnvironment = Effect.fnUntraced(function* (
   environment: Environment
 ): Effect.fn.Return<FacilitatorSettings, Misconfigured> {
   const provider = ConfigProvider.fromEnvRecord({ ...environment }, { preserveEmptyStrings: true })
-  const results = yield* Effect.provideService(readAll, ConfigProvider.ConfigProvider, provider)
+  const reading = <A, E>(read: Effect.Effect<A, E>) =>
+    Effect.provideService(read, ConfigProvider.ConfigProvider, provider)
+  const results = yield* reading(Effect.all(environmentVariables, { mode: "result" }))
   const found = Object.values<Result.Result<unknown, Misconfigured>>(results).filter(Result.isFailure)
   const mistakes = [...found.map(({ failure }) => failure.message), ...misspelt(environment)]
-  const values = valuesOf(results)
-  const callers = yield* callersOf(values)
+  const callers = yield* callersOf({
+    apiKeys: Result.getOrUndefined(results.PONTAGE_API_KEYS),
+    callersFile: Result.getOrUndefined(results.PONTAGE_CALLERS_FILE),
+    rates: ratesOf(Result.getOrUndefined(results.PONTAGE_RATE), Result.getOrUndefined(results.PONTAGE_PAYER_RATE))
+  })
   mistakes.push(...callers.mistakes)
-  if (mistakes.length === 0) mistakes.push(...contradictions(values, callers.callers))
   if (mistakes.length > 0) return yield* new Misconfigured({ message: mistakes.join("\n") })
+  const values = yield* reading(Effect.all(environmentVariables))
+  const contradicting = contradictions(values, callers.callers)
+  if (contradicting.length > 0) return yield* new Misconfigured({ message: contradicting.join("\n") })
   return settingsOf(values, callers.callers)
 })
 
-const evmTerms = {
-  PONTAGE_EVM_MAX_FEE_PER_GAS_WEI: environmentVariables.PONTAGE_EVM_MAX_FEE_PER_GAS_WEI(),
-  PONTAGE_EVM_FINALITY_DEPTH: environmentVariables.PONTAGE_EVM_FINALITY_DEPTH(),
-  PONTAGE_EVM_VERIFY_WINDOW_MS: environmentVariables.PONTAGE_EVM_VERIFY_WINDOW_MS(),
-  PONTAGE_EVM_CONTRACT_PAYERS: environmentVariables.PONTAGE_EVM_CONTRACT_PAYERS(),
-  PONTAGE_EVM_BATCH_SETTLER: environmentVariables.PONTAGE_EVM_BATCH_SETTLER(),
-  PONTAGE_EVM_BATCH_MAXIMUM: environmentVariables.PONTAGE_EVM_BATCH_MAXIMUM(),
-  PONTAGE_EVM_BATCH_WINDOW_MS: environmentVariables.PONTAGE_EVM_BATCH_WINDOW_MS()
+type Values = {
+  readonly [Name in keyof typeof environmentVariables]: Effect.Success<(typeof environmentVariables)[Name]>
 }
 
-const readAll = Effect.suspend(() =>
-  Effect.all(
-    {
-      host: environmentVariables.HOST(),
-      port: environmentVariables.PORT(),
-      store: environmentVariables.PONTAGE_STORE(),
-      callersFile: environmentVariables.PONTAGE_CALLERS_FILE(),
-      apiKeys: environmentVariables.PONTAGE_API_KEYS(),
-      rate: environmentVariables.PONTAGE_RATE(),
-      payerRate: environmentVariables.PONTAGE_PAYER_RATE(),
-      webhooksToPrivate: environmentVariables.PONTAGE_WEBHOOK_ALLOW_PRIVATE(),
-      anonymous: environmentVariables.PONTAGE_ALLOW_ANONYMOUS(),
-      settleTimeoutMillis: environmentVariables.PONTAGE_SETTLE_TIMEOUT_MS(),
-      rpcUrl: environmentVariables.PONTAGE_EVM_RPC_URL(),
-      network: environmentVariables.PONTAGE_EVM_NETWORK(),
-      ...evmTerms,
-      evm: environmentVariables.PONTAGE_EVM(),
-      signerKeys: environmentVariables.PONTAGE_EVM_SIGNER_KEY(),
-      assets: environmentVariables.PONTAGE_EVM_ASSETS(),
-      minimumGas: environmentVariables.PONTAGE_EVM_MIN_GAS_WEI(),
-      gasCeiling: environmentVariables.PONTAGE_EVM_GAS_CEILING_WEI()
-    },
-    { mode: "result" }
-  )
-)
-
-type Results = Effect.Success<typeof readAll>
-
-const valuesOf = (results: Results) => ({
-  host: Result.getOrUndefined(results.host) ?? "127.0.0.1",
-  port: Result.getOrUndefined(results.port) ?? 4021,
-  store: Result.getOrUndefined(results.store),
-  callersFile: Result.getOrUndefined(results.callersFile),
-  apiKeys: Result.getOrUndefined(results.apiKeys),
-  rates: {
-    rate: CallerFile.rateOf(Result.getOrUndefined(results.rate) ?? "100/200"),
-    payerRate: CallerFile.rateOf(Result.getOrUndefined(results.payerRate) ?? "20/40")
-  },
-  webhooksToPrivate: Result.getOrUndefined(results.webhooksToPrivate) === "true",
-  anonymous: Result.getOrUndefined(results.anonymous) === "true",
-  settleTimeoutMillis: Result.getOrUndefined(results.settleTimeoutMillis) ?? 25_000,
-  rpcUrl: Result.getOrUndefined(results.rpcUrl),
-  network: Result.getOrUndefined(results.network),
-  evmTerms: {
-    PONTAGE_EVM_MAX_FEE_PER_GAS_WEI: Result.getOrUndefined(results.PONTAGE_EVM_MAX_FEE_PER_GAS_WEI),
-    PONTAGE_EVM_FINALITY_DEPTH: Result.getOrUndefined(results.PONTAGE_EVM_FINALITY_DEPTH),
-    PONTAGE_EVM_VERIFY_WINDOW_MS: Result.getOrUndefined(results.PONTAGE_EVM_VERIFY_WINDOW_MS),
-    PONTAGE_EVM_CONTRACT_PAYERS: Result.getOrUndefined(results.PONTAGE_EVM_CONTRACT_PAYERS),
-    PONTAGE_EVM_BATCH_SETTLER: Result.getOrUndefined(results.PONTAGE_EVM_BATCH_SETTLER),
-    PONTAGE_EVM_BATCH_MAXIMUM: Result.getOrUndefined(results.PONTAGE_EVM_BATCH_MAXIMUM),
-    PONTAGE_EVM_BATCH_WINDOW_MS: Result.getOrUndefined(results.PONTAGE_EVM_BATCH_WINDOW_MS)
-  } satisfies EvmTerms.EvmTermVariables,
-  evm: Result.getOrUndefined(results.evm),
-  signerKeys: Result.getOrUndefined(results.signerKeys)?.split(",") ?? [],
-  assets: Result.getOrUndefined(results.assets) ?? [],
-  minimumGas: Result.getOrUndefined(results.minimumGas) ?? 1n,
-  gasCeiling: Result.getOrUndefined(results.gasCeiling)
+const ratesOf = (rate = "100/200", payerRate = "20/40"): RateTerms => ({
+  rate: CallerFile.rateOf(rate),
+  payerRate: CallerFile.rateOf(payerRate)
 })
 
-type Values = ReturnType<typeof valuesOf>
+interface CallerSources {
+  readonly apiKeys: typeof CallerFile.ApiKeysText.Type | undefined
+  readonly callersFile: string | undefined
+  readonly rates: RateTerms
+}
 
 /** The callers of the file and of the short list, and what is wrong with them. */
-const callersOf = Effect.fnUntraced(function* ({ apiKeys, callersFile, rates }: Values) {
+const callersOf = Effect.fnUntraced(function* ({ apiKeys, callersFile, rates }: CallerSources) {
   const listed = apiKeys === undefined ? [] : CallerFile.fromApiKeys(apiKeys, rates)
   if (callersFile === undefined) return checked("PONTAGE_API_KEYS", listed)
   const text = yield* Effect.result(Effect.tryPromise(() => read(callersFile)))
@@ -176,38 +133,65 @@ const longestFile = 4 * 1024 * 1024
 const read = async (path: string): Promise<string | undefined> =>
   (await stat(path)).size > longestFile ? undefined : readFile(path, "utf8")
 
+const standardHost = "127.0.0.1"
+
 const loopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 
 /** What each variable alone does not show. */
-const contradictions = (values: Values, callers: ReadonlyArray<CallerTerms>): Array<string> => {
-  const { anonymous, host, signerKeys, webhooksToPrivate } = values
-  const mistakes = evmContradictions(values)
-  if (signerKeys.length === 0) {
-    mistakes.push("PONTAGE_EVM_SIGNER_KEY: no signer; set it to the private key of the account that pays for gas")
-  }
-  if (!loopback.test(host) && callers.length === 0 && !anonymous) {
+const contradictions = (values: Values, callers: ReadonlyArray<CallerTerms>): ReadonlyArray<string> => {
+  const mistakes = [...chainContradictions(values), ...evmContradictions(values)]
+  mistakes.push(...TonTerms.contradictions(values), ...TronTerms.contradictions(values))
+  const isAnonymous = values.PONTAGE_ALLOW_ANONYMOUS === "true"
+  if (!loopback.test(values.HOST ?? standardHost) && callers.length === 0 && !isAnonymous) {
     mistakes.push(
       "HOST: other machines could settle at your signer's cost; set PONTAGE_API_KEYS or PONTAGE_CALLERS_FILE, or PONTAGE_ALLOW_ANONYMOUS=true where only your own can reach it"
     )
   }
-  if (anonymous && callers.length > 0) {
+  if (isAnonymous && callers.length > 0) {
     mistakes.push(
       "PONTAGE_ALLOW_ANONYMOUS: there are callers with keys, so none is let in without; take one or the other"
     )
   }
-  if (!webhooksToPrivate) mistakes.push(...privateWebhooks(callers))
+  if (values.PONTAGE_WEBHOOK_ALLOW_PRIVATE !== "true") mistakes.push(...privateWebhooks(callers))
   return mistakes
 }
 
-const evmContradictions = ({ evm, evmTerms, network, rpcUrl }: Values): Array<string> => {
-  const mistakes = EvmTerms.withoutSettler(evmTerms).map(
+/** What says where the chains of each family are, and how the names of all its variables begin. */
+const families = [
+  { prefix: "PONTAGE_EVM_", places: ["PONTAGE_EVM_RPC_URL", "PONTAGE_EVM"] },
+  { prefix: "PONTAGE_TON_", places: ["PONTAGE_TON_RPC_URL"] },
+  { prefix: "PONTAGE_TRON_", places: ["PONTAGE_TRON_RPC_URL"] }
+] as const
+
+/** Any one chain is enough. What is said of a chain that is not there was meant for one that is. */
+const chainContradictions = (values: Values): ReadonlyArray<string> => {
+  const missing = families.filter(({ places }) => places.every((place) => values[place] === undefined))
+  const none =
+    missing.length < families.length
+      ? []
+      : [
+          "PONTAGE_EVM_RPC_URL: no chain to settle on; set it, PONTAGE_TON_RPC_URL or PONTAGE_TRON_RPC_URL to the http or https address of a node"
+        ]
+  const idle = missing.flatMap(({ places, prefix }) =>
+    Object.entries(values).flatMap(([name, value]) =>
+      name.startsWith(prefix) && value !== undefined
+        ? [`${name}: it says nothing without a node; set ${places.join(" or ")} too`]
+        : []
+    )
+  )
+  return [...none, ...idle]
+}
+
+const evmContradictions = (values: Values): Array<string> => {
+  const mistakes = EvmTerms.withoutSettler(values).map(
     (name) => `${name}: payments travel one by one without PONTAGE_EVM_BATCH_SETTLER; set that too`
   )
-  if (evm === undefined && rpcUrl === undefined) {
-    mistakes.push("PONTAGE_EVM_RPC_URL: no chain to settle on; set it to the http or https address of an EVM node")
+  const { PONTAGE_EVM: evm, PONTAGE_EVM_RPC_URL: rpcUrl, PONTAGE_EVM_SIGNER_KEY: key } = values
+  if ((evm !== undefined || rpcUrl !== undefined) && key === undefined) {
+    mistakes.push("PONTAGE_EVM_SIGNER_KEY: no signer; set it to the private key of the account that pays for gas")
   }
-  const alone = Object.entries({ PONTAGE_EVM_RPC_URL: rpcUrl, PONTAGE_EVM_NETWORK: network, ...evmTerms })
-  const also = alone.flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  const alone = ["PONTAGE_EVM_RPC_URL", "PONTAGE_EVM_NETWORK", ...EvmTerms.variableNames] as const
+  const also = alone.filter((name) => values[name] !== undefined)
   if (evm !== undefined && also.length > 0) {
     mistakes.push(`PONTAGE_EVM: also ${also.join(", ")} is set; say it in the entry of the network`)
   }
@@ -230,21 +214,33 @@ const misspelt = (environment: Environment): Array<string> =>
     .map((name) => `${name}: no such setting; there are ${Object.keys(environmentVariables).join(", ")}`)
 
 const settingsOf = (values: Values, callers: ReadonlyArray<CallerTerms>): FacilitatorSettings => {
-  const { assets, evm, network, rpcUrl, signerKeys, store } = values
-  const networks =
-    evm ?? (rpcUrl === undefined ? [] : [{ rpcUrl, network, ...EvmTerms.fromVariables(values.evmTerms) }])
+  const { PONTAGE_STORE: store } = values
+  const ton = TonTerms.fromVariables(values)
+  const tron = TronTerms.fromVariables(values)
   return {
-    host: values.host,
-    port: values.port,
+    host: values.HOST ?? standardHost,
+    port: values.PORT ?? 4021,
     callers,
-    anonymousRates: values.rates,
+    anonymousRates: ratesOf(values.PONTAGE_RATE, values.PONTAGE_PAYER_RATE),
     store: store === undefined ? StoreSettings.standard : StoreSettings.fromText(store),
-    webhooksToPrivate: values.webhooksToPrivate,
-    settleTimeoutMillis: values.settleTimeoutMillis,
-    evm: networks.map(({ network, rpcUrl, ...terms }) => ({ network, rpcUrl: Redacted.make(rpcUrl), terms })),
-    evmSignerKeys: signerKeys.map((key) => Redacted.make(key)),
-    evmAssets: assets,
-    evmMinimumGas: values.minimumGas,
-    evmGasCeiling: values.gasCeiling
+    webhooksToPrivate: values.PONTAGE_WEBHOOK_ALLOW_PRIVATE === "true",
+    settleTimeoutMillis: values.PONTAGE_SETTLE_TIMEOUT_MS ?? 25_000,
+    evm: evmNetworks(values),
+    evmSignerKeys: (values.PONTAGE_EVM_SIGNER_KEY?.split(",") ?? []).map((key) => Redacted.make(key)),
+    evmAssets: values.PONTAGE_EVM_ASSETS ?? [],
+    evmMinimumGas: values.PONTAGE_EVM_MIN_GAS_WEI ?? 1n,
+    evmGasCeiling: values.PONTAGE_EVM_GAS_CEILING_WEI,
+    ...(ton && { ton }),
+    ...(tron && { tron })
   }
+}
+
+const evmNetworks = (values: Values): ReadonlyArray<EvmNetworkSettings> => {
+  const { PONTAGE_EVM: evm, PONTAGE_EVM_NETWORK: alone, PONTAGE_EVM_RPC_URL: rpcUrl } = values
+  if (evm === undefined) {
+    return rpcUrl === undefined
+      ? []
+      : [{ network: alone, rpcUrl: Redacted.make(rpcUrl), terms: EvmTerms.fromVariables(values) }]
+  }
+  return evm.map(({ network, rpcUrl, ...terms }) => ({ network, rpcUrl: Redacted.make(rpcUrl), terms }))
 }

@@ -65,8 +65,8 @@ export class NotReady extends Schema.Error<NotReady>("@pontage/facilitator/NotRe
  * @category models
  */
 export interface Options {
-  /** What each signer must hold, in the chain's smallest native unit. */
-  readonly minimumGas: bigint
+  /** What each signer must hold, by network, in its smallest native unit. */
+  readonly minimumGas: (network: string) => bigint
   /** Callers whose gas is shown by itself in the metrics. */
   readonly budgetedCallers: ReadonlyArray<string>
 }
@@ -91,7 +91,9 @@ export class Readiness extends Context.Service<
           {
             store: checkStore(store),
             lanes: checkLanes(watch),
-            chains: Effect.forEach(schemes, (half) => checkChain(half, minimumGas), { concurrency: "unbounded" })
+            chains: Effect.forEach(schemes, (half) => checkChain(half, minimumGas(half.network)), {
+              concurrency: "unbounded"
+            })
           },
           { concurrency: "unbounded" }
         ).pipe(

@@ -17,7 +17,7 @@ const place = { scheme: "exact", network }
 describe("ready", () => {
   it.live("where the store and every chain answer and every signer has gas money", () =>
     Effect.gen(function* () {
-      const { get } = yield* start({}, { minimumGas: 5n }, [half(signer(5n))])
+      const { get } = yield* start({}, { minimumGas: () => 5n }, [half(signer(5n))])
       const answer = yield* get("/ready")
       assert.strictEqual(answer.status, 200)
       const signers = [{ address: "0xsigner", balance: "5", sufficient: true }]
@@ -32,7 +32,7 @@ describe("ready", () => {
 
   it.live("not where a signer is short of gas money, one wei being the least", () =>
     Effect.gen(function* () {
-      const short = yield* start({}, { minimumGas: 6n }, [half(signer(5n))])
+      const short = yield* start({}, { minimumGas: () => 6n }, [half(signer(5n))])
       const answer = yield* short.get("/ready")
       assert.strictEqual(answer.status, 503)
       const signers = [{ address: "0xsigner", balance: "5", sufficient: false }]
