@@ -5,6 +5,7 @@
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import type { Landed, Passenger, Payment, Prepared } from "../../scheme/SchemeFacilitator.ts"
 import type { Advance, StoredPayment } from "../records/PaymentStore.ts"
+import type { Expense } from "./GasCeilings.ts"
 
 /**
  * A payment in a flight.
@@ -97,6 +98,16 @@ export const wasSent = ({ since }: StoredPayment): boolean => since !== undefine
 export const passengerOf = ({ payment, stored }: Traveller, { attempts }: Aboard): Passenger => ({
   payment,
   since: stored.since ?? attempts[0]?.head ?? 0n
+})
+
+/**
+ * The most that it may cost, and for whom.
+ *
+ * @category getters
+ */
+export const expenseOf = (aboard: Aboard): Expense => ({
+  cost: lastAttempt(aboard).cost,
+  payments: aboard.travellers.map(({ stored }) => stored)
 })
 
 /**

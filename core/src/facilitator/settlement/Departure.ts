@@ -14,9 +14,20 @@ import type { Payment, Survey } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { marginSeconds } from "../Offer.ts"
 import type { Advance, Plan, StoredPayment } from "../records/PaymentStore.ts"
-import { type Aboard, lastAttempt, wasSent } from "./Aboard.ts"
+import { type Aboard, expenseOf, lastAttempt, wasSent } from "./Aboard.ts"
+import * as Airspace from "./Airspace.ts"
 import * as GasCeilings from "./GasCeilings.ts"
-import { enterAcross, enterQueued, inTheAir, type LaneWork, send, type Stopped } from "./LaneWork.ts"
+import {
+  enterAcross,
+  enterQueued,
+  inTheAir,
+  isRefused,
+  isTaken,
+  type LaneWork,
+  refusedBy,
+  send,
+  type Stopped
+} from "./LaneWork.ts"
 
 /** A payment that may be signed for. */
 interface Ready {
@@ -35,8 +46,8 @@ export const depart = Effect.fnUntraced(function* (
   queued: ReadonlyArray<StoredPayment>
 ): Effect.fn.Return<ReadonlyArray<Aboard>, Stopped> {
   yield* Checkpoint.pass("taken-up")
-  if (work.refusal !== undefined && inTheAir(work).length > 0) {
-    yield* putBack(work, queued, `a node of ${work.half.network} does not take the transactions: ${work.refusal}`)
+  if (isRefused(work)) {
+    yield* putBack(work, queued, `${refusedBy(work.half.network)}: ${work.refusal}`)
     return []
   }
   const ready = yield* examineQueued(work, queued)
@@ -158,35 +169,47 @@ const askOrRemember = Effect.fnUntraced(function* (work: LaneWork, ready: Readon
   return survey
 })
 
-/** Signs for as many payments as there is room for, one flight after the other, and writes all of them down in one step. */
-const sign = Effect.fnUntraced(function* (
+/** Signs and writes down; where there is a ceiling, while no other lane of the network does. */
+const sign = (
   work: LaneWork,
   ready: ReadonlyArray<Ready>,
   survey: Survey
+): Effect.Effect<ReadonlyArray<Aboard>, Stopped> =>
+  Effect.suspend(() => {
+    const { airspace, ceilings, half, store } = work
+    const callers = ready.map(({ stored }) => stored.caller)
+    if (!GasCeilings.hold(ceilings, half.network, callers)) return signWithin(work, ready, survey, new Map())
+    return airspace.lock.withPermit(
+      Effect.gen(function* () {
+        const air = yield* Airspace.expenses(airspace, store)
+        const left = yield* GasCeilings.room(ceilings, store, half.network, callers, air)
+        return yield* signWithin(work, ready, survey, left)
+      })
+    )
+  })
+
+/** Signs for as many payments as there is room for, one flight after the other, and writes all of them down in one step. */
+const signWithin = Effect.fnUntraced(function* (
+  work: LaneWork,
+  ready: ReadonlyArray<Ready>,
+  survey: Survey,
+  left: GasCeilings.Room
 ): Effect.fn.Return<ReadonlyArray<Aboard>, Stopped> {
-  const air = inTheAir(work)
-  const left = yield* GasCeilings.room(
-    work.ceilings,
-    work.store,
-    work.half.network,
-    ready.map(({ stored }) => stored.caller),
-    air.map((aboard) => ({
-      cost: lastAttempt(aboard).cost,
-      payments: aboard.travellers.map(({ stored }) => stored)
-    }))
-  )
-  const places = work.capacity - air.length
+  const places = work.capacity - inTheAir(work).length
   const flights: Array<Aboard> = []
   let rest = ready
   while (rest.length > 0 && flights.length < places) {
     const number = work.next + BigInt(flights.length)
     const prepared = yield* Effect.result(prepare(work, rest, number, survey))
     if (Result.isFailure(prepared)) {
-      yield* putBack(work, rest.map(storedOf), prepared.failure.message)
-      break
+      const { _tag, message } = prepared.failure
+      const hopeless = _tag === "Misconfigured" ? rest.slice(0, 1) : rest
+      yield* putBack(work, hopeless.map(storedOf), message)
+      rest = rest.slice(hopeless.length)
+      continue
     }
     const { aboard, count } = prepared.success
-    const expense = { cost: lastAttempt(aboard).cost, payments: rest.slice(0, count).map(storedOf) }
+    const expense = expenseOf(aboard)
     const broken = GasCeilings.broken(left, expense)
     if (broken.length > 0) {
       const stays = ({ stored }: Ready) => !broken.includes(undefined) && !broken.includes(stored.caller)
@@ -264,8 +287,7 @@ const sendFirst = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, Stopped> {
   const sent: Array<Aboard> = []
   for (const aboard of flights) {
-    const { _tag } = yield* send(work, aboard)
-    if (_tag === "Accepted" || _tag === "SlotUsed") sent.push(aboard)
+    if (isTaken(yield* send(work, aboard))) sent.push(aboard)
   }
   yield* enterSent(work, sent)
   yield* Checkpoint.pass("marked-sent")

@@ -25,7 +25,17 @@ import {
 } from "./Aboard.ts"
 import { enterSent } from "./Departure.ts"
 import * as FeeBump from "./FeeBump.ts"
-import { enter, isFirst, type LaneWork, send, sendInstead, type Stopped, tellOfSlot, turnOf } from "./LaneWork.ts"
+import {
+  enter,
+  isFirst,
+  isTaken,
+  type LaneWork,
+  send,
+  sendInstead,
+  type Stopped,
+  tellOfSlot,
+  turnOf
+} from "./LaneWork.ts"
 
 /** Between looks at the chain: quick at first, since many chains include within milliseconds or a second. */
 const firstPause = Duration.millis(8)
@@ -148,13 +158,9 @@ const resend = Effect.fnUntraced(function* (
   aboard: Aboard,
   watch: Watch
 ): Effect.fn.Return<void, Stopped> {
-  yield* hear(watch, yield* send(work, aboard))
-  if (
-    aboard.travellers.some(({ stored }) => stored.status === "planned") &&
-    !watch.outdated &&
-    work.refusal === undefined
-  )
-    yield* enterSent(work, [aboard], "sent again")
+  const submission = yield* send(work, aboard)
+  yield* hear(watch, submission)
+  if (isTaken(submission)) yield* enterSent(work, [aboard], "sent again")
 })
 
 const hear = (watch: Watch, { _tag }: Submission): Effect.Effect<void> =>

@@ -39,7 +39,17 @@ export interface Expense {
 const period = Duration.toMillis("24 hours")
 
 /**
- * What may be spent now for these callers.
+ * Whether there is any ceiling for these callers.
+ *
+ * @category guards
+ */
+export const hold = (ceilings: GasCeilings, network: string, callers: Iterable<string>): boolean =>
+  ceilings.total?.(network) !== undefined ||
+  [...new Set(callers)].some((caller) => ceilings.caller?.(caller, network) !== undefined)
+
+/**
+ * What may be spent now for these callers. What is in the air has to be looked up before: what lands meanwhile counts twice
+ * then, and never not at all.
  *
  * @category constructors
  */

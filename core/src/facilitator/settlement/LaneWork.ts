@@ -13,6 +13,7 @@ import { type Lease, LeaseLost } from "../records/LaneLeases.ts"
 import type { Advance, PaymentStore } from "../records/PaymentStore.ts"
 import type { Signals } from "../records/Signals.ts"
 import { type Aboard, isInTheAir, lastAttempt, update } from "./Aboard.ts"
+import type { Airspace } from "./Airspace.ts"
 import type { ExaminedPayments } from "./ExaminedPayments.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
 
@@ -31,16 +32,19 @@ export interface LaneWork {
   readonly flights: Map<bigint, Aboard>
   readonly examined: ExaminedPayments
   readonly ceilings: GasCeilings
+  readonly airspace: Airspace
   /** Payments of the queue that have lost a slot and cannot depart now: looked at by themselves (`StrandedPayments`). */
   readonly stranded: Set<string>
   /** Tells of every slot that was used: the next flight in the lane may have landed too. */
   readonly landings: Signals
   /** The number of the next flight. */
   next: bigint
-  /** Why the node takes nothing more from this signer. */
+  /** Why the node took the last transaction not; of a signer's lane it will hardly take the next one. */
   refusal: string | undefined
   /** All its places were taken, and not half of them are free again. */
   isFull: boolean
+  /** When it was last looked into while it was full (Unix milliseconds). */
+  impatientAt: number
   /** The chain as it was when it was last asked before a departure, and when that was (Unix milliseconds). */
   surveyed: { readonly survey: Survey; readonly at: number } | undefined
 }
@@ -163,6 +167,29 @@ export const send = (work: LaneWork, aboard: Aboard): Effect.Effect<Submission, 
   })
 
 const accepted: Submission = { _tag: "Accepted" }
+
+/**
+ * Whether the node holds the bytes, or the slot is used already: only what a chain shows tells more.
+ *
+ * @category guards
+ */
+export const isTaken = ({ _tag }: Submission): boolean => _tag === "Accepted" || _tag === "SlotUsed"
+
+/**
+ * Whether a transaction of this signer waits for a node to take it: nothing joins it until then. Payers who send their own
+ * transactions are refused one by one.
+ *
+ * @category guards
+ */
+export const isRefused = (work: LaneWork): boolean =>
+  work.refusal !== undefined && work.address !== "" && inTheAir(work).length > 0
+
+/**
+ * How the note begins of a payment that left a lane because of its signer: another lane may take it.
+ *
+ * @category getters
+ */
+export const refusedBy = (network: string): string => `a node of ${network} does not take the transactions`
 
 /**
  * Keeps other bytes for a flight, and sends them.

@@ -4,6 +4,7 @@
  * drops what it knows and begins anew.
  */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -11,16 +12,18 @@ import * as FiberSet from "effect/FiberSet"
 
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import { marginSeconds } from "../Offer.ts"
 import type { Lease } from "../records/LaneLeases.ts"
 import type { Flight, PaymentStore, StoredPayment } from "../records/PaymentStore.ts"
 import * as Signals from "../records/Signals.ts"
-import { type Aboard, type Traveller, wasSent } from "./Aboard.ts"
+import { type Aboard, expenseOf, type Traveller, wasSent } from "./Aboard.ts"
+import type { Airspace } from "./Airspace.ts"
 import { depart, putBack } from "./Departure.ts"
 import type { ExaminedPayments } from "./ExaminedPayments.ts"
 import * as Finality from "./Finality.ts"
 import { follow } from "./FlightWatch.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
-import { inTheAir, type LaneWork, type Stopped } from "./LaneWork.ts"
+import { inTheAir, isRefused, type LaneWork, type Stopped } from "./LaneWork.ts"
 import { strand } from "./StrandedPayments.ts"
 
 /**
@@ -35,6 +38,7 @@ export interface LaneToWork {
   readonly address: string
   readonly examined: ExaminedPayments
   readonly ceilings: GasCeilings
+  readonly airspace: Airspace
 }
 
 /** Transactions of one signer that may be on their way at once: nodes promise to hold about so many for an account. */
@@ -51,6 +55,8 @@ const restartPause = Duration.millis(250)
 const chainPause = Duration.millis(500)
 /** So many payments are looked at in one go at most. */
 const longestQueue = 500
+/** A lane that is full is looked into so often for those that cannot wait; milliseconds. */
+const fullPause = Duration.toMillis("1 second")
 
 /**
  * Works until the lease ends. A defect stops a lane no longer than records that cannot be asked: all that matters is in
@@ -73,6 +79,7 @@ const beginAnew = ({ lane }: Lease, stopped: Cause.Cause<Stopped>) => {
 
 const workOnce = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease) {
   const own = yield* board(lane, lease)
+  yield* tellExpenses(own)
   const broken = Deferred.makeUnsafe<never, Stopped>()
   const fibers = yield* FiberSet.make()
   /** Whatever fails in the background ends the work. */
@@ -90,6 +97,13 @@ const workOnce = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease) {
   yield* Effect.raceFirst(serveQueue(own, takeUp), Deferred.await(broken))
 })
 
+/** What this lane has in the air counts for its neighbours. */
+const tellExpenses = (work: LaneWork) =>
+  Effect.acquireRelease(
+    Effect.sync(() => work.airspace.worked.set(work.lease.lane, () => inTheAir(work).map(expenseOf))),
+    () => Effect.sync(() => work.airspace.worked.delete(work.lease.lane))
+  )
+
 /** Everything there is on record of the lane. */
 const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effect.fn.Return<LaneWork, Stopped> {
   const { address, half, store } = lane
@@ -103,6 +117,7 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     next: 0n,
     refusal: undefined,
     isFull: false,
+    impatientAt: 0,
     surveyed: undefined
   }
   const counted = address === "" ? 0n : yield* countSlots(work)
@@ -182,7 +197,7 @@ const serveQueue = (
 const inCompany = Effect.fnUntraced(function* (work: LaneWork) {
   const { batches } = work.half
   const first = yield* waiting(work)
-  if (batches === undefined || first.length === 0 || first.length >= batches.maximum) return first
+  if (batches === undefined || work.isFull || first.length === 0 || first.length >= batches.maximum) return first
   yield* Effect.sleep(Duration.millis(batches.windowMillis))
   return yield* waiting(work)
 })
@@ -191,11 +206,22 @@ const waiting = (work: LaneWork): Effect.Effect<ReadonlyArray<StoredPayment>, Fa
   Effect.suspend(() => {
     const { half, lease, store, stranded } = work
     const limit = Math.min(roomIn(work) * (half.batches?.maximum ?? 1), longestQueue)
-    if (limit === 0) return Effect.succeed([])
+    if (limit === 0) return impatient(work)
     return Effect.map(store.queued(lease.lane, limit + stranded.size), (queued) =>
       queued.filter(({ paymentId }) => !stranded.has(paymentId))
     )
   })
+
+/** Those that need no room: their time is up, or the lane's signer is refused and they leave it. */
+const impatient = Effect.fnUntraced(function* (work: LaneWork) {
+  const now = yield* Clock.currentTimeMillis
+  if (now < work.impatientAt + fullPause) return []
+  work.impatientAt = now
+  const { lease, store, stranded } = work
+  const queued = yield* store.queued(lease.lane, longestQueue + stranded.size)
+  const isUp = ({ authorization }: StoredPayment) => authorization.validBefore * 1000 <= now + marginSeconds * 1000
+  return queued.filter((one) => !stranded.has(one.paymentId) && (isRefused(work) || isUp(one)))
+})
 
 /** A lane that was full has room again when half of it is free: what departs together shares the questions and the records. */
 const roomIn = (work: LaneWork): number => {

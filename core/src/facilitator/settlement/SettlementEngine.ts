@@ -15,9 +15,11 @@ import * as Checkpoint from "../Checkpoint.ts"
 import type { LaneLeases } from "../records/LaneLeases.ts"
 import { LaneName, type PaymentStore, type StoredPayment } from "../records/PaymentStore.ts"
 import { isOver } from "./Aboard.ts"
+import * as Airspace from "./Airspace.ts"
 import * as ExaminedPayments from "./ExaminedPayments.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
 import * as LaneChoice from "./LaneChoice.ts"
+import { refusedBy } from "./LaneWork.ts"
 import * as LaneWorker from "./LaneWorker.ts"
 
 /**
@@ -46,7 +48,8 @@ export interface SettlementEngine {
   readonly examined: ExaminedPayments.ExaminedPayments["add"]
   /**
    * Waits for the end of a payment whose record is in the store: the record in a settled or a dead state. One that waits
-   * in no lane is put into one. Fails when the payment left its lane again: then nothing was sent.
+   * in no lane is put into one, and into another where the signer of its lane is refused. Fails when the payment left its
+   * lane for anything else, or every lane: then nothing was sent.
    */
   readonly settle: (
     half: SchemeFacilitator,
@@ -82,19 +85,23 @@ export const make = Effect.fnUntraced(function* (
   )
   yield* Effect.forkScoped(closeUnwanted(store))
   yield* Effect.addFinalizer(() => drain(store, names, options.drainMillis))
-  const laneFor = LaneChoice.make(store)
+  const choice = LaneChoice.make(store)
   return {
-    laneFor,
+    laneFor: choice.laneFor,
     examined: examined.add,
-    settle: (half, stored) => (isOver(stored) ? Effect.succeed(stored) : settle(store, laneFor(half), stored))
+    settle: (half, stored) => (isOver(stored) ? Effect.succeed(stored) : settle(store, choice, half, stored))
   }
 })
 
 const lanesToWork = ({ ceilings, halves, store }: Options, examined: ExaminedPayments.ExaminedPayments) => {
   const lanes = new Map<string, LaneWorker.LaneToWork>()
+  const namesOn = (network: string) =>
+    halves.filter((half) => half.network === network).flatMap((half) => LaneChoice.lanesOf(half))
+  const airspaces = new Map(halves.map(({ network }) => [network, Airspace.make(namesOn(network))]))
   for (const half of halves) {
+    const airspace = airspaces.get(half.network) ?? Airspace.make([])
     for (const address of half.lanes.length === 0 ? [""] : half.lanes) {
-      lanes.set(LaneName(half.network, address), { address, ceilings, examined, half, store })
+      lanes.set(LaneName(half.network, address), { address, airspace, ceilings, examined, half, store })
     }
   }
   return lanes
@@ -102,26 +109,44 @@ const lanesToWork = ({ ceilings, halves, store }: Options, examined: ExaminedPay
 
 const settle = (
   store: PaymentStore["Service"],
-  laneFor: Effect.Effect<string, FacilitatorUnavailable>,
+  choice: LaneChoice.LaneChoice,
+  half: SchemeFacilitator,
   stored: StoredPayment
 ) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { paymentId } = stored
       const ear = yield* store.signals.listen(paymentId)
-      if (stored.status === "accepted" && stored.lane === undefined) {
-        yield* store.queue(paymentId, yield* laneFor)
-        yield* Checkpoint.pass("queued")
-      }
+      let lane = stored.lane
+      if (stored.status === "accepted" && lane === undefined) lane = yield* enqueue(store, stored, choice.laneFor(half))
       while (true) {
         const now = yield* store.find(paymentId)
         if (now === undefined) return yield* Effect.die(`the record ${paymentId} is gone`)
         if (isOver(now)) return now
-        if (now.status === "accepted" && now.lane === undefined) return yield* notStarted(now)
+        if (now.status === "accepted" && now.lane === undefined) {
+          const other = wasRefused(now) && lane !== undefined ? yield* choice.instead(half, lane) : undefined
+          if (other === undefined) return yield* notStarted(now)
+          lane = yield* enqueue(store, now, Effect.succeed(other))
+        }
         yield* Effect.raceFirst(ear.next, Effect.sleep(recordPause))
       }
     })
   )
+
+/** Has the payment wait in a lane; somebody else may have put it into another one meanwhile. */
+const enqueue = Effect.fnUntraced(function* (
+  store: PaymentStore["Service"],
+  stored: StoredPayment,
+  choosing: Effect.Effect<string, FacilitatorUnavailable>
+) {
+  const lane = yield* choosing
+  const queued = yield* store.queue(stored.paymentId, lane)
+  yield* Checkpoint.pass("queued")
+  return queued?.lane ?? lane
+})
+
+const wasRefused = ({ history, requirements: { network } }: StoredPayment): boolean =>
+  history.at(-1)?.note?.startsWith(refusedBy(network)) === true
 
 const notStarted = ({ history, paymentId, requirements: { network } }: StoredPayment) =>
   new FacilitatorUnavailable({

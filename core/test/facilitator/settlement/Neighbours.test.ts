@@ -1,0 +1,166 @@
+/** Trouble of one payment, of one signer or of one lane, and those beside it. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
+
+import type { Facilitator } from "../../../src/facilitator/Facilitator.ts"
+import { Misconfigured } from "../../../src/protocol/ProtocolError.ts"
+import type { SchemeFacilitator, Submission } from "../../../src/scheme/SchemeFacilitator.ts"
+import * as LedgerShop from "../LedgerShop.ts"
+
+const { claim, pay } = LedgerShop
+
+const settleMany = Effect.fnUntraced(function* (facilitator: Facilitator["Service"], count: number, name = "n") {
+  const requests = yield* Effect.forEach(Array.from({ length: count }), () => pay())
+  return yield* Effect.forEach(requests, (request, index) =>
+    Effect.forkDetach(facilitator.settle(request, claim(`${name}${index}`)))
+  )
+})
+
+const endsOf = Effect.fnUntraced(function* <A, E>(fibers: ReadonlyArray<Fiber.Fiber<A, E>>) {
+  const ends = yield* Effect.forEach(fibers, (fiber) => Effect.result(Fiber.join(fiber)))
+  return ends.map(({ _tag }) => _tag)
+})
+
+/** Payments that leave the queue at once, each in a transaction of its own. */
+const together = { batches: { maximum: 10, windowMillis: 50 }, fitting: 1 }
+
+/** A node that never takes what one payer has signed. */
+const shunning = (half: SchemeFacilitator): SchemeFacilitator => ({
+  ...half,
+  submit: (prepared) =>
+    prepared.bytes.includes("acct-mallory")
+      ? Effect.succeed<Submission>({ _tag: "Refused", message: "this account has no bandwidth" })
+      : half.submit(prepared)
+})
+
+describe("a payer whose own transaction is refused", () => {
+  it.effect("keeps nobody else from paying", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ lanes: [], half: shunning })
+      ledger.deposit("acct-mallory", 10n ** 9n)
+      const bad = yield* Effect.forkDetach(facilitator.settle(yield* pay({ payer: "acct-mallory" }), claim("bad")))
+      yield* TestClock.adjust("1 second")
+      const fibers = yield* settleMany(facilitator, 3)
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(yield* endsOf(fibers), ["Success", "Success", "Success"])
+      yield* Fiber.interrupt(bad)
+    })
+  )
+})
+
+describe("a signer without money for gas", () => {
+  it.effect("does not draw the payments that another signer can settle", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ lanes: ["signer-1", "signer-2"] })
+      ledger.setGasMoney("signer-1", 0n)
+      const ends: Array<string> = []
+      for (let round = 0; round < 5; round++) {
+        const fibers = yield* settleMany(facilitator, 4, `r${round}-`)
+        yield* TestClock.adjust("30 seconds")
+        ends.push(...(yield* endsOf(fibers)))
+      }
+      assert.isAtMost(ends.filter((one) => one === "Failure").length, 2)
+    })
+  )
+
+  it.effect("lets go of those that wait behind its full lane", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        ...together,
+        capacity: 2,
+        settleTimeoutMillis: 600_000
+      })
+      ledger.setGasMoney("signer-1", 0n)
+      const fibers = yield* settleMany(facilitator, 6)
+      yield* TestClock.adjust("5 seconds")
+      ledger.setGasMoney("signer-1", 10n ** 18n)
+      yield* TestClock.adjust("30 seconds")
+      const ends = yield* endsOf(fibers)
+      assert.strictEqual(ends.filter((one) => one === "Failure").length, 4)
+      assert.strictEqual(ledger.transfers.length, 2)
+    })
+  )
+})
+
+describe("a payment that cannot be signed for", () => {
+  it.effect("leaves its lane alone", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        ...together,
+        half: (half) => ({
+          ...half,
+          prepare: (payments, slot, survey) =>
+            payments[0]?.authorization.payer === "acct-mallory"
+              ? new Misconfigured({ message: "it does not verify" })
+              : half.prepare(payments, slot, survey)
+        })
+      })
+      ledger.deposit("acct-mallory", 10n ** 9n)
+      const bad = yield* Effect.forkDetach(facilitator.settle(yield* pay({ payer: "acct-mallory" }), claim("bad")))
+      const fibers = yield* settleMany(facilitator, 3)
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(yield* endsOf([bad, ...fibers]), ["Failure", "Success", "Success", "Success"])
+    })
+  )
+})
+
+describe("a lane that is full", () => {
+  it.effect("still ends those that wait in it too long", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ capacity: 1, settleTimeoutMillis: 600_000 })
+      ledger.faults.holdBlocks = true
+      const first = yield* Effect.forkDetach(facilitator.settle(yield* pay({ validFor: 80 }), claim("a")))
+      yield* TestClock.adjust("1 second")
+      const second = yield* Effect.forkDetach(facilitator.settle(yield* pay({ validFor: 20 }), claim("b")))
+      yield* TestClock.adjust("30 seconds")
+      assert.isDefined(second.pollUnsafe())
+      const error = yield* Effect.flip(Fiber.join(second))
+      assert.strictEqual(error._tag === "PaymentError" && error.code, "EXPIRED_PAYMENT")
+      yield* Fiber.interrupt(first)
+    })
+  )
+})
+
+describe("the ceiling of a network", () => {
+  it.effect("holds for all its lanes together", () =>
+    Effect.gen(function* () {
+      const most = 71n * 22n
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        lanes: ["signer-1", "signer-2", "signer-3", "signer-4"],
+        gasCeilings: { total: () => 2n * most }
+      })
+      ledger.faults.holdBlocks = true
+      const fibers = yield* settleMany(facilitator, 12)
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual(new Set(ledger.submissions.map(({ id }) => id)).size, 2)
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("30 seconds")
+      assert.strictEqual((yield* endsOf(fibers)).filter((one) => one === "Success").length, 2)
+    })
+  )
+})
+
+describe("closing", () => {
+  it.effect("does not wait longer than it was told to", () =>
+    Effect.gen(function* () {
+      const life = yield* Scope.make()
+      const shop = yield* LedgerShop.open()
+      shop.ledger.faults.holdBlocks = true
+      const facilitator = yield* Scope.provide(
+        LedgerShop.facilitatorOf([shop.half], shop.store, { drainMillis: 5_000 }),
+        life
+      )
+      const caller = yield* Effect.forkDetach(facilitator.settle(yield* pay(), claim("a")))
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interrupt(caller)
+      const closing = yield* Effect.forkDetach(Scope.close(life, Exit.void))
+      yield* TestClock.adjust("2 seconds")
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(closing)
+    })
+  )
+})
