@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 
-import type { Observation, Payment, Survey } from "../scheme/SchemeFacilitator.ts"
+import type { Conclusion, Observation, Payment, Survey } from "../scheme/SchemeFacilitator.ts"
 import { holds, type Law, type LawBroken, same, succeeds } from "./Law.ts"
 import {
   concluded,
@@ -64,13 +64,25 @@ const headIsCanonical = law(
   })
 )
 
+/** What has settled is named by where the money moved. */
+const isNamed = Effect.fnUntraced(function* (
+  { credits }: SchemeSubject,
+  seen: Conclusion | Observation | undefined,
+  submitted: string
+) {
+  const name = seen?._tag === "Settled" ? seen.transaction : ""
+  if (credits === undefined) return yield* same("the transaction", name, submitted)
+  yield* holds("the transaction is one that has credited the recipient", (yield* credits).includes(name))
+})
+
 const isSettledBy = Effect.fnUntraced(function* (
-  seen: Observation | undefined,
+  subject: SchemeSubject,
+  seen: Conclusion | Observation | undefined,
   transaction: string,
   external: boolean
 ) {
   yield* same("the end", seen?._tag, "Settled")
-  yield* same("the transaction", seen?._tag === "Settled" && seen.transaction, transaction)
+  yield* isNamed(subject, seen, transaction)
   yield* same("whether it was somebody else's", seen?._tag === "Settled" && seen.external, external)
 })
 
@@ -94,7 +106,7 @@ const bytesAreData = law(
         yield* succeeds("submit again", facilitator.submit(prepared))
         const end = yield* landed(facilitator, [again], [prepared])
         yield* succeeds("submit once more", facilitator.submit(prepared))
-        yield* isSettledBy(end.observations[0], prepared.transaction, false)
+        yield* isSettledBy(subject, end.observations[0], prepared.transaction, false)
         yield* same("what landed", end.landed?.transaction, prepared.transaction)
         const cost = end.landed?.cost ?? -1n
         yield* holds("it cost no more than was said", cost >= 0n && cost <= prepared.cost)
@@ -133,10 +145,10 @@ const strangersTransferIsFound = law(
         const theirs = yield* submittedBy(subject, payment)
         if (facilitator.lanes.length > 0) yield* succeeds("submit", facilitator.submit(prepared))
         const end = yield* landed(facilitator, [payment], [prepared])
-        yield* isSettledBy(end.observations[0], theirs.transaction, facilitator.lanes.length > 0)
+        yield* isSettledBy(subject, end.observations[0], theirs.transaction, facilitator.lanes.length > 0)
         const conclusion = yield* concluded(facilitator, payment, prepared.head)
         yield* same("what is concluded", conclusion._tag, "Settled")
-        yield* same("its transaction", conclusion._tag === "Settled" && conclusion.transaction, theirs.transaction)
+        yield* isNamed(subject, conclusion, theirs.transaction)
         yield* same(
           "to the stranger",
           (yield* look(stranger, [payment], [theirs])).landed?.transaction,
@@ -171,7 +183,7 @@ const attemptsSettleOnce = law(
         yield* succeeds("submit", facilitator.submit(first))
         yield* succeeds("submit another", facilitator.submit(second.prepared))
         const end = yield* landed(facilitator, [payment], [first, second.prepared])
-        yield* isSettledBy(end.observations[0], end.landed?.transaction ?? "", false)
+        yield* isSettledBy(subject, end.observations[0], end.landed?.transaction ?? "", false)
         const transactions = [first.transaction, second.prepared.transaction]
         yield* holds("one of them landed", transactions.includes(end.landed?.transaction ?? ""))
       })
@@ -204,7 +216,7 @@ const batchesSettleOnce = law("a batch settles each of its payments once, sent t
       yield* succeeds("submit again", facilitator.submit(prepared))
       const { observations } = yield* landed(facilitator, aboard, [prepared])
       yield* same("how many are seen", observations.length, count)
-      for (const seen of observations) yield* isSettledBy(seen, prepared.transaction, false)
+      for (const seen of observations) yield* isSettledBy(subject, seen, prepared.transaction, false)
     })
     yield* gaining(subject, BigInt(count), body)
   })
@@ -223,8 +235,9 @@ const batchesAreNoBond = law("an entry of a batch that was used meanwhile does n
       const theirs = yield* submittedBy(subject, first)
       yield* succeeds("submit", facilitator.submit(prepared))
       const { observations } = yield* landed(facilitator, aboard, [prepared])
-      yield* isSettledBy(observations[0], theirs.transaction, true)
-      for (const index of others.keys()) yield* isSettledBy(observations[index + 1], prepared.transaction, false)
+      yield* isSettledBy(subject, observations[0], theirs.transaction, true)
+      for (const index of others.keys())
+        yield* isSettledBy(subject, observations[index + 1], prepared.transaction, false)
     })
     yield* gaining(subject, BigInt(count), body)
   })

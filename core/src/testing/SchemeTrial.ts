@@ -51,6 +51,11 @@ export interface SchemeSubject {
   readonly otherNetwork: string
   /** What the offer's recipient holds, asked from the chain and not through the scheme. */
   readonly received: Effect.Effect<bigint>
+  /**
+   * The transactions that have credited the recipient, asked from the chain: for a family whose money moves by further
+   * messages. A payment is named by one of them there, and elsewhere by the transaction that was submitted.
+   */
+  readonly credits?: Effect.Effect<ReadonlyArray<string>>
   /** Runs an effect while the chain cannot be asked by `facilitator`. */
   readonly whileDown: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
   /**

@@ -45,12 +45,15 @@ export interface Relayed {
  * @category models
  */
 export interface TonBooks {
-  /** Enters a payment's end, once. `last` is the transaction it ended with. */
+  /**
+   * Enters a payment's end, once. `last` is the transaction it ended with; without a way it is the payer's wallet's, which
+   * did not carry the request out.
+   */
   readonly enter: (
     authorization: TonAuthorization,
     relayed: Relayed,
     last: TonTransaction,
-    way: Exclude<TonTransfer, { readonly _tag: "Underway" }>
+    way: Exclude<TonTransfer, { readonly _tag: "Underway" }> | undefined
   ) => Effect.Effect<void>
 }
 
@@ -72,11 +75,11 @@ export const make = (losses: TonLosses, onExpense: (expense: TonExpense) => void
         const [oldest] = entered
         if (entered.size >= capacity && oldest !== undefined) entered.delete(oldest)
         entered.add(nonce)
-        const expense = expenseOf(authorization, relayed, last, way._tag === "Credited")
+        const expense = expenseOf(authorization, relayed, last, way?._tag === "Credited")
         onExpense(expense)
-        return way._tag === "Credited"
-          ? Effect.void
-          : losses.note(way.culprit, expense.attached + expense.fees - expense.returned)
+        const lost = expense.attached + expense.fees - expense.returned
+        if (way === undefined) return losses.note(authorization.payer, lost, "slight")
+        return way._tag === "Credited" ? Effect.void : losses.note(way.culprit, lost, "grave")
       })
   }
 }

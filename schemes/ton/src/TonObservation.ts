@@ -145,7 +145,11 @@ const observeOne = Effect.fnUntraced(function* (
   if (order === undefined) return yield* elsewhere(chain, passenger, unsent.reasonOf(held.nonce) ?? notRelayed)
   const begun = yield* chain.rpc.result(landing.lane, held.payer, order.createdLt)
   if (begun === undefined) return pending
-  if (!TonTransfer.carriesOut(held, begun)) return yield* elsewhere(chain, passenger, refusedBy(begun))
+  if (!TonTransfer.carriesOut(held, begun)) {
+    const { landed, lane, transaction } = landing
+    yield* chain.books.enter(held, { lane, transaction, name: landed.transaction }, begun, undefined)
+    return yield* elsewhere(chain, passenger, refusedBy(begun))
+  }
   return yield* followed(chain, passenger, begun, landing)
 })
 
@@ -199,7 +203,8 @@ export const followed = Effect.fnUntraced(function* (
   if (landing !== undefined) yield* chain.books.enter(held, { ...landing, name: transaction }, last, way)
   if (way._tag === "Stopped") return { _tag: "Failed", transaction, error: way.error }
   if (block.number + racingBlocks < since) return { _tag: "Failed", transaction, error: usedBefore(transaction) }
-  const external = landing === undefined && held.kind === "w5-internal"
+  const isOurs = begun.cause?.from !== undefined && chain.relayers.has(begun.cause.from)
+  const external = landing === undefined && held.kind === "w5-internal" && !isOurs
   return { _tag: "Settled", transaction, block, external }
 })
 

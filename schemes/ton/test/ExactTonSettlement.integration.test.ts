@@ -1,13 +1,15 @@
 /** Payments on a real virtual machine: who pays what, when a payment counts, and that it counts once. */
 import { assert, describe, layer } from "@effect/vitest"
 import { MemoryPaymentStore, PaymentStore } from "@pontage/core"
+import { loadMessageRelaxed, SendMode } from "@ton/core"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 
-import { ExactTon } from "../src/index.ts"
+import { ExactTon, TonBoc, TonMessage } from "../src/index.ts"
 import { TonTestChain } from "../src/testing/index.ts"
+import * as Forgery from "./TonForgery.ts"
 import * as Trial from "./TonTrial.ts"
 
 const chainOf = (options: TonTestChain.Options = {}) => TonTestChain.layer({ payers: 12, ...options })
@@ -70,6 +72,35 @@ describe("a relayed payment", () => {
         assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), before + Trial.amount)
         assert.isBelow(Number(yield* chain.coins(payer.address)), 1_000_000_000)
         assert.deepStrictEqual(trial.expenses, [])
+      })
+    )
+
+    it.effect("may come from an older wallet, by an external message", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half, requirements } = trial
+        const [veteran] = chain.accounts.veterans
+        const before = yield* chain.balanceOf(chain.accounts.payee.address)
+        const transfer = Forgery.transfer({
+          amount: Trial.amount,
+          to: Forgery.addressOf(requirements.payTo),
+          responseTo: Forgery.addressOf(veteran.raw)
+        })
+        const to = Forgery.addressOf(chain.jetton.walletOf(veteran.address).toRawString())
+        const body = veteran.wallet.createTransfer({
+          seqno: 0,
+          secretKey: veteran.secretKey,
+          timeout: (yield* chain.time) + 60,
+          sendMode: SendMode.PAY_GAS_SEPARATELY,
+          messages: [loadMessageRelaxed(Forgery.message({ to, value: 50_000_000n, body: transfer }).beginParse())]
+        })
+        const boc = TonBoc.toBase64(TonMessage.external(Forgery.addressOf(veteran.raw), body))
+        const payload = { kind: "external", boc, from: veteran.raw }
+        const settled = yield* Trial.withService(half, (service) =>
+          service.settle(Trial.request(trial, payload), Trial.newClaim())
+        )
+        assert.isTrue(Trial.isSettled(settled))
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), before + Trial.amount)
       })
     )
 
@@ -160,6 +191,10 @@ describe("a relayed payment", () => {
         assert.strictEqual(seen?._tag === "Failed" && seen.error.message.includes("number"), true)
         const lost = before - (yield* chain.coins(chain.accounts.relayers[0].address))
         assert.isTrue(lost > 0n && lost < 15_000_000n, `${lost} nanotons`)
+        const [expense] = trial.expenses
+        assert.strictEqual(expense?.isSettled, false)
+        assert.isAbove(Number(expense?.returned), 40_000_000)
+        assert.strictEqual(yield* Trial.wordOf(half.verify(yield* Trial.payment(trial, payer))), "ok")
       })
     )
 

@@ -52,6 +52,9 @@ const subject = Effect.gen(function* () {
     otherAsset: accounts.stranger.address.toRawString(),
     otherNetwork: "ton:testnet",
     received: chain.balanceOf(accounts.payee.address),
+    credits: Effect.map(chain.credits(accounts.payee.address), (credits) =>
+      credits.map(({ transaction }) => transaction)
+    ),
     whileDown,
     finalise: (time) => chain.setTime(time)
   })
