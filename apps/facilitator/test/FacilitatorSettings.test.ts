@@ -166,6 +166,127 @@ describe("settings", () => {
   )
 })
 
+const seed = "7e".repeat(32)
+const tonEnough = { PONTAGE_TON_RPC_URL: "https://ton.example/secret", PONTAGE_TON_SIGNER_KEY: seed }
+const tronEnough = { PONTAGE_TRON_RPC_URL: "https://tron.example/secret" }
+
+const jetton = { network: "ton:-239", address: "0:ab", symbol: "EURT", decimals: 9, dollar: false }
+const trc20 = { network: "tron:nile", address: "T1", symbol: "EURT", decimals: 18 }
+
+describe("a service", () => {
+  it.effect("may settle on TON alone, carefully", () =>
+    Effect.gen(function* () {
+      const { evm, evmSignerKeys, ton, tron } = yield* read(tonEnough)
+      assert.deepStrictEqual([evm, evmSignerKeys, tron], [[], [], undefined])
+      const { rpcUrl, signerKeys, ...rest } = ton ?? assert.fail("there is TON")
+      assert.strictEqual(Redacted.value(rpcUrl), "https://ton.example/secret")
+      assert.deepStrictEqual(signerKeys.map(Redacted.value), [seed])
+      assert.deepStrictEqual(rest, {
+        apiKey: undefined,
+        terms: { batches: {} },
+        emulation: "installed",
+        minimumGas: 100_000_000n,
+        gasCeiling: undefined
+      })
+    })
+  )
+
+  it.effect("takes everything that can be set of TON", () =>
+    Effect.gen(function* () {
+      const { ton } = yield* read({
+        ...tonEnough,
+        PONTAGE_TON_API_KEY: "a-providers-key",
+        PONTAGE_TON_NETWORK: "ton:testnet",
+        PONTAGE_TON_SIGNER_KEY: `${seed},${"A1".repeat(32)}`,
+        PONTAGE_TON_SUBWALLET: "3",
+        PONTAGE_TON_ASSETS: JSON.stringify([jetton]),
+        PONTAGE_TON_KINDS: "external,w5-internal",
+        PONTAGE_TON_ATTACHED_NANOTON: "70000000",
+        PONTAGE_TON_LOSS_BUDGET_NANOTON: "5",
+        PONTAGE_TON_BATCH_MAXIMUM: "255",
+        PONTAGE_TON_BATCH_WINDOW_MS: "0",
+        PONTAGE_TON_EMULATION: "true",
+        PONTAGE_TON_MIN_GAS_NANOTON: "7",
+        PONTAGE_TON_GAS_CEILING_NANOTON: "8"
+      })
+      assert.deepStrictEqual(ton?.terms, {
+        network: "ton:testnet",
+        subwallet: 3,
+        assets: [jetton],
+        kinds: ["w5-internal", "external"],
+        attachedTon: 70_000_000n,
+        lossBudget: 5n,
+        batches: { maximum: 255, windowMillis: 0 }
+      })
+      assert.strictEqual(ton?.apiKey && Redacted.value(ton.apiKey), "a-providers-key")
+      assert.strictEqual(ton?.signerKeys.length, 2)
+      assert.deepInclude(ton, { emulation: "required", minimumGas: 7n, gasCeiling: 8n })
+      const one = yield* read({ ...tonEnough, PONTAGE_TON_KINDS: "external", PONTAGE_TON_EMULATION: "false" })
+      assert.deepStrictEqual([one.ton?.terms.kinds, one.ton?.emulation], [["external"], "never"])
+      const said = inspect(ton, { depth: 9, showHidden: true }) + JSON.stringify(ton.rpcUrl)
+      for (const hidden of [seed, "a-providers-key", "ton.example"]) assert.notInclude(said, hidden)
+    })
+  )
+
+  it.effect("may settle on TRON alone, without any key", () =>
+    Effect.gen(function* () {
+      const { evm, ton, tron } = yield* read(tronEnough)
+      assert.deepStrictEqual([evm, ton], [[], undefined])
+      const { rpcUrl, ...rest } = tron ?? assert.fail("there is TRON")
+      assert.strictEqual(Redacted.value(rpcUrl), "https://tron.example/secret")
+      assert.deepStrictEqual(rest, {
+        apiKey: undefined,
+        terms: {},
+        sponsor: undefined,
+        minimumGas: 1_000_000n,
+        gasCeiling: undefined
+      })
+    })
+  )
+
+  it.effect("takes everything that can be set of TRON", () =>
+    Effect.gen(function* () {
+      const { tron } = yield* read({
+        ...tronEnough,
+        PONTAGE_TRON_API_KEY: "a-providers-key",
+        PONTAGE_TRON_NETWORK: "tron:nile",
+        PONTAGE_TRON_ASSETS: JSON.stringify([{ ...trc20, minFeeLimit: "40000000" }]),
+        PONTAGE_TRON_FINALITY: "solidified",
+        PONTAGE_TRON_MAX_FEE_LIMIT_SUN: "50000000",
+        PONTAGE_TRON_SPONSOR_KEY: seed,
+        PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYMENT: "1",
+        PONTAGE_TRON_SPONSOR_ENERGY_PER_DAY: "2",
+        PONTAGE_TRON_SPONSOR_PAYMENTS_PER_PAYER: "3",
+        PONTAGE_TRON_MIN_GAS_SUN: "4",
+        PONTAGE_TRON_GAS_CEILING_SUN: "5"
+      })
+      assert.deepStrictEqual(tron?.terms, {
+        network: "tron:nile",
+        assets: [{ ...trc20, minFeeLimit: 40_000_000n }],
+        finality: "solidified",
+        maxFeeLimit: 50_000_000n
+      })
+      assert.deepStrictEqual(tron?.sponsor?.limits, {
+        maxEnergyPerPayment: 1n,
+        maxEnergyPerDay: 2n,
+        maxPaymentsPerPayer: 3
+      })
+      assert.strictEqual(tron?.sponsor && Redacted.value(tron.sponsor.key), seed)
+      assert.strictEqual(tron?.apiKey && Redacted.value(tron.apiKey), "a-providers-key")
+      assert.deepInclude(tron, { minimumGas: 4n, gasCeiling: 5n })
+      const said = inspect(tron, { depth: 9, showHidden: true })
+      for (const hidden of [seed, "a-providers-key", "tron.example"]) assert.notInclude(said, hidden)
+    })
+  )
+
+  it.effect("may settle on all three", () =>
+    Effect.gen(function* () {
+      const { evm, ton, tron } = yield* read({ ...enough, ...tonEnough, ...tronEnough })
+      assert.deepStrictEqual([evm.length, ton?.signerKeys.length, tron?.terms], [1, 1, {}])
+    })
+  )
+})
+
 describe("the README", () => {
   it("has a row for each setting, and no other", () => {
     const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8")
@@ -202,7 +323,7 @@ describe("callers", () => {
           networks: { "eip155:8453": { payees: ["0x1", "0x2"], assets: ["0x3"] }, "eip155:1": {} },
           rate: "5/10",
           payerRate: "1/3",
-          gasCeilings: { "eip155:8453": "1000000000000000000000" },
+          gasCeilings: { "eip155:8453": "1000000000000000000000", "ton:-239": "5" },
           webhook: { url: "https://shop.example/payments?token=1", secret: "a-secret-of-the-shop" }
         },
         { name: "audit", keys: [hash("c")], operator: true, networks: {} }
@@ -219,7 +340,10 @@ describe("callers", () => {
         operator: false,
         registrations: [{ network: "eip155:8453", payees: ["0x1", "0x2"], assets: ["0x3"] }, { network: "eip155:1" }],
         rates: { rate: { perSecond: 5, burst: 10 }, payerRate: { perSecond: 1, burst: 3 } },
-        gasCeilings: new Map([["eip155:8453", 10n ** 21n]])
+        gasCeilings: new Map([
+          ["eip155:8453", 10n ** 21n],
+          ["ton:mainnet", 5n]
+        ])
       })
       assert.strictEqual(first?.keys.length, 2)
       const { secret, url } = first?.webhook ?? {}
@@ -263,6 +387,8 @@ describe("callers", () => {
     [{ ...shop, rate: "5" }, /callers\.0\.rate/],
     [{ ...shop, payerRate: "0/1" }, /callers\.0\.payerRate/],
     [{ ...shop, networks: { base: {} } }, /callers\.0\.networks/],
+    [{ ...shop, networks: { "ton:mainet": {} } }, /callers\.0\.networks/],
+    [{ ...shop, gasCeilings: { "tron:mainet": "5" } }, /callers\.0\.gasCeilings/],
     [{ ...shop, payees: ["0x1"] }, /callers\.0\.payees is missing or not as described/],
     [{ ...shop, gasCeilings: { "eip155:1": 5 } }, /callers\.0\.gasCeilings\.eip155:1/],
     [{ ...shop, webhook: { url: "ftp://sEcReT-value", secret: "sEcReT-value-sEcReT" } }, /callers\.0\.webhook\.url/],
@@ -375,6 +501,42 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_STORE", "./payments.sqlite"],
     ["PONTAGE_STORE", `mysql://${secret}`],
     ["PONTAGE_STORE", `postgres://pontage:${secret}@`],
+    ["PONTAGE_TON_RPC_URL", `ftp://${secret}`],
+    ["PONTAGE_TON_API_KEY", `${secret} ${secret}`],
+    ["PONTAGE_TON_API_KEY", ""],
+    ["PONTAGE_TON_NETWORK", "tron:mainnet"],
+    ["PONTAGE_TON_NETWORK", "ton:othernet"],
+    ["PONTAGE_TON_SIGNER_KEY", ""],
+    ["PONTAGE_TON_SIGNER_KEY", seed.slice(1)],
+    ["PONTAGE_TON_SIGNER_KEY", `0x${seed}`],
+    ["PONTAGE_TON_SIGNER_KEY", `${seed},`],
+    ["PONTAGE_TON_SUBWALLET", "32768"],
+    ["PONTAGE_TON_ASSETS", "[]"],
+    ["PONTAGE_TON_ASSETS", `[{"network":"eip155:1","address":"${secret}","symbol":"A","decimals":6}]`],
+    ["PONTAGE_TON_KINDS", "gasless"],
+    ["PONTAGE_TON_KINDS", ""],
+    ["PONTAGE_TON_ATTACHED_NANOTON", "0"],
+    ["PONTAGE_TON_ATTACHED_NANOTON", "0.05"],
+    ["PONTAGE_TON_LOSS_BUDGET_NANOTON", "-1"],
+    ["PONTAGE_TON_BATCH_MAXIMUM", "0"],
+    ["PONTAGE_TON_BATCH_MAXIMUM", "256"],
+    ["PONTAGE_TON_BATCH_WINDOW_MS", "10001"],
+    ["PONTAGE_TON_EMULATION", "yes"],
+    ["PONTAGE_TON_MIN_GAS_NANOTON", "1e9"],
+    ["PONTAGE_TON_GAS_CEILING_NANOTON", ""],
+    ["PONTAGE_TRON_RPC_URL", secret],
+    ["PONTAGE_TRON_API_KEY", `${secret}\n`],
+    ["PONTAGE_TRON_NETWORK", "mainnet"],
+    ["PONTAGE_TRON_ASSETS", `[{"symbol":"${secret}"}]`],
+    ["PONTAGE_TRON_FINALITY", "final"],
+    ["PONTAGE_TRON_MAX_FEE_LIMIT_SUN", "0"],
+    ["PONTAGE_TRON_SPONSOR_KEY", `${seed},${seed}`],
+    ["PONTAGE_TRON_SPONSOR_KEY", ""],
+    ["PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYMENT", "0"],
+    ["PONTAGE_TRON_SPONSOR_ENERGY_PER_DAY", "many"],
+    ["PONTAGE_TRON_SPONSOR_PAYMENTS_PER_PAYER", "0"],
+    ["PONTAGE_TRON_MIN_GAS_SUN", "-1"],
+    ["PONTAGE_TRON_GAS_CEILING_SUN", "1.5"],
     ["PONTAGE_SETTLE_TIMEOUT_MS", "999"],
     ["PONTAGE_SETTLE_TIMEOUT_MS", "25s"]
   ] as const)("%s=%s", ([name, value]) =>
@@ -387,7 +549,19 @@ describe("a mistake names the variable, shows an example and never the value", (
   )
 
   it.effect.each([
+    [{}, /^PONTAGE_EVM_RPC_URL: no chain to settle on; set it, PONTAGE_TON_RPC_URL or PONTAGE_TRON_RPC_URL to [^\n]*$/],
     [{ PONTAGE_EVM_SIGNER_KEY: key }, /^PONTAGE_EVM_RPC_URL: no chain to settle on; set it/],
+    [
+      { ...tronEnough, PONTAGE_EVM_SIGNER_KEY: key, PONTAGE_TON_BATCH_MAXIMUM: "9" },
+      /^PONTAGE_EVM_SIGNER_KEY: .*; set PONTAGE_EVM_RPC_URL or PONTAGE_EVM too\nPONTAGE_TON_BATCH_MAXIMUM: .*PONTAGE_TON_RPC_URL too$/
+    ],
+    [{ ...enough, PONTAGE_TRON_API_KEY: "key" }, /^PONTAGE_TRON_API_KEY: .*; set PONTAGE_TRON_RPC_URL too$/],
+    [{ PONTAGE_TON_RPC_URL: "https://ton.example" }, /^PONTAGE_TON_SIGNER_KEY: no relayer; set it [^\n]*$/],
+    [
+      { ...tronEnough, PONTAGE_TRON_SPONSOR_ENERGY_PER_DAY: "9", PONTAGE_TRON_MIN_GAS_SUN: "9" },
+      /^PONTAGE_TRON_SPONSOR_ENERGY_PER_DAY: .*_KEY; set that too\nPONTAGE_TRON_MIN_GAS_SUN: .*set that too$/
+    ],
+    [{ ...tronEnough, HOST: "0.0.0.0" }, /^HOST: other machines/],
     [{ PONTAGE_EVM_RPC_URL: "https://node.example" }, /^PONTAGE_EVM_SIGNER_KEY: no signer; set it/],
     [{ ...enough, PONTAGE_EVM: '[{"rpcUrl":"https://x.example"}]' }, /^PONTAGE_EVM: also PONTAGE_EVM_RPC_URL/],
     [
