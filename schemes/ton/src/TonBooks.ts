@@ -17,7 +17,7 @@ import type { TonTransfer } from "./TonTransfer.ts"
 export interface TonExpense {
   readonly payer: string
   readonly nonce: string
-  /** The external message that brought it, hexadecimal. */
+  /** As the payment is named: its credit, or the external message that brought it; hexadecimal. */
   readonly transaction: string
   /** What was attached to it, in nanotons. */
   readonly attached: bigint
@@ -29,7 +29,7 @@ export interface TonExpense {
 }
 
 /**
- * The relayer's transaction, and the name of the message that caused it.
+ * The relayer's transaction, and the name of the payment.
  *
  * @category models
  */
