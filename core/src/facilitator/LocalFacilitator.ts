@@ -330,7 +330,8 @@ const reserve = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Taken, PaymentFailure> {
   let available: bigint | undefined
   for (let looks = 0; looks < reservationLooks; looks++) {
-    const result = yield* desk.store.claim(newPayment(presented), claim, { available, lane })
+    const claiming = desk.store.claim(newPayment(presented), claim, { available, lane })
+    const result = yield* Effect.onError(claiming, () => giveBack(desk, presented.paymentId, claim))
     if (result._tag === "Claimed") {
       yield* Checkpoint.pass("claimed")
       return result.created
@@ -367,7 +368,7 @@ const takeKnown = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Taken, PaymentFailure> {
   if (!isSameTransfer(presented, known) || !isPayers(presented, known)) return yield* used(known)
   if (known.refusal !== undefined) return yield* known.refusal
-  if (claim === undefined) return yield* takeUnclaimed(desk, presented, known)
+  if (claim === undefined) return yield* takeUnclaimed(presented, known)
   const { execution, payment } = yield* claimKnown(desk, presented, claim)
   return { presented, stored: payment, execution, fresh: false, renewed: known.run.holder?.claimId === claim.id }
 })
@@ -377,10 +378,11 @@ const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
     result._tag === "Claimed" ? Effect.succeed(result) : Effect.die("a store judged a known payment by its balance")
   )
 
-const takeUnclaimed = Effect.fnUntraced(function* (desk: Desk, presented: Presented, known: StoredPayment) {
-  const owed = known.run.resource === undefined && (yield* desk.store.oweAnswer(known.paymentId, false))
-  return owed ? { presented, stored: known, execution: undefined, fresh: false, renewed: false } : yield* used(known)
-})
+/** An answer that is owed is taken only when it is given: a process may end while its caller waits. */
+const takeUnclaimed = (presented: Presented, known: StoredPayment) =>
+  known.run.resource === undefined && known.answerOwed
+    ? Effect.succeed({ presented, stored: known, execution: undefined, fresh: false, renewed: false })
+    : Effect.fail(used(known))
 
 /** A nonce may have been signed for more than once: only what is on record will ever be sent. */
 const isSameTransfer = ({ authorization }: Presented, known: StoredPayment): boolean =>
@@ -420,23 +422,34 @@ const settle = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest,
   return answer({ ...taken, stored, execution })
 })
 
+/** The caller gets no answer now. One who came for an answer that is owed has not taken it. */
+const letGo = (desk: Desk, { fresh, stored: { paymentId } }: Taken, claim: Claim | undefined): Effect.Effect<void> =>
+  claim === undefined && !fresh ? Effect.void : giveBack(desk, paymentId, claim)
+
 /**
- * The caller gets no answer now: a claim gives the run back, a caller without one is owed the answer. Records that cannot
- * be asked let the claim's lease run out.
+ * A claim gives the run back, a caller without one is owed the answer. Records that cannot be asked let the claim's lease
+ * run out.
  */
-const letGo = ({ store }: Desk, { stored: { paymentId } }: Taken, claim: Claim | undefined): Effect.Effect<void> =>
+const giveBack = ({ store }: Desk, paymentId: string, claim: Claim | undefined): Effect.Effect<void> =>
   claim === undefined
     ? Effect.ignore(store.oweAnswer(paymentId, true))
     : Effect.ignore(store.finish(paymentId, claim.id, "notRun"))
 
-/** A claim that waited may have lost the run meanwhile: to its lease, or to a call of its own that gave up. */
+/**
+ * A claim that waited may have lost the run meanwhile: to its lease, or to a call of its own that gave up. Of callers
+ * without a claim who wait for an answer that is owed, one gets it.
+ */
 const confirmed = Effect.fnUntraced(function* (
   desk: Desk,
   { execution, fresh, presented, stored: before }: Taken,
   claim: Claim | undefined,
   stored: StoredPayment
 ) {
-  if (claim === undefined || stored === before) return execution
+  if (claim === undefined) {
+    const isTheirs = fresh || (yield* desk.store.oweAnswer(stored.paymentId, false))
+    return isTheirs ? undefined : yield* used(stored)
+  }
+  if (stored === before) return execution
   const { holder } = stored.run
   const now = yield* Clock.currentTimeMillis
   if (fresh && holder?.claimId === claim.id && now < holder.until) return execution

@@ -2,13 +2,18 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 
 import type { PaymentRequest, Settled } from "../../src/facilitator/Facilitator.ts"
+import { LaneLeases } from "../../src/facilitator/records/LaneLeases.ts"
+import type { PaymentStore } from "../../src/facilitator/records/PaymentStore.ts"
 import { maximumRuns } from "../../src/facilitator/records/Run.ts"
 import * as Network from "../../src/protocol/Network.ts"
 import type { PaymentFailure } from "../../src/protocol/PaymentFailure.ts"
 import { sealPayload } from "../../src/protocol/PaymentPayload.ts"
+import { FacilitatorUnavailable } from "../../src/protocol/ProtocolError.ts"
+import { isSettled } from "../../src/protocol/Settlement.ts"
 import type { Payment } from "../../src/scheme/SchemeFacilitator.ts"
 import * as TestScheme from "../../src/testing/TestScheme.ts"
 import * as LedgerShop from "./LedgerShop.ts"
@@ -26,6 +31,35 @@ const failing = (effect: Effect.Effect<Settled, PaymentFailure>) => Effect.map(E
 const countOf = (answers: ReadonlyArray<Settled>, execution: Settled["execution"]) =>
   answers.filter((one) => one.execution === execution).length
 
+/** Records whose first answer to a claim is lost after it was written. */
+const losingAnswers = () => {
+  let lost = false
+  return LedgerShop.open({
+    store: (store) => ({
+      ...store,
+      claim: (payment, wish, intake) =>
+        Effect.tap(store.claim(payment, wish, intake), () => {
+          const first = !lost
+          lost = true
+          return first ? new FacilitatorUnavailable({ message: "the connection broke" }) : Effect.void
+        })
+    })
+  })
+}
+
+/** An instance whose lanes are worked elsewhere. */
+const idle = Layer.succeed(LaneLeases, LaneLeases.of({ work: () => Effect.never }))
+
+/** Records of a process that may end: then it asks and writes nothing more. */
+const mortal = (store: PaymentStore["Service"], isDead: () => boolean): PaymentStore["Service"] => {
+  const alive = <A, E>(effect: Effect.Effect<A, E>) => Effect.suspend(() => (isDead() ? Effect.never : effect))
+  return {
+    ...store,
+    find: (paymentId) => alive(store.find(paymentId)),
+    oweAnswer: (paymentId, owed) => alive(store.oweAnswer(paymentId, owed))
+  }
+}
+
 describe("settle", () => {
   it.effect("moves the money once and grants the run", () =>
     Effect.gen(function* () {
@@ -41,6 +75,18 @@ describe("settle", () => {
         [settled.transaction]
       )
       assert.strictEqual(ledger.balanceOf(LedgerShop.payee), LedgerShop.amount)
+    })
+  )
+
+  it.effect("lets another claim in at once when the records' answer to the first was lost", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* losingAnswers()
+      const request = yield* LedgerShop.pay()
+      assert.strictEqual(yield* failing(facilitator.settle(request, claim("a"))), "FacilitatorUnavailable")
+      yield* TestClock.adjust("2 seconds")
+      const settled = yield* facilitator.settle(request, claim("b"))
+      assert.strictEqual(settled.execution, "granted")
+      assert.strictEqual(ledger.transfers.length, 1)
     })
   )
 
@@ -529,6 +575,58 @@ describe("a caller without a claim", () => {
       ledger.mine()
       yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* facilitator.settle(request)).status, "included")
+    })
+  )
+
+  it.effect("whose payment was taken in, and the records' answer was lost, gets the result when it comes back", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* losingAnswers()
+      const request = yield* LedgerShop.pay()
+      assert.strictEqual(yield* failing(facilitator.settle(request)), "FacilitatorUnavailable")
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual((yield* facilitator.settle(request)).status, "included")
+      assert.strictEqual(yield* failing(facilitator.settle(request)), "already_used")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("who waits for an answer that is owed when the process ends gets it from the next one", () =>
+    Effect.gen(function* () {
+      const { facilitator, half, ledger, restart, store } = yield* LedgerShop.open({ settleTimeoutMillis: 1_000 })
+      ledger.faults.holdBlocks = true
+      const request = yield* LedgerShop.pay()
+      const first = yield* Effect.forkChild(Effect.flip(facilitator.settle(request)))
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(first)
+      let dead = false
+      const records = mortal(store, () => dead)
+      const dying = yield* LedgerShop.facilitatorOf([half], records, { leases: idle })
+      yield* Effect.forkDetach(dying.settle(request))
+      yield* TestClock.adjust("500 millis")
+      dead = true
+      const next = yield* restart
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("5 seconds")
+      assert.isTrue(isSettled((yield* next.settle(request)).status))
+      assert.strictEqual(yield* failing(next.settle(request)), "already_used")
+    })
+  )
+
+  it.effect("two who wait for an answer that is owed: one gets it", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 5_000 })
+      ledger.faults.holdBlocks = true
+      const request = yield* LedgerShop.pay()
+      const first = yield* Effect.forkChild(Effect.flip(facilitator.settle(request)))
+      yield* TestClock.adjust("5 seconds")
+      yield* Fiber.join(first)
+      const word = Effect.match(facilitator.settle(request), { onFailure: wordOf, onSuccess: () => "settled" })
+      const both = [yield* Effect.forkChild(word), yield* Effect.forkChild(word)]
+      yield* TestClock.adjust("1 second")
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("2 seconds")
+      const words = yield* Effect.forEach(both, (one) => Fiber.join(one))
+      assert.deepStrictEqual(words.toSorted(), ["already_used", "settled"])
     })
   )
 

@@ -88,7 +88,10 @@ export const follow = Effect.fnUntraced(function* (
     if (!isUnderWay(aboard)) return
     watch.looks++
     if (isInTheAir(aboard)) yield* mend(work, aboard, watch)
-    if (watch.looks % looksBetweenConclusions === 0) yield* endByTime(work, aboard)
+    if (watch.looks % looksBetweenConclusions === 0) {
+      yield* checkLanding(work, aboard)
+      yield* endByTime(work, aboard)
+    }
     if (!isUnderWay(aboard)) return
     yield* Effect.sleep(pause)
     pause = Duration.min(Duration.times(pause, 2), longestPause)
@@ -142,6 +145,15 @@ export const advancesOf = (
   const note = `block ${seen.block.number}${seen.external ? ", sent by another" : ""}`
   return [{ paymentId, from: [status], to: "included", transaction, block: seen.block, note }]
 }
+
+/** The block of a landing may be taken back while payments of the flight are still open: then its slot is open again. */
+const checkLanding = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard): Effect.fn.Return<void, Stopped> {
+  if (aboard.landed === undefined) return
+  const isThere = yield* Effect.catch(work.half.isCanonical(aboard.landed.block), () => Effect.undefined)
+  if (isThere !== false) return
+  const sighting = yield* sight(work, aboard)
+  if (sighting !== undefined) yield* enter(work, aboard, { landed: sighting.landed ?? null })
+})
 
 const mend = Effect.fnUntraced(function* (
   work: LaneWork,

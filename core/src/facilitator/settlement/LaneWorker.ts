@@ -49,8 +49,11 @@ const slotlessCapacity = 256
 const queuePause = Duration.seconds(1)
 /** Between rounds of looking after settled flights. */
 const finalityPause = Duration.seconds(1)
-/** Before a worker begins anew. */
-const restartPause = Duration.millis(250)
+/** Before a worker begins anew: longer each time, unless it had worked for a while. */
+const firstRestartPause = Duration.millis(250)
+const longestRestartPause = Duration.seconds(2)
+/** Milliseconds. */
+const aWhile = Duration.toMillis("10 seconds")
 /** Between attempts to reach a chain at the beginning. */
 const chainPause = Duration.millis(500)
 /** So many payments are looked at in one go at most. */
@@ -65,17 +68,20 @@ const fullPause = Duration.toMillis("1 second")
  * @category combinators
  */
 export const work = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effect.fn.Return<void> {
+  let pause = firstRestartPause
   while (lease.isValid()) {
+    const began = yield* Clock.currentTimeMillis
     yield* Effect.catchCause(Effect.scoped(workOnce(lane, lease)), (stopped) =>
-      Cause.hasInterruptsOnly(stopped) ? Effect.interrupt : beginAnew(lease, stopped)
+      Cause.hasInterruptsOnly(stopped) ? Effect.interrupt : logRestart(lease, stopped)
     )
+    if ((yield* Clock.currentTimeMillis) >= began + aWhile) pause = firstRestartPause
+    yield* Effect.sleep(pause)
+    pause = Duration.min(Duration.times(pause, 2), longestRestartPause)
   }
 })
 
-const beginAnew = ({ lane }: Lease, stopped: Cause.Cause<Stopped>) => {
-  const log = Cause.hasDies(stopped) ? Effect.logError : Effect.logWarning
-  return Effect.andThen(log(`the work in the lane ${lane} begins anew`, stopped), Effect.sleep(restartPause))
-}
+const logRestart = ({ lane }: Lease, stopped: Cause.Cause<Stopped>) =>
+  (Cause.hasDies(stopped) ? Effect.logError : Effect.logWarning)(`the work in the lane ${lane} begins anew`, stopped)
 
 const workOnce = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease) {
   const own = yield* board(lane, lease)

@@ -4,6 +4,7 @@
  * no answer is never an end; sending the same bytes again is the first repair. A caller that stops waiting changes
  * nothing: the settlement goes on, in this process or in another that shares the records.
  */
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -61,6 +62,10 @@ export interface SettlementEngine {
 const recordPause = Duration.seconds(1)
 /** Between looks at what is left to do when the engine closes. */
 const drainPause = Duration.millis(20)
+/** So many lines a payment's record may have before its next attempt has to wait. */
+const freeAttempts = 8
+/** How long it waits then, since it came back; milliseconds. */
+const attemptPause = Duration.toMillis("1 second")
 /** Records of payments that were claimed and never settled are closed this long after their validity, in seconds. */
 const unwantedDelay = 300
 const unwantedPause = Duration.seconds(60)
@@ -117,6 +122,7 @@ const settle = (
     Effect.gen(function* () {
       const { paymentId } = stored
       const ear = yield* store.signals.listen(paymentId)
+      if (isImpatient(stored, yield* Clock.currentTimeMillis)) return yield* notStarted(stored)
       let lane = stored.lane
       if (stored.status === "accepted" && lane === undefined) lane = yield* enqueue(store, stored, choice.laneFor(half))
       while (true) {
@@ -132,6 +138,21 @@ const settle = (
       }
     })
   )
+
+/**
+ * A payment that has come back often waits a while before it is put into a lane again: every time leaves a line in its
+ * record, and asks the chain.
+ */
+const isImpatient = ({ history, lane, status }: StoredPayment, now: number): boolean => {
+  const last = history.at(-1)
+  return (
+    lane === undefined &&
+    status === "accepted" &&
+    history.length > freeAttempts &&
+    last !== undefined &&
+    now < last.at + attemptPause
+  )
+}
 
 /** Has the payment wait in a lane; somebody else may have put it into another one meanwhile. */
 const enqueue = Effect.fnUntraced(function* (
@@ -157,8 +178,10 @@ const closeUnwanted = (store: PaymentStore["Service"]) =>
   Effect.gen(function* () {
     yield* Effect.sleep(unwantedPause)
     const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-    yield* Effect.catch(store.expireUnwanted(now - unwantedDelay), (error) =>
-      Effect.logWarning("payments that nobody settles could not be closed", error)
+    yield* Effect.catchCause(store.expireUnwanted(now - unwantedDelay), (cause) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.interrupt
+        : Effect.logWarning("payments that nobody settles could not be closed", cause)
     )
   }).pipe(Effect.forever)
 

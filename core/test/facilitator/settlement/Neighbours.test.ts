@@ -144,6 +144,58 @@ describe("the ceiling of a network", () => {
   )
 })
 
+describe("a payment that is tried again and again while nothing can depart", () => {
+  it.effect("leaves no more than a line a second in its record, and is settled once it can be", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger, store } = yield* LedgerShop.open()
+      ledger.market.ceiling = 1n
+      const request = yield* pay()
+      for (let second = 0; second < 10; second++) {
+        for (let index = 0; index < 50; index++) {
+          const error = yield* Effect.flip(facilitator.settle(request, claim(`${second}-${index}`)))
+          assert.include(error.message, "more than the 1")
+        }
+        yield* TestClock.adjust("1 second")
+      }
+      const [stored] = yield* store.page(0n, 1)
+      assert.isAtMost(stored?.history.length ?? Infinity, 20)
+      ledger.market.ceiling = 1_000n
+      assert.strictEqual((yield* facilitator.settle(request, claim("last"))).status, "included")
+    })
+  )
+})
+
+describe("a batch of which one payment is still open when its block is taken back", () => {
+  it.effect("is sent again, and settles all", () =>
+    Effect.gen(function* () {
+      let hidden = true
+      const { facilitator, ledger, store } = yield* LedgerShop.open({
+        batches: { maximum: 3, windowMillis: 50 },
+        settleTimeoutMillis: 600_000,
+        half: (half) => ({
+          ...half,
+          observe: (passengers, attempts) =>
+            Effect.map(half.observe(passengers, attempts), ({ landed, observations }) => ({
+              landed,
+              observations: observations.map((one, index) => (hidden && index === 2 ? { _tag: "Pending" } : one))
+            }))
+        })
+      })
+      ledger.finality = 100
+      const fibers = yield* settleMany(facilitator, 3)
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual(ledger.transfers.length, 3)
+      ledger.reorganise(10)
+      hidden = false
+      yield* TestClock.adjust("20 seconds")
+      assert.strictEqual(ledger.transfers.length, 3)
+      assert.deepStrictEqual(yield* endsOf(fibers), ["Success", "Success", "Success"])
+      yield* TestClock.adjust("5 minutes")
+      for (const { status } of yield* store.page(0n, 9)) assert.strictEqual(status, "final")
+    })
+  )
+})
+
 describe("closing", () => {
   it.effect("does not wait longer than it was told to", () =>
     Effect.gen(function* () {
