@@ -2,6 +2,7 @@
  * Buyers that do not play by the rules, or whose mail is tampered with: what they are offered, what they sign and what
  * they send can each be changed on the way.
  */
+import type { SchemeClient } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
 import { wrapFetch } from "@pontage/fetch"
 
@@ -52,7 +53,11 @@ export const watching = (send: typeof fetch) => {
 }
 
 /** Lets the client sign, keeps its paid request, and sends it to nobody. */
-export const signOnly = async (url: string, signer: Signer): Promise<string> => {
+export const signOnly = (url: string, signer: Signer): Promise<string> =>
+  signOnlyBy(url, exactEvm.client({ signer, network: "eip155:31337" }))
+
+/** The same by any scheme. */
+export const signOnlyBy = async (url: string, scheme: SchemeClient): Promise<string> => {
   let kept: string | undefined
   const controller = new AbortController()
   const keeping: typeof fetch = (input, init) => {
@@ -62,7 +67,7 @@ export const signOnly = async (url: string, signer: Signer): Promise<string> => 
     controller.abort()
     return Promise.reject(new TypeError("kept, not sent"))
   }
-  const paying = wrapFetch(keeping, { schemes: [exactEvm.client({ signer, network: "eip155:31337" })] })
+  const paying = wrapFetch(keeping, { schemes: [scheme] })
   await paying(url, { signal: controller.signal }).catch(() => undefined)
   if (kept === undefined) throw new Error("the client sent no payment")
   return kept

@@ -2,7 +2,13 @@
  * A chain and a facilitator behind HTTP, for tests of the whole flow. The facilitator's front can be taken down and put up
  * again, as when its process is being replaced, while what it remembers stays.
  */
-import { LocalFacilitator, type Facilitator, type FacilitatorSchemes, type PaymentStore } from "@pontage/core"
+import {
+  LocalFacilitator,
+  type Facilitator,
+  type FacilitatorScheme,
+  type FacilitatorSchemes,
+  type PaymentStore
+} from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
 import { EvmTestChain } from "@pontage/evm/testing"
 import * as FacilitatorService from "@pontage/facilitator"
@@ -15,11 +21,19 @@ import * as Scope from "effect/Scope"
 /** What both shops share in these tests. */
 export const secret = "a secret of at least thirty-two characters"
 
-/** A chain, a facilitator, and its front. */
-export interface TestMarket {
-  readonly chain: EvmTestChain.Shape
+/** A facilitator behind its front. */
+export interface Counter {
   /** Where the facilitator listens. */
   readonly facilitator: string
+  /** Cuts the facilitator off from everybody, in the middle of whatever it is doing; what it remembers stays. */
+  readonly takeDown: Effect.Effect<void>
+  /** Puts it up again on the same port. */
+  readonly putUp: Effect.Effect<void>
+}
+
+/** An EVM chain, and a facilitator that settles on it. */
+export interface TestMarket extends Counter {
+  readonly chain: EvmTestChain.Shape
   /** What every shop of this market is told. */
   readonly told: {
     readonly facilitator: string
@@ -27,10 +41,6 @@ export interface TestMarket {
     readonly rpcUrl: string
     readonly secret: string
   }
-  /** Cuts the facilitator off from everybody, in the middle of whatever it is doing; what it remembers stays. */
-  readonly takeDown: Effect.Effect<void>
-  /** Puts it up again on the same port. */
-  readonly putUp: Effect.Effect<void>
 }
 
 /** Opens a market with so many payers. */
@@ -46,20 +56,29 @@ export const around = Effect.fnUntraced(function* (
   rpcTimeoutMillis: number = 10_000
 ) {
   const scheme = exactEvm.facilitator({ signer: chain.accounts.signers[0], rpcUrl, rpcTimeoutMillis })
-  const memory = yield* Layer.build(LocalFacilitator.layerMemory({ schemes: [scheme] }))
+  const counter = yield* settling([scheme])
+  const { facilitator } = counter
+  const told = { facilitator, payTo: chain.accounts.payee.address, rpcUrl: chain.rpcUrl, secret }
+  return { ...counter, chain, told } satisfies TestMarket
+})
+
+/** Puts up a facilitator that settles by these schemes. */
+export const settling = Effect.fnUntraced(function* (
+  schemes: ReadonlyArray<FacilitatorScheme>,
+  options: Omit<LocalFacilitator.Options, "schemes"> = {}
+) {
+  const memory = yield* Layer.build(LocalFacilitator.layerMemory({ schemes, ...options }))
   const front = yield* Effect.acquireRelease(open(memory, 0), ({ close }) => close)
   let current = front
-  const market: TestMarket = {
-    chain,
+  yield* Effect.addFinalizer(() => Effect.suspend(() => current.close))
+  const counter: Counter = {
     facilitator: front.url,
-    told: { facilitator: front.url, payTo: chain.accounts.payee.address, rpcUrl: chain.rpcUrl, secret },
     takeDown: Effect.suspend(() => current.close),
     putUp: Effect.gen(function* () {
       current = yield* open(memory, front.port)
     })
   }
-  yield* Effect.addFinalizer(() => Effect.suspend(() => current.close))
-  return market
+  return counter
 })
 
 const open = Effect.fnUntraced(function* (

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net"
 import { Router } from "@koa/router"
 import { Controller, Get, Inject, Module } from "@nestjs/common"
 import { NestFactory } from "@nestjs/core"
-import type { Seller } from "@pontage/core"
+import type { SchemeServer, Seller } from "@pontage/core"
 import { type EvmAsset, exactEvm } from "@pontage/evm"
 import { paymentMiddleware } from "@pontage/koa"
 import { Paid, PaymentModule } from "@pontage/nestjs"
@@ -26,6 +26,8 @@ export interface Handlers {
   attempts: number
   /** How many more runs of `GET /flaky` fail. */
   failuresLeft: number
+  /** Called whenever `GET /report` runs. */
+  onReport: () => void
 }
 
 /** A running shop. */
@@ -34,33 +36,50 @@ export interface TestShop {
   readonly handlers: Handlers
 }
 
+/** One way to pay a shop: on which chain, by which scheme. */
+export interface Till {
+  readonly network: string
+  readonly payTo: string
+  readonly scheme: SchemeServer
+}
+
 /** Everything a shop is told but the origin, which it finds out itself unless it is given. */
 export type Told = Pick<ShopOptions, "secret"> & {
+  readonly origin?: string
+  readonly facilitator: Seller.SellerOptions["facilitator"]
+} & (OnEvm | { readonly tills: ReadonlyArray<Till> })
+
+/** The usual way: on the EVM chain. */
+interface OnEvm {
   /** A node of the EVM chain, and who is paid on it. */
   readonly rpcUrl: string
   readonly payTo: string
-  readonly origin?: string
-  readonly facilitator: Seller.SellerOptions["facilitator"]
   /** A token to be paid in that only this shop knows. */
   readonly asset?: EvmAsset.CustomAsset
 }
 
-const network = "eip155:31337"
+/** What both shops are made of: a cent for each route, in whatever ways there are. */
+const wiringOf = (told: Told) => {
+  const { facilitator, secret } = told
+  if ("tills" in told) {
+    const accepts = told.tills.map(({ network, payTo }) => ({ scheme: "exact", network, price: "$0.01", payTo }))
+    return { options: { facilitator, secret, schemes: told.tills.map(({ scheme }) => scheme) }, terms: { accepts } }
+  }
+  const { asset, payTo, rpcUrl } = told
+  const schemes = [exactEvm.server({ rpcUrl, ...(asset !== undefined && { assets: [asset] }) })]
+  const only = { network: "eip155:31337", price: "$0.01", payTo }
+  return {
+    options: { facilitator, secret, schemes },
+    terms: { ...only, ...(asset !== undefined && { asset: asset.address }) }
+  }
+}
 
-const schemesOf = (rpcUrl: string, asset: Told["asset"]) => [
-  exactEvm.server({ rpcUrl, ...(asset !== undefined && { assets: [asset] }) })
-]
+const makeHandlers = (): Handlers => ({ reports: 0, attempts: 0, failuresLeft: 0, onReport: () => undefined })
 
-const termsOf = (payTo: string, asset: Told["asset"]) => ({
-  network,
-  price: "$0.01",
-  payTo,
-  ...(asset !== undefined && { asset: asset.address })
-})
-
-const makeHandlers = (): Handlers => ({ reports: 0, attempts: 0, failuresLeft: 0 })
-
-const report = (handlers: Handlers) => ({ reports: ++handlers.reports })
+const report = (handlers: Handlers) => {
+  handlers.onReport()
+  return { reports: ++handlers.reports }
+}
 
 const flaky = (handlers: Handlers) => {
   handlers.attempts++
@@ -69,8 +88,9 @@ const flaky = (handlers: Handlers) => {
 }
 
 /** The shop on Koa. */
-export const koa = Effect.fnUntraced(function* ({ asset, payTo, rpcUrl, ...told }: Told) {
+export const koa = Effect.fnUntraced(function* (told: Told) {
   const handlers = makeHandlers()
+  const { options, terms } = wiringOf(told)
   const router = new Router()
   router.get("/report", (context) => {
     context.body = report(handlers)
@@ -81,14 +101,10 @@ export const koa = Effect.fnUntraced(function* ({ asset, payTo, rpcUrl, ...told 
   const server = createServer()
   const own = yield* listen(server)
   const payment = paymentMiddleware({
-    ...told,
+    ...options,
     origin: told.origin ?? own,
-    schemes: schemesOf(rpcUrl, asset),
     router,
-    routes: {
-      "GET /report": termsOf(payTo, asset),
-      "GET /flaky": termsOf(payTo, asset)
-    }
+    routes: { "GET /report": terms, "GET /flaky": terms }
   })
   const app = new Koa()
   app.silent = true
@@ -100,9 +116,9 @@ export const koa = Effect.fnUntraced(function* ({ asset, payTo, rpcUrl, ...told 
 })
 
 /** The shop on NestJS over Express. */
-export const nest = Effect.fnUntraced(function* ({ asset, payTo, rpcUrl, ...told }: Told) {
+export const nest = Effect.fnUntraced(function* (told: Told) {
   const handlers = makeHandlers()
-  const price = termsOf(payTo, asset)
+  const { options, terms } = wiringOf(told)
   const port = yield* freePort
   const own = `http://127.0.0.1:${port}`
 
@@ -114,20 +130,20 @@ export const nest = Effect.fnUntraced(function* ({ asset, payTo, rpcUrl, ...told
     }
 
     @Get("report")
-    @Paid(price)
+    @Paid(terms)
     report() {
       return report(this.handlers)
     }
 
     @Get("flaky")
-    @Paid(price)
+    @Paid(terms)
     flaky() {
       return flaky(this.handlers)
     }
   }
 
   @Module({
-    imports: [PaymentModule.forRoot({ ...told, origin: told.origin ?? own, schemes: schemesOf(rpcUrl, asset) })],
+    imports: [PaymentModule.forRoot({ ...options, origin: told.origin ?? own })],
     controllers: [ReportController],
     providers: [{ provide: "handlers", useValue: handlers }]
   })

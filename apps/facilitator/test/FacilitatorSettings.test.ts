@@ -223,7 +223,7 @@ describe("a service", () => {
       assert.deepInclude(ton, { emulation: "required", minimumGas: 7n, gasCeiling: 8n })
       const one = yield* read({ ...tonEnough, PONTAGE_TON_KINDS: "external", PONTAGE_TON_EMULATION: "false" })
       assert.deepStrictEqual([one.ton?.terms.kinds, one.ton?.emulation], [["external"], "never"])
-      const said = inspect(ton, { depth: 9, showHidden: true }) + JSON.stringify(ton.rpcUrl)
+      const said = inspect(ton, { depth: 9, showHidden: true }) + JSON.stringify(ton?.rpcUrl)
       for (const hidden of [seed, "a-providers-key", "ton.example"]) assert.notInclude(said, hidden)
     })
   )
