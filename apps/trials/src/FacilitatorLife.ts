@@ -4,6 +4,8 @@
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 import * as Deferred from "effect/Deferred"
@@ -100,6 +102,8 @@ export const freePort: Effect.Effect<number> = Effect.callback((resume) => {
 const isSource = import.meta.url.endsWith(".ts")
 const main = fileURLToPath(new URL(`./TrialFacilitator.${isSource ? "ts" : "js"}`, import.meta.url))
 const longestLog = 400
+/** So many lives in a row that end before they listen are a mistake of the trial. */
+const vainLives = 30
 
 interface OpenLife {
   began: number
@@ -137,9 +141,20 @@ class Keeper {
       this.note(`ended by ${life.by}`)
       if (this.isOver) return
       if (life.listened !== undefined) this.listening = Deferred.makeUnsafe<void>()
-      // One that cannot start is not started again in a frenzy.
+      if (this.cannotBegin()) return Deferred.doneUnsafe(this.listening, Effect.die(new Error(this.lastWords())))
+      // One that cannot begin is not started again in a frenzy.
       setTimeout(() => this.isOver || this.begin(), life.listened === undefined ? 500 : 0)
     })
+  }
+
+  /** Nobody has killed it, and it has ended by itself again and again before it listened. */
+  private cannotBegin(): boolean {
+    const latest = this.lives.slice(-vainLives)
+    return latest.length === vainLives && latest.every(({ by, listened }) => listened === undefined && by === 1)
+  }
+
+  private lastWords(): string {
+    return `the facilitator cannot begin:\n${this.log.slice(-30).join("\n")}`
   }
 
   end(signal: NodeJS.Signals): Effect.Effect<void> {
@@ -157,6 +172,7 @@ class Keeper {
     const { failpoint, mutation, settings } = this.options
     const env = {
       ...process.env,
+      NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache"),
       TRIAL_SETTINGS: settingsText(settings),
       ...(mutation !== undefined && { MUTATION: mutation }),
       ...(isFirst && failpoint !== undefined && { FAILPOINT: failpointText(failpoint) })
