@@ -6,7 +6,7 @@ import { DollarToken } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
-import { encodeFunctionData, parseSignature } from "viem"
+import { encodeFunctionData, type Hex, parseSignature } from "viem"
 
 import { type ChainRpc, toQuantity } from "./ChainRpc.ts"
 import type { TrialCaller } from "./TrialCaller.ts"
@@ -74,25 +74,26 @@ const seenInPool = (rpc: ChainRpc, nonce: string) =>
   })
 
 /** A stranger sends it: the payer has no coin. */
-const send = ({ chain, rpc }: TrialWorld, { journal, signature, validBefore }: TrialPayment.TrialPayment) => {
+const send = ({ chain, rpc }: TrialWorld, drain: TrialPayment.TrialPayment) => {
+  const fees = { maxFeePerGas: toQuantity(tip * 4n), maxPriorityFeePerGas: toQuantity(tip) }
+  const call = { from: chain.accounts.stranger.address, to: chain.token.address, gas: toQuantity(200_000) }
+  return rpc.tell("eth_sendTransaction", [{ ...call, ...fees, data: callOf(drain) }])
+}
+
+/**
+ * The call of the token that settles a payment.
+ *
+ * @category conversions
+ */
+export const callOf = ({ journal, signature, validBefore }: TrialPayment.TrialPayment): Hex => {
   const { r, s, yParity } = parseSignature(signature)
   const { amount, nonce, payer, payTo } = journal
-  const data = encodeFunctionData({
+  const [from, to] = [toHex(payer), toHex(payTo)]
+  return encodeFunctionData({
     abi: DollarToken.abi,
     functionName: "transferWithAuthorization",
-    args: [
-      `0x${payer.slice(2)}`,
-      `0x${payTo.slice(2)}`,
-      amount,
-      0n,
-      BigInt(validBefore),
-      `0x${nonce.slice(2)}`,
-      27 + yParity,
-      r,
-      s
-    ]
+    args: [from, to, amount, 0n, BigInt(validBefore), toHex(nonce), 27 + yParity, r, s]
   })
-  const fees = { maxFeePerGas: toQuantity(tip * 4n), maxPriorityFeePerGas: toQuantity(tip) }
-  const call = { from: chain.accounts.stranger.address, to: chain.token.address, data, gas: toQuantity(200_000) }
-  return rpc.tell("eth_sendTransaction", [{ ...call, ...fees }])
 }
+
+const toHex = (text: string): Hex => `0x${text.slice(2)}`
