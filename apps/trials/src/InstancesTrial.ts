@@ -18,8 +18,20 @@ import * as TrialWorld from "./TrialWorld.ts"
 
 const usualRounds = 10
 const signers = 4
-/** How the product leases, in milliseconds. A lane is without a worker for so long as both together at most. */
-const usualLeases = { ttl: 10_000, tick: 2_000 }
+/**
+ * How lanes are leased, in milliseconds. A lane is without a worker for so long as `ttl` and `tick` together at most, and
+ * `slack` for a machine that is busy with other things.
+ *
+ * @category models
+ */
+export interface Leasing {
+  readonly ttl: number
+  readonly tick: number
+  readonly slack: number
+}
+
+/** As the product leases. */
+const usualLeasing: Leasing = { ttl: 10_000, tick: 2_000, slack: 0 }
 /** A frozen instance sleeps longer than its leases live: so much of their time, in percent. */
 const frozenPercent = 160
 /** A woken one is watched for so long. */
@@ -57,7 +69,7 @@ interface Strike {
  *
  * @category trials
  */
-export const run = (instances: number, leases = usualLeases) =>
+export const run = (instances: number, { slack, ...leases }: Leasing = usualLeasing) =>
   Effect.fnUntraced(function* (options: TrialOptions): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
     const rounds = options.size ?? usualRounds
     const world = yield* TrialWorld.make({ ...options, store: "postgres" }, { leases, signers })
@@ -80,7 +92,7 @@ export const run = (instances: number, leases = usualLeases) =>
       ...(shared > 0
         ? [{ check: "shared-lane", detail: `two instances sent ${shared} times in one lane at once` }]
         : []),
-      ...(gap > leases.ttl + leases.tick
+      ...(gap > leases.ttl + leases.tick + slack
         ? [{ check: "failover", detail: `a lane had no worker for ${Math.round(gap)} ms` }]
         : []),
       ...(acts > 0

@@ -7,7 +7,10 @@ import * as RpcChaos from "../src/RpcChaos.ts"
 import { type RpcFault, rpcFaults } from "../src/RpcFault.ts"
 import * as TrialRandom from "../src/TrialRandom.ts"
 
-type Answer = { readonly result?: unknown; readonly error?: unknown } | number | "broken"
+type Answer =
+  | { readonly jsonrpc: string; readonly id: number; readonly result?: unknown; readonly error?: unknown }
+  | number
+  | "broken"
 
 /** The answer's JSON, or its status where it is no 200, or `broken` where there is none. */
 const ask = (url: string, method: string, ...params: ReadonlyArray<unknown>) =>
@@ -74,7 +77,7 @@ describe("a node between", () => {
       })
     )
 
-    const inAnswer: ReadonlyArray<readonly [RpcFault, Answer]> = [
+    const inAnswer: ReadonlyArray<readonly [RpcFault, unknown]> = [
       ["reset", "broken"],
       ["lost-answer", "broken"],
       ["too-many", 429],

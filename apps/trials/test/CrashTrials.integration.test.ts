@@ -1,0 +1,32 @@
+import { describe } from "@effect/vitest"
+
+import * as CheckpointTrial from "../src/CheckpointTrial.ts"
+import * as CrashTrial from "../src/CrashTrial.ts"
+import { everyFailpoint } from "../src/Failpoint.ts"
+import { breaks, keeps } from "./TrialCase.ts"
+
+const strikes = (...actions: ReadonlyArray<string>) => ({
+  run: (options: Parameters<typeof CheckpointTrial.run>[0]) =>
+    CheckpointTrial.run(options, {
+      failpoints: everyFailpoint.filter(({ action }) => actions.includes(action)),
+      hangMillis: 2_000
+    })
+})
+
+describe.concurrent("a facilitator that is killed under load", () => {
+  keeps("loses nothing of what is in its file", { run: CrashTrial.run, size: 20 })
+  keeps("loses nothing of what is in its database", { run: CrashTrial.run, size: 5, store: "postgres" })
+  breaks("broadcast-before-persist", "unbooked-transfer", { run: CrashTrial.run, size: 5 })
+  breaks("claim-always-granted", "granted-twice", { run: CrashTrial.run, size: 2 })
+  breaks(undefined, "forgotten", { run: CrashTrial.run, size: 2, store: "memory" })
+})
+
+describe.concurrent("a facilitator that is struck at every checkpoint", () => {
+  keeps("survives a crash", strikes("kill"))
+  keeps("survives a defect", strikes("throw"))
+  keeps("survives a hang", strikes("hang"))
+  breaks("broadcast-before-persist", "unbooked-transfer", {
+    run: (options) =>
+      CheckpointTrial.run(options, { failpoints: [{ checkpoint: "submitted", action: "kill", passing: 1 }] })
+  })
+})

@@ -1,0 +1,51 @@
+import { describe } from "@effect/vitest"
+
+import * as ChaosTrial from "../src/ChaosTrial.ts"
+import * as DatabaseTrial from "../src/DatabaseTrial.ts"
+import * as GasTrial from "../src/GasTrial.ts"
+import * as InstancesTrial from "../src/InstancesTrial.ts"
+import * as ReorganisationTrial from "../src/ReorganisationTrial.ts"
+import * as SignerTrial from "../src/SignerTrial.ts"
+import { breaks, keeps } from "./TrialCase.ts"
+
+const quick = { ttl: 3_000, tick: 900, slack: 3_000 }
+
+describe.concurrent("a signer's queue", () => {
+  keeps("heals by itself", { run: (options) => SignerTrial.run(options), size: 1 })
+  breaks("fees-frozen", "stuck", { run: (options) => SignerTrial.run(options, ["fees times 100"]), size: 1 })
+})
+
+describe.concurrent("a chain", () => {
+  keeps("may be reorganised", { run: ReorganisationTrial.run, size: 5 })
+  breaks("reorganisation-unseen", "unpaid-settlement", { run: ReorganisationTrial.run, size: 2 })
+})
+
+describe.concurrent("a node", () => {
+  keeps("may fail, lag and lie", { run: ChaosTrial.run, size: 1 })
+  breaks("rpc-error-is-verdict", "false-refusal", { run: ChaosTrial.run, size: 1 })
+  breaks("no-receipt-is-failure", "told-refused", { run: ChaosTrial.run, size: 1 })
+})
+
+describe.concurrent("one of two instances", () => {
+  keeps("may be frozen, and wake", { run: InstancesTrial.run(2, quick), size: 2 })
+  breaks("lease-for-ever", "woken-act", { run: InstancesTrial.run(2, quick), size: 1 })
+})
+
+describe.concurrent("a database", () => {
+  keeps("may lose its power, its connections, its room", {
+    run: (options) => DatabaseTrial.run(options),
+    size: 2,
+    store: "postgres"
+  })
+  keeps("in a file may run out of room", { run: (options) => DatabaseTrial.run(options) })
+  breaks("commit-before-sync", "forgotten", {
+    run: (options) => DatabaseTrial.run(options, ["power cuts"]),
+    size: 2,
+    store: "postgres"
+  })
+})
+
+describe.concurrent("somebody else's gas", () => {
+  keeps("is a budget", { run: GasTrial.run, size: 16 })
+  breaks("no-gas-ceiling", "ceiling", { run: GasTrial.run, size: 24 })
+})
