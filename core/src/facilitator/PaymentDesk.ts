@@ -1,0 +1,303 @@
+/**
+ * The desk where payments are taken in. A known one answers from its record, to its payer alone; one that nobody has seen
+ * is compared with the offer and with the chain, by one of all its copies, and claimed with a part of its payer's balance.
+ */
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import { refuse } from "../protocol/PaymentError.ts"
+import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
+import * as PaymentId from "../protocol/PaymentId.ts"
+import { openPayload } from "../protocol/PaymentPayload.ts"
+import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
+import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
+import type { Payment, SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
+import type * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
+import { CurrentCaller } from "./Caller.ts"
+import * as Checkpoint from "./Checkpoint.ts"
+import type { Claim, PaymentRequest, Settled } from "./Facilitator.ts"
+import * as Offer from "./Offer.ts"
+import type { NewPayment, PaymentStore, StoredPayment } from "./records/PaymentStore.ts"
+import type * as SettlementEngine from "./settlement/SettlementEngine.ts"
+
+/**
+ * What every request meets.
+ *
+ * @category models
+ */
+export interface Desk {
+  readonly store: PaymentStore["Service"]
+  readonly registry: SchemeRegistry.SchemeRegistry<SchemeFacilitator>
+  readonly engine: SettlementEngine.SettlementEngine
+  /** How long a caller waits for the chain. */
+  readonly patience: Duration.Duration
+  /** Payments that are being looked at for the first time: a copy that arrives meanwhile waits here, unverified. */
+  readonly arriving: Map<string, Arrival>
+}
+
+interface Arrival {
+  readonly claimId: string | undefined
+  readonly done: Deferred.Deferred<void>
+}
+
+/**
+ * A payment that was decoded and identified; nothing of it is believed yet.
+ *
+ * @category models
+ */
+export interface Presented extends NewPayment {
+  readonly half: SchemeFacilitator
+  readonly payment: Payment
+  readonly request: PaymentRequest
+}
+
+/**
+ * A payment and its record, and whether this caller may run the resource.
+ *
+ * @category models
+ */
+export interface Taken {
+  readonly presented: Presented
+  readonly stored: StoredPayment
+  readonly execution: Settled["execution"]
+  /** Whether the payment was examined by this very call. */
+  readonly fresh: boolean
+  /** Whether this claim held the run before this call. */
+  readonly renewed: boolean
+}
+
+const decodeJson = Schema.decodeUnknownResult(Schema.Json)
+
+/**
+ * Decodes and identifies a payment. Neither the chain nor the records are asked.
+ *
+ * @category combinators
+ */
+export const present = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
+  const { paymentPayload, paymentRequirements } = request
+  const half = yield* halfFor(desk, request)
+  const json = yield* Effect.fromResult(openPayload(paymentPayload))
+  const payload = yield* Effect.mapError(Effect.fromResult(decodeJson(json)), () =>
+    invalid("malformed", "payload_json", "the payload is no JSON value")
+  )
+  const payment = yield* half.read({ ...paymentRequirements, network: half.network }, payload)
+  const paymentId = yield* PaymentId.make(half.network, payment.authorization)
+  const { authorization, requirements } = payment
+  const { name: caller, notify } = yield* CurrentCaller
+  return { half, payment, request, paymentId, requirements, authorization, payload, caller, notify } satisfies Presented
+})
+
+const halfFor = (desk: Desk, { paymentPayload, paymentRequirements }: PaymentRequest) => {
+  const { network, scheme } = paymentRequirements
+  if (paymentPayload.scheme !== scheme) {
+    const message = `the payment is of the scheme "${paymentPayload.scheme}", the offer of "${scheme}"`
+    return Effect.fail(invalid("unsupported_scheme", "other_scheme", message))
+  }
+  const half = desk.registry.halves.find(
+    (one) => one.scheme.name === scheme && one.scheme.network(network) === one.network
+  )
+  if (half !== undefined) return Effect.succeed(half)
+  return desk.registry.halves.some((one) => one.scheme.name === scheme)
+    ? Effect.fail(refuse("NETWORK_MISMATCH", "network_not_settled", `payments on ${network} are not settled here`))
+    : Effect.fail(invalid("unsupported_scheme", "scheme_not_settled", `the scheme "${scheme}" is not settled here`))
+}
+
+/**
+ * Everything that must hold of a payment nobody has seen before. Returns when it was seen, in Unix milliseconds.
+ *
+ * @category combinators
+ */
+export const examine = Effect.fnUntraced(function* ({ half, payment, request }: Presented) {
+  const now = yield* Clock.currentTimeMillis
+  yield* Effect.fromResult(Offer.check(half.scheme, request.paymentPayload, payment, Math.floor(now / 1000)))
+  yield* half.verify(payment)
+  yield* Checkpoint.pass("examined")
+  return now
+})
+
+/**
+ * Takes a payment in: the record it has, or the one it gets after it was examined. With `wanted` a new one waits for its
+ * settlement at once.
+ *
+ * @category combinators
+ */
+export const take = Effect.fnUntraced(function* (
+  desk: Desk,
+  request: PaymentRequest,
+  claim: Claim | undefined,
+  wanted: boolean
+): Effect.fn.Return<Taken, PaymentFailure> {
+  const presented = yield* present(desk, request)
+  const { paymentId } = presented
+  const known = yield* desk.store.find(paymentId)
+  if (known !== undefined) return yield* takeKnown(desk, presented, known, claim)
+  if (claim?.onlyKnown === true) return yield* notOnRecord
+  const arrival = desk.arriving.get(paymentId)
+  if (arrival !== undefined && claim !== undefined && arrival.claimId !== claim.id) return heldOnArrival(presented)
+  if (arrival !== undefined) {
+    yield* Deferred.await(arrival.done)
+    return yield* take(desk, request, claim, wanted)
+  }
+  return yield* Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const done = Deferred.makeUnsafe<void>()
+      desk.arriving.set(paymentId, { claimId: claim?.id, done })
+      return done
+    }),
+    () => takeNew(desk, presented, claim, wanted),
+    (done) => {
+      desk.arriving.delete(paymentId)
+      return Deferred.succeed(done, undefined)
+    }
+  )
+})
+
+const takeNew = Effect.fnUntraced(function* (
+  desk: Desk,
+  presented: Presented,
+  claim: Claim | undefined,
+  wanted: boolean
+) {
+  const at = yield* examine(presented)
+  if (!wanted) return yield* reserve(desk, presented, claim, undefined)
+  desk.engine.examined(presented, presented.payment, at)
+  return yield* reserve(desk, presented, claim, yield* desk.engine.laneFor(presented.half))
+})
+
+const notOnRecord = invalid(
+  "binding_mismatch",
+  "other_request",
+  "the payment is bound to another request, another price, or a challenge that is too old; sign for the one offered now"
+)
+
+/** Another claim brought the same authorization a moment ago and is being looked at. */
+const heldOnArrival = (presented: Presented): Taken => ({
+  presented,
+  execution: "held",
+  fresh: false,
+  renewed: false,
+  stored: {
+    ...presented,
+    serial: 0n,
+    status: "accepted",
+    transaction: "",
+    block: undefined,
+    lane: undefined,
+    flight: undefined,
+    since: undefined,
+    refusal: undefined,
+    run: { resource: undefined, holder: undefined, served: false, count: 0, releasedAt: undefined },
+    answerOwed: false,
+    history: []
+  }
+})
+
+/** How often, and how many times, a balance that other payments hold is looked at again before giving up. */
+const reservationPause = Duration.millis(250)
+const reservationLooks = 20
+
+const reserve = Effect.fnUntraced(function* (
+  desk: Desk,
+  presented: Presented,
+  claim: Claim | undefined,
+  lane: string | undefined
+): Effect.fn.Return<Taken, PaymentFailure> {
+  let available: bigint | undefined
+  for (let looks = 0; looks < reservationLooks; looks++) {
+    const claiming = desk.store.claim(newPayment(presented), claim, { available, lane })
+    const result = yield* Effect.onError(claiming, () => giveBack(desk, presented.paymentId, claim))
+    if (result._tag === "Claimed") {
+      yield* Checkpoint.pass("claimed")
+      return result.created
+        ? { presented, stored: result.payment, execution: result.execution, fresh: true, renewed: false }
+        : yield* takeKnown(desk, presented, result.payment, claim)
+    }
+    if (looks > 0) yield* Effect.sleep(reservationPause)
+    available = yield* presented.half.balance(presented.payment)
+    if (available < presented.authorization.amount) return yield* insufficient(presented, available)
+  }
+  return yield* new FacilitatorUnavailable({
+    message: `other payments of ${presented.authorization.payer} are on their way and hold its balance; send the same payment again when they have settled`
+  })
+})
+
+const insufficient = ({ authorization: { amount, payer } }: Presented, available: bigint) =>
+  refuse("INSUFFICIENT_BALANCE", "balance_below_amount", `${payer} holds ${available}, the payment is of ${amount}`)
+
+const newPayment = ({ authorization, caller, notify, payload, paymentId, requirements }: Presented): NewPayment => ({
+  paymentId,
+  requirements,
+  authorization,
+  payload,
+  caller,
+  notify
+})
+
+/** A known payment answers from its record, to its payer alone: after it was sent, its signature is public on the chain. */
+const takeKnown = Effect.fnUntraced(function* (
+  desk: Desk,
+  presented: Presented,
+  known: StoredPayment,
+  claim: Claim | undefined
+): Effect.fn.Return<Taken, PaymentFailure> {
+  if (!isSameTransfer(presented, known) || !isPayers(presented, known)) return yield* used(known)
+  if (known.refusal !== undefined) return yield* known.refusal
+  if (claim === undefined) return yield* takeUnclaimed(presented, known)
+  const { execution, payment } = yield* claimKnown(desk, presented, claim)
+  return { presented, stored: payment, execution, fresh: false, renewed: known.run.holder?.claimId === claim.id }
+})
+
+/**
+ * Claims a payment that is on record.
+ *
+ * @category combinators
+ */
+export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
+  Effect.flatMap(desk.store.claim(newPayment(presented), claim), (result) =>
+    result._tag === "Claimed" ? Effect.succeed(result) : Effect.die("a store judged a known payment by its balance")
+  )
+
+/** An answer that is owed is taken only when it is given: a process may end while its caller waits. */
+const takeUnclaimed = (presented: Presented, known: StoredPayment) =>
+  known.run.resource === undefined && known.answerOwed
+    ? Effect.succeed({ presented, stored: known, execution: undefined, fresh: false, renewed: false })
+    : Effect.fail(used(known))
+
+/** A nonce may have been signed for more than once: only what is on record will ever be sent. */
+const isSameTransfer = ({ authorization }: Presented, known: StoredPayment): boolean =>
+  authorization.payTo === known.authorization.payTo &&
+  authorization.amount === known.authorization.amount &&
+  authorization.validAfter === known.authorization.validAfter &&
+  authorization.validBefore === known.authorization.validBefore
+
+/** The salt of a bound payment never reaches the chain; an unbound one can only be compared as a whole. */
+const isPayers = ({ authorization, payload }: Presented, known: StoredPayment): boolean =>
+  known.authorization.binding === undefined
+    ? JSON.stringify(payload) === JSON.stringify(known.payload)
+    : authorization.binding?.salt === known.authorization.binding.salt
+
+/**
+ * The refusal of a payment that is not the one on record under its id, or not its payer's.
+ *
+ * @category errors
+ */
+export const used = (known: StoredPayment): ValidationError =>
+  invalid(
+    "already_used",
+    known.transaction === "" ? known.paymentId : known.transaction,
+    `this authorization was used already (${known.paymentId}${known.transaction && `, transaction ${known.transaction}`}); it pays for nothing else`
+  )
+
+/**
+ * A claim gives the run back, a caller without one is owed the answer. Records that cannot be asked let the claim's lease
+ * run out.
+ *
+ * @category combinators
+ */
+export const giveBack = ({ store }: Desk, paymentId: string, claim: Claim | undefined): Effect.Effect<void> =>
+  claim === undefined
+    ? Effect.ignore(store.oweAnswer(paymentId, true))
+    : Effect.ignore(store.finish(paymentId, claim.id, "notRun"))
