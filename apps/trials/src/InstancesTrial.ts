@@ -136,6 +136,7 @@ const strike = Effect.fnUntraced(function* (
   yield* victim.life.signal(kind === "kill" ? "SIGKILL" : "SIGSTOP")
   const began = performance.now()
   yield* Effect.sleep(sleepMillis)
+  yield* Effect.ignore(Effect.timeout(allOwned(database), sleepMillis))
   const lost = lostLanes(before, samples, began)
   const gap = Math.max(0, ...lost.map(({ takenAfter }) => takenAfter))
   if (kind === "kill") return { kind, gap, acts: 0 }
@@ -147,13 +148,15 @@ const strike = Effect.fnUntraced(function* (
   return { kind, gap, acts }
 })
 
+const lookUntil = (database: TrialDatabase, until: (sample: LaneOwners.LaneSample) => boolean): Effect.Effect<void> =>
+  Effect.asVoid(Effect.repeat(Effect.andThen(Effect.sleep(200), LaneOwners.sample(database)), { until }))
+
+/** Every lane has a worker. */
+const allOwned = (database: TrialDatabase) => lookUntil(database, ({ owners }) => owners.size === signers)
+
 /** Every lane has a worker, and they are shared. */
-const settledDown = (database: TrialDatabase): Effect.Effect<void> =>
-  Effect.asVoid(
-    Effect.repeat(Effect.andThen(Effect.sleep(200), LaneOwners.sample(database)), {
-      until: ({ owners }) => owners.size === signers && new Set(owners.values()).size > 1
-    })
-  )
+const settledDown = (database: TrialDatabase) =>
+  lookUntil(database, ({ owners }) => owners.size === signers && new Set(owners.values()).size > 1)
 
 interface LostLane {
   readonly owner: string

@@ -91,6 +91,9 @@ export const run = (
   })
 }
 
+/** A copy comes in so many milliseconds after the first. */
+const copiesWithin = 1_500
+
 const usual: Mix = { unclaimed: 150, afterHandler: 100, copied: 100 }
 
 /**
@@ -121,7 +124,8 @@ export const purchase = Effect.fnUntraced(function* (options: Options, luck: Tri
   const wanted = Effect.andThen(first, settled(attempt))
   if (!claimed || !luck.perMille(mix.copied)) return yield* wanted
   const copy = { ...attempt, claim: claimOf(luck.branch("copy")), luck: luck.branch("copies") }
-  const [end] = yield* Effect.all([wanted, settled(copy)], { concurrency: "unbounded" })
+  const late = Effect.andThen(Effect.sleep(copy.luck.below(copiesWithin)), settled(copy))
+  const [end] = yield* Effect.all([wanted, late], { concurrency: "unbounded" })
   return end
 })
 
