@@ -149,7 +149,9 @@ const strike = Effect.fnUntraced(function* (
 })
 
 const lookUntil = (database: TrialDatabase, until: (sample: LaneOwners.LaneSample) => boolean): Effect.Effect<void> =>
-  Effect.asVoid(Effect.repeat(Effect.andThen(Effect.sleep(200), LaneOwners.sample(database)), { until }))
+  Effect.asVoid(
+    Effect.repeat(Effect.andThen(Effect.sleep(200), LaneOwners.sample(database)), { until: (one) => until(one) })
+  )
 
 /** Every lane has a worker. */
 const allOwned = (database: TrialDatabase) => lookUntil(database, ({ owners }) => owners.size === signers)
