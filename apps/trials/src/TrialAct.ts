@@ -4,7 +4,6 @@
  */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type * as Scope from "effect/Scope"
 
 import type { Finding, Rules } from "./Audit.ts"
 import type { Testimony } from "./PaymentStory.ts"
@@ -91,10 +90,3 @@ export const figures = ({ counts, drainSeconds, said }: Outcome<unknown>) => ({
   reverted: said.chain.transactions.filter(({ reverted }) => reverted).length,
   "drain, seconds": drainSeconds
 })
-
-/**
- * The scope is part of what every trial needs.
- *
- * @category models
- */
-export type Needs = Scope.Scope

@@ -11,6 +11,7 @@ import { ApiKey, type CallerTerms, serve } from "@pontage/facilitator"
 import * as Effect from "effect/Effect"
 import "effect/schema/SchemaJITCompiler/enable"
 import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { privateKeyToAccount } from "viem/accounts"
 
@@ -41,7 +42,8 @@ const schemeOf = (settings: TrialSettings, { half = (same) => same }: Mutation):
     ...(maxFeePerGas !== undefined && { maxFeePerGas }),
     ...(batchSettler !== undefined && { batches: { settler: batchSettler } })
   })
-  return Effect.map(Effect.retry(scheme, { while: ({ _tag }) => _tag === "ChainUnavailable" }), half)
+  const isLate = ({ _tag }: { readonly _tag: string }) => _tag === "ChainUnavailable"
+  return Effect.map(Effect.retry(scheme, { schedule: Schedule.spaced("500 millis"), while: isLate }), half)
 }
 
 const callersOf = (settings: TrialSettings, network: string): ReadonlyArray<CallerTerms> =>

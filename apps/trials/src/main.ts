@@ -2,6 +2,7 @@
  * `npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--seed <text>] [--mutation <name>]`: runs one
  * trial, prints what came out, and ends with 0 only if every promise was kept.
  */
+import { randomBytes } from "node:crypto"
 import { parseArgs } from "node:util"
 
 import * as Console from "effect/Console"
@@ -17,7 +18,7 @@ const { positionals, values } = parseArgs({
   options: {
     store: { type: "string", default: "sqlite" },
     size: { type: "string" },
-    seed: { type: "string", default: `${Date.now()}` },
+    seed: { type: "string", default: randomBytes(4).toString("hex") },
     mutation: { type: "string" }
   }
 })
@@ -33,7 +34,8 @@ const decode = Schema.decodeUnknownSync(
 )
 
 const program = Effect.gen(function* () {
-  const { goal, ...options } = decode({ ...values, goal: positionals[0], size: values.size, mutation: values.mutation })
+  const { size, mutation } = values
+  const { goal, ...options } = decode({ ...values, goal: positionals[0], size, mutation })
   yield* Console.log(`seed ${options.seed}`)
   const trial = trials[goal]
   if (trial === undefined) return false
