@@ -12,6 +12,8 @@ import { inspect } from "node:util"
 import { assert, describe, layer } from "@effect/vitest"
 import { PaymentPayload, type PaymentRequest } from "@pontage/core"
 import { EvmTestChain } from "@pontage/evm/testing"
+import { TonTestChain } from "@pontage/ton/testing"
+import { TronTestChain } from "@pontage/tron/testing"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
@@ -35,7 +37,9 @@ const canary = {
   rpcPath: "cAnArY-of-the-rpc-url",
   webhookSecret: "cAnArY-of-the-webhook-secret",
   webhookToken: "cAnArY-of-the-webhook-url",
-  storePassword: "cAnArY-of-the-store"
+  storePassword: "cAnArY-of-the-store",
+  tonKey: "cAnArY-of-the-ton-provider",
+  tronKey: "cAnArY-of-the-tron-provider"
 }
 
 const listen = (server: Server) =>
@@ -49,8 +53,18 @@ const listen = (server: Server) =>
 
 type Mood = "honest" | "gateway" | "hang-up" | "echo" | "nonsense"
 
-/** A node behind an address with a secret in it, that repeats in its failures whatever it was sent and asked under. */
-const node = Effect.fnUntraced(function* (rpcUrl: string) {
+/** What a node of each family says when it refuses, in these words. */
+const refusals = {
+  evm: (told: string, id: unknown) => ({ jsonrpc: "2.0", id, error: { code: -32_000, message: told, data: told } }),
+  ton: (told: string) => ({ ok: false, error: told, code: 500 }),
+  tron: (told: string) => ({ Error: told })
+}
+
+/**
+ * A node behind an address with a secret in it, that repeats in its failures whatever it was sent and asked under. What
+ * comes after the secret is asked of the node behind it.
+ */
+const node = Effect.fnUntraced(function* (rpcUrl: string, family: keyof typeof refusals = "evm") {
   const state: { mood: Mood } = { mood: "honest" }
   const server = createServer((request, response) => {
     const chunks: Array<Buffer> = []
@@ -66,15 +80,15 @@ const node = Effect.fnUntraced(function* (rpcUrl: string) {
         case "nonsense":
           return void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ told }))
         case "echo": {
-          const error = { code: -32_000, message: `not now: ${told}`, data: told }
           const { id = 1 } = JSON.parse(body.toString())
           return void response
             .writeHead(200, { "content-type": "application/json" })
-            .end(JSON.stringify({ jsonrpc: "2.0", id, error }))
+            .end(JSON.stringify(refusals[family](`not now: ${told}`, id)))
         }
         case "honest": {
           const headers = { "content-type": "application/json" }
-          return void fetch(rpcUrl, { method: "POST", headers, body })
+          const [, path = ""] = (request.url ?? "").split(canary.rpcPath)
+          return void fetch(rpcUrl + path, { method: "POST", headers, body })
             .then((answer) => answer.text())
             .then((text) => response.end(text))
         }
@@ -133,13 +147,13 @@ const doors = () => {
   return { out, outside, tell, tellSpans, spans }
 }
 
-const callersFile = (webhookUrl: string, payee: string, network: string) => {
+const callersFile = (webhookUrl: string, networks: object) => {
   const path = join(directory, "callers.json")
   const callers = [
     {
       name: "shop",
       keys: [`sha256:${Buffer.from(digestOf(canary.apiKey)).toString("hex")}`],
-      networks: { [network]: { payees: [payee] } },
+      networks,
       webhook: { url: webhookUrl, secret: canary.webhookSecret }
     }
   ]
@@ -154,33 +168,68 @@ const digestOf = (key: string): Buffer => {
 
 /** The parts of a payment that nobody but its payer and the chain is to see before it is sent. */
 const secretsOf = ({ paymentPayload }: PaymentRequest): ReadonlyArray<string> => {
-  const { signature } = JSON.parse(Buffer.from(paymentPayload.payload, "base64").toString())
-  return [paymentPayload.payload, String(signature).slice(2)]
+  const { boc, signature, signedTransaction } = JSON.parse(Buffer.from(paymentPayload.payload, "base64").toString())
+  const signed = boc ?? signature?.slice(2) ?? signedTransaction.signature[0].slice(2)
+  return [paymentPayload.payload, String(signed)]
 }
 
-const settings = Effect.fnUntraced(function* (rpcUrl: string, webhookUrl: string) {
+/** The nodes of the three families, as the service is told of them. */
+interface Nodes {
+  readonly evm: string
+  readonly ton: string
+  readonly tron: string
+}
+
+const settings = Effect.fnUntraced(function* (nodes: Nodes, webhookUrl: string) {
   const chain = yield* EvmTestChain.EvmTestChain
+  const ton = yield* TonTestChain.TonTestChain
+  const tron = yield* TronTestChain.TronTestChain
   return yield* FacilitatorSettings.fromEnvironment({
     PORT: "0",
     PONTAGE_STORE: `sqlite:${join(directory, "payments.sqlite")}`,
-    PONTAGE_EVM_RPC_URL: rpcUrl,
+    PONTAGE_EVM_RPC_URL: nodes.evm,
     PONTAGE_EVM_SIGNER_KEY: chain.accounts.signers[0].privateKey,
-    PONTAGE_CALLERS_FILE: callersFile(webhookUrl, chain.accounts.payee.address, chain.network),
+    PONTAGE_TON_RPC_URL: nodes.ton,
+    PONTAGE_TON_API_KEY: canary.tonKey,
+    PONTAGE_TON_NETWORK: ton.network,
+    PONTAGE_TON_SIGNER_KEY: ton.accounts.relayers[0].seed.toString("hex"),
+    PONTAGE_TRON_RPC_URL: nodes.tron,
+    PONTAGE_TRON_API_KEY: canary.tronKey,
+    PONTAGE_TRON_NETWORK: tron.network,
+    PONTAGE_TRON_SPONSOR_KEY: tron.accounts.signers[0].privateKey,
+    PONTAGE_CALLERS_FILE: callersFile(webhookUrl, {
+      [chain.network]: { payees: [chain.accounts.payee.address] },
+      [ton.network]: { payees: [ton.accounts.payee.raw] },
+      [tron.network]: { payees: [tron.accounts.payee.address] }
+    }),
     PONTAGE_WEBHOOK_ALLOW_PRIVATE: "true",
     PONTAGE_SETTLE_TIMEOUT_MS: "2000",
     PONTAGE_PAYER_RATE: "5/10"
   })
 })
 
+const chains = Layer.mergeAll(
+  EvmTestChain.layer({ payers: 8 }),
+  TonTestChain.layer({ payers: 6 }),
+  TronTestChain.layer({ payers: 6 })
+)
+
 describe("secrets", () => {
-  layer(EvmTestChain.layer({ payers: 8 }), { excludeTestServices: true })((it) => {
+  layer(chains, { excludeTestServices: true })((it) => {
     it.effect("are in no log, trace, metric or answer, whatever goes well or wrong", () =>
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
         const { out, outside, spans, tell, tellSpans } = doors()
-        const { state, url: rpcUrl } = yield* node(chain.rpcUrl)
+        const ton = yield* TonTestChain.TonTestChain
+        const tron = yield* TronTestChain.TronTestChain
+        const nodes = {
+          evm: yield* node(chain.rpcUrl),
+          ton: yield* node(ton.rpcUrl, "ton"),
+          tron: yield* node(tron.rpcUrl, "tron")
+        }
         const { told, url: webhookUrl } = yield* shop
-        const service = FacilitatorProcess.start(yield* settings(rpcUrl, webhookUrl))
+        const urls = { evm: nodes.evm.url, ton: nodes.ton.url, tron: nodes.tron.url }
+        const service = FacilitatorProcess.start(yield* settings(urls, webhookUrl))
         const { url } = yield* Effect.provide(service, yield* Layer.build(outside))
 
         const ask = Effect.fnUntraced(function* (path: string, body: unknown, key: string | undefined = canary.apiKey) {
@@ -197,7 +246,14 @@ describe("secrets", () => {
           tell({ path: path.split("?")[0], status: answer.status, headers: [...answer.headers], text })
           return answer.status
         })
-        const signed = yield* Effect.forEach([0, 1, 2, 3, 4, 5, 6, 7], (payer) => TestPayment.sign(chain, payer))
+        const signed: Array<PaymentRequest> = yield* Effect.forEach([0, 1, 2, 3, 4, 5, 6, 7], (payer) =>
+          TestPayment.sign(chain, payer)
+        )
+        const extra = { kinds: ["w5-internal"], responseDestination: ton.accounts.relayers[0].raw }
+        const others = yield* Effect.forEach([0, 1, 2, 3, 4], (payer) =>
+          Effect.all([TestPayment.signOnTon(ton, payer, extra), TestPayment.signOnTron(tron, payer)])
+        )
+        signed.push(...others.flat())
         const envelope = (index: number) => {
           const request = signed[index]
           return { protocolVersion: PaymentPayload.protocolVersion, ...request, claim: TestPayment.claim(index) }
@@ -206,6 +262,9 @@ describe("secrets", () => {
         assert.strictEqual(yield* ask("/settle", envelope(0)), 200)
         assert.strictEqual(yield* Queue.take(told), 500)
         assert.strictEqual(yield* Queue.take(told), 200)
+        for (const other of [8, 9]) assert.strictEqual(yield* ask("/settle", envelope(other)), 200)
+        assert.strictEqual(yield* ton.balanceOf(ton.accounts.payee.address), TestPayment.amount)
+        assert.strictEqual(yield* tron.balanceOf(tron.accounts.payee.address), TestPayment.amount)
         assert.strictEqual(yield* ask("/settle", envelope(1), canary.strangersKey), 401)
         assert.strictEqual(
           yield* ask("/verify", { ...envelope(1), paymentPayload: { ...signed[1]?.paymentPayload, scheme: 7 } }),
@@ -222,12 +281,16 @@ describe("secrets", () => {
           404
         )
         for (const [index, mood] of (["gateway", "hang-up", "echo", "nonsense"] as const).entries()) {
-          state.mood = mood
+          for (const { state } of Object.values(nodes)) state.mood = mood
           assert.include([200, 503], yield* ask("/verify", envelope(1)))
           assert.include([200, 503], yield* ask("/settle", envelope(2 + index)))
+          for (const other of [10 + 2 * index, 11 + 2 * index]) {
+            assert.include([200, 503], yield* ask("/verify", envelope(other)))
+            assert.include([200, 503], yield* ask("/settle", envelope(other)))
+          }
           yield* ask("/ready", undefined)
         }
-        state.mood = "honest"
+        for (const { state } of Object.values(nodes)) state.mood = "honest"
         yield* ask("/settle", envelope(0))
         const many = Effect.forEach(
           Array.from({ length: 60 }),
@@ -249,6 +312,8 @@ describe("secrets", () => {
           ...Object.values(canary).filter((one) => one !== canary.apiKey),
           canary.apiKey,
           chain.accounts.signers[0].privateKey.slice(2),
+          ton.accounts.relayers[0].seed.toString("hex"),
+          tron.accounts.signers[0].privateKey,
           digestOf(canary.apiKey).toString("hex"),
           ...signed.flatMap(secretsOf)
         ]
@@ -276,7 +341,10 @@ describe("secrets", () => {
           { ...enough, PONTAGE_EVM_SIGNER_KEY: `0x${"0".repeat(64)},0x${storePassword}` },
           { ...enough, PONTAGE_EVM_SIGNER_KEY: `0x${"f".repeat(64)}` },
           { ...enough, PONTAGE_API_KEYS: `["${storePassword}", 7]` },
-          { ...enough, PONTAGE_EVM_NETWORK: "eip155:1", PONTAGE_EVM_RPC_URL: `${chain.rpcUrl}/?key=${storePassword}` }
+          { ...enough, PONTAGE_EVM_NETWORK: "eip155:1", PONTAGE_EVM_RPC_URL: `${chain.rpcUrl}/?key=${storePassword}` },
+          { ...enough, PONTAGE_TON_RPC_URL: "http://127.0.0.1:1", PONTAGE_TON_SIGNER_KEY: storePassword },
+          { ...enough, PONTAGE_TON_API_KEY: `${storePassword} ` },
+          { ...enough, PONTAGE_TRON_RPC_URL: "http://127.0.0.1:1", PONTAGE_TRON_SPONSOR_KEY: "f".repeat(64) }
         ]) {
           const { exited, output } = yield* ServiceProcess.run(environment)
           assert.strictEqual(yield* exited, 1, inspect(environment))
