@@ -42,6 +42,8 @@ const openChains = Effect.gen(function* () {
   return { told: { facilitator, secret: TestMarket.secret, tills }, tills, wallets, ledgers }
 })
 
+const termsOf = ({ network, payTo }: { readonly network: string; readonly payTo: string }) => [network, payTo]
+
 describe.each([
   ["Koa", TestShops.koa],
   ["NestJS", TestShops.nest]
@@ -55,8 +57,7 @@ describe.each([
         const unpaid = yield* Effect.promise(() => fetch(url))
         const offer = yield* Effect.promise(() => unpaid.json())
         assert.strictEqual(unpaid.status, 402)
-        const terms = ({ network, payTo }: { readonly network: string; readonly payTo: string }) => [network, payTo]
-        assert.deepStrictEqual(offer.accepts.map(terms), tills.map(terms))
+        assert.deepStrictEqual(offer.accepts.map(termsOf), tills.map(termsOf))
         assert.deepStrictEqual(
           offer.accepts.map(({ maxAmountRequired }: { readonly maxAmountRequired: string }) => maxAmountRequired),
           ["10000", "10000", "10000"]

@@ -20,6 +20,8 @@ const untilLooked = Effect.fnUntraced(function* (chain: TonTestChain.Shape) {
   })
 })
 
+const stateOf = (runs: number, acts: number) => `${runs} runs, the payer's wallet has acted ${acts} times`
+
 describe.each([
   ["Koa", TestShops.koa],
   ["NestJS", TestShops.nest]
@@ -65,13 +67,12 @@ describe.each([
         while ((yield* received).length === 0) {
           yield* untilLooked(chain)
           const byPayer = yield* chain.transactions(chain.accounts.payers[0].address)
-          hops.push(`${shop.handlers.reports} runs, the payer's wallet has acted ${byPayer.length} times`)
+          hops.push(stateOf(shop.handlers.reports, byPayer.length))
           yield* chain.block
         }
         assert.strictEqual((yield* Fiber.join(buying)).status, 200)
         assert.deepStrictEqual(creditsAtRun, [1])
-        const acted = (times: number) => `0 runs, the payer's wallet has acted ${times} times`
-        assert.deepStrictEqual(hops, [acted(0), acted(0), acted(1), acted(1)])
+        assert.deepStrictEqual(hops, [stateOf(0, 0), stateOf(0, 0), stateOf(0, 1), stateOf(0, 1)])
         assert.deepStrictEqual(yield* received, [10_000n])
       })
     )

@@ -2,7 +2,7 @@
  * The networks of the families that this service settles on, by any of their names: what an operator writes in one spelling
  * has to hold for the same network in another.
  */
-import { Network } from "@pontage/core"
+import type { Network } from "@pontage/core"
 import { EvmNetwork } from "@pontage/evm"
 import { TonNetwork } from "@pontage/ton"
 import { TronNetwork } from "@pontage/tron"
