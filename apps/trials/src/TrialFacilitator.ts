@@ -42,9 +42,11 @@ const schemeOf = (settings: TrialSettings, { half = (same) => same }: Mutation):
     ...(maxFeePerGas !== undefined && { maxFeePerGas }),
     ...(batchSettler !== undefined && { batches: { settler: batchSettler } })
   })
-  const isLate = ({ _tag }: { readonly _tag: string }) => _tag === "ChainUnavailable"
   return Effect.map(Effect.retry(scheme, { schedule: Schedule.spaced("500 millis"), while: isLate }), half)
 }
+
+/** A chain that cannot be asked yet. */
+const isLate = ({ _tag }: { readonly _tag: string }) => _tag === "ChainUnavailable"
 
 const callersOf = (settings: TrialSettings, network: string): ReadonlyArray<CallerTerms> =>
   (settings.callers ?? []).map(({ gasCeiling, key, name, operator = false }) => ({

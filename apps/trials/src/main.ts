@@ -7,6 +7,7 @@ import { parseArgs } from "node:util"
 
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 import { mutationNames } from "./Mutation.ts"
@@ -23,19 +24,30 @@ const { positionals, values } = parseArgs({
   }
 })
 
-const decode = Schema.decodeUnknownSync(
+const decode = Schema.decodeUnknownOption(
   Schema.Struct({
     goal: Schema.Literals(Object.keys(trials)),
     store: Schema.Literals(["sqlite", "postgres", "memory"]),
-    size: Schema.UndefinedOr(Schema.NumberFromString),
+    size: Schema.UndefinedOr(Schema.NumberFromString.check(Schema.isBetween({ minimum: 1, maximum: 100_000 }))),
     seed: Schema.String,
     mutation: Schema.UndefinedOr(Schema.Literals(mutationNames))
   })
 )
 
+const usage = [
+  "npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--seed <text>] [--mutation <name>]",
+  `goals: ${Object.keys(trials).join(", ")}`,
+  `mutations: ${mutationNames.join(", ")}`
+].join("\n")
+
 const program = Effect.gen(function* () {
   const { size, mutation } = values
-  const { goal, ...options } = decode({ ...values, goal: positionals[0], size, mutation })
+  const asked = decode({ ...values, goal: positionals[0], size, mutation })
+  if (Option.isNone(asked)) {
+    yield* Console.error(usage)
+    return false
+  }
+  const { goal, ...options } = asked.value
   yield* Console.log(`seed ${options.seed}`)
   const trial = trials[goal]
   if (trial === undefined) return false
