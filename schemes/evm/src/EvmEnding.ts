@@ -12,6 +12,7 @@ import {
 import * as Effect from "effect/Effect"
 
 import type * as EvmHex from "./EvmHex.ts"
+import * as EvmInclusion from "./EvmInclusion.ts"
 import type * as EvmRpc from "./EvmRpc.ts"
 import * as EvmTransferProof from "./EvmTransferProof.ts"
 
@@ -76,7 +77,7 @@ const search = (
 export const reader = (rpc: EvmRpc.Shape) => {
   const receipts = new Map<EvmHex.Hex, EvmRpc.Receipt | undefined>()
   const receiptOf = Effect.fnUntraced(function* (hash: EvmHex.Hex) {
-    if (!receipts.has(hash)) receipts.set(hash, yield* rpc.getTransactionReceipt(hash))
+    if (!receipts.has(hash)) receipts.set(hash, yield* EvmInclusion.receipt(rpc, hash))
     return receipts.get(hash)
   })
   return Effect.fnUntraced(function* (

@@ -17,6 +17,7 @@ import * as Result from "effect/Result"
 
 import * as EvmEnding from "./EvmEnding.ts"
 import * as EvmHex from "./EvmHex.ts"
+import * as EvmInclusion from "./EvmInclusion.ts"
 import * as EvmRefusal from "./EvmRefusal.ts"
 import type * as EvmRpc from "./EvmRpc.ts"
 import type { TransferCall } from "./EvmTransferCall.ts"
@@ -61,7 +62,7 @@ const pending: Observation = { _tag: "Pending" }
 /** Only one of them can have landed; the newest is the likeliest. */
 const landing = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, attempts: ReadonlyArray<Prepared>) {
   for (const attempt of attempts.toReversed()) {
-    const receipt = yield* rpc.getTransactionReceipt(EvmHex.fromTrusted(attempt.transaction))
+    const receipt = yield* EvmInclusion.receipt(rpc, EvmHex.fromTrusted(attempt.transaction))
     if (receipt !== undefined) return { receipt, landed: toLanded(attempt, receipt) }
   }
   return undefined

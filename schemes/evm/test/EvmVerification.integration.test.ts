@@ -129,7 +129,13 @@ describe("EvmVerification", () => {
         // The lane's worker has counted its slots when it began, and counts them itself since.
         assert.deepStrictEqual(
           asked.filter((method) => method !== "eth_getTransactionReceipt"),
-          ["eth_call", "eth_maxPriorityFeePerGas", "eth_getBlockByNumber", "eth_sendRawTransaction"]
+          [
+            "eth_call",
+            "eth_maxPriorityFeePerGas",
+            "eth_getBlockByNumber",
+            "eth_sendRawTransaction",
+            "eth_getBlockByNumber"
+          ]
         )
         assert.isAtLeast(looks.length, 1)
       })

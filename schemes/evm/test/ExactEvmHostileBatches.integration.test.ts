@@ -93,7 +93,7 @@ describe("a hostile batch", () => {
       })
     )
 
-    it.effect("asks once for the receipt and once for the events, however many did not settle", () =>
+    it.effect("asks once for each receipt and its block and once for the events, however many did not settle", () =>
       Effect.gen(function* () {
         const { accounts, send } = yield* chain
         const proxy = yield* RpcProxy.make
@@ -113,7 +113,8 @@ describe("a hostile batch", () => {
         assert.strictEqual(asked.filter((method) => method === "eth_getLogs").length, 1)
         // Its own receipt, and those of the six strangers' transactions.
         assert.strictEqual(asked.filter((method) => method === "eth_getTransactionReceipt").length, 7)
-        assert.lengthOf(asked, 8)
+        assert.strictEqual(asked.filter((method) => method === "eth_getBlockByNumber").length, 7)
+        assert.lengthOf(asked, 15)
       })
     )
 
