@@ -3,11 +3,13 @@
  */
 import type { Anvil } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
 import * as RpcChaos from "./RpcChaos.ts"
 import { rpcFaults, type RpcSchedule } from "./RpcFault.ts"
 import * as TrialAct from "./TrialAct.ts"
+import type { TrialCaller } from "./TrialCaller.ts"
 import type { TrialOptions } from "./TrialOptions.ts"
 import type { Broken, TrialReport } from "./TrialReport.ts"
 import * as TrialWorld from "./TrialWorld.ts"
@@ -77,18 +79,41 @@ const weather = Effect.fnUntraced(function* (
     yield* Effect.sleep(stormMillis)
     chaos.calm()
   })
+  const early: Array<Broken> = []
   const outcome = yield* TrialAct.underLoad(
     world,
-    { facilitators: [facilitator.url], concurrency: 8, payments, validSeconds: 300 },
+    {
+      facilitators: [facilitator.url],
+      caller: doubting(world, early),
+      concurrency: 8,
+      payments,
+      validSeconds: 300
+    },
     storm
   )
+  const findings = [...early, ...outcome.findings]
   const { settled, used } = outcome.counts
-  yield* Effect.logInfo(`${seed}, ${kind}: ${outcome.findings.length} differences`)
+  yield* Effect.logInfo(`${seed}, ${kind}: ${findings.length} differences`)
   return {
     kind,
     settled: settled + used,
     bought: Object.values(outcome.counts).reduce((total, one) => total + one, 0) - outcome.counts.elsewhere,
     faults: chaos.fates.filter((fate) => fate !== undefined).length,
-    findings: outcome.findings.map(({ check, detail }) => ({ check, detail: `${seed}, ${kind}: ${detail}` }))
+    findings: findings.map(({ check, detail }) => ({ check, detail: `${seed}, ${kind}: ${detail}` }))
   }
+})
+
+/** A caller that looks for itself, at a node that tells the truth, whenever it is told that the money has moved. */
+const doubting = ({ caller, rpc }: TrialWorld.TrialWorld, early: Array<Broken>): TrialCaller => ({
+  ...caller,
+  present: Effect.fnUntraced(function* (operation, facilitator, payment, claim) {
+    const told = yield* caller.present(operation, facilitator, payment, claim)
+    if (operation === "settle" && told._tag === "Verdict" && told.success) {
+      const receipt = yield* rpc.ask(Schema.NullOr(Schema.Unknown), "eth_getTransactionReceipt", [told.transaction])
+      if (receipt === null) {
+        early.push({ check: "told-early", detail: `${payment.journal.nonce} was told to be paid and was in no block` })
+      }
+    }
+    return told
+  })
 })

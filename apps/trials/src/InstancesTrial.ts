@@ -30,8 +30,8 @@ export interface Leasing {
   readonly slack: number
 }
 
-/** As the product leases. */
-const usualLeasing: Leasing = { ttl: 10_000, tick: 2_000, slack: 0 }
+/** As the product leases. The trial looks ten times a second. */
+const usualLeasing: Leasing = { ttl: 10_000, tick: 2_000, slack: 250 }
 /** A frozen instance sleeps longer than its leases live: so much of their time, in percent. */
 const frozenPercent = 160
 /** A woken one is watched for so long. */
