@@ -27,7 +27,7 @@ import type { RecordFault } from "./Records.ts"
  * @category models
  */
 export interface Options {
-  /** How long a silent holder keeps its lanes; default 10 seconds. */
+  /** How long a silent holder keeps its lanes; default 9 seconds. */
   readonly ttl?: Duration.Input
   /** How often a holder says that it is there; default 2 seconds. */
   readonly tick?: Duration.Input

@@ -66,7 +66,7 @@ const make = Effect.fnUntraced(function* ({ connections = 10, leases = {}, liste
   )
 })
 
-const timesOf = ({ tick = "2 seconds", ttl = "10 seconds" }: PostgresLaneLeases.Options) => {
+const timesOf = ({ tick = "2 seconds", ttl = "9 seconds" }: PostgresLaneLeases.Options) => {
   const ttlMillis = Duration.toMillis(ttl)
   const tickMillis = Duration.toMillis(tick)
   return tickMillis > 0 && tickMillis * 3 < ttlMillis

@@ -9,7 +9,7 @@ import { type ChainRpc, Quantity } from "./ChainRpc.ts"
 
 const Pool = Schema.Struct({ pending: Quantity, queued: Quantity })
 
-const gwei = 10n ** 9n
+export const gwei = 10n ** 9n
 
 /**
  * Waits until transactions wait in the pool, and makes the next block so dear that the node throws them away. Afterwards
@@ -18,6 +18,7 @@ const gwei = 10n ** 9n
  * @category combinators
  */
 export const evict = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, rpc: ChainRpc, baseFee = 50n * gwei) {
+  yield* chain.setIntervalMining(0)
   yield* chain.setAutomine(false)
   yield* pooled(rpc)
   yield* chain.setNextBlockBaseFee(baseFee)
