@@ -70,10 +70,27 @@ export * as SchemeRegistry from "./scheme/SchemeRegistry.ts"
 export type { SchemeServer } from "./scheme/SchemeServer.ts"
 export * as AsciiJson from "./wire/AsciiJson.ts"
 export * as BoundedBody from "./wire/BoundedBody.ts"
-export type { Dialect, HeaderFields, ReadHeader } from "./wire/Dialect.ts"
+export type {
+  AcceptedOffer,
+  AnswerHead,
+  Dialect,
+  HeaderFields,
+  PayerDialect,
+  PresentedPayment,
+  ReadHeader,
+  ReadRefusal,
+  RefusalWords,
+  SellerDialect
+} from "./wire/Dialect.ts"
 export * as FacilitatorApi from "./wire/FacilitatorApi.ts"
 export { protocolDialect } from "./wire/ProtocolDialect.ts"
+export { protocolPayer } from "./wire/ProtocolPayer.ts"
+export { protocolSeller } from "./wire/ProtocolSeller.ts"
 export * as Refusal from "./wire/Refusal.ts"
+export { x402v1Payer } from "./wire/X402v1Payer.ts"
+export { x402v1Seller } from "./wire/X402v1Seller.ts"
+export { x402v2Payer } from "./wire/X402v2Payer.ts"
+export { x402v2Seller } from "./wire/X402v2Seller.ts"
 export type { Answer, Decision, Deferred, Free, GateRequest, Granted, Refused, Uncharged } from "./server/Decision.ts"
 export * as PaymentGate from "./server/PaymentGate.ts"
 export type { PricedRoute } from "./server/PricedRoute.ts"

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { protocolDialect } from "@pontage/core"
+import { protocolSeller } from "@pontage/core"
 
 import * as PaidShop from "./PaidShop.ts"
 import * as TestPayer from "./TestPayer.ts"
@@ -46,7 +46,7 @@ const treatments: ReadonlyArray<readonly [string, PaidShop.Answer]> = [
   ["redirects it", (response) => void response.writeHead(307, { location: "/elsewhere" }).end()],
   [
     "fails with a receipt",
-    (response) => void response.writeHead(500, { ...protocolDialect.receiptHeaders(PaidShop.receipt) }).end()
+    (response) => void response.writeHead(500, { ...protocolSeller.receiptHeaders(PaidShop.receipt) }).end()
   ]
 ]
 

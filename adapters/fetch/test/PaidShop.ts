@@ -5,7 +5,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
-import { Network, protocolDialect, type PaymentRequirements, type Settlement } from "@pontage/core"
+import { Network, protocolSeller, type PaymentRequirements, type Settlement } from "@pontage/core"
 
 export const network = Network.make("eip155:8453")
 export const asset = "0x2222222222222222222222222222222222222222"
@@ -55,12 +55,12 @@ export const refuse =
   (status = 402, changes: object = {}, headers: Readonly<Record<string, string>> = {}): Answer =>
   (response) => {
     const body = { error: "pay", accepts: [offer()], ...changes }
-    response.writeHead(status, { ...protocolDialect.refusalHeaders(body), ...headers }).end(JSON.stringify(body))
+    response.writeHead(status, { ...protocolSeller.refusal(body).headers, ...headers }).end(JSON.stringify(body))
   }
 
 /** Serves what arrived, as JSON, with a receipt. */
 export const serve: Answer = (response, { body, headers, method, url }) => {
-  response.writeHead(200, { ...protocolDialect.receiptHeaders(receipt) })
+  response.writeHead(200, { ...protocolSeller.receiptHeaders(receipt) })
   response.end(JSON.stringify({ method, url, headers, body: body.toString("latin1") }))
 }
 

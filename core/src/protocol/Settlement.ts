@@ -11,9 +11,9 @@ import { ValidationReason } from "./ValidationError.ts"
  * The states of a payment's transfer. `included` and `final` mean that the money has moved; `rejected`, `failed` and
  * `expired` mean, each with proof, that it has not and will not; the others are in flight.
  *
- * @category schemas
+ * @category constants
  */
-export const PaymentState = Schema.Literals([
+export const paymentStates = [
   "accepted",
   "planned",
   "sent",
@@ -22,7 +22,14 @@ export const PaymentState = Schema.Literals([
   "rejected",
   "failed",
   "expired"
-])
+] as const
+
+/**
+ * One of the states.
+ *
+ * @category schemas
+ */
+export const PaymentState = /* @__PURE__ */ Schema.Literals(paymentStates)
 
 /**
  * @category models
@@ -49,8 +56,8 @@ export const isDead = (state: PaymentState): boolean =>
  *
  * @category schemas
  */
-export const Settlement = Schema.Struct({
-  success: Schema.Literal(true),
+export const Settlement = /* @__PURE__ */ Schema.Struct({
+  success: /* @__PURE__ */ Schema.Literal(true),
   /** The transaction that moved the money, in the chain's own form. */
   transaction: Schema.String,
   network: Schema.String,
@@ -66,12 +73,20 @@ export const Settlement = Schema.Struct({
 export type Settlement = typeof Settlement.Type
 
 /**
+ * A receipt as a payer reads it. Other dialects leave out what the payer knows.
+ *
+ * @category models
+ */
+export type Receipt = Pick<Settlement, "success" | "transaction" | "network"> &
+  Partial<Pick<Settlement, "payer" | "amount" | "paymentId">>
+
+/**
  * What the facilitator says of one payment (`GET /payments/{id}`): the transfer's state and its whole history, and where
  * its execution stands. Times are Unix milliseconds.
  *
  * @category schemas
  */
-export const PaymentRecord = Schema.Struct({
+export const PaymentRecord = /* @__PURE__ */ Schema.Struct({
   paymentId: Schema.String,
   status: PaymentState,
   network: Schema.String,
@@ -82,14 +97,18 @@ export const PaymentRecord = Schema.Struct({
   /** Empty while no transaction is known. */
   transaction: Schema.String,
   /** `running` while a claim holds it, `entitled` when it is paid for and still owed, `free` when nothing is owed. */
-  execution: Schema.Literals(["running", "served", "entitled", "owed", "free"]),
+  execution: /* @__PURE__ */ Schema.Literals(["running", "served", "entitled", "owed", "free"]),
   /** How many executions were granted. */
   runs: Schema.Int,
-  code: Schema.optionalKey(PaymentErrorCode),
-  reason: Schema.optionalKey(ValidationReason),
-  detail: Schema.optionalKey(Schema.String),
-  history: Schema.Array(
-    Schema.Struct({ status: PaymentState, at: Schema.Int, note: Schema.optionalKey(Schema.String) })
+  code: /* @__PURE__ */ Schema.optionalKey(PaymentErrorCode),
+  reason: /* @__PURE__ */ Schema.optionalKey(ValidationReason),
+  detail: /* @__PURE__ */ Schema.optionalKey(Schema.String),
+  history: /* @__PURE__ */ Schema.Array(
+    /* @__PURE__ */ Schema.Struct({
+      status: PaymentState,
+      at: Schema.Int,
+      note: /* @__PURE__ */ Schema.optionalKey(Schema.String)
+    })
   )
 })
 

@@ -4,18 +4,16 @@
  */
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { HeaderFields } from "../wire/Dialect.ts"
-import { protocolDialect } from "../wire/ProtocolDialect.ts"
 import type { Refusal } from "../wire/Refusal.ts"
+import * as Spoken from "../wire/Spoken.ts"
 import type { Answer } from "./Decision.ts"
 
 /**
  * What a page from another origin may read of our answers; sent when the request names its `Origin`.
  *
- * @category constants
+ * @category constructors
  */
-export const exposed: HeaderFields = {
-  "Access-Control-Expose-Headers": "X-Payment, X-Payment-Response, Retry-After"
-}
+export const exposed = (spoken: Spoken.Spoken): HeaderFields => ({ "Access-Control-Expose-Headers": spoken.exposed })
 
 const json: HeaderFields = { "Content-Type": "application/json", "Cache-Control": "no-store" }
 
@@ -25,18 +23,19 @@ const json: HeaderFields = { "Content-Type": "application/json", "Cache-Control"
  * @category constructors
  */
 export const refused = (
+  spoken: Spoken.Spoken,
   refusal: Refusal,
   accepts: ReadonlyArray<PaymentRequirements>,
   crossOrigin: boolean
 ): Answer => {
-  const body = { ...refusal.body, accepts }
+  const { body, headers } = Spoken.refusal(spoken, { ...refusal.body, accepts })
   return {
     status: refusal.status,
     headers: {
       ...json,
-      ...protocolDialect.refusalHeaders(body),
+      ...headers,
       ...(refusal.retryAfter === undefined ? {} : { "Retry-After": `${refusal.retryAfter}` }),
-      ...(crossOrigin ? exposed : {})
+      ...(crossOrigin ? exposed(spoken) : {})
     },
     body: JSON.stringify(body)
   }

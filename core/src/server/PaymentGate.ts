@@ -14,8 +14,8 @@ import { Facilitator } from "../facilitator/Facilitator.ts"
 import { Entropy } from "../platform/Entropy.ts"
 import { Hash } from "../platform/Hash.ts"
 import { FacilitatorUnavailable, type Misconfigured } from "../protocol/ProtocolError.ts"
-import { protocolDialect } from "../wire/ProtocolDialect.ts"
 import * as Refusal from "../wire/Refusal.ts"
+import * as Spoken from "../wire/Spoken.ts"
 import * as ChainProof from "./ChainProof.ts"
 import * as Challenge from "./Challenge.ts"
 import type { Decision, Free, GateRequest, Refused } from "./Decision.ts"
@@ -135,7 +135,7 @@ const decide = (desk: Desk, route: PricedRoute.PricedRoute, request: GateRequest
       onFailure: ({ message }) =>
         Effect.as(
           Effect.logError(`${route.name}: ${message}`),
-          turnedAway(Refusal.unpriced, request.header("origin") !== undefined)
+          turnedAway(route, Refusal.unpriced, request.header("origin") !== undefined)
         )
     })
   )
@@ -150,19 +150,20 @@ const decidePriced = (
   if (amounts[0] === 0n) return free
   const crossOrigin = request.header("origin") !== undefined
   const unproven = route.options.find(({ proof }) => proof.state !== "proven")
-  if (unproven !== undefined) return turnedAway(Refusal.notReady, crossOrigin)
+  if (unproven !== undefined) return turnedAway(route, Refusal.notReady, crossOrigin)
   const epoch = Challenge.epochAt(desk.clock.currentTimeMillisUnsafe())
   const method = request.method === "HEAD" ? "GET" : request.method
   const target = RequestTarget.of(request.target)
   const priced: PricedRequest = { route, method, target, amounts, bodyDigest: request.bodyDigest }
-  const payment = protocolDialect.readPayment(request.header)
-  if (payment === undefined) return desk.unpaid.answer(priced, epoch, crossOrigin)
-  const presented = { priced, epoch, crossOrigin }
+  const heard = Spoken.hear(route.speaks, request.header)
+  if (heard === undefined) return desk.unpaid.answer(priced, epoch, crossOrigin)
+  const { presented, spoken } = heard
+  const asking = { priced, epoch, crossOrigin, spoken }
   return closed(
     route,
-    Result.isSuccess(payment)
-      ? PaidRequest.take(desk.counter, { ...presented, payment: payment.success })
-      : PaidRequest.refused(desk.counter, presented, payment.failure)
+    Result.isSuccess(presented)
+      ? PaidRequest.take(desk.counter, { ...asking, ...presented.success })
+      : PaidRequest.refused(desk.counter, asking, presented.failure)
   )
 }
 
@@ -172,9 +173,9 @@ const free: Free = { _tag: "Free" }
 const preflight: Refused = { _tag: "Refused", answer: GateAnswer.preflight([]) }
 
 /** Nothing is offered where nothing could be paid. */
-const turnedAway = (refusal: Refusal.Refusal, crossOrigin: boolean): Refused => ({
+const turnedAway = (route: PricedRoute.PricedRoute, refusal: Refusal.Refusal, crossOrigin: boolean): Refused => ({
   _tag: "Refused",
-  answer: GateAnswer.refused(refusal, [], crossOrigin)
+  answer: GateAnswer.refused(route.speaks, refusal, [], crossOrigin)
 })
 
 /** A defect of ours must not open the gate: it is logged, and the payer may come again. */
@@ -182,6 +183,6 @@ const closed = (route: PricedRoute.PricedRoute, decision: Effect.Effect<Decision
   Effect.catchDefect(decision, (defect) =>
     Effect.as(
       Effect.logError(`${route.name}: the request could not be decided`, defect),
-      turnedAway(Refusal.fromFailure(new FacilitatorUnavailable({ message: "a defect" })), false)
+      turnedAway(route, Refusal.fromFailure(new FacilitatorUnavailable({ message: "a defect" })), false)
     )
   )

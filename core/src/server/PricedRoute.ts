@@ -10,6 +10,8 @@ import * as Network from "../protocol/Network.ts"
 import { defaultMaxTimeoutSeconds } from "../protocol/PaymentRequirements.ts"
 import { Misconfigured } from "../protocol/ProtocolError.ts"
 import type { SchemeServer } from "../scheme/SchemeServer.ts"
+import type { SellerDialect } from "../wire/Dialect.ts"
+import * as Spoken from "../wire/Spoken.ts"
 import type * as ChainProof from "./ChainProof.ts"
 import * as PriceResolver from "./PriceResolver.ts"
 import type { GetPrice, RouteConfig } from "./RouteConfig.ts"
@@ -48,6 +50,7 @@ export interface PricedRoute {
   readonly mimeType: string | undefined
   readonly maxTimeoutSeconds: number
   readonly resource: string | undefined
+  readonly speaks: Spoken.Spoken
   readonly options: ReadonlyArray<PricedOption>
   /** The amounts of the options, in their order; or how to find the price of a request. */
   readonly price: ReadonlyArray<bigint> | GetPrice
@@ -115,10 +118,11 @@ interface Written {
   readonly terms: Omit<typeof Listed.Type, "accepts">
   readonly entries: ReadonlyArray<Entry>
   readonly getPrice: GetPrice | undefined
+  readonly speaks: ReadonlyArray<SellerDialect> | undefined
 }
 
 const read = (config: RouteConfig): Checked<Written> => {
-  const { getPrice, ...fields } = config
+  const { getPrice, speaks, ...fields } = config
   if (getPrice !== undefined && typeof getPrice !== "function") return Result.fail("getPrice is no function")
   return fields.accepts === undefined
     ? Result.mapBoth(decodeSingle(fields), {
@@ -126,6 +130,7 @@ const read = (config: RouteConfig): Checked<Written> => {
         onSuccess: ({ scheme = "exact", ...single }) => ({
           terms: single,
           getPrice,
+          speaks,
           entries: [entryOf("", { scheme, ...single })]
         })
       })
@@ -134,6 +139,7 @@ const read = (config: RouteConfig): Checked<Written> => {
         onSuccess: ({ accepts, ...terms }) => ({
           terms,
           getPrice,
+          speaks,
           entries: accepts.map((accept, index) => entryOf(`accepts[${index}] `, accept))
         })
       })
@@ -149,11 +155,12 @@ const entryOf = (place: string, { asset, extra, network, payTo, price, scheme }:
   extra
 })
 
-const check = (shop: Shop.Shop, name: string, { entries, getPrice, terms }: Written): Checked<PricedRoute> =>
+const check = (shop: Shop.Shop, name: string, { entries, getPrice, speaks, terms }: Written): Checked<PricedRoute> =>
   Result.gen(function* () {
     const chosen = yield* Result.all(entries.map((entry) => choose(shop, entry)))
     yield* distinct(chosen)
     const price = yield* priceOf(shop, chosen, getPrice)
+    const options = chosen.map(({ option }) => option)
     return {
       name,
       settle: terms.settle ?? "before-handler",
@@ -163,10 +170,28 @@ const check = (shop: Shop.Shop, name: string, { entries, getPrice, terms }: Writ
       mimeType: terms.mimeType,
       maxTimeoutSeconds: terms.maxTimeoutSeconds ?? defaultMaxTimeoutSeconds,
       resource: terms.resource,
-      options: chosen.map(({ option }) => option),
+      speaks: yield* spokenOf(speaks, options),
+      options,
       price
     }
   })
+
+/** A dialect that can say none of the options would answer with an empty offer. */
+const spokenOf = (
+  speaks: ReadonlyArray<SellerDialect> | undefined,
+  options: ReadonlyArray<PricedOption>
+): Checked<Spoken.Spoken> => {
+  if (speaks === undefined) return Result.succeed(Spoken.usual)
+  if (!Array.isArray(speaks) || !speaks.every((dialect) => typeof dialect?.readPayment === "function")) {
+    return Result.fail("speaks: expected a list of sellers' dialects such as [x402v1Seller, protocolSeller]")
+  }
+  if (speaks.length === 0) return Result.fail("speaks is empty; give at least one dialect, or leave it out")
+  if (new Set(speaks).size !== speaks.length) return Result.fail("speaks names a dialect twice; keep one")
+  const mute = speaks.find((dialect) => !options.some(({ network, scheme }) => dialect.canOffer(scheme, network)))
+  if (mute === undefined) return Result.succeed(Spoken.make(speaks))
+  const networks = options.map(({ network }) => network).join(", ")
+  return Result.fail(`speaks: ${mute.name} has no name for ${networks}; offer a network it knows, or take it out`)
+}
 
 interface Choice {
   readonly entry: Entry

@@ -4,6 +4,8 @@
  */
 import type * as Schema from "effect/Schema"
 
+import type { SellerDialect } from "../wire/Dialect.ts"
+
 /**
  * One way to pay for a route, without its price.
  *
@@ -45,6 +47,12 @@ export interface RouteTerms {
   readonly cache?: string
   /** What the offer names as its `resource`; default: origin, path and query. Binding and single use do not look at it. */
   readonly resource?: string
+  /**
+   * The wire formats that buyers of this route may pay in; default our own and beside it `x402v2Seller`. The first one
+   * writes the body of a 402, so a format whose offers are the body comes first:
+   * `[x402v1Seller, protocolSeller, x402v2Seller]`.
+   */
+  readonly speaks?: ReadonlyArray<SellerDialect>
 }
 
 /**

@@ -16,6 +16,7 @@ import * as FacilitatorClient from "../facilitator/FacilitatorClient.ts"
 import type { Asset } from "../protocol/Asset.ts"
 import { FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
 import * as Refusal from "../wire/Refusal.ts"
+import * as Spoken from "../wire/Spoken.ts"
 import type { Decision, GateRequest } from "./Decision.ts"
 import * as GateAnswer from "./GateAnswer.ts"
 import { PaymentGate, fromShop, isDecision } from "./PaymentGate.ts"
@@ -106,6 +107,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 const unavailable: Decision = {
   _tag: "Refused",
   answer: GateAnswer.refused(
+    Spoken.usual,
     Refusal.fromFailure(new FacilitatorUnavailable({ message: "the shop is not open" })),
     [],
     false

@@ -4,8 +4,10 @@
  */
 import * as Effect from "effect/Effect"
 
+import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import * as Refusal from "../wire/Refusal.ts"
-import type { Answer, Refused } from "./Decision.ts"
+import type { Spoken } from "../wire/Spoken.ts"
+import type { Refused } from "./Decision.ts"
 import * as GateAnswer from "./GateAnswer.ts"
 import type { PricedRoute } from "./PricedRoute.ts"
 import * as RouteOffer from "./RouteOffer.ts"
@@ -60,7 +62,7 @@ export const make = (notary: RouteOffer.Notary): UnpaidAnswers => {
       const known = key === undefined ? undefined : pairs.get(key)
       if (known !== undefined) return pick(known, crossOrigin)
       return Effect.map(RouteOffer.accepts(notary, request, epoch), (accepts) => {
-        const pair = pairOf(GateAnswer.refused(Refusal.unpaid, accepts, false))
+        const pair = pairOf(request.route.speaks, accepts)
         if (key !== undefined) keep(pairs, key, pair)
         return pick(pair, crossOrigin)
       })
@@ -70,10 +72,14 @@ export const make = (notary: RouteOffer.Notary): UnpaidAnswers => {
 
 const pick = (pair: Pair, crossOrigin: boolean) => (crossOrigin ? pair.crossOrigin : pair.plain)
 
-const pairOf = (answer: Answer): Pair => ({
-  plain: { _tag: "Refused", answer },
-  crossOrigin: { _tag: "Refused", answer: { ...answer, headers: { ...answer.headers, ...GateAnswer.exposed } } }
-})
+const pairOf = (spoken: Spoken, accepts: ReadonlyArray<PaymentRequirements>): Pair => {
+  const answer = GateAnswer.refused(spoken, Refusal.unpaid, accepts, false)
+  const headers = { ...answer.headers, ...GateAnswer.exposed(spoken) }
+  return {
+    plain: { _tag: "Refused", answer },
+    crossOrigin: { _tag: "Refused", answer: { ...answer, headers } }
+  }
+}
 
 const keep = (pairs: Map<string, Pair>, key: string, pair: Pair): void => {
   if (pairs.size >= maximumPairs) {

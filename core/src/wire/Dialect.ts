@@ -1,12 +1,15 @@
 /**
  * A dialect: how the protocol's messages are laid into HTTP headers and bodies. The gate and the paying client speak
- * dialects and know no header names, so another wire format joins by adding one.
+ * dialects and know no header names, so another wire format joins by adding one. A dialect comes in two halves, the
+ * seller's and the payer's, so that a payer's bundle holds no seller's code.
  */
 import type * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
 
+import type { PaymentError } from "../protocol/PaymentError.ts"
 import type { PaymentPayload } from "../protocol/PaymentPayload.ts"
 import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
-import type { Settlement } from "../protocol/Settlement.ts"
+import type { Receipt, Settlement } from "../protocol/Settlement.ts"
 import type { ValidationError } from "../protocol/ValidationError.ts"
 
 /**
@@ -24,25 +27,115 @@ export type ReadHeader = (name: string) => string | ReadonlyArray<string> | unde
 export type HeaderFields = Readonly<Record<string, string>>
 
 /**
- * One wire format.
+ * The offer that a payment answers, where a dialect has the payer repeat it. It is nobody's word yet: the gate compares it
+ * with what it offers.
+ *
+ * @category models
+ */
+export interface AcceptedOffer {
+  readonly scheme: string
+  readonly network: string
+  readonly maxAmountRequired: string
+  readonly asset: string
+  readonly payTo: string
+  readonly maxTimeoutSeconds: number
+  readonly extra: Readonly<Record<string, Schema.Json>>
+}
+
+/**
+ * A payment as a request carries it.
+ *
+ * @category models
+ */
+export interface PresentedPayment {
+  readonly payment: PaymentPayload
+  readonly accepted: AcceptedOffer | undefined
+}
+
+/**
+ * A refusal in a dialect's words.
+ *
+ * @category models
+ */
+export interface RefusalWords {
+  readonly headers: HeaderFields
+  /** The body's JSON value. */
+  readonly body: unknown
+}
+
+/**
+ * The seller's half of a wire format.
+ *
+ * @category models
+ */
+export interface SellerDialect {
+  /** For people: in messages about a route's configuration. */
+  readonly name: string
+  /** The request header that carries a payment; `Vary` names it. */
+  readonly paymentHeader: string
+  /** The headers of answers that pages of other origins have to read. */
+  readonly exposed: ReadonlyArray<string>
+  /** Whether an option of this scheme on this network can be said at all. */
+  readonly canOffer: (scheme: string, network: string) => boolean
+  /** Whether the text of the payment header is of this dialect; dialects may share a header. */
+  readonly isSpokenIn: (text: string) => boolean
+  readonly readPayment: (text: string) => Result.Result<PresentedPayment, PaymentError | ValidationError>
+  readonly refusal: (required: PaymentRequired) => RefusalWords
+  /** The headers of a paid answer. */
+  readonly receiptHeaders: (settlement: Settlement) => HeaderFields
+}
+
+/**
+ * An answer as the payer's half reads it.
+ *
+ * @category models
+ */
+export interface AnswerHead {
+  readonly status: number
+  readonly header: (name: string) => string | null
+}
+
+/**
+ * A refusal as a payer understands it, and how one of its options is paid.
+ *
+ * @category models
+ */
+export interface ReadRefusal {
+  /** Only what can be understood: options on networks without a CAIP-2 name are left out. */
+  readonly required: PaymentRequired
+  /** The headers that pay the option at this index of `required.accepts` with what the scheme signed. */
+  readonly paymentHeaders: (index: number, payload: Schema.Json) => HeaderFields
+}
+
+/**
+ * The payer's half of a wire format.
+ *
+ * @category models
+ */
+export interface PayerDialect {
+  /** The request header that carries a payment. */
+  readonly paymentHeader: string
+  /** Whether an answer may be a refusal of this dialect, as far as its head tells. */
+  readonly mayRefuse: (head: AnswerHead) => boolean
+  /**
+   * What a refusal says; `body` is the parsed JSON of its body, `undefined` where it has none. `undefined` when it turns
+   * out not to be of this dialect; a failure when it is, and cannot be read.
+   */
+  readonly readRefusal: (head: AnswerHead, body: unknown) => Result.Result<ReadRefusal, ValidationError> | undefined
+  /** The receipt on an answer, if there is one and it says that the money has moved. */
+  readonly readReceipt: (header: AnswerHead["header"]) => Receipt | undefined
+}
+
+/**
+ * Both halves in one, as the paying client still takes it; it goes, with `ProtocolDialect`, when the client takes
+ * `PayerDialect`s.
  *
  * @category models
  */
 export interface Dialect {
-  /** The request header that carries a payment, lower case. */
   readonly paymentHeader: string
-  /** Seller: the payment a request carries; `undefined` when it carries none. */
-  readonly readPayment: (header: ReadHeader) => Result.Result<PaymentPayload, ValidationError> | undefined
-  /** Seller: the headers of a refusal. */
-  readonly refusalHeaders: (body: PaymentRequired) => HeaderFields
-  /** Seller: the headers of a paid answer. */
-  readonly receiptHeaders: (settlement: Settlement) => HeaderFields
-  /** Payer: whether an answer with this status is a refusal of this dialect. */
   readonly isRefusal: (status: number, header: (name: string) => string | null) => boolean
-  /** Payer: what a refusal says, from the parsed JSON of its body. */
   readonly readRefusal: (body: unknown) => Result.Result<PaymentRequired, ValidationError>
-  /** Payer: the header that carries a payment. */
   readonly paymentHeaders: (payload: PaymentPayload) => HeaderFields
-  /** Payer: the receipt on an answer, if there is one. */
   readonly readReceipt: (header: (name: string) => string | null) => Settlement | undefined
 }

@@ -9,7 +9,7 @@ import * as PayableRequest from "../../src/client/PayableRequest.ts"
 import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
 import { openPayload } from "../../src/protocol/PaymentPayload.ts"
 import { SigningFailed } from "../../src/scheme/SchemeClient.ts"
-import { protocolDialect } from "../../src/wire/ProtocolDialect.ts"
+import { protocolSeller } from "../../src/wire/ProtocolSeller.ts"
 import { buy, buyText, failure, waitingOut } from "./Payer.ts"
 import * as Payer from "./Payer.ts"
 import * as Shop from "./Shop.ts"
@@ -38,8 +38,7 @@ describe("pay", () => {
       assert.isUndefined(request?.binding)
       assert.strictEqual(shop.payments.length, 1)
       assert.deepStrictEqual(shop.urls, ["https://shop.example/report"])
-      const read = protocolDialect.readPayment(() => shop.payments[0])
-      const payment = read === undefined ? assert.fail("no payment was sent") : Result.getOrThrow(read)
+      const { payment } = Result.getOrThrow(protocolSeller.readPayment(shop.payments[0] ?? ""))
       assert.strictEqual(payment.scheme, "exact")
       assert.strictEqual(payment.network, Wallet.network)
       assert.include(Result.getOrThrow(openPayload(payment)) as object, { value: "20000", validBefore: 1030 })
@@ -166,7 +165,7 @@ describe("pay", () => {
         onPayment: ({ transaction }) => Effect.sync(() => void told.push(transaction))
       })
       const foreign = { ...Shop.receipt, amount: "1" }
-      const shop = Shop.make(Shop.reply(() => new Response("ok", { headers: protocolDialect.receiptHeaders(foreign) })))
+      const shop = Shop.make(Shop.reply(() => new Response("ok", { headers: protocolSeller.receiptHeaders(foreign) })))
       yield* buy(world, shop.request())
       assert.deepStrictEqual(told, [])
     })

@@ -7,7 +7,7 @@ import { NoAnswer } from "../../src/client/PaidAnswer.ts"
 import type { PayableRequest } from "../../src/client/PayableRequest.ts"
 import type { PaymentRequired } from "../../src/protocol/PaymentRequired.ts"
 import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
-import { protocolDialect } from "../../src/wire/ProtocolDialect.ts"
+import { protocolSeller } from "../../src/wire/ProtocolSeller.ts"
 import * as Wallet from "./Wallet.ts"
 
 export type Reply = () => Effect.Effect<Response, NoAnswer>
@@ -21,7 +21,7 @@ export const refusal = (
   const full = { error: "pay", accepts: [Wallet.offer()], ...body }
   return new Response(JSON.stringify(full), {
     status,
-    headers: { ...protocolDialect.refusalHeaders(full), ...headers }
+    headers: { ...protocolSeller.refusal(full).headers, ...headers }
   })
 }
 
@@ -36,7 +36,7 @@ export const receipt = {
 
 /** An answer with a receipt. */
 export const paid = (body = "the report", status = 200): Reply =>
-  reply(() => new Response(body, { status, headers: { ...protocolDialect.receiptHeaders(receipt) } }))
+  reply(() => new Response(body, { status, headers: { ...protocolSeller.receiptHeaders(receipt) } }))
 
 export const reply =
   (make: () => Response): Reply =>

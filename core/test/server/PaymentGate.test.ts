@@ -81,7 +81,9 @@ describe("an unpaid request", () => {
       const decision = yield* gate.decide(yield* sell(report), request("/report?day=1"))
       const { headers, status } = refused(decision)
       assert.strictEqual(status, 402)
-      assert.deepStrictEqual(headers, {
+      const { "PAYMENT-REQUIRED": sideBySide = "", ...ours } = headers
+      assert.match(sideBySide, /^[A-Za-z0-9+/]+=*$/)
+      assert.deepStrictEqual(ours, {
         "Content-Type": "application/json",
         "Cache-Control": "no-store",
         "X-Payment": '{"protocolVersion":2,"schemes":["exact"]}'
@@ -115,7 +117,10 @@ describe("an unpaid request", () => {
       const route = yield* sell(report)
       for (const _ of [1, 2]) {
         const { headers } = refused(yield* gate.decide(route, request("/report", { origin: "https://page.example" })))
-        assert.strictEqual(headers["Access-Control-Expose-Headers"], "X-Payment, X-Payment-Response, Retry-After")
+        assert.strictEqual(
+          headers["Access-Control-Expose-Headers"],
+          "X-Payment, X-Payment-Response, PAYMENT-REQUIRED, PAYMENT-RESPONSE, Retry-After"
+        )
       }
       const plain = refused(yield* gate.decide(route, request("/report")))
       assert.notProperty(plain.headers, "Access-Control-Expose-Headers")
@@ -333,8 +338,9 @@ describe("a paid request", () => {
       assert.deepStrictEqual(decision.headers, {
         "X-Payment-Response": JSON.stringify(settlement),
         "Cache-Control": "private",
-        Vary: "X-Payment",
-        "Access-Control-Expose-Headers": "X-Payment, X-Payment-Response, Retry-After"
+        Vary: "X-Payment, PAYMENT-SIGNATURE",
+        "Access-Control-Expose-Headers":
+          "X-Payment, X-Payment-Response, PAYMENT-REQUIRED, PAYMENT-RESPONSE, Retry-After"
       })
       const [asked] = told
       assert(asked?.ask === "settle")

@@ -1,0 +1,126 @@
+/**
+ * The offer that a payment answers, in the words it was signed for. A payer names it by scheme and network, by the challenge
+ * it has signed, or by repeating it whole; whatever it says beyond the signature must be what is offered now.
+ */
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import type { PaymentRequest } from "../facilitator/Facilitator.ts"
+import { type PaymentError, refuse } from "../protocol/PaymentError.ts"
+import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
+import { openPayload, type PaymentPayload, RequestBinding } from "../protocol/PaymentPayload.ts"
+import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
+import type { PresentedPayment } from "../wire/Dialect.ts"
+import * as Challenge from "./Challenge.ts"
+import * as OfferEcho from "./OfferEcho.ts"
+import * as RouteOffer from "./RouteOffer.ts"
+
+/**
+ * A payment presented for a request.
+ *
+ * @category models
+ */
+export interface Presented extends PresentedPayment {
+  readonly priced: RouteOffer.PricedRequest
+  readonly epoch: number
+}
+
+/**
+ * A payment's offer. `onlyKnown`: it is bound to none that is made now, and good only if it was taken before.
+ *
+ * @category models
+ */
+export interface Matched {
+  readonly request: PaymentRequest
+  readonly onlyKnown: boolean
+}
+
+/**
+ * Finds the offer. Of several assets on one network, the challenge tells which is meant, or the repeated offer; without
+ * either it is the first. A payment whose price or challenge has passed is shown to the facilitator all the same: its money
+ * may have moved before, and then its run is still owed.
+ *
+ * @category combinators
+ */
+export const find = Effect.fnUntraced(function* (
+  notary: RouteOffer.Notary,
+  { accepted, epoch, payment, priced }: Presented
+): Effect.fn.Return<Matched, PaymentFailure> {
+  const { first, offers, network } = yield* Effect.fromResult(offersFor(priced, payment))
+  const binding = yield* Effect.fromResult(bindingOf(payment))
+  const paymentPayload = { ...payment, network }
+  const { route } = priced
+  const requirementsOf = (offer: RouteOffer.OfferedOption, challenge?: string) =>
+    RouteOffer.toRequirements(notary.origin, priced, offer, challenge)
+  const toRequest = (offer: RouteOffer.OfferedOption, challenge?: string, onlyKnown = false): Matched => ({
+    onlyKnown,
+    request: { paymentPayload, paymentRequirements: requirementsOf(offer, challenge) }
+  })
+  if (binding === undefined) {
+    if (route.binding === "required") return yield* unbound
+    const meant = yield* Effect.fromResult(OfferEcho.pick(accepted, offers, (offer) => requirementsOf(offer)))
+    return route.binding === "off"
+      ? toRequest(meant ?? first)
+      : toRequest(meant ?? first, yield* RouteOffer.challengeOf(notary, priced, meant ?? first, epoch))
+  }
+  if (route.binding === "off") return yield* notOurs
+  for (const offer of offers) {
+    for (const then of [epoch, epoch - 1]) {
+      const challenge = yield* RouteOffer.challengeOf(notary, priced, offer, then)
+      if (!Challenge.isSame(challenge, binding.challenge)) continue
+      yield* Effect.fromResult(OfferEcho.pick(accepted, [offer], (one) => requirementsOf(one)))
+      return toRequest(offer, challenge)
+    }
+  }
+  return toRequest(first, undefined, true)
+})
+
+const unbound = invalid(
+  "binding_mismatch",
+  "binding_missing",
+  "this resource takes only payments that are bound to their request; derive the nonce from extra.challenge"
+)
+
+const notOurs = invalid(
+  "binding_mismatch",
+  "other_request",
+  "the payment is bound to another request, another price, or a challenge that is too old; sign for the one offered now"
+)
+
+interface Offers {
+  readonly first: RouteOffer.OfferedOption
+  readonly offers: ReadonlyArray<RouteOffer.OfferedOption>
+  readonly network: string
+}
+
+const offersFor = (
+  priced: RouteOffer.PricedRequest,
+  payment: PaymentPayload
+): Result.Result<Offers, PaymentError | ValidationError> => {
+  const known = RouteOffer.optionsOf(priced).filter(({ option }) => option.scheme === payment.scheme)
+  if (known.length === 0) {
+    const message = `the scheme ${JSON.stringify(payment.scheme)} is not offered here; choose one of the offers`
+    return Result.fail(invalid("unsupported_scheme", "scheme_not_offered", message))
+  }
+  const offers = known.filter(({ option }) => option.half.scheme.network(payment.network) === option.network)
+  const [first] = offers
+  if (first === undefined) {
+    const networks = [...new Set(known.map(({ option }) => option.network))].join(", ")
+    const message = `the payment is for the network ${JSON.stringify(payment.network)}; offered are ${networks}`
+    return Result.fail(refuse("NETWORK_MISMATCH", "network_not_offered", message))
+  }
+  return Result.succeed({ first, offers, network: first.option.network })
+}
+
+const decodeBound = Schema.decodeUnknownResult(Schema.Struct({ binding: Schema.optionalKey(RequestBinding) }))
+
+/** Every scheme's payload carries the binding under the same name. */
+const bindingOf = (payment: PaymentPayload) =>
+  Result.flatMap(openPayload(payment), (json) =>
+    Result.mapBoth(decodeBound(json), {
+      onSuccess: ({ binding }) => binding,
+      onFailure: ({ message }) =>
+        invalid("malformed", "payload_fields", `the payment's payload is not usable: ${message}`)
+    })
+  )

@@ -1,0 +1,47 @@
+/**
+ * Our own wire format, version 2 (specification 4.2 and 4.3), as the payer speaks it.
+ */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import { sealPayload } from "../protocol/PaymentPayload.ts"
+import { PaymentRequired } from "../protocol/PaymentRequired.ts"
+import { Settlement } from "../protocol/Settlement.ts"
+import { invalid } from "../protocol/ValidationError.ts"
+import * as AsciiJson from "./AsciiJson.ts"
+import type { HeaderFields, PayerDialect } from "./Dialect.ts"
+
+const decodeRequired = /* @__PURE__ */ Schema.decodeUnknownResult(PaymentRequired)
+const decodeSettlement = /* @__PURE__ */ Schema.decodeUnknownResult(Settlement)
+
+const pay = ({ accepts }: PaymentRequired, index: number, payload: Schema.Json): HeaderFields => {
+  const option = accepts[index]
+  return option === undefined
+    ? {}
+    : { "X-Payment": AsciiJson.encode(sealPayload(option.scheme, option.network, payload)) }
+}
+
+/**
+ * The dialect.
+ *
+ * @category constants
+ */
+export const protocolPayer: PayerDialect = {
+  paymentHeader: "X-Payment",
+  mayRefuse: ({ header, status }) =>
+    (status === 402 || status === 409 || status === 503) && header("x-payment") !== null,
+  readRefusal: (_head, body) =>
+    Result.mapBoth(decodeRequired(body), {
+      onSuccess: (required) => ({
+        required,
+        paymentHeaders: (index, payload) => pay(required, index, payload)
+      }),
+      onFailure: (error) =>
+        invalid("malformed", "payment_required", `the server's refusal is no payment request: ${error.message}`)
+    }),
+  readReceipt: (header) => {
+    const text = header("x-payment-response")
+    if (text === null) return undefined
+    return Result.getOrUndefined(Result.flatMap(AsciiJson.decode(text), decodeSettlement))
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * x402 version 2 as the seller speaks it: the offers in `PAYMENT-REQUIRED`, the payment in `PAYMENT-SIGNATURE`, the receipt
+ * in `PAYMENT-RESPONSE`, each base64 of JSON (x402 specification version 2, HTTP transport). The body of a refusal is free
+ * there; it carries our words without the offers.
+ */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import { sealPayload } from "../protocol/PaymentPayload.ts"
+import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
+import type { Settlement } from "../protocol/Settlement.ts"
+import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
+import { maximumHeaderBytes } from "./AsciiJson.ts"
+import * as Base64Json from "./Base64Json.ts"
+import type { HeaderFields, PresentedPayment, SellerDialect } from "./Dialect.ts"
+import * as X402Offer from "./X402Offer.ts"
+import * as X402Reason from "./X402Reason.ts"
+
+/**
+ * A payment of version 2. `payload` is the scheme's own JSON. Extensions that were not offered mean nothing to us and are
+ * left alone, as the specification wants it.
+ *
+ * @category schemas
+ */
+export const PaymentV2 = Schema.Struct({
+  x402Version: Schema.Literal(2),
+  accepted: X402Offer.OfferV2,
+  payload: Schema.Record(Schema.String, Schema.Json)
+})
+
+const decodePayment = Schema.decodeUnknownResult(PaymentV2)
+const readVersion = Schema.decodeUnknownResult(Schema.Struct({ x402Version: Schema.Json }))
+
+/**
+ * Reads a payment of version 2 from its JSON. Fails with `malformed` or `unsupported_version`.
+ *
+ * @category conversions
+ */
+export const fromJson = (json: unknown): Result.Result<PresentedPayment, ValidationError> => {
+  const version = readVersion(json)
+  if (Result.isSuccess(version) && version.success.x402Version !== 2) {
+    const said = JSON.stringify(version.success.x402Version)
+    return Result.fail(invalid("unsupported_version", "x402_version", `x402Version ${said} is not 2`))
+  }
+  return Result.mapBoth(decodePayment(json), {
+    onSuccess: ({ accepted, payload }) => ({
+      payment: sealPayload(accepted.scheme, accepted.network, payload),
+      accepted: X402Offer.accepted(accepted)
+    }),
+    onFailure: ({ message }) =>
+      invalid("malformed", "payment_fields", `the payment is none of x402 version 2: ${message}`)
+  })
+}
+
+/**
+ * The payment request of version 2, as it travels in a header or as a result; `undefined` where nothing is offered.
+ *
+ * @category conversions
+ */
+export const requestOf = (required: PaymentRequired) => {
+  const [first] = required.accepts
+  return first === undefined
+    ? undefined
+    : {
+        x402Version: 2,
+        error: wordOf(required),
+        resource: X402Offer.resourceOf(first),
+        accepts: required.accepts.map((requirements) => X402Offer.toV2(requirements))
+      }
+}
+
+/** A refusal that says nothing about a payment is the first one. */
+const wordOf = (required: PaymentRequired): string => {
+  const { code, detail, paymentState, reason, retry } = required
+  const isFirst = code ?? reason ?? detail ?? paymentState ?? retry
+  return isFirst === undefined ? "Payment required" : X402Reason.ofVerdict(2, required)
+}
+
+/**
+ * The receipt of version 2.
+ *
+ * @category conversions
+ */
+export const receiptOf = ({ amount, network, payer, transaction }: Settlement) => ({
+  success: true,
+  payer,
+  transaction,
+  network,
+  amount
+})
+
+const offersIn = (required: PaymentRequired): HeaderFields => {
+  const request = requestOf(required)
+  return request === undefined ? {} : { "PAYMENT-REQUIRED": Base64Json.encode(request) }
+}
+
+/**
+ * The dialect.
+ *
+ * @category constants
+ */
+export const x402v2Seller: SellerDialect = {
+  name: "x402 version 2",
+  paymentHeader: "PAYMENT-SIGNATURE",
+  exposed: ["PAYMENT-REQUIRED", "PAYMENT-RESPONSE"],
+  canOffer: () => true,
+  isSpokenIn: () => true,
+  readPayment: (text) => Result.flatMap(Base64Json.decode("PAYMENT-SIGNATURE", text, maximumHeaderBytes), fromJson),
+  refusal: (required) => {
+    const { accepts: _, ...words } = required
+    return { headers: offersIn(required), body: words }
+  },
+  receiptHeaders: (settlement) => ({ "PAYMENT-RESPONSE": Base64Json.encode(receiptOf(settlement)) })
+}
