@@ -86,7 +86,7 @@ describe("an unpaid request", () => {
     const { headers } = await shop.get("/report", { headers: { origin: "https://page.example" } })
     assert.strictEqual(
       headers["access-control-expose-headers"],
-      "X-Request-Id, X-Payment, X-Payment-Response, Retry-After"
+      "X-Request-Id, X-Payment, X-Payment-Response, PAYMENT-REQUIRED, PAYMENT-RESPONSE, Retry-After"
     )
     assert.strictEqual(headers.vary, "Origin")
     assert.strictEqual(headers["cache-control"], "no-store")
@@ -133,7 +133,7 @@ describe("a paid request", () => {
     assert.deepStrictEqual(JSON.parse(body), { payer: "0xpayer" })
     assert.strictEqual(JSON.parse(String(headers["x-payment-response"])).paymentId, "pay_0123456789abcdefghijkl")
     assert.strictEqual(headers["cache-control"], "private")
-    assert.strictEqual(headers.vary, "X-Payment")
+    assert.strictEqual(headers.vary, "X-Payment, PAYMENT-SIGNATURE")
     assert.strictEqual(await shop.facilitator.nextEnd(), "served")
     assert.strictEqual(ran, 1)
   })
@@ -148,7 +148,7 @@ describe("a paid request", () => {
     })
     const { headers } = await shop.get("/report", { headers: paid })
     assert.strictEqual(headers["cache-control"], heard)
-    assert.strictEqual(headers.vary, "Accept, X-Payment")
+    assert.strictEqual(headers.vary, "Accept, X-Payment, PAYMENT-SIGNATURE")
     assert.notStrictEqual(headers["x-payment-response"], "forged")
   })
 

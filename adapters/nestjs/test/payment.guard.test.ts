@@ -178,7 +178,7 @@ describe.each(hosts)("PaymentGuard on $name", (host) => {
       paymentId: "n1"
     })
     assert.strictEqual(response.headers.get("Cache-Control"), "private")
-    assert.strictEqual(response.headers.get("Vary"), "Accept, X-Payment")
+    assert.strictEqual(response.headers.get("Vary"), "Accept, X-Payment, PAYMENT-SIGNATURE")
     assert.strictEqual(await app.facilitator.reported("n1"), "served")
     const again = await app.fetch("/report", pay("n1"))
     assert.strictEqual(again.status, 409)
