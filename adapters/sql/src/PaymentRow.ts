@@ -5,12 +5,14 @@ import {
   Amount,
   type FacilitatorUnavailable,
   PaymentError,
+  PaymentErrorCode,
   PaymentPayload,
   type PaymentStore,
   PaymentRequirements,
   type Run,
   Settlement,
-  ValidationError
+  ValidationError,
+  ValidationReason
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -88,7 +90,13 @@ const RunRow = Schema.Struct({
   releasedAt: OrNull(Int)
 })
 
-const Refusal = Schema.fromJsonString(Schema.Union([PaymentError, ValidationError]))
+const words = { detail: Schema.String, message: Schema.String }
+const Refusal = Schema.fromJsonString(
+  Schema.Union([
+    Schema.TaggedStruct("PaymentError", { code: PaymentErrorCode, ...words }),
+    Schema.TaggedStruct("ValidationError", { reason: ValidationReason, ...words })
+  ])
+)
 const encodeRefusal = Schema.encodeSync(Refusal)
 
 const ContractRow = Schema.Struct({
@@ -194,11 +202,14 @@ const toStored = (row: Row, contract: Contract): PaymentStore.StoredPayment => (
   lane: row.lane ?? undefined,
   flight: row.flight ?? undefined,
   since: row.since ?? undefined,
-  refusal: row.refusal ?? undefined,
+  refusal: row.refusal === null ? undefined : toRefusal(row.refusal),
   run: toRun(row.run),
   answerOwed: Boolean(row.answer_owed),
   history: row.history.map(([status, at, note]) => ({ status, at, ...(note !== null && { note }) }))
 })
+
+const toRefusal = (row: typeof Refusal.Type): PaymentError | ValidationError =>
+  row._tag === "PaymentError" ? new PaymentError(row) : new ValidationError(row)
 
 /** The run as the core knows it. */
 export const toRun = ({ holder, releasedAt, resource, ...run }: typeof RunRow.Type): Run.Run => ({

@@ -1,6 +1,7 @@
 /**
  * The payer's own no: a payment that was asked for and not made, because the payer's rules do not allow it.
  */
+import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
 
 /**
@@ -8,7 +9,7 @@ import * as Schema from "effect/Schema"
  *
  * @category schemas
  */
-export const DeclineRule = Schema.Literals([
+export const DeclineRule = /* @__PURE__ */ Schema.Literals([
   "over_request_limit",
   "over_day_limit",
   "over_host_limit",
@@ -37,10 +38,10 @@ export type DeclineRule = typeof DeclineRule.Type
  *
  * @category errors
  */
-export class PaymentDeclined extends Schema.TaggedError<PaymentDeclined>("@pontage/core/PaymentDeclined")(
-  "PaymentDeclined",
-  { rule: DeclineRule, message: Schema.String }
-) {}
+export class PaymentDeclined extends Data.TaggedError("PaymentDeclined")<{
+  readonly rule: DeclineRule
+  readonly message: string
+}> {}
 
 /**
  * A `PaymentDeclined` in one line.

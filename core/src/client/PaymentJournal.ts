@@ -6,9 +6,9 @@
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 
 import type { JournalEntry } from "./JournalEntry.ts"
 import * as JournalLedger from "./JournalLedger.ts"
@@ -20,10 +20,10 @@ import type { SpentSoFar } from "./PaymentPolicy.ts"
  *
  * @category errors
  */
-export class JournalUnavailable extends Schema.TaggedError<JournalUnavailable>("@pontage/core/JournalUnavailable")(
-  "JournalUnavailable",
-  { message: Schema.String, cause: Schema.optionalKey(Schema.Unknown) }
-) {}
+export class JournalUnavailable extends Data.TaggedError("JournalUnavailable")<{
+  readonly message: string
+  readonly cause?: unknown
+}> {}
 
 /**
  * How long a journal keeps an entry, in milliseconds from its reservation; older lines of a log may be forgotten.

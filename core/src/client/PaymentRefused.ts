@@ -2,7 +2,7 @@
  * The server's no in words that are none of the protocol's: it was shown a payment and refused it without one of the five
  * codes or a reason, as a server that knows only `error` and `accepts` does.
  */
-import * as Schema from "effect/Schema"
+import * as Data from "effect/Data"
 
 /**
  * The payment was refused. `message` carries what the server said; `paymentId` names the authorization, which the journal
@@ -10,7 +10,7 @@ import * as Schema from "effect/Schema"
  *
  * @category errors
  */
-export class PaymentRefused extends Schema.TaggedError<PaymentRefused>("@pontage/core/PaymentRefused")(
-  "PaymentRefused",
-  { paymentId: Schema.String, message: Schema.String }
-) {}
+export class PaymentRefused extends Data.TaggedError("PaymentRefused")<{
+  readonly paymentId: string
+  readonly message: string
+}> {}

@@ -14,6 +14,14 @@ export const maximum = 2n ** 256n - 1n
 const grammar = /^(0|[1-9][0-9]{0,77})$/
 
 /**
+ * What an amount is, in words.
+ *
+ * @category constants
+ */
+export const expected =
+  "an amount in the asset's smallest unit: a decimal string without sign or leading zeros, at most 2^256-1"
+
+/**
  * Whether a text is an amount as it travels: `^(0|[1-9][0-9]{0,77})$`, within 256 bits.
  *
  * @category guards
@@ -25,11 +33,7 @@ export const isText = (text: string): boolean => grammar.test(text) && (text.len
  *
  * @category schemas
  */
-export const Text = Schema.String.check(
-  Schema.makeFilter(isText, {
-    expected: "an amount in the asset's smallest unit: a decimal string without sign or leading zeros, at most 2^256-1"
-  })
-)
+export const Text = /* @__PURE__ */ Schema.String.check(/* @__PURE__ */ Schema.makeFilter(isText, { expected }))
 
 /**
  * An amount as a `bigint`, decoded from its decimal string.

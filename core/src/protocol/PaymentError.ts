@@ -2,20 +2,28 @@
  * The five ways in which a payer's payment can fail (specification 7.2). Anything else is a `ValidationError` (the
  * message is malformed or does not match the offer) or a `ProtocolError` (nobody's fault in the payment).
  */
+import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
 
 /**
  * The codes of specification 7.2, exactly.
  *
- * @category schemas
+ * @category constants
  */
-export const PaymentErrorCode = Schema.Literals([
+export const paymentErrorCodes = [
   "INSUFFICIENT_BALANCE",
   "INVALID_SIGNATURE",
   "EXPIRED_PAYMENT",
   "NETWORK_MISMATCH",
   "INVALID_RECIPIENT"
-])
+] as const
+
+/**
+ * One of the codes.
+ *
+ * @category schemas
+ */
+export const PaymentErrorCode = /* @__PURE__ */ Schema.Literals(paymentErrorCodes)
 
 /**
  * @category models
@@ -28,11 +36,11 @@ export type PaymentErrorCode = typeof PaymentErrorCode.Type
  *
  * @category errors
  */
-export class PaymentError extends Schema.TaggedError<PaymentError>("@pontage/core/PaymentError")("PaymentError", {
-  code: PaymentErrorCode,
-  detail: Schema.String,
-  message: Schema.String
-}) {}
+export class PaymentError extends Data.TaggedError("PaymentError")<{
+  readonly code: PaymentErrorCode
+  readonly detail: string
+  readonly message: string
+}> {}
 
 /**
  * A `PaymentError` in one line.

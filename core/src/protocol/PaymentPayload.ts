@@ -20,8 +20,8 @@ export const protocolVersion = 2
  *
  * @category schemas
  */
-export const PaymentPayload = Schema.Struct({
-  protocolVersion: Schema.Literal(protocolVersion),
+export const PaymentPayload = /* @__PURE__ */ Schema.Struct({
+  protocolVersion: /* @__PURE__ */ Schema.Literal(protocolVersion),
   scheme: Schema.String,
   network: Schema.String,
   payload: Schema.String
@@ -38,9 +38,9 @@ export type PaymentPayload = typeof PaymentPayload.Type
  *
  * @category schemas
  */
-export const RequestBinding = Schema.Struct({
-  challenge: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{16,128}$/)),
-  salt: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{22,43}$/))
+export const RequestBinding = /* @__PURE__ */ Schema.Struct({
+  challenge: /* @__PURE__ */ Schema.String.check(/* @__PURE__ */ Schema.isPattern(/^[A-Za-z0-9_-]{16,128}$/)),
+  salt: /* @__PURE__ */ Schema.String.check(/* @__PURE__ */ Schema.isPattern(/^[A-Za-z0-9_-]{22,43}$/))
 })
 
 /**

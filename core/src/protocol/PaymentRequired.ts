@@ -13,9 +13,16 @@ import { ValidationReason } from "./ValidationError.ts"
  * What the payer should do next: send the same authorization again, sign a new one, wait and then send the same one, or
  * give up on this authorization.
  *
+ * @category constants
+ */
+export const retries = ["same_payment", "new_payment", "wait", "never"] as const
+
+/**
+ * One of these.
+ *
  * @category schemas
  */
-export const Retry = Schema.Literals(["same_payment", "new_payment", "wait", "never"])
+export const Retry = /* @__PURE__ */ Schema.Literals(retries)
 
 /**
  * @category models
@@ -27,15 +34,15 @@ export type Retry = typeof Retry.Type
  *
  * @category schemas
  */
-export const PaymentRequired = Schema.Struct({
+export const PaymentRequired = /* @__PURE__ */ Schema.Struct({
   error: Schema.String,
-  accepts: Schema.Array(PaymentRequirements),
-  code: Schema.optionalKey(PaymentErrorCode),
-  reason: Schema.optionalKey(ValidationReason),
-  detail: Schema.optionalKey(Schema.String),
-  paymentId: Schema.optionalKey(Schema.String),
-  paymentState: Schema.optionalKey(PaymentState),
-  retry: Schema.optionalKey(Retry)
+  accepts: /* @__PURE__ */ Schema.Array(PaymentRequirements),
+  code: /* @__PURE__ */ Schema.optionalKey(PaymentErrorCode),
+  reason: /* @__PURE__ */ Schema.optionalKey(ValidationReason),
+  detail: /* @__PURE__ */ Schema.optionalKey(Schema.String),
+  paymentId: /* @__PURE__ */ Schema.optionalKey(Schema.String),
+  paymentState: /* @__PURE__ */ Schema.optionalKey(PaymentState),
+  retry: /* @__PURE__ */ Schema.optionalKey(Retry)
 })
 
 /**

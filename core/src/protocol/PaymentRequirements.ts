@@ -6,11 +6,7 @@ import * as Schema from "effect/Schema"
 import * as Amount from "./Amount.ts"
 import { Network } from "./Network.ts"
 
-/** Written out: `Schema.isBetween` would put half a kilobyte into a payer's bundle. */
-const withinADay = Schema.makeFilter((seconds: number) => seconds >= 1 && seconds <= 86_400, {
-  expected: "a number of seconds between 1 and 86400",
-  toJsonSchema: () => ({ minimum: 1, maximum: 86_400 })
-})
+const withinADay = /* @__PURE__ */ Schema.isBetween({ minimum: 1, maximum: 86_400 })
 
 /**
  * One acceptable way to pay for a resource. `maxAmountRequired` is in the smallest unit of `asset`; with `exact` the
@@ -18,17 +14,17 @@ const withinADay = Schema.makeFilter((seconds: number) => seconds >= 1 && second
  *
  * @category schemas
  */
-export const PaymentRequirements = Schema.Struct({
+export const PaymentRequirements = /* @__PURE__ */ Schema.Struct({
   scheme: Schema.String,
   network: Network,
   maxAmountRequired: Amount.Text,
   resource: Schema.String,
-  description: Schema.optionalKey(Schema.String),
-  mimeType: Schema.optionalKey(Schema.String),
+  description: /* @__PURE__ */ Schema.optionalKey(Schema.String),
+  mimeType: /* @__PURE__ */ Schema.optionalKey(Schema.String),
   payTo: Schema.String,
-  maxTimeoutSeconds: Schema.optionalKey(Schema.Int.check(withinADay)),
-  asset: Schema.optionalKey(Schema.String),
-  extra: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json))
+  maxTimeoutSeconds: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.Int.check(withinADay)),
+  asset: /* @__PURE__ */ Schema.optionalKey(Schema.String),
+  extra: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.Record(Schema.String, Schema.Json))
 })
 
 /**

@@ -2,9 +2,9 @@
  * What goes wrong around a payment and is nobody's fault in it: a service that cannot be asked, an outcome that is not
  * known yet, a wiring mistake. It is never reported as one of the payer's five codes, and never as "valid".
  */
-import * as Schema from "effect/Schema"
+import * as Data from "effect/Data"
 
-import { PaymentState } from "./Settlement.ts"
+import type { PaymentState } from "./Settlement.ts"
 
 /**
  * The facilitator could not be asked, or answered something that is no answer. `message` says what was asked and what
@@ -12,19 +12,21 @@ import { PaymentState } from "./Settlement.ts"
  *
  * @category errors
  */
-export class FacilitatorUnavailable extends Schema.TaggedError<FacilitatorUnavailable>(
-  "@pontage/core/FacilitatorUnavailable"
-)("FacilitatorUnavailable", { message: Schema.String, cause: Schema.optionalKey(Schema.Unknown) }) {}
+export class FacilitatorUnavailable extends Data.TaggedError("FacilitatorUnavailable")<{
+  readonly message: string
+  readonly cause?: unknown
+}> {}
 
 /**
  * A chain could not be asked: its RPC is down, slow, or answers nonsense.
  *
  * @category errors
  */
-export class ChainUnavailable extends Schema.TaggedError<ChainUnavailable>("@pontage/core/ChainUnavailable")(
-  "ChainUnavailable",
-  { network: Schema.String, message: Schema.String, cause: Schema.optionalKey(Schema.Unknown) }
-) {}
+export class ChainUnavailable extends Data.TaggedError("ChainUnavailable")<{
+  readonly network: string
+  readonly message: string
+  readonly cause?: unknown
+}> {}
 
 /**
  * The transfer was handed to the chain and its outcome is not known yet. Never a failure: the same authorization is sent
@@ -32,15 +34,12 @@ export class ChainUnavailable extends Schema.TaggedError<ChainUnavailable>("@pon
  *
  * @category errors
  */
-export class SettlementPending extends Schema.TaggedError<SettlementPending>("@pontage/core/SettlementPending")(
-  "SettlementPending",
-  {
-    paymentId: Schema.String,
-    status: PaymentState,
-    transaction: Schema.optionalKey(Schema.String),
-    message: Schema.String
-  }
-) {}
+export class SettlementPending extends Data.TaggedError("SettlementPending")<{
+  readonly paymentId: string
+  readonly status: PaymentState
+  readonly transaction?: string
+  readonly message: string
+}> {}
 
 /**
  * A mistake of the operator, found at start or at the first use. `message` names the place (the route, the option) and
@@ -48,9 +47,7 @@ export class SettlementPending extends Schema.TaggedError<SettlementPending>("@p
  *
  * @category errors
  */
-export class Misconfigured extends Schema.TaggedError<Misconfigured>("@pontage/core/Misconfigured")("Misconfigured", {
-  message: Schema.String
-}) {}
+export class Misconfigured extends Data.TaggedError("Misconfigured")<{ readonly message: string }> {}
 
 /**
  * Any of them.

@@ -1,14 +1,15 @@
 /**
  * A message that is malformed or does not match the offer: not the payer's means but the payment's form is at fault.
  */
+import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
 
 /**
- * What was wrong, machine-readable.
+ * What can be wrong, in the words of the wire.
  *
- * @category schemas
+ * @category constants
  */
-export const ValidationReason = Schema.Literals([
+export const validationReasons = [
   "malformed",
   "unsupported_version",
   "unsupported_scheme",
@@ -17,7 +18,14 @@ export const ValidationReason = Schema.Literals([
   "asset_mismatch",
   "binding_mismatch",
   "already_used"
-])
+] as const
+
+/**
+ * What was wrong, machine-readable.
+ *
+ * @category schemas
+ */
+export const ValidationReason = /* @__PURE__ */ Schema.Literals(validationReasons)
 
 /**
  * @category models
@@ -29,14 +37,11 @@ export type ValidationReason = typeof ValidationReason.Type
  *
  * @category errors
  */
-export class ValidationError extends Schema.TaggedError<ValidationError>("@pontage/core/ValidationError")(
-  "ValidationError",
-  {
-    reason: ValidationReason,
-    detail: Schema.String,
-    message: Schema.String
-  }
-) {}
+export class ValidationError extends Data.TaggedError("ValidationError")<{
+  readonly reason: ValidationReason
+  readonly detail: string
+  readonly message: string
+}> {}
 
 /**
  * A `ValidationError` in one line.

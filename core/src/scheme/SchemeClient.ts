@@ -1,8 +1,9 @@
-import type * as Effect from "effect/Effect"
 /**
  * The payer's half of a scheme: it signs an authorization for one offered option.
  */
-import * as Schema from "effect/Schema"
+import * as Data from "effect/Data"
+import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 
 import type { Asset } from "../protocol/Asset.ts"
 import type { Network } from "../protocol/Network.ts"
@@ -15,10 +16,10 @@ import type { Scheme } from "./Scheme.ts"
  *
  * @category errors
  */
-export class SigningFailed extends Schema.TaggedError<SigningFailed>("@pontage/core/SigningFailed")("SigningFailed", {
-  message: Schema.String,
-  cause: Schema.optionalKey(Schema.Unknown)
-}) {}
+export class SigningFailed extends Data.TaggedError("SigningFailed")<{
+  readonly message: string
+  readonly cause?: unknown
+}> {}
 
 /**
  * What is to be signed. The core has decided it: option, window, binding. The scheme signs exactly this.

@@ -2,7 +2,7 @@
  * Who signs for a payer. A viem account fits as it is; a wallet in a browser (EIP-1193) is wrapped in one call. The wallet
  * computes the digest from the typed data, so its owner sees what is signed.
  */
-import * as Schema from "effect/Schema"
+import { SigningFailed } from "@pontage/core"
 
 import * as Eip3009 from "./Eip3009.ts"
 import type * as EvmHex from "./EvmHex.ts"
@@ -29,8 +29,6 @@ export interface Eip1193Provider {
   }) => Promise<unknown>
 }
 
-const signature = Schema.decodeUnknownPromise(Schema.String)
-
 /**
  * A browser wallet's account as a signer: `fromEip1193(window.ethereum, address)`.
  *
@@ -38,6 +36,9 @@ const signature = Schema.decodeUnknownPromise(Schema.String)
  */
 export const fromEip1193 = (provider: Eip1193Provider, address: EvmHex.Hex): EvmSigner => ({
   address,
-  signTypedData: async (data) =>
-    signature(await provider.request({ method: "eth_signTypedData_v4", params: [address, Eip3009.toJson(data)] }))
+  signTypedData: async (data) => {
+    const answer = await provider.request({ method: "eth_signTypedData_v4", params: [address, Eip3009.toJson(data)] })
+    if (typeof answer === "string") return answer
+    throw new SigningFailed({ message: `the wallet of ${address} answered something that is no text` })
+  }
 })

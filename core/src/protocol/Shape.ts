@@ -1,0 +1,156 @@
+/**
+ * Shapes: what a payer reads of a server's JSON. They decode as the schemas of the same types do, and a test compares the
+ * two; but a schema can also be printed, documented and turned round, for which a browser would load a third of all that
+ * it needs to pay. Whoever is no payer uses the schemas.
+ */
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+
+/**
+ * What a JSON value must be like to be an `A`.
+ *
+ * @category models
+ */
+export interface Shape<out A> {
+  /** The value, without fields that are not part of the shape. */
+  readonly read: (value: unknown) => A | Fault
+}
+
+/**
+ * Where a value differs from its shape.
+ *
+ * @category models
+ */
+export class Fault {
+  readonly path: string
+  readonly problem: string
+  constructor(path: string, problem: string) {
+    this.path = path
+    this.problem = problem
+  }
+}
+
+const expecting = (expected: string, value: unknown): Fault =>
+  new Fault("", `expected ${expected}, got ${value === undefined ? "nothing" : JSON.stringify(value).slice(0, 100)}`)
+
+const within = (step: string, { path, problem }: Fault): Fault => new Fault(`${step}${path}`, problem)
+
+/**
+ * What passes a guard; `expected` tells people what that is.
+ *
+ * @category constructors
+ */
+export const guarded = <A>(expected: string, isRight: (value: unknown) => value is A): Shape<A> => ({
+  read: (value) => (isRight(value) ? value : expecting(expected, value))
+})
+
+/**
+ * Whether a JSON value is an object.
+ *
+ * @category guards
+ */
+export const isObject = (value: unknown): value is Schema.JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/**
+ * A string.
+ *
+ * @category constants
+ */
+export const text: Shape<string> = /* @__PURE__ */ guarded("a string", (value) => typeof value === "string")
+
+/**
+ * An object, whatever is in it.
+ *
+ * @category constants
+ */
+export const object: Shape<Schema.JsonObject> = /* @__PURE__ */ guarded("an object", isObject)
+
+/**
+ * Any value.
+ *
+ * @category constants
+ */
+export const json: Shape<Schema.Json> = /* @__PURE__ */ guarded(
+  "a value",
+  (value): value is Schema.Json => value !== undefined
+)
+
+/**
+ * One of these values.
+ *
+ * @category constructors
+ */
+export const oneOf = <const A extends string | number | boolean>(values: ReadonlyArray<A>): Shape<A> =>
+  guarded(values.map((one) => JSON.stringify(one)).join(" or "), (value): value is A =>
+    values.some((one) => one === value)
+  )
+
+/**
+ * What may be left out.
+ *
+ * @category combinators
+ */
+export const optional = <A>(shape: Shape<A>): Shape<A | undefined> => ({
+  read: (value) => (value === undefined ? undefined : shape.read(value))
+})
+
+/**
+ * What may be `null` too, which counts as left out.
+ *
+ * @category combinators
+ */
+export const nullable = <A>(shape: Shape<A>): Shape<A | undefined> => ({
+  read: (value) => (value === undefined || value === null ? undefined : shape.read(value))
+})
+
+/**
+ * A list of equals.
+ *
+ * @category combinators
+ */
+export const list = <A>(shape: Shape<A>): Shape<ReadonlyArray<A>> => ({
+  read: (value) => {
+    if (!Array.isArray(value)) return expecting("a list", value)
+    const items: Array<A> = []
+    for (const [index, given] of value.entries()) {
+      const item = shape.read(given)
+      if (item instanceof Fault) return within(`[${index}]`, item)
+      items.push(item)
+    }
+    return items
+  }
+})
+
+/**
+ * An object with these fields of its own; others are left out of what is read.
+ *
+ * @category combinators
+ */
+export const struct = <A>(fields: { readonly [K in keyof A]-?: Shape<A[K]> }): Shape<A> => ({
+  read: (value) => {
+    if (!isObject(value)) return expecting("an object", value)
+    const found: Partial<A> = {}
+    for (const name in fields) {
+      const field = fields[name].read(Object.hasOwn(value, name) ? value[name] : undefined)
+      if (field instanceof Fault) return within(`.${name}`, field)
+      if (field !== undefined) found[name] = field
+    }
+    return isWhole(found) ? found : expecting("an object", value)
+  }
+})
+
+/** Every field of the shape was read, and only what is optional was left out: that makes an `A` of its parts. */
+const isWhole = <A>(found: Partial<A>): found is A => isObject(found)
+
+/**
+ * Reads a value that came out of `JSON.parse`. Fails with a sentence that says where it differs.
+ *
+ * @category conversions
+ */
+export const read = <A>(shape: Shape<A>, value: unknown): Result.Result<A, string> => {
+  const found = shape.read(value)
+  return found instanceof Fault
+    ? Result.fail(`${found.problem}${found.path && ` at ${found.path}`}`)
+    : Result.succeed(found)
+}

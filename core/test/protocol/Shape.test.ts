@@ -1,0 +1,73 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Result from "effect/Result"
+
+import * as Shape from "../../src/protocol/Shape.ts"
+
+interface Pair {
+  readonly name: string
+  readonly size?: number
+}
+
+const pairs = Shape.list(
+  Shape.struct<Pair>({
+    name: Shape.text,
+    size: Shape.optional(Shape.guarded("a number", (value): value is number => typeof value === "number"))
+  })
+)
+
+const faultOf = (shape: Shape.Shape<unknown>, value: unknown) =>
+  Result.getOrThrow(Result.flip(Shape.read(shape, value)))
+
+describe("read", () => {
+  it("gives the value", () =>
+    assert.deepStrictEqual(Result.getOrThrow(Shape.read(pairs, [{ name: "a", size: 1 }, { name: "b" }])), [
+      { name: "a", size: 1 },
+      { name: "b" }
+    ]))
+
+  it("leaves out what is not part of the shape", () =>
+    assert.deepStrictEqual(Result.getOrThrow(Shape.read(pairs, [{ name: "a", more: { deep: [1] }, toString: 1 }])), [
+      { name: "a" }
+    ]))
+
+  it("looks at a value's own fields alone", () => {
+    const inherited: unknown = Object.create({ name: "a" })
+    assert.strictEqual(faultOf(pairs, [inherited]), "expected a string, got nothing at [0].name")
+    assert.strictEqual(
+      faultOf(pairs, JSON.parse('[{"__proto__":{"name":"a"}}]')),
+      "expected a string, got nothing at [0].name"
+    )
+  })
+
+  it("reads the same value again as the same", () => {
+    const once = Result.getOrThrow(Shape.read(pairs, [{ name: "a", size: 0, more: 1 }]))
+    assert.deepStrictEqual(Result.getOrThrow(Shape.read(pairs, once)), once)
+  })
+})
+
+describe("a fault names its place, what was expected and what came:", () => {
+  const cases: Readonly<Record<string, readonly [Shape.Shape<unknown>, unknown, string]>> = {
+    "nothing for a list": [pairs, undefined, "expected a list, got nothing"],
+    "an object for a list": [pairs, {}, "expected a list, got {}"],
+    "a list for an object": [pairs, [[]], "expected an object, got [] at [0]"],
+    "null for an object": [pairs, [{ name: "a" }, null], "expected an object, got null at [1]"],
+    "a missing field": [pairs, [{}], "expected a string, got nothing at [0].name"],
+    "a wrong optional field": [pairs, [{ name: "a", size: "1" }], 'expected a number, got "1" at [0].size'],
+    "null for an optional field": [pairs, [{ name: "a", size: null }], "expected a number, got null at [0].size"],
+    "another value": [Shape.oneOf(["a", 2, true]), "2", 'expected "a" or 2 or true, got "2"'],
+    "a long value": [Shape.object, "x".repeat(1_000), `expected an object, got "${"x".repeat(99)}`],
+    "no JSON at all": [Shape.json, undefined, "expected a value, got nothing"]
+  }
+  for (const [name, [shape, value, fault]] of Object.entries(cases)) {
+    it(name, () => assert.strictEqual(faultOf(shape, value), fault))
+  }
+})
+
+describe("nullable", () => {
+  const shape = Shape.struct<Pair>({ name: Shape.text, size: Shape.nullable(Shape.oneOf([1])) })
+
+  it("takes null for what is left out", () =>
+    assert.deepStrictEqual(Result.getOrThrow(Shape.read(shape, { name: "a", size: null })), { name: "a" }))
+
+  it("takes nothing else for it", () => assert.isTrue(Result.isFailure(Shape.read(shape, { name: "a", size: "" }))))
+})
