@@ -3,35 +3,38 @@
  * trouble with status 402.
  */
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 
 import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
+import type { Receipt } from "../protocol/Settlement.ts"
+import * as Shape from "../protocol/Shape.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import * as Base64Json from "./Base64Json.ts"
 import type { AnswerHead, HeaderFields, PayerDialect, ReadRefusal } from "./Dialect.ts"
 import * as X402Network from "./X402Network.ts"
 import * as X402Offer from "./X402Offer.ts"
+import { offerV1 } from "./X402OfferShape.ts"
 import * as X402Refusal from "./X402Refusal.ts"
 
 /** More than any server sends: Node reads 16 KiB of headers in all. */
 const maximumReceiptBytes = 64 * 1024
 
-const optional = Schema.optionalKey
+const isVersionOne = (body: unknown): boolean => Shape.isObject(body) && body["x402Version"] === 1
 
-const isVersionOne = /* @__PURE__ */ Schema.is(/* @__PURE__ */ Schema.Struct({ x402Version: Schema.Literal(1) }))
+interface Body {
+  readonly error?: string
+  readonly accepts: ReadonlyArray<Schema.Json>
+}
 
-const Body = /* @__PURE__ */ Schema.Struct({
-  error: /* @__PURE__ */ optional(/* @__PURE__ */ Schema.NullOr(Schema.String)),
-  accepts: /* @__PURE__ */ Schema.Array(Schema.Json)
+const bodyShape = /* @__PURE__ */ Shape.struct<Body>({
+  error: /* @__PURE__ */ Shape.nullable(Shape.text),
+  accepts: /* @__PURE__ */ Shape.list(Shape.json)
 })
-
-const decodeBody = /* @__PURE__ */ Schema.decodeUnknownResult(Body)
-const decodeOffer = /* @__PURE__ */ Schema.decodeUnknownResult(X402Offer.OfferV1)
 
 /** The offers that can be understood, and the name of the network of each as it came. */
 const readOffers = (accepts: ReadonlyArray<Schema.Json>) =>
   accepts.flatMap((raw) => {
-    const offer = Result.getOrUndefined(decodeOffer(raw))
+    const offer = Result.getOrUndefined(Shape.read(offerV1, raw))
     const requirements = offer && X402Offer.fromV1(offer)
     return offer === undefined || requirements === undefined ? [] : [{ name: offer.network, requirements }]
   })
@@ -48,7 +51,7 @@ const pay = (offers: Offers, index: number, payload: Schema.Json): HeaderFields 
 
 const readRefusal = (_head: AnswerHead, body: unknown): Result.Result<ReadRefusal, ValidationError> | undefined =>
   isVersionOne(body)
-    ? Result.mapBoth(decodeBody(body), {
+    ? Result.mapBoth(Shape.read(bodyShape, body), {
         onSuccess: ({ accepts, error }) => {
           const offers = readOffers(accepts)
           const required: PaymentRequired = {
@@ -58,19 +61,20 @@ const readRefusal = (_head: AnswerHead, body: unknown): Result.Result<ReadRefusa
           }
           return { required, paymentHeaders: (index, payload) => pay(offers, index, payload) }
         },
-        onFailure: ({ message }) =>
-          invalid("malformed", "payment_required", `the server's refusal is no payment request: ${message}`)
+        onFailure: (fault) =>
+          invalid("malformed", "payment_required", `the server's refusal is no payment request: ${fault}`)
       })
     : undefined
 
-const Outcome = /* @__PURE__ */ Schema.Struct({
-  success: Schema.Literal(true),
-  transaction: Schema.NonEmptyString,
-  network: Schema.String,
-  payer: /* @__PURE__ */ optional(/* @__PURE__ */ Schema.NullOr(Schema.String))
+const outcomeShape = /* @__PURE__ */ Shape.struct<Omit<Receipt, "amount" | "paymentId">>({
+  success: /* @__PURE__ */ Shape.oneOf([true]),
+  transaction: /* @__PURE__ */ Shape.guarded(
+    "a transaction",
+    (value): value is string => typeof value === "string" && value !== ""
+  ),
+  network: Shape.text,
+  payer: /* @__PURE__ */ Shape.nullable(Shape.text)
 })
-
-const decodeOutcome = /* @__PURE__ */ Schema.decodeUnknownResult(Outcome)
 
 /**
  * The dialect.
@@ -85,14 +89,8 @@ export const x402v1Payer: PayerDialect = {
   readReceipt: (header) => {
     const text = header("x-payment-response")
     if (text === null) return undefined
-    const outcome = Result.flatMap(Base64Json.decode("X-PAYMENT-RESPONSE", text, maximumReceiptBytes), decodeOutcome)
-    if (Result.isFailure(outcome)) return undefined
-    const { network, payer, transaction } = outcome.success
-    return {
-      success: true,
-      transaction,
-      network: X402Network.fromName(network) ?? network,
-      ...(typeof payer === "string" && { payer })
-    }
+    const json = Base64Json.decode("X-PAYMENT-RESPONSE", text, maximumReceiptBytes)
+    const outcome = Result.getOrUndefined(Result.flatMap(json, (value) => Shape.read(outcomeShape, value)))
+    return outcome && { ...outcome, network: X402Network.fromName(outcome.network) ?? outcome.network }
   }
 }

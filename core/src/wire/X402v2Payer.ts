@@ -3,58 +3,74 @@
  * we do not understand; only so does the server recognise its own offer.
  */
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 
 import * as Amount from "../protocol/Amount.ts"
 import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
+import * as Shape from "../protocol/Shape.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import * as Base64Json from "./Base64Json.ts"
 import type { AnswerHead, PayerDialect, ReadRefusal } from "./Dialect.ts"
+import type { RefusalWords } from "./RefusalShape.ts"
 import * as X402Offer from "./X402Offer.ts"
+import { offerV2, resourceV2 } from "./X402OfferShape.ts"
 import * as X402Refusal from "./X402Refusal.ts"
 
 /** More than any server sends: Node reads 16 KiB of headers in all. */
 const maximumOfferBytes = 64 * 1024
 
-const optional = Schema.optionalKey
+interface Request {
+  readonly x402Version: 2
+  readonly error?: string
+  readonly resource?: Schema.Json
+  readonly accepts: ReadonlyArray<Schema.Json>
+  readonly extensions?: Schema.Json
+}
 
-const Request = /* @__PURE__ */ Schema.Struct({
-  x402Version: Schema.Literal(2),
-  error: /* @__PURE__ */ optional(/* @__PURE__ */ Schema.NullOr(Schema.String)),
-  resource: /* @__PURE__ */ optional(Schema.Json),
-  accepts: /* @__PURE__ */ Schema.Array(Schema.Json),
-  extensions: /* @__PURE__ */ optional(Schema.Json)
+const requestShape = /* @__PURE__ */ Shape.struct<Request>({
+  x402Version: /* @__PURE__ */ Shape.oneOf([2]),
+  error: /* @__PURE__ */ Shape.nullable(Shape.text),
+  resource: /* @__PURE__ */ Shape.optional(Shape.json),
+  accepts: /* @__PURE__ */ Shape.list(Shape.json),
+  extensions: /* @__PURE__ */ Shape.optional(Shape.json)
 })
 
-const decodeRequest = /* @__PURE__ */ Schema.decodeUnknownResult(Request)
-const decodeOffer = /* @__PURE__ */ Schema.decodeUnknownResult(X402Offer.OfferV2)
-const decodeResource = /* @__PURE__ */ Schema.decodeUnknownResult(X402Offer.ResourceV2)
-
 /** The offers that can be understood, each as it came and in our words. */
-const readOffers = ({ accepts, resource }: typeof Request.Type) => {
-  const place = Result.getOrUndefined(decodeResource(resource))
+const readOffers = ({ accepts, resource }: Request) => {
+  const place = Result.getOrUndefined(Shape.read(resourceV2, resource))
   return accepts.flatMap((raw) => {
-    const offer = decodeOffer(raw)
+    const offer = Shape.read(offerV2, raw)
     return Result.isSuccess(offer) ? [{ raw, requirements: X402Offer.fromV2(offer.success, place) }] : []
   })
 }
 
-const Outcome = /* @__PURE__ */ Schema.Struct({
-  success: Schema.Boolean,
-  transaction: Schema.String,
-  network: Schema.String,
-  payer: /* @__PURE__ */ optional(/* @__PURE__ */ Schema.NullOr(Schema.String)),
-  amount: /* @__PURE__ */ optional(/* @__PURE__ */ Schema.NullOr(Schema.String)),
-  errorReason: /* @__PURE__ */ optional(/* @__PURE__ */ Schema.NullOr(Schema.String))
+interface Outcome {
+  readonly success: boolean
+  readonly transaction: string
+  readonly network: string
+  readonly payer?: string
+  readonly amount?: string
+  readonly errorReason?: string
+}
+
+const maybeText = /* @__PURE__ */ Shape.nullable(Shape.text)
+
+const outcomeShape = /* @__PURE__ */ Shape.struct<Outcome>({
+  success: /* @__PURE__ */ Shape.oneOf([true, false]),
+  transaction: Shape.text,
+  network: Shape.text,
+  payer: maybeText,
+  amount: maybeText,
+  errorReason: maybeText
 })
 
-const decodeOutcome = /* @__PURE__ */ Schema.decodeUnknownResult(Outcome)
-
-const readOutcome = (header: AnswerHead["header"]): typeof Outcome.Type | undefined => {
+const readOutcome = (header: AnswerHead["header"]): Outcome | undefined => {
   const text = header("payment-response")
   if (text === null) return undefined
   return Result.getOrUndefined(
-    Result.flatMap(Base64Json.decode("PAYMENT-RESPONSE", text, maximumOfferBytes), decodeOutcome)
+    Result.flatMap(Base64Json.decode("PAYMENT-RESPONSE", text, maximumOfferBytes), (json) =>
+      Shape.read(outcomeShape, json)
+    )
   )
 }
 
@@ -64,8 +80,8 @@ const readOutcome = (header: AnswerHead["header"]): typeof Outcome.Type | undefi
  *
  * @category conversions
  */
-export const fromJson = (json: unknown, wordsFor: (word: string | null | undefined) => X402Refusal.Words) =>
-  Result.mapBoth(decodeRequest(json), {
+export const fromJson = (json: unknown, wordsFor: (word: string | undefined) => RefusalWords) =>
+  Result.mapBoth(Shape.read(requestShape, json), {
     onSuccess: (request) => {
       const offers = readOffers(request)
       const required: PaymentRequired = {
@@ -82,8 +98,8 @@ export const fromJson = (json: unknown, wordsFor: (word: string | null | undefin
       })
       return { required, payment }
     },
-    onFailure: ({ message }) =>
-      invalid("malformed", "payment_required", `the server's refusal is no payment request: ${message}`)
+    onFailure: (fault) =>
+      invalid("malformed", "payment_required", `the server's refusal is no payment request: ${fault}`)
   })
 
 const readRefusal = (head: AnswerHead, body: unknown): Result.Result<ReadRefusal, ValidationError> | undefined => {
@@ -102,7 +118,7 @@ const readRefusal = (head: AnswerHead, body: unknown): Result.Result<ReadRefusal
 }
 
 /** A settlement that did not succeed is refused without new offers. */
-const unsettled = ({ errorReason }: typeof Outcome.Type, body: unknown): ReadRefusal => ({
+const unsettled = ({ errorReason }: Outcome, body: unknown): ReadRefusal => ({
   required: { error: errorReason ?? "", accepts: [], ...X402Refusal.words(body, errorReason) },
   paymentHeaders: () => ({})
 })
@@ -125,8 +141,8 @@ export const x402v2Payer: PayerDialect = {
       success: true,
       transaction,
       network,
-      ...(typeof payer === "string" && { payer }),
-      ...(typeof amount === "string" && Amount.isText(amount) && { amount })
+      ...(payer !== undefined && { payer }),
+      ...(amount !== undefined && Amount.isText(amount) && { amount })
     }
   }
 }

@@ -59,7 +59,7 @@ describe("a fault names its place, what was expected and what came:", () => {
     "no JSON at all": [Shape.json, undefined, "expected a value, got nothing"]
   }
   for (const [name, [shape, value, fault]] of Object.entries(cases)) {
-    it(name, () => assert.strictEqual(faultOf(shape, value), fault))
+    it(`where it is ${name}`, () => assert.strictEqual(faultOf(shape, value), fault))
   }
 })
 
