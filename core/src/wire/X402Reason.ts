@@ -30,13 +30,26 @@ const pending = { 1: "unexpected_settle_error", 2: "settlement_pending" } as con
  * @category conversions
  */
 export const ofVerdict = (version: X402Version, verdict: Verdict): string => {
-  const { code, detail, paymentState, reason, retry } = verdict
+  const { code, detail, paymentState, reason } = verdict
   if (code !== undefined) return wordsOfCodes[code][version](detail)
   if (reason !== undefined) return wordsOfReasons[reason][version]
   if (paymentState !== undefined && isDead(paymentState)) return "invalid_transaction_state"
   if (detail === "in_flight") return "duplicate_settlement"
-  if (paymentState !== undefined) return pending[version]
-  return retry === undefined ? "invalid_payment" : "unexpected_verify_error"
+  return paymentState === undefined ? "unexpected_verify_error" : pending[version]
+}
+
+/** What the first answer to a request says, where peers have a sentence. */
+const unpaid = { 1: "X-PAYMENT header is required", 2: "Payment required" } as const
+
+/**
+ * The `error` of a refusal: the word for what is wrong with the payment, or the peers' sentence where none was presented.
+ *
+ * @category conversions
+ */
+export const ofRefusal = (version: X402Version, required: PaymentRequired): string => {
+  const { code, detail, paymentState, reason, retry } = required
+  const isFirst = (code ?? reason ?? detail ?? paymentState ?? retry) === undefined
+  return isFirst ? unpaid[version] : ofVerdict(version, required)
 }
 
 type Word = (detail: string | undefined) => string

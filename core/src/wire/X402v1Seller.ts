@@ -59,18 +59,11 @@ export const fromJson = (json: unknown): Result.Result<PresentedPayment, Payment
   return Result.succeed({ payment: sealPayload(scheme, network, payload), accepted: undefined })
 }
 
-/** A refusal that says nothing about a payment is the first one. */
-const wordOf = (required: PaymentRequired): string => {
-  const { code, detail, paymentState, reason, retry } = required
-  const isFirst = code ?? reason ?? detail ?? paymentState ?? retry
-  return isFirst === undefined ? "X-PAYMENT header is required" : X402Reason.ofVerdict(1, required)
-}
-
 const bodyOf = (required: PaymentRequired) => {
   const { accepts, error: message, ...words } = required
   return {
     x402Version: 1,
-    error: wordOf(required),
+    error: X402Reason.ofRefusal(1, required),
     accepts: accepts.flatMap((requirements) => X402Offer.toV1(requirements) ?? []),
     ...words,
     message

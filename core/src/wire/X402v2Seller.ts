@@ -63,17 +63,10 @@ export const requestOf = (required: PaymentRequired) => {
     ? undefined
     : {
         x402Version: 2,
-        error: wordOf(required),
+        error: X402Reason.ofRefusal(2, required),
         resource: X402Offer.resourceOf(first),
         accepts: required.accepts.map((requirements) => X402Offer.toV2(requirements))
       }
-}
-
-/** A refusal that says nothing about a payment is the first one. */
-const wordOf = (required: PaymentRequired): string => {
-  const { code, detail, paymentState, reason, retry } = required
-  const isFirst = code ?? reason ?? detail ?? paymentState ?? retry
-  return isFirst === undefined ? "Payment required" : X402Reason.ofVerdict(2, required)
 }
 
 /**
