@@ -1,0 +1,257 @@
+import { assert, describe, it } from "@effect/vitest"
+import {
+  type Decision,
+  PaymentGate,
+  PaymentPayload,
+  PriceResolver,
+  protocolSeller,
+  type RouteConfig,
+  x402v1Seller,
+  x402v2Seller
+} from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import * as X402 from "../wire/X402Cases.ts"
+import * as PretendFacilitator from "./PretendFacilitator.ts"
+import { challengeIn, payment, request } from "./PretendRequest.ts"
+import * as PretendScheme from "./PretendScheme.ts"
+
+const single = { network: "eip155:8453", payTo: PretendScheme.alice, price: "$0.01" }
+const everything = { ...single, speaks: [x402v1Seller, protocolSeller, x402v2Seller] }
+const secret = "the shop's own secret, 32 long...."
+
+const open = Effect.gen(function* () {
+  const facilitator = PretendFacilitator.make()
+  const gate = yield* PaymentGate.make({
+    origin: "https://shop.example",
+    schemes: [PretendScheme.evm(), PretendScheme.ton()],
+    secret
+  }).pipe(Effect.provide([facilitator.layer, PriceResolver.layerDollar]))
+  const sell = (config: RouteConfig) => Effect.tap(gate.route("GET /report", config), () => gate.ready)
+  return { gate, sell, told: facilitator.told }
+})
+
+const refused = (decision: Decision) => {
+  assert(decision._tag === "Refused", `expected a refusal, got ${decision._tag}`)
+  const body: unknown = JSON.parse(decision.answer.body)
+  return { ...decision.answer, body }
+}
+
+const Offered = Schema.Struct({ accepts: Schema.NonEmptyArray(Schema.Record(Schema.String, Schema.Json)) })
+
+const offersOf = (value: unknown) => Schema.decodeUnknownSync(Offered)(value).accepts
+
+/** The first offer of version 2 in an answer. */
+const offerIn = (decision: Decision) => offersOf(X402.unbase64(refused(decision).headers["PAYMENT-REQUIRED"]))[0]
+
+const paidV2 = (accepted: unknown, payload: unknown = X402.signed) => ({
+  "payment-signature": X402.base64({ x402Version: 2, payload, accepted })
+})
+
+const one = (field: string, value: unknown) => (offer: object) => ({ ...offer, [field]: value })
+
+const paidV1 = { "x-payment": X402.base64({ ...X402.paymentV1, network: "base" }) }
+
+describe("a route that says nothing of dialects", () => {
+  it.effect("offers ours and x402 version 2 side by side", () =>
+    Effect.gen(function* () {
+      const { gate, sell } = yield* open
+      const decision = yield* gate.decide(yield* sell(single), request("/report"))
+      const { body, headers, status } = refused(decision)
+      assert.strictEqual(status, 402)
+      assert.strictEqual(headers["Cache-Control"], "no-store")
+      assert.notProperty(body, "x402Version")
+      const [ours] = offersOf(body)
+      assert.deepStrictEqual(offerIn(decision), {
+        scheme: "exact",
+        network: "eip155:8453",
+        amount: "10000",
+        asset: PretendScheme.usdc,
+        payTo: PretendScheme.alice,
+        maxTimeoutSeconds: 60,
+        extra: ours["extra"] ?? null
+      })
+    })
+  )
+
+  it.effect("takes a payment of version 2 and answers in it alone", () =>
+    Effect.gen(function* () {
+      const { gate, sell, told } = yield* open
+      const route = yield* sell(single)
+      const offer = offerIn(yield* gate.decide(route, request("/report")))
+      const decision = yield* gate.decide(route, request("/report", paidV2(offer)))
+      assert(decision._tag === "Granted")
+      assert.notProperty(decision.headers, "X-Payment-Response")
+      assert.deepStrictEqual(X402.unbase64(decision.headers["PAYMENT-RESPONSE"]), {
+        success: true,
+        payer: "0xpayer",
+        transaction: "0xfeed",
+        network: "eip155:8453",
+        amount: "10000"
+      })
+      const [asked] = told
+      assert(asked?.ask === "settle")
+      assert.deepStrictEqual(
+        asked.request.paymentPayload,
+        PaymentPayload.sealPayload("exact", "eip155:8453", X402.signed)
+      )
+      assert.strictEqual(asked.request.paymentRequirements.maxAmountRequired, "10000")
+    })
+  )
+
+  it.effect("does not see a payment of version 1", () =>
+    Effect.gen(function* () {
+      const { gate, sell, told } = yield* open
+      const { body } = refused(yield* gate.decide(yield* sell(single), request("/report", paidV1)))
+      assert.include(body as object, { reason: "malformed", detail: "not_json" })
+      assert.deepStrictEqual(told, [])
+    })
+  )
+
+  it.effect("runs nothing for two payments in one request", () =>
+    Effect.gen(function* () {
+      const { gate, sell, told } = yield* open
+      const route = yield* sell(single)
+      const first = yield* gate.decide(route, request("/report"))
+      const headers = { ...paidV2(offerIn(first)), ...payment(challengeIn(first)) }
+      const { body, headers: answered, status } = refused(yield* gate.decide(route, request("/report", headers)))
+      assert.strictEqual(status, 402)
+      assert.include(body as object, { reason: "malformed", detail: "mixed_dialects" })
+      assert.property(answered, "X-Payment")
+      assert.property(answered, "PAYMENT-REQUIRED")
+      assert.deepStrictEqual(told, [])
+    })
+  )
+
+  const tampered: Readonly<Record<string, (offer: object) => object>> = {
+    "a smaller amount": one("amount", "9999"),
+    "a larger amount": one("amount", "10001"),
+    "another recipient": one("payTo", PretendScheme.alice.replace("a", "b")),
+    "the recipient in another case": one("payTo", PretendScheme.alice.toUpperCase().replace("0X", "0x")),
+    "another asset": one("asset", PretendScheme.dai),
+    "another timeout": one("maxTimeoutSeconds", 59),
+    "another token name": one("extra", { name: "USD coin", version: "2" })
+  }
+  for (const [name, tamper] of Object.entries(tampered)) {
+    it.effect(`refuses an offer repeated with ${name}, and asks nobody`, () =>
+      Effect.gen(function* () {
+        const { gate, sell, told } = yield* open
+        const route = yield* sell(single)
+        const offer = offerIn(yield* gate.decide(route, request("/report")))
+        const { headers, status } = refused(yield* gate.decide(route, request("/report", paidV2(tamper(offer)))))
+        assert.strictEqual(status, 402)
+        assert.deepStrictEqual(offersOf(X402.unbase64(headers["PAYMENT-REQUIRED"]))[0]["amount"], "10000")
+        assert.notProperty(headers, "X-Payment")
+        assert.deepStrictEqual(told, [])
+      })
+    )
+  }
+
+  it.effect("settles the offer that is repeated, of several on one network", () =>
+    Effect.gen(function* () {
+      const { gate, sell, told } = yield* open
+      const { network, payTo, price } = single
+      const accept = (asset: string) => ({ scheme: "exact", network, payTo, price, asset })
+      const route = yield* sell({ accepts: [accept("USDC"), accept("DAI")] })
+      const decision = yield* gate.decide(route, request("/report"))
+      const [, dai] = offersOf(X402.unbase64(refused(decision).headers["PAYMENT-REQUIRED"]))
+      yield* gate.decide(route, request("/report", paidV2(dai)))
+      const [asked] = told
+      assert(asked?.ask === "settle")
+      assert.strictEqual(asked.request.paymentRequirements.asset, PretendScheme.dai)
+    })
+  )
+
+  it.effect("takes a bound payment of version 2 only where it belongs", () =>
+    Effect.gen(function* () {
+      const { gate, sell, told } = yield* open
+      const route = yield* sell({ ...single, binding: "required" })
+      const first = yield* gate.decide(route, request("/report?day=1"))
+      const offer = offerIn(first)
+      const unbound = refused(yield* gate.decide(route, request("/report?day=1", paidV2(offer))))
+      assert.include(unbound.body as object, { reason: "binding_mismatch", detail: "binding_missing" })
+      assert.deepStrictEqual(told, [])
+      const binding = { challenge: challengeIn(first), salt: "A".repeat(22) }
+      const bound = paidV2(offer, { ...X402.signed, binding })
+      const elsewhere = yield* gate.decide(route, request("/report?day=2", bound))
+      assert.include(refused(elsewhere).body as object, { reason: "binding_mismatch" })
+      assert.strictEqual((yield* gate.decide(route, request("/report?day=1", bound)))._tag, "Granted")
+    })
+  )
+})
+
+describe("a route that speaks version 1 too", () => {
+  it.effect("has its body, and our other offers in headers", () =>
+    Effect.gen(function* () {
+      const { gate, sell } = yield* open
+      const ton = { scheme: "exact", network: "ton:mainnet", payTo: "UQshop", price: "$0.01" }
+      const route = yield* sell({ speaks: everything.speaks, accepts: [ton, { scheme: "exact", ...single }] })
+      const decision = yield* gate.decide(route, request("/report"))
+      const { body, headers } = refused(decision)
+      assert.include(body as object, { x402Version: 1, error: "X-PAYMENT header is required" })
+      assert.deepStrictEqual(
+        offersOf(body).map(({ network }) => network),
+        ["base"]
+      )
+      assert.strictEqual(headers["X-Payment"], '{"protocolVersion":2,"schemes":["exact"]}')
+      assert.strictEqual(offerIn(decision)["network"], "ton:mainnet")
+    })
+  )
+
+  it.effect("takes payments of all three, and answers each in its own", () =>
+    Effect.gen(function* () {
+      const { gate, sell } = yield* open
+      const route = yield* sell(everything)
+      const first = yield* gate.decide(route, request("/report"))
+      const challenge = offerIn(first)["extra"] as { challenge: string }
+      const cases = [
+        [paidV1, "X-PAYMENT-RESPONSE"],
+        [paidV2(offerIn(first)), "PAYMENT-RESPONSE"],
+        [payment(challenge.challenge), "X-Payment-Response"]
+      ] as const
+      for (const [headers, receipt] of cases) {
+        const decision = yield* gate.decide(route, request("/report", headers))
+        assert(decision._tag === "Granted")
+        assert.deepStrictEqual(
+          Object.keys(decision.headers).filter((name) => name.toLowerCase().includes("response")),
+          [receipt]
+        )
+        assert.strictEqual(decision.headers["Vary"], "X-PAYMENT, PAYMENT-SIGNATURE")
+      }
+    })
+  )
+
+  it.effect("refuses a network name that is none in words of version 1", () =>
+    Effect.gen(function* () {
+      const { gate, sell, told } = yield* open
+      const headers = { "x-payment": X402.base64({ ...X402.paymentV1, network: "moonbase" }) }
+      const { body, status } = refused(yield* gate.decide(yield* sell(everything), request("/report", headers)))
+      assert.strictEqual(status, 402)
+      assert.include(body as object, { x402Version: 1, error: "invalid_network", code: "NETWORK_MISMATCH" })
+      assert.deepStrictEqual(told, [])
+    })
+  )
+})
+
+describe("a route's dialects", () => {
+  const mistakes: Readonly<Record<string, readonly [RouteConfig, string]>> = {
+    "an empty list": [{ ...single, speaks: [] }, "speaks is empty"],
+    "one twice": [{ ...single, speaks: [x402v2Seller, x402v2Seller] }, "twice"],
+    "one that has no name for the network": [
+      { network: "ton:mainnet", payTo: "UQshop", price: "$0.01", speaks: [x402v1Seller] },
+      "x402 version 1 has no name for ton:mainnet"
+    ],
+    "a text": [{ ...single, speaks: "x402" as unknown as [] }, "expected a list"],
+    "a payer's half": [{ ...single, speaks: [{}] as unknown as [] }, "expected a list"]
+  }
+  for (const [name, [config, words]] of Object.entries(mistakes)) {
+    it.effect(`${name} is a mistake at start`, () =>
+      Effect.gen(function* () {
+        const { gate } = yield* open
+        const error = yield* Effect.flip(gate.route("GET /report", config))
+        assert.include(error.message, words)
+      })
+    )
+  }
+})
