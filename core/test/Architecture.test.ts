@@ -57,6 +57,7 @@ describe("the project", () => {
   it("names each file after its concept", () => assert.deepStrictEqual(Budget.nameBreaches(sources), []))
   it("keeps clocks, chance and floats out of its libraries", () =>
     assert.deepStrictEqual(Budget.wordBreaches(sources), []))
+  it("knows dialects by name in one place", () => assert.deepStrictEqual(Budget.dialectBreaches(sources), []))
   it("mentions no place on one machine", () => assert.deepStrictEqual(Budget.placeBreaches(files), []))
 })
 
@@ -273,6 +274,16 @@ describe("a planted breach of the budget is found:", () => {
       assert.deepStrictEqual(Budget.wordBreaches(elsewhere), [])
     })
   }
+
+  it("a dialect's name in a library, and not in a comment, a module's path, an app, or where dialects are written", () => {
+    for (const code of ["const a = x402v2Seller", 'const a = "X402"', "const a = `${b} x402`"]) {
+      assert.strictEqual(Budget.dialectBreaches([file("core/src/client/A.ts", code)]).length, 1, code)
+      assert.deepStrictEqual(Budget.dialectBreaches([file("core/src/wire/A.ts", code)]), [], code)
+      assert.deepStrictEqual(Budget.dialectBreaches([file("apps/bench/src/A.ts", code)]), [], code)
+    }
+    const named = '/** x402 */\n// x402\nimport * as Asking from "../wire/X402Asking.ts"\n'
+    assert.deepStrictEqual(Budget.dialectBreaches([file("core/src/client/A.ts", named)]), [])
+  })
 
   it("a place on one machine, in any file", () => {
     const place = ["", "work", "somewhere"].join("/")

@@ -183,7 +183,7 @@ const spokenOf = (
 ): Checked<Spoken.Spoken> => {
   if (speaks === undefined) return Result.succeed(Spoken.usual)
   if (!Array.isArray(speaks) || !speaks.every((dialect) => typeof dialect?.readPayment === "function")) {
-    return Result.fail("speaks: expected a list of sellers' dialects such as [x402v1Seller, protocolSeller]")
+    return Result.fail("speaks: expected a list of sellers' dialects such as [protocolSeller]")
   }
   if (speaks.length === 0) return Result.fail("speaks is empty; give at least one dialect, or leave it out")
   if (new Set(speaks).size !== speaks.length) return Result.fail("speaks names a dialect twice; keep one")

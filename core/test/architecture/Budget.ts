@@ -80,6 +80,22 @@ export const wordBreaches = (project: ReadonlyArray<SourceFile>): ReadonlyArray<
       return forbidden.flatMap(([pattern, word]) => (pattern.test(code) ? [`${path}: ${word}`] : []))
     })
 
+/** Where dialects are known by name: the floor that writes them, and the list of what a user may import. */
+const namesDialects = (path: string) => path.startsWith("core/src/wire/") || path === "core/src/index.ts"
+
+/** Code with its texts; comments may name a dialect for the reader, and a module's path is where it lies. */
+const spoken = (text: string): string =>
+  text
+    .replaceAll(/\/\*[\s\S]*?\*\//g, "")
+    .replaceAll(/(^|\s)\/\/.*$/gm, "")
+    .replaceAll(/\bfrom "[^"]*"/g, "")
+
+/** Every library file that knows a foreign dialect by name: inside there is one vocabulary. */
+export const dialectBreaches = (project: ReadonlyArray<SourceFile>): ReadonlyArray<string> =>
+  project
+    .filter(({ path }) => libraries.test(path) && !namesDialects(path))
+    .flatMap(({ path, text }) => (/x402/i.test(spoken(text)) ? [`${path}: a dialect's name`] : []))
+
 /** Put together, so that this file does not mention it. */
 const workplace = new RegExp(`(?<![\\w.-])${["", "work", ""].join("/")}`)
 
