@@ -13,7 +13,7 @@ import * as PaymentId from "../protocol/PaymentId.ts"
 import { protocolVersion } from "../protocol/PaymentPayload.ts"
 import { FacilitatorUnavailable, type Misconfigured } from "../protocol/ProtocolError.ts"
 import { PaymentRecord } from "../protocol/Settlement.ts"
-import { Supported } from "../protocol/Supported.ts"
+import * as Supported from "../protocol/Supported.ts"
 import { invalid, ValidationError } from "../protocol/ValidationError.ts"
 import * as FacilitatorApi from "../wire/FacilitatorApi.ts"
 import { Facilitator, type Claim, type Outcome, type PaymentRequest } from "./Facilitator.ts"
@@ -35,7 +35,6 @@ const decodeVerify = Schema.decodeUnknownResult(FacilitatorApi.VerifyResponse)
 const decodeSettle = Schema.decodeUnknownResult(FacilitatorApi.SettleResponse)
 const decodeFault = Schema.decodeUnknownResult(FacilitatorApi.Fault)
 const decodeRecord = Schema.decodeUnknownResult(PaymentRecord)
-const decodeSupported = Schema.decodeUnknownResult(Supported)
 
 /**
  * The service over HTTP. Fails where an option is a mistake; it asks nothing at start.
@@ -134,7 +133,7 @@ const payment = Effect.fn("FacilitatorClient.payment")(function* (exchange: Exch
 const supported = Effect.fn("FacilitatorClient.supported")(function* (exchange: Exchange) {
   const call = { method: "GET", path: "/supported" } as const
   const reply = yield* exchange.call(call)
-  return yield* decoded(exchange, call, reply, decodeSupported)
+  return yield* decoded(exchange, call, reply, Supported.decode)
 })
 
 const written = <A>(body: Result.Result<A, { readonly message: string }>) =>

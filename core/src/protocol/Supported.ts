@@ -1,6 +1,7 @@
 /**
  * What a facilitator can settle (`GET /supported`).
  */
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
 import { protocolVersion } from "./PaymentPayload.ts"
@@ -31,3 +32,17 @@ export const Supported = Schema.Struct({
  * @category models
  */
 export type Supported = typeof Supported.Type
+
+const decodeAnswer = Schema.decodeUnknownResult(
+  Schema.Struct({ kinds: Schema.Array(Schema.Json), signers: Schema.Json })
+)
+const isOurs = Schema.is(Schema.Struct({ protocolVersion: Schema.Literal(protocolVersion) }))
+const decodeKinds = Schema.decodeUnknownResult(Supported)
+
+/**
+ * Reads a facilitator's answer. Kinds of other versions and other protocols may stand beside ours: they are left out.
+ *
+ * @category conversions
+ */
+export const decode = (json: unknown): Result.Result<Supported, Schema.SchemaError> =>
+  Result.flatMap(decodeAnswer(json), ({ kinds, signers }) => decodeKinds({ kinds: kinds.filter(isOurs), signers }))

@@ -34,6 +34,16 @@ const decodePayment = Schema.decodeUnknownResult(PaymentV1)
 const readVersion = Schema.decodeUnknownResult(Schema.Struct({ x402Version: Schema.Json }))
 
 /**
+ * The refusal of a name that no network has.
+ *
+ * @category errors
+ */
+export const unknownName = (name: string): PaymentError => {
+  const message = `the network ${JSON.stringify(name)} is none that x402 version 1 knows: ${X402Network.knownNames.join(", ")}`
+  return refuse("NETWORK_MISMATCH", "unknown_network_name", message)
+}
+
+/**
  * Reads a payment of version 1 from its JSON. Fails with `malformed`, `unsupported_version`, or `NETWORK_MISMATCH` for a
  * name that no network has.
  *
@@ -53,8 +63,7 @@ export const fromJson = (json: unknown): Result.Result<PresentedPayment, Payment
   const { network: name, payload, scheme } = payment.success
   const network = X402Network.fromName(name)
   if (network === undefined) {
-    const message = `the network ${JSON.stringify(name)} is none that x402 version 1 knows: ${X402Network.knownNames.join(", ")}`
-    return Result.fail(refuse("NETWORK_MISMATCH", "unknown_network_name", message))
+    return Result.fail(unknownName(name))
   }
   return Result.succeed({ payment: sealPayload(scheme, network, payload), accepted: undefined })
 }
