@@ -7,6 +7,7 @@ import type * as Schema from "effect/Schema"
 
 import * as Amount from "../protocol/Amount.ts"
 import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
+import type { Receipt } from "../protocol/Settlement.ts"
 import * as Shape from "../protocol/Shape.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import * as Base64Json from "./Base64Json.ts"
@@ -117,6 +118,26 @@ const readRefusal = (head: AnswerHead, body: unknown): Result.Result<ReadRefusal
   )
 }
 
+const receiptOf = (outcome: Outcome | undefined): Receipt | undefined => {
+  if (outcome?.success !== true || outcome.transaction === "") return undefined
+  const { amount, network, payer, transaction } = outcome
+  return {
+    success: true,
+    transaction,
+    network,
+    ...(payer !== undefined && { payer }),
+    ...(amount !== undefined && Amount.isText(amount) && { amount })
+  }
+}
+
+/**
+ * Reads a receipt of version 2 from its JSON; `undefined` when it is none, or says that no money has moved.
+ *
+ * @category conversions
+ */
+export const receiptFromJson = (json: unknown): Receipt | undefined =>
+  receiptOf(Result.getOrUndefined(Shape.read(outcomeShape, json)))
+
 /** A settlement that did not succeed is refused without new offers. */
 const unsettled = ({ errorReason }: Outcome, body: unknown): ReadRefusal => ({
   required: { error: errorReason ?? "", accepts: [], ...X402Refusal.words(body, errorReason) },
@@ -133,16 +154,5 @@ export const x402v2Payer: PayerDialect = {
   mayRefuse: ({ header, status }) =>
     status >= 400 && (header("payment-required") !== null || readOutcome(header)?.success === false),
   readRefusal,
-  readReceipt: (header) => {
-    const outcome = readOutcome(header)
-    if (outcome?.success !== true || outcome.transaction === "") return undefined
-    const { amount, network, payer, transaction } = outcome
-    return {
-      success: true,
-      transaction,
-      network,
-      ...(payer !== undefined && { payer }),
-      ...(amount !== undefined && Amount.isText(amount) && { amount })
-    }
-  }
+  readReceipt: (header) => receiptOf(readOutcome(header))
 }

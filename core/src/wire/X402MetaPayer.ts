@@ -1,0 +1,108 @@
+/**
+ * x402 version 2 over MCP as the payer speaks it. The paying client reads answers of HTTP; a tool's result is shown to it
+ * as one: 402 for a payment request, 500 for a tool that failed, 200 otherwise, with the receipt as a header.
+ */
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+
+import { depthOf } from "../protocol/JsonDepth.ts"
+import * as Shape from "../protocol/Shape.ts"
+import * as AsciiJson from "./AsciiJson.ts"
+import type { HeaderFields, PayerDialect } from "./Dialect.ts"
+import { paymentKey, receiptKey, textOf } from "./X402Meta.ts"
+import * as X402Refusal from "./X402Refusal.ts"
+import { fromJson, receiptFromJson } from "./X402v2Payer.ts"
+
+/** The receipt's key as a header's name, which has no slash. */
+const receiptHeader = receiptKey.replace("/", "-")
+
+/** The longest text that is looked into for a payment request, and the deepest. */
+const maximumTextLength = 64 * 1024
+const maximumDepth = 32
+
+/**
+ * What is looked at in a tool's result.
+ *
+ * @category models
+ */
+export interface ToolAnswer {
+  readonly isError?: boolean | undefined
+  readonly structuredContent?: unknown
+  readonly content?: unknown
+  readonly _meta?: unknown
+}
+
+/**
+ * A tool's result as an answer of HTTP. Its body is the payment request, if it is one, and empty otherwise.
+ *
+ * @category conversions
+ */
+export const toResponse = (answer: ToolAnswer): Response => {
+  const receipt = receiptIn(answer)
+  const headers = receipt === undefined ? {} : { [receiptHeader]: AsciiJson.escape(receipt) }
+  const request = requestIn(answer)
+  if (request !== undefined) return new Response(request, { status: 402, headers })
+  return new Response(null, { status: answer.isError === true ? 500 : 200, headers })
+}
+
+/**
+ * The JSON text of the payment request that a tool's result is: its structured content, or else its first text.
+ * `undefined` for what is no such request, or has been paid for.
+ *
+ * @category getters
+ */
+export const requestIn = (answer: ToolAnswer): string | undefined => {
+  if (answer.isError !== true || receiptOf(receiptIn(answer)) !== undefined) return undefined
+  const { content, structuredContent } = answer
+  if (isPaymentRequest(structuredContent)) return textOf(structuredContent)
+  const first: unknown = Array.isArray(content) ? content[0] : undefined
+  const text = Shape.isObject(first) && first["type"] === "text" ? first["text"] : undefined
+  return typeof text === "string" && isPaymentRequest(parse(text)) ? text : undefined
+}
+
+const receiptIn = ({ _meta }: ToolAnswer): string | undefined => {
+  if (!Shape.isObject(_meta) || !Object.hasOwn(_meta, receiptKey)) return undefined
+  const text = textOf(_meta[receiptKey])
+  return text === undefined || text.length > AsciiJson.maximumHeaderBytes ? undefined : text
+}
+
+const receiptOf = (text: string | undefined) => (text === undefined ? undefined : receiptFromJson(parse(text)))
+
+const parse = (text: string): unknown => {
+  if (text.length > maximumTextLength || depthOf(text) > maximumDepth) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isPaymentRequest = (value: unknown): value is Schema.JsonObject =>
+  Shape.isObject(value) && value["x402Version"] === 2 && Array.isArray(value["accepts"])
+
+/**
+ * The headers that pay, as a request's `_meta` carries them.
+ *
+ * @category conversions
+ */
+export const metaOf = (headers: HeaderFields): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(headers).map(([key, text]) => [key, JSON.parse(text)]))
+
+/**
+ * The dialect.
+ *
+ * @category constants
+ */
+export const metaPayer: PayerDialect = {
+  paymentHeader: paymentKey,
+  mayRefuse: ({ status }) => status === 402,
+  readRefusal: (_head, body) =>
+    Result.map(
+      fromJson(body, (word) => X402Refusal.words(body, word)),
+      ({ payment, required }) => ({
+        required,
+        paymentHeaders: (index, payload) => ({ [paymentKey]: JSON.stringify(payment(index, payload)) })
+      })
+    ),
+  readReceipt: (header) => receiptOf(header(receiptHeader) ?? undefined)
+}
