@@ -73,7 +73,6 @@ export * as BoundedBody from "./wire/BoundedBody.ts"
 export type {
   AcceptedOffer,
   AnswerHead,
-  Dialect,
   HeaderFields,
   PayerDialect,
   PresentedPayment,
@@ -83,7 +82,6 @@ export type {
   SellerDialect
 } from "./wire/Dialect.ts"
 export * as FacilitatorApi from "./wire/FacilitatorApi.ts"
-export { protocolDialect } from "./wire/ProtocolDialect.ts"
 export { protocolPayer } from "./wire/ProtocolPayer.ts"
 export { protocolSeller } from "./wire/ProtocolSeller.ts"
 export * as Refusal from "./wire/Refusal.ts"
@@ -92,6 +90,7 @@ export * as X402SettlingKinds from "./wire/X402SettlingKinds.ts"
 export * as X402SettlingRequest from "./wire/X402SettlingRequest.ts"
 export * as MetaPayer from "./wire/X402MetaPayer.ts"
 export * as MetaSeller from "./wire/X402MetaSeller.ts"
+export * as Understood from "./wire/Understood.ts"
 export { x402v1Payer } from "./wire/X402v1Payer.ts"
 export { x402v1Seller } from "./wire/X402v1Seller.ts"
 export { x402v2Payer } from "./wire/X402v2Payer.ts"

@@ -4,14 +4,14 @@
  */
 import {
   FacilitatorUnavailable,
-  protocolDialect,
-  type Dialect,
   type Misconfigured,
+  type PayerDialect,
   type PaymentAllowances,
   type PaymentLimits,
   type Quote,
   type SchemeClient,
-  type Settlement
+  type Settlement,
+  Understood
 } from "@pontage/core"
 import * as PaymentClient from "@pontage/core/PaymentClient"
 import * as PaymentJournal from "@pontage/core/PaymentJournal"
@@ -57,7 +57,8 @@ export interface PayingFetchOptions {
   readonly journal?: PaymentJournal.PaymentJournal["Service"]
   /** The longest stream that is read into memory so that it can be sent again. Default 1 MiB. */
   readonly maxBodyBytes?: number
-  readonly dialect?: Dialect
+  /** The wire formats that are understood, in the order of preference; every known one where nothing is said. */
+  readonly dialects?: ReadonlyArray<PayerDialect>
 }
 
 /**
@@ -95,20 +96,22 @@ export const make = Effect.fnUntraced(function* (
   fetch: FetchFunction,
   options: PayingFetchOptions
 ): Effect.fn.Return<PayingFetch, Misconfigured> {
-  const { dialect = protocolDialect, maxBodyBytes = defaultMaxBodyBytes } = options
+  const { dialects = Understood.usual, maxBodyBytes = defaultMaxBodyBytes } = options
   const journal = options.journal ?? PaymentJournal.make(PaymentJournal.memoryLog())
   const client = yield* Effect.provideService(clientOf(options), PaymentJournal.PaymentJournal, journal)
   const run = runner(yield* Effect.context())
   const paying: FetchFunction = async (input, init = {}) => {
     const request = OutgoingRequest.make(fetch, input, init, maxBodyBytes)
     const response = await request.sendUnpaid()
-    if (!client.asksForPayment(response) || !isOurs(request, dialect)) return response
-    return run(client.pay(await request.payable(), response), request.signal)
+    if (response.status !== 402 || !isOurs(request, dialects)) return response
+    const demand = await run(client.demandOf(response), request.signal)
+    return demand === undefined ? response : run(client.pay(await request.payable(), demand), request.signal)
   }
   const quote: PayingFetch["quote"] = async (input, init = {}) => {
     const request = OutgoingRequest.make(fetch, input, init, maxBodyBytes)
     const response = await request.sendUnpaid()
-    if (client.asksForPayment(response)) return run(client.quote(await request.payable(), response), request.signal)
+    const demand = await run(client.demandOf(response), request.signal)
+    if (demand !== undefined) return run(client.quote(await request.payable(), demand), request.signal)
     await response.body?.cancel()
     return undefined
   }
@@ -118,28 +121,31 @@ export const make = Effect.fnUntraced(function* (
 
 /**
  * The receipt on an answer: what the server says it was paid. `undefined` where it says nothing, or nothing that can be
- * read.
+ * read. Not every wire format tells the payer, the amount and the payment's id; `onPayment` is told all of them.
  *
  * @category getters
  */
 export const settlementOf = (
   response: Response,
-  dialect: Dialect = protocolDialect
-): Settlement.Settlement | undefined => dialect.readReceipt((name) => response.headers.get(name))
+  dialects: ReadonlyArray<PayerDialect> = Understood.usual
+): Settlement.Receipt | undefined => Understood.readReceipt(dialects, (name) => response.headers.get(name))
 
-/** A caller that sends a payment of its own handles the refusal too, and the refusal of HEAD has no offer to read. */
-const isOurs = ({ headers, method }: OutgoingRequest.OutgoingRequest, { paymentHeader }: Dialect): boolean =>
-  !headers.has(paymentHeader) && method.toUpperCase() !== "HEAD"
+/**
+ * A caller that sends a payment of its own handles the refusal too; and nothing is paid for HEAD, whose answer has nothing
+ * in it.
+ */
+const isOurs = ({ headers, method }: OutgoingRequest.OutgoingRequest, dialects: ReadonlyArray<PayerDialect>): boolean =>
+  !dialects.some(({ paymentHeader }) => headers.has(paymentHeader)) && method.toUpperCase() !== "HEAD"
 
 const clientOf = Effect.fnUntraced(function* (options: PayingFetchOptions) {
-  const { allow, choose, confirm, dialect, limits, lookup, onPayment, onTrouble = warn, schemes } = options
+  const { allow, choose, confirm, dialects, limits, lookup, onPayment, onTrouble = warn, schemes } = options
   return yield* PaymentClient.make({
     schemes,
     onTrouble: (error) => Effect.sync(() => onTrouble(error)),
     ...(limits === undefined ? {} : { limits }),
     ...(allow === undefined ? {} : { allow }),
     ...(choose === undefined ? {} : { choose }),
-    ...(dialect === undefined ? {} : { dialect }),
+    ...(dialects === undefined ? {} : { dialects }),
     ...(lookup === undefined ? {} : { lookup: (paymentId) => lookUp(lookup, paymentId) }),
     ...(confirm === undefined ? {} : { confirm: (quote) => Effect.promise(async () => isYes(confirm(quote))) }),
     ...(onPayment === undefined ? {} : { onPayment: (receipt) => Effect.promise(async () => onPayment(receipt)) })

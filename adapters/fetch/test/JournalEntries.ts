@@ -18,7 +18,8 @@ export const entryOf = (changes: Partial<JournalEntry> = {}): JournalEntry => ({
   at: 0,
   validBefore: 60,
   paymentId: "pay_one",
-  payment: { protocolVersion: 2, scheme: "exact", network: "eip155:8453", payload: "e30=" },
+  payer: "0xc",
+  headers: { "X-Payment": "{}" },
   ...changes
 })
 

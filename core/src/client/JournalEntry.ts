@@ -4,7 +4,6 @@
  */
 import * as Schema from "effect/Schema"
 
-import { PaymentPayload } from "../protocol/PaymentPayload.ts"
 import { Settlement } from "../protocol/Settlement.ts"
 
 /**
@@ -45,7 +44,9 @@ export const JournalEntry = Schema.Struct({
   at: Schema.Int,
   validBefore: Schema.Int,
   paymentId: Schema.optionalKey(Schema.String),
-  payment: Schema.optionalKey(PaymentPayload),
+  payer: Schema.optionalKey(Schema.String),
+  /** What was sent with the request to pay for it, to the letter: a repetition sends the same. */
+  headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
   receipt: Schema.optionalKey(Settlement),
   /** How long the server owes the answer of a failed run. */
   owedUntil: Schema.optionalKey(Schema.Int)

@@ -4,13 +4,15 @@
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 
 import { PaymentError } from "../protocol/PaymentError.ts"
 import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
 import { isDead, type PaymentState, type Settlement } from "../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import * as AsciiJson from "../wire/AsciiJson.ts"
-import type { Dialect } from "../wire/Dialect.ts"
+import type { PayerDialect } from "../wire/Dialect.ts"
+import * as Understood from "../wire/Understood.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
 import { PaymentRefused } from "./PaymentRefused.ts"
 import * as RefusalBody from "./RefusalBody.ts"
@@ -34,10 +36,10 @@ export type Refusal = PaymentError | ValidationError | PaymentRefused
  *
  * @category models
  */
-export type PaidAnswer = Answered | { readonly _tag: "Refused"; readonly error: Refusal } | Unknown
+export type PaidAnswer = Answered | Refused | Unknown
 
 /**
- * An answer that is no refusal.
+ * An answer that is no refusal; its body is unread.
  *
  * @category models
  */
@@ -46,6 +48,18 @@ export interface Answered {
   readonly response: Response
   /** There when the server says that the money has moved, and the receipt is of this payment. */
   readonly receipt: Settlement | undefined
+}
+
+/**
+ * The server's clear no.
+ *
+ * @category models
+ */
+export interface Refused {
+  readonly _tag: "Refused"
+  readonly error: Refusal
+  /** Whether it proves, once the authorization has expired, that the server never took it. */
+  readonly provesUntaken: boolean
 }
 
 /**
@@ -76,36 +90,56 @@ export const fromNoAnswer = ({ cause }: NoAnswer): Unknown => ({
 })
 
 /**
- * The meaning of an answer. It reads the body only of a refusal.
+ * The meaning of an answer, to whoever understands these dialects. It reads the body only of a refusal.
  *
  * @category constructors
  */
-export const fromResponse = (dialect: Dialect, entry: JournalEntry, response: Response): Effect.Effect<PaidAnswer> => {
-  const header = (name: string) => response.headers.get(name)
-  if (!dialect.isRefusal(response.status, header)) {
-    const receipt = dialect.readReceipt(header)
-    const ours = receipt?.network === entry.network && receipt.amount === entry.amount
-    return Effect.succeed({ _tag: "Answered", response, receipt: ours ? receipt : undefined })
-  }
-  return RefusalBody.read(dialect, response).pipe(
-    Effect.map((body) => fromRefusal(entry, response, body)),
-    Effect.catch((error) => Effect.succeed(fromUnreadable(entry, response, error)))
-  )
+export const fromResponse = Effect.fnUntraced(function* (
+  understood: ReadonlyArray<PayerDialect>,
+  entry: JournalEntry,
+  response: Response
+): Effect.fn.Return<PaidAnswer> {
+  const dialects = Understood.spokenIn(understood, entry.headers ?? {})
+  const recognised = yield* RefusalBody.read(dialects, response)
+  if (recognised === undefined) return { _tag: "Answered", response, receipt: receiptOn(dialects, entry, response) }
+  const { dialect, refusal } = recognised
+  return Result.isSuccess(refusal)
+    ? fromRefusal(dialect, entry, response, refusal.success.required)
+    : fromUnreadable(dialect, entry, response, refusal.failure)
+})
+
+/** The receipt, completed by what the payer knows and some dialects do not say. */
+const receiptOn = (
+  dialects: ReadonlyArray<PayerDialect>,
+  entry: JournalEntry,
+  { headers }: Response
+): Settlement | undefined => {
+  const receipt = Understood.readReceipt(dialects, (name) => headers.get(name))
+  if (receipt === undefined) return undefined
+  const { amount = entry.amount, network, payer = entry.payer ?? "", paymentId = entry.paymentId ?? "" } = receipt
+  if (network !== entry.network || amount !== entry.amount) return undefined
+  return { success: true, transaction: receipt.transaction, network, payer, amount, paymentId }
 }
 
-const fromRefusal = (entry: JournalEntry, response: Response, body: PaymentRequired): PaidAnswer => {
+const fromRefusal = (
+  { remembers = false }: PayerDialect,
+  entry: JournalEntry,
+  response: Response,
+  body: PaymentRequired
+): PaidAnswer => {
   const unknown = unknownOf(response, body.error, body.paymentState)
-  if (body.retry === "same_payment" || body.retry === "wait") return unknown
-  const refused = { _tag: "Refused", error: errorOf(entry, body) } as const
-  switch (response.status) {
-    case 402:
-      return body.paymentState === undefined || isDead(body.paymentState) ? refused : unknown
-    case 409:
-      return body.retry === undefined && body.reason === undefined ? unknown : refused
-    default:
-      return unknown
-  }
+  if (response.status >= 500 || body.retry === "same_payment" || body.retry === "wait") return unknown
+  const isSaid =
+    response.status === 409
+      ? body.retry !== undefined || body.reason !== undefined
+      : body.paymentState === undefined || isDead(body.paymentState)
+  if (!isSaid) return unknown
+  const error = errorOf(entry, body)
+  return { _tag: "Refused", error, provesUntaken: remembers && !isUsed(error) }
 }
+
+/** A used authorization bought something; whoever asks is told so, instead of buying it twice unawares. */
+const isUsed = (refusal: Refusal): boolean => refusal._tag === "ValidationError" && refusal.reason === "already_used"
 
 const errorOf = (
   { host, paymentId = "" }: JournalEntry,
@@ -117,10 +151,15 @@ const errorOf = (
   return new PaymentRefused({ paymentId, message })
 }
 
-const fromUnreadable = (entry: JournalEntry, response: Response, error: ValidationError): PaidAnswer =>
+const fromUnreadable = (
+  { remembers = false }: PayerDialect,
+  entry: JournalEntry,
+  response: Response,
+  { message }: ValidationError
+): PaidAnswer =>
   response.status === 402
-    ? { _tag: "Refused", error: errorOf(entry, { error: error.message, accepts: [] }) }
-    : unknownOf(response, error.message, undefined)
+    ? { _tag: "Refused", error: errorOf(entry, { error: message, accepts: [] }), provesUntaken: remembers }
+    : unknownOf(response, message, undefined)
 
 const unknownOf = (response: Response, error: string, status: PaymentState | undefined): Unknown => ({
   _tag: "Unknown",

@@ -55,7 +55,7 @@ const withoutFragment = (url: string): URL => {
  */
 export const targetOf = (
   { method, url }: Pick<PayableRequest, "method" | "url">,
-  refusal: Response
+  refusal: Pick<Response, "url" | "redirected">
 ): Result.Result<URL, PaymentDeclined> => {
   const asked = withoutFragment(url)
   const target = refusal.url === "" ? asked : withoutFragment(refusal.url)

@@ -15,8 +15,8 @@ import { isDead, type PaymentRecord, type Settlement } from "../protocol/Settlem
 import type { ValidationError } from "../protocol/ValidationError.ts"
 import type { SchemeClient, SigningFailed } from "../scheme/SchemeClient.ts"
 import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
-import type { Dialect } from "../wire/Dialect.ts"
-import { protocolDialect } from "../wire/ProtocolDialect.ts"
+import type { PayerDialect, ReadRefusal } from "../wire/Dialect.ts"
+import * as Understood from "../wire/Understood.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
 import { isExpired } from "./JournalLedger.ts"
 import type { Refusal } from "./PaidAnswer.ts"
@@ -53,7 +53,22 @@ export interface Options {
    * gives its amount back to the limits.
    */
   readonly lookup?: (paymentId: string) => Effect.Effect<PaymentRecord | undefined, ProtocolError>
-  readonly dialect?: Dialect
+  /**
+   * The wire formats that are understood, in the order of preference: a refusal is read by the first that recognises it.
+   * All that this package knows where nothing is said, ours first.
+   */
+  readonly dialects?: ReadonlyArray<PayerDialect>
+}
+
+/**
+ * A refusal that asks for a payment, read.
+ *
+ * @category models
+ */
+export interface Demand {
+  /** Where it came from: the URL, and whether it was redirected there. */
+  readonly origin: Pick<Response, "url" | "redirected">
+  readonly refusal: ReadRefusal
 }
 
 /**
@@ -92,15 +107,18 @@ export type PayFailure = PaymentDeclined | SigningFailed | JournalUnavailable | 
 export class PaymentClient extends Context.Service<
   PaymentClient,
   {
-    /** Whether an answer to an unpaid request is a refusal that `pay` and `quote` understand. */
-    readonly asksForPayment: (response: Response) => boolean
+    /**
+     * Reads what the answer to an unpaid request demands; `undefined` where it is no payment request, and then it is
+     * untouched and its body unread. Fails with `malformed` for a payment request that cannot be understood.
+     */
+    readonly demandOf: (response: Response) => Effect.Effect<Demand | undefined, ValidationError>
     /** Pays for a request that was refused and gives the answer to the paid one, whatever its status. */
-    readonly pay: (request: PayableRequest.PayableRequest, refusal: Response) => Effect.Effect<Response, PayFailure>
+    readonly pay: (request: PayableRequest.PayableRequest, demand: Demand) => Effect.Effect<Response, PayFailure>
     /** What a refused request would cost; nothing is signed or reserved. */
     readonly quote: (
       request: Pick<PayableRequest.PayableRequest, "method" | "url">,
-      refusal: Response
-    ) => Effect.Effect<Quotation, PaymentDeclined | ValidationError | JournalUnavailable>
+      demand: Demand
+    ) => Effect.Effect<Quotation, PaymentDeclined | JournalUnavailable>
     readonly status: (paymentId: string) => Effect.Effect<PaymentStatus, JournalUnavailable | ProtocolError>
   }
 >()("@pontage/core/PaymentClient") {}
@@ -115,26 +133,25 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   const { halves } = yield* Effect.fromResult(SchemeRegistry.make(options.schemes))
   const schemes = halves.map(({ scheme }) => scheme)
   const policy = yield* Effect.fromResult(PaymentPolicy.make(options.limits ?? {}, options.allow ?? {}, schemes))
-  const { dialect = protocolDialect } = options
+  const { dialects = Understood.usual } = options
   const counter: Counter = {
     journal,
     policy,
     halves,
-    dialect,
     choose: options.choose ?? (([first]) => first),
     confirm: options.confirm ?? (() => Effect.succeed(true)),
     lookup: options.lookup ?? (() => Effect.succeed(undefined))
   }
   const till: Purchase.Till = {
-    dialect,
+    dialects,
     journal,
     onPayment: options.onPayment ?? (() => Effect.void),
     onTrouble: options.onTrouble ?? (() => Effect.void)
   }
   return PaymentClient.of({
-    asksForPayment: ({ headers, status }) => status === 402 && dialect.isRefusal(402, (name) => headers.get(name)),
-    pay: (request, refusal) => pay(counter, till, request, refusal),
-    quote: (request, refusal) => quote(counter, request, refusal),
+    demandOf: (response) => demandOf(dialects, response),
+    pay: (request, demand) => pay(counter, till, request, demand),
+    quote: (request, demand) => quote(counter, request, demand),
     status: (paymentId) => status(counter, paymentId)
   })
 })
@@ -148,19 +165,28 @@ export const layer = (options: Options): Layer.Layer<PaymentClient, Misconfigure
   Layer.effect(PaymentClient, make({ onTrouble: (error) => Effect.logWarning(error), ...options }))
 
 /** What a purchase is decided with. */
-interface Counter extends Required<Pick<Options, "choose" | "confirm" | "dialect" | "lookup">> {
+interface Counter extends Required<Pick<Options, "choose" | "confirm" | "lookup">> {
   readonly journal: PaymentJournal["Service"]
   readonly policy: PaymentPolicy.PaymentPolicy
   readonly halves: ReadonlyArray<SchemeClient>
 }
 
+const demandOf = Effect.fnUntraced(function* (
+  dialects: ReadonlyArray<PayerDialect>,
+  response: Response
+): Effect.fn.Return<Demand | undefined, ValidationError> {
+  const recognised = response.status === 402 ? yield* RefusalBody.read(dialects, response) : undefined
+  return recognised && { origin: response, refusal: yield* Effect.fromResult(recognised.refusal) }
+})
+
 const pay = Effect.fnUntraced(function* (
   counter: Counter,
   till: Purchase.Till,
   request: PayableRequest.PayableRequest,
-  refusal: Response
+  { origin, refusal }: Demand
 ) {
-  const { accepts, target } = yield* readOffer(counter, request, refusal)
+  const { accepts } = refusal.required
+  const target = yield* Effect.fromResult(admitted(counter, request, origin))
   const name = yield* PayableRequest.nameOf(request)
   const earlier = yield* resumeEarlier(counter, till, request, name)
   if (earlier !== undefined) return earlier
@@ -170,16 +196,18 @@ const pay = Effect.fnUntraced(function* (
   if (!(yield* counter.confirm(allowed.quote))) {
     return yield* decline("confirm_refused", `${target.host} asks ${allowed.quote.price}, and confirm said no`)
   }
-  return yield* Purchase.buy(till, request, name, allowed)
+  const index = accepts.indexOf(allowed.quote.requirements)
+  const paymentHeaders: Purchase.Order["paymentHeaders"] = (payload) => refusal.paymentHeaders(index, payload)
+  return yield* Purchase.buy(till, request, { ...allowed, name, paymentHeaders })
 })
 
 const quote = Effect.fnUntraced(function* (
   counter: Counter,
   request: Pick<PayableRequest.PayableRequest, "method" | "url">,
-  refusal: Response
+  { origin, refusal }: Demand
 ) {
-  const { accepts, target } = yield* readOffer(counter, request, refusal)
-  const { allowed, declined } = yield* judged(counter, request.method, target, accepts)
+  const target = yield* Effect.fromResult(admitted(counter, request, origin))
+  const { allowed, declined } = yield* judged(counter, request.method, target, refusal.required.accepts)
   return { payable: allowed.map(({ quote }) => quote), declined }
 })
 
@@ -190,17 +218,13 @@ const status = Effect.fnUntraced(function* (counter: Counter, paymentId: string)
   return { paymentId, entry: yield* counter.journal.find(paymentId), record }
 })
 
-/** The offer of a refusal that may be paid at all. */
-const readOffer = Effect.fnUntraced(function* (
-  { dialect, policy }: Counter,
+/** Where a payment may go that a refusal from there asks for. */
+const admitted = (
+  { policy }: Counter,
   request: Pick<PayableRequest.PayableRequest, "method" | "url">,
-  refusal: Response
-) {
-  const target = yield* Effect.fromResult(PayableRequest.targetOf(request, refusal))
-  yield* Effect.fromResult(policy.admit(target))
-  const { accepts } = yield* RefusalBody.read(dialect, refusal)
-  return { accepts, target }
-})
+  origin: Demand["origin"]
+): Result.Result<URL, PaymentDeclined> =>
+  Result.flatMap(PayableRequest.targetOf(request, origin), (target) => Result.map(policy.admit(target), () => target))
 
 /**
  * The answer to an authorization that an earlier call of the same request left in doubt, or unserved. Several may be left

@@ -9,18 +9,17 @@ import * as Effect from "effect/Effect"
 import { Entropy, identifier } from "../platform/Entropy.ts"
 import * as Binding from "../protocol/Binding.ts"
 import * as PaymentId from "../protocol/PaymentId.ts"
-import { sealPayload } from "../protocol/PaymentPayload.ts"
 import { defaultMaxTimeoutSeconds } from "../protocol/PaymentRequirements.ts"
 import { SettlementPending } from "../protocol/ProtocolError.ts"
 import type { Settlement } from "../protocol/Settlement.ts"
-import { SigningFailed, type SchemeClient } from "../scheme/SchemeClient.ts"
-import type { Dialect } from "../wire/Dialect.ts"
+import { SigningFailed, type SignedPayment } from "../scheme/SchemeClient.ts"
+import type { HeaderFields, PayerDialect } from "../wire/Dialect.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
 import { isExpired } from "./JournalLedger.ts"
 import * as PaidAnswer from "./PaidAnswer.ts"
 import type { PayableRequest } from "./PayableRequest.ts"
 import type { PaymentJournal } from "./PaymentJournal.ts"
-import { spendingsOf, type Allowed, type Quote } from "./PaymentPolicy.ts"
+import { spendingsOf, type Allowed } from "./PaymentPolicy.ts"
 
 /**
  * What all purchases of a client share.
@@ -28,12 +27,24 @@ import { spendingsOf, type Allowed, type Quote } from "./PaymentPolicy.ts"
  * @category models
  */
 export interface Till {
-  readonly dialect: Dialect
+  readonly dialects: ReadonlyArray<PayerDialect>
   readonly journal: PaymentJournal["Service"]
   /** Told once of each payment, when the server first says that the money has moved. */
   readonly onPayment: (receipt: Settlement) => Effect.Effect<void>
   /** Told of what went wrong beside a payment and did not stop it. */
   readonly onTrouble: (error: unknown) => Effect.Effect<void>
+}
+
+/**
+ * What is bought, and how it is paid.
+ *
+ * @category models
+ */
+export interface Order extends Allowed {
+  /** The name of the logical request. */
+  readonly name: string
+  /** The headers that carry what the scheme signed. */
+  readonly paymentHeaders: (payload: SignedPayment["payload"]) => HeaderFields
 }
 
 /**
@@ -55,23 +66,26 @@ const shortestWait = 1
 const longestWait = 30
 
 /**
- * Buys what the logical request `name` asks for: reserves, signs, writes down and sends. Where it ends before anything was
- * sent, it leaves nothing behind.
+ * Buys what the logical request asks for: reserves, signs, writes down and sends. Where it ends before anything was sent,
+ * it leaves nothing behind.
  *
  * @category constructors
  */
-export const buy = (till: Till, request: PayableRequest, name: string, { exceeds, half, quote }: Allowed) =>
+export const buy = (till: Till, request: PayableRequest, order: Order) =>
   Effect.uninterruptibleMask(
     Effect.fnUntraced(function* (restore) {
-      const reserved = yield* draft(name, quote)
-      yield* till.journal.reserve(reserved, exceeds)
+      const reserved = yield* draft(order)
+      yield* till.journal.reserve(reserved, order.exceeds)
       const drop = Effect.andThen(record(till, { ...reserved, state: "released" }), till.journal.letGo(reserved.id))
-      const entry = yield* restore(authorise(till, half, quote, reserved)).pipe(Effect.onError(() => drop))
-      return yield* restore(present(till, request, entry)).pipe(Effect.onExit(() => till.journal.letGo(entry.id)))
+      const entry = yield* restore(authorise(till, order, reserved)).pipe(Effect.onError(() => drop))
+      return yield* restore(present(till, request, entry)).pipe(
+        Effect.mapError(failureOf),
+        Effect.onExit(() => till.journal.letGo(entry.id))
+      )
     })
   )
 
-const draft = Effect.fnUntraced(function* (name: string, quote: Quote) {
+const draft = Effect.fnUntraced(function* ({ name, quote }: Order) {
   const { amount, asset, method, requirements, url } = quote
   const at = yield* Clock.currentTimeMillis
   const validity = Math.min(requirements.maxTimeoutSeconds ?? defaultMaxTimeoutSeconds, maximumValiditySeconds)
@@ -94,20 +108,20 @@ const draft = Effect.fnUntraced(function* (name: string, quote: Quote) {
 })
 
 /** Signs for the reservation and writes down what was signed. */
-const authorise = Effect.fnUntraced(function* (till: Till, half: SchemeClient, quote: Quote, reserved: JournalEntry) {
-  const { asset, requirements } = quote
+const authorise = Effect.fnUntraced(function* (till: Till, order: Order, reserved: JournalEntry) {
+  const { asset, requirements } = order.quote
   const challenge = requirements.extra?.["challenge"]
   const binding = typeof challenge === "string" ? yield* Binding.make(challenge) : undefined
   const validBefore = reserved.validBefore
-  const signed = yield* half.sign({ requirements, asset, validAfter: 0, validBefore, binding }).pipe(
+  const signed = yield* order.half.sign({ requirements, asset, validAfter: 0, validBefore, binding }).pipe(
     Effect.timeoutOrElse({
       duration: validBefore * 1000 - reserved.at,
       orElse: () => Effect.fail(new SigningFailed({ message: tooLate }))
     })
   )
   const paymentId = yield* PaymentId.make(asset.network, { asset: asset.address, ...signed })
-  const payment = sealPayload(requirements.scheme, requirements.network, signed.payload)
-  const entry: JournalEntry = { ...reserved, state: "pending", paymentId, payment }
+  const headers = order.paymentHeaders(signed.payload)
+  const entry: JournalEntry = { ...reserved, state: "pending", paymentId, payer: signed.payer, headers }
   yield* till.journal.write(entry)
   return entry
 })
@@ -117,7 +131,8 @@ const tooLate =
 
 /**
  * Sends an authorization of an earlier call again. `undefined` says that it is dead and was not taken, so that the request
- * may be bought anew.
+ * may be bought anew. Where it is dead and a server that forgets says no, it may have been taken all the same: the caller
+ * is told, and the next call buys anew.
  *
  * @category constructors
  */
@@ -126,18 +141,17 @@ export const resume = Effect.fnUntraced(
     const wasDoubtful = entry.state === "pending" && isExpired(entry, yield* Clock.currentTimeMillis)
     return yield* present(till, request, entry).pipe(
       Effect.catch((failure) =>
-        wasDoubtful && failure._tag !== "SettlementPending" && !isUsed(failure)
+        wasDoubtful && failure._tag === "Refused" && failure.provesUntaken
           ? Effect.succeed(undefined)
-          : Effect.fail(failure)
+          : Effect.fail(failureOf(failure))
       )
     )
   },
   (effect, till, _request, entry) => Effect.onExit(effect, () => till.journal.letGo(entry.id))
 )
 
-/** A used authorization bought something; whoever asks is told so, instead of buying it twice unawares. */
-const isUsed = (refusal: PaidAnswer.Refusal): boolean =>
-  refusal._tag === "ValidationError" && refusal.reason === "already_used"
+const failureOf = (failure: PaidAnswer.Refused | SettlementPending): PaidAnswer.Refusal | SettlementPending =>
+  failure._tag === "Refused" ? failure.error : failure
 
 /** Sends the authorization until there is an answer, a refusal, or no more time. */
 const present = Effect.fnUntraced(function* (till: Till, request: PayableRequest, entry: JournalEntry) {
@@ -149,7 +163,7 @@ const present = Effect.fnUntraced(function* (till: Till, request: PayableRequest
     }
     if (answer._tag === "Refused") {
       yield* record(till, { ...entry, state: "refused" })
-      return yield* Effect.fail(answer.error)
+      return yield* Effect.fail(answer)
     }
     const seconds = Math.max(shortestWait, answer.retryAfter ?? 2 ** Math.min(attempt, 5))
     const pause = Math.min(seconds, longestWait) * 1000
@@ -159,13 +173,11 @@ const present = Effect.fnUntraced(function* (till: Till, request: PayableRequest
   }
 })
 
-const ask = ({ dialect }: Till, request: PayableRequest, entry: JournalEntry): Effect.Effect<PaidAnswer.PaidAnswer> => {
-  const headers = entry.payment === undefined ? {} : dialect.paymentHeaders(entry.payment)
-  return request.send(entry.url, headers).pipe(
-    Effect.flatMap((response) => PaidAnswer.fromResponse(dialect, entry, response)),
+const ask = ({ dialects }: Till, request: PayableRequest, entry: JournalEntry): Effect.Effect<PaidAnswer.PaidAnswer> =>
+  request.send(entry.url, entry.headers ?? {}).pipe(
+    Effect.flatMap((response) => PaidAnswer.fromResponse(dialects, entry, response)),
     Effect.catch((failure) => Effect.succeed(PaidAnswer.fromNoAnswer(failure)))
   )
-}
 
 /**
  * An answer with a receipt was paid for, and a failure among them is owed again. One without a receipt that is no failure

@@ -1,15 +1,14 @@
 /**
- * What a refusal says, from a server that may mean harm: at most 64 KiB, bounded in time and depth, decoded by the
- * dialect.
+ * What a refusal says, from a server that may mean harm: at most 64 KiB, bounded in time and depth, read by the first
+ * dialect that recognises it. What none of them recognises is left untouched.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import { depthOf } from "../wire/AsciiJson.ts"
 import * as BoundedBody from "../wire/BoundedBody.ts"
-import type { Dialect } from "../wire/Dialect.ts"
+import type { AnswerHead, PayerDialect, ReadRefusal } from "../wire/Dialect.ts"
 
 /**
  * The most that is read of a refusal's body, in bytes.
@@ -25,11 +24,51 @@ const maximumDepth = 32
 const patience = "30 seconds"
 
 /**
- * Reads a refusal. Fails with `malformed` where its body is too long, too slow, broken off, no JSON, or no refusal.
+ * A refusal that a dialect has recognised, and what it makes of it.
+ *
+ * @category models
+ */
+export interface Recognised {
+  readonly dialect: PayerDialect
+  /** `malformed` where the refusal is too long, too slow, broken off, no JSON, or lacks what it needs. */
+  readonly refusal: Result.Result<ReadRefusal, ValidationError>
+}
+
+/**
+ * Reads a refusal; `undefined` where the answer is none of these dialects, and then its body is still unread. Some tell
+ * only by their body, so a copy of it is read, and the answer's own is given up once that is recognised.
  *
  * @category conversions
  */
-export const read = (dialect: Dialect, response: Response): Effect.Effect<PaymentRequired, ValidationError> =>
+export const read = Effect.fnUntraced(function* (
+  dialects: ReadonlyArray<PayerDialect>,
+  response: Response
+): Effect.fn.Return<Recognised | undefined> {
+  const head: AnswerHead = { status: response.status, header: (name) => response.headers.get(name) }
+  const candidates = dialects.filter((dialect) => dialect.mayRefuse(head))
+  if (candidates.length === 0) return undefined
+  const recognised = recognise(candidates, head, yield* Effect.result(jsonOf(response.clone())))
+  if (recognised !== undefined) void response.body?.cancel().catch(() => undefined)
+  return recognised
+})
+
+/** The first that can read it; if none can, the first that should have been able to. */
+const recognise = (
+  candidates: ReadonlyArray<PayerDialect>,
+  head: AnswerHead,
+  body: Result.Result<unknown, ValidationError>
+): Recognised | undefined => {
+  let unreadable: Recognised | undefined
+  for (const dialect of candidates) {
+    const refusal = dialect.readRefusal(head, Result.getOrUndefined(body))
+    if (refusal === undefined) continue
+    if (Result.isSuccess(refusal)) return { dialect, refusal }
+    unreadable ??= { dialect, refusal: Result.isFailure(body) ? Result.fail(body.failure) : refusal }
+  }
+  return unreadable
+}
+
+const jsonOf = (response: Response): Effect.Effect<unknown, ValidationError> =>
   Effect.tryPromise({
     try: (signal) => BoundedBody.read(abortable(response.body, signal), maximumBytes),
     catch: () => malformed("broken_off", "broke off before its end")
@@ -41,7 +80,7 @@ export const read = (dialect: Dialect, response: Response): Effect.Effect<Paymen
     Effect.flatMap((body) =>
       Effect.fromResult(
         body._tag === "Read"
-          ? Result.flatMap(parse(body.text), dialect.readRefusal)
+          ? parse(body.text)
           : Result.fail(malformed("too_long", `is longer than ${maximumBytes} bytes`))
       )
     )

@@ -115,6 +115,11 @@ export interface ReadRefusal {
 export interface PayerDialect {
   /** The request header that carries a payment. */
   readonly paymentHeader: string
+  /**
+   * Whether its servers know what they took when its validity has ended, so that a no of theirs proves that they did not
+   * take it. Not so where nothing is said.
+   */
+  readonly remembers?: boolean
   /** Whether an answer may be a refusal of this dialect, as far as its head tells. */
   readonly mayRefuse: (head: AnswerHead) => boolean
   /**
@@ -124,18 +129,4 @@ export interface PayerDialect {
   readonly readRefusal: (head: AnswerHead, body: unknown) => Result.Result<ReadRefusal, ValidationError> | undefined
   /** The receipt on an answer, if there is one and it says that the money has moved. */
   readonly readReceipt: (header: AnswerHead["header"]) => Receipt | undefined
-}
-
-/**
- * Both halves in one, as the paying client still takes it; it goes, with `ProtocolDialect`, when the client takes
- * `PayerDialect`s.
- *
- * @category models
- */
-export interface Dialect {
-  readonly paymentHeader: string
-  readonly isRefusal: (status: number, header: (name: string) => string | null) => boolean
-  readonly readRefusal: (body: unknown) => Result.Result<PaymentRequired, ValidationError>
-  readonly paymentHeaders: (payload: PaymentPayload) => HeaderFields
-  readonly readReceipt: (header: (name: string) => string | null) => Settlement | undefined
 }

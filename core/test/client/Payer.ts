@@ -31,7 +31,13 @@ export const make = Effect.fnUntraced(function* (
 export type Payer = Effect.Success<ReturnType<typeof make>>
 
 export const buy = ({ client }: Payer, request: PayableRequest, refusal = Shop.refusal(402)) =>
-  client.pay(request, refusal)
+  Effect.flatMap(demand(client, refusal), (demanded) => client.pay(request, demanded))
+
+/** What a refusal demands; it is a defect if that is nothing. */
+export const demand = (client: PaymentClient.PaymentClient["Service"], refusal: Response) =>
+  Effect.flatMap(client.demandOf(refusal), (demanded) =>
+    demanded === undefined ? Effect.die(new Error("expected a payment request")) : Effect.succeed(demanded)
+  )
 
 export const buyText = (payer: Payer, request: PayableRequest, refusal = Shop.refusal(402)) =>
   Effect.flatMap(buy(payer, request, refusal), (response) => Effect.promise(() => response.text()))

@@ -183,13 +183,13 @@ describe("a refusal of the unpaid request", () => {
     })
   )
 
-  it.effect("asks for a payment only by status 402 and the header", () =>
+  it.effect("demands a payment only by status 402 and a dialect", () =>
     Effect.gen(function* () {
       const { client } = yield* Payer.make()
-      assert.isTrue(client.asksForPayment(Shop.refusal(402)))
-      assert.isFalse(client.asksForPayment(Shop.refusal(409)))
-      assert.isFalse(client.asksForPayment(Shop.refusal(503)))
-      assert.isFalse(client.asksForPayment(new Response("", { status: 402 })))
+      assert.isDefined(yield* client.demandOf(Shop.refusal(402)))
+      assert.isUndefined(yield* client.demandOf(Shop.refusal(409)))
+      assert.isUndefined(yield* client.demandOf(Shop.refusal(503)))
+      assert.isUndefined(yield* client.demandOf(new Response("", { status: 402 })))
     })
   )
 })
@@ -201,7 +201,7 @@ describe("quote", () => {
       const accepts = [Wallet.offer(), Wallet.offer({ maxAmountRequired: "5000000" })]
       const { declined, payable } = yield* world.client.quote(
         { method: "GET", url: "https://shop.example/report" },
-        Shop.refusal(402, { accepts })
+        yield* Payer.demand(world.client, Shop.refusal(402, { accepts }))
       )
       assert.deepStrictEqual(
         payable.map(({ price }) => price),
@@ -222,7 +222,7 @@ describe("quote", () => {
       yield* buy(world, Shop.make(Shop.paid()).request())
       const { declined } = yield* world.client.quote(
         { method: "GET", url: "https://shop.example/report" },
-        Shop.refusal(402)
+        yield* Payer.demand(world.client, Shop.refusal(402))
       )
       assert.deepStrictEqual(
         declined.map(({ rule }) => rule),
@@ -273,8 +273,8 @@ describe("layer", () => {
     const broken = new Error("the listener is broken")
     const client = PaymentClient.layer({ schemes: [Wallet.make().half], onPayment: () => Effect.die(broken) })
     return Effect.gen(function* () {
-      const { pay } = yield* PaymentClient.PaymentClient
-      yield* pay(Shop.make(Shop.paid("served")).request(), Shop.refusal(402))
+      const client = yield* PaymentClient.PaymentClient
+      yield* client.pay(Shop.make(Shop.paid("served")).request(), yield* Payer.demand(client, Shop.refusal(402)))
       assert.deepStrictEqual(logged, [[broken]])
     }).pipe(Effect.provide(Layer.provide(client, PaymentJournal.layerMemory)), Effect.provide(Logger.layer([logger])))
   })
