@@ -55,14 +55,14 @@ export const buy = Effect.fnUntraced(function* (paying: PayingFetch, ledger: Led
   if (proof === undefined || `${proof.amount}` !== receipt.amount || proof.to !== ledger.payTo) {
     return yield* Effect.die(new Error(`the chain does not show the transfer of ${receipt.transaction}`))
   }
-  const { amount, network, payer, transaction } = receipt
+  const { network, payer = "", transaction } = receipt
   return {
     network,
     route: `GET ${path}`,
     status: response.status,
     transaction,
     payer,
-    amount,
+    amount: `${proof.amount}`,
     milliseconds
   } satisfies Purchase
 })

@@ -74,7 +74,7 @@ describe.each([
             })
           )
         )
-        assert.deepStrictEqual(
+        assert.deepStrictEqual<unknown>(
           own,
           wallets.map(({ payer }, at) => ({ status: 200, network: tills[at]?.network, payer, amount: "10000" }))
         )
