@@ -1,7 +1,7 @@
 /**
  * The facilitator's HTTP API: its endpoints, what they take and what they answer. The OpenAPI page is made of this.
  */
-import { FacilitatorApi, Settlement, Supported } from "@pontage/core"
+import { FacilitatorApi, Settlement, X402SettlingKinds } from "@pontage/core"
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
@@ -24,16 +24,20 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
   .add(
     HttpApiEndpoint.post("verify", "/verify", {
       payload: PresentedPayment.VerifyRequest,
-      success: FacilitatorApi.VerifyResponse,
-      error: [Forbidden, TooManyRequestsAnswer, CannotTell]
-    }).annotateMerge(described("Checks a payment and changes nothing. Every verdict has status 200.")),
-    HttpApiEndpoint.post("settle", "/settle", {
-      payload: PresentedPayment.SettleRequest,
-      success: FacilitatorApi.SettleResponse,
+      success: PresentedPayment.VerifyAnswer,
       error: [Forbidden, TooManyRequestsAnswer, CannotTell]
     }).annotateMerge(
       described(
-        "Verifies, claims and transfers. Idempotent by authorization. Every verdict has status 200; success: false without code and reason means that the outcome is not known yet: send the same payment again."
+        "Checks a payment and changes nothing. Every verdict has status 200. Each caller is answered in its own words: a server of this protocol (protocolVersion) or of x402 (x402Version 1 or 2)."
+      )
+    ),
+    HttpApiEndpoint.post("settle", "/settle", {
+      payload: PresentedPayment.SettleRequest,
+      success: PresentedPayment.SettleAnswer,
+      error: [Forbidden, TooManyRequestsAnswer, CannotTell]
+    }).annotateMerge(
+      described(
+        "Verifies, claims and transfers. Idempotent by authorization. Every verdict has status 200; success: false without code and reason means that the outcome is not known yet: send the same payment again. Servers of x402 are told so by settlement_pending (version 2) or unexpected_settle_error (version 1)."
       )
     ),
     HttpApiEndpoint.post("claim", "/claims", {
@@ -75,9 +79,10 @@ class RecordsGroup extends HttpApiGroup.make("records")
 /** What anybody may ask. */
 class OffersGroup extends HttpApiGroup.make("offers")
   .add(
-    HttpApiEndpoint.get("supported", "/supported", { success: Supported.Supported, error: CannotTell }).annotateMerge(
-      described("The schemes and networks that are settled here, and the signers that settle them.")
-    )
+    HttpApiEndpoint.get("supported", "/supported", {
+      success: X402SettlingKinds.SupportedAnswer,
+      error: CannotTell
+    }).annotateMerge(described("The schemes and networks that are settled here, and the signers that settle them."))
   )
   .middleware(RequestBounds) {}
 

@@ -64,15 +64,14 @@ export const ofClaim = (
  *
  * @category conversions
  */
-export const unreadableVerify = (failure: ValidationError): VerifyAnswer => ({ isValid: false, ...wordsOf(failure) })
+export const unreadableVerify = (failure: Refusal): VerifyAnswer => ({ isValid: false, ...wordsOf(failure) })
 
 /**
  * The verdict of `POST /settle` and `POST /claims` on a payment that could not even be read.
  *
  * @category conversions
  */
-export const unreadableTransaction = (network: string, failure: ValidationError): SettleAnswer =>
-  refused(network, failure)
+export const unreadableTransaction = (network: string, failure: Refusal): SettleAnswer => refused(network, failure)
 
 /**
  * A `finish` that was refused: by a payment nobody knows, or by the run's own state.

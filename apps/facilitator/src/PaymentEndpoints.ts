@@ -5,7 +5,9 @@ import {
   FacilitatorApi,
   Facilitator,
   FacilitatorSchemes,
+  type PaymentError,
   type PaymentRequest,
+  type PaymentRequirements,
   Settlement,
   type ValidationError
 } from "@pontage/core"
@@ -20,7 +22,7 @@ import * as FacilitatorMetrics from "./FacilitatorMetrics.ts"
 import * as FacilitatorVerdict from "./FacilitatorVerdict.ts"
 import * as PresentedPayment from "./PresentedPayment.ts"
 
-type Body = typeof PresentedPayment.VerifyRequest.Type
+type Presented = PresentedPayment.PresentedPayment
 type VerifyAnswer = typeof FacilitatorApi.VerifyResponse.Type
 type SettleAnswer = typeof FacilitatorApi.SettleResponse.Type
 
@@ -36,13 +38,22 @@ export const layerPayments = HttpApiBuilder.group(
     const desk: Desk = { facilitator: yield* Facilitator, schemes: yield* FacilitatorSchemes }
     const { facilitator } = desk
     return handlers.handleAll({
-      verify: ({ payload }) => verify(desk, payload),
-      settle: ({ payload: { claim, ...body } }) =>
-        transact(desk, "settle", body, (request) =>
-          FacilitatorVerdict.ofSettle(request, facilitator.settle(request, claim))
-        ),
+      verify: ({ payload }) => {
+        const payment = PresentedPayment.read(payload)
+        return Effect.map(verify(desk, payment), payment.verified)
+      },
+      settle: ({ payload }) => {
+        const payment = PresentedPayment.read(payload)
+        const claim = payload.protocolVersion === undefined ? undefined : payload.claim
+        return Effect.map(
+          transact(desk, "settle", payment, (request) =>
+            FacilitatorVerdict.ofSettle(request, facilitator.settle(request, claim))
+          ),
+          payment.settled
+        )
+      },
       claim: ({ payload: { claim, ...body } }) =>
-        transact(desk, "claim", body, (request) =>
+        transact(desk, "claim", PresentedPayment.readOurs(body), (request) =>
           FacilitatorVerdict.ofClaim(request, facilitator.claim(request, claim))
         ),
       finish: ({ params, payload }) => finish(facilitator, params.id, payload)
@@ -55,13 +66,13 @@ interface Desk {
   readonly schemes: FacilitatorSchemes["Service"]
 }
 
-const verify = (desk: Desk, body: Body) =>
+const verify = (desk: Desk, payment: Presented) =>
   FacilitatorMetrics.measured(
     "verify",
     outcomeOfVerify,
     presented(
       desk,
-      body,
+      payment,
       (request) => FacilitatorVerdict.ofVerify(desk.facilitator.verify(request)),
       FacilitatorVerdict.unreadableVerify
     )
@@ -70,15 +81,13 @@ const verify = (desk: Desk, body: Body) =>
 const transact = <E extends { readonly error: string }>(
   desk: Desk,
   operation: "settle" | "claim",
-  body: Body,
+  payment: Presented,
   answer: (request: PaymentRequest) => Effect.Effect<SettleAnswer, E>
 ) =>
   FacilitatorMetrics.measured(
     operation,
     outcomeOfTransaction,
-    presented(desk, body, answer, (failure) =>
-      FacilitatorVerdict.unreadableTransaction(body.paymentRequirements.network, failure)
-    )
+    presented(desk, payment, answer, (failure) => FacilitatorVerdict.unreadableTransaction(payment.network, failure))
   )
 
 /** A run that cannot be finished like this cost a look into the records for nothing. */
@@ -108,14 +117,14 @@ type Answer = VerifyAnswer | SettleAnswer
  */
 const presented = Effect.fnUntraced(function* <A extends Answer, E, R>(
   { schemes }: Desk,
-  body: Body,
+  { paymentRequirements, request }: Presented,
   answer: (request: PaymentRequest) => Effect.Effect<A, E, R>,
-  unreadable: (failure: ValidationError) => A
+  unreadable: (failure: PaymentError | ValidationError) => A
 ) {
-  const { paymentRequirements } = body
   const { limits, mayHavePaid } = yield* AskingCaller
-  if (!mayHavePaid(paymentRequirements)) return yield* notRegistered(paymentRequirements)
-  const request = PresentedPayment.toRequest(body)
+  if (Result.isSuccess(paymentRequirements) && !mayHavePaid(paymentRequirements.success)) {
+    return yield* notRegistered(paymentRequirements.success)
+  }
   if (Result.isFailure(request)) {
     yield* limits.penalise("payments")
     return unreadable(request.failure)
@@ -128,7 +137,11 @@ const presented = Effect.fnUntraced(function* <A extends Answer, E, R>(
   return answered
 })
 
-const notRegistered = ({ asset = "an asset that is not named", network, payTo }: Body["paymentRequirements"]) =>
+const notRegistered = ({
+  asset = "an asset that is not named",
+  network,
+  payTo
+}: PaymentRequirements.PaymentRequirements) =>
   new Forbidden({ message: `payments to ${payTo} in ${asset} on ${network} are not registered for this caller` })
 
 /** That a payment was used costs no more than a look into the records. */

@@ -1,60 +1,153 @@
 /**
- * A payment as a caller presents it. The envelope that a payer sent is decoded leniently, because what is wrong with it is
- * a verdict about the payment and not a fault of the caller, who only passes it on.
+ * A payment as a caller presents it, be it a server of ours or one of x402, and how that caller is answered: beyond this
+ * there is one kind of payment and one kind of verdict. The envelope that a payer sent is decoded leniently, because what
+ * is wrong with it is a verdict about the payment and not a fault of the caller, who only passes it on.
  */
 import {
   FacilitatorApi,
   invalid,
+  type PaymentError,
   PaymentPayload,
   type PaymentRequest,
+  type PaymentRequirements,
   type SchemeFacilitator,
-  type ValidationError
+  type ValidationError,
+  X402SettlingAnswer,
+  X402SettlingRequest
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-const lenient = {
-  protocolVersion: Schema.Number,
+const otherwise = (field: string) =>
+  Schema.optionalKey(
+    Schema.Never.annotate({
+      message: "a body is either of this protocol (protocolVersion) or of x402 (x402Version), never both",
+      description: `Not beside ${field}`
+    })
+  )
+
+const ours = {
+  protocolVersion: Schema.Number.pipe(
+    Schema.annotateKey({ messageMissingKey: "the body has neither protocolVersion nor x402Version" })
+  ),
+  x402Version: otherwise("protocolVersion"),
   paymentPayload: Schema.Union([PaymentPayload.PaymentPayload, Schema.Json]).annotate({
     description: "What the payer sent. Anything but a payment envelope of version 2 is answered with a verdict"
   })
 }
+
+const theirs = { protocolVersion: otherwise("x402Version") }
+
+const x402Requests = [
+  Schema.Struct({ ...X402SettlingRequest.RequestV2.fields, ...theirs }),
+  Schema.Struct({ ...X402SettlingRequest.RequestV1.fields, ...theirs }),
+  Schema.Struct({ ...X402SettlingRequest.RequestOther.fields, ...theirs }).annotate({
+    description: "Any other version of x402 is answered with a verdict"
+  })
+] as const
 
 /**
  * `POST /verify`.
  *
  * @category schemas
  */
-export const VerifyRequest = Schema.Struct({ ...FacilitatorApi.VerifyRequest.fields, ...lenient })
+export const VerifyRequest = Schema.Union([
+  Schema.Struct({ ...FacilitatorApi.VerifyRequest.fields, ...ours }),
+  ...x402Requests
+])
 
 /**
- * `POST /settle`.
+ * `POST /settle`. Servers of x402 make no claim.
  *
  * @category schemas
  */
-export const SettleRequest = Schema.Struct({ ...FacilitatorApi.SettleRequest.fields, ...lenient })
+export const SettleRequest = Schema.Union([
+  Schema.Struct({ ...FacilitatorApi.SettleRequest.fields, ...ours }),
+  ...x402Requests
+])
 
 /**
  * `POST /claims`.
  *
  * @category schemas
  */
-export const ClaimRequest = Schema.Struct({ ...FacilitatorApi.ClaimRequest.fields, ...lenient })
+export const ClaimRequest = Schema.Struct({ ...FacilitatorApi.ClaimRequest.fields, ...ours })
+
+/**
+ * The answer of `POST /verify`, to either kind of caller.
+ *
+ * @category schemas
+ */
+export const VerifyAnswer = Schema.Union([X402SettlingAnswer.VerifyAnswer, FacilitatorApi.VerifyResponse])
+
+/**
+ * The answer of `POST /settle`, to either kind of caller.
+ *
+ * @category schemas
+ */
+export const SettleAnswer = Schema.Union([FacilitatorApi.SettleResponse, X402SettlingAnswer.SettleAnswer])
+
+type Refusal = PaymentError | ValidationError
+
+/**
+ * A payment as it is understood, and how its caller is answered.
+ *
+ * @category models
+ */
+export interface PresentedPayment {
+  /** The network as the caller names it. */
+  readonly network: string
+  readonly paymentRequirements: Result.Result<PaymentRequirements.PaymentRequirements, Refusal>
+  /** Nothing of it is believed. */
+  readonly request: Result.Result<PaymentRequest, Refusal>
+  readonly verified: (answer: typeof FacilitatorApi.VerifyResponse.Type) => typeof VerifyAnswer.Type
+  readonly settled: (answer: typeof FacilitatorApi.SettleResponse.Type) => typeof SettleAnswer.Type
+}
+
+/**
+ * Reads what a caller sent. What cannot be read fails inside.
+ *
+ * @category constructors
+ */
+export const read = (body: typeof VerifyRequest.Type): PresentedPayment =>
+  body.protocolVersion === undefined ? readTheirs(X402SettlingRequest.read(body)) : readOurs(body)
+
+const readTheirs = (asked: X402SettlingRequest.Asked): PresentedPayment => {
+  const { network, paymentPayload, paymentRequirements } = asked
+  return {
+    network,
+    paymentRequirements,
+    request: Result.all({ paymentRequirements, paymentPayload }),
+    verified: (answer) => X402SettlingAnswer.ofVerify(asked, answer),
+    settled: (answer) => X402SettlingAnswer.ofSettle(asked, answer)
+  }
+}
+
+/**
+ * Reads what a server of ours sent.
+ *
+ * @category constructors
+ */
+export const readOurs = (body: Omit<typeof ClaimRequest.Type, "claim">): PresentedPayment => {
+  const { paymentRequirements } = body
+  return {
+    network: paymentRequirements.network,
+    paymentRequirements: Result.succeed(paymentRequirements),
+    request: toRequest(body),
+    verified: (answer) => answer,
+    settled: (answer) => answer
+  }
+}
 
 const decodeVersioned = Schema.decodeUnknownResult(Schema.Struct({ protocolVersion: Schema.Number }))
 const decodeEnvelope = Schema.decodeUnknownResult(PaymentPayload.PaymentPayload)
 
-/**
- * The payment request inside. Fails with `unsupported_version` or `malformed`.
- *
- * @category conversions
- */
-export const toRequest = ({
+const toRequest = ({
   paymentPayload,
   paymentRequirements,
   protocolVersion
-}: typeof VerifyRequest.Type): Result.Result<PaymentRequest, ValidationError> => {
+}: Omit<typeof ClaimRequest.Type, "claim">): Result.Result<PaymentRequest, ValidationError> => {
   if (protocolVersion !== PaymentPayload.protocolVersion) return otherVersion(protocolVersion)
   const version = decodeVersioned(paymentPayload)
   if (Result.isSuccess(version) && version.success.protocolVersion !== PaymentPayload.protocolVersion) {

@@ -1,7 +1,7 @@
 /**
  * Answers what is asked of the records, and what is settled here at all.
  */
-import { Facilitator, PaymentId, PaymentStore } from "@pontage/core"
+import { Facilitator, PaymentId, PaymentStore, X402SettlingKinds } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
@@ -39,7 +39,8 @@ export const layerOffers = HttpApiBuilder.group(
   "offers",
   Effect.fnUntraced(function* (handlers) {
     const facilitator = yield* Facilitator
-    return handlers.handleAll({ supported: () => Effect.catch(facilitator.supported, FacilitatorVerdict.cannotTell) })
+    const supported = Effect.map(facilitator.supported, X402SettlingKinds.fromSupported)
+    return handlers.handleAll({ supported: () => Effect.catch(supported, FacilitatorVerdict.cannotTell) })
   })
 )
 

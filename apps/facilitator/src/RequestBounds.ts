@@ -23,11 +23,11 @@ import { Defect, Malformed, TooLarge } from "./FacilitatorFault.ts"
 export const maximumBodyBytes = 64 * 1024
 
 /**
- * The deepest nesting that is read.
+ * The deepest nesting that is read: a payment header may be nested 16 deep, and here stands in an object.
  *
  * @category constants
  */
-export const maximumDepth = 16
+export const maximumDepth = 17
 
 /**
  * The bounds, around an endpoint.
@@ -82,7 +82,9 @@ const undecodable = (error: HttpApiError.HttpApiSchemaError): Effect.Effect<neve
     ? defective(error.cause)
     : Effect.fail(new Malformed({ message: `the request is not what this endpoint takes: ${wordsOf(error)}` }))
 
-const wordsOf = ({ cause }: HttpApiError.HttpApiSchemaError): string => cause.message.slice(0, 500)
+/** A body that is none of several shapes is told each thing once. */
+const wordsOf = ({ cause }: HttpApiError.HttpApiSchemaError): string =>
+  [...new Set(cause.message.split(/\n(?! )/))].join("\n").slice(0, 500)
 
 const defective = (defect: unknown) =>
   Effect.andThen(
