@@ -1,0 +1,19 @@
+/**
+ * What the buyers have in common: each makes a paying `fetch` of a plain one.
+ */
+import type { Hex } from "viem"
+
+/** What a buyer is made of. */
+export interface Purse {
+  readonly key: Hex
+  /** A node, for wallets that want one. */
+  readonly rpcUrl: string
+  /** The `fetch` that is wrapped; what goes through it is what goes over the wire. */
+  readonly send: typeof fetch
+}
+
+/** Asks for something and pays for it. */
+export type Buy = (url: string, init?: RequestInit) => Promise<Response>
+
+/** Makes a paying `fetch`. */
+export type Buyer = (purse: Purse) => Buy

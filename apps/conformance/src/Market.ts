@@ -1,0 +1,75 @@
+/**
+ * One chain, every facilitator, and every shop at each of them, all in this process: what the cells of the matrix share.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+
+import * as ConformanceChain from "./ConformanceChain.ts"
+import * as Goods from "./Goods.ts"
+import { facilitatorNames, facilitators, shopNames, shops, type FacilitatorName, type ShopName } from "./Parties.ts"
+
+/** A shop, or why it does not open. */
+export type Opened = Exit.Exit<Goods.Shop, unknown>
+
+/** Everything that is open. */
+export interface Market {
+  readonly chain: ConformanceChain.ConformanceChain
+  readonly shop: (shop: ShopName, facilitator: FacilitatorName) => Opened
+}
+
+/** Opens everything as long as the scope, and waits for the shops to sell. */
+export const make: Effect.Effect<Market, unknown, Scope.Scope> = Effect.gen(function* () {
+  const chain = yield* ConformanceChain.make
+  const opened = yield* Effect.forEach(facilitatorNames, (name, lane) => openAround(chain, name, lane), together)
+  const open = new Map(opened.flat())
+  return {
+    chain,
+    shop: (name, facilitator) => open.get(keyOf(name, facilitator)) ?? Exit.fail("there is no such shop")
+  }
+})
+
+const together = { concurrency: "unbounded" } as const
+
+/** Starts a facilitator, and every shop at it. */
+const openAround = Effect.fnUntraced(function* (
+  { node }: ConformanceChain.ConformanceChain,
+  facilitator: FacilitatorName,
+  lane: number
+) {
+  const { accounts, rpcUrl } = node
+  const { privateKey: key } = [...accounts.signers, accounts.stranger][lane] ?? accounts.stranger
+  const { url } = yield* facilitators[facilitator].start({ rpcUrl, key, pollingMillis: 20 })
+  return yield* Effect.forEach(
+    shopNames,
+    (name) =>
+      shops[name].start({ facilitator: url, rpcUrl, payTo: accounts.payee.address }).pipe(
+        Effect.tap((shop) => untilOnSale(shop.url)),
+        Effect.exit,
+        Effect.map((shop) => [keyOf(name, facilitator), shop] as const)
+      ),
+    together
+  )
+})
+
+/** Why a shop did not open, in its own words. */
+export const reasonOf = (exit: Exit.Failure<unknown, unknown>): string => String(Cause.squash(exit.cause))
+
+const keyOf = (shop: ShopName, facilitator: FacilitatorName) => `${shop}@${facilitator}`
+
+/**
+ * Our shops sell nothing (503) before they have proven their wiring against chain and facilitator, which takes a moment;
+ * at a facilitator that they cannot work with they never do, and what they then answer is what the cell shows.
+ */
+export const untilOnSale = (url: string): Effect.Effect<void> =>
+  Effect.promise(async () => {
+    const response = await fetch(`${url}${Goods.paths.report}`)
+    await response.arrayBuffer()
+    return response.status
+  }).pipe(
+    Effect.repeat({ while: (status) => status === 503, schedule: Schedule.spaced("20 millis") }),
+    Effect.timeoutOption("5 seconds"),
+    Effect.asVoid
+  )

@@ -1,0 +1,53 @@
+/**
+ * What a role is told when it is started, in this process or as one of its own.
+ */
+import * as Schema from "effect/Schema"
+
+const Hex = Schema.TemplateLiteral(["0x", Schema.String])
+const port = Schema.optionalKey(Schema.Number)
+
+/** A facilitator: the node it settles through and the account that pays for the gas. */
+export const FacilitatorOptions = Schema.Struct({
+  rpcUrl: Schema.String,
+  key: Hex,
+  /** Default: a free one. */
+  port,
+  /**
+   * How the peers' signer numbers its transactions: `asked`, as their example does, takes the node's word for each one and
+   * collides with itself under load; `counted` is viem's nonce manager. Default `counted`.
+   */
+  nonces: Schema.optionalKey(Schema.Literals(["asked", "counted"])),
+  /** How often the peers' signer looks for a receipt, in milliseconds; default viem's own. */
+  pollingMillis: Schema.optionalKey(Schema.Number)
+})
+
+/** Told to a facilitator. */
+export type FacilitatorOptions = typeof FacilitatorOptions.Type
+
+/** A shop: who settles its payments, and who gets them. */
+export const ShopOptions = Schema.Struct({
+  /** The facilitator's URL. */
+  facilitator: Schema.String,
+  /** A node, for shops that look at the chain when they open. */
+  rpcUrl: Schema.String,
+  payTo: Hex,
+  /** Default: a free one. */
+  port,
+  /** Whether our shops ask for payments that are bound to their request; default `preferred`. */
+  binding: Schema.optionalKey(Schema.Literals(["required", "preferred", "off"]))
+})
+
+/** Told to a shop. */
+export type ShopOptions = typeof ShopOptions.Type
+
+/** Buyers: one for each key. */
+export const BuyerOptions = Schema.Struct({
+  keys: Schema.Array(Hex),
+  /** A node, for wallets that want one. */
+  rpcUrl: Schema.String,
+  /** What is bought. */
+  url: Schema.String
+})
+
+/** Told to buyers. */
+export type BuyerOptions = typeof BuyerOptions.Type

@@ -1,0 +1,32 @@
+import { assert, layer } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+import * as CellTrial from "../src/CellTrial.ts"
+import * as Market from "../src/Market.ts"
+import * as Matrix from "../src/Matrix.ts"
+import { buyers, facilitators, shops } from "../src/Parties.ts"
+
+class OpenMarket extends Context.Service<OpenMarket, Market.Market>()("OpenMarket") {}
+
+const titleOf = (cell: CellTrial.Cell): string => {
+  const rule = Matrix.ruleOf(cell)
+  const buyer = buyers[cell.buyer].title
+  const seller = `${shops[cell.shop].title} with ${facilitators[cell.facilitator].title}`
+  return rule === undefined ? `${buyer} pays ${seller}` : `${buyer} cannot pay ${seller}: ${rule.because}`
+}
+
+layer(Layer.effect(OpenMarket, Market.make), { excludeTestServices: true, timeout: "60 seconds" })("matrix", (it) => {
+  for (const cell of Matrix.cells) {
+    it.effect(titleOf(cell), () =>
+      Effect.gen(function* () {
+        const market = yield* OpenMarket
+        const { answer, ...expected } = Matrix.expected(cell, market.chain.node.accounts.payee.address)
+        const { balance, runs, status, text, transfers } = yield* CellTrial.run(market, cell)
+        assert.match(Matrix.answerOf({ status, text }), answer)
+        assert.deepStrictEqual({ balance, runs, transfers }, expected)
+      })
+    )
+  }
+})
