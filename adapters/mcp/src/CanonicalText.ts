@@ -1,0 +1,66 @@
+/**
+ * A text for a call's arguments: the same arguments have the same text in whatever order they were given, and other
+ * arguments another one. It is digested, never read back, so it need not be JSON.
+ */
+
+/** Deeper than any tool's arguments; a bound for the recursion. */
+const maximumDepth = 128
+
+class NoText extends Error {}
+
+/**
+ * The text of a value as a tool's schema makes them: what JSON has, and dates, big integers, maps and sets. `undefined` for
+ * what could not be told from others: functions, symbols, and objects of classes that say nothing of themselves.
+ *
+ * @category conversions
+ */
+export const of = (value: unknown): string | undefined => {
+  try {
+    return write(value, 0)
+  } catch (error) {
+    if (error instanceof NoText) return undefined
+    throw error
+  }
+}
+
+const write = (value: unknown, depth: number): string => {
+  switch (typeof value) {
+    case "string":
+      return JSON.stringify(value)
+    case "number":
+    case "boolean":
+    case "undefined":
+      return `${value}`
+    case "bigint":
+      return `${value}n`
+    case "object":
+      return value === null ? "null" : writeObject(value, depth + 1)
+    case "function":
+    case "symbol":
+      throw new NoText()
+  }
+}
+
+const writeObject = (value: object, depth: number): string => {
+  if (depth > maximumDepth) throw new NoText()
+  if (Array.isArray(value)) return list(value, depth)
+  const kind = Object.prototype.toString.call(value)
+  if ("toJSON" in value && typeof value.toJSON === "function") return `${kind}${write(value.toJSON(), depth)}`
+  if (isIterable(value)) return `${kind}${list([...value], depth)}`
+  if (!isPlain(value)) throw new NoText()
+  const fields = Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${write(field, depth)}`).join(",")}}`
+}
+
+const list = (items: ReadonlyArray<unknown>, depth: number): string =>
+  `[${Array.from(items, (item) => write(item, depth)).join(",")}]`
+
+const isIterable = (value: object): value is Iterable<unknown> =>
+  Symbol.iterator in value && typeof value[Symbol.iterator] === "function"
+
+const isPlain = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || prototype === Object.prototype
+}

@@ -1,0 +1,115 @@
+/**
+ * A call of a priced tool: asks the gate, and translates its decision into what MCP does.
+ */
+import { ErrorCode, type CallToolResult } from "@modelcontextprotocol/sdk/types.js"
+import type { Deferred, Granted, PricedRoute, Seller, Settlement } from "@pontage/core"
+
+import * as ToolCall from "./ToolCall.ts"
+import * as ToolResult from "./ToolResult.ts"
+
+const settlements = new WeakMap<object, Settlement.Settlement>()
+
+/**
+ * The receipt of the payment that opened a call, by what the SDK hands to the tool; `undefined` where nothing was paid
+ * (yet: with `settle: "after-handler"` it is there only after the tool has run).
+ *
+ * @category getters
+ */
+export const settlementOf = (extra: object): Settlement.Settlement | undefined => settlements.get(extra)
+
+/**
+ * Runs the tool when the call may, and answers it otherwise.
+ *
+ * @category combinators
+ */
+export const serve = async (
+  seller: Seller.Seller,
+  route: PricedRoute,
+  call: ToolCall.ToolCall
+): Promise<CallToolResult> => {
+  const request = await ToolCall.toRequest(call)
+  if (request === undefined) return ToolResult.failure(unbindable(call))
+  const decision = await seller.decide(route, request)
+  switch (decision._tag) {
+    case "Free":
+      return call.run()
+    case "Refused":
+      return ToolResult.refusal(decision.answer)
+    case "Granted":
+      return serveGranted(seller, decision, call)
+    case "Deferred":
+      return serveDeferred(seller, decision, call)
+  }
+}
+
+const unbindable = ({ name }: ToolCall.ToolCall): string =>
+  `${name} was not run and nothing was charged: its input schema makes values that no payment can be bound to; let it make JSON, dates, big integers, maps or sets`
+
+/** The caller has cancelled, or is gone: nobody would get the result. */
+const isGone = ({ extra }: ToolCall.ToolCall): boolean => extra.signal.aborted
+
+const unheard = ToolResult.failure("the call was cancelled")
+
+const serveGranted = async (
+  seller: Seller.Seller,
+  granted: Granted,
+  call: ToolCall.ToolCall
+): Promise<CallToolResult> => {
+  if (isGone(call)) {
+    void seller.run(granted.finish("notRun"))
+    return unheard
+  }
+  settlements.set(call.extra, granted.settlement)
+  const { asks, result } = await runOf(call)
+  void seller.run(granted.finish(result.isError === true || isGone(call) ? "failed" : "served"))
+  if (asks !== undefined) throw asks
+  return ToolResult.withReceipt(result, granted.settlement)
+}
+
+const serveDeferred = async (
+  seller: Seller.Seller,
+  deferred: Deferred,
+  call: ToolCall.ToolCall
+): Promise<CallToolResult> => {
+  const abandon = (outcome: "failed" | "notRun") => void seller.run(deferred.abandon(outcome))
+  if (isGone(call)) {
+    abandon("notRun")
+    return unheard
+  }
+  const { asks, result } = await runOf(call)
+  if (result.isError === true || isGone(call)) {
+    abandon("failed")
+    if (asks !== undefined) throw asks
+    return result
+  }
+  const completed = await seller.run(deferred.complete(200))
+  switch (completed._tag) {
+    case "Uncharged":
+      return result
+    case "Refused":
+      return ToolResult.refusal(completed.answer)
+    case "Granted":
+      settlements.set(call.extra, completed.settlement)
+      void seller.run(completed.finish(isGone(call) ? "failed" : "served"))
+      return ToolResult.withReceipt(result, completed.settlement)
+  }
+}
+
+/** How a run has ended. */
+interface Run {
+  readonly result: CallToolResult
+  /** The error by which a tool asks its caller to open a page; the SDK hands it on as it is. */
+  readonly asks: Error | undefined
+}
+
+/** What a tool throws becomes the result that the SDK would make of it, so that it can carry the receipt. */
+const runOf = async (call: ToolCall.ToolCall): Promise<Run> => {
+  try {
+    return { result: await call.run(), asks: undefined }
+  } catch (error) {
+    return { result: ToolResult.failure(error), asks: asksForPage(error) ? error : undefined }
+  }
+}
+
+const asksForPage = (error: unknown): error is Error =>
+  error instanceof Error && "code" in error && error.code === ErrorCode.UrlElicitationRequired

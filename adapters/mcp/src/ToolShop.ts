@@ -1,0 +1,142 @@
+/**
+ * The ways to sell tools of an MCP server: a price, and under it `registerTool` as the SDK has it.
+ */
+import type { McpServer, RegisteredTool, ToolCallback } from "@modelcontextprotocol/sdk/server/mcp.js"
+import type { AnySchema, ZodRawShapeCompat } from "@modelcontextprotocol/sdk/server/zod-compat.js"
+import type { ToolAnnotations } from "@modelcontextprotocol/sdk/types.js"
+import { MetaSeller, type PricedRoute, type RouteConfig, Seller } from "@pontage/core"
+
+import * as PaidTool from "./PaidTool.ts"
+import type { ToolExtra } from "./ToolCall.ts"
+import * as ToolResult from "./ToolResult.ts"
+
+/**
+ * What a tool's schema may be: a Zod schema, or an object of them.
+ *
+ * @category models
+ */
+export type ToolSchema = ZodRawShapeCompat | AnySchema
+
+/**
+ * The configuration of a tool, as `McpServer.registerTool` takes it.
+ *
+ * @category models
+ */
+export interface ToolConfig<Input extends undefined | ToolSchema, Output extends ToolSchema> {
+  readonly title?: string
+  readonly description?: string
+  readonly inputSchema?: Input
+  readonly outputSchema?: Output
+  readonly annotations?: ToolAnnotations
+  readonly _meta?: Record<string, unknown>
+}
+
+/**
+ * What a call costs and who is paid; `getPrice` finds the arguments in `request.body`. `settle: "after-handler"` charges
+ * only for a result that is no error. `binding: "required"` takes no payment that is not signed for this tool and these
+ * arguments.
+ *
+ * @category models
+ */
+export type ToolTerms = Terms<RouteConfig>
+
+type Terms<Config> = Config extends unknown ? Omit<Config, "speaks" | "cache"> : never
+
+/**
+ * A price, and the tools that are sold for it.
+ *
+ * @category models
+ */
+export interface PaidTools {
+  /**
+   * `server.registerTool(name, config, callback)` with a price: the callback runs for calls that are paid for. A callback
+   * that fails after the money has moved is owed: the same payment runs it again. Several servers of one shop (one for each
+   * session, or for each request) may register the same tool.
+   */
+  readonly registerTool: <Output extends ToolSchema, Input extends undefined | ToolSchema = undefined>(
+    server: McpServer,
+    name: string,
+    config: ToolConfig<Input, Output>,
+    callback: ToolCallback<Input>
+  ) => RegisteredTool
+}
+
+/**
+ * A shop of tools.
+ *
+ * @category models
+ */
+export interface ToolShop {
+  /** Sells tools on these terms. Throws `Misconfigured` for every mistake that can be seen without asking anybody. */
+  readonly paid: (terms: ToolTerms) => PaidTools
+  /** Resolves when all prices are proven against chains and facilitator; rejects with `Misconfigured`. */
+  readonly ready: () => Promise<void>
+  /** Reports what is left to report and stops; close the servers first. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Opens a shop of tools. `origin` is the server's public origin, or for a server on stdio any `https` name of its own: the
+ * payments are bound to it. Throws `Misconfigured` for a mistake in the options.
+ *
+ * @category constructors
+ */
+export const sellTools = (options: Seller.SellerOptions): ToolShop => {
+  const seller = Seller.make(options)
+  return {
+    paid: (terms) => paid(seller, terms),
+    ready: () => seller.ready(),
+    close: () => seller.close()
+  }
+}
+
+const speaks = [MetaSeller.metaSeller]
+
+const paid = (seller: Seller.Seller, terms: ToolTerms): PaidTools => {
+  seller.route("paid tools", { ...terms, speaks })
+  const routes = new Map<string, PricedRoute>()
+  const routeOf = (name: string, description: string | undefined): PricedRoute => {
+    const known = routes.get(name)
+    if (known !== undefined) return known
+    const said = description === undefined ? {} : { description: description.slice(0, 1024) }
+    const resource = `mcp://tool/${encodeURIComponent(name)}`
+    const route = seller.route(`tool ${name}`, { ...said, resource, ...terms, speaks })
+    routes.set(name, route)
+    return route
+  }
+  return {
+    registerTool: (server, name, config, callback) => {
+      const route = routeOf(name, config.description)
+      const guard = <Callback extends AnyCallback>(given: Callback): Callback =>
+        gated(seller, route, name, given, () => tool)
+      const tool = server.registerTool(name, config, guard(callback))
+      const update = tool.update.bind(tool)
+      // A callback that is put in later is sold like the first.
+      tool.update = (changes) =>
+        update(changes.callback === undefined ? changes : { ...changes, callback: guard(changes.callback) })
+      return tool
+    }
+  }
+}
+
+type AnyCallback = (...parameters: Array<never>) => unknown
+
+/** The callback behind the gate. The SDK calls it with the arguments and the extra, or, without a schema, the extra alone. */
+const gated = <Callback extends AnyCallback>(
+  seller: Seller.Seller,
+  route: PricedRoute,
+  name: string,
+  callback: Callback,
+  tool: () => RegisteredTool
+): Callback =>
+  new Proxy(callback, {
+    apply: (target, self, parameters) => {
+      const extra: ToolExtra = parameters.at(-1)
+      return PaidTool.serve(seller, route, {
+        name,
+        arguments: parameters.length > 1 ? parameters[0] : undefined,
+        extra,
+        run: async () => ToolResult.checked(await Reflect.apply(target, self, parameters), tool().outputSchema)
+      })
+    }
+  })

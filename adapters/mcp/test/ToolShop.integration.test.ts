@@ -1,0 +1,442 @@
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js"
+import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js"
+import { invalid } from "@pontage/core"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import { afterEach, assert, describe, it } from "vitest"
+import { z } from "zod/v4"
+
+import * as PretendFacilitator from "../../../core/test/server/PretendFacilitator.ts"
+import * as PretendScheme from "../../../core/test/server/PretendScheme.ts"
+import { type PaidTools, settlementOf, type ToolTerms } from "../src/index.ts"
+import * as OpenTools from "./OpenTools.ts"
+import * as PretendTools from "./PretendTools.ts"
+
+const { buy, call, paymentFor, requestIn, terms } = PretendTools
+
+const closing: Array<() => Promise<void>> = []
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()))
+})
+
+const text = (said: string): CallToolResult => ({ content: [{ type: "text", text: said }] })
+
+interface Open {
+  readonly says?: Parameters<typeof PretendTools.make>[0]
+  readonly over?: "inMemory" | "overHttp"
+  readonly terms?: Partial<ToolTerms>
+}
+
+const open = async (
+  stock: (paid: PaidTools) => OpenTools.Stock,
+  { over = "inMemory", says, ...changes }: Open = {}
+) => {
+  const { facilitator, shop } = PretendTools.make(says)
+  closing.push(shop.close)
+  const paid = shop.paid({ ...terms, ...changes.terms } as ToolTerms)
+  await shop.ready()
+  const { client, close } = await { inMemory: OpenTools.inMemory, overHttp: OpenTools.overHttp }[over](stock(paid))
+  closing.push(close)
+  return { client, facilitator, shop, ends: () => PretendFacilitator.outcomes(facilitator.told) }
+}
+
+/** Sells `weather`, and counts its runs. */
+const weather = async (options?: Open) => {
+  const seen: Array<string> = []
+  const shop = await open(
+    (paid) => (server) =>
+      paid.registerTool(
+        server,
+        "weather",
+        { description: "The weather of a city", inputSchema: { city: z.string(), days: z.number().default(1) } },
+        ({ city, days }, extra) => {
+          seen.push(`${city} ${days}`)
+          return text(`${settlementOf(extra)?.payer} sees the sun over ${city}`)
+        }
+      ),
+    options
+  )
+  return { ...shop, seen }
+}
+
+const mistake = (make: () => unknown): string => {
+  try {
+    make()
+  } catch (error) {
+    assert.strictEqual((error as { _tag?: string })._tag, "Misconfigured")
+    return (error as Error).message
+  }
+  return "no mistake"
+}
+
+for (const over of ["inMemory", "overHttp"] as const) {
+  describe(`a priced tool, ${over}`, () => {
+    it("is refused unpaid with the payment request, as an object and as the same text, and does not run", async () => {
+      const { client, seen } = await weather({ over })
+      const { content, isError, structuredContent } = await call(client, "weather", { city: "Rome" })
+      assert.isTrue(isError)
+      assert.deepStrictEqual(content, [{ type: "text", text: JSON.stringify(structuredContent) }])
+      const { accepts, ...request } = structuredContent as unknown as PretendTools.PaymentRequest
+      assert.deepStrictEqual(request, {
+        x402Version: 2,
+        error: "Payment required",
+        resource: { url: "mcp://tool/weather", description: "The weather of a city", mimeType: "" }
+      })
+      const [{ extra, ...offer } = { extra: {} }] = accepts
+      assert.deepStrictEqual<object>(offer, {
+        scheme: "exact",
+        network: "eip155:8453",
+        amount: "10000",
+        asset: PretendScheme.usdc,
+        payTo: PretendScheme.alice,
+        maxTimeoutSeconds: 60
+      })
+      assert.hasAllKeys(extra, ["name", "version", "challenge"])
+      assert.deepStrictEqual(seen, [])
+    })
+
+    it("runs once when it is paid, with the receipt, and is reported as served", async () => {
+      const { client, facilitator, seen } = await weather({ over })
+      const { _meta, content, isError } = await buy(client, "weather", { city: "Rome" })
+      assert.notStrictEqual(isError, true)
+      assert.deepStrictEqual(content, [{ type: "text", text: "0xpayer sees the sun over Rome" }])
+      assert.deepStrictEqual(_meta?.["x402/payment-response"], {
+        success: true,
+        payer: "0xpayer",
+        transaction: "0xfeed",
+        network: "eip155:8453",
+        amount: "10000"
+      })
+      assert.deepStrictEqual(seen, ["Rome 1"])
+      assert.strictEqual(await facilitator.nextEnd(), "served")
+    })
+  })
+}
+
+describe("a payment", () => {
+  it("for one call buys no other: other arguments, or another tool with the same ones", async () => {
+    let runs = 0
+    const { client, facilitator } = await open((paid) => (server) => {
+      for (const name of ["one", "other"]) {
+        paid.registerTool(server, name, { inputSchema: { city: z.string() } }, () => text(`${++runs}`))
+      }
+    })
+    const payment = paymentFor(requestIn(await call(client, "one", { city: "Rome" })))
+    const refusals = await Promise.all([
+      call(client, "one", { city: "Bonn" }, payment),
+      call(client, "other", { city: "Rome" }, payment)
+    ])
+    for (const refusal of refusals) {
+      assert.include(requestIn(refusal) as object, { reason: "binding_mismatch", detail: "other_request" })
+    }
+    assert.strictEqual(runs, 0)
+    assert.isTrue(facilitator.told.every((told) => told.ask !== "finish" && told.claim?.onlyKnown === true))
+    assert.deepStrictEqual((await call(client, "one", { city: "Rome" }, payment)).content, text("1").content)
+  })
+
+  it("is good for the same arguments in another order, and for those that a default stands for", async () => {
+    const { client, seen } = await weather()
+    const payment = paymentFor(requestIn(await call(client, "weather", { city: "Rome" })))
+    await call(client, "weather", { days: 1, city: "Rome" }, payment)
+    assert.deepStrictEqual(seen, ["Rome 1"])
+  })
+
+  it("without a binding is refused where one is required", async () => {
+    const { client, seen } = await weather({ terms: { binding: "required" } })
+    const request = requestIn(await call(client, "weather", { city: "Rome" }))
+    const unbound = { ...request, accepts: [{ ...request.accepts[0], extra: { name: "USD Coin", version: "2" } }] }
+    const refusal = requestIn(await call(client, "weather", { city: "Rome" }, paymentFor(unbound)))
+    assert.include(refusal as object, { reason: "binding_mismatch", detail: "binding_missing" })
+    assert.deepStrictEqual(seen, [])
+  })
+
+  it.each([
+    ["of another version", { x402Version: 1 }, "unsupported_version"],
+    ["that is text", "eyJ4NDAyVmVyc2lvbiI6Mn0=", "malformed"],
+    ["that is null", null, "malformed"],
+    ["that is too long", { x402Version: 2, payload: "A".repeat(9_000) }, "malformed"],
+    ["that is too deep", { x402Version: 2, payload: JSON.parse("[".repeat(40) + "]".repeat(40)) }, "malformed"]
+  ])("%s is refused, and nobody is asked", async (_, payment, reason) => {
+    const { client, facilitator, seen } = await weather()
+    const refusal = requestIn(await call(client, "weather", { city: "Rome" }, { "x402/payment": payment }))
+    assert.include(refusal as object, { reason })
+    assert.isNotEmpty(refusal.accepts)
+    assert.deepStrictEqual([seen, facilitator.told], [[], []])
+  })
+
+  it("that the facilitator refuses is refused in its words, with fresh offers", async () => {
+    const { client, seen } = await weather({
+      says: { settle: () => Effect.fail(invalid("already_used", "spent", "it was used")) }
+    })
+    const refusal = requestIn(await buy(client, "weather", { city: "Rome" }))
+    assert.include(refusal as object, {
+      error: "invalid_exact_evm_nonce_already_used",
+      reason: "already_used",
+      retry: "never",
+      message: "it was used"
+    })
+    assert.isNotEmpty(refusal.accepts)
+    assert.deepStrictEqual(seen, [])
+  })
+
+  it("that is not confirmed gives nothing away", async () => {
+    const { client, ends, facilitator, seen } = await weather({
+      says: { settle: () => Effect.succeed(PretendFacilitator.settled({ status: "sent" })) }
+    })
+    const refusal = requestIn(await buy(client, "weather", { city: "Rome" }))
+    assert.include(refusal as object, { error: "settlement_pending", retry: "same_payment" })
+    await facilitator.nextEnd()
+    assert.deepStrictEqual([seen, ends()], [[], ["notRun"]])
+  })
+
+  it("that another call runs on is told to wait", async () => {
+    const { client, seen } = await weather({
+      says: { settle: () => Effect.succeed(PretendFacilitator.settled({ execution: "held" })) }
+    })
+    const refusal = requestIn(await buy(client, "weather", { city: "Rome" }))
+    assert.include(refusal as object, { retry: "wait", detail: "in_flight" })
+    assert.deepStrictEqual(seen, [])
+  })
+})
+
+/** Sells `flaky`, which does as it is told. */
+const flaky = (callback: () => CallToolResult | Promise<CallToolResult>, options?: Open) =>
+  open((paid) => (server) => paid.registerTool(server, "flaky", {}, callback), options)
+
+const failed: CallToolResult = { ...text("no such city"), isError: true }
+
+describe("a tool that fails after the money has moved", () => {
+  it.each([
+    ["by a result", () => failed],
+    ["by a throw", () => Promise.reject(new Error("no such city"))]
+  ])("%s is owed: it says so with the receipt", async (_, callback) => {
+    const { client, facilitator } = await flaky(callback)
+    const { _meta, content, isError } = await buy(client, "flaky")
+    assert.isTrue(isError)
+    assert.deepStrictEqual(content, failed.content)
+    assert.include(_meta?.["x402/payment-response"] as object, { success: true, transaction: "0xfeed" })
+    assert.strictEqual(await facilitator.nextEnd(), "failed")
+  })
+
+  it.each([
+    [{ content: [] }, "no structured content"],
+    [{ content: [], structuredContent: { degrees: "hot" } }, "not of its output schema"]
+  ])("by content that is not of its output schema is owed too: %j", async (result, expected) => {
+    const { client, facilitator } = await open(
+      (paid) => (server) =>
+        paid.registerTool(server, "flaky", { outputSchema: { degrees: z.number() } }, (): CallToolResult => result)
+    )
+    const { _meta, content, isError } = await buy(client, "flaky")
+    assert.isTrue(isError)
+    assert.include(JSON.stringify(content), expected)
+    assert.property(_meta, "x402/payment-response")
+    assert.strictEqual(await facilitator.nextEnd(), "failed")
+  })
+
+  it("by asking for a page to be opened says that to the caller, and is owed", async () => {
+    const { client, facilitator } = await flaky(() => {
+      throw new McpError(ErrorCode.UrlElicitationRequired, "open this", { elicitations: [] })
+    })
+    const error: unknown = await buy(client, "flaky").catch((reason: unknown) => reason)
+    assert.strictEqual((error as McpError).code, ErrorCode.UrlElicitationRequired)
+    assert.strictEqual(await facilitator.nextEnd(), "failed")
+  })
+})
+
+const asks = ({ told }: PretendTools.PretendTools["facilitator"]) => told.map(({ ask }) => ask)
+
+describe("a tool that is charged for after it has run", () => {
+  const after: Open = { terms: { settle: "after-handler" } }
+  it("is claimed, run, settled, and answered with the receipt", async () => {
+    const { client, facilitator } = await flaky(() => text("done"), after)
+    const { _meta, content } = await buy(client, "flaky")
+    assert.deepStrictEqual(content, text("done").content)
+    assert.property(_meta, "x402/payment-response")
+    assert.strictEqual(await facilitator.nextEnd(), "served")
+    assert.deepStrictEqual(asks(facilitator), ["claim", "settle", "finish"])
+  })
+
+  it.each([
+    ["by a result", () => failed],
+    ["by a throw", () => Promise.reject(new Error("no such city"))]
+  ])("and fails %s is not charged", async (_, callback) => {
+    const { client, facilitator } = await flaky(callback, after)
+    const { _meta, content, isError } = await buy(client, "flaky")
+    assert.isTrue(isError)
+    assert.deepStrictEqual(content, failed.content)
+    assert.notProperty(_meta ?? {}, "x402/payment-response")
+    assert.strictEqual(await facilitator.nextEnd(), "failed")
+    assert.deepStrictEqual(asks(facilitator), ["claim", "finish"])
+  })
+
+  it("gives nothing away when the settlement fails", async () => {
+    const { client, facilitator } = await flaky(() => text("precious"), {
+      ...after,
+      says: { settle: () => Effect.succeed(PretendFacilitator.settled({ status: "failed" })) }
+    })
+    const result = await buy(client, "flaky")
+    assert.include(requestIn(result) as object, { retry: "new_payment" })
+    assert.notInclude(JSON.stringify(result), "precious")
+    assert.notProperty(result._meta ?? {}, "x402/payment-response")
+    assert.strictEqual(await facilitator.nextEnd(), "notRun")
+  })
+})
+
+describe("a caller that cancels", () => {
+  for (const [settle, asked] of [
+    ["before-handler", ["settle", "finish"]],
+    ["after-handler", ["claim", "finish"]]
+  ] as const) {
+    it(`while the tool runs is owed the run, or not charged: ${settle}`, async () => {
+      const started = Deferred.makeUnsafe<void>()
+      const gone = Deferred.makeUnsafe<void>()
+      const { client, facilitator } = await open(
+        (paid) => (server) =>
+          paid.registerTool(server, "slow", {}, async (extra) => {
+            extra.signal.addEventListener("abort", () => Deferred.doneUnsafe(gone, Effect.void))
+            Deferred.doneUnsafe(started, Effect.void)
+            await Effect.runPromise(Deferred.await(gone))
+            return text("too late")
+          }),
+        { terms: { settle } }
+      )
+      const controller = new AbortController()
+      const _meta = paymentFor(requestIn(await call(client, "slow")))
+      const calling = client.callTool({ name: "slow", _meta }, undefined, { signal: controller.signal })
+      await Effect.runPromise(Deferred.await(started))
+      controller.abort()
+      await calling.then(
+        () => assert.fail("it was cancelled"),
+        () => undefined
+      )
+      assert.strictEqual(await facilitator.nextEnd(), "failed")
+      assert.deepStrictEqual(asks(facilitator), [...asked])
+    })
+  }
+
+  it("before the tool runs leaves it alone", async () => {
+    const settling = Deferred.makeUnsafe<void>()
+    const moved = Deferred.makeUnsafe<void>()
+    const { client, facilitator, seen } = await weather({
+      says: {
+        settle: () =>
+          Effect.as(
+            Effect.andThen(Deferred.succeed(settling, undefined), Deferred.await(moved)),
+            PretendFacilitator.settled()
+          )
+      }
+    })
+    const controller = new AbortController()
+    const args = { city: "Rome" }
+    const _meta = paymentFor(requestIn(await call(client, "weather", args)))
+    const calling = client.callTool({ name: "weather", arguments: args, _meta }, undefined, controller)
+    await Effect.runPromise(Deferred.await(settling))
+    controller.abort()
+    await calling.catch(() => undefined)
+    // A later call is answered after the cancellation was read.
+    await call(client, "weather", args)
+    Deferred.doneUnsafe(moved, Effect.void)
+    assert.strictEqual(await facilitator.nextEnd(), "notRun")
+    assert.deepStrictEqual(seen, [])
+  })
+})
+
+describe("a price", () => {
+  it("may come from the arguments, and may be nothing", async () => {
+    const { shop } = PretendTools.make()
+    closing.push(shop.close)
+    const { price: _, ...rest } = terms
+    const seen: Array<unknown> = []
+    const paid = shop.paid({
+      ...rest,
+      getPrice: ({ body, path }) => {
+        seen.push([path, body])
+        return JSON.stringify(body).includes("free") ? "$0" : "$0.05"
+      }
+    })
+    await shop.ready()
+    const { client, close } = await OpenTools.inMemory((server) => {
+      paid.registerTool(server, "echo", { inputSchema: { say: z.string() } }, ({ say }) => text(say))
+    })
+    closing.push(close)
+    assert.deepStrictEqual((await call(client, "echo", { say: "free" })).content, text("free").content)
+    const { accepts } = requestIn(await call(client, "echo", { say: "dear" }))
+    assert.include(accepts[0] as object, { amount: "50000" })
+    assert.deepStrictEqual(seen, [
+      ["/tools/echo", { say: "free" }],
+      ["/tools/echo", { say: "dear" }]
+    ])
+  })
+
+  it("that cannot be computed sells nothing, and offers nothing", async () => {
+    const { client, close } = await (async () => {
+      const { shop } = PretendTools.make()
+      closing.push(shop.close)
+      const { price: _, ...rest } = terms
+      const paid = shop.paid({ ...rest, getPrice: () => "a lot" })
+      await shop.ready()
+      return OpenTools.inMemory((server) => void paid.registerTool(server, "echo", {}, () => text("away")))
+    })()
+    closing.push(close)
+    const refusal = requestIn(await call(client, "echo"))
+    assert.deepStrictEqual(refusal.accepts, [])
+    assert.include(refusal as object, { detail: "price_unavailable" })
+  })
+
+  it("with a mistake is found at once", () => {
+    const { shop } = PretendTools.make()
+    closing.push(shop.close)
+    assert.match(
+      mistake(() => shop.paid({ ...terms, price: "1 cent" })),
+      /price/
+    )
+    assert.match(
+      mistake(() => shop.paid({ ...terms, network: "eip155:5" })),
+      /no scheme serves|serves/
+    )
+  })
+})
+
+describe("a tool that is registered", () => {
+  it("again, on the server of another session, is the same tool", async () => {
+    const { client, facilitator } = await weather({ over: "overHttp" })
+    const payment = paymentFor(requestIn(await call(client, "weather", { city: "Rome" })))
+    await call(client, "weather", { city: "Rome" }, payment)
+    await call(client, "weather", { city: "Rome" }, payment)
+    const claims = facilitator.told.flatMap((told) => (told.ask === "finish" ? [] : [told.claim?.resource]))
+    assert.strictEqual(claims.length, 2)
+    assert.strictEqual(claims[0], claims[1])
+  })
+
+  it("stays priced when its callback is replaced", async () => {
+    let runs = 0
+    const { client } = await open((paid) => (server) => {
+      const tool = paid.registerTool(server, "weather", {}, () => text("old"))
+      tool.update({ callback: () => text(`new ${++runs}`) })
+    })
+    requestIn(await call(client, "weather"))
+    assert.strictEqual(runs, 0)
+    assert.deepStrictEqual((await buy(client, "weather")).content, text("new 1").content)
+  })
+
+  it("beside free ones leaves them free", async () => {
+    const { client } = await open((paid) => (server) => {
+      paid.registerTool(server, "dear", {}, () => text("dear"))
+      server.registerTool("cheap", {}, () => text("cheap"))
+    })
+    assert.deepStrictEqual((await call(client, "cheap")).content, text("cheap").content)
+  })
+
+  it("with a schema that makes what no payment can be bound to is not run", async () => {
+    let runs = 0
+    const { client, facilitator } = await open(
+      (paid) => (server) =>
+        paid.registerTool(server, "odd", { inputSchema: { say: z.string().transform((say) => () => say) } }, () =>
+          text(`${++runs}`)
+        )
+    )
+    const { content } = await call(client, "odd", { say: "x" })
+    assert.include(JSON.stringify(content), "nothing was charged")
+    assert.deepStrictEqual([runs, facilitator.told], [0, []])
+  })
+})
