@@ -19,6 +19,7 @@ const { offerV1, offerV2, paymentV1, paymentV2, v1, v2 } = X402Bodies
 
 const unasked = () => Effect.die("asked")
 const nobody = { verify: unasked, settle: unasked, claim: unasked }
+const down = () => Effect.fail(new ChainUnavailable({ network, message: "down" }))
 const text = (response: Response) => Effect.promise(() => response.text())
 
 /** The answers to one body on both endpoints, which all have to be verdicts. */
@@ -164,7 +165,6 @@ describe("a server of x402", () => {
 
   it.live("gets no verdict where nothing can be told", () =>
     Effect.gen(function* () {
-      const down = () => Effect.fail(new ChainUnavailable({ network, message: "down" }))
       const { post } = yield* start({ verify: down, settle: down })
       for (const sent of [v1, v2]) {
         for (const path of ["/verify", "/settle"]) {
