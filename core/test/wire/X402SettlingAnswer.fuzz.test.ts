@@ -8,53 +8,53 @@ import * as fc from "fast-check"
 import { PaymentErrorCode } from "../../src/protocol/PaymentError.ts"
 import { isSettled, PaymentState } from "../../src/protocol/Settlement.ts"
 import { ValidationReason } from "../../src/protocol/ValidationError.ts"
+import type { SettleResponse, VerifyResponse } from "../../src/wire/FacilitatorApi.ts"
 import * as X402SettlingAnswer from "../../src/wire/X402SettlingAnswer.ts"
 import { networksV1, settle, verify } from "./X402PeerAnswers.ts"
 
 const hex = (length: number) => fc.stringMatching(new RegExp(`^[0-9a-fA-F]{${length}}$`)).map((digits) => `0x${digits}`)
 
-const details = fc.constantFrom(
-  "other_network",
-  "network_not_settled",
-  "not_yet_valid",
-  "requirements_fields",
-  "in_flight",
-  ""
-)
-const detail = fc.oneof(details, fc.string())
-const refusals = fc.oneof(
-  fc.record({ code: fc.constantFrom(...PaymentErrorCode.literals), detail, message: fc.string() }),
-  fc.record({ reason: fc.constantFrom(...ValidationReason.literals), detail, message: fc.string() })
-)
-const payers: fc.Arbitrary<{ readonly payer?: string }> = fc.oneof(
-  fc.record({ payer: hex(40) }),
-  fc.constant({}),
-  fc.constant({ payer: "" })
-)
+const words = {
+  detail: fc.oneof(
+    fc.constantFrom("other_network", "network_not_settled", "not_yet_valid", "requirements_fields", "in_flight", ""),
+    fc.string()
+  ),
+  message: fc.string()
+}
+const code = fc.constantFrom(...PaymentErrorCode.literals)
+const reason = fc.constantFrom(...ValidationReason.literals)
+const payer = fc.oneof(hex(40), fc.constant(""))
+const good = fc.constant(true)
+const bad = fc.constant(false)
 
-const verifications = fc.oneof(
-  payers.map((payer) => ({ isValid: true, ...payer })),
-  fc.tuple(payers, refusals).map(([payer, words]) => ({ isValid: false, ...payer, ...words }))
+const verifications: fc.Arbitrary<typeof VerifyResponse.Type> = fc.oneof(
+  fc.record({ isValid: good, payer }, { requiredKeys: ["isValid"] }),
+  fc.record({ isValid: bad, payer, code, ...words }, { requiredKeys: ["isValid", "code", "detail", "message"] }),
+  fc.record({ isValid: bad, payer, reason, ...words }, { requiredKeys: ["isValid", "reason", "detail", "message"] })
 )
 
 const places = { paymentId: fc.constantFrom("", "pay_0123456789abcdefghijkl"), network: fc.constant("eip155:8453") }
-const settlements = fc.oneof(
-  fc
-    .tuple(fc.record({ ...places, transaction: hex(64), amount: fc.constant("1000") }), payers)
-    .map(([fields, payer]) => ({ ...fields, ...payer, success: true, status: "included" as const })),
-  fc
-    .tuple(fc.record({ ...places, transaction: fc.constant("") }), refusals)
-    .map(([fields, words]) => ({ ...fields, ...words, success: false, status: "rejected" as const })),
-  fc
-    .tuple(
-      fc.record({
-        ...places,
-        status: fc.constantFrom(...PaymentState.literals.filter((state) => !isSettled(state))),
-        transaction: fc.oneof(fc.constant(""), hex(64))
-      }),
-      fc.oneof(fc.record({ message: fc.string() }), fc.constant({}))
-    )
-    .map(([fields, words]) => ({ ...fields, ...words, success: false }))
+const never = { ...places, success: bad, status: fc.constant("rejected" as const), transaction: fc.constant("") }
+const moving = PaymentState.literals.filter((state) => !isSettled(state))
+
+const settlements: fc.Arbitrary<typeof SettleResponse.Type> = fc.oneof(
+  fc.record({
+    ...places,
+    success: good,
+    status: fc.constantFrom("included" as const, "final" as const),
+    transaction: hex(64),
+    payer,
+    amount: fc.constant("1000")
+  }),
+  fc.record({ ...never, code, ...words }),
+  fc.record({ ...never, reason, ...words }),
+  fc.record({
+    ...places,
+    success: bad,
+    status: fc.constantFrom(...moving),
+    transaction: fc.oneof(fc.constant(""), hex(64)),
+    message: words.message
+  })
 )
 
 const strict = { onExcessProperty: "error" } as const

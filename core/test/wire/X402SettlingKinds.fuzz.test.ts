@@ -12,14 +12,15 @@ import * as X402SettlingKinds from "../../src/wire/X402SettlingKinds.ts"
 import * as X402PeerAnswers from "./X402PeerAnswers.ts"
 
 const networks = fc.constantFrom("eip155:8453", "eip155:84532", "eip155:1", "eip155:31337", "ton:mainnet", "tron:nile")
-const kinds = fc
-  .tuple(networks, fc.option(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 })), { nil: undefined }))
-  .map(([network, extra]) => ({
-    protocolVersion: 2 as const,
-    scheme: "exact",
-    network,
-    ...(extra !== undefined && { extra })
-  }))
+const kinds = fc.record(
+  {
+    protocolVersion: fc.constant(2 as const),
+    scheme: fc.constant("exact"),
+    network: networks,
+    extra: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }))
+  },
+  { requiredKeys: ["protocolVersion", "scheme", "network"] }
+)
 const offered = fc.record({ kinds: fc.array(kinds), signers: fc.dictionary(networks, fc.array(fc.string())) })
 
 const readAsPeer = Schema.decodeUnknownSync(X402PeerAnswers.supported)
