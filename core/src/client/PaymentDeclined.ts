@@ -18,6 +18,7 @@ export const DeclineRule = /* @__PURE__ */ Schema.Literals([
   "network_not_allowed",
   "asset_unknown",
   "asset_not_allowed",
+  "terms_unsupported",
   "payee_not_allowed",
   "insecure_url",
   "cross_origin",

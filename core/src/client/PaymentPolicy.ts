@@ -186,9 +186,14 @@ const recognise = (requirements: PaymentRequirements, half: SchemeClient): Resul
     return refusal("no_acceptable_option", `the payee ${payTo} is no address of ${half.scheme.family}`)
   }
   const asset = half.asset(requirements)
-  if (asset !== undefined) return Result.succeed(asset)
-  const message = `the asset ${requirements.asset ?? "(none is named)"} on ${network} is not known to this client; give it to the scheme's client to pay in it`
-  return refusal("asset_unknown", message)
+  if (asset === undefined) {
+    const message = `the asset ${requirements.asset ?? "(none is named)"} on ${network} is not known to this client; give it to the scheme's client to pay in it`
+    return refusal("asset_unknown", message)
+  }
+  const objection = half.objection?.(requirements, asset)
+  return objection === undefined
+    ? Result.succeed(asset)
+    : refusal("terms_unsupported", `${asset.symbol} on ${network}: ${objection}`)
 }
 
 const permit = (

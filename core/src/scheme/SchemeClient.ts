@@ -61,5 +61,10 @@ export interface SchemeClient {
   readonly network: Network
   /** The asset an option names, if this client knows it; an unknown asset is never paid in. */
   readonly asset: (requirements: PaymentRequirements) => Asset | undefined
+  /**
+   * Why an option in a known asset is not signed all the same, for people: it wants something that this half does not
+   * make. `undefined`, or not there, where nothing speaks against it.
+   */
+  readonly objection?: (requirements: PaymentRequirements, asset: Asset) => string | undefined
   readonly sign: (request: SigningRequest) => Effect.Effect<SignedPayment, SigningFailed>
 }

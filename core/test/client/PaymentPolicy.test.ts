@@ -153,6 +153,15 @@ describe("judge", () => {
     assert.strictEqual(ruleOf(judge(requirements)), "asset_unknown")
   })
 
+  it("declines what the scheme has an objection to, and says which", () => {
+    const objecting = { ...half, objection: ({ payTo }: PaymentRequirements) => `not to ${payTo}` }
+    const result = policyOf().judge({ method: "GET", url }, Wallet.offer(), objecting)
+    assert.strictEqual(ruleOf(result), "terms_unsupported")
+    assert.include(Result.getOrThrow(Result.flip(result)).message, `USDC on ${Wallet.network}: not to ${Wallet.payTo}`)
+    const silent = { ...half, objection: () => undefined }
+    assert.strictEqual(ruleOf(policyOf().judge({ method: "GET", url }, Wallet.offer(), silent)), "allowed")
+  })
+
   it("pays an asset that is no dollar only within a limit of its own", () => {
     const requirements = Wallet.offer({ asset: Wallet.gold.address, maxAmountRequired: "100" })
     assert.strictEqual(ruleOf(judge(requirements)), "asset_without_limit")

@@ -7,6 +7,7 @@ import { NoAnswer } from "../../src/client/PaidAnswer.ts"
 import type { PayableRequest } from "../../src/client/PayableRequest.ts"
 import type { PaymentRequired } from "../../src/protocol/PaymentRequired.ts"
 import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
+import type { HeaderFields } from "../../src/wire/Dialect.ts"
 import { protocolSeller } from "../../src/wire/ProtocolSeller.ts"
 import * as Wallet from "./Wallet.ts"
 
@@ -52,26 +53,30 @@ export const never: Reply = () => Effect.never
 export interface Shop {
   /** The request that a caller makes; the same every time unless it is named otherwise. */
   readonly request: (changes?: Partial<PayableRequest>) => PayableRequest
-  /** The payment headers that arrived, in order. */
+  /** The values of the payment headers that arrived, in order. */
   readonly payments: Array<string>
+  /** The headers that paid, in order. */
+  readonly headers: Array<HeaderFields>
   readonly urls: Array<string>
 }
 
 export const make = (...replies: ReadonlyArray<Reply>): Shop => {
   const payments: Array<string> = []
+  const headers: Array<HeaderFields> = []
   const urls: Array<string> = []
   const request: Shop["request"] = (changes = {}) => ({
     method: "GET",
     url: "https://shop.example/report",
     body: Effect.succeed(new Uint8Array()),
-    send: (url, headers) =>
+    send: (url, added) =>
       Effect.suspend(() => {
         const next = replies[Math.min(payments.length, replies.length - 1)] ?? never
-        payments.push(headers["X-Payment"] ?? "")
+        payments.push(Object.values(added).join())
+        headers.push(added)
         urls.push(url)
         return next()
       }),
     ...changes
   })
-  return { request, payments, urls }
+  return { request, payments, headers, urls }
 }

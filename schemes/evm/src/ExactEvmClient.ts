@@ -2,7 +2,7 @@
  * The payer's half of `exact` on EVM: it signs the authorization that the core has decided on. It needs no chain and no
  * chain library.
  */
-import { Misconfigured, type SchemeClient, SigningFailed, type SigningRequest } from "@pontage/core"
+import { AsciiJson, Misconfigured, type SchemeClient, SigningFailed, type SigningRequest } from "@pontage/core"
 import { Entropy } from "@pontage/core/Entropy"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -49,9 +49,30 @@ export const client = ({ assets, network, signer }: Options): SchemeClient => {
     scheme: ExactEvm.scheme,
     network: chain,
     asset: (requirements) => (requirements.asset === undefined ? undefined : table.find(chain, requirements.asset)),
+    objection,
     sign: (request) => sign(signer, payer, request)
   }
 }
+
+/**
+ * The domain is never the server's word. But what is signed under ours would be called false by a server that names
+ * another, and could be settled all the same; so would be an authorization where another kind is wanted.
+ */
+const objection: NonNullable<SchemeClient["objection"]> = ({ extra = {} }, asset) => {
+  const kind = extra["assetTransferMethod"] ?? authorizations
+  if (kind !== authorizations) {
+    return `the offer wants ${quoted(kind)}, and this client signs transfer authorizations (EIP-3009) alone`
+  }
+  const wrong = ["name", "version"].find((part) => typeof extra[part] === "string" && extra[part] !== asset.extra[part])
+  if (wrong === undefined) return undefined
+  return `the offer says that the ${wrong} of its EIP-712 domain is ${quoted(extra[wrong])}, and this client knows it as ${quoted(asset.extra[wrong])}; if the offer is right, give the token to exactEvm.client as one of its assets`
+}
+
+/** A stranger's words: short, and without characters that a terminal would obey. */
+const quoted = (value: unknown): string => AsciiJson.encode(value).slice(0, 100)
+
+/** The word that some offers have for what this scheme signs; most leave it out. */
+const authorizations = "eip3009"
 
 const sign = Effect.fnUntraced(function* (signer: EvmSigner, from: EvmAddress.Address, request: SigningRequest) {
   const { asset, binding, requirements } = request

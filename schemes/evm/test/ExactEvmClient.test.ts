@@ -44,6 +44,40 @@ const signerOf = (json: unknown, under: Eip3009.Domain = domain) => {
   )
 }
 
+describe("objection", () => {
+  const { objection } = exactEvm.client({ signer: account, network })
+  const to = (extra: SigningRequest["requirements"]["extra"]) => {
+    const { asset, requirements } = request(extra === undefined ? {} : { extra })
+    return objection?.(requirements, asset)
+  }
+
+  it("has none to an offer of the domain that the asset is known by, or of none", () => {
+    assert.isUndefined(to(undefined))
+    assert.isUndefined(to({}))
+    assert.isUndefined(to({ name: "USD Coin", version: "2", assetTransferMethod: "eip3009", more: [1] }))
+    assert.isUndefined(to({ assetTransferMethod: null }))
+  })
+
+  it("is made to another domain, which is named", () => {
+    assert.match(to({ name: "USDC", version: "2" }) ?? "", /name.*"USDC".*"USD Coin"/)
+    assert.match(to({ name: "USD Coin", version: "1" }) ?? "", /version.*"1".*"2"/)
+  })
+
+  it("is made to another kind of authorization", () => {
+    assert.match(to({ name: "USD Coin", version: "2", assetTransferMethod: "permit2" }) ?? "", /permit2.*EIP-3009/)
+    assert.isDefined(to({ assetTransferMethod: 1 }))
+  })
+
+  it("is none where the payer knows the token by that domain", () => {
+    const own = { network, address: usdc, symbol: "USDC", decimals: 6, name: "USDC", version: "2" }
+    const half = exactEvm.client({ signer: account, network, assets: [own] })
+    const { requirements } = request({ extra: { name: "USDC", version: "2" } })
+    const asset = half.asset(requirements)
+    assert.isDefined(asset)
+    assert.isUndefined(half.objection?.(requirements, asset))
+  })
+})
+
 describe("exactEvm.client", () => {
   it.effect("signs exactly what was decided, as a viem account", () =>
     Effect.gen(function* () {

@@ -1,0 +1,50 @@
+import { assert, describe, it } from "@effect/vitest"
+
+import { protocolPayer } from "../../src/wire/ProtocolPayer.ts"
+import * as Understood from "../../src/wire/Understood.ts"
+import { x402v1Payer } from "../../src/wire/X402v1Payer.ts"
+import { x402v2Payer } from "../../src/wire/X402v2Payer.ts"
+import { base64, settlement } from "./X402Cases.ts"
+
+const named = (name: string) => Understood.spokenIn(Understood.usual, { [name]: "" })
+
+const read = (headers: Readonly<Record<string, string>>) =>
+  Understood.readReceipt(Understood.usual, (name) => new Headers(headers).get(name))
+
+describe("usual", () => {
+  it("prefers ours, then the newer of the others", () => {
+    assert.deepStrictEqual(Understood.usual, [protocolPayer, x402v2Payer, x402v1Payer])
+  })
+})
+
+describe("spokenIn", () => {
+  it("finds dialects by the header that paid, in any case, and all that share it", () => {
+    assert.deepStrictEqual(named("X-Payment"), [protocolPayer, x402v1Payer])
+    assert.deepStrictEqual(named("payment-signature"), [x402v2Payer])
+    assert.deepStrictEqual(named("Authorization"), [])
+    assert.deepStrictEqual(Understood.spokenIn(Understood.usual, {}), [])
+  })
+})
+
+describe("readReceipt", () => {
+  const { amount: _amount, paymentId: _paymentId, ...said } = settlement
+
+  it("reads the first that a dialect finds", () => {
+    const own = JSON.stringify(settlement)
+    const foreign = base64({ ...said, transaction: "0xother" })
+    assert.deepStrictEqual(read({ "X-Payment-Response": own, "PAYMENT-RESPONSE": foreign }), settlement)
+    assert.deepStrictEqual(read({ "X-Payment-Response": "{}", "PAYMENT-RESPONSE": foreign }), {
+      ...said,
+      transaction: "0xother"
+    })
+  })
+
+  it("reads the header that two dialects share", () => {
+    assert.deepStrictEqual(read({ "X-PAYMENT-RESPONSE": base64({ ...said, network: "base-sepolia" }) }), said)
+  })
+
+  it("finds none where there is none", () => {
+    assert.isUndefined(read({}))
+    assert.isUndefined(read({ "X-PAYMENT-RESPONSE": "nothing", "PAYMENT-RESPONSE": base64({ success: false }) }))
+  })
+})
