@@ -29,7 +29,7 @@ const otherwise = (field: string) =>
 
 const ours = {
   protocolVersion: Schema.Number.pipe(
-    Schema.annotateKey({ messageMissingKey: "the body has neither protocolVersion nor x402Version" })
+    Schema.annotateKey({ messageMissingKey: "protocolVersion is missing, and so is x402Version or what belongs to it" })
   ),
   x402Version: otherwise("protocolVersion"),
   paymentPayload: Schema.Union([PaymentPayload.PaymentPayload, Schema.Json]).annotate({

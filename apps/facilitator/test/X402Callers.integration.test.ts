@@ -7,6 +7,7 @@ import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 
 import { FacilitatorProcess, FacilitatorSettings } from "../src/index.ts"
+import * as ServiceProcess from "./ServiceProcess.ts"
 import * as X402Payment from "./X402Payment.ts"
 
 const { amount, chainId, name, network } = X402Payment
@@ -24,27 +25,32 @@ const decodePending = Schema.decodeUnknownEffect(
 )
 const decodeKinds = Schema.decodeUnknownEffect(Schema.Struct({ kinds: Schema.Array(Schema.Json) }))
 
-/** The service on this chain, gone with the scope. */
-const start = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, settleTimeoutMillis = 25_000) {
-  const { address, decimals, name, symbol, version } = chain.token
-  const settings = yield* FacilitatorSettings.fromEnvironment({
+const environmentOn = ({ accounts, rpcUrl, token }: EvmTestChain.Shape, settleTimeoutMillis: number) => {
+  const { address, decimals, name, symbol, version } = token
+  return {
     PORT: "0",
     PONTAGE_STORE: "memory",
     PONTAGE_SETTLE_TIMEOUT_MS: `${settleTimeoutMillis}`,
-    PONTAGE_EVM_RPC_URL: chain.rpcUrl,
-    PONTAGE_EVM_SIGNER_KEY: chain.accounts.signers[0].privateKey,
+    PONTAGE_EVM_RPC_URL: rpcUrl,
+    PONTAGE_EVM_SIGNER_KEY: accounts.signers[0].privateKey,
     PONTAGE_EVM_ASSETS: JSON.stringify([{ network, address, symbol, decimals, name, version }])
+  }
+}
+
+const askAt = (url: string) => (path: string, body: unknown) =>
+  Effect.promise(async () => {
+    const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }
+    const answer = await fetch(url + path, init)
+    assert.strictEqual(answer.status, 200)
+    const said: unknown = await answer.json()
+    return said
   })
+
+/** The service on this chain, gone with the scope. */
+const start = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, settleTimeoutMillis = 25_000) {
+  const settings = yield* FacilitatorSettings.fromEnvironment(environmentOn(chain, settleTimeoutMillis))
   const { url } = yield* Effect.provide(FacilitatorProcess.start(settings), Logger.layer([]))
-  const ask = (path: string, body: unknown) =>
-    Effect.promise(async () => {
-      const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }
-      const answer = await fetch(url + path, init)
-      assert.strictEqual(answer.status, 200)
-      const said: unknown = await answer.json()
-      return said
-    })
-  return { ask, client: yield* FacilitatorClient.make({ url }), url }
+  return { ask: askAt(url), client: yield* FacilitatorClient.make({ url }), url }
 })
 
 /** What reached the payee, and in how many transfers. */
@@ -131,6 +137,30 @@ describe("servers of x402", () => {
           const after = { balance: before.balance + amount, transfers: before.transfers + 1 }
           assert.deepStrictEqual(yield* income(chain), after)
         }).pipe(Effect.scoped)
+    )
+
+    it.effect("who was told so is answered by the next process too, when the first was killed", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const environment = { ...environmentOn(chain, 1500), PONTAGE_STORE: ServiceProcess.freshFile() }
+        const { 2: body } = yield* X402Payment.bodies(chain, 7, "killed")
+        const before = yield* income(chain)
+        const first = yield* ServiceProcess.run(environment)
+        yield* chain.setAutomine(false)
+        const early = yield* decodePending(yield* askAt(yield* first.url)("/settle", body))
+        first.process.kill("SIGKILL")
+        yield* first.exited
+        yield* chain.setAutomine(true)
+        yield* chain.mine()
+        const ask = askAt(
+          yield* (yield* ServiceProcess.run({ ...environment, PONTAGE_SETTLE_TIMEOUT_MS: "25000" })).url
+        )
+        const { transaction } = yield* decodeSettled(yield* ask("/settle", body))
+        assert.strictEqual(transaction, early.transaction)
+        assert.deepInclude(yield* ask("/settle", body), { success: false, errorReason: used[2] })
+        const after = { balance: before.balance + amount, transfers: before.transfers + 1 }
+        assert.deepStrictEqual(yield* income(chain), after)
+      }).pipe(Effect.scoped)
     )
 
     it.effect.each(versions)(

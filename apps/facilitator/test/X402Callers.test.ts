@@ -181,7 +181,7 @@ describe("a server of x402", () => {
 
 describe("a body that is no request", () => {
   const both = "a body is either of this protocol (protocolVersion) or of x402 (x402Version), never both"
-  const neither = "the body has neither protocolVersion nor x402Version"
+  const neither = "protocolVersion is missing, and so is x402Version"
   const { x402Version: _, ...unversioned } = v2
   const { paymentPayload: __, ...unpaid } = v2
 
