@@ -49,7 +49,7 @@ export const toRequest = async (call: ToolCall): Promise<GateRequest | undefined
   if (text === undefined) return undefined
   const { extra } = call
   return {
-    method: "CALL",
+    method: "tools/call",
     target: targetOf(call.name),
     header: MetaSeller.headersIn(extra._meta),
     headers: extra.requestInfo?.headers ?? {},

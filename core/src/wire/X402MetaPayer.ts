@@ -1,11 +1,12 @@
 /**
  * x402 version 2 over MCP as the payer speaks it. The paying client reads answers of HTTP; a tool's result is shown to it
- * as one: 402 for a payment request, 500 for a tool that failed, 200 otherwise, with the receipt as a header.
+ * as one: 402 (or 409) for a payment request, 500 for a tool that failed, 200 otherwise, with the receipt as a header.
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 
 import { depthOf } from "../protocol/JsonDepth.ts"
+import type { Receipt } from "../protocol/Settlement.ts"
 import * as Shape from "../protocol/Shape.ts"
 import * as AsciiJson from "./AsciiJson.ts"
 import type { HeaderFields, PayerDialect } from "./Dialect.ts"
@@ -41,8 +42,14 @@ export const toResponse = (answer: ToolAnswer): Response => {
   const receipt = receiptIn(answer)
   const headers = receipt === undefined ? {} : { [receiptHeader]: AsciiJson.escape(receipt) }
   const request = requestIn(answer)
-  if (request !== undefined) return new Response(request, { status: 402, headers })
+  if (request !== undefined) return new Response(request, { status: statusOf(request), headers })
   return new Response(null, { status: answer.isError === true ? 500 : 200, headers })
+}
+
+/** A server of ours says by the status over HTTP, and here by a word, that a payment is good for nothing any more. */
+const statusOf = (request: string): 402 | 409 => {
+  const words: unknown = JSON.parse(request)
+  return Shape.isObject(words) && words["retry"] === "never" ? 409 : 402
 }
 
 /**
@@ -52,7 +59,7 @@ export const toResponse = (answer: ToolAnswer): Response => {
  * @category getters
  */
 export const requestIn = (answer: ToolAnswer): string | undefined => {
-  if (answer.isError !== true || receiptOf(receiptIn(answer)) !== undefined) return undefined
+  if (answer.isError !== true || receiptOf(answer) !== undefined) return undefined
   const { content, structuredContent } = answer
   if (isPaymentRequest(structuredContent)) return textOf(structuredContent)
   const first: unknown = Array.isArray(content) ? content[0] : undefined
@@ -66,7 +73,15 @@ const receiptIn = ({ _meta }: ToolAnswer): string | undefined => {
   return text === undefined || text.length > AsciiJson.maximumHeaderBytes ? undefined : text
 }
 
-const receiptOf = (text: string | undefined) => (text === undefined ? undefined : receiptFromJson(parse(text)))
+const readReceipt = (text: string | undefined): Receipt | undefined =>
+  text === undefined ? undefined : receiptFromJson(parse(text))
+
+/**
+ * The receipt on a tool's result, if there is one and it says that the money has moved.
+ *
+ * @category getters
+ */
+export const receiptOf = (answer: ToolAnswer): Receipt | undefined => readReceipt(receiptIn(answer))
 
 const parse = (text: string): unknown => {
   if (text.length > maximumTextLength || depthOf(text) > maximumDepth) return undefined
@@ -88,6 +103,12 @@ const isPaymentRequest = (value: unknown): value is Schema.JsonObject =>
 export const metaOf = (headers: HeaderFields): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(headers).map(([key, text]) => [key, JSON.parse(text)]))
 
+/** A server of ours says in a sentence of its own what the one word of the request means. */
+const sentenceIn = (body: unknown): string | undefined => {
+  const sentence = Shape.isObject(body) ? body["message"] : undefined
+  return typeof sentence === "string" ? sentence : undefined
+}
+
 /**
  * The dialect.
  *
@@ -95,14 +116,14 @@ export const metaOf = (headers: HeaderFields): Readonly<Record<string, unknown>>
  */
 export const metaPayer: PayerDialect = {
   paymentHeader: paymentKey,
-  mayRefuse: ({ status }) => status === 402,
+  mayRefuse: ({ status }) => status === 402 || status === 409,
   readRefusal: (_head, body) =>
     Result.map(
       fromJson(body, (word) => X402Refusal.words(body, word)),
       ({ payment, required }) => ({
-        required,
+        required: { ...required, error: sentenceIn(body) ?? required.error },
         paymentHeaders: (index, payload) => ({ [paymentKey]: JSON.stringify(payment(index, payload)) })
       })
     ),
-  readReceipt: (header) => receiptOf(header(receiptHeader) ?? undefined)
+  readReceipt: (header) => readReceipt(header(receiptHeader) ?? undefined)
 }

@@ -1,0 +1,113 @@
+/**
+ * One call of a tool taken apart: what is sent first, exactly as the caller wrote it, and what the paid call repeats.
+ */
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js"
+import { MetaPayer, NoAnswer, type PayableRequest } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import * as CanonicalText from "./CanonicalText.ts"
+
+/**
+ * What `Client.callTool` is called with.
+ *
+ * @category models
+ */
+export type CallParameters = Parameters<Client["callTool"]>
+
+/**
+ * What it resolves with.
+ *
+ * @category models
+ */
+export type CallResult = Awaited<ReturnType<Client["callTool"]>>
+
+/**
+ * A call, ready to be sent and to be repeated.
+ *
+ * @category models
+ */
+export interface OutgoingCall {
+  /** Whether the caller sends a payment of its own, and so handles the refusal too. */
+  readonly isPaid: boolean
+  readonly signal: AbortSignal | undefined
+  /** Sends what the caller asked for. Rejects as `Client.callTool` does. */
+  readonly sendUnpaid: () => Promise<Response>
+  /** The same call for the paying client; the server is at `address`. */
+  readonly payable: (address: URL) => PayableRequest
+  /** What `Client.callTool` would have made of an answer to this call: it returns or throws that. */
+  readonly outcomeOf: (response: Response) => CallResult
+}
+
+/** What a call came to. A result that is not of the tool's output schema is there beside the SDK's error. */
+type Outcome = { readonly result: CallResult; readonly error?: unknown } | { readonly error: unknown }
+
+/**
+ * Takes a call apart.
+ *
+ * @category constructors
+ */
+export const make = (client: Client, [params, schema, options]: CallParameters): OutgoingCall => {
+  const outcomes = new WeakMap<Response, Outcome>()
+  const send = async (meta: Readonly<Record<string, unknown>>): Promise<Response> => {
+    const paid = { ...params, _meta: { ...params._meta, ...meta } }
+    const outcome = await call(client, [Object.keys(meta).length === 0 ? params : paid, schema, options])
+    const response = "result" in outcome ? MetaPayer.toResponse(outcome.result) : new Response(null, { status: 500 })
+    outcomes.set(response, outcome)
+    return response
+  }
+  return {
+    isPaid: Object.hasOwn(params._meta ?? {}, MetaPayer.metaPayer.paymentHeader),
+    signal: options?.signal,
+    sendUnpaid: () => send({}),
+    payable: ({ href }) => ({
+      method: `tools/call ${params.name}`,
+      url: href,
+      body: Effect.sync(() => new TextEncoder().encode(textOf(params))),
+      send: (_url, headers) =>
+        Effect.tryPromise({
+          try: () => send(MetaPayer.metaOf(headers)),
+          catch: (cause) => new NoAnswer({ cause })
+        })
+    }),
+    outcomeOf: (response) => {
+      const outcome = outcomes.get(response) ?? { error: new Error("an answer that is of another call") }
+      if ("error" in outcome) throw outcome.error
+      return outcome.result
+    }
+  }
+}
+
+/** The arguments as they travel. */
+const textOf = ({ arguments: given = {}, name }: CallParameters[0]): string =>
+  CanonicalText.of([name, JSON.parse(JSON.stringify(given))]) ?? ""
+
+/**
+ * The SDK holds every result with structured content against the tool's output schema, a payment request too, and then
+ * throws it away. So its `callTool` runs over a request that keeps what came, and hides from it what is a payment request.
+ */
+const call = async (client: Client, parameters: CallParameters): Promise<Outcome> => {
+  let came: CallResult | undefined
+  const listener: Client = Object.create(client, {
+    request: {
+      value: async (...request: Parameters<Client["request"]>) => {
+        const result: CallResult = await client.request(...request)
+        came = result
+        return MetaPayer.requestIn(result) === undefined ? result : { ...result, structuredContent: undefined }
+      }
+    }
+  })
+  try {
+    const result = await listener.callTool(...parameters)
+    return { result: came ?? result }
+  } catch (error) {
+    if (came !== undefined) return { result: came, error }
+    if (isAnswer(error)) return { error }
+    throw error
+  }
+}
+
+const silences: ReadonlySet<number> = new Set([ErrorCode.RequestTimeout, ErrorCode.ConnectionClosed])
+
+/** Whether an error is the server's word, and not that there was none. */
+const isAnswer = (error: unknown): boolean => error instanceof McpError && !silences.has(error.code)

@@ -1,0 +1,49 @@
+/**
+ * Where the tools of a client are: what the payer's rules go by. A transport over HTTP knows its URL; any other is called
+ * by the name that the payer has given it.
+ */
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
+import { Misconfigured } from "@pontage/core"
+import * as Result from "effect/Result"
+
+/**
+ * Reads the name of a server: a host (`"weather"`), which stands for `https://weather/`, or a URL. Fails with
+ * `Misconfigured`.
+ *
+ * @category constructors
+ */
+export const fromName = (name: string): Result.Result<URL, Misconfigured> => {
+  const text = name.includes("://") ? name : `https://${name}`
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url !== undefined && (name.includes("://") || url.href === `${text.toLowerCase()}/`)) return Result.succeed(url)
+  const message = `server: expected a name such as "weather" or the URL of an MCP server, got ${JSON.stringify(name)}`
+  return Result.fail(new Misconfigured({ message }))
+}
+
+/**
+ * The URL of a transport if it has one, and otherwise the name. Fails with `Misconfigured` where there is neither.
+ *
+ * @category getters
+ */
+export const of = (transport: Transport | undefined, named: URL | undefined): Result.Result<URL, Misconfigured> => {
+  const url = transport === undefined ? undefined : urlOf(transport)
+  if (url !== undefined) return Result.succeed(plain(url))
+  if (named !== undefined) return Result.succeed(plain(named))
+  const message =
+    'server: this transport has no URL; give the server a name, such as server: "weather", to pay for its tools'
+  return Result.fail(new Misconfigured({ message }))
+}
+
+/** The SDK's own transports keep it under this name, and show it to nobody. */
+const urlOf = (transport: Transport): URL | undefined => {
+  const url: unknown = Reflect.get(transport, "_url")
+  return url instanceof URL ? url : undefined
+}
+
+/** A web socket is as open, or as closed, as the HTTP it begins as; and what logs a payer in is not for a journal. */
+const plain = (url: URL): URL => {
+  const address = new URL(url.href.replace(/^ws(?=s?:)/, "http"))
+  address.username = ""
+  address.password = ""
+  return address
+}

@@ -1,0 +1,69 @@
+/**
+ * A shop of tools over a ledger in memory with a real facilitator, and payers that count their signatures, on a clock that
+ * does not wait.
+ */
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { LocalFacilitator, type Seller, type SigningRequest } from "@pontage/core"
+import { TestLedger, TestScheme } from "@pontage/core/testing"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+import { type PayingTools, type PayingToolsOptions, sellTools, type ToolShop } from "../src/index.ts"
+import { make as makePaying } from "../src/PayingTools.ts"
+import * as HurriedClock from "./HurriedClock.ts"
+
+export const terms = { network: TestScheme.network, price: "$0.01", payTo: "acct-shop" } as const
+
+/** The sole payer of these tests. */
+export const payer = "acct-alice"
+
+export interface LedgerTools {
+  readonly shop: ToolShop
+  readonly ledger: TestLedger.TestLedger
+  readonly options: Seller.SellerOptions
+}
+
+export const make = (): LedgerTools => {
+  const ledger = TestLedger.make()
+  ledger.deposit(payer, 10n ** 9n)
+  const options: Seller.SellerOptions = {
+    origin: "https://shop.example",
+    facilitator: LocalFacilitator.layerMemory({ schemes: [Effect.succeed(TestScheme.facilitator(ledger))] }),
+    schemes: [TestScheme.server(ledger)],
+    secret: "s".repeat(32)
+  }
+  return { ledger, options, shop: sellTools(options) }
+}
+
+export interface TestPayer {
+  readonly tools: PayingTools
+  readonly signed: ReadonlyArray<SigningRequest>
+}
+
+/** Pays for the tools of a client, whose server is called `shop` unless it is to have no name. */
+export const pay = (
+  client: Client,
+  { isNamed = true, ...options }: Partial<PayingToolsOptions> & { readonly isNamed?: boolean } = {}
+): TestPayer => {
+  const signed: Array<SigningRequest> = []
+  const half = TestScheme.client(payer)
+  const counting = {
+    ...half,
+    sign: (request: SigningRequest) => {
+      signed.push(request)
+      return half.sign(request)
+    }
+  }
+  const paying = makePaying(client, { ...(isNamed && { server: "shop" }), schemes: [counting], ...options })
+  return { signed, tools: Effect.runSync(Effect.provideService(paying, Clock.Clock, HurriedClock.make())) }
+}
+
+/** What a promise rejects with. */
+export const rejection = async (promise: Promise<unknown>): Promise<Error & Readonly<Record<string, unknown>>> => {
+  const outcome = await promise.then(
+    () => undefined,
+    (error: unknown) => error
+  )
+  if (!(outcome instanceof Error)) throw new Error("expected a rejection with an error")
+  return outcome as Error & Readonly<Record<string, unknown>>
+}
