@@ -10,7 +10,7 @@ import type { PaymentPayload } from "../protocol/PaymentPayload.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { ProtocolError } from "../protocol/ProtocolError.ts"
 import type { PaymentRecord, PaymentState } from "../protocol/Settlement.ts"
-import type { Supported } from "../protocol/Supported.ts"
+import type { Sellable } from "../protocol/Supported.ts"
 import type { ValidationError } from "../protocol/ValidationError.ts"
 
 /**
@@ -104,6 +104,6 @@ export class Facilitator extends Context.Service<
       outcome: Outcome
     ) => Effect.Effect<PaymentRecord, ValidationError | ProtocolError>
     readonly payment: (paymentId: string) => Effect.Effect<PaymentRecord | undefined, ProtocolError>
-    readonly supported: Effect.Effect<Supported, ProtocolError>
+    readonly supported: Effect.Effect<Sellable, ProtocolError>
   }
 >()("@pontage/core/Facilitator") {}

@@ -109,7 +109,7 @@ const exchange = (wire: Wire): Exchange => {
     call: (call) =>
       Effect.tryPromise({
         try: (signal) => send(wire, call, signal),
-        catch: (error) => (error instanceof Unsent ? fail(call, error.what) : fail(call, reasonOf(error), error))
+        catch: (error) => fail(call, error instanceof Unsent ? error.what : reasonOf(error), error)
       }).pipe(
         Effect.timeoutOrElse({
           duration: wire.timeoutMillis,
@@ -119,6 +119,22 @@ const exchange = (wire: Wire): Exchange => {
     unusable: (call, reply, why) => fail(call, why === undefined ? complaintOf(reply) : `gave an answer that ${why}`)
   }
 }
+
+/** What happens before the first byte is sent, by the names that Node and undici have for it. */
+const beforeSending: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "UND_ERR_CONNECT_TIMEOUT"
+])
+
+/**
+ * Whether it is certain that nothing of a call has reached the facilitator. Where it is not, the call may have been heard.
+ *
+ * @category guards
+ */
+export const isUnsent = ({ cause }: FacilitatorUnavailable): boolean =>
+  cause instanceof Unsent || beforeSending.has(codeOf(cause) ?? "")
 
 /** A failure of ours, told without its cause: what `Headers` throws quotes the value, which may be a secret. */
 class Unsent {
@@ -199,11 +215,17 @@ const fieldsOf = (given: Readonly<Record<string, string>>): Headers | undefined 
 
 /** `fetch` hides the reason one level down (`ECONNREFUSED`, `UND_ERR_SOCKET`). */
 const reasonOf = (error: unknown): string => {
-  const inner = Predicate.hasProperty(error, "cause") ? error.cause : error
-  const code = Predicate.hasProperty(inner, "code") && Predicate.isString(inner.code) ? inner.code : undefined
+  const inner = innerOf(error)
   const message =
     Predicate.hasProperty(inner, "message") && Predicate.isString(inner.message) ? inner.message : "no reason"
-  return `could not be asked: ${code ?? message}; check that it runs and that the url is right`
+  return `could not be asked: ${codeOf(error) ?? message}; check that it runs and that the url is right`
+}
+
+const innerOf = (error: unknown): unknown => (Predicate.hasProperty(error, "cause") ? error.cause : error)
+
+const codeOf = (error: unknown): string | undefined => {
+  const inner = innerOf(error)
+  return Predicate.hasProperty(inner, "code") && Predicate.isString(inner.code) ? inner.code : undefined
 }
 
 const complaintOf = ({ contentType, json, status }: Reply): string => {

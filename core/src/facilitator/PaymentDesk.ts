@@ -167,7 +167,12 @@ const takeNew = Effect.fnUntraced(function* (
   return yield* reserve(desk, presented, claim, yield* desk.engine.laneFor(presented.half))
 })
 
-const notOnRecord = invalid(
+/**
+ * The refusal of a payment that only a record could have answered for.
+ *
+ * @category errors
+ */
+export const notOnRecord: ValidationError = invalid(
   "binding_mismatch",
   "other_request",
   "the payment is bound to another request, another price, or a challenge that is too old; sign for the one offered now"
@@ -266,15 +271,25 @@ const takeUnclaimed = (presented: Presented, known: StoredPayment) =>
     ? Effect.succeed({ presented, stored: known, execution: undefined, fresh: false, renewed: false })
     : Effect.fail(used(known))
 
-/** A nonce may have been signed for more than once: only what is on record will ever be sent. */
-const isSameTransfer = ({ authorization }: Presented, known: StoredPayment): boolean =>
+/**
+ * Whether both are of one transfer. A nonce may have been signed for more than once: only what is on record will ever be
+ * sent.
+ *
+ * @category guards
+ */
+export const isSameTransfer = ({ authorization }: NewPayment, known: NewPayment): boolean =>
   authorization.payTo === known.authorization.payTo &&
   authorization.amount === known.authorization.amount &&
   authorization.validAfter === known.authorization.validAfter &&
   authorization.validBefore === known.authorization.validBefore
 
-/** The salt of a bound payment never reaches the chain; an unbound one can only be compared as a whole. */
-const isPayers = ({ authorization, payload }: Presented, known: StoredPayment): boolean =>
+/**
+ * Whether the payer of the record has brought this. The salt of a bound payment never reaches the chain; an unbound one
+ * can only be compared as a whole.
+ *
+ * @category guards
+ */
+export const isPayers = ({ authorization, payload }: NewPayment, known: NewPayment): boolean =>
   known.authorization.binding === undefined
     ? JSON.stringify(payload) === JSON.stringify(known.payload)
     : authorization.binding?.salt === known.authorization.binding.salt

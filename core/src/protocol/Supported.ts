@@ -33,6 +33,16 @@ export const Supported = Schema.Struct({
  */
 export type Supported = typeof Supported.Type
 
+/**
+ * What is settled, as a server is told it that sells through it. `obstacle` says why a kind cannot be sold from here all
+ * the same, and what to do; it does not travel.
+ *
+ * @category models
+ */
+export interface Sellable extends Omit<Supported, "kinds"> {
+  readonly kinds: ReadonlyArray<typeof SupportedKind.Type & { readonly obstacle?: string }>
+}
+
 const decodeAnswer = Schema.decodeUnknownResult(
   Schema.Struct({ kinds: Schema.Array(Schema.Json), signers: Schema.Json })
 )

@@ -7,6 +7,7 @@ import type { Asset } from "../protocol/Asset.ts"
 import type { Network } from "../protocol/Network.ts"
 import type { ChainUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
 import type { Scheme } from "./Scheme.ts"
+import type { SchemeFacilitator } from "./SchemeFacilitator.ts"
 
 /**
  * The seller's half. Its RPC is used at start, never for a request.
@@ -26,4 +27,9 @@ export interface SchemeServer {
     network: Network,
     assets: ReadonlyArray<Asset>
   ) => Effect.Effect<void, ChainUnavailable | Misconfigured>
+  /**
+   * What was signed, as the settling half reads it: no chain, no clock, the binding proven. Without it nothing can be sold
+   * through a facilitator that keeps no claims, because then they are kept here.
+   */
+  readonly read?: SchemeFacilitator["read"]
 }

@@ -13,7 +13,7 @@ import type { Facilitator } from "../facilitator/Facilitator.ts"
 import type { Asset } from "../protocol/Asset.ts"
 import type { Network } from "../protocol/Network.ts"
 import { Misconfigured, type ProtocolError } from "../protocol/ProtocolError.ts"
-import type { Supported } from "../protocol/Supported.ts"
+import type { Sellable } from "../protocol/Supported.ts"
 import type { SchemeServer } from "../scheme/SchemeServer.ts"
 
 /**
@@ -107,10 +107,11 @@ const askOnce = (self: ChainProof, facilitator: Facilitator["Service"]): Effect.
     )
   )
 
-const settles = (self: ChainProof, { kinds }: Supported): Effect.Effect<void, Misconfigured> => {
+const settles = (self: ChainProof, { kinds }: Sellable): Effect.Effect<void, Misconfigured> => {
   const { half, network } = self
   const { name, network: canonical } = half.scheme
   const settled = kinds.find((kind) => kind.scheme === name && canonical(kind.network) === network)
+  if (settled?.obstacle !== undefined) return Effect.fail(new Misconfigured({ message: settled.obstacle }))
   if (settled !== undefined) return Effect.sync(() => void (self.extra = settled.extra ?? {}))
   const offered = kinds.map((kind) => `${kind.scheme} on ${kind.network}`).join(", ")
   const message = `the facilitator does not settle "${name}" on ${network}; it settles ${offered === "" ? "nothing" : offered}. Add the network there, or take it out of the routes`

@@ -11,7 +11,7 @@ import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 
-import { Facilitator } from "../facilitator/Facilitator.ts"
+import type { Facilitator } from "../facilitator/Facilitator.ts"
 import * as FacilitatorClient from "../facilitator/FacilitatorClient.ts"
 import type { Asset } from "../protocol/Asset.ts"
 import { FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
@@ -31,8 +31,12 @@ import * as Shop from "./Shop.ts"
  * @category models
  */
 export interface SellerOptions extends Shop.ShopOptions {
-  /** The facilitator's URL, or the service itself (in this process, or `FacilitatorClient.layer` with headers). */
-  readonly facilitator: string | Layer.Layer<Facilitator, unknown>
+  /**
+   * The facilitator's URL; or its URL and how to speak to it, such as headers with a key; or the service itself, for
+   * example in this process. A URL may be that of a facilitator of another kind, which keeps no claims: then they are kept
+   * in this process, with the limits that `ForeignFacilitator` names.
+   */
+  readonly facilitator: string | FacilitatorClient.Options | Layer.Layer<Facilitator, unknown>
   /**
    * Prices assets that are no dollar: the smallest units of `asset` for a price text, or `undefined` for "as dollars".
    * Asked once for a fixed price, at every request for `getPrice`.
@@ -69,15 +73,16 @@ export const make = (options: SellerOptions): Seller => {
   const prices = options.prices === undefined ? PriceResolver.dollar : PriceResolver.fromFunction(options.prices)
   const { origin, schemes, secret } = options
   const shop = Result.getOrThrow(Shop.make({ origin, schemes, secret, prices }))
-  const gate = Layer.provide(Layer.effect(PaymentGate, fromShop(shop)), facilitatorOf(options.facilitator))
+  const gate = Layer.provide(Layer.effect(PaymentGate, fromShop(shop)), facilitatorOf(options))
   return new OpenShop(shop, ManagedRuntime.make(gate))
 }
 
-const facilitatorOf = (facilitator: SellerOptions["facilitator"]): Layer.Layer<Facilitator, unknown> => {
-  if (typeof facilitator !== "string") return insistent(facilitator)
-  const client = Effect.runSyncExit(FacilitatorClient.make({ url: facilitator }))
-  if (Exit.isSuccess(client)) return Layer.succeed(Facilitator, client.value)
-  throw Cause.squash(client.cause)
+const facilitatorOf = ({ facilitator, schemes }: SellerOptions): Layer.Layer<Facilitator, unknown> => {
+  if (typeof facilitator !== "string" && !("url" in facilitator)) return insistent(facilitator)
+  const options = typeof facilitator === "string" ? { url: facilitator } : facilitator
+  const mistake = Effect.runSyncExit(FacilitatorClient.make(options))
+  if (Exit.isFailure(mistake)) throw Cause.squash(mistake.cause)
+  return FacilitatorClient.layerEither({ ...options, schemes })
 }
 
 const pauses = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])

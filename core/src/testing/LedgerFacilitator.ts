@@ -79,7 +79,12 @@ export const make = (ledger: TestLedger, options: FacilitatorOptions = {}): Sche
 
 const decodePayload = Schema.decodeUnknownEffect(Payload)
 
-const read = Effect.fnUntraced(function* (requirements: PaymentRequirements, json: unknown) {
+/**
+ * Reads an order; the seller's half reads as this one does.
+ *
+ * @category constructors
+ */
+export const read = Effect.fnUntraced(function* (requirements: PaymentRequirements, json: unknown) {
   const payload = yield* Effect.mapError(decodePayload(json), (error) =>
     invalid("malformed", "payload_fields", `the payload is no order: ${error.message}`)
   )

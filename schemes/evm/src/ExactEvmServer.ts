@@ -10,6 +10,7 @@ import * as EvmNetwork from "./EvmNetwork.ts"
 import * as EvmProof from "./EvmProof.ts"
 import * as EvmRpc from "./EvmRpc.ts"
 import * as ExactEvm from "./ExactEvm.ts"
+import * as ExactEvmReading from "./ExactEvmReading.ts"
 
 /**
  * Where the chain can be asked. It is asked at start only, never for a request.
@@ -40,6 +41,7 @@ export const server = ({ assets, network, rpcUrl }: Options): SchemeServer => {
     network: chain,
     asset: table.find,
     assetNames: table.names,
+    read: (requirements, payload) => ExactEvmReading.read(requirements.network, table, requirements, payload),
     prove: Effect.fnUntraced(function* (provenNetwork, used) {
       const rpc = yield* EvmRpc.make({ url: rpcUrl, network: provenNetwork })
       yield* EvmProof.network(rpc, provenNetwork)

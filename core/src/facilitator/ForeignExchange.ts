@@ -1,0 +1,159 @@
+/**
+ * The calls to a foreign facilitator: what it settles, `POST /verify` and `POST /settle`. A call to settle never fails
+ * here, because nothing that goes wrong with it is without meaning: it was heard, or perhaps, or certainly not.
+ */
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+
+import { refuse } from "../protocol/PaymentError.ts"
+import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
+import type { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
+import type { Scheme } from "../scheme/Scheme.ts"
+import * as Asking from "../wire/X402Asking.ts"
+import * as AskingAnswer from "../wire/X402AskingAnswer.ts"
+import type { Call, Exchange, Reply } from "./FacilitatorExchange.ts"
+import * as FacilitatorExchange from "./FacilitatorExchange.ts"
+import * as ForeignAnswer from "./ForeignAnswer.ts"
+import type { NewPayment } from "./records/PaymentStore.ts"
+
+/**
+ * What the facilitator says of itself.
+ *
+ * @category models
+ */
+export type Kinds = Asking.Kinds
+
+/**
+ * Whether an answer to `GET /supported` is that of a foreign facilitator.
+ *
+ * @category guards
+ */
+export const isForeign = ({ json, status }: Reply): boolean => status === 200 && Asking.isForeign(json)
+
+/**
+ * What can be asked.
+ *
+ * @category models
+ */
+export interface ForeignExchange {
+  /** Asks for the kinds. Later calls speak the version that the kind of their network has; 2 where it has both. */
+  readonly kinds: Effect.Effect<Kinds, FacilitatorUnavailable>
+  /** Takes an answer to `GET /supported` that somebody else has asked for. */
+  readonly learn: (reply: Reply) => Effect.Effect<Kinds, FacilitatorUnavailable>
+  /** Whether the payment could be settled now; it changes nothing. */
+  readonly verify: (scheme: Scheme, payment: NewPayment) => Effect.Effect<void, PaymentFailure>
+  /** Has a payment settled. Fails with a refusal only where the facilitator was not asked. */
+  readonly settle: (scheme: Scheme, payment: NewPayment) => Effect.Effect<ForeignAnswer.Outcome>
+}
+
+/**
+ * `GET /supported`.
+ *
+ * @category constants
+ */
+export const supportedCall: Call = { method: "GET", path: "/supported" }
+
+const maySettle = "Whether the payment is settled is unknown: send the same payment again, never a new one."
+
+/**
+ * Makes the exchange.
+ *
+ * @category constructors
+ */
+export const make = (exchange: Exchange): ForeignExchange => {
+  let known: Kinds | undefined
+  const call = supportedCall
+  const learn: ForeignExchange["learn"] = (reply) =>
+    Effect.suspend(() => {
+      const kinds = reply.status === 200 ? Asking.readKinds(reply.json) : undefined
+      if (kinds === undefined) return Effect.fail(exchange.unusable(call, reply))
+      if (Result.isFailure(kinds)) return Effect.fail(misshapen(exchange, call, reply, kinds.failure))
+      known = kinds.success
+      return Effect.succeed(kinds.success)
+    })
+  const kinds = Effect.flatMap(exchange.call(call), learn)
+  const kindsOnce = Effect.suspend(() => (known === undefined ? kinds : Effect.succeed(known)))
+  return {
+    kinds,
+    learn,
+    verify: Effect.fn("ForeignFacilitator.verify")(function* (scheme, payment) {
+      const body = yield* bodyOf(yield* kindsOnce, scheme, payment)
+      return yield* verify(exchange, { scheme, payment }, { method: "POST", path: "/verify", body })
+    }),
+    settle: Effect.fn("ForeignFacilitator.settle")((scheme, payment) =>
+      Effect.matchEffect(
+        Effect.flatMap(kindsOnce, (all) => bodyOf(all, scheme, payment)),
+        {
+          onFailure: (failure) => Effect.succeed(unasked(failure)),
+          onSuccess: (body) =>
+            settle(exchange, { scheme, payment }, { method: "POST", path: "/settle", body, unsettled: maySettle })
+        }
+      )
+    )
+  }
+}
+
+const unasked = (failure: Effect.Error<ReturnType<typeof bodyOf>> | FacilitatorUnavailable): ForeignAnswer.Outcome =>
+  failure._tag === "FacilitatorUnavailable" ? { _tag: "NotTaken", error: failure } : { _tag: "Refused", failure }
+
+const bodyOf = ({ kinds }: Kinds, scheme: Scheme, { payload, requirements }: NewPayment) => {
+  const { network } = requirements
+  const settled = kinds.filter((kind) => kind.scheme === scheme.name && scheme.network(kind.network) === network)
+  const version = settled.some((kind) => kind.version === 2) ? 2 : 1
+  const body = settled.length === 0 ? undefined : Asking.bodyOf(version, requirements, payload)
+  const message = `the facilitator does not settle "${scheme.name}" on ${network}`
+  return body === undefined
+    ? Effect.fail(refuse("NETWORK_MISMATCH", "network_not_settled", message))
+    : Effect.succeed(body)
+}
+
+const misshapen = (exchange: Exchange, call: Call, reply: Reply, { message }: { readonly message: string }) =>
+  exchange.unusable(call, reply, `has the wrong shape: ${message.slice(0, 300)}`)
+
+/** Peers answer refusals with a status of 400 and above too. */
+const mayCarryVerdict = ({ status }: Reply): boolean => status === 200 || (status >= 400 && status < 500)
+
+const verify = Effect.fnUntraced(function* (exchange: Exchange, asked: ForeignAnswer.Asked, call: Call) {
+  const reply = yield* exchange.call(call)
+  const answer = AskingAnswer.readVerification(reply.json)
+  if (!mayCarryVerdict(reply)) return yield* exchange.unusable(call, reply)
+  if (Result.isFailure(answer)) {
+    return yield* reply.status === 200
+      ? misshapen(exchange, call, reply, answer.failure)
+      : exchange.unusable(call, reply)
+  }
+  if (answer.success.isValid && reply.status !== 200) return yield* exchange.unusable(call, reply)
+  const meaning = ForeignAnswer.verified(asked, answer.success)
+  if (Result.isSuccess(meaning)) return
+  const { failure } = meaning
+  return yield* failure._tag === "Nonsense" ? exchange.unusable(call, reply, failure.why) : failure
+})
+
+const settle = (exchange: Exchange, asked: ForeignAnswer.Asked, call: Call): Effect.Effect<ForeignAnswer.Outcome> =>
+  Effect.match(exchange.call(call), {
+    onFailure: (error) => ({ _tag: FacilitatorExchange.isUnsent(error) ? "NotTaken" : "Unanswered", error }),
+    onSuccess: (reply) => outcomeOf(exchange, asked, call, reply)
+  })
+
+/** Statuses that say that a request was not looked into. */
+const turnedAway: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 413, 415, 422, 429])
+
+const outcomeOf = (exchange: Exchange, asked: ForeignAnswer.Asked, call: Call, reply: Reply): ForeignAnswer.Outcome => {
+  const { json, status } = reply
+  const answer = mayCarryVerdict(reply) ? AskingAnswer.readSettlement(json) : undefined
+  if (answer === undefined || Result.isFailure(answer)) {
+    const isRedirect = status >= 300 && status < 400
+    const error =
+      status === 200 && answer !== undefined && Result.isFailure(answer) && json !== undefined
+        ? misshapen(exchange, call, reply, answer.failure)
+        : exchange.unusable(call, reply)
+    return { _tag: isRedirect || turnedAway.has(status) ? "NotTaken" : "Unanswered", error }
+  }
+  if (answer.success.success && status !== 200) {
+    return { _tag: "Unanswered", error: exchange.unusable(call, reply, `says success: true with status ${status}`) }
+  }
+  const told = ForeignAnswer.settled(asked, answer.success)
+  if (told._tag === "Unknown") return { _tag: "Unanswered", error: exchange.unusable(call, reply, told.why) }
+  if (told._tag === "Busy") return { _tag: "NotTaken", error: exchange.unusable(call, reply, told.why) }
+  return told
+}

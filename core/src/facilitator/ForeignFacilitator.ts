@@ -1,0 +1,321 @@
+/**
+ * A facilitator of another kind behind HTTP, as the same service as ours: one that verifies and settles, and keeps neither
+ * claims nor records for its callers. They are kept here instead, so that one authorization still buys one execution.
+ *
+ * What is weaker than with a facilitator of ours: the claims are in the memory of this one process. After a restart an
+ * authorization that was used is refused, and an entitlement to a failed run is forgotten. Several processes that sell
+ * through one such facilitator keep claims each for itself: only the chain keeps a payment from being settled in two of
+ * them, so a payment that one process was left in doubt about may be served by two. Balances are not reserved, and nobody
+ * goes on asking about a transfer whose payer has given up.
+ */
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+
+import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
+import { FacilitatorUnavailable, type Misconfigured } from "../protocol/ProtocolError.ts"
+import { isSettled } from "../protocol/Settlement.ts"
+import { invalid } from "../protocol/ValidationError.ts"
+import type { SchemeServer } from "../scheme/SchemeServer.ts"
+import { type Claim, Facilitator, type PaymentRequest, type Settled } from "./Facilitator.ts"
+import * as FacilitatorExchange from "./FacilitatorExchange.ts"
+import * as ForeignExchange from "./ForeignExchange.ts"
+import * as ForeignKinds from "./ForeignKinds.ts"
+import * as ForeignLedger from "./ForeignLedger.ts"
+import * as ForeignPayment from "./ForeignPayment.ts"
+import * as ForeignSettling from "./ForeignSettling.ts"
+import * as Offer from "./Offer.ts"
+import { isPayers, isSameTransfer, notOnRecord, used } from "./PaymentDesk.ts"
+import { toRecord } from "./records/PaymentStore.ts"
+
+/**
+ * Where the facilitator is, and what is sold through it.
+ *
+ * @category models
+ */
+export interface Options extends FacilitatorExchange.Options {
+  /** The seller's halves: what they cannot `read` cannot be sold through a facilitator that keeps no claims. */
+  readonly schemes: ReadonlyArray<SchemeServer>
+  /** How long `settle` waits for the outcome before it answers `SettlementPending`; milliseconds, default 25 000. */
+  readonly settleTimeoutMillis?: number
+  /** How many payments are remembered at once; above it new ones are turned away. Default 100 000. */
+  readonly capacity?: number
+}
+
+/**
+ * A foreign facilitator as a layer, for a `facilitator` that is known to be one. Its claims live in this process alone:
+ * see the opening of this module for what that means.
+ *
+ * @category layers
+ */
+export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured> =>
+  Layer.effect(
+    Facilitator,
+    Effect.flatMap(Effect.fromResult(FacilitatorExchange.make(options)), (exchange) =>
+      Effect.map(make(exchange, options), ({ service }) => service)
+    )
+  )
+
+/**
+ * The service, and how it learns from an answer to `GET /supported` that somebody else has asked for.
+ *
+ * @category models
+ */
+export interface Foreign {
+  readonly service: Facilitator["Service"]
+  readonly learn: (reply: FacilitatorExchange.Reply) => Facilitator["Service"]["supported"]
+}
+
+/** What every request meets. */
+interface Desk {
+  readonly schemes: ReadonlyArray<SchemeServer>
+  readonly exchange: ForeignExchange.ForeignExchange
+  readonly ledger: ForeignLedger.ForeignLedger
+  readonly settling: ForeignSettling.ForeignSettling
+  /** Payments that are being verified for a claim: a copy that arrives meanwhile waits, or is held. */
+  readonly arriving: Map<string, Arrival>
+}
+
+interface Arrival {
+  readonly claimId: string
+  readonly done: Deferred.Deferred<void>
+}
+
+/**
+ * Makes the service over an exchange.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (
+  http: FacilitatorExchange.Exchange,
+  { capacity, schemes, settleTimeoutMillis = 25_000 }: Pick<Options, "capacity" | "schemes" | "settleTimeoutMillis">
+) {
+  const exchange = ForeignExchange.make(http)
+  const ledger = ForeignLedger.make(capacity)
+  const patience = Duration.millis(settleTimeoutMillis)
+  const settling = yield* ForeignSettling.make({ exchange, ledger, patience })
+  const desk: Desk = { schemes, exchange, ledger, settling, arriving: new Map() }
+  const sellable = (kinds: ForeignExchange.Kinds) => ForeignKinds.sellable(schemes, kinds)
+  const service = Facilitator.of({
+    verify: (request) => verify(desk, request),
+    settle: (request, claim) => settle(desk, request, claim),
+    claim: (request, claim) => claimOnly(desk, request, claim),
+    finish: (paymentId, claimId, outcome) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const record = ledger.change(paymentId, (known) => ForeignLedger.finished(known, claimId, outcome, now))
+        return record === undefined ? Effect.fail(unknownPayment(paymentId)) : Effect.succeed(toRecord(record, now))
+      }),
+    payment: (paymentId) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const record = ledger.find(paymentId)
+        return record && toRecord(record, now)
+      }),
+    supported: Effect.map(exchange.kinds, sellable)
+  })
+  const learn: Foreign["learn"] = (reply) => Effect.map(exchange.learn(reply), sellable)
+  return { service, learn } satisfies Foreign
+})
+
+const unknownPayment = (paymentId: string) =>
+  invalid("malformed", "unknown_payment", `no payment ${paymentId.slice(0, 100)} is known here`)
+
+const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
+  const presented = yield* ForeignPayment.present(desk.schemes, request)
+  const known = desk.ledger.find(presented.paymentId)
+  if (known !== undefined && known.status !== "accepted") return yield* used(known)
+  yield* examine(desk, presented)
+  return { payer: presented.authorization.payer }
+})
+
+type Presented = ForeignPayment.Presented
+
+/** A payment on record, and whether this caller may run the resource. */
+interface Taken {
+  readonly presented: Presented
+  readonly record: ForeignLedger.ForeignRecord
+  readonly execution: Settled["execution"]
+  /** Whether this very call has made the record. */
+  readonly fresh: boolean
+  /** Whether this claim held the run before this call. */
+  readonly renewed: boolean
+}
+
+/** The comparison with the offer, which needs nobody's word. */
+const compare = ({ half, payment, request }: Presented, now: number) =>
+  Offer.check(half.scheme, request.paymentPayload, payment, Math.floor(now / 1000))
+
+const examine = Effect.fnUntraced(function* ({ exchange }: Desk, presented: Presented) {
+  yield* Effect.fromResult(compare(presented, yield* Clock.currentTimeMillis))
+  yield* exchange.verify(presented.half.scheme, presented)
+})
+
+/** A claim without a transfer. What lay about is verified again before a handler runs for it. */
+const claimOnly = Effect.fnUntraced(function* (
+  desk: Desk,
+  request: PaymentRequest,
+  claim: Claim
+): Effect.fn.Return<Settled, PaymentFailure> {
+  const presented = yield* ForeignPayment.present(desk.schemes, request)
+  const taken = yield* atTheDesk(desk, presented, claim, () => takeVerified(desk, presented, claim))
+  const { execution, fresh, record, renewed } = taken
+  if (execution === "granted" && !fresh && !renewed && isIdle(desk, record)) {
+    yield* Effect.onError(examine(desk, presented), () => letGo(desk, taken, claim))
+  }
+  return answer(taken)
+})
+
+/** Nothing was asked about it, or everything that was is answered. */
+const isIdle = ({ settling }: Desk, record: ForeignLedger.ForeignRecord): boolean =>
+  record.status === "accepted" &&
+  !ForeignLedger.isInDoubt(record) &&
+  !ForeignSettling.isUnderWay(settling, record.paymentId)
+
+const takeVerified = (desk: Desk, presented: Presented, claim: Claim): Effect.Effect<Taken, PaymentFailure> =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const done = Deferred.makeUnsafe<void>()
+      desk.arriving.set(presented.paymentId, { claimId: claim.id, done })
+      return done
+    }),
+    () =>
+      Effect.andThen(
+        examine(desk, presented),
+        Effect.flatMap(Clock.currentTimeMillis, (now) => taking(desk, presented, claim, now))
+      ),
+    (done) => {
+      desk.arriving.delete(presented.paymentId)
+      return Deferred.succeed(done, undefined)
+    }
+  )
+
+const settle = Effect.fnUntraced(function* (
+  desk: Desk,
+  request: PaymentRequest,
+  claim: Claim | undefined
+): Effect.fn.Return<Settled, PaymentFailure> {
+  const presented = yield* ForeignPayment.present(desk.schemes, request)
+  const taken = yield* atTheDesk(desk, presented, claim, (now) => taking(desk, presented, claim, now))
+  if (claim !== undefined && taken.execution !== "granted") return answer(taken)
+  yield* Effect.onError(transfer(desk, taken), () => letGo(desk, taken, claim))
+  const now = yield* Clock.currentTimeMillis
+  return yield* confirmed(desk, taken, claim, now)
+})
+
+const transfer = Effect.fnUntraced(function* (desk: Desk, { fresh, presented, record }: Taken) {
+  if (isSettled(record.status)) return
+  const now = yield* Clock.currentTimeMillis
+  if (!fresh && isIdle(desk, record)) yield* Effect.fromResult(compare(presented, now))
+  yield* ForeignSettling.settle(desk.settling, presented.half.scheme, record)
+})
+
+/** A known payment answers from its record; one that is being verified lets its copies wait; `first` takes a new one. */
+const atTheDesk = (
+  desk: Desk,
+  presented: Presented,
+  claim: Claim | undefined,
+  first: (now: number) => Effect.Effect<Taken, PaymentFailure>
+): Effect.Effect<Taken, PaymentFailure> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const { paymentId } = presented
+    const known = desk.ledger.find(paymentId)
+    if (known !== undefined) return Effect.fromResult(takeKnown(desk, presented, known, claim, now))
+    if (claim?.onlyKnown === true) return Effect.fail(notOnRecord)
+    const arrival = desk.arriving.get(paymentId)
+    if (arrival === undefined) return first(now)
+    if (claim !== undefined && claim.id !== arrival.claimId) {
+      const record = ForeignLedger.unseen(presented, now)
+      return Effect.succeed({ presented, record, execution: "held", fresh: false, renewed: false })
+    }
+    return Effect.andThen(Deferred.await(arrival.done), atTheDesk(desk, presented, claim, first))
+  })
+
+/** One step: of all the copies of a new payment, one makes its record. */
+const taking = (
+  desk: Desk,
+  presented: Presented,
+  claim: Claim | undefined,
+  now: number
+): Effect.Effect<Taken, PaymentFailure> =>
+  Effect.suspend(() => {
+    const known = desk.ledger.find(presented.paymentId)
+    if (known !== undefined) return Effect.fromResult(takeKnown(desk, presented, known, claim, now))
+    const offer = compare(presented, now)
+    if (Result.isFailure(offer)) return Effect.fail(offer.failure)
+    const record = desk.ledger.admit(ForeignPayment.toNew(presented), claim, now)
+    if (record === undefined) return Effect.fail(full)
+    const execution = claim && "granted"
+    return Effect.succeed({ presented, record, execution, fresh: true, renewed: false })
+  })
+
+const full = new FacilitatorUnavailable({
+  message:
+    "as many payments are on record as there is place for; raise the capacity, or send the same payment again later"
+})
+
+const takeKnown = (
+  { ledger }: Desk,
+  presented: Presented,
+  known: ForeignLedger.ForeignRecord,
+  claim: Claim | undefined,
+  now: number
+): Result.Result<Taken, PaymentFailure> => {
+  if (!isSameTransfer(presented, known) || !isPayers(presented, known)) return Result.fail(used(known))
+  if (claim === undefined) {
+    return known.run.resource === undefined && known.answerOwed
+      ? Result.succeed({ presented, record: known, execution: undefined, fresh: false, renewed: false })
+      : Result.fail(used(known))
+  }
+  const [execution, record] = ForeignLedger.claimed(known, claim, now)
+  ledger.change(known.paymentId, () => record)
+  const renewed = known.run.holder?.claimId === claim.id
+  return Result.succeed({ presented, record, execution, fresh: false, renewed })
+}
+
+/**
+ * The settlement is known. A claim that waited may have lost the run meanwhile: to its lease, or to a call of its own that
+ * gave up. Of callers without a claim who wait for an answer that is owed, one gets it.
+ */
+const confirmed = (
+  desk: Desk,
+  taken: Taken,
+  claim: Claim | undefined,
+  now: number
+): Effect.Effect<Settled, PaymentFailure> =>
+  Effect.suspend(() => {
+    const { fresh, presented, record } = taken
+    const known = desk.ledger.find(record.paymentId)
+    if (known === undefined) return Effect.fail(unknownPayment(record.paymentId))
+    if (claim !== undefined) return Effect.map(Effect.fromResult(takeKnown(desk, presented, known, claim, now)), answer)
+    if (!fresh && !known.answerOwed) return Effect.fail(used(known))
+    desk.ledger.change(known.paymentId, (one) => ({ ...one, answerOwed: false }))
+    return Effect.succeed(answer({ ...taken, record: known }))
+  })
+
+/**
+ * The caller gets no answer now: a claim gives its run back, a caller without one is owed the answer. A record that this
+ * very call has made, and that nothing depends on, is as if it had never been.
+ */
+const letGo = ({ ledger, settling }: Desk, { fresh, record: { paymentId } }: Taken, claim: Claim | undefined) =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const after = ledger.change(paymentId, (record) =>
+      claim === undefined
+        ? { ...record, answerOwed: record.answerOwed || fresh }
+        : ForeignLedger.finished(record, claim.id, "notRun", now)
+    )
+    if (after === undefined || !fresh || after.run.holder !== undefined) return
+    const isOpen = ForeignLedger.isInDoubt(after) || ForeignSettling.isUnderWay(settling, paymentId)
+    if (!isOpen && after.status === "accepted") ledger.drop(paymentId)
+  })
+
+const answer = ({ execution, record }: Taken): Settled => ({
+  paymentId: record.paymentId,
+  status: record.status,
+  execution,
+  transaction: isSettled(record.status) ? record.transaction : "",
+  network: record.requirements.network,
+  payer: record.authorization.payer,
+  amount: `${record.authorization.amount}`
+})

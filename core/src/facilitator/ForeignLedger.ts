@@ -1,0 +1,212 @@
+/**
+ * The claims on payments that a foreign facilitator settles, in this process's memory: it keeps none, so they are kept
+ * here, under what the chain itself consumes, by the rules of `Run`. Beside the run a record holds the doubt: what may
+ * have become of the calls that were made for it.
+ */
+import * as Settlement from "../protocol/Settlement.ts"
+import type { Claim, Execution, Outcome } from "./Facilitator.ts"
+import * as MemoryRecords from "./records/MemoryRecords.ts"
+import * as PaymentChange from "./records/PaymentChange.ts"
+import * as PaymentStore from "./records/PaymentStore.ts"
+import * as Run from "./records/Run.ts"
+
+/**
+ * What is open about a payment. `unanswered`: a call was made and its outcome was never learnt. `pending`: the transaction
+ * that the facilitator says it has sent; empty when there is none.
+ *
+ * @category models
+ */
+export interface Doubt {
+  readonly unanswered: boolean
+  readonly pending: string
+}
+
+/**
+ * A payment's record.
+ *
+ * @category models
+ */
+export interface ForeignRecord extends PaymentStore.StoredPayment {
+  readonly doubt: Doubt
+}
+
+/**
+ * The records. Nothing here suspends, so every method is one step. All times are Unix milliseconds.
+ *
+ * @category models
+ */
+export interface ForeignLedger {
+  readonly find: (paymentId: string) => ForeignRecord | undefined
+  /** Makes the record of a payment that has none. `undefined` when there is no place for it. */
+  readonly admit: (payment: PaymentStore.NewPayment, claim: Claim | undefined, now: number) => ForeignRecord | undefined
+  /** Changes a record, if there is one. */
+  readonly change: (paymentId: string, by: (record: ForeignRecord) => ForeignRecord) => ForeignRecord | undefined
+  readonly drop: (paymentId: string) => void
+}
+
+/**
+ * How many payments are remembered at once, where nothing else is said.
+ *
+ * @category constants
+ */
+export const defaultCapacity = 100_000
+
+/** Records looked at for dropping, for every one added; more of them when there is no place left. */
+const looks = 2
+const looksWhenFull = 64
+
+const certain: Doubt = { unanswered: false, pending: "" }
+
+/**
+ * An empty ledger for so many payments.
+ *
+ * @category constructors
+ */
+export const make = (capacity: number = defaultCapacity): ForeignLedger => {
+  const records = new Map<string, ForeignRecord>()
+  /** What is looked at next. */
+  const aging = new Set<string>()
+  const sweep = (now: number) => {
+    for (const id of MemoryRecords.firstOf(aging, records.size < capacity ? looks : looksWhenFull)) {
+      const record = records.get(id)
+      aging.delete(id)
+      if (record === undefined) continue
+      if (isOver(record, now)) records.delete(id)
+      else aging.add(id)
+    }
+  }
+  const put = (record: ForeignRecord) => {
+    records.set(record.paymentId, record)
+    return record
+  }
+  return {
+    find: (paymentId) => records.get(paymentId),
+    admit: (payment, claim, now) => {
+      sweep(now)
+      if (records.size >= capacity) return undefined
+      aging.add(payment.paymentId)
+      return put(made(payment, claim, now))
+    },
+    change: (paymentId, by) => {
+      const record = records.get(paymentId)
+      return record && put(by(record))
+    },
+    drop: (paymentId) => {
+      records.delete(paymentId)
+      aging.delete(paymentId)
+    }
+  }
+}
+
+const made = (payment: PaymentStore.NewPayment, claim: Claim | undefined, now: number): ForeignRecord => ({
+  ...PaymentChange.created(payment, claim, 0n, undefined, now),
+  doubt: certain
+})
+
+/**
+ * What is told of a payment that has no record yet.
+ *
+ * @category constructors
+ */
+export const unseen = (payment: PaymentStore.NewPayment, now: number): ForeignRecord => made(payment, undefined, now)
+
+/**
+ * Whether nothing depends on a record any more: the authorization cannot be settled, and no run is owed. An authorization
+ * that is presented after that is refused for its age.
+ */
+const isOver = (record: ForeignRecord, now: number): boolean => {
+  const { authorization, run } = record
+  const last = Math.max(
+    authorization.validBefore * 1000,
+    PaymentStore.settledAt(record) ?? 0,
+    run.releasedAt ?? 0,
+    run.holder?.until ?? 0
+  )
+  return now > last + Run.entitlementMillis
+}
+
+/**
+ * Whether a transfer may be on its way, or done, without our knowing it.
+ *
+ * @category guards
+ */
+export const isInDoubt = ({ doubt: { pending, unanswered } }: ForeignRecord): boolean => unanswered || pending !== ""
+
+/**
+ * A claim on a record: the verdict, and the record after it.
+ *
+ * @category combinators
+ */
+export const claimed = (record: ForeignRecord, claim: Claim, now: number): readonly [Execution, ForeignRecord] => {
+  const [execution, run] = Run.claim(record.run, claim, PaymentStore.circumstances(record, now))
+  return [execution, { ...record, run }]
+}
+
+/**
+ * The record after the end of a run.
+ *
+ * @category combinators
+ */
+export const finished = (record: ForeignRecord, claimId: string, outcome: Outcome, now: number): ForeignRecord => ({
+  ...record,
+  run: Run.finish(record.run, claimId, outcome, now)
+})
+
+/**
+ * The record after the money has moved.
+ *
+ * @category combinators
+ */
+export const settled = (record: ForeignRecord, transaction: string, now: number, note?: string): ForeignRecord => ({
+  ...moved(record, "included", now, note),
+  transaction,
+  doubt: certain
+})
+
+/**
+ * The record after a call that was not answered: it may have settled the payment.
+ *
+ * @category combinators
+ */
+export const unanswered = (record: ForeignRecord, now: number, note: string): ForeignRecord => ({
+  ...moved(record, "sent", now, note),
+  doubt: { ...record.doubt, unanswered: true }
+})
+
+/**
+ * The record of a payment whose transaction was sent. Of an earlier one nothing will be heard any more.
+ *
+ * @category combinators
+ */
+export const pending = (record: ForeignRecord, transaction: string, now: number): ForeignRecord => {
+  const { doubt } = record
+  const another = doubt.pending !== "" && doubt.pending !== transaction
+  return {
+    ...moved(record, "sent", now, undefined),
+    transaction,
+    doubt: { unanswered: doubt.unanswered || another, pending: transaction }
+  }
+}
+
+/**
+ * The record after a transaction was seen in a block and had not moved the money. It settles what that transaction had
+ * left open, and nothing else.
+ *
+ * @category combinators
+ */
+export const reverted = (record: ForeignRecord, transaction: string, now: number): ForeignRecord => {
+  const doubt = { ...record.doubt, pending: record.doubt.pending === transaction ? "" : record.doubt.pending }
+  const after = { ...record, doubt, transaction: doubt.pending }
+  return isInDoubt(after) ? after : moved(after, "accepted", now, `${transaction} failed in its block`)
+}
+
+/** The history tells changes; a payment that is asked about again and again does not make it longer. */
+const moved = (
+  record: ForeignRecord,
+  status: Settlement.PaymentState,
+  at: number,
+  note: string | undefined
+): ForeignRecord =>
+  record.status === status || Settlement.isSettled(record.status)
+    ? record
+    : { ...record, status, history: [...record.history, { status, at, ...(note !== undefined && { note }) }] }

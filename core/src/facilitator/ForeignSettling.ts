@@ -1,0 +1,200 @@
+/**
+ * Settlements under way at a foreign facilitator: one call at a time for each payment, and what its outcome means for the
+ * record. A call goes on when the request that began it ends, because its answer is worth more than the connection.
+ */
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
+import type * as Scope from "effect/Scope"
+
+import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
+import { FacilitatorUnavailable, SettlementPending } from "../protocol/ProtocolError.ts"
+import type { Scheme } from "../scheme/Scheme.ts"
+import type { Outcome } from "./ForeignAnswer.ts"
+import type { ForeignExchange } from "./ForeignExchange.ts"
+import * as ForeignLedger from "./ForeignLedger.ts"
+import type { ForeignRecord } from "./ForeignLedger.ts"
+
+/**
+ * What settlements need.
+ *
+ * @category models
+ */
+export interface ForeignSettling {
+  readonly exchange: ForeignExchange
+  readonly ledger: ForeignLedger.ForeignLedger
+  /** How long a caller waits, and how long a transaction without an outcome is asked about again. */
+  readonly patience: Duration.Duration
+  readonly underWay: Map<string, Deferred.Deferred<void, PaymentFailure>>
+  readonly calls: FiberSet.FiberSet<void, PaymentFailure>
+}
+
+/** A transaction needs a block: asked sooner, the facilitator would say the same. */
+const pause = Duration.seconds(2)
+
+/** How long a seller that closes waits for answers under way. */
+const farewell = "5 seconds"
+
+/**
+ * Nothing under way yet. When its scope closes, calls are given a while to end.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (
+  settling: Pick<ForeignSettling, "exchange" | "ledger" | "patience">
+): Effect.fn.Return<ForeignSettling, never, Scope.Scope> {
+  const calls = yield* FiberSet.make<void, PaymentFailure>()
+  yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(calls), farewell))
+  return { ...settling, underWay: new Map(), calls }
+})
+
+/**
+ * Whether a payment is being settled now.
+ *
+ * @category guards
+ */
+export const isUnderWay = ({ underWay }: ForeignSettling, paymentId: string): boolean => underWay.has(paymentId)
+
+/**
+ * Has a payment on record settled, or waits for the call that is under way. Fails with a refusal, or with what leaves the
+ * outcome open.
+ *
+ * @category combinators
+ */
+export const settle = (
+  self: ForeignSettling,
+  scheme: Scheme,
+  record: ForeignRecord
+): Effect.Effect<void, PaymentFailure> =>
+  Effect.flatMap(Effect.uninterruptible(begun(self, scheme, record)), (done) => Deferred.await(done)).pipe(
+    Effect.timeoutOrElse({
+      duration: self.patience,
+      orElse: () => Effect.fail(openEnd(self.ledger.find(record.paymentId) ?? record))
+    })
+  )
+
+const begun = (self: ForeignSettling, scheme: Scheme, { paymentId }: ForeignRecord) =>
+  Effect.suspend(() => {
+    const joined = self.underWay.get(paymentId)
+    if (joined !== undefined) return Effect.succeed(joined)
+    const done = Deferred.makeUnsafe<void, PaymentFailure>()
+    self.underWay.set(paymentId, done)
+    const call = Effect.onExit(attempt(self, scheme, paymentId), (exit) => {
+      self.underWay.delete(paymentId)
+      return Deferred.done(done, exit)
+    })
+    return Effect.as(FiberSet.run(self.calls, call), done)
+  })
+
+/** Asks; and asks again while the facilitator waits for a block. */
+const attempt = Effect.fnUntraced(function* (
+  self: ForeignSettling,
+  scheme: Scheme,
+  paymentId: string
+): Effect.fn.Return<void, PaymentFailure> {
+  const end = (yield* Clock.currentTimeMillis) + Duration.toMillis(self.patience)
+  for (;;) {
+    const record = self.ledger.find(paymentId)
+    if (record === undefined) return yield* forgotten
+    const outcome = yield* Effect.catchDefect(self.exchange.settle(scheme, record), (defect) =>
+      Effect.succeed<Outcome>({ _tag: "Unanswered", error: defective(defect) })
+    )
+    const now = yield* Clock.currentTimeMillis
+    const failure = learn(self.ledger, paymentId, outcome, now)
+    if (failure === undefined) return
+    const hidden = saidBy(outcome)
+    if (hidden !== undefined && hidden !== failure)
+      yield* Effect.logWarning(`${paymentId}, in doubt: ${hidden.message}`)
+    if (outcome._tag !== "Pending" || now + Duration.toMillis(pause) >= end) return yield* failure
+    yield* Effect.sleep(pause)
+  }
+})
+
+const saidBy = (outcome: Outcome): PaymentFailure | undefined => {
+  switch (outcome._tag) {
+    case "Used":
+    case "Refused":
+      return outcome.failure
+    case "NotTaken":
+    case "Unanswered":
+      return outcome.error
+    case "Settled":
+    case "Pending":
+    case "Reverted":
+      return undefined
+  }
+}
+
+const forgotten = new FacilitatorUnavailable({
+  message: "the record of the payment is gone; send the same payment again"
+})
+
+const defective = (cause: unknown) =>
+  new FacilitatorUnavailable({ message: "a defect while the facilitator was asked; the outcome is unknown", cause })
+
+/**
+ * Takes an outcome into the record; returns what the caller is told, `undefined` when the payment is settled.
+ *
+ * While a payment is in doubt, no refusal is passed on: the call in doubt may have settled it, and then the refusal only
+ * describes what that has left behind (the balance is spent, the time is over), but would make the payer sign again. One
+ * refusal says more: that the authorization was used. What was signed moves exactly this amount to exactly this payee
+ * (`Offer.check`, before anybody was asked), and the token takes it once. Whoever sent it, the facilitator after the call
+ * in doubt or a stranger, the payee has been paid once; and this process, which has asked for it and has neither granted
+ * nor refused it since, has given nothing for it. So it is settled, by the last transaction that was named, or by one
+ * that nobody has named. Without a doubt of ours the same word may be about a payment that another process has served, and
+ * is `already_used`. Two things bound that argument. It holds for this process: a second one that takes the same
+ * authorization, or this one after a restart, has doubts of its own; that is why a transaction seen to have failed ends the
+ * doubt about it, so that of two racing calls the losing one is not counted too. And a token may let the payer cancel an authorization, which its
+ * facilitators call used as well: a payer who sees a call of ours go unanswered, and cancels before it is settled, gets one
+ * run for nothing. A facilitator that keeps records and looks at the chain has neither gap.
+ */
+const learn = (
+  ledger: ForeignLedger.ForeignLedger,
+  paymentId: string,
+  outcome: Outcome,
+  now: number
+): PaymentFailure | undefined => {
+  const before = ledger.find(paymentId)
+  if (before === undefined) return forgotten
+  const change = (by: (record: ForeignRecord) => ForeignRecord): ForeignRecord => ledger.change(paymentId, by) ?? before
+  const doubted = ForeignLedger.isInDoubt(before)
+  switch (outcome._tag) {
+    case "Settled":
+      change((record) => ForeignLedger.settled(record, outcome.transaction, now))
+      return undefined
+    case "Used":
+      if (!doubted) return outcome.failure
+      change((record) => ForeignLedger.settled(record, record.transaction, now, usedAfterDoubt))
+      return undefined
+    case "Refused":
+      return doubted ? openEnd(before) : outcome.failure
+    case "NotTaken":
+      return doubted ? openEnd(before) : outcome.error
+    case "Pending":
+      return openEnd(change((record) => ForeignLedger.pending(record, outcome.transaction, now)))
+    case "Reverted": {
+      const after = change((record) => ForeignLedger.reverted(record, outcome.transaction, now))
+      return ForeignLedger.isInDoubt(after) ? openEnd(after) : failedInBlock(outcome.transaction)
+    }
+    case "Unanswered":
+      change((record) => ForeignLedger.unanswered(record, now, "a call to settle it was not answered"))
+      return outcome.error
+  }
+}
+
+const usedAfterDoubt = "used, and asked for here before without an answer"
+
+const openEnd = ({ paymentId, status, transaction }: ForeignRecord): SettlementPending =>
+  new SettlementPending({
+    paymentId,
+    status,
+    ...(transaction !== "" && { transaction }),
+    message: `the transfer of ${paymentId} is not confirmed yet; send the same payment again, do not sign a new one`
+  })
+
+const failedInBlock = (transaction: string) =>
+  new FacilitatorUnavailable({
+    message: `the facilitator's transaction ${transaction.slice(0, 100)} failed and moved nothing; send the same payment again`
+  })
