@@ -22,6 +22,8 @@ const nobody = { verify: unasked, settle: unasked, claim: unasked }
 const down = () => Effect.fail(new ChainUnavailable({ network, message: "down" }))
 const text = (response: Response) => Effect.promise(() => response.text())
 
+const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`
+
 /** The answers to one body on both endpoints, which all have to be verdicts. */
 const verdicts = Effect.fnUntraced(function* ({ post }: TestFacilitator.TestService, sent: unknown) {
   const verify = yield* post("/verify", sent)
@@ -220,8 +222,17 @@ describe("a body that is no request", () => {
       const { post } = yield* start(nobody)
       const long = { ...v2, paymentPayload: { ...paymentV2, extensions: { a: "x".repeat(64 * 1024) } } }
       assert.strictEqual((yield* post("/settle", long)).status, 413)
-      const deep = JSON.stringify(v2).replace('"extensions":{}', `"extensions":${"[".repeat(40)}${"]".repeat(40)}`)
+      const deep = JSON.stringify(v2).replace('"extensions":{}', `"extensions":${nested(16)}`)
       assert.strictEqual((yield* post("/settle", deep)).status, 400)
+    })
+  )
+
+  it.live("a payment as deep as a header may carry it is taken", () =>
+    Effect.gen(function* () {
+      const { post } = yield* start({ verify: () => Effect.succeed({ payer }) })
+      const extensions: unknown = JSON.parse(nested(15))
+      const deepest = { ...v2, paymentPayload: { ...paymentV2, extensions } }
+      assert.strictEqual((yield* post("/verify", deepest)).status, 200)
     })
   )
 })
