@@ -36,6 +36,7 @@ export {
   type Verified
 } from "./facilitator/Facilitator.ts"
 export * as FacilitatorClient from "./facilitator/FacilitatorClient.ts"
+export * as ForeignFacilitator from "./facilitator/ForeignFacilitator.ts"
 export { CurrentCaller, type Caller } from "./facilitator/Caller.ts"
 export * as Checkpoint from "./facilitator/Checkpoint.ts"
 export * as LaneLeases from "./facilitator/records/LaneLeases.ts"
