@@ -17,15 +17,24 @@ export interface Cell {
   readonly facilitator: FacilitatorName
 }
 
+/** A transfer as the token's own event shows it. */
+export interface SeenTransfer {
+  readonly to: string
+  readonly value: bigint
+  readonly transaction: string
+}
+
 /** What was seen. */
 export interface Sight {
   /** What the buyer got: an answer, or the error it threw. */
   readonly status: number | undefined
   readonly text: string
+  /** The transaction that the answer's receipt names, as the buyer's own package reads it. */
+  readonly receipt: string | undefined
   /** How often the handler ran. */
   readonly runs: number
-  /** What left the payer: to whom, and how much. */
-  readonly transfers: ReadonlyArray<{ readonly to: string; readonly value: bigint }>
+  /** What left the payer. */
+  readonly transfers: ReadonlyArray<SeenTransfer>
   /** What the payer still owns. */
   readonly balance: bigint
 }
@@ -37,26 +46,33 @@ export const run = Effect.fnUntraced(function* (market: Market, { buyer, facilit
   const payer = yield* chain.payer
   if (Exit.isFailure(opened)) {
     const text = `the shop does not open: ${reasonOf(opened)}`
-    return { status: undefined, text, runs: 0, ...(yield* onChain(chain, payer.address)) } satisfies Sight
+    return { ...nothing, text, runs: 0, ...(yield* onChain(chain, payer.address)) } satisfies Sight
   }
   const { goods, url } = opened.value
   const buy = buyers[buyer].start({ key: payer.key, rpcUrl: chain.node.rpcUrl, send: fetch })
   const before = goods.runs["/report"]
-  const answer = yield* Effect.promise(() => answerOf(() => buy(`${url}${Goods.paths.report}`)))
+  const answer = yield* Effect.promise(() => answerOf(buyer, () => buy(`${url}${Goods.paths.report}`)))
   const runs = goods.runs["/report"] - before
   return { ...answer, runs, ...(yield* onChain(chain, payer.address)) } satisfies Sight
 })
 
+const nothing = { status: undefined, receipt: undefined }
+
 const onChain = Effect.fnUntraced(function* (chain: ConformanceChain, payer: `0x${string}`) {
-  const transfers = (yield* chain.spent(payer)).map(({ to, value }) => ({ to, value }))
+  const transfers = (yield* chain.spent(payer)).map(({ to, transactionHash, value }) => ({
+    to,
+    value,
+    transaction: transactionHash
+  }))
   return { transfers, balance: yield* chain.balanceOf(payer) }
 })
 
-const answerOf = async (ask: () => Promise<Response>) => {
+const answerOf = async (buyer: BuyerName, ask: () => Promise<Response>) => {
   try {
     const response = await ask()
-    return { status: response.status, text: await response.text() }
+    const receipt = buyers[buyer].receiptOf(response)
+    return { status: response.status, receipt, text: await response.text() }
   } catch (error) {
-    return { status: undefined, text: error instanceof Error ? `${error.name}: ${error.message}` : String(error) }
+    return { ...nothing, text: error instanceof Error ? `${error.name}: ${error.message}` : String(error) }
   }
 }

@@ -4,9 +4,9 @@
 import { type Chain, createWalletClient, http, publicActions } from "viem"
 import { privateKeyToAccount } from "viem/accounts"
 import { baseSepolia } from "viem/chains"
-import { wrapFetchWithPayment } from "x402-fetch"
+import { decodeXPaymentResponse, wrapFetchWithPayment } from "x402-fetch"
 
-import type { Buyer } from "./Buyer.ts"
+import type { Buyer, ReadReceipt } from "./Buyer.ts"
 
 /** Without what only this chain's type says, which the older package's types do not know. */
 const chain: Chain = baseSepolia
@@ -16,4 +16,10 @@ export const make: Buyer = ({ key, rpcUrl, send }) => {
   const account = privateKeyToAccount(key)
   const wallet = createWalletClient({ account, chain, transport: http(rpcUrl) }).extend(publicActions)
   return wrapFetchWithPayment(send, wallet)
+}
+
+/** The older version's header. */
+export const receiptOf: ReadReceipt = ({ headers }) => {
+  const receipt = headers.get("X-PAYMENT-RESPONSE")
+  return receipt === null ? undefined : decodeXPaymentResponse(receipt).transaction
 }

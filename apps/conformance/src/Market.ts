@@ -4,15 +4,15 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 
 import * as ConformanceChain from "./ConformanceChain.ts"
-import * as Goods from "./Goods.ts"
+import type { Shop } from "./Goods.ts"
+import { untilOnSale } from "./OnSale.ts"
 import { facilitatorNames, facilitators, shopNames, shops, type FacilitatorName, type ShopName } from "./Parties.ts"
 
 /** A shop, or why it does not open. */
-export type Opened = Exit.Exit<Goods.Shop, unknown>
+export type Opened = Exit.Exit<Shop, unknown>
 
 /** Everything that is open. */
 export interface Market {
@@ -58,18 +58,3 @@ const openAround = Effect.fnUntraced(function* (
 export const reasonOf = (exit: Exit.Failure<unknown, unknown>): string => String(Cause.squash(exit.cause))
 
 const keyOf = (shop: ShopName, facilitator: FacilitatorName) => `${shop}@${facilitator}`
-
-/**
- * Our shops sell nothing (503) before they have proven their wiring against chain and facilitator, which takes a moment;
- * at a facilitator that they cannot work with they never do, and what they then answer is what the cell shows.
- */
-export const untilOnSale = (url: string): Effect.Effect<void> =>
-  Effect.promise(async () => {
-    const response = await fetch(`${url}${Goods.paths.report}`)
-    await response.arrayBuffer()
-    return response.status
-  }).pipe(
-    Effect.repeat({ while: (status) => status === 503, schedule: Schedule.spaced("20 millis") }),
-    Effect.timeoutOption("5 seconds"),
-    Effect.asVoid
-  )

@@ -10,7 +10,7 @@ import type { ShopOptions } from "./RoleOptions.ts"
 export const secret = "a secret of at least thirty-two characters"
 
 /** A route at the price of the goods. */
-export const routeOf = ({ binding, payTo }: ShopOptions): RouteConfig => ({
+export const routeOf = ({ binding, payTo, settle }: ShopOptions): RouteConfig => ({
   description: "The report",
   mimeType: "application/json",
   scheme: "exact",
@@ -18,5 +18,6 @@ export const routeOf = ({ binding, payTo }: ShopOptions): RouteConfig => ({
   price: BaseSepolia.price,
   payTo,
   speaks: [x402v1Seller, protocolSeller, x402v2Seller],
-  ...(binding !== undefined && { binding })
+  ...(binding !== undefined && { binding }),
+  ...(settle !== undefined && { settle })
 })

@@ -1,11 +1,7 @@
 /**
  * Everybody who takes part, by role.
  */
-import type * as Effect from "effect/Effect"
-import type * as Scope from "effect/Scope"
-
-import type { Buyer } from "./Buyer.ts"
-import type { Shop } from "./Goods.ts"
+import type { Buyer, ReadReceipt } from "./Buyer.ts"
 import * as LegacyBuyer from "./LegacyBuyer.ts"
 import * as LegacyExpressShop from "./LegacyExpressShop.ts"
 import * as LegacyFacilitator from "./LegacyFacilitator.ts"
@@ -17,7 +13,7 @@ import * as PeerBuyer from "./PeerBuyer.ts"
 import * as PeerExpressShop from "./PeerExpressShop.ts"
 import * as PeerFacilitator from "./PeerFacilitator.ts"
 import { named } from "./PeerVersions.ts"
-import type { FacilitatorOptions, ShopOptions } from "./RoleOptions.ts"
+import type { StartFacilitator, StartShop } from "./RoleOptions.ts"
 import * as T402Buyer from "./T402Buyer.ts"
 import * as T402Facilitator from "./T402Facilitator.ts"
 import * as T402SchemeBuyer from "./T402SchemeBuyer.ts"
@@ -31,23 +27,22 @@ export interface Party<Start> {
   readonly start: Start
 }
 
-/** Starts a facilitator as long as the scope. */
-export type StartFacilitator = (
-  options: FacilitatorOptions
-) => Effect.Effect<{ readonly url: string }, unknown, Scope.Scope>
-
-/** Opens a shop as long as the scope. */
-export type StartShop = (options: ShopOptions) => Effect.Effect<Shop, unknown, Scope.Scope>
-
 const party = <Start>(title: string, start: Start): Party<Start> => ({ title, start })
+
+/** A buyer, which can also read the receipts it gets. */
+export interface BuyingParty extends Party<Buyer> {
+  readonly receiptOf: ReadReceipt
+}
+
+const buying = (title: string, start: Buyer, receiptOf: ReadReceipt): BuyingParty => ({ title, start, receiptOf })
 
 /** Who buys. */
 export const buyers = {
-  ours: party<Buyer>("our client", OurBuyer.make),
-  peer: party<Buyer>(named("@x402/fetch"), PeerBuyer.make),
-  legacy: party<Buyer>(named("x402-fetch"), LegacyBuyer.make),
-  t402: party<Buyer>(named("@t402/core"), T402Buyer.make),
-  t402Scheme: party<Buyer>(`${named("@t402/evm")} in @x402/core`, T402SchemeBuyer.make)
+  ours: buying("our client", OurBuyer.make, OurBuyer.receiptOf),
+  peer: buying(named("@x402/fetch"), PeerBuyer.make, PeerBuyer.receiptOf),
+  legacy: buying(named("x402-fetch"), LegacyBuyer.make, LegacyBuyer.receiptOf),
+  t402: buying(named("@t402/core"), T402Buyer.make, T402Buyer.receiptOf),
+  t402Scheme: buying(`${named("@t402/evm")} in @x402/core`, T402SchemeBuyer.make, PeerBuyer.receiptOf)
 }
 
 /** Who sells. */

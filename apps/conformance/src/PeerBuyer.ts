@@ -2,10 +2,10 @@
  * The peer's paying `fetch`, with both versions of its protocol registered, as its own helper does it.
  */
 import { registerExactEvmScheme } from "@x402/evm/exact/client"
-import { wrapFetchWithPayment, x402Client } from "@x402/fetch"
+import { wrapFetchWithPayment, x402Client, x402HTTPClient } from "@x402/fetch"
 import { privateKeyToAccount } from "viem/accounts"
 
-import type { Buyer } from "./Buyer.ts"
+import type { Buyer, ReadReceipt } from "./Buyer.ts"
 
 /** Wraps a `fetch`. */
 export const make: Buyer = ({ key, send }) => {
@@ -13,3 +13,9 @@ export const make: Buyer = ({ key, send }) => {
   registerExactEvmScheme(client, { signer: privateKeyToAccount(key) })
   return wrapFetchWithPayment(send, client)
 }
+
+/** Both versions' headers, as its HTTP client reads them. */
+export const receiptOf: ReadReceipt = ({ headers, ok }) =>
+  ok
+    ? new x402HTTPClient(new x402Client()).getPaymentSettleResponse((name) => headers.get(name)).transaction
+    : undefined

@@ -1,7 +1,11 @@
 /**
- * What a role is told when it is started, in this process or as one of its own.
+ * How roles are started, in this process or as one of their own, and what they are told.
  */
+import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+
+import type { Shop } from "./Goods.ts"
 
 const Hex = Schema.TemplateLiteral(["0x", Schema.String])
 const port = Schema.optionalKey(Schema.Number)
@@ -24,6 +28,11 @@ export const FacilitatorOptions = Schema.Struct({
 /** Told to a facilitator. */
 export type FacilitatorOptions = typeof FacilitatorOptions.Type
 
+/** Starts a facilitator as long as the scope. */
+export type StartFacilitator = (
+  options: FacilitatorOptions
+) => Effect.Effect<{ readonly url: string }, unknown, Scope.Scope>
+
 /** A shop: who settles its payments, and who gets them. */
 export const ShopOptions = Schema.Struct({
   /** The facilitator's URL. */
@@ -34,11 +43,16 @@ export const ShopOptions = Schema.Struct({
   /** Default: a free one. */
   port,
   /** Whether our shops ask for payments that are bound to their request; default `preferred`. */
-  binding: Schema.optionalKey(Schema.Literals(["required", "preferred", "off"]))
+  binding: Schema.optionalKey(Schema.Literals(["required", "preferred", "off"])),
+  /** When our shops take the money; default `before-handler`. */
+  settle: Schema.optionalKey(Schema.Literals(["before-handler", "after-handler"]))
 })
 
 /** Told to a shop. */
 export type ShopOptions = typeof ShopOptions.Type
+
+/** Opens a shop as long as the scope. */
+export type StartShop = (options: ShopOptions) => Effect.Effect<Shop, unknown, Scope.Scope>
 
 /** Buyers: one for each key. */
 export const BuyerOptions = Schema.Struct({

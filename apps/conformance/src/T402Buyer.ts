@@ -6,7 +6,7 @@ import { t402Client, t402HTTPClient } from "@t402/core/client"
 import { registerExactEvmScheme } from "@t402/evm/exact/client"
 import { privateKeyToAccount } from "viem/accounts"
 
-import type { Buyer } from "./Buyer.ts"
+import type { Buyer, ReadReceipt } from "./Buyer.ts"
 
 /** Wraps a `fetch`. */
 export const make: Buyer = ({ key, send }) => {
@@ -22,3 +22,9 @@ export const make: Buyer = ({ key, send }) => {
     return send(url, { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), ...payment } })
   }
 }
+
+/** As its HTTP client reads it. */
+export const receiptOf: ReadReceipt = ({ headers, ok }) =>
+  ok
+    ? new t402HTTPClient(new t402Client()).getPaymentSettleResponse((name) => headers.get(name)).transaction
+    : undefined

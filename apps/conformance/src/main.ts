@@ -1,29 +1,50 @@
 /**
  * `npm run conformance`: our roles and the published peers' roles, every combination, each cell a real paid request whose
- * transfer is looked up on the chain. Ends with 0 only if every cell came out as the tables say.
+ * transfer is looked up on the chain; and what the shops answer where the peers have no good answer. What they log on the
+ * way comes first, the tables last. Ends with 0 only if everything came out as the tables say.
  */
 import "reflect-metadata"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 
+import { shownBy } from "./Behaviour.ts"
+import * as Behaviours from "./Behaviours.ts"
 import * as CellTrial from "./CellTrial.ts"
 import * as Market from "./Market.ts"
 import * as Matrix from "./Matrix.ts"
 import * as MatrixTable from "./MatrixTable.ts"
+import * as Stage from "./Stage.ts"
 
 const matrix = Effect.gen(function* () {
   const market = yield* Market.make
   const payTo = market.chain.node.accounts.payee.address
-  const results = yield* Effect.forEach(Matrix.cells, (cell) =>
+  return yield* Effect.forEach(Matrix.cells, (cell) =>
     Effect.map(CellTrial.run(market, cell), (sight) => ({
       cell,
       sight,
       met: Matrix.isMet(Matrix.expected(cell, payTo), sight)
     }))
   )
-  yield* Console.log(MatrixTable.toText(results))
-  return results.every(({ met }) => met)
 })
 
-const met = await Effect.runPromise(Effect.scoped(matrix))
-process.exit(met ? 0 : 1)
+const behaviours = Effect.gen(function* () {
+  const stage = yield* Stage.make
+  const looks = Behaviours.all.flatMap((behaviour) => Stage.compared.map((shop) => ({ behaviour, shop })))
+  return yield* Effect.forEach(looks, ({ behaviour, shop }) =>
+    Effect.map(Effect.scoped(behaviour.see(stage, shop)), (line) => ({
+      behaviour,
+      shop,
+      line,
+      met: shownBy(behaviour, shop).test(line)
+    }))
+  )
+})
+
+const program = Effect.gen(function* () {
+  const results = yield* Effect.scoped(matrix)
+  const seen = yield* Effect.scoped(behaviours)
+  yield* Console.log(`\n${MatrixTable.toText(results)}\n\n${Behaviours.toText(seen)}`)
+  return [...results, ...seen].every(({ met }) => met)
+})
+
+process.exit((await Effect.runPromise(program)) ? 0 : 1)

@@ -22,10 +22,10 @@ layer(Layer.effect(OpenMarket, Market.make), { excludeTestServices: true, timeou
     it.effect(titleOf(cell), () =>
       Effect.gen(function* () {
         const market = yield* OpenMarket
-        const { answer, ...expected } = Matrix.expected(cell, market.chain.node.accounts.payee.address)
-        const { balance, runs, status, text, transfers } = yield* CellTrial.run(market, cell)
-        assert.match(Matrix.answerOf({ status, text }), answer)
-        assert.deepStrictEqual({ balance, runs, transfers }, expected)
+        const { answer, facts } = Matrix.expected(cell, market.chain.node.accounts.payee.address)
+        const sight = yield* CellTrial.run(market, cell)
+        assert.match(Matrix.answerOf(sight), answer)
+        assert.deepStrictEqual(Matrix.factsOf(sight), facts)
       })
     )
   }
