@@ -31,8 +31,8 @@ const pending = { 1: "unexpected_settle_error", 2: "settlement_pending" } as con
  */
 export const ofVerdict = (version: X402Version, verdict: Verdict): string => {
   const { code, detail, paymentState, reason } = verdict
-  if (code !== undefined) return wordsOfCodes[code][version](detail)
-  if (reason !== undefined) return wordsOfReasons[reason][version](detail)
+  if (code !== undefined) return said(wordsOfCodes[code][version], detail)
+  if (reason !== undefined) return said(wordsOfReasons[reason][version], detail)
   if (paymentState !== undefined && isDead(paymentState)) return "invalid_transaction_state"
   if (detail === "in_flight") return "duplicate_settlement"
   return paymentState === undefined ? "unexpected_verify_error" : pending[version]
@@ -52,51 +52,50 @@ export const ofRefusal = (version: X402Version, required: PaymentRequired): stri
   return isFirst ? unpaid[version] : ofVerdict(version, required)
 }
 
-type Word = (detail: string | undefined) => string
+type ByDetail = (detail: string | undefined) => string
+type Word = string | ByDetail
 
-const always =
-  (word: string): Word =>
-  () =>
-    word
+const said = (word: Word, detail: string | undefined): string => (typeof word === "string" ? word : word(detail))
 
-const window: Word = (detail) =>
+const window: ByDetail = (detail) =>
   detail === "not_yet_valid"
     ? "invalid_exact_evm_payload_authorization_valid_after"
     : "invalid_exact_evm_payload_authorization_valid_before"
 
 /** A network that is none of the facilitator's is another matter than a payment that is for another one. */
-const network: Word = (detail) =>
+const network: ByDetail = (detail) =>
   detail === "network_not_settled" ? "invalid_network" : "invalid_exact_evm_network_mismatch"
 
 /** The offer may be at fault as well as what the payer sent. */
-const form: Word = (detail) => (detail === "requirements_fields" ? "invalid_payment_requirements" : "invalid_payload")
+const form: ByDetail = (detail) =>
+  detail === "requirements_fields" ? "invalid_payment_requirements" : "invalid_payload"
 
 const wordsOfCodes: Readonly<Record<NonNullable<Verdict["code"]>, Readonly<Record<X402Version, Word>>>> = {
-  INSUFFICIENT_BALANCE: { 1: always("insufficient_funds"), 2: always("invalid_exact_evm_insufficient_balance") },
+  INSUFFICIENT_BALANCE: { 1: "insufficient_funds", 2: "invalid_exact_evm_insufficient_balance" },
   INVALID_SIGNATURE: {
-    1: always("invalid_exact_evm_payload_signature"),
-    2: always("invalid_exact_evm_signature")
+    1: "invalid_exact_evm_payload_signature",
+    2: "invalid_exact_evm_signature"
   },
   EXPIRED_PAYMENT: { 1: window, 2: window },
-  NETWORK_MISMATCH: { 1: always("invalid_network"), 2: network },
+  NETWORK_MISMATCH: { 1: "invalid_network", 2: network },
   INVALID_RECIPIENT: {
-    1: always("invalid_exact_evm_payload_recipient_mismatch"),
-    2: always("invalid_exact_evm_recipient_mismatch")
+    1: "invalid_exact_evm_payload_recipient_mismatch",
+    2: "invalid_exact_evm_recipient_mismatch"
   }
 }
 
 const wordsOfReasons: Readonly<Record<NonNullable<Verdict["reason"]>, Readonly<Record<X402Version, Word>>>> = {
   malformed: { 1: form, 2: form },
-  unsupported_version: { 1: always("invalid_x402_version"), 2: always("invalid_x402_version") },
-  unsupported_scheme: { 1: always("unsupported_scheme"), 2: always("unsupported_scheme") },
-  unsupported_authorization: { 1: always("invalid_payload"), 2: always("unsupported_payload_type") },
+  unsupported_version: { 1: "invalid_x402_version", 2: "invalid_x402_version" },
+  unsupported_scheme: { 1: "unsupported_scheme", 2: "unsupported_scheme" },
+  unsupported_authorization: { 1: "invalid_payload", 2: "unsupported_payload_type" },
   amount_mismatch: {
-    1: always("invalid_exact_evm_payload_authorization_value"),
-    2: always("invalid_exact_evm_payload_authorization_value_mismatch")
+    1: "invalid_exact_evm_payload_authorization_value",
+    2: "invalid_exact_evm_payload_authorization_value_mismatch"
   },
-  asset_mismatch: { 1: always("invalid_payment_requirements"), 2: always("invalid_payment_requirements") },
-  binding_mismatch: { 1: always("invalid_payment"), 2: always("invalid_payment") },
-  already_used: { 1: always("duplicate_settlement"), 2: always("invalid_exact_evm_nonce_already_used") }
+  asset_mismatch: { 1: "invalid_payment_requirements", 2: "invalid_payment_requirements" },
+  binding_mismatch: { 1: "invalid_payment", 2: "invalid_payment" },
+  already_used: { 1: "duplicate_settlement", 2: "invalid_exact_evm_nonce_already_used" }
 }
 
 /**
@@ -116,7 +115,7 @@ export const toVerdict = (word: string): Verdict => {
 const kernelOf = (word: string): string => word.replace(/^invalid_exact_[a-z0-9]+_(?:payload_)?/, "")
 
 const sentences =
-  /^(?:payment required|no matching payment requirements|unable to find matching payment requirements|x-payment header is required|invalid or malformed payment header|unsupported x402 version.*)$/i
+  /^(?:payment required(?: to access this (?:tool|resource))?|no matching payment requirements(?: found)?|unable to find matching payment requirements|x-payment header is required|invalid or malformed payment header|unsupported x402 version.*)$/i
 
 const again: Verdict = { retry: "same_payment" }
 
