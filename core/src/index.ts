@@ -35,6 +35,7 @@ export {
   type Settled,
   type Verified
 } from "./facilitator/Facilitator.ts"
+export * as FacilitatorByUrl from "./facilitator/FacilitatorByUrl.ts"
 export * as FacilitatorClient from "./facilitator/FacilitatorClient.ts"
 export * as ForeignFacilitator from "./facilitator/ForeignFacilitator.ts"
 export { CurrentCaller, type Caller } from "./facilitator/Caller.ts"

@@ -20,8 +20,6 @@ import { Facilitator, type Claim, type Outcome, type PaymentRequest } from "./Fa
 import * as FacilitatorAnswer from "./FacilitatorAnswer.ts"
 import * as FacilitatorExchange from "./FacilitatorExchange.ts"
 import type { Call, Exchange, Reply } from "./FacilitatorExchange.ts"
-import * as ForeignExchange from "./ForeignExchange.ts"
-import * as ForeignFacilitator from "./ForeignFacilitator.ts"
 
 /**
  * Where the facilitator is and how to speak to it.
@@ -47,7 +45,12 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   return over(yield* Effect.fromResult(FacilitatorExchange.make(options)))
 })
 
-const over = (exchange: Exchange): Facilitator["Service"] =>
+/**
+ * The service over an exchange that is there already.
+ *
+ * @category constructors
+ */
+export const over = (exchange: Exchange): Facilitator["Service"] =>
   Facilitator.of({
     verify: (request) => verify(exchange, request),
     settle: (request, claim) => settle(exchange, request, claim),
@@ -64,46 +67,6 @@ const over = (exchange: Exchange): Facilitator["Service"] =>
  */
 export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured> =>
   Layer.effect(Facilitator, make(options))
-
-/**
- * The service over HTTP, for a facilitator of ours or of another kind: which one it is, its `GET /supported` tells, so it
- * is asked that before anything else. `ForeignFacilitator` says what is weaker with one of another kind.
- *
- * @category constructors
- */
-export const makeEither = Effect.fnUntraced(function* (options: ForeignFacilitator.Options) {
-  const exchange = yield* Effect.fromResult(FacilitatorExchange.make(options))
-  const ours = over(exchange)
-  const theirs = yield* ForeignFacilitator.make(exchange, options)
-  let chosen: Facilitator["Service"] | undefined
-  const supportedByEither = Effect.gen(function* () {
-    const call = ForeignExchange.supportedCall
-    const reply = yield* exchange.call(call)
-    const isForeign = ForeignExchange.isForeign(reply)
-    const known = yield* isForeign ? theirs.learn(reply) : decoded(exchange, call, reply, Supported.decode)
-    chosen = isForeign ? theirs.service : ours
-    return known
-  })
-  const either = Effect.suspend(() =>
-    chosen === undefined ? Effect.map(supportedByEither, () => chosen ?? ours) : Effect.succeed(chosen)
-  )
-  return Facilitator.of({
-    verify: (request) => Effect.flatMap(either, (one) => one.verify(request)),
-    settle: (request, claim) => Effect.flatMap(either, (one) => one.settle(request, claim)),
-    claim: (request, claim) => Effect.flatMap(either, (one) => one.claim(request, claim)),
-    finish: (paymentId, claimId, outcome) => Effect.flatMap(either, (one) => one.finish(paymentId, claimId, outcome)),
-    payment: (paymentId) => Effect.flatMap(either, (one) => one.payment(paymentId)),
-    supported: supportedByEither
-  })
-})
-
-/**
- * The layer of a facilitator behind HTTP, of ours or of another kind.
- *
- * @category layers
- */
-export const layerEither = (options: ForeignFacilitator.Options): Layer.Layer<Facilitator, Misconfigured> =>
-  Layer.effect(Facilitator, makeEither(options))
 
 const maySettle = "Whether the payment is settled is unknown: send the same payment again, never a new one."
 

@@ -12,6 +12,7 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 
 import type { Facilitator } from "../facilitator/Facilitator.ts"
+import * as FacilitatorByUrl from "../facilitator/FacilitatorByUrl.ts"
 import * as FacilitatorClient from "../facilitator/FacilitatorClient.ts"
 import type { Asset } from "../protocol/Asset.ts"
 import { FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
@@ -82,7 +83,7 @@ const facilitatorOf = ({ facilitator, schemes }: SellerOptions): Layer.Layer<Fac
   const options = typeof facilitator === "string" ? { url: facilitator } : facilitator
   const mistake = Effect.runSyncExit(FacilitatorClient.make(options))
   if (Exit.isFailure(mistake)) throw Cause.squash(mistake.cause)
-  return FacilitatorClient.layerEither({ ...options, schemes })
+  return FacilitatorByUrl.layer({ ...options, schemes })
 }
 
 const pauses = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])

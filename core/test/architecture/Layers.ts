@@ -26,7 +26,13 @@ export const table: ReadonlyArray<Layer> = [
   { files: "core/src/facilitator/", may: [...effect, ...contracts] },
   {
     files: "core/src/server/",
-    may: [...effect, ...contracts, "core/src/facilitator/Facilitator.ts", "core/src/facilitator/FacilitatorClient.ts"]
+    may: [
+      ...effect,
+      ...contracts,
+      "core/src/facilitator/Facilitator.ts",
+      "core/src/facilitator/FacilitatorByUrl.ts",
+      "core/src/facilitator/FacilitatorClient.ts"
+    ]
   },
   { files: "core/src/testing/", may: [...effect, "core/src/"] },
   {

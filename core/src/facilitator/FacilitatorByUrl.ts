@@ -1,0 +1,72 @@
+/**
+ * A facilitator known by its address alone: one of ours, or one of another kind. Its `GET /supported` tells which, so it is
+ * asked that before anything else, and nothing is settled before it has answered.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+
+import type { Misconfigured } from "../protocol/ProtocolError.ts"
+import * as Supported from "../protocol/Supported.ts"
+import { Facilitator } from "./Facilitator.ts"
+import * as FacilitatorClient from "./FacilitatorClient.ts"
+import * as FacilitatorExchange from "./FacilitatorExchange.ts"
+import * as ForeignExchange from "./ForeignExchange.ts"
+import * as ForeignFacilitator from "./ForeignFacilitator.ts"
+
+/**
+ * Where the facilitator is, and what is sold through it.
+ *
+ * @category models
+ */
+export type Options = ForeignFacilitator.Options
+
+/**
+ * The layer. `ForeignFacilitator` says what is weaker with a facilitator of another kind.
+ *
+ * @category layers
+ */
+export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured> =>
+  Layer.effect(Facilitator, make(options))
+
+/**
+ * The service. Fails where an option is a mistake; it asks nothing at start.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (options: Options) {
+  const exchange = yield* Effect.fromResult(FacilitatorExchange.make(options))
+  const ours = FacilitatorClient.over(exchange)
+  const theirs = yield* ForeignFacilitator.make(exchange, options)
+  let chosen: Facilitator["Service"] | undefined
+  const supported = Effect.gen(function* () {
+    const call = ForeignExchange.supportedCall
+    const reply = yield* exchange.call(call)
+    const isForeign = ForeignExchange.isForeign(reply)
+    const known = yield* isForeign ? theirs.learn(reply) : ofOurs(exchange, call, reply)
+    chosen = isForeign ? theirs.service : ours
+    return known
+  })
+  const known = Effect.suspend(() =>
+    chosen === undefined ? Effect.map(supported, () => chosen ?? ours) : Effect.succeed(chosen)
+  )
+  return Facilitator.of({
+    verify: (request) => Effect.flatMap(known, (one) => one.verify(request)),
+    settle: (request, claim) => Effect.flatMap(known, (one) => one.settle(request, claim)),
+    claim: (request, claim) => Effect.flatMap(known, (one) => one.claim(request, claim)),
+    finish: (paymentId, claimId, outcome) => Effect.flatMap(known, (one) => one.finish(paymentId, claimId, outcome)),
+    payment: (paymentId) => Effect.flatMap(known, (one) => one.payment(paymentId)),
+    supported
+  })
+})
+
+const ofOurs = (
+  exchange: FacilitatorExchange.Exchange,
+  call: FacilitatorExchange.Call,
+  reply: FacilitatorExchange.Reply
+) => {
+  const supported = reply.status === 200 && reply.json !== undefined ? Supported.decode(reply.json) : undefined
+  if (supported !== undefined && Result.isSuccess(supported)) return Effect.succeed(supported.success)
+  const why = supported && `has the wrong shape: ${supported.failure.message.slice(0, 300)}`
+  return Effect.fail(exchange.unusable(call, reply, why))
+}
