@@ -20,7 +20,19 @@ import type { SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
 import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
 import * as Checkpoint from "./Checkpoint.ts"
 import { type Claim, Facilitator, type PaymentRequest, type Settled } from "./Facilitator.ts"
-import { claimKnown, type Desk, examine, giveBack, present, take, type Taken, used } from "./PaymentDesk.ts"
+import {
+  claimKnown,
+  type Desk,
+  examine,
+  giveBack,
+  isAnswerOwed,
+  isPayers,
+  isSameTransfer,
+  present,
+  take,
+  type Taken,
+  used
+} from "./PaymentDesk.ts"
 import { LaneLeases, layerSole } from "./records/LaneLeases.ts"
 import * as MemoryPaymentStore from "./records/MemoryPaymentStore.ts"
 import { PaymentStore, type StoredPayment, toRecord } from "./records/PaymentStore.ts"
@@ -154,9 +166,11 @@ const signersOf = (halves: ReadonlyArray<SchemeFacilitator>) => {
 const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
   const presented = yield* present(desk, request)
   const known = yield* desk.store.find(presented.paymentId)
-  if (known !== undefined && known.status !== "accepted") return yield* used(known)
-  yield* examine(presented)
-  return { payer: presented.authorization.payer }
+  const { payer } = presented.authorization
+  if (known === undefined || known.status === "accepted") return yield* Effect.as(examine(presented), { payer })
+  // Servers that ask before they settle would never come to the answer that they are owed.
+  const isTheirs = isAnswerOwed(known) && isSameTransfer(presented, known) && isPayers(presented, known)
+  return isTheirs ? { payer } : yield* used(known)
 })
 
 /** Claims without a transfer. A payment that lay about is examined again before a handler runs for it. */

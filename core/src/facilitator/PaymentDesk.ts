@@ -265,9 +265,17 @@ export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
     result._tag === "Claimed" ? Effect.succeed(result) : Effect.die("a store judged a known payment by its balance")
   )
 
+/**
+ * Whether a caller without a claim is owed the answer to a payment on record: it was told before that it is not known yet.
+ *
+ * @category guards
+ */
+export const isAnswerOwed = ({ answerOwed, refusal, run }: StoredPayment): boolean =>
+  run.resource === undefined && answerOwed && refusal === undefined
+
 /** An answer that is owed is taken only when it is given: a process may end while its caller waits. */
 const takeUnclaimed = (presented: Presented, known: StoredPayment) =>
-  known.run.resource === undefined && known.answerOwed
+  isAnswerOwed(known)
     ? Effect.succeed({ presented, stored: known, execution: undefined, fresh: false, renewed: false })
     : Effect.fail(used(known))
 

@@ -548,6 +548,24 @@ describe("a caller without a claim", () => {
     })
   )
 
+  it.effect("who was told that the outcome is pending may verify again, until it has the result", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 2_000 })
+      ledger.faults.holdBlocks = true
+      const request = yield* LedgerShop.pay()
+      const first = yield* Effect.forkChild(Effect.flip(facilitator.settle(request)))
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual((yield* Fiber.join(first))._tag, "SettlementPending")
+      ledger.mine()
+      yield* TestClock.adjust("1 second")
+      const { payer } = yield* facilitator.verify(request)
+      assert.strictEqual((yield* facilitator.settle(request)).payer, payer)
+      const again = yield* Effect.flip(facilitator.verify(request))
+      assert.strictEqual(again._tag === "ValidationError" && again.reason, "already_used")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
   it.effect("who was told that the chain could not be asked may come again until the money has moved", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
