@@ -15,7 +15,7 @@ import * as Result from "effect/Result"
 export const fromName = (name: string): Result.Result<URL, Misconfigured> => {
   const text = name.includes("://") ? name : `https://${name}`
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url !== undefined && (name.includes("://") || url.href === `${text.toLowerCase()}/`)) return Result.succeed(url)
+  if (url !== undefined && (name.includes("://") || url.host === name.toLowerCase())) return Result.succeed(url)
   const message = `server: expected a name such as "weather" or the URL of an MCP server, got ${JSON.stringify(name)}`
   return Result.fail(new Misconfigured({ message }))
 }
