@@ -20,10 +20,13 @@ export interface Market {
   readonly shop: (shop: ShopName, facilitator: FacilitatorName) => Opened
 }
 
-/** Opens everything as long as the scope, and waits for the shops to sell. */
-export const make: Effect.Effect<Market, unknown, Scope.Scope> = Effect.gen(function* () {
+/** Whether a shop is expected to sell at a facilitator. */
+export type Sells = (shop: ShopName, facilitator: FacilitatorName) => boolean
+
+/** Opens everything as long as the scope, and waits for the shops that are expected to sell. */
+export const make = Effect.fnUntraced(function* (sells: Sells): Effect.fn.Return<Market, unknown, Scope.Scope> {
   const chain = yield* ConformanceChain.make
-  const opened = yield* Effect.forEach(facilitatorNames, (name, lane) => openAround(chain, name, lane), together)
+  const opened = yield* Effect.forEach(facilitatorNames, (name, lane) => openAround(chain, name, lane, sells), together)
   const open = new Map(opened.flat())
   return {
     chain,
@@ -37,7 +40,8 @@ const together = { concurrency: "unbounded" } as const
 const openAround = Effect.fnUntraced(function* (
   { node }: ConformanceChain.ConformanceChain,
   facilitator: FacilitatorName,
-  lane: number
+  lane: number,
+  sells: Sells
 ) {
   const { accounts, rpcUrl } = node
   const { privateKey: key } = [...accounts.signers, accounts.stranger][lane] ?? accounts.stranger
@@ -46,7 +50,7 @@ const openAround = Effect.fnUntraced(function* (
     shopNames,
     (name) =>
       shops[name].start({ facilitator: url, rpcUrl, payTo: accounts.payee.address }).pipe(
-        Effect.tap((shop) => untilOnSale(shop.url)),
+        Effect.tap((shop) => (sells(name, facilitator) ? untilOnSale(shop.url) : Effect.void)),
         Effect.exit,
         Effect.map((shop) => [keyOf(name, facilitator), shop] as const)
       ),

@@ -8,6 +8,7 @@ import * as BaseSepolia from "./BaseSepolia.ts"
 import type { Cell, Sight } from "./CellTrial.ts"
 import { initialBalance } from "./ConformanceChain.ts"
 import * as Goods from "./Goods.ts"
+import type { Sells } from "./Market.ts"
 import {
   buyerNames,
   buyers,
@@ -101,6 +102,10 @@ const fits = <Name>(names: ReadonlyArray<Name> | undefined, name: Name) => names
 /** The rule of a cell that cannot work. */
 export const ruleOf = ({ buyer, facilitator, shop }: Cell): Rule | undefined =>
   rules.find((rule) => fits(rule.buyers, buyer) && fits(rule.shops, shop) && fits(rule.facilitators, facilitator))
+
+/** Whether a shop sells to anybody with a facilitator. */
+export const sells: Sells = (shop, facilitator) =>
+  rules.every((rule) => rule.buyers !== undefined || !fits(rule.shops, shop) || !fits(rule.facilitators, facilitator))
 
 /** What should be seen in a cell. A purchase is told by its answer, its handler and its chain, and all three count. */
 export interface Expected {

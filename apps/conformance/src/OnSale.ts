@@ -6,10 +6,7 @@ import * as Schedule from "effect/Schedule"
 
 import * as Goods from "./Goods.ts"
 
-/**
- * Our shops sell nothing (503) before they have proven their wiring against chain and facilitator, which takes a moment;
- * at a facilitator that they cannot work with they never do, and what they then answer is what the cell shows.
- */
+/** Our shops sell nothing (503) before they have proven their wiring against chain and facilitator, which takes a moment. */
 export const untilOnSale = (url: string): Effect.Effect<void> =>
   Effect.promise(async () => {
     const response = await fetch(`${url}${Goods.paths.report}`)
@@ -17,6 +14,7 @@ export const untilOnSale = (url: string): Effect.Effect<void> =>
     return response.status
   }).pipe(
     Effect.repeat({ while: (status) => status === 503, schedule: Schedule.spaced("20 millis") }),
-    Effect.timeoutOption("5 seconds"),
-    Effect.asVoid
+    Effect.timeout("30 seconds"),
+    Effect.asVoid,
+    Effect.orDie
   )

@@ -16,7 +16,7 @@ import * as MatrixTable from "./MatrixTable.ts"
 import * as Stage from "./Stage.ts"
 
 const matrix = Effect.gen(function* () {
-  const market = yield* Market.make
+  const market = yield* Market.make(Matrix.sells)
   const payTo = market.chain.node.accounts.payee.address
   return yield* Effect.forEach(Matrix.cells, (cell) =>
     Effect.map(CellTrial.run(market, cell), (sight) => ({
