@@ -2,7 +2,7 @@
  * One call of a tool taken apart: what is sent first, exactly as the caller wrote it, and what the paid call repeats.
  */
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js"
-import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js"
+import { ErrorCode } from "@modelcontextprotocol/sdk/types.js"
 import { MetaPayer, NoAnswer, type PayableRequest } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
@@ -109,5 +109,10 @@ const call = async (client: Client, parameters: CallParameters): Promise<Outcome
 
 const silences: ReadonlySet<number> = new Set([ErrorCode.RequestTimeout, ErrorCode.ConnectionClosed])
 
-/** Whether an error is the server's word, and not that there was none. */
-const isAnswer = (error: unknown): boolean => error instanceof McpError && !silences.has(error.code)
+/** Whether an error is the server's word, and not that there was none. By its name: a program may hold two copies of the SDK. */
+const isAnswer = (error: unknown): boolean =>
+  error instanceof Error &&
+  error.name === "McpError" &&
+  "code" in error &&
+  typeof error.code === "number" &&
+  !silences.has(error.code)

@@ -45,17 +45,31 @@ export const inMemory = async (stock: Stock): Promise<OpenTools> => {
   }
 }
 
-/** A server on a loopback port, and a client of it. */
-export const overHttp = async (stock: Stock): Promise<OpenTools & { readonly url: URL }> => {
+/** A loopback port where each request meets a server of its own. */
+export const listen = async (
+  serve: () => McpServer
+): Promise<{ readonly url: URL; readonly close: () => Promise<void> }> => {
   const http = createServer((request, response) => {
-    const server = stocked(stock)
+    const server = serve()
     const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true })
     response.on("close", () => void server.close())
     void server.connect(transport as Transport).then(() => transport.handleRequest(request, response))
   })
   http.listen(0, "127.0.0.1")
   await once(http, "listening")
-  const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`)
+  return {
+    url: new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`),
+    close: async () => {
+      http.closeAllConnections()
+      http.close()
+      await once(http, "close")
+    }
+  }
+}
+
+/** A server on a loopback port, and a client of it. */
+export const overHttp = async (stock: Stock): Promise<OpenTools & { readonly url: URL }> => {
+  const { close, url } = await listen(() => stocked(stock))
   const client = new Client(identity)
   await client.connect(new StreamableHTTPClientTransport(url))
   return {
@@ -63,9 +77,7 @@ export const overHttp = async (stock: Stock): Promise<OpenTools & { readonly url
     url,
     close: async () => {
       await client.close()
-      http.closeAllConnections()
-      http.close()
-      await once(http, "close")
+      await close()
     }
   }
 }

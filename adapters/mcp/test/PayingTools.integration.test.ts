@@ -178,13 +178,17 @@ describe("quote", () => {
 })
 
 describe("one payment", () => {
-  it("of many calls at once runs the tool once", async () => {
+  it("of many calls at once, and of more after them, runs the tool once", async () => {
     const sent: Array<Record<string, unknown>> = []
-    const { client, ran, tools, transfers } = await weather({ between: (client) => recording(client, sent) })
-    await tools.callTool(rome)
-    const _meta = sent.at(-1)
-    const results = await Promise.all(Array.from({ length: 8 }, () => call(client, "weather", { city: "Rome" }, _meta)))
-    for (const result of results) assert.include(requestIn(result) as object, { reason: "already_used" })
+    const unsent = new McpError(ErrorCode.InternalError, "kept, not sent")
+    const { client, ran, tools, transfers } = await weather({
+      between: (client) => recording(client, sent, () => unsent, true)
+    })
+    await rejection(tools.callTool(rome))
+    const send = () => call(client, "weather", { city: "Rome" }, sent[0])
+    const results = await Promise.all(Array.from({ length: 8 }, send))
+    assert.strictEqual(results.filter(({ isError }) => isError !== true).length, 1)
+    assert.include(requestIn(await send()) as object, { reason: "already_used", detail: "spent" })
     assert.deepStrictEqual([ran.weather, transfers()], [1, 1])
   })
 

@@ -3,12 +3,12 @@ import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js"
 import { invalid } from "@pontage/core"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { afterEach, assert, describe, it } from "vitest"
+import { afterEach, assert, describe, expectTypeOf, it } from "vitest"
 import { z } from "zod/v4"
 
 import * as PretendFacilitator from "../../../core/test/server/PretendFacilitator.ts"
 import * as PretendScheme from "../../../core/test/server/PretendScheme.ts"
-import { type PaidTools, settlementOf, type ToolTerms } from "../src/index.ts"
+import { type PaidTools, settlementOf, type ToolExtra, type ToolTerms } from "../src/index.ts"
 import * as OpenTools from "./OpenTools.ts"
 import * as PretendTools from "./PretendTools.ts"
 
@@ -338,6 +338,36 @@ describe("a caller that cancels", () => {
     Deferred.doneUnsafe(moved, Effect.void)
     assert.strictEqual(await facilitator.nextEnd(), "notRun")
     assert.deepStrictEqual(seen, [])
+  })
+})
+
+describe("the types of a priced tool", () => {
+  it("are those of the SDK: the arguments of its input schema, or none", async () => {
+    const { client } = await open((paid) => (server) => {
+      paid.registerTool(
+        server,
+        "shape",
+        { inputSchema: { city: z.string(), days: z.number().default(1) } },
+        (given, extra) => {
+          expectTypeOf(given).toEqualTypeOf<{ city: string; days: number }>()
+          expectTypeOf(extra).toEqualTypeOf<ToolExtra>()
+          return text(`${given.city} ${given.days}`)
+        }
+      )
+      paid.registerTool(server, "whole", { inputSchema: z.object({ city: z.string() }) }, (given) => {
+        expectTypeOf(given).toEqualTypeOf<{ city: string }>()
+        return text(given.city)
+      })
+      paid.registerTool(server, "none", {}, (extra) => {
+        expectTypeOf(extra).toEqualTypeOf<ToolExtra>()
+        return text(typeof extra.signal)
+      })
+      // @ts-expect-error a result is what the SDK takes for one
+      paid.registerTool(server, "wrong", {}, () => ({ content: "text" }))
+    })
+    assert.deepStrictEqual((await buy(client, "shape", { city: "Rome" })).content, text("Rome 1").content)
+    assert.deepStrictEqual((await buy(client, "whole", { city: "Rome" })).content, text("Rome").content)
+    assert.deepStrictEqual((await buy(client, "none")).content, text("object").content)
   })
 })
 
