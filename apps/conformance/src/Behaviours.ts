@@ -1,6 +1,7 @@
 /**
  * The behaviours that are compared, and their table.
  */
+import { answerLost, answerLostToUs } from "./AnswerLost.ts"
 import type { Behaviour } from "./Behaviour.ts"
 import { copiesAtOnce } from "./CopiesAtOnce.ts"
 import { facilitatorDown } from "./FacilitatorDown.ts"
@@ -19,7 +20,9 @@ export const all: ReadonlyArray<Behaviour> = [
   facilitatorDown,
   handlerFailing,
   unboundHandlerFailing,
-  uncharging
+  uncharging,
+  answerLost,
+  answerLostToUs
 ]
 
 /** What was seen of a behaviour at a shop. */

@@ -32,7 +32,7 @@ export const copiesAtOnce: Behaviour = {
       Effect.andThen(node.mine())
     )
     yield* node.setAutomine(false)
-    yield* Effect.all([sendAll, moveOn], { concurrency: "unbounded" })
+    yield* Effect.ensuring(Effect.all([sendAll, moveOn], { concurrency: "unbounded" }), node.setAutomine(true))
     const sent = (yield* stage.transactions(shop)) - before
     const transfers = yield* scene.transfers
     return [

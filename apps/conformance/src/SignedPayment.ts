@@ -11,6 +11,9 @@ export type SignedPayment = Readonly<Record<string, string>>
 /** The headers of all the dialects. */
 const names = ["payment-signature", "x-payment"]
 
+/** Whether a request pays. */
+export const isPaying = ({ headers }: Request): boolean => names.some((name) => headers.has(name))
+
 /** Lets a buyer sign for a resource. Rejects when it signs nothing. */
 export const sign = async (buyer: Buyer, payer: Payer, rpcUrl: string, url: string): Promise<SignedPayment> => {
   const controller = new AbortController()

@@ -4,6 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 
+import type { Buy } from "./Buyer.ts"
 import * as ConformanceChain from "./ConformanceChain.ts"
 import * as Front from "./Front.ts"
 import type { Path, Shop } from "./Goods.ts"
@@ -63,6 +64,8 @@ export const peerBuyer = ({ shop }: Compared): BuyerName => (shop === "legacy" ?
 
 /** A shop, somebody who buys there, and what the chain says of them. */
 export interface Scene extends Shop {
+  /** Buys, over this `fetch`. */
+  readonly buyOver: (send: typeof fetch) => Buy
   /** Signs a payment for one of the goods. */
   readonly sign: (path: Path) => Effect.Effect<SignedPayment.SignedPayment>
   /** Sends a payment for one of the goods. */
@@ -86,6 +89,7 @@ export const open = Effect.fnUntraced(function* (
   const at = (path: Path) => `${shop.url}${path}`
   const scene: Scene = {
     ...shop,
+    buyOver: (send) => buyers[buyer].start({ key: payer.key, rpcUrl, send }),
     sign: (path) => Effect.promise(() => SignedPayment.sign(buyers[buyer].start, payer, rpcUrl, at(path))),
     send: (path, payment) => Effect.promise(() => SignedPayment.send(at(path), payment)),
     transfers: Effect.map(chain.spent(payer.address), ({ length }) => length)
