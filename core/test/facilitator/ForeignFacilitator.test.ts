@@ -8,7 +8,9 @@ import * as TestClock from "effect/testing/TestClock"
 
 import { Facilitator, type Settled } from "../../src/facilitator/Facilitator.ts"
 import * as ForeignFacilitator from "../../src/facilitator/ForeignFacilitator.ts"
+import * as Network from "../../src/protocol/Network.ts"
 import type { PaymentFailure } from "../../src/protocol/PaymentFailure.ts"
+import type { SchemeServer } from "../../src/scheme/SchemeServer.ts"
 import * as TestLedger from "../../src/testing/TestLedger.ts"
 import * as TestScheme from "../../src/testing/TestScheme.ts"
 import * as ForeignStub from "./ForeignStub.ts"
@@ -468,12 +470,12 @@ describe("what was certainly not taken", () => {
   )
 })
 
-describe("a transaction without an outcome", () => {
-  const pending = ForeignStub.says(ForeignStub.refuses("settlement_pending", { transaction: "tx-7" }))
-  const reverted = (transaction: string) =>
-    ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_transaction_failed", { transaction }))
-  const used = ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_nonce_already_used"))
+const pending = ForeignStub.says(ForeignStub.refuses("settlement_pending", { transaction: "tx-7" }))
+const reverted = (transaction: string) =>
+  ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_transaction_failed", { transaction }))
+const used = ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_nonce_already_used"))
 
+describe("a transaction without an outcome", () => {
   it.effect("is asked about again, with a pause, until there is one", () =>
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open()
@@ -646,6 +648,58 @@ describe("verify", () => {
       stub.verifies.push(ForeignStub.says({ isValid: false, invalidReason: "payer_on_list" }, 400))
       const failure = yield* failureOf(facilitator.verify(yield* pay()))
       assert.deepInclude(failure, { reason: "unsupported_authorization", detail: "payer_on_list" })
+    })
+  )
+})
+
+describe("the version that is spoken", () => {
+  const sepolia = Network.make("eip155:84532")
+  const evm: SchemeServer = {
+    ...half,
+    network: sepolia,
+    scheme: { ...half.scheme, family: "eip155", network: (text) => (text === sepolia ? sepolia : undefined) }
+  }
+  const v1 = { x402Version: 1, scheme: "exact", network: "base-sepolia" }
+  const v2 = { x402Version: 2, scheme: "exact", network: sepolia }
+  const spoken = Effect.fnUntraced(function* (...kinds: ReadonlyArray<unknown>) {
+    const { facilitator, stub } = yield* open({ schemes: [evm] })
+    stub.supported = { kinds }
+    const { paymentPayload, paymentRequirements } = yield* pay()
+    const answer = yield* facilitator.settle(
+      {
+        paymentPayload: { ...paymentPayload, network: sepolia },
+        paymentRequirements: { ...paymentRequirements, network: sepolia }
+      },
+      claim("one")
+    )
+    assert.deepInclude(answer, { ...settled, network: sepolia, transaction: "tx-1" })
+    return JSON.parse(stub.seen.at(-1)?.body ?? "")
+  })
+
+  it.effect("is 1, with its names of networks, where there is nothing else", () =>
+    Effect.gen(function* () {
+      const body = yield* spoken(v1)
+      const { payload, ...payment } = body.paymentPayload
+      assert.strictEqual(body.x402Version, 1)
+      assert.deepStrictEqual(payment, { x402Version: 1, scheme: "exact", network: "base-sepolia" })
+      assert.strictEqual(payload.payer, payer)
+      assert.deepInclude(body.paymentRequirements, {
+        network: "base-sepolia",
+        maxAmountRequired: "10000",
+        resource: requirements.resource,
+        description: "",
+        mimeType: ""
+      })
+    })
+  )
+
+  it.effect("is 2 where it can be", () =>
+    Effect.gen(function* () {
+      for (const kinds of [[v1, v2], [v2, v1], [v2]]) {
+        const body = yield* spoken(...kinds)
+        assert.strictEqual(body.x402Version, 2)
+        assert.strictEqual(body.paymentRequirements.network, sepolia)
+      }
     })
   )
 })
