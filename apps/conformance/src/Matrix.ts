@@ -32,7 +32,7 @@ export interface Rule {
 }
 
 const ours: ReadonlyArray<ShopName> = ["koa", "nest"]
-const twos: ReadonlyArray<ShopName> = ["peer", "t402Scheme"]
+const twos: ReadonlyArray<ShopName> = ["peer", "hono", "t402Scheme"]
 
 /** The first that fits a cell holds. */
 export const rules: ReadonlyArray<Rule> = [

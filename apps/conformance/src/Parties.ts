@@ -12,6 +12,7 @@ import * as OurNestShop from "./OurNestShop.ts"
 import * as PeerBuyer from "./PeerBuyer.ts"
 import * as PeerExpressShop from "./PeerExpressShop.ts"
 import * as PeerFacilitator from "./PeerFacilitator.ts"
+import * as PeerHonoShop from "./PeerHonoShop.ts"
 import { named } from "./PeerVersions.ts"
 import type { StartFacilitator, StartShop } from "./RoleOptions.ts"
 import * as T402Buyer from "./T402Buyer.ts"
@@ -50,6 +51,7 @@ export const shops = {
   koa: party<StartShop>("our Koa", OurKoaShop.start),
   nest: party<StartShop>("our NestJS", OurNestShop.start),
   peer: party<StartShop>(named("@x402/express"), PeerExpressShop.start),
+  hono: party<StartShop>(named("@x402/hono"), PeerHonoShop.start),
   legacy: party<StartShop>(named("x402-express"), LegacyExpressShop.start),
   t402: party<StartShop>(named("@t402/core"), T402Shop.start),
   t402Scheme: party<StartShop>(`${named("@t402/evm")} in @x402/core`, T402SchemeShop.start)
