@@ -1,6 +1,5 @@
 /**
- * A paying `fetch` from the other peer's client classes: what its README spells out, since its own `fetch` package needs
- * other versions of them.
+ * A paying `fetch` from the other peer's client classes, as its README spells it out.
  */
 import { t402Client, t402HTTPClient } from "@t402/core/client"
 import { registerExactEvmScheme } from "@t402/evm/exact/client"

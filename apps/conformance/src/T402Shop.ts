@@ -1,6 +1,6 @@
 /**
- * A shop from the other peer's server classes. Their Express package needs other versions of them, so the few lines between
- * class and framework are here: ask the class, run the handler, let the class settle, answer.
+ * A shop from the other peer's server classes. The few lines between class and framework are ours: ask the class, run the
+ * handler, let the class settle, answer.
  */
 import { createServer } from "node:http"
 
