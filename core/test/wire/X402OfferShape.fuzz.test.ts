@@ -76,6 +76,9 @@ const there = Result.getOrThrow(
   })
 )
 
+const offeredThere = (offer: X402Offer.OfferV2) => X402Offer.fromV2(offer, where)
+const offeredAs = (resource: X402Offer.ResourceV2) => X402Offer.fromV2(there, resource)
+
 describe("shape and schema agree on", () => {
   it("offers of version 1", () => {
     const { OfferV1, fromV1 } = X402Offer
@@ -83,12 +86,10 @@ describe("shape and schema agree on", () => {
   })
 
   it("offers of version 2", () => {
-    const meaning = (offer: X402Offer.OfferV2) => X402Offer.fromV2(offer, where)
-    assert.isUndefined(disagreement(offersV2, X402OfferShape.offerV2, X402Offer.OfferV2, meaning))
+    assert.isUndefined(disagreement(offersV2, X402OfferShape.offerV2, X402Offer.OfferV2, offeredThere))
   })
 
   it("resources of version 2", () => {
-    const meaning = (resource: X402Offer.ResourceV2) => X402Offer.fromV2(there, resource)
-    assert.isUndefined(disagreement(resources, X402OfferShape.resourceV2, X402Offer.ResourceV2, meaning))
+    assert.isUndefined(disagreement(resources, X402OfferShape.resourceV2, X402Offer.ResourceV2, offeredAs))
   })
 })
