@@ -45,7 +45,7 @@ export interface PayingToolsOptions {
   readonly onPayment?: (receipt: Settlement.Settlement) => void | Promise<void>
   /**
    * Told of what went wrong beside a payment and did not stop it: what `onPayment` threw, or a `JournalUnavailable` when an
-   * outcome could not be noted. Where nothing is said it is a warning of the process.
+   * outcome could not be noted. Where nothing is said it is a warning of the process (Node) or goes to `reportError`.
    */
   readonly onTrouble?: (error: unknown) => void
   /** Asked before anything is signed; only `true` is a yes. An error it throws is what the call rejects with. */
@@ -149,7 +149,17 @@ const lookUp = (lookup: NonNullable<PayingToolsOptions["lookup"]>, paymentId: st
         : new FacilitatorUnavailable({ message: `lookup of payment ${paymentId} failed`, cause })
   })
 
-const warn = (error: unknown): void => process.emitWarning(error instanceof Error ? error : String(error))
+/** What a platform offers to those who have nobody to throw an error at. */
+interface Platform {
+  readonly process?: { readonly emitWarning?: (warning: Error | string) => void }
+  readonly reportError?: (error: unknown) => void
+}
+
+const warn = (error: unknown): void => {
+  const { process, reportError }: Platform = globalThis
+  if (process?.emitWarning !== undefined) process.emitWarning(error instanceof Error ? error : String(error))
+  else reportError?.(error)
+}
 
 /** From a caller without types anything may come; only `true` is a yes. */
 const isYes = async (answer: unknown): Promise<boolean> => (await answer) === true

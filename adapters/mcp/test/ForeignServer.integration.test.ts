@@ -6,7 +6,12 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js"
 // oxlint-disable-next-line no-deprecated -- what arrives is to be seen before the SDK's own server has read it
 import { Server } from "@modelcontextprotocol/sdk/server/index.js"
-import { type CallToolRequest, CallToolRequestSchema, type CallToolResult } from "@modelcontextprotocol/sdk/types.js"
+import {
+  type CallToolRequest,
+  CallToolRequestSchema,
+  type CallToolResult,
+  ListToolsRequestSchema
+} from "@modelcontextprotocol/sdk/types.js"
 import type { Settlement } from "@pontage/core"
 import { TestScheme } from "@pontage/core/testing"
 import { afterEach, assert, describe, it } from "vitest"
@@ -39,6 +44,8 @@ const asked = {
   extensions: { bazaar: { info: { toolName: "analysis" } } }
 }
 
+const outputSchema = { type: "object" as const, properties: { advice: { type: "string" } }, required: ["advice"] }
+
 const refusal = (changes: object = {}): CallToolResult => {
   const structuredContent = { ...asked, ...changes }
   return { isError: true, structuredContent, content: [{ type: "text", text: JSON.stringify(structuredContent) }] }
@@ -61,13 +68,23 @@ const open = async (answer: (paid: number) => CallToolResult, unpaid: () => Call
     if (payment === undefined) return unpaid()
     return answer(payments.push(payment))
   })
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: [{ name: "analysis", inputSchema: { type: "object" }, outputSchema }]
+  }))
   const [here, there] = InMemoryTransport.createLinkedPair()
   await server.connect(there)
   const client = new Client({ name: "test", version: "1.0.0" })
   await client.connect(here)
   closing.push(() => client.close())
   const { signed, tools } = LedgerTools.pay(client, { onPayment: (one) => void receipts.push(one) })
-  return { payments, receipts, signed, call: () => tools.callTool({ name: "analysis", arguments: { ticker: "A" } }) }
+  return {
+    client,
+    payments,
+    receipts,
+    signed,
+    tools,
+    call: () => tools.callTool({ name: "analysis", arguments: { ticker: "A" } })
+  }
 }
 
 describe("a server of the transport", () => {
@@ -132,6 +149,16 @@ describe("a server of the transport", () => {
     assert.deepStrictEqual((await call()).content, served.content)
     assert.deepStrictEqual(payments[0], payments[1])
     assert.strictEqual(signed.length, 1)
+  })
+
+  it("whose result is not of its output schema was paid all the same, and the SDK's error is the caller's", async () => {
+    const wrong = { ...served, structuredContent: { advice: 7 } }
+    const { call, client, payments, receipts, tools } = await open(() => wrong)
+    await client.listTools()
+    assert.match((await rejection(call())).message, /does not match the tool's output schema/)
+    assert.deepStrictEqual([payments.length, receipts.length], [1, 1])
+    const { entry } = await tools.status(receipts[0]?.paymentId ?? "")
+    assert.strictEqual(entry?.state, "settled")
   })
 
   it("that asks in words nobody can read is not paid", async () => {

@@ -105,6 +105,7 @@ describe("what does not ask for a payment", () => {
 
   it("may be a payment request to a caller that pays by itself", async () => {
     const { client, ran, signed, tools } = await weather()
+    await client.listTools()
     const { "x402/payment": payment } = paymentFor(requestIn(await call(client, "weather", { city: "Rome" })))
     const result = await tools.callTool({ ...rome, _meta: { "x402/payment": payment } })
     assert.include(requestIn(result as CallToolResult) as object, { reason: "malformed" })

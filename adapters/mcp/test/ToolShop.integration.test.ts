@@ -113,6 +113,16 @@ for (const over of ["inMemory", "overHttp"] as const) {
   })
 }
 
+describe("a tool's own _meta", () => {
+  it("is kept, but for a receipt, which it cannot forge", async () => {
+    const forged = { own: 1, "x402/payment-response": { success: true, transaction: "0xforged" } }
+    const { client } = await flaky(() => ({ ...text("hello"), _meta: forged }))
+    const { _meta = {} } = await buy(client, "flaky")
+    assert.strictEqual(_meta["own"], 1)
+    assert.include(_meta["x402/payment-response"] as object, { transaction: "0xfeed" })
+  })
+})
+
 describe("a payment", () => {
   it("for one call buys no other: other arguments, or another tool with the same ones", async () => {
     let runs = 0
@@ -248,9 +258,21 @@ const asks = ({ told }: PretendTools.PretendTools["facilitator"]) => told.map(({
 describe("a tool that is charged for after it has run", () => {
   const after: Open = { terms: { settle: "after-handler" } }
   it("is claimed, run, settled, and answered with the receipt", async () => {
-    const { client, facilitator } = await flaky(() => text("done"), after)
+    const seen: Array<ToolExtra> = []
+    const { client, facilitator } = await open(
+      (paid) => (server) =>
+        paid.registerTool(server, "flaky", {}, (extra) => {
+          seen.push(extra)
+          return text(`${settlementOf(extra)?.payer}`)
+        }),
+      after
+    )
     const { _meta, content } = await buy(client, "flaky")
-    assert.deepStrictEqual(content, text("done").content)
+    assert.deepStrictEqual(
+      seen.map((extra) => settlementOf(extra)?.payer),
+      ["0xpayer"]
+    )
+    assert.deepStrictEqual(content, text("undefined").content)
     assert.property(_meta, "x402/payment-response")
     assert.strictEqual(await facilitator.nextEnd(), "served")
     assert.deepStrictEqual(asks(facilitator), ["claim", "settle", "finish"])
