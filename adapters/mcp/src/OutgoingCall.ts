@@ -43,15 +43,16 @@ export interface OutgoingCall {
 type Outcome = { readonly result: CallResult; readonly error?: unknown } | { readonly error: unknown }
 
 /**
- * Takes a call apart.
+ * Takes a call apart, with its arguments as they are now: a caller that changes them afterwards must not send a payment with
+ * other ones.
  *
  * @category constructors
  */
 export const make = (client: Client, [params, schema, options]: CallParameters): OutgoingCall => {
   const outcomes = new WeakMap<Response, Outcome>()
-  const send = async (meta: Readonly<Record<string, unknown>>): Promise<Response> => {
-    const paid = { ...params, _meta: { ...params._meta, ...meta } }
-    const outcome = await call(client, [Object.keys(meta).length === 0 ? params : paid, schema, options])
+  const kept = params.arguments === undefined ? params : { ...params, arguments: structuredClone(params.arguments) }
+  const send = async (sent: CallParameters[0]): Promise<Response> => {
+    const outcome = await call(client, [sent, schema, options])
     const response = "result" in outcome ? MetaPayer.toResponse(outcome.result) : new Response(null, { status: 500 })
     outcomes.set(response, outcome)
     return response
@@ -59,14 +60,14 @@ export const make = (client: Client, [params, schema, options]: CallParameters):
   return {
     isPaid: Object.hasOwn(params._meta ?? {}, MetaPayer.metaPayer.paymentHeader),
     signal: options?.signal,
-    sendUnpaid: () => send({}),
+    sendUnpaid: () => send(params),
     payable: ({ href }) => ({
       method: `tools/call ${params.name}`,
       url: href,
-      body: Effect.sync(() => new TextEncoder().encode(textOf(params))),
+      body: Effect.sync(() => new TextEncoder().encode(textOf(kept))),
       send: (_url, headers) =>
         Effect.tryPromise({
-          try: () => send(MetaPayer.metaOf(headers)),
+          try: () => send({ ...kept, _meta: { ...kept._meta, ...MetaPayer.metaOf(headers) } }),
           catch: (cause) => new NoAnswer({ cause })
         })
     }),
@@ -79,8 +80,10 @@ export const make = (client: Client, [params, schema, options]: CallParameters):
 }
 
 /** The arguments as they travel. */
-const textOf = ({ arguments: given = {}, name }: CallParameters[0]): string =>
-  CanonicalText.of([name, JSON.parse(JSON.stringify(given))]) ?? ""
+const textOf = ({ arguments: given = {}, name }: CallParameters[0]): string => {
+  const json = JSON.stringify([name, given])
+  return CanonicalText.of(JSON.parse(json)) ?? json
+}
 
 /**
  * The SDK holds every result with structured content against the tool's output schema, a payment request too, and then

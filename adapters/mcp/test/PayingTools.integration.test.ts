@@ -251,6 +251,21 @@ describe("one payment", () => {
     assert.deepStrictEqual([ran.weather, signed.length, transfers()], [1, 1, 1])
   })
 
+  it("goes with the arguments it was asked for, whatever the caller makes of them meanwhile", async () => {
+    const given = { city: "Rome" }
+    const { ran, tools } = await weather({
+      payer: {
+        confirm: () => {
+          given.city = "Bonn"
+          return true
+        }
+      }
+    })
+    const { content } = await tools.callTool({ name: "weather", arguments: given })
+    assert.deepStrictEqual(content, text("sun over Rome").content)
+    assert.strictEqual(ran.weather, 1)
+  })
+
   it("is not made for a caller that has gone while it was asked for a yes", async () => {
     const controller = new AbortController()
     const { signed, tools } = await weather({
