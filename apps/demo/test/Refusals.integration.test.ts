@@ -39,7 +39,7 @@ const rows: ReadonlyArray<Row> = [
   {
     code: "NETWORK_MISMATCH",
     scheme: (signer) => clientOf(signer, elsewhere),
-    tamper: (offer) => ({ ...offer, network: elsewhere, asset: base })
+    tamper: (offer) => ({ ...offer, network: elsewhere, asset: base, extra: {} })
   },
   {
     code: "INVALID_RECIPIENT",
