@@ -69,7 +69,7 @@ export type {
   Survey
 } from "./scheme/SchemeFacilitator.ts"
 export * as SchemeRegistry from "./scheme/SchemeRegistry.ts"
-export type { SchemeServer } from "./scheme/SchemeServer.ts"
+export type { SchemeServer, Use } from "./scheme/SchemeServer.ts"
 export * as AsciiJson from "./wire/AsciiJson.ts"
 export * as BoundedBody from "./wire/BoundedBody.ts"
 export type {

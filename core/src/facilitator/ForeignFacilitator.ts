@@ -5,8 +5,8 @@
  * What is weaker than with a facilitator of ours: the claims are in the memory of this one process. After a restart an
  * authorization that was used is refused, and an entitlement to a failed run is forgotten. Several processes that sell
  * through one such facilitator keep claims each for itself: only the chain keeps a payment from being settled in two of
- * them, so a payment that one process was left in doubt about may be served by two. Balances are not reserved, and nobody
- * goes on asking about a transfer whose payer has given up.
+ * them, so a payment that is sent to two at once, and about which one is left in doubt, may be served by both. Balances are
+ * not reserved, and nobody goes on asking about a transfer whose payer has given up.
  */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -208,7 +208,7 @@ const transfer = Effect.fnUntraced(function* (desk: Desk, { fresh, presented, re
   if (isSettled(record.status)) return
   const now = yield* Clock.currentTimeMillis
   if (!fresh && isIdle(desk, record)) yield* Effect.fromResult(compare(presented, now))
-  yield* ForeignSettling.settle(desk.settling, presented.half.scheme, record)
+  yield* ForeignSettling.settle(desk.settling, presented.half, record)
 })
 
 /** A known payment answers from its record; one that is being verified lets its copies wait; `first` takes a new one. */

@@ -83,7 +83,7 @@ export const make = (capacity: number = defaultCapacity): ForeignLedger => {
     find: (paymentId) => records.get(paymentId),
     admit: (payment, claim, now) => {
       sweep(now)
-      if (records.size >= capacity) return undefined
+      if (!(records.size < capacity)) return undefined
       aging.add(payment.paymentId)
       return put(made(payment, claim, now))
     },
@@ -157,8 +157,8 @@ export const finished = (record: ForeignRecord, claimId: string, outcome: Outcom
  *
  * @category combinators
  */
-export const settled = (record: ForeignRecord, transaction: string, now: number, note?: string): ForeignRecord => ({
-  ...moved(record, "included", now, note),
+export const settled = (record: ForeignRecord, transaction: string, now: number): ForeignRecord => ({
+  ...moved(record, "included", now, undefined),
   transaction,
   doubt: certain
 })

@@ -11,7 +11,8 @@ import type * as Scope from "effect/Scope"
 
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import { FacilitatorUnavailable, SettlementPending } from "../protocol/ProtocolError.ts"
-import type { Scheme } from "../scheme/Scheme.ts"
+import { invalid } from "../protocol/ValidationError.ts"
+import type { SchemeServer } from "../scheme/SchemeServer.ts"
 import type { Outcome } from "./ForeignAnswer.ts"
 import type { ForeignExchange } from "./ForeignExchange.ts"
 import * as ForeignLedger from "./ForeignLedger.ts"
@@ -65,23 +66,23 @@ export const isUnderWay = ({ underWay }: ForeignSettling, paymentId: string): bo
  */
 export const settle = (
   self: ForeignSettling,
-  scheme: Scheme,
+  half: SchemeServer,
   record: ForeignRecord
 ): Effect.Effect<void, PaymentFailure> =>
-  Effect.flatMap(Effect.uninterruptible(begun(self, scheme, record)), (done) => Deferred.await(done)).pipe(
+  Effect.flatMap(Effect.uninterruptible(begun(self, half, record)), (done) => Deferred.await(done)).pipe(
     Effect.timeoutOrElse({
       duration: self.patience,
       orElse: () => Effect.fail(openEnd(self.ledger.find(record.paymentId) ?? record))
     })
   )
 
-const begun = (self: ForeignSettling, scheme: Scheme, { paymentId }: ForeignRecord) =>
+const begun = (self: ForeignSettling, half: SchemeServer, { paymentId }: ForeignRecord) =>
   Effect.suspend(() => {
     const joined = self.underWay.get(paymentId)
     if (joined !== undefined) return Effect.succeed(joined)
     const done = Deferred.makeUnsafe<void, PaymentFailure>()
     self.underWay.set(paymentId, done)
-    const call = Effect.onExit(attempt(self, scheme, paymentId), (exit) => {
+    const call = Effect.onExit(attempt(self, half, paymentId), (exit) => {
       self.underWay.delete(paymentId)
       return Deferred.done(done, exit)
     })
@@ -91,16 +92,17 @@ const begun = (self: ForeignSettling, scheme: Scheme, { paymentId }: ForeignReco
 /** Asks; and asks again while the facilitator waits for a block. */
 const attempt = Effect.fnUntraced(function* (
   self: ForeignSettling,
-  scheme: Scheme,
+  half: SchemeServer,
   paymentId: string
 ): Effect.fn.Return<void, PaymentFailure> {
   const end = (yield* Clock.currentTimeMillis) + Duration.toMillis(self.patience)
   for (;;) {
     const record = self.ledger.find(paymentId)
     if (record === undefined) return yield* forgotten
-    const outcome = yield* Effect.catchDefect(self.exchange.settle(scheme, record), (defect) =>
+    const told = yield* Effect.catchDefect(self.exchange.settle(half.scheme, record), (defect) =>
       Effect.succeed<Outcome>({ _tag: "Unanswered", error: defective(defect) })
     )
+    const outcome = told._tag === "Used" && ForeignLedger.isInDoubt(record) ? yield* explained(half, record) : told
     const now = yield* Clock.currentTimeMillis
     const failure = learn(self.ledger, paymentId, outcome, now)
     if (failure === undefined) return
@@ -135,20 +137,9 @@ const defective = (cause: unknown) =>
   new FacilitatorUnavailable({ message: "a defect while the facilitator was asked; the outcome is unknown", cause })
 
 /**
- * Takes an outcome into the record; returns what the caller is told, `undefined` when the payment is settled.
- *
- * While a payment is in doubt, no refusal is passed on: the call in doubt may have settled it, and then the refusal only
- * describes what that has left behind (the balance is spent, the time is over), but would make the payer sign again. One
- * refusal says more: that the authorization was used. What was signed moves exactly this amount to exactly this payee
- * (`Offer.check`, before anybody was asked), and the token takes it once. Whoever sent it, the facilitator after the call
- * in doubt or a stranger, the payee has been paid once; and this process, which has asked for it and has neither granted
- * nor refused it since, has given nothing for it. So it is settled, by the last transaction that was named, or by one
- * that nobody has named. Without a doubt of ours the same word may be about a payment that another process has served, and
- * is `already_used`. Two things bound that argument. It holds for this process: a second one that takes the same
- * authorization, or this one after a restart, has doubts of its own; that is why a transaction seen to have failed ends the
- * doubt about it, so that of two racing calls the losing one is not counted too. And a token may let the payer cancel an authorization, which its
- * facilitators call used as well: a payer who sees a call of ours go unanswered, and cancels before it is settled, gets one
- * run for nothing. A facilitator that keeps records and looks at the chain has neither gap.
+ * Takes an outcome into the record; returns what the caller is told, `undefined` when the payment is settled. While a
+ * payment is in doubt, no refusal is passed on: the call in doubt may have settled it, and then the refusal only describes
+ * what that has left behind (the balance is spent, the time is over), but would make the payer sign again.
  */
 const learn = (
   ledger: ForeignLedger.ForeignLedger,
@@ -165,9 +156,7 @@ const learn = (
       change((record) => ForeignLedger.settled(record, outcome.transaction, now))
       return undefined
     case "Used":
-      if (!doubted) return outcome.failure
-      change((record) => ForeignLedger.settled(record, record.transaction, now, usedAfterDoubt))
-      return undefined
+      return outcome.failure
     case "Refused":
       return doubted ? openEnd(before) : outcome.failure
     case "NotTaken":
@@ -184,7 +173,57 @@ const learn = (
   }
 }
 
-const usedAfterDoubt = "used, and asked for here before without an answer"
+/**
+ * What it means that the facilitator calls an authorization used, after a call of ours for it was left in doubt.
+ *
+ * The token takes an authorization once, and what was signed moves exactly this amount to exactly this payee (`Offer.check`,
+ * before anybody was asked). So if it was used as it was signed, whoever sent it, then the payee was paid once, and this
+ * process, which has asked for it and has granted nothing for it since, owes the resource. But three things make it used
+ * without that, and each of them is looked for:
+ *
+ * - The payer has burnt it: cancelled it, or signed its nonce for another transfer. A payer that is a contract can even
+ *   bring about the doubt, by failing strangely while it is asked. So the chain is asked (`useOf`), once for each such
+ *   answer; only a scheme whose payers cannot do that may leave it out.
+ * - It was used before this process took it: by an earlier process, that has served it and is gone. Its block is older than
+ *   the record then. Clocks differ, so a little earlier is not yet before.
+ * - Another process was faster, which settles through the same facilitator at the same moment. That is beyond what one
+ *   process can know. At least a transaction seen to have failed ends the doubt about it (`ForeignLedger.reverted`), so of
+ *   two calls that raced, the one that lost is not counted.
+ */
+const explained = (half: SchemeServer, record: ForeignRecord): Effect.Effect<Outcome> => {
+  const { payload, requirements, transaction } = record
+  if (half.useOf === undefined) return Effect.succeed({ _tag: "Settled", transaction })
+  return Effect.match(half.useOf(requirements, payload), {
+    onFailure: (error): Outcome => ({ _tag: "NotTaken", error: unexplained(error.message) }),
+    onSuccess: (use): Outcome => {
+      switch (use._tag) {
+        case "Settled":
+          return use.time * 1000 + clockSkewMillis < (record.history[0]?.at ?? 0)
+            ? { _tag: "Used", failure: usedBefore(use.transaction) }
+            : { _tag: "Settled", transaction: use.transaction }
+        case "Burnt":
+          return { _tag: "Used", failure: use.error }
+        case "Unseen":
+          return { _tag: "NotTaken", error: unexplained("the node shows nothing that has used it") }
+      }
+    }
+  })
+}
+
+/** How far the chain's clock, as blocks tell it, may be behind ours. */
+const clockSkewMillis = 30_000
+
+const usedBefore = (transaction: string) =>
+  invalid(
+    "already_used",
+    transaction,
+    `this authorization was used before, in ${transaction}; it pays for nothing more`
+  )
+
+const unexplained = (why: string) =>
+  new FacilitatorUnavailable({
+    message: `the facilitator calls the authorization used, and it is not known by what: ${why}`
+  })
 
 const openEnd = ({ paymentId, status, transaction }: ForeignRecord): SettlementPending =>
   new SettlementPending({

@@ -5,12 +5,27 @@ import type * as Effect from "effect/Effect"
 
 import type { Asset } from "../protocol/Asset.ts"
 import type { Network } from "../protocol/Network.ts"
+import type { PaymentError } from "../protocol/PaymentError.ts"
+import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { ChainUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
+import type { ValidationError } from "../protocol/ValidationError.ts"
 import type { Scheme } from "./Scheme.ts"
 import type { SchemeFacilitator } from "./SchemeFacilitator.ts"
 
 /**
- * The seller's half. Its RPC is used at start, never for a request.
+ * How the chain has come to call an authorization used: `Settled` by the payment that it was signed for, in a block of
+ * this time (Unix seconds); `Burnt` by anything else, such as its cancellation, and the refusal that follows; `Unseen`
+ * where the node does not show it, or not yet.
+ *
+ * @category models
+ */
+export type Use =
+  | { readonly _tag: "Settled"; readonly transaction: string; readonly time: number }
+  | { readonly _tag: "Burnt"; readonly error: ValidationError | PaymentError }
+  | { readonly _tag: "Unseen" }
+
+/**
+ * The seller's half. Its RPC is used at start, and for no request that a facilitator has an answer to.
  *
  * @category models
  */
@@ -32,4 +47,13 @@ export interface SchemeServer {
    * through a facilitator that keeps no claims, because then they are kept here.
    */
   readonly read?: SchemeFacilitator["read"]
+  /**
+   * What used this payment's authorization. Asked where a call to a facilitator that keeps no records went unanswered, and
+   * the facilitator then calls the authorization used. A scheme whose payers can use one up without paying has to have it:
+   * left out, used means paid.
+   */
+  readonly useOf?: (
+    requirements: PaymentRequirements,
+    payload: unknown
+  ) => Effect.Effect<Use, ValidationError | PaymentError | ChainUnavailable | Misconfigured>
 }

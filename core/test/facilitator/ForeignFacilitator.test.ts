@@ -10,7 +10,9 @@ import { Facilitator, type Settled } from "../../src/facilitator/Facilitator.ts"
 import * as ForeignFacilitator from "../../src/facilitator/ForeignFacilitator.ts"
 import * as Network from "../../src/protocol/Network.ts"
 import type { PaymentFailure } from "../../src/protocol/PaymentFailure.ts"
-import type { SchemeServer } from "../../src/scheme/SchemeServer.ts"
+import { ChainUnavailable } from "../../src/protocol/ProtocolError.ts"
+import { invalid } from "../../src/protocol/ValidationError.ts"
+import type { SchemeServer, Use } from "../../src/scheme/SchemeServer.ts"
 import * as TestLedger from "../../src/testing/TestLedger.ts"
 import * as TestScheme from "../../src/testing/TestScheme.ts"
 import * as ForeignStub from "./ForeignStub.ts"
@@ -417,6 +419,74 @@ describe("an outcome that is not known", () => {
         transaction: "tx-1"
       })
       assert.strictEqual(ForeignStub.count(stub, "/settle"), 1)
+    })
+  )
+})
+
+/** Paid by a block so many seconds after the start. */
+const paid = (seconds: number) =>
+  Effect.succeed<Use>({ _tag: "Settled", transaction: "tx-1", time: start / 1000 + seconds })
+
+describe("used, after a call without an answer, by what the chain shows:", () => {
+  const openWith = Effect.fnUntraced(function* (uses: ReadonlyArray<Effect.Effect<Use, ChainUnavailable>>) {
+    const left = [...uses]
+    const asked: Array<unknown> = []
+    const useOf: NonNullable<SchemeServer["useOf"]> = (offer, payload) =>
+      Effect.suspend(() => {
+        asked.push([offer.payTo, payload])
+        return left.shift() ?? Effect.die("asked too often")
+      })
+    const { facilitator, stub } = yield* open({ schemes: [{ ...half, useOf }] })
+    const request = yield* pay()
+    stub.settles.push(ForeignStub.drops)
+    yield* failureOf(facilitator.settle(request, claim("one")))
+    assert.lengthOf(asked, 0)
+    return { facilitator, stub, request, asked }
+  })
+  it.effect("the payment itself, which counts, with its transaction", () =>
+    Effect.gen(function* () {
+      for (const seconds of [2, 0, -20]) {
+        const { asked, facilitator, request } = yield* openWith([paid(seconds)])
+        assert.deepInclude(yield* facilitator.settle(request, claim("two")), { ...settled, transaction: "tx-1" })
+        assert.lengthOf(asked, 1)
+        assert.deepInclude(asked[0], requirements.payTo)
+      }
+    })
+  )
+
+  it.effect("the payment, before it was taken here: it was served elsewhere", () =>
+    Effect.gen(function* () {
+      const { facilitator, request } = yield* openWith([paid(-31)])
+      const failure = yield* failureOf(facilitator.settle(request, claim("two")))
+      assert.deepInclude(failure, { reason: "already_used", detail: "tx-1" })
+    })
+  )
+
+  it.effect("something else, which pays for nothing", () =>
+    Effect.gen(function* () {
+      const error = invalid("already_used", "nonce_canceled", "taken back")
+      const { facilitator, request } = yield* openWith([Effect.succeed<Use>({ _tag: "Burnt", error })])
+      assert.strictEqual(yield* failureOf(facilitator.settle(request, claim("two"))), error)
+    })
+  )
+
+  it.effect("nothing, or no chain at all: then it stays unknown, until it is known", () =>
+    Effect.gen(function* () {
+      const down = Effect.fail(new ChainUnavailable({ network: "ledger:test", message: "no node" }))
+      const { facilitator, request } = yield* openWith([Effect.succeed<Use>({ _tag: "Unseen" }), down, paid(1)])
+      for (const name of ["two", "three"]) {
+        assert.strictEqual((yield* failureOf(facilitator.settle(request, claim(name))))._tag, "SettlementPending")
+      }
+      assert.deepInclude(yield* facilitator.settle(request, claim("four")), { ...settled, transaction: "tx-1" })
+    })
+  )
+
+  it.effect("nobody asks where there was no doubt", () =>
+    Effect.gen(function* () {
+      const { facilitator, stub } = yield* open({ schemes: [{ ...half, useOf: () => Effect.die("asked") }] })
+      stub.settles.push(ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_nonce_already_used")))
+      const failure = yield* failureOf(facilitator.settle(yield* pay(), claim("one")))
+      assert.deepInclude(failure, { reason: "already_used" })
     })
   )
 })

@@ -11,9 +11,10 @@ import * as EvmProof from "./EvmProof.ts"
 import * as EvmRpc from "./EvmRpc.ts"
 import * as ExactEvm from "./ExactEvm.ts"
 import * as ExactEvmReading from "./ExactEvmReading.ts"
+import * as ExactEvmUse from "./ExactEvmUse.ts"
 
 /**
- * Where the chain can be asked. It is asked at start only, never for a request.
+ * Where the chain can be asked. It is asked at start, and for no request that a facilitator has an answer to.
  *
  * @category models
  */
@@ -42,6 +43,11 @@ export const server = ({ assets, network, rpcUrl }: Options): SchemeServer => {
     asset: table.find,
     assetNames: table.names,
     read: (requirements, payload) => ExactEvmReading.read(requirements.network, table, requirements, payload),
+    useOf: Effect.fnUntraced(function* (requirements, payload) {
+      const read = yield* ExactEvmReading.read(requirements.network, table, requirements, payload)
+      const rpc = yield* EvmRpc.make({ url: rpcUrl, network: requirements.network })
+      return yield* ExactEvmUse.find(rpc, read.payload)
+    }),
     prove: Effect.fnUntraced(function* (provenNetwork, used) {
       const rpc = yield* EvmRpc.make({ url: rpcUrl, network: provenNetwork })
       yield* EvmProof.network(rpc, provenNetwork)
