@@ -3,7 +3,7 @@
  * readable by a page from another origin.
  */
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
-import type { HeaderFields } from "../wire/Dialect.ts"
+import type { HeaderFields, SettleOrder } from "../wire/Dialect.ts"
 import type { Refusal } from "../wire/Refusal.ts"
 import * as Spoken from "../wire/Spoken.ts"
 import type { Answer } from "./Decision.ts"
@@ -18,17 +18,27 @@ export const exposed = (spoken: Spoken.Spoken): HeaderFields => ({ "Access-Contr
 const json: HeaderFields = { "Content-Type": "application/json", "Cache-Control": "no-store" }
 
 /**
+ * How a request is answered: in which dialects, when its resource is charged, and whether the request names its `Origin`.
+ *
+ * @category models
+ */
+export interface Manner {
+  readonly spoken: Spoken.Spoken
+  readonly order: SettleOrder
+  readonly crossOrigin: boolean
+}
+
+/**
  * The answer for a refusal, with what would be accepted.
  *
  * @category constructors
  */
 export const refused = (
-  spoken: Spoken.Spoken,
+  { crossOrigin, order, spoken }: Manner,
   refusal: Refusal,
-  accepts: ReadonlyArray<PaymentRequirements>,
-  crossOrigin: boolean
+  accepts: ReadonlyArray<PaymentRequirements>
 ): Answer => {
-  const { body, headers } = Spoken.refusal(spoken, { ...refusal.body, accepts })
+  const { body, headers } = Spoken.refusal(spoken, { ...refusal.body, accepts }, order)
   return {
     status: refusal.status,
     headers: {

@@ -82,7 +82,7 @@ const answered = (
 ): Effect.Effect<Refused> =>
   Effect.map(RouteOffer.accepts(notary, priced, epoch), (accepts) => ({
     _tag: "Refused",
-    answer: GateAnswer.refused(spoken, refusal, accepts, crossOrigin)
+    answer: GateAnswer.refused({ spoken, order: priced.route.settle, crossOrigin }, refusal, accepts)
   }))
 
 /** A payment that answers an offer, and the wish to run what it pays for. */
@@ -96,18 +96,23 @@ const accept = Effect.fn("PaymentGate.accept")(function* (
   presented: Presented
 ): Effect.fn.Return<Granted | Deferred | Refused, PaymentFailure> {
   const { facilitator } = counter.keeper
-  const { onlyKnown, request } = yield* OfferMatch.find(counter.notary, presented)
+  const { request, unlessKnown } = yield* OfferMatch.find(counter.notary, presented)
   const claim = yield* claimFor(counter, presented)
-  const order: Order = { request, claim: onlyKnown ? { ...claim, onlyKnown } : claim }
+  const order: Order = { request, claim: unlessKnown === undefined ? claim : { ...claim, onlyKnown: true } }
   const late = presented.priced.route.settle === "after-handler"
-  const settled = yield* late
-    ? facilitator.claim(order.request, order.claim)
-    : facilitator.settle(order.request, order.claim)
+  const asked = late ? facilitator.claim(order.request, order.claim) : facilitator.settle(order.request, order.claim)
+  const settled = yield* Effect.mapError(asked, (failure) =>
+    unlessKnown !== undefined && isNotOnRecord(failure) ? unlessKnown : failure
+  )
   const refusal = yield* unlessGranted(counter, presented, settled)
   if (refusal !== undefined) return refusal
   const run = yield* PaymentRun.start(counter.keeper, { ...order, paymentId: settled.paymentId })
   return late ? deferred(counter, presented, order, run) : yield* charged(counter, presented, run, settled)
 })
+
+/** What a facilitator says of a payment that only a record could have answered for. */
+const isNotOnRecord = (failure: PaymentFailure): boolean =>
+  failure._tag === "ValidationError" && failure.detail === "other_request"
 
 /** A facilitator that leaves a claim unanswered cannot keep two requests from running on one payment. */
 const unlessGranted = (

@@ -175,7 +175,7 @@ const preflight: Refused = { _tag: "Refused", answer: GateAnswer.preflight([]) }
 /** Nothing is offered where nothing could be paid. */
 const turnedAway = (route: PricedRoute.PricedRoute, refusal: Refusal.Refusal, crossOrigin: boolean): Refused => ({
   _tag: "Refused",
-  answer: GateAnswer.refused(route.speaks, refusal, [], crossOrigin)
+  answer: GateAnswer.refused({ spoken: route.speaks, order: route.settle, crossOrigin }, refusal, [])
 })
 
 /** A defect of ours must not open the gate: it is logged, and the payer may come again. */

@@ -17,7 +17,6 @@ import * as FacilitatorClient from "../facilitator/FacilitatorClient.ts"
 import type { Asset } from "../protocol/Asset.ts"
 import { FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
 import * as Refusal from "../wire/Refusal.ts"
-import * as Spoken from "../wire/Spoken.ts"
 import type { Decision, GateRequest } from "./Decision.ts"
 import * as GateAnswer from "./GateAnswer.ts"
 import { PaymentGate, fromShop, isDecision } from "./PaymentGate.ts"
@@ -110,15 +109,12 @@ const insistent = (layer: Layer.Layer<Facilitator, unknown>): Layer.Layer<Facili
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Nothing could be asked, so nothing is decided. */
-const unavailable: Decision = {
+const unavailable = ({ settle: order, speaks: spoken }: PricedRoute.PricedRoute): Decision => ({
   _tag: "Refused",
-  answer: GateAnswer.refused(
-    Spoken.usual,
-    Refusal.fromFailure(new FacilitatorUnavailable({ message: "the shop is not open" })),
-    [],
-    false
-  )
-}
+  answer: GateAnswer.refused({ spoken, order, crossOrigin: false }, notOpen, [])
+})
+
+const notOpen = Refusal.fromFailure(new FacilitatorUnavailable({ message: "the shop is not open" }))
 
 class OpenShop implements Seller {
   readonly #shop: Shop.Shop
@@ -156,12 +152,12 @@ class OpenShop implements Seller {
   decide(route: PricedRoute.PricedRoute, request: GateRequest): Decision | Promise<Decision> {
     if (this.#gate === undefined) return this.#decideOnceOpen(route, request)
     const decision = this.#gate.decideNow(route, request)
-    return isDecision(decision) ? decision : this.#runtime.runPromise(decision).catch(() => unavailable)
+    return isDecision(decision) ? decision : this.#runtime.runPromise(decision).catch(() => unavailable(route))
   }
 
   async #decideOnceOpen(route: PricedRoute.PricedRoute, request: GateRequest): Promise<Decision> {
     await this.#opened
-    return this.#gate === undefined ? unavailable : this.decide(route, request)
+    return this.#gate === undefined ? unavailable(route) : this.decide(route, request)
   }
 
   /** Not on the runtime: what ends after `close` must not reject. */

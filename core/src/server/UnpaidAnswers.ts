@@ -6,7 +6,6 @@ import * as Effect from "effect/Effect"
 
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import * as Refusal from "../wire/Refusal.ts"
-import type { Spoken } from "../wire/Spoken.ts"
 import type { Refused } from "./Decision.ts"
 import * as GateAnswer from "./GateAnswer.ts"
 import type { PricedRoute } from "./PricedRoute.ts"
@@ -62,7 +61,7 @@ export const make = (notary: RouteOffer.Notary): UnpaidAnswers => {
       const known = key === undefined ? undefined : pairs.get(key)
       if (known !== undefined) return pick(known, crossOrigin)
       return Effect.map(RouteOffer.accepts(notary, request, epoch), (accepts) => {
-        const pair = pairOf(request.route.speaks, accepts)
+        const pair = pairOf(request.route, accepts)
         if (key !== undefined) keep(pairs, key, pair)
         return pick(pair, crossOrigin)
       })
@@ -72,8 +71,8 @@ export const make = (notary: RouteOffer.Notary): UnpaidAnswers => {
 
 const pick = (pair: Pair, crossOrigin: boolean) => (crossOrigin ? pair.crossOrigin : pair.plain)
 
-const pairOf = (spoken: Spoken, accepts: ReadonlyArray<PaymentRequirements>): Pair => {
-  const answer = GateAnswer.refused(spoken, Refusal.unpaid, accepts, false)
+const pairOf = ({ settle: order, speaks: spoken }: PricedRoute, accepts: ReadonlyArray<PaymentRequirements>): Pair => {
+  const answer = GateAnswer.refused({ spoken, order, crossOrigin: false }, Refusal.unpaid, accepts)
   const headers = { ...answer.headers, ...GateAnswer.exposed(spoken) }
   return {
     plain: { _tag: "Refused", answer },

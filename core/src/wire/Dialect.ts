@@ -64,6 +64,13 @@ export interface RefusalWords {
 }
 
 /**
+ * Whether the money moves before the handler runs or after it, which a payer may want to know.
+ *
+ * @category models
+ */
+export type SettleOrder = "before-handler" | "after-handler"
+
+/**
  * The seller's half of a wire format.
  *
  * @category models
@@ -80,7 +87,7 @@ export interface SellerDialect {
   /** Whether the text of the payment header is of this dialect; dialects may share a header. */
   readonly isSpokenIn: (text: string) => boolean
   readonly readPayment: (text: string) => Result.Result<PresentedPayment, PaymentError | ValidationError>
-  readonly refusal: (required: PaymentRequired) => RefusalWords
+  readonly refusal: (required: PaymentRequired, order?: SettleOrder) => RefusalWords
   /** The headers of a paid answer. */
   readonly receiptHeaders: (settlement: Settlement) => HeaderFields
 }

@@ -7,7 +7,7 @@ import * as Result from "effect/Result"
 import type { PaymentError } from "../protocol/PaymentError.ts"
 import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
-import type { HeaderFields, PresentedPayment, ReadHeader, RefusalWords, SellerDialect } from "./Dialect.ts"
+import type { HeaderFields, PresentedPayment, ReadHeader, RefusalWords, SellerDialect, SettleOrder } from "./Dialect.ts"
 import { protocolSeller } from "./ProtocolSeller.ts"
 import { x402v2Seller } from "./X402v2Seller.ts"
 
@@ -120,8 +120,8 @@ const repeated = (name: string) =>
  *
  * @category conversions
  */
-export const refusal = ({ dialects }: Spoken, required: PaymentRequired): RefusalWords => {
-  const said = dialects.map((dialect) => dialect.refusal(required))
+export const refusal = ({ dialects }: Spoken, required: PaymentRequired, order?: SettleOrder): RefusalWords => {
+  const said = dialects.map((dialect) => dialect.refusal(required, order))
   return { headers: Object.assign({}, ...said.map(({ headers }) => headers)), body: said[0]?.body }
 }
 

@@ -10,7 +10,7 @@ import type { Settlement } from "../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import { maximumHeaderBytes } from "./AsciiJson.ts"
 import { maximumDepth } from "./Base64Json.ts"
-import type { ReadHeader, SellerDialect } from "./Dialect.ts"
+import type { ReadHeader, SellerDialect, SettleOrder } from "./Dialect.ts"
 import { paymentKey, receiptKey, textOf } from "./X402Meta.ts"
 import { fromJson, receiptOf, requestOf } from "./X402v2Seller.ts"
 
@@ -32,9 +32,9 @@ const decode = (text: string): Result.Result<unknown, ValidationError> => {
  * The payment request, and beside it, where a payment was refused, why in our words. A payer that knows the request alone
  * can pay.
  */
-const bodyOf = (required: PaymentRequired) => {
+const bodyOf = (required: PaymentRequired, order?: SettleOrder) => {
   const { accepts: _, error: message, ...words } = required
-  const request = requestOf(required) ?? { x402Version: 2, error: message, accepts: [] }
+  const request = requestOf(required, order) ?? { x402Version: 2, error: message, accepts: [] }
   return Object.keys(words).length === 0 ? request : { ...request, ...words, message }
 }
 
@@ -50,7 +50,7 @@ export const metaSeller: SellerDialect = {
   canOffer: () => true,
   isSpokenIn: () => true,
   readPayment: (text) => Result.flatMap(decode(text), fromJson),
-  refusal: (required) => ({ headers: {}, body: bodyOf(required) }),
+  refusal: (required, order) => ({ headers: {}, body: bodyOf(required, order) }),
   receiptHeaders: (settlement) => ({ [receiptKey]: JSON.stringify(receiptOf(settlement)) })
 }
 

@@ -12,7 +12,7 @@ import type { Settlement } from "../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import { maximumHeaderBytes } from "./AsciiJson.ts"
 import * as Base64Json from "./Base64Json.ts"
-import type { HeaderFields, PresentedPayment, SellerDialect } from "./Dialect.ts"
+import type { HeaderFields, PresentedPayment, SellerDialect, SettleOrder } from "./Dialect.ts"
 import * as X402Offer from "./X402Offer.ts"
 import * as X402Reason from "./X402Reason.ts"
 
@@ -52,12 +52,16 @@ export const fromJson = (json: unknown): Result.Result<PresentedPayment, Validat
   })
 }
 
+/** Peers' payers take it that they are charged after the handler, and for no failure of it, unless an offer says this. */
+const flowOf = (order: SettleOrder | undefined) => (order === "before-handler" ? { paymentFlow: "upfront" } : {})
+
 /**
- * The payment request of version 2, as it travels in a header or as a result; `undefined` where nothing is offered.
+ * The payment request of version 2, as it travels in a header or as a result; `undefined` where nothing is offered. Offers
+ * of a resource that is charged before its handler runs name that payment flow (section "Payment flows").
  *
  * @category conversions
  */
-export const requestOf = (required: PaymentRequired) => {
+export const requestOf = (required: PaymentRequired, order?: SettleOrder) => {
   const [first] = required.accepts
   return first === undefined
     ? undefined
@@ -65,7 +69,10 @@ export const requestOf = (required: PaymentRequired) => {
         x402Version: 2,
         error: X402Reason.ofRefusal(2, required),
         resource: X402Offer.resourceOf(first),
-        accepts: required.accepts.map((requirements) => X402Offer.toV2(requirements))
+        accepts: required.accepts.map((requirements) => {
+          const offer = X402Offer.toV2(requirements)
+          return { ...offer, extra: { ...offer.extra, ...flowOf(order) } }
+        })
       }
 }
 
@@ -82,8 +89,8 @@ export const receiptOf = ({ amount, network, payer, transaction }: Settlement) =
   amount
 })
 
-const offersIn = (required: PaymentRequired): HeaderFields => {
-  const request = requestOf(required)
+const offersIn = (required: PaymentRequired, order?: SettleOrder): HeaderFields => {
+  const request = requestOf(required, order)
   return request === undefined ? {} : { "PAYMENT-REQUIRED": Base64Json.encode(request) }
 }
 
@@ -99,9 +106,9 @@ export const x402v2Seller: SellerDialect = {
   canOffer: () => true,
   isSpokenIn: () => true,
   readPayment: (text) => Result.flatMap(Base64Json.decode("PAYMENT-SIGNATURE", text, maximumHeaderBytes), fromJson),
-  refusal: (required) => {
+  refusal: (required, order) => {
     const { accepts: _, ...words } = required
-    return { headers: offersIn(required), body: words }
+    return { headers: offersIn(required, order), body: words }
   },
   receiptHeaders: (settlement) => ({ "PAYMENT-RESPONSE": Base64Json.encode(receiptOf(settlement)) })
 }

@@ -6,6 +6,7 @@ import {
   PriceResolver,
   protocolSeller,
   type RouteConfig,
+  SettlementPending,
   x402v1Seller,
   x402v2Seller
 } from "@pontage/core"
@@ -21,8 +22,8 @@ const single = { network: "eip155:8453", payTo: PretendScheme.alice, price: "$0.
 const everything = { ...single, speaks: [x402v1Seller, protocolSeller, x402v2Seller] }
 const secret = "the shop's own secret, 32 long...."
 
-const open = Effect.gen(function* () {
-  const facilitator = PretendFacilitator.make()
+const openWith = Effect.fnUntraced(function* (says: Parameters<typeof PretendFacilitator.make>[0]) {
+  const facilitator = PretendFacilitator.make(says)
   const gate = yield* PaymentGate.make({
     origin: "https://shop.example",
     schemes: [PretendScheme.evm(), PretendScheme.ton()],
@@ -31,6 +32,11 @@ const open = Effect.gen(function* () {
   const sell = (config: RouteConfig) => Effect.tap(gate.route("GET /report", config), () => gate.ready)
   return { gate, sell, told: facilitator.told }
 })
+
+const open = openWith({})
+
+/** Whether the facilitator was asked for nothing but a payment it has on record already. */
+const isForKnown = (one: PretendFacilitator.Told) => one.ask === "settle" && one.claim?.onlyKnown === true
 
 const refused = (decision: Decision) => {
   assert(decision._tag === "Refused", `expected a refusal, got ${decision._tag}`)
@@ -70,8 +76,16 @@ describe("a route that says nothing of dialects", () => {
         asset: PretendScheme.usdc,
         payTo: PretendScheme.alice,
         maxTimeoutSeconds: 60,
-        extra: ours["extra"] ?? null
+        extra: { ...(ours["extra"] as object), paymentFlow: "upfront" }
       })
+    })
+  )
+
+  it.effect("says in version 2 when it charges before its handler has run, and only then", () =>
+    Effect.gen(function* () {
+      const { gate, sell } = yield* open
+      const decision = yield* gate.decide(yield* sell({ ...single, settle: "after-handler" }), request("/report"))
+      assert.notProperty(offerIn(decision)["extra"], "paymentFlow")
     })
   )
 
@@ -124,26 +138,50 @@ describe("a route that says nothing of dialects", () => {
     })
   )
 
-  const tampered: Readonly<Record<string, (offer: object) => object>> = {
-    "a smaller amount": one("amount", "9999"),
-    "a larger amount": one("amount", "10001"),
-    "another recipient": one("payTo", PretendScheme.alice.replace("a", "b")),
-    "the recipient in another case": one("payTo", PretendScheme.alice.toUpperCase().replace("0X", "0x")),
-    "another asset": one("asset", PretendScheme.dai),
-    "another timeout": one("maxTimeoutSeconds", 59),
-    "another token name": one("extra", { name: "USD coin", version: "2" })
+  const tampered: Readonly<Record<string, readonly [(offer: object) => object, object]>> = {
+    "a smaller amount": [one("amount", "9999"), { detail: "accepted_amount" }],
+    "a larger amount": [one("amount", "10001"), { detail: "accepted_amount" }],
+    "another recipient": [one("payTo", PretendScheme.alice.replace("a", "b")), { detail: "accepted_recipient" }],
+    "the recipient in another case": [
+      one("payTo", PretendScheme.alice.toUpperCase().replace("0X", "0x")),
+      { detail: "accepted_recipient" }
+    ],
+    "another asset": [one("asset", PretendScheme.dai), { detail: "accepted_asset" }],
+    "another timeout": [one("maxTimeoutSeconds", 59), { detail: "accepted_timeout" }],
+    "another token name": [one("extra", { name: "USD coin", version: "2" }), { detail: "accepted_extra" }]
   }
-  for (const [name, tamper] of Object.entries(tampered)) {
-    it.effect(`refuses an offer repeated with ${name}, and asks nobody`, () =>
+  for (const [name, [tamper, words]] of Object.entries(tampered)) {
+    it.effect(`refuses an offer repeated with ${name}, and asks for nothing but a record`, () =>
       Effect.gen(function* () {
         const { gate, sell, told } = yield* open
         const route = yield* sell(single)
         const offer = offerIn(yield* gate.decide(route, request("/report")))
-        const { headers, status } = refused(yield* gate.decide(route, request("/report", paidV2(tamper(offer)))))
+        const { body, headers, status } = refused(yield* gate.decide(route, request("/report", paidV2(tamper(offer)))))
         assert.strictEqual(status, 402)
+        assert.include(body as object, words)
         assert.deepStrictEqual(offersOf(X402.unbase64(headers["PAYMENT-REQUIRED"]))[0]["amount"], "10000")
         assert.notProperty(headers, "X-Payment")
-        assert.deepStrictEqual(told, [])
+        assert.isTrue(told.every(isForKnown))
+      })
+    )
+  }
+
+  for (const settle of ["before-handler", "after-handler"] as const) {
+    it.effect(`does not ask for another payment while one of the price before is on its way, ${settle}`, () =>
+      Effect.gen(function* () {
+        const onItsWay = Effect.fail(new SettlementPending({ paymentId: "pay_1", status: "sent", message: "not yet" }))
+        const { gate, sell, told } = yield* openWith({ settle: () => onItsWay, claim: () => onItsWay })
+        let price = "$0.01"
+        const { network, payTo } = single
+        const route = yield* sell({ network, payTo, settle, getPrice: () => price })
+        const headers = paidV2(offerIn(yield* gate.decide(route, request("/report"))))
+        assert.strictEqual(refused(yield* gate.decide(route, request("/report", headers))).status, 503)
+        price = "$0.02"
+        assert.strictEqual(refused(yield* gate.decide(route, request("/report", headers))).status, 503)
+        assert.deepStrictEqual(
+          told.map((one) => one.ask !== "finish" && one.claim?.onlyKnown),
+          [undefined, true]
+        )
       })
     )
   }

@@ -104,6 +104,14 @@ describe("refusal", () => {
     assert.include(body as object, { code: "INVALID_SIGNATURE", retry: "never" })
   })
 
+  it("names the payment flow of what is charged before its handler runs", () => {
+    const { headers } = x402v2Seller.refusal(X402.unpaid, "before-handler")
+    const offer = { ...X402.offerV2, extra: { ...X402.offerV2.extra, paymentFlow: "upfront" } }
+    assert.deepStrictEqual(X402.unbase64(headers["PAYMENT-REQUIRED"]), { ...X402.requestV2, accepts: [offer] })
+    const after = x402v2Seller.refusal(X402.unpaid, "after-handler").headers
+    assert.deepStrictEqual(X402.unbase64(after["PAYMENT-REQUIRED"]), X402.requestV2)
+  })
+
   it("offers nothing where nothing is offered", () => {
     assert.deepStrictEqual(x402v2Seller.refusal({ error: "later", accepts: [] }).headers, {})
   })
