@@ -27,19 +27,20 @@ export interface Presented extends PresentedPayment {
 }
 
 /**
- * A payment's offer. `onlyKnown`: it is bound to none that is made now, and good only if it was taken before.
+ * A payment's offer. With `unlessKnown` it answers none that is made now: it is good only if it was taken before, and
+ * refused with this if it was not.
  *
  * @category models
  */
 export interface Matched {
   readonly request: PaymentRequest
-  readonly onlyKnown: boolean
+  readonly unlessKnown: PaymentError | ValidationError | undefined
 }
 
 /**
  * Finds the offer. Of several assets on one network, the challenge tells which is meant, or the repeated offer; without
- * either it is the first. A payment whose price or challenge has passed is shown to the facilitator all the same: its money
- * may have moved before, and then its run is still owed.
+ * either it is the first. A payment whose price, challenge or repeated offer has passed is shown to the facilitator all the
+ * same: its money may be moving, or have moved before, and then its run is still owed.
  *
  * @category combinators
  */
@@ -53,27 +54,40 @@ export const find = Effect.fnUntraced(function* (
   const { route } = priced
   const requirementsOf = (offer: RouteOffer.OfferedOption, challenge?: string) =>
     RouteOffer.toRequirements(notary.origin, priced, offer, challenge)
-  const toRequest = (offer: RouteOffer.OfferedOption, challenge?: string, onlyKnown = false): Matched => ({
-    onlyKnown,
+  const toRequest = (
+    offer: RouteOffer.OfferedOption,
+    challenge?: string,
+    unlessKnown?: Matched["unlessKnown"]
+  ): Matched => ({
+    unlessKnown,
     request: { paymentPayload, paymentRequirements: requirementsOf(offer, challenge) }
   })
+  const echo = (among: ReadonlyArray<RouteOffer.OfferedOption>) =>
+    OfferEcho.pick(accepted, among, (offer) => requirementsOf(offer))
+  /** What may be on record is in the asset that was repeated; in one that is not offered nothing was taken. */
+  const outdated = (mismatch: PaymentError | ValidationError) => {
+    const meant = offers.find(({ option }) => option.asset.address === accepted?.asset)
+    return meant === undefined ? Effect.fail(mismatch) : Effect.succeed(toRequest(meant, undefined, mismatch))
+  }
   if (binding === undefined) {
     if (route.binding === "required") return yield* unbound
-    const meant = yield* Effect.fromResult(OfferEcho.pick(accepted, offers, (offer) => requirementsOf(offer)))
+    const echoed = echo(offers)
+    if (Result.isFailure(echoed)) return yield* outdated(echoed.failure)
+    const meant = echoed.success ?? first
     return route.binding === "off"
-      ? toRequest(meant ?? first)
-      : toRequest(meant ?? first, yield* RouteOffer.challengeOf(notary, priced, meant ?? first, epoch))
+      ? toRequest(meant)
+      : toRequest(meant, yield* RouteOffer.challengeOf(notary, priced, meant, epoch))
   }
   if (route.binding === "off") return yield* notOurs
   for (const offer of offers) {
     for (const then of [epoch, epoch - 1]) {
       const challenge = yield* RouteOffer.challengeOf(notary, priced, offer, then)
       if (!Challenge.isSame(challenge, binding.challenge)) continue
-      yield* Effect.fromResult(OfferEcho.pick(accepted, [offer], (one) => requirementsOf(one)))
-      return toRequest(offer, challenge)
+      const echoed = echo([offer])
+      return Result.isFailure(echoed) ? yield* outdated(echoed.failure) : toRequest(offer, challenge)
     }
   }
-  return toRequest(first, undefined, true)
+  return toRequest(first, undefined, notOurs)
 })
 
 const unbound = invalid(
