@@ -82,7 +82,7 @@ const answered = (
 ): Effect.Effect<Refused> =>
   Effect.map(RouteOffer.accepts(notary, priced, epoch), (accepts) => ({
     _tag: "Refused",
-    answer: GateAnswer.refused(spoken, refusal, accepts, crossOrigin)
+    answer: GateAnswer.refused({ spoken, order: priced.route.settle, crossOrigin }, refusal, accepts)
   }))
 
 /** A payment that answers an offer, and the wish to run what it pays for. */

@@ -76,8 +76,16 @@ describe("a route that says nothing of dialects", () => {
         asset: PretendScheme.usdc,
         payTo: PretendScheme.alice,
         maxTimeoutSeconds: 60,
-        extra: ours["extra"] ?? null
+        extra: { ...(ours["extra"] as object), paymentFlow: "upfront" }
       })
+    })
+  )
+
+  it.effect("says in version 2 when it charges before its handler has run, and only then", () =>
+    Effect.gen(function* () {
+      const { gate, sell } = yield* open
+      const decision = yield* gate.decide(yield* sell({ ...single, settle: "after-handler" }), request("/report"))
+      assert.notProperty(offerIn(decision)["extra"], "paymentFlow")
     })
   )
 
