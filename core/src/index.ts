@@ -25,6 +25,7 @@ export {
 } from "./protocol/ProtocolError.ts"
 export * as Settlement from "./protocol/Settlement.ts"
 export * as Supported from "./protocol/Supported.ts"
+export * as Shape from "./protocol/Shape.ts"
 export { invalid, ValidationError, ValidationReason } from "./protocol/ValidationError.ts"
 export {
   Facilitator,
@@ -109,6 +110,7 @@ export * as RouteKey from "./server/RouteKey.ts"
 export * as RouteTable from "./server/RouteTable.ts"
 export * as Seller from "./server/Seller.ts"
 export { JournalEntry, JournalState } from "./client/JournalEntry.ts"
+export { journalEntry } from "./client/JournalEntryShape.ts"
 export { NoAnswer } from "./client/PaidAnswer.ts"
 export type { PayableRequest } from "./client/PayableRequest.ts"
 export * as PaymentClient from "./client/PaymentClient.ts"

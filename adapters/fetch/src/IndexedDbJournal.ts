@@ -2,12 +2,11 @@
  * A journal in a browser's IndexedDB, shared by all tabs of an origin: every step of the journal is one transaction of the
  * database, which reads what the other tabs have appended, decides, and appends.
  */
-import { JournalEntry, PaymentJournal } from "@pontage/core"
+import { type JournalEntry, journalEntry, PaymentJournal, Shape } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 
 /**
@@ -31,8 +30,14 @@ export const layerIndexedDb = (name?: string): Layer.Layer<PaymentJournal.Paymen
 const store = "entries"
 
 /** A line as it is stored: its number gives the order in which all tabs have appended. */
-const Line = Schema.Struct({ number: Schema.Int, entry: JournalEntry })
-const decode = Schema.decodeUnknownResult(Schema.Array(Line))
+interface Line {
+  readonly number: number
+  readonly entry: JournalEntry
+}
+
+const lineList = /* @__PURE__ */ Shape.list(
+  /* @__PURE__ */ Shape.struct<Line>({ number: Shape.int, entry: journalEntry })
+)
 
 interface Transacted<A> {
   readonly result: A
@@ -82,9 +87,9 @@ const transact = <A>(
     let answer: Transacted<A> | undefined
     let problem: unknown
     question.addEventListener("success", () => {
-      const lines = decode(question.result)
+      const lines = Shape.read(lineList, question.result)
       if (Result.isFailure(lines)) {
-        problem = lines.failure
+        problem = new TypeError(lines.failure)
         return transaction.abort()
       }
       const [result, added] = step(lines.success.map(({ entry }) => entry))
@@ -98,7 +103,7 @@ const transact = <A>(
   })
 
 /** The number up to which all lines are too old to matter. */
-const oldestLines = (lines: ReadonlyArray<typeof Line.Type>, oldest: number): number | undefined => {
+const oldestLines = (lines: ReadonlyArray<Line>, oldest: number): number | undefined => {
   const firstYoung = lines.findIndex(({ entry }) => entry.at > oldest)
   return lines[(firstYoung === -1 ? lines.length : firstYoung) - 1]?.number
 }

@@ -11,9 +11,16 @@ import { Settlement } from "../protocol/Settlement.ts"
  * have been sent, the outcome is not known. `refused`: the server said no, but what was signed could still be settled.
  * `owed`: paid, and the answer was a failure (500 or above). `settled`: over. `released`: proven that it costs nothing.
  *
+ * @category constants
+ */
+export const journalStates = ["reserved", "pending", "refused", "owed", "settled", "released"] as const
+
+/**
+ * One of these.
+ *
  * @category schemas
  */
-export const JournalState = Schema.Literals(["reserved", "pending", "refused", "owed", "settled", "released"])
+export const JournalState = /* @__PURE__ */ Schema.Literals(journalStates)
 
 /**
  * @category models
@@ -25,7 +32,7 @@ export type JournalState = typeof JournalState.Type
  *
  * @category schemas
  */
-export const JournalEntry = Schema.Struct({
+export const JournalEntry = /* @__PURE__ */ Schema.Struct({
   id: Schema.String,
   state: JournalState,
   /** The logical request: a digest of method, URL and body. */
@@ -40,16 +47,18 @@ export const JournalEntry = Schema.Struct({
   /** In the smallest unit of the asset. */
   amount: Schema.String,
   /** What it counts as (see `Spending`); `digits` as decimal text. */
-  spendings: Schema.Array(Schema.Struct({ unit: Schema.String, digits: Schema.String, scale: Schema.Int })),
+  spendings: /* @__PURE__ */ Schema.Array(
+    /* @__PURE__ */ Schema.Struct({ unit: Schema.String, digits: Schema.String, scale: Schema.Int })
+  ),
   at: Schema.Int,
   validBefore: Schema.Int,
-  paymentId: Schema.optionalKey(Schema.String),
-  payer: Schema.optionalKey(Schema.String),
+  paymentId: /* @__PURE__ */ Schema.optionalKey(Schema.String),
+  payer: /* @__PURE__ */ Schema.optionalKey(Schema.String),
   /** What was sent with the request to pay for it, to the letter: a repetition sends the same. */
-  headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
-  receipt: Schema.optionalKey(Settlement),
+  headers: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.Record(Schema.String, Schema.String)),
+  receipt: /* @__PURE__ */ Schema.optionalKey(Settlement),
   /** How long the server owes the answer of a failed run. */
-  owedUntil: Schema.optionalKey(Schema.Int)
+  owedUntil: /* @__PURE__ */ Schema.optionalKey(Schema.Int)
 })
 
 /**

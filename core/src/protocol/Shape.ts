@@ -60,6 +60,15 @@ export const isObject = (value: unknown): value is Schema.JsonObject =>
 export const text: Shape<string> = /* @__PURE__ */ guarded("a string", (value) => typeof value === "string")
 
 /**
+ * A whole number.
+ *
+ * @category constants
+ */
+export const int: Shape<number> = /* @__PURE__ */ guarded("a whole number", (value): value is number =>
+  Number.isSafeInteger(value)
+)
+
+/**
  * An object, whatever is in it.
  *
  * @category constants

@@ -13,7 +13,12 @@ import * as AsciiJson from "./AsciiJson.ts"
 import type { HeaderFields, PayerDialect } from "./Dialect.ts"
 import { amount, paymentRequired } from "./RefusalShape.ts"
 
-const settlement = /* @__PURE__ */ Shape.struct<Settlement>({
+/**
+ * A receipt in full.
+ *
+ * @category shapes
+ */
+export const settlement = /* @__PURE__ */ Shape.struct<Settlement>({
   success: /* @__PURE__ */ Shape.oneOf([true]),
   transaction: Shape.text,
   network: Shape.text,

@@ -1,0 +1,46 @@
+/**
+ * A purchase as a browser's journal reads it back, where a schema would cost more than the rest of the journal.
+ */
+import * as Shape from "../protocol/Shape.ts"
+import { settlement } from "../wire/ProtocolPayer.ts"
+import { type JournalEntry, journalStates } from "./JournalEntry.ts"
+
+const maybeText = /* @__PURE__ */ Shape.optional(Shape.text)
+
+const headers = /* @__PURE__ */ Shape.guarded(
+  "an object of texts",
+  (value): value is Readonly<Record<string, string>> =>
+    Shape.isObject(value) && Object.values(value).every((text) => typeof text === "string")
+)
+
+/**
+ * An entry.
+ *
+ * @category shapes
+ */
+export const journalEntry = /* @__PURE__ */ Shape.struct<JournalEntry>({
+  id: Shape.text,
+  state: /* @__PURE__ */ Shape.oneOf(journalStates),
+  request: Shape.text,
+  method: Shape.text,
+  url: Shape.text,
+  host: Shape.text,
+  network: Shape.text,
+  asset: Shape.text,
+  payTo: Shape.text,
+  amount: Shape.text,
+  spendings: /* @__PURE__ */ Shape.list(
+    /* @__PURE__ */ Shape.struct<JournalEntry["spendings"][number]>({
+      unit: Shape.text,
+      digits: Shape.text,
+      scale: Shape.int
+    })
+  ),
+  at: Shape.int,
+  validBefore: Shape.int,
+  paymentId: maybeText,
+  payer: maybeText,
+  headers: /* @__PURE__ */ Shape.optional(headers),
+  receipt: /* @__PURE__ */ Shape.optional(settlement),
+  owedUntil: /* @__PURE__ */ Shape.optional(Shape.int)
+})
