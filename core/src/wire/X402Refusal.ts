@@ -8,6 +8,10 @@ import * as Shape from "../protocol/Shape.ts"
 import { type RefusalWords, refusalWords } from "./RefusalShape.ts"
 import * as X402Reason from "./X402Reason.ts"
 
+/** What every refusal of ours says: a detail alone may be anybody's. */
+const isOurs = ({ code, paymentState, reason, retry }: RefusalWords): boolean =>
+  (code ?? reason ?? retry ?? paymentState) !== undefined
+
 /**
  * The words in a body; a server that is none of ours has none there, and then its own word counts.
  *
@@ -15,6 +19,6 @@ import * as X402Reason from "./X402Reason.ts"
  */
 export const words = (body: unknown, word: string | undefined): RefusalWords => {
   const ours = Result.getOrUndefined(Shape.read(refusalWords, body))
-  if (ours !== undefined && Object.keys(ours).length > 0) return ours
+  if (ours !== undefined && isOurs(ours)) return ours
   return word !== undefined && word !== "" ? X402Reason.toVerdict(word) : {}
 }
