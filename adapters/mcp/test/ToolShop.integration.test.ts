@@ -91,7 +91,7 @@ for (const over of ["inMemory", "overHttp"] as const) {
         payTo: PretendScheme.alice,
         maxTimeoutSeconds: 60
       })
-      assert.hasAllKeys(extra, ["name", "version", "challenge"])
+      assert.hasAllKeys(extra, ["name", "version", "challenge", "paymentFlow"])
       assert.deepStrictEqual(seen, [])
     })
 
