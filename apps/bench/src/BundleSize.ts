@@ -1,29 +1,56 @@
 /**
- * What a browser loads to pay: `wrapFetch` and the EVM client, bundled from the sources and minified by esbuild.
+ * What a browser loads to pay: our wrapped `fetch` with the EVM client, and the peer's, bundled from our sources and minified
+ * by esbuild.
  */
+import { fileURLToPath } from "node:url"
 import { gzipSync } from "node:zlib"
 
 import { build } from "esbuild"
 
-const entry = `
+import type { Row } from "./Row.ts"
+
+const ours = `
 import * as exactEvm from "@pontage/evm/client"
 import { wrapFetch } from "@pontage/fetch"
 export const pay = (signer) => wrapFetch(fetch, { schemes: [exactEvm.client({ signer, network: "eip155:8453" })] })
 `
 
-/**
- * What the same costs with x402's packages of November 2026 (`wrapFetchWithPayment` and its `exact` on EVM, bundled in the
- * same way): bytes minified and compressed.
- */
-export const peerGzipped = 113_033
+/** As its README writes it. */
+const theirs = `
+import { ExactEvmScheme } from "@x402/evm/exact/client"
+import { wrapFetchWithPayment, x402Client } from "@x402/fetch"
+export const pay = (signer) => wrapFetchWithPayment(fetch, new x402Client().register("eip155:*", new ExactEvmScheme(signer)))
+`
 
-/** The most that ours may be, minified and compressed: what it has come down to and 2 % above. */
-export const budget = 32_100
+/** Both sizes of both, in kilobytes. The peer's packages are those of the conformance app. */
+export const measure = async (): Promise<ReadonlyArray<Row>> => {
+  const mine = await sizesOf(ours, import.meta.dirname)
+  const peers = await sizesOf(theirs, fileURLToPath(new URL("../../conformance/src", import.meta.url)))
+  const than = "the peer's"
+  return [
+    {
+      ...row("ours", "minified", mine.minified),
+      ratios: [{ than, ratio: peers.minified / mine.minified, target: 3 }]
+    },
+    row("the peer's", "minified", peers.minified),
+    {
+      ...row("ours", "min+gzip", mine.gzipped),
+      note: "target at most 40",
+      ratios: [{ than, ratio: peers.gzipped / mine.gzipped, target: 3 }]
+    },
+    row("the peer's", "min+gzip", peers.gzipped)
+  ]
+}
 
-/** Bytes minified, and of those compressed by gzip. */
-export const measure = async (): Promise<{ readonly minified: number; readonly gzipped: number }> => {
+const row = (who: string, how: string, bytes: number): Row => ({
+  name: `client bundle with EVM, ${who}, ${how}`,
+  value: bytes / 1024,
+  unit: "KB"
+})
+
+const sizesOf = async (contents: string, resolveDir: string) => {
   const { outputFiles } = await build({
-    stdin: { contents: entry, resolveDir: import.meta.dirname },
+    stdin: { contents, resolveDir },
     bundle: true,
     minify: true,
     format: "esm",

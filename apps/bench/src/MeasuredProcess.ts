@@ -48,6 +48,7 @@ export const start = async (role: string, ...args: ReadonlyArray<string>): Promi
       return decodeServed(await answer(child)).served
     },
     stop: async () => {
+      if (!child.connected) return
       const gone = once(child, "exit")
       child.disconnect()
       await gone

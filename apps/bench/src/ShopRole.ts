@@ -10,7 +10,7 @@ import Koa from "koa"
 
 import { report } from "./MeasuredProcess.ts"
 
-const [kind, port = "0", rpcUrl = "", facilitator = "", payTo = ""] = process.argv.slice(2)
+const [kind, port = "0", rpcUrl = "", facilitator = "", payTo = "", network = "eip155:31337"] = process.argv.slice(2)
 const origin = `http://127.0.0.1:${port}`
 
 const router = new Router()
@@ -30,7 +30,7 @@ if (kind === "gated") {
       secret: "a secret of at least thirty-two characters",
       schemes: [exactEvm.server({ rpcUrl })],
       router,
-      routes: { "GET /report": { scheme: "exact", network: "eip155:31337", price: "$0.01", payTo } }
+      routes: { "GET /report": { scheme: "exact", network, price: "$0.01", payTo } }
     })
   )
 }

@@ -1,19 +1,24 @@
 /**
- * `npm run bench`: what a request costs. CPU time is read from each role's own process, since wall time on a shared machine
- * says little. Prints a table, and after it the same as one line of JSON.
+ * `npm run bench`: what a request costs, ours and the published peers' in one run on one machine. CPU time is read from each
+ * role's own process, since wall time on a shared machine says little. Prints a table, and after it the same as one line of
+ * JSON. `npm run bench -- --only paid,unpaid` runs some parts alone.
  */
 import { EvmTestChain } from "@pontage/evm/testing"
 import { PostgresServer } from "@pontage/sql/testing"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 
 import * as BatchGas from "./BatchGas.ts"
 import * as BundleSize from "./BundleSize.ts"
 import * as DurableClaims from "./DurableClaims.ts"
 import * as JettonPayments from "./JettonPayments.ts"
 import * as OfflineVerification from "./OfflineVerification.ts"
+import * as PaidComparison from "./PaidComparison.ts"
 import * as PaidRequests from "./PaidRequests.ts"
+import * as PeerChain from "./PeerChain.ts"
 import type { Row } from "./Row.ts"
+import * as RowTable from "./RowTable.ts"
 import * as SettlementThroughput from "./SettlementThroughput.ts"
 import * as Signing from "./Signing.ts"
 import * as TransactionSigning from "./TransactionSigning.ts"
@@ -21,44 +26,49 @@ import * as TronPayments from "./TronPayments.ts"
 import * as UnpaidRequests from "./UnpaidRequests.ts"
 import * as Verification from "./Verification.ts"
 
-const table = (rows: ReadonlyArray<Row>): string => {
-  const widest = Math.max(...rows.map(({ name }) => name.length))
-  return rows
-    .map(
-      ({ name, note, unit, value }) =>
-        `${name.padEnd(widest)}  ${value.toFixed(2).padStart(10)} ${unit.padEnd(12)} ${note ?? ""}`
+type Part = Effect.Effect<ReadonlyArray<Row>, unknown, Scope.Scope>
+
+const onTestChain = (measure: (chain: EvmTestChain.Shape) => Effect.Effect<ReadonlyArray<Row>, unknown, Scope.Scope>) =>
+  Effect.flatMap(EvmTestChain.make({ payers: 16 }), measure)
+const onPeerChain = (measure: (chain: PeerChain.PeerChain) => Promise<ReadonlyArray<Row>>) =>
+  Effect.flatMap(PeerChain.make, (chain) => Effect.promise(() => measure(chain)))
+
+/** What can be asked for by name, in the order of the table. */
+const parts: Readonly<Record<string, Part>> = {
+  unpaid: onPeerChain(UnpaidRequests.measure),
+  paid: onPeerChain(PaidComparison.measure),
+  roles: onTestChain((chain) => Effect.promise(() => PaidRequests.measure(chain))),
+  verify: onTestChain(Verification.measure),
+  gas: BatchGas.measure,
+  settlement: Effect.flatMap(PostgresServer.make, SettlementThroughput.measure),
+  claims: Effect.flatMap(PostgresServer.make, DurableClaims.measure),
+  offline: onTestChain(OfflineVerification.measure),
+  ton: Effect.suspend(() => JettonPayments.measure()),
+  signing: onTestChain((chain) =>
+    Effect.all([TransactionSigning.measure(chain), Effect.promise(() => Signing.measure(chain))]).pipe(
+      Effect.map((rows) => rows.flat())
     )
-    .join("\n")
+  ),
+  tron: TronPayments.measure,
+  bundle: Effect.promise(() => BundleSize.measure())
+}
+
+const chosen = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const [flag, names, ...more] = args
+  if (flag === undefined) return Object.keys(parts)
+  const listed = names?.split(",") ?? []
+  if (flag === "--only" && more.length === 0 && listed.length > 0 && listed.every((name) => name in parts))
+    return listed
+  throw new Error(`bench [--only <part>[,<part>]], where a part is one of ${Object.keys(parts).join(", ")}`)
 }
 
 const program = Effect.gen(function* () {
-  const chain = yield* EvmTestChain.make({ payers: 16 })
   const rows: Array<Row> = []
-  const add = (more: ReadonlyArray<Row>) => void rows.push(...more)
-  add(yield* Effect.promise(() => UnpaidRequests.measure(chain)))
-  add(yield* Effect.promise(() => PaidRequests.measure(chain)))
-  add(yield* Verification.measure(chain))
-  add(yield* BatchGas.measure)
-  const postgres = yield* PostgresServer.make
-  add(yield* SettlementThroughput.measure(postgres))
-  add(yield* DurableClaims.measure(postgres))
-  add(yield* OfflineVerification.measure(chain))
-  add(yield* JettonPayments.measure())
-  add(yield* TransactionSigning.measure(chain))
-  add(yield* Effect.promise(() => Signing.measure(chain)))
-  add(yield* TronPayments.measure)
-  const { gzipped, minified } = yield* Effect.promise(() => BundleSize.measure())
-  add([
-    { name: "client bundle with EVM, minified", value: minified / 1024, unit: "KB" },
-    {
-      name: "client bundle with EVM, min+gzip",
-      value: gzipped / 1024,
-      unit: "KB",
-      note: "a third of the peer's is 36.8"
-    }
-  ])
-  yield* Console.log(table(rows))
+  for (const name of chosen(process.argv.slice(2))) {
+    rows.push(...(yield* Effect.scoped(parts[name] ?? Effect.succeed([]))))
+  }
+  yield* Console.log(RowTable.toText(rows))
   yield* Console.log(JSON.stringify({ rows }))
 })
 
-await Effect.runPromise(Effect.scoped(program))
+await Effect.runPromise(program)

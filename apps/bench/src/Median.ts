@@ -1,0 +1,17 @@
+/**
+ * What lies in the middle of what was measured, so that a bad moment of the machine does not count.
+ */
+
+/** The value below which so many of a hundred lie; `NaN` of nothing. */
+export const percentile = (values: ReadonlyArray<number>, percent: number): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN
+}
+
+/** The middle one; of an even number the mean of both. */
+export const median = (values: ReadonlyArray<number>): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  const upper = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+  const lower = sorted[Math.ceil(sorted.length / 2) - 1] ?? Number.NaN
+  return (upper + lower) / 2
+}

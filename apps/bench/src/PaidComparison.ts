@@ -1,0 +1,154 @@
+/**
+ * Paid requests from end to end, ours and the peer's in turns on one chain: how many a second at 1, 8, 32 and 64 buyers, what
+ * each process spends on one, and whether every answer has its transfer.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+import { median, percentile } from "./Median.ts"
+import * as PaidLoad from "./PaidLoad.ts"
+import * as PaidMarket from "./PaidMarket.ts"
+import type * as PeerChain from "./PeerChain.ts"
+import * as RoleProcess from "./RoleProcess.ts"
+import type { Ratio, Row } from "./Row.ts"
+
+const levels: ReadonlyArray<PaidLoad.Level> = [1, 8, 32, 64].map((buyers) => ({ buyers, millis: 2_000 }))
+const warmUp: PaidLoad.Level = { buyers: 32, millis: 4_000 }
+const rounds = 3
+/** The load at which the targets are set. */
+const targetBuyers = 32
+
+const atItsBest = "the peer at its best"
+const asItsExample = "the peer as its example"
+
+/** All rows. */
+export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray<Row>> => {
+  const folder = mkdtempSync(join(tmpdir(), "pontage-bench-"))
+  try {
+    const markets = await open(chain, folder)
+    const loads = await loadsOf(chain, markets)
+    for (const market of markets) await PaidMarket.stop(market)
+    return levels.flatMap(({ buyers }) => rowsOf(buyers, loads))
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+const open = async (chain: PeerChain.PeerChain, folder: string): Promise<ReadonlyArray<PaidMarket.PaidMarket>> => {
+  const [first, second, third, fourth] = chain.accounts.signers
+  const { rpcUrl } = chain
+  const best = { rpcUrl, key: fourth.privateKey, nonces: "counted", pollingMillis: 20 }
+  const example = { rpcUrl, key: chain.accounts.stranger.privateKey, nonces: "asked" }
+  const facilitator = await RoleProcess.startPeer("facilitator", best)
+  const inFile = (name: string) => `sqlite:${join(folder, `${name}.sqlite`)}`
+  return [
+    await PaidMarket.ours(chain, {
+      name: "ours, SQLite, in batches",
+      store: inFile("batches"),
+      batches: true,
+      key: first.privateKey
+    }),
+    await PaidMarket.theirs(chain, { name: atItsBest, shop: "express", facilitator }),
+    await PaidMarket.ours(chain, {
+      name: "ours, SQLite, one by one",
+      store: inFile("alone"),
+      batches: false,
+      key: second.privateKey
+    }),
+    await PaidMarket.theirs(chain, {
+      name: asItsExample,
+      shop: "express",
+      facilitator: await RoleProcess.startPeer("facilitator", example)
+    }),
+    await PaidMarket.ours(chain, {
+      name: "ours, memory, in batches",
+      store: "memory",
+      batches: true,
+      key: third.privateKey
+    }),
+    await PaidMarket.theirs(chain, { name: `${atItsBest}, Hono`, shop: "hono", facilitator })
+  ]
+}
+
+interface Measured extends PaidLoad.Load {
+  readonly market: PaidMarket.PaidMarket
+  readonly buyers: number
+}
+
+/** In turns, so that a busy moment of the machine meets everybody. */
+const loadsOf = async (chain: PeerChain.PeerChain, markets: ReadonlyArray<PaidMarket.PaidMarket>) => {
+  const loads: Array<Measured> = []
+  for (const market of markets) await PaidLoad.run(chain, market, warmUp)
+  for (let round = 0; round < rounds; round++) {
+    for (const level of levels) {
+      for (const market of markets) {
+        const load = await PaidLoad.run(chain, market, level)
+        loads.push({ ...load, market, buyers: level.buyers })
+        check(market, load)
+      }
+    }
+  }
+  return loads
+}
+
+/** Our figures mean nothing if a payment was lost, and neither do they if somebody paid for nothing. */
+const check = ({ isOurs, name }: PaidMarket.PaidMarket, { failed, served, transfers }: PaidLoad.Load): void => {
+  if (!isOurs || (failed === 0 && transfers === served)) return
+  throw new Error(`${name}: ${failed} purchases failed, ${served} were served, ${transfers} are on the chain`)
+}
+
+const rate = ({ perSecond }: Measured) => perSecond
+const facilitator = ({ cpu }: Measured) => cpu.facilitator
+
+const rowsOf = (buyers: number, all: ReadonlyArray<Measured>): ReadonlyArray<Row> => {
+  const loads = all.filter((load) => load.buyers === buyers)
+  const markets = [...new Set(loads.map(({ market }) => market))]
+  const of = (name: string) => loads.filter(({ market }) => market.name === name)
+  return markets.flatMap(({ isOurs, name }) => {
+    const mine = of(name)
+    const others = isOurs ? [atItsBest, asItsExample] : []
+    const targetOf = (target: number) => (buyers === targetBuyers ? { target } : {})
+    const compared = (figure: (load: Measured) => number, isBetterLower: boolean, target: number) =>
+      others.map((than): Ratio => {
+        const quotient = median(of(than).map(figure)) / median(mine.map(figure))
+        const ratio = isBetterLower ? quotient : 1 / quotient
+        return Object.assign({ than, ratio }, targetOf(target))
+      })
+    return [
+      {
+        name: `paid, ${buyers} at once: ${name}`,
+        value: median(mine.map(rate)),
+        unit: "per second",
+        note: seen(mine),
+        ratios: compared(rate, false, 5)
+      },
+      {
+        name: `paid, ${buyers} at once: ${name}: facilitator`,
+        value: median(mine.map(facilitator)),
+        unit: "µs CPU",
+        note: spent(mine),
+        ratios: compared(facilitator, true, 10)
+      }
+    ]
+  })
+}
+
+const sum = (values: ReadonlyArray<number>) => values.reduce((a, b) => a + b, 0)
+
+const seen = (loads: ReadonlyArray<Measured>): string => {
+  const total = (figure: (load: Measured) => number) => sum(loads.map(figure))
+  const served = total((load) => load.served)
+  const failed = total((load) => load.failed)
+  const transfers = total((load) => load.transfers)
+  const millis = loads.flatMap((load) => load.millis)
+  const times = `p50 ${percentile(millis, 50).toFixed(0)} ms, p99 ${percentile(millis, 99).toFixed(0)} ms`
+  const repeated = total((load) => load.repeated)
+  return `${failed} of ${served + failed} failed, ${repeated} requests repeated, ${transfers} transfers for ${served} served; ${times}`
+}
+
+const spent = (loads: ReadonlyArray<Measured>): string =>
+  PaidLoad.parties
+    .filter((party) => party !== "facilitator")
+    .map((party) => `${party} ${median(loads.map(({ cpu }) => cpu[party])).toFixed(0)}`)
+    .join(", ")

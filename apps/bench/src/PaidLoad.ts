@@ -1,0 +1,74 @@
+/**
+ * Buyers put to work at one market, and what was seen: by them, on the chain, and in the CPU time of each process.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import * as AnvilCpu from "./AnvilCpu.ts"
+import type { PaidMarket } from "./PaidMarket.ts"
+import type * as PeerChain from "./PeerChain.ts"
+
+/** So many buy at once for so long, each one thing after the other. */
+export interface Level {
+  readonly buyers: number
+  readonly millis: number
+}
+
+/** What a crowd of buyers answers. */
+const Seen = Schema.fromJsonString(
+  Schema.Struct({
+    answers: Schema.Record(Schema.String, Schema.Number),
+    requests: Schema.Number,
+    millis: Schema.Array(Schema.Number)
+  })
+)
+const decodeSeen = Schema.decodeUnknownSync(Seen)
+
+/** One measurement. */
+export interface Load {
+  readonly served: number
+  /** Purchases that did not end with what was bought. */
+  readonly failed: number
+  /** Requests beyond the two that a purchase takes. */
+  readonly repeated: number
+  /** Payments that the chain knows of. */
+  readonly transfers: number
+  readonly perSecond: number
+  readonly millis: ReadonlyArray<number>
+  /** Microseconds for each purchase that was served. */
+  readonly cpu: Readonly<Record<Party, number>>
+}
+
+/** Whose CPU time is told apart. */
+export type Party = (typeof parties)[number]
+/** All of them. */
+export const parties = ["facilitator", "shop", "buyers", "anvil"] as const
+
+/** Puts them to work. */
+export const run = async (chain: PeerChain.PeerChain, market: PaidMarket, level: Level): Promise<Load> => {
+  const block = await chain.client.getBlockNumber({ cacheTime: 0 })
+  const before = await usage(market)
+  const start = process.hrtime.bigint()
+  const response = await fetch(`${market.buyers.url}/?buyers=${level.buyers}&millis=${level.millis}`)
+  const { answers, millis, requests } = decodeSeen(await response.text())
+  const seconds = Number(process.hrtime.bigint() - start) / 1e9
+  const after = await usage(market)
+  const served = answers["200"] ?? 0
+  const cpuOf = (party: Party) => (after[party] - before[party]) / served
+  return {
+    served,
+    failed: millis.length - served,
+    repeated: requests - 2 * millis.length,
+    transfers: await Effect.runPromise(chain.paidSince(block)),
+    perSecond: served / seconds,
+    millis,
+    cpu: { facilitator: cpuOf("facilitator"), shop: cpuOf("shop"), buyers: cpuOf("buyers"), anvil: cpuOf("anvil") }
+  }
+}
+
+const usage = async ({ buyers, facilitator, shop }: PaidMarket): Promise<Record<Party, number>> => ({
+  facilitator: await facilitator.cpuMicros(),
+  shop: await shop.cpuMicros(),
+  buyers: await buyers.cpuMicros(),
+  anvil: AnvilCpu.micros()
+})

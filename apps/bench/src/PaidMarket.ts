@@ -1,0 +1,55 @@
+import * as KoaShop from "./KoaShop.ts"
+import * as OurService from "./OurService.ts"
+/**
+ * A facilitator, a shop and buyers who belong together, each a process of its own: ours, or the peer's.
+ */
+import type * as PeerChain from "./PeerChain.ts"
+import * as RoleProcess from "./RoleProcess.ts"
+
+/** The processes whose CPU time is told apart. */
+export interface PaidMarket {
+  readonly name: string
+  readonly isOurs: boolean
+  readonly buyers: RoleProcess.RoleProcess
+  readonly shop: RoleProcess.RoleProcess
+  readonly facilitator: RoleProcess.RoleProcess
+}
+
+type Ours = OurService.Options & { readonly name: string }
+
+/** Opens one of ours. */
+export const ours = async (chain: PeerChain.PeerChain, { name, ...options }: Ours): Promise<PaidMarket> => {
+  const facilitator = await OurService.start(chain, options)
+  const shop = await KoaShop.start(chain, facilitator.url)
+  return { name, isOurs: true, facilitator, shop, buyers: await crowdOf(chain, "ours", shop.url) }
+}
+
+/** How the peer is set up. */
+export interface Theirs {
+  readonly name: string
+  readonly shop: "express" | "hono"
+  readonly facilitator: RoleProcess.RoleProcess
+}
+
+/** Opens one of the peer's at its facilitator. */
+export const theirs = async (chain: PeerChain.PeerChain, options: Theirs): Promise<PaidMarket> => {
+  const { facilitator, name } = options
+  const payTo = chain.accounts.payee.address
+  const shop = await RoleProcess.startPeer(options.shop, { facilitator: facilitator.url, payTo })
+  return { name, isOurs: false, facilitator, shop, buyers: await crowdOf(chain, "peer", shop.url) }
+}
+
+/** Ends all of its processes. */
+export const stop = async ({ buyers, facilitator, shop }: PaidMarket): Promise<void> => {
+  await buyers.stop()
+  await shop.stop()
+  await facilitator.stop()
+}
+
+const crowdOf = ({ accounts, rpcUrl }: PeerChain.PeerChain, buyer: string, shop: string) =>
+  RoleProcess.startPeer("crowd", {
+    buyer,
+    keys: accounts.payers.map(({ privateKey }) => privateKey),
+    rpcUrl,
+    url: `${shop}/report`
+  })

@@ -1,0 +1,64 @@
+/**
+ * The chain on which our roles and the peers' meet: base-sepolia by its id, with our test token at the place where all of
+ * them look for that network's dollar, and payers who own some.
+ */
+import { deployBatchSettler } from "@pontage/evm"
+import { type Anvil, DollarToken, EvmTestChain } from "@pontage/evm/testing"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { type Address, encodeFunctionData, numberToHex } from "viem"
+
+/** So many can buy at once. */
+export const payers = 64
+
+const token: Address = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
+const domain = { name: "USDC", symbol: "USDC", version: "2" } as const
+/** Where the token keeps them. */
+const domainSlots = [0n, 1n, 2n]
+const funds = 1_000_000_000_000n
+
+/** A chain as it is for everybody, with the contract through which our facilitator settles in batches. */
+export interface PeerChain extends EvmTestChain.Shape {
+  readonly settler: string
+  /** How many payments the payee has got since a block. */
+  readonly paidSince: (block: bigint) => Effect.Effect<number>
+}
+
+type Failure = Anvil.AnvilFailed | Effect.Error<ReturnType<typeof deployBatchSettler>>
+
+/** Runs it as long as the scope. */
+export const make: Effect.Effect<PeerChain, Failure, Scope.Scope> = Effect.gen(function* () {
+  const chain = yield* EvmTestChain.make({ chainId: 84_532, payers })
+  yield* place(chain)
+  for (const { address } of chain.accounts.payers) {
+    const data = encodeFunctionData({ abi: DollarToken.abi, functionName: "mint", args: [address, funds] })
+    yield* chain.send({ to: token, data })
+  }
+  const settler = yield* deployBatchSettler({ signer: chain.accounts.deployer, rpcUrl: chain.rpcUrl })
+  const payee = chain.accounts.payee.address
+  return {
+    ...chain,
+    token: { ...chain.token, address: token, ...domain },
+    settler,
+    paidSince: (block) =>
+      Effect.map(
+        chain.transfers({ token, fromBlock: block + 1n }),
+        (transfers) => transfers.filter(({ to }) => to === payee).length
+      )
+  } satisfies PeerChain
+})
+
+/** The code of a token that was deployed as usual, and the words of its EIP-712 domain, are copied over. */
+const place = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
+  const { name, symbol, version } = domain
+  const template = yield* chain.deploy(DollarToken, [name, symbol, version])
+  yield* Effect.promise(async () => {
+    const bytecode = (await chain.client.getCode({ address: template })) ?? "0x"
+    await chain.client.setCode({ address: token, bytecode })
+    for (const slot of domainSlots) {
+      const index = numberToHex(slot, { size: 32 })
+      const value = (await chain.client.getStorageAt({ address: template, slot: index })) ?? "0x"
+      await chain.client.setStorageAt({ address: token, index, value })
+    }
+  })
+})

@@ -1,0 +1,28 @@
+/**
+ * A shop to be measured: Hono on Node alone, or with the peer's middleware in front of the same two routes, of which one is
+ * sold.
+ */
+import { createServer } from "node:http"
+
+import { getRequestListener } from "@hono/node-server"
+import { ExactEvmScheme } from "@x402/evm/exact/server"
+import { paymentMiddlewareFromHTTPServer } from "@x402/hono"
+import * as Effect from "effect/Effect"
+import { Hono } from "hono"
+
+import * as Goods from "./Goods.ts"
+import { listen } from "./LoopbackServer.ts"
+import type { MeasuredShopOptions } from "./MeasuredShopOptions.ts"
+import { resourceServer } from "./PeerExpressShop.ts"
+
+/** Opens it as long as the scope. */
+export const start = Effect.fnUntraced(function* ({ facilitator, payTo, port }: MeasuredShopOptions) {
+  const app = new Hono()
+  if (facilitator !== undefined) {
+    const server = yield* resourceServer(facilitator, payTo, new ExactEvmScheme())
+    app.use(paymentMiddlewareFromHTTPServer(server, undefined, undefined, false))
+  }
+  const body = { report: Goods.text }
+  for (const path of [Goods.paths.report, "/free"]) app.get(path, (context) => context.json(body))
+  return { url: yield* listen(createServer(getRequestListener(app.fetch)), port) }
+})
