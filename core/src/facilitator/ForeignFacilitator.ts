@@ -167,11 +167,9 @@ const claimOnly = Effect.fnUntraced(function* (
   return answer(taken)
 })
 
-/** Nothing was asked about it, or everything that was is answered. */
-const isIdle = ({ settling }: Desk, record: ForeignLedger.ForeignRecord): boolean =>
-  record.status === "accepted" &&
-  !ForeignLedger.isInDoubt(record) &&
-  !ForeignSettling.isUnderWay(settling, record.paymentId)
+/** Nothing was asked about it, or everything that was is answered: one in doubt is `sent`. */
+const isIdle = ({ settling }: Desk, { paymentId, status }: ForeignLedger.ForeignRecord): boolean =>
+  status === "accepted" && !ForeignSettling.isUnderWay(settling, paymentId)
 
 const takeVerified = (desk: Desk, presented: Presented, claim: Claim): Effect.Effect<Taken, PaymentFailure> =>
   Effect.acquireUseRelease(
@@ -298,16 +296,15 @@ const confirmed = (
  * The caller gets no answer now: a claim gives its run back, a caller without one is owed the answer. A record that this
  * very call has made, and that nothing depends on, is as if it had never been.
  */
-const letGo = ({ ledger, settling }: Desk, { fresh, record: { paymentId } }: Taken, claim: Claim | undefined) =>
+const letGo = (desk: Desk, { fresh, record: { paymentId } }: Taken, claim: Claim | undefined) =>
   Effect.map(Clock.currentTimeMillis, (now) => {
-    const after = ledger.change(paymentId, (record) =>
+    const after = desk.ledger.change(paymentId, (record) =>
       claim === undefined
         ? { ...record, answerOwed: record.answerOwed || fresh }
         : ForeignLedger.finished(record, claim.id, "notRun", now)
     )
-    if (after === undefined || !fresh || after.run.holder !== undefined) return
-    const isOpen = ForeignLedger.isInDoubt(after) || ForeignSettling.isUnderWay(settling, paymentId)
-    if (!isOpen && after.status === "accepted") ledger.drop(paymentId)
+    if (fresh && after !== undefined && after.run.holder === undefined && isIdle(desk, after))
+      desk.ledger.drop(paymentId)
   })
 
 const answer = ({ execution, record }: Taken): Settled => ({
