@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 
 import { sealPayload } from "../protocol/PaymentPayload.ts"
 import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
+import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { Settlement } from "../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import { maximumHeaderBytes } from "./AsciiJson.ts"
@@ -55,6 +56,15 @@ export const fromJson = (json: unknown): Result.Result<PresentedPayment, Validat
 /** Peers' payers take it that they are charged after the handler, and for no failure of it, unless an offer says this. */
 const flowOf = (order: SettleOrder | undefined) => (order === "before-handler" ? { paymentFlow: "upfront" } : {})
 
+/** The longest URL that an offer names in full. */
+const maximumUrlLength = 2048
+
+/** A payer repeats the resource in a header, beside what it has signed; nobody compares it. */
+const placeOf = (requirements: PaymentRequirements): X402Offer.ResourceV2 => {
+  const place = X402Offer.resourceOf(requirements)
+  return place.url.length > maximumUrlLength ? { ...place, url: place.url.replace(/\?.*$/, "") } : place
+}
+
 /**
  * The payment request of version 2, as it travels in a header or as a result; `undefined` where nothing is offered. Offers
  * of a resource that is charged before its handler runs name that payment flow (section "Payment flows").
@@ -68,7 +78,7 @@ export const requestOf = (required: PaymentRequired, order?: SettleOrder) => {
     : {
         x402Version: 2,
         error: X402Reason.ofRefusal(2, required),
-        resource: X402Offer.resourceOf(first),
+        resource: placeOf(first),
         accepts: required.accepts.map((requirements) => {
           const offer = X402Offer.toV2(requirements)
           return { ...offer, extra: { ...offer.extra, ...flowOf(order) } }

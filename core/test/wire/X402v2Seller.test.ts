@@ -112,6 +112,17 @@ describe("refusal", () => {
     assert.deepStrictEqual(X402.unbase64(after["PAYMENT-REQUIRED"]), X402.requestV2)
   })
 
+  it("can be repeated in a payment that is short enough, however long the query of the request is", () => {
+    const resource = `https://shop.example/weather?city=${"ü".repeat(6000)}`
+    const { headers } = x402v2Seller.refusal({ error: "", accepts: [{ ...X402.requirements, resource }] })
+    const text = headers["PAYMENT-REQUIRED"] ?? ""
+    assert.isBelow(text.length, 4096)
+    const request = { ...X402.requestV2, resource: { ...X402.requestV2.resource, url: "https://shop.example/weather" } }
+    assert.deepStrictEqual(X402.unbase64(text), request)
+    const payment = X402.base64({ ...X402.paymentV2, resource: request.resource })
+    assert.isTrue(Result.isSuccess(x402v2Seller.readPayment(payment)))
+  })
+
   it("offers nothing where nothing is offered", () => {
     assert.deepStrictEqual(x402v2Seller.refusal({ error: "later", accepts: [] }).headers, {})
   })
