@@ -1,11 +1,11 @@
 /**
- * A plain load generator: a fixed number of GET requests over a fixed number of kept-alive connections. Its own speed does
+ * A plain load generator: a fixed number of requests over a fixed number of kept-alive connections. Its own speed does
  * not matter, since what is measured is the CPU time of the server's process.
  */
-import { Agent, get } from "node:http"
+import { Agent, get, request } from "node:http"
 
 /**
- * Sends the requests and answers with the statuses that came, counted.
+ * Sends so many GET requests and answers with the statuses that came, counted.
  */
 export const run = async (url: string, requests: number, connections = 32): Promise<ReadonlyMap<number, number>> => {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
@@ -21,6 +21,34 @@ export const run = async (url: string, requests: number, connections = 32): Prom
   agent.destroy()
   return statuses
 }
+
+/**
+ * Posts each of the bodies and answers with the bodies that came, in the order they came.
+ */
+export const post = async (url: string, bodies: ReadonlyArray<string>, connections = 32): Promise<Array<string>> => {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  const left = bodies.values()
+  const answers: Array<string> = []
+  const worker = async () => {
+    for (const body of left) answers.push(await posted(url, agent, body))
+  }
+  await Promise.all(Array.from({ length: connections }, worker))
+  agent.destroy()
+  return answers
+}
+
+const posted = (url: string, agent: Agent, body: string) =>
+  new Promise<string>((resolve, reject) => {
+    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) }
+    const asked = request(url, { agent, headers, method: "POST" }, (response) => {
+      const chunks: Array<Buffer> = []
+      response.on("data", (chunk: Buffer) => chunks.push(chunk))
+      response.on("end", () => resolve(Buffer.concat(chunks).toString()))
+      response.on("error", reject)
+    })
+    asked.on("error", reject)
+    asked.end(body)
+  })
 
 const once = (url: string, agent: Agent) =>
   new Promise<number>((resolve, reject) => {

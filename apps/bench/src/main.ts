@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import * as BatchGas from "./BatchGas.ts"
 import * as BundleSize from "./BundleSize.ts"
 import * as DurableClaims from "./DurableClaims.ts"
+import * as FacilitatorComparison from "./FacilitatorComparison.ts"
 import * as JettonPayments from "./JettonPayments.ts"
 import * as OfflineVerification from "./OfflineVerification.ts"
 import * as PaidComparison from "./PaidComparison.ts"
@@ -37,6 +38,7 @@ const onPeerChain = (measure: (chain: PeerChain.PeerChain) => Promise<ReadonlyAr
 const parts: Readonly<Record<string, Part>> = {
   unpaid: onPeerChain(UnpaidRequests.measure),
   paid: onPeerChain(PaidComparison.measure),
+  facilitators: onPeerChain(FacilitatorComparison.measure),
   roles: onTestChain((chain) => Effect.promise(() => PaidRequests.measure(chain))),
   verify: onTestChain(Verification.measure),
   gas: BatchGas.measure,
