@@ -301,6 +301,18 @@ describe("claim", () => {
     })
   )
 
+  it.effect("keeps the record of a payment whose settlement is refused later", () =>
+    Effect.gen(function* () {
+      const { facilitator, stub } = yield* open()
+      const request = yield* pay()
+      const { paymentId } = yield* facilitator.claim(request, claim("one"))
+      stub.settles.push(ForeignStub.says(ForeignStub.refuses("insufficient_funds")))
+      const failure = yield* failureOf(facilitator.settle(request, claim("one")))
+      assert.deepInclude(failure, { code: "INSUFFICIENT_BALANCE" })
+      assert.deepInclude(yield* facilitator.finish(paymentId, claim("one").id, "notRun"), { execution: "free" })
+    })
+  )
+
   it.effect("does not ask for the settlement of what has expired meanwhile", () =>
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open()
