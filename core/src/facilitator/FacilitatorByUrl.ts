@@ -43,6 +43,8 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     const call = ForeignExchange.supportedCall
     const reply = yield* exchange.call(call)
     const isForeign = ForeignExchange.isForeign(reply)
+    // The claims on what it has taken are kept here: they would be forgotten if it were taken for one of ours.
+    if (!isForeign && chosen === theirs.service) return yield* exchange.unusable(call, reply, changed)
     const known = yield* isForeign ? theirs.learn(reply) : ofOurs(exchange, call, reply)
     chosen = isForeign ? theirs.service : ours
     return known
@@ -59,6 +61,9 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     supported
   })
 })
+
+const changed =
+  "names other kinds than before. To settle through another facilitator, start again when nothing is under way"
 
 const ofOurs = (
   exchange: FacilitatorExchange.Exchange,

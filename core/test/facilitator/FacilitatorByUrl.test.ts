@@ -78,6 +78,28 @@ describe("a facilitator known by its address", () => {
     })
   )
 
+  for (const kinds of [[], [ours]]) {
+    it.effect(`stays what it was found to be, with its claims, when it says ${JSON.stringify(kinds)} later`, () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(start)
+        let said: ReadonlyArray<unknown> = [ForeignStub.kind]
+        const stub = yield* FacilitatorStub.make((request, response) => {
+          const settled = { success: true, transaction: "tx-1", network: "ledger:test" }
+          FacilitatorStub.json(request.url === "/supported" ? { kinds: said, signers: {} } : settled)(request, response)
+        })
+        const facilitator = yield* FacilitatorByUrl.make({ url: stub.url, schemes })
+        const request = yield* pay()
+        const { paymentId } = yield* facilitator.settle(request, claim("one"))
+        said = kinds
+        assert.strictEqual((yield* Effect.flip(facilitator.supported))._tag, "FacilitatorUnavailable")
+        assert.strictEqual((yield* facilitator.settle(request, claim("two"))).execution, "held")
+        yield* facilitator.finish(paymentId, claim("one").id, "served")
+        assert.strictEqual((yield* facilitator.settle(request, claim("three"))).execution, "spent")
+        assert.strictEqual((yield* facilitator.settle(yield* pay(), claim("four"))).execution, "granted")
+      })
+    )
+  }
+
   const unclear: ReadonlyArray<readonly [unknown, number]> = [
     [{ kinds: [ours], signers: {} }, 503],
     [{ kinds: [ForeignStub.kind] }, 500],
