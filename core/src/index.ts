@@ -109,6 +109,7 @@ export type { AcceptTerms, GetPrice, PriceRequest, RouteConfig, RouteTerms, Sing
 export * as RouteKey from "./server/RouteKey.ts"
 export * as RouteTable from "./server/RouteTable.ts"
 export * as Seller from "./server/Seller.ts"
+export * as Buyer from "./client/Buyer.ts"
 export { JournalEntry, JournalState } from "./client/JournalEntry.ts"
 export { journalEntry } from "./client/JournalEntryShape.ts"
 export { NoAnswer } from "./client/PaidAnswer.ts"
