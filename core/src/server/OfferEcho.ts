@@ -1,6 +1,6 @@
 /**
- * The offer as a payer repeats it, against the offers that are made: what differs in one character is another offer, and is
- * refused before anybody is asked. The challenge is left out, for it changes with time and its binding is proven elsewhere.
+ * The offer as a payer repeats it, against the offers that are made: what differs in one character is another offer. The
+ * challenge is left out, for it changes with time and its binding is proven elsewhere.
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
