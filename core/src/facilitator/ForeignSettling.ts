@@ -102,7 +102,7 @@ const attempt = Effect.fnUntraced(function* (
     const told = yield* Effect.catchDefect(self.exchange.settle(half.scheme, record), (defect) =>
       Effect.succeed<Outcome>({ _tag: "Unanswered", error: defective(defect) })
     )
-    const outcome = told._tag === "Used" && ForeignLedger.isInDoubt(record) ? yield* explained(half, record) : told
+    const outcome = ForeignLedger.isInDoubt(record) ? yield* explained(half, record, told) : told
     const now = yield* Clock.currentTimeMillis
     const failure = learn(self.ledger, paymentId, outcome, now)
     if (failure === undefined) return
@@ -174,27 +174,31 @@ const learn = (
 }
 
 /**
- * What it means that the facilitator calls an authorization used, after a call of ours for it was left in doubt.
+ * What an outcome means after a call of ours was left in doubt.
  *
- * The token takes an authorization once, and what was signed moves exactly this amount to exactly this payee (`Offer.check`,
- * before anybody was asked). So if it was used as it was signed, whoever sent it, then the payee was paid once, and this
- * process, which has asked for it and has granted nothing for it since, owes the resource. But three things make it used
- * without that, and each of them is looked for:
+ * The facilitator may say that the authorization was used; or refuse for what the payment itself has left behind, such as
+ * an empty balance; or say nothing. The token takes an authorization once, and what was signed moves exactly this amount to
+ * exactly this payee (`Offer.check`, before anybody was asked). So if it was used as it was signed, whoever sent it, then the
+ * payee was paid once, and this process, which has asked for it and has granted nothing for it since, owes the resource.
+ * But three things make it used without that, and each of them is looked for:
  *
  * - The payer has burnt it: cancelled it, or signed its nonce for another transfer. A payer that is a contract can even
- *   bring about the doubt, by failing strangely while it is asked. So the chain is asked (`useOf`), once for each such
- *   answer; only a scheme whose payers cannot do that may leave it out.
+ *   bring about the doubt, by failing strangely while it is asked. So the chain is asked (`useOf`), and the facilitator's
+ *   word alone counts only for a scheme whose payers cannot do that.
  * - It was used before this process took it: by an earlier process, that has served it and is gone. Its block is older than
  *   the record then. Clocks differ, so a little earlier is not yet before.
  * - Another process was faster, which settles through the same facilitator at the same moment. That is beyond what one
- *   process can know. At least a transaction seen to have failed ends the doubt about it (`ForeignLedger.reverted`), so of
- *   two calls that raced, the one that lost is not counted.
+ *   process can know. At least a transaction seen to have failed ends the doubt about it (`ForeignLedger.reverted`) without
+ *   a look at what has won, so of two calls that raced, the one that lost is not counted.
  */
-const explained = (half: SchemeServer, record: ForeignRecord): Effect.Effect<Outcome> => {
+const explained = (half: SchemeServer, record: ForeignRecord, told: Outcome): Effect.Effect<Outcome> => {
+  if (told._tag === "Settled" || told._tag === "Pending" || told._tag === "Reverted") return Effect.succeed(told)
   const { payload, requirements, transaction } = record
-  if (half.useOf === undefined) return Effect.succeed({ _tag: "Settled", transaction })
+  const isUsed = told._tag === "Used"
+  if (half.useOf === undefined) return Effect.succeed(isUsed ? { _tag: "Settled", transaction } : told)
+  const unexplained = (why: string): Outcome => (isUsed ? { _tag: "NotTaken", error: usedBy(why) } : told)
   return Effect.match(half.useOf(requirements, payload), {
-    onFailure: (error): Outcome => ({ _tag: "NotTaken", error: unexplained(error.message) }),
+    onFailure: ({ message }) => unexplained(message),
     onSuccess: (use): Outcome => {
       switch (use._tag) {
         case "Settled":
@@ -204,7 +208,7 @@ const explained = (half: SchemeServer, record: ForeignRecord): Effect.Effect<Out
         case "Burnt":
           return { _tag: "Used", failure: use.error }
         case "Unseen":
-          return { _tag: "NotTaken", error: unexplained("the node shows nothing that has used it") }
+          return unexplained("the node does not show it")
       }
     }
   })
@@ -220,7 +224,7 @@ const usedBefore = (transaction: string) =>
     `this authorization was used before, in ${transaction}; it pays for nothing more`
   )
 
-const unexplained = (why: string) =>
+const usedBy = (why: string) =>
   new FacilitatorUnavailable({
     message: `the facilitator calls the authorization used, and it is not known by what: ${why}`
   })

@@ -49,8 +49,8 @@ export interface SchemeServer {
   readonly read?: SchemeFacilitator["read"]
   /**
    * What used this payment's authorization. Asked where a call to a facilitator that keeps no records went unanswered, and
-   * the facilitator then calls the authorization used. A scheme whose payers can use one up without paying has to have it:
-   * left out, used means paid.
+   * the next one does not say what became of the payment. A scheme whose payers can use an authorization up without paying
+   * has to have it: left out, an authorization that the facilitator calls used is paid.
    */
   readonly useOf?: (
     requirements: PaymentRequirements,

@@ -164,6 +164,11 @@ describe("an outcome that is not known", () => {
   )
 })
 
+const pending = ForeignStub.says(ForeignStub.refuses("settlement_pending", { transaction: "tx-7" }))
+const reverted = (transaction: string) =>
+  ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_transaction_failed", { transaction }))
+const used = ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_nonce_already_used"))
+
 /** Paid by a block so many seconds after the start. */
 const paid = (seconds: number) =>
   Effect.succeed<Use>({ _tag: "Settled", transaction: "tx-1", time: start / 1000 + seconds })
@@ -219,6 +224,37 @@ describe("used, after a call without an answer, by what the chain shows:", () =>
         assert.strictEqual((yield* failureOf(facilitator.settle(request, claim(name))))._tag, "SettlementPending")
       }
       assert.deepInclude(yield* facilitator.settle(request, claim("four")), { ...settled, transaction: "tx-1" })
+    })
+  )
+
+  const silent: Readonly<Record<string, ForeignStub.Deed>> = {
+    "refuses for what the payment has left behind": ForeignStub.says(ForeignStub.refuses("insufficient_funds")),
+    "refuses for its age": ForeignStub.says(ForeignStub.refuses("payment_expired")),
+    "knows it for a duplicate": ForeignStub.says(ForeignStub.refuses("duplicate_settlement")),
+    "turns the call away": ForeignStub.says({ error: "slow down" }, 429),
+    "does not answer again": ForeignStub.drops
+  }
+  for (const [name, deed] of Object.entries(silent)) {
+    it.effect(`the payment, also when the facilitator ${name}`, () =>
+      Effect.gen(function* () {
+        const unseen = Effect.succeed<Use>({ _tag: "Unseen" })
+        const { facilitator, request, stub } = yield* openWith([unseen, paid(1)])
+        stub.settles.push(deed, deed)
+        const open503 = yield* failureOf(facilitator.settle(request, claim("two")))
+        assert.include(["SettlementPending", "FacilitatorUnavailable"], open503._tag)
+        assert.deepInclude(yield* facilitator.settle(request, claim("three")), { ...settled, transaction: "tx-1" })
+      })
+    )
+  }
+
+  it.effect("nobody asks about a transaction that lost against another", () =>
+    Effect.gen(function* () {
+      const { facilitator, stub } = yield* open({ schemes: [{ ...half, useOf: () => Effect.die("asked") }] })
+      stub.settles.push(pending, reverted("tx-7"), used)
+      const request = yield* pay()
+      const failure = yield* failureOf(inTime(facilitator.settle(request, claim("one"))))
+      assert.strictEqual(failure._tag, "FacilitatorUnavailable")
+      assert.deepInclude(yield* failureOf(facilitator.settle(request, claim("two"))), { reason: "already_used" })
     })
   )
 
@@ -280,11 +316,6 @@ describe("what was certainly not taken", () => {
     })
   )
 })
-
-const pending = ForeignStub.says(ForeignStub.refuses("settlement_pending", { transaction: "tx-7" }))
-const reverted = (transaction: string) =>
-  ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_transaction_failed", { transaction }))
-const used = ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_nonce_already_used"))
 
 describe("a transaction without an outcome", () => {
   it.effect("is asked about again, with a pause, until there is one", () =>
