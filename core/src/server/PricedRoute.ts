@@ -187,6 +187,12 @@ const spokenOf = (
   }
   if (speaks.length === 0) return Result.fail("speaks is empty; give at least one dialect, or leave it out")
   if (new Set(speaks).size !== speaks.length) return Result.fail("speaks names a dialect twice; keep one")
+  const hidden = Spoken.hidden(speaks)
+  if (hidden !== undefined) {
+    return Result.fail(
+      `speaks: ${hidden.name} has its offers in the body of a refusal, which the first writes; put it first`
+    )
+  }
   const mute = speaks.find((dialect) => !options.some(({ network, scheme }) => dialect.canOffer(scheme, network)))
   if (mute === undefined) return Result.succeed(Spoken.make(speaks))
   const networks = options.map(({ network }) => network).join(", ")

@@ -82,6 +82,8 @@ export interface SellerDialect {
   readonly paymentHeader: string
   /** The headers of answers that pages of other origins have to read. */
   readonly exposed: ReadonlyArray<string>
+  /** Whether its payers look for the offers in the body of a refusal, which a route's first dialect writes. */
+  readonly offersInBody: boolean
   /** Whether an option of this scheme on this network can be said at all. */
   readonly canOffer: (scheme: string, network: string) => boolean
   /** Whether the text of the payment header is of this dialect; dialects may share a header. */

@@ -34,6 +34,7 @@ export const protocolSeller: SellerDialect = {
   name: "our own",
   paymentHeader: "X-Payment",
   exposed: ["X-Payment", "X-Payment-Response"],
+  offersInBody: true,
   canOffer: () => true,
   isSpokenIn: (text) => text.trimStart().startsWith("{"),
   readPayment: (text) => Result.flatMap(AsciiJson.decode(text), fromJson),

@@ -64,6 +64,15 @@ export const make = (dialects: ReadonlyArray<SellerDialect>): Spoken => ({
 })
 
 /**
+ * The first of these whose payers would never find an offer, because another one writes the body. Ours may leave it to
+ * other offers: its payer reads those of x402 as well.
+ *
+ * @category getters
+ */
+export const hidden = ([first, ...others]: ReadonlyArray<SellerDialect>): SellerDialect | undefined =>
+  others.find((one) => one.offersInBody && (first?.offersInBody !== true || one !== protocolSeller))
+
+/**
  * What routes speak that say nothing of it: ours, and beside it x402 version 2.
  *
  * @category constants

@@ -47,6 +47,7 @@ export const metaSeller: SellerDialect = {
   name: "x402 version 2 over MCP",
   paymentHeader: paymentKey,
   exposed: [],
+  offersInBody: true,
   canOffer: () => true,
   isSpokenIn: () => true,
   readPayment: (text) => Result.flatMap(decode(text), fromJson),

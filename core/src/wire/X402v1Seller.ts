@@ -95,6 +95,7 @@ export const x402v1Seller: SellerDialect = {
   name: "x402 version 1",
   paymentHeader: "X-PAYMENT",
   exposed: ["X-PAYMENT-RESPONSE"],
+  offersInBody: true,
   canOffer: (_scheme, network) => X402Network.nameOf(network) !== undefined,
   isSpokenIn: (text) => !text.trimStart().startsWith("{"),
   readPayment: (text) => Result.flatMap(Base64Json.decode("X-PAYMENT", text, maximumHeaderBytes), fromJson),

@@ -113,6 +113,7 @@ export const x402v2Seller: SellerDialect = {
   name: "x402 version 2",
   paymentHeader: "PAYMENT-SIGNATURE",
   exposed: ["PAYMENT-REQUIRED", "PAYMENT-RESPONSE"],
+  offersInBody: false,
   canOffer: () => true,
   isSpokenIn: () => true,
   readPayment: (text) => Result.flatMap(Base64Json.decode("PAYMENT-SIGNATURE", text, maximumHeaderBytes), fromJson),

@@ -280,6 +280,14 @@ describe("a route's dialects", () => {
       { network: "ton:mainnet", payTo: "UQshop", price: "$0.01", speaks: [x402v1Seller] },
       "x402 version 1 has no name for ton:mainnet"
     ],
+    "one that needs the body after another that writes it": [
+      { ...single, speaks: [protocolSeller, x402v1Seller] },
+      "x402 version 1 has its offers in the body of a refusal"
+    ],
+    "one that needs the body after another that leaves it empty": [
+      { ...single, speaks: [x402v2Seller, protocolSeller] },
+      "our own has its offers in the body of a refusal"
+    ],
     "a text": [{ ...single, speaks: "x402" as unknown as [] }, "expected a list"],
     "a payer's half": [{ ...single, speaks: [{}] as unknown as [] }, "expected a list"]
   }
