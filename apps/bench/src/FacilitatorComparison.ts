@@ -97,9 +97,10 @@ const askAll = async (chain: PeerChain.PeerChain, asked: Asked, many: number): P
   return { micros, perSecond: many / seconds }
 }
 
+const microsOf = (costs: ReadonlyArray<Cost>) => median(costs.map(({ micros }) => micros))
+
 const rowsOf = (all: ReadonlyArray<Asked>): ReadonlyArray<Row> =>
   all.map(({ costs, name, path }) => {
-    const microsOf = (some: ReadonlyArray<Cost>) => median(some.map(({ micros }) => micros))
     const peer = all.find((other) => other.path === path && other.name === peerName)
     const value = microsOf(costs)
     const ratio = microsOf(peer?.costs ?? []) / value

@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import * as AnvilCpu from "./AnvilCpu.ts"
 import type { PaidMarket } from "./PaidMarket.ts"
 import type * as PeerChain from "./PeerChain.ts"
+import type { RoleProcess } from "./RoleProcess.ts"
 
 /** So many buy at once for so long, each one thing after the other. */
 export interface Level {
@@ -15,14 +16,14 @@ export interface Level {
 }
 
 /** What a crowd of buyers answers. */
-const Seen = Schema.fromJsonString(
-  Schema.Struct({
-    answers: Schema.Record(Schema.String, Schema.Number),
-    requests: Schema.Number,
-    millis: Schema.Array(Schema.Number)
-  })
-)
-const decodeSeen = Schema.decodeUnknownSync(Seen)
+const Seen = Schema.Struct({
+  answers: Schema.Record(Schema.String, Schema.Number),
+  requests: Schema.Number,
+  millis: Schema.Array(Schema.Number)
+})
+const decodeSeen = Schema.decodeUnknownSync(Schema.fromJsonString(Seen))
+/** What a crowd of buyers has seen. */
+export type Seen = typeof Seen.Type
 
 /** One measurement. */
 export interface Load {
@@ -49,8 +50,7 @@ export const run = async (chain: PeerChain.PeerChain, market: PaidMarket, level:
   const block = await chain.client.getBlockNumber({ cacheTime: 0 })
   const before = await usage(market)
   const start = process.hrtime.bigint()
-  const response = await fetch(`${market.buyers.url}/?buyers=${level.buyers}&millis=${level.millis}`)
-  const { answers, millis, requests } = decodeSeen(await response.text())
+  const { answers, millis, requests } = await buy(market.buyers, level)
   const seconds = Number(process.hrtime.bigint() - start) / 1e9
   const after = await usage(market)
   const served = answers["200"] ?? 0
@@ -64,6 +64,12 @@ export const run = async (chain: PeerChain.PeerChain, market: PaidMarket, level:
     millis,
     cpu: { facilitator: cpuOf("facilitator"), shop: cpuOf("shop"), buyers: cpuOf("buyers"), anvil: cpuOf("anvil") }
   }
+}
+
+/** Has a crowd buy, and tells what it has seen. */
+export const buy = async (crowd: RoleProcess, { buyers, millis }: Level): Promise<Seen> => {
+  const response = await fetch(`${crowd.url}/?buyers=${buyers}&millis=${millis}`)
+  return decodeSeen(await response.text())
 }
 
 const usage = async ({ buyers, facilitator, shop }: PaidMarket): Promise<Record<Party, number>> => ({

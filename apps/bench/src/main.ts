@@ -11,6 +11,7 @@ import type * as Scope from "effect/Scope"
 
 import * as BatchGas from "./BatchGas.ts"
 import * as BundleSize from "./BundleSize.ts"
+import * as ClientComparison from "./ClientComparison.ts"
 import * as DurableClaims from "./DurableClaims.ts"
 import * as FacilitatorComparison from "./FacilitatorComparison.ts"
 import * as JettonPayments from "./JettonPayments.ts"
@@ -39,6 +40,7 @@ const parts: Readonly<Record<string, Part>> = {
   unpaid: onPeerChain(UnpaidRequests.measure),
   paid: onPeerChain(PaidComparison.measure),
   facilitators: onPeerChain(FacilitatorComparison.measure),
+  clients: onPeerChain(ClientComparison.measure),
   roles: onTestChain((chain) => Effect.promise(() => PaidRequests.measure(chain))),
   verify: onTestChain(Verification.measure),
   gas: BatchGas.measure,

@@ -1,0 +1,64 @@
+/**
+ * What a payment costs the buyer's process, the network left out: a 402 is read, an offer chosen, a payment signed and
+ * written, the answer read. Ours and the peer's in turns, each at the 402 of its own shop, which is repeated from memory.
+ */
+import * as KoaShop from "./KoaShop.ts"
+import { median } from "./Median.ts"
+import * as OurService from "./OurService.ts"
+import * as PaidLoad from "./PaidLoad.ts"
+import type * as PeerChain from "./PeerChain.ts"
+import * as RoleProcess from "./RoleProcess.ts"
+import type { Row } from "./Row.ts"
+
+const warmUp: PaidLoad.Level = { buyers: 1, millis: 1_500 }
+const level: PaidLoad.Level = { buyers: 1, millis: 800 }
+const rounds = 5
+
+/** Microseconds of CPU a payment. */
+export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray<Row>> => {
+  const { accounts, rpcUrl } = chain
+  const facilitators = [
+    await OurService.start(chain, { store: "memory", batches: false, key: accounts.signers[0].privateKey }),
+    await RoleProcess.startPeer("facilitator", { rpcUrl, key: accounts.signers[1].privateKey })
+  ] as const
+  const [ours, peer] = facilitators
+  const shops = [
+    await KoaShop.start(chain, ours.url),
+    await RoleProcess.startPeer("express", { facilitator: peer.url, payTo: accounts.payee.address })
+  ] as const
+  const crowd = (buyer: string, shop: RoleProcess.RoleProcess) =>
+    RoleProcess.startPeer("crowd", {
+      buyer,
+      keys: [accounts.payers[0].privateKey],
+      rpcUrl,
+      url: `${shop.url}/report`,
+      rehearsal: true
+    })
+  const buyers = [await crowd("ours", shops[0]), await crowd("peer", shops[1])] as const
+  const micros = buyers.map((): Array<number> => [])
+  for (const buyer of buyers) await microsOf(buyer, warmUp)
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, buyer] of buyers.entries()) micros[index]?.push(await microsOf(buyer, level))
+  }
+  await Promise.all([...buyers, ...shops, ...facilitators].map((role) => role.stop()))
+  const [mine = Number.NaN, theirs = Number.NaN] = micros.map((some) => median(some))
+  const name = "a payment without the network"
+  return [
+    {
+      name: `${name}: our client`,
+      value: mine,
+      unit: "µs CPU",
+      ratios: [{ than: "the peer's", ratio: theirs / mine }]
+    },
+    { name: `${name}: the peer's`, value: theirs, unit: "µs CPU" }
+  ]
+}
+
+/** Every payment must be taken, or the figure means nothing. */
+const microsOf = async (crowd: RoleProcess.RoleProcess, buying: PaidLoad.Level): Promise<number> => {
+  const before = await crowd.cpuMicros()
+  const { answers, millis } = await PaidLoad.buy(crowd, buying)
+  const used = (await crowd.cpuMicros()) - before
+  if (answers["200"] !== millis.length) throw new Error(`buyers were answered ${JSON.stringify(answers)}`)
+  return used / millis.length
+}
