@@ -58,8 +58,6 @@ export interface Answered {
 export interface Refused {
   readonly _tag: "Refused"
   readonly error: Refusal
-  /** Whether it proves, once the authorization has expired, that the server never took it. */
-  readonly provesUntaken: boolean
 }
 
 /**
@@ -100,12 +98,11 @@ export const fromResponse = Effect.fnUntraced(function* (
   response: Response
 ): Effect.fn.Return<PaidAnswer> {
   const dialects = Understood.spokenIn(understood, entry.headers ?? {})
-  const recognised = yield* RefusalBody.read(dialects, response)
-  if (recognised === undefined) return { _tag: "Answered", response, receipt: receiptOn(dialects, entry, response) }
-  const { dialect, refusal } = recognised
+  const refusal = yield* RefusalBody.read(dialects, response)
+  if (refusal === undefined) return { _tag: "Answered", response, receipt: receiptOn(dialects, entry, response) }
   return Result.isSuccess(refusal)
-    ? fromRefusal(dialect, entry, response, refusal.success.required)
-    : fromUnreadable(dialect, entry, response, refusal.failure)
+    ? fromRefusal(entry, response, refusal.success.required)
+    : fromUnreadable(entry, response, refusal.failure)
 })
 
 /** The receipt, completed by what the payer knows and some dialects do not say. */
@@ -121,12 +118,7 @@ const receiptOn = (
   return { success: true, transaction: receipt.transaction, network, payer, amount, paymentId }
 }
 
-const fromRefusal = (
-  { remembers = false }: PayerDialect,
-  entry: JournalEntry,
-  response: Response,
-  body: PaymentRequired
-): PaidAnswer => {
+const fromRefusal = (entry: JournalEntry, response: Response, body: PaymentRequired): PaidAnswer => {
   const unknown = unknownOf(response, body.error, body.paymentState)
   if (response.status >= 500 || body.retry === "same_payment" || body.retry === "wait") return unknown
   const isSaid =
@@ -134,12 +126,8 @@ const fromRefusal = (
       ? body.retry !== undefined || body.reason !== undefined
       : body.paymentState === undefined || isDead(body.paymentState)
   if (!isSaid) return unknown
-  const error = errorOf(entry, body)
-  return { _tag: "Refused", error, provesUntaken: remembers && !isUsed(error) }
+  return { _tag: "Refused", error: errorOf(entry, body) }
 }
-
-/** A used authorization bought something; whoever asks is told so, instead of buying it twice unawares. */
-const isUsed = (refusal: Refusal): boolean => refusal._tag === "ValidationError" && refusal.reason === "already_used"
 
 const errorOf = (
   { host, paymentId = "" }: JournalEntry,
@@ -151,14 +139,9 @@ const errorOf = (
   return new PaymentRefused({ paymentId, message })
 }
 
-const fromUnreadable = (
-  { remembers = false }: PayerDialect,
-  entry: JournalEntry,
-  response: Response,
-  { message }: ValidationError
-): PaidAnswer =>
+const fromUnreadable = (entry: JournalEntry, response: Response, { message }: ValidationError): PaidAnswer =>
   response.status === 402
-    ? { _tag: "Refused", error: errorOf(entry, { error: message, accepts: [] }), provesUntaken: remembers }
+    ? { _tag: "Refused", error: errorOf(entry, { error: message, accepts: [] }) }
     : unknownOf(response, message, undefined)
 
 const unknownOf = (response: Response, error: string, status: PaymentState | undefined): Unknown => ({

@@ -175,8 +175,8 @@ const demandOf = Effect.fnUntraced(function* (
   dialects: ReadonlyArray<PayerDialect>,
   response: Response
 ): Effect.fn.Return<Demand | undefined, ValidationError> {
-  const recognised = response.status === 402 ? yield* RefusalBody.read(dialects, response) : undefined
-  return recognised && { origin: response, refusal: yield* Effect.fromResult(recognised.refusal) }
+  const refusal = response.status === 402 ? yield* RefusalBody.read(dialects, response) : undefined
+  return refusal && { origin: response, refusal: yield* Effect.fromResult(refusal) }
 })
 
 const pay = Effect.fnUntraced(function* (
@@ -228,7 +228,7 @@ const admitted = (
 
 /**
  * The answer to an authorization that an earlier call of the same request left in doubt, or unserved. Several may be left
- * by calls that ran side by side; each is sent until one is good.
+ * by calls that ran side by side; one is sent at a time.
  */
 const resumeEarlier = Effect.fnUntraced(function* (
   counter: Counter,
@@ -244,8 +244,7 @@ const resumeEarlier = Effect.fnUntraced(function* (
     if (tried.has(entry.id)) return yield* Effect.as(counter.journal.letGo(entry.id), undefined)
     tried.add(entry.id)
     if (yield* isAcquitted(counter, entry)) continue
-    const response = yield* Purchase.resume(till, request, entry)
-    if (response !== undefined) return response
+    return yield* Purchase.resume(till, request, entry)
   }
 })
 

@@ -15,7 +15,6 @@ import type { Settlement } from "../protocol/Settlement.ts"
 import { SigningFailed, type SignedPayment } from "../scheme/SchemeClient.ts"
 import type { HeaderFields, PayerDialect } from "../wire/Dialect.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
-import { isExpired } from "./JournalLedger.ts"
 import * as PaidAnswer from "./PaidAnswer.ts"
 import type { PayableRequest } from "./PayableRequest.ts"
 import type { PaymentJournal } from "./PaymentJournal.ts"
@@ -78,10 +77,7 @@ export const buy = (till: Till, request: PayableRequest, order: Order) =>
       yield* till.journal.reserve(reserved, order.exceeds)
       const drop = Effect.andThen(record(till, { ...reserved, state: "released" }), till.journal.letGo(reserved.id))
       const entry = yield* restore(authorise(till, order, reserved)).pipe(Effect.onError(() => drop))
-      return yield* restore(present(till, request, entry)).pipe(
-        Effect.mapError(failureOf),
-        Effect.onExit(() => till.journal.letGo(entry.id))
-      )
+      return yield* restore(present(till, request, entry)).pipe(Effect.onExit(() => till.journal.letGo(entry.id)))
     })
   )
 
@@ -130,28 +126,13 @@ const tooLate =
   "the wallet had not signed when what it was to sign ran out; nothing was sent: ask again and sign sooner"
 
 /**
- * Sends an authorization of an earlier call again. `undefined` says that it is dead and was not taken, so that the request
- * may be bought anew. Where it is dead and a server that forgets says no, it may have been taken all the same: the caller
- * is told, and the next call buys anew.
+ * Sends an authorization of an earlier call again. What its server says no to is told to the caller, also when its validity
+ * has ended: a server that has forgotten it says the same as one that never took it. The next call buys anew.
  *
  * @category constructors
  */
-export const resume = Effect.fnUntraced(
-  function* (till: Till, request: PayableRequest, entry: JournalEntry) {
-    const wasDoubtful = entry.state === "pending" && isExpired(entry, yield* Clock.currentTimeMillis)
-    return yield* present(till, request, entry).pipe(
-      Effect.catch((failure) =>
-        wasDoubtful && failure._tag === "Refused" && failure.provesUntaken
-          ? Effect.succeed(undefined)
-          : Effect.fail(failureOf(failure))
-      )
-    )
-  },
-  (effect, till, _request, entry) => Effect.onExit(effect, () => till.journal.letGo(entry.id))
-)
-
-const failureOf = (failure: PaidAnswer.Refused | SettlementPending): PaidAnswer.Refusal | SettlementPending =>
-  failure._tag === "Refused" ? failure.error : failure
+export const resume = (till: Till, request: PayableRequest, entry: JournalEntry) =>
+  Effect.onExit(present(till, request, entry), () => till.journal.letGo(entry.id))
 
 /** Sends the authorization until there is an answer, a refusal, or no more time. */
 const present = Effect.fnUntraced(function* (till: Till, request: PayableRequest, entry: JournalEntry) {
@@ -163,7 +144,7 @@ const present = Effect.fnUntraced(function* (till: Till, request: PayableRequest
     }
     if (answer._tag === "Refused") {
       yield* record(till, { ...entry, state: "refused" })
-      return yield* Effect.fail(answer)
+      return yield* Effect.fail(answer.error)
     }
     const seconds = Math.max(shortestWait, answer.retryAfter ?? 2 ** Math.min(attempt, 5))
     const pause = Math.min(seconds, longestWait) * 1000

@@ -24,15 +24,12 @@ const maximumDepth = 32
 const patience = "30 seconds"
 
 /**
- * A refusal that a dialect has recognised, and what it makes of it.
+ * A refusal that a dialect has recognised; `malformed` where it is too long, too slow, broken off, no JSON, or lacks what it
+ * needs.
  *
  * @category models
  */
-export interface Recognised {
-  readonly dialect: PayerDialect
-  /** `malformed` where the refusal is too long, too slow, broken off, no JSON, or lacks what it needs. */
-  readonly refusal: Result.Result<ReadRefusal, ValidationError>
-}
+export type Recognised = Result.Result<ReadRefusal, ValidationError>
 
 /**
  * Reads a refusal; `undefined` where the answer is none of these dialects, and then its body is still unread. Some tell
@@ -62,8 +59,8 @@ const recognise = (
   for (const dialect of candidates) {
     const refusal = dialect.readRefusal(head, Result.getOrUndefined(body))
     if (refusal === undefined) continue
-    if (Result.isSuccess(refusal)) return { dialect, refusal }
-    unreadable ??= { dialect, refusal: Result.isFailure(body) ? Result.fail(body.failure) : refusal }
+    if (Result.isSuccess(refusal)) return refusal
+    unreadable ??= Result.isFailure(body) ? Result.fail(body.failure) : refusal
   }
   return unreadable
 }

@@ -124,11 +124,6 @@ export interface ReadRefusal {
 export interface PayerDialect {
   /** The request header that carries a payment. */
   readonly paymentHeader: string
-  /**
-   * Whether its servers know what they took when its validity has ended, so that a no of theirs proves that they did not
-   * take it. Not so where nothing is said.
-   */
-  readonly remembers?: boolean
   /** Whether an answer may be a refusal of this dialect, as far as its head tells. */
   readonly mayRefuse: (head: AnswerHead) => boolean
   /**

@@ -166,7 +166,7 @@ describe("an unknown outcome whose validity has ended", () => {
     yield* waitingOut(failure(buy(world, Shop.make(Shop.reset).request())))
     const shop = Shop.make(...replies)
     const result = yield* Effect.result(buyText(world, shop.request()))
-    return { world, shop, result }
+    return { world, shop, result, again: buyText(world, shop.request()) }
   })
 
   it.effect("is asked for once more, and its late answer is taken", () =>
@@ -177,14 +177,22 @@ describe("an unknown outcome whose validity has ended", () => {
     })
   )
 
-  it.effect("makes room for a new signature when the server says it was not taken, and stays spent", () =>
-    Effect.gen(function* () {
-      const { result, shop, world } = yield* afterEnd({}, Shop.refuse(402, { code: "EXPIRED_PAYMENT" }), Shop.paid())
-      assert.deepStrictEqual(result, Result.succeed("the report"))
-      assert.strictEqual(world.wallet.signed.length, 2)
-      assert.strictEqual(new Set(shop.payments).size, 2)
-      assert.strictEqual(yield* world.spent, 20_000n, "a server's word gives nothing back")
-    })
+  it.effect(
+    "is told when the server says no, which may have forgotten it; the next call buys anew, and it stays spent",
+    () =>
+      Effect.gen(function* () {
+        const { again, result, shop, world } = yield* afterEnd(
+          {},
+          Shop.refuse(402, { code: "EXPIRED_PAYMENT" }),
+          Shop.paid()
+        )
+        assert.strictEqual(Result.isFailure(result) && result.failure._tag, "PaymentError")
+        assert.strictEqual(world.wallet.signed.length, 1)
+        assert.strictEqual(yield* again, "the report")
+        assert.strictEqual(world.wallet.signed.length, 2)
+        assert.strictEqual(new Set(shop.payments).size, 2)
+        assert.strictEqual(yield* world.spent, 20_000n, "a server's word gives nothing back")
+      })
   )
 
   it.effect("is not bought again unawares when it was used", () =>
