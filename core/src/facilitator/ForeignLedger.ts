@@ -67,11 +67,13 @@ export const make = (capacity: number = defaultCapacity): ForeignLedger => {
   /** What is looked at next. */
   const aging = new Set<string>()
   const sweep = (now: number) => {
-    for (const id of MemoryRecords.firstOf(aging, records.size < capacity ? looks : looksWhenFull)) {
+    const isFull = records.size >= capacity
+    for (const id of MemoryRecords.firstOf(aging, isFull ? looksWhenFull : looks)) {
       const record = records.get(id)
       aging.delete(id)
       if (record === undefined) continue
-      if (isOver(record, now)) records.delete(id)
+      if (now > lastNeedOf(record) + (isFull ? Run.entitlementMillis : MemoryRecords.retentionMillis))
+        records.delete(id)
       else aging.add(id)
     }
   }
@@ -111,18 +113,18 @@ const made = (payment: PaymentStore.NewPayment, claim: Claim | undefined, now: n
 export const unseen = (payment: PaymentStore.NewPayment, now: number): ForeignRecord => made(payment, undefined, now)
 
 /**
- * Whether nothing depends on a record any more: the authorization cannot be settled, and no run is owed. An authorization
- * that is presented after that is refused for its age.
+ * When something last depended on a record. Ten minutes later the authorization cannot be settled any more and no run is
+ * owed; but a payer who asks after that is told what became of it only as long as the record is there, and else that it is
+ * too old.
  */
-const isOver = (record: ForeignRecord, now: number): boolean => {
+const lastNeedOf = (record: ForeignRecord): number => {
   const { authorization, run } = record
-  const last = Math.max(
+  return Math.max(
     authorization.validBefore * 1000,
     PaymentStore.settledAt(record) ?? 0,
     run.releasedAt ?? 0,
     run.holder?.until ?? 0
   )
-  return now > last + Run.entitlementMillis
 }
 
 /**

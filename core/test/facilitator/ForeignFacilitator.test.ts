@@ -208,6 +208,20 @@ describe("settle", () => {
     })
   )
 
+  it.effect("knows a payment for a day, so that nobody pays anew for what was settled", () =>
+    Effect.gen(function* () {
+      const { facilitator } = yield* open()
+      const request = yield* pay()
+      yield* facilitator.settle(request, claim("one"))
+      yield* TestClock.adjust("23 hours")
+      for (const id of ["two", "three", "four"]) yield* facilitator.settle(yield* pay(), claim(id))
+      assert.strictEqual((yield* facilitator.settle(request, claim("again"))).execution, "spent")
+      yield* TestClock.adjust("2 hours")
+      for (const id of ["five", "six", "seven"]) yield* facilitator.settle(yield* pay(), claim(id))
+      assert.strictEqual((yield* failureOf(facilitator.settle(request, claim("late"))))._tag, "PaymentError")
+    })
+  )
+
   it.effect("turns new payments away when there is no place, and takes them when old ones are over", () =>
     Effect.gen(function* () {
       const { facilitator } = yield* open({ capacity: 2 })

@@ -5,8 +5,13 @@ import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import * as PaymentChange from "./PaymentChange.ts"
 import { type NewPayment, reserves, type StoredPayment } from "./PaymentStore.ts"
 
-/** A record is dropped this long after its authorization has expired: far beyond the entitlement, so nothing is owed. */
-const retentionMillis = 24 * 3_600_000
+/**
+ * A record is dropped this long after its authorization has expired, in milliseconds: far beyond the entitlement, so nothing
+ * is owed, and as long as payers ask for what they are in doubt about.
+ *
+ * @category constants
+ */
+export const retentionMillis = 24 * 3_600_000
 
 /** Records looked at for dropping, for every one added: the sweep keeps up and never stalls a request. */
 const sweepPerClaim = 2
