@@ -45,12 +45,16 @@ export interface RouteTerms {
   readonly binding?: "required" | "preferred" | "off"
   /** `Cache-Control` of the paid answer; default `private`. Only this may say `public`, a handler's header may not. */
   readonly cache?: string
-  /** What the offer names as its `resource`; default: origin, path and query. Binding and single use do not look at it. */
+  /**
+   * What the offer names as its `resource`; default: origin, path and query. Binding and single use do not look at it. Buyers
+   * of x402 version 1 take an URL only.
+   */
   readonly resource?: string
   /**
    * The wire formats that buyers of this route may pay in; default our own and beside it `x402v2Seller`. The first one
    * writes the body of a 402, so a format whose offers are the body comes first:
-   * `[x402v1Seller, protocolSeller, x402v2Seller]`.
+   * `[x402v1Seller, protocolSeller, x402v2Seller]`. A buyer who knows our format alone then finds no offers; ours reads the
+   * other two.
    */
   readonly speaks?: ReadonlyArray<SellerDialect>
 }

@@ -130,7 +130,7 @@ export const notReady: Refusal = {
  */
 export const unpaid: Refusal = {
   status: 402,
-  body: { error: "Payment required: sign one of the offered payments and send it in the X-Payment header." },
+  body: { error: "Payment required: sign one of the offered payments and send the request again with it." },
   retryAfter: undefined
 }
 
