@@ -135,8 +135,11 @@ const settle = (exchange: Exchange, asked: ForeignAnswer.Asked, call: Call): Eff
     onSuccess: (reply) => outcomeOf(exchange, asked, call, reply)
   })
 
-/** Statuses that say that a request was not looked into. */
-const turnedAway: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 413, 415, 422, 429])
+/**
+ * Statuses that say that a request was not looked into. Not 400 and 422: by them some facilitators tell of every exception,
+ * also of one that came after they had sent the transaction.
+ */
+const turnedAway: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 413, 415, 429])
 
 const outcomeOf = (exchange: Exchange, asked: ForeignAnswer.Asked, call: Call, reply: Reply): ForeignAnswer.Outcome => {
   const { json, status } = reply

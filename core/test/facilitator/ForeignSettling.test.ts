@@ -17,6 +17,11 @@ describe("an outcome that is not known", () => {
   const lies: Readonly<Record<string, ForeignStub.Deed>> = {
     "the connection breaks after the transfer": ForeignStub.drops,
     "status 500": ForeignStub.doesAndSays({ error: "boom" }, 500),
+    "status 400, as some give for whatever they have not foreseen": ForeignStub.doesAndSays(
+      { error: "Invalid request" },
+      400
+    ),
+    "status 422 without a word": ForeignStub.doesAndSays({ error: "not processed" }, 422),
     "status 502 with a refusal": ForeignStub.doesAndSays(ForeignStub.refuses("insufficient_funds"), 502),
     "no JSON": (response, honest) => {
       honest()
@@ -269,7 +274,7 @@ describe("used, after a call without an answer, by what the chain shows:", () =>
 })
 
 describe("what was certainly not taken", () => {
-  for (const status of [301, 400, 401, 403, 404, 429]) {
+  for (const status of [301, 401, 402, 403, 404, 413, 429]) {
     it.effect(`status ${status} leaves no doubt: "used already" is then a refusal`, () =>
       Effect.gen(function* () {
         const { facilitator, stub } = yield* open()
