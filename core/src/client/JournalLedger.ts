@@ -85,12 +85,20 @@ export const make = (): JournalLedger => {
       }
     }
   }
+  /** What is sent again is looked for before every purchase, so what has ended is not among it. */
+  const index = (entry: JournalEntry) => {
+    if (entry.state === "settled" || entry.state === "released") return unindex(entry)
+    byRequest.set(entry.request, (byRequest.get(entry.request) ?? new Set()).add(entry.id))
+  }
+  const unindex = ({ id, request }: JournalEntry) => {
+    const siblings = byRequest.get(request)
+    siblings?.delete(id)
+    if (siblings?.size === 0) byRequest.delete(request)
+  }
   const forget = (entry: JournalEntry) => {
     count(entry, Spending.subtract)
     entries.delete(entry.id)
-    const siblings = byRequest.get(entry.request)
-    siblings?.delete(entry.id)
-    if (siblings?.size === 0) byRequest.delete(entry.request)
+    unindex(entry)
   }
   return {
     put: (entry) => {
@@ -98,8 +106,7 @@ export const make = (): JournalLedger => {
       if (known !== undefined) count(known, Spending.subtract)
       count(entry, Spending.add)
       entries.set(entry.id, entry)
-      const siblings = byRequest.get(entry.request) ?? new Set()
-      byRequest.set(entry.request, siblings.add(entry.id))
+      index(entry)
     },
     prune: (now) => {
       // Entries are in the order of their reservation, so the first young one ends the walk.

@@ -1,0 +1,72 @@
+import { assert, describe, it } from "@effect/vitest"
+
+import type { JournalEntry, JournalState } from "../../src/client/JournalEntry.ts"
+import * as JournalLedger from "../../src/client/JournalLedger.ts"
+
+const entryOf = (id: string, state: JournalState): JournalEntry => ({
+  id,
+  state,
+  request: "request",
+  method: "GET",
+  url: "https://shop.example/report",
+  host: "shop.example",
+  network: "eip155:8453",
+  asset: "0xa",
+  payTo: "0xb",
+  amount: "10",
+  spendings: [{ unit: "$", digits: "10", scale: 3 }],
+  at: 0,
+  validBefore: 60
+})
+
+const now = 1_000
+const resumable = (ledger: JournalLedger.JournalLedger) => ledger.resumable("request", now, () => false)?.id
+
+describe("resumable", () => {
+  it("is the oldest of those that are open", () => {
+    const ledger = JournalLedger.make()
+    for (const id of ["first", "second", "third"]) ledger.put(entryOf(id, "pending"))
+    assert.strictEqual(resumable(ledger), "first")
+    ledger.put(entryOf("first", "settled"))
+    assert.strictEqual(resumable(ledger), "second")
+    ledger.put(entryOf("second", "released"))
+    assert.strictEqual(resumable(ledger), "third")
+  })
+
+  it("keeps its place through its states", () => {
+    const ledger = JournalLedger.make()
+    ledger.put(entryOf("first", "reserved"))
+    ledger.put(entryOf("second", "pending"))
+    ledger.put(entryOf("first", "pending"))
+    ledger.put(entryOf("first", "refused"))
+    assert.strictEqual(resumable(ledger), "first")
+  })
+
+  it("comes back where a later line says that it is open after all", () => {
+    const ledger = JournalLedger.make()
+    ledger.put(entryOf("first", "settled"))
+    assert.isUndefined(resumable(ledger))
+    ledger.put(entryOf("first", "pending"))
+    assert.strictEqual(resumable(ledger), "first")
+  })
+
+  it("does not walk through purchases that are over, and their sums stay", () => {
+    const ledger = JournalLedger.make()
+    for (let index = 0; index < 1_000; index++) {
+      ledger.put(entryOf(`${index}`, "pending"))
+      ledger.put(entryOf(`${index}`, index % 2 === 0 ? "settled" : "released"))
+    }
+    ledger.put(entryOf("open", "pending"))
+    const looked: Array<string> = []
+    ledger.resumable("request", now, (id) => looked.push(id) === 0)
+    assert.deepStrictEqual(looked, ["open"])
+    assert.strictEqual(ledger.spent("$", "shop.example").digits, 5_010n)
+  })
+
+  it("is forgotten with its entry", () => {
+    const ledger = JournalLedger.make()
+    ledger.put(entryOf("first", "pending"))
+    ledger.prune(JournalLedger.retention + 1)
+    assert.isUndefined(resumable(ledger))
+  })
+})
