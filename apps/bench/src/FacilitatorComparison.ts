@@ -16,7 +16,7 @@ import type * as PeerChain from "./PeerChain.ts"
 import * as RoleProcess from "./RoleProcess.ts"
 import type { Row } from "./Row.ts"
 
-const warmUp = 400
+const warmUp = { "/verify": 1_500, "/settle": 400 } as const
 const count = 250
 const rounds = 3
 const target = 10
@@ -27,7 +27,7 @@ export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray
   const folder = mkdtempSync(join(tmpdir(), "pontage-bench-"))
   try {
     const asked = await open(chain, folder)
-    for (const one of asked) await askAll(chain, one, warmUp)
+    for (const one of asked) await askAll(chain, one, warmUp[one.path])
     for (let round = 0; round < rounds; round++) {
       for (const one of asked) one.costs.push(await askAll(chain, one, count))
     }
