@@ -261,6 +261,7 @@ const takeKnown = (
   now: number
 ): Result.Result<Taken, PaymentFailure> => {
   if (!isSameTransfer(presented, known) || !isPayers(presented, known)) return Result.fail(used(known))
+  if (known.refusal !== undefined) return Result.fail(known.refusal)
   if (claim === undefined) {
     return known.run.resource === undefined && known.answerOwed
       ? Result.succeed({ presented, record: known, execution: undefined, fresh: false, renewed: false })

@@ -202,6 +202,16 @@ export const reverted = (record: ForeignRecord, transaction: string, now: number
   return isInDoubt(after) ? after : moved(after, "accepted", now, `${transaction} failed in its block`)
 }
 
+/**
+ * The record of a payment whose authorization is proven to have been used by something else: it opens no run any more.
+ *
+ * @category combinators
+ */
+export const usedUp = (record: ForeignRecord, refusal: NonNullable<ForeignRecord["refusal"]>): ForeignRecord => ({
+  ...record,
+  refusal
+})
+
 /** The history tells changes; a payment that is asked about again and again does not make it longer. */
 const moved = (
   record: ForeignRecord,

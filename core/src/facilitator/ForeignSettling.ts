@@ -156,6 +156,8 @@ const learn = (
       change((record) => ForeignLedger.settled(record, outcome.transaction, now))
       return undefined
     case "Used":
+      // In doubt this is proven (`explained`), so it need not be asked again.
+      if (doubted) change((record) => ForeignLedger.usedUp(record, outcome.failure))
       return outcome.failure
     case "Refused":
       return doubted ? openEnd(before) : outcome.failure

@@ -221,6 +221,18 @@ describe("used, after a call without an answer, by what the chain shows:", () =>
     })
   )
 
+  it.effect("something else: then it opens no run any more, and nobody is asked about it again", () =>
+    Effect.gen(function* () {
+      const error = invalid("already_used", "nonce_canceled", "taken back")
+      const { facilitator, request, stub } = yield* openWith([Effect.succeed<Use>({ _tag: "Burnt", error })])
+      yield* failureOf(facilitator.settle(request, claim("two")))
+      const asked = stub.seen.length
+      assert.strictEqual(yield* failureOf(facilitator.claim(request, claim("three"))), error)
+      assert.strictEqual(yield* failureOf(facilitator.settle(request, claim("four"))), error)
+      assert.lengthOf(stub.seen, asked)
+    })
+  )
+
   it.effect("nothing, or no chain at all: then it stays unknown, until it is known", () =>
     Effect.gen(function* () {
       const down = Effect.fail(new ChainUnavailable({ network: "ledger:test", message: "no node" }))
