@@ -196,15 +196,16 @@ const learn = (
 const explained = (half: SchemeServer, record: ForeignRecord, told: Outcome): Effect.Effect<Outcome> => {
   if (told._tag === "Settled" || told._tag === "Pending" || told._tag === "Reverted") return Effect.succeed(told)
   const { payload, requirements, transaction } = record
+  const earliest = (record.history[0]?.at ?? 0) - clockSkewMillis
   const isUsed = told._tag === "Used"
   if (half.useOf === undefined) return Effect.succeed(isUsed ? { _tag: "Settled", transaction } : told)
   const unexplained = (why: string): Outcome => (isUsed ? { _tag: "NotTaken", error: usedBy(why) } : told)
-  return Effect.match(half.useOf(requirements, payload), {
+  return Effect.match(half.useOf(requirements, payload, Math.floor(earliest / 1000)), {
     onFailure: ({ message }) => unexplained(message),
     onSuccess: (use): Outcome => {
       switch (use._tag) {
         case "Settled":
-          return use.time * 1000 + clockSkewMillis < (record.history[0]?.at ?? 0)
+          return use.time * 1000 < earliest
             ? { _tag: "Used", failure: usedBefore(use.transaction) }
             : { _tag: "Settled", transaction: use.transaction }
         case "Burnt":

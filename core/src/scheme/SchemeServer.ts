@@ -50,10 +50,12 @@ export interface SchemeServer {
   /**
    * What used this payment's authorization. Asked where a call to a facilitator that keeps no records went unanswered, and
    * the next one does not say what became of the payment. A scheme whose payers can use an authorization up without paying
-   * has to have it: left out, an authorization that the facilitator calls used is paid.
+   * has to have it: left out, an authorization that the facilitator calls used is paid. A use before `since` (Unix seconds)
+   * need not be found.
    */
   readonly useOf?: (
     requirements: PaymentRequirements,
-    payload: unknown
+    payload: unknown,
+    since: number
   ) => Effect.Effect<Use, ValidationError | PaymentError | ChainUnavailable | Misconfigured>
 }

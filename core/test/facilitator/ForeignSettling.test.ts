@@ -182,9 +182,9 @@ describe("used, after a call without an answer, by what the chain shows:", () =>
   const openWith = Effect.fnUntraced(function* (uses: ReadonlyArray<Effect.Effect<Use, ChainUnavailable>>) {
     const left = [...uses]
     const asked: Array<unknown> = []
-    const useOf: NonNullable<SchemeServer["useOf"]> = (offer, payload) =>
+    const useOf: NonNullable<SchemeServer["useOf"]> = (offer, payload, since) =>
       Effect.suspend(() => {
-        asked.push([offer.payTo, payload])
+        asked.push([offer.payTo, payload, since])
         return left.shift() ?? Effect.die("asked too often")
       })
     const { facilitator, stub } = yield* open({ schemes: [{ ...half, useOf }] })
@@ -201,6 +201,7 @@ describe("used, after a call without an answer, by what the chain shows:", () =>
         assert.deepInclude(yield* facilitator.settle(request, claim("two")), { ...settled, transaction: "tx-1" })
         assert.lengthOf(asked, 1)
         assert.deepInclude(asked[0], requirements.payTo)
+        assert.deepInclude(asked[0], start / 1000 - 30)
       }
     })
   )

@@ -27,8 +27,13 @@ export interface Sought {
   readonly since: bigint
 }
 
-/** Blocks that may pass between a payment's verification and its preparation: where an earlier use is looked for. */
-const blocksBefore = 1000n
+/**
+ * Blocks that may pass between a payment's verification and its preparation: where an earlier use is looked for. Nodes
+ * refuse to search in many more at once.
+ *
+ * @category constants
+ */
+export const blocksBefore = 1000n
 
 /**
  * The event that ended each authorization after it was first prepared for, `undefined` where there is none.

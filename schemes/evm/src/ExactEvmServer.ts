@@ -43,10 +43,10 @@ export const server = ({ assets, network, rpcUrl }: Options): SchemeServer => {
     asset: table.find,
     assetNames: table.names,
     read: (requirements, payload) => ExactEvmReading.read(requirements.network, table, requirements, payload),
-    useOf: Effect.fnUntraced(function* (requirements, payload) {
+    useOf: Effect.fnUntraced(function* (requirements, payload, since) {
       const read = yield* ExactEvmReading.read(requirements.network, table, requirements, payload)
       const rpc = yield* EvmRpc.make({ url: rpcUrl, network: requirements.network })
-      return yield* ExactEvmUse.find(rpc, read.payload)
+      return yield* ExactEvmUse.find(rpc, read.payload, since)
     }),
     prove: Effect.fnUntraced(function* (provenNetwork, used) {
       const rpc = yield* EvmRpc.make({ url: rpcUrl, network: provenNetwork })

@@ -1,6 +1,6 @@
 /**
- * What used an authorization, asked by a seller whose facilitator cannot tell: the token's own events of the last blocks.
- * That a nonce is used proves nothing, because its payer can cancel it, or burn it on another transfer.
+ * What used an authorization, asked by a seller whose facilitator cannot tell: the token's own events of the last blocks,
+ * back to when the payment was taken. That a nonce is used proves nothing, because its payer can cancel it, or burn it on another transfer.
  */
 import type { ChainUnavailable, Use } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -8,22 +8,41 @@ import * as Effect from "effect/Effect"
 import * as EvmAsset from "./EvmAsset.ts"
 import * as EvmEnding from "./EvmEnding.ts"
 import type * as EvmRpc from "./EvmRpc.ts"
+import type * as EvmTransferProof from "./EvmTransferProof.ts"
 import type { Held } from "./ExactEvmReading.ts"
 
 const unseen: Use = { _tag: "Unseen" }
 
+/** How often at most it is looked a thousand blocks further back: over two hours where there are four blocks a second. */
+const looks = 32
+
 /**
- * Looks for the use. A node that has fallen behind does not see it.
+ * Looks for the use, the newest blocks first, back to `since` (Unix seconds). A node that has fallen behind does not see it.
  *
  * @category combinators
  */
 export const find = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  { authorization, token }: Held
+  { authorization, token }: Held,
+  since: number
 ): Effect.fn.Return<Use, ChainUnavailable> {
   const expected = { token: EvmAsset.domain(token).verifyingContract, authorization }
-  const [end] = yield* EvmEnding.before(rpc, [{ expected, since: yield* rpc.blockNumber }])
-  if (end === undefined) return unseen
+  let newest = yield* rpc.blockNumber
+  for (let look = 0; look < looks; look++) {
+    const [end] = yield* EvmEnding.before(rpc, [{ expected, since: newest }])
+    if (end !== undefined) return yield* useBy(rpc, expected, end)
+    newest -= EvmEnding.blocksBefore
+    const oldest = newest > 0n ? yield* rpc.getBlock(newest) : undefined
+    if (oldest === undefined || oldest.timestamp < BigInt(since)) return unseen
+  }
+  return unseen
+})
+
+const useBy = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  expected: EvmTransferProof.Expected,
+  end: EvmRpc.Log
+): Effect.fn.Return<Use, ChainUnavailable> {
   const seen = yield* EvmEnding.reader(rpc)(expected, end)
   if (seen._tag === "Failed") return { _tag: "Burnt", error: seen.error }
   const block = seen._tag === "Settled" ? yield* rpc.getBlock(seen.block.number) : undefined

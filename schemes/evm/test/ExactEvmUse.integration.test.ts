@@ -19,16 +19,18 @@ const start = Effect.fnUntraced(function* (place: number, rpcUrl?: string) {
   const account = yield* Batch.payerAt(place)
   const signed = yield* Batch.signedBy(account)
   const json = yield* Effect.fromResult(PaymentPayload.openPayload(signed.request.paymentPayload))
-  const use = half.useOf?.(signed.request.paymentRequirements, json) ?? Effect.die("it cannot tell")
+  const useSince = (since: number) =>
+    half.useOf?.(signed.request.paymentRequirements, json, since) ?? Effect.die("it cannot tell")
+  const use = useSince(0)
   const submitted = (call: Pick<EvmTestChain.TestTransaction, "to" | "data"> = signed.call) =>
     shape.send({ from: shape.accounts.stranger.address, ...call })
-  return { account, use, submitted, ...signed }
+  return { account, use, useSince, submitted, ...signed }
 })
 
 const unseen = { _tag: "Unseen" }
 
 describe("exactEvm.server tells what has used an authorization", () => {
-  layer(EvmTestChain.layer({ payers: 4 }), { excludeTestServices: true })((it) => {
+  layer(EvmTestChain.layer({ payers: 5 }), { excludeTestServices: true })((it) => {
     it.effect("nothing, and then the payment, whoever sent it, with the time of its block", () =>
       Effect.gen(function* () {
         const { client, mine } = yield* chain
@@ -39,6 +41,24 @@ describe("exactEvm.server tells what has used an authorization", () => {
         const { timestamp } = yield* Effect.promise(() => client.getBlock({ blockNumber }))
         const settled = { _tag: "Settled", transaction: transactionHash, time: Number(timestamp) } as const
         assert.deepStrictEqual(yield* use, settled)
+      })
+    )
+
+    it.effect("the payment, also long after it, and looks no further back than to when it was taken", () =>
+      Effect.gen(function* () {
+        const { client, mine } = yield* chain
+        const proxy = yield* RpcProxy.make
+        const { submitted, useSince } = yield* start(4, proxy.url)
+        const { blockNumber, transactionHash } = yield* submitted()
+        const { timestamp } = yield* Effect.promise(() => client.getBlock({ blockNumber }))
+        yield* mine(1500)
+        const paid = Number(timestamp)
+        const settled = { _tag: "Settled", transaction: transactionHash, time: paid } as const
+        assert.deepStrictEqual(yield* useSince(paid - 30), settled)
+        const looks = () => proxy.requests.filter(({ method }) => method === "eth_getLogs").length
+        const before = looks()
+        assert.deepStrictEqual(yield* useSince(paid + 1000), unseen)
+        assert.strictEqual(looks() - before, 1)
       })
     )
 
