@@ -133,7 +133,7 @@ const errorOf = (
   { host, paymentId = "" }: JournalEntry,
   { code, detail = "", error, reason }: PaymentRequired
 ): Refusal => {
-  const message = `${host} refused payment ${paymentId}: ${quoted(error)}`
+  const message = `${host} refused payment ${paymentId}: ${AsciiJson.quoted(error)}`
   if (code !== undefined) return new PaymentError({ code, detail, message })
   if (reason !== undefined) return invalid(reason, detail, message)
   return new PaymentRefused({ paymentId, message })
@@ -148,12 +148,9 @@ const unknownOf = (response: Response, error: string, status: PaymentState | und
   _tag: "Unknown",
   status,
   retryAfter: secondsOf(response.headers.get("retry-after")),
-  said: `${response.status} ${quoted(error)}`
+  said: `${response.status} ${AsciiJson.quoted(error)}`
 })
 
 /** A `Retry-After` in seconds; the form with a date is left to the sender's own schedule. */
 const secondsOf = (text: string | null): number | undefined =>
   text !== null && /^\d{1,9}$/.test(text) ? Number.parseInt(text, 10) : undefined
-
-/** A stranger's words: short, and without characters that a terminal would obey. */
-const quoted = (text: string): string => AsciiJson.encode(text.slice(0, 300))

@@ -15,6 +15,7 @@ import { isDead, type PaymentRecord, type Settlement } from "../protocol/Settlem
 import type { ValidationError } from "../protocol/ValidationError.ts"
 import type { SchemeClient, SigningFailed } from "../scheme/SchemeClient.ts"
 import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
+import * as AsciiJson from "../wire/AsciiJson.ts"
 import type { PayerDialect, ReadRefusal } from "../wire/Dialect.ts"
 import * as Understood from "../wire/Understood.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
@@ -300,7 +301,9 @@ const halfFor = (
 ): Result.Result<SchemeClient, PaymentDeclined> => {
   const half = halves.find((half) => half.scheme.name === scheme && half.scheme.network(network) === half.network)
   if (half !== undefined) return Result.succeed(half)
-  return Result.fail(decline("no_acceptable_option", `no scheme is configured that pays "${scheme}" on ${network}`))
+  return Result.fail(
+    decline("no_acceptable_option", `no scheme is configured that pays ${AsciiJson.quoted(scheme)} on ${network}`)
+  )
 }
 
 const chosen = (

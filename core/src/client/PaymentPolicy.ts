@@ -11,6 +11,7 @@ import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import { Misconfigured } from "../protocol/ProtocolError.ts"
 import type { Scheme } from "../scheme/Scheme.ts"
 import type { SchemeClient } from "../scheme/SchemeClient.ts"
+import * as AsciiJson from "../wire/AsciiJson.ts"
 import { decline, type DeclineRule, type PaymentDeclined } from "./PaymentDeclined.ts"
 import * as PaymentLimits from "./PaymentLimits.ts"
 import * as Spending from "./Spending.ts"
@@ -183,11 +184,15 @@ const recognise = (requirements: PaymentRequirements, half: SchemeClient): Resul
     return refusal("no_acceptable_option", "the offer's challenge is not base64url text of 16 to 128 characters")
   }
   if (half.scheme.address(payTo) === undefined) {
-    return refusal("no_acceptable_option", `the payee ${payTo} is no address of ${half.scheme.family}`)
+    return refusal(
+      "no_acceptable_option",
+      `the payee ${AsciiJson.quoted(payTo)} is no address of ${half.scheme.family}`
+    )
   }
   const asset = half.asset(requirements)
   if (asset === undefined) {
-    const message = `the asset ${requirements.asset ?? "(none is named)"} on ${network} is not known to this client; give it to the scheme's client to pay in it`
+    const named = requirements.asset === undefined ? "(none is named)" : AsciiJson.quoted(requirements.asset)
+    const message = `the asset ${named} on ${network} is not known to this client; give it to the scheme's client to pay in it`
     return refusal("asset_unknown", message)
   }
   const objection = half.objection?.(requirements, asset)

@@ -34,6 +34,13 @@ export const escape = (json: string): string =>
   json.replace(beyondAscii, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
 /**
+ * A stranger's words in a message for people: short, in quotes, and without characters that a terminal would obey.
+ *
+ * @category conversions
+ */
+export const quoted = (text: string): string => encode(text.slice(0, 300))
+
+/**
  * Reads header text: at most 8 KiB of ASCII, nested at most 8 deep. Fails with `malformed`.
  *
  * @category conversions

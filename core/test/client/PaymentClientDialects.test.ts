@@ -89,6 +89,19 @@ describe.each([versionTwo, versionOne])("a shop of $name", (foreign) => {
     })
   )
 
+  const escape = `${String.fromCharCode(27)}[2J${String.fromCharCode(0x9b)}31m${"x".repeat(9000)}`
+  it.effect.each([
+    ["a scheme", { scheme: escape }],
+    ["a payee", { payTo: escape }],
+    ["an asset", { asset: escape }]
+  ] as const)("cannot have a terminal obey the name of %s that is declined", ([, changes]) =>
+    Effect.gen(function* () {
+      const world = yield* Payer.make()
+      const { message } = yield* failure(buy(world, Shop.make().request(), demand([offer(changes)])))
+      assert.match(message, /^[ -~]{1,600}$/)
+    })
+  )
+
   it.effect("is paid by the option that is chosen among those that can be read", () =>
     Effect.gen(function* () {
       const world = yield* Payer.make({ choose: (quotes) => quotes.at(-1) })
