@@ -105,7 +105,7 @@ export const fromResponse = Effect.fnUntraced(function* (
     : fromUnreadable(entry, response, refusal.failure)
 })
 
-/** The receipt, completed by what the payer knows and some dialects do not say. */
+/** The receipt, in the payer's own names for the payer and the payment: who paid what is no word of the server's. */
 const receiptOn = (
   dialects: ReadonlyArray<PayerDialect>,
   entry: JournalEntry,
@@ -113,9 +113,10 @@ const receiptOn = (
 ): Settlement | undefined => {
   const receipt = Understood.readReceipt(dialects, (name) => headers.get(name))
   if (receipt === undefined) return undefined
-  const { amount = entry.amount, network, payer = entry.payer ?? "", paymentId = entry.paymentId ?? "" } = receipt
+  const { amount = entry.amount, network, transaction } = receipt
   if (network !== entry.network || amount !== entry.amount) return undefined
-  return { success: true, transaction: receipt.transaction, network, payer, amount, paymentId }
+  const { payer = "", paymentId = "" } = entry
+  return { success: true, transaction, network, payer, amount, paymentId }
 }
 
 const fromRefusal = (entry: JournalEntry, response: Response, body: PaymentRequired): PaidAnswer => {

@@ -8,6 +8,7 @@ import type { JournalEntry } from "../../src/client/JournalEntry.ts"
 import * as PayableRequest from "../../src/client/PayableRequest.ts"
 import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
 import { openPayload } from "../../src/protocol/PaymentPayload.ts"
+import type { Settlement } from "../../src/protocol/Settlement.ts"
 import { SigningFailed } from "../../src/scheme/SchemeClient.ts"
 import { protocolSeller } from "../../src/wire/ProtocolSeller.ts"
 import { buy, buyText, failure, waitingOut } from "./Payer.ts"
@@ -155,6 +156,19 @@ describe("pay", () => {
       })
       assert.strictEqual(yield* buyText(world, Shop.make(Shop.paid("served")).request()), "served")
       assert.deepStrictEqual(troubles, [full])
+    })
+  )
+
+  it.effect("calls a payment by the payer's own names, whatever its receipt says", () =>
+    Effect.gen(function* () {
+      const told: Array<Settlement> = []
+      const world = yield* Payer.make({ onPayment: (receipt) => Effect.sync(() => void told.push(receipt)) })
+      const lie = { ...Shop.receipt, payer: "0x5555555555555555555555555555555555555555", paymentId: "pay_of_another" }
+      const shop = Shop.make(Shop.reply(() => new Response("ok", { headers: protocolSeller.receiptHeaders(lie) })))
+      yield* buy(world, shop.request())
+      const { payer, paymentId = "" } = told[0] ?? {}
+      assert.strictEqual(payer, Shop.receipt.payer)
+      assert.deepInclude((yield* world.client.status(paymentId)).entry, { state: "settled", paymentId, payer })
     })
   )
 
