@@ -46,6 +46,8 @@ export interface Options {
   readonly slotsInAnEpoch?: number
   /** Seconds since 1970 of the first block; default the machine's time. */
   readonly timestamp?: number
+  /** Keeps the state after so many blocks alone; default all, of which the older ones go to the disk, at a price. */
+  readonly statesKept?: number
   /** The TCP port; default one that is free. */
   readonly port?: number
 }
@@ -106,6 +108,7 @@ const toArguments = (options: Options): ReadonlyArray<string> => {
     "chain-id": options.chainId ?? defaultChainId,
     "block-time": options.blockTime,
     "slots-in-an-epoch": options.slotsInAnEpoch,
+    "prune-history": options.statesKept,
     timestamp: options.timestamp
   }
   const named = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, `${value}`]))

@@ -5,9 +5,9 @@ import * as Scope from "effect/Scope"
 
 import { Anvil } from "../../src/testing/index.ts"
 
-const ask = (rpcUrl: string, method: string) =>
+const ask = (rpcUrl: string, method: string, params: ReadonlyArray<string> = []) =>
   Effect.promise(async () => {
-    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: [] })
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })
     const response = await fetch(rpcUrl, { method: "POST", headers: { "content-type": "application/json" }, body })
     const answer: { readonly result: unknown } = await response.json()
     return answer.result
@@ -28,6 +28,19 @@ describe("Anvil", () => {
     Effect.gen(function* () {
       const nodes = yield* Effect.all([Anvil.make(), Anvil.make(), Anvil.make()], { concurrency: "unbounded" })
       assert.strictEqual(new Set(nodes.map((node) => node.rpcUrl)).size, 3)
+    })
+  )
+
+  it.effect("forgets older states than it was told to keep, and without a word none", () =>
+    Effect.gen(function* () {
+      const balanceAtFirst = Effect.fnUntraced(function* (rpcUrl: string) {
+        yield* ask(rpcUrl, "anvil_mine", ["0x14"])
+        return yield* ask(rpcUrl, "eth_getBalance", ["0x0000000000000000000000000000000000000001", "0x1"])
+      })
+      const { rpcUrl: forgetful } = yield* Anvil.make({ statesKept: 5 })
+      assert.isUndefined(yield* balanceAtFirst(forgetful))
+      const { rpcUrl: whole } = yield* Anvil.make()
+      assert.strictEqual(yield* balanceAtFirst(whole), "0x0")
     })
   )
 
