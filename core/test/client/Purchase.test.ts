@@ -166,7 +166,7 @@ describe("pay", () => {
       const lie = { ...Shop.receipt, payer: "0x5555555555555555555555555555555555555555", paymentId: "pay_of_another" }
       const shop = Shop.make(Shop.reply(() => new Response("ok", { headers: protocolSeller.receiptHeaders(lie) })))
       yield* buy(world, shop.request())
-      const { payer, paymentId = "" } = told[0] ?? {}
+      const { payer = "", paymentId = "" } = told[0] ?? {}
       assert.strictEqual(payer, Shop.receipt.payer)
       assert.deepInclude((yield* world.client.status(paymentId)).entry, { state: "settled", paymentId, payer })
     })
