@@ -98,8 +98,10 @@ export const fromResponse = Effect.fnUntraced(function* (
   response: Response
 ): Effect.fn.Return<PaidAnswer> {
   const dialects = Understood.spokenIn(understood, entry.headers ?? {})
-  const refusal = yield* RefusalBody.read(dialects, response)
-  if (refusal === undefined) return { _tag: "Answered", response, receipt: receiptOn(dialects, entry, response) }
+  const receipt = receiptOn(dialects, entry, response)
+  // With a receipt it is what was paid for, also where the handler has handed on somebody else's refusal.
+  const refusal = receipt === undefined ? yield* RefusalBody.read(dialects, response) : undefined
+  if (refusal === undefined) return { _tag: "Answered", response, receipt }
   return Result.isSuccess(refusal)
     ? fromRefusal(entry, response, refusal.success.required)
     : fromUnreadable(entry, response, refusal.failure)

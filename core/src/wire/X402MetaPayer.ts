@@ -11,8 +11,7 @@ import * as Shape from "../protocol/Shape.ts"
 import * as AsciiJson from "./AsciiJson.ts"
 import type { HeaderFields, PayerDialect } from "./Dialect.ts"
 import { paymentKey, receiptKey, textOf } from "./X402Meta.ts"
-import * as X402Refusal from "./X402Refusal.ts"
-import { fromJson, receiptFromJson } from "./X402v2Payer.ts"
+import { fromJson, outcomeFromJson, receiptFromJson, wordsOf } from "./X402v2Payer.ts"
 
 /** The receipt's key as a header's name, which has no slash. */
 const receiptHeader = receiptKey.replace("/", "-")
@@ -117,9 +116,9 @@ const sentenceIn = (body: unknown): string | undefined => {
 export const metaPayer: PayerDialect = {
   paymentHeader: paymentKey,
   mayRefuse: ({ status }) => status === 402 || status === 409,
-  readRefusal: (_head, body) =>
+  readRefusal: ({ header }, body) =>
     Result.map(
-      fromJson(body, (word) => X402Refusal.words(body, word)),
+      fromJson(body, (error) => wordsOf(outcomeFromJson(parse(header(receiptHeader) ?? "")), body, error)),
       ({ payment, required }) => ({
         required: { ...required, error: sentenceIn(body) ?? required.error },
         paymentHeaders: (index, payload) => ({ [paymentKey]: JSON.stringify(payment(index, payload)) })

@@ -45,7 +45,12 @@ const readOffers = ({ accepts, resource }: Request) => {
   })
 }
 
-interface Outcome {
+/**
+ * What an answer says became of the settlement; `transaction` is empty where none was sent.
+ *
+ * @category models
+ */
+export interface Outcome {
   readonly success: boolean
   readonly transaction: string
   readonly network: string
@@ -65,14 +70,31 @@ const outcomeShape = /* @__PURE__ */ Shape.struct<Outcome>({
   errorReason: maybeText
 })
 
+/**
+ * Reads an outcome from its JSON; `undefined` when it is none.
+ *
+ * @category conversions
+ */
+export const outcomeFromJson = (json: unknown): Outcome | undefined =>
+  Result.getOrUndefined(Shape.read(outcomeShape, json))
+
+/**
+ * What a refusal says about the payment. A settlement that names its transaction may have moved the money, or move it yet,
+ * whatever the word for it.
+ *
+ * @category conversions
+ */
+export const wordsOf = (outcome: Outcome | undefined, body: unknown, error: string | undefined): RefusalWords => {
+  const words = X402Refusal.words(body, outcome?.errorReason ?? error)
+  const isOpen = outcome !== undefined && outcome.transaction !== "" && words.reason !== "already_used"
+  return isOpen ? { ...words, retry: "same_payment" } : words
+}
+
 const readOutcome = (header: AnswerHead["header"]): Outcome | undefined => {
   const text = header("payment-response")
   if (text === null) return undefined
-  return Result.getOrUndefined(
-    Result.flatMap(Base64Json.decode("PAYMENT-RESPONSE", text, maximumOfferBytes), (json) =>
-      Shape.read(outcomeShape, json)
-    )
-  )
+  const json = Base64Json.decode("PAYMENT-RESPONSE", text, maximumOfferBytes)
+  return Result.isSuccess(json) ? outcomeFromJson(json.success) : undefined
 }
 
 /**
@@ -109,7 +131,7 @@ const readRefusal = (head: AnswerHead, body: unknown): Result.Result<ReadRefusal
   if (text === null) return outcome === undefined ? undefined : Result.succeed(unsettled(outcome, body))
   return Result.flatMap(Base64Json.decode("PAYMENT-REQUIRED", text, maximumOfferBytes), (json) =>
     Result.map(
-      fromJson(json, (word) => X402Refusal.words(body, outcome?.errorReason ?? word)),
+      fromJson(json, (error) => wordsOf(outcome, body, error)),
       ({ payment, required }) => ({
         required,
         paymentHeaders: (index, payload) => ({ "PAYMENT-SIGNATURE": Base64Json.encode(payment(index, payload)) })
@@ -135,12 +157,11 @@ const receiptOf = (outcome: Outcome | undefined): Receipt | undefined => {
  *
  * @category conversions
  */
-export const receiptFromJson = (json: unknown): Receipt | undefined =>
-  receiptOf(Result.getOrUndefined(Shape.read(outcomeShape, json)))
+export const receiptFromJson = (json: unknown): Receipt | undefined => receiptOf(outcomeFromJson(json))
 
 /** A settlement that did not succeed is refused without new offers. */
-const unsettled = ({ errorReason }: Outcome, body: unknown): ReadRefusal => ({
-  required: { error: errorReason ?? "", accepts: [], ...X402Refusal.words(body, errorReason) },
+const unsettled = (outcome: Outcome, body: unknown): ReadRefusal => ({
+  required: { error: outcome.errorReason ?? "", accepts: [], ...wordsOf(outcome, body, undefined) },
   paymentHeaders: () => ({})
 })
 

@@ -9,7 +9,7 @@ import { protocolPayer } from "../../src/wire/ProtocolPayer.ts"
 import { protocolSeller } from "../../src/wire/ProtocolSeller.ts"
 import { x402v1Payer } from "../../src/wire/X402v1Payer.ts"
 import { x402v2Payer } from "../../src/wire/X402v2Payer.ts"
-import { demandV2, resource, transaction, unbase64, versionOne, versionTwo } from "./ForeignShops.ts"
+import { base64, demandV2, resource, transaction, unbase64, versionOne, versionTwo } from "./ForeignShops.ts"
 import { buy, buyText, failure, waitingOut } from "./Payer.ts"
 import * as Payer from "./Payer.ts"
 import * as Shop from "./Shop.ts"
@@ -282,6 +282,39 @@ describe("a payment of version 2", () => {
       assert.deepInclude(yield* Effect.promise(() => response.json()), { x402Version: 1, error: "pay me too" })
       assert.strictEqual((yield* world.journal.spent)("$").digits, 10_000n)
     })
+  )
+
+  it.effect("buys an answer with its receipt, also where that is a demand like the first", () =>
+    Effect.gen(function* () {
+      const told: Array<string> = []
+      const onPayment = (receipt: Settlement) => Effect.sync(() => void told.push(receipt.transaction))
+      const world = yield* Payer.make({ onPayment })
+      const behind = versionTwo.demand()
+      behind.headers.set("PAYMENT-RESPONSE", versionTwo.paid().headers.get("PAYMENT-RESPONSE") ?? "")
+      const response = yield* buy(world, Shop.make(Shop.reply(() => behind)).request(), versionTwo.demand())
+      assert.strictEqual(response.status, 402)
+      assert.deepStrictEqual(told, [transaction])
+    })
+  )
+
+  it.effect.each(["confirmation_timed_out", "insufficient_funds", undefined])(
+    "is open where the server says %s and names a transaction",
+    (errorReason) =>
+      Effect.gen(function* () {
+        const world = yield* Payer.make()
+        const failed = { success: false, errorReason, transaction, network: Wallet.network }
+        const refuse = (response: Response) => {
+          response.headers.set("PAYMENT-RESPONSE", base64(failed))
+          return response
+        }
+        const shop = Shop.make(
+          Shop.reply(() => refuse(Response.json({}, { status: 402 }))),
+          Shop.reply(() => refuse(versionTwo.demand(undefined, errorReason))),
+          Shop.reply(versionTwo.paid)
+        )
+        assert.strictEqual(yield* waitingOut(buyText(world, shop.request(), versionTwo.demand())), "the report")
+        assert.strictEqual(new Set(shop.payments).size, 1)
+      })
   )
 
   it.effect("is refused too by a failed settlement without new offers", () =>

@@ -69,6 +69,26 @@ describe("requestIn", () => {
   })
 })
 
+describe("a failed settlement beside a request", () => {
+  const failed = {
+    success: false,
+    errorReason: "insufficient_funds",
+    transaction: "",
+    network: X402.settlement.network
+  }
+  const wordsBeside = async (outcome: object) => {
+    const { required } = Result.getOrThrow(await refusalOf({ ...asked(X402.requestV2), ...paid(outcome) }))
+    return [required.code, required.retry]
+  }
+
+  it("says why", async () => assert.deepStrictEqual(await wordsBeside(failed), ["INSUFFICIENT_BALANCE", undefined]))
+
+  it("is open where it names a transaction", async () => {
+    const [, retry] = await wordsBeside({ ...failed, transaction: "0xab" })
+    assert.strictEqual(retry, "same_payment")
+  })
+})
+
 const readReceipt = (value: unknown) => {
   const { headers } = toResponse({ content: [], ...paid(value) })
   return metaPayer.readReceipt((name) => headers.get(name))
