@@ -69,18 +69,13 @@ describe("requestIn", () => {
   })
 })
 
-describe("a failed settlement beside a request", () => {
-  const failed = {
-    success: false,
-    errorReason: "insufficient_funds",
-    transaction: "",
-    network: X402.settlement.network
-  }
-  const wordsBeside = async (outcome: object) => {
-    const { required } = Result.getOrThrow(await refusalOf({ ...asked(X402.requestV2), ...paid(outcome) }))
-    return [required.code, required.retry]
-  }
+const failed = { success: false, errorReason: "insufficient_funds", transaction: "", network: X402.settlement.network }
+const wordsBeside = async (outcome: object) => {
+  const { required } = Result.getOrThrow(await refusalOf({ ...asked(X402.requestV2), ...paid(outcome) }))
+  return [required.code, required.retry]
+}
 
+describe("a failed settlement beside a request", () => {
   it("says why", async () => assert.deepStrictEqual(await wordsBeside(failed), ["INSUFFICIENT_BALANCE", undefined]))
 
   it("is open where it names a transaction", async () => {
