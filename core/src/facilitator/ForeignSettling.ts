@@ -102,14 +102,15 @@ const attempt = Effect.fnUntraced(function* (
     const told = yield* Effect.catchDefect(self.exchange.settle(half.scheme, record), (defect) =>
       Effect.succeed<Outcome>({ _tag: "Unanswered", error: defective(defect) })
     )
-    const outcome = ForeignLedger.isInDoubt(record) ? yield* explained(half, record, told) : told
     const now = yield* Clock.currentTimeMillis
+    const waits = told._tag === "Pending" && now + Duration.toMillis(pause) < end
+    const outcome = waits || !ForeignLedger.isInDoubt(record) ? told : yield* explained(half, record, told)
     const failure = learn(self.ledger, paymentId, outcome, now)
     if (failure === undefined) return
     const hidden = saidBy(outcome)
     if (hidden !== undefined && hidden !== failure)
       yield* Effect.logWarning(`${paymentId}, in doubt: ${hidden.message}`)
-    if (outcome._tag !== "Pending" || now + Duration.toMillis(pause) >= end) return yield* failure
+    if (!waits) return yield* failure
     yield* Effect.sleep(pause)
   }
 })
@@ -179,9 +180,10 @@ const learn = (
  * What an outcome means after a call of ours was left in doubt.
  *
  * The facilitator may say that the authorization was used; or refuse for what the payment itself has left behind, such as
- * an empty balance; or say nothing. The token takes an authorization once, and what was signed moves exactly this amount to
- * exactly this payee (`Offer.check`, before anybody was asked). So if it was used as it was signed, whoever sent it, then the
- * payee was paid once, and this process, which has asked for it and has granted nothing for it since, owes the resource.
+ * an empty balance; or say nothing; or never learn what became of its transaction, and then only that very one counts. The
+ * token takes an authorization once, and what was signed moves exactly this amount to exactly this payee (`Offer.check`,
+ * before anybody was asked). So if it was used as it was signed, whoever sent it, then the payee was paid once, and this
+ * process, which has asked for it and has granted nothing for it since, owes the resource.
  * But three things make it used without that, and each of them is looked for:
  *
  * - The payer has burnt it: cancelled it, or signed its nonce for another transfer. A payer that is a contract can even
@@ -194,7 +196,7 @@ const learn = (
  *   a look at what has won, so of two calls that raced, the one that lost is not counted.
  */
 const explained = (half: SchemeServer, record: ForeignRecord, told: Outcome): Effect.Effect<Outcome> => {
-  if (told._tag === "Settled" || told._tag === "Pending" || told._tag === "Reverted") return Effect.succeed(told)
+  if (told._tag === "Settled" || told._tag === "Reverted") return Effect.succeed(told)
   const { payload, requirements, transaction } = record
   const earliest = (record.history[0]?.at ?? 0) - clockSkewMillis
   const isUsed = told._tag === "Used"
@@ -205,6 +207,7 @@ const explained = (half: SchemeServer, record: ForeignRecord, told: Outcome): Ef
     onSuccess: (use): Outcome => {
       switch (use._tag) {
         case "Settled":
+          if (told._tag === "Pending" && told.transaction !== use.transaction) return told
           return use.time * 1000 < earliest
             ? { _tag: "Used", failure: usedBefore(use.transaction) }
             : { _tag: "Settled", transaction: use.transaction }

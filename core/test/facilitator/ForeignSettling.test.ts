@@ -265,6 +265,30 @@ describe("used, after a call without an answer, by what the chain shows:", () =>
     )
   }
 
+  it.effect("the very transaction of which the facilitator never learns what became", () =>
+    Effect.gen(function* () {
+      let looks = 0
+      const useOf: NonNullable<SchemeServer["useOf"]> = () => {
+        looks++
+        return Effect.succeed<Use>({ _tag: "Settled", transaction: "tx-7", time: start / 1000 })
+      }
+      const { facilitator, stub } = yield* open({ schemes: [{ ...half, useOf }] })
+      stub.settles.push(...Array.from({ length: 20 }, () => pending))
+      const answer = yield* inTime(facilitator.settle(yield* pay(), claim("one")))
+      assert.deepInclude(answer, { ...settled, transaction: "tx-7" })
+      assert.strictEqual(looks, 1, "the chain is looked at when patience ends")
+    })
+  )
+
+  it.effect("another transaction than the one on its way: that one may have lost against it", () =>
+    Effect.gen(function* () {
+      const { facilitator, stub } = yield* open({ schemes: [{ ...half, useOf: () => paid(1) }] })
+      stub.settles.push(...Array.from({ length: 20 }, () => pending))
+      const failure = yield* failureOf(inTime(facilitator.settle(yield* pay(), claim("one"))))
+      assert.deepInclude(failure, { _tag: "SettlementPending", transaction: "tx-7" })
+    })
+  )
+
   it.effect("nobody asks about a transaction that lost against another", () =>
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open({ schemes: [{ ...half, useOf: () => Effect.die("asked") }] })
