@@ -107,11 +107,15 @@ export const settled = (asked: Asked, answer: Asking.Settlement): Told => {
 
 const wrong = (why: string): Told => ({ _tag: "Unknown", why })
 
+/** Of a transaction, in characters. It goes to the payer in a header, and what a header cannot hold would cost the answer. */
+const longestName = 256
+
 /** Why a success is not believed. */
 const unearned = ({ payment, scheme }: Asked, answer: Asking.Settlement): string | undefined => {
   const { amount, network, transaction, word } = answer
   if (word !== undefined) return "says success: true and gives a reason"
   if (transaction === "") return "says success: true and names no transaction"
+  if (transaction.length > longestName) return "says success: true and names a transaction by more than a name"
   if (scheme.network(network) !== payment.requirements.network) {
     return `is about network "${network.slice(0, 100)}", asked was "${payment.requirements.network}"`
   }

@@ -33,6 +33,10 @@ describe("an outcome that is not known", () => {
     },
     "another shape": ForeignStub.doesAndSays({ ok: true }),
     "a success without a transaction": ForeignStub.doesAndSays({ ...success, transaction: "" }),
+    "a success with more than a transaction's name, which no header holds": ForeignStub.doesAndSays({
+      ...success,
+      transaction: "x".repeat(20_000)
+    }),
     "a success of another payer": ForeignStub.doesAndSays({ ...success, payer: "acct-mallory" }),
     "a success on another network": ForeignStub.doesAndSays({ ...success, network: "eip155:1" }),
     "a success of another amount": ForeignStub.doesAndSays({ ...success, amount: "1" }),
