@@ -45,6 +45,8 @@ export interface LaneWork {
   isFull: boolean
   /** When it was last looked into while it was full (Unix milliseconds). */
   impatientAt: number
+  /** How many payments there were when one had last waited for company; 0 before that. */
+  company: number
   /** The chain as it was when it was last asked before a departure, and when that was (Unix milliseconds). */
   surveyed: { readonly survey: Survey; readonly at: number } | undefined
 }

@@ -124,6 +124,7 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     refusal: undefined,
     isFull: false,
     impatientAt: 0,
+    company: 0,
     surveyed: undefined
   }
   const counted = address === "" ? 0n : yield* countSlots(work)
@@ -199,13 +200,19 @@ const serveQueue = (
     })
   )
 
-/** What there is room for, after waiting for company where payments travel together. */
+/**
+ * What there is room for, after waiting for company where payments travel together. One that is alone after one that was
+ * alone does not wait: where few pay, nobody would come.
+ */
 const inCompany = Effect.fnUntraced(function* (work: LaneWork) {
   const { batches } = work.half
   const first = yield* waiting(work)
   if (batches === undefined || work.isFull || first.length === 0 || first.length >= batches.maximum) return first
+  if (first.length === 1 && work.company === 1) return first
   yield* Effect.sleep(Duration.millis(batches.windowMillis))
-  return yield* waiting(work)
+  const all = yield* waiting(work)
+  work.company = all.length
+  return all
 })
 
 const waiting = (work: LaneWork): Effect.Effect<ReadonlyArray<StoredPayment>, FacilitatorUnavailable> =>

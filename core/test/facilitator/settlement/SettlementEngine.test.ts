@@ -220,6 +220,26 @@ describe("lanes", () => {
     })
   )
 
+  it.effect("a payment that is alone waits for no company where the last one that waited had none", () =>
+    Effect.gen(function* () {
+      const { facilitator } = yield* LedgerShop.open({ batches: { maximum: 5, windowMillis: 50 } })
+      const settlesAtOnce = Effect.fnUntraced(function* (name: string) {
+        const fiber = yield* Effect.forkChild(facilitator.settle(yield* pay(), claim(name)))
+        yield* TestClock.adjust("40 millis")
+        const isSettled = fiber.pollUnsafe() !== undefined
+        yield* TestClock.adjust("5 seconds")
+        yield* Fiber.join(fiber)
+        return isSettled
+      })
+      assert.isFalse(yield* settlesAtOnce("first"))
+      assert.isTrue(yield* settlesAtOnce("second"))
+      assert.isTrue(yield* settlesAtOnce("third"))
+      const together = yield* settleMany(facilitator, 3)
+      yield* TestClock.adjust("5 seconds")
+      for (const fiber of together) assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
+    })
+  )
+
   it.effect("what does not fit into one transaction goes into the next", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open({ batches: { maximum: 10, windowMillis: 50 }, fitting: 3 })
