@@ -152,7 +152,10 @@ const examine = Effect.fnUntraced(function* ({ exchange }: Desk, presented: Pres
   yield* exchange.verify(presented.half.scheme, presented)
 })
 
-/** A claim without a transfer. What lay about is verified again before a handler runs for it. */
+/**
+ * A claim without a transfer. What lay about is verified again before a handler runs for it; what was to be settled before is
+ * settled first, or a handler could run again and again for what cannot be.
+ */
 const claimOnly = Effect.fnUntraced(function* (
   desk: Desk,
   request: PaymentRequest,
@@ -161,9 +164,9 @@ const claimOnly = Effect.fnUntraced(function* (
   const presented = yield* ForeignPayment.present(desk.schemes, request)
   const taken = yield* atTheDesk(desk, presented, claim, () => takeVerified(desk, presented, claim))
   const { execution, fresh, record, renewed } = taken
-  if (execution === "granted" && !fresh && !renewed && isIdle(desk, record)) {
-    yield* Effect.onError(examine(desk, presented), () => letGo(desk, taken, claim))
-  }
+  if (execution !== "granted" || fresh || renewed || isSettled(record.status)) return answer(taken)
+  if (!isIdle(desk, record)) return yield* settleTaken(desk, taken, claim)
+  yield* Effect.onError(examine(desk, presented), () => letGo(desk, taken, claim))
   return answer(taken)
 })
 
@@ -197,9 +200,12 @@ const settle = Effect.fnUntraced(function* (
   const presented = yield* ForeignPayment.present(desk.schemes, request)
   const taken = yield* atTheDesk(desk, presented, claim, (now) => taking(desk, presented, claim, now))
   if (claim !== undefined && taken.execution !== "granted") return answer(taken)
+  return yield* settleTaken(desk, taken, claim)
+})
+
+const settleTaken = Effect.fnUntraced(function* (desk: Desk, taken: Taken, claim: Claim | undefined) {
   yield* Effect.onError(transfer(desk, taken), () => letGo(desk, taken, claim))
-  const now = yield* Clock.currentTimeMillis
-  return yield* confirmed(desk, taken, claim, now)
+  return yield* confirmed(desk, taken, claim, yield* Clock.currentTimeMillis)
 })
 
 const transfer = Effect.fnUntraced(function* (desk: Desk, { fresh, presented, record }: Taken) {

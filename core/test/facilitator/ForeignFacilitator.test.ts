@@ -303,6 +303,21 @@ describe("claim", () => {
     })
   )
 
+  it.effect("runs nothing again for a payment whose settlement is in doubt, until that is settled", () =>
+    Effect.gen(function* () {
+      const { facilitator, stub } = yield* open()
+      const request = yield* pay()
+      const { paymentId } = yield* facilitator.claim(request, claim("one"))
+      stub.settles.push(ForeignStub.dropsUndone, ForeignStub.dropsUndone)
+      yield* failureOf(facilitator.settle(request, claim("one")))
+      yield* facilitator.finish(paymentId, claim("one").id, "notRun")
+      const doubt = yield* failureOf(facilitator.claim(request, claim("two")))
+      assert.include(["SettlementPending", "FacilitatorUnavailable"], doubt._tag)
+      assert.deepInclude(yield* facilitator.claim(request, claim("three")), { execution: "granted", status: "included" })
+      assert.strictEqual(ForeignStub.count(stub, "/settle"), 3)
+    })
+  )
+
   it.effect("verifies again what was given back, and gives the run back when that fails", () =>
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open()
