@@ -32,8 +32,8 @@ const patience = "30 seconds"
 export type Recognised = Result.Result<ReadRefusal, ValidationError>
 
 /**
- * Reads a refusal; `undefined` where the answer is none of these dialects, and then its body is still unread. Some tell
- * only by their body, so a copy of it is read, and the answer's own is given up once that is recognised.
+ * Reads a refusal; `undefined` where the answer is none of these dialects, and then its body is still unread. Where only the
+ * body can tell, a copy of it is read, and the answer's own is given up once that is recognised.
  *
  * @category conversions
  */
@@ -44,6 +44,9 @@ export const read = Effect.fnUntraced(function* (
   const head: AnswerHead = { status: response.status, header: (name) => response.headers.get(name) }
   const candidates = dialects.filter((dialect) => dialect.mayRefuse(head))
   if (candidates.length === 0) return undefined
+  if (candidates.some(({ isToldByHead }) => isToldByHead)) {
+    return recognise(candidates, head, yield* Effect.result(jsonOf(response)))
+  }
   const recognised = recognise(candidates, head, yield* Effect.result(jsonOf(response.clone())))
   if (recognised !== undefined) void response.body?.cancel().catch(() => undefined)
   return recognised
@@ -67,7 +70,7 @@ const recognise = (
 
 const jsonOf = (response: Response): Effect.Effect<unknown, ValidationError> =>
   Effect.tryPromise({
-    try: (signal) => BoundedBody.read(abortable(response.body, signal), maximumBytes),
+    try: (signal) => BoundedBody.read(response.body, maximumBytes, signal),
     catch: () => malformed("broken_off", "broke off before its end")
   }).pipe(
     Effect.timeoutOrElse({
@@ -82,10 +85,6 @@ const jsonOf = (response: Response): Effect.Effect<unknown, ValidationError> =>
       )
     )
   )
-
-/** The stream, given up when the signal says so: a peer that never ends its body must not hold the connection. */
-const abortable = (body: ReadableStream<Uint8Array> | null, signal: AbortSignal) =>
-  body === null ? null : body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal })
 
 const parse = (text: string | undefined): Result.Result<unknown, ValidationError> => {
   if (text === undefined) return Result.fail(malformed("not_utf8", "is not UTF-8"))

@@ -15,14 +15,19 @@ export type BoundedBody =
 const decoder = new TextDecoder("utf-8", { fatal: true })
 
 /**
- * Reads at most `maximumBytes`; a longer body is cancelled, its connection given up. Rejects as the stream does.
+ * Reads at most `maximumBytes`; a longer body is cancelled, its connection given up, and so is one when the signal says so:
+ * a peer that never ends its body must not hold the connection. Rejects as the stream does, or with the signal's reason.
  *
  * @category conversions
  */
-export const read = async (body: ReadableStream<Uint8Array> | null, maximumBytes: number): Promise<BoundedBody> => {
+export const read = async (
+  body: ReadableStream<Uint8Array> | null,
+  maximumBytes: number,
+  signal?: AbortSignal
+): Promise<BoundedBody> => {
   const chunks: Array<Uint8Array> = []
   let length = 0
-  for await (const chunk of chunksOf(body)) {
+  for await (const chunk of chunksOf(body, signal)) {
     length += chunk.byteLength
     if (length > maximumBytes) return { _tag: "TooLong", maximumBytes }
     chunks.push(chunk)
@@ -48,9 +53,11 @@ const isDeclaredWithin = (headers: Headers, maximumBytes: number): boolean => {
 }
 
 /** Leaving the loop early cancels the stream. Written out, because not every browser iterates streams. */
-async function* chunksOf(body: ReadableStream<Uint8Array> | null) {
+async function* chunksOf(body: ReadableStream<Uint8Array> | null, signal: AbortSignal | undefined) {
   if (body === null) return
   const reader = body.getReader()
+  const giveUp = () => void reader.cancel().catch(() => undefined)
+  signal?.addEventListener("abort", giveUp)
   let ended = false
   try {
     for (;;) {
@@ -58,11 +65,13 @@ async function* chunksOf(body: ReadableStream<Uint8Array> | null) {
       // oxlint-disable-next-line no-await-in-loop
       const { done, value } = await reader.read()
       ended = done
+      signal?.throwIfAborted()
       if (done) return
       yield value
     }
   } finally {
-    if (!ended) void reader.cancel().catch(() => undefined)
+    signal?.removeEventListener("abort", giveUp)
+    if (!ended) giveUp()
   }
 }
 

@@ -124,6 +124,8 @@ export interface ReadRefusal {
 export interface PayerDialect {
   /** The request header that carries a payment. */
   readonly paymentHeader: string
+  /** Whether the head of an answer alone tells that it is a refusal; else only the body does, and `mayRefuse` is a guess. */
+  readonly isToldByHead: boolean
   /** Whether an answer may be a refusal of this dialect, as far as its head tells. */
   readonly mayRefuse: (head: AnswerHead) => boolean
   /**

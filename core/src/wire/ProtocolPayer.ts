@@ -41,6 +41,7 @@ const pay = ({ accepts }: PaymentRequired, index: number, payload: Schema.Json):
  */
 export const protocolPayer: PayerDialect = {
   paymentHeader: "X-Payment",
+  isToldByHead: true,
   mayRefuse: ({ header, status }) =>
     (status === 402 || status === 409 || status === 503) && header("x-payment") !== null,
   readRefusal: (_head, body) =>

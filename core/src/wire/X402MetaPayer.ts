@@ -115,6 +115,7 @@ const sentenceIn = (body: unknown): string | undefined => {
  */
 export const metaPayer: PayerDialect = {
   paymentHeader: paymentKey,
+  isToldByHead: true,
   mayRefuse: ({ status }) => status === 402 || status === 409,
   readRefusal: ({ header }, body) =>
     Result.map(

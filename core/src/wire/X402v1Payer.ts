@@ -83,6 +83,7 @@ const outcomeShape = /* @__PURE__ */ Shape.struct<Omit<Receipt, "amount" | "paym
  */
 export const x402v1Payer: PayerDialect = {
   paymentHeader: "X-PAYMENT",
+  isToldByHead: false,
   mayRefuse: ({ header, status }) =>
     status >= 400 && /^application\/json\s*(?:;|$)/i.test(header("content-type") ?? ""),
   readRefusal,

@@ -172,6 +172,7 @@ const unsettled = (outcome: Outcome, body: unknown): ReadRefusal => ({
  */
 export const x402v2Payer: PayerDialect = {
   paymentHeader: "PAYMENT-SIGNATURE",
+  isToldByHead: true,
   mayRefuse: ({ header, status }) =>
     status >= 400 && (header("payment-required") !== null || readOutcome(header)?.success === false),
   readRefusal,
