@@ -313,7 +313,10 @@ describe("claim", () => {
       yield* facilitator.finish(paymentId, claim("one").id, "notRun")
       const doubt = yield* failureOf(facilitator.claim(request, claim("two")))
       assert.include(["SettlementPending", "FacilitatorUnavailable"], doubt._tag)
-      assert.deepInclude(yield* facilitator.claim(request, claim("three")), { execution: "granted", status: "included" })
+      assert.deepInclude(yield* facilitator.claim(request, claim("three")), {
+        execution: "granted",
+        status: "included"
+      })
       assert.strictEqual(ForeignStub.count(stub, "/settle"), 3)
     })
   )
