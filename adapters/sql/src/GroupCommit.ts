@@ -1,7 +1,8 @@
 /**
  * Many operations, one commit. A commit waits for the disk, and on a busy disk for milliseconds; so the operations that
  * arrive in one turn of the event loop are run one after another in one transaction, each in a savepoint of its own, and
- * all are answered after its commit. None waits longer than by itself, and all together cost one sync.
+ * all are answered after its commit. None waits longer than by itself, and all together cost one sync. Those that only ask
+ * run after that commit, outside of it: what they see is durable, and a turn without writes has no transaction at all.
  */
 import type { Signals } from "@pontage/core"
 import { FacilitatorUnavailable } from "@pontage/core"
@@ -17,6 +18,7 @@ import type { SqliteFile } from "./SqliteFile.ts"
 
 /** An operation that waits: its steps, which tell whether they are to be kept, and its answer. */
 interface Job {
+  readonly asksOnly: boolean
   readonly steps: Effect.Effect<boolean>
   readonly answer: () => void
   readonly refuse: (fault: FacilitatorUnavailable) => void
@@ -26,14 +28,14 @@ interface Job {
 const atOnce = 256
 
 /**
- * The transactions of a file. Reads go the same way: what one sees has been committed when it is answered.
+ * The transactions of a file, and its questions.
  *
  * @category constructors
  */
 export const make = Effect.fnUntraced(function* (
   file: SqliteFile,
   signals: Signals.Signals
-): Effect.fn.Return<Database.Transact, never, Scope.Scope> {
+): Effect.fn.Return<Pick<Database.Database, "transact" | "ask">, never, Scope.Scope> {
   const run = Database.runOn(Dialect.sqlite, Dialect.sqlite.text)(file.connection)
   const waiting: Array<Job> = []
   const bell = Latch.makeUnsafe()
@@ -50,34 +52,46 @@ export const make = Effect.fnUntraced(function* (
     yield* Effect.yieldNow
     const jobs = waiting.splice(0, atOnce)
     if (waiting.length === 0) bell.closeUnsafe()
-    yield* Effect.uninterruptible(commit(file, run, jobs))
+    const turns = Map.groupBy(jobs, ({ asksOnly }) => asksOnly)
+    const writes = turns.get(false)
+    const written = writes === undefined ? Effect.void : commit(file, run, writes)
+    yield* Effect.uninterruptible(Effect.andThen(written, ask(file, turns.get(true) ?? [])))
   })
   yield* Effect.forkScoped(Effect.forever(round))
 
-  return (steps) =>
-    Effect.flatMap(Database.begin(run), ([transaction, hints]) =>
-      Effect.callback((resume) => {
-        if (closed) return resume(Effect.fail(shut))
-        const job = jobOf(steps(transaction), resume, () => Database.notify(signals, hints))
-        waiting.push(job)
-        bell.openUnsafe()
-        return Effect.sync(() => {
-          const place = waiting.indexOf(job)
-          if (place !== -1) waiting.splice(place, 1)
+  const enqueued =
+    (asksOnly: boolean): Database.Transact =>
+    (steps) =>
+      Effect.flatMap(Database.begin(run), ([transaction, hints]) =>
+        Effect.callback((resume) => {
+          if (closed) return resume(Effect.fail(shut))
+          const job = jobOf(asksOnly, steps(transaction), resume, () => Database.notify(signals, hints))
+          waiting.push(job)
+          bell.openUnsafe()
+          return Effect.sync(() => {
+            const place = waiting.indexOf(job)
+            if (place !== -1) waiting.splice(place, 1)
+          })
         })
-      })
-    )
+      )
+  return { transact: enqueued(false), ask: enqueued(true) }
 })
 
 const shut = new FacilitatorUnavailable({ message: "the payment records are closed: this process is stopping" })
 
+const stuck = new FacilitatorUnavailable({
+  message: "the payment records cannot be asked: a transaction is not undone"
+})
+
 const jobOf = <A, E>(
+  asksOnly: boolean,
   steps: Effect.Effect<A, E | SqlError>,
   resume: (effect: Effect.Effect<A, E | FacilitatorUnavailable>) => void,
   tell: () => void
 ): Job => {
   let outcome: Exit.Exit<A, E | FacilitatorUnavailable> = Exit.fail(shut)
   return {
+    asksOnly,
     steps: Effect.map(Effect.exit(Database.inOurWords(steps)), (exit) => {
       outcome = exit
       return Exit.isSuccess(exit)
@@ -89,6 +103,15 @@ const jobOf = <A, E>(
     refuse: (fault) => resume(Effect.fail(fault))
   }
 }
+
+/** Runs jobs that write nothing, each for itself. Inside a transaction that could not be undone they would see what is not so. */
+const ask = (file: SqliteFile, jobs: ReadonlyArray<Job>): Effect.Effect<void> =>
+  Effect.forEach(
+    jobs,
+    ({ answer, refuse, steps }) =>
+      file.isTransaction() ? Effect.sync(() => refuse(stuck)) : Effect.map(steps, answer),
+    { discard: true }
+  )
 
 /** Runs the jobs, commits, answers. When the commit fails nothing has happened, and everybody hears so. */
 const commit = (file: SqliteFile, run: Dialect.Run, jobs: ReadonlyArray<Job>): Effect.Effect<void> =>

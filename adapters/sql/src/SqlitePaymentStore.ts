@@ -38,8 +38,8 @@ export const make = Effect.fnUntraced(function* (
       })
   )
   const signals = Signals.make()
-  const transact = yield* GroupCommit.make(file, signals)
-  return SqlPaymentStore.make({ dialect: Dialect.sqlite, transact, ask: transact }, signals)
+  const { ask, transact } = yield* GroupCommit.make(file, signals)
+  return SqlPaymentStore.make({ dialect: Dialect.sqlite, transact, ask }, signals)
 })
 
 /**

@@ -17,16 +17,16 @@ const bare = Effect.gen(function* () {
     onStatement: (text) => said.push(text)
   })
   yield* file.connection.execute("CREATE TABLE word (text TEXT PRIMARY KEY, filling TEXT)", [], undefined)
-  const transact = yield* GroupCommit.make(file, Signals.make())
+  const { ask, transact } = yield* GroupCommit.make(file, Signals.make())
   const write = (text: string, filling = "") =>
     transact(({ run }) => run("INSERT INTO word (text, filling) VALUES (?, ?)", [text, filling]))
-  const words = transact(({ run }) =>
+  const words = ask(({ run }) =>
     Effect.map(run("SELECT text FROM word ORDER BY text"), (rows) =>
       rows.map((row) => Object.values(row as Record<string, unknown>)[0])
     )
   )
   said.length = 0
-  return { file, said, transact, write, words }
+  return { ask, file, said, transact, write, words }
 })
 
 const commits = (said: ReadonlyArray<string>) => said.filter((text) => text === "COMMIT").length
@@ -100,6 +100,48 @@ describe("operations of one turn", () => {
       const fiber = yield* Effect.forkChild(write("unwanted"), { startImmediately: true })
       yield* Fiber.interrupt(fiber)
       assert.lengthOf(yield* words, 0)
+    })
+  )
+})
+
+describe("questions", () => {
+  it.effect("need no transaction where nothing is written", () =>
+    Effect.gen(function* () {
+      const { said, words } = yield* bare
+      yield* Effect.all([words, words], { concurrency: "unbounded" })
+      assert.deepStrictEqual(said, ["SELECT text FROM word ORDER BY text", "SELECT text FROM word ORDER BY text"])
+    })
+  )
+
+  it.effect("see what the same turn has committed, and are asked after it", () =>
+    Effect.gen(function* () {
+      const { said, words, write } = yield* bare
+      const [found] = yield* Effect.all([words, write("a"), write("b")], { concurrency: "unbounded" })
+      assert.deepStrictEqual(found, ["a", "b"])
+      assert.isAbove(said.indexOf("SELECT text FROM word ORDER BY text"), said.indexOf("COMMIT"))
+    })
+  )
+
+  it.effect("fail alone", () =>
+    Effect.gen(function* () {
+      const { ask, words, write } = yield* bare
+      const [outcome, found] = yield* Effect.all(
+        [Effect.flip(ask(({ run }) => run("SELECT nothing FROM nowhere"))), words, write("a")],
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(outcome._tag, "FacilitatorUnavailable")
+      assert.deepStrictEqual(found, ["a"])
+    })
+  )
+
+  it.effect("are not answered from a transaction that could not be undone", () =>
+    Effect.gen(function* () {
+      const { file, words } = yield* bare
+      yield* file.connection.execute("BEGIN", [], undefined)
+      yield* file.connection.execute("INSERT INTO word (text) VALUES ('doubtful')", [], undefined)
+      assert.strictEqual((yield* Effect.flip(words))._tag, "FacilitatorUnavailable")
+      yield* file.connection.execute("ROLLBACK", [], undefined)
+      assert.deepStrictEqual(yield* words, [])
     })
   )
 })
