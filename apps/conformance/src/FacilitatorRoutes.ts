@@ -4,7 +4,7 @@
  */
 import express, { type Express, type Request, type Response } from "express"
 
-/** What stands behind the routes; each gets the parsed body. */
+/** What stands behind the routes; each gets the parsed body, which is what the caller made of it: `any`, as in the examples. */
 export interface Behind {
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly verify: (body: any) => Promise<unknown>

@@ -3,28 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { PaymentErrorCode } from "../../src/protocol/PaymentError.ts"
 import { ValidationReason } from "../../src/protocol/ValidationError.ts"
 import * as X402Reason from "../../src/wire/X402Reason.ts"
+import { reasonsV1 } from "./X402PeerAnswers.ts"
 
-/** The list of version 1, as far as it is about EVM: its clients and servers refuse an answer with any other word. */
-const closed = new Set([
-  "insufficient_funds",
-  "invalid_exact_evm_payload_authorization_valid_after",
-  "invalid_exact_evm_payload_authorization_valid_before",
-  "invalid_exact_evm_payload_authorization_value",
-  "invalid_exact_evm_payload_signature",
-  "invalid_exact_evm_payload_recipient_mismatch",
-  "invalid_network",
-  "invalid_payload",
-  "invalid_payment_requirements",
-  "invalid_scheme",
-  "invalid_payment",
-  "payment_expired",
-  "unsupported_scheme",
-  "invalid_x402_version",
-  "invalid_transaction_state",
-  "unexpected_settle_error",
-  "unexpected_verify_error",
-  "duplicate_settlement"
-])
+const closed = new Set<string>(reasonsV1.literals)
 
 const verdicts: ReadonlyArray<X402Reason.Verdict> = [
   ...PaymentErrorCode.literals.map((code) => ({ code, detail: "" })),
