@@ -46,6 +46,7 @@ export { FacilitatorSchemes, type FacilitatorScheme } from "./facilitator/LocalF
 export * as LocalFacilitator from "./facilitator/LocalFacilitator.ts"
 export * as MemoryPaymentStore from "./facilitator/records/MemoryPaymentStore.ts"
 export * as FlightCost from "./facilitator/records/FlightCost.ts"
+export * as PaymentReading from "./facilitator/PaymentReading.ts"
 export * as PaymentChange from "./facilitator/records/PaymentChange.ts"
 export * as PaymentStore from "./facilitator/records/PaymentStore.ts"
 export * as Run from "./facilitator/records/Run.ts"

@@ -8,6 +8,7 @@ import {
   invalid,
   type PaymentError,
   PaymentPayload,
+  PaymentReading,
   type PaymentRequest,
   type PaymentRequirements,
   type SchemeFacilitator,
@@ -169,14 +170,15 @@ const otherVersion = (version: number) => {
  *
  * @category getters
  */
-export const payerOf = Effect.fnUntraced(
-  function* (schemes: ReadonlyArray<SchemeFacilitator>, { paymentPayload, paymentRequirements }: PaymentRequest) {
-    const { network, scheme } = paymentRequirements
-    const half = schemes.find((one) => one.scheme.name === scheme && one.scheme.network(network) === one.network)
-    if (half === undefined) return undefined
-    const payload = yield* Effect.fromResult(PaymentPayload.openPayload(paymentPayload))
-    const { authorization } = yield* half.read({ ...paymentRequirements, network: half.network }, payload)
-    return `${half.network} ${authorization.payer}`
-  },
-  Effect.orElseSucceed(() => undefined)
-)
+export const payerOf = (
+  schemes: ReadonlyArray<SchemeFacilitator>,
+  request: PaymentRequest
+): Effect.Effect<string | undefined> => {
+  const { network, scheme } = request.paymentRequirements
+  const half = schemes.find((one) => one.scheme.name === scheme && one.scheme.network(network) === one.network)
+  if (half === undefined) return Effect.undefined
+  return Effect.match(PaymentReading.read(half, request), {
+    onSuccess: ({ payment }) => `${half.network} ${payment.authorization.payer}`,
+    onFailure: () => undefined
+  })
+}

@@ -6,12 +6,10 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 
 import { refuse } from "../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import * as PaymentId from "../protocol/PaymentId.ts"
-import { openPayload } from "../protocol/PaymentPayload.ts"
 import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import type { Payment, SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
@@ -20,6 +18,7 @@ import { CurrentCaller } from "./Caller.ts"
 import * as Checkpoint from "./Checkpoint.ts"
 import type { Claim, PaymentRequest, Settled } from "./Facilitator.ts"
 import * as Offer from "./Offer.ts"
+import * as PaymentReading from "./PaymentReading.ts"
 import type { NewPayment, PaymentStore, StoredPayment } from "./records/PaymentStore.ts"
 import type * as SettlementEngine from "./settlement/SettlementEngine.ts"
 
@@ -69,21 +68,14 @@ export interface Taken {
   readonly renewed: boolean
 }
 
-const decodeJson = Schema.decodeUnknownResult(Schema.Json)
-
 /**
  * Decodes and identifies a payment. Neither the chain nor the records are asked.
  *
  * @category combinators
  */
 export const present = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
-  const { paymentPayload, paymentRequirements } = request
   const half = yield* halfFor(desk, request)
-  const json = yield* Effect.fromResult(openPayload(paymentPayload))
-  const payload = yield* Effect.mapError(Effect.fromResult(decodeJson(json)), () =>
-    invalid("malformed", "payload_json", "the payload is no JSON value")
-  )
-  const payment = yield* half.read({ ...paymentRequirements, network: half.network }, payload)
+  const { payload, payment } = yield* PaymentReading.read(half, request)
   const paymentId = yield* PaymentId.make(half.network, payment.authorization)
   const { authorization, requirements } = payment
   const { name: caller, notify } = yield* CurrentCaller
