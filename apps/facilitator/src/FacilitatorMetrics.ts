@@ -16,35 +16,40 @@ import { seriesOf } from "./MetricSeries.ts"
  */
 export type Operation = "verify" | "settle" | "claim" | "finish"
 
-const answers = seriesOf(
+const answers = seriesOf((attributes) =>
   Metric.counter("pontage_facilitator_answers_total", {
+    attributes,
     description: "Answers, by operation and by their outcome: an execution or state, a code, a reason, or a fault",
     incremental: true
   })
 )
 
-const inFlight = seriesOf(
+const inFlight = seriesOf((attributes) =>
   Metric.gauge("pontage_facilitator_in_flight", {
+    attributes,
     description: "Requests that are being worked on, by operation"
   })
 )
 
-const seconds = seriesOf(
+const seconds = seriesOf((attributes) =>
   Metric.histogram("pontage_facilitator_seconds", {
+    attributes,
     description: "How long an answer took, by operation",
     boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30]
   })
 )
 
-const rpcRequests = seriesOf(
+const rpcRequests = seriesOf((attributes) =>
   Metric.counter("pontage_rpc_requests_total", {
+    attributes,
     description: "Questions to a chain's RPC, by network and method",
     incremental: true
   })
 )
 
-const gasBalance = seriesOf(
+const gasBalance = seriesOf((attributes) =>
   Metric.gauge("pontage_signer_gas_balance", {
+    attributes,
     description: "What a signer has left for gas, in the chain's smallest native unit",
     bigint: true
   })
@@ -62,17 +67,24 @@ export const measured = <A, E extends { readonly error: string }, R>(
   work: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
   Effect.acquireUseRelease(
-    Effect.andThen(Metric.modify(inFlight({ operation }), 1), Clock.currentTimeMillis),
+    atTime((now, context) => {
+      inFlight({ operation }).modifyUnsafe(1, context)
+      return now
+    }),
     () => work,
-    (started, exit) => ended(operation, started, outcomeIn(exit, outcomeOf))
+    (started, exit) =>
+      atTime((now, context) => {
+        inFlight({ operation }).modifyUnsafe(-1, context)
+        answers({ operation, outcome: outcomeIn(exit, outcomeOf) }).updateUnsafe(1, context)
+        seconds({ operation }).updateUnsafe((now - started) / 1000, context)
+      })
   )
 
-const ended = Effect.fnUntraced(function* (operation: Operation, started: number, outcome: string) {
-  const now = yield* Clock.currentTimeMillis
-  yield* Metric.modify(inFlight({ operation }), -1)
-  yield* Metric.update(answers({ operation, outcome }), 1)
-  yield* Metric.update(seconds({ operation }), (now - started) / 1000)
-})
+/** All that is counted at one moment, in one step. */
+const atTime = <A>(count: (now: number, context: Context.Context<never>) => A): Effect.Effect<A> =>
+  Effect.contextWith((context: Context.Context<never>) =>
+    Effect.map(Clock.currentTimeMillis, (now) => count(now, context))
+  )
 
 const outcomeIn = <A, E extends { readonly error: string }>(
   exit: Exit.Exit<A, E>,

@@ -113,31 +113,39 @@ const isConcluded = ({ authorization, since }: PaymentStore.StoredPayment, now: 
 const travelling = (flights: ReadonlyArray<PaymentStore.Flight>): number =>
   flights.flatMap(({ payments }) => payments).filter(({ status }) => status === "planned" || status === "sent").length
 
-const waitingGauge = seriesOf(
-  Metric.gauge("pontage_lane_waiting", { description: "Payments that wait in a signer's queue" })
+const waitingGauge = seriesOf((attributes) =>
+  Metric.gauge("pontage_lane_waiting", { attributes, description: "Payments that wait in a signer's queue" })
 )
 
-const flightsGauge = seriesOf(
-  Metric.gauge("pontage_lane_flights", { description: "A signer's transactions that are not final yet" })
+const flightsGauge = seriesOf((attributes) =>
+  Metric.gauge("pontage_lane_flights", { attributes, description: "A signer's transactions that are not final yet" })
 )
 
-const unlandedGauge = seriesOf(
-  Metric.gauge("pontage_lane_flights_unlanded", { description: "A signer's transactions that are in no block yet" })
+const unlandedGauge = seriesOf((attributes) =>
+  Metric.gauge("pontage_lane_flights_unlanded", {
+    attributes,
+    description: "A signer's transactions that are in no block yet"
+  })
 )
 
-const movingGauge = seriesOf(
-  Metric.gauge("pontage_lane_moving", { description: "1, or 0 when the first in the queue has waited for a minute" })
+const movingGauge = seriesOf((attributes) =>
+  Metric.gauge("pontage_lane_moving", {
+    attributes,
+    description: "1, or 0 when the first in the queue has waited for a minute"
+  })
 )
 
-const spentGas = seriesOf(
+const spentGas = seriesOf((attributes) =>
   Metric.gauge("pontage_gas_spent_24h", {
+    attributes,
     description: "What settling has cost in 24 hours, in the chain's smallest native unit",
     bigint: true
   })
 )
 
-const spentByCaller = seriesOf(
+const spentByCaller = seriesOf((attributes) =>
   Metric.gauge("pontage_caller_gas_spent_24h", {
+    attributes,
     description: "What settling has cost in 24 hours for a caller with a ceiling, in the chain's smallest native unit",
     bigint: true
   })

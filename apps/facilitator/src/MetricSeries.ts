@@ -1,19 +1,22 @@
 /**
- * The series of a metric by their labels, each made once: making one costs more than counting. All labels come from small
- * fixed sets.
+ * The series of a metric by their labels, each made once: making one costs more than counting. Each has its labels from the
+ * start, since labels that are added to a metric are put together anew whenever it counts. All labels come from small fixed
+ * sets.
  */
-import * as Metric from "effect/Metric"
+import type * as Metric from "effect/Metric"
+
+type Labels = Readonly<Record<string, string>>
 
 /**
  * The series of this metric.
  *
  * @category constructors
  */
-export const seriesOf = <Input, State>(metric: Metric.Metric<Input, State>) => {
+export const seriesOf = <Input, State>(make: (labels: Labels) => Metric.Metric<Input, State>) => {
   const known = new Map<string, Metric.Metric<Input, State>>()
-  return (labels: Readonly<Record<string, string>>): Metric.Metric<Input, State> => {
+  return (labels: Labels): Metric.Metric<Input, State> => {
     const key = Object.values(labels).join(" ")
-    const series = known.get(key) ?? Metric.withAttributes(metric, labels)
+    const series = known.get(key) ?? make(labels)
     known.set(key, series)
     return series
   }

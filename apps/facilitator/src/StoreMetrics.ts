@@ -5,34 +5,40 @@
  */
 import type { Settlement } from "@pontage/core"
 import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
 
 import { seriesOf } from "./MetricSeries.ts"
 
-const transitions = seriesOf(
+const transitions = seriesOf((attributes) =>
   Metric.counter("pontage_payment_transitions_total", {
+    attributes,
     description: "Changes of payments' states, by the state that was reached",
     incremental: true
   })
 )
 
-const seconds = seriesOf(
+const seconds = seriesOf((attributes) =>
   Metric.histogram("pontage_store_seconds", {
+    attributes,
     description: "How long the store took, by method",
     boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
   })
 )
 
-const failures = seriesOf(
+const failures = seriesOf((attributes) =>
   Metric.counter("pontage_store_failures_total", {
+    attributes,
     description: "Questions that the store did not answer, by method",
     incremental: true
   })
 )
 
-const leasesLost = seriesOf(
+const leasesLost = seriesOf((attributes) =>
   Metric.counter("pontage_store_leases_lost_total", {
+    attributes,
     description: "Writes that the store refused because the lane had passed on, by method",
     incremental: true
   })
@@ -54,14 +60,19 @@ export const reached = (status: Settlement.PaymentState, payments = 1): Effect.E
 export const timed =
   (method: string) =>
   <A, E extends { readonly _tag: string }>(work: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-    Effect.flatMap(Clock.currentTimeNanos, (started) =>
-      Effect.onExit(
-        Effect.tapError(work, ({ _tag }) =>
-          Metric.update((_tag === "LeaseLost" ? leasesLost : failures)({ method }), 1)
-        ),
-        () =>
-          Effect.flatMap(Clock.currentTimeNanos, (ended) =>
-            Metric.update(seconds({ method }), Number(ended - started) / 1e9)
-          )
+    Effect.contextWith((context: Context.Context<never>) =>
+      Effect.flatMap(Clock.currentTimeNanos, (started) =>
+        Effect.onExit(work, (exit) =>
+          Effect.map(Clock.currentTimeNanos, (ended) => {
+            const failure = Exit.isFailure(exit)
+              ? exit.cause.reasons.find((reason) => reason._tag === "Fail")
+              : undefined
+            if (failure !== undefined) {
+              const counted = failure.error._tag === "LeaseLost" ? leasesLost : failures
+              counted({ method }).updateUnsafe(1, context)
+            }
+            seconds({ method }).updateUnsafe(Number(ended - started) / 1e9, context)
+          })
+        )
       )
     )

@@ -6,21 +6,24 @@ import * as Metric from "effect/Metric"
 
 import { seriesOf } from "./MetricSeries.ts"
 
-const deliveries = seriesOf(
+const deliveries = seriesOf((attributes) =>
   Metric.counter("pontage_webhook_deliveries_total", {
+    attributes,
     description: "Attempts to tell a caller of a payment's end: told, failed, postponed, or given up",
     incremental: true
   })
 )
 
-const backlog = seriesOf(
+const backlog = seriesOf((attributes) =>
   Metric.gauge("pontage_webhook_backlog", {
+    attributes,
     description: "Ends that this process has tried to tell and could not yet"
   })
 )
 
-const oldest = seriesOf(
+const oldest = seriesOf((attributes) =>
   Metric.gauge("pontage_webhook_oldest_seconds", {
+    attributes,
     description: "The age of the oldest end that this process could not tell yet"
   })
 )
