@@ -170,7 +170,7 @@ const chronicling = (dialect: Dialect) => {
     )
     for (const { before, after } of passages) {
       if (before === undefined) tellHere(after.paymentId)
-      else tell(after.paymentId)
+      else if (PaymentChange.isHeard(before, after)) tell(after.paymentId)
       if (PaymentChange.isWaiting(after) && after.lane !== undefined) tell(after.lane)
     }
   })

@@ -240,7 +240,7 @@ const rings = Effect.fnUntraced(function* <A, E>(store: Store, topic: string, wh
 })
 
 const changesAreHeard = law(
-  "who listens hears of a payment's change and of what begins to wait in a lane",
+  "who listens hears of what can be acted on: a payment's claim, end or coming back, and what begins to wait in a lane",
   Effect.fnUntraced(function* (store, subject) {
     const { name: lane } = yield* newLane
     const payment = yield* newPayment()
@@ -252,12 +252,15 @@ const changesAreHeard = law(
     yield* rings(store, lane, "a claim that waits at once", claimed(store, other, undefined, { lane }))
     const lease = yield* opened(store, subject, lane)
     const plan = yield* planOf(firstFlight, [paymentId])
-    yield* rings(store, paymentId, "its plan", store.plan(lease, [plan]))
-    const sending = { advances: [change(paymentId, "planned", "sent")] }
-    yield* rings(store, paymentId, "its sending", store.enter(lease, sending))
+    yield* store.plan(lease, [plan])
+    yield* store.enter(lease, { advances: [change(paymentId, "planned", "sent")] })
     yield* rings(store, paymentId, "its finish", store.finish(paymentId, claim.id, "served"))
     const back = { advances: [change(paymentId, "sent", "accepted")] }
-    yield* rings(store, lane, "its coming back", store.enter(lease, back))
+    const comingBack = rings(store, paymentId, "its coming back", store.enter(lease, back))
+    yield* rings(store, lane, "its waiting again", comingBack)
+    yield* store.plan(lease, [yield* planOf(firstFlight + 1n, [paymentId])])
+    const end = { advances: [change(paymentId, "planned", "failed")] }
+    yield* rings(store, paymentId, "its end", store.enter(lease, end))
     yield* loses("a plan that does not fit", store.plan(lease, [plan]))
   })
 )

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as MemoryBooks from "./MemoryBooks.ts"
 import * as MemoryLanes from "./MemoryLanes.ts"
 import * as MemoryRecords from "./MemoryRecords.ts"
+import * as PaymentChange from "./PaymentChange.ts"
 import type { StoredPayment } from "./PaymentStore.ts"
 import type { Signals } from "./Signals.ts"
 
@@ -40,7 +41,7 @@ export const make = (signals: Signals): MemoryState => {
   const put = (payment: StoredPayment, now: number) => {
     const before = records.find(payment.paymentId)
     records.put(payment)
-    topics.add(payment.paymentId)
+    if (PaymentChange.isHeard(before, payment)) topics.add(payment.paymentId)
     if (lanes.follow(before, payment) && payment.lane !== undefined) topics.add(payment.lane)
     notices.follow(before, payment, now)
     return payment

@@ -181,7 +181,10 @@ type Fenced<A> = Effect.Effect<A, FacilitatorUnavailable | LeaseLost>
 export class PaymentStore extends Context.Service<
   PaymentStore,
   {
-    /** Hints: a payment's id when its record has changed, a lane's name when something waits in it. */
+    /**
+     * Hints: a payment's id when its record has changed in a way that can be acted on (`PaymentChange.isHeard`), a lane's
+     * name when something waits in it.
+     */
     readonly signals: Signals
     readonly find: (paymentId: string) => Stored<StoredPayment | undefined>
     /**
