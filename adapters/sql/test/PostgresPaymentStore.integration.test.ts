@@ -128,8 +128,9 @@ layer(PostgresServer.layer, { timeout: 60_000 })("on PostgreSQL", (it) => {
       const lease = { lane, epoch: 1, isValid: () => true }
       yield* a.store.openLane(lease, 0n)
       yield* a.store.plan(lease, [{ number: 0n, prepared: prepared(0n), paymentIds: ["pay_heard"] }])
+      yield* a.store.enter(lease, { advances: [{ paymentId: "pay_heard", from: ["planned"], to: "failed" }] })
       yield* change.next
-      assert.strictEqual((yield* b.store.find("pay_heard"))?.status, "planned")
+      assert.strictEqual((yield* b.store.find("pay_heard"))?.status, "failed")
     })
   )
 
