@@ -5,9 +5,8 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-import { refuse } from "../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
-import type { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
+import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
 import type { Scheme } from "../scheme/Scheme.ts"
 import * as Asking from "../wire/X402Asking.ts"
 import * as AskingAnswer from "../wire/X402AskingAnswer.ts"
@@ -93,18 +92,16 @@ export const make = (exchange: Exchange): ForeignExchange => {
   }
 }
 
-const unasked = (failure: Effect.Error<ReturnType<typeof bodyOf>> | FacilitatorUnavailable): ForeignAnswer.Outcome =>
-  failure._tag === "FacilitatorUnavailable" ? { _tag: "NotTaken", error: failure } : { _tag: "Refused", failure }
+const unasked = (error: FacilitatorUnavailable): ForeignAnswer.Outcome => ({ _tag: "NotTaken", error })
 
+/** Nothing is sold before the facilitator has said that it settles it, so what it does not settle now is its own affair. */
 const bodyOf = ({ kinds }: Kinds, scheme: Scheme, { payload, requirements }: NewPayment) => {
   const { network } = requirements
   const settled = kinds.filter((kind) => kind.scheme === scheme.name && scheme.network(kind.network) === network)
   const version = settled.some((kind) => kind.version === 2) ? 2 : 1
   const body = settled.length === 0 ? undefined : Asking.bodyOf(version, requirements, payload)
-  const message = `the facilitator does not settle "${scheme.name}" on ${network}`
-  return body === undefined
-    ? Effect.fail(refuse("NETWORK_MISMATCH", "network_not_settled", message))
-    : Effect.succeed(body)
+  const message = `the facilitator does not settle "${scheme.name}" on ${network} now`
+  return body === undefined ? Effect.fail(new FacilitatorUnavailable({ message })) : Effect.succeed(body)
 }
 
 const misshapen = (exchange: Exchange, call: Call, reply: Reply, { message }: { readonly message: string }) =>
