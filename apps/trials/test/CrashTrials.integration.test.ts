@@ -18,7 +18,7 @@ describe.concurrent("a facilitator that is killed under load", () => {
   keeps("loses nothing of what is in its database", { run: CrashTrial.run, size: 5, store: "postgres" })
   breaks("broadcast-before-persist", "unbooked-transfer", { run: CrashTrial.run, size: 12 })
   breaks("claim-always-granted", "granted-twice", { run: CrashTrial.run, size: 2 })
-  breaks(undefined, "forgotten", { run: CrashTrial.run, size: 2, store: "memory" })
+  breaks(undefined, "forgotten", { run: CrashTrial.run, size: 8, store: "memory" })
 })
 
 describe.concurrent("a facilitator that is struck at every checkpoint", () => {
