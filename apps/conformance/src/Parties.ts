@@ -71,6 +71,7 @@ export type BuyerName = keyof typeof buyers
 export type ShopName = keyof typeof shops
 export type FacilitatorName = keyof typeof facilitators
 
+/** The keys of a literal are its names; the type of `Object.keys` does not say so. */
 const namesOf = <Name extends string>(parties: Readonly<Record<Name, unknown>>): ReadonlyArray<Name> =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   Object.keys(parties) as Array<Name>
