@@ -13,12 +13,14 @@ const strikes = (...actions: ReadonlyArray<string>) => ({
     })
 })
 
+/** Which of them shows is chance; that one does is not, since every kill meets payments under way. */
+const lossesOfMemory = ["forgotten", "unbooked-transfer", "unbooked-broadcast"]
+
 describe.concurrent("a facilitator that is killed under load", () => {
   keeps("loses nothing of what is in its file", { run: CrashTrial.run, size: 20 })
   keeps("loses nothing of what is in its database", { run: CrashTrial.run, size: 5, store: "postgres" })
-  breaks("broadcast-before-persist", "unbooked-transfer", { run: CrashTrial.run, size: 12 })
   breaks("claim-always-granted", "granted-twice", { run: CrashTrial.run, size: 2 })
-  breaks(undefined, "forgotten", { run: CrashTrial.run, size: 8, store: "memory" })
+  breaks(undefined, lossesOfMemory, { run: CrashTrial.run, size: 4, store: "memory" })
 })
 
 describe.concurrent("a facilitator that is struck at every checkpoint", () => {
