@@ -6,6 +6,8 @@
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 
+import { escape } from "./AsciiEscape.ts"
+
 /**
  * What a JSON value must be like to be an `A`.
  *
@@ -31,7 +33,10 @@ export class Fault {
 }
 
 const expecting = (expected: string, value: unknown): Fault =>
-  new Fault("", `expected ${expected}, got ${value === undefined ? "nothing" : JSON.stringify(value).slice(0, 100)}`)
+  new Fault("", `expected ${expected}, got ${value === undefined ? "nothing" : shown(value)}`)
+
+/** People read it, on terminals that obey some characters. */
+const shown = (value: unknown): string => escape(JSON.stringify(value).slice(0, 100))
 
 const within = (step: string, { path, problem }: Fault): Fault => new Fault(`${step}${path}`, problem)
 

@@ -4,10 +4,11 @@
  */
 import * as Result from "effect/Result"
 
+import { escape } from "../protocol/AsciiEscape.ts"
 import { depthOf, maximumDepth } from "../protocol/JsonDepth.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 
-export { depthOf, maximumDepth }
+export { depthOf, escape, maximumDepth }
 
 /**
  * The longest header text that is read, in bytes.
@@ -16,22 +17,12 @@ export { depthOf, maximumDepth }
  */
 export const maximumHeaderBytes = 8 * 1024
 
-const beyondAscii = /[\u007f-\uffff]/g
-
 /**
  * A value as one line of ASCII JSON.
  *
  * @category conversions
  */
 export const encode = (value: unknown): string => escape(JSON.stringify(value))
-
-/**
- * JSON text with every character beyond ASCII written as `\uXXXX`; the same JSON value.
- *
- * @category conversions
- */
-export const escape = (json: string): string =>
-  json.replace(beyondAscii, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
 /**
  * A stranger's words in a message for people: short, in quotes, and without characters that a terminal would obey.

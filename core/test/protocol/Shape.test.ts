@@ -56,6 +56,7 @@ describe("a fault names its place, what was expected and what came:", () => {
     "null for an optional field": [pairs, [{ name: "a", size: null }], "expected a number, got null at [0].size"],
     "another value": [Shape.oneOf(["a", 2, true]), "2", 'expected "a" or 2 or true, got "2"'],
     "a long value": [Shape.object, "x".repeat(1_000), `expected an object, got "${"x".repeat(99)}`],
+    "a value that a terminal obeys": [Shape.object, "\u009b2J\u202e", 'expected an object, got "\\u009b2J\\u202e"'],
     "no JSON at all": [Shape.json, undefined, "expected a value, got nothing"]
   }
   for (const [name, [shape, value, fault]] of Object.entries(cases)) {
