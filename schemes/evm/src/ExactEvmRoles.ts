@@ -3,7 +3,20 @@
  * `exactEvm.server({ rpcUrl })`, `exactEvm.facilitator({ signer, rpcUrl })`; and the facilitator's signer where its key is
  * at hand: `exactEvm.localSigner(privateKey)`.
  */
-export { client } from "./ExactEvmClient.ts"
+import type { SchemeClient } from "@pontage/core"
+
+import * as ExactEvmClient from "./ExactEvmClient.ts"
+import * as KeyAccount from "./KeyAccount.ts"
+
 export { facilitator } from "./ExactEvmFacilitator.ts"
 export { server } from "./ExactEvmServer.ts"
 export { localSigner } from "./LocalSigner.ts"
+
+/**
+ * The payer's half. A viem account that holds its key is asked to `sign` a digest, every other signer is shown the typed
+ * data. Throws `Misconfigured` when the network, the signer's address or an asset is not one.
+ *
+ * @category constructors
+ */
+export const client = (options: ExactEvmClient.Options): SchemeClient =>
+  ExactEvmClient.client({ ...options, signer: KeyAccount.signerOf(options.signer) })
