@@ -16,7 +16,8 @@ import type * as PeerChain from "./PeerChain.ts"
 import * as RoleProcess from "./RoleProcess.ts"
 import type { Row } from "./Row.ts"
 
-const warmUp = { "/verify": 1_500, "/settle": 400 } as const
+/** A service runs for weeks: what it costs while its code is being compiled says nothing. */
+const warmUp = { "/verify": 2_500, "/settle": 1_200 } as const
 const count = 250
 const rounds = 3
 const target = 10
