@@ -14,9 +14,22 @@ import * as Base64Url from "effect/encoding/Base64Url"
 export class Entropy extends Context.Reference<{
   /** `length` fresh unpredictable bytes. */
   readonly bytes: (length: number) => Uint8Array
-}>("@pontage/core/Entropy", {
-  defaultValue: () => ({ bytes: (length) => crypto.getRandomValues(new Uint8Array(length)) })
-}) {}
+}>("@pontage/core/Entropy", { defaultValue: () => ({ bytes: drawn() }) }) {}
+
+/** A draw costs the generator the same for 16 bytes as for a thousand. */
+const poolLength = 1024
+
+/** Bytes are handed out once, as copies, and are gone from the pool with that. */
+const drawn = () => {
+  let pool = new Uint8Array()
+  return (length: number): Uint8Array => {
+    if (length > pool.length) pool = crypto.getRandomValues(new Uint8Array(Math.max(length, poolLength)))
+    const bytes = pool.slice(0, length)
+    pool.fill(0, 0, length)
+    pool = pool.subarray(length)
+    return bytes
+  }
+}
 
 /**
  * 128 random bits as 22 characters of base64url.

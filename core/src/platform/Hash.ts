@@ -28,7 +28,8 @@ export class Hash extends Context.Reference<HashFunctions>("@pontage/core/Hash",
 
 /** What this module needs of `node:crypto`; written out so that browsers' type environments need no Node types. */
 interface NodeCrypto {
-  createHash(name: "sha256"): { update(data: Uint8Array): { digest(): Uint8Array } }
+  /** Half the work of a `createHash`; since Node 20.12. */
+  readonly hash?: (name: "sha256", data: Uint8Array, encoding: "buffer") => Uint8Array
   createSecretKey(key: Uint8Array): object
   createHmac(name: "sha256", key: object): { update(data: Uint8Array): { digest(): Uint8Array } }
 }
@@ -45,10 +46,11 @@ interface WithBuiltins {
 export const fromNode = (): HashFunctions | undefined => {
   const { process }: WithBuiltins = globalThis
   const crypto = process?.getBuiltinModule?.("node:crypto")
-  if (crypto === undefined) return undefined
+  const hash = crypto?.hash
+  if (crypto === undefined || hash === undefined) return undefined
   const keyOf = keyring(crypto)
   return {
-    sha256: (data) => Effect.sync(() => crypto.createHash("sha256").update(data).digest()),
+    sha256: (data) => Effect.sync(() => hash("sha256", data, "buffer")),
     hmacSha256: (key, data) => Effect.sync(() => crypto.createHmac("sha256", keyOf(key)).update(data).digest())
   }
 }

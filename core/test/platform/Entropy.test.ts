@@ -22,3 +22,34 @@ describe("identifier", () => {
     })
   )
 })
+
+describe("the platform's generator", () => {
+  it.effect("gives any length, and bytes that stay the caller's own", () =>
+    Effect.gen(function* () {
+      const entropy = yield* Entropy
+      const lengths = [16, 1, 0, 1007, 1024, 1025, 24, 1000, 5000, 16]
+      const draws = lengths.map((length) => entropy.bytes(length))
+      assert.deepStrictEqual(
+        draws.map(({ length }) => length),
+        lengths
+      )
+      const before = draws.map((bytes) => bytes.slice())
+      for (let index = 0; index < 200; index++) entropy.bytes(24).fill(index)
+      assert.deepStrictEqual(draws, before)
+      for (const bytes of draws.filter(({ length }) => length >= 16)) assert.isTrue(bytes.some((byte) => byte !== 0))
+    })
+  )
+
+  it.effect("hands out nothing twice, across any lengths", () =>
+    Effect.gen(function* () {
+      const entropy = yield* Entropy
+      const seen = new Set<string>()
+      let words = 0
+      for (let index = 0; index < 3_000; index++) {
+        const bytes = entropy.bytes(index % 97)
+        for (let at = 0; at + 8 <= bytes.length; at++, words++) seen.add(bytes.subarray(at, at + 8).join())
+      }
+      assert.strictEqual(seen.size, words)
+    })
+  )
+})
