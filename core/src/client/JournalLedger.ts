@@ -103,8 +103,10 @@ export const make = (): JournalLedger => {
   return {
     put: (entry) => {
       const known = entries.get(entry.id)
-      if (known !== undefined) count(known, Spending.subtract)
-      count(entry, Spending.add)
+      if (!countsAlike(known, entry)) {
+        if (known !== undefined) count(known, Spending.subtract)
+        count(entry, Spending.add)
+      }
       entries.set(entry.id, entry)
       index(entry)
     },
@@ -129,5 +131,11 @@ export const make = (): JournalLedger => {
     }
   }
 }
+
+/** Most states of an entry follow from another by a copy, which leaves the totals as they are. */
+const countsAlike = (known: JournalEntry | undefined, next: JournalEntry): boolean =>
+  known?.spendings === next.spendings &&
+  known.host === next.host &&
+  (known.state === "released") === (next.state === "released")
 
 const keyAt = (unit: string, host: string) => `${unit} ${host}`

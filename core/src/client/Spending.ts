@@ -55,7 +55,8 @@ export const isAbove = (left: Spending, right: Spending): boolean => {
   return at(left, scale) > at(right, scale)
 }
 
-const at = ({ digits, scale }: Spending, wanted: number): bigint => digits * 10n ** BigInt(wanted - scale)
+const at = ({ digits, scale }: Spending, wanted: number): bigint =>
+  wanted === scale ? digits : digits * 10n ** BigInt(wanted - scale)
 
 /**
  * For people: `$0.05`, or `250 of eip155:1/0x…`. At least two digits behind a dollar's point.

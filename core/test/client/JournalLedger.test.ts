@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
 
-import type { JournalEntry, JournalState } from "../../src/client/JournalEntry.ts"
+import { type JournalEntry, journalStates, type JournalState } from "../../src/client/JournalEntry.ts"
 import * as JournalLedger from "../../src/client/JournalLedger.ts"
 
 const entryOf = (id: string, state: JournalState): JournalEntry => ({
@@ -68,5 +69,42 @@ describe("resumable", () => {
     ledger.put(entryOf("first", "pending"))
     ledger.prune(JournalLedger.retention + 1)
     assert.isUndefined(resumable(ledger))
+  })
+})
+
+describe("spent", () => {
+  const hosts = ["one.example", "two.example"]
+  const lines = fc.array(
+    fc.record({
+      id: fc.constantFrom("a", "b", "c"),
+      state: fc.constantFrom(...journalStates),
+      host: fc.constantFrom(...hosts),
+      digits: fc.option(fc.nat(1_000), { nil: undefined }),
+      isReadBack: fc.boolean()
+    }),
+    { maxLength: 12 }
+  )
+
+  it("is the sum of the last lines, however each of them came about", () => {
+    fc.assert(
+      fc.property(lines, (changes) => {
+        const ledger = JournalLedger.make()
+        const last = new Map<string, JournalEntry>()
+        for (const { digits, host, id, isReadBack, state } of changes) {
+          // A state that follows from another by a copy has the very spendings of it; one read back from a disk has not.
+          const entry = { ...(last.get(id) ?? entryOf(id, state)), host, state }
+          const spendings = digits === undefined ? entry.spendings : [{ unit: "$", digits: `${digits}`, scale: 3 }]
+          const line = { ...entry, spendings }
+          last.set(id, line)
+          ledger.put(isReadBack ? structuredClone(line) : line)
+        }
+        const sum = (host?: string) =>
+          [...last.values()]
+            .filter((entry) => entry.state !== "released" && (host === undefined || entry.host === host))
+            .reduce((total, { spendings }) => total + BigInt(spendings[0]?.digits ?? "0"), 0n)
+        for (const host of [undefined, ...hosts]) assert.strictEqual(ledger.spent("$", host).digits, sum(host))
+      }),
+      { numRuns: 500 }
+    )
   })
 })
