@@ -97,6 +97,7 @@ const tooLong = (maximumBytes: number) =>
  * @category getters
  */
 export const contentOf = async (body: BodyInit | null, contentType: string | null): Promise<Uint8Array> => {
+  if (body === null) return new Uint8Array()
   const bytes = await new Response(body).arrayBuffer()
   const boundary = /^multipart\/[^;]+;.*boundary="?([^";]+)/i.exec(contentType ?? "")?.[1]
   if (boundary === undefined) return new Uint8Array(bytes)

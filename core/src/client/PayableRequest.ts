@@ -42,7 +42,7 @@ export const nameOf = Effect.fnUntraced(function* ({ body, method, url }: Payabl
 
 const withoutFragment = (url: string): URL => {
   const plain = new URL(url)
-  plain.hash = ""
+  if (url.includes("#")) plain.hash = ""
   return plain
 }
 

@@ -69,49 +69,48 @@ export const defaultPerRequest = "$0.10"
  */
 export const read = (
   limits: PaymentLimits
-): Result.Result<(asset: Asset, scheme: Scheme) => ReadonlyArray<UnitLimit>, Misconfigured> =>
-  Result.gen(function* () {
-    const dollars: UnitLimit = {
-      counts: "dollars",
-      perRequest: yield* dollarLimit("limits.perRequest", limits.perRequest ?? defaultPerRequest),
-      perDay: yield* optional(limits.perDay, (text) => dollarLimit("limits.perDay", text)),
-      perHost: yield* optional(limits.perHost, (text) => dollarLimit("limits.perHost", text)),
-      option: "limits"
-    }
-    const assets: Array<readonly [string, UnitLimit]> = []
-    for (const [address, limit] of Object.entries(limits.assets ?? {})) {
-      assets.push([address, yield* assetLimit(address, limit)])
-    }
-    return (asset, scheme) => {
-      const own = assets.filter(([address]) => scheme.address(address) === asset.address).map(([, limit]) => limit)
-      return asset.dollar ? [dollars, ...own] : own
-    }
+): Result.Result<(asset: Asset, scheme: Scheme) => ReadonlyArray<UnitLimit>, Misconfigured> => {
+  const assets = Object.entries(limits.assets ?? {}).map(([address, limit]) =>
+    Result.map(assetLimit(address, limit), (read) => ({ address, limit: read }))
+  )
+  return Result.map(Result.all([dollarLimits(limits), Result.all(assets)]), ([dollars, all]) => (asset, scheme) => {
+    const own = all.filter(({ address }) => scheme.address(address) === asset.address).map(({ limit }) => limit)
+    return asset.dollar ? [dollars, ...own] : own
   })
+}
 
-const optional = <A, E>(
-  text: string | undefined,
-  parse: (text: string) => Result.Result<A, E>
-): Result.Result<A | undefined, E> => (text === undefined ? Result.succeed(undefined) : parse(text))
+/** One limit of its three texts. */
+const unitLimit = (
+  { counts, option }: Pick<UnitLimit, "counts" | "option">,
+  { perDay, perHost, perRequest }: AssetLimit,
+  parse: (text: string, name: keyof AssetLimit) => Result.Result<Spending.Spending, Misconfigured>
+): Result.Result<UnitLimit, Misconfigured> => {
+  const amounts = Result.all({
+    perRequest: parse(perRequest, "perRequest"),
+    perDay: perDay === undefined ? Result.succeed(perDay) : parse(perDay, "perDay"),
+    perHost: perHost === undefined ? Result.succeed(perHost) : parse(perHost, "perHost")
+  })
+  return Result.map(amounts, (read) => ({ counts, option, ...read }))
+}
 
-const dollarLimit = (option: string, text: string): Result.Result<Spending.Spending, Misconfigured> =>
+const dollarLimits = (limits: PaymentLimits): Result.Result<UnitLimit, Misconfigured> =>
+  unitLimit(
+    { counts: "dollars", option: "limits" },
+    { ...limits, perRequest: limits.perRequest ?? defaultPerRequest },
+    dollarLimit
+  )
+
+const dollarLimit = (text: string, name: string): Result.Result<Spending.Spending, Misconfigured> =>
   Result.mapBoth(Price.parse(text), {
     onSuccess: ({ digits, scale }) => ({ unit: Spending.dollar, digits, scale }),
-    onFailure: ({ message }) => new Misconfigured({ message: `${option}: ${message}` })
+    onFailure: ({ message }) => new Misconfigured({ message: `limits.${name}: ${message}` })
   })
 
-const assetLimit = (address: string, limit: string | AssetLimit): Result.Result<UnitLimit, Misconfigured> =>
-  Result.gen(function* () {
-    const option = `limits.assets["${address}"]`
-    const given: AssetLimit = typeof limit === "string" ? { perRequest: limit } : limit
-    const parse = (text: string) => atomicLimit(option, address, text)
-    return {
-      counts: "asset",
-      perRequest: yield* parse(given.perRequest),
-      perDay: yield* optional(given.perDay, parse),
-      perHost: yield* optional(given.perHost, parse),
-      option
-    }
-  })
+const assetLimit = (address: string, limit: string | AssetLimit): Result.Result<UnitLimit, Misconfigured> => {
+  const option = `limits.assets["${address}"]`
+  const given: AssetLimit = typeof limit === "string" ? { perRequest: limit } : limit
+  return unitLimit({ counts: "asset", option }, given, (text) => atomicLimit(option, address, text))
+}
 
 const atomicLimit = (option: string, unit: string, text: string): Result.Result<Spending.Spending, Misconfigured> => {
   if (Amount.isText(text)) return Result.succeed({ unit, digits: BigInt(text), scale: 0 })

@@ -109,15 +109,15 @@ export const make = (
 ): Result.Result<PaymentPolicy, Misconfigured> => {
   const isAddress = (text: string) => schemes.some((scheme) => scheme.address(text) !== undefined)
   const isNetwork = (text: string) => schemes.some((scheme) => scheme.network(text) !== undefined)
-  return Result.gen(function* () {
-    const limitsOf = yield* PaymentLimits.read(limits)
-    yield* readable("limits.assets", Object.keys(limits.assets ?? {}), isAddress, "an address of a scheme given here")
-    yield* readable("allow.assets", allow.assets, isAddress, "an address of a scheme given here")
-    yield* readable("allow.payees", allow.payees, isAddress, "an address of a scheme given here")
-    yield* readable("allow.networks", allow.networks, isNetwork, "a network of a scheme given here")
-    yield* readable("allow.hosts", allow.hosts, isHost, 'a host such as "api.example.com" or "localhost:3000"')
-    return policy(limitsOf, allow)
-  })
+  const read = Result.all([
+    PaymentLimits.read(limits),
+    readable("limits.assets", Object.keys(limits.assets ?? {}), isAddress, "an address of a scheme given here"),
+    readable("allow.assets", allow.assets, isAddress, "an address of a scheme given here"),
+    readable("allow.payees", allow.payees, isAddress, "an address of a scheme given here"),
+    readable("allow.networks", allow.networks, isNetwork, "a network of a scheme given here"),
+    readable("allow.hosts", allow.hosts, isHost, 'a host such as "api.example.com" or "localhost:3000"')
+  ])
+  return Result.map(read, ([limitsOf]) => policy(limitsOf, allow))
 }
 
 const readable = (
@@ -139,15 +139,15 @@ const policy = (
   allow: PaymentAllowances
 ): PaymentPolicy => ({
   admit: (url) => admit(url, allow.hosts),
-  judge: (request, requirements, half) =>
-    Result.gen(function* () {
-      const asset = yield* recognise(requirements, half)
-      yield* permit(requirements, asset, half, allow)
+  judge: (request, requirements, half) => {
+    const asset = Result.flatMap(recognise(requirements, half), (asset) => permit(requirements, asset, half, allow))
+    return Result.flatMap(asset, (asset) => {
       const quote = quoteOf(request, requirements, asset)
       const unitLimits = limitsOf(asset, half.scheme)
-      yield* affordable(quote, unitLimits)
-      return { quote, half, exceeds: (spent) => overTotals(quote, unitLimits, spent) }
+      const allowed: Allowed = { quote, half, exceeds: (spent) => overTotals(quote, unitLimits, spent) }
+      return Result.map(affordable(quote, unitLimits), () => allowed)
     })
+  }
 })
 
 const quoteOf = (
@@ -201,12 +201,13 @@ const recognise = (requirements: PaymentRequirements, half: SchemeClient): Resul
     : refusal("terms_unsupported", `${asset.symbol} on ${network}: ${objection}`)
 }
 
+/** The asset, where it, its network and the payee may be paid. */
 const permit = (
   { payTo }: PaymentRequirements,
   asset: Asset,
   { network, scheme }: SchemeClient,
   allow: PaymentAllowances
-): Result.Result<void, PaymentDeclined> => {
+): Result.Result<Asset, PaymentDeclined> => {
   if (allow.networks !== undefined && !allow.networks.some((text) => scheme.network(text) === network)) {
     return refusal("network_not_allowed", `${network} is not in allow.networks (${allow.networks.join(", ")})`)
   }
@@ -216,7 +217,7 @@ const permit = (
   if (allow.payees !== undefined && !allow.payees.some((text) => scheme.address(text) === scheme.address(payTo))) {
     return refusal("payee_not_allowed", `the payee ${payTo} is not in allow.payees`)
   }
-  return Result.succeed(undefined)
+  return Result.succeed(asset)
 }
 
 const affordable = (
@@ -247,19 +248,18 @@ const overTotals = (
   limits: ReadonlyArray<PaymentLimits.UnitLimit>,
   spent: SpentSoFar
 ): PaymentDeclined | undefined => {
-  const { host } = new URL(quote.url)
   for (const { counts, option, perDay, perHost } of limits) {
     const cost = costOf(quote, counts)
-    const explain = (total: Spending.Spending, limit: Spending.Spending, where: string, name: string) =>
-      `${asks(quote)}; ${Spending.format(total)} of ${Spending.format(limit)} in 24 hours${where} is spent or reserved; raise ${option}.${name} to allow it`
-    const today = spent(cost.unit)
-    if (perDay !== undefined && Spending.isAbove(Spending.add(today, cost), perDay)) {
-      return decline("over_day_limit", explain(today, perDay, "", "perDay"))
+    const excess = (name: string, limit: Spending.Spending, host?: string) => {
+      const total = spent(cost.unit, host)
+      if (!Spending.isAbove(Spending.add(total, cost), limit)) return undefined
+      const where = host === undefined ? "" : ` at ${host}`
+      return `${asks(quote)}; ${Spending.format(total)} of ${Spending.format(limit)} in 24 hours${where} is spent or reserved; raise ${option}.${name} to allow it`
     }
-    const here = spent(cost.unit, host)
-    if (perHost !== undefined && Spending.isAbove(Spending.add(here, cost), perHost)) {
-      return decline("over_host_limit", explain(here, perHost, ` at ${host}`, "perHost"))
-    }
+    const today = perDay && excess("perDay", perDay)
+    if (today !== undefined) return decline("over_day_limit", today)
+    const here = perHost && excess("perHost", perHost, new URL(quote.url).host)
+    if (here !== undefined) return decline("over_host_limit", here)
   }
   return undefined
 }

@@ -71,15 +71,20 @@ const longestWait = 30
  * @category constructors
  */
 export const buy = (till: Till, request: PayableRequest, order: Order) =>
-  Effect.uninterruptibleMask(
-    Effect.fnUntraced(function* (restore) {
-      const reserved = yield* draft(order)
-      yield* till.journal.reserve(reserved, order.exceeds)
-      const drop = Effect.andThen(record(till, { ...reserved, state: "released" }), till.journal.letGo(reserved.id))
-      const entry = yield* restore(authorise(till, order, reserved)).pipe(Effect.onError(() => drop))
-      return yield* restore(present(till, request, entry)).pipe(Effect.onExit(() => till.journal.letGo(entry.id)))
-    })
-  )
+  Effect.uninterruptibleMask((restore) => bought(till, request, order, restore))
+
+const bought = Effect.fnUntraced(function* (
+  till: Till,
+  request: PayableRequest,
+  order: Order,
+  restore: <A, E, R>(interruptible: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+) {
+  const reserved = yield* draft(order)
+  yield* till.journal.reserve(reserved, order.exceeds)
+  const drop = Effect.andThen(record(till, { ...reserved, state: "released" }), till.journal.letGo(reserved.id))
+  const entry = yield* restore(authorise(till, order, reserved)).pipe(Effect.onError(() => drop))
+  return yield* restore(present(till, request, entry)).pipe(Effect.onExit(() => till.journal.letGo(entry.id)))
+})
 
 const draft = Effect.fnUntraced(function* ({ name, quote }: Order) {
   const { amount, asset, method, requirements, url } = quote

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Result from "effect/Result"
 
-import { Entropy } from "../platform/Entropy.ts"
+import { Entropy, identifier } from "../platform/Entropy.ts"
 import { Hash } from "../platform/Hash.ts"
 import type { RequestBinding } from "./PaymentPayload.ts"
 
@@ -18,22 +18,22 @@ const text = new TextEncoder()
  *
  * @category constructors
  */
-export const make = Effect.fnUntraced(function* (challenge: string) {
-  const entropy = yield* Entropy
-  return { challenge, salt: Base64Url.encode(entropy.bytes(16)) } satisfies RequestBinding
-})
+export const make = (challenge: string): Effect.Effect<RequestBinding> =>
+  Effect.map(Entropy, (entropy) => ({ challenge, salt: identifier(entropy) }))
 
 /**
  * `sha256(challenge ‖ salt)`: the challenge as its ASCII text, the salt as its bytes. 32 bytes.
  *
  * @category conversions
  */
-export const tag = Effect.fnUntraced(function* (binding: RequestBinding) {
-  const hash = yield* Hash
-  const challenge = text.encode(binding.challenge)
-  const salt = Result.getOrElse(Base64Url.decode(binding.salt), () => text.encode(binding.salt))
-  const message = new Uint8Array(challenge.length + salt.length)
-  message.set(challenge)
-  message.set(salt, challenge.length)
-  return yield* hash.sha256(message)
-})
+export const tag = (binding: RequestBinding): Effect.Effect<Uint8Array> =>
+  Effect.flatMap(Hash, (hash) => hash.sha256(tagged(binding)))
+
+const tagged = ({ challenge, salt }: RequestBinding): Uint8Array => {
+  const head = text.encode(challenge)
+  const tail = Result.getOrElse(Base64Url.decode(salt), () => text.encode(salt))
+  const message = new Uint8Array(head.length + tail.length)
+  message.set(head)
+  message.set(tail, head.length)
+  return message
+}

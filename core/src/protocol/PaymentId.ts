@@ -22,12 +22,11 @@ export const isPaymentId = (name: string): boolean => grammar.test(name)
  *
  * @category constructors
  */
-export const make = Effect.fnUntraced(function* (
+export const make = (
   network: string,
-  authorization: { readonly asset: string; readonly payer: string; readonly nonce: string }
-) {
-  const hash = yield* Hash
-  const { asset, nonce, payer } = authorization
-  const digest = yield* hash.sha256(text.encode([network, asset, payer, nonce].join(",")))
-  return `pay_${Base64Url.encode(digest).slice(0, 22)}`
-})
+  { asset, nonce, payer }: { readonly asset: string; readonly payer: string; readonly nonce: string }
+): Effect.Effect<string> =>
+  Effect.map(
+    Effect.flatMap(Hash, (hash) => hash.sha256(text.encode([network, asset, payer, nonce].join(",")))),
+    (digest) => `pay_${Base64Url.encode(digest).slice(0, 22)}`
+  )

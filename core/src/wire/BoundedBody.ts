@@ -25,14 +25,29 @@ export const read = async (
   maximumBytes: number,
   signal?: AbortSignal
 ): Promise<BoundedBody> => {
+  if (body === null) return { _tag: "Read", text: "" }
+  const reader = body.getReader()
+  const giveUp = () => void reader.cancel().catch(() => undefined)
+  signal?.addEventListener("abort", giveUp)
   const chunks: Array<Uint8Array> = []
   let length = 0
-  for await (const chunk of chunksOf(body, signal)) {
-    length += chunk.byteLength
-    if (length > maximumBytes) return { _tag: "TooLong", maximumBytes }
-    chunks.push(chunk)
+  let ended = false
+  try {
+    for (;;) {
+      // Chunks come one after another; there is nothing to run side by side.
+      // oxlint-disable-next-line no-await-in-loop
+      const { done, value } = await reader.read()
+      ended = done
+      signal?.throwIfAborted()
+      if (done) return { _tag: "Read", text: textOf(join(chunks, length)) }
+      length += value.byteLength
+      if (length > maximumBytes) return { _tag: "TooLong", maximumBytes }
+      chunks.push(value)
+    }
+  } finally {
+    signal?.removeEventListener("abort", giveUp)
+    if (!ended) giveUp()
   }
-  return { _tag: "Read", text: textOf(join(chunks, length)) }
 }
 
 /**
@@ -50,29 +65,6 @@ export const ofResponse = async (response: Response, maximumBytes: number): Prom
 const isDeclaredWithin = (headers: Headers, maximumBytes: number): boolean => {
   const length = headers.get("content-length")
   return length !== null && Number(length) <= maximumBytes && !headers.has("content-encoding")
-}
-
-/** Leaving the loop early cancels the stream. Written out, because not every browser iterates streams. */
-async function* chunksOf(body: ReadableStream<Uint8Array> | null, signal: AbortSignal | undefined) {
-  if (body === null) return
-  const reader = body.getReader()
-  const giveUp = () => void reader.cancel().catch(() => undefined)
-  signal?.addEventListener("abort", giveUp)
-  let ended = false
-  try {
-    for (;;) {
-      // Chunks come one after another; there is nothing to run side by side.
-      // oxlint-disable-next-line no-await-in-loop
-      const { done, value } = await reader.read()
-      ended = done
-      signal?.throwIfAborted()
-      if (done) return
-      yield value
-    }
-  } finally {
-    signal?.removeEventListener("abort", giveUp)
-    if (!ended) giveUp()
-  }
 }
 
 const join = (chunks: ReadonlyArray<Uint8Array>, length: number): Uint8Array => {
