@@ -3,17 +3,25 @@
  * compared with all there are, by digests and in constant time, and its caller is held to its limits before anything of the
  * request is read.
  */
-import { type Caller, CurrentCaller, FacilitatorSchemes, type SchemeFacilitator } from "@pontage/core"
+import {
+  type Caller,
+  CurrentCaller,
+  FacilitatorSchemes,
+  type PaymentRequirements,
+  type SchemeFacilitator
+} from "@pontage/core"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 
 import * as ApiKey from "./ApiKey.ts"
 import * as AskingCaller from "./AskingCaller.ts"
 import { type CallerTerms, isRegistered, type RateTerms } from "./CallerTerms.ts"
-import { TooManyRequestsAnswer, Unauthenticated } from "./FacilitatorFault.ts"
+import { type TooManyRequests, TooManyRequestsAnswer, Unauthenticated } from "./FacilitatorFault.ts"
 import * as RateLimiter from "./RateLimiter.ts"
 import * as RequestOrigin from "./RequestOrigin.ts"
 
@@ -45,38 +53,43 @@ export class CallerAuthentication extends HttpApiMiddleware.Service<
     Layer.effect(
       CallerAuthentication,
       Effect.map(FacilitatorSchemes, (schemes) => {
-        const { limitsByAddress, register } = makeRegister(options, schemes)
-        const find = (credential: string) =>
-          Effect.gen(function* () {
-            const known = register.length === 0 ? undefined : findByKey(register, credential)
-            if (known !== undefined) return known
-            const limits = yield* Effect.map(RequestOrigin.current, limitsByAddress)
-            if (register.length === 0) return anybody(limits)
-            yield* limits.admit("payments")
-            return yield* new Unauthenticated({ message: unauthenticated })
-          })
+        const { anonymous, register } = makeRegister(options, schemes)
+        const find = (credential: string): Effect.Effect<Recognised, Stopped, HttpServerRequest.HttpServerRequest> => {
+          const known = register.length === 0 ? undefined : findByKey(register, credential)
+          if (known !== undefined) return Effect.succeed(known)
+          const stranger = Effect.map(HttpServerRequest.HttpServerRequest, anonymous)
+          return register.length === 0 ? stranger : Effect.flatMap(stranger, turnAway)
+        }
         return CallerAuthentication.of({
-          apiKey: (httpEffect, { credential, endpoint }) =>
-            Effect.gen(function* () {
-              const { asking, current } = yield* find(Redacted.value(credential))
-              yield* asking.limits.admit(errandOf(endpoint.identifier))
-              return yield* httpEffect.pipe(
-                Effect.provideService(AskingCaller.AskingCaller, asking),
-                Effect.provideService(CurrentCaller, current)
-              )
-            })
+          apiKey: (httpEffect, { credential, endpoint }) => {
+            const errand = errandOf(endpoint.identifier)
+            return Effect.flatMap(find(Redacted.value(credential)), ({ asking, services }) =>
+              Effect.andThen(asking.limits.admit(errand), Effect.provideContext(httpEffect, services))
+            )
+          }
         })
       })
     )
 }
 
+type Stopped = Unauthenticated | TooManyRequests
+
+/** Who shows a key that nobody was given pays for it as for a payment. */
+const turnAway = ({ asking }: Recognised): Effect.Effect<never, Stopped> =>
+  Effect.andThen(asking.limits.admit("payments"), Effect.fail(new Unauthenticated({ message: unauthenticated })))
+
 const unauthenticated = "This facilitator asks for an API key: send Authorization: Bearer <key>."
 
-/** A caller as this service and as the facilitator behind it know it. */
+/** A caller as this service and as the facilitator behind it know it; `services` tells both of them. */
 interface Recognised {
   readonly asking: AskingCaller.AskingCaller["Service"]
-  readonly current: Caller
+  readonly services: Context.Context<AskingCaller.AskingCaller>
 }
+
+const recognised = (asking: AskingCaller.AskingCaller["Service"], current: Caller): Recognised => ({
+  asking,
+  services: Context.make(AskingCaller.AskingCaller, asking).pipe(Context.add(CurrentCaller, current))
+})
 
 interface Registered extends Recognised {
   readonly keys: CallerTerms["keys"]
@@ -91,32 +104,31 @@ const makeRegister = ({ anonymousRates, callers }: Options, schemes: ReadonlyArr
   return {
     register: callers.map((terms): Registered => {
       const { keys, name, operator = false, rates, registrations, webhook } = terms
-      return {
-        keys,
-        current: { name, notify: webhook !== undefined },
-        asking: {
-          name,
-          seesAll: operator,
-          maySee: (owner) => operator || owner === name,
-          mayHavePaid: (requirements) => isRegistered(registrations, schemes, requirements),
-          limits:
-            rates === undefined ? AskingCaller.unlimited : AskingCaller.limitsOf(limiters, `caller ${name}`, rates)
-        }
+      const asking = {
+        name,
+        seesAll: operator,
+        maySee: (owner: string) => operator || owner === name,
+        mayHavePaid: (requirements: PaymentRequirements.PaymentRequirements) =>
+          isRegistered(registrations, schemes, requirements),
+        limits: rates === undefined ? AskingCaller.unlimited : AskingCaller.limitsOf(limiters, `caller ${name}`, rates)
       }
+      return { keys, ...recognised(asking, { name, notify: webhook !== undefined }) }
     }),
-    limitsByAddress: (address: string) =>
+    anonymous:
       anonymousRates === undefined
-        ? AskingCaller.unlimited
-        : AskingCaller.limitsOf(strangers, `address ${address}`, anonymousRates)
+        ? () => unlimitedStranger
+        : RequestOrigin.perConnection((address) =>
+            anybody(AskingCaller.limitsOf(strangers, `address ${address}`, anonymousRates))
+          )
   }
 }
 
 const always = () => true
 
-const anybody = (limits: AskingCaller.CallerLimits): Recognised => ({
-  current: { name: "", notify: false },
-  asking: { name: "", seesAll: true, maySee: always, mayHavePaid: always, limits }
-})
+const anybody = (limits: AskingCaller.CallerLimits): Recognised =>
+  recognised({ name: "", seesAll: true, maySee: always, mayHavePaid: always, limits }, { name: "", notify: false })
+
+const unlimitedStranger = anybody(AskingCaller.unlimited)
 
 /** All keys are compared, whichever fits. */
 const findByKey = (register: ReadonlyArray<Registered>, credential: string): Recognised | undefined => {

@@ -19,12 +19,39 @@ const described = (description: string) => OpenApi.annotations({ description })
 
 const paymentId = { id: Schema.String.annotate({ description: "pay_ and 22 characters of base64url" }) }
 
+/**
+ * `POST /verify`.
+ *
+ * @category contracts
+ */
+export const verifying = { payload: PresentedPayment.VerifyRequest, success: PresentedPayment.VerifyAnswer }
+
+/**
+ * `POST /settle`.
+ *
+ * @category contracts
+ */
+export const settling = { payload: PresentedPayment.SettleRequest, success: PresentedPayment.SettleAnswer }
+
+/**
+ * `POST /claims`.
+ *
+ * @category contracts
+ */
+export const claiming = { payload: PresentedPayment.ClaimRequest, success: FacilitatorApi.SettleResponse }
+
+/**
+ * `POST /payments/{id}/finish`.
+ *
+ * @category contracts
+ */
+export const finishing = { payload: FacilitatorApi.FinishRequest, success: Settlement.PaymentRecord }
+
 /** What servers call, with their API key where keys are used. */
 class PaymentsGroup extends HttpApiGroup.make("payments")
   .add(
     HttpApiEndpoint.post("verify", "/verify", {
-      payload: PresentedPayment.VerifyRequest,
-      success: PresentedPayment.VerifyAnswer,
+      ...verifying,
       error: [Forbidden, TooManyRequestsAnswer, CannotTell]
     }).annotateMerge(
       described(
@@ -32,8 +59,7 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
       )
     ),
     HttpApiEndpoint.post("settle", "/settle", {
-      payload: PresentedPayment.SettleRequest,
-      success: PresentedPayment.SettleAnswer,
+      ...settling,
       error: [Forbidden, TooManyRequestsAnswer, CannotTell]
     }).annotateMerge(
       described(
@@ -41,14 +67,12 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
       )
     ),
     HttpApiEndpoint.post("claim", "/claims", {
-      payload: PresentedPayment.ClaimRequest,
-      success: FacilitatorApi.SettleResponse,
+      ...claiming,
       error: [Forbidden, TooManyRequestsAnswer, CannotTell]
     }).annotateMerge(described("Verifies and claims, without a transfer; POST /settle follows.")),
     HttpApiEndpoint.post("finish", "/payments/:id/finish", {
       params: paymentId,
-      payload: FacilitatorApi.FinishRequest,
-      success: Settlement.PaymentRecord,
+      ...finishing,
       error: [UnknownPayment, FinishRefused, CannotTell]
     }).annotateMerge(described("Tells how a granted run ended. Idempotent, fenced by the claim's id."))
   )

@@ -66,24 +66,21 @@ export const measured = <A, E extends { readonly error: string }, R>(
   outcomeOf: (answer: A) => string,
   work: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
-  Effect.acquireUseRelease(
-    atTime((now, context) => {
-      inFlight({ operation }).modifyUnsafe(1, context)
-      return now
-    }),
-    () => work,
-    (started, exit) =>
-      atTime((now, context) => {
-        inFlight({ operation }).modifyUnsafe(-1, context)
-        answers({ operation, outcome: outcomeIn(exit, outcomeOf) }).updateUnsafe(1, context)
-        seconds({ operation }).updateUnsafe((now - started) / 1000, context)
-      })
-  )
-
-/** All that is counted at one moment, in one step. */
-const atTime = <A>(count: (now: number, context: Context.Context<never>) => A): Effect.Effect<A> =>
-  Effect.contextWith((context: Context.Context<never>) =>
-    Effect.map(Clock.currentTimeMillis, (now) => count(now, context))
+  Effect.uninterruptibleMask((restore) =>
+    Effect.withFiber((fiber) => {
+      const { context } = fiber
+      const clock = fiber.getRef(Clock.Clock)
+      const underWay = inFlight({ operation })
+      const started = clock.currentTimeMillisUnsafe()
+      underWay.modifyUnsafe(1, context)
+      return Effect.onExit(restore(work), (exit) =>
+        Effect.sync(() => {
+          underWay.modifyUnsafe(-1, context)
+          answers({ operation, outcome: outcomeIn(exit, outcomeOf) }).updateUnsafe(1, context)
+          seconds({ operation }).updateUnsafe((clock.currentTimeMillisUnsafe() - started) / 1000, context)
+        })
+      )
+    })
   )
 
 const outcomeIn = <A, E extends { readonly error: string }>(

@@ -17,9 +17,10 @@ import * as Result from "effect/Result"
 
 import { AskingCaller } from "./AskingCaller.ts"
 import { Forbidden } from "./FacilitatorFault.ts"
-import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
+import { claiming, FacilitatorHttpApi, finishing, settling, verifying } from "./FacilitatorHttpApi.ts"
 import * as FacilitatorMetrics from "./FacilitatorMetrics.ts"
 import * as FacilitatorVerdict from "./FacilitatorVerdict.ts"
+import { answering } from "./PostedJson.ts"
 import * as PresentedPayment from "./PresentedPayment.ts"
 
 type Presented = PresentedPayment.PresentedPayment
@@ -37,27 +38,37 @@ export const layerPayments = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const desk: Desk = { facilitator: yield* Facilitator, schemes: yield* FacilitatorSchemes }
     const { facilitator } = desk
-    return handlers.handleAll({
-      verify: ({ payload }) => {
-        const payment = PresentedPayment.read(payload)
-        return Effect.map(verify(desk, payment), payment.verified)
-      },
-      settle: ({ payload }) => {
-        const payment = PresentedPayment.read(payload)
-        const claim = payload.protocolVersion === undefined ? undefined : payload.claim
-        return Effect.map(
-          transact(desk, "settle", payment, (request) =>
+    return handlers
+      .handleRaw(
+        "verify",
+        answering(verifying, (payload) => {
+          const payment = PresentedPayment.read(payload)
+          return Effect.map(verify(desk, payment), payment.verified)
+        })
+      )
+      .handleRaw(
+        "settle",
+        answering(settling, (payload) => {
+          const payment = PresentedPayment.read(payload)
+          const claim = payload.protocolVersion === undefined ? undefined : payload.claim
+          const settled = transact(desk, "settle", payment, (request) =>
             FacilitatorVerdict.ofSettle(request, facilitator.settle(request, claim))
-          ),
-          payment.settled
+          )
+          return Effect.map(settled, payment.settled)
+        })
+      )
+      .handleRaw(
+        "claim",
+        answering(claiming, ({ claim, ...body }) =>
+          transact(desk, "claim", PresentedPayment.readOurs(body), (request) =>
+            FacilitatorVerdict.ofClaim(request, facilitator.claim(request, claim))
+          )
         )
-      },
-      claim: ({ payload: { claim, ...body } }) =>
-        transact(desk, "claim", PresentedPayment.readOurs(body), (request) =>
-          FacilitatorVerdict.ofClaim(request, facilitator.claim(request, claim))
-        ),
-      finish: ({ params, payload }) => finish(facilitator, params.id, payload)
-    })
+      )
+      .handleRaw(
+        "finish",
+        answering(finishing, (payload, { params }) => finish(facilitator, params.id, payload))
+      )
   })
 )
 

@@ -4,8 +4,8 @@
  */
 import { isIPv6 } from "node:net"
 
-import * as Effect from "effect/Effect"
-import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import type * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Option from "effect/Option"
 
 /**
@@ -33,11 +33,16 @@ const groupsOf = (text: string): ReadonlyArray<string> =>
   text === "" ? [] : text.split(":").map((group) => group.replace(/^0+(?=.)/, ""))
 
 /**
- * The place that the current request comes from.
+ * What belongs to the place that a request comes from, made once for each connection: its address never changes.
  *
- * @category getters
+ * @category combinators
  */
-export const current: Effect.Effect<string, never, HttpServerRequest.HttpServerRequest> = Effect.map(
-  HttpServerRequest.HttpServerRequest,
-  ({ remoteAddress }) => fromAddress(Option.getOrElse(remoteAddress, () => ""))
-)
+export const perConnection = <A>(make: (place: string) => A): ((request: HttpServerRequest.HttpServerRequest) => A) => {
+  const known = new WeakMap<object, A>()
+  return (request) => {
+    const { socket } = NodeHttpServerRequest.toIncomingMessage(request)
+    const found = known.get(socket) ?? make(fromAddress(Option.getOrElse(request.remoteAddress, () => "")))
+    known.set(socket, found)
+    return found
+  }
+}

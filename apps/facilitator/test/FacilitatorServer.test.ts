@@ -85,6 +85,32 @@ describe("requests", () => {
     })
   )
 
+  it.live("a body is read in whatever pieces it comes", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start({ verify: ({ paymentRequirements }) => described(paymentRequirements) })
+      const requirements = { ...request.paymentRequirements, description: "für € 1" }
+      const bytes = Buffer.from(JSON.stringify({ ...body, paymentRequirements: requirements }))
+      const head = `POST /verify HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${bytes.length}\r\n`
+      const within = bytes.indexOf("€") + 1
+      const pieces = [`${head}\r\n`, bytes.subarray(0, within), bytes.subarray(within)]
+      assert.match(yield* rawPieces(port, pieces), /200 OK[^]*"payer":"für € 1"/)
+      const asking = yield* raw(port, `${head}Expect: 100-continue\r\n\r\n${bytes.toString()}`)
+      assert.match(asking, /^HTTP\/1.1 100 Continue[^]*200 OK[^]*"payer":"für € 1"/)
+    })
+  )
+
+  it.live("a body that breaks off is nobody's payment", () =>
+    Effect.gen(function* () {
+      let times = 0
+      const verify = () => Effect.sync(() => ({ payer: `${++times}` }))
+      const { port, post } = yield* start({ verify })
+      const bytes = JSON.stringify(body)
+      const head = `POST /verify HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes.length + 1}\r\n\r\n`
+      yield* rawPieces(port, [head + bytes, undefined])
+      assert.deepStrictEqual(yield* json(yield* post("/verify", body)), { isValid: true, payer: "1" })
+    })
+  )
+
   it.live("404 with a fault where there is nothing", () =>
     Effect.gen(function* () {
       const { get, post } = yield* start({})
@@ -255,11 +281,22 @@ describe("stopping", () => {
   )
 })
 
+const described = ({ description = "nobody" }: { readonly description?: string }) =>
+  Effect.succeed({ payer: description })
+
 /** Sends bytes and hands over what comes back until the connection ends. */
-const raw = (port: number, bytes: string): Effect.Effect<string> =>
+const raw = (port: number, bytes: string): Effect.Effect<string> => rawPieces(port, [bytes])
+
+/** The same with one piece after the other; where there is none the connection is cut. */
+const rawPieces = (port: number, pieces: ReadonlyArray<string | Buffer | undefined>): Effect.Effect<string> =>
   Effect.callback((resume) => {
     const chunks: Array<Buffer> = []
-    const socket = createConnection(port, "127.0.0.1", () => socket.write(bytes))
+    const send = ([piece, ...rest]: typeof pieces) => {
+      if (piece === undefined) return socket.destroy()
+      socket.write(piece, () => rest.length > 0 && setImmediate(send, rest))
+    }
+    const socket = createConnection(port, "127.0.0.1", () => send(pieces))
+    socket.setNoDelay()
     socket.on("data", (chunk) => chunks.push(chunk))
     socket.on("error", () => undefined)
     socket.on("close", () => resume(Effect.succeed(Buffer.concat(chunks).toString())))

@@ -1,0 +1,124 @@
+/**
+ * The body of a request: JSON of at most 64 KiB, not nested too deep for those who walk through it, and of the shape that
+ * its endpoint takes. It is read by Node's own events, because a stream of Effect around one short text costs more than all
+ * that is done with most requests.
+ */
+import { IncomingMessage } from "node:http"
+
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { AsciiJson } from "@pontage/core"
+import * as ByteSize from "effect/ByteSize"
+import * as Effect from "effect/Effect"
+import type { HttpServerError } from "effect/http/HttpServerError"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import { Malformed, TooLarge } from "./FacilitatorFault.ts"
+
+type Request = HttpServerRequest.HttpServerRequest
+
+/**
+ * The longest body that is read, in bytes.
+ *
+ * @category constants
+ */
+export const maximumBytes = 64 * 1024
+
+/**
+ * The deepest nesting that is read: a payment header may be nested 16 deep, and here stands in an object.
+ *
+ * @category constants
+ */
+export const maximumDepth = 17
+
+/**
+ * Reads bodies of one shape.
+ *
+ * @category constructors
+ */
+export const reader = <Shape extends Schema.ConstraintDecoder<unknown>>(
+  shape: Shape
+): ((request: Request) => Effect.Effect<Shape["Type"], Malformed | TooLarge>) => {
+  const decode = Schema.decodeUnknownResult(Schema.toCodecJson(shape))
+  return (request) =>
+    Effect.flatMapEager(textOf(request), (text) => {
+      if (AsciiJson.depthOf(text) > maximumDepth) {
+        return Effect.fail(new Malformed({ message: `the body is nested deeper than ${maximumDepth}` }))
+      }
+      const body = Result.flatMap(parsed(text), (json) => Result.mapError(decode(json), misshapen))
+      return Effect.fromResult(body)
+    })
+}
+
+/**
+ * A request that has another shape than its endpoint takes.
+ *
+ * @category errors
+ */
+export const misshapen = ({ message }: { readonly message: string }): Malformed =>
+  new Malformed({ message: `the request is not what this endpoint takes: ${onceEach(message)}` })
+
+/** What is none of several shapes is told each thing once. */
+const onceEach = (message: string): string => [...new Set(message.split(/\n(?! )/))].join("\n").slice(0, 500)
+
+const parsed = (text: string): Result.Result<unknown, Malformed> => {
+  if (text === "") return Result.succeed(undefined)
+  try {
+    const json: unknown = JSON.parse(text)
+    return Result.succeed(json)
+  } catch {
+    return Result.fail(misshapen({ message: "Expected a valid JSON body" }))
+  }
+}
+
+const jsonType = /^application\/json\s*(;|$)/i
+
+const textOf = (request: Request): Effect.Effect<string, Malformed | TooLarge> => {
+  const { "content-length": declared, "content-type": type, expect } = request.headers
+  if (type !== undefined && !jsonType.test(type)) {
+    return Effect.fail(
+      new Malformed({ message: `the body is declared as ${type.slice(0, 100)}; send application/json` })
+    )
+  }
+  if (Number(declared ?? 0) > maximumBytes) return Effect.fail(tooLarge)
+  const source = NodeHttpServerRequest.toIncomingMessage(request)
+  return declared === undefined || expect !== undefined || !(source instanceof IncomingMessage)
+    ? streamed(request)
+    : received(source)
+}
+
+const decoder = new TextDecoder()
+
+/** A body whose length is declared ends there: Node sees to that. */
+const received = (source: IncomingMessage): Effect.Effect<string, Malformed> =>
+  Effect.callback((resume) => {
+    const chunks: Array<Buffer> = []
+    const take = (chunk: Buffer) => chunks.push(chunk)
+    const release = () => source.off("data", take).off("end", end).off("error", fail).off("close", fail)
+    const end = () => {
+      release()
+      resume(Effect.succeed(decoder.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))))
+    }
+    const fail = () => {
+      release()
+      resume(Effect.fail(unread))
+    }
+    if (source.destroyed) return fail()
+    source.on("data", take).on("end", end).on("error", fail).on("close", fail)
+    return Effect.sync(release)
+  })
+
+const maximumBody = ByteSize.bytes(BigInt(maximumBytes))
+
+/** A body that ends where it likes, or that is only sent when it is asked for. */
+const streamed = (request: Request): Effect.Effect<string, Malformed | TooLarge> =>
+  request.text.pipe(
+    Effect.provideService(HttpServerRequest.MaxBodySize, maximumBody),
+    Effect.mapError(({ reason }: HttpServerError) =>
+      reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge" ? tooLarge : unread
+    )
+  )
+
+const tooLarge = new TooLarge({ message: `the body is longer than ${maximumBytes} bytes` })
+const unread = new Malformed({ message: "the body could not be read" })
