@@ -1,7 +1,7 @@
 /**
  * The three configurations of `exact` on EVM, as users write them: `exactEvm.client({ signer, network })`,
- * `exactEvm.server({ rpcUrl })`, `exactEvm.facilitator({ signer, rpcUrl })`; and the facilitator's signer where its key is
- * at hand: `exactEvm.localSigner(privateKey)`.
+ * `exactEvm.server({ rpcUrl })`, `exactEvm.facilitator({ signer, rpcUrl })`; and the signer of a payer or a facilitator
+ * whose key is at hand: `exactEvm.localSigner(privateKey)`.
  */
 import type { SchemeClient } from "@pontage/core"
 

@@ -8,10 +8,12 @@ import { bytesToHex } from "viem"
 import { privateKeyToAccount } from "viem/accounts"
 
 import type { UnsignedTransaction } from "../src/Eip1559.ts"
+import * as Eip3009 from "../src/Eip3009.ts"
 import * as EvmCrypto from "../src/EvmCrypto.ts"
 import * as EvmHex from "../src/EvmHex.ts"
 import { exactEvm } from "../src/index.ts"
 import * as CryptoTable from "./CryptoTable.ts"
+import * as TypedPayments from "./TypedPayments.ts"
 
 const transactions: fc.Arbitrary<UnsignedTransaction> = fc
   .tuple(fc.bigInt(0n, 2n ** 40n), fc.bigInt(0n, 2n ** 40n))
@@ -74,6 +76,33 @@ describe("localSigner", () => {
       { numRuns: 60 }
     ))
 
+  it("signs authorizations to the same bytes as viem, by every cryptography", () =>
+    fc.assert(
+      fc.asyncProperty(CryptoTable.keys, TypedPayments.typedData, async (key, data) => {
+        const privateKey: EvmHex.Hex = `0x${EvmHex.toWord(key)}`
+        const expected = await privateKeyToAccount(privateKey).signTypedData(data)
+        const signed = CryptoTable.all.map((crypto) => exactEvm.localSigner(privateKey, crypto).signTypedData(data))
+        assert.deepStrictEqual(
+          await Promise.all(signed),
+          signed.map(() => expected)
+        )
+      }),
+      { numRuns: 40 }
+    ))
+
+  it("signs no typed data but authorizations, and says so", async () => {
+    const signer = exactEvm.localSigner(secret)
+    const { data } = TypedPayments.arbitrum
+    const permit = JSON.parse(Eip3009.toJson({ ...data, message: { ...data.message, value: 1n } }))
+    const refused = signer.signTypedData({ ...permit, primaryType: "Permit" }).catch((error: unknown) => error)
+    const error = await refused
+    assert(error instanceof Misconfigured)
+    assert.match(error.message, /no EIP-3009 authorization/)
+    const mute = { ...EvmCrypto.javaScript, name: "a broken build", sign: () => undefined }
+    const silent = await exactEvm.localSigner(secret, mute).signTypedData(data).catch(String)
+    assert.match(silent, /a broken build did not sign/)
+  })
+
   it("takes a key redacted too, in either case", () => {
     const { address } = privateKeyToAccount(secret)
     assert.strictEqual(exactEvm.localSigner(Redacted.make(secret)).address, address)
@@ -100,7 +129,7 @@ describe("localSigner", () => {
   it("shows its key nowhere", async () => {
     const signer = exactEvm.localSigner(secret)
     const failure = await signer.signTransaction({ ...transaction, gas: -1n }).catch((error: unknown) => error)
-    for (const shown of [signer, failure, String(failure), signer.signTransaction]) {
+    for (const shown of [signer, failure, String(failure), signer.signTransaction, signer.signTypedData]) {
       const text = inspect(shown, { depth: 10, showHidden: true }) + JSON.stringify(shown)
       assert.notInclude(text.toLowerCase(), "c0ffee11")
       assert.notInclude(text, "192, 255, 238")
