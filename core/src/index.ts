@@ -86,6 +86,7 @@ export type {
   SellerDialect
 } from "./wire/Dialect.ts"
 export * as FacilitatorApi from "./wire/FacilitatorApi.ts"
+export * as HttpOrigin from "./wire/HttpOrigin.ts"
 export { protocolPayer } from "./wire/ProtocolPayer.ts"
 export { protocolSeller } from "./wire/ProtocolSeller.ts"
 export * as Refusal from "./wire/Refusal.ts"

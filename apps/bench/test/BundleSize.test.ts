@@ -6,14 +6,18 @@ import { gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { build } from "esbuild"
 
-const gzippedSize = async (extra: { readonly imports: string; readonly options: string }): Promise<number> => {
-  const contents = `
+const gzippedSize = async (extra: { readonly imports: string; readonly options: string }): Promise<number> =>
+  gzipSync(
+    await bundled(`
     import * as exactEvm from "@pontage/evm/client"
     import { wrapFetch } from "@pontage/fetch"
     ${extra.imports}
     export const pay = (signer) =>
       wrapFetch(fetch, { schemes: [exactEvm.client({ signer, network: "eip155:8453" })], ${extra.options} })
-  `
+  `)
+  ).length
+
+const bundled = async (contents: string): Promise<Uint8Array> => {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: import.meta.dirname },
     bundle: true,
@@ -25,7 +29,7 @@ const gzippedSize = async (extra: { readonly imports: string; readonly options: 
     write: false,
     logLevel: "silent"
   })
-  return gzipSync(outputFiles[0]?.contents ?? new Uint8Array()).length
+  return outputFiles[0]?.contents ?? new Uint8Array()
 }
 
 /** `wrapFetchWithPayment` and its `exact` on EVM, of x402's packages of November 2026, bundled in the same way. */
@@ -45,5 +49,11 @@ describe("what a browser loads to pay", () => {
   it("is little more with a journal in IndexedDB", async () => {
     const imports = 'import { indexedDbJournal } from "@pontage/fetch/browser"'
     assert.isAtMost(await gzippedSize({ imports, options: "journal: indexedDbJournal()" }), budget.withJournal)
+  })
+
+  it("holds no import of Node, whatever of the core is taken", async () => {
+    const code = new TextDecoder().decode(await bundled('export * from "@pontage/core"'))
+    assert.include(code, "facilitator", "it is the whole core that was looked at")
+    assert.notMatch(code, /["'`]node:https?["'`]/)
   })
 })

@@ -39,7 +39,7 @@ export const read = async (
       const { done, value } = await reader.read()
       ended = done
       signal?.throwIfAborted()
-      if (done) return { _tag: "Read", text: textOf(join(chunks, length)) }
+      if (done) return ofChunks(chunks, length)
       length += value.byteLength
       if (length > maximumBytes) return { _tag: "TooLong", maximumBytes }
       chunks.push(value)
@@ -49,6 +49,16 @@ export const read = async (
     if (!ended) giveUp()
   }
 }
+
+/**
+ * A body that has been read, of this length, as its parts.
+ *
+ * @category conversions
+ */
+export const ofChunks = (chunks: ReadonlyArray<Uint8Array>, length: number): BoundedBody => ({
+  _tag: "Read",
+  text: textOf(join(chunks, length))
+})
 
 /**
  * Reads the body of a response to a request of our own. One whose length is declared and small enough is read in one go,

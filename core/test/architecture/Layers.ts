@@ -20,6 +20,11 @@ const core = ["@pontage/core", "@pontage/core/"]
 export const table: ReadonlyArray<Layer> = [
   { files: "core/src/platform/", may: effect },
   { files: "core/src/protocol/", may: [...effect, "core/src/platform/"] },
+  { files: "core/src/wire/HttpOrigin.ts", may: ["core/src/wire/", "#http-origin"] },
+  {
+    files: "core/src/wire/NodeOrigin.ts",
+    may: [...effect, "core/src/wire/", "node:http", "node:https", "node:stream"]
+  },
   { files: "core/src/wire/", may: [...effect, ...protocol] },
   { files: "core/src/scheme/", may: [...effect, ...protocol] },
   { files: "core/src/client/", may: [...effect, ...contracts] },

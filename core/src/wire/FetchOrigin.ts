@@ -1,0 +1,37 @@
+/**
+ * Questions over `fetch`: what every platform has, and what users replace.
+ */
+import * as Effect from "effect/Effect"
+
+import * as BoundedBody from "./BoundedBody.ts"
+import type { HttpAnswer, HttpCall, HttpOrigin } from "./HttpCall.ts"
+
+/**
+ * The server at an origin (`https://node.example:8545`). The `fetch` must honour `redirect` and `signal`; default is the
+ * platform's.
+ *
+ * @category constructors
+ */
+export const at = (origin: string, fetch: typeof globalThis.fetch = globalThis.fetch): HttpOrigin => ({
+  ask: (call) =>
+    Effect.tryPromise({
+      try: (signal) => exchange(origin, call, fetch, signal),
+      catch: (reason) => reason
+    })
+})
+
+const exchange = async (
+  origin: string,
+  { body, headers, maximumBytes, method, path, redirect }: HttpCall,
+  fetch: typeof globalThis.fetch,
+  signal: AbortSignal
+): Promise<HttpAnswer> => {
+  const sent = { method, headers, redirect, signal, ...(body !== undefined && { body }) }
+  const response = await fetch(origin + path, sent)
+  return {
+    // Browsers hide the status of what they do not follow.
+    status: response.type === "opaqueredirect" ? 302 : response.status,
+    contentType: response.headers.get("content-type") ?? undefined,
+    body: await BoundedBody.ofResponse(response, maximumBytes)
+  }
+}

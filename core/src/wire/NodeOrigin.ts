@@ -1,0 +1,191 @@
+/**
+ * Questions over Node's own HTTP client, which costs a third of its `fetch`: connections are kept, a question is one write,
+ * and no streams stand between the socket and the text.
+ */
+import * as http from "node:http"
+import * as https from "node:https"
+import type { Duplex } from "node:stream"
+
+import * as Effect from "effect/Effect"
+
+import * as BoundedBody from "./BoundedBody.ts"
+import type { HttpAnswer, HttpCall, HttpOrigin } from "./HttpCall.ts"
+
+const { NODE_OPTIONS = "", NODE_USE_ENV_PROXY } = process.env
+
+/** By Node's own switch, which its `fetch` heeds too: then the proxies that the environment names are used. */
+const isProxyWanted: boolean =
+  NODE_USE_ENV_PROXY === "1" || [...process.execArgv, ...NODE_OPTIONS.split(" ")].includes("--use-env-proxy")
+
+/**
+ * The server at an origin (`https://node.example:8545`).
+ *
+ * @category constructors
+ */
+export const at = (origin: string): HttpOrigin => {
+  const { host, hostname, port, protocol } = new URL(origin)
+  const isSecure = protocol === "https:"
+  const server = {
+    agent: isSecure ? secureAgent() : plainAgent(),
+    protocol,
+    host: hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: port === "" ? (isSecure ? 443 : 80) : Number(port)
+  }
+  const request = isSecure ? https.request : http.request
+  const fieldsFor = fieldsForHost(host)
+  const begin = (call: HttpCall, end: End): http.ClientRequest => {
+    const fields = fieldsFor(call.headers)
+    const { body, method, path } = call
+    const sent = request({ ...server, method, path, headers: headOf(fields, body) })
+    receive(sent, call, end)
+    // Node writes the head in the encoding of a text behind it, and heads are Latin-1.
+    sent.end(fields.isAscii || body === undefined ? body : Buffer.from(body))
+    return sent
+  }
+  return {
+    ask: (call) =>
+      Effect.callback((resume) => {
+        try {
+          const sent = begin(call, resume)
+          return Effect.sync(() => void sent.destroy())
+        } catch (reason) {
+          return resume(Effect.fail(reason))
+        }
+      })
+  }
+}
+
+type End = (exit: Effect.Effect<HttpAnswer, unknown>) => void
+
+/** The first event decides. `close` comes always, also where there was neither an answer nor an error. */
+const receive = (sent: http.ClientRequest, { maximumBytes, redirect }: HttpCall, end: End): void => {
+  let isDecided = false
+  const giveUp = () => void sent.destroy()
+  const fail = (reason: unknown) => {
+    isDecided = true
+    end(Effect.fail(reason))
+  }
+  sent.on("error", fail)
+  sent.on("close", () => void (isDecided || fail(broken())))
+  sent.on("response", (answer) => {
+    const finish = (body: BoundedBody.BoundedBody) =>
+      end(Effect.succeed({ status: answer.statusCode ?? 0, contentType: answer.headers["content-type"], body }))
+    const chunks: Array<Uint8Array> = []
+    let length = 0
+    answer.on("error", fail)
+    if (redirect === "error" && isRedirect(answer.statusCode)) {
+      fail(new TypeError("redirects are not followed"))
+      return giveUp()
+    }
+    answer.on("data", (chunk: Uint8Array) => {
+      length += chunk.byteLength
+      if (length <= maximumBytes) return void chunks.push(chunk)
+      isDecided = true
+      finish({ _tag: "TooLong", maximumBytes })
+      giveUp()
+    })
+    answer.on("end", () => {
+      isDecided = true
+      // One tick later the connection is free, so that the next question finds it.
+      process.nextTick(finish, BoundedBody.ofChunks(chunks, length))
+    })
+  })
+}
+
+const broken = (): Error =>
+  Object.assign(new Error("the connection ended before the answer did"), { code: "ECONNRESET" })
+
+/** The statuses that `fetch` takes for redirects. */
+const isRedirect = (status: number | undefined): boolean =>
+  status === 301 || status === 302 || status === 303 || status === 307 || status === 308
+
+interface Fields {
+  readonly names: Readonly<Record<string, string>>
+  /** The same, names and values in turn: so Node takes a head without looking at it again. */
+  readonly lines: ReadonlyArray<string>
+  readonly isAscii: boolean
+}
+
+/** What is the connection's affair: a caller's word for it could make two requests of one. */
+const ours: ReadonlySet<string> = new Set([
+  "accept-encoding",
+  "connection",
+  "content-length",
+  "expect",
+  "keep-alive",
+  "transfer-encoding",
+  "upgrade"
+])
+
+/** What `fetch` sends too, because some servers turn away who does not say who he is; and no wish for compressed answers. */
+const fieldsOf = (headers: HttpCall["headers"], host: string): Fields => {
+  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
+  const sent = Object.fromEntries(given.filter(([name]) => !ours.has(name)))
+  const names = { host, accept: "*/*", "user-agent": "node", ...sent, "accept-encoding": "identity" }
+  const lines = Object.entries(names).flat()
+  // oxlint-disable-next-line no-control-regex -- ASCII begins with them
+  return { names, lines, isAscii: /^[\x00-\x7f]*$/.test(lines.join("")) }
+}
+
+/** A head for a proxy must be one that Node can still add to. */
+const headOf = ({ lines, names }: Fields, body: string | undefined) => {
+  if (body === undefined) return isProxyWanted ? names : lines
+  const length = String(Buffer.byteLength(body))
+  return isProxyWanted ? { ...names, "content-length": length } : [...lines, "content-length", length]
+}
+
+/** Callers send the same headers again and again. */
+const fieldsForHost = (host: string): ((headers: HttpCall["headers"]) => Fields) => {
+  let last: { readonly headers: HttpCall["headers"]; readonly fields: Fields } | undefined
+  return (headers) => {
+    if (last?.headers !== headers) last = { headers, fields: fieldsOf(headers, host) }
+    return last.fields
+  }
+}
+
+/**
+ * Servers close idle connections, Node's own after 5 seconds, and a question into a connection that is just being closed is
+ * a failure of which nobody knows whether it was heard. So we close first: after 4 seconds, or 2 before what they announce.
+ */
+const keeping = (): http.AgentOptions => ({
+  keepAlive: true,
+  timeout: 4_000,
+  agentKeepAliveTimeoutBuffer: 2_000,
+  proxyEnv: isProxyWanted ? process.env : undefined
+})
+
+/** As long as `fetch` waits for a connection. What did not come about is told from what was not answered. */
+const connectMillis = 10_000
+
+const limited = <A extends Duplex | null | undefined>(socket: A, connected: "connect" | "secureConnect"): A => {
+  if (!socket) return socket
+  const giveUp = () => {
+    const reason = new Error(`no connection within ${connectMillis} ms`)
+    socket.destroy(Object.assign(reason, { code: "ERR_SOCKET_CONNECTION_TIMEOUT" }))
+  }
+  const timer = setTimeout(giveUp, connectMillis)
+  const done = () => clearTimeout(timer)
+  socket.once(connected, done)
+  socket.once("close", done)
+  return socket
+}
+
+class PlainAgent extends http.Agent {
+  override createConnection(...args: Parameters<http.Agent["createConnection"]>) {
+    return limited(super.createConnection(...args), "connect")
+  }
+}
+
+class SecureAgent extends https.Agent {
+  override createConnection(...args: Parameters<https.Agent["createConnection"]>) {
+    return limited(super.createConnection(...args), "secureConnect")
+  }
+}
+
+const once = <A>(make: () => A): (() => A) => {
+  let made: A | undefined
+  return () => (made ??= make())
+}
+
+const plainAgent = once(() => new PlainAgent(keeping()))
+const secureAgent = once(() => new SecureAgent(keeping()))

@@ -1,0 +1,20 @@
+/** A certificate for `localhost` that signs itself, valid for a century, and its key: made for tests, known to everybody. */
+export const certificate = `-----BEGIN CERTIFICATE-----
+MIIBlTCCATugAwIBAgIUYsgtg4mCIQ4EjFyyyRHwkoDlqkAwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTEzMjEyOVoYDzIxMjYxMDI4
+MTMyMTI5WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAASIIxqnfl/csKe5+axsJERwz5jr2xiIr7kBSm7M/g1U6yTj6F7wdT9a
+GeAKztLjHjhvGjWGR7a0MrIjR1VQDqy9o2kwZzAdBgNVHQ4EFgQUnKyG6SY7pjeY
+N6TsKsW2FF1ENSkwHwYDVR0jBBgwFoAUnKyG6SY7pjeYN6TsKsW2FF1ENSkwDwYD
+VR0TAQH/BAUwAwEB/zAUBgNVHREEDTALgglsb2NhbGhvc3QwCgYIKoZIzj0EAwID
+SAAwRQIhAJZZJ+BqqAHYK75uwwNDPOm13WJYzApmL360VJI5rZAbAiB/9eLJ4kvh
+mPCtxpdjmw2IGX/TEjJ0jF+0o22ne8Y5fw==
+-----END CERTIFICATE-----
+`
+
+export const key = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgVSyc8DoKppNCBjH8
+GC4HbPwnIJ8qKklNvpHUBjuK24OhRANCAASIIxqnfl/csKe5+axsJERwz5jr2xiI
+r7kBSm7M/g1U6yTj6F7wdT9aGeAKztLjHjhvGjWGR7a0MrIjR1VQDqy9
+-----END PRIVATE KEY-----
+`
