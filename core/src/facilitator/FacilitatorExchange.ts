@@ -9,8 +9,8 @@ import * as Schema from "effect/Schema"
 
 import { isLoopback } from "../protocol/Loopback.ts"
 import { FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
-import * as BoundedBody from "../wire/BoundedBody.ts"
 import { Fault } from "../wire/FacilitatorApi.ts"
+import * as HttpOrigin from "../wire/HttpOrigin.ts"
 
 /**
  * Headers that go with every call, for example `{ authorization: "Bearer …" }`; as a function where they change.
@@ -32,7 +32,10 @@ export interface Options {
   readonly timeoutMillis?: number
   /** Allows plain `http` to other machines, where the network between is trusted (a container's side car). */
   readonly allowInsecure?: boolean
-  /** Default `globalThis.fetch`. It must honour `redirect: "manual"` and `signal`. */
+  /**
+   * Default: on Node its own HTTP client with connections that are kept, elsewhere `globalThis.fetch`. It must honour
+   * `redirect: "manual"` and `signal`.
+   */
   readonly fetch?: typeof globalThis.fetch
 }
 
@@ -87,15 +90,21 @@ const decodeFault = Schema.decodeUnknownResult(Fault)
 export const make = (options: Options): Result.Result<Exchange, Misconfigured> =>
   Result.flatMap(baseOf(options), (base) =>
     Result.map(headersOf(options.headers), (headers) => {
-      const { fetch = globalThis.fetch, timeoutMillis = 30_000 } = options
-      return exchange({ base, headers, fetch, timeoutMillis })
+      const { fetch, timeoutMillis = 30_000 } = options
+      const { origin, pathname } = new URL(base)
+      const path = pathname === "/" ? "" : pathname
+      return exchange({ base, headers, path, timeoutMillis, server: HttpOrigin.at(origin, fetch) })
     })
   )
 
+type Fields = Readonly<Record<string, string>>
+
 interface Wire {
   readonly base: string
-  readonly headers: () => Promise<Headers>
-  readonly fetch: typeof globalThis.fetch
+  readonly server: HttpOrigin.HttpOrigin
+  /** The path of the base address, without a slash at its end. */
+  readonly path: string
+  readonly headers: Effect.Effect<Fields, Unsent>
   readonly timeoutMillis: number
 }
 
@@ -107,10 +116,11 @@ const exchange = (wire: Wire): Exchange => {
   }
   return {
     call: (call) =>
-      Effect.tryPromise({
-        try: (signal) => send(wire, call, signal),
-        catch: (error) => fail(call, error instanceof Unsent ? error.what : reasonOf(error), error)
-      }).pipe(
+      Effect.flatMap(wire.headers, (headers) => wire.server.ask(questionOf(wire, call, headers))).pipe(
+        Effect.mapBoth({
+          onFailure: (error) => fail(call, error instanceof Unsent ? error.what : reasonOf(error), error),
+          onSuccess: replyOf
+        }),
         Effect.timeoutOrElse({
           duration: wire.timeoutMillis,
           orElse: () => Effect.fail(fail(call, `did not answer within ${wire.timeoutMillis} ms`))
@@ -125,6 +135,7 @@ const beforeSending: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
   "EAI_AGAIN",
+  "ERR_SOCKET_CONNECTION_TIMEOUT",
   "UND_ERR_CONNECT_TIMEOUT"
 ])
 
@@ -134,7 +145,13 @@ const beforeSending: ReadonlySet<string> = new Set([
  * @category guards
  */
 export const isUnsent = ({ cause }: FacilitatorUnavailable): boolean =>
-  cause instanceof Unsent || beforeSending.has(codeOf(cause) ?? "")
+  cause instanceof Unsent || isBeforeSending(innerOf(cause))
+
+/** Where a host has several addresses, Node tries one after the other and tells of all. */
+const isBeforeSending = (reason: unknown): boolean =>
+  beforeSending.has(codeOf(reason) ?? "") ||
+  (Predicate.hasProperty(reason, "syscall") && reason.syscall === "connect") ||
+  (reason instanceof AggregateError && reason.errors.length > 0 && reason.errors.every(isBeforeSending))
 
 /** A failure of ours, told without its cause: what `Headers` throws quotes the value, which may be a secret. */
 class Unsent {
@@ -144,19 +161,20 @@ class Unsent {
   }
 }
 
-const send = async ({ base, fetch, headers }: Wire, call: Call, signal: AbortSignal): Promise<Reply> => {
-  const response = await fetch(base + call.path, {
-    method: call.method,
-    headers: await headers(),
-    redirect: "manual",
-    signal,
-    ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) })
-  })
-  const body = await BoundedBody.ofResponse(response, maximumAnswerBytes)
-  const contentType = response.headers.get("content-type") ?? "no content type"
-  const status = response.type === "opaqueredirect" ? 302 : response.status
-  return { status, contentType, json: body._tag === "Read" ? jsonOf(body.text) : undefined }
-}
+const questionOf = ({ path }: Wire, call: Call, headers: Fields): HttpOrigin.HttpCall => ({
+  method: call.method,
+  path: path + call.path,
+  headers,
+  redirect: "manual",
+  maximumBytes: maximumAnswerBytes,
+  ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) })
+})
+
+const replyOf = ({ body, contentType = "no content type", status }: HttpOrigin.HttpAnswer): Reply => ({
+  status,
+  contentType,
+  json: body._tag === "Read" ? jsonOf(body.text) : undefined
+})
 
 const jsonOf = (text: string | undefined): unknown => {
   try {
@@ -186,34 +204,34 @@ const baseOf = ({ allowInsecure = false, url }: Options): Result.Result<string, 
 }
 
 /** Fixed headers are checked now, changing ones when they are asked for. */
-const headersOf = (headers: CallHeaders = {}): Result.Result<() => Promise<Headers>, Misconfigured> => {
-  if (typeof headers === "function") return Result.succeed(() => changing(headers))
+const headersOf = (headers: CallHeaders = {}): Result.Result<Effect.Effect<Fields, Unsent>, Misconfigured> => {
+  if (typeof headers === "function") return Result.succeed(changing(headers))
   const fixed = fieldsOf(headers)
   return fixed === undefined
     ? misconfigured("headers holds a name or a value that HTTP does not allow")
-    : Result.succeed(() => Promise.resolve(fixed))
+    : Result.succeed(Effect.succeed(fixed))
 }
 
-const changing = async (headers: () => Promise<Readonly<Record<string, string>>>): Promise<Headers> => {
-  const given = await headers().catch(() => undefined)
-  const fields = given === undefined ? undefined : fieldsOf(given)
-  if (fields === undefined)
-    throw new Unsent("was not asked: the headers function failed, or gave what HTTP does not allow")
-  return fields
+const changing = (headers: () => Promise<Fields>): Effect.Effect<Fields, Unsent> => {
+  const unsent = () => new Unsent("was not asked: the headers function failed, or gave what HTTP does not allow")
+  return Effect.flatMap(Effect.tryPromise({ try: () => headers(), catch: unsent }), (given) => {
+    const fields = fieldsOf(given)
+    return fields === undefined ? Effect.fail(unsent()) : Effect.succeed(fields)
+  })
 }
 
-const fieldsOf = (given: Readonly<Record<string, string>>): Headers | undefined => {
+const fieldsOf = (given: Fields): Fields | undefined => {
   try {
     const fields = new Headers(given)
     fields.set("accept", "application/json")
     fields.set("content-type", "application/json")
-    return fields
+    return Object.fromEntries(fields)
   } catch {
     return undefined
   }
 }
 
-/** `fetch` hides the reason one level down (`ECONNREFUSED`, `UND_ERR_SOCKET`). */
+/** `fetch` hides the reason one level down; Node's own client does not (`ECONNREFUSED`, `ECONNRESET`). */
 const reasonOf = (error: unknown): string => {
   const inner = innerOf(error)
   const message =

@@ -135,6 +135,8 @@ describe("settle", () => {
   )
 })
 
+const reset: FacilitatorStub.Answer = (_, response) => response.socket?.destroy()
+
 /** Nothing of this is an answer: not a success, not a verdict, not even "pending". */
 const hostile: ReadonlyArray<readonly [name: string, answer: FacilitatorStub.Answer]> = [
   ["an empty object", FacilitatorStub.json({})],
@@ -183,7 +185,7 @@ const hostile: ReadonlyArray<readonly [name: string, answer: FacilitatorStub.Ans
   ["502 HTML", FacilitatorStub.text("<html>bad gateway</html>", 502, { "content-type": "text/html" })],
   ["503", FacilitatorStub.json({ error: "chain_unavailable", message: "down" }, 503)],
   ["a redirect", FacilitatorStub.text("", 307, { location: "/elsewhere" })],
-  ["a reset", (_, response) => response.socket?.destroy()],
+  ["a reset", reset],
   [
     "a reset after the headers",
     (_, response) => {
@@ -203,10 +205,18 @@ const hostile: ReadonlyArray<readonly [name: string, answer: FacilitatorStub.Ans
 
 const said = (answer: FacilitatorStub.Answer) => Effect.map(settling(answer), ({ result }) => failureOf(result).message)
 
+const overFetch = { fetch: globalThis.fetch }
+
 describe("an answer that is none", () => {
-  it.effect.each(hostile)("settle: %s", ([, answer]) =>
+  const ways = [
+    ["over the platform's client", {}],
+    ["over a fetch", overFetch]
+  ] as const
+  const cases = ways.flatMap(([way, options]) => hostile.map(([name, answer]) => [way, name, answer, options] as const))
+
+  it.effect.each(cases)("settle %s: %s", ([, , answer, options]) =>
     Effect.gen(function* () {
-      const { result, stub } = yield* settling(answer)
+      const { result, stub } = yield* settling(answer, options)
       const failure = failureOf(result)
       assert.strictEqual(failure._tag, "FacilitatorUnavailable")
       assert.include(failure.message, "POST /settle")
@@ -223,7 +233,8 @@ describe("an answer that is none", () => {
       assert.include(yield* said(FacilitatorStub.text("", 404)), "the facilitator's base address")
       assert.include(yield* said(FacilitatorStub.text("", 301)), "redirects are not followed")
       assert.include(yield* said(FacilitatorStub.text("", 503)), "GET /ready")
-      assert.include(yield* said((_, response) => response.socket?.destroy()), "UND_ERR_SOCKET")
+      assert.include(yield* said(reset), "ECONNRESET")
+      assert.include(failureOf((yield* settling(reset, overFetch)).result).message, "UND_ERR_SOCKET")
     })
   )
 
