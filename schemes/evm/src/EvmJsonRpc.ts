@@ -2,7 +2,7 @@
  * One JSON-RPC 2.0 request over HTTP to a node that is not trusted: bounded in size and time, no redirects followed, every
  * answer checked. What is not a well-formed answer to exactly this request is `ChainUnavailable`.
  */
-import { BoundedBody, ChainUnavailable, Misconfigured } from "@pontage/core"
+import { ChainUnavailable, HttpOrigin, Misconfigured } from "@pontage/core"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -22,7 +22,7 @@ export interface Options {
   readonly network: string
   /** How long a request may take, its answer included; default 10 seconds. */
   readonly timeout?: Duration.Input
-  /** Default the platform's. */
+  /** Default: on Node its own HTTP client with connections that are kept, elsewhere the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>
@@ -74,34 +74,48 @@ const Answer = Schema.Struct({
 
 const decodeAnswer = Schema.decodeUnknownResult(Answer)
 
-const readText = async (response: Response): Promise<string> => {
-  const body = await BoundedBody.ofResponse(response, maximumBytes)
-  if (body._tag === "TooLong") throw new Error(`answered more than ${maximumBytes} bytes`)
-  if (body.text === undefined) throw new Error("answered something that is not UTF-8")
-  return body.text
-}
+type Answered = Result.Result<unknown, Refusal>
 
-/** The answer to one request. Throws an `Error` with what was wrong, without a subject. */
-const read = (text: string, expectedId: number, veil: (words: string) => string): Result.Result<unknown, Refusal> => {
+/** The answer to one request; or what was wrong with it, without a subject. */
+const read = (
+  { body, status }: HttpOrigin.HttpAnswer,
+  expectedId: number,
+  veil: (words: string) => string
+): Result.Result<Answered, string> => {
+  if (status < 200 || status > 299) return Result.fail(`answered HTTP ${status}`)
+  if (body._tag === "TooLong") return Result.fail(`answered more than ${maximumBytes} bytes`)
+  if (body.text === undefined) return Result.fail("answered something that is not UTF-8")
   let json: unknown
   try {
-    json = JSON.parse(text)
+    json = JSON.parse(body.text)
   } catch {
-    throw new Error("answered something that is not JSON")
+    return Result.fail("answered something that is not JSON")
   }
   const decoded = decodeAnswer(json)
-  if (Result.isFailure(decoded)) throw new Error(`answered something that is not JSON-RPC: ${decoded.failure.message}`)
-  const { error, id } = decoded.success
-  if (id !== expectedId) throw new Error("answered another request")
+  return Result.isFailure(decoded)
+    ? Result.fail(`answered something that is not JSON-RPC: ${decoded.failure.message}`)
+    : meant(decoded.success, expectedId, veil)
+}
+
+const meant = (
+  answer: typeof Answer.Type,
+  expectedId: number,
+  veil: (words: string) => string
+): Result.Result<Answered, string> => {
+  const { error, id } = answer
+  if (id !== expectedId) return Result.fail("answered another request")
   if (error) {
-    return Result.fail({ code: error.code, message: veil(error.message).slice(0, longestWords), data: error.data })
+    const message = veil(error.message).slice(0, longestWords)
+    return Result.succeed(Result.fail({ code: error.code, message, data: error.data }))
   }
-  if (!("result" in decoded.success)) throw new Error("answered neither a result nor an error")
-  return Result.succeed(decoded.success.result)
+  return "result" in answer
+    ? Result.succeed(Result.succeed(answer.result))
+    : Result.fail("answered neither a result nor an error")
 }
 
 interface Target {
-  readonly url: string
+  readonly origin: string
+  readonly path: string
   readonly headers: Record<string, string>
   /** Hides what is secret of the address in the node's words. */
   readonly veil: (words: string) => string
@@ -116,10 +130,8 @@ const target = (options: Options): Target | undefined => {
   if (url.username !== "" || url.password !== "") {
     const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
     headers["authorization"] = `Basic ${btoa(credentials)}`
-    url.username = ""
-    url.password = ""
   }
-  return { url: url.href, headers, veil }
+  return { origin: url.origin, path: url.pathname + url.search, headers, veil }
 }
 
 /**
@@ -133,32 +145,32 @@ export const make = (options: Options): Effect.Effect<Send, Misconfigured> => {
   const to = target(options)
   if (to === undefined) return Effect.fail(new Misconfigured({ message: `The RPC URL of ${network} is no HTTP URL` }))
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "10 seconds")
-  const send = options.fetch ?? globalThis.fetch
+  const { headers, path } = to
+  const node = HttpOrigin.at(to.origin, options.fetch)
   let lastId = 0
-
-  const exchange = async (method: string, params: ReadonlyArray<unknown>, signal: AbortSignal) => {
-    const id = ++lastId
-    onRequest?.(method)
-    const body = JSON.stringify({ jsonrpc: "2.0", id, method, params })
-    const response = await send(to.url, { method: "POST", headers: to.headers, body, redirect: "error", signal })
-    if (response.ok) return read(await readText(response), id, to.veil)
-    void response.body?.cancel().catch(() => undefined)
-    throw new Error(`answered HTTP ${response.status}`)
-  }
 
   const unavailable = (method: string, what: string, cause?: unknown) => {
     const message = `The node of ${network}, asked for ${method}, ${what}`
     return new ChainUnavailable(cause === undefined ? { network, message } : { network, message, cause })
   }
 
+  const exchange = (method: string, params: ReadonlyArray<unknown>) => {
+    const id = ++lastId
+    onRequest?.(method)
+    const body = JSON.stringify({ jsonrpc: "2.0", id, method, params })
+    return Effect.matchEffect(node.ask({ method: "POST", path, headers, body, maximumBytes, redirect: "error" }), {
+      onFailure: (cause) => Effect.fail(unavailable(method, "could not be reached", cause)),
+      onSuccess: (answer) => {
+        const answered = read(answer, id, to.veil)
+        return Result.isSuccess(answered)
+          ? Effect.succeed(answered.success)
+          : Effect.fail(unavailable(method, answered.failure))
+      }
+    })
+  }
+
   return Effect.succeed((method, params) =>
-    Effect.tryPromise({
-      try: (signal) => exchange(method, params, signal),
-      catch: (cause) =>
-        cause instanceof Error && cause.constructor === Error
-          ? unavailable(method, cause.message)
-          : unavailable(method, "could not be reached", cause)
-    }).pipe(
+    Effect.suspend(() => exchange(method, params)).pipe(
       Effect.timeoutOrElse({
         duration: timeout,
         orElse: () => Effect.fail(unavailable(method, `did not answer within ${Duration.format(timeout)}`))

@@ -2,7 +2,7 @@
  * One question to a node's HTTP API (toncenter v2) that is not trusted: bounded in size and time, no redirects followed,
  * every answer checked. What is not a well-formed answer is `ChainUnavailable`; the node's own refusal is a value.
  */
-import { BoundedBody, ChainUnavailable, Misconfigured } from "@pontage/core"
+import { ChainUnavailable, HttpOrigin, Misconfigured } from "@pontage/core"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -22,7 +22,7 @@ export interface Options {
   readonly apiKey?: string
   /** How long a question may take, its answer included; default 10 seconds. */
   readonly timeout?: Duration.Input
-  /** Default the platform's. */
+  /** Default: on Node its own HTTP client with connections that are kept, elsewhere the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch
   /** Told the method of every question that is sent. */
   readonly onRequest?: (method: string) => void
@@ -59,19 +59,20 @@ const decodeAnswer = Schema.decodeUnknownResult(Answer)
 const isNoAnswer = (code: number): boolean =>
   code === 401 || code === 403 || code === 429 || code === 502 || code === 503
 
-/** Throws an `Error` with what was wrong, without a subject. */
-const read = async (response: Response, veil: (words: string) => string): Promise<Result.Result<unknown, string>> => {
-  if (isNoAnswer(response.status)) {
-    void response.body?.cancel().catch(() => undefined)
-    throw new Error(`answered HTTP ${response.status}`)
-  }
-  const body = await BoundedBody.ofResponse(response, maximumBytes)
-  if (body._tag === "TooLong") throw new Error(`answered more than ${maximumBytes} bytes`)
+type Answered = Result.Result<unknown, string>
+
+/** The answer to one question; or what was wrong with it, without a subject. */
+const read = (
+  { body, status }: HttpOrigin.HttpAnswer,
+  veil: (words: string) => string
+): Result.Result<Answered, string> => {
+  if (isNoAnswer(status)) return Result.fail(`answered HTTP ${status}`)
+  if (body._tag === "TooLong") return Result.fail(`answered more than ${maximumBytes} bytes`)
   const answer = decodeAnswer(parsed(body.text))
-  if (Result.isFailure(answer)) throw new Error(`answered HTTP ${response.status} and something that is no answer`)
-  if (answer.success.ok) return Result.succeed(answer.success.result)
-  if (isNoAnswer(answer.success.code ?? 0)) throw new Error(`answered with the code ${answer.success.code}`)
-  return Result.fail(veil(answer.success.error).slice(0, longestWords))
+  if (Result.isFailure(answer)) return Result.fail(`answered HTTP ${status} and something that is no answer`)
+  if (answer.success.ok) return Result.succeed(Result.succeed(answer.success.result))
+  if (isNoAnswer(answer.success.code ?? 0)) return Result.fail(`answered with the code ${answer.success.code}`)
+  return Result.succeed(Result.fail(veil(answer.success.error).slice(0, longestWords)))
 }
 
 const parsed = (text: string | undefined): unknown => {
@@ -104,28 +105,32 @@ export const make = (options: Options): Effect.Effect<Ask, Misconfigured> => {
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:"))
     return Effect.fail(new Misconfigured({ message: `The RPC URL of ${network} is no HTTP URL` }))
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "10 seconds")
-  const send = options.fetch ?? globalThis.fetch
+  const node = HttpOrigin.at(url.origin, options.fetch)
+  const path = url.pathname + url.search
   const headers = { "content-type": "application/json", ...(apiKey !== undefined && { "x-api-key": apiKey }) }
   const veil = veilOf(url, apiKey)
 
-  const exchange = async (method: string, params: unknown, signal: AbortSignal) => {
-    onRequest?.(method)
-    const body = JSON.stringify({ jsonrpc: "2.0", id: "1", method, params })
-    return read(await send(url.href, { method: "POST", headers, body, redirect: "error", signal }), veil)
-  }
   const unavailable = (method: string, what: string, cause?: unknown) => {
     const message = `The node of ${network}, asked for ${method}, ${what}`
     return new ChainUnavailable(cause === undefined ? { network, message } : { network, message, cause })
   }
 
+  const exchange = (method: string, params: unknown) => {
+    onRequest?.(method)
+    const body = JSON.stringify({ jsonrpc: "2.0", id: "1", method, params })
+    return Effect.matchEffect(node.ask({ method: "POST", path, headers, body, maximumBytes, redirect: "error" }), {
+      onFailure: (cause) => Effect.fail(unavailable(method, "could not be reached", cause)),
+      onSuccess: (answer) => {
+        const answered = read(answer, veil)
+        return Result.isSuccess(answered)
+          ? Effect.succeed(answered.success)
+          : Effect.fail(unavailable(method, answered.failure))
+      }
+    })
+  }
+
   return Effect.succeed((method, params) =>
-    Effect.tryPromise({
-      try: (signal) => exchange(method, params, signal),
-      catch: (cause) =>
-        cause instanceof Error && cause.constructor === Error
-          ? unavailable(method, cause.message)
-          : unavailable(method, "could not be reached", cause)
-    }).pipe(
+    Effect.suspend(() => exchange(method, params)).pipe(
       Effect.timeoutOrElse({
         duration: timeout,
         orElse: () => Effect.fail(unavailable(method, `did not answer within ${Duration.format(timeout)}`))

@@ -3,7 +3,7 @@
  * checked. Nodes answer errors with HTTP 200 and a field `Error`; those, and everything else that is no answer, are
  * `ChainUnavailable`.
  */
-import { BoundedBody, ChainUnavailable, Misconfigured } from "@pontage/core"
+import { ChainUnavailable, HttpOrigin, Misconfigured } from "@pontage/core"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -21,7 +21,7 @@ export interface Options {
   readonly network: string
   /** How long a question may take, its answer included; default 10 seconds. */
   readonly timeout?: Duration.Input
-  /** Default the platform's. */
+  /** Default: on Node its own HTTP client with connections that are kept, elsewhere the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch
   /** Sent with every question: a provider's key (`TRON-PRO-API-KEY`). */
   readonly headers?: Readonly<Record<string, string>>
@@ -51,19 +51,24 @@ const longestWords = 300
 
 const isError = /* @__PURE__ */ Schema.is(/* @__PURE__ */ Schema.Struct({ Error: Schema.String }))
 
-const readJson = async (response: Response): Promise<unknown> => {
-  const body = await BoundedBody.ofResponse(response, maximumBytes)
-  if (body._tag === "TooLong") throw new Error(`answered more than ${maximumBytes} bytes`)
-  if (body.text === undefined) throw new Error("answered something that is not UTF-8")
+/** The JSON of an answer; or what was wrong with it, without a subject. */
+const read = ({ body, status }: HttpOrigin.HttpAnswer): Result.Result<unknown, string> => {
+  if (status < 200 || status > 299) return Result.fail(`answered HTTP ${status}`)
+  if (body._tag === "TooLong") return Result.fail(`answered more than ${maximumBytes} bytes`)
+  if (body.text === undefined) return Result.fail("answered something that is not UTF-8")
   try {
-    return JSON.parse(body.text)
+    return Result.succeed(JSON.parse(body.text))
   } catch {
-    throw new Error("answered something that is not JSON")
+    return Result.fail("answered something that is not JSON")
   }
 }
 
 interface Target {
-  readonly url: string
+  readonly origin: string
+  /** The node's own path, without a slash at its end. */
+  readonly path: string
+  /** What follows every path: a provider's key may stand behind a question mark. */
+  readonly search: string
   readonly headers: Record<string, string>
   /** Hides what may be a provider's key in the node's words. */
   readonly veil: (words: string) => string
@@ -81,11 +86,10 @@ const targetOf = (options: Options): Target | undefined => {
   const secrets = [url.password, ...url.pathname.split("/"), ...url.searchParams.values(), ...secretHeaders(options)]
     .filter((secret) => secret.length >= shortestSecret)
     .toSorted((a, b) => b.length - a.length)
-  url.username = ""
-  url.password = ""
-  url.hash = ""
   return {
-    url: url.href,
+    origin: url.origin,
+    path: url.pathname.replace(/\/+$/, ""),
+    search: url.search,
     headers,
     veil: (words) => secrets.reduce((veiled, secret) => veiled.replaceAll(secret, "<hidden>"), words)
   }
@@ -95,13 +99,6 @@ const secretHeaders = ({ headers = {} }: Options): ReadonlyArray<string> => Obje
 
 /** Shorter parts are words of an API, not keys. */
 const shortestSecret = 8
-
-/** The address of a path below a node's own, which may carry a provider's key behind a question mark. */
-const below = (base: string, path: string): string => {
-  const url = new URL(base)
-  url.pathname = `${url.pathname.replace(/\/+$/, "")}/${path}`
-  return url.href
-}
 
 /**
  * Makes the function that asks.
@@ -116,41 +113,33 @@ export const make = (options: Options): Effect.Effect<Ask, Misconfigured> => {
     return Effect.fail(new Misconfigured({ message: `The RPC URL of ${network} is no HTTP URL` }))
   }
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "10 seconds")
-  const send = options.fetch ?? globalThis.fetch
-
-  const exchange = async (path: string, body: object, signal: AbortSignal): Promise<unknown> => {
-    onRequest?.(path)
-    const response = await send(below(target.url, path), {
-      method: "POST",
-      headers: target.headers,
-      body: JSON.stringify(body),
-      redirect: "error",
-      signal
-    })
-    if (response.ok) return readJson(response)
-    void response.body?.cancel().catch(() => undefined)
-    throw new Error(`answered HTTP ${response.status}`)
-  }
+  const node = HttpOrigin.at(target.origin, options.fetch)
 
   const unavailable = (path: string, what: string, cause?: unknown) => {
     const message = `The node of ${network}, asked for ${path}, ${what}`
     return new ChainUnavailable(cause === undefined ? { network, message } : { network, message, cause })
   }
 
-  const withoutErrors = (path: string, json: unknown): Result.Result<unknown, ChainUnavailable> =>
-    isError(json)
-      ? Result.fail(unavailable(path, `failed: ${target.veil(json.Error).slice(0, longestWords)}`))
-      : Result.succeed(json)
+  const meant = (path: string, answer: HttpOrigin.HttpAnswer): Effect.Effect<unknown, ChainUnavailable> => {
+    const json = read(answer)
+    if (Result.isFailure(json)) return Effect.fail(unavailable(path, json.failure))
+    return isError(json.success)
+      ? Effect.fail(unavailable(path, `failed: ${target.veil(json.success.Error).slice(0, longestWords)}`))
+      : Effect.succeed(json.success)
+  }
+
+  const exchange = (path: string, question: object) => {
+    onRequest?.(path)
+    const to = { path: `${target.path}/${path}${target.search}`, headers: target.headers }
+    const body = JSON.stringify(question)
+    return Effect.matchEffect(node.ask({ method: "POST", ...to, body, maximumBytes, redirect: "error" }), {
+      onFailure: (cause) => Effect.fail(unavailable(path, "could not be reached", cause)),
+      onSuccess: (answer) => meant(path, answer)
+    })
+  }
 
   return Effect.succeed((path, body) =>
-    Effect.tryPromise({
-      try: (signal) => exchange(path, body, signal),
-      catch: (cause) =>
-        cause instanceof Error && cause.constructor === Error
-          ? unavailable(path, cause.message)
-          : unavailable(path, "could not be reached", cause)
-    }).pipe(
-      Effect.flatMap((json) => Effect.fromResult(withoutErrors(path, json))),
+    Effect.suspend(() => exchange(path, body)).pipe(
       Effect.timeoutOrElse({
         duration: timeout,
         orElse: () => Effect.fail(unavailable(path, `did not answer within ${Duration.format(timeout)}`))
