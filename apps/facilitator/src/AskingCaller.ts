@@ -52,6 +52,8 @@ export class AskingCaller extends Context.Service<
 export interface CallerLimits {
   /** Takes a token for a request. */
   readonly admit: (errand: Errand) => Effect.Effect<void, TooManyRequests>
+  /** The request was worth so many tokens more than the one it took. */
+  readonly count: (errand: Errand, tokens: number) => Effect.Effect<void>
   /** The caller brought something that was refused. */
   readonly penalise: (errand: Errand) => Effect.Effect<void>
   /** Whether payments of this payer, who is not proven yet, are looked at now. */
@@ -69,6 +71,7 @@ export interface CallerLimits {
  */
 export const unlimited: CallerLimits = {
   admit: () => Effect.void,
+  count: () => Effect.void,
   penalise: () => Effect.void,
   admitPayer: () => Effect.void,
   countPayer: () => Effect.void,
@@ -90,6 +93,7 @@ export const limitsOf = (
     Effect.flatMap(limiters.callers.take(`${errand} ${key}`, rate, 1), (wait) =>
       wait === undefined ? Effect.void : Effect.fail(tooMany("this caller asks", rate.perSecond, wait))
     ),
+  count: (errand, tokens) => limiters.callers.charge(`${errand} ${key}`, rate, tokens),
   penalise: (errand) => limiters.callers.charge(`${errand} ${key}`, rate, refusalCost),
   admitPayer: (payer) =>
     Effect.flatMap(limiters.payers.take(`${key} ${payer}`, payerRate, 0), (wait) =>

@@ -139,6 +139,6 @@ const findByKey = (register: ReadonlyArray<Registered>, credential: string): Rec
 }
 
 const errandOf = (endpoint: string): AskingCaller.Errand => {
-  if (endpoint === "finish") return "runs"
+  if (endpoint === "finish" || endpoint === "finishSeveral") return "runs"
   return endpoint === "payment" || endpoint === "payments" ? "records" : "payments"
 }

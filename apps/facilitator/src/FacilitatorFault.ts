@@ -128,3 +128,27 @@ export class CannotTell extends Schema.Error<CannotTell>("@pontage/facilitator/C
   },
   { httpApiStatus: 503, description: "Nothing can be told now; send the same request again" }
 ) {}
+
+const writeFault = Schema.encodeSync(Schema.Union([UnknownPayment, FinishRefused, CannotTell, Defect]))
+
+/**
+ * A `finish` that failed as it is answered among others: with the status and the body it has by itself.
+ *
+ * @category conversions
+ */
+export const answerOf = (fault: UnknownPayment | FinishRefused | CannotTell | Defect) => {
+  const body = writeFault(fault)
+  switch (body.error) {
+    case FacilitatorApi.unknownPayment:
+      return { status: 404, body } as const
+    case "finish_refused":
+      return { status: 409, body } as const
+    case "defect":
+      return { status: 500, body } as const
+    case "chain_unavailable":
+    case "facilitator_unavailable":
+    case "misconfigured":
+    case "settlement_pending":
+      return { status: 503, body } as const
+  }
+}

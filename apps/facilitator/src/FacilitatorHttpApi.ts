@@ -47,6 +47,13 @@ export const claiming = { payload: PresentedPayment.ClaimRequest, success: Facil
  */
 export const finishing = { payload: FacilitatorApi.FinishRequest, success: Settlement.PaymentRecord }
 
+/**
+ * `POST /payments/finish`.
+ *
+ * @category contracts
+ */
+export const finishingSeveral = { payload: FacilitatorApi.FinishesRequest, success: FacilitatorApi.FinishesResponse }
+
 /** What servers call, with their API key where keys are used. */
 class PaymentsGroup extends HttpApiGroup.make("payments")
   .add(
@@ -74,7 +81,15 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
       params: paymentId,
       ...finishing,
       error: [UnknownPayment, FinishRefused, CannotTell]
-    }).annotateMerge(described("Tells how a granted run ended. Idempotent, fenced by the claim's id."))
+    }).annotateMerge(described("Tells how a granted run ended. Idempotent, fenced by the claim's id.")),
+    HttpApiEndpoint.post("finishSeveral", "/payments/finish", {
+      ...finishingSeveral,
+      error: TooManyRequestsAnswer
+    }).annotateMerge(
+      described(
+        `Tells how several granted runs ended, at most ${FacilitatorApi.maximumFinishes}. Each is answered for itself, in their order, with the status and the body that POST /payments/{id}/finish would have had.`
+      )
+    )
   )
   .middleware(RequestBounds)
   .middleware(CallerAuthentication) {}

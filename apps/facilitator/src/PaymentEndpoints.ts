@@ -16,12 +16,13 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Result from "effect/Result"
 
 import { AskingCaller } from "./AskingCaller.ts"
-import { Forbidden } from "./FacilitatorFault.ts"
-import { claiming, FacilitatorHttpApi, finishing, settling, verifying } from "./FacilitatorHttpApi.ts"
+import { answerOf, Forbidden } from "./FacilitatorFault.ts"
+import { claiming, FacilitatorHttpApi, finishing, finishingSeveral, settling, verifying } from "./FacilitatorHttpApi.ts"
 import * as FacilitatorMetrics from "./FacilitatorMetrics.ts"
 import * as FacilitatorVerdict from "./FacilitatorVerdict.ts"
 import { answering } from "./PostedJson.ts"
 import * as PresentedPayment from "./PresentedPayment.ts"
+import { defective } from "./RequestBounds.ts"
 
 type Presented = PresentedPayment.PresentedPayment
 type VerifyAnswer = typeof FacilitatorApi.VerifyResponse.Type
@@ -68,6 +69,10 @@ export const layerPayments = HttpApiBuilder.group(
       .handleRaw(
         "finish",
         answering(finishing, (payload, { params }) => finish(facilitator, params.id, payload))
+      )
+      .handleRaw(
+        "finishSeveral",
+        answering(finishingSeveral, ({ runs }) => finishSeveral(facilitator, runs))
       )
   })
 )
@@ -119,6 +124,25 @@ const finish = (
       )
     )
   )
+
+/** One after the other would be as good: together they are one commit for a store that groups them. */
+const finishSeveral = Effect.fnUntraced(function* (
+  facilitator: Facilitator["Service"],
+  runs: (typeof FacilitatorApi.FinishesRequest.Type)["runs"]
+) {
+  const { limits } = yield* AskingCaller
+  yield* limits.count("runs", runs.length - 1)
+  const answers = yield* Effect.forEach(
+    runs,
+    ({ paymentId, ...run }) =>
+      Effect.match(Effect.catchDefect(finish(facilitator, paymentId, run), defective), {
+        onSuccess: (record) => ({ status: 200, body: record }) as const,
+        onFailure: answerOf
+      }),
+    { concurrency: "unbounded" }
+  )
+  return { answers }
+})
 
 type Answer = VerifyAnswer | SettleAnswer
 

@@ -33,7 +33,12 @@ export class RequestBounds extends HttpApiMiddleware.Service<RequestBounds>()("@
 const undecodable = ({ cause, kind }: HttpApiError.HttpApiSchemaError): Effect.Effect<never, Malformed | Defect> =>
   kind === "Body" || kind === "ResponseHeaders" ? defective(cause) : Effect.fail(misshapen(cause))
 
-const defective = (defect: unknown) =>
+/**
+ * What is told of a defect: the log gets it, the caller what to do.
+ *
+ * @category errors
+ */
+export const defective = (defect: unknown) =>
   Effect.andThen(
     Effect.logError("a request met a defect", Cause.die(defect)),
     Effect.fail(new Defect({ message: "The facilitator failed on this request. Nothing is decided: send it again." }))

@@ -140,6 +140,27 @@ describe("bad payments cost more than good ones", () => {
   )
 })
 
+describe("a group of finishes", () => {
+  const run = { paymentId, claimId: claim.id, outcome: "served" }
+  const accepting = (finish: typeof otherClaim | undefined, size: number) =>
+    Effect.gen(function* () {
+      const callers = [callerOf("shop", { rates: { rate: { perSecond: 1, burst: 20 }, payerRate: wide } })]
+      const { post } = yield* start({ ...good, ...(finish && { finish }) }, { callers }, [readable])
+      const runs = Array.from({ length: size }, () => run)
+      return accepted(yield* statuses(post, "/payments/finish", { runs }, keyOf("shop"), 30))
+    })
+
+  it.effect("costs as much as its members by themselves, refused ones too", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* accepting(undefined, 1), 20)
+      assert.strictEqual(yield* accepting(undefined, 5), 4)
+      assert.strictEqual(yield* accepting(otherClaim, 1), 4)
+      assert.strictEqual(yield* accepting(otherClaim, 2), 2)
+      assert.strictEqual(yield* accepting(undefined, 100), 1)
+    })
+  )
+})
+
 describe("a payer over its limit", () => {
   const rates = { rate: wide, payerRate: { perSecond: 1, burst: 2 } }
   const callers = [callerOf("shop", { rates }), callerOf("other", { rates })]

@@ -1,7 +1,7 @@
 import { createConnection } from "node:net"
 
 import { assert, describe, it } from "@effect/vitest"
-import { FacilitatorApi, invalid } from "@pontage/core"
+import { ChainUnavailable, FacilitatorApi, invalid } from "@pontage/core"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -140,6 +140,81 @@ describe("requests", () => {
   )
 })
 
+describe("several finishes", () => {
+  const run = { paymentId, claimId: claim.id, outcome: "served" }
+
+  /** Answers by the outcome: what each kind of failure is answered with is seen by itself and in a group. */
+  const finish: Parameters<typeof start>[0]["finish"] = (id, _, outcome) => {
+    if (id !== paymentId) return Effect.fail(invalid("malformed", "unknown_payment", "nobody knows it"))
+    if (outcome === "served") return Effect.succeed(TestFacilitator.record)
+    if (outcome === "notRun") return Effect.fail(invalid("already_used", "other_claim", "it is another's run"))
+    return Effect.fail(new ChainUnavailable({ network: "eip155:1", message: "down" }))
+  }
+
+  it.live("are each answered as by itself, in their order", () =>
+    Effect.gen(function* () {
+      const { post } = yield* start({ finish })
+      const runs = [
+        run,
+        { ...run, outcome: "notRun" },
+        { ...run, paymentId: "no name at all" },
+        { ...run, outcome: "failed" },
+        run
+      ]
+      const alone = yield* Effect.forEach(runs, ({ paymentId: id, ...sent }) =>
+        Effect.flatMap(post(`/payments/${encodeURIComponent(id)}/finish`, sent), (answer) =>
+          Effect.map(json(answer), (told) => ({ status: answer.status, body: told }))
+        )
+      )
+      assert.deepStrictEqual(
+        alone.map(({ status }) => status),
+        [200, 409, 404, 503, 200]
+      )
+      const together = yield* post("/payments/finish", { runs })
+      assert.strictEqual(together.status, 200)
+      assert.deepStrictEqual(yield* json(together), { answers: alone })
+    })
+  )
+
+  it.live("lose nothing by one that is a defect", () =>
+    Effect.gen(function* () {
+      const { post } = yield* start({
+        finish: (_, id) => (id === claim.id ? Effect.succeed(TestFacilitator.record) : Effect.die(new Error("secret")))
+      })
+      const runs = [{ ...run, claimId: "CCCCCCCCCCCCCCCCCCCCCC" }, run]
+      const told = yield* text(yield* post("/payments/finish", { runs }))
+      assert.notInclude(told, "secret")
+      const [first, second] = JSON.parse(told).answers
+      assert.deepStrictEqual([first.status, first.body.error], [500, "defect"])
+      assert.deepStrictEqual(second, { status: 200, body: TestFacilitator.record })
+    })
+  )
+
+  it.live("are a hundred at most, and nothing of what is malformed is done", () =>
+    Effect.gen(function* () {
+      const { post } = yield* start({ finish })
+      const many = Array.from({ length: 100 }, () => ({ ...run, claimId: "x".repeat(64) }))
+      const all = yield* post("/payments/finish", { runs: many })
+      assert.strictEqual(all.status, 200)
+      const refusing = yield* start({ finish: asked })
+      const malformed = [
+        { runs: [...many, run] },
+        { runs: [] },
+        { runs: [run, { ...run, claimId: "short" }] },
+        { runs: [run, { ...run, outcome: "won" }] },
+        { runs: [run, { claimId: run.claimId, outcome: run.outcome }] },
+        { runs: run },
+        [run]
+      ]
+      for (const sent of malformed) {
+        const answer = yield* refusing.post("/payments/finish", sent)
+        assert.strictEqual(answer.status, 400)
+        assert.strictEqual((yield* decodeFault(yield* json(answer))).error, "malformed")
+      }
+    })
+  )
+})
+
 describe("for operators", () => {
   it.live("lives", () =>
     Effect.gen(function* () {
@@ -158,6 +233,7 @@ describe("for operators", () => {
         "/settle",
         "/claims",
         "/payments/{id}/finish",
+        "/payments/finish",
         "/payments/{id}",
         "/payments",
         "/supported",

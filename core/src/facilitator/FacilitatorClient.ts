@@ -20,6 +20,7 @@ import { Facilitator, type Claim, type Outcome, type PaymentRequest } from "./Fa
 import * as FacilitatorAnswer from "./FacilitatorAnswer.ts"
 import * as FacilitatorExchange from "./FacilitatorExchange.ts"
 import type { Call, Exchange, Reply } from "./FacilitatorExchange.ts"
+import * as GroupedCalls from "./GroupedCalls.ts"
 
 /**
  * Where the facilitator is and how to speak to it.
@@ -31,6 +32,10 @@ export type Options = FacilitatorExchange.Options
 const encodeVerify = Schema.encodeResult(FacilitatorApi.VerifyRequest)
 const encodeSettle = Schema.encodeResult(FacilitatorApi.SettleRequest)
 const encodeFinish = Schema.encodeResult(FacilitatorApi.FinishRequest)
+const encodeFinishes = Schema.encodeResult(FacilitatorApi.FinishesRequest)
+const decodeFinishes = Schema.decodeUnknownResult(
+  Schema.Struct({ answers: Schema.Array(Schema.Struct({ status: Schema.Int, body: Schema.Unknown })) })
+)
 const decodeVerify = Schema.decodeUnknownResult(FacilitatorApi.VerifyResponse)
 const decodeSettle = Schema.decodeUnknownResult(FacilitatorApi.SettleResponse)
 const decodeFault = Schema.decodeUnknownResult(FacilitatorApi.Fault)
@@ -50,15 +55,21 @@ export const make = Effect.fnUntraced(function* (options: Options) {
  *
  * @category constructors
  */
-export const over = (exchange: Exchange): Facilitator["Service"] =>
-  Facilitator.of({
+export const over = (exchange: Exchange): Facilitator["Service"] => {
+  const report = GroupedCalls.make<Report, PaymentRecord, ValidationError | FacilitatorUnavailable>({
+    alone: (one) => finishOne(exchange, one),
+    together: (reports) => finishSeveral(exchange, reports),
+    maximum: maximumReports
+  })
+  return Facilitator.of({
     verify: (request) => verify(exchange, request),
     settle: (request, claim) => settle(exchange, request, claim),
     claim: (request, claim) => takeClaim(exchange, request, claim),
-    finish: (paymentId, claimId, outcome) => finish(exchange, paymentId, claimId, outcome),
+    finish: (paymentId, claimId, outcome) => finish(report, { paymentId, claimId, outcome }),
     payment: (paymentId) => payment(exchange, paymentId),
     supported: supported(exchange)
   })
+}
 
 /**
  * The layer of a facilitator behind HTTP.
@@ -112,18 +123,57 @@ const transact = Effect.fnUntraced(function* (exchange: Exchange, { claim, path,
   return yield* meant(exchange, call, reply, FacilitatorAnswer.settled(asked, answer))
 })
 
+/** How a run ended. */
+interface Report {
+  readonly paymentId: string
+  readonly claimId: string
+  readonly outcome: Outcome
+}
+
+/** Of an answer of 64 KiB each record may then take 1.6 KiB, which is twice what most take. */
+const maximumReports = 40
+
 const finish = Effect.fn("FacilitatorClient.finish")(function* (
-  exchange: Exchange,
-  paymentId: string,
-  claimId: string,
-  outcome: Outcome
+  report: (one: Report) => Effect.Effect<PaymentRecord, ValidationError | FacilitatorUnavailable>,
+  one: Report
 ) {
-  if (!PaymentId.isPaymentId(paymentId)) {
+  if (!PaymentId.isPaymentId(one.paymentId)) {
     return yield* invalid("malformed", "payment_id", "a payment's name is pay_ and 22 characters of base64url")
   }
-  const body = yield* written(encodeFinish({ claimId, outcome }))
-  const call = { method: "POST", path: `/payments/${paymentId}/finish`, body } as const
+  yield* written(encodeFinish(one))
+  return yield* report(one)
+})
+
+const finishOne = Effect.fnUntraced(function* (exchange: Exchange, { claimId, outcome, paymentId }: Report) {
+  const call = { method: "POST", path: `/payments/${paymentId}/finish`, body: { claimId, outcome } } as const
+  return yield* ended(exchange, call, yield* exchange.call(call), paymentId)
+})
+
+/**
+ * Where a facilitator takes no groups, or gives one no answer of use, each of its members is asked for by itself: telling
+ * the end of a run twice does no harm.
+ */
+const finishSeveral = Effect.fnUntraced(function* (exchange: Exchange, runs: ReadonlyArray<Report>) {
+  const call = { method: "POST", path: "/payments/finish", body: yield* written(encodeFinishes({ runs })) } as const
   const reply = yield* exchange.call(call)
+  if (reply.status === 429 || reply.status >= 500) return yield* exchange.unusable(call, reply)
+  const answers = reply.status === 200 ? Result.getOrUndefined(decodeFinishes(reply.json))?.answers : undefined
+  const told = answers?.length === runs.length ? answers : undefined
+  return yield* Effect.forEach(
+    runs,
+    (run, index) => {
+      const answer = told?.[index]
+      return Effect.result(
+        answer === undefined
+          ? finishOne(exchange, run)
+          : ended(exchange, call, { ...reply, status: answer.status, json: answer.body }, run.paymentId)
+      )
+    },
+    { concurrency: "unbounded" }
+  )
+})
+
+const ended = Effect.fnUntraced(function* (exchange: Exchange, call: Call, reply: Reply, paymentId: string) {
   const refusal = reply.status === 404 || reply.status === 409 ? refusalOf(reply) : undefined
   if (refusal !== undefined) return yield* refusal
   return yield* recordOf(exchange, call, reply, paymentId)

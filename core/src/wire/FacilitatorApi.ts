@@ -1,5 +1,6 @@
 /**
- * The facilitator's HTTP messages: what `POST /verify`, `/settle`, `/claims` and `/payments/{id}/finish` take and answer.
+ * The facilitator's HTTP messages: what `POST /verify`, `/settle`, `/claims`, `/payments/{id}/finish` and
+ * `/payments/finish` take and answer.
  * Verdicts about a payment are answers with status 200; other statuses mean that no verdict was reached.
  */
 import * as Schema from "effect/Schema"
@@ -7,7 +8,7 @@ import * as Schema from "effect/Schema"
 import { PaymentErrorCode } from "../protocol/PaymentError.ts"
 import { PaymentPayload, protocolVersion } from "../protocol/PaymentPayload.ts"
 import { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
-import { PaymentState } from "../protocol/Settlement.ts"
+import { PaymentRecord, PaymentState } from "../protocol/Settlement.ts"
 import { ValidationReason } from "../protocol/ValidationError.ts"
 
 const identifier = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{16,64}$/))
@@ -56,6 +57,25 @@ export const ClaimRequest = Schema.Struct({ ...VerifyRequest.fields, claim: Clai
 export const FinishRequest = Schema.Struct({
   claimId: identifier,
   outcome: Schema.Literals(["served", "failed", "notRun"])
+})
+
+/**
+ * The most runs whose ends are told in one `POST /payments/finish`.
+ *
+ * @category constants
+ */
+export const maximumFinishes = 100
+
+/**
+ * `POST /payments/finish`: how several runs ended.
+ *
+ * @category schemas
+ */
+export const FinishesRequest = Schema.Struct({
+  runs: Schema.Array(Schema.Struct({ paymentId: Schema.String, ...FinishRequest.fields })).check(
+    Schema.isMinLength(1),
+    Schema.isMaxLength(maximumFinishes)
+  )
 })
 
 const verdict = {
@@ -114,4 +134,16 @@ export const Fault = Schema.Struct({
   message: Schema.String,
   reason: Schema.optionalKey(ValidationReason),
   detail: Schema.optionalKey(Schema.String)
+})
+
+/**
+ * The answer of `POST /payments/finish`, run by run in the order of the request: the status and the body that
+ * `POST /payments/{id}/finish` would have had.
+ *
+ * @category schemas
+ */
+export const FinishesResponse = Schema.Struct({
+  answers: Schema.Array(
+    Schema.Struct({ status: Schema.Literals([200, 404, 409, 500, 503]), body: Schema.Union([PaymentRecord, Fault]) })
+  )
 })

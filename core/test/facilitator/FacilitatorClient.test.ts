@@ -341,6 +341,119 @@ describe("verify", () => {
   )
 })
 
+const idOf = (index: number) => `pay_${`${index}`.padStart(22, "0")}`
+const recordOf = (index: number) => ({ ...record, paymentId: idOf(index) })
+
+/** A facilitator that answers each by itself, and a group like this. */
+const answering =
+  (group: FacilitatorStub.Answer): FacilitatorStub.Answer =>
+  (seen, response) => {
+    if (seen.url === "/payments/finish") return group(seen, response)
+    return FacilitatorStub.json({ ...record, paymentId: seen.url?.split("/")[2] })(seen, response)
+  }
+
+/** The ends of so many runs, told at once, and where they were told. */
+const telling = (group: FacilitatorStub.Answer, runs = 4) =>
+  Effect.gen(function* () {
+    const { result, stub } = yield* asking(answering(group), (client) =>
+      Effect.forEach(
+        Array.from({ length: runs }, (_, index) => idOf(index)),
+        (id) => Effect.result(client.finish(id, claim.id, "served")),
+        { concurrency: "unbounded" }
+      )
+    )
+    return { answers: Result.getOrThrow(result), stub, urls: stub.seen.map(({ url }) => url) }
+  })
+
+describe("finishes that are made at once", () => {
+  const unknown = { error: "unknown_payment", message: "nobody knows it", reason: "malformed", detail: "unknown" }
+
+  it.effect("are the first by itself and then all the others, each with its own answer", () =>
+    Effect.gen(function* () {
+      const { answers, stub, urls } = yield* telling(
+        FacilitatorStub.json({
+          answers: [
+            { status: 200, body: recordOf(1) },
+            { status: 404, body: unknown },
+            { status: 503, body: { error: "chain_unavailable", message: "not now" } }
+          ]
+        })
+      )
+      assert.deepStrictEqual(urls, [`/payments/${idOf(0)}/finish`, "/payments/finish"])
+      const runs = [1, 2, 3].map((index) => ({ paymentId: idOf(index), claimId: claim.id, outcome: "served" }))
+      assert.deepStrictEqual(JSON.parse(stub.seen[1]?.body ?? ""), { runs })
+      const [first, second, third, fourth] = answers
+      assert.deepStrictEqual([first, second], [Result.succeed(recordOf(0)), Result.succeed(recordOf(1))])
+      assert.deepInclude(third && failureOf(third), { _tag: "ValidationError", detail: "unknown" })
+      const { _tag, message } = failureOf(fourth ?? assert.fail())
+      assert.strictEqual(_tag, "FacilitatorUnavailable")
+      assert.include(message, "chain_unavailable: not now")
+    })
+  )
+
+  it.effect("are several groups where they are many", () =>
+    Effect.gen(function* () {
+      const { answers, stub } = yield* telling(({ body }, response) => {
+        const { runs }: { runs: ReadonlyArray<{ paymentId: string }> } = JSON.parse(body)
+        const told = runs.map(({ paymentId: id }) => ({ status: 200, body: { ...record, paymentId: id } }))
+        FacilitatorStub.json({ answers: told })({ body, headers: {}, method: "POST", url: "" }, response)
+      }, 200)
+      assert.deepStrictEqual(
+        answers,
+        [...answers.keys()].map((index) => Result.succeed(recordOf(index)))
+      )
+      assert.isAtMost(stub.seen.length, 12)
+      for (const { body } of stub.seen) assert.isBelow(body.length, 16 * 1024)
+    })
+  )
+
+  it.effect("are told each by itself where a group has no answer of use", () =>
+    Effect.gen(function* () {
+      const useless = [
+        FacilitatorStub.json({ error: "unknown_endpoint", message: "there is no such endpoint" }, 404),
+        FacilitatorStub.text("<h1>Hello</h1>"),
+        FacilitatorStub.text(" ".repeat(65 * 1024)),
+        FacilitatorStub.json({ answers: [{ status: 200, body: recordOf(1) }] }),
+        FacilitatorStub.json({ answers: recordOf(1) })
+      ]
+      for (const group of useless) {
+        const { answers, urls } = yield* telling(group)
+        assert.deepStrictEqual(
+          answers,
+          [0, 1, 2, 3].map((index) => Result.succeed(recordOf(index)))
+        )
+        const others = [1, 2, 3].map((index) => `/payments/${idOf(index)}/finish`)
+        assert.deepStrictEqual(new Set(urls.slice(2)), new Set(others))
+      }
+    })
+  )
+
+  it.effect("fail together where the facilitator cannot be asked, and only then", () =>
+    Effect.gen(function* () {
+      const lost: ReadonlyArray<FacilitatorStub.Answer> = [
+        FacilitatorStub.json({ error: "chain_unavailable", message: "not now" }, 503),
+        FacilitatorStub.json({ error: "too_many_requests", message: "slowly" }, 429),
+        (_, response) => void response.destroy()
+      ]
+      for (const group of lost) {
+        const { answers, urls } = yield* telling(group)
+        assert.deepStrictEqual(answers[0], Result.succeed(recordOf(0)))
+        for (const answer of answers.slice(1)) assert.strictEqual(failureOf(answer)._tag, "FacilitatorUnavailable")
+        assert.strictEqual(urls.length, 2)
+      }
+    })
+  )
+
+  it.effect("a record of another payment is believed by nobody", () =>
+    Effect.gen(function* () {
+      const told = [recordOf(2), recordOf(1), recordOf(3)].map((body) => ({ status: 200, body }))
+      const { answers } = yield* telling(FacilitatorStub.json({ answers: told }))
+      for (const answer of answers.slice(1, 3)) assert.strictEqual(failureOf(answer)._tag, "FacilitatorUnavailable")
+      assert.deepStrictEqual(answers[3], Result.succeed(recordOf(3)))
+    })
+  )
+})
+
 describe("finish and payment", () => {
   it.effect("finish hands over the record", () =>
     Effect.gen(function* () {

@@ -1,0 +1,116 @@
+/**
+ * Calls that go together where there are many. One that is alone goes at once; those that are made while one is under way
+ * wait for its answer and then go as one call, so that nobody waits for company that may never come.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import type * as Result from "effect/Result"
+
+/**
+ * The ways to make calls: one by itself, or several in one, which are answered each for itself and in their order.
+ *
+ * @category models
+ */
+export interface Ways<in In, out A, out E> {
+  readonly alone: (asked: In) => Effect.Effect<A, E>
+  readonly together: (asked: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Result.Result<A, E>>, E>
+  /** How many go together at most. */
+  readonly maximum: number
+}
+
+/** A call under way may hang: whoever has waited for it this long goes alone. */
+const patience = "1 second"
+
+interface Waiting<in out In, in out A, in out E> {
+  readonly asked: In
+  readonly answer: Deferred.Deferred<A, E>
+  /** The group it went with. */
+  group: Group | undefined
+}
+
+/** A call for several, as long as somebody waits for its answer. */
+interface Group {
+  fiber: Fiber.Fiber<void> | undefined
+  awaited: number
+}
+
+/**
+ * Makes calls in these ways. A group that fails as a whole fails for each of its members.
+ *
+ * @category constructors
+ */
+export const make = <In, A, E>({ alone, maximum, together }: Ways<In, A, E>): ((asked: In) => Effect.Effect<A, E>) => {
+  const waiting: Array<Waiting<In, A, E>> = []
+  let isUnderWay = false
+
+  const begin = Effect.sync(() => {
+    const isFirst = !isUnderWay
+    isUnderWay = true
+    return isFirst
+  })
+
+  /** What was under way has ended: those who waited for it go. */
+  const proceed: Effect.Effect<void> = Effect.suspend(() => {
+    const members = waiting.splice(0, maximum)
+    isUnderWay = members.length > 0
+    return isUnderWay ? depart(members) : Effect.void
+  })
+
+  const depart = Effect.fnUntraced(function* (members: ReadonlyArray<Waiting<In, A, E>>) {
+    const group: Group = { fiber: undefined, awaited: members.length }
+    for (const member of members) member.group = group
+    group.fiber = yield* Effect.forkDetach(Effect.ensuring(called(members), proceed))
+  })
+
+  const called = (members: ReadonlyArray<Waiting<In, A, E>>): Effect.Effect<void> => {
+    const [only, ...others] = members
+    if (only !== undefined && others.length === 0) return Effect.asVoid(Deferred.into(alone(only.asked), only.answer))
+    return Effect.flatMap(Effect.exit(together(members.map(({ asked }) => asked))), (exit) =>
+      Effect.sync(() => {
+        for (const [index, { answer }] of members.entries()) Deferred.doneUnsafe(answer, answerIn(exit, index))
+      })
+    )
+  }
+
+  /** Whether it was waiting still. */
+  const withdraw = (one: Waiting<In, A, E>): boolean => {
+    const place = waiting.indexOf(one)
+    if (place >= 0) waiting.splice(place, 1)
+    return place >= 0
+  }
+
+  const join = (asked: In): Effect.Effect<A, E> =>
+    Effect.suspend(() => {
+      const one: Waiting<In, A, E> = { asked, answer: Deferred.makeUnsafe(), group: undefined }
+      waiting.push(one)
+      const answered = Effect.timeoutOrElse(Deferred.await(one.answer), {
+        duration: patience,
+        orElse: () => (withdraw(one) ? alone(asked) : Deferred.await(one.answer))
+      })
+      return Effect.onInterrupt(answered, () => (withdraw(one) ? Effect.void : renounce(one.group)))
+    })
+
+  return (asked) =>
+    Effect.acquireUseRelease(
+      begin,
+      (isFirst) => (isFirst ? alone(asked) : join(asked)),
+      (isFirst) => (isFirst ? proceed : Effect.void)
+    )
+}
+
+/** A member does not wait for the answer any more; a call that nobody waits for is called off. */
+const renounce = (group: Group | undefined): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    if (group?.fiber === undefined || --group.awaited > 0) return Effect.void
+    return Fiber.interrupt(group.fiber)
+  })
+
+const answerIn = <A, E>(exit: Exit.Exit<ReadonlyArray<Result.Result<A, E>>, E>, index: number): Effect.Effect<A, E> =>
+  Effect.flatMap(exit, (answers) => {
+    const answer = answers[index]
+    return answer === undefined
+      ? Effect.die("a call for several left one without an answer")
+      : Effect.fromResult(answer)
+  })
