@@ -145,7 +145,7 @@ const reading = (dialect: Dialect): Pick<Records, "select" | "lock"> => {
 const chronicling = (dialect: Dialect) => {
   const addEvents = dialect.insert("event", { payment: "bigint", status: "text", at: "bigint", note: "text" })
   const addNotices = dialect.insert("notice", noticeColumns, "ON CONFLICT (payment, status) DO NOTHING")
-  return Effect.fnUntraced(function* ({ now, run, tell, tellHere }: Transaction, passages: ReadonlyArray<Passage>) {
+  return Effect.fnUntraced(function* ({ now, run, tell }: Transaction, passages: ReadonlyArray<Passage>) {
     const at = BigInt(now)
     yield* addEvents(
       run,
@@ -169,8 +169,7 @@ const chronicling = (dialect: Dialect) => {
       }))
     )
     for (const { before, after } of passages) {
-      if (before === undefined) tellHere(after.paymentId)
-      else if (PaymentChange.isHeard(before, after)) tell(after.paymentId)
+      if (PaymentChange.isHeard(before, after)) tell(after.paymentId)
       if (PaymentChange.isWaiting(after) && after.lane !== undefined) tell(after.lane)
     }
   })

@@ -29,6 +29,7 @@ import {
   isPayers,
   isSameTransfer,
   present,
+  type Presented,
   take,
   type Taken,
   used
@@ -175,17 +176,28 @@ const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest)
 
 /** Claims without a transfer. A payment that lay about is examined again before a handler runs for it. */
 const claimOnly = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest, claim: Claim) {
-  const taken = yield* take(desk, request, claim, false)
+  const taken = yield* take(desk, yield* present(desk, request), claim, false)
   if (taken.execution === "granted" && !taken.renewed) {
     yield* Effect.onError(examineAgain(desk, taken), () => letGo(desk, taken, claim))
   }
   return answer(taken)
 })
 
-const settle = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest, claim: Claim | undefined) {
-  const taken = yield* take(desk, request, claim, true)
+/** News of the payment is kept from before it is taken in, so that its end is not missed. */
+const settle = (desk: Desk, request: PaymentRequest, claim: Claim | undefined) =>
+  Effect.flatMap(present(desk, request), (presented) =>
+    desk.engine.awaiting(presented.paymentId, (news) => settlePresented(desk, presented, claim, news))
+  )
+
+const settlePresented = Effect.fnUntraced(function* (
+  desk: Desk,
+  presented: Presented,
+  claim: Claim | undefined,
+  news: SettlementEngine.Wish["news"]
+) {
+  const taken = yield* take(desk, presented, claim, true)
   if (claim !== undefined && taken.execution !== "granted") return answer(taken)
-  const stored = yield* Effect.onError(transfer(desk, taken), () => letGo(desk, taken, claim))
+  const stored = yield* Effect.onError(transfer(desk, taken, news), () => letGo(desk, taken, claim))
   const execution = yield* confirmed(desk, taken, claim, stored)
   yield* Checkpoint.pass("told")
   return answer({ ...taken, stored, execution })
@@ -219,11 +231,12 @@ const confirmed = Effect.fnUntraced(function* (
 /** Moves the money, or waits for a move that is under way. When it fails, the caller has no right to run anything. */
 const transfer = Effect.fnUntraced(function* (
   desk: Desk,
-  taken: Taken
+  taken: Taken,
+  news: SettlementEngine.Wish["news"]
 ): Effect.fn.Return<StoredPayment, PaymentFailure> {
-  const { presented, stored } = taken
+  const { fresh, presented, stored } = taken
   yield* examineAgain(desk, taken)
-  const settling = desk.engine.settle(presented.half, stored)
+  const settling = desk.engine.settle(presented.half, { stored, news, isNew: fresh })
   const end = yield* Effect.timeoutOption(settling, desk.patience)
   if (Option.isNone(end)) return yield* pending(desk, stored)
   return end.value.refusal === undefined ? end.value : yield* end.value.refusal

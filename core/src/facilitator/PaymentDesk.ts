@@ -118,11 +118,10 @@ export const examine = Effect.fnUntraced(function* ({ half, payment, request }: 
  */
 export const take = Effect.fnUntraced(function* (
   desk: Desk,
-  request: PaymentRequest,
+  presented: Presented,
   claim: Claim | undefined,
   wanted: boolean
 ): Effect.fn.Return<Taken, PaymentFailure> {
-  const presented = yield* present(desk, request)
   const { paymentId } = presented
   const known = yield* desk.store.find(paymentId)
   if (known !== undefined) return yield* takeKnown(desk, presented, known, claim)
@@ -131,7 +130,7 @@ export const take = Effect.fnUntraced(function* (
   if (arrival !== undefined && claim !== undefined && arrival.claimId !== claim.id) return heldOnArrival(presented)
   if (arrival !== undefined) {
     yield* Deferred.await(arrival.done)
-    return yield* take(desk, request, claim, wanted)
+    return yield* take(desk, presented, claim, wanted)
   }
   return yield* Effect.acquireUseRelease(
     Effect.sync(() => {

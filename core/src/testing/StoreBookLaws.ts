@@ -240,13 +240,14 @@ const rings = Effect.fnUntraced(function* <A, E>(store: Store, topic: string, wh
 })
 
 const changesAreHeard = law(
-  "who listens hears of what can be acted on: a payment's claim, end or coming back, and what begins to wait in a lane",
+  "who listens hears of what can be acted on: a payment's run, end or coming back, and what begins to wait in a lane",
   Effect.fnUntraced(function* (store, subject) {
     const { name: lane } = yield* newLane
     const payment = yield* newPayment()
     const { paymentId } = payment
     const claim = yield* newClaim()
-    yield* rings(store, paymentId, "its claim", claimed(store, payment, claim))
+    yield* claimed(store, payment, claim)
+    yield* rings(store, paymentId, "its claim anew", claimed(store, payment, claim))
     yield* rings(store, lane, "its waiting", store.queue(paymentId, lane))
     const other = yield* newPayment()
     yield* rings(store, lane, "a claim that waits at once", claimed(store, other, undefined, { lane }))

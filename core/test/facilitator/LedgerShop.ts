@@ -76,6 +76,12 @@ export const facilitatorOf = Effect.fnUntraced(function* (
   return facilitator
 })
 
+/** An instance that takes payments in, and whose lanes are worked elsewhere. */
+export const idle: Layer.Layer<LaneLeases> = Layer.succeed(
+  LaneLeases,
+  LaneLeases.of({ work: () => Effect.never })
+)
+
 /** Leases of a sole process, changed. */
 export const leasesWhere = (change: (lease: Lease) => Lease): Layer.Layer<LaneLeases> =>
   Layer.effect(

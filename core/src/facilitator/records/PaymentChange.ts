@@ -104,13 +104,13 @@ export const isWaiting = ({ lane, status }: StoredPayment): boolean => status ==
 export const isTravelling = ({ status }: StoredPayment): boolean => status === "planned" || status === "sent"
 
 /**
- * Whether a change is one that somebody who waits for the payment can act on. That it was planned or sent is none: its end
- * or its coming back is still to come, and each look at the records costs.
+ * Whether a change is one that somebody who waits for the payment can act on. That it was made, planned or sent is none:
+ * its end or its coming back is still to come, and each look at the records costs.
  *
  * @category guards
  */
 export const isHeard = (before: StoredPayment | undefined, after: StoredPayment): boolean =>
-  before?.status === after.status || !isTravelling(after)
+  before !== undefined && (before.status === after.status || !isTravelling(after))
 
 /**
  * The state that a change has reached and a caller is to be told of, if any: the first of its kind, for a caller who wants

@@ -20,6 +20,8 @@ export interface Ear {
  * @category models
  */
 export interface Signals {
+  /** Calls at every hint, from where the hint is given: what is called only notes it. Returns how to stop it. */
+  readonly hear: (topic: string, heard: () => void) => () => void
   readonly listen: (topic: string) => Effect.Effect<Ear, never, Scope.Scope>
   /** Tells everybody who listens to the topic. */
   readonly notify: (topic: string) => void
@@ -39,33 +41,35 @@ interface Bell {
  * @category constructors
  */
 export const make = (): Signals => {
-  const bells = new Map<string, Set<Bell>>()
-  const open = (topic: string): Bell => {
-    const bell: Bell = { rung: false, wake: undefined }
-    const ringing = bells.get(topic) ?? new Set()
-    bells.set(topic, ringing.add(bell))
-    return bell
-  }
-  const close = (topic: string, bell: Bell) => {
-    const ringing = bells.get(topic)
-    ringing?.delete(bell)
-    if (ringing?.size === 0) bells.delete(topic)
+  const listeners = new Map<string, Set<() => void>>()
+  const hear: Signals["hear"] = (topic, heard) => {
+    const listener = () => heard()
+    const others = listeners.get(topic) ?? new Set()
+    listeners.set(topic, others.add(listener))
+    return () => {
+      others.delete(listener)
+      if (others.size === 0 && listeners.get(topic) === others) listeners.delete(topic)
+    }
   }
   const notify = (topic: string) => {
-    for (const bell of bells.get(topic) ?? []) ring(bell)
+    for (const heard of listeners.get(topic) ?? []) heard()
   }
   return {
+    hear,
     listen: (topic) =>
       Effect.map(
         Effect.acquireRelease(
-          Effect.sync(() => open(topic)),
-          (bell) => Effect.sync(() => close(topic, bell))
+          Effect.sync(() => {
+            const bell: Bell = { rung: false, wake: undefined }
+            return { bell, stop: hear(topic, () => ring(bell)) }
+          }),
+          ({ stop }) => Effect.sync(stop)
         ),
-        (bell) => ({ next: heard(bell) })
+        ({ bell }) => ({ next: heard(bell) })
       ),
     notify,
     notifyAll: () => {
-      for (const topic of bells.keys()) notify(topic)
+      for (const topic of listeners.keys()) notify(topic)
     }
   }
 }

@@ -4,7 +4,7 @@
  */
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import type { Landed, Passenger, Payment, Prepared } from "../../scheme/SchemeFacilitator.ts"
-import type { Advance, StoredPayment } from "../records/PaymentStore.ts"
+import type { StoredPayment } from "../records/PaymentStore.ts"
 import type { Expense } from "./GasCeilings.ts"
 
 /**
@@ -119,19 +119,14 @@ export const validBefore = ({ travellers }: Aboard): number =>
   travellers.reduce((latest, { payment }) => Math.max(latest, payment.authorization.validBefore), 0)
 
 /**
- * The payment as it is after its record has changed.
+ * Takes over records that have changed.
  *
  * @category combinators
  */
-export const update = (
-  aboard: Aboard,
-  advances: ReadonlyArray<Advance>,
-  records: ReadonlyArray<StoredPayment | undefined>
-) => {
-  for (const [index, { paymentId }] of advances.entries()) {
-    const record = records[index]
-    const traveller = aboard.travellers.find(({ stored }) => stored.paymentId === paymentId)
-    if (record !== undefined && traveller !== undefined) traveller.stored = record
+export const update = (aboard: Aboard, records: ReadonlyArray<StoredPayment>) => {
+  const changed = new Map(records.map((record) => [record.paymentId, record]))
+  for (const traveller of aboard.travellers) {
+    traveller.stored = changed.get(traveller.stored.paymentId) ?? traveller.stored
   }
   aboard.travellers = aboard.travellers.filter(({ stored }) => stored.status !== "accepted")
 }

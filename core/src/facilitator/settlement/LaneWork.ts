@@ -10,10 +10,11 @@ import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { Landed, Prepared, SchemeFacilitator, Submission, Survey } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { type Lease, LeaseLost } from "../records/LaneLeases.ts"
-import type { Advance, PaymentStore } from "../records/PaymentStore.ts"
+import type { Advance, Entry, PaymentStore, StoredPayment } from "../records/PaymentStore.ts"
 import type { Signals } from "../records/Signals.ts"
 import { type Aboard, isInTheAir, lastAttempt, update } from "./Aboard.ts"
 import type { Airspace } from "./Airspace.ts"
+import type { AwaitedPayments } from "./AwaitedPayments.ts"
 import type { ExaminedPayments } from "./ExaminedPayments.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
 
@@ -31,6 +32,8 @@ export interface LaneWork {
   readonly capacity: number
   readonly flights: Map<bigint, Aboard>
   readonly examined: ExaminedPayments
+  /** Those who wait for payments in this process: told of every record that is written. */
+  readonly awaited: AwaitedPayments
   readonly ceilings: GasCeilings
   readonly airspace: Airspace
   /** Payments of the queue that have lost a slot and cannot depart now: looked at by themselves (`StrandedPayments`). */
@@ -97,14 +100,22 @@ export const enter = Effect.fnUntraced(function* (
   aboard: Aboard,
   { advances = [], ...change }: FlightEntry
 ): Effect.fn.Return<void, Stopped> {
-  const { lease, store } = work
-  const records = yield* store.enter(lease, { advances, flight: { number: aboard.number, ...change } })
-  if (records.includes(undefined)) return yield* new LeaseLost({ lane: lease.lane })
-  update(aboard, advances, records)
+  const records = yield* write(work, { advances, flight: { number: aboard.number, ...change } })
+  update(aboard, records)
   if (change.landed !== undefined) aboard.landed = change.landed ?? undefined
   if (change.closed) work.flights.delete(aboard.number)
   if (change.landed !== undefined || change.closed) tellOfSlot(work)
+  work.awaited.tell(records)
 })
+
+/** Returns the records as they are now. One that was not as it was known says that the lane is another's. */
+const write = ({ lease, store }: LaneWork, entry: Entry): Effect.Effect<ReadonlyArray<StoredPayment>, Stopped> =>
+  Effect.flatMap(store.enter(lease, entry), (records) => {
+    const written = records.filter((record) => record !== undefined)
+    return written.length === records.length
+      ? Effect.succeed(written)
+      : Effect.fail(new LeaseLost({ lane: lease.lane }))
+  })
 
 /**
  * A slot is used, or not needed any more: the next flight may be next to land, and there is room for another.
@@ -122,18 +133,18 @@ export const tellOfSlot = ({ landings, lease, store }: LaneWork): void => {
  * @category combinators
  */
 export const enterAcross = Effect.fnUntraced(function* (
-  { lease, store }: LaneWork,
+  work: LaneWork,
   changes: ReadonlyArray<{ readonly aboard: Aboard; readonly advances: ReadonlyArray<Advance> }>
 ): Effect.fn.Return<void, Stopped> {
   const all = changes.flatMap(({ advances }) => advances)
   if (all.length === 0) return
-  const records = yield* store.enter(lease, { advances: all })
-  if (records.includes(undefined)) return yield* new LeaseLost({ lane: lease.lane })
+  const records = yield* write(work, { advances: all })
   let from = 0
   for (const { aboard, advances } of changes) {
-    update(aboard, advances, records.slice(from, from + advances.length))
+    update(aboard, records.slice(from, from + advances.length))
     from += advances.length
   }
+  work.awaited.tell(records)
 })
 
 /**
@@ -142,12 +153,10 @@ export const enterAcross = Effect.fnUntraced(function* (
  * @category combinators
  */
 export const enterQueued = Effect.fnUntraced(function* (
-  { lease, store }: LaneWork,
+  work: LaneWork,
   advances: ReadonlyArray<Advance>
 ): Effect.fn.Return<void, Stopped> {
-  if (advances.length === 0) return
-  const records = yield* store.enter(lease, { advances })
-  if (records.includes(undefined)) return yield* new LeaseLost({ lane: lease.lane })
+  if (advances.length > 0) work.awaited.tell(yield* write(work, { advances }))
 })
 
 /**

@@ -18,6 +18,7 @@ import type { Flight, PaymentStore, StoredPayment } from "../records/PaymentStor
 import * as Signals from "../records/Signals.ts"
 import { type Aboard, expenseOf, type Traveller, wasSent } from "./Aboard.ts"
 import type { Airspace } from "./Airspace.ts"
+import type { AwaitedPayments } from "./AwaitedPayments.ts"
 import { depart, putBack } from "./Departure.ts"
 import type { ExaminedPayments } from "./ExaminedPayments.ts"
 import * as Finality from "./Finality.ts"
@@ -37,6 +38,7 @@ export interface LaneToWork {
   /** The signer; empty for a family without slots. */
   readonly address: string
   readonly examined: ExaminedPayments
+  readonly awaited: AwaitedPayments
   readonly ceilings: GasCeilings
   readonly airspace: Airspace
 }

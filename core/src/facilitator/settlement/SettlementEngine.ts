@@ -17,6 +17,7 @@ import type { LaneLeases } from "../records/LaneLeases.ts"
 import { LaneName, type PaymentStore, type StoredPayment } from "../records/PaymentStore.ts"
 import { isOver } from "./Aboard.ts"
 import * as Airspace from "./Airspace.ts"
+import * as AwaitedPayments from "./AwaitedPayments.ts"
 import * as ExaminedPayments from "./ExaminedPayments.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
 import * as LaneChoice from "./LaneChoice.ts"
@@ -52,14 +53,24 @@ export interface SettlementEngine {
    * in no lane is put into one, and into another where the signer of its lane is refused. Fails when the payment left its
    * lane for anything else, or every lane: then nothing was sent.
    */
-  readonly settle: (
-    half: SchemeFacilitator,
-    stored: StoredPayment
-  ) => Effect.Effect<StoredPayment, FacilitatorUnavailable>
+  readonly settle: (half: SchemeFacilitator, wish: Wish) => Effect.Effect<StoredPayment, FacilitatorUnavailable>
+  /** Runs what asks for a payment's end while its news is kept. */
+  readonly awaiting: AwaitedPayments.AwaitedPayments["during"]
 }
 
-/** Hints may be lost: who waits for a payment looks at its record so often without one. */
-const recordPause = Duration.seconds(1)
+/**
+ * A payment whose end is wanted.
+ *
+ * @category models
+ */
+export interface Wish {
+  readonly stored: StoredPayment
+  /** Of the payment: kept since before the record was read. */
+  readonly news: Effect.Effect<AwaitedPayments.News>
+  /** The record was made since the news is kept: nothing has happened to it that the news would not tell. */
+  readonly isNew: boolean
+}
+
 /** Between looks at what is left to do when the engine closes. */
 const drainPause = Duration.millis(20)
 /** So many lines a payment's record may have before its next attempt has to wait. */
@@ -80,7 +91,8 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<SettlementEngine, never, Scope.Scope> {
   const { leases, store } = options
   const examined = ExaminedPayments.make()
-  const lanes = lanesToWork(options, examined)
+  const awaited = yield* AwaitedPayments.make(store.signals)
+  const lanes = lanesToWork(options, examined, awaited)
   const names = [...lanes.keys()]
   yield* Effect.forkScoped(
     leases.work(names, (lease) => {
@@ -94,11 +106,16 @@ export const make = Effect.fnUntraced(function* (
   return {
     laneFor: choice.laneFor,
     examined: examined.add,
-    settle: (half, stored) => (isOver(stored) ? Effect.succeed(stored) : settle(store, choice, half, stored))
+    settle: (half, wish) => (isOver(wish.stored) ? Effect.succeed(wish.stored) : settle(store, choice, half, wish)),
+    awaiting: awaited.during
   }
 })
 
-const lanesToWork = ({ ceilings, halves, store }: Options, examined: ExaminedPayments.ExaminedPayments) => {
+const lanesToWork = (
+  { ceilings, halves, store }: Options,
+  examined: ExaminedPayments.ExaminedPayments,
+  awaited: AwaitedPayments.AwaitedPayments
+) => {
   const lanes = new Map<string, LaneWorker.LaneToWork>()
   const namesOn = (network: string) =>
     halves.filter((half) => half.network === network).flatMap((half) => LaneChoice.lanesOf(half))
@@ -106,38 +123,35 @@ const lanesToWork = ({ ceilings, halves, store }: Options, examined: ExaminedPay
   for (const half of halves) {
     const airspace = airspaces.get(half.network) ?? Airspace.make([])
     for (const address of half.lanes.length === 0 ? [""] : half.lanes) {
-      lanes.set(LaneName(half.network, address), { address, airspace, ceilings, examined, half, store })
+      lanes.set(LaneName(half.network, address), { address, airspace, awaited, ceilings, examined, half, store })
     }
   }
   return lanes
 }
 
-const settle = (
+const settle = Effect.fnUntraced(function* (
   store: PaymentStore["Service"],
   choice: LaneChoice.LaneChoice,
   half: SchemeFacilitator,
-  stored: StoredPayment
-) =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const { paymentId } = stored
-      const ear = yield* store.signals.listen(paymentId)
-      if (isImpatient(stored, yield* Clock.currentTimeMillis)) return yield* notStarted(stored)
-      let lane = stored.lane
-      if (stored.status === "accepted" && lane === undefined) lane = yield* enqueue(store, stored, choice.laneFor(half))
-      while (true) {
-        const now = yield* store.find(paymentId)
-        if (now === undefined) return yield* Effect.die(`the record ${paymentId} is gone`)
-        if (isOver(now)) return now
-        if (now.status === "accepted" && now.lane === undefined) {
-          const other = wasRefused(now) && lane !== undefined ? yield* choice.instead(half, lane) : undefined
-          if (other === undefined) return yield* notStarted(now)
-          lane = yield* enqueue(store, now, Effect.succeed(other))
-        }
-        yield* Effect.raceFirst(ear.next, Effect.sleep(recordPause))
-      }
-    })
-  )
+  { isNew, news, stored }: Wish
+): Effect.fn.Return<StoredPayment, FacilitatorUnavailable> {
+  const { paymentId } = stored
+  if (isImpatient(stored, yield* Clock.currentTimeMillis)) return yield* notStarted(stored)
+  let { lane } = stored
+  if (stored.status === "accepted" && lane === undefined) lane = yield* enqueue(store, stored, choice.laneFor(half))
+  let known = isNew && stored.lane !== undefined ? yield* news : undefined
+  while (true) {
+    const now = known ?? (yield* store.find(paymentId))
+    if (now === undefined) return yield* Effect.die(`the record ${paymentId} is gone`)
+    if (isOver(now)) return now
+    if (now.status === "accepted" && now.lane === undefined) {
+      const other = wasRefused(now) && lane !== undefined ? yield* choice.instead(half, lane) : undefined
+      if (other === undefined) return yield* notStarted(now)
+      lane = yield* enqueue(store, now, Effect.succeed(other))
+    }
+    known = yield* news
+  }
+})
 
 /**
  * A payment that has come back often waits a while before it is put into a lane again: every time leaves a line in its

@@ -7,7 +7,7 @@ import type { PaymentState } from "../../../src/protocol/Settlement.ts"
 import * as PaymentStoreTrial from "../../../src/testing/PaymentStoreTrial.ts"
 
 const changes: ReadonlyArray<readonly [before: PaymentState | undefined, after: PaymentState, heard: boolean]> = [
-  [undefined, "accepted", true],
+  [undefined, "accepted", false],
   ["accepted", "planned", false],
   ["planned", "sent", false],
   ["sent", "sent", true],

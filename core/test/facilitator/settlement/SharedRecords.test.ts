@@ -2,21 +2,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 
 import type { PaymentRequest } from "../../../src/facilitator/Facilitator.ts"
-import { LaneLeases } from "../../../src/facilitator/records/LaneLeases.ts"
 import type { PaymentStore } from "../../../src/facilitator/records/PaymentStore.ts"
 import * as Binding from "../../../src/protocol/Binding.ts"
 import { sealPayload } from "../../../src/protocol/PaymentPayload.ts"
 import * as TestScheme from "../../../src/testing/TestScheme.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 
-const { claim } = LedgerShop
-
-/** An instance that takes payments in, and whose lanes are worked elsewhere. */
-const idle = Layer.succeed(LaneLeases, LaneLeases.of({ work: () => Effect.never }))
+const { claim, idle } = LedgerShop
 
 interface Twin {
   readonly payTo?: string
