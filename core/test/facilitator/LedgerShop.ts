@@ -77,10 +77,7 @@ export const facilitatorOf = Effect.fnUntraced(function* (
 })
 
 /** An instance that takes payments in, and whose lanes are worked elsewhere. */
-export const idle: Layer.Layer<LaneLeases> = Layer.succeed(
-  LaneLeases,
-  LaneLeases.of({ work: () => Effect.never })
-)
+export const idle: Layer.Layer<LaneLeases> = Layer.succeed(LaneLeases, LaneLeases.of({ work: () => Effect.never }))
 
 /** Leases of a sole process, changed. */
 export const leasesWhere = (change: (lease: Lease) => Lease): Layer.Layer<LaneLeases> =>

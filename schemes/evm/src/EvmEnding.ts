@@ -92,7 +92,7 @@ export const reader = (rpc: EvmRpc.Shape) => {
     if (EvmTransferProof.isCancellation(topics)) return failed(transactionHash, canceled(transactionHash))
     const receipt = yield* receiptOf(transactionHash)
     if (receipt === undefined) return { _tag: "Pending" }
-    return EvmTransferProof.judge(expected, receipt.logs) === "paid"
+    return EvmTransferProof.judge(expected, EvmTransferProof.evidence(receipt.logs)) === "paid"
       ? settled(receipt, true)
       : failed(transactionHash, burnt(transactionHash))
   })

@@ -49,7 +49,8 @@ export const observe = Effect.fnUntraced(function* (
   const found = yield* landing(rpc, attempts)
   if (found === undefined) return { landed: undefined, observations: passengers.map(() => pending) }
   const { landed, receipt } = found
-  const own = passengers.map(({ expected }) => shownBy(receipt, expected))
+  const evidence = EvmTransferProof.evidence(receipt.logs)
+  const own = passengers.map(({ expected }) => shownBy(receipt, evidence, expected))
   const unpaid = passengers.length === 1 && receipt.status === "success" ? takenAlone : refused
   const observations = yield* completed(own, passengers, (absent) =>
     elsewhere(rpc, absent, (unused) => unpaid(rpc, simulate, receipt, unused))
@@ -78,8 +79,12 @@ const toLanded = (attempt: Prepared, receipt: EvmRpc.Receipt): Landed => {
   }
 }
 
-const shownBy = (receipt: EvmRpc.Receipt, expected: EvmTransferProof.Expected): Observation | undefined => {
-  const verdict = EvmTransferProof.judge(expected, receipt.logs)
+const shownBy = (
+  receipt: EvmRpc.Receipt,
+  evidence: EvmTransferProof.Evidence,
+  expected: EvmTransferProof.Expected
+): Observation | undefined => {
+  const verdict = EvmTransferProof.judge(expected, evidence)
   if (verdict === "burnt") return EvmEnding.failed(receipt.transactionHash, EvmEnding.burnt(receipt.transactionHash))
   return verdict === "paid" && receipt.status === "success" ? EvmEnding.settled(receipt, false) : undefined
 }

@@ -51,20 +51,46 @@ export const isEnding = (expected: Expected, log: EvmRpc.Log): boolean =>
 export const isCancellation = ([event]: EvmRpc.Log["topics"]): boolean => event === Eip3009.authorizationCanceledTopic
 
 /**
+ * What the logs of one transaction show, by the nonce: its uses, by whatever payer and in whatever token, each with the log
+ * right behind it.
+ *
+ * @category models
+ */
+export type Evidence = ReadonlyMap<EvmHex.Hex, ReadonlyArray<Use>>
+
+interface Use {
+  readonly use: EvmRpc.Log
+  readonly next: EvmRpc.Log | undefined
+}
+
+/**
+ * Looks through the logs of one transaction, once for all that are to be judged by them.
+ *
+ * @category constructors
+ */
+export const evidence = (logs: ReadonlyArray<EvmRpc.Log>): Evidence => {
+  const uses = new Map<EvmHex.Hex, Array<Use>>()
+  for (const [place, use] of logs.entries()) {
+    const [event, , nonce] = use.topics
+    if (event !== Eip3009.authorizationUsedTopic || nonce === undefined) continue
+    const others = uses.get(nonce) ?? []
+    others.push({ use, next: logs[place + 1] })
+    uses.set(nonce, others)
+  }
+  return uses
+}
+
+/**
  * What the logs of one transaction say of an authorization: `paid` exactly as expected, `burnt` on something else, or
  * nothing at all.
  *
  * @category getters
  */
-export const judge = (expected: Expected, logs: ReadonlyArray<EvmRpc.Log>): "paid" | "burnt" | "absent" => {
-  const used = logs.findIndex((log) => isUse(expected, log))
-  if (used === -1) return "absent"
-  const next = logs[used + 1]
-  return next !== undefined && isTransfer(expected, next) ? "paid" : "burnt"
+export const judge = (expected: Expected, shown: Evidence): "paid" | "burnt" | "absent" => {
+  const found = shown.get(expected.authorization.nonce)?.find(({ use }) => isOf(expected, use))
+  if (found === undefined) return "absent"
+  return found.next !== undefined && isTransfer(expected, found.next) ? "paid" : "burnt"
 }
-
-const isUse = (expected: Expected, log: EvmRpc.Log): boolean =>
-  isOf(expected, log) && log.topics[0] === Eip3009.authorizationUsedTopic
 
 const isOf = ({ authorization, token }: Expected, { address, topics }: EvmRpc.Log): boolean =>
   address === token && topics[1] === Eip3009.addressTopic(authorization.from) && topics[2] === authorization.nonce

@@ -38,6 +38,7 @@ const otherNonce = amount(1n)
 const rows: ReadonlyArray<readonly [string, ReadonlyArray<Log>, ReturnType<typeof EvmTransferProof.judge>]> = [
   ["the use and the transfer", [used(), transfer()], "paid"],
   ["the same among others", [used(payer, otherNonce), transfer(), used(), transfer(), transfer(other)], "paid"],
+  ["the same nonce of another payer before it", [used(other), transfer(other), used(), transfer()], "paid"],
   ["no events", [], "absent"],
   ["a transfer alone", [transfer()], "absent"],
   ["a cancellation", [canceled, transfer()], "absent"],
@@ -59,7 +60,7 @@ const rows: ReadonlyArray<readonly [string, ReadonlyArray<Log>, ReturnType<typeo
 describe("EvmTransferProof", () => {
   for (const [what, logs, verdict] of rows) {
     it(`judges ${what}: ${verdict}`, () => {
-      assert.strictEqual(EvmTransferProof.judge(expected, logs), verdict)
+      assert.strictEqual(EvmTransferProof.judge(expected, EvmTransferProof.evidence(logs)), verdict)
     })
   }
 

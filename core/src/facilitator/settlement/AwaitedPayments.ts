@@ -68,7 +68,8 @@ export const make = Effect.fnUntraced(function* (
     for (const waiter of all) give(waiter, undefined)
   })
   const wakeOld = Effect.map(Effect.sleep(longPause), () => {
-    for (const waiter of [...awaited.values()].flatMap((waiters) => [...waiters])) {
+    const all = [...awaited.values()].flatMap((waiters) => Array.from(waiters))
+    for (const waiter of all) {
       if (waiter.old) give(waiter, undefined)
       else waiter.old = true
     }

@@ -97,34 +97,49 @@ type Verdict = PaymentError | ValidationError
 
 const examineQueued = Effect.fnUntraced(function* (work: LaneWork, queued: ReadonlyArray<StoredPayment>) {
   const now = yield* Clock.currentTimeMillis
-  const seen = yield* Effect.forEach(
-    queued,
-    (stored) => Effect.map(Effect.result(examine(work, stored, now)), (result) => ({ stored, result })),
-    { concurrency: "unbounded" }
-  )
+  const seen = queued.map((stored): Seen => ({ stored, known: work.examined.take(stored, now) }))
+  const doubtful = seen.filter((one) => !isGood(one, now))
+  const results = yield* Effect.forEach(doubtful, (one) => Effect.result(examine(work, one, now)), {
+    concurrency: "unbounded"
+  })
+  const verdicts = new Map(doubtful.map((one, index) => [one, results[index]]))
   const ready: Array<Ready> = []
   const advances: Array<Advance> = []
-  for (const { result, stored } of seen) {
-    if (Result.isSuccess(result)) ready.push({ stored, payment: result.success })
+  for (const one of seen) {
+    const { known, stored } = one
+    const verdict = verdicts.get(one) ?? (known && Result.succeed(known.payment))
+    if (verdict === undefined) continue
+    if (Result.isSuccess(verdict)) ready.push({ stored, payment: verdict.success })
     else if (wasSent(stored)) work.stranded.add(stored.paymentId)
-    else advances.push(turnedAway(stored, result.failure))
+    else advances.push(turnedAway(stored, verdict.failure))
   }
   yield* enterQueued(work, advances)
   return ready
 })
+
+/** A payment of the queue, and what is remembered of its examination. */
+interface Seen {
+  readonly stored: StoredPayment
+  readonly known: ReturnType<LaneWork["examined"]["take"]>
+}
+
+/** Whether it was examined just now, which is the rule. */
+const isGood = ({ known }: Seen, now: number): boolean => known?.isFresh === true && !isLate(known.payment, now)
+
+const isLate = ({ authorization }: Payment, now: number): boolean =>
+  authorization.validBefore * 1000 <= now + marginSeconds * 1000
 
 const turnedAway = (stored: StoredPayment, reason: Verdict | ChainUnavailable): Advance =>
   reason._tag === "ChainUnavailable" ? back(stored, reason.message) : rejected(stored, reason)
 
 /** Reads the payment and verifies it, unless that was just done. */
 const examine = Effect.fnUntraced(function* (
-  { examined, half }: LaneWork,
-  stored: StoredPayment,
+  { half }: LaneWork,
+  { known, stored }: Seen,
   now: number
 ): Effect.fn.Return<Payment, Verdict | ChainUnavailable> {
-  const known = examined.take(stored, now)
   const payment = known?.payment ?? (yield* half.read(stored.requirements, stored.payload))
-  if (payment.authorization.validBefore * 1000 <= now + marginSeconds * 1000) return yield* over(stored, now)
+  if (isLate(payment, now)) return yield* over(stored, now)
   if (known?.isFresh !== true) yield* half.verify(payment)
   return payment
 })

@@ -50,6 +50,8 @@ export interface LaneWork {
   impatientAt: number
   /** How many payments there were when one had last waited for company; 0 before that. */
   company: number
+  /** Hints of payments that have come into the queue since it was last read for a departure. */
+  arrivals: number
   /** The chain as it was when it was last asked before a departure, and when that was (Unix milliseconds). */
   surveyed: { readonly survey: Survey; readonly at: number } | undefined
 }
@@ -118,13 +120,13 @@ const write = ({ lease, store }: LaneWork, entry: Entry): Effect.Effect<Readonly
   })
 
 /**
- * A slot is used, or not needed any more: the next flight may be next to land, and there is room for another.
+ * A slot is used, or not needed any more: the next flight may be next to land, and where none had room there is some now.
  *
  * @category combinators
  */
-export const tellOfSlot = ({ landings, lease, store }: LaneWork): void => {
+export const tellOfSlot = ({ isFull, landings, lease, store }: LaneWork): void => {
   landings.notify(landing)
-  store.signals.notify(lease.lane)
+  if (isFull) store.signals.notify(lease.lane)
 }
 
 /**

@@ -127,6 +127,7 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     isFull: false,
     impatientAt: 0,
     company: 0,
+    arrivals: 0,
     surveyed: undefined
   }
   const counted = address === "" ? 0n : yield* countSlots(work)
@@ -193,7 +194,12 @@ const serveQueue = (
 ): Effect.Effect<never, Stopped> =>
   Effect.scoped(
     Effect.gen(function* () {
-      const ear = yield* work.store.signals.listen(work.lease.lane)
+      const { lease, store } = work
+      const ear = yield* store.signals.listen(lease.lane)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => store.signals.hear(lease.lane, () => void work.arrivals++)),
+        (stop) => Effect.sync(stop)
+      )
       while (true) {
         const queued = yield* inCompany(work)
         if (queued.length > 0) yield* take(queued)
@@ -208,19 +214,42 @@ const serveQueue = (
  */
 const inCompany = Effect.fnUntraced(function* (work: LaneWork) {
   const { batches } = work.half
-  const first = yield* waiting(work)
-  if (batches === undefined || work.isFull || first.length === 0 || first.length >= batches.maximum) return first
+  if (batches === undefined) return yield* waiting(work)
+  const first = yield* waiting(work, 2)
+  if (work.isFull || first.length === 0) return first
   if (first.length === 1 && work.company === 1) return first
-  yield* Effect.sleep(Duration.millis(batches.windowMillis))
+  yield* gather(work, batches)
+  work.arrivals = 0
   const all = yield* waiting(work)
   work.company = all.length
   return all
 })
 
-const waiting = (work: LaneWork): Effect.Effect<ReadonlyArray<StoredPayment>, FacilitatorUnavailable> =>
+/**
+ * Waits for company: no longer than the window, and no longer than any can be expected. That is when a transaction is full,
+ * or when there are as many as last time and for a quarter of the window nobody else has come. Arrivals are counted by
+ * their hints; one that is lost has the others wait for the whole window.
+ */
+const gather = Effect.fnUntraced(function* (
+  work: LaneWork,
+  { maximum, windowMillis }: NonNullable<SchemeFacilitator["batches"]>
+) {
+  for (let quarter = 0; quarter < 4; quarter++) {
+    const { arrivals, company } = work
+    if (arrivals >= maximum) return
+    yield* Effect.sleep(Duration.millis(windowMillis / 4))
+    if (company > 0 && arrivals >= company && work.arrivals === arrivals) return
+  }
+})
+
+/** So many of those that wait, and no more than there is room for. */
+const waiting = (
+  work: LaneWork,
+  most = longestQueue
+): Effect.Effect<ReadonlyArray<StoredPayment>, FacilitatorUnavailable> =>
   Effect.suspend(() => {
     const { half, lease, store, stranded } = work
-    const limit = Math.min(roomIn(work) * (half.batches?.maximum ?? 1), longestQueue)
+    const limit = Math.min(roomIn(work) * (half.batches?.maximum ?? 1), most)
     if (limit === 0) return impatient(work)
     return Effect.map(store.queued(lease.lane, limit + stranded.size), (queued) =>
       queued.filter(({ paymentId }) => !stranded.has(paymentId))

@@ -81,7 +81,11 @@ describe("a settlement", () => {
       const shop = yield* LedgerShop.open({
         store: (honest): PaymentStore["Service"] => ({
           ...honest,
-          find: (paymentId) => Effect.andThen(Effect.sync(() => void looks++), honest.find(paymentId))
+          find: (paymentId) =>
+            Effect.andThen(
+              Effect.sync(() => void looks++),
+              honest.find(paymentId)
+            )
         })
       })
       const settled = yield* shop.facilitator.settle(yield* LedgerShop.pay(), LedgerShop.claim("a"))

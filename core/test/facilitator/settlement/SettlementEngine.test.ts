@@ -240,6 +240,47 @@ describe("lanes", () => {
     })
   )
 
+  it.effect("a batch departs once as many have come as last time, and nobody else does for a while", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ batches: { maximum: 5, windowMillis: 40 } })
+      const settlesWithin = Effect.fnUntraced(function* (millis: number, name: string, count: number) {
+        const fibers = yield* settleMany(facilitator, count, name)
+        yield* TestClock.adjust(`${millis} millis`)
+        const settled = fibers.filter((fiber) => fiber.pollUnsafe() !== undefined).length
+        yield* TestClock.adjust("5 seconds")
+        for (const fiber of fibers) yield* Fiber.join(fiber)
+        return settled
+      })
+      assert.strictEqual(yield* settlesWithin(39, "first", 3), 0)
+      assert.strictEqual(yield* settlesWithin(9, "early", 3), 0)
+      assert.strictEqual(yield* settlesWithin(20, "second", 3), 3)
+      assert.strictEqual(yield* settlesWithin(39, "fewer", 2), 0)
+      assert.strictEqual(yield* settlesWithin(20, "more", 4), 4)
+      assert.deepStrictEqual(
+        ledger.submissions.map(({ orders }) => orders.length),
+        [3, 3, 3, 2, 4]
+      )
+    })
+  )
+
+  it.effect("a batch waits as long as company comes, no longer than its window, and not when it is full", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ batches: { maximum: 6, windowMillis: 40 } })
+      const sizes = () => ledger.submissions.map(({ orders }) => orders.length)
+      yield* settleMany(facilitator, 2, "first")
+      yield* TestClock.adjust("5 seconds")
+      for (let count = 0; count < 5; count++) {
+        yield* settleMany(facilitator, 1, `coming ${count}`)
+        yield* TestClock.adjust("9 millis")
+      }
+      assert.deepStrictEqual(sizes(), [2, 5])
+      yield* TestClock.adjust("5 seconds")
+      yield* settleMany(facilitator, 6, "full")
+      yield* TestClock.adjust("10 millis")
+      assert.deepStrictEqual(sizes(), [2, 5, 6])
+    })
+  )
+
   it.effect("what does not fit into one transaction goes into the next", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open({ batches: { maximum: 10, windowMillis: 50 }, fitting: 3 })
