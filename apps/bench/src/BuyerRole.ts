@@ -3,20 +3,16 @@
  */
 import { exactEvm } from "@pontage/evm"
 import { settlementOf, wrapFetch } from "@pontage/fetch"
-import { isHex } from "viem"
-import { privateKeyToAccount } from "viem/accounts"
 
 import { report } from "./MeasuredProcess.ts"
 
 const [shop = "", ...keys] = process.argv.slice(2)
-const buyers = keys
-  .filter((key) => isHex(key))
-  .map((key) =>
-    wrapFetch(globalThis.fetch, {
-      schemes: [exactEvm.client({ signer: privateKeyToAccount(key), network: "eip155:31337" })],
-      limits: { perDay: "$1000", perHost: "$1000" }
-    })
-  )
+const buyers = keys.map((key) =>
+  wrapFetch(globalThis.fetch, {
+    schemes: [exactEvm.client({ signer: exactEvm.localSigner(key), network: "eip155:31337" })],
+    limits: { perDay: "$1000", perHost: "$1000" }
+  })
+)
 
 /** Each buyer buys one after the other; together they are as many at once as there are keys. */
 const buyAll = async (each: number): Promise<number> => {

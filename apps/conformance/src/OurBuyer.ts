@@ -3,14 +3,13 @@
  */
 import { exactEvm } from "@pontage/evm"
 import { settlementOf, wrapFetch } from "@pontage/fetch"
-import { privateKeyToAccount } from "viem/accounts"
 
 import * as BaseSepolia from "./BaseSepolia.ts"
 import type { Buyer, ReadReceipt } from "./Buyer.ts"
 
 /** Wraps a `fetch`. */
 export const make: Buyer = ({ key, send }) =>
-  wrapFetch(send, { schemes: [exactEvm.client({ signer: privateKeyToAccount(key), network: BaseSepolia.network })] })
+  wrapFetch(send, { schemes: [exactEvm.client({ signer: exactEvm.localSigner(key), network: BaseSepolia.network })] })
 
 /** Whatever the dialect. */
 export const receiptOf: ReadReceipt = (response) => settlementOf(response)?.transaction

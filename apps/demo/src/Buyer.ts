@@ -6,13 +6,11 @@ import { exactEvm } from "@pontage/evm"
 import { wrapFetch } from "@pontage/fetch"
 import { exactTon, type TonSigner } from "@pontage/ton"
 import { exactTron } from "@pontage/tron"
-import type { Hex } from "viem"
-import { privateKeyToAccount } from "viem/accounts"
 
 /** Pays on the local EVM chain. */
-export const buyer = (privateKey: Hex) =>
+export const buyer = (privateKey: string) =>
   wrapFetch(globalThis.fetch, {
-    schemes: [exactEvm.client({ signer: privateKeyToAccount(privateKey), network: "eip155:31337" })],
+    schemes: [exactEvm.client({ signer: exactEvm.localSigner(privateKey), network: "eip155:31337" })],
     limits: { perRequest: "$0.05", perDay: "$2" }
   })
 
