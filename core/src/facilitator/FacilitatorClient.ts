@@ -81,7 +81,7 @@ export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured>
 
 const maySettle = "Whether the payment is settled is unknown: send the same payment again, never a new one."
 
-const verify = Effect.fn("FacilitatorClient.verify")(function* (
+const verify = Effect.fnUntraced(function* (
   exchange: Exchange,
   { paymentPayload, paymentRequirements }: PaymentRequest
 ) {
@@ -90,16 +90,17 @@ const verify = Effect.fn("FacilitatorClient.verify")(function* (
   const reply = yield* exchange.call(call)
   const answer = yield* decoded(exchange, call, reply, decodeVerify)
   return yield* meant(exchange, call, reply, FacilitatorAnswer.verified(answer))
-})
+}, Effect.withSpan("FacilitatorClient.verify"))
 
-const settle = Effect.fn("FacilitatorClient.settle")(
-  (exchange: Exchange, request: PaymentRequest, claim: Claim | undefined) =>
-    transact(exchange, { path: "/settle", request, claim, wish: "settled" })
-)
+const settle = (exchange: Exchange, request: PaymentRequest, claim: Claim | undefined) =>
+  inSettle(transact(exchange, { path: "/settle", request, claim, wish: "settled" }))
 
-const takeClaim = Effect.fn("FacilitatorClient.claim")((exchange: Exchange, request: PaymentRequest, claim: Claim) =>
-  transact(exchange, { path: "/claims", request, claim, wish: "claimed" })
-)
+const takeClaim = (exchange: Exchange, request: PaymentRequest, claim: Claim) =>
+  inClaim(transact(exchange, { path: "/claims", request, claim, wish: "claimed" }))
+
+/** Made once: a span that is made at each call looks for its place in the stack, which costs more than the span. */
+const inSettle = Effect.withSpan("FacilitatorClient.settle")
+const inClaim = Effect.withSpan("FacilitatorClient.claim")
 
 interface Transaction extends Pick<FacilitatorAnswer.Asked, "wish"> {
   readonly path: string
@@ -133,7 +134,7 @@ interface Report {
 /** Of an answer of 64 KiB each record may then take 1.6 KiB, which is twice what most take. */
 const maximumReports = 40
 
-const finish = Effect.fn("FacilitatorClient.finish")(function* (
+const finish = Effect.fnUntraced(function* (
   report: (one: Report) => Effect.Effect<PaymentRecord, ValidationError | FacilitatorUnavailable>,
   one: Report
 ) {
@@ -142,7 +143,7 @@ const finish = Effect.fn("FacilitatorClient.finish")(function* (
   }
   yield* written(encodeFinish(one))
   return yield* report(one)
-})
+}, Effect.withSpan("FacilitatorClient.finish"))
 
 const finishOne = Effect.fnUntraced(function* (exchange: Exchange, { claimId, outcome, paymentId }: Report) {
   const call = { method: "POST", path: `/payments/${paymentId}/finish`, body: { claimId, outcome } } as const

@@ -91,7 +91,7 @@ interface Order {
   readonly claim: Claim
 }
 
-const accept = Effect.fn("PaymentGate.accept")(function* (
+const accept = Effect.fnUntraced(function* (
   counter: Counter,
   presented: Presented
 ): Effect.fn.Return<Granted | Deferred | Refused, PaymentFailure> {
@@ -108,7 +108,7 @@ const accept = Effect.fn("PaymentGate.accept")(function* (
   if (refusal !== undefined) return refusal
   const run = yield* PaymentRun.start(counter.keeper, { ...order, paymentId: settled.paymentId })
   return late ? deferred(counter, presented, order, run) : yield* charged(counter, presented, run, settled)
-})
+}, Effect.withSpan("PaymentGate.accept"))
 
 /** What a facilitator says of a payment that only a record could have answered for. */
 const isNotOnRecord = (failure: PaymentFailure): boolean =>
@@ -174,7 +174,7 @@ const deferred = (counter: Counter, presented: Presented, order: Order, run: Pay
 
 const uncharged: Uncharged = { _tag: "Uncharged" }
 
-const settleLate = Effect.fn("PaymentGate.complete")(function* (
+const settleLate = Effect.fnUntraced(function* (
   counter: Counter,
   presented: Presented,
   order: Order,
@@ -185,7 +185,7 @@ const settleLate = Effect.fn("PaymentGate.complete")(function* (
   if (refusal === undefined) return yield* charged(counter, presented, run, settled)
   yield* run.end("notRun")
   return refusal
-})
+}, Effect.withSpan("PaymentGate.complete"))
 
 const utf8 = new TextEncoder()
 

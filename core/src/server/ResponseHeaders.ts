@@ -15,7 +15,8 @@ export const over = (fields: HeaderFields, current: (name: string) => string | u
   const merged: Record<string, string> = {}
   for (const [name, value] of Object.entries(fields)) {
     const present = current(name)
-    merged[name] = present === undefined || present === "" ? value : join(name, value, present)
+    const isJoined = present !== undefined && present !== "" && present !== value
+    merged[name] = isJoined ? join(name, value, present) : value
   }
   return merged
 }

@@ -43,6 +43,16 @@ describe("over", () => {
     })
   })
 
+  it("leaves alone what it has laid before", () => {
+    const fields = {
+      Vary: "X-Payment, Payment-Signature",
+      "Access-Control-Expose-Headers": "X-Payment",
+      "Cache-Control": "private"
+    }
+    assert.deepStrictEqual(over(fields, over(fields, {})), fields)
+    assert.deepStrictEqual(over(fields, { ...fields, Vary: "" }), fields)
+  })
+
   it("replaces everything else", () => {
     assert.deepStrictEqual(over({ "X-Payment-Response": "new" }, { "X-Payment-Response": "forged" }), {
       "X-Payment-Response": "new"
