@@ -81,8 +81,12 @@ const isStatusSet = ({ response }: Context): boolean => Reflect.get(response, "_
  * @category combinators
  */
 export const judge = (ctx: Context, finish: (outcome: Outcome) => void): void => {
-  ctx.res.once("finish", () => finish(ctx.res.statusCode >= 500 ? "failed" : "served"))
-  ctx.res.once("close", () => finish("failed"))
+  const lost = () => finish("failed")
+  ctx.res.once("finish", () => {
+    ctx.res.off("close", lost)
+    finish(ctx.res.statusCode >= 500 ? "failed" : "served")
+  })
+  ctx.res.once("close", lost)
 }
 
 /**
