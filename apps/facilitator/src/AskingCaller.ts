@@ -88,20 +88,24 @@ export const limitsOf = (
   limiters: { readonly callers: RateLimiter; readonly payers: RateLimiter },
   key: string,
   { payerRate, rate }: RateTerms
-): CallerLimits => ({
-  admit: (errand) =>
-    Effect.flatMap(limiters.callers.take(`${errand} ${key}`, rate, 1), (wait) =>
-      wait === undefined ? Effect.void : Effect.fail(tooMany("this caller asks", rate.perSecond, wait))
-    ),
-  count: (errand, tokens) => limiters.callers.charge(`${errand} ${key}`, rate, tokens),
-  penalise: (errand) => limiters.callers.charge(`${errand} ${key}`, rate, refusalCost),
-  admitPayer: (payer) =>
-    Effect.flatMap(limiters.payers.take(`${key} ${payer}`, payerRate, 0), (wait) =>
-      wait === undefined ? Effect.void : Effect.fail(tooMany("this payer pays", payerRate.perSecond, wait))
-    ),
-  countPayer: (payer) => limiters.payers.charge(`${key} ${payer}`, payerRate, 1),
-  limitsPayers: true
-})
+): CallerLimits => {
+  const buckets = { payments: `payments ${key}`, runs: `runs ${key}`, records: `records ${key}` }
+  const charge = (errand: Errand, tokens: number) => limiters.callers.charge(buckets[errand], rate, tokens)
+  return {
+    admit: (errand) =>
+      Effect.flatMap(limiters.callers.take(buckets[errand], rate, 1), (wait) =>
+        wait === undefined ? Effect.void : Effect.fail(tooMany("this caller asks", rate.perSecond, wait))
+      ),
+    count: charge,
+    penalise: (errand) => charge(errand, refusalCost),
+    admitPayer: (payer) =>
+      Effect.flatMap(limiters.payers.take(`${key} ${payer}`, payerRate, 0), (wait) =>
+        wait === undefined ? Effect.void : Effect.fail(tooMany("this payer pays", payerRate.perSecond, wait))
+      ),
+    countPayer: (payer) => limiters.payers.charge(`${key} ${payer}`, payerRate, 1),
+    limitsPayers: true
+  }
+}
 
 const tooMany = (who: string, perSecond: number, retryAfter: number) =>
   new TooManyRequests({

@@ -3,13 +3,7 @@
  * compared with all there are, by digests and in constant time, and its caller is held to its limits before anything of the
  * request is read.
  */
-import {
-  type Caller,
-  CurrentCaller,
-  FacilitatorSchemes,
-  type PaymentRequirements,
-  type SchemeFacilitator
-} from "@pontage/core"
+import { type Caller, CurrentCaller, FacilitatorSchemes, type SchemeFacilitator } from "@pontage/core"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
@@ -63,8 +57,13 @@ export class CallerAuthentication extends HttpApiMiddleware.Service<
         return CallerAuthentication.of({
           apiKey: (httpEffect, { credential, endpoint }) => {
             const errand = errandOf(endpoint.identifier)
-            return Effect.flatMap(find(Redacted.value(credential)), ({ asking, services }) =>
-              Effect.andThen(asking.limits.admit(errand), Effect.provideContext(httpEffect, services))
+            return Effect.flatMap(find(Redacted.value(credential)), ({ asking, current }) =>
+              Effect.andThen(
+                asking.limits.admit(errand),
+                Effect.updateContext(httpEffect, (context: Context.Context<never>) =>
+                  context.pipe(Context.add(AskingCaller.AskingCaller, asking), Context.add(CurrentCaller, current))
+                )
+              )
             )
           }
         })
@@ -80,16 +79,11 @@ const turnAway = ({ asking }: Recognised): Effect.Effect<never, Stopped> =>
 
 const unauthenticated = "This facilitator asks for an API key: send Authorization: Bearer <key>."
 
-/** A caller as this service and as the facilitator behind it know it; `services` tells both of them. */
+/** A caller as this service and as the facilitator behind it know it. */
 interface Recognised {
   readonly asking: AskingCaller.AskingCaller["Service"]
-  readonly services: Context.Context<AskingCaller.AskingCaller>
+  readonly current: Caller
 }
-
-const recognised = (asking: AskingCaller.AskingCaller["Service"], current: Caller): Recognised => ({
-  asking,
-  services: Context.make(AskingCaller.AskingCaller, asking).pipe(Context.add(CurrentCaller, current))
-})
 
 interface Registered extends Recognised {
   readonly keys: CallerTerms["keys"]
@@ -104,15 +98,18 @@ const makeRegister = ({ anonymousRates, callers }: Options, schemes: ReadonlyArr
   return {
     register: callers.map((terms): Registered => {
       const { keys, name, operator = false, rates, registrations, webhook } = terms
-      const asking = {
-        name,
-        seesAll: operator,
-        maySee: (owner: string) => operator || owner === name,
-        mayHavePaid: (requirements: PaymentRequirements.PaymentRequirements) =>
-          isRegistered(registrations, schemes, requirements),
-        limits: rates === undefined ? AskingCaller.unlimited : AskingCaller.limitsOf(limiters, `caller ${name}`, rates)
+      return {
+        keys,
+        current: { name, notify: webhook !== undefined },
+        asking: {
+          name,
+          seesAll: operator,
+          maySee: (owner) => operator || owner === name,
+          mayHavePaid: (requirements) => isRegistered(registrations, schemes, requirements),
+          limits:
+            rates === undefined ? AskingCaller.unlimited : AskingCaller.limitsOf(limiters, `caller ${name}`, rates)
+        }
       }
-      return { keys, ...recognised(asking, { name, notify: webhook !== undefined }) }
     }),
     anonymous:
       anonymousRates === undefined
@@ -125,8 +122,10 @@ const makeRegister = ({ anonymousRates, callers }: Options, schemes: ReadonlyArr
 
 const always = () => true
 
-const anybody = (limits: AskingCaller.CallerLimits): Recognised =>
-  recognised({ name: "", seesAll: true, maySee: always, mayHavePaid: always, limits }, { name: "", notify: false })
+const anybody = (limits: AskingCaller.CallerLimits): Recognised => ({
+  current: { name: "", notify: false },
+  asking: { name: "", seesAll: true, maySee: always, mayHavePaid: always, limits }
+})
 
 const unlimitedStranger = anybody(AskingCaller.unlimited)
 

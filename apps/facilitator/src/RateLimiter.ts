@@ -49,8 +49,12 @@ interface Bucket {
 export const make = (capacity: number = defaultCapacity): RateLimiter => {
   const buckets = new Map<string, Bucket>()
 
+  let latest: string | undefined
+
+  /** The buckets are kept in the order of their last use; the one that was used last is at its place already. */
   const put = (key: string, bucket: Bucket) => {
-    buckets.delete(key)
+    if (key !== latest) buckets.delete(key)
+    latest = key
     buckets.set(key, bucket)
     if (buckets.size <= capacity) return
     const [oldest] = buckets.keys()
