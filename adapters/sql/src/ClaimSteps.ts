@@ -14,56 +14,46 @@ type Stored = PaymentStore.StoredPayment
 type ClaimStep = Effect.Effect<PaymentStore.ClaimResult, RecordFault>
 
 /** The steps, over the records of one database. */
-export const make = (dialect: Dialect, records: Records) => {
-  const byId = (transaction: Transaction, paymentId: string) =>
-    Effect.map(records.lock(transaction, "WHERE p.payment_id = ?", [paymentId]), ([payment]) => payment)
+export const make = (dialect: Dialect, records: Records) => ({
+  claim: Effect.fnUntraced(function* (
+    transaction: Transaction,
+    payment: PaymentStore.NewPayment,
+    claim: Claim | undefined,
+    intake: PaymentStore.Intake
+  ): Effect.fn.Return<PaymentStore.ClaimResult, RecordFault> {
+    const { authorization, requirements } = payment
+    const payer = [requirements.network, authorization.asset, authorization.payer]
+    // A payer's claims go one after another: each sees what the others reserve.
+    if (dialect.lock !== undefined) yield* transaction.run(dialect.lock, [payer.join(" ")])
+    const [known] = yield* records.lock(transaction, claimed, [...payer, authorization.nonce])
+    return known === undefined
+      ? yield* claimNew(records, transaction, payment, claim, intake)
+      : yield* claimKnown(records, transaction, known, claim)
+  }),
 
-  return {
-    claim: Effect.fnUntraced(function* (
-      transaction: Transaction,
-      payment: PaymentStore.NewPayment,
-      claim: Claim | undefined,
-      intake: PaymentStore.Intake
-    ): Effect.fn.Return<PaymentStore.ClaimResult, RecordFault> {
-      const { authorization, requirements } = payment
-      const payer = [requirements.network, authorization.asset, authorization.payer]
-      // A payer's claims go one after another: each sees what the others reserve.
-      if (dialect.lock !== undefined) yield* transaction.run(dialect.lock, [payer.join(" ")])
-      const [known] = yield* records.lock(transaction, claimed, [...payer, authorization.nonce])
-      return known === undefined
-        ? yield* claimNew(records, transaction, payment, claim, intake)
-        : yield* claimKnown(records, transaction, known, claim)
-    }),
+  queue: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, lane: string) {
+    const known = yield* records.lockOne(transaction, paymentId)
+    if (known === undefined || known.status !== "accepted" || known.lane !== undefined) return known
+    const queued = { ...known, lane }
+    transaction.tell(lane)
+    yield* records.keep(transaction, [queued])
+    return queued
+  }),
 
-    queue: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, lane: string) {
-      const known = yield* byId(transaction, paymentId)
-      if (known === undefined || known.status !== "accepted" || known.lane !== undefined) return known
-      const queued = { ...known, lane }
-      transaction.tell(lane)
-      yield* records.keep(transaction, [queued])
-      return queued
-    }),
+  finish: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, claimId: string, outcome: Outcome) {
+    const known = yield* records.lockOne(transaction, paymentId)
+    if (known === undefined) return undefined
+    const run = Run.finish(known.run, claimId, outcome, transaction.now)
+    return run === known.run ? known : yield* records.keepRun(transaction, { ...known, run })
+  }),
 
-    finish: Effect.fnUntraced(function* (
-      transaction: Transaction,
-      paymentId: string,
-      claimId: string,
-      outcome: Outcome
-    ) {
-      const known = yield* byId(transaction, paymentId)
-      if (known === undefined) return undefined
-      const run = Run.finish(known.run, claimId, outcome, transaction.now)
-      return run === known.run ? known : yield* records.keepRun(transaction, { ...known, run })
-    }),
-
-    oweAnswer: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, owed: boolean) {
-      const known = yield* byId(transaction, paymentId)
-      if (known === undefined) return false
-      if (known.answerOwed !== owed) yield* records.keepRun(transaction, { ...known, answerOwed: owed })
-      return known.answerOwed
-    })
-  }
-}
+  oweAnswer: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, owed: boolean) {
+    const known = yield* records.lockOne(transaction, paymentId)
+    if (known === undefined) return false
+    if (known.answerOwed !== owed) yield* records.keepRun(transaction, { ...known, answerOwed: owed })
+    return known.answerOwed
+  })
+})
 
 const claimNew = Effect.fnUntraced(function* (
   records: Records,

@@ -1,13 +1,14 @@
 /**
  * A database as the store sees it: something that runs a few steps in one transaction and answers once they are durable.
  */
-import { FacilitatorUnavailable, type Signals } from "@pontage/core"
+import { FacilitatorUnavailable, type PaymentStore, type Signals } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Connection } from "effect/sql/SqlConnection"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
 import type { Dialect, Run, Value } from "./Dialect.ts"
+import type { RecordImage } from "./RecordImage.ts"
 
 /**
  * One transaction: what its steps run statements with, the time, and the topics that are hinted at after its commit.
@@ -51,7 +52,13 @@ export type Transact = <A, E>(
  */
 export interface Database {
   readonly dialect: Dialect
+  /** What is remembered of the records; only where nobody else writes them. */
+  readonly image?: RecordImage
+  /** What is remembered of a record and durable, at this moment. */
+  readonly recall?: (paymentId: string) => PaymentStore.StoredPayment | undefined
   readonly transact: Transact
+  /** Does the same for what may wait for a moment: under load it is cheaper in company. */
+  readonly gather: Transact
   /** Runs statements without a transaction around them. What they see is durable, and what they write is at once. */
   readonly ask: Transact
 }

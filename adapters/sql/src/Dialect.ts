@@ -170,7 +170,11 @@ const allAtOnce =
 const plainValue = (_key: string, value: unknown) =>
   typeof value === "bigint" ? `${value}` : typeof value === "string" ? legible(value) : value
 
-/** PostgreSQL takes no text with a NUL or half a surrogate pair. What others wrote must not stop a record. */
-function legible<A>(value: A): A | string {
+/**
+ * PostgreSQL takes no text with a NUL or half a surrogate pair. What others wrote must not stop a record.
+ *
+ * @category conversions
+ */
+export function legible<A>(value: A): A | string {
   return typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\uFFFD") : value
 }

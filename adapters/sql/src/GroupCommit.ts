@@ -1,24 +1,32 @@
 /**
- * Many operations, one commit. A commit waits for the disk, and on a busy disk for milliseconds; so the operations that
- * arrive in one turn of the event loop are run one after another in one transaction, each in a savepoint of its own, and
- * all are answered after its commit. None waits longer than by itself, and all together cost one sync. Those that only ask
- * run after that commit, outside of it: what they see is durable, and a turn without writes has no transaction at all.
+ * Many operations, one commit. A commit waits for the disk, and the event loop stands still for it; so the operations that
+ * arrive in one turn of the event loop are run one after another in one transaction, and all are answered after its commit;
+ * what fails of them is undone alone. After a commit there is a pause as many times as long as the commit itself: what may
+ * wait gathers meanwhile and shares the next one, so that under load the loop stands still for a part of the time only. On
+ * a file at rest nothing waits, and what is `transact`ed waits never: it takes along what has gathered. Questions run after
+ * the commit of their turn, outside of it: what they see is durable, and a turn without writes has no transaction at all.
  */
 import type { Signals } from "@pontage/core"
 import { FacilitatorUnavailable } from "@pontage/core"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Latch from "effect/Latch"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
 
 import * as Database from "./Database.ts"
 import * as Dialect from "./Dialect.ts"
+import type { RecordImage } from "./RecordImage.ts"
 import type { SqliteFile } from "./SqliteFile.ts"
+
+/** Whether an operation only asks, writes at once, or writes when it is convenient. */
+type Kind = "ask" | "transact" | "gather"
 
 /** An operation that waits: its steps, which tell whether they are to be kept, and its answer. */
 interface Job {
-  readonly asksOnly: boolean
+  readonly kind: Kind
   readonly steps: Effect.Effect<boolean>
   readonly answer: () => void
   readonly refuse: (fault: FacilitatorUnavailable) => void
@@ -27,6 +35,12 @@ interface Job {
 /** So many in one transaction: the event loop stands still for them. */
 const atOnce = 256
 
+/** A pause is so many times as long as the commit before it. */
+const pauses = 4
+
+/** Milliseconds: no pause is longer, however slow the disk. */
+const longestPause = 10
+
 /**
  * The transactions of a file, and its questions.
  *
@@ -34,47 +48,66 @@ const atOnce = 256
  */
 export const make = Effect.fnUntraced(function* (
   file: SqliteFile,
-  signals: Signals.Signals
-): Effect.fn.Return<Pick<Database.Database, "transact" | "ask">, never, Scope.Scope> {
+  signals: Signals.Signals,
+  image: RecordImage
+): Effect.fn.Return<Required<Omit<Database.Database, "dialect">>, never, Scope.Scope> {
   const run = Database.runOn(Dialect.sqlite, Dialect.sqlite.text)(file.connection)
-  const waiting: Array<Job> = []
+  const questions: Array<Job> = []
+  const writes: Array<Job> = []
   const bell = Latch.makeUnsafe()
   let closed = false
+  let pausing = false
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       closed = true
-      for (const { refuse } of waiting.splice(0)) refuse(shut)
+      for (const { refuse } of [...questions.splice(0), ...writes.splice(0)]) refuse(shut)
     })
   )
+  const pause = Effect.fnUntraced(function* (millis: number) {
+    yield* Effect.sleep(millis)
+    pausing = false
+    if (writes.length > 0) bell.openUnsafe()
+  })
   const round = Effect.gen(function* () {
     yield* bell.await
     // Whoever else has something to do in this turn comes along.
     yield* Effect.yieldNow
-    const jobs = waiting.splice(0, atOnce)
-    if (waiting.length === 0) bell.closeUnsafe()
-    const turns = Map.groupBy(jobs, ({ asksOnly }) => asksOnly)
-    const writes = turns.get(false)
-    const written = writes === undefined ? Effect.void : commit(file, run, writes)
-    yield* Effect.uninterruptible(Effect.andThen(written, ask(file, turns.get(true) ?? [])))
+    bell.closeUnsafe()
+    const isDue = writes.length > 0 && (!pausing || writes.some(({ kind }) => kind === "transact"))
+    const committing = isDue ? commit({ file, image, run }, writes.splice(0, atOnce)) : Effect.succeed(0)
+    const millis = (yield* Effect.uninterruptible(committing)) * pauses
+    yield* Effect.uninterruptible(ask(file, questions.splice(0, atOnce)))
+    if (questions.length > 0 || (isDue && writes.length > 0)) bell.openUnsafe()
+    // No timer is shorter than a millisecond.
+    if (pausing || millis < 1) return
+    pausing = true
+    yield* Effect.forkScoped(pause(Math.min(millis, longestPause)))
   })
   yield* Effect.forkScoped(Effect.forever(round))
 
   const enqueued =
-    (asksOnly: boolean): Database.Transact =>
+    (kind: Kind): Database.Transact =>
     (steps) =>
       Effect.flatMap(Database.begin(run), ([transaction, hints]) =>
         Effect.callback((resume) => {
           if (closed) return resume(Effect.fail(shut))
-          const job = jobOf(asksOnly, steps(transaction), resume, () => Database.notify(signals, hints))
-          waiting.push(job)
-          bell.openUnsafe()
+          const job = jobOf(kind, steps(transaction), resume, () => Database.notify(signals, hints))
+          const line = kind === "ask" ? questions : writes
+          line.push(job)
+          if (kind !== "gather" || !pausing) bell.openUnsafe()
           return Effect.sync(() => {
-            const place = waiting.indexOf(job)
-            if (place !== -1) waiting.splice(place, 1)
+            const place = line.indexOf(job)
+            if (place !== -1) line.splice(place, 1)
           })
         })
       )
-  return { transact: enqueued(false), ask: enqueued(true) }
+  return {
+    image,
+    transact: enqueued("transact"),
+    gather: enqueued("gather"),
+    ask: enqueued("ask"),
+    recall: (paymentId) => (closed || file.isTransaction() ? undefined : image.find(paymentId))
+  }
 })
 
 const shut = new FacilitatorUnavailable({ message: "the payment records are closed: this process is stopping" })
@@ -84,14 +117,14 @@ const stuck = new FacilitatorUnavailable({
 })
 
 const jobOf = <A, E>(
-  asksOnly: boolean,
+  kind: Kind,
   steps: Effect.Effect<A, E | SqlError>,
   resume: (effect: Effect.Effect<A, E | FacilitatorUnavailable>) => void,
   tell: () => void
 ): Job => {
   let outcome: Exit.Exit<A, E | FacilitatorUnavailable> = Exit.fail(shut)
   return {
-    asksOnly,
+    kind,
     steps: Effect.map(Effect.exit(Database.inOurWords(steps)), (exit) => {
       outcome = exit
       return Exit.isSuccess(exit)
@@ -113,29 +146,74 @@ const ask = (file: SqliteFile, jobs: ReadonlyArray<Job>): Effect.Effect<void> =>
     { discard: true }
   )
 
-/** Runs the jobs, commits, answers. When the commit fails nothing has happened, and everybody hears so. */
-const commit = (file: SqliteFile, run: Dialect.Run, jobs: ReadonlyArray<Job>): Effect.Effect<void> =>
-  Effect.matchEffect(together(run, jobs), {
-    onSuccess: () =>
-      Effect.sync(() => {
-        for (const { answer } of jobs) answer()
-      }),
-    onFailure: (error) =>
-      Effect.map(file.isTransaction() ? Effect.ignore(run("ROLLBACK")) : Effect.void, () => {
-        for (const { refuse } of jobs) refuse(Database.unavailable(error))
-      })
-  })
+/** The file, what is remembered of it, and what runs statements on it. */
+interface Desk {
+  readonly file: SqliteFile
+  readonly image: RecordImage
+  readonly run: Dialect.Run
+}
 
+/**
+ * Runs the jobs, commits, answers; tells how many milliseconds it was before the answers. When the commit fails nothing has
+ * happened, and everybody hears so.
+ */
+const commit = Effect.fnUntraced(function* (desk: Desk, jobs: ReadonlyArray<Job>): Effect.fn.Return<number> {
+  const began = yield* Clock.monotonicTimeNanos
+  const outcome = yield* Effect.result(written(desk, jobs))
+  const nanos = (yield* Clock.monotonicTimeNanos) - began
+  if (Result.isSuccess(outcome)) {
+    desk.image.commit()
+    for (const { answer } of jobs) answer()
+  } else {
+    yield* undo(desk)
+    for (const { refuse } of jobs) refuse(Database.unavailable(outcome.failure))
+  }
+  return Number(nanos) / 1e6
+})
+
+/**
+ * Savepoints copy every page that is changed, and hardly ever is one gone back to: jobs that all succeed need none. When one
+ * of them fails, nothing has happened yet, and they run again, each in a savepoint of its own.
+ */
+const written = (desk: Desk, jobs: ReadonlyArray<Job>): Effect.Effect<void, SqlError> =>
+  Effect.flatMap(together(desk, jobs), (succeeded) =>
+    succeeded ? Effect.void : Effect.andThen(undo(desk), apart(desk, jobs))
+  )
+
+/** Runs jobs in one transaction. When one fails, nothing is committed. */
 const together = Effect.fnUntraced(function* (
-  run: Dialect.Run,
+  { image, run }: Desk,
+  jobs: ReadonlyArray<Job>
+): Effect.fn.Return<boolean, SqlError> {
+  yield* run("BEGIN IMMEDIATE")
+  image.begin()
+  for (const { steps } of jobs) if (!(yield* steps)) return false
+  yield* run("COMMIT")
+  return true
+})
+
+/** Runs jobs in one transaction. What fails is undone alone. */
+const apart = Effect.fnUntraced(function* (
+  { image, run }: Desk,
   jobs: ReadonlyArray<Job>
 ): Effect.fn.Return<void, SqlError> {
   yield* run("BEGIN IMMEDIATE")
+  image.begin()
   for (const { steps } of jobs) {
     yield* run("SAVEPOINT job")
+    const before = image.savepoint()
     // SQLite itself undoes the whole transaction on some faults; then there is no such savepoint, and the whole fails.
-    if (!(yield* steps)) yield* run("ROLLBACK TO job")
+    if (!(yield* steps)) {
+      image.rollbackTo(before)
+      yield* run("ROLLBACK TO job")
+    }
     yield* run("RELEASE job")
   }
   yield* run("COMMIT")
 })
+
+const undo = ({ file, image, run }: Desk): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    image.rollback()
+    return file.isTransaction() ? Effect.ignore(run("ROLLBACK")) : Effect.void
+  })

@@ -70,7 +70,7 @@ export const make = (desk: Desk) => {
     enter: Effect.fnUntraced(function* (transaction: Transaction, lease: Lease, entry: PaymentStore.Entry) {
       yield* lane(transaction.run, lease)
       const flight = entry.flight && (yield* openFlight(desk, transaction, lease, entry.flight.number))
-      const callers = flight && (yield* callersToBook(desk, transaction, flight, entry.flight))
+      const callers = flight && (yield* callersToBook(transaction, flight, entry.flight))
       const changed = yield* advance(desk, transaction, lease, entry.advances)
       if (flight !== undefined) yield* desk.flights.change(transaction.run, flight, entry.flight)
       // Last, since all lanes of a network meet in this row.
@@ -108,14 +108,14 @@ const openFlight = (desk: Desk, { run }: Transaction, lease: Lease, number: bigi
 
 /** Takes the plans' payments out of the queue; every one of them has to be in it. */
 const board = Effect.fnUntraced(function* (
-  { dialect, records }: Desk,
+  { records }: Desk,
   transaction: Transaction,
   lease: Lease,
   plans: ReadonlyArray<PaymentStore.Plan>
 ): Effect.fn.Return<void, Records.RecordFault | LaneLeases.LeaseLost> {
   const ids = plans.flatMap(({ paymentIds }) => paymentIds)
   if (ids.length === 0) return
-  const found = yield* records.lock(transaction, `WHERE ${dialect.isIn("p.payment_id", "text")}`, [JSON.stringify(ids)])
+  const found = yield* records.lockAll(transaction, ids)
   const waiting = new Map(
     found
       .filter((one) => PaymentChange.isWaiting(one) && one.lane === lease.lane)
@@ -136,14 +136,16 @@ const board = Effect.fnUntraced(function* (
 
 /** Applies what applies, one advance after another. */
 const advance = Effect.fnUntraced(function* (
-  { dialect, records }: Desk,
+  { records }: Desk,
   transaction: Transaction,
   lease: Lease,
   advances: ReadonlyArray<PaymentStore.Advance>
 ): Effect.fn.Return<ReadonlyArray<Stored | undefined>, Records.RecordFault> {
   if (advances.length === 0) return []
-  const ids = JSON.stringify(advances.map(({ paymentId }) => paymentId))
-  const found = yield* records.lock(transaction, `WHERE ${dialect.isIn("p.payment_id", "text")}`, [ids])
+  const found = yield* records.lockAll(
+    transaction,
+    advances.map(({ paymentId }) => paymentId)
+  )
   const current = new Map(found.map((one) => [one.paymentId, one]))
   const passages: Array<Records.Passage> = []
   const changed = advances.map((change) => {
@@ -163,13 +165,13 @@ const isElsewhere = ({ lane }: Stored, lease: Lease): boolean => lane !== undefi
 
 /** The callers who pay for a landing; `undefined` when there is none, or one that was booked before. */
 const callersToBook = (
-  { records }: Desk,
-  transaction: Transaction,
+  { run }: Transaction,
   { booked, lane, number }: OpenFlight,
   change: PaymentStore.Entry["flight"]
 ): Effect.Effect<ReadonlyArray<string> | undefined, Records.RecordFault> =>
   booked || !change?.landed
     ? Effect.undefined
-    : Effect.map(records.select(transaction, `${inFlight} ORDER BY p.seat`, [lane, number]), (aboard) =>
-        aboard.map(({ caller }) => caller)
-      )
+    : Effect.map(askCallers(run, callersAboard, [lane, number]), (rows) => rows.map(({ caller }) => caller))
+
+const askCallers = Records.asks("payment", Schema.Struct({ caller: Schema.String }))
+const callersAboard = `SELECT p.caller FROM payment p ${inFlight} ORDER BY p.seat`

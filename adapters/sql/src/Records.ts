@@ -44,8 +44,34 @@ type Read = (
 export interface Records {
   /** Records as they are now: those for which a condition on `payment p` holds. */
   readonly select: Read
+  /** The record of this name. */
+  readonly find: (transaction: Transaction, paymentId: string) => Effect.Effect<Stored | undefined, RecordFault>
+  /** Records that wait in a lane, oldest first. */
+  readonly waiting: (
+    transaction: Transaction,
+    lane: string,
+    limit: number
+  ) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
+  /** The serials alone of records for which a condition on `payment p` holds. */
+  readonly serials: (
+    transaction: Transaction,
+    condition: string,
+    parameters: ReadonlyArray<Value>
+  ) => Effect.Effect<ReadonlyArray<bigint>, RecordFault>
+  /** The records of these serials, in their order. */
+  readonly ofSerials: (
+    transaction: Transaction,
+    serials: ReadonlyArray<bigint>
+  ) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
   /** Records that nobody else changes until this transaction ends, in the order of their serials. */
   readonly lock: Read
+  /** Locks the record of this name. */
+  readonly lockOne: (transaction: Transaction, paymentId: string) => Effect.Effect<Stored | undefined, RecordFault>
+  /** Locks the records of these names. */
+  readonly lockAll: (
+    transaction: Transaction,
+    paymentIds: ReadonlyArray<string>
+  ) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
   readonly create: (transaction: Transaction, payment: Stored) => Effect.Effect<Stored, RecordFault>
   /** Writes what has changed of a record's run, or of the answer that is owed. */
   readonly keepRun: (transaction: Transaction, payment: Stored) => Effect.Effect<Stored, SqlError>
@@ -61,7 +87,6 @@ export interface Records {
  * @category constructors
  */
 export const make = (dialect: Dialect): Records => {
-  const { select, lock } = reading(dialect)
   const chronicle = chronicling(dialect)
   const addContract = dialect.insert("contract", PaymentRow.contract)
   const updateRun = dialect.update("payment", "serial", PaymentRow.run)
@@ -73,8 +98,7 @@ export const make = (dialect: Dialect): Records => {
     seat: "bigint"
   })
   return {
-    select,
-    lock,
+    ...reading(dialect),
     create: Effect.fnUntraced(function* (transaction, payment) {
       const [row] = yield* askSerials(transaction.run, insertion, parametersOf(payment))
       if (row === undefined) return yield* unreadable("payment")
@@ -115,32 +139,46 @@ export const make = (dialect: Dialect): Records => {
   }
 }
 
-const reading = (dialect: Dialect): Pick<Records, "select" | "lock"> => {
+type Reading = Pick<Records, "select" | "find" | "waiting" | "serials" | "ofSerials" | "lock" | "lockOne" | "lockAll">
+
+const reading = (dialect: Dialect): Reading => {
   const selection = PaymentRow.selection(dialect)
   const read = PaymentRow.reader()
   const select: Read = ({ run }, condition, parameters) =>
     Effect.flatMap(run(`${selection} ${condition}`, parameters), (rows) => Effect.forEach(rows, read))
-  // Two statements: one that waits for a row's lock still sees the histories as they were before it waited.
-  const lock: Read = (transaction, condition, parameters) =>
-    Effect.flatMap(
-      askSerials(
-        transaction.run,
-        `SELECT p.serial FROM payment p ${condition} ORDER BY p.serial FOR UPDATE`,
-        parameters
-      ),
-      (rows) => {
-        const serials = JSON.stringify(rows.map(({ serial }) => `${serial}`))
-        return rows.length === 0 ? none : select(transaction, bySerials, [serials])
-      }
-    )
   const bySerials = `WHERE ${dialect.isIn("p.serial", "bigint")} ORDER BY p.serial`
+  const ofSerials: Records["ofSerials"] = (transaction, found) =>
+    found.length === 0 ? none : select(transaction, bySerials, [JSON.stringify(found.map(String))])
+  // Two statements: one that waits for a row's lock still sees the histories as they were before it waited.
+  const lockRows: Read = (transaction, condition, parameters) =>
+    Effect.flatMap(serials(transaction, `${condition} ORDER BY p.serial FOR UPDATE`, parameters), (found) =>
+      ofSerials(transaction, found)
+    )
+  const lock: Read = dialect.locksRows
+    ? lockRows
+    : (transaction, condition, parameters) => select(transaction, `${condition} ORDER BY p.serial`, parameters)
+  const byIds = `WHERE ${dialect.isIn("p.payment_id", "text")}`
   return {
     select,
-    lock: dialect.locksRows
-      ? lock
-      : (transaction, condition, parameters) => select(transaction, `${condition} ORDER BY p.serial`, parameters)
+    find: (transaction, paymentId) => Effect.map(select(transaction, byId, [paymentId]), ([payment]) => payment),
+    waiting: (transaction, lane, limit) => select(transaction, inQueue, [lane, BigInt(limit)]),
+    serials,
+    ofSerials,
+    lock,
+    lockOne: (transaction, paymentId) => Effect.map(lock(transaction, byId, [paymentId]), ([payment]) => payment),
+    lockAll: (transaction, paymentIds) => lock(transaction, byIds, [JSON.stringify(paymentIds)])
   }
 }
+
+const serials: Records["serials"] = ({ run }, condition, parameters) =>
+  Effect.map(askSerials(run, `SELECT p.serial FROM payment p ${condition}`, parameters), (rows) =>
+    rows.map(({ serial }) => serial)
+  )
+
+const byId = "WHERE p.payment_id = ?"
+
+/** The condition on those that wait in a lane, oldest first. */
+export const inQueue = "WHERE p.lane = ? AND p.status = 'accepted' AND p.active ORDER BY p.serial LIMIT ?"
 
 const chronicling = (dialect: Dialect) => {
   const addEvents = dialect.insert("event", { payment: "bigint", status: "text", at: "bigint", note: "text" })

@@ -13,6 +13,7 @@ import * as FlightRows from "./FlightRows.ts"
 import * as LaneSteps from "./LaneSteps.ts"
 import * as NoticeSteps from "./NoticeSteps.ts"
 import * as Records from "./Records.ts"
+import * as RememberedRecords from "./RememberedRecords.ts"
 
 type Store = PaymentStore.PaymentStore["Service"]
 
@@ -23,7 +24,9 @@ type Store = PaymentStore.PaymentStore["Service"]
  * @category constructors
  */
 export const make = (database: Database, signals: Signals.Signals): Store => {
-  const records = Records.make(database.dialect)
+  const { image } = database
+  const plain = Records.make(database.dialect)
+  const records = image === undefined ? plain : RememberedRecords.make(plain, image)
   const desk = {
     dialect: database.dialect,
     records,
@@ -43,21 +46,22 @@ export const make = (database: Database, signals: Signals.Signals): Store => {
 type Desk = LaneSteps.Desk
 
 const claims = (
-  { ask, transact }: Database,
+  { ask, gather, recall }: Database,
   { dialect, records }: Desk
 ): Pick<Store, "find" | "claim" | "queue" | "finish" | "oweAnswer"> => {
   const steps = ClaimSteps.make(dialect, records)
+  const asked = (paymentId: string) => ask((transaction) => records.find(transaction, paymentId))
   return {
     find: (paymentId) =>
-      ask((transaction) =>
-        Effect.map(records.select(transaction, "WHERE p.payment_id = ?", [paymentId]), ([payment]) => payment)
-      ),
-    claim: (payment, claim, intake) =>
-      transact((transaction) => steps.claim(transaction, payment, claim, intake ?? {})),
-    queue: (paymentId, lane) => transact((transaction) => steps.queue(transaction, paymentId, lane)),
+      Effect.suspend(() => {
+        const known = recall?.(paymentId)
+        return known === undefined ? asked(paymentId) : Effect.succeed(known)
+      }),
+    claim: (payment, claim, intake) => gather((transaction) => steps.claim(transaction, payment, claim, intake ?? {})),
+    queue: (paymentId, lane) => gather((transaction) => steps.queue(transaction, paymentId, lane)),
     finish: (paymentId, claimId, outcome) =>
-      transact((transaction) => steps.finish(transaction, paymentId, claimId, outcome)),
-    oweAnswer: (paymentId, owed) => transact((transaction) => steps.oweAnswer(transaction, paymentId, owed))
+      gather((transaction) => steps.finish(transaction, paymentId, claimId, outcome)),
+    oweAnswer: (paymentId, owed) => gather((transaction) => steps.oweAnswer(transaction, paymentId, owed))
   }
 }
 
@@ -69,7 +73,6 @@ const queues = (
 ): Pick<Store, "loads" | "queued" | "flights"> => {
   const loads = `SELECT p.lane, count(*) AS load FROM payment p
     WHERE ${dialect.isIn("p.lane", "text")} AND p.active GROUP BY p.lane`
-  const queued = `WHERE p.lane = ? AND p.status = 'accepted' AND p.active ORDER BY p.serial LIMIT ?`
   return {
     loads: (names) =>
       ask(({ run }) =>
@@ -78,7 +81,7 @@ const queues = (
           return new Map(names.map((name) => [name, found.get(name) ?? 0]))
         })
       ),
-    queued: (lane, limit) => ask((transaction) => records.select(transaction, queued, [lane, BigInt(limit)])),
+    queued: (lane, limit) => ask((transaction) => records.waiting(transaction, lane, limit)),
     flights: (lane) => ask((transaction) => flights.all(transaction, lane))
   }
 }
@@ -119,11 +122,11 @@ const books = (
       )
   }
 }
-const notices = ({ transact }: Database, { dialect, records }: Desk): Pick<Store, "takeNotices" | "closeNotice"> => {
+const notices = ({ gather }: Database, { dialect, records }: Desk): Pick<Store, "takeNotices" | "closeNotice"> => {
   const steps = NoticeSteps.make(dialect, records)
   return {
-    takeNotices: (limit, leaseMillis) => transact((transaction) => steps.take(transaction, limit, leaseMillis)),
-    closeNotice: (id, retryAt) => transact((transaction) => steps.close(transaction, id, retryAt))
+    takeNotices: (limit, leaseMillis) => gather((transaction) => steps.take(transaction, limit, leaseMillis)),
+    closeNotice: (id, retryAt) => gather((transaction) => steps.close(transaction, id, retryAt))
   }
 }
 

@@ -171,7 +171,7 @@ const connect = (database: NodeSqlite.DatabaseSync, onStatement: Options["onStat
   const values = (text: string, parameters: ReadonlyArray<unknown>) =>
     Effect.map(rows(text, parameters), (found) => found.map((row) => Object.values(row)))
   const execute: Connection["execute"] = (text, parameters, transform) =>
-    Effect.map(rows(text, parameters), (found) => transform?.(found) ?? found)
+    transform === undefined ? rows(text, parameters) : Effect.map(rows(text, parameters), transform)
   return {
     execute,
     executeUnprepared: execute,

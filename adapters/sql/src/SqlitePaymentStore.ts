@@ -10,6 +10,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 
 import * as Dialect from "./Dialect.ts"
 import * as GroupCommit from "./GroupCommit.ts"
+import * as RecordImage from "./RecordImage.ts"
 import * as SqliteFile from "./SqliteFile.ts"
 import * as SqlPaymentStore from "./SqlPaymentStore.ts"
 import { migrate } from "./Tables.ts"
@@ -38,8 +39,8 @@ export const make = Effect.fnUntraced(function* (
       })
   )
   const signals = Signals.make()
-  const { ask, transact } = yield* GroupCommit.make(file, signals)
-  return SqlPaymentStore.make({ dialect: Dialect.sqlite, transact, ask }, signals)
+  const transactions = yield* GroupCommit.make(file, signals, RecordImage.make())
+  return SqlPaymentStore.make({ dialect: Dialect.sqlite, ...transactions }, signals)
 })
 
 /**

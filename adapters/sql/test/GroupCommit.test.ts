@@ -1,13 +1,24 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Signals } from "@pontage/core"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
 
+import type { Transaction } from "../src/Database.ts"
 import * as GroupCommit from "../src/GroupCommit.ts"
+import * as RecordImage from "../src/RecordImage.ts"
 import { SqlitePaymentStore } from "../src/sqlite.ts"
 import * as SqliteFile from "../src/SqliteFile.ts"
 import * as DatabaseFile from "./DatabaseFile.ts"
 import * as TrialPayments from "./TrialPayments.ts"
+
+const insert =
+  (text: string, filling = "") =>
+  ({ run }: Transaction) =>
+    run("INSERT INTO word (text, filling) VALUES (?, ?)", [text, filling])
 
 /** A file with one table, and everything that is said to it. */
 const bare = Effect.gen(function* () {
@@ -17,29 +28,51 @@ const bare = Effect.gen(function* () {
     onStatement: (text) => said.push(text)
   })
   yield* file.connection.execute("CREATE TABLE word (text TEXT PRIMARY KEY, filling TEXT)", [], undefined)
-  const { ask, transact } = yield* GroupCommit.make(file, Signals.make())
-  const write = (text: string, filling = "") =>
-    transact(({ run }) => run("INSERT INTO word (text, filling) VALUES (?, ?)", [text, filling]))
+  const { ask, gather, transact } = yield* GroupCommit.make(file, Signals.make(), RecordImage.make())
+  const write = (text: string, filling?: string) => transact(insert(text, filling))
+  const later = (text: string) => gather(insert(text))
   const words = ask(({ run }) =>
     Effect.map(run("SELECT text FROM word ORDER BY text"), (rows) =>
       rows.map((row) => Object.values(row as Record<string, unknown>)[0])
     )
   )
   said.length = 0
-  return { ask, file, said, transact, write, words }
+  return { ask, file, later, said, transact, write, words }
 })
+
+/** A clock by which a millisecond goes by between two looks at it. */
+const slowClock = Effect.map(Clock.Clock, (clock): Clock.Clock => {
+  let looks = 0n
+  const look = () => ++looks * 1_000_000n
+  return {
+    currentTimeMillis: clock.currentTimeMillis,
+    currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
+    currentTimeNanos: clock.currentTimeNanos,
+    currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+    monotonicTimeNanos: Effect.sync(look),
+    monotonicTimeNanosUnsafe: look,
+    sleep: (duration) => clock.sleep(duration)
+  }
+})
+
+/** The same, where each commit takes a millisecond. */
+const slow = Effect.flatMap(slowClock, (clock) => Effect.provideService(bare, Clock.Clock, clock))
+
+const begun = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkChild(effect, { startImmediately: true })
+/** Lets everything happen that needs no time. */
+const settled = TestClock.adjust(0)
 
 const commits = (said: ReadonlyArray<string>) => said.filter((text) => text === "COMMIT").length
 
 describe("operations of one turn", () => {
-  it.effect("share one commit, each in a savepoint of its own", () =>
+  it.effect("share one commit, and need no savepoints where none of them fails", () =>
     Effect.gen(function* () {
       const { said, write } = yield* bare
       yield* Effect.forEach(Array.from({ length: 100 }), (_, index) => write(`word ${index}`), {
         concurrency: "unbounded"
       })
       assert.strictEqual(commits(said), 1)
-      assert.strictEqual(said.filter((text) => text === "SAVEPOINT job").length, 100)
+      assert.strictEqual(said.filter((text) => text === "SAVEPOINT job").length, 0)
     })
   )
 
@@ -80,6 +113,7 @@ describe("operations of one turn", () => {
         ["Success", "Failure", "Failure", "Success"]
       )
       assert.strictEqual(commits(said), 1)
+      assert.strictEqual(said.filter((text) => text === "SAVEPOINT job").length, 4)
       assert.deepStrictEqual(yield* words, ["a", "b"])
     })
   )
@@ -100,6 +134,66 @@ describe("operations of one turn", () => {
       const fiber = yield* Effect.forkChild(write("unwanted"), { startImmediately: true })
       yield* Fiber.interrupt(fiber)
       assert.lengthOf(yield* words, 0)
+    })
+  )
+})
+
+describe("after a commit", () => {
+  it.effect("that took long, what may wait gathers for four times as long and shares the next one", () =>
+    Effect.gen(function* () {
+      const { later, said } = yield* slow
+      yield* later("a")
+      const others = [yield* begun(later("b")), yield* begun(later("c"))]
+      yield* TestClock.adjust(3)
+      assert.strictEqual(commits(said), 1)
+      yield* TestClock.adjust(1)
+      yield* Effect.forEach(others, Fiber.join)
+      assert.strictEqual(commits(said), 2)
+    })
+  )
+
+  it.effect("what may not wait takes along what has gathered", () =>
+    Effect.gen(function* () {
+      const { later, said, words, write } = yield* slow
+      yield* later("a")
+      const waiting = yield* begun(later("b"))
+      yield* settled
+      assert.strictEqual(commits(said), 1)
+      yield* write("c")
+      yield* Fiber.join(waiting)
+      assert.strictEqual(commits(said), 2)
+      assert.deepStrictEqual(yield* words, ["a", "b", "c"])
+    })
+  )
+
+  it.effect("questions are answered at once, from what is committed", () =>
+    Effect.gen(function* () {
+      const { later, words } = yield* slow
+      yield* later("a")
+      yield* begun(later("b"))
+      yield* settled
+      assert.deepStrictEqual(yield* words, ["a"])
+    })
+  )
+
+  it.effect("nothing waits once the pause is over", () =>
+    Effect.gen(function* () {
+      const { later, said } = yield* slow
+      yield* later("a")
+      yield* TestClock.adjust(4)
+      yield* later("b")
+      assert.strictEqual(commits(said), 2)
+    })
+  )
+
+  it.effect("what still gathers when the file is closed is refused", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { later } = yield* Scope.provide(slow, scope)
+      yield* later("a")
+      const waiting = yield* begun(Effect.flip(later("b")))
+      yield* Scope.close(scope, Exit.void)
+      assert.include((yield* Fiber.join(waiting)).message, "this process is stopping")
     })
   )
 })
