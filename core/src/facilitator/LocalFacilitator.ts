@@ -125,8 +125,8 @@ export const make = Effect.fnUntraced(function* (
   const desk: Desk = { store, registry, engine, patience, arriving: new Map() }
   return Facilitator.of({
     verify: (request) => verify(desk, request),
-    settle: Effect.fn("Facilitator.settle")((request, claim) => settle(desk, request, claim)),
-    claim: Effect.fn("Facilitator.claim")((request, claim) => claimOnly(desk, request, claim)),
+    settle: (request, claim) => inSettle(settle(desk, request, claim)),
+    claim: (request, claim) => inClaim(claimOnly(desk, request, claim)),
     finish: Effect.fnUntraced(function* (paymentId, claimId, outcome) {
       yield* Checkpoint.pass("finishing")
       const stored = yield* store.finish(paymentId, claimId, outcome)
@@ -163,6 +163,10 @@ const signersOf = (halves: ReadonlyArray<SchemeFacilitator>) => {
   for (const { lanes, network } of halves) signers[network] = [...new Set([...(signers[network] ?? []), ...lanes])]
   return signers
 }
+
+/** Made once: a span that is made at each call looks for its place in the stack, which costs more than the span. */
+const inSettle = Effect.withSpan("Facilitator.settle")
+const inClaim = Effect.withSpan("Facilitator.claim")
 
 const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
   const presented = yield* present(desk, request)
