@@ -39,10 +39,21 @@ const Block = Schema.Struct({
  */
 export type Block = typeof Block.Type
 
-const Log = Schema.Struct({
+const Event = Schema.Struct({
   address: EvmAddress.FromNode,
   topics: Schema.Array(EvmHex.Bytes32),
-  data: EvmHex.Hex,
+  data: EvmHex.Hex
+})
+
+/**
+ * An event as a contract has logged it.
+ *
+ * @category models
+ */
+export type Event = typeof Event.Type
+
+const Log = Schema.Struct({
+  ...Event.fields,
   blockNumber: EvmHex.Quantity,
   blockHash: EvmHex.Bytes32,
   transactionHash: EvmHex.Bytes32,
@@ -76,7 +87,8 @@ const Receipt = Schema.Struct({
   effectiveGasPrice: Schema.optionalKey(EvmHex.Quantity),
   /** Wei, what a rollup takes beside the gas for its data on the chain below; absent elsewhere. */
   l1Fee: Schema.optionalKey(Schema.NullOr(EvmHex.Quantity)),
-  logs: Schema.Array(Log)
+  /** Of each no more than is needed: where it lies is the receipt's own place, and a batch has a hundred of them. */
+  logs: Schema.Array(Event)
 })
 
 /**

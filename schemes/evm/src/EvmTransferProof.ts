@@ -48,7 +48,7 @@ export const isEnding = (expected: Expected, log: EvmRpc.Log): boolean =>
  *
  * @category predicates
  */
-export const isCancellation = ([event]: EvmRpc.Log["topics"]): boolean => event === Eip3009.authorizationCanceledTopic
+export const isCancellation = ([event]: EvmRpc.Event["topics"]): boolean => event === Eip3009.authorizationCanceledTopic
 
 /**
  * What the logs of one transaction show, by the nonce: its uses, by whatever payer and in whatever token, each with the log
@@ -59,8 +59,8 @@ export const isCancellation = ([event]: EvmRpc.Log["topics"]): boolean => event 
 export type Evidence = ReadonlyMap<EvmHex.Hex, ReadonlyArray<Use>>
 
 interface Use {
-  readonly use: EvmRpc.Log
-  readonly next: EvmRpc.Log | undefined
+  readonly use: EvmRpc.Event
+  readonly next: EvmRpc.Event | undefined
 }
 
 /**
@@ -68,7 +68,7 @@ interface Use {
  *
  * @category constructors
  */
-export const evidence = (logs: ReadonlyArray<EvmRpc.Log>): Evidence => {
+export const evidence = (logs: ReadonlyArray<EvmRpc.Event>): Evidence => {
   const uses = new Map<EvmHex.Hex, Array<Use>>()
   for (const [place, use] of logs.entries()) {
     const [event, , nonce] = use.topics
@@ -92,10 +92,10 @@ export const judge = (expected: Expected, shown: Evidence): "paid" | "burnt" | "
   return found.next !== undefined && isTransfer(expected, found.next) ? "paid" : "burnt"
 }
 
-const isOf = ({ authorization, token }: Expected, { address, topics }: EvmRpc.Log): boolean =>
+const isOf = ({ authorization, token }: Expected, { address, topics }: EvmRpc.Event): boolean =>
   address === token && topics[1] === Eip3009.addressTopic(authorization.from) && topics[2] === authorization.nonce
 
-const isTransfer = ({ authorization, token }: Expected, { address, data, topics }: EvmRpc.Log): boolean =>
+const isTransfer = ({ authorization, token }: Expected, { address, data, topics }: EvmRpc.Event): boolean =>
   address === token &&
   topics[0] === Eip3009.transferTopic &&
   topics[1] === Eip3009.addressTopic(authorization.from) &&

@@ -38,7 +38,7 @@ export interface LaneWork {
   readonly airspace: Airspace
   /** Payments of the queue that have lost a slot and cannot depart now: looked at by themselves (`StrandedPayments`). */
   readonly stranded: Set<string>
-  /** Tells of every slot that was used: the next flight in the lane may have landed too. */
+  /** Tells a flight that every slot before its own is used: it may have landed too. */
   readonly landings: Signals
   /** The number of the next flight. */
   next: bigint
@@ -74,8 +74,8 @@ export interface FlightEntry {
   readonly closed?: true
 }
 
-/** The topic of `landings`. */
-const landing = "landing"
+/** The topic of `landings` for those who wait for a flight's turn. */
+const turnTopic = ({ number }: Aboard): string => `${number}`
 
 /**
  * Waits until this flight is the first in the lane, so that it can be next to land; or for so long.
@@ -84,7 +84,7 @@ const landing = "landing"
  */
 export const turnOf = (work: LaneWork, aboard: Aboard, patience: Duration.Duration): Effect.Effect<void> =>
   Effect.scoped(
-    Effect.flatMap(work.landings.listen(landing), ({ next }) => {
+    Effect.flatMap(work.landings.listen(turnTopic(aboard)), ({ next }) => {
       const wait: Effect.Effect<void> = Effect.suspend(() =>
         isFirst(work, aboard) ? Effect.void : Effect.andThen(next, wait)
       )
@@ -124,8 +124,11 @@ const write = ({ lease, store }: LaneWork, entry: Entry): Effect.Effect<Readonly
  *
  * @category combinators
  */
-export const tellOfSlot = ({ isFull, landings, lease, store }: LaneWork): void => {
-  landings.notify(landing)
+export const tellOfSlot = (work: LaneWork): void => {
+  const { isFull, landings, lease, store } = work
+  const [some, ...others] = inTheAir(work)
+  const first = some && others.reduce((a, b) => (b.number < a.number ? b : a), some)
+  if (first !== undefined) landings.notify(turnTopic(first))
   if (isFull) store.signals.notify(lease.lane)
 }
 
