@@ -106,7 +106,7 @@ export const make = Effect.fnUntraced(function* (
     transact: enqueued("transact"),
     gather: enqueued("gather"),
     ask: enqueued("ask"),
-    recall: (paymentId) => (closed || file.isTransaction() ? undefined : image.find(paymentId))
+    recall: (paymentId) => (closed || file.isTransaction() || !image.isDurable() ? undefined : image.find(paymentId))
   }
 })
 

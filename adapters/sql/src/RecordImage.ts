@@ -18,6 +18,8 @@ export interface RecordImage {
   readonly findSerial: (serial: bigint) => Stored | undefined
   readonly keep: (payment: Stored) => void
   readonly forget: (paymentId: string) => void
+  /** Whether all that it holds is in the file for good: no transaction is open, nor one whose end is not known yet. */
+  readonly isDurable: () => boolean
   readonly begin: () => void
   /** A point that `rollbackTo` goes back to. */
   readonly savepoint: () => number
@@ -58,6 +60,7 @@ export const make = (limit: number = remembered): RecordImage => {
       kept?.push(payment.paymentId)
     },
     forget,
+    isDurable: () => kept === undefined,
     begin: () => {
       kept = []
     },

@@ -58,6 +58,19 @@ describe("RecordImage", () => {
     assert.strictEqual(image.findSerial(2n)?.paymentId, "pay_third")
   })
 
+  it("is durable from a transaction's end to the next one's begin", () => {
+    const image = RecordImage.make()
+    assert.isTrue(image.isDurable())
+    for (const end of [image.commit, image.rollback]) {
+      image.begin()
+      assert.isFalse(image.isDurable())
+      image.rollbackTo(image.savepoint())
+      assert.isFalse(image.isDurable())
+      end()
+      assert.isTrue(image.isDurable())
+    }
+  })
+
   it("keeps what was committed, and what was kept outside of a transaction", () => {
     const image = RecordImage.make()
     image.begin()
