@@ -198,8 +198,8 @@ export interface SchemeFacilitator<Payload = unknown> {
   /** How many transactions of one lane may be on their way at once; default 16, about what nodes hold for one account. */
   readonly capacity?: number
   /**
-   * How payments travel together: so many in a transaction, after waiting so long for company, as long as any comes. Default
-   * one by one.
+   * How payments travel together: so many in a transaction, after waiting at most so long for company, as long as any comes.
+   * Default one by one.
    */
   readonly batches?: { readonly maximum: number; readonly windowMillis: number }
   /** The payload's common terms, from the signed bytes alone: no chain, no clock. It also proves the binding, if any. */

@@ -29,7 +29,7 @@ export interface Batches {
   readonly settler: string
   /** How many payments go into one transaction at most: 2 to 100, default 25. */
   readonly maximum?: number
-  /** How long a payment waits for company, in milliseconds; default 50. */
+  /** How long a payment waits for company at most, in milliseconds; default 50. */
   readonly windowMillis?: number
 }
 
