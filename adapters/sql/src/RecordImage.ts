@@ -28,8 +28,8 @@ export interface RecordImage {
   readonly commit: () => void
 }
 
-/** So many records: those of payments on their way. */
-const remembered = 2000
+/** So many records: those of payments that are not final yet, of a few kilobytes each. */
+const remembered = 10_000
 
 /**
  * Makes an empty image. It holds so many records at most; those kept last.

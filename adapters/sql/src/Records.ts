@@ -260,9 +260,10 @@ export const reads = <A>(table: string, schema: Schema.ConstraintDecoder<A>) => 
  *
  * @category combinators
  */
-export const asks =
-  <A>(table: string, schema: Schema.ConstraintDecoder<A>) =>
-  (run: Run, text: string, parameters: ReadonlyArray<Value>): Effect.Effect<ReadonlyArray<A>, RecordFault> =>
-    Effect.flatMap(run(text, parameters), reads(table, schema))
+export const asks = <A>(table: string, schema: Schema.ConstraintDecoder<A>) => {
+  const read = reads(table, schema)
+  return (run: Run, text: string, parameters: ReadonlyArray<Value>): Effect.Effect<ReadonlyArray<A>, RecordFault> =>
+    Effect.flatMap(run(text, parameters), read)
+}
 
 const askSerials = asks("payment", Schema.Struct({ serial: Schema.BigInt }))
