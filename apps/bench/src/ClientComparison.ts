@@ -26,32 +26,38 @@ export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray
     await KoaShop.start(chain, ours.url),
     await RoleProcess.startPeer("express", { facilitator: peer.url, payTo: accounts.payee.address })
   ] as const
-  const crowd = (buyer: string, shop: RoleProcess.RoleProcess) =>
+  const crowd = (buyer: string, shop: RoleProcess.RoleProcess, addons = false) =>
     RoleProcess.startPeer("crowd", {
       buyer,
+      addons,
       keys: [accounts.payers[0].privateKey],
       rpcUrl,
       url: `${shop.url}/report`,
       rehearsal: true
     })
-  const buyers = [await crowd("ours", shops[0]), await crowd("peer", shops[1])] as const
-  const micros = buyers.map((): Array<number> => [])
-  for (const buyer of buyers) await microsOf(buyer, warmUp)
-  for (let round = 0; round < rounds; round++) {
-    for (const [index, buyer] of buyers.entries()) micros[index]?.push(await microsOf(buyer, level))
-  }
-  await Promise.all([...buyers, ...shops, ...facilitators].map((role) => role.stop()))
-  const [mine = Number.NaN, theirs = Number.NaN] = micros.map((some) => median(some))
-  const name = "a payment without the network"
-  return [
-    {
-      name: `${name}: our client`,
-      value: mine,
-      unit: "µs CPU",
-      ratios: [{ than: "the peer's", ratio: theirs / mine }]
-    },
-    { name: `${name}: the peer's`, value: theirs, unit: "µs CPU" }
+  const crowds: ReadonlyArray<Crowd> = [
+    { name: "our client", buyers: await crowd("ours", shops[0]), micros: [] },
+    { name: "our client, native signatures", buyers: await crowd("ours", shops[0], true), micros: [] },
+    { name: "the peer's", buyers: await crowd("peer", shops[1]), micros: [] }
   ]
+  for (const { buyers } of crowds) await microsOf(buyers, warmUp)
+  for (let round = 0; round < rounds; round++) {
+    for (const { buyers, micros } of crowds) micros.push(await microsOf(buyers, level))
+  }
+  await Promise.all([...crowds.map(({ buyers }) => buyers), ...shops, ...facilitators].map((role) => role.stop()))
+  const theirs = median(crowds.at(-1)?.micros ?? [])
+  return crowds.map(({ micros, name }, index) => {
+    const value = median(micros)
+    const ratios = index === crowds.length - 1 ? [] : [{ than: "the peer's", ratio: theirs / value }]
+    return { name: `a payment without the network: ${name}`, value, unit: "µs CPU", ratios }
+  })
+}
+
+/** Buyers of one kind, and what a payment has cost each time. */
+interface Crowd {
+  readonly name: string
+  readonly buyers: RoleProcess.RoleProcess
+  readonly micros: Array<number>
 }
 
 /** Every payment must be taken, or the figure means nothing. */

@@ -1,6 +1,7 @@
 /**
  * What the buyers have in common: each makes a paying `fetch` of a plain one.
  */
+import type { EvmCrypto } from "@pontage/evm"
 import type { Hex } from "viem"
 
 /** What a buyer is made of. */
@@ -10,6 +11,8 @@ export interface Purse {
   readonly rpcUrl: string
   /** The `fetch` that is wrapped; what goes through it is what goes over the wire. */
   readonly send: typeof fetch
+  /** What our buyer signs with; default JavaScript. The peers' sign by viem. */
+  readonly crypto?: EvmCrypto.Shape | undefined
 }
 
 /** Asks for something and pays for it. */

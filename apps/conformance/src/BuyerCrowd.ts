@@ -7,7 +7,9 @@
  */
 import { createServer } from "node:http"
 
+import * as BestCrypto from "@pontage/evm/crypto"
 import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 
 import type { Buy } from "./Buyer.ts"
@@ -19,7 +21,9 @@ import { BuyerOptions } from "./RoleOptions.ts"
 export const CrowdOptions = Schema.Struct({
   ...BuyerOptions.fields,
   buyer: Schema.Literals(buyerNames),
-  rehearsal: Schema.optionalKey(Schema.Boolean)
+  rehearsal: Schema.optionalKey(Schema.Boolean),
+  /** Our buyers sign with the fastest cryptography there is. */
+  addons: Schema.optionalKey(Schema.Boolean)
 })
 
 /** Told to a crowd. */
@@ -39,11 +43,14 @@ export interface Seen {
 export const start = Effect.fnUntraced(function* (options: CrowdOptions) {
   let requests = 0
   const send = options.rehearsal === true ? yield* Effect.promise(() => rehearsed(options.url)) : fetch
+  const crypto = options.addons === true ? yield* Effect.provide(BestCrypto.make, Logger.layer([])) : undefined
   const counted: typeof fetch = (...request) => {
     requests++
     return send(...request)
   }
-  const all = options.keys.map((key) => buyers[options.buyer].start({ key, rpcUrl: options.rpcUrl, send: counted }))
+  const all = options.keys.map((key) =>
+    buyers[options.buyer].start({ key, rpcUrl: options.rpcUrl, send: counted, crypto })
+  )
   const buy = async (count: number, duration: number): Promise<Seen> => {
     const before = requests
     const until = performance.now() + duration

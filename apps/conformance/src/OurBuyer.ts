@@ -8,8 +8,10 @@ import * as BaseSepolia from "./BaseSepolia.ts"
 import type { Buyer, ReadReceipt } from "./Buyer.ts"
 
 /** Wraps a `fetch`. */
-export const make: Buyer = ({ key, send }) =>
-  wrapFetch(send, { schemes: [exactEvm.client({ signer: exactEvm.localSigner(key), network: BaseSepolia.network })] })
+export const make: Buyer = ({ crypto, key, send }) =>
+  wrapFetch(send, {
+    schemes: [exactEvm.client({ signer: exactEvm.localSigner(key, crypto), network: BaseSepolia.network })]
+  })
 
 /** Whatever the dialect. */
 export const receiptOf: ReadReceipt = (response) => settlementOf(response)?.transaction
