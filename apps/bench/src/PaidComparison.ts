@@ -13,9 +13,9 @@ import type * as PeerChain from "./PeerChain.ts"
 import * as RoleProcess from "./RoleProcess.ts"
 import type { Ratio, Row } from "./Row.ts"
 
-const levels: ReadonlyArray<PaidLoad.Level> = [1, 8, 32, 64].map((buyers) => ({ buyers, millis: 2_000 }))
+const levels: ReadonlyArray<PaidLoad.Level> = [1, 8, 32, 64].map((buyers) => ({ buyers, millis: 2_500 }))
 const warmUp: PaidLoad.Level = { buyers: 32, millis: 8_000 }
-const rounds = 3
+const rounds = 5
 /** The load at which the targets are set. */
 const targetBuyers = 32
 

@@ -46,9 +46,10 @@ export const stop = async ({ buyers, facilitator, shop }: PaidMarket): Promise<v
   await facilitator.stop()
 }
 
-const crowdOf = ({ accounts, rpcUrl }: PeerChain.PeerChain, buyer: string, shop: string) =>
+const crowdOf = ({ accounts, rpcUrl }: PeerChain.PeerChain, buyer: "ours" | "peer", shop: string) =>
   RoleProcess.startPeer("crowd", {
     buyer,
+    addons: buyer === "ours",
     keys: accounts.payers.map(({ privateKey }) => privateKey),
     rpcUrl,
     url: `${shop}/report`
