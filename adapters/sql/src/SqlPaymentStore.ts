@@ -87,7 +87,7 @@ const queues = (
 }
 
 const lanes = (
-  { transact }: Database,
+  { gather, transact }: Database,
   desk: Desk
 ): Pick<Store, "openLane" | "skipTo" | "plan" | "replace" | "enter"> => {
   const steps = LaneSteps.make(desk)
@@ -97,9 +97,14 @@ const lanes = (
     plan: (lease, plans) => transact((transaction) => steps.plan(transaction, lease, plans)),
     replace: (lease, flight, prepared) =>
       transact((transaction) => steps.replace(transaction, lease, flight, prepared)),
-    enter: (lease, entry) => transact((transaction) => steps.enter(transaction, lease, entry))
+    enter: (lease, entry) =>
+      (isUrgent(entry) ? transact : gather)((transaction) => steps.enter(transaction, lease, entry))
   }
 }
+
+/** Somebody waits for where a payment has come to; that its bytes were sent, or that its end is final, may wait itself. */
+const isUrgent = ({ advances, flight }: PaymentStore.Entry): boolean =>
+  flight?.landed !== undefined || advances.some(({ to }) => to !== "sent" && to !== "final")
 
 const books = (
   database: Database,

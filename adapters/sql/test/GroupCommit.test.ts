@@ -285,6 +285,32 @@ describe("the store", () => {
     })
   )
 
+  it.effect("lets wait what nobody waits for, that bytes were sent, and not where a payment has come to", () =>
+    Effect.gen(function* () {
+      const said: Array<string> = []
+      const making = SqlitePaymentStore.make({
+        filename: yield* DatabaseFile.filename,
+        onStatement: (text) => said.push(text)
+      })
+      const store = yield* Effect.provideService(making, Clock.Clock, yield* slowClock)
+      const { lane, payment, prepared } = TrialPayments
+      const lease = { lane, epoch: 1, isValid: () => true }
+      yield* store.openLane(lease, 0n)
+      yield* begun(store.claim(payment("one"), undefined, { lane }))
+      yield* TestClock.adjust(10)
+      yield* store.plan(lease, [{ number: 0n, prepared: prepared(0n), paymentIds: ["pay_one"] }])
+      said.length = 0
+      const change = { paymentId: "pay_one", transaction: prepared(0n).transaction }
+      const marked = yield* begun(store.enter(lease, { advances: [{ ...change, from: ["planned"], to: "sent" }] }))
+      yield* settled
+      assert.strictEqual(commits(said), 0)
+      yield* store.enter(lease, { advances: [{ ...change, from: ["sent"], to: "failed" }] })
+      yield* Fiber.join(marked)
+      assert.strictEqual(commits(said), 1)
+      assert.strictEqual((yield* store.find("pay_one"))?.status, "failed")
+    })
+  )
+
   it.effect("writes nothing for a lease that has passed on, though others are committed beside it", () =>
     Effect.gen(function* () {
       const store = yield* SqlitePaymentStore.make({ filename: yield* DatabaseFile.filename })

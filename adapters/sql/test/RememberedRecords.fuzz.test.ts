@@ -180,7 +180,7 @@ const seen = (store: Store) =>
       store.flights(lane),
       store.page(0n, 10)
     ],
-    (question) => Effect.map(Effect.exit<unknown, FacilitatorUnavailable>(question), outcome)
+    (question: Effect.Effect<unknown, FacilitatorUnavailable>) => Effect.map(Effect.exit(question), outcome)
   )
 
 /** Two stores to which the same happens, at the same time, say the same. */
