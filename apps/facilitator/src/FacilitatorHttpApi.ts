@@ -13,7 +13,7 @@ import { CannotTell, FinishRefused, Forbidden, TooManyRequestsAnswer, UnknownPay
 import * as PaymentExport from "./PaymentExport.ts"
 import * as PresentedPayment from "./PresentedPayment.ts"
 import { NotReady, ReadinessReport } from "./Readiness.ts"
-import { RequestBounds } from "./RequestBounds.ts"
+import { RequestFaults } from "./RequestFaults.ts"
 
 const described = (description: string) => OpenApi.annotations({ description })
 
@@ -91,7 +91,7 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
       )
     )
   )
-  .middleware(RequestBounds)
+  .middleware(RequestFaults)
   .middleware(CallerAuthentication) {}
 
 /** What is on record: a caller sees its own payments, an operator all; without callers everybody sees all. */
@@ -112,7 +112,7 @@ class RecordsGroup extends HttpApiGroup.make("records")
       )
     )
   )
-  .middleware(RequestBounds)
+  .middleware(RequestFaults)
   .middleware(CallerAuthentication) {}
 
 /** What anybody may ask. */
@@ -123,7 +123,7 @@ class OffersGroup extends HttpApiGroup.make("offers")
       error: CannotTell
     }).annotateMerge(described("The schemes and networks that are settled here, and the signers that settle them."))
   )
-  .middleware(RequestBounds) {}
+  .middleware(RequestFaults) {}
 
 /** What those who run the service ask. */
 class OperationGroup extends HttpApiGroup.make("operation").add(

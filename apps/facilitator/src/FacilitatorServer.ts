@@ -24,7 +24,7 @@ import { layerMetrics, layerNowhere, layerOperation } from "./OperationEndpoints
 import { layerPayments } from "./PaymentEndpoints.ts"
 import { Readiness } from "./Readiness.ts"
 import { layerOffers, layerRecords } from "./RecordEndpoints.ts"
-import { RequestBounds } from "./RequestBounds.ts"
+import { RequestFaults } from "./RequestFaults.ts"
 import * as WebhookDeliverer from "./WebhookDeliverer.ts"
 
 /**
@@ -61,7 +61,7 @@ export interface Running {
 
 const Api = HttpApiBuilder.layer(FacilitatorHttpApi, { openapiPath: "/openapi.json" }).pipe(
   Layer.provide([layerPayments, layerRecords, layerOffers, layerOperation]),
-  Layer.provide(RequestBounds.layer)
+  Layer.provide(RequestFaults.layer)
 )
 
 const Page = HttpApiScalar.layer(FacilitatorHttpApi, {

@@ -22,7 +22,7 @@ import * as FacilitatorMetrics from "./FacilitatorMetrics.ts"
 import * as FacilitatorVerdict from "./FacilitatorVerdict.ts"
 import { answering } from "./PostedJson.ts"
 import * as PresentedPayment from "./PresentedPayment.ts"
-import { defective } from "./RequestBounds.ts"
+import { defective } from "./RequestFaults.ts"
 
 type Presented = PresentedPayment.PresentedPayment
 type VerifyAnswer = typeof FacilitatorApi.VerifyResponse.Type

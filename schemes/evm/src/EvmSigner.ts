@@ -1,7 +1,6 @@
 /**
  * Who signs for a payer. A viem account fits as it is; a wallet in a browser (EIP-1193) is wrapped in one call. The wallet
- * computes the digest from the typed data, so its owner sees what is signed; only an account that holds its key itself is
- * given the digest (`KeyAccount`).
+ * computes the digest from the typed data, so its owner sees what is signed.
  */
 import { SigningFailed } from "@pontage/core"
 

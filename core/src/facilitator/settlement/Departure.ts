@@ -98,16 +98,19 @@ type Verdict = PaymentError | ValidationError
 const examineQueued = Effect.fnUntraced(function* (work: LaneWork, queued: ReadonlyArray<StoredPayment>) {
   const now = yield* Clock.currentTimeMillis
   const seen = queued.map((stored): Seen => ({ stored, known: work.examined.take(stored, now) }))
-  const doubtful = seen.filter((one) => !isGood(one, now))
-  const results = yield* Effect.forEach(doubtful, (one) => Effect.result(examine(work, one, now)), {
-    concurrency: "unbounded"
-  })
-  const verdicts = new Map(doubtful.map((one, index) => [one, results[index]]))
+  const doubtful = seen.filter((one) => goodIn(one, now) === undefined)
+  const examined = yield* Effect.forEach(
+    doubtful,
+    (one) => Effect.map(Effect.result(examine(work, one, now)), (verdict) => [one, verdict] as const),
+    { concurrency: "unbounded" }
+  )
+  const verdicts = new Map(examined)
   const ready: Array<Ready> = []
   const advances: Array<Advance> = []
   for (const one of seen) {
-    const { known, stored } = one
-    const verdict = verdicts.get(one) ?? (known && Result.succeed(known.payment))
+    const { stored } = one
+    const good = goodIn(one, now)
+    const verdict = good === undefined ? verdicts.get(one) : Result.succeed(good)
     if (verdict === undefined) continue
     if (Result.isSuccess(verdict)) ready.push({ stored, payment: verdict.success })
     else if (wasSent(stored)) work.stranded.add(stored.paymentId)
@@ -123,8 +126,9 @@ interface Seen {
   readonly known: ReturnType<LaneWork["examined"]["take"]>
 }
 
-/** Whether it was examined just now, which is the rule. */
-const isGood = ({ known }: Seen, now: number): boolean => known?.isFresh === true && !isLate(known.payment, now)
+/** The payment, where it was examined just now, which is the rule. */
+const goodIn = ({ known }: Seen, now: number): Payment | undefined =>
+  known?.isFresh === true && !isLate(known.payment, now) ? known.payment : undefined
 
 const isLate = ({ authorization }: Payment, now: number): boolean =>
   authorization.validBefore * 1000 <= now + marginSeconds * 1000

@@ -13,14 +13,14 @@ import { Defect, Malformed, TooLarge } from "./FacilitatorFault.ts"
 import { misshapen } from "./RequestBody.ts"
 
 /**
- * The bounds, around an endpoint.
+ * What stands around an endpoint and answers for its faults.
  *
  * @category middleware
  */
-export class RequestBounds extends HttpApiMiddleware.Service<RequestBounds>()("@pontage/facilitator/RequestBounds", {
+export class RequestFaults extends HttpApiMiddleware.Service<RequestFaults>()("@pontage/facilitator/RequestFaults", {
   error: [Malformed, TooLarge, Defect]
 }) {
-  static readonly layer = Layer.succeed(RequestBounds, (httpEffect) =>
+  static readonly layer = Layer.succeed(RequestFaults, (httpEffect) =>
     httpEffect.pipe(
       Effect.catch((error): Effect.Effect<never, Malformed | Defect | unhandled> =>
         HttpApiError.HttpApiSchemaError.is(error) ? undecodable(error) : Effect.fail(error)
