@@ -272,11 +272,15 @@ const takeUnclaimed = (presented: Presented, known: StoredPayment) =>
 
 /**
  * Whether both are of one transfer. A nonce may have been signed for more than once: only what is on record will ever be
- * sent.
+ * sent. And a payment's name is a hash that was cut: two authorizations of one name, found at great expense, stay two.
  *
  * @category guards
  */
-export const isSameTransfer = ({ authorization }: NewPayment, known: NewPayment): boolean =>
+export const isSameTransfer = ({ authorization, requirements }: NewPayment, known: NewPayment): boolean =>
+  requirements.network === known.requirements.network &&
+  authorization.asset === known.authorization.asset &&
+  authorization.payer === known.authorization.payer &&
+  authorization.nonce === known.authorization.nonce &&
   authorization.payTo === known.authorization.payTo &&
   authorization.amount === known.authorization.amount &&
   authorization.validAfter === known.authorization.validAfter &&

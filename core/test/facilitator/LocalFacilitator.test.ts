@@ -491,6 +491,23 @@ describe("a payment that is known", () => {
     })
   )
 
+  it.effect("does not answer for another authorization of the same name: a hash that was cut can be met", () =>
+    Effect.gen(function* () {
+      let shared: string | undefined
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        store: (store) => ({ ...store, find: (paymentId) => store.find(shared ?? paymentId) })
+      })
+      ledger.deposit("acct-mallory", 1_000_000n)
+      const request = yield* LedgerShop.pay()
+      const { paymentId } = yield* facilitator.settle(request, claim("a"))
+      yield* facilitator.finish(paymentId, claim("a").id, "failed")
+      shared = paymentId
+      const twin = yield* LedgerShop.altered(request, { payer: "acct-mallory" })
+      assert.strictEqual(yield* failing(facilitator.settle(twin, claim("b"))), "already_used")
+      assert.strictEqual((yield* facilitator.settle(request, claim("a again"))).execution, "granted")
+    })
+  )
+
   it.effect("cannot be claimed away before it is sent by a payload that only looks like it", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
