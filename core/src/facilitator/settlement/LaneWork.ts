@@ -50,7 +50,7 @@ export interface LaneWork {
   impatientAt: number
   /** How many payments there were when one had last waited for company; 0 before that. */
   company: number
-  /** Hints of payments that have come into the queue since it was last read for a departure. */
+  /** Hints of payments that have come into the queue and have not been read for a departure since. */
   arrivals: number
   /** The chain as it was when it was last asked before a departure, and when that was (Unix milliseconds). */
   surveyed: { readonly survey: Survey; readonly at: number } | undefined

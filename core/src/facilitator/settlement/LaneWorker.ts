@@ -217,7 +217,10 @@ const inCompany = Effect.fnUntraced(function* (work: LaneWork) {
   if (batches === undefined) return yield* waiting(work)
   const first = yield* waiting(work, 2)
   if (work.isFull || first.length === 0) return first
-  if (first.length === 1 && work.company === 1) return first
+  if (first.length === 1 && work.company === 1) {
+    work.arrivals = Math.max(0, work.arrivals - 1)
+    return first
+  }
   yield* gather(work, batches)
   work.arrivals = 0
   const all = yield* waiting(work)
@@ -225,19 +228,23 @@ const inCompany = Effect.fnUntraced(function* (work: LaneWork) {
   return all
 })
 
+/** In so many looks the window goes by, but no timer is shorter than a millisecond. */
+const looksAtArrivals = 10
+
 /**
  * Waits for company: no longer than the window, and no longer than any can be expected. That is when a transaction is full,
- * or when there are as many as last time and for a quarter of the window nobody else has come. Arrivals are counted by
- * their hints; one that is lost has the others wait for the whole window.
+ * or when there are as many as last time and from one look to the next nobody else has come. Arrivals are counted by their
+ * hints; one that is lost has the others wait for the whole window.
  */
 const gather = Effect.fnUntraced(function* (
   work: LaneWork,
   { maximum, windowMillis }: NonNullable<SchemeFacilitator["batches"]>
 ) {
-  for (let quarter = 0; quarter < 4; quarter++) {
+  const looks = Math.max(1, Math.min(looksAtArrivals, Math.floor(windowMillis)))
+  for (let look = 0; look < looks; look++) {
     const { arrivals, company } = work
     if (arrivals >= maximum) return
-    yield* Effect.sleep(Duration.millis(windowMillis / 4))
+    yield* Effect.sleep(Duration.millis(windowMillis / looks))
     if (company > 0 && arrivals >= company && work.arrivals === arrivals) return
   }
 })

@@ -252,10 +252,10 @@ describe("lanes", () => {
         return settled
       })
       assert.strictEqual(yield* settlesWithin(39, "first", 3), 0)
-      assert.strictEqual(yield* settlesWithin(9, "early", 3), 0)
-      assert.strictEqual(yield* settlesWithin(20, "second", 3), 3)
+      assert.strictEqual(yield* settlesWithin(3, "early", 3), 0)
+      assert.strictEqual(yield* settlesWithin(16, "second", 3), 3)
       assert.strictEqual(yield* settlesWithin(39, "fewer", 2), 0)
-      assert.strictEqual(yield* settlesWithin(20, "more", 4), 4)
+      assert.strictEqual(yield* settlesWithin(16, "more", 4), 4)
       assert.deepStrictEqual(
         ledger.submissions.map(({ orders }) => orders.length),
         [3, 3, 3, 2, 4]
@@ -265,19 +265,42 @@ describe("lanes", () => {
 
   it.effect("a batch waits as long as company comes, no longer than its window, and not when it is full", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open({ batches: { maximum: 6, windowMillis: 40 } })
+      const { facilitator, ledger } = yield* LedgerShop.open({ batches: { maximum: 20, windowMillis: 40 } })
       const sizes = () => ledger.submissions.map(({ orders }) => orders.length)
       yield* settleMany(facilitator, 2, "first")
       yield* TestClock.adjust("5 seconds")
-      for (let count = 0; count < 5; count++) {
+      for (let count = 0; count < 12; count++) {
         yield* settleMany(facilitator, 1, `coming ${count}`)
-        yield* TestClock.adjust("9 millis")
+        yield* TestClock.adjust("3.5 millis")
       }
-      assert.deepStrictEqual(sizes(), [2, 5])
+      assert.deepStrictEqual(sizes(), [2, 12])
       yield* TestClock.adjust("5 seconds")
-      yield* settleMany(facilitator, 6, "full")
-      yield* TestClock.adjust("10 millis")
-      assert.deepStrictEqual(sizes(), [2, 5, 6])
+      yield* settleMany(facilitator, 20, "full")
+      yield* TestClock.adjust("4 millis")
+      assert.deepStrictEqual(sizes(), [2, 12, 20])
+    })
+  )
+
+  it.effect("those who have departed alone are not counted as company of those who come after them", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        batches: { maximum: 6, windowMillis: 40 },
+        half: (half) => ({ ...half, survey: Effect.andThen(Effect.sleep("10 millis"), half.survey) })
+      })
+      for (let count = 0; count < 6; count++) {
+        yield* settleMany(facilitator, 1, `alone ${count}`)
+        yield* TestClock.adjust("5 seconds")
+      }
+      yield* settleMany(facilitator, 1, "ahead")
+      yield* TestClock.adjust("5 millis")
+      yield* settleMany(facilitator, 2, "pair")
+      yield* TestClock.adjust("6 millis")
+      yield* settleMany(facilitator, 1, "right behind")
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(
+        ledger.submissions.map(({ orders }) => orders.length),
+        [1, 1, 1, 1, 1, 1, 1, 3]
+      )
     })
   )
 
