@@ -25,7 +25,7 @@ export const make = (dialect: Dialect, records: Records) => ({
     const payer = [requirements.network, authorization.asset, authorization.payer]
     // A payer's claims go one after another: each sees what the others reserve.
     if (dialect.lock !== undefined) yield* transaction.run(dialect.lock, [payer.join(" ")])
-    const [known] = yield* records.lock(transaction, claimed, [...payer, authorization.nonce])
+    const known = yield* records.lockOne(transaction, payment.paymentId)
     return known === undefined
       ? yield* claimNew(records, transaction, payment, claim, intake)
       : yield* claimKnown(records, transaction, known, claim)
@@ -85,8 +85,6 @@ const claimKnown = (records: Records, transaction: Transaction, known: Stored, c
   const kept = run === known.run ? Effect.succeed(known) : records.keepRun(transaction, { ...known, run })
   return Effect.map(kept, (payment) => ({ _tag: "Claimed", created: false, execution, payment }))
 }
-
-const claimed = "WHERE p.network = ? AND p.asset = ? AND p.payer = ? AND p.nonce = ?"
 
 const askReservations = asks("payment", Reservation)
 const reserving = `SELECT ${Object.keys(Reservation.fields).join(", ")} FROM payment

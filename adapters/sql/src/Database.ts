@@ -64,15 +64,33 @@ export interface Database {
 }
 
 /**
- * Where statements run, the database's own words being used.
+ * Where statements run, the database's own words being used. `each` is the connection's own way to run one for many rows,
+ * if it has any.
  *
  * @category constructors
  */
 export const runOn =
   (dialect: Dialect, text: (statement: string) => string) =>
-  (connection: Connection): Run =>
-  (statement: string, parameters: ReadonlyArray<Value> = []) =>
-    connection.execute(text(statement), parameters.map(dialect.parameter), undefined)
+  (connection: Connection, each?: Each): Run => {
+    const run = (statement: string, parameters: ReadonlyArray<Value> = []) =>
+      connection.execute(text(statement), parameters.map(dialect.parameter), undefined)
+    return Object.assign(run, {
+      each: (statement: string, rows: ReadonlyArray<ReadonlyArray<Value>>) =>
+        each === undefined
+          ? Effect.forEach(rows, (row) => run(statement, row), { discard: true })
+          : each(
+              text(statement),
+              rows.map((row) => row.map(dialect.parameter))
+            )
+    })
+  }
+
+/**
+ * Runs a statement for each row of parameters, in their order.
+ *
+ * @category models
+ */
+export type Each = (text: string, rows: ReadonlyArray<ReadonlyArray<unknown>>) => Effect.Effect<void, SqlError>
 
 /**
  * A transaction on a connection, at the time of the fiber's clock, and what it will have told.

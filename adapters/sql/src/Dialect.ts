@@ -26,11 +26,15 @@ export type Value = string | bigint | boolean | null
 export type Columns<Name extends string = string> = Readonly<Record<Name, ColumnType>>
 
 /**
- * Runs one statement in the transaction at hand; parameters stand as `?` in it.
+ * Runs one statement in the transaction at hand; parameters stand as `?` in it. `each` runs it once for each row of
+ * parameters, in their order; when one fails, those before it have happened.
  *
  * @category models
  */
-export type Run = (text: string, parameters?: ReadonlyArray<Value>) => Effect.Effect<ReadonlyArray<unknown>, SqlError>
+export interface Run {
+  (text: string, parameters?: ReadonlyArray<Value>): Effect.Effect<ReadonlyArray<unknown>, SqlError>
+  readonly each: (text: string, rows: ReadonlyArray<ReadonlyArray<Value>>) => Effect.Effect<void, SqlError>
+}
 
 /**
  * Writes rows of certain columns.
@@ -152,15 +156,12 @@ const recordset = (columns: Columns): string =>
 const rowByRow =
   <Name extends string>(text: string, names: ReadonlyArray<Name>): Write<Name> =>
   (run, rows) =>
-    Effect.forEach(
-      rows,
-      (row) =>
-        run(
+    rows.length === 0
+      ? Effect.void
+      : run.each(
           text,
-          names.map((name) => row[name])
-        ),
-      { discard: true }
-    )
+          rows.map((row) => names.map((name) => row[name]))
+        )
 
 const allAtOnce =
   (text: string): Write<string> =>
@@ -176,5 +177,6 @@ const plainValue = (_key: string, value: unknown) =>
  * @category conversions
  */
 export function legible<A>(value: A): A | string {
-  return typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\uFFFD") : value
+  if (typeof value !== "string" || (value.isWellFormed() && !value.includes("\0"))) return value
+  return value.toWellFormed().replaceAll("\0", "\uFFFD")
 }

@@ -51,7 +51,7 @@ export const make = Effect.fnUntraced(function* (
   signals: Signals.Signals,
   image: RecordImage
 ): Effect.fn.Return<Required<Omit<Database.Database, "dialect">>, never, Scope.Scope> {
-  const run = Database.runOn(Dialect.sqlite, Dialect.sqlite.text)(file.connection)
+  const run = Database.runOn(Dialect.sqlite, Dialect.sqlite.text)(file.connection, file.each)
   const questions: Array<Job> = []
   const writes: Array<Job> = []
   const bell = Latch.makeUnsafe()

@@ -177,8 +177,9 @@ const serials: Records["serials"] = ({ run }, condition, parameters) =>
 
 const byId = "WHERE p.payment_id = ?"
 
-/** The condition on those that wait in a lane, oldest first. */
-export const inQueue = "WHERE p.lane = ? AND p.status = 'accepted' AND p.active ORDER BY p.serial LIMIT ?"
+/** The condition on those that wait in a lane, oldest first: in no flight, so that the index passes by those that are. */
+export const inQueue = `WHERE p.lane = ? AND p.flight IS NULL AND p.status = 'accepted' AND p.active
+  ORDER BY p.serial LIMIT ?`
 
 const chronicling = (dialect: Dialect) => {
   const addEvents = dialect.insert("event", { payment: "bigint", status: "text", at: "bigint", note: "text" })

@@ -16,6 +16,8 @@ import { classifySqliteError, SqlError } from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
 
+import type { Each } from "./Database.ts"
+
 /**
  * Which file, and who watches.
  *
@@ -35,6 +37,7 @@ export interface Options {
  */
 export interface SqliteFile {
   readonly connection: Connection
+  readonly each: Each
   readonly isTransaction: () => boolean
 }
 
@@ -57,7 +60,7 @@ export const open = ({ filename, onStatement }: Options): Effect.Effect<SqliteFi
       ),
       (database) => Effect.sync(() => database.close())
     ),
-    (database) => ({ connection: connect(database, onStatement), isTransaction: () => database.isTransaction })
+    (database) => ({ ...connect(database, onStatement), isTransaction: () => database.isTransaction })
   )
 
 /**
@@ -146,7 +149,10 @@ interface Ready {
   readonly answers: boolean
 }
 
-const connect = (database: NodeSqlite.DatabaseSync, onStatement: Options["onStatement"]): Connection => {
+const connect = (
+  database: NodeSqlite.DatabaseSync,
+  onStatement: Options["onStatement"]
+): Pick<SqliteFile, "connection" | "each"> => {
   const kept = new Map<string, Ready>()
   const prepare = (text: string): Ready => {
     const known = kept.get(text)
@@ -168,11 +174,22 @@ const connect = (database: NodeSqlite.DatabaseSync, onStatement: Options["onStat
       },
       catch: (cause) => toSqlError(cause)
     })
+  const each: Each = (text, all) =>
+    Effect.try({
+      try: () => {
+        const { statement } = prepare(text)
+        for (const parameters of all) {
+          onStatement?.(text)
+          statement.run(...parameters.map(input))
+        }
+      },
+      catch: (cause) => toSqlError(cause)
+    })
   const values = (text: string, parameters: ReadonlyArray<unknown>) =>
     Effect.map(rows(text, parameters), (found) => found.map((row) => Object.values(row)))
   const execute: Connection["execute"] = (text, parameters, transform) =>
     transform === undefined ? rows(text, parameters) : Effect.map(rows(text, parameters), transform)
-  return {
+  const connection: Connection = {
     execute,
     executeUnprepared: execute,
     executeRaw: rows,
@@ -181,6 +198,7 @@ const connect = (database: NodeSqlite.DatabaseSync, onStatement: Options["onStat
     executeStream: (text, parameters, transform) =>
       Stream.unwrap(Effect.map(execute(text, parameters, transform), (found) => Stream.fromIterable(found)))
   }
+  return { connection, each }
 }
 
 const input = (value: unknown): NodeSqlite.SQLInputValue => {

@@ -2,8 +2,10 @@
  * The tables. Columns are only ever added, each with a default or empty, so that instances of two releases can share a
  * database while one replaces the other.
  *
- * - `payment`: one record for each authorization; the unique key is what the chain itself consumes. `active` says that its
- *   money has neither moved nor been proven not to: indexes depend on it and not on `status`, which changes more often.
+ * - `payment`: one record for each authorization, whose name (`payment_id`) is derived from what the chain itself consumes:
+ *   that no name comes twice is what the database holds. `active` says that its money has neither moved nor been proven
+ *   not to: indexes depend on it and not on `status`, which changes more often. There are no more indexes than are asked:
+ *   each touches another page in every commit, and one of unordered values a page for each record.
  * - `contract`: what a record says for good and at length, apart from what changes: offer, signed terms, payload.
  * - `event`: the payments' histories, and for an auditor the whole of what happened in order. Rows are only added.
  * - `lane`, `flight`, `attempt`: the lines of transactions and the signed bytes.
@@ -64,8 +66,7 @@ const tables = ({ key, serial }: (typeof types)["pg"]): ReadonlyArray<string> =>
     since TEXT,
     refusal TEXT,
     run TEXT NOT NULL,
-    answer_owed BOOLEAN NOT NULL,
-    UNIQUE (network, asset, payer, nonce)
+    answer_owed BOOLEAN NOT NULL
   )`,
   `CREATE TABLE contract (
     payment ${key} REFERENCES payment (serial),
@@ -74,7 +75,7 @@ const tables = ({ key, serial }: (typeof types)["pg"]): ReadonlyArray<string> =>
     payload TEXT NOT NULL
   )`,
   `CREATE INDEX payment_reserving ON payment (network, asset, payer) WHERE active`,
-  `CREATE INDEX payment_lane ON payment (lane, serial) WHERE active`,
+  `CREATE INDEX payment_lane ON payment (lane, flight, serial) WHERE active`,
   `CREATE INDEX payment_flight ON payment (lane, flight) WHERE flight IS NOT NULL`,
   `CREATE INDEX payment_unwanted ON payment (valid_before) WHERE active AND lane IS NULL`,
   `CREATE INDEX payment_caller ON payment (caller, serial)`,

@@ -43,8 +43,10 @@ export const make = (file: SqliteFile): FaultyFile => {
       const undone = fault.undoes && file.isTransaction() ? connection.execute("ROLLBACK", [], undefined) : Effect.void
       return Effect.andThen(undone, Effect.fail(failure))
     })
+  const each: typeof file.each = (text, rows) =>
+    Effect.forEach(rows, (row) => execute(text, row, undefined), { discard: true })
   return {
-    file: { connection: { ...connection, execute }, isTransaction: file.isTransaction },
+    file: { connection: { ...connection, execute }, each, isTransaction: file.isTransaction },
     arm,
     disarm: () => arm(none)
   }
