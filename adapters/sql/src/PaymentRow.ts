@@ -52,19 +52,19 @@ export const standing = {
   refusal: "text"
 } as const satisfies Columns
 
+/** Whether its money is still to move. */
+export const activity = { serial: "bigint", active: "boolean" } as const satisfies Columns
+
 /** Where it waits or travels, if it does. */
-export const place = {
-  serial: "bigint",
-  active: "boolean",
-  lane: "text",
-  flight: "bigint",
-  since: "text"
-} as const satisfies Columns
+export const place = { ...activity, lane: "text", flight: "bigint", since: "text" } as const satisfies Columns
+
+/** Where it travels that has waited in this lane until now. */
+export const seat = { serial: "bigint", flight: "bigint", since: "text", seat: "bigint" } as const satisfies Columns
 
 /** How its run stands, and what its caller is owed. */
 export const run = { serial: "bigint", run: "text", answer_owed: "boolean" } as const satisfies Columns
 
-/** All that changes in a record's life. Updates write the part that has changed: each index costs. */
+/** All that changes in a record's life. Updates write the part that has changed: an index costs when its columns are set. */
 export const changing = { ...standing, ...place, ...run } as const satisfies Columns
 
 const Int = Schema.Int

@@ -91,12 +91,9 @@ export const make = (dialect: Dialect): Records => {
   const addContract = dialect.insert("contract", PaymentRow.contract)
   const updateRun = dialect.update("payment", "serial", PaymentRow.run)
   const updateStanding = dialect.update("payment", "serial", PaymentRow.standing)
+  const updateEnded = dialect.update("payment", "serial", { ...PaymentRow.standing, ...PaymentRow.activity })
   const updatePlaced = dialect.update("payment", "serial", { ...PaymentRow.standing, ...PaymentRow.place })
-  const updateSeated = dialect.update("payment", "serial", {
-    ...PaymentRow.standing,
-    ...PaymentRow.place,
-    seat: "bigint"
-  })
+  const updateSeated = dialect.update("payment", "serial", { ...PaymentRow.standing, ...PaymentRow.seat })
   return {
     ...reading(dialect),
     create: Effect.fnUntraced(function* (transaction, payment) {
@@ -117,12 +114,16 @@ export const make = (dialect: Dialect): Records => {
     },
     pass: (transaction, passages) => {
       const last = [...new Map(passages.map(({ after }) => [after.serial, after])).values()]
-      const moved = new Set(passages.filter(isMove).map(({ after }) => after.serial))
-      const rows = Map.groupBy(last, ({ serial }) => moved.has(serial))
+      const moved = serialsOf(passages.filter(isMove))
+      const ended = serialsOf(passages.filter(isEnd))
+      const rows = Map.groupBy(last, ({ serial }) =>
+        moved.has(serial) ? "placed" : ended.has(serial) ? "ended" : "standing"
+      )
       return Effect.all(
         [
-          updatePlaced(transaction.run, (rows.get(true) ?? []).map(PaymentRow.toChanging)),
-          updateStanding(transaction.run, (rows.get(false) ?? []).map(PaymentRow.toChanging)),
+          updatePlaced(transaction.run, (rows.get("placed") ?? []).map(PaymentRow.toChanging)),
+          updateEnded(transaction.run, (rows.get("ended") ?? []).map(PaymentRow.toChanging)),
+          updateStanding(transaction.run, (rows.get("standing") ?? []).map(PaymentRow.toChanging)),
           chronicle(transaction, passages)
         ],
         { discard: true }
@@ -175,11 +176,14 @@ const serials: Records["serials"] = ({ run }, condition, parameters) =>
     rows.map(({ serial }) => serial)
   )
 
-const byId = "WHERE p.payment_id = ?"
+/** The condition on the one of a name. */
+export const byId = "WHERE p.payment_id = ?"
 
-/** The condition on those that wait in a lane, oldest first: in no flight, so that the index passes by those that are. */
-export const inQueue = `WHERE p.lane = ? AND p.flight IS NULL AND p.status = 'accepted' AND p.active
-  ORDER BY p.serial LIMIT ?`
+/**
+ * The condition on those that wait in a lane, oldest first: what is active and in no flight is "accepted", and an index says
+ * so much without the rows.
+ */
+export const inQueue = "WHERE p.lane = ? AND p.flight IS NULL AND p.active ORDER BY p.serial LIMIT ?"
 
 const chronicling = (dialect: Dialect) => {
   const addEvents = dialect.insert("event", { payment: "bigint", status: "text", at: "bigint", note: "text" })
@@ -216,10 +220,14 @@ const chronicling = (dialect: Dialect) => {
 
 /** Whether it waits or travels elsewhere after it, or nowhere any more. */
 const isMove = ({ after, before }: Passage): boolean =>
-  before === undefined ||
-  before.lane !== after.lane ||
-  before.flight !== after.flight ||
-  PaymentRow.isActive(before) !== PaymentRow.isActive(after)
+  before === undefined || before.lane !== after.lane || before.flight !== after.flight
+
+/** Whether its money has moved with it, or been proven not to; or the other way round. */
+const isEnd = ({ after, before }: Passage): boolean =>
+  before !== undefined && PaymentRow.isActive(before) !== PaymentRow.isActive(after)
+
+const serialsOf = (passages: ReadonlyArray<Passage>): ReadonlySet<bigint> =>
+  new Set(passages.map(({ after }) => after.serial))
 
 const none = Effect.succeed<ReadonlyArray<Stored>>([])
 

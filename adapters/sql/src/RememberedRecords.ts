@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 
 import { legible } from "./Dialect.ts"
 import type { RecordImage } from "./RecordImage.ts"
-import { inQueue, type Records } from "./Records.ts"
+import { byId, inQueue, type Records } from "./Records.ts"
 
 type Stored = PaymentStore.StoredPayment
 
@@ -33,12 +33,6 @@ const reading = (
   plain: Records,
   image: RecordImage
 ): Pick<Records, "find" | "waiting" | "ofSerials" | "lock" | "lockOne" | "lockAll"> => {
-  const find: Records["find"] = (transaction, paymentId) => {
-    const known = image.find(paymentId)
-    return known === undefined
-      ? Effect.map(plain.find(transaction, paymentId), (found) => found && keeping(image)(found))
-      : Effect.succeed(known)
-  }
   const ofSerials: Records["ofSerials"] = (transaction, serials) => {
     const known = serials.map(image.findSerial)
     const unknown = serials.filter((_, index) => known[index] === undefined)
@@ -50,6 +44,13 @@ const reading = (
   }
   const where: Records["lock"] = (transaction, condition, parameters) =>
     Effect.flatMap(plain.serials(transaction, condition, parameters), (serials) => ofSerials(transaction, serials))
+  // Most that are not remembered do not exist: an index tells, without a record being put together.
+  const find: Records["find"] = (transaction, paymentId) => {
+    const known = image.find(paymentId)
+    return known === undefined
+      ? Effect.map(where(transaction, byId, [paymentId]), ([found]) => found)
+      : Effect.succeed(known)
+  }
   return {
     find,
     waiting: (transaction, lane, limit) => where(transaction, inQueue, [lane, BigInt(limit)]),

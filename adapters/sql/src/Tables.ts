@@ -37,9 +37,12 @@ const first = (dialect: Dialect) =>
     return Effect.forEach(statements, (one) => sql.unsafe(one), { discard: true })
   })
 
-/** SQLite keeps a table in the order of its key when the key's type is exactly so. */
+/**
+ * SQLite keeps a table in the order of its key when the key's type is exactly so. A new row gets the number after the
+ * highest: since rows are only added, none comes twice, and nothing has to be remembered for that in another table.
+ */
 const types = {
-  sqlite: { serial: "INTEGER PRIMARY KEY AUTOINCREMENT", key: "INTEGER PRIMARY KEY" },
+  sqlite: { serial: "INTEGER PRIMARY KEY", key: "INTEGER PRIMARY KEY" },
   pg: { serial: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", key: "BIGINT PRIMARY KEY" }
 }
 

@@ -55,6 +55,15 @@ const gasBalance = seriesOf((attributes) =>
   })
 )
 
+const watched = (operation: Operation) => ({ underWay: inFlight({ operation }), took: seconds({ operation }) })
+
+const operations = {
+  verify: watched("verify"),
+  settle: watched("settle"),
+  claim: watched("claim"),
+  finish: watched("finish")
+} satisfies Record<Operation, unknown>
+
 /**
  * Counts an answer, how long it took, and that it was under way meanwhile. `outcomeOf` names a successful answer; a
  * failure is named by its `error`.
@@ -70,14 +79,14 @@ export const measured = <A, E extends { readonly error: string }, R>(
     Effect.withFiber((fiber) => {
       const { context } = fiber
       const clock = fiber.getRef(Clock.Clock)
-      const underWay = inFlight({ operation })
+      const { took, underWay } = operations[operation]
       const started = clock.currentTimeMillisUnsafe()
       underWay.modifyUnsafe(1, context)
       return Effect.onExit(restore(work), (exit) =>
         Effect.sync(() => {
           underWay.modifyUnsafe(-1, context)
           answers({ operation, outcome: outcomeIn(exit, outcomeOf) }).updateUnsafe(1, context)
-          seconds({ operation }).updateUnsafe((clock.currentTimeMillisUnsafe() - started) / 1000, context)
+          took.updateUnsafe((clock.currentTimeMillisUnsafe() - started) / 1000, context)
         })
       )
     })

@@ -27,47 +27,63 @@ export const layer: Layer.Layer<PaymentStore.PaymentStore, never, PaymentStore.P
   Effect.map(PaymentStore.PaymentStore, make)
 )
 
-const { reached, timed } = StoreMetrics
+const { reached } = StoreMetrics
+
+const timed = <Args extends ReadonlyArray<unknown>, A, E extends { readonly _tag: string }>(
+  method: string,
+  ask: (...args: Args) => Effect.Effect<A, E>
+) => {
+  const measure = StoreMetrics.timed(method)
+  return (...args: Args): Effect.Effect<A, E> => measure(ask(...args))
+}
 
 const reads = (store: Store) => ({
   signals: store.signals,
-  find: (...args: Parameters<Store["find"]>) => timed("find")(store.find(...args)),
-  loads: (...args: Parameters<Store["loads"]>) => timed("loads")(store.loads(...args)),
-  queued: (...args: Parameters<Store["queued"]>) => timed("queued")(store.queued(...args)),
-  flights: (...args: Parameters<Store["flights"]>) => timed("flights")(store.flights(...args)),
-  spent: (...args: Parameters<Store["spent"]>) => timed("spent")(store.spent(...args)),
-  page: (...args: Parameters<Store["page"]>) => timed("page")(store.page(...args)),
-  takeNotices: (...args: Parameters<Store["takeNotices"]>) => timed("takeNotices")(store.takeNotices(...args)),
-  closeNotice: (...args: Parameters<Store["closeNotice"]>) => timed("closeNotice")(store.closeNotice(...args))
+  find: timed("find", store.find),
+  loads: timed("loads", store.loads),
+  queued: timed("queued", store.queued),
+  flights: timed("flights", store.flights),
+  spent: timed("spent", store.spent),
+  page: timed("page", store.page),
+  takeNotices: timed("takeNotices", store.takeNotices),
+  closeNotice: timed("closeNotice", store.closeNotice)
 })
 
-const intake = (store: Store) => ({
-  claim: (...args: Parameters<Store["claim"]>) =>
-    Effect.tap(timed("claim")(store.claim(...args)), (result) =>
-      result._tag === "Claimed" && result.created ? reached("accepted") : Effect.void
-    ),
-  queue: (...args: Parameters<Store["queue"]>) => timed("queue")(store.queue(...args)),
-  finish: (...args: Parameters<Store["finish"]>) => timed("finish")(store.finish(...args)),
-  oweAnswer: (...args: Parameters<Store["oweAnswer"]>) => timed("oweAnswer")(store.oweAnswer(...args)),
-  expireUnwanted: (...args: Parameters<Store["expireUnwanted"]>) =>
-    Effect.tap(timed("expireUnwanted")(store.expireUnwanted(...args)), (expired) => reached("expired", expired))
-})
+const intake = (store: Store) => {
+  const claim = timed("claim", store.claim)
+  const expireUnwanted = timed("expireUnwanted", store.expireUnwanted)
+  return {
+    claim: (...args: Parameters<Store["claim"]>) =>
+      Effect.tap(claim(...args), (result) =>
+        result._tag === "Claimed" && result.created ? reached("accepted") : Effect.void
+      ),
+    queue: timed("queue", store.queue),
+    finish: timed("finish", store.finish),
+    oweAnswer: timed("oweAnswer", store.oweAnswer),
+    expireUnwanted: (...args: Parameters<Store["expireUnwanted"]>) =>
+      Effect.tap(expireUnwanted(...args), (expired) => reached("expired", expired))
+  }
+}
 
-const laneWork = (store: Store) => ({
-  openLane: (...args: Parameters<Store["openLane"]>) => timed("openLane")(store.openLane(...args)),
-  skipTo: (...args: Parameters<Store["skipTo"]>) => timed("skipTo")(store.skipTo(...args)),
-  replace: (...args: Parameters<Store["replace"]>) => timed("replace")(store.replace(...args)),
-  plan: (...args: Parameters<Store["plan"]>) =>
-    Effect.tap(timed("plan")(store.plan(...args)), () =>
-      reached(
-        "planned",
-        args[1].reduce((sum, { paymentIds }) => sum + paymentIds.length, 0)
-      )
-    ),
-  enter: (...args: Parameters<Store["enter"]>) =>
-    Effect.tap(timed("enter")(store.enter(...args)), (changed) =>
-      Effect.forEach(args[1].advances, ({ to }, index) => (changed[index] === undefined ? Effect.void : reached(to)), {
-        discard: true
+const laneWork = (store: Store) => {
+  const plan = timed("plan", store.plan)
+  const enter = timed("enter", store.enter)
+  return {
+    openLane: timed("openLane", store.openLane),
+    skipTo: timed("skipTo", store.skipTo),
+    replace: timed("replace", store.replace),
+    plan: (...args: Parameters<Store["plan"]>) =>
+      Effect.tap(plan(...args), () =>
+        reached(
+          "planned",
+          args[1].reduce((sum, { paymentIds }) => sum + paymentIds.length, 0)
+        )
+      ),
+    enter: (...args: Parameters<Store["enter"]>) =>
+      Effect.tap(enter(...args), (changed) => {
+        const applied = args[1].advances.filter((_, index) => changed[index] !== undefined)
+        const byState = Map.groupBy(applied, ({ to }) => to)
+        return Effect.forEach(byState, ([state, { length }]) => reached(state, length), { discard: true })
       })
-    )
-})
+  }
+}

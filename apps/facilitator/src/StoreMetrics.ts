@@ -57,9 +57,11 @@ export const reached = (status: Settlement.PaymentState, payments = 1): Effect.E
  *
  * @category combinators
  */
-export const timed =
-  (method: string) =>
-  <A, E extends { readonly _tag: string }>(work: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+export const timed = (
+  method: string
+): (<A, E extends { readonly _tag: string }>(work: Effect.Effect<A, E>) => Effect.Effect<A, E>) => {
+  const took = seconds({ method })
+  return (work) =>
     Effect.contextWith((context: Context.Context<never>) =>
       Effect.flatMap(Clock.currentTimeNanos, (started) =>
         Effect.onExit(work, (exit) =>
@@ -71,8 +73,9 @@ export const timed =
               const counted = failure.error._tag === "LeaseLost" ? leasesLost : failures
               counted({ method }).updateUnsafe(1, context)
             }
-            seconds({ method }).updateUnsafe(Number(ended - started) / 1e9, context)
+            took.updateUnsafe(Number(ended - started) / 1e9, context)
           })
         )
       )
     )
+}
