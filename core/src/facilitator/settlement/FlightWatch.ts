@@ -40,6 +40,8 @@ import {
 /** Between looks at the chain: quick at first, since many chains include within milliseconds or a second. */
 const firstPause = Duration.millis(8)
 const longestPause = Duration.millis(500)
+/** However long the last one took to land, the next one is looked for after so many milliseconds. */
+const latestFirstLook = 250
 /** What is not next to land is looked for, and sent again, so seldom. */
 const patienceBehind = Duration.seconds(5)
 /** A transaction that is nowhere to be seen is sent again after so many looks. */
@@ -76,7 +78,10 @@ export const follow = Effect.fnUntraced(function* (
   aboard: Aboard,
   sentJustNow: boolean
 ): Effect.fn.Return<void, Stopped> {
-  const watch: Watch = { looks: 0, looksSinceUsed: 0, changedAt: yield* Clock.currentTimeMillis, outdated: false }
+  const began = yield* Clock.currentTimeMillis
+  const watch: Watch = { looks: 0, looksSinceUsed: 0, changedAt: began, outdated: false }
+  const isNext = sentJustNow && isFirst(work, aboard)
+  if (isNext) yield* expect(work)
   if (!sentJustNow && isInTheAir(aboard)) yield* resend(work, aboard, watch)
   let pause = firstPause
   while (true) {
@@ -85,6 +90,7 @@ export const follow = Effect.fnUntraced(function* (
       pause = firstPause
     }
     yield* look(work, aboard)
+    if (isNext && aboard.landed !== undefined) work.landingMillis = (yield* Clock.currentTimeMillis) - began
     if (!isUnderWay(aboard)) return
     watch.looks++
     if (isInTheAir(aboard)) yield* mend(work, aboard, watch)
@@ -97,6 +103,12 @@ export const follow = Effect.fnUntraced(function* (
     pause = Duration.min(Duration.times(pause, 2), longestPause)
   }
 })
+
+/** Chains have their pace: before half of the time that the last one took, a look would hardly show anything. */
+const expect = ({ landingMillis }: LaneWork): Effect.Effect<void> =>
+  landingMillis < Duration.toMillis(firstPause)
+    ? Effect.void
+    : Effect.sleep(Duration.max(firstPause, Duration.millis(Math.min(landingMillis / 2, latestFirstLook))))
 
 /**
  * Looks once, and writes down what is to be seen. A chain that cannot be asked shows nothing.

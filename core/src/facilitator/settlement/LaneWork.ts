@@ -52,6 +52,8 @@ export interface LaneWork {
   company: number
   /** Hints of payments that have come into the queue and have not been read for a departure since. */
   arrivals: number
+  /** How long the last flight took to land, as far as it was looked for; milliseconds, 0 before that. */
+  landingMillis: number
   /** The chain as it was when it was last asked before a departure, and when that was (Unix milliseconds). */
   surveyed: { readonly survey: Survey; readonly at: number } | undefined
 }

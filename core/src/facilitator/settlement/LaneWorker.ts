@@ -128,6 +128,7 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     impatientAt: 0,
     company: 0,
     arrivals: 0,
+    landingMillis: 0,
     surveyed: undefined
   }
   const counted = address === "" ? 0n : yield* countSlots(work)

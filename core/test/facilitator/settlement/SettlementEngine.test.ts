@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
@@ -130,6 +131,37 @@ describe("sending", () => {
       const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")), 30)
       assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
       assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("what is sent next is not looked for before half of the time that the last one took, or a quarter second", () =>
+    Effect.gen(function* () {
+      const looks: Array<number> = []
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        half: (half) => ({
+          ...half,
+          observe: (passengers, attempts) =>
+            Effect.andThen(
+              Effect.map(Clock.currentTimeMillis, (now) => looks.push(now)),
+              half.observe(passengers, attempts)
+            )
+        })
+      })
+      const firstLookAfter = Effect.fnUntraced(function* (landing: number) {
+        looks.length = 0
+        ledger.faults.holdBlocks = true
+        const sent = yield* Clock.currentTimeMillis
+        const fiber = yield* Effect.forkChild(facilitator.settle(yield* pay(), claim(`after ${landing} since ${sent}`)))
+        yield* TestClock.adjust(landing)
+        ledger.mine()
+        yield* TestClock.adjust("2 seconds")
+        assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
+        return (looks[0] ?? sent) - sent
+      })
+      assert.strictEqual(yield* firstLookAfter(100), 0)
+      assert.strictEqual(yield* firstLookAfter(10_000), 60)
+      assert.strictEqual(yield* firstLookAfter(0), 250)
+      assert.strictEqual(yield* firstLookAfter(0), 125)
     })
   )
 
