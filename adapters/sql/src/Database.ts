@@ -56,6 +56,8 @@ export interface Database {
   readonly image?: RecordImage
   /** What is remembered of a record and durable, at this moment. */
   readonly recall?: (paymentId: string) => PaymentStore.StoredPayment | undefined
+  /** The rows of a question of one statement, durable, at this moment; `undefined` when it has to be asked (`ask`). */
+  readonly glance?: (text: string, parameters: ReadonlyArray<Value>) => ReadonlyArray<unknown> | undefined
   readonly transact: Transact
   /** Does the same for what may wait for a moment: under load it is cheaper in company. */
   readonly gather: Transact

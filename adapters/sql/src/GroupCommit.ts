@@ -106,7 +106,9 @@ export const make = Effect.fnUntraced(function* (
     transact: enqueued("transact"),
     gather: enqueued("gather"),
     ask: enqueued("ask"),
-    recall: (paymentId) => (closed || file.isTransaction() || !image.isDurable() ? undefined : image.find(paymentId))
+    recall: (paymentId) => (closed || file.isTransaction() || !image.isDurable() ? undefined : image.find(paymentId)),
+    glance: (text, parameters) =>
+      closed || !image.isDurable() ? undefined : file.glance(text, parameters.map(Dialect.sqlite.parameter))
   }
 })
 

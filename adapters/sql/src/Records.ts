@@ -179,6 +179,9 @@ const serials: Records["serials"] = ({ run }, condition, parameters) =>
 /** The condition on the one of a name. */
 export const byId = "WHERE p.payment_id = ?"
 
+/** Whether there is a record of a name: a row, or none. */
+export const isThere = `SELECT p.serial FROM payment p ${byId}`
+
 /**
  * The condition on those that wait in a lane, oldest first: what is active and in no flight is "accepted", and an index says
  * so much without the rows.

@@ -46,7 +46,7 @@ export const make = (database: Database, signals: Signals.Signals): Store => {
 type Desk = LaneSteps.Desk
 
 const claims = (
-  { ask, gather, recall }: Database,
+  { ask, gather, glance, recall }: Database,
   { dialect, records }: Desk
 ): Pick<Store, "find" | "claim" | "queue" | "finish" | "oweAnswer"> => {
   const steps = ClaimSteps.make(dialect, records)
@@ -55,7 +55,9 @@ const claims = (
     find: (paymentId) =>
       Effect.suspend(() => {
         const known = recall?.(paymentId)
-        return known === undefined ? asked(paymentId) : Effect.succeed(known)
+        if (known !== undefined) return Effect.succeed(known)
+        // Most payments that are looked for are new: that can be told without waiting for anybody's turn.
+        return glance?.(Records.isThere, [paymentId])?.length === 0 ? Effect.undefined : asked(paymentId)
       }),
     claim: (payment, claim, intake) => gather((transaction) => steps.claim(transaction, payment, claim, intake ?? {})),
     queue: (paymentId, lane) => gather((transaction) => steps.queue(transaction, paymentId, lane)),

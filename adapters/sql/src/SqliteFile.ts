@@ -38,6 +38,8 @@ export interface Options {
 export interface SqliteFile {
   readonly connection: Connection
   readonly each: Each
+  /** Asks at this very moment; `undefined` inside a transaction, and when there is no answer. */
+  readonly glance: (text: string, parameters: ReadonlyArray<unknown>) => ReadonlyArray<unknown> | undefined
   readonly isTransaction: () => boolean
 }
 
@@ -152,7 +154,7 @@ interface Ready {
 const connect = (
   database: NodeSqlite.DatabaseSync,
   onStatement: Options["onStatement"]
-): Pick<SqliteFile, "connection" | "each"> => {
+): Pick<SqliteFile, "connection" | "each" | "glance"> => {
   const kept = new Map<string, Ready>()
   const prepare = (text: string): Ready => {
     const known = kept.get(text)
@@ -163,17 +165,22 @@ const connect = (
     if (kept.size < statementsKept) kept.set(text, ready)
     return ready
   }
+  const said = (text: string, parameters: ReadonlyArray<unknown>): ReadonlyArray<Record<string, unknown>> => {
+    onStatement?.(text)
+    const { answers, statement } = prepare(text)
+    if (answers) return statement.all(...parameters.map(input))
+    statement.run(...parameters.map(input))
+    return []
+  }
+  const glance: SqliteFile["glance"] = (text, parameters) => {
+    try {
+      return database.isTransaction ? undefined : said(text, parameters)
+    } catch {
+      return undefined
+    }
+  }
   const rows = (text: string, parameters: ReadonlyArray<unknown>) =>
-    Effect.try({
-      try: (): ReadonlyArray<Record<string, unknown>> => {
-        onStatement?.(text)
-        const { answers, statement } = prepare(text)
-        if (answers) return statement.all(...parameters.map(input))
-        statement.run(...parameters.map(input))
-        return []
-      },
-      catch: (cause) => toSqlError(cause)
-    })
+    Effect.try({ try: () => said(text, parameters), catch: (cause) => toSqlError(cause) })
   const each: Each = (text, all) =>
     Effect.try({
       try: () => {
@@ -198,7 +205,7 @@ const connect = (
     executeStream: (text, parameters, transform) =>
       Stream.unwrap(Effect.map(execute(text, parameters, transform), (found) => Stream.fromIterable(found)))
   }
-  return { connection, each }
+  return { connection, each, glance }
 }
 
 const input = (value: unknown): NodeSqlite.SQLInputValue => {

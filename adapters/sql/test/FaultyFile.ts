@@ -46,7 +46,7 @@ export const make = (file: SqliteFile): FaultyFile => {
   const each: typeof file.each = (text, rows) =>
     Effect.forEach(rows, (row) => execute(text, row, undefined), { discard: true })
   return {
-    file: { connection: { ...connection, execute }, each, isTransaction: file.isTransaction },
+    file: { ...file, connection: { ...connection, execute }, each },
     arm,
     disarm: () => arm(none)
   }

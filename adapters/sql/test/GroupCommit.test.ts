@@ -28,7 +28,7 @@ const bare = Effect.gen(function* () {
     onStatement: (text) => said.push(text)
   })
   yield* file.connection.execute("CREATE TABLE word (text TEXT PRIMARY KEY, filling TEXT)", [], undefined)
-  const { ask, gather, transact } = yield* GroupCommit.make(file, Signals.make(), RecordImage.make())
+  const { ask, gather, glance, transact } = yield* GroupCommit.make(file, Signals.make(), RecordImage.make())
   const write = (text: string, filling?: string) => transact(insert(text, filling))
   const later = (text: string) => gather(insert(text))
   const words = ask(({ run }) =>
@@ -37,7 +37,7 @@ const bare = Effect.gen(function* () {
     )
   )
   said.length = 0
-  return { ask, file, later, said, transact, write, words }
+  return { ask, file, glance, later, said, transact, write, words }
 })
 
 /** A clock by which a millisecond goes by between two looks at it. */
@@ -236,6 +236,38 @@ describe("questions", () => {
       assert.strictEqual((yield* Effect.flip(words))._tag, "FacilitatorUnavailable")
       yield* file.connection.execute("ROLLBACK", [], undefined)
       assert.deepStrictEqual(yield* words, [])
+    })
+  )
+})
+
+describe("a glance", () => {
+  const word = "SELECT text FROM word WHERE text = ?"
+
+  it.effect("sees at this moment what is durable, and nothing that only waits", () =>
+    Effect.gen(function* () {
+      const { glance, said, write } = yield* bare
+      yield* write("a")
+      const writing = yield* begun(write("b"))
+      assert.deepStrictEqual(glance(word, ["a"])?.length, 1)
+      assert.deepStrictEqual(glance(word, ["b"]), [])
+      yield* Fiber.join(writing)
+      assert.deepStrictEqual(glance(word, ["b"])?.length, 1)
+      assert.strictEqual(commits(said), 2)
+    })
+  )
+
+  it.effect("tells nothing from within a transaction, of a fault, or when the file is closed", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { file, glance, transact } = yield* Scope.provide(bare, scope)
+      yield* transact(() => Effect.sync(() => assert.isUndefined(glance(word, ["a"]))))
+      yield* file.connection.execute("BEGIN", [], undefined)
+      assert.isUndefined(glance(word, ["a"]))
+      yield* file.connection.execute("ROLLBACK", [], undefined)
+      assert.isUndefined(glance("SELECT nothing FROM nowhere", []))
+      assert.deepStrictEqual(glance(word, ["a"]), [])
+      yield* Scope.close(scope, Exit.void)
+      assert.isUndefined(glance(word, ["a"]))
     })
   )
 })
