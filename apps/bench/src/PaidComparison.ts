@@ -13,11 +13,16 @@ import type * as PeerChain from "./PeerChain.ts"
 import * as RoleProcess from "./RoleProcess.ts"
 import type { Ratio, Row } from "./Row.ts"
 
-const levels: ReadonlyArray<PaidLoad.Level> = [1, 8, 32, 64].map((buyers) => ({ buyers, millis: 2_500 }))
-const warmUp: PaidLoad.Level = { buyers: 32, millis: 8_000 }
-const rounds = 5
-/** The load at which the targets are set. */
+/** The load at which the targets are set: measured most often, and first, since the local node slows down with its age. */
 const targetBuyers = 32
+const stages: ReadonlyArray<{ readonly buyers: number; readonly rounds: number }> = [
+  { buyers: targetBuyers, rounds: 12 },
+  { buyers: 1, rounds: 3 },
+  { buyers: 8, rounds: 3 },
+  { buyers: 64, rounds: 3 }
+]
+const millis = 2_000
+const warmUp: PaidLoad.Level = { buyers: targetBuyers, millis: 8_000 }
 
 const atItsBest = "the peer at its best"
 const asItsExample = "the peer as its example"
@@ -29,7 +34,8 @@ export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray
     const markets = await open(chain, folder)
     const loads = await loadsOf(chain, markets)
     for (const market of markets) await PaidMarket.stop(market)
-    return levels.flatMap(({ buyers }) => rowsOf(buyers, loads))
+    const levels = stages.map(({ buyers }) => buyers).toSorted((a, b) => a - b)
+    return levels.flatMap((buyers) => rowsOf(buyers, loads))
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -80,11 +86,11 @@ interface Measured extends PaidLoad.Load {
 const loadsOf = async (chain: PeerChain.PeerChain, markets: ReadonlyArray<PaidMarket.PaidMarket>) => {
   const loads: Array<Measured> = []
   for (const market of markets) await PaidLoad.run(chain, market, warmUp)
-  for (let round = 0; round < rounds; round++) {
-    for (const level of levels) {
+  for (const { buyers, rounds } of stages) {
+    for (let round = 0; round < rounds; round++) {
       for (const market of markets) {
-        const load = await PaidLoad.run(chain, market, level)
-        loads.push({ ...load, market, buyers: level.buyers })
+        const load = await PaidLoad.run(chain, market, { buyers, millis })
+        loads.push({ ...load, market, buyers })
         check(market, load)
       }
     }
