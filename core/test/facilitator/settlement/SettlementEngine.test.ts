@@ -134,35 +134,39 @@ describe("sending", () => {
     })
   )
 
-  it.effect("what is sent next is not looked for before half of the time that the last one took, or a quarter second", () =>
-    Effect.gen(function* () {
-      const looks: Array<number> = []
-      const { facilitator, ledger } = yield* LedgerShop.open({
-        half: (half) => ({
-          ...half,
-          observe: (passengers, attempts) =>
-            Effect.andThen(
-              Effect.map(Clock.currentTimeMillis, (now) => looks.push(now)),
-              half.observe(passengers, attempts)
-            )
+  it.effect(
+    "what is sent next is not looked for before half of the time that the last one took, or a quarter second",
+    () =>
+      Effect.gen(function* () {
+        const looks: Array<number> = []
+        const { facilitator, ledger } = yield* LedgerShop.open({
+          half: (half) => ({
+            ...half,
+            observe: (passengers, attempts) =>
+              Effect.andThen(
+                Effect.map(Clock.currentTimeMillis, (now) => looks.push(now)),
+                half.observe(passengers, attempts)
+              )
+          })
         })
+        const firstLookAfter = Effect.fnUntraced(function* (landing: number) {
+          looks.length = 0
+          ledger.faults.holdBlocks = true
+          const sent = yield* Clock.currentTimeMillis
+          const fiber = yield* Effect.forkChild(
+            facilitator.settle(yield* pay(), claim(`after ${landing} since ${sent}`))
+          )
+          yield* TestClock.adjust(landing)
+          ledger.mine()
+          yield* TestClock.adjust("2 seconds")
+          assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
+          return (looks[0] ?? sent) - sent
+        })
+        assert.strictEqual(yield* firstLookAfter(100), 0)
+        assert.strictEqual(yield* firstLookAfter(10_000), 60)
+        assert.strictEqual(yield* firstLookAfter(0), 250)
+        assert.strictEqual(yield* firstLookAfter(0), 125)
       })
-      const firstLookAfter = Effect.fnUntraced(function* (landing: number) {
-        looks.length = 0
-        ledger.faults.holdBlocks = true
-        const sent = yield* Clock.currentTimeMillis
-        const fiber = yield* Effect.forkChild(facilitator.settle(yield* pay(), claim(`after ${landing} since ${sent}`)))
-        yield* TestClock.adjust(landing)
-        ledger.mine()
-        yield* TestClock.adjust("2 seconds")
-        assert.strictEqual((yield* Fiber.join(fiber)).status, "included")
-        return (looks[0] ?? sent) - sent
-      })
-      assert.strictEqual(yield* firstLookAfter(100), 0)
-      assert.strictEqual(yield* firstLookAfter(10_000), 60)
-      assert.strictEqual(yield* firstLookAfter(0), 250)
-      assert.strictEqual(yield* firstLookAfter(0), 125)
-    })
   )
 
   it.effect("nothing is sent under a lease that has run out meanwhile", () =>
