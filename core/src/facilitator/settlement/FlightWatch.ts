@@ -81,7 +81,7 @@ export const follow = Effect.fnUntraced(function* (
   const began = yield* Clock.currentTimeMillis
   const watch: Watch = { looks: 0, looksSinceUsed: 0, changedAt: began, outdated: false }
   const isNext = sentJustNow && isFirst(work, aboard)
-  if (isNext) yield* expect(work)
+  if (isNext) yield* bide(work)
   if (!sentJustNow && isInTheAir(aboard)) yield* resend(work, aboard, watch)
   let pause = firstPause
   while (true) {
@@ -105,7 +105,7 @@ export const follow = Effect.fnUntraced(function* (
 })
 
 /** Chains have their pace: before half of the time that the last one took, a look would hardly show anything. */
-const expect = ({ landingMillis }: LaneWork): Effect.Effect<void> =>
+const bide = ({ landingMillis }: LaneWork): Effect.Effect<void> =>
   landingMillis < Duration.toMillis(firstPause)
     ? Effect.void
     : Effect.sleep(Duration.max(firstPause, Duration.millis(Math.min(landingMillis / 2, latestFirstLook))))
