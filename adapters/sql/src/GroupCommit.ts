@@ -101,14 +101,15 @@ export const make = Effect.fnUntraced(function* (
           })
         })
       )
+  /** Whether all that can be seen at this moment is durable. */
+  const isAtRest = () => !closed && !file.isTransaction() && image.isDurable()
   return {
     image,
     transact: enqueued("transact"),
     gather: enqueued("gather"),
     ask: enqueued("ask"),
-    recall: (paymentId) => (closed || file.isTransaction() || !image.isDurable() ? undefined : image.find(paymentId)),
-    glance: (text, parameters) =>
-      closed || !image.isDurable() ? undefined : file.glance(text, parameters.map(Dialect.sqlite.parameter))
+    recall: (paymentId) => (isAtRest() ? image.find(paymentId) : undefined),
+    glance: (text, parameters) => (isAtRest() ? file.glance(text, parameters.map(Dialect.sqlite.parameter)) : undefined)
   }
 })
 

@@ -182,11 +182,9 @@ export const byId = "WHERE p.payment_id = ?"
 /** Whether there is a record of a name: a row, or none. */
 export const isThere = `SELECT p.serial FROM payment p ${byId}`
 
-/**
- * The condition on those that wait in a lane, oldest first: what is active and in no flight is "accepted", and an index says
- * so much without the rows.
- */
-export const inQueue = "WHERE p.lane = ? AND p.flight IS NULL AND p.active ORDER BY p.serial LIMIT ?"
+/** The condition on those that wait in a lane, oldest first: in no flight, so that the index passes by those that are. */
+export const inQueue = `WHERE p.lane = ? AND p.flight IS NULL AND p.status = 'accepted' AND p.active
+  ORDER BY p.serial LIMIT ?`
 
 const chronicling = (dialect: Dialect) => {
   const addEvents = dialect.insert("event", { payment: "bigint", status: "text", at: "bigint", note: "text" })

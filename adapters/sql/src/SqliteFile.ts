@@ -38,7 +38,7 @@ export interface Options {
 export interface SqliteFile {
   readonly connection: Connection
   readonly each: Each
-  /** Asks at this very moment; `undefined` inside a transaction, and when there is no answer. */
+  /** Asks at this very moment, inside a transaction too if one is open; `undefined` when there is no answer. */
   readonly glance: (text: string, parameters: ReadonlyArray<unknown>) => ReadonlyArray<unknown> | undefined
   readonly isTransaction: () => boolean
 }
@@ -174,7 +174,7 @@ const connect = (
   }
   const glance: SqliteFile["glance"] = (text, parameters) => {
     try {
-      return database.isTransaction ? undefined : said(text, parameters)
+      return said(text, parameters)
     } catch {
       return undefined
     }

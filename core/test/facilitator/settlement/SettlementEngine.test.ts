@@ -4,9 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { Facilitator, Settled } from "../../../src/facilitator/Facilitator.ts"
+import type { Facilitator } from "../../../src/facilitator/Facilitator.ts"
 import type { PaymentStore } from "../../../src/facilitator/records/PaymentStore.ts"
-import type { PaymentFailure } from "../../../src/protocol/PaymentFailure.ts"
 import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import { isSettled } from "../../../src/protocol/Settlement.ts"
 import type { Prepared } from "../../../src/scheme/SchemeFacilitator.ts"
@@ -18,10 +17,10 @@ const { claim } = LedgerShop
 type Service = Facilitator["Service"]
 
 /** Starts a settlement; `seconds` later it is where it is. */
-const begin = Effect.fnUntraced(function* (
-  settle: Effect.Effect<Settled, PaymentFailure>,
+const begin = Effect.fnUntraced(function* <A, E>(
+  settle: Effect.Effect<A, E>,
   seconds = 1
-): Effect.fn.Return<Fiber.Fiber<Settled, PaymentFailure>> {
+): Effect.fn.Return<Fiber.Fiber<A, E>> {
   const fiber = yield* Effect.forkDetach(settle)
   yield* TestClock.adjust(`${seconds} seconds`)
   return fiber
@@ -360,8 +359,8 @@ describe("a node that does not take a transaction", () => {
       const { facilitator, ledger } = yield* LedgerShop.open()
       ledger.faults.refusal = "insufficient funds for gas"
       const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")))
-      const behind = yield* begin(Effect.flip(facilitator.settle(yield* pay(), claim("b"))) as never)
-      const error: unknown = yield* Fiber.join(behind)
+      const behind = yield* begin(Effect.flip(facilitator.settle(yield* pay(), claim("b"))))
+      const error = yield* Fiber.join(behind)
       assert.instanceOf(error, FacilitatorUnavailable)
       assert.include(error.message, "insufficient funds for gas")
       ledger.faults.refusal = undefined
