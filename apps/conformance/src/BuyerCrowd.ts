@@ -78,8 +78,7 @@ interface Notes {
 const buyUntil = async (until: number, buy: Buy, url: string, { answers, millis }: Notes): Promise<void> => {
   let start = performance.now()
   do {
-    // One after the other is what a buyer does here.
-    // oxlint-disable-next-line no-await-in-loop
+    // oxlint-disable-next-line no-await-in-loop -- one after the other is what a buyer does here
     const answer = await answerOf(buy, url)
     millis.push(performance.now() - start)
     answers[answer] = (answers[answer] ?? 0) + 1

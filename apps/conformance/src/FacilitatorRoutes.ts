@@ -4,11 +4,11 @@
  */
 import express, { type Express, type Request, type Response } from "express"
 
-/** What stands behind the routes; each gets the parsed body, which is what the caller made of it: `any`, as in the examples. */
+/** What stands behind the routes; each gets the parsed body, which is what the caller made of it. */
 export interface Behind {
-  // oxlint-disable-next-line typescript/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any -- as in the peers' examples: their classes check it
   readonly verify: (body: any) => Promise<unknown>
-  // oxlint-disable-next-line typescript/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any -- as in the peers' examples: their classes check it
   readonly settle: (body: any) => Promise<unknown>
   readonly supported: () => unknown
 }

@@ -71,9 +71,8 @@ export type BuyerName = keyof typeof buyers
 export type ShopName = keyof typeof shops
 export type FacilitatorName = keyof typeof facilitators
 
-/** The keys of a literal are its names; the type of `Object.keys` does not say so. */
 const namesOf = <Name extends string>(parties: Readonly<Record<Name, unknown>>): ReadonlyArray<Name> =>
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a literal's keys are its names, which is not in the type
   Object.keys(parties) as Array<Name>
 
 /** Their names, in the order of the tables. */

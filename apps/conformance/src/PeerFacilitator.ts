@@ -29,6 +29,5 @@ export const start = Effect.fnUntraced(function* (options: FacilitatorOptions) {
   return { url: yield* listen(createServer(app), options.port) }
 })
 
-/** Their type of a network has a colon, which no name of the older version has. */
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- their type has a colon, which no older name has
 const legacyNetwork = BaseSepolia.legacyNetwork as `${string}:${string}`

@@ -46,6 +46,5 @@ const inTheirs = ({ resource, x402Version, ...payment }: PaymentPayload): Parame
   resource: { description: "", mimeType: "", url: "", ...resource }
 })
 
-/** Their type of a network has a colon, which no name of the older version has. */
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- their type has a colon, which no older name has
 const legacyNetwork = BaseSepolia.legacyNetwork as `${string}:${string}`

@@ -34,8 +34,7 @@ export const read = async (
   let ended = false
   try {
     for (;;) {
-      // Chunks come one after another; there is nothing to run side by side.
-      // oxlint-disable-next-line no-await-in-loop
+      // oxlint-disable-next-line no-await-in-loop -- chunks come one after another: there is nothing to run side by side
       const { done, value } = await reader.read()
       ended = done
       signal?.throwIfAborted()

@@ -72,8 +72,7 @@ export const renderAll = async (): Promise<ReadonlyMap<string, string>> => {
   const rendered = new Map<string, string>()
   const files = readdirSync(contractsDirectory).toSorted()
   for (const file of files.filter((each) => isContract(read(each)))) {
-    // One after the other: the compiler has one memory.
-    // oxlint-disable-next-line no-await-in-loop
+    // oxlint-disable-next-line no-await-in-loop -- the compiler has one memory
     rendered.set(file.replace(/\.tolk$/, ".ts"), await render(file))
   }
   return rendered

@@ -51,7 +51,7 @@ const play = async (executor: Executor, libraries: Cell | undefined, scene: Scen
   if (libraries !== undefined) chain.libs = libraries
   for (const [address, account] of scene.accounts) {
     if (account.state !== "active") continue
-    // oxlint-disable-next-line no-await-in-loop
+    // oxlint-disable-next-line no-await-in-loop -- the sandbox is one state: its accounts are set one by one
     await chain.setShardAccount(TonAddress.toCore(address), shardAccount(address, account))
   }
   const { transactions } = await chain.sendMessage(sentBy(scene.from, scene.message))

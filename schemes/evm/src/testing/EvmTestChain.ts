@@ -173,13 +173,13 @@ const receiptPauseMillis = 10
 /** Polls on its own: the head may be ahead of the receipt, and a client that waits for the next block then waits forever. */
 const pollReceipt = async (client: ChainClient, hash: Hash): Promise<TransactionReceipt> => {
   for (let attempt = 0; attempt < receiptAttempts; attempt++) {
-    // oxlint-disable-next-line no-await-in-loop
+    // oxlint-disable-next-line no-await-in-loop -- a look is taken when the one before it has shown nothing
     const receipt = await client.getTransactionReceipt({ hash }).catch((cause: unknown) => {
       if (cause instanceof TransactionReceiptNotFoundError) return undefined
       throw cause
     })
     if (receipt !== undefined) return receipt
-    // oxlint-disable-next-line no-await-in-loop
+    // oxlint-disable-next-line no-await-in-loop -- a look is taken when the one before it has shown nothing
     await new Promise((resolve) => setTimeout(resolve, attempt < 10 ? 1 : receiptPauseMillis))
   }
   throw new Error(`No receipt of ${hash}: is mining switched off?`)
@@ -236,13 +236,13 @@ const prepare = async (client: ChainClient, accounts: EvmTestAccounts.TestAccoun
   for (let first = 0; first < accounts.payers.length; first += mintsPerBlock) {
     const minted: Array<Hash> = []
     for (const { address } of accounts.payers.slice(first, first + mintsPerBlock)) {
-      // One after the other: the node gives two that arrive together the same place among the account's transactions.
-      // oxlint-disable-next-line no-await-in-loop
+      // The node gives two that arrive together the same place among the account's transactions.
+      // oxlint-disable-next-line no-await-in-loop -- so they arrive one by one
       minted.push(await submit({ to: contractAddress, data: mintData(address, balance), gas: 100_000n }))
     }
-    // oxlint-disable-next-line no-await-in-loop
+    // oxlint-disable-next-line no-await-in-loop -- blocks are filled one after another
     await client.mine({ blocks: 1 })
-    // oxlint-disable-next-line no-await-in-loop
+    // oxlint-disable-next-line no-await-in-loop -- blocks are filled one after another
     await Promise.all(minted.map(async (hash) => succeeded(await pollReceipt(client, hash))))
   }
   if (options.blockTime !== undefined) await client.setIntervalMining({ interval: options.blockTime })

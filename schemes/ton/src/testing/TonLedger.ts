@@ -270,10 +270,10 @@ export const make = ({ execution, keepBlocks, now }: Options): TonLedger => {
     const transactions: Array<LedgerTransaction> = []
     const executeAll = async (batch: ReadonlyArray<Pending>) => {
       for (const pending of batch) {
-        // oxlint-disable-next-line no-await-in-loop
+        // oxlint-disable-next-line no-await-in-loop -- what happens on a ledger happens in an order
         const entry = await execute(pending, block)
         if (entry !== undefined) transactions.push(entry)
-        // oxlint-disable-next-line no-await-in-loop
+        // oxlint-disable-next-line no-await-in-loop -- what happens on a ledger happens in an order
         if (transactions.length % transactionsBetweenBreaths === 0) await breath()
       }
     }
@@ -285,7 +285,7 @@ export const make = ({ execution, keepBlocks, now }: Options): TonLedger => {
     for (let hop = 1; hop < hopsOfEach && onTheWay.length > 0; hop++) {
       const next = onTheWay
       onTheWay = []
-      // oxlint-disable-next-line no-await-in-loop
+      // oxlint-disable-next-line no-await-in-loop -- what happens on a ledger happens in an order
       await executeAll(next)
     }
     const hash = sha256([head.hash, block.seqno, block.utime, ...transactions.map((each) => each.hash)].join())
