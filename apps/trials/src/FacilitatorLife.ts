@@ -3,7 +3,6 @@
  * and struck in between. Where it listens stays the same through all its lives.
  */
 import { type ChildProcess, fork } from "node:child_process"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -82,20 +81,6 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     stop: Effect.suspend(() => keeper.end("SIGTERM"))
   }
   return life
-})
-
-/**
- * A port that was free a moment ago.
- *
- * @category constructors
- */
-export const freePort: Effect.Effect<number> = Effect.callback((resume) => {
-  const server = createServer()
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address()
-    const port = typeof address === "object" && address !== null ? address.port : 0
-    server.close(() => resume(Effect.succeed(port)))
-  })
 })
 
 /** Run from its sources where this is, so that tests need no build. */

