@@ -13,16 +13,17 @@ import type * as PeerChain from "./PeerChain.ts"
 import * as RoleProcess from "./RoleProcess.ts"
 import type { Ratio, Row } from "./Row.ts"
 
-/** The load at which the targets are set: measured most often, and first, since the local node slows down with its age. */
+/** The load at which the targets are set: measured most often. */
 const targetBuyers = 32
 const stages: ReadonlyArray<{ readonly buyers: number; readonly rounds: number }> = [
-  { buyers: targetBuyers, rounds: 12 },
   { buyers: 1, rounds: 3 },
   { buyers: 8, rounds: 3 },
+  { buyers: targetBuyers, rounds: 12 },
   { buyers: 64, rounds: 3 }
 ]
 const millis = 2_000
-const warmUp: PaidLoad.Level = { buyers: targetBuyers, millis: 8_000 }
+/** A service runs for weeks: what it costs while its code is being compiled says nothing. */
+const warmUp = { rounds: 4, level: { buyers: targetBuyers, millis: 6_000 } }
 
 const atItsBest = "the peer at its best"
 const asItsExample = "the peer as its example"
@@ -34,8 +35,7 @@ export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray
     const markets = await open(chain, folder)
     const loads = await loadsOf(chain, markets)
     for (const market of markets) await PaidMarket.stop(market)
-    const levels = stages.map(({ buyers }) => buyers).toSorted((a, b) => a - b)
-    return levels.flatMap((buyers) => rowsOf(buyers, loads))
+    return stages.flatMap(({ buyers }) => rowsOf(buyers, loads))
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -85,7 +85,9 @@ interface Measured extends PaidLoad.Load {
 /** In turns, so that a busy moment of the machine meets everybody. */
 const loadsOf = async (chain: PeerChain.PeerChain, markets: ReadonlyArray<PaidMarket.PaidMarket>) => {
   const loads: Array<Measured> = []
-  for (const market of markets) await PaidLoad.run(chain, market, warmUp)
+  for (let round = 0; round < warmUp.rounds; round++) {
+    for (const market of markets) await PaidLoad.run(chain, market, warmUp.level)
+  }
   for (const { buyers, rounds } of stages) {
     for (let round = 0; round < rounds; round++) {
       for (const market of markets) {

@@ -46,8 +46,11 @@ export interface Options {
   readonly slotsInAnEpoch?: number
   /** Seconds since 1970 of the first block; default the machine's time. */
   readonly timestamp?: number
-  /** Keeps the state after so many blocks alone; default all, of which the older ones go to the disk, at a price. */
-  readonly statesKept?: number
+  /**
+   * A block costs as much as the first, however much the chain has seen: only the last ten states are kept, and their
+   * roots are zeros. A usual chain computes each root from all that it holds, a millisecond for 1,000 payments.
+   */
+  readonly ageless?: boolean
   /** The TCP port; default one that is free. */
   readonly port?: number
 }
@@ -100,7 +103,11 @@ const binary = Effect.try({
     })
 })
 
-const toArguments = (options: Options): ReadonlyArray<string> => {
+/** A question about the last block must find its state, also when the next block comes at that moment. */
+const statesOfTheAgeless = 10
+
+/** On top of another chain, its `base`, a node computes no roots of states; nothing that it reads of it goes to the disk. */
+const toArguments = (options: Options, base?: string): ReadonlyArray<string> => {
   const given = {
     host: "127.0.0.1",
     hardfork: "prague",
@@ -108,11 +115,13 @@ const toArguments = (options: Options): ReadonlyArray<string> => {
     "chain-id": options.chainId ?? defaultChainId,
     "block-time": options.blockTime,
     "slots-in-an-epoch": options.slotsInAnEpoch,
-    "prune-history": options.statesKept,
-    timestamp: options.timestamp
+    timestamp: options.timestamp,
+    "fork-url": base?.replace("http", "ws"),
+    "prune-history": base && statesOfTheAgeless
   }
   const named = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, `${value}`]))
-  return options.noMining === true ? [...named, "--no-mining"] : named
+  const mining = options.noMining === true ? ["--no-mining"] : []
+  return [...named, ...mining, ...(base === undefined ? [] : ["--no-rate-limit", "--no-storage-caching"])]
 }
 
 /** Resolves with the address the node printed; a node that ends or stays silent is a failure with its last words. */
@@ -155,17 +164,24 @@ const kill = (child: ChildProcess): Effect.Effect<void> =>
  * @throws AnvilFailed when there is no binary for this machine, or it does not come up.
  */
 export const make = Effect.fnUntraced(function* (options: Options = {}) {
+  const { chainId = defaultChainId } = options
+  const base = options.ageless === true ? yield* start(toArguments({ ...options, port: 0, noMining: true })) : undefined
+  const rpcUrl = yield* start(toArguments(options, base))
+  return Anvil.of({ rpcUrl, chainId })
+})
+
+/** Runs the program as long as the scope; its address. */
+const start = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
   const path = yield* binary
   const child = yield* Effect.acquireRelease(
     Effect.sync(() => {
-      const started = spawn(path, toArguments(options), { stdio: ["ignore", "pipe", "pipe"], windowsHide: true })
+      const started = spawn(path, args, { stdio: ["ignore", "pipe", "pipe"], windowsHide: true })
       track(started)
       return started
     }),
     kill
   )
-  const rpcUrl = yield* listening(child)
-  return Anvil.of({ rpcUrl, chainId: options.chainId ?? defaultChainId })
+  return yield* listening(child)
 })
 
 /**

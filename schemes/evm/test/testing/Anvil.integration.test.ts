@@ -5,7 +5,7 @@ import * as Scope from "effect/Scope"
 
 import { Anvil } from "../../src/testing/index.ts"
 
-const ask = (rpcUrl: string, method: string, params: ReadonlyArray<string> = []) =>
+const ask = (rpcUrl: string, method: string, params: ReadonlyArray<unknown> = []) =>
   Effect.promise(async () => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })
     const response = await fetch(rpcUrl, { method: "POST", headers: { "content-type": "application/json" }, body })
@@ -31,16 +31,21 @@ describe("Anvil", () => {
     })
   )
 
-  it.effect("forgets older states than it was told to keep, and without a word none", () =>
+  it.effect("keeps no old states and computes no roots where it is not to age, and without a word both", () =>
     Effect.gen(function* () {
-      const balanceAtFirst = Effect.fnUntraced(function* (rpcUrl: string) {
+      const seen = Effect.fnUntraced(function* (rpcUrl: string) {
         yield* ask(rpcUrl, "anvil_mine", ["0x14"])
-        return yield* ask(rpcUrl, "eth_getBalance", ["0x0000000000000000000000000000000000000001", "0x1"])
+        const balanceAtFirst = yield* ask(rpcUrl, "eth_getBalance", [
+          "0x0000000000000000000000000000000000000001",
+          "0x1"
+        ])
+        const { stateRoot } = Object(yield* ask(rpcUrl, "eth_getBlockByNumber", ["latest", false]))
+        return { balanceAtFirst, hasRoot: BigInt(stateRoot) !== 0n }
       })
-      const { rpcUrl: forgetful } = yield* Anvil.make({ statesKept: 5 })
-      assert.isUndefined(yield* balanceAtFirst(forgetful))
-      const { rpcUrl: whole } = yield* Anvil.make()
-      assert.strictEqual(yield* balanceAtFirst(whole), "0x0")
+      const { rpcUrl: ageless } = yield* Anvil.make({ ageless: true })
+      assert.deepStrictEqual(yield* seen(ageless), { balanceAtFirst: undefined, hasRoot: false })
+      const { rpcUrl: usual } = yield* Anvil.make()
+      assert.deepStrictEqual(yield* seen(usual), { balanceAtFirst: "0x0", hasRoot: true })
     })
   )
 
