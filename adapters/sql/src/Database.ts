@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type { Connection } from "effect/sql/SqlConnection"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
-import type { Dialect, Run, Value } from "./Dialect.ts"
+import type { Batch, Dialect, Run, Value } from "./Dialect.ts"
 import type { RecordImage } from "./RecordImage.ts"
 
 /**
@@ -61,38 +61,40 @@ export interface Database {
   readonly transact: Transact
   /** Does the same for what may wait for a moment: under load it is cheaper in company. */
   readonly gather: Transact
+  /** Does the same for what nobody waits for: under load it comes along with others, or after some twenty milliseconds. */
+  readonly linger: Transact
   /** Runs statements without a transaction around them. What they see is durable, and what they write is at once. */
   readonly ask: Transact
 }
 
 /**
- * Where statements run, the database's own words being used. `each` is the connection's own way to run one for many rows,
- * if it has any.
+ * Where statements run, the database's own words being used. `write` is the connection's own way to run batches, if it has
+ * any.
  *
  * @category constructors
  */
 export const runOn =
   (dialect: Dialect, text: (statement: string) => string) =>
-  (connection: Connection, each?: Each): Run => {
+  (connection: Connection, write?: WriteAll): Run => {
     const run = (statement: string, parameters: ReadonlyArray<Value> = []) =>
       connection.execute(text(statement), parameters.map(dialect.parameter), undefined)
+    const one = (batch: Batch) => Effect.forEach(batch.rows, (row) => run(batch.text, row), { discard: true })
+    const spoken = (batch: Batch) => ({
+      text: text(batch.text),
+      rows: batch.rows.map((row) => row.map(dialect.parameter))
+    })
     return Object.assign(run, {
-      each: (statement: string, rows: ReadonlyArray<ReadonlyArray<Value>>) =>
-        each === undefined
-          ? Effect.forEach(rows, (row) => run(statement, row), { discard: true })
-          : each(
-              text(statement),
-              rows.map((row) => row.map(dialect.parameter))
-            )
+      write: (batches: ReadonlyArray<Batch>) =>
+        write === undefined ? Effect.forEach(batches, one, { discard: true }) : write(batches.map(spoken))
     })
   }
 
 /**
- * Runs a statement for each row of parameters, in their order.
+ * Runs batches as a connection takes them.
  *
  * @category models
  */
-export type Each = (text: string, rows: ReadonlyArray<ReadonlyArray<unknown>>) => Effect.Effect<void, SqlError>
+export type WriteAll = (batches: ReadonlyArray<Batch<unknown>>) => Effect.Effect<void, SqlError>
 
 /**
  * A transaction on a connection, at the time of the fiber's clock, and what it will have told.

@@ -2,7 +2,7 @@
  * Where SQLite and PostgreSQL differ in what the store asks of them, in one place: placeholders, lists, row locks and
  * writes of many rows. Statements have constant texts, so that both databases keep them prepared.
  */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 
 /**
@@ -26,25 +26,32 @@ export type Value = string | bigint | boolean | null
 export type Columns<Name extends string = string> = Readonly<Record<Name, ColumnType>>
 
 /**
- * Runs one statement in the transaction at hand; parameters stand as `?` in it. `each` runs it once for each row of
- * parameters, in their order; when one fails, those before it have happened.
+ * A statement that answers nothing, to be run once for each row of parameters; for none, not at all.
+ *
+ * @category models
+ */
+export interface Batch<A = Value> {
+  readonly text: string
+  readonly rows: ReadonlyArray<ReadonlyArray<A>>
+}
+
+/**
+ * Runs one statement in the transaction at hand; parameters stand as `?` in it. `write` runs batches, all in their order;
+ * when a statement fails, those before it have happened.
  *
  * @category models
  */
 export interface Run {
   (text: string, parameters?: ReadonlyArray<Value>): Effect.Effect<ReadonlyArray<unknown>, SqlError>
-  readonly each: (text: string, rows: ReadonlyArray<ReadonlyArray<Value>>) => Effect.Effect<void, SqlError>
+  readonly write: (batches: ReadonlyArray<Batch>) => Effect.Effect<void, SqlError>
 }
 
 /**
- * Writes rows of certain columns.
+ * What writes rows of certain columns.
  *
  * @category models
  */
-export type Write<Name extends string> = (
-  run: Run,
-  rows: ReadonlyArray<Readonly<Record<Name, Value>>>
-) => Effect.Effect<void, SqlError>
+export type Write<Name extends string> = (rows: ReadonlyArray<Readonly<Record<Name, Value>>>) => Batch
 
 /**
  * One database's way of saying things.
@@ -155,18 +162,11 @@ const recordset = (columns: Columns): string =>
 
 const rowByRow =
   <Name extends string>(text: string, names: ReadonlyArray<Name>): Write<Name> =>
-  (run, rows) =>
-    rows.length === 0
-      ? Effect.void
-      : run.each(
-          text,
-          rows.map((row) => names.map((name) => row[name]))
-        )
+  (rows) => ({ text, rows: rows.map((row) => names.map((name) => row[name])) })
 
 const allAtOnce =
   (text: string): Write<string> =>
-  (run, rows) =>
-    rows.length === 0 ? Effect.void : Effect.asVoid(run(text, [JSON.stringify(rows, plainValue)]))
+  (rows) => ({ text, rows: rows.length === 0 ? [] : [[JSON.stringify(rows, plainValue)]] })
 
 const plainValue = (_key: string, value: unknown) =>
   typeof value === "bigint" ? `${value}` : typeof value === "string" ? legible(value) : value

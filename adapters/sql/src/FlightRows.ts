@@ -46,19 +46,13 @@ export const make = (dialect: Dialect, records: Records): FlightRows => {
   const addAttempts = dialect.insert("attempt", attemptColumns)
   return {
     begin: (run, lane, plans) =>
-      Effect.andThen(
-        addFlights(
-          run,
-          plans.map(({ number }) => ({ lane, number, booked: false, closed: false }))
-        ),
-        addAttempts(
-          run,
-          plans.map(({ number, prepared }) => toAttempt(lane, number, 0n, prepared))
-        )
-      ),
+      run.write([
+        addFlights(plans.map(({ number }) => ({ lane, number, booked: false, closed: false }))),
+        addAttempts(plans.map(({ number, prepared }) => toAttempt(lane, number, 0n, prepared)))
+      ]),
     addAttempt: (run, lane, number, prepared) =>
       Effect.flatMap(askOrdinal(run, lastOrdinal, [lane, number]), ([last]) =>
-        addAttempts(run, [toAttempt(lane, number, (last?.ordinal ?? -1n) + 1n, prepared)])
+        run.write([addAttempts([toAttempt(lane, number, (last?.ordinal ?? -1n) + 1n, prepared)])])
       ),
     open: (run, lane, number) =>
       Effect.map(askOpen(run, openFlight, [lane, number]), ([flight]) =>

@@ -2,9 +2,10 @@
  * Many operations, one commit. A commit waits for the disk, and the event loop stands still for it; so the operations that
  * arrive in one turn of the event loop are run one after another in one transaction, and all are answered after its commit;
  * what fails of them is undone alone. After a commit there is a pause as many times as long as the commit itself: what may
- * wait gathers meanwhile and shares the next one, so that under load the loop stands still for a part of the time only. On
- * a file at rest nothing waits, and what is `transact`ed waits never: it takes along what has gathered. Questions run after
- * the commit of their turn, outside of it: what they see is durable, and a turn without writes has no transaction at all.
+ * wait gathers meanwhile and shares the next one, so that under load the loop stands still for a part of the time only.
+ * What nobody waits for lingers a little longer still, until there is company. On a file at rest nothing waits, and what is
+ * `transact`ed waits never: it takes along whatever does. Questions run after the commit of their turn, outside of it: what
+ * they see is durable, and a turn without writes has no transaction at all.
  */
 import type { Signals } from "@pontage/core"
 import { FacilitatorUnavailable } from "@pontage/core"
@@ -21,8 +22,8 @@ import * as Dialect from "./Dialect.ts"
 import type { RecordImage } from "./RecordImage.ts"
 import type { SqliteFile } from "./SqliteFile.ts"
 
-/** Whether an operation only asks, writes at once, or writes when it is convenient. */
-type Kind = "ask" | "transact" | "gather"
+/** Whether an operation only asks, writes at once, or writes when it is convenient, soon or a little later. */
+type Kind = "ask" | "transact" | "gather" | "linger"
 
 /** An operation that waits: its steps, which tell whether they are to be kept, and its answer. */
 interface Job {
@@ -36,10 +37,18 @@ interface Job {
 const atOnce = 256
 
 /** A pause is so many times as long as the commit before it. */
-const pauses = 4
+const pauseFactor = 4
 
 /** Milliseconds: no pause is longer, however slow the disk. */
 const longestPause = 10
+
+/** So many milliseconds after a pause what lingers has waited long enough. */
+const lingering = 10
+
+/** Who waits after a commit: first all that may, then those alone for whom nobody waits. */
+const all: ReadonlySet<Kind> = new Set(["gather", "linger"])
+const patient: ReadonlySet<Kind> = new Set(["linger"])
+const nobody: ReadonlySet<Kind> = new Set()
 
 /**
  * The transactions of a file, and its questions.
@@ -51,37 +60,47 @@ export const make = Effect.fnUntraced(function* (
   signals: Signals.Signals,
   image: RecordImage
 ): Effect.fn.Return<Required<Omit<Database.Database, "dialect">>, never, Scope.Scope> {
-  const run = Database.runOn(Dialect.sqlite, Dialect.sqlite.text)(file.connection, file.each)
+  const run = Database.runOn(Dialect.sqlite, Dialect.sqlite.text)(file.connection, file.write)
   const questions: Array<Job> = []
   const writes: Array<Job> = []
   const bell = Latch.makeUnsafe()
   let closed = false
-  let pausing = false
+  let waiting = nobody
+  let pauses = 0
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       closed = true
       for (const { refuse } of [...questions.splice(0), ...writes.splice(0)]) refuse(shut)
     })
   )
-  const pause = Effect.fnUntraced(function* (millis: number) {
-    yield* Effect.sleep(millis)
-    pausing = false
-    if (writes.length > 0) bell.openUnsafe()
-  })
+  const isDue = ({ kind }: Pick<Job, "kind">) => !waiting.has(kind)
+  const haveWait = (kinds: ReadonlySet<Kind>) => {
+    waiting = kinds
+    if (writes.some(isDue)) bell.openUnsafe()
+  }
+  /** Its second half ends where another one begins. */
+  const pause = (millis: number) => {
+    const mine = ++pauses
+    haveWait(all)
+    return Effect.gen(function* () {
+      yield* Effect.sleep(millis)
+      haveWait(patient)
+      yield* Effect.sleep(lingering)
+      if (mine === pauses) haveWait(nobody)
+    })
+  }
   const round = Effect.gen(function* () {
     yield* bell.await
     // Whoever else has something to do in this turn comes along.
     yield* Effect.yieldNow
     bell.closeUnsafe()
-    const isDue = writes.length > 0 && (!pausing || writes.some(({ kind }) => kind === "transact"))
-    const committing = isDue ? commit({ file, image, run }, writes.splice(0, atOnce)) : Effect.succeed(0)
-    const millis = (yield* Effect.uninterruptible(committing)) * pauses
+    const isTime = writes.some(isDue)
+    const committing = isTime ? commit({ file, image, run }, writes.splice(0, atOnce)) : Effect.succeed(0)
+    const millis = (yield* Effect.uninterruptible(committing)) * pauseFactor
     yield* Effect.uninterruptible(ask(file, questions.splice(0, atOnce)))
-    if (questions.length > 0 || (isDue && writes.length > 0)) bell.openUnsafe()
+    if (questions.length > 0 || (isTime && writes.length > 0)) bell.openUnsafe()
     // No timer is shorter than a millisecond.
-    if (pausing || millis < 1) return
-    pausing = true
-    yield* Effect.forkScoped(pause(Math.min(millis, longestPause)))
+    if (waiting !== all && millis >= 1) yield* Effect.forkScoped(pause(Math.min(millis, longestPause)))
   })
   yield* Effect.forkScoped(Effect.forever(round))
 
@@ -94,7 +113,7 @@ export const make = Effect.fnUntraced(function* (
           const job = jobOf(kind, steps(transaction), resume, () => Database.notify(signals, hints))
           const line = kind === "ask" ? questions : writes
           line.push(job)
-          if (kind !== "gather" || !pausing) bell.openUnsafe()
+          if (isDue(job)) bell.openUnsafe()
           return Effect.sync(() => {
             const place = line.indexOf(job)
             if (place !== -1) line.splice(place, 1)
@@ -107,6 +126,7 @@ export const make = Effect.fnUntraced(function* (
     image,
     transact: enqueued("transact"),
     gather: enqueued("gather"),
+    linger: enqueued("linger"),
     ask: enqueued("ask"),
     recall: (paymentId) => (isAtRest() ? image.find(paymentId) : undefined),
     glance: (text, parameters) => (isAtRest() ? file.glance(text, parameters.map(Dialect.sqlite.parameter)) : undefined)
@@ -126,11 +146,15 @@ const jobOf = <A, E>(
   tell: () => void
 ): Job => {
   let outcome: Exit.Exit<A, E | FacilitatorUnavailable> = Exit.fail(shut)
+  const keep = (exit: typeof outcome): boolean => {
+    outcome = exit
+    return Exit.isSuccess(exit)
+  }
   return {
     kind,
-    steps: Effect.map(Effect.exit(Database.inOurWords(steps)), (exit) => {
-      outcome = exit
-      return Exit.isSuccess(exit)
+    steps: Effect.flatMap(Effect.exit(steps), (exit) => {
+      if (Exit.isSuccess(exit)) return Effect.succeed(keep(Exit.succeed(exit.value)))
+      return Effect.map(Effect.exit(Database.inOurWords(exit)), keep)
     }),
     answer: () => {
       if (Exit.isSuccess(outcome)) tell()

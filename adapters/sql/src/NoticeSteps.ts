@@ -34,10 +34,8 @@ export const make = (dialect: Dialect, records: Records) => {
       const { now, run } = transaction
       const rows = yield* ask(run, due, [BigInt(now), BigInt(limit)])
       if (rows.length === 0) return []
-      yield* take(
-        run,
-        rows.map(({ attempts, id }) => ({ id, attempts: attempts + 1n, due: BigInt(Math.ceil(now + leaseMillis)) }))
-      )
+      const until = BigInt(Math.ceil(now + leaseMillis))
+      yield* run.write([take(rows.map(({ attempts, id }) => ({ id, attempts: attempts + 1n, due: until })))])
       const serials = JSON.stringify(rows.map(({ payment }) => `${payment}`))
       const payments = yield* records.select(transaction, `WHERE ${dialect.isIn("p.serial", "bigint")}`, [serials])
       const bySerial = new Map(payments.map((payment) => [payment.serial, payment]))

@@ -52,20 +52,20 @@ export const standing = {
   refusal: "text"
 } as const satisfies Columns
 
-/** Whether its money is still to move. */
-export const activity = { serial: "bigint", active: "boolean" } as const satisfies Columns
+/** The same, where its money has moved, or been proven not to, or the other way round. */
+export const ended = { ...standing, active: "boolean" } as const satisfies Columns
 
-/** Where it waits or travels, if it does. */
-export const place = { ...activity, lane: "text", flight: "bigint", since: "text" } as const satisfies Columns
+/** The same, where it waits or travels elsewhere, or nowhere any more. */
+export const placed = { ...ended, lane: "text", flight: "bigint", since: "text" } as const satisfies Columns
 
-/** Where it travels that has waited in this lane until now. */
-export const seat = { serial: "bigint", flight: "bigint", since: "text", seat: "bigint" } as const satisfies Columns
+/** How the transfer stands of one that travels, and has waited in this lane until now. */
+export const seated = { ...standing, flight: "bigint", since: "text", seat: "bigint" } as const satisfies Columns
 
 /** How its run stands, and what its caller is owed. */
-export const run = { serial: "bigint", run: "text", answer_owed: "boolean" } as const satisfies Columns
+export const running = { serial: "bigint", run: "text", answer_owed: "boolean" } as const satisfies Columns
 
 /** All that changes in a record's life. Updates write the part that has changed: an index costs when its columns are set. */
-export const changing = { ...standing, ...place, ...run } as const satisfies Columns
+export const changing = { ...placed, ...running } as const satisfies Columns
 
 const Int = Schema.Int
 const OrNull = Schema.NullOr
@@ -139,7 +139,7 @@ const decodeContract = Schema.decodeUnknownResult(ContractRow)
 
 /** The query of records, to be followed by a condition on the record, `p`. */
 export const selection = (dialect: Dialect): string => {
-  const history = dialect.gather(["e.status", "e.at", "e.note"], "FROM event e WHERE e.payment = p.serial", "e.seq")
+  const history = dialect.gather(["e.status", "e.at", "e.note"], "FROM event e WHERE e.payment = p.serial", "e.ordinal")
   const columns = Object.keys(PaymentRow.fields)
     .filter((name) => name !== "history")
     .map((name) => `${name in contract ? "c" : "p"}.${name}`)
@@ -256,20 +256,54 @@ export const toContract = ({
 export const isActive = ({ status }: PaymentStore.StoredPayment): boolean =>
   !Settlement.isSettled(status) && !Settlement.isDead(status)
 
-/** What may have changed in a record. */
-export const toChanging = (payment: PaymentStore.StoredPayment): Readonly<Record<keyof typeof changing, Value>> => ({
+type Values<Of> = Readonly<Record<keyof Of, Value>>
+
+/** The columns of `standing`. */
+export const toStanding = (payment: PaymentStore.StoredPayment): Values<typeof standing> => ({
   serial: payment.serial,
   status: payment.status,
-  active: isActive(payment),
   transaction_id: payment.transaction,
   block_number: payment.block === undefined ? null : `${payment.block.number}`,
   block_hash: payment.block?.hash ?? null,
+  refusal: payment.refusal === undefined ? null : encodeRefusal(payment.refusal)
+})
+
+/** The columns of `ended`. */
+export const toEnded = (payment: PaymentStore.StoredPayment): Values<typeof ended> => ({
+  ...toStanding(payment),
+  active: isActive(payment)
+})
+
+/** The columns of `placed`. */
+export const toPlaced = (payment: PaymentStore.StoredPayment): Values<typeof placed> => ({
+  ...toEnded(payment),
   lane: payment.lane ?? null,
-  flight: payment.flight ?? null,
-  since: payment.since === undefined ? null : `${payment.since}`,
-  refusal: payment.refusal === undefined ? null : encodeRefusal(payment.refusal),
+  ...toVoyage(payment)
+})
+
+/** The columns of `seated`. */
+export const toSeated = (payment: PaymentStore.StoredPayment, seat: number): Values<typeof seated> => ({
+  ...toStanding(payment),
+  ...toVoyage(payment),
+  seat: BigInt(seat)
+})
+
+/** The columns of `running`. */
+export const toRunning = (payment: PaymentStore.StoredPayment): Values<typeof running> => ({
+  serial: payment.serial,
   run: JSON.stringify(runJson(payment.run)),
   answer_owed: payment.answerOwed
+})
+
+/** All that may change in a record. */
+export const toChanging = (payment: PaymentStore.StoredPayment): Values<typeof changing> => ({
+  ...toPlaced(payment),
+  ...toRunning(payment)
+})
+
+const toVoyage = ({ flight, since }: PaymentStore.StoredPayment) => ({
+  flight: flight ?? null,
+  since: since === undefined ? null : `${since}`
 })
 
 const runJson = ({ count, holder, releasedAt, resource, served }: PaymentStore.StoredPayment["run"]) => ({

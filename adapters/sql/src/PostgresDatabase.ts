@@ -53,7 +53,7 @@ export const make = (client: PgClient.PgClient, signals: Signals.Signals, announ
       )
     )
 
-  return { dialect: Dialect.postgres, transact, gather: transact, ask }
+  return { dialect: Dialect.postgres, transact, gather: transact, linger: transact, ask }
 }
 
 /** The connection of the transaction at hand. */

@@ -32,7 +32,7 @@ export interface RecordImage {
 const remembered = 10_000
 
 /**
- * Makes an empty image. It holds so many records at most; those kept last.
+ * Makes an empty image. It holds so many records at most: the last ones that were new to it.
  *
  * @category constructors
  */
@@ -52,8 +52,7 @@ export const make = (limit: number = remembered): RecordImage => {
     find: (paymentId) => byId.get(paymentId),
     findSerial: (serial) => bySerial.get(serial),
     keep: (payment) => {
-      forget(payment.paymentId)
-      const [oldest] = byId.size < limit ? [] : byId.keys()
+      const [oldest] = byId.size < limit || byId.has(payment.paymentId) ? [] : byId.keys()
       if (oldest !== undefined) forget(oldest)
       byId.set(payment.paymentId, payment)
       bySerial.set(payment.serial, payment)

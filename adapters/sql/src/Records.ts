@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 import type { SqlError } from "effect/sql/SqlError"
 
 import { type Transaction, unreadable } from "./Database.ts"
-import { type Dialect, namesOf, type Run, type Value } from "./Dialect.ts"
+import { type Batch, type Dialect, namesOf, type Run, type Value } from "./Dialect.ts"
 import * as PaymentRow from "./PaymentRow.ts"
 
 type Stored = PaymentStore.StoredPayment
@@ -89,54 +89,50 @@ export interface Records {
 export const make = (dialect: Dialect): Records => {
   const chronicle = chronicling(dialect)
   const addContract = dialect.insert("contract", PaymentRow.contract)
-  const updateRun = dialect.update("payment", "serial", PaymentRow.run)
+  const updateRun = dialect.update("payment", "serial", PaymentRow.running)
   const updateStanding = dialect.update("payment", "serial", PaymentRow.standing)
-  const updateEnded = dialect.update("payment", "serial", { ...PaymentRow.standing, ...PaymentRow.activity })
-  const updatePlaced = dialect.update("payment", "serial", { ...PaymentRow.standing, ...PaymentRow.place })
-  const updateSeated = dialect.update("payment", "serial", { ...PaymentRow.standing, ...PaymentRow.seat })
+  const updateEnded = dialect.update("payment", "serial", PaymentRow.ended)
+  const updatePlaced = dialect.update("payment", "serial", PaymentRow.placed)
+  const updateSeated = dialect.update("payment", "serial", PaymentRow.seated)
   return {
     ...reading(dialect),
     create: Effect.fnUntraced(function* (transaction, payment) {
       const [row] = yield* askSerials(transaction.run, insertion, parametersOf(payment))
       if (row === undefined) return yield* unreadable("payment")
       const created = { ...payment, serial: row.serial }
-      yield* addContract(transaction.run, [PaymentRow.toContract(created)])
-      yield* chronicle(transaction, [{ before: undefined, after: created }])
+      yield* transaction.run.write([
+        addContract([PaymentRow.toContract(created)]),
+        ...chronicle(transaction, [{ before: undefined, after: created }])
+      ])
       return created
     }),
     keepRun: (transaction, payment) => {
       transaction.tellHere(payment.paymentId)
-      return Effect.as(updateRun(transaction.run, [PaymentRow.toChanging(payment)]), payment)
+      return Effect.as(transaction.run.write([updateRun([PaymentRow.toRunning(payment)])]), payment)
     },
     keep: (transaction, payments) => {
       for (const { paymentId } of payments) transaction.tell(paymentId)
-      return updatePlaced(transaction.run, payments.map(PaymentRow.toChanging))
+      return transaction.run.write([updatePlaced(payments.map(PaymentRow.toPlaced))])
     },
     pass: (transaction, passages) => {
-      const last = [...new Map(passages.map(({ after }) => [after.serial, after])).values()]
+      const last = new Map(passages.map(({ after }) => [after.serial, after]))
       const moved = serialsOf(passages.filter(isMove))
       const ended = serialsOf(passages.filter(isEnd))
-      const rows = Map.groupBy(last, ({ serial }) =>
+      const rows = Map.groupBy(last.values(), ({ serial }) =>
         moved.has(serial) ? "placed" : ended.has(serial) ? "ended" : "standing"
       )
-      return Effect.all(
-        [
-          updatePlaced(transaction.run, (rows.get("placed") ?? []).map(PaymentRow.toChanging)),
-          updateEnded(transaction.run, (rows.get("ended") ?? []).map(PaymentRow.toChanging)),
-          updateStanding(transaction.run, (rows.get("standing") ?? []).map(PaymentRow.toChanging)),
-          chronicle(transaction, passages)
-        ],
-        { discard: true }
-      )
+      return transaction.run.write([
+        updatePlaced((rows.get("placed") ?? []).map(PaymentRow.toPlaced)),
+        updateEnded((rows.get("ended") ?? []).map(PaymentRow.toEnded)),
+        updateStanding((rows.get("standing") ?? []).map(PaymentRow.toStanding)),
+        ...chronicle(transaction, passages)
+      ])
     },
     board: (transaction, passages) =>
-      Effect.andThen(
-        updateSeated(
-          transaction.run,
-          passages.map(({ after }, seat) => ({ ...PaymentRow.toChanging(after), seat: BigInt(seat) }))
-        ),
-        chronicle(transaction, passages)
-      )
+      transaction.run.write([
+        updateSeated(passages.map(({ after }, seat) => PaymentRow.toSeated(after, seat))),
+        ...chronicle(transaction, passages)
+      ])
   }
 }
 
@@ -187,36 +183,37 @@ export const inQueue = `WHERE p.lane = ? AND p.flight IS NULL AND p.status = 'ac
   ORDER BY p.serial LIMIT ?`
 
 const chronicling = (dialect: Dialect) => {
-  const addEvents = dialect.insert("event", { payment: "bigint", status: "text", at: "bigint", note: "text" })
+  const addEvents = dialect.insert("event", eventColumns)
   const addNotices = dialect.insert("notice", noticeColumns, "ON CONFLICT (payment, status) DO NOTHING")
-  return Effect.fnUntraced(function* ({ now, run, tell }: Transaction, passages: ReadonlyArray<Passage>) {
+  return ({ now, tell }: Transaction, passages: ReadonlyArray<Passage>): ReadonlyArray<Batch> => {
     const at = BigInt(now)
-    yield* addEvents(
-      run,
-      passages.map(({ after }) => ({
-        payment: after.serial,
-        status: after.status,
-        at,
-        note: after.history.at(-1)?.note ?? null
-      }))
-    )
-    const news = passages.filter(({ before, after }) => PaymentChange.news(before, after) !== undefined)
-    yield* addNotices(
-      run,
-      news.map(({ after }) => ({
-        payment: after.serial,
-        status: after.status,
-        at,
-        attempts: 0n,
-        due: at,
-        closed: false
-      }))
-    )
     for (const { before, after } of passages) {
       if (PaymentChange.isHeard(before, after)) tell(after.paymentId)
       if (PaymentChange.isWaiting(after) && after.lane !== undefined) tell(after.lane)
     }
-  })
+    const news = passages.filter(({ before, after }) => PaymentChange.news(before, after) !== undefined)
+    return [
+      addEvents(
+        passages.map(({ after: { history, serial, status } }) => ({
+          payment: serial,
+          ordinal: BigInt(history.length - 1),
+          status,
+          at,
+          note: history.at(-1)?.note ?? null
+        }))
+      ),
+      addNotices(
+        news.map(({ after: { serial, status } }) => ({
+          payment: serial,
+          status,
+          at,
+          attempts: 0n,
+          due: at,
+          closed: false
+        }))
+      )
+    ]
+  }
 }
 
 /** Whether it waits or travels elsewhere after it, or nowhere any more. */
@@ -231,6 +228,14 @@ const serialsOf = (passages: ReadonlyArray<Passage>): ReadonlySet<bigint> =>
   new Set(passages.map(({ after }) => after.serial))
 
 const none = Effect.succeed<ReadonlyArray<Stored>>([])
+
+const eventColumns = {
+  payment: "bigint",
+  ordinal: "bigint",
+  status: "text",
+  at: "bigint",
+  note: "text"
+} as const
 
 const noticeColumns = {
   payment: "bigint",

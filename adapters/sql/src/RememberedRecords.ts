@@ -2,7 +2,7 @@
  * Records that are mostly remembered. The database says which records a condition holds for, and the image says what is in
  * them; only what it does not hold is read. Every record that is read or written here is kept in it.
  */
-import type { PaymentStore } from "@pontage/core"
+import { type PaymentStore, Settlement } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import { legible } from "./Dialect.ts"
@@ -68,14 +68,17 @@ const reading = (
 const existing = (found: ReadonlyArray<Stored | undefined>): ReadonlyArray<Stored> =>
   found.filter((one) => one !== undefined)
 
-/** Keeps a record, unless the database has written one of its texts in another way. */
+/** Keeps a record, unless it is at its end, or the database has written one of its texts in another way. */
 const keeping =
   (image: RecordImage) =>
   (payment: Stored): Stored => {
-    if (textsOf(payment).every((text) => text === undefined || legible(text) === text)) image.keep(payment)
-    else image.forget(payment.paymentId)
+    if (!isOver(payment) && textsOf(payment).every((text) => text === undefined || legible(text) === text)) {
+      image.keep(payment)
+    } else image.forget(payment.paymentId)
     return payment
   }
+
+const isOver = ({ status }: Stored): boolean => status === "final" || Settlement.isDead(status)
 
 /** The texts that have a column of their own; in JSON every text is legible. */
 const textsOf = ({ block, caller, history, lane, paymentId, transaction }: Stored) => [

@@ -46,7 +46,7 @@ export const make = (database: Database, signals: Signals.Signals): Store => {
 type Desk = LaneSteps.Desk
 
 const claims = (
-  { ask, gather, glance, recall }: Database,
+  { ask, gather, glance, linger, recall }: Database,
   { dialect, records }: Desk
 ): Pick<Store, "find" | "claim" | "queue" | "finish" | "oweAnswer"> => {
   const steps = ClaimSteps.make(dialect, records)
@@ -62,7 +62,7 @@ const claims = (
     claim: (payment, claim, intake) => gather((transaction) => steps.claim(transaction, payment, claim, intake ?? {})),
     queue: (paymentId, lane) => gather((transaction) => steps.queue(transaction, paymentId, lane)),
     finish: (paymentId, claimId, outcome) =>
-      gather((transaction) => steps.finish(transaction, paymentId, claimId, outcome)),
+      linger((transaction) => steps.finish(transaction, paymentId, claimId, outcome)),
     oweAnswer: (paymentId, owed) => gather((transaction) => steps.oweAnswer(transaction, paymentId, owed))
   }
 }
@@ -89,7 +89,7 @@ const queues = (
 }
 
 const lanes = (
-  { gather, transact }: Database,
+  { gather, linger, transact }: Database,
   desk: Desk
 ): Pick<Store, "openLane" | "skipTo" | "plan" | "replace" | "enter"> => {
   const steps = LaneSteps.make(desk)
@@ -99,14 +99,15 @@ const lanes = (
     plan: (lease, plans) => transact((transaction) => steps.plan(transaction, lease, plans)),
     replace: (lease, flight, prepared) =>
       transact((transaction) => steps.replace(transaction, lease, flight, prepared)),
-    enter: (lease, entry) =>
-      (isUrgent(entry) ? transact : gather)((transaction) => steps.enter(transaction, lease, entry))
+    enter: (lease, entry) => {
+      const to = (state: PaymentStore.Advance["to"]) => entry.advances.every((advance) => advance.to === state)
+      // Somebody waits for where a payment has come to; that its bytes were sent may wait itself, and its end is old news.
+      const write =
+        entry.flight?.landed !== undefined ? transact : to("final") ? linger : to("sent") ? gather : transact
+      return write((transaction) => steps.enter(transaction, lease, entry))
+    }
   }
 }
-
-/** Somebody waits for where a payment has come to; that its bytes were sent, or that its end is final, may wait itself. */
-const isUrgent = ({ advances, flight }: PaymentStore.Entry): boolean =>
-  flight?.landed !== undefined || advances.some(({ to }) => to !== "sent" && to !== "final")
 
 const books = (
   database: Database,

@@ -16,7 +16,7 @@ import { classifySqliteError, SqlError } from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
 
-import type { Each } from "./Database.ts"
+import type { WriteAll } from "./Database.ts"
 
 /**
  * Which file, and who watches.
@@ -37,7 +37,7 @@ export interface Options {
  */
 export interface SqliteFile {
   readonly connection: Connection
-  readonly each: Each
+  readonly write: WriteAll
   /** Asks at this very moment, inside a transaction too if one is open; `undefined` when there is no answer. */
   readonly glance: (text: string, parameters: ReadonlyArray<unknown>) => ReadonlyArray<unknown> | undefined
   readonly isTransaction: () => boolean
@@ -154,7 +154,7 @@ interface Ready {
 const connect = (
   database: NodeSqlite.DatabaseSync,
   onStatement: Options["onStatement"]
-): Pick<SqliteFile, "connection" | "each" | "glance"> => {
+): Pick<SqliteFile, "connection" | "write" | "glance"> => {
   const kept = new Map<string, Ready>()
   const prepare = (text: string): Ready => {
     const known = kept.get(text)
@@ -168,8 +168,8 @@ const connect = (
   const said = (text: string, parameters: ReadonlyArray<unknown>): ReadonlyArray<Record<string, unknown>> => {
     onStatement?.(text)
     const { answers, statement } = prepare(text)
-    if (answers) return statement.all(...parameters.map(input))
-    statement.run(...parameters.map(input))
+    if (answers) return statement.all(...inputs(parameters))
+    statement.run(...inputs(parameters))
     return []
   }
   const glance: SqliteFile["glance"] = (text, parameters) => {
@@ -181,13 +181,14 @@ const connect = (
   }
   const rows = (text: string, parameters: ReadonlyArray<unknown>) =>
     Effect.try({ try: () => said(text, parameters), catch: (cause) => toSqlError(cause) })
-  const each: Each = (text, all) =>
+  const write: WriteAll = (batches) =>
     Effect.try({
       try: () => {
-        const { statement } = prepare(text)
-        for (const parameters of all) {
-          onStatement?.(text)
-          statement.run(...parameters.map(input))
+        for (const { rows: all, text } of batches) {
+          for (const parameters of all) {
+            onStatement?.(text)
+            prepare(text).statement.run(...inputs(parameters))
+          }
         }
       },
       catch: (cause) => toSqlError(cause)
@@ -205,14 +206,18 @@ const connect = (
     executeStream: (text, parameters, transform) =>
       Stream.unwrap(Effect.map(execute(text, parameters, transform), (found) => Stream.fromIterable(found)))
   }
-  return { connection, each, glance }
+  return { connection, write, glance }
 }
 
-const input = (value: unknown): NodeSqlite.SQLInputValue => {
-  if (typeof value === "string" || typeof value === "bigint" || typeof value === "number" || value === null)
-    return value
-  throw new TypeError(`SQLite takes no ${typeof value}`)
+const inputs = (values: ReadonlyArray<unknown>): ReadonlyArray<NodeSqlite.SQLInputValue> => {
+  if (areInputs(values)) return values
+  throw new TypeError(`SQLite takes only texts, numbers and nothing, and not ${values.map((one) => typeof one)}`)
 }
+
+const areInputs = (values: ReadonlyArray<unknown>): values is ReadonlyArray<NodeSqlite.SQLInputValue> =>
+  values.every(
+    (value) => typeof value === "string" || typeof value === "bigint" || typeof value === "number" || value === null
+  )
 
 const toSqlError = (cause: unknown): SqlError => {
   const code = resultCode(cause)

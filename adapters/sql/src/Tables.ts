@@ -7,7 +7,7 @@
  *   not to: indexes depend on it and not on `status`, which changes more often. There are no more indexes than are asked:
  *   each touches another page in every commit, and one of unordered values a page for each record.
  * - `contract`: what a record says for good and at length, apart from what changes: offer, signed terms, payload.
- * - `event`: the payments' histories, and for an auditor the whole of what happened in order. Rows are only added.
+ * - `event`: the payments' histories, each in its order. Rows are only added, and none has the place of another.
  * - `lane`, `flight`, `attempt`: the lines of transactions and the signed bytes.
  * - `spending`: what transactions have cost, by caller and hour.
  * - `notice`: what callers are to be told.
@@ -42,11 +42,11 @@ const first = (dialect: Dialect) =>
  * highest: since rows are only added, none comes twice, and nothing has to be remembered for that in another table.
  */
 const types = {
-  sqlite: { serial: "INTEGER PRIMARY KEY", key: "INTEGER PRIMARY KEY" },
-  pg: { serial: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", key: "BIGINT PRIMARY KEY" }
+  sqlite: { serial: "INTEGER PRIMARY KEY", key: "INTEGER PRIMARY KEY", byKey: "WITHOUT ROWID" },
+  pg: { serial: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", key: "BIGINT PRIMARY KEY", byKey: "" }
 }
 
-const tables = ({ key, serial }: (typeof types)["pg"]): ReadonlyArray<string> => [
+const tables = ({ byKey, key, serial }: (typeof types)["pg"]): ReadonlyArray<string> => [
   `CREATE TABLE payment (
     serial ${serial},
     payment_id TEXT NOT NULL UNIQUE,
@@ -83,13 +83,13 @@ const tables = ({ key, serial }: (typeof types)["pg"]): ReadonlyArray<string> =>
   `CREATE INDEX payment_unwanted ON payment (valid_before) WHERE active AND lane IS NULL`,
   `CREATE INDEX payment_caller ON payment (caller, serial)`,
   `CREATE TABLE event (
-    seq ${serial},
     payment BIGINT NOT NULL REFERENCES payment (serial),
+    ordinal BIGINT NOT NULL,
     status TEXT NOT NULL,
     at BIGINT NOT NULL,
-    note TEXT
-  )`,
-  `CREATE INDEX event_payment ON event (payment, seq)`,
+    note TEXT,
+    PRIMARY KEY (payment, ordinal)
+  ) ${byKey}`,
   `CREATE TABLE lane (
     name TEXT PRIMARY KEY,
     next BIGINT,

@@ -43,10 +43,14 @@ export const make = (file: SqliteFile): FaultyFile => {
       const undone = fault.undoes && file.isTransaction() ? connection.execute("ROLLBACK", [], undefined) : Effect.void
       return Effect.andThen(undone, Effect.fail(failure))
     })
-  const each: typeof file.each = (text, rows) =>
-    Effect.forEach(rows, (row) => execute(text, row, undefined), { discard: true })
+  const write: typeof file.write = (batches) =>
+    Effect.forEach(
+      batches,
+      ({ rows, text }) => Effect.forEach(rows, (row) => execute(text, row, undefined), { discard: true }),
+      { discard: true }
+    )
   return {
-    file: { ...file, connection: { ...connection, execute }, each },
+    file: { ...file, connection: { ...connection, execute }, write },
     arm,
     disarm: () => arm(none)
   }

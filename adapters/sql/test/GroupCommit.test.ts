@@ -28,16 +28,17 @@ const bare = Effect.gen(function* () {
     onStatement: (text) => said.push(text)
   })
   yield* file.connection.execute("CREATE TABLE word (text TEXT PRIMARY KEY, filling TEXT)", [], undefined)
-  const { ask, gather, glance, transact } = yield* GroupCommit.make(file, Signals.make(), RecordImage.make())
+  const { ask, gather, glance, linger, transact } = yield* GroupCommit.make(file, Signals.make(), RecordImage.make())
   const write = (text: string, filling?: string) => transact(insert(text, filling))
   const later = (text: string) => gather(insert(text))
+  const whenever = (text: string) => linger(insert(text))
   const words = ask(({ run }) =>
     Effect.map(run("SELECT text FROM word ORDER BY text"), (rows) =>
       rows.map((row) => Object.values(row as Record<string, unknown>)[0])
     )
   )
   said.length = 0
-  return { ask, file, glance, later, said, transact, write, words }
+  return { ask, file, glance, later, said, transact, whenever, write, words }
 })
 
 /** A clock by which a millisecond goes by between two looks at it. */
@@ -183,6 +184,40 @@ describe("after a commit", () => {
       yield* TestClock.adjust(4)
       yield* later("b")
       assert.strictEqual(commits(said), 2)
+    })
+  )
+
+  it.effect("what nobody waits for lingers for ten milliseconds more, and comes along with what does not", () =>
+    Effect.gen(function* () {
+      const { later, said, whenever } = yield* slow
+      yield* later("a")
+      const alone = yield* begun(whenever("b"))
+      yield* TestClock.adjust(13)
+      assert.strictEqual(commits(said), 1)
+      yield* TestClock.adjust(1)
+      yield* Fiber.join(alone)
+      assert.strictEqual(commits(said), 2)
+      const accompanied = yield* begun(whenever("c"))
+      yield* TestClock.adjust(4)
+      assert.strictEqual(commits(said), 2)
+      yield* later("d")
+      yield* Fiber.join(accompanied)
+      assert.strictEqual(commits(said), 3)
+    })
+  )
+
+  it.effect("what lingers waits for the end of the last pause alone, and on a file at rest for none", () =>
+    Effect.gen(function* () {
+      const { later, said, whenever } = yield* slow
+      yield* whenever("a")
+      yield* TestClock.adjust(10)
+      yield* later("b")
+      const lingering = yield* begun(whenever("c"))
+      yield* TestClock.adjust(13)
+      assert.strictEqual(commits(said), 2)
+      yield* TestClock.adjust(1)
+      yield* Fiber.join(lingering)
+      assert.strictEqual(commits(said), 3)
     })
   )
 
