@@ -73,21 +73,21 @@ export interface Database {
  *
  * @category constructors
  */
-export const runOn =
-  (dialect: Dialect, text: (statement: string) => string) =>
-  (connection: Connection, write?: WriteAll): Run => {
+export const runOn = (dialect: Dialect, text: (statement: string) => string) => {
+  const spoken = ({ rows, text: statement }: Batch): Batch<unknown> => ({
+    text: text(statement),
+    rows: rows.map((row) => row.map(dialect.parameter))
+  })
+  return (connection: Connection, write?: WriteAll): Run => {
     const run = (statement: string, parameters: ReadonlyArray<Value> = []) =>
       connection.execute(text(statement), parameters.map(dialect.parameter), undefined)
     const one = (batch: Batch) => Effect.forEach(batch.rows, (row) => run(batch.text, row), { discard: true })
-    const spoken = (batch: Batch) => ({
-      text: text(batch.text),
-      rows: batch.rows.map((row) => row.map(dialect.parameter))
-    })
     return Object.assign(run, {
       write: (batches: ReadonlyArray<Batch>) =>
         write === undefined ? Effect.forEach(batches, one, { discard: true }) : write(batches.map(spoken))
     })
   }
+}
 
 /**
  * Runs batches as a connection takes them.

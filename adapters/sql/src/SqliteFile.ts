@@ -211,7 +211,9 @@ const connect = (
 
 const inputs = (values: ReadonlyArray<unknown>): ReadonlyArray<NodeSqlite.SQLInputValue> => {
   if (areInputs(values)) return values
-  throw new TypeError(`SQLite takes only texts, numbers and nothing, and not ${values.map((one) => typeof one)}`)
+  throw new TypeError(
+    `SQLite takes only texts, numbers and nothing, and not ${values.map((one) => typeof one).join(", ")}`
+  )
 }
 
 const areInputs = (values: ReadonlyArray<unknown>): values is ReadonlyArray<NodeSqlite.SQLInputValue> =>

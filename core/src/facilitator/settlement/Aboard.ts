@@ -33,6 +33,8 @@ export interface Aboard {
   lostAt: bigint | undefined
   /** Its payments' validity is over, and something that does nothing was sent in its place. */
   cancelled: boolean
+  /** A node has its bytes, and the records do not say so yet. */
+  unmarked: boolean
 }
 
 /**

@@ -13,21 +13,12 @@ import type { ValidationError } from "../../protocol/ValidationError.ts"
 import type { Payment, Survey } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { marginSeconds } from "../Offer.ts"
+import type { LeaseLost } from "../records/LaneLeases.ts"
 import type { Advance, Plan, StoredPayment } from "../records/PaymentStore.ts"
 import { type Aboard, expenseOf, lastAttempt, wasSent } from "./Aboard.ts"
 import * as Airspace from "./Airspace.ts"
 import * as GasCeilings from "./GasCeilings.ts"
-import {
-  enterAcross,
-  enterQueued,
-  inTheAir,
-  isRefused,
-  isTaken,
-  type LaneWork,
-  refusedBy,
-  send,
-  type Stopped
-} from "./LaneWork.ts"
+import { enterQueued, inTheAir, isRefused, isTaken, type LaneWork, refusedBy, send, type Stopped } from "./LaneWork.ts"
 
 /** A payment that may be signed for. */
 interface Ready {
@@ -265,7 +256,8 @@ const prepare = Effect.fnUntraced(function* (
     travellers: ready.slice(0, count).map(({ payment, stored }) => ({ payment, stored, concluded: false })),
     landed: undefined,
     lostAt: undefined,
-    cancelled: false
+    cancelled: false,
+    unmarked: false
   }
   return { aboard, count }
 })
@@ -299,37 +291,13 @@ const writeDown = Effect.fnUntraced(function* (
   yield* Checkpoint.pass("planned")
 })
 
-/** Bytes that a node does not take as they are stay planned: the flight's watch mends them. */
+/**
+ * Bytes that a node does not take as they are stay planned: the flight's watch mends them. It also marks those that were
+ * taken, since on a quick chain its first look shows more.
+ */
 const sendFirst = Effect.fnUntraced(function* (
   work: LaneWork,
   flights: ReadonlyArray<Aboard>
-): Effect.fn.Return<void, Stopped> {
-  const sent: Array<Aboard> = []
-  for (const aboard of flights) {
-    if (isTaken(yield* send(work, aboard))) sent.push(aboard)
-  }
-  yield* enterSent(work, sent)
-  yield* Checkpoint.pass("marked-sent")
+): Effect.fn.Return<void, LeaseLost> {
+  for (const aboard of flights) aboard.unmarked = isTaken(yield* send(work, aboard))
 })
-
-/**
- * Writes down that flights were sent, in one step.
- *
- * @category combinators
- */
-export const enterSent = (
-  work: LaneWork,
-  flights: ReadonlyArray<Aboard>,
-  note?: string
-): Effect.Effect<void, Stopped> =>
-  enterAcross(
-    work,
-    flights.map((aboard) => ({ aboard, advances: markedSent(aboard, note) }))
-  )
-
-const markedSent = ({ travellers }: Aboard, note: string | undefined): ReadonlyArray<Advance> => {
-  const change = { from: ["planned"], to: "sent", ...(note !== undefined && { note }) } as const
-  return travellers
-    .filter(({ stored }) => stored.status === "planned")
-    .map(({ stored: { paymentId } }) => Object.assign({ paymentId }, change))
-}

@@ -23,10 +23,10 @@ import {
   type Traveller,
   validBefore
 } from "./Aboard.ts"
-import { enterSent } from "./Departure.ts"
 import * as FeeBump from "./FeeBump.ts"
 import {
   enter,
+  enterPayments,
   isFirst,
   isTaken,
   type LaneWork,
@@ -82,6 +82,7 @@ export const follow = Effect.fnUntraced(function* (
   const watch: Watch = { looks: 0, looksSinceUsed: 0, changedAt: began, outdated: false }
   const isNext = sentJustNow && isFirst(work, aboard)
   if (isNext) yield* bide(work)
+  else yield* mark(work, aboard)
   if (!sentJustNow && isInTheAir(aboard)) yield* resend(work, aboard, watch)
   let pause = firstPause
   while (true) {
@@ -91,6 +92,7 @@ export const follow = Effect.fnUntraced(function* (
     }
     yield* look(work, aboard)
     if (isNext && aboard.landed !== undefined) work.landingMillis = (yield* Clock.currentTimeMillis) - began
+    yield* mark(work, aboard)
     if (!isUnderWay(aboard)) return
     watch.looks++
     if (isInTheAir(aboard)) yield* mend(work, aboard, watch)
@@ -119,14 +121,37 @@ export const look = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard)
   const sighting = yield* sight(work, aboard)
   if (sighting === undefined) return
   const news = sighting.landed !== undefined && aboard.landed === undefined
-  const advances = aboard.travellers.flatMap((traveller, index) =>
+  const seen = aboard.travellers.flatMap((traveller, index) =>
     isOpen(traveller) ? advancesOf(traveller, sighting.observations[index]) : []
   )
-  if (!news && advances.length === 0) return
+  if (!news && seen.length === 0) return
+  const advances = aboard.unmarked ? [...markedSent(aboard), ...seen.map(fromSent)] : seen
   yield* Checkpoint.pass("observed")
   yield* enter(work, aboard, { advances, ...(news && sighting.landed && { landed: sighting.landed }) })
+  aboard.unmarked = false
   yield* Checkpoint.pass("landed")
 })
+
+/** Writes down that a node has the bytes, if that is not written yet. */
+const mark = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard): Effect.fn.Return<void, Stopped> {
+  if (!aboard.unmarked) return
+  yield* enterSent(work, aboard)
+  aboard.unmarked = false
+  yield* Checkpoint.pass("marked-sent")
+})
+
+const enterSent = (work: LaneWork, aboard: Aboard, note?: string): Effect.Effect<void, Stopped> =>
+  enterPayments(work, aboard, markedSent(aboard, note))
+
+const markedSent = ({ travellers }: Aboard, note?: string): ReadonlyArray<Advance> => {
+  const change = { from: ["planned"], to: "sent", ...(note !== undefined && { note }) } as const
+  return travellers
+    .filter(({ stored }) => stored.status === "planned")
+    .map(({ stored: { paymentId } }) => Object.assign({ paymentId }, change))
+}
+
+/** The change of a payment that is marked as sent in the same step. */
+const fromSent = (change: Advance): Advance => ({ ...change, from: ["sent"] })
 
 /**
  * What the chain shows of a flight; `undefined` when it cannot be asked.
@@ -184,7 +209,7 @@ const resend = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, Stopped> {
   const submission = yield* send(work, aboard)
   yield* hear(watch, submission)
-  if (isTaken(submission)) yield* enterSent(work, [aboard], "sent again")
+  if (isTaken(submission)) yield* enterSent(work, aboard, "sent again")
 })
 
 const hear = (watch: Watch, { _tag }: Submission): Effect.Effect<void> =>

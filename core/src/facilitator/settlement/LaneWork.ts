@@ -135,22 +135,18 @@ export const tellOfSlot = (work: LaneWork): void => {
 }
 
 /**
- * Writes changes of payments in several flights in one step.
+ * Writes changes of payments in a flight that say nothing of the flight itself.
  *
  * @category combinators
  */
-export const enterAcross = Effect.fnUntraced(function* (
+export const enterPayments = Effect.fnUntraced(function* (
   work: LaneWork,
-  changes: ReadonlyArray<{ readonly aboard: Aboard; readonly advances: ReadonlyArray<Advance> }>
+  aboard: Aboard,
+  advances: ReadonlyArray<Advance>
 ): Effect.fn.Return<void, Stopped> {
-  const all = changes.flatMap(({ advances }) => advances)
-  if (all.length === 0) return
-  const records = yield* write(work, { advances: all })
-  let from = 0
-  for (const { aboard, advances } of changes) {
-    update(aboard, records.slice(from, from + advances.length))
-    from += advances.length
-  }
+  if (advances.length === 0) return
+  const records = yield* write(work, { advances })
+  update(aboard, records)
   work.awaited.tell(records)
 })
 

@@ -184,7 +184,8 @@ const read = (half: SchemeFacilitator, flight: Flight): Effect.Effect<Aboard | u
         travellers: read,
         landed: flight.landed,
         lostAt: undefined,
-        cancelled: false
+        cancelled: false,
+        unmarked: false
       })
   })
 }

@@ -76,6 +76,32 @@ describe("sending", () => {
     })
   )
 
+  it.effect("is written down with what the first look shows, and by itself where that shows nothing", () =>
+    Effect.gen(function* () {
+      const travelled = ["accepted", "planned", "sent", "included"]
+      const steps: Array<ReadonlyArray<string>> = []
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        store: (store) => ({
+          ...store,
+          enter: (lease, entry) => {
+            steps.push(entry.advances.map(({ to }) => to))
+            return store.enter(lease, entry)
+          }
+        })
+      })
+      const quick = yield* facilitator.settle(yield* pay(), claim("quick"))
+      assert.deepStrictEqual(yield* statusesOf(facilitator, quick.paymentId), travelled)
+      assert.deepStrictEqual(steps.splice(0), [["sent", "included"]])
+      ledger.faults.holdBlocks = true
+      const fiber = yield* begin(facilitator.settle(yield* pay(), claim("slow")), 1)
+      assert.deepStrictEqual(steps.splice(0), [["sent"]])
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("3 seconds")
+      const slow = yield* Fiber.join(fiber)
+      assert.deepStrictEqual(yield* statusesOf(facilitator, slow.paymentId), travelled)
+    })
+  )
+
   it.effect("no answer is no failure: the bytes may be on their way", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
