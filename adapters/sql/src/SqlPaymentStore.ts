@@ -88,10 +88,8 @@ const queues = (
   }
 }
 
-const lanes = (
-  { gather, linger, transact }: Database,
-  desk: Desk
-): Pick<Store, "openLane" | "skipTo" | "plan" | "replace" | "enter"> => {
+const lanes = (database: Database, desk: Desk): Pick<Store, "openLane" | "skipTo" | "plan" | "replace" | "enter"> => {
+  const { transact } = database
   const steps = LaneSteps.make(desk)
   return {
     openLane: (lease, first) => transact((transaction) => steps.openLane(transaction, lease, first)),
@@ -99,14 +97,15 @@ const lanes = (
     plan: (lease, plans) => transact((transaction) => steps.plan(transaction, lease, plans)),
     replace: (lease, flight, prepared) =>
       transact((transaction) => steps.replace(transaction, lease, flight, prepared)),
-    enter: (lease, entry) => {
-      const to = (state: PaymentStore.Advance["to"]) => entry.advances.every((advance) => advance.to === state)
-      // Somebody waits for where a payment has come to; that its bytes were sent may wait itself, and its end is old news.
-      const write =
-        entry.flight?.landed !== undefined ? transact : to("final") ? linger : to("sent") ? gather : transact
-      return write((transaction) => steps.enter(transaction, lease, entry))
-    }
+    enter: (lease, entry) => database[urgencyOf(entry)]((transaction) => steps.enter(transaction, lease, entry))
   }
+}
+
+/** Somebody waits for where a payment has come to; that its bytes were sent may wait itself; its end is old news. */
+const urgencyOf = ({ advances, flight }: PaymentStore.Entry): "transact" | "gather" | "linger" => {
+  if (flight?.landed !== undefined) return "transact"
+  if (advances.every(({ to }) => to === "final")) return "linger"
+  return advances.every(({ to }) => to === "sent") ? "gather" : "transact"
 }
 
 const books = (
