@@ -72,13 +72,13 @@ const existing = (found: ReadonlyArray<Stored | undefined>): ReadonlyArray<Store
 const keeping =
   (image: RecordImage) =>
   (payment: Stored): Stored => {
-    if (!isOver(payment) && textsOf(payment).every((text) => text === undefined || legible(text) === text)) {
+    if (!isAtItsEnd(payment) && textsOf(payment).every((text) => text === undefined || legible(text) === text)) {
       image.keep(payment)
     } else image.forget(payment.paymentId)
     return payment
   }
 
-const isOver = ({ status }: Stored): boolean => status === "final" || Settlement.isDead(status)
+const isAtItsEnd = ({ status }: Stored): boolean => status === "final" || Settlement.isDead(status)
 
 /** The texts that have a column of their own; in JSON every text is legible. */
 const textsOf = ({ block, caller, history, lane, paymentId, transaction }: Stored) => [

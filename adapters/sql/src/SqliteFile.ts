@@ -185,9 +185,11 @@ const connect = (
     Effect.try({
       try: () => {
         for (const { rows: all, text } of batches) {
+          if (all.length === 0) continue
+          const { statement } = prepare(text)
           for (const parameters of all) {
             onStatement?.(text)
-            prepare(text).statement.run(...inputs(parameters))
+            statement.run(...inputs(parameters))
           }
         }
       },

@@ -378,6 +378,27 @@ describe("the store", () => {
     })
   )
 
+  it.effect("lets the end of a run wait for company", () =>
+    Effect.gen(function* () {
+      const said: Array<string> = []
+      const making = SqlitePaymentStore.make({
+        filename: yield* DatabaseFile.filename,
+        onStatement: (text) => said.push(text)
+      })
+      const store = yield* Effect.provideService(making, Clock.Clock, yield* slowClock)
+      const { payment } = TrialPayments
+      yield* store.claim(payment("one"), { id: "a run", resource: "a report" })
+      yield* TestClock.adjust(4)
+      said.length = 0
+      const finished = yield* begun(store.finish("pay_one", "a run", "served"))
+      yield* settled
+      assert.strictEqual(commits(said), 0)
+      yield* store.claim(payment("two"), undefined)
+      assert.isTrue((yield* Fiber.join(finished))?.run.served)
+      assert.strictEqual(commits(said), 1)
+    })
+  )
+
   it.effect("writes nothing for a lease that has passed on, though others are committed beside it", () =>
     Effect.gen(function* () {
       const store = yield* SqlitePaymentStore.make({ filename: yield* DatabaseFile.filename })

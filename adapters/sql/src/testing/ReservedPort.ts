@@ -13,19 +13,24 @@ const host = "127.0.0.1"
 /** Below the ports that systems give out by themselves: Linux from 32 768, others from 49 152 (RFC 6335). */
 const first = 20_000
 const last = 32_767
+/** Where not one of so many can be had, it is not for want of free ones. */
+const attempts = 200
 
 /**
  * A port that nobody listens on, and that no second caller on this machine is given while the scope lasts: its UDP
- * namesake is held as the sign of that.
+ * namesake is held as the sign of that. Dies where this machine gives none.
  *
  * @category constructors
  */
 export const make: Effect.Effect<number, never, Scope.Scope> = Effect.gen(function* () {
-  while (true) {
+  for (let attempt = 0; attempt < attempts; attempt++) {
     const port = yield* Random.nextIntBetween(first, last)
     const sign = yield* Effect.acquireRelease(hold(port), letGo)
     if (sign !== undefined && (yield* isFree(port))) return port
   }
+  return yield* Effect.die(
+    new Error(`no port from ${first} to ${last} could be had on ${host} in ${attempts} attempts`)
+  )
 })
 
 /** Nothing, where somebody else holds it. */

@@ -112,12 +112,12 @@ export const enter = Effect.fnUntraced(function* (
   work.awaited.tell(records)
 })
 
-/** Returns the records as they are now. One that was not as it was known says that the lane is another's. */
+/** Returns each record as it is now. One that was not as it was known says that the lane is another's. */
 const write = ({ lease, store }: LaneWork, entry: Entry): Effect.Effect<ReadonlyArray<StoredPayment>, Stopped> =>
   Effect.flatMap(store.enter(lease, entry), (records) => {
     const written = records.filter((record) => record !== undefined)
     return written.length === records.length
-      ? Effect.succeed(written)
+      ? Effect.succeed([...new Map(written.map((record) => [record.paymentId, record])).values()])
       : Effect.fail(new LeaseLost({ lane: lease.lane }))
   })
 

@@ -164,8 +164,8 @@ const kill = (child: ChildProcess): Effect.Effect<void> =>
  * @throws AnvilFailed when there is no binary for this machine, or it does not come up.
  */
 export const make = Effect.fnUntraced(function* (options: Options = {}) {
-  const { chainId = defaultChainId } = options
-  const base = options.ageless === true ? yield* start(toArguments({ ...options, port: 0, noMining: true })) : undefined
+  const { ageless, blockTime: _, chainId = defaultChainId, port: __, ...genesis } = options
+  const base = ageless === true ? yield* start(toArguments({ ...genesis, chainId, noMining: true })) : undefined
   const rpcUrl = yield* start(toArguments(options, base))
   return Anvil.of({ rpcUrl, chainId })
 })

@@ -42,7 +42,7 @@ describe("Anvil", () => {
         const { stateRoot } = Object(yield* ask(rpcUrl, "eth_getBlockByNumber", ["latest", false]))
         return { balanceAtFirst, hasRoot: BigInt(stateRoot) !== 0n }
       })
-      const { rpcUrl: ageless } = yield* Anvil.make({ ageless: true })
+      const { rpcUrl: ageless } = yield* Anvil.make({ ageless: true, blockTime: 60 })
       assert.deepStrictEqual(yield* seen(ageless), { balanceAtFirst: undefined, hasRoot: false })
       const { rpcUrl: usual } = yield* Anvil.make()
       assert.deepStrictEqual(yield* seen(usual), { balanceAtFirst: "0x0", hasRoot: true })
