@@ -137,13 +137,16 @@ const strike = Effect.fnUntraced(function* (
   const began = performance.now()
   yield* Effect.sleep(sleepMillis)
   yield* Effect.ignore(Effect.timeout(allOwned(database), sleepMillis))
-  const lost = lostLanes(before, samples, began)
-  const gap = Math.max(0, ...lost.map(({ takenAfter }) => takenAfter))
+  // Who watches may not have looked since the last lane was taken.
+  const seen = [...samples, yield* LaneOwners.sample(database)]
+  const changes = LaneOwners.changes(before, seen, began)
+  const gap = Math.max(0, ...changes.map(({ idleMillis }) => idleMillis))
   if (kind === "kill") return { kind, gap, acts: 0 }
   const woken = performance.now()
   yield* victim.life.signal("SIGCONT")
   yield* Effect.sleep(watchedMillis)
-  const owner = lost[0]?.owner
+  // What changed hands was the victim's: fair shares change hands too, but not this soon.
+  const owner = changes.find(({ to }) => to !== undefined)?.from
   const acts = owner === undefined ? 0 : yield* actsOf(victim, samples, owner, woken)
   return { kind, gap, acts }
 })
@@ -159,25 +162,6 @@ const allOwned = (database: TrialDatabase) => lookUntil(database, ({ owners }) =
 /** Every lane has a worker, and they are shared. */
 const settledDown = (database: TrialDatabase) =>
   lookUntil(database, ({ owners }) => owners.size === signers && new Set(owners.values()).size > 1)
-
-interface LostLane {
-  readonly owner: string
-  /** Milliseconds from the strike until another had it; for ever, if nobody had. */
-  readonly takenAfter: number
-}
-
-/** The lanes that changed hands after a strike were the victim's. Fair shares change hands too, but not this soon. */
-const lostLanes = (
-  before: LaneOwners.LaneSample,
-  samples: ReadonlyArray<LaneOwners.LaneSample>,
-  began: number
-): ReadonlyArray<LostLane> =>
-  [...before.owners].flatMap(([signer, owner]) => {
-    const later = samples.filter(({ at }) => at > began)
-    if (later.every(({ owners }) => owners.get(signer) === owner)) return []
-    const taken = later.find(({ owners }) => owners.has(signer) && owners.get(signer) !== owner)
-    return { owner, takenAfter: taken === undefined ? Number.POSITIVE_INFINITY : taken.at - began }
-  })
 
 /** What an instance has sent, with its signer. */
 const signedOf = ({ line }: Instance) =>

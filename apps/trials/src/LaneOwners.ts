@@ -56,6 +56,46 @@ export const watch = Effect.fnUntraced(function* (database: TrialDatabase) {
 })
 
 /**
+ * A lane whose worker was struck, or was late.
+ *
+ * @category models
+ */
+export interface LaneChange {
+  /** Who worked it before. */
+  readonly from: string
+  /** Who else works it now; `undefined` when nobody does, or the same again. */
+  readonly to: string | undefined
+  /** How long it was without a worker: milliseconds, for ever if it still is. */
+  readonly idleMillis: number
+}
+
+/**
+ * The lanes that lost their workers after a strike. A lane that another takes was idle since the strike, however long the
+ * records still named the one who was struck. Who has it again was never struck, but too busy to prolong its lease: that lane
+ * was idle only from the last look at which it was still held.
+ *
+ * @category getters
+ */
+export const changes = (
+  before: LaneSample,
+  samples: ReadonlyArray<LaneSample>,
+  struckAt: number
+): ReadonlyArray<LaneChange> =>
+  [...before.owners].flatMap(([signer, from]): ReadonlyArray<LaneChange> => {
+    const later = samples.filter(({ at }) => at > struckAt)
+    const lost = later.findIndex(({ owners }) => owners.get(signer) !== from)
+    if (lost === -1) return []
+    const found = later.slice(lost).find(({ owners }) => owners.has(signer))
+    const owner = found?.owners.get(signer)
+    if (found === undefined || owner === undefined) {
+      return [{ from, to: undefined, idleMillis: Number.POSITIVE_INFINITY }]
+    }
+    return owner === from
+      ? [{ from, to: undefined, idleMillis: found.at - (later[lost - 1]?.at ?? struckAt) }]
+      : [{ from, to: owner, idleMillis: found.at - struckAt }]
+  })
+
+/**
  * Whether a lane was another's for certain at a time: before it and after it somebody else had it.
  *
  * @category guards

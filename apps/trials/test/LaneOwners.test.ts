@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { isAnothers } from "../src/LaneOwners.ts"
+import { changes, isAnothers } from "../src/LaneOwners.ts"
 
 const sample = (at: number, owner: string | undefined) => ({
   at,
@@ -22,4 +22,33 @@ describe("a lane is another's", () => {
     it(`${expected ? "for certain" : "not for certain"} at ${at}, seen by ${owner}`, () =>
       assert.strictEqual(isAnothers(samples, "0xAB", owner, at), expected))
   }
+})
+
+describe("after a strike a lane", () => {
+  const look = (at: number, ...owners: ReadonlyArray<string | undefined>) => ({
+    at,
+    owners: new Map(owners.flatMap((owner, lane) => (owner === undefined ? [] : [[`0x${lane}`, owner] as const])))
+  })
+  const struckAt = 100
+  const seen = (...looks: ReadonlyArray<ReturnType<typeof look>>) => changes(look(90, "a", "b"), looks, struckAt)
+
+  it("that is held all the time has not changed", () =>
+    assert.deepStrictEqual(seen(look(110, "a", "b"), look(200, "a", "b")), []))
+  it("that another has at once or after a while was idle since the strike", () => {
+    const ofA = [{ from: "a", to: "b", idleMillis: 100 }]
+    assert.deepStrictEqual(seen(look(110, "a", "b"), look(200, "b", "b")), ofA)
+    assert.deepStrictEqual(seen(look(150, undefined, "b"), look(200, "b", "b")), ofA)
+  })
+  it("that its own worker has again was idle from the last look at which it was held", () => {
+    const late = [{ from: "b", to: undefined, idleMillis: 60 }]
+    assert.deepStrictEqual(seen(look(140, "a", "b"), look(170, "a", undefined), look(200, "a", "b")), late)
+    const atOnce = [{ from: "b", to: undefined, idleMillis: 100 }]
+    assert.deepStrictEqual(seen(look(150, "a", undefined), look(200, "a", "b")), atOnce)
+  })
+  it("that nobody has any more is idle for ever", () =>
+    assert.deepStrictEqual(seen(look(150, undefined, "b"), look(200, undefined, "b")), [
+      { from: "a", to: undefined, idleMillis: Number.POSITIVE_INFINITY }
+    ]))
+  it("is told apart from what was seen before the strike", () =>
+    assert.deepStrictEqual(seen(look(95, undefined, "b"), look(110, "a", "b")), []))
 })
