@@ -16,10 +16,15 @@ import type * as PeerChain from "./PeerChain.ts"
 import * as RoleProcess from "./RoleProcess.ts"
 import type { Row } from "./Row.ts"
 
-/** A service runs for weeks: what it costs while its code is being compiled says nothing. */
-const warmUp = { "/verify": 2_500, "/settle": 1_200 } as const
-const count = 250
-const rounds = 3
+/**
+ * A service runs for weeks: what it costs while its code is being compiled says nothing. Of settlements there are fewer: after
+ * some thousand the peer's facilitator has lost count of its nonces and settles nothing more.
+ */
+const levels = {
+  "/verify": { warmUps: 6, count: 1_000 },
+  "/settle": { warmUps: 5, count: 250 }
+} as const
+const rounds = 5
 const target = 10
 const peerName = "the peer's"
 
@@ -28,9 +33,11 @@ export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray
   const folder = mkdtempSync(join(tmpdir(), "pontage-bench-"))
   try {
     const asked = await open(chain, folder)
-    for (const one of asked) await askAll(chain, one, warmUp[one.path])
+    for (const one of asked) {
+      for (let round = 0; round < levels[one.path].warmUps; round++) await askAll(chain, one)
+    }
     for (let round = 0; round < rounds; round++) {
-      for (const one of asked) one.costs.push(await askAll(chain, one, count))
+      for (const one of asked) one.costs.push(await askAll(chain, one))
     }
     await Promise.all(asked.map(({ facilitator }) => facilitator.stop()))
     return rowsOf(asked)
@@ -83,19 +90,20 @@ const Answer = Schema.fromJsonString(
 const decodeAnswer = Schema.decodeUnknownSync(Answer)
 
 /** Every answer must be yes, or the figure means nothing. */
-const askAll = async (chain: PeerChain.PeerChain, asked: Asked, many: number): Promise<Cost> => {
+const askAll = async (chain: PeerChain.PeerChain, asked: Asked): Promise<Cost> => {
   const { facilitator, name, path, words } = asked
-  const bodies = await FacilitatorQuestion.make(chain, words, many)
+  const { count } = levels[path]
+  const bodies = await FacilitatorQuestion.make(chain, words, count)
   const before = await facilitator.cpuMicros()
   const start = process.hrtime.bigint()
   const answers = await HttpLoad.post(`${facilitator.url}${path}`, bodies)
   const seconds = Number(process.hrtime.bigint() - start) / 1e9
-  const micros = ((await facilitator.cpuMicros()) - before) / many
+  const micros = ((await facilitator.cpuMicros()) - before) / count
   for (const answer of answers) {
     const { isValid, success } = decodeAnswer(answer)
     if ((isValid ?? success) !== true) throw new Error(`${path} of ${name} said ${answer}`)
   }
-  return { micros, perSecond: many / seconds }
+  return { micros, perSecond: count / seconds }
 }
 
 const microsOf = (costs: ReadonlyArray<Cost>) => median(costs.map(({ micros }) => micros))

@@ -1,16 +1,18 @@
 /**
- * Paid requests from end to end, ours and the peer's in turns on one chain: how many a second at 1, 8, 32 and 64 buyers, what
+ * Paid requests from end to end, ours and the peer's in turns: how many a second at 1, 8, 32 and 64 buyers, what
  * each process spends on one, and whether every answer has its transfer.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+
 import { median, percentile } from "./Median.ts"
 import * as PaidLoad from "./PaidLoad.ts"
 import * as PaidMarket from "./PaidMarket.ts"
-import type * as PeerChain from "./PeerChain.ts"
-import * as RoleProcess from "./RoleProcess.ts"
+import * as PeerChain from "./PeerChain.ts"
 import type { Ratio, Row } from "./Row.ts"
 
 /** The load at which the targets are set: measured most often. */
@@ -22,60 +24,60 @@ const stages: ReadonlyArray<{ readonly buyers: number; readonly rounds: number }
   { buyers: 64, rounds: 3 }
 ]
 const millis = 2_000
-/** A service runs for weeks: what it costs while its code is being compiled says nothing. */
-const warmUp = { rounds: 4, level: { buyers: targetBuyers, millis: 6_000 } }
+/** A service runs for weeks: what it costs while its code is being compiled, over the first 15 000 payments, says nothing. */
+const warmUp = { rounds: 4, level: { buyers: targetBuyers, millis: 12_000 } }
 
 const atItsBest = "the peer at its best"
 const asItsExample = "the peer as its example"
 
 /** All rows. */
-export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray<Row>> => {
-  const folder = mkdtempSync(join(tmpdir(), "pontage-bench-"))
-  try {
-    const markets = await open(chain, folder)
-    const loads = await loadsOf(chain, markets)
-    for (const market of markets) await PaidMarket.stop(market)
-    return stages.flatMap(({ buyers }) => rowsOf(buyers, loads))
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
-}
+export const measure: Effect.Effect<ReadonlyArray<Row>, PeerChain.Failure, Scope.Scope> = Effect.gen(function* () {
+  const folder = yield* Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "pontage-bench-"))),
+    (made) => Effect.sync(() => rmSync(made, { recursive: true }))
+  )
+  const markets = yield* Effect.forEach(setUps(folder), opened)
+  const loads = yield* Effect.promise(() => loadsOf(markets))
+  return stages.flatMap(({ buyers }) => rowsOf(buyers, loads))
+})
 
-const open = async (chain: PeerChain.PeerChain, folder: string): Promise<ReadonlyArray<PaidMarket.PaidMarket>> => {
-  const [first, second, third, fourth] = chain.accounts.signers
-  const { rpcUrl } = chain
-  const best = { rpcUrl, key: fourth.privateKey, nonces: "counted", pollingMillis: 20 }
-  const example = { rpcUrl, key: chain.accounts.stranger.privateKey, nonces: "asked" }
-  const facilitator = await RoleProcess.startPeer("facilitator", best)
+type SetUp = (chain: PeerChain.PeerChain) => Promise<PaidMarket.PaidMarket>
+
+const setUps = (folder: string): ReadonlyArray<SetUp> => {
   const inFile = (name: string) => `sqlite:${join(folder, `${name}.sqlite`)}`
   return [
-    await PaidMarket.ours(chain, {
-      name: "ours, SQLite, in batches",
-      store: inFile("batches"),
-      batches: true,
-      key: first.privateKey
-    }),
-    await PaidMarket.theirs(chain, { name: atItsBest, shop: "express", facilitator }),
-    await PaidMarket.ours(chain, {
-      name: "ours, SQLite, one by one",
-      store: inFile("alone"),
-      batches: false,
-      key: second.privateKey
-    }),
-    await PaidMarket.theirs(chain, {
-      name: asItsExample,
-      shop: "express",
-      facilitator: await RoleProcess.startPeer("facilitator", example)
-    }),
-    await PaidMarket.ours(chain, {
-      name: "ours, memory, in batches",
-      store: "memory",
-      batches: true,
-      key: third.privateKey
-    }),
-    await PaidMarket.theirs(chain, { name: `${atItsBest}, Hono`, shop: "hono", facilitator })
+    ours({ name: "ours, SQLite, in batches", store: inFile("batches"), batches: true }),
+    theirs({ name: atItsBest, shop: "express", nonces: "counted", pollingMillis: 20 }),
+    ours({ name: "ours, SQLite, one by one", store: inFile("alone"), batches: false }),
+    theirs({ name: asItsExample, shop: "express", nonces: "asked" }),
+    ours({ name: "ours, memory, in batches", store: "memory", batches: true }),
+    theirs({ name: `${atItsBest}, Hono`, shop: "hono", nonces: "counted", pollingMillis: 20 })
   ]
 }
+
+const keyOf = ({ accounts }: PeerChain.PeerChain) => accounts.signers[0].privateKey
+
+const ours =
+  (options: { readonly name: string; readonly store: string; readonly batches: boolean }): SetUp =>
+  (chain) =>
+    PaidMarket.ours(chain, { ...options, key: keyOf(chain) })
+
+const theirs =
+  ({ name, shop, ...facilitator }: Pick<PaidMarket.Theirs, "name" | "shop"> & Readonly<Record<string, unknown>>): SetUp =>
+  (chain) =>
+    PaidMarket.theirs(chain, { name, shop, facilitator: { ...facilitator, key: keyOf(chain) } })
+
+/**
+ * Each on a chain of its own: a node copies what was written for every block that it makes, so that on one chain each
+ * would pay for what the others have sold.
+ */
+const opened = (open: SetUp) =>
+  Effect.flatMap(PeerChain.make, (chain) =>
+    Effect.acquireRelease(
+      Effect.promise(() => open(chain)),
+      (market) => Effect.promise(() => PaidMarket.stop(market))
+    )
+  )
 
 interface Measured extends PaidLoad.Load {
   readonly market: PaidMarket.PaidMarket
@@ -83,15 +85,15 @@ interface Measured extends PaidLoad.Load {
 }
 
 /** In turns, so that a busy moment of the machine meets everybody. */
-const loadsOf = async (chain: PeerChain.PeerChain, markets: ReadonlyArray<PaidMarket.PaidMarket>) => {
+const loadsOf = async (markets: ReadonlyArray<PaidMarket.PaidMarket>) => {
   const loads: Array<Measured> = []
   for (let round = 0; round < warmUp.rounds; round++) {
-    for (const market of markets) await PaidLoad.run(chain, market, warmUp.level)
+    for (const market of markets) await PaidLoad.run(market, warmUp.level)
   }
   for (const { buyers, rounds } of stages) {
     for (let round = 0; round < rounds; round++) {
       for (const market of markets) {
-        const load = await PaidLoad.run(chain, market, { buyers, millis })
+        const load = await PaidLoad.run(market, { buyers, millis })
         loads.push({ ...load, market, buyers })
         check(market, load)
       }

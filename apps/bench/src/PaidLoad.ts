@@ -6,7 +6,6 @@ import * as Schema from "effect/Schema"
 
 import * as AnvilCpu from "./AnvilCpu.ts"
 import type { PaidMarket } from "./PaidMarket.ts"
-import type * as PeerChain from "./PeerChain.ts"
 import type { RoleProcess } from "./RoleProcess.ts"
 
 /** So many buy at once for so long, each one thing after the other. */
@@ -46,7 +45,8 @@ export type Party = (typeof parties)[number]
 export const parties = ["facilitator", "shop", "buyers", "anvil"] as const
 
 /** Puts them to work. */
-export const run = async (chain: PeerChain.PeerChain, market: PaidMarket, level: Level): Promise<Load> => {
+export const run = async (market: PaidMarket, level: Level): Promise<Load> => {
+  const { chain } = market
   const block = await chain.client.getBlockNumber({ cacheTime: 0 })
   const before = await usage(market)
   const start = process.hrtime.bigint()

@@ -1,15 +1,16 @@
-import * as KoaShop from "./KoaShop.ts"
-import * as OurService from "./OurService.ts"
 /**
  * A facilitator, a shop and buyers who belong together, each a process of its own: ours, or the peer's.
  */
+import * as KoaShop from "./KoaShop.ts"
+import * as OurService from "./OurService.ts"
 import type * as PeerChain from "./PeerChain.ts"
 import * as RoleProcess from "./RoleProcess.ts"
 
-/** The processes whose CPU time is told apart. */
+/** The processes whose CPU time is told apart, and the chain they share. */
 export interface PaidMarket {
   readonly name: string
   readonly isOurs: boolean
+  readonly chain: PeerChain.PeerChain
   readonly buyers: RoleProcess.RoleProcess
   readonly shop: RoleProcess.RoleProcess
   readonly facilitator: RoleProcess.RoleProcess
@@ -21,22 +22,24 @@ type Ours = OurService.Options & { readonly name: string }
 export const ours = async (chain: PeerChain.PeerChain, { name, ...options }: Ours): Promise<PaidMarket> => {
   const facilitator = await OurService.start(chain, options)
   const shop = await KoaShop.start(chain, facilitator.url)
-  return { name, isOurs: true, facilitator, shop, buyers: await crowdOf(chain, "ours", shop.url) }
+  return { name, isOurs: true, chain, facilitator, shop, buyers: await crowdOf(chain, "ours", shop.url) }
 }
 
 /** How the peer is set up. */
 export interface Theirs {
   readonly name: string
   readonly shop: "express" | "hono"
-  readonly facilitator: RoleProcess.RoleProcess
+  /** What its facilitator is told beside the chain's node. */
+  readonly facilitator: Readonly<Record<string, unknown>>
 }
 
-/** Opens one of the peer's at its facilitator. */
-export const theirs = async (chain: PeerChain.PeerChain, options: Theirs): Promise<PaidMarket> => {
-  const { facilitator, name } = options
-  const payTo = chain.accounts.payee.address
+/** Opens one of the peer's. */
+export const theirs = async (chain: PeerChain.PeerChain, { name, ...options }: Theirs): Promise<PaidMarket> => {
+  const { accounts, rpcUrl } = chain
+  const facilitator = await RoleProcess.startPeer("facilitator", { rpcUrl, ...options.facilitator })
+  const payTo = accounts.payee.address
   const shop = await RoleProcess.startPeer(options.shop, { facilitator: facilitator.url, payTo })
-  return { name, isOurs: false, facilitator, shop, buyers: await crowdOf(chain, "peer", shop.url) }
+  return { name, isOurs: false, chain, facilitator, shop, buyers: await crowdOf(chain, "peer", shop.url) }
 }
 
 /** Ends all of its processes. */

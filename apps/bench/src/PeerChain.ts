@@ -24,7 +24,8 @@ export interface PeerChain extends EvmTestChain.Shape {
   readonly paidSince: (block: bigint) => Effect.Effect<number>
 }
 
-type Failure = Anvil.AnvilFailed | Effect.Error<ReturnType<typeof deployBatchSettler>>
+/** Why there may be none. */
+export type Failure = Anvil.AnvilFailed | Effect.Error<ReturnType<typeof deployBatchSettler>>
 
 /** Runs it as long as the scope. */
 export const make: Effect.Effect<PeerChain, Failure, Scope.Scope> = Effect.gen(function* () {

@@ -38,7 +38,7 @@ const onPeerChain = (measure: (chain: PeerChain.PeerChain) => Promise<ReadonlyAr
 /** What can be asked for by name, in the order of the table. */
 const parts: Readonly<Record<string, Part>> = {
   unpaid: onPeerChain(UnpaidRequests.measure),
-  paid: onPeerChain(PaidComparison.measure),
+  paid: PaidComparison.measure,
   facilitators: onPeerChain(FacilitatorComparison.measure),
   clients: onPeerChain(ClientComparison.measure),
   roles: onTestChain((chain) => Effect.promise(() => PaidRequests.measure(chain))),
