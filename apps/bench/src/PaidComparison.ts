@@ -63,7 +63,11 @@ const ours =
     PaidMarket.ours(chain, { ...options, key: keyOf(chain) })
 
 const theirs =
-  ({ name, shop, ...facilitator }: Pick<PaidMarket.Theirs, "name" | "shop"> & Readonly<Record<string, unknown>>): SetUp =>
+  ({
+    name,
+    shop,
+    ...facilitator
+  }: Pick<PaidMarket.Theirs, "name" | "shop"> & Readonly<Record<string, unknown>>): SetUp =>
   (chain) =>
     PaidMarket.theirs(chain, { name, shop, facilitator: { ...facilitator, key: keyOf(chain) } })
 

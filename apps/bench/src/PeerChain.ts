@@ -42,11 +42,13 @@ export const make: Effect.Effect<PeerChain, Failure, Scope.Scope> = Effect.gen(f
     ...chain,
     token: { ...chain.token, address: token, ...domain },
     settler,
-    paidSince: (block) =>
-      Effect.map(
-        chain.transfers({ token, fromBlock: block + 1n }),
-        (transfers) => transfers.filter(({ to }) => to === payee).length
-      )
+    paidSince: Effect.fnUntraced(function* (block) {
+      // A node knows no logs of blocks that are still to come.
+      const head = yield* Effect.promise(() => chain.client.getBlockNumber({ cacheTime: 0 }))
+      if (head === block) return 0
+      const transfers = yield* chain.transfers({ token, fromBlock: block + 1n })
+      return transfers.filter(({ to }) => to === payee).length
+    })
   } satisfies PeerChain
 })
 

@@ -24,11 +24,12 @@ describe("a lane is another's", () => {
   }
 })
 
+const look = (at: number, ...owners: ReadonlyArray<string | undefined>) => ({
+  at,
+  owners: new Map(owners.flatMap((owner, lane) => (owner === undefined ? [] : [[`0x${lane}`, owner] as const])))
+})
+
 describe("after a strike a lane", () => {
-  const look = (at: number, ...owners: ReadonlyArray<string | undefined>) => ({
-    at,
-    owners: new Map(owners.flatMap((owner, lane) => (owner === undefined ? [] : [[`0x${lane}`, owner] as const])))
-  })
   const struckAt = 100
   const seen = (...looks: ReadonlyArray<ReturnType<typeof look>>) => changes(look(90, "a", "b"), looks, struckAt)
 

@@ -19,6 +19,17 @@ import type { ExaminedPayments } from "./ExaminedPayments.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
 
 /**
+ * How many have come, and when the first and the last of them came (Unix milliseconds).
+ *
+ * @category models
+ */
+export interface Arrivals {
+  count: number
+  firstAt: number
+  lastAt: number
+}
+
+/**
  * One worker's lane.
  *
  * @category models
@@ -51,7 +62,9 @@ export interface LaneWork {
   /** How many payments there were when one had last waited for company; 0 before that. */
   company: number
   /** Hints of payments that have come into the queue and have not been read for a departure since. */
-  arrivals: number
+  readonly arrivals: Arrivals
+  /** How far apart those came who last waited for company, in milliseconds; `undefined` where that is not known. */
+  pace: number | undefined
   /** How long the last flight took to land, as far as it was looked for; milliseconds, 0 before that. */
   landingMillis: number
   /** The chain as it was when it was last asked before a departure, and when that was (Unix milliseconds). */

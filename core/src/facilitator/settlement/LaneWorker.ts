@@ -24,7 +24,7 @@ import type { ExaminedPayments } from "./ExaminedPayments.ts"
 import * as Finality from "./Finality.ts"
 import { follow } from "./FlightWatch.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
-import { inTheAir, isRefused, type LaneWork, type Stopped } from "./LaneWork.ts"
+import { type Arrivals, inTheAir, isRefused, type LaneWork, type Stopped } from "./LaneWork.ts"
 import { strand } from "./StrandedPayments.ts"
 
 /**
@@ -127,7 +127,8 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     isFull: false,
     impatientAt: 0,
     company: 0,
-    arrivals: 0,
+    arrivals: { count: 0, firstAt: 0, lastAt: 0 },
+    pace: undefined,
     landingMillis: 0,
     surveyed: undefined
   }
@@ -197,9 +198,10 @@ const serveQueue = (
   Effect.scoped(
     Effect.gen(function* () {
       const { lease, store } = work
+      const clock = yield* Clock.Clock
       const ear = yield* store.signals.listen(lease.lane)
       yield* Effect.acquireRelease(
-        Effect.sync(() => store.signals.hear(lease.lane, () => void work.arrivals++)),
+        Effect.sync(() => store.signals.hear(lease.lane, () => note(work.arrivals, clock.currentTimeMillisUnsafe()))),
         (stop) => Effect.sync(stop)
       )
       while (true) {
@@ -220,23 +222,36 @@ const inCompany = Effect.fnUntraced(function* (work: LaneWork) {
   const first = yield* waiting(work, 2)
   if (work.isFull || first.length === 0) return first
   if (first.length === 1 && work.company === 1) {
-    work.arrivals = Math.max(0, work.arrivals - 1)
+    work.arrivals.count = Math.max(0, work.arrivals.count - 1)
     return first
   }
   yield* gather(work, batches)
-  work.arrivals = 0
+  work.pace = paceOf(work.arrivals)
+  work.arrivals.count = 0
   const all = yield* waiting(work)
   work.company = all.length
   return all
 })
 
+const note = (arrivals: Arrivals, now: number): void => {
+  if (arrivals.count++ === 0) arrivals.firstAt = now
+  arrivals.lastAt = now
+}
+
+/** How far apart they came, in milliseconds; of one alone that is not known. */
+const paceOf = ({ count, firstAt, lastAt }: Arrivals): number | undefined =>
+  count < 2 ? undefined : (lastAt - firstAt) / (count - 1)
+
 /** In so many looks the window goes by, but no timer is shorter than a millisecond. */
 const looksAtArrivals = 10
 
+/** Who has not come for so many times as long as they come apart is not expected any more. */
+const pacesAwaited = 4
+
 /**
- * Waits for company: no longer than the window, and no longer than any can be expected. That is when a transaction is full,
- * or when there are as many as last time and from one look to the next nobody else has come. Arrivals are counted by their
- * hints; one that is lost has the others wait for the whole window.
+ * Waits for company: no longer than the window, and no longer than any can be expected. That is when a transaction is full;
+ * or when from one look to the next nobody else has come, and there are as many as last time or nobody has come for long.
+ * Arrivals are counted by their hints; one that is lost has the others wait for the whole window.
  */
 const gather = Effect.fnUntraced(function* (
   work: LaneWork,
@@ -244,12 +259,20 @@ const gather = Effect.fnUntraced(function* (
 ) {
   const looks = Math.max(1, Math.min(looksAtArrivals, Math.floor(windowMillis)))
   for (let look = 0; look < looks; look++) {
-    const { arrivals, company } = work
-    if (arrivals >= maximum) return
+    const { count } = work.arrivals
+    if (count >= maximum) return
     yield* Effect.sleep(Duration.millis(windowMillis / looks))
-    if (company > 0 && arrivals >= company && work.arrivals === arrivals) return
+    if (work.arrivals.count === count && isComplete(work, yield* Clock.currentTimeMillis)) return
   }
 })
+
+/** They may come apart as they do this time, or as they did the last time: neither alone says much. */
+const isComplete = ({ arrivals, company, pace }: LaneWork, now: number): boolean => {
+  if (company > 0 && arrivals.count >= company) return true
+  const latest = paceOf(arrivals)
+  if (pace === undefined || latest === undefined) return false
+  return now - arrivals.lastAt > pacesAwaited * Math.max(pace, latest)
+}
 
 /** So many of those that wait, and no more than there is room for. */
 const waiting = (

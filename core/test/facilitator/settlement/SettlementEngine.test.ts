@@ -315,12 +315,42 @@ describe("lanes", () => {
       assert.strictEqual(yield* settlesWithin(39, "first", 3), 0)
       assert.strictEqual(yield* settlesWithin(3, "early", 3), 0)
       assert.strictEqual(yield* settlesWithin(16, "second", 3), 3)
-      assert.strictEqual(yield* settlesWithin(39, "fewer", 2), 0)
       assert.strictEqual(yield* settlesWithin(16, "more", 4), 4)
+      assert.strictEqual(yield* settlesWithin(39, "alone", 1), 0)
       assert.deepStrictEqual(
         ledger.submissions.map(({ orders }) => orders.length),
-        [3, 3, 3, 2, 4]
+        [3, 3, 3, 4, 1]
       )
+    })
+  )
+
+  it.effect("a batch departs when nobody has come for four times as long as they come apart", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ batches: { maximum: 9, windowMillis: 40 } })
+      const sizes = () => ledger.submissions.map(({ orders }) => orders.length)
+      const come = Effect.fnUntraced(function* (name: string, count: number, apart: number) {
+        yield* settleMany(facilitator, 1, name)
+        for (let next = 1; next < count; next++) {
+          yield* TestClock.adjust(`${apart} millis`)
+          yield* settleMany(facilitator, 1, `${name} ${next}`)
+        }
+      })
+      yield* come("first", 4, 3)
+      yield* TestClock.adjust("30 millis")
+      assert.deepStrictEqual(sizes(), [], "nothing is known yet of how they come")
+      yield* TestClock.adjust("5 seconds")
+      yield* come("fewer", 3, 3)
+      yield* TestClock.adjust("13 millis")
+      assert.deepStrictEqual(sizes(), [4])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(sizes(), [4, 3])
+      yield* TestClock.adjust("5 seconds")
+      yield* come("quicker than the last ones", 2, 1)
+      yield* TestClock.adjust("14 millis")
+      assert.deepStrictEqual(sizes(), [4, 3])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(sizes(), [4, 3, 2])
+      yield* TestClock.adjust("5 seconds")
     })
   )
 
