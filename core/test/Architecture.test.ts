@@ -59,6 +59,7 @@ describe("the project", () => {
     assert.deepStrictEqual(Budget.wordBreaches(sources), []))
   it("knows dialects by name in one place", () => assert.deepStrictEqual(Budget.dialectBreaches(sources), []))
   it("mentions no place on one machine", () => assert.deepStrictEqual(Budget.placeBreaches(files), []))
+  it("calls nothing that Node 20 does not have", () => assert.deepStrictEqual(Budget.languageBreaches(files), []))
 })
 
 const file = (path: string, text: string): SourceFile => ({ path, text })
@@ -205,6 +206,8 @@ describe("functions are measured", () => {
   }
 })
 
+const compiled = (path: string, lib: string) => Budget.languageBreaches([file(path, `{ "lib": [${lib}] }`)]).length
+
 describe("a planted breach of the budget is found:", () => {
   const path = "core/src/wire/A.ts"
   const many = Array.from({ length: 40 }, (_, index) => file(`core/src/wire/Small${index}.ts`, "const a = () => 1\n"))
@@ -283,6 +286,17 @@ describe("a planted breach of the budget is found:", () => {
     }
     const named = '/** x402 */\n// x402\nimport * as Asking from "../wire/X402Asking.ts"\n'
     assert.deepStrictEqual(Budget.dialectBreaches([file("core/src/client/A.ts", named)]), [])
+  })
+
+  it("a language that Node 20 does not speak, in what is published and in the service", () => {
+    const newer = '"es2024", "esnext.disposable", "dom", "dom.iterable"'
+    const older = '"es2023", "esnext.disposable", "dom", "dom.iterable"'
+    for (const path of ["core", "schemes/evm", "adapters/mcp", "apps/facilitator"]) {
+      assert.strictEqual(compiled(`${path}/tsconfig.json`, newer), 1)
+      assert.strictEqual(compiled(`${path}/tsconfig.json`, older), 0)
+      assert.strictEqual(Budget.languageBreaches([file(`${path}/tsconfig.json`, "{}")]).length, 1)
+    }
+    assert.strictEqual(compiled("apps/bench/tsconfig.json", newer), 0)
   })
 
   it("a place on one machine, in any file", () => {

@@ -2,6 +2,7 @@
  * Flights and their signed bytes as rows.
  */
 import type { PaymentStore, Prepared } from "@pontage/core"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { SqlError } from "effect/sql/SqlError"
@@ -67,13 +68,13 @@ export const make = (dialect: Dialect, records: Records): FlightRows => {
       if (flights.length === 0) return []
       const attempts = yield* askAttempts(transaction.run, openAttempts, [lane])
       const payments = yield* records.select(transaction, travelling, [lane])
-      const attemptsOf = Map.groupBy(attempts, ({ number }) => number)
-      const paymentsOf = Map.groupBy(payments, ({ flight }) => flight)
+      const attemptsOf = Arr.groupBy(attempts, ({ number }) => `${number}`)
+      const paymentsOf = Arr.groupBy(payments, ({ flight }) => `${flight}`)
       return flights.map((row) => ({
         lane,
         number: row.number,
-        attempts: (attemptsOf.get(row.number) ?? []).map(toPrepared),
-        payments: paymentsOf.get(row.number) ?? [],
+        attempts: (attemptsOf[`${row.number}`] ?? []).map(toPrepared),
+        payments: paymentsOf[`${row.number}`] ?? [],
         landed: toLanded(row)
       }))
     })

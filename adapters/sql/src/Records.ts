@@ -3,6 +3,7 @@
  * new state is computed by the core's own functions, and what changed is written in one go: the row, the event, the notice.
  */
 import { type FacilitatorUnavailable, PaymentChange, type PaymentStore } from "@pontage/core"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { SqlError } from "effect/sql/SqlError"
@@ -118,13 +119,13 @@ export const make = (dialect: Dialect): Records => {
       const last = new Map(passages.map(({ after }) => [after.serial, after]))
       const moved = serialsOf(passages.filter(isMove))
       const ended = serialsOf(passages.filter(isEnd))
-      const rows = Map.groupBy(last.values(), ({ serial }) =>
+      const rows = Arr.groupBy(last.values(), ({ serial }) =>
         moved.has(serial) ? "placed" : ended.has(serial) ? "ended" : "standing"
       )
       return transaction.run.write([
-        updatePlaced((rows.get("placed") ?? []).map(PaymentRow.toPlaced)),
-        updateEnded((rows.get("ended") ?? []).map(PaymentRow.toEnded)),
-        updateStanding((rows.get("standing") ?? []).map(PaymentRow.toStanding)),
+        updatePlaced((rows["placed"] ?? []).map(PaymentRow.toPlaced)),
+        updateEnded((rows["ended"] ?? []).map(PaymentRow.toEnded)),
+        updateStanding((rows["standing"] ?? []).map(PaymentRow.toStanding)),
         ...chronicle(transaction, passages)
       ])
     },

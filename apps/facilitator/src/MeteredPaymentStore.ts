@@ -81,9 +81,11 @@ const laneWork = (store: Store) => {
       ),
     enter: (...args: Parameters<Store["enter"]>) =>
       Effect.tap(enter(...args), (changed) => {
-        const applied = args[1].advances.filter((_, index) => changed[index] !== undefined)
-        const byState = Map.groupBy(applied, ({ to }) => to)
-        return Effect.forEach(byState, ([state, { length }]) => reached(state, length), { discard: true })
+        const counts = new Map<PaymentStore.Advance["to"], number>()
+        for (const [index, { to }] of args[1].advances.entries()) {
+          if (changed[index] !== undefined) counts.set(to, (counts.get(to) ?? 0) + 1)
+        }
+        return Effect.forEach(counts, ([state, count]) => reached(state, count), { discard: true })
       })
   }
 }

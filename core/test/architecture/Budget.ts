@@ -102,3 +102,13 @@ const workplace = new RegExp(`(?<![\\w.-])${["", "work", ""].join("/")}`)
 /** Every file, code or not, that mentions a place on somebody's machine. */
 export const placeBreaches = (files: ReadonlyArray<SourceFile>): ReadonlyArray<string> =>
   files.flatMap(({ path, text }) => (workplace.test(text) ? [`${path}: a path of one machine`] : []))
+
+/** What is published, and the service, run on Node 20: its language is that of 2023, and of 2024 it has a part. */
+const onNode20 = /^(?:core|schemes\/[^/]+|adapters\/[^/]+|apps\/facilitator)\/tsconfig\.json$/
+const languageOf2023 = /"lib": \["es2023", (?:"es2024\.string", )?"esnext\.disposable", "dom", "dom\.iterable"\]/
+
+/** Every package that would be compiled although it calls what Node 20 does not have. */
+export const languageBreaches = (files: ReadonlyArray<SourceFile>): ReadonlyArray<string> =>
+  files.flatMap(({ path, text }) =>
+    onNode20.test(path) && !languageOf2023.test(text) ? [`${path}: not the language of Node 20`] : []
+  )
