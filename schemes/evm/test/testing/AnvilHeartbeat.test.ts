@@ -3,35 +3,99 @@ import * as Effect from "effect/Effect"
 
 import * as AnvilHeartbeat from "../../src/testing/AnvilHeartbeat.ts"
 
-/** A node that answers what it is told to, and how many blocks it was asked for after so many beats. */
-const blocksAfter = (beats: number, node: { readonly automine: boolean; readonly pending: string }) =>
+interface Node {
+  readonly automine?: boolean
+  readonly pending?: string
+  /** What is queued of one account, by number. */
+  readonly queued?: Readonly<Record<string, { readonly hash: string }>>
+  /** How many transactions of that account are on the chain. */
+  readonly count?: string
+  /** A transaction that the node refuses. */
+  readonly refused?: string
+}
+
+/** A node that answers what it is told to, and what it was asked to do within so many beats. */
+const doneAfter = (beats: number, { automine = true, count = "0x0", pending = "0x0", queued = {}, refused }: Node) =>
   Effect.scoped(
     Effect.gen(function* () {
       vi.useFakeTimers()
       yield* Effect.addFinalizer(() => Effect.sync(() => vi.useRealTimers()))
-      let blocks = 0
+      const done: Array<string> = []
+      const answer = (method: string, parameter: string): unknown => {
+        switch (method) {
+          case "txpool_status":
+            return { pending, queued: `0x${Object.keys(queued).length.toString(16)}` }
+          case "anvil_getAutomine":
+            return automine
+          case "txpool_content":
+            return { pending: {}, queued: { "0xaccount": queued } }
+          case "eth_getTransactionCount":
+            return count
+          case "eth_getRawTransactionByHash":
+            return `bytes of ${parameter}`
+          default:
+            done.push(`${method} ${parameter}`)
+            return null
+        }
+      }
       yield* AnvilHeartbeat.start({
-        mine: () => Effect.sync(() => void blocks++),
-        request: (method) => Effect.succeed(method === "txpool_status" ? { pending: node.pending } : node.automine)
+        mine: () => Effect.sync(() => void done.push("mine")),
+        request: (method, [first] = []) =>
+          Effect.suspend(() => {
+            const parameter = String(first)
+            const answered = answer(method, parameter)
+            return parameter === `bytes of ${refused}` ? Effect.die(new Error("refused")) : Effect.succeed(answered)
+          })
       })
       for (let beat = 0; beat < beats; beat++) yield* Effect.promise(() => vi.advanceTimersByTimeAsync(500))
-      return blocks
+      return done
     })
   )
 
-describe("AnvilHeartbeat", () => {
-  it.effect("mines what a node that should mine at once has left waiting for two beats", () =>
+describe("a node that has forgotten to mine", () => {
+  it.effect("mines what has waited for two beats", () =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* blocksAfter(1, { automine: true, pending: "0x1" }), 0)
-      assert.strictEqual(yield* blocksAfter(2, { automine: true, pending: "0x1" }), 1)
-      assert.strictEqual(yield* blocksAfter(4, { automine: true, pending: "0x2" }), 2)
+      assert.deepStrictEqual(yield* doneAfter(1, { pending: "0x1" }), [])
+      assert.deepStrictEqual(yield* doneAfter(2, { pending: "0x1" }), ["mine"])
+      assert.deepStrictEqual(yield* doneAfter(4, { pending: "0x2" }), ["mine", "mine"])
     })
   )
 
-  it.effect("leaves a node alone that mines by hand, and one whose pool is empty", () =>
+  it.effect("is left alone where it mines by hand, and where its pool is empty", () =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* blocksAfter(4, { automine: false, pending: "0x1" }), 0)
-      assert.strictEqual(yield* blocksAfter(4, { automine: true, pending: "0x0" }), 0)
+      assert.deepStrictEqual(yield* doneAfter(4, { automine: false, pending: "0x1" }), [])
+      assert.deepStrictEqual(yield* doneAfter(4, {}), [])
+    })
+  )
+})
+
+describe("a node that has an account's next transaction wait for one that is mined", () => {
+  const queued = { "10": { hash: "b" }, "11": { hash: "c" }, "9": { hash: "a" } }
+  const sentAgain = [
+    "anvil_removePoolTransactions 0xaccount",
+    "eth_sendRawTransaction bytes of a",
+    "eth_sendRawTransaction bytes of b",
+    "eth_sendRawTransaction bytes of c"
+  ]
+
+  it.effect("is sent all of them again, in their order, after two beats", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* doneAfter(1, { queued, count: "0x9" }), [])
+      assert.deepStrictEqual(yield* doneAfter(2, { queued, count: "0x9" }), sentAgain)
+      assert.deepStrictEqual(yield* doneAfter(2, { queued, count: "0x9", automine: false }), sentAgain)
+    })
+  )
+
+  it.effect("is sent the others where it refuses one", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* doneAfter(2, { queued, count: "0x9", refused: "b" }), sentAgain)
+    })
+  )
+
+  it.effect("is left alone where the next one is really missing, or mined", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* doneAfter(4, { queued, count: "0x8" }), [])
+      assert.deepStrictEqual(yield* doneAfter(4, { queued, count: "0xc" }), [])
     })
   )
 })
