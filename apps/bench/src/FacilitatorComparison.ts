@@ -17,8 +17,8 @@ import * as RoleProcess from "./RoleProcess.ts"
 import type { Row } from "./Row.ts"
 
 /**
- * A service runs for weeks: what it costs while its code is being compiled says nothing. Of settlements there are fewer: after
- * some thousand the peer's facilitator has lost count of its nonces and settles nothing more.
+ * A service runs for weeks: what it costs while its code is being compiled says nothing. Of settlements there are fewer,
+ * since they take longer.
  */
 const levels = {
   "/verify": { warmUps: 6, count: 1_000 },
