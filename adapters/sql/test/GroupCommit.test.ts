@@ -41,6 +41,16 @@ const bare = Effect.gen(function* () {
   return { ask, file, glance, later, said, transact, whenever, write, words }
 })
 
+/** A store, and everything that is said to its file. */
+const openedStore = Effect.gen(function* () {
+  const said: Array<string> = []
+  const store = yield* SqlitePaymentStore.make({
+    filename: yield* DatabaseFile.filename,
+    onStatement: (text) => said.push(text)
+  })
+  return { said, store }
+})
+
 /** A clock by which a millisecond goes by between two looks at it. */
 const slowClock = Effect.map(Clock.Clock, (clock): Clock.Clock => {
   let looks = 0n
@@ -329,11 +339,7 @@ describe("a disk that is full", () => {
 describe("the store", () => {
   it.effect("claims many payments with one commit, and hints at them after it", () =>
     Effect.gen(function* () {
-      const said: Array<string> = []
-      const store = yield* SqlitePaymentStore.make({
-        filename: yield* DatabaseFile.filename,
-        onStatement: (text) => said.push(text)
-      })
+      const { said, store } = yield* openedStore
       const ear = yield* store.signals.listen(TrialPayments.lane)
       yield* Effect.forkChild(
         Effect.map(ear.next, () => said.push("heard")),
@@ -354,12 +360,7 @@ describe("the store", () => {
 
   it.effect("lets wait what nobody waits for, that bytes were sent, and not where a payment has come to", () =>
     Effect.gen(function* () {
-      const said: Array<string> = []
-      const making = SqlitePaymentStore.make({
-        filename: yield* DatabaseFile.filename,
-        onStatement: (text) => said.push(text)
-      })
-      const store = yield* Effect.provideService(making, Clock.Clock, yield* slowClock)
+      const { said, store } = yield* Effect.provideService(openedStore, Clock.Clock, yield* slowClock)
       const { lane, payment, prepared } = TrialPayments
       const lease = { lane, epoch: 1, isValid: () => true }
       yield* store.openLane(lease, 0n)
@@ -380,12 +381,7 @@ describe("the store", () => {
 
   it.effect("lets the end of a run wait for company", () =>
     Effect.gen(function* () {
-      const said: Array<string> = []
-      const making = SqlitePaymentStore.make({
-        filename: yield* DatabaseFile.filename,
-        onStatement: (text) => said.push(text)
-      })
-      const store = yield* Effect.provideService(making, Clock.Clock, yield* slowClock)
+      const { said, store } = yield* Effect.provideService(openedStore, Clock.Clock, yield* slowClock)
       const { payment } = TrialPayments
       yield* store.claim(payment("one"), { id: "a run", resource: "a report" })
       yield* TestClock.adjust(4)

@@ -201,7 +201,7 @@ const serveQueue = (
       const clock = yield* Clock.Clock
       const ear = yield* store.signals.listen(lease.lane)
       yield* Effect.acquireRelease(
-        Effect.sync(() => store.signals.hear(lease.lane, () => note(work.arrivals, clock.currentTimeMillisUnsafe()))),
+        Effect.sync(() => store.signals.hear(lease.lane, () => tally(work.arrivals, clock.currentTimeMillisUnsafe()))),
         (stop) => Effect.sync(stop)
       )
       while (true) {
@@ -233,7 +233,7 @@ const inCompany = Effect.fnUntraced(function* (work: LaneWork) {
   return all
 })
 
-const note = (arrivals: Arrivals, now: number): void => {
+const tally = (arrivals: Arrivals, now: number): void => {
   if (arrivals.count++ === 0) arrivals.firstAt = now
   arrivals.lastAt = now
 }

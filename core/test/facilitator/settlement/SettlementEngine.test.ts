@@ -316,10 +316,11 @@ describe("lanes", () => {
       assert.strictEqual(yield* settlesWithin(3, "early", 3), 0)
       assert.strictEqual(yield* settlesWithin(16, "second", 3), 3)
       assert.strictEqual(yield* settlesWithin(16, "more", 4), 4)
+      assert.strictEqual(yield* settlesWithin(16, "fewer", 2), 2)
       assert.strictEqual(yield* settlesWithin(39, "alone", 1), 0)
       assert.deepStrictEqual(
         ledger.submissions.map(({ orders }) => orders.length),
-        [3, 3, 3, 4, 1]
+        [3, 3, 3, 4, 2, 1]
       )
     })
   )
