@@ -1,10 +1,10 @@
 /**
  * The payment a client sends in `X-Payment` (specification 2.2): an envelope of four fields around what the scheme signed.
  */
-import * as Base64 from "effect/encoding/Base64"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
+import * as Base64Text from "./Base64Text.ts"
 import { depthOf, maximumDepth } from "./JsonDepth.ts"
 import { invalid, type ValidationError } from "./ValidationError.ts"
 
@@ -48,8 +48,6 @@ export const RequestBinding = /* @__PURE__ */ Schema.Struct({
  */
 export type RequestBinding = typeof RequestBinding.Type
 
-const decoder = new TextDecoder("utf-8", { fatal: true })
-const beyondAscii = /[\u0080-\u00ff]/
 const base64 = /^(?:[A-Za-z0-9+/]*={0,2}|[A-Za-z0-9_-]*={0,2})$/
 
 /**
@@ -60,27 +58,21 @@ const base64 = /^(?:[A-Za-z0-9+/]*={0,2}|[A-Za-z0-9_-]*={0,2})$/
 export const openPayload = (envelope: PaymentPayload): Result.Result<unknown, ValidationError> => {
   if (!base64.test(envelope.payload)) return malformed("is not base64")
   const standard = envelope.payload.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "")
-  if (standard.length % 4 === 1) return malformed("is not base64")
-  try {
-    const text = textIn(standard.padEnd(Math.ceil(standard.length / 4) * 4, "="))
-    if (depthOf(text) > maximumDepth) return malformed(`is nested deeper than ${maximumDepth}`)
-    const json: unknown = JSON.parse(text)
-    return Result.succeed(json)
-  } catch {
-    return malformed("is base64 of something that is not UTF-8 JSON")
-  }
+  const text = Base64Text.decode(standard.padEnd(Math.ceil(standard.length / 4) * 4, "="))
+  if (Result.isFailure(text)) return malformed(text.failure === "not_base64" ? "is not base64" : noJson)
+  if (depthOf(text.success) > maximumDepth) return malformed(`is nested deeper than ${maximumDepth}`)
+  return Result.try({
+    try: (): unknown => JSON.parse(text.success),
+    catch: () => refusal(noJson)
+  })
 }
 
-/** The platform's own reading takes each byte for a character, which is right for ASCII, and a thirtieth of the cost. */
-const textIn = (standard: string): string => {
-  const bytewise = atob(standard)
-  return beyondAscii.test(bytewise) ? decoder.decode(Result.getOrThrow(Base64.decode(standard))) : bytewise
-}
+const noJson = "is base64 of something that is not UTF-8 JSON"
 
-const malformed = (what: string) =>
-  Result.fail(
-    invalid("malformed", "payload_encoding", `the field "payload" ${what}; expected base64 of the scheme's JSON`)
-  )
+const refusal = (what: string) =>
+  invalid("malformed", "payload_encoding", `the field "payload" ${what}; expected base64 of the scheme's JSON`)
+
+const malformed = (what: string) => Result.fail(refusal(what))
 
 /**
  * The envelope around a scheme's signed JSON.
@@ -91,5 +83,5 @@ export const sealPayload = (scheme: string, network: string, payload: unknown): 
   protocolVersion,
   scheme,
   network,
-  payload: Base64.encode(JSON.stringify(payload))
+  payload: Base64Text.encode(JSON.stringify(payload))
 })
