@@ -1,9 +1,10 @@
 /**
- * Sixteen copies of one payment at once. The chain stands still until every copy has either been answered or reached the
- * handler, as it does for seconds on a real one, so that no shop is saved by a fast chain.
+ * Sixteen copies of one payment at once. The chain stands still until every copy has either been answered or sent its
+ * transaction, as it does for seconds on a real one, so that no shop is saved by a fast chain.
  */
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
 
 import { type Behaviour, counted } from "./Behaviour.ts"
 import { paths } from "./Goods.ts"
@@ -26,8 +27,8 @@ export const copiesAtOnce: Behaviour = {
       () => Effect.tap(scene.send(paths.report, payment), (answer) => Effect.sync(() => answers.push(answer))),
       { concurrency: "unbounded", discard: true }
     )
-    const moveOn = Effect.sync(() => scene.goods.runs[paths.report] === copies || answers.length === copies - 1).pipe(
-      Effect.repeat({ until: (all) => all, schedule: Schedule.spaced("5 millis") }),
+    const moveOn = Effect.map(node.request("txpool_status"), waiting).pipe(
+      Effect.repeat({ until: (sent) => answers.length + sent >= copies, schedule: Schedule.spaced("5 millis") }),
       Effect.andThen(node.setAutomine(true)),
       Effect.andThen(node.mine())
     )
@@ -47,6 +48,14 @@ export const copiesAtOnce: Behaviour = {
     peer: /^1 x 200 \+ 15 x 402, 16 runs, 1 transfer, \d+ transactions?$/,
     legacy: /^1 x 200 \+ 15 x 402, 16 runs, 1 transfer, \d+ transactions?$/
   }
+}
+
+const decodePool = Schema.decodeUnknownSync(Schema.Struct({ pending: Schema.String, queued: Schema.String }))
+
+/** How many transactions are in the node's pool, by its status. */
+const waiting = (status: unknown): number => {
+  const { pending, queued } = decodePool(status)
+  return Number(pending) + Number(queued)
 }
 
 const tally = (answers: ReadonlyArray<Answer>): string => {

@@ -44,7 +44,13 @@ export const make = Effect.gen(function* () {
   const { accounts, client, rpcUrl } = chain.node
   const [ourSigner, peerSigner] = accounts.signers
   const own = yield* facilitators.ours.start({ rpcUrl, key: ourSigner.privateKey })
-  const peers = yield* facilitators.peer.start({ rpcUrl, key: peerSigner.privateKey, pollingMillis: 20 })
+  // As their example numbers transactions: viem's counter leaves a gap where one is refused, for which later ones wait.
+  const peers = yield* facilitators.peer.start({
+    rpcUrl,
+    key: peerSigner.privateKey,
+    nonces: "asked",
+    pollingMillis: 20
+  })
   const ours = { front: yield* Front.make(own.url), signer: ourSigner.address }
   const theirs = { front: yield* Front.make(peers.url), signer: peerSigner.address }
   const side = ({ facilitator }: Compared) => (facilitator === "ours" ? ours : theirs)

@@ -8,8 +8,7 @@ import * as ReorganisationTrial from "../src/ReorganisationTrial.ts"
 import * as SignerTrial from "../src/SignerTrial.ts"
 import { breaks, keeps } from "./TrialCase.ts"
 
-/** The tests share the machine with one another: how soon a lane has another worker is measured by the trial in its full size. */
-const quick = { ttl: 3_000, tick: 900, slack: 20_000 }
+const quick = { ttl: 3_000, tick: 900, slack: 3_000 }
 
 describe.concurrent("a signer's queue", () => {
   keeps("heals by itself", { run: (options) => SignerTrial.run(options), size: 1 })

@@ -17,6 +17,7 @@ type Node = Pick<AnvilControl, "mine" | "request">
 
 const beatMillis = 500
 
+const decodeBytes = Schema.decodeUnknownSync(Schema.Array(Schema.String))
 const Quantity = Schema.String.check(Schema.isPattern(/^0x[0-9a-f]+$/))
 const decodeQuantity = Schema.decodeUnknownSync(Quantity)
 const decodeStatus = Schema.decodeUnknownSync(Schema.Struct({ pending: Quantity, queued: Quantity }))
@@ -79,8 +80,10 @@ const jamsOf = Effect.fnUntraced(function* ({ request }: Node) {
   return jams
 })
 
+/** Nothing is taken out whose bytes are not in hand, and one that is refused on its way back keeps no other from it. */
 const clear = Effect.fnUntraced(function* ({ request }: Node, { account, waiting }: Jam) {
-  const bytes = yield* Effect.forEach(waiting, (hash) => request("eth_getRawTransactionByHash", [hash]))
+  const bytesOf = (hash: string) => request("eth_getRawTransactionByHash", [hash])
+  const signed = decodeBytes(yield* Effect.forEach(waiting, bytesOf, { concurrency: "unbounded" }))
   yield* request("anvil_removePoolTransactions", [account])
-  yield* Effect.forEach(bytes, (raw) => Effect.exit(request("eth_sendRawTransaction", [raw])))
+  for (const bytes of signed) yield* Effect.exit(request("eth_sendRawTransaction", [bytes]))
 })

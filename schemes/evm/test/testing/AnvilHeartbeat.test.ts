@@ -12,12 +12,15 @@ interface Node {
   readonly count?: string
   /** A transaction that the node refuses. */
   readonly refused?: string
+  /** A transaction of which the node knows no bytes. */
+  readonly unknown?: string
 }
 
 /** A node that answers what it is told to, and what it was asked to do within so many beats. */
-const doneAfter = (beats: number, { automine = true, count = "0x0", pending = "0x0", queued = {}, refused }: Node) =>
+const doneAfter = (beats: number, node: Node) =>
   Effect.scoped(
     Effect.gen(function* () {
+      const { automine = true, count = "0x0", pending = "0x0", queued = {}, refused, unknown } = node
       vi.useFakeTimers()
       yield* Effect.addFinalizer(() => Effect.sync(() => vi.useRealTimers()))
       const done: Array<string> = []
@@ -32,7 +35,7 @@ const doneAfter = (beats: number, { automine = true, count = "0x0", pending = "0
           case "eth_getTransactionCount":
             return count
           case "eth_getRawTransactionByHash":
-            return `bytes of ${parameter}`
+            return parameter === unknown ? null : `bytes of ${parameter}`
           default:
             done.push(`${method} ${parameter}`)
             return null
@@ -89,6 +92,12 @@ describe("a node that has an account's next transaction wait for one that is min
   it.effect("is sent the others where it refuses one", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* doneAfter(2, { queued, count: "0x9", refused: "b" }), sentAgain)
+    })
+  )
+
+  it.effect("is left alone where it does not tell the bytes of all", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* doneAfter(4, { queued, count: "0x9", unknown: "c" }), [])
     })
   )
 
