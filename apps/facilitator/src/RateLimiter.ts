@@ -35,10 +35,14 @@ export interface RateLimiter {
  */
 export const defaultCapacity = 20_000
 
-/** Thousandths of tokens at a time in milliseconds: whole numbers, so that no fraction is ever lost. */
+/**
+ * Thousandths of tokens at a time in milliseconds: whole numbers, so that no fraction is ever lost. It changes in its place:
+ * what is long-lived and gets new parts with every request costs the garbage collector more than the request costs us.
+ */
 interface Bucket {
-  readonly thousandths: number
-  readonly at: number
+  readonly key: string
+  thousandths: number
+  at: number
 }
 
 /**
@@ -49,36 +53,46 @@ interface Bucket {
 export const make = (capacity: number = defaultCapacity): RateLimiter => {
   const buckets = new Map<string, Bucket>()
 
-  let latest: string | undefined
+  let latest: Bucket | undefined
 
   /** The buckets are kept in the order of their last use; the one that was used last is at its place already. */
-  const put = (key: string, bucket: Bucket) => {
-    if (key !== latest) buckets.delete(key)
-    latest = key
-    buckets.set(key, bucket)
+  const moveToEnd = (bucket: Bucket) => {
+    if (bucket === latest) return
+    latest = bucket
+    buckets.delete(bucket.key)
+    buckets.set(bucket.key, bucket)
     if (buckets.size <= capacity) return
     const [oldest] = buckets.keys()
     if (oldest !== undefined) buckets.delete(oldest)
   }
 
+  /** The bucket as it is filled by now. */
+  const use = (key: string, rate: Rate, now: number): Bucket => {
+    const bucket = buckets.get(key) ?? { key, thousandths: rate.burst * 1000, at: now }
+    fill(bucket, rate, now)
+    moveToEnd(bucket)
+    return bucket
+  }
+
   return {
     take: (key, rate, tokens) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        const held = filled(buckets.get(key), rate, now)
-        const missing = tokens * 1000 - held
-        put(key, { thousandths: missing > 0 ? held : -missing, at: now })
-        return missing > 0 ? Math.ceil(missing / (1000 * rate.perSecond)) : undefined
+        const bucket = use(key, rate, now)
+        const missing = tokens * 1000 - bucket.thousandths
+        if (missing > 0) return Math.ceil(missing / (1000 * rate.perSecond))
+        bucket.thousandths = -missing
+        return undefined
       }),
     charge: (key, rate, tokens) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        const held = filled(buckets.get(key), rate, now)
-        put(key, { thousandths: Math.max(-rate.burst * 1000, held - tokens * 1000), at: now })
+        const bucket = use(key, rate, now)
+        bucket.thousandths = Math.max(-rate.burst * 1000, bucket.thousandths - tokens * 1000)
       })
   }
 }
 
 /** A clock that is set back fills nothing. */
-const filled = (bucket: Bucket | undefined, { burst, perSecond }: Rate, now: number): number =>
-  bucket === undefined
-    ? burst * 1000
-    : Math.min(burst * 1000, bucket.thousandths + Math.max(0, now - bucket.at) * perSecond)
+const fill = (bucket: Bucket, { burst, perSecond }: Rate, now: number): void => {
+  bucket.thousandths = Math.min(burst * 1000, bucket.thousandths + Math.max(0, now - bucket.at) * perSecond)
+  bucket.at = now
+}

@@ -1,6 +1,6 @@
 /**
- * Reading a payment: its payload opened, and what was signed in the words all schemes share. It is done once for a request,
- * whoever asks for it first: who limits payers by what they say of themselves, and the desk that takes the payment in.
+ * Reading a payment: its payload opened, and what was signed in the words all schemes share. It is done once for a request
+ * by those who ask one after the other: who limits payers by what they say of themselves, and the desk that takes it in.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -23,23 +23,25 @@ export interface PaymentReading {
 
 const decodeJson = Schema.decodeUnknownResult(Schema.Json)
 
-/** As long as the request is held. Requests never change, and what is read is of the request alone. */
-const known = new WeakMap<PaymentRequest, PaymentReading>()
+/**
+ * The reading before this one: who reads a request again does so at once. Requests never change, and what is read is of the
+ * request alone. A `WeakMap` of all would have every reading outlive its request until the whole heap is collected.
+ */
+let last: { readonly request: PaymentRequest; readonly reading: PaymentReading } | undefined
 
 /**
- * Reads a payment by the half of its scheme and network. A request that was read before by the same half is not read again.
+ * Reads a payment by the half of its scheme and network. The request that was read last, by the same half, is not read again.
  *
  * @category constructors
  */
 export const read = Effect.fnUntraced(function* (half: SchemeFacilitator, request: PaymentRequest) {
-  const before = known.get(request)
-  if (before?.half === half) return before
+  if (last?.request === request && last.reading.half === half) return last.reading
   const json = yield* Effect.fromResult(openPayload(request.paymentPayload))
   const payload = yield* Effect.mapError(Effect.fromResult(decodeJson(json)), () =>
     invalid("malformed", "payload_json", "the payload is no JSON value")
   )
   const payment = yield* half.read({ ...request.paymentRequirements, network: half.network }, payload)
   const reading: PaymentReading = { half, payment, payload }
-  known.set(request, reading)
+  last = { request, reading }
   return reading
 })

@@ -24,7 +24,7 @@ const counting = () => {
 }
 
 describe("a payment that is read", () => {
-  it.effect("is the payment that was signed, read once for its request", () =>
+  it.effect("is the payment that was signed, read once by those who ask one after the other", () =>
     Effect.gen(function* () {
       const { half, reads } = counting()
       const request = yield* LedgerShop.pay()
@@ -42,6 +42,17 @@ describe("a payment that is read", () => {
       yield* PaymentReading.read(half, request)
       yield* PaymentReading.read(half, { ...request })
       assert.strictEqual(reads(), 2)
+    })
+  )
+
+  it.effect("is read anew after another one, since no reading is kept", () =>
+    Effect.gen(function* () {
+      const { half, reads } = counting()
+      const [request, other] = [yield* LedgerShop.pay(), yield* LedgerShop.pay()]
+      const first = yield* PaymentReading.read(half, request)
+      yield* PaymentReading.read(half, other)
+      assert.deepStrictEqual((yield* PaymentReading.read(half, request)).payment, first.payment)
+      assert.strictEqual(reads(), 3)
     })
   )
 

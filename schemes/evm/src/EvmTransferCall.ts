@@ -87,7 +87,10 @@ const ofPlainAccount = (
   signature: EvmHex.Hex
 ): TransferCall => ({
   to: token,
-  data: Eip3009.encodeTransferByParts(authorization, signature),
+  // Most are never asked for it: they travel with others, in the other form.
+  get data() {
+    return Eip3009.encodeTransferByParts(authorization, signature)
+  },
   gas: plainGas,
   plain: PackedTransfers.fits(authorization) ? { token, authorization, signature } : undefined
 })

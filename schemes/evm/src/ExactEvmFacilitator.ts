@@ -69,17 +69,15 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
 }
 
 /** A payment's signature is judged once, as long as the payment is held. */
-const makeCallOf = ({ judges }: ExactEvmChain): ExactEvmPreparation.CallOf => {
-  const calls = new WeakMap<Held, EvmTransferCall.TransferCall>()
-  return ({ payload }) => {
-    const known = calls.get(payload)
-    if (known !== undefined) return Effect.succeed(known)
-    const { authorization, signature, token } = payload
-    return Effect.tap(EvmTransferCall.make(judges, EvmAsset.domain(token), authorization, signature), (call) =>
-      Effect.sync(() => calls.set(payload, call))
-    )
-  }
-}
+const makeCallOf =
+  ({ judges }: ExactEvmChain): ExactEvmPreparation.CallOf =>
+  ({ payload: { authorization, found, signature, token } }) =>
+    found.call !== undefined
+      ? Effect.succeed(found.call)
+      : Effect.map(
+          EvmTransferCall.make(judges, EvmAsset.domain(token), authorization, signature),
+          (call) => (found.call = call)
+        )
 
 const expectedOf = ({ payload: { authorization, token } }: Payment<Held>) => ({
   token: EvmAsset.domain(token).verifyingContract,

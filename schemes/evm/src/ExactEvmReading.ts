@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 
 import * as EvmAddress from "./EvmAddress.ts"
 import type * as EvmAsset from "./EvmAsset.ts"
+import type { TransferCall } from "./EvmTransferCall.ts"
 import * as ExactEvm from "./ExactEvm.ts"
 
 /**
@@ -15,6 +16,18 @@ import * as ExactEvm from "./ExactEvm.ts"
  */
 export interface Held extends ExactEvm.Payload {
   readonly token: Asset
+  readonly found: Found
+}
+
+/**
+ * What was found out about a payment as long as it is held. It is a part of what is held: by a `WeakMap` it would outlive
+ * that until the whole heap is collected.
+ *
+ * @category models
+ */
+export interface Found {
+  /** The call that would move the money, once its signature was judged. */
+  call?: TransferCall
 }
 
 /**
@@ -44,7 +57,7 @@ export const read = Effect.fnUntraced(function* (
   }
   const payment: Payment<Held> = {
     requirements,
-    payload: { ...payload, token },
+    payload: { ...payload, token, found: {} },
     authorization: {
       payer: EvmAddress.checksum(authorization.from),
       payTo: EvmAddress.checksum(authorization.to),

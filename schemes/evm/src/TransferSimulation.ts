@@ -66,8 +66,8 @@ export const make = (rpc: EvmRpc.Shape, options: Options): Simulate => {
   const enlist = (call: TransferCall, plain: PlainTransfer) =>
     Effect.uninterruptible(
       Effect.suspend(() => {
-        // Equal calls are one question: the data names the payer, the nonce and the signature.
-        const key = `${call.to} ${call.data}`
+        // Equal calls are one question: what a payer's signature is good for, it is all of.
+        const key = `${plain.token} ${plain.authorization.from} ${plain.authorization.nonce} ${plain.signature}`
         const known = waiting.get(key)
         if (known !== undefined) return Effect.succeed(known.answer)
         const answer = Deferred.makeUnsafe<CallOutcome, ChainUnavailable>()
