@@ -31,6 +31,7 @@ export type Failure = Anvil.AnvilFailed | Effect.Error<ReturnType<typeof deployB
 export const make: Effect.Effect<PeerChain, Failure, Scope.Scope> = Effect.gen(function* () {
   // A node that becomes slower with every payment would say more of itself than of those who are measured.
   const chain = yield* EvmTestChain.make({ chainId: 84_532, payers, ageless: true })
+  yield* Effect.forkScoped(keepGoing(chain))
   yield* place(chain)
   for (const { address } of chain.accounts.payers) {
     const data = encodeFunctionData({ abi: DollarToken.abi, functionName: "mint", args: [address, funds] })
@@ -51,6 +52,21 @@ export const make: Effect.Effect<PeerChain, Failure, Scope.Scope> = Effect.gen(f
     })
   } satisfies PeerChain
 })
+
+/**
+ * Makes a block where none has come for a second, as one always comes on a real chain: whoever waits for a receipt with viem
+ * looks for it when a block comes, and not while it still looks at the block before.
+ */
+const keepGoing = ({ client, mine }: EvmTestChain.Shape) => {
+  const head = Effect.promise(() => client.getBlockNumber({ cacheTime: 0 }))
+  return Effect.forever(
+    Effect.gen(function* () {
+      const before = yield* head
+      yield* Effect.sleep("1 second")
+      if ((yield* head) === before) yield* mine()
+    })
+  )
+}
 
 /** The code of a token that was deployed as usual, and the words of its EIP-712 domain, are copied over. */
 const place = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
