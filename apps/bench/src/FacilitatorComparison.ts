@@ -1,50 +1,89 @@
 /**
- * What `/verify` and `/settle` cost a facilitator, ours and the peer's in turns, over HTTP on one chain: every payment one of
- * its own, 32 at once.
+ * What `/verify` and `/settle` cost a facilitator, ours and the peer's in turns, over HTTP: every payment one of its own, 32 at
+ * once.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 
 import * as FacilitatorQuestion from "./FacilitatorQuestion.ts"
 import * as HttpLoad from "./HttpLoad.ts"
 import { median } from "./Median.ts"
 import * as OurService from "./OurService.ts"
-import type * as PeerChain from "./PeerChain.ts"
+import * as PeerChain from "./PeerChain.ts"
 import * as RoleProcess from "./RoleProcess.ts"
 import type { Row } from "./Row.ts"
 
 /**
- * A service runs for weeks: what it costs while its code is being compiled, over the first 20 000 questions, says nothing.
- * Of settlements there are fewer, since they take longer. Before them each is asked one after the other for a while: of a
- * new account, viem's nonce manager gives the first numbers twice to those who ask at once.
+ * A service runs for weeks: what it costs while its code is being compiled says nothing. Before that each is asked one after
+ * the other for a while: of a new account, viem's nonce manager gives the first numbers twice to those who ask at once.
  */
-const levels = {
-  "/verify": { warmUps: 24, count: 1_000 },
-  "/settle": { warmUps: 24, count: 250 }
-} as const
-const rounds = 9
+const warmUps = 5
+const rounds = 5
 const target = 10
 const peerName = "the peer's"
 
 /** All rows. */
-export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray<Row>> => {
-  const folder = mkdtempSync(join(tmpdir(), "pontage-bench-"))
-  try {
-    const asked = await open(chain, folder)
-    for (const one of asked) {
-      await askAll(chain, one, 1)
-      for (let round = 0; round < levels[one.path].warmUps; round++) await askAll(chain, one)
-    }
-    for (let round = 0; round < rounds; round++) {
-      for (const one of asked) one.costs.push(await askAll(chain, one))
-    }
-    await Promise.all(asked.map(({ facilitator }) => facilitator.stop()))
-    return rowsOf(asked)
-  } finally {
-    rmSync(folder, { recursive: true })
+export const measure: Effect.Effect<ReadonlyArray<Row>, PeerChain.Failure, Scope.Scope> = Effect.gen(function* () {
+  const folder = yield* Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "pontage-bench-"))),
+    (made) => Effect.sync(() => rmSync(made, { recursive: true }))
+  )
+  const asked = questionsAt(yield* Effect.all(desks(folder)))
+  yield* Effect.promise(() => askInTurns(asked))
+  return rowsOf(asked)
+})
+
+/** A facilitator, and the chain on which it settles. */
+interface Desk {
+  readonly chain: PeerChain.PeerChain
+  readonly facilitator: RoleProcess.RoleProcess
+}
+
+/** Each on a chain of its own: a node gets slower with every payment, so that on one chain each would wait for the others'. */
+const desks = (folder: string) => {
+  const inFile = (name: string) => `sqlite:${join(folder, `${name}.sqlite`)}`
+  const ours = (store: string, batches: boolean) =>
+    opened((chain) => OurService.start(chain, { store, batches, key: keyOf(chain) }))
+  return {
+    batches: ours(inFile("batches"), true),
+    alone: ours(inFile("alone"), false),
+    memory: ours("memory", true),
+    peer: opened((chain) =>
+      RoleProcess.startPeer("facilitator", {
+        rpcUrl: chain.rpcUrl,
+        key: keyOf(chain),
+        nonces: "counted",
+        pollingMillis: 20
+      })
+    )
+  }
+}
+
+const keyOf = ({ accounts }: PeerChain.PeerChain) => accounts.signers[0].privateKey
+
+const opened = (start: (chain: PeerChain.PeerChain) => Promise<RoleProcess.RoleProcess>) =>
+  Effect.flatMap(PeerChain.make, (chain) =>
+    Effect.map(
+      Effect.acquireRelease(
+        Effect.promise(() => start(chain)),
+        (facilitator) => Effect.promise(() => facilitator.stop())
+      ),
+      (facilitator): Desk => ({ chain, facilitator })
+    )
+  )
+
+const askInTurns = async (asked: ReadonlyArray<Asked>): Promise<void> => {
+  for (const one of asked) {
+    await askAll({ ...one, count: 250 }, 1)
+    for (let round = 0; round < warmUps; round++) await askAll(one)
+  }
+  for (let round = 0; round < rounds; round++) {
+    for (const one of asked) one.costs.push(await askAll(one))
   }
 }
 
@@ -53,7 +92,12 @@ interface Asked {
   readonly name: string
   readonly path: "/verify" | "/settle"
   readonly words: FacilitatorQuestion.Words
-  readonly facilitator: RoleProcess.RoleProcess
+  readonly desk: Desk
+  /**
+   * So many in a round that it takes everybody some seconds: while the others have their turns a process gives memory back,
+   * and what it costs to get it again is a part of no service's day.
+   */
+  readonly count: number
   readonly costs: Array<Cost>
 }
 
@@ -62,26 +106,23 @@ interface Cost {
   readonly perSecond: number
 }
 
-const open = async (chain: PeerChain.PeerChain, folder: string): Promise<ReadonlyArray<Asked>> => {
-  const { rpcUrl } = chain
-  const [first, second, third, fourth] = chain.accounts.signers.map(({ privateKey }) => privateKey)
-  const inFile = (name: string) => `sqlite:${join(folder, `${name}.sqlite`)}`
-  const ours = (store: string, batches: boolean, key = "") => OurService.start(chain, { store, batches, key })
-  const batches = await ours(inFile("batches"), true, first)
-  const alone = await ours(inFile("alone"), false, second)
-  const memory = await ours("memory", true, third)
-  const peer = await RoleProcess.startPeer("facilitator", { rpcUrl, key: fourth, nonces: "counted", pollingMillis: 20 })
-  const verify = { path: "/verify" } as const
-  const settle = { path: "/settle" } as const
+const questionsAt = ({
+  alone,
+  batches,
+  memory,
+  peer
+}: Readonly<Record<"alone" | "batches" | "memory" | "peer", Desk>>): ReadonlyArray<Asked> => {
+  const verify = { path: "/verify", count: 6_000 } as const
+  const settle = { path: "/settle", count: 1_000 } as const
   const asked: ReadonlyArray<Omit<Asked, "costs">> = [
-    { ...verify, name: "ours", words: "ours", facilitator: batches },
-    { ...verify, name: "ours, in x402's words", words: "x402", facilitator: batches },
-    { ...verify, name: peerName, words: "x402", facilitator: peer },
-    { ...settle, name: "ours, SQLite, in batches", words: "ours", facilitator: batches },
-    { ...settle, name: "ours, SQLite, in batches, in x402's words", words: "x402", facilitator: batches },
-    { ...settle, name: "ours, SQLite, one by one", words: "ours", facilitator: alone },
-    { ...settle, name: "ours, memory, in batches", words: "ours", facilitator: memory },
-    { ...settle, name: peerName, words: "x402", facilitator: peer }
+    { ...verify, name: "ours", words: "ours", desk: batches },
+    { ...verify, name: "ours, in x402's words", words: "x402", desk: batches },
+    { ...verify, name: peerName, words: "x402", desk: peer, count: 1_000 },
+    { ...settle, name: "ours, SQLite, in batches", words: "ours", desk: batches },
+    { ...settle, name: "ours, SQLite, in batches, in x402's words", words: "x402", desk: batches },
+    { ...settle, name: "ours, SQLite, one by one", words: "ours", desk: alone, count: 250 },
+    { ...settle, name: "ours, memory, in batches", words: "ours", desk: memory },
+    { ...settle, name: peerName, words: "x402", desk: peer, count: 250 }
   ]
   return asked.map((one) => Object.assign(one, { costs: [] }))
 }
@@ -92,9 +133,9 @@ const Answer = Schema.fromJsonString(
 const decodeAnswer = Schema.decodeUnknownSync(Answer)
 
 /** Every answer must be yes, or the figure means nothing. */
-const askAll = async (chain: PeerChain.PeerChain, asked: Asked, connections = 32): Promise<Cost> => {
-  const { facilitator, name, path, words } = asked
-  const { count } = levels[path]
+const askAll = async (asked: Asked, connections = 32): Promise<Cost> => {
+  const { count, name, path, words } = asked
+  const { chain, facilitator } = asked.desk
   const bodies = await FacilitatorQuestion.make(chain, words, count)
   const before = await facilitator.cpuMicros()
   const start = process.hrtime.bigint()

@@ -39,7 +39,7 @@ const onPeerChain = (measure: (chain: PeerChain.PeerChain) => Promise<ReadonlyAr
 const parts: Readonly<Record<string, Part>> = {
   unpaid: onPeerChain(UnpaidRequests.measure),
   paid: PaidComparison.measure,
-  facilitators: onPeerChain(FacilitatorComparison.measure),
+  facilitators: FacilitatorComparison.measure,
   clients: onPeerChain(ClientComparison.measure),
   roles: onTestChain((chain) => Effect.promise(() => PaidRequests.measure(chain))),
   verify: onTestChain(Verification.measure),
