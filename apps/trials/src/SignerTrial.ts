@@ -3,6 +3,7 @@
  */
 import type { Anvil } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 
 import { Quantity } from "./ChainRpc.ts"
@@ -42,6 +43,13 @@ const dear =
     everyBlock(chain.setNextBlockBaseFee(fee))
 
 const signerOf = ({ world: { chain } }: Scene) => chain.accounts.signers[0].address
+
+/** Until the signer has settled something: before that nothing is known of fees, and there is no queue to stop. */
+const moving = (scene: Scene): Effect.Effect<unknown> =>
+  Effect.repeat(scene.world.rpc.ask(Quantity, "eth_getTransactionCount", [signerOf(scene), "latest"]), {
+    until: (settled) => settled > 0n,
+    schedule: Schedule.spaced("100 millis")
+  })
 
 /** What happens to the signer; each ends by itself. */
 const troubles: Readonly<Record<string, Trouble>> = {
@@ -119,6 +127,7 @@ const suffer = Effect.fnUntraced(function* (
   yield* facilitator.listening
   const trouble = troubles[name] ?? (() => Effect.die(new Error(`there is no trouble of the name ${name}`)))
   const act = Effect.gen(function* () {
+    yield* moving({ world, line })
     yield* Effect.sleep(world.random.branch("begin").between(1_500, 3_000))
     yield* trouble({ world, line })
     const over = yield* world.rpc.ask(Quantity, "eth_blockNumber")

@@ -66,7 +66,7 @@ export const make = (rpc: EvmRpc.Shape, options: Options): Simulate => {
   const enlist = (call: TransferCall, plain: PlainTransfer) =>
     Effect.uninterruptible(
       Effect.suspend(() => {
-        // Equal calls are one question: what a payer's signature is good for, it is all of.
+        // Equal calls are one question, and a payer's signature is of everything in one.
         const key = `${plain.token} ${plain.authorization.from} ${plain.authorization.nonce} ${plain.signature}`
         const known = waiting.get(key)
         if (known !== undefined) return Effect.succeed(known.answer)
