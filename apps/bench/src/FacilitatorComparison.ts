@@ -48,7 +48,7 @@ interface Desk {
 const desks = (folder: string) => {
   const inFile = (name: string) => `sqlite:${join(folder, `${name}.sqlite`)}`
   const ours = (store: string, batches: boolean) =>
-    opened((chain) => OurService.start(chain, { store, batches, key: keyOf(chain) }))
+    opened((chain) => OurService.start(chain, { store, batches, key: PeerChain.gasKey(chain) }))
   return {
     batches: ours(inFile("batches"), true),
     alone: ours(inFile("alone"), false),
@@ -56,7 +56,7 @@ const desks = (folder: string) => {
     peer: opened((chain) =>
       RoleProcess.startPeer("facilitator", {
         rpcUrl: chain.rpcUrl,
-        key: keyOf(chain),
+        key: PeerChain.gasKey(chain),
         nonces: "counted",
         pollingMillis: 20
       })
@@ -64,17 +64,10 @@ const desks = (folder: string) => {
   }
 }
 
-const keyOf = ({ accounts }: PeerChain.PeerChain) => accounts.signers[0].privateKey
-
 const opened = (start: (chain: PeerChain.PeerChain) => Promise<RoleProcess.RoleProcess>) =>
-  Effect.flatMap(PeerChain.make, (chain) =>
-    Effect.map(
-      Effect.acquireRelease(
-        Effect.promise(() => start(chain)),
-        (facilitator) => Effect.promise(() => facilitator.stop())
-      ),
-      (facilitator): Desk => ({ chain, facilitator })
-    )
+  PeerChain.withItsOwn(
+    async (chain): Promise<Desk> => ({ chain, facilitator: await start(chain) }),
+    ({ facilitator }) => facilitator.stop()
   )
 
 const askInTurns = async (asked: ReadonlyArray<Asked>): Promise<void> => {

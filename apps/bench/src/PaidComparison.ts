@@ -61,12 +61,10 @@ const setUps = (folder: string): ReadonlyArray<SetUp> => {
   ]
 }
 
-const keyOf = ({ accounts }: PeerChain.PeerChain) => accounts.signers[0].privateKey
-
 const ours =
   (options: { readonly name: string; readonly store: string; readonly batches: boolean }): SetUp =>
   (chain) =>
-    PaidMarket.ours(chain, { ...options, key: keyOf(chain) })
+    PaidMarket.ours(chain, { ...options, key: PeerChain.gasKey(chain) })
 
 const theirs =
   ({
@@ -75,19 +73,13 @@ const theirs =
     ...facilitator
   }: Pick<PaidMarket.Theirs, "name" | "shop"> & Readonly<Record<string, unknown>>): SetUp =>
   (chain) =>
-    PaidMarket.theirs(chain, { name, shop, facilitator: { ...facilitator, key: keyOf(chain) } })
+    PaidMarket.theirs(chain, { name, shop, facilitator: { ...facilitator, key: PeerChain.gasKey(chain) } })
 
 /**
  * Each on a chain of its own: a node copies what was written for every block that it makes, so that on one chain each
  * would pay for what the others have sold.
  */
-const opened = (open: SetUp) =>
-  Effect.flatMap(PeerChain.make, (chain) =>
-    Effect.acquireRelease(
-      Effect.promise(() => open(chain)),
-      (market) => Effect.promise(() => PaidMarket.stop(market))
-    )
-  )
+const opened = (open: SetUp) => PeerChain.withItsOwn(open, PaidMarket.stop)
 
 interface Measured extends PaidLoad.Load {
   readonly market: PaidMarket.PaidMarket

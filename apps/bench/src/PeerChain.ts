@@ -53,6 +53,21 @@ export const make: Effect.Effect<PeerChain, Failure, Scope.Scope> = Effect.gen(f
   } satisfies PeerChain
 })
 
+/** Opens something on a chain of its own, as long as the scope. */
+export const withItsOwn = <A>(
+  open: (chain: PeerChain) => Promise<A>,
+  close: (opened: A) => Promise<void>
+): Effect.Effect<A, Failure, Scope.Scope> =>
+  Effect.flatMap(make, (chain) =>
+    Effect.acquireRelease(
+      Effect.promise(() => open(chain)),
+      (opened) => Effect.promise(() => close(opened))
+    )
+  )
+
+/** The private key of the account that pays a facilitator's gas. */
+export const gasKey = ({ accounts }: PeerChain) => accounts.signers[0].privateKey
+
 /**
  * Makes a block where none has come for a second, as one always comes on a real chain: whoever waits for a receipt with viem
  * looks for it when a block comes, and not while it still looks at the block before.
