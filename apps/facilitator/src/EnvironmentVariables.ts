@@ -132,7 +132,7 @@ export const environmentVariables = {
   PONTAGE_EVM_BATCH_MAXIMUM: EnvironmentVariable.make(
     "PONTAGE_EVM_BATCH_MAXIMUM",
     "payments from 2 to 100",
-    "50",
+    "25",
     EnvironmentVariable.integer(EvmTerms.bounds.batchMaximum)
   ),
   PONTAGE_EVM_BATCH_WINDOW_MS: EnvironmentVariable.make(

@@ -27,7 +27,7 @@ import * as TransferSimulation from "./TransferSimulation.ts"
 export interface Batches {
   /** The address of the contract `BatchSettler`, which `deployBatchSettler` makes. Its code is proven at start. */
   readonly settler: string
-  /** How many payments go into one transaction at most: 2 to 100, default 50. */
+  /** How many payments go into one transaction at most: 2 to 100, default 25. */
   readonly maximum?: number
   /** How long a payment waits for company at most, in milliseconds; default 50. */
   readonly windowMillis?: number
@@ -88,7 +88,7 @@ export interface ExactEvmChain {
   readonly prove: (token: Asset) => Effect.Effect<void, ChainUnavailable>
 }
 
-const defaultMaximum = 50
+const defaultMaximum = 25
 const defaultWindowMillis = 50
 const defaultVerifyWindowMillis = 2
 /** How many verifications share a question: node operators limit the gas of one. */

@@ -92,34 +92,34 @@ describe("the batch settler", () => {
       })
     )
 
-    it.effect("settles 50 payments by one transaction, each for at most 49 000 gas", () =>
+    it.effect("settles 25 payments by one transaction, each for at most 49 000 gas", () =>
       Effect.gen(function* () {
         const { accounts, balanceOf, client } = yield* chain
         const half = yield* Batch.scheme()
-        assert.deepStrictEqual(half.batches, { maximum: 50, windowMillis: 50 })
+        assert.deepStrictEqual(half.batches, { maximum: 25, windowMillis: 50 })
         // The payee has an account with the token from now on.
         yield* Payment.sendAlone(half, ...(yield* alone(half)))
         const fromBlock = (yield* Effect.promise(() => client.getBlockNumber())) + 1n
         const before = yield* balanceOf(accounts.payee.address)
-        const signed = yield* Batch.payments(half, 0, 60)
+        const signed = yield* Batch.payments(half, 0, 30)
         const list = signed.map(({ payment }) => payment)
         const { count, prepared } = yield* Batch.prepare(half, list)
-        assert.strictEqual(count, 50)
+        assert.strictEqual(count, 25)
         assert.strictEqual(prepared.cost, (prepared.fees?.maximum ?? 0n) * gasOf(prepared.bytes))
         assert.deepStrictEqual(yield* half.submit(prepared), { _tag: "Accepted" })
         const { landed, observations } = yield* Batch.landed(half, list.slice(0, count), prepared)
         const receipt = yield* Batch.receiptOf(prepared.transaction)
         const block = { number: receipt.blockNumber, hash: receipt.blockHash }
         const settled = { _tag: "Settled", transaction: prepared.transaction, block, external: false } as const
-        assert.lengthOf(observations, 50)
+        assert.lengthOf(observations, 25)
         for (const observation of observations) assert.deepEqual(observation, settled)
         const cost = receipt.gasUsed * receipt.effectiveGasPrice
         assert.deepStrictEqual(landed, { transaction: prepared.transaction, block, cost })
         assert.isAtMost(Number(landed.cost), Number(prepared.cost))
-        assert.strictEqual(yield* balanceOf(accounts.payee.address), before + 500_000n)
+        assert.strictEqual(yield* balanceOf(accounts.payee.address), before + 250_000n)
         assert.deepStrictEqual(yield* Payment.statusesOf(accounts.signers[0].address, fromBlock), ["success"])
-        assert.isAtMost(Number(receipt.gasUsed) / 50, 49_000)
-        for (const { authorization } of signed.slice(50)) assert.strictEqual(yield* Payment.timesUsed(authorization), 0)
+        assert.isAtMost(Number(receipt.gasUsed) / 25, 49_000)
+        for (const { authorization } of signed.slice(25)) assert.strictEqual(yield* Payment.timesUsed(authorization), 0)
       })
     )
 
