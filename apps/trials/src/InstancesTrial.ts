@@ -132,9 +132,10 @@ const strike = Effect.fnUntraced(function* (
   yield* Effect.sleep(luck.between(500, 3_000))
   const victim = luck.pick(all)
   const kind = round % 2 === 0 ? "freeze" : "kill"
-  const before = yield* LaneOwners.sample(database)
   yield* victim.life.signal(kind === "kill" ? "SIGKILL" : "SIGSTOP")
   const began = performance.now()
+  // What the victim had said before it was struck is on record by now, and its leases end as the records say.
+  const before = yield* LaneOwners.sample(database)
   yield* Effect.sleep(sleepMillis)
   yield* Effect.ignore(Effect.timeout(allOwned(database), sleepMillis))
   // Who watches may not have looked since the last lane was taken.

@@ -16,12 +16,19 @@ export interface LaneSample {
   readonly at: number
   /** By the signer's address in lower case. */
   readonly owners: ReadonlyMap<string, string>
+  /** Until when each holder's leases last: milliseconds since the epoch, by the database's clock. */
+  readonly leased: ReadonlyMap<string, number>
 }
 
-const Row = Schema.Struct({ name: Schema.String, owner: Schema.NullOr(Schema.String) })
+const Row = Schema.Struct({ name: Schema.String, owner: Schema.NullOr(Schema.String), until: Schema.Number })
 const decodeRows = Schema.decodeUnknownSync(Schema.Array(Row))
 
 const pauseMillis = 100
+/**
+ * Between two looks no more time counts than this. Where it takes longer, the watcher or the machine has stood still: who has
+ * a lane by now cannot be said to have taken it that late.
+ */
+const mostBetweenLooks = 2 * pauseMillis
 
 /**
  * Looks now.
@@ -29,15 +36,19 @@ const pauseMillis = 100
  * @category getters
  */
 export const sample = (database: TrialDatabase): Effect.Effect<LaneSample> =>
-  Effect.map(
-    database.run("SELECT name, CASE WHEN until > clock_timestamp() THEN owner END AS owner FROM lane"),
-    (rows) => ({
+  Effect.map(database.run(question), (answer) => {
+    const held = decodeRows(answer).flatMap(({ name, owner, until }) =>
+      owner === null ? [] : [{ name, owner, until }]
+    )
+    return {
       at: performance.now(),
-      owners: new Map(
-        decodeRows(rows).flatMap(({ name, owner }) => (owner === null ? [] : [[addressOf(name), owner] as const]))
-      )
-    })
-  )
+      owners: new Map(held.map(({ name, owner }) => [addressOf(name), owner])),
+      leased: new Map(held.toSorted((one, other) => one.until - other.until).map(({ owner, until }) => [owner, until]))
+    }
+  })
+
+const question = `SELECT name, CASE WHEN until > clock_timestamp() THEN owner END AS owner,
+  (extract(epoch FROM until) * 1000)::double precision AS until FROM lane`
 
 /** A lane is named after its network and its signer. */
 const addressOf = (lane: string): string => lane.slice(lane.indexOf(" ") + 1).toLowerCase()
@@ -70,9 +81,9 @@ export interface LaneChange {
 }
 
 /**
- * The lanes that lost their workers after a strike. A lane that another takes was idle since the strike, however long the
- * records still named the one who was struck. Who has it again was never struck, but too busy to prolong its lease: that lane
- * was idle only from the last look at which it was still held.
+ * The lanes that lost their workers after a strike. Whose leases are never prolonged any more was struck: that lane was idle
+ * since the strike, however long the records still named its worker. Who prolongs them was too busy for one of its lanes, or
+ * gave it away: that lane was idle only from the last look at which it was still held.
  *
  * @category getters
  */
@@ -85,15 +96,20 @@ export const changes = (
     const later = samples.filter(({ at }) => at > struckAt)
     const lost = later.findIndex(({ owners }) => owners.get(signer) !== from)
     if (lost === -1) return []
-    const found = later.slice(lost).find(({ owners }) => owners.has(signer))
-    const owner = found?.owners.get(signer)
-    if (found === undefined || owner === undefined) {
-      return [{ from, to: undefined, idleMillis: Number.POSITIVE_INFINITY }]
-    }
-    return owner === from
-      ? [{ from, to: undefined, idleMillis: found.at - (later[lost - 1]?.at ?? struckAt) }]
-      : [{ from, to: owner, idleMillis: found.at - struckAt }]
+    const found = later.findIndex(({ owners }, index) => index >= lost && owners.has(signer))
+    const owner = later[found]?.owners.get(signer)
+    if (owner === undefined) return [{ from, to: undefined, idleMillis: Number.POSITIVE_INFINITY }]
+    const times = [struckAt, ...later.slice(0, found + 1).map(({ at }) => at)]
+    const idle = isProlonged(from, before, later) ? times.slice(lost) : times
+    return [{ from, to: owner === from ? undefined : owner, idleMillis: timeSeen(idle) }]
   })
+
+const isProlonged = (owner: string, before: LaneSample, later: ReadonlyArray<LaneSample>): boolean =>
+  later.some(({ leased }) => (leased.get(owner) ?? 0) > (before.leased.get(owner) ?? 0))
+
+/** The time that passed while somebody looked. */
+const timeSeen = (times: ReadonlyArray<number>): number =>
+  times.slice(1).reduce((sum, at, index) => sum + Math.min(at - (times[index] ?? at), mostBetweenLooks), 0)
 
 /**
  * Whether a lane was another's for certain at a time: before it and after it somebody else had it.

@@ -4,7 +4,8 @@ import { changes, isAnothers } from "../src/LaneOwners.ts"
 
 const sample = (at: number, owner: string | undefined) => ({
   at,
-  owners: new Map(owner === undefined ? [] : [["0xab", owner]])
+  owners: new Map(owner === undefined ? [] : [["0xab", owner]]),
+  leased: new Map()
 })
 const samples = [sample(0, "a"), sample(10, undefined), sample(20, "b"), sample(30, "b"), sample(40, "a")]
 
@@ -24,27 +25,42 @@ describe("a lane is another's", () => {
   }
 })
 
+/** Who has which lane; `a` says nothing any more, and `b` goes on prolonging its leases. */
 const look = (at: number, ...owners: ReadonlyArray<string | undefined>) => ({
   at,
-  owners: new Map(owners.flatMap((owner, lane) => (owner === undefined ? [] : [[`0x${lane}`, owner] as const])))
+  owners: new Map(owners.flatMap((owner, lane) => (owner === undefined ? [] : [[`0x${lane}`, owner] as const]))),
+  leased: new Map(owners.flatMap((owner) => (owner === undefined ? [] : [[owner, owner === "a" ? 500 : at + 500]])))
 })
 
 describe("after a strike a lane", () => {
   const struckAt = 100
-  const seen = (...looks: ReadonlyArray<ReturnType<typeof look>>) => changes(look(90, "a", "b"), looks, struckAt)
+  const seen = (...looks: ReadonlyArray<ReturnType<typeof look>>) => changes(look(105, "a", "b"), looks, struckAt)
 
   it("that is held all the time has not changed", () =>
     assert.deepStrictEqual(seen(look(110, "a", "b"), look(200, "a", "b")), []))
-  it("that another has at once or after a while was idle since the strike", () => {
+  it("of who was struck was idle since the strike, had at once or after a while", () => {
     const ofA = [{ from: "a", to: "b", idleMillis: 100 }]
     assert.deepStrictEqual(seen(look(110, "a", "b"), look(200, "b", "b")), ofA)
     assert.deepStrictEqual(seen(look(150, undefined, "b"), look(200, "b", "b")), ofA)
   })
-  it("that its own worker has again was idle from the last look at which it was held", () => {
-    const late = [{ from: "b", to: undefined, idleMillis: 60 }]
-    assert.deepStrictEqual(seen(look(140, "a", "b"), look(170, "a", undefined), look(200, "a", "b")), late)
-    const atOnce = [{ from: "b", to: undefined, idleMillis: 100 }]
-    assert.deepStrictEqual(seen(look(150, "a", undefined), look(200, "a", "b")), atOnce)
+  it("of who was not struck was idle from the last look at which it was held", () => {
+    const late = (to: string | undefined) => [{ from: "b", to, idleMillis: 60 }]
+    assert.deepStrictEqual(
+      seen(look(140, "a", "b"), look(170, "a", undefined), look(200, "a", "b"), look(300, "a", "b")),
+      late(undefined)
+    )
+    const given = seen(look(140, "b", "b"), look(170, "b", undefined), look(200, "b", "c"))
+    assert.deepStrictEqual(given.slice(1), late("c"))
+  })
+  it("that was held at no look was idle since the strike", () =>
+    assert.deepStrictEqual(seen(look(150, "a", undefined), look(200, "a", "b")), [
+      { from: "b", to: undefined, idleMillis: 100 }
+    ]))
+  it("was idle for no longer than somebody looked", () => {
+    const stalled = seen(look(110, undefined, "b"), look(5_000, undefined, "b"), look(5_100, "b", "b"))
+    assert.deepStrictEqual(stalled, [{ from: "a", to: "b", idleMillis: 10 + 200 + 100 }])
+    const looks = Array.from({ length: 30 }, (_, index) => look(200 + index * 100, undefined, "b"))
+    assert.deepStrictEqual(seen(...looks, look(3_200, "b", "b")), [{ from: "a", to: "b", idleMillis: 3_100 }])
   })
   it("that nobody has any more is idle for ever", () =>
     assert.deepStrictEqual(seen(look(150, undefined, "b"), look(200, undefined, "b")), [
