@@ -12,7 +12,7 @@ describe("the local EVM chain", () => {
       const [signer] = evm.accounts.signers
       const batches = { settler: evmBatchSettler }
       const half = yield* exactEvm.facilitator({ signer, rpcUrl: evm.rpcUrl, batches })
-      assert.strictEqual(half.batches?.maximum, 25)
+      assert.strictEqual(half.batches?.maximum, 50)
       const [funds] = yield* half.signers
       assert.isAbove(Number(funds?.balance), 0)
       const said = DevNet.describe(chains).join("\n")

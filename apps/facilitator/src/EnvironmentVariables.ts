@@ -132,8 +132,14 @@ export const environmentVariables = {
   PONTAGE_EVM_BATCH_MAXIMUM: EnvironmentVariable.make(
     "PONTAGE_EVM_BATCH_MAXIMUM",
     "payments from 2 to 100",
-    "25",
+    "50",
     EnvironmentVariable.integer(EvmTerms.bounds.batchMaximum)
+  ),
+  PONTAGE_EVM_BATCH_MAXIMUM_COST_WEI: EnvironmentVariable.make(
+    "PONTAGE_EVM_BATCH_MAXIMUM_COST_WEI",
+    "the most wei that a transaction of several payments may cost, above zero",
+    "1000000000000000000",
+    EnvironmentVariable.PositiveAmount
   ),
   PONTAGE_EVM_BATCH_WINDOW_MS: EnvironmentVariable.make(
     "PONTAGE_EVM_BATCH_WINDOW_MS",

@@ -6,7 +6,7 @@ import { Network } from "@pontage/core"
 import { EvmAddress } from "@pontage/evm"
 import * as Schema from "effect/Schema"
 
-import { NativeAmount, RpcUrl } from "./EnvironmentVariable.ts"
+import { NativeAmount, PositiveAmount, RpcUrl } from "./EnvironmentVariable.ts"
 
 /**
  * `eip155:<chain id>`.
@@ -50,6 +50,7 @@ const terms = {
     Schema.Struct({
       settler: ContractAddress,
       maximum: within(bounds.batchMaximum),
+      maximumCost: Schema.optionalKey(PositiveAmount),
       windowMillis: within(bounds.batchWindowMillis)
     })
   )
@@ -83,6 +84,7 @@ export interface EvmTermVariables {
   readonly PONTAGE_EVM_CONTRACT_PAYERS: "true" | "false" | undefined
   readonly PONTAGE_EVM_BATCH_SETTLER: string | undefined
   readonly PONTAGE_EVM_BATCH_MAXIMUM: number | undefined
+  readonly PONTAGE_EVM_BATCH_MAXIMUM_COST_WEI: bigint | undefined
   readonly PONTAGE_EVM_BATCH_WINDOW_MS: number | undefined
 }
 
@@ -94,6 +96,7 @@ export interface EvmTermVariables {
 export const fromVariables = (variables: EvmTermVariables): EvmTerms => {
   const {
     PONTAGE_EVM_BATCH_MAXIMUM: maximum,
+    PONTAGE_EVM_BATCH_MAXIMUM_COST_WEI: maximumCost,
     PONTAGE_EVM_BATCH_SETTLER: settler,
     PONTAGE_EVM_BATCH_WINDOW_MS: windowMillis,
     PONTAGE_EVM_CONTRACT_PAYERS: contractPayers,
@@ -110,6 +113,7 @@ export const fromVariables = (variables: EvmTermVariables): EvmTerms => {
       batches: {
         settler,
         ...(maximum !== undefined && { maximum }),
+        ...(maximumCost !== undefined && { maximumCost }),
         ...(windowMillis !== undefined && { windowMillis })
       }
     })
@@ -128,6 +132,7 @@ export const variableNames = [
   "PONTAGE_EVM_CONTRACT_PAYERS",
   "PONTAGE_EVM_BATCH_SETTLER",
   "PONTAGE_EVM_BATCH_MAXIMUM",
+  "PONTAGE_EVM_BATCH_MAXIMUM_COST_WEI",
   "PONTAGE_EVM_BATCH_WINDOW_MS"
 ] as const satisfies ReadonlyArray<keyof EvmTermVariables>
 
@@ -139,6 +144,6 @@ export const variableNames = [
 export const withoutSettler = (variables: EvmTermVariables): ReadonlyArray<string> =>
   variables.PONTAGE_EVM_BATCH_SETTLER !== undefined
     ? []
-    : (["PONTAGE_EVM_BATCH_MAXIMUM", "PONTAGE_EVM_BATCH_WINDOW_MS"] as const).filter(
-        (name) => variables[name] !== undefined
-      )
+    : variableNames.filter((name) => aboutBatches.test(name) && variables[name] !== undefined)
+
+const aboutBatches = /_BATCH_/

@@ -119,9 +119,19 @@ describe("settings", () => {
         contractPayers: false,
         batches: { settler: euro.address, maximum: 50, windowMillis: 20 }
       }
-      const chain = { rpcUrl: "https://base.example", network: "eip155:8453", maxFeePerGas: "5000000000", ...terms }
+      const chain = {
+        rpcUrl: "https://base.example",
+        network: "eip155:8453",
+        maxFeePerGas: "5000000000",
+        ...terms,
+        batches: { ...terms.batches, maximumCost: "250000000000000000" }
+      }
       const { evm } = yield* read({ PONTAGE_EVM_SIGNER_KEY: key, PONTAGE_EVM: JSON.stringify([chain]) })
-      assert.deepStrictEqual(evm[0]?.terms, { maxFeePerGas: 5_000_000_000n, ...terms })
+      assert.deepStrictEqual(evm[0]?.terms, {
+        maxFeePerGas: 5_000_000_000n,
+        ...terms,
+        batches: { ...terms.batches, maximumCost: 250_000_000_000_000_000n }
+      })
     })
   )
 
@@ -135,6 +145,7 @@ describe("settings", () => {
         PONTAGE_EVM_CONTRACT_PAYERS: "false",
         PONTAGE_EVM_BATCH_SETTLER: euro.address,
         PONTAGE_EVM_BATCH_MAXIMUM: "50",
+        PONTAGE_EVM_BATCH_MAXIMUM_COST_WEI: "250000000000000000",
         PONTAGE_EVM_BATCH_WINDOW_MS: "20"
       })
       assert.deepStrictEqual(evm[0]?.terms, {
@@ -142,7 +153,7 @@ describe("settings", () => {
         finalityDepth: 12,
         verifyWindowMillis: 0,
         contractPayers: false,
-        batches: { settler: euro.address, maximum: 50, windowMillis: 20 }
+        batches: { settler: euro.address, maximum: 50, maximumCost: 250_000_000_000_000_000n, windowMillis: 20 }
       })
       const few = yield* read({
         ...enough,
@@ -458,6 +469,7 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_EVM", '[{"network":"eip155:1"}]'],
     ["PONTAGE_EVM", '[{"rpcUrl":"http://x","finalityDepth":0}]'],
     ["PONTAGE_EVM", '[{"rpcUrl":"http://x","batches":{"maximum":50}}]'],
+    ["PONTAGE_EVM", `[{"rpcUrl":"http://x","batches":{"settler":"${euro.address}","maximumCost":"0"}}]`],
     ["PONTAGE_EVM", '[{"rpcUrl":"http://x","finalityDeep":9}]'],
     ["PONTAGE_EVM", '[{"rpcUrl":"http://x","verifyWindowMillis":1001}]'],
     ["PONTAGE_EVM_MAX_FEE_PER_GAS_WEI", "1.5"],
@@ -471,6 +483,8 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_EVM_BATCH_SETTLER", "0x60A3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"],
     ["PONTAGE_EVM_BATCH_MAXIMUM", "1"],
     ["PONTAGE_EVM_BATCH_MAXIMUM", "101"],
+    ["PONTAGE_EVM_BATCH_MAXIMUM_COST_WEI", "0"],
+    ["PONTAGE_EVM_BATCH_MAXIMUM_COST_WEI", "1 ether"],
     ["PONTAGE_EVM_BATCH_WINDOW_MS", "10001"],
     ["PONTAGE_EVM_SIGNER_KEY", ""],
     ["PONTAGE_EVM_SIGNER_KEY", key.slice(0, -1)],

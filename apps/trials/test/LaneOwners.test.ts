@@ -44,13 +44,13 @@ describe("after a strike a lane", () => {
     assert.deepStrictEqual(seen(look(150, undefined, "b"), look(200, "b", "b")), ofA)
   })
   it("of who was not struck was idle from the last look at which it was held", () => {
-    const late = (to: string | undefined) => [{ from: "b", to, idleMillis: 60 }]
+    const late = { from: "b", to: undefined, idleMillis: 60 }
     assert.deepStrictEqual(
       seen(look(140, "a", "b"), look(170, "a", undefined), look(200, "a", "b"), look(300, "a", "b")),
-      late(undefined)
+      [late]
     )
     const given = seen(look(140, "b", "b"), look(170, "b", undefined), look(200, "b", "c"))
-    assert.deepStrictEqual(given.slice(1), late("c"))
+    assert.deepStrictEqual(given.slice(1), [{ ...late, to: "c" }])
   })
   it("that was held at no look was idle since the strike", () =>
     assert.deepStrictEqual(seen(look(150, "a", undefined), look(200, "a", "b")), [

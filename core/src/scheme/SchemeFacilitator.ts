@@ -198,10 +198,11 @@ export interface SchemeFacilitator<Payload = unknown> {
   /** How many transactions of one lane may be on their way at once; default 16, about what nodes hold for one account. */
   readonly capacity?: number
   /**
-   * How payments travel together: so many in a transaction, after waiting at most so long for company, as long as any comes.
-   * Default one by one.
+   * How payments travel together: so many in a transaction, after waiting at most so long for company, as long as any comes,
+   * and fewer where it would cost more than `maximumCost` (in the chain's smallest native unit; default any). Default one by
+   * one.
    */
-  readonly batches?: { readonly maximum: number; readonly windowMillis: number }
+  readonly batches?: { readonly maximum: number; readonly windowMillis: number; readonly maximumCost?: bigint }
   /** The payload's common terms, from the signed bytes alone: no chain, no clock. It also proves the binding, if any. */
   readonly read: (
     requirements: PaymentRequirements,
@@ -222,12 +223,15 @@ export interface SchemeFacilitator<Payload = unknown> {
   readonly isCanonical: (block: Block) => Effect.Effect<boolean, ChainUnavailable>
   /**
    * Signs the transaction that settles the first payments of the list in this slot, at the survey's fees. It sends
-   * nothing. Given the payments of an earlier preparation and higher fees, it takes all of them again.
+   * nothing. Given the payments of an earlier preparation and higher fees, it takes all of them again. Given the most that
+   * the transaction may cost, in the chain's smallest native unit, it takes no more than that pays for, and the first one in
+   * any case.
    */
   prepare(
     payments: ReadonlyArray<Payment<Payload>>,
     slot: Slot | undefined,
-    survey: Survey
+    survey: Survey,
+    maximumCost?: bigint
   ): Effect.Effect<Preparation, ChainUnavailable | Misconfigured>
   /** Signs a transaction that does nothing, at the survey's fees, to use a slot up. */
   readonly fill: (slot: Slot, survey: Survey) => Effect.Effect<Prepared, ChainUnavailable | Misconfigured>

@@ -15,9 +15,11 @@ import type {
   Observation,
   Passenger,
   Payment,
+  Preparation,
   Prepared,
   SchemeFacilitator,
   Sighting,
+  Slot,
   Submission,
   Survey
 } from "../scheme/SchemeFacilitator.ts"
@@ -62,11 +64,10 @@ export const make = (ledger: TestLedger, options: FacilitatorOptions = {}): Sche
     nextSlot: (lane, counting) => asked(ledger, () => ledger.nextSlot(lane, counting)),
     survey: asked(ledger, () => survey(ledger, fees)),
     isCanonical: (block) => asked(ledger, () => ledger.isCanonical(block)),
-    prepare: (payments, slot, now) =>
+    prepare: (payments, slot, now, maximumCost) =>
       asked(ledger, () => {
-        const count = Math.min(payments.length, most)
-        const orders = payments.slice(0, count).map(({ payload }) => toOrder(payload))
-        return { prepared: LedgerBytes.sign(orders, slot, now), count }
+        const orders = payments.slice(0, most).map(({ payload }) => toOrder(payload))
+        return prepare(orders, slot, now, maximumCost)
       }),
     fill: (slot, now) => asked(ledger, () => LedgerBytes.sign([], slot, now)),
     submit: ({ bytes }) => submit(ledger, bytes),
@@ -75,6 +76,19 @@ export const make = (ledger: TestLedger, options: FacilitatorOptions = {}): Sche
     signers: asked(ledger, () => lanes.map((address) => ({ address, balance: ledger.gasMoneyOf(address) })))
   }
   return half
+}
+
+/** Signs for the first orders, as many as the cost allows. */
+const prepare = (
+  orders: ReadonlyArray<LedgerOrder>,
+  slot: Slot | undefined,
+  now: Survey,
+  maximumCost: bigint | undefined
+): Preparation => {
+  const prepared = LedgerBytes.sign(orders, slot, now)
+  return maximumCost === undefined || prepared.cost <= maximumCost || orders.length < 2
+    ? { prepared, count: orders.length }
+    : prepare(orders.slice(0, -1), slot, now, maximumCost)
 }
 
 const decodePayload = Schema.decodeUnknownEffect(Payload)

@@ -13,7 +13,8 @@ export type PoolAnswer = "accepted" | "slotUsed" | { readonly outdated: string }
 
 /**
  * What a transaction meets when it comes: the price of a unit of gas, what its signer has to pay for gas, and what the
- * node says to whatever is new to it, if it takes nothing now.
+ * node says to whatever is new to it, if it takes nothing now. A signer has to own the most that everything of it that waits
+ * may cost.
  *
  * @category models
  */
@@ -85,7 +86,8 @@ export const make = (): LedgerPool => {
       const rival = slot === undefined ? loose.get(id) : waiting.get(slot)
       if (slot !== undefined && slot < next) return "slotUsed"
       if (rival?.id === id) return "accepted"
-      const obstacle = terms.mood ?? obstacleOf(transaction, rival, terms)
+      const others = [...waiting.values()].filter((other) => other !== rival)
+      const obstacle = terms.mood ?? obstacleOf(transaction, rival, others, terms)
       if (obstacle !== undefined) return obstacle
       if (slot === undefined) loose.set(id, transaction)
       else waiting.set(slot, transaction)
@@ -108,13 +110,16 @@ export const make = (): LedgerPool => {
 const obstacleOf = (
   transaction: LedgerTransaction,
   rival: LedgerTransaction | undefined,
+  others: ReadonlyArray<LedgerTransaction>,
   { base, gasMoney }: PoolTerms
 ): PoolAnswer | undefined => {
   if (!pays(transaction, base)) return { outdated: `the fee is below the base fee ${base}` }
   if (rival !== undefined && !isDearer(transaction, rival)) return { outdated: "replacement underpriced" }
-  const most = gasOf(transaction) * (transaction.fees?.maximum ?? 1n)
+  const most = [transaction, ...others].reduce((sum, one) => sum + costOf(one), 0n)
   return gasMoney < most ? { refused: `insufficient funds for gas: ${gasMoney} of ${most}` } : undefined
 }
+
+const costOf = (transaction: LedgerTransaction): bigint => gasOf(transaction) * (transaction.fees?.maximum ?? 1n)
 
 const pays = ({ fees }: LedgerTransaction, base: bigint) => fees === undefined || fees.maximum >= base
 

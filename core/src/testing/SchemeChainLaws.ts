@@ -254,6 +254,27 @@ const batchesHaveLimits = law("a transaction takes no more payments than the sch
   })
 )
 
+const batchesHaveCosts = law(
+  "a transaction costs no more than it may, and takes the first payment in any case",
+  (subject) =>
+    Effect.gen(function* () {
+      const { facilitator } = subject
+      const payments = yield* company(subject)
+      const slot = yield* slotOf(facilitator)
+      const survey = yield* succeeds("survey", facilitator.survey)
+      const preparing = (maximumCost?: bigint) =>
+        succeeds("prepare", facilitator.prepare(payments, slot, survey, maximumCost))
+      const whole = yield* preparing()
+      for (const maximumCost of [0n, whole.prepared.cost - 1n, whole.prepared.cost]) {
+        const { count, prepared } = yield* preparing(maximumCost)
+        yield* holds("it takes at least one, and no more than without", count >= 1 && count <= whole.count)
+        yield* holds("it costs no more than it may, or takes one alone", prepared.cost <= maximumCost || count === 1)
+      }
+      yield* same("what it takes at its cost", (yield* preparing(whole.prepared.cost)).count, whole.count)
+      yield* same("what it takes at none", (yield* preparing(0n)).count, 1)
+    })
+)
+
 const fillerMovesNothing = law("a filler uses its slot and moves no money", (subject) =>
   gaining(
     subject,
@@ -309,6 +330,7 @@ export const laws: ReadonlyArray<Law<Subject>> = [
   batchesSettleOnce,
   batchesAreNoBond,
   batchesHaveLimits,
+  batchesHaveCosts,
   fillerMovesNothing,
   unusedIsProven
 ]

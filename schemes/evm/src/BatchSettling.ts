@@ -28,22 +28,27 @@ const gasPerEntry = 158_528n
 const gasPerRun = 3_500n
 
 /**
- * The call that settles transfers, together in one transaction. Its gas covers every entry's cap, so that none can take
+ * The most gas that transfers can use together in one transaction: it covers every entry's cap, so that none can take
  * another's.
+ *
+ * @category getters
+ */
+export const gasOf = (transfers: ReadonlyArray<PackedTransfers.PlainTransfer>): bigint =>
+  gasBase + BigInt(transfers.length) * gasPerEntry + BigInt(PackedTransfers.runCount(transfers)) * gasPerRun
+
+/**
+ * The call that settles transfers, together in one transaction.
  *
  * @category constructors
  */
 export const toCall = (
   settler: EvmAddress.Address,
   transfers: ReadonlyArray<PackedTransfers.PlainTransfer>
-): Pick<UnsignedTransaction, "to" | "data" | "gas"> => {
-  const { entries, runs } = PackedTransfers.pack(transfers)
-  return {
-    to: settler,
-    data: `${selector}${PackedTransfers.toArgument(runs)}`,
-    gas: gasBase + BigInt(entries) * gasPerEntry + BigInt(PackedTransfers.runCount(transfers)) * gasPerRun
-  }
-}
+): Pick<UnsignedTransaction, "to" | "data" | "gas"> => ({
+  to: settler,
+  data: `${selector}${PackedTransfers.toArgument(PackedTransfers.pack(transfers).runs)}`,
+  gas: gasOf(transfers)
+})
 
 /**
  * Proves that the contract at an address is the batch settler, by its code.

@@ -27,8 +27,13 @@ import * as TransferSimulation from "./TransferSimulation.ts"
 export interface Batches {
   /** The address of the contract `BatchSettler`, which `deployBatchSettler` makes. Its code is proven at start. */
   readonly settler: string
-  /** How many payments go into one transaction at most: 2 to 100, default 25. */
+  /** How many payments go into one transaction at most: 2 to 100, default 50. */
   readonly maximum?: number
+  /**
+   * What one transaction may cost at most, in wei; default 1 ether, since nodes commonly take no dearer one (`rpc.txfeecap` of
+   * geth). It is counted with the gas that its payments may use at most, about 160 000 each.
+   */
+  readonly maximumCost?: bigint
   /** How long a payment waits for company at most, in milliseconds; default 50. */
   readonly windowMillis?: number
 }
@@ -88,7 +93,8 @@ export interface ExactEvmChain {
   readonly prove: (token: Asset) => Effect.Effect<void, ChainUnavailable>
 }
 
-const defaultMaximum = 25
+const defaultMaximum = 50
+const defaultMaximumCost = 10n ** 18n
 const defaultWindowMillis = 50
 const defaultVerifyWindowMillis = 2
 /** How many verifications share a question: node operators limit the gas of one. */
@@ -171,13 +177,14 @@ const plainAccounts = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: Rea
 })
 
 const settling = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: Batches) {
-  const { maximum = defaultMaximum, windowMillis = defaultWindowMillis } = given
+  const { maximum = defaultMaximum, maximumCost = defaultMaximumCost, windowMillis = defaultWindowMillis } = given
   yield* inRange("batches.maximum", maximum, 2, PackedTransfers.maximumEntries)
   yield* inRange("batches.windowMillis", windowMillis, 0, 60_000)
+  if (maximumCost <= 0n) return yield* wrong(`batches.maximumCost ${maximumCost} is not above zero`)
   const settler = EvmAddress.fromText(given.settler)
   if (settler === undefined) return yield* wrong(`batches.settler: "${given.settler}" is no address`)
   yield* BatchSettling.prove(rpc, settler)
-  return { settler, maximum, windowMillis }
+  return { settler, maximum, maximumCost, windowMillis }
 })
 
 const provingOnce = (rpc: EvmRpc.Shape) => {

@@ -39,7 +39,7 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
     scheme: ExactEvm.scheme,
     network,
     lanes: [...signers.keys()],
-    ...(chain.batches && { batches: { maximum: chain.batches.maximum, windowMillis: chain.batches.windowMillis } }),
+    ...(chain.batches && { batches: limitsOf(chain.batches) }),
     read: (requirements, json) => read(network, chain.assets, requirements, json),
     verify: Effect.fnUntraced(function* (payment) {
       const call = yield* callOf(payment)
@@ -51,7 +51,8 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
       Effect.map(rpc.getTransactionCount(addressOf(lane), counting === "included" ? "latest" : "pending"), BigInt),
     survey,
     isCanonical: (block) => isCanonical(rpc, block),
-    prepare: (payments, slot, survey) => ExactEvmPreparation.prepare(chain, callOf, payments, slot, survey),
+    prepare: (payments, slot, survey, maximumCost) =>
+      ExactEvmPreparation.prepare(chain, callOf, payments, slot, survey, maximumCost),
     fill: (slot, survey) => ExactEvmPreparation.fill(chain, slot, survey),
     submit: (prepared) => submit(rpc, prepared),
     observe: (passengers, attempts) =>
@@ -67,6 +68,12 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
     )
   }
 }
+
+const limitsOf = ({ maximum, maximumCost, windowMillis }: NonNullable<ExactEvmChain["batches"]>) => ({
+  maximum,
+  maximumCost,
+  windowMillis
+})
 
 /** A payment's signature is judged once, as long as the payment is held. */
 const makeCallOf =

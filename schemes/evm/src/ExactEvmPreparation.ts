@@ -34,7 +34,8 @@ export type CallOf = (
 
 /**
  * Signs the transaction for the first payments of a list. Payments of plain accounts travel together where there is a
- * batch settler; a payment that has no company, and one of a contract account, is a plain transfer.
+ * batch settler, as long as the transaction costs no more than it may; a payment that has no company, and one of a contract
+ * account, is a plain transfer.
  *
  * @category constructors
  */
@@ -43,13 +44,14 @@ export const prepare = Effect.fnUntraced(function* (
   callOf: CallOf,
   payments: ReadonlyArray<Payment<Held>>,
   slot: Slot | undefined,
-  survey: Survey
+  survey: Survey,
+  maximumCost?: bigint
 ): Effect.fn.Return<Preparation, ChainUnavailable | Misconfigured> {
   const [first, ...others] = payments
   if (first === undefined) return yield* new Misconfigured({ message: "there is no payment to prepare" })
   const place = yield* placeOf(chain, slot)
   const alone = yield* Effect.catchTag(callOf(first), ["PaymentError", "ValidationError"], unverified)
-  const company = yield* companyOf(chain, callOf, alone, others)
+  const company = affordable(yield* companyOf(chain, callOf, alone, others), survey, maximumCost)
   const call =
     chain.batches === undefined || company.length < 2 ? alone : BatchSettling.toCall(chain.batches.settler, company)
   return { prepared: yield* signIn(chain, place, call, survey), count: Math.max(company.length, 1) }
@@ -104,6 +106,18 @@ const companyOf = Effect.fnUntraced(function* (
   }
   return company
 })
+
+/** As many as one transaction pays for. */
+const affordable = (
+  company: ReadonlyArray<PlainTransfer>,
+  { fees }: Survey,
+  maximumCost: bigint | undefined
+): ReadonlyArray<PlainTransfer> => {
+  if (maximumCost === undefined || fees === undefined) return company
+  let count = company.length
+  while (count > 1 && BatchSettling.gasOf(company.slice(0, count)) * fees.maximum > maximumCost) count--
+  return company.slice(0, count)
+}
 
 const unverified = (error: { readonly message: string }) =>
   Effect.fail(new Misconfigured({ message: `a payment was to be settled that does not verify: ${error.message}` }))

@@ -47,16 +47,16 @@ export const payments = <Payload>(half: SchemeFacilitator<Payload>, from: number
 export const prepare = Effect.fnUntraced(function* <Payload>(
   half: SchemeFacilitator<Payload>,
   list: ReadonlyArray<HeldPayment<Payload>>,
-  options: { readonly number?: bigint; readonly percent?: bigint } = {}
+  options: { readonly number?: bigint; readonly percent?: bigint; readonly maximumCost?: bigint } = {}
 ) {
-  const { number, percent = 100n } = options
+  const { maximumCost, number, percent = 100n } = options
   const [lane = ""] = half.lanes
   const survey = yield* half.survey
   const { ceiling = 0n, maximum = 0n, priority = 0n } = survey.fees ?? {}
   const dearer = (wei: bigint) => (wei * percent) / 100n
   const fees = { ceiling, maximum: dearer(maximum), priority: dearer(priority) }
   const slot = { lane, number: number ?? (yield* half.nextSlot(lane, "known")) }
-  return yield* half.prepare(list, slot, { ...survey, fees })
+  return yield* half.prepare(list, slot, { ...survey, fees }, maximumCost)
 })
 
 /** What the chain shows of payments whose attempts these are. */

@@ -82,6 +82,9 @@ describe("the batch settler", () => {
         for (const maximum of [0, 1, 101, 2.5, Number.NaN]) {
           assert.match(yield* start({ batches: { settler, maximum } }), /^Misconfigured: .*batches.maximum/)
         }
+        for (const maximumCost of [0n, -1n]) {
+          assert.match(yield* start({ batches: { settler, maximumCost } }), /^Misconfigured: .*batches.maximumCost/)
+        }
         for (const windowMillis of [-1, 60_001, Number.NaN]) {
           assert.match(yield* start({ batches: { settler, windowMillis } }), /^Misconfigured: .*windowMillis/)
         }
@@ -92,34 +95,34 @@ describe("the batch settler", () => {
       })
     )
 
-    it.effect("settles 25 payments by one transaction, each for at most 49 000 gas", () =>
+    it.effect("settles 50 payments by one transaction, each for at most 49 000 gas", () =>
       Effect.gen(function* () {
         const { accounts, balanceOf, client } = yield* chain
         const half = yield* Batch.scheme()
-        assert.deepStrictEqual(half.batches, { maximum: 25, windowMillis: 50 })
+        assert.deepStrictEqual(half.batches, { maximum: 50, maximumCost: 10n ** 18n, windowMillis: 50 })
         // The payee has an account with the token from now on.
         yield* Payment.sendAlone(half, ...(yield* alone(half)))
         const fromBlock = (yield* Effect.promise(() => client.getBlockNumber())) + 1n
         const before = yield* balanceOf(accounts.payee.address)
-        const signed = yield* Batch.payments(half, 0, 30)
+        const signed = yield* Batch.payments(half, 0, 60)
         const list = signed.map(({ payment }) => payment)
         const { count, prepared } = yield* Batch.prepare(half, list)
-        assert.strictEqual(count, 25)
+        assert.strictEqual(count, 50)
         assert.strictEqual(prepared.cost, (prepared.fees?.maximum ?? 0n) * gasOf(prepared.bytes))
         assert.deepStrictEqual(yield* half.submit(prepared), { _tag: "Accepted" })
         const { landed, observations } = yield* Batch.landed(half, list.slice(0, count), prepared)
         const receipt = yield* Batch.receiptOf(prepared.transaction)
         const block = { number: receipt.blockNumber, hash: receipt.blockHash }
         const settled = { _tag: "Settled", transaction: prepared.transaction, block, external: false } as const
-        assert.lengthOf(observations, 25)
+        assert.lengthOf(observations, 50)
         for (const observation of observations) assert.deepEqual(observation, settled)
         const cost = receipt.gasUsed * receipt.effectiveGasPrice
         assert.deepStrictEqual(landed, { transaction: prepared.transaction, block, cost })
         assert.isAtMost(Number(landed.cost), Number(prepared.cost))
-        assert.strictEqual(yield* balanceOf(accounts.payee.address), before + 250_000n)
+        assert.strictEqual(yield* balanceOf(accounts.payee.address), before + 500_000n)
         assert.deepStrictEqual(yield* Payment.statusesOf(accounts.signers[0].address, fromBlock), ["success"])
-        assert.isAtMost(Number(receipt.gasUsed) / 25, 49_000)
-        for (const { authorization } of signed.slice(25)) assert.strictEqual(yield* Payment.timesUsed(authorization), 0)
+        assert.isAtMost(Number(receipt.gasUsed) / 50, 49_000)
+        for (const { authorization } of signed.slice(50)) assert.strictEqual(yield* Payment.timesUsed(authorization), 0)
       })
     )
 
@@ -167,6 +170,53 @@ describe("the batch settler", () => {
         const plain = yield* Payment.scheme(yield* chain)
         assert.isUndefined(plain.batches)
         assert.strictEqual((yield* Batch.prepare(plain, [yield* readBy(plain, 0), yield* readBy(plain, 1)])).count, 1)
+      })
+    )
+
+    it.effect("takes no more payments than the transaction may cost, and the first in any case", () =>
+      Effect.gen(function* () {
+        const half = yield* Batch.scheme()
+        const list = yield* Effect.forEach([0, 1, 2, 3, 4], (place) => readBy(half, place))
+        const whole = yield* Batch.prepare(half, list)
+        const costs = [whole.prepared.cost, whole.prepared.cost - 1n, 1n]
+        const prepared = yield* Effect.forEach(costs, (maximumCost) => Batch.prepare(half, list, { maximumCost }))
+        assert.deepStrictEqual(
+          prepared.map(({ count }) => count),
+          [5, 4, 1]
+        )
+        assert.strictEqual(prepared[0]?.prepared.cost, whole.prepared.cost)
+        assert.isBelow(Number(prepared[1]?.prepared.cost), Number(whole.prepared.cost))
+      })
+    )
+
+    it.effect("of a signer with little money is as large as that pays for: all settle, and a node refuses none", () =>
+      Effect.gen(function* () {
+        const { accounts, client, setBalance } = yield* chain
+        const [{ address }] = accounts.signers
+        const owned = yield* Effect.promise(() => client.getBalance({ address }))
+        const fromBlock = (yield* Effect.promise(() => client.getBlockNumber())) + 1n
+        const half = yield* Batch.scheme()
+        const eight = yield* Effect.forEach([0, 1, 2, 3, 4, 5, 6, 7], (place) => readBy(half, place))
+        yield* setBalance(address, (yield* Batch.prepare(half, eight)).prepared.cost)
+        const sent: Array<string> = []
+        const onRequest = (method: string) => void (method === "eth_sendRawTransaction" && sent.push(method))
+        const facilitator = yield* Payment.facilitator({ batches: { settler: yield* Batch.settler }, onRequest })
+        const signed = yield* Effect.forEach(
+          Array.from({ length: 20 }, (_, place) => place),
+          (place) => Effect.flatMap(Batch.payerAt(place), Batch.signedBy)
+        )
+        const ends = yield* Effect.forEach(
+          signed,
+          ({ request }, index) => facilitator.settle(request, Payment.claim(`little${index}`)),
+          { concurrency: "unbounded" }
+        )
+        yield* setBalance(address, owned)
+        assert.isTrue(ends.every(({ status }) => status === "included"))
+        for (const { authorization } of signed) assert.strictEqual(yield* Payment.timesUsed(authorization), 1)
+        const statuses = yield* Payment.statusesOf(address, fromBlock)
+        assert.isTrue(statuses.every((status) => status === "success"))
+        assert.isAtLeast(statuses.length, 3)
+        assert.strictEqual(sent.length, statuses.length)
       })
     )
 

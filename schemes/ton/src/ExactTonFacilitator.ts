@@ -55,8 +55,8 @@ const half = (chain: ExactTonChain): SchemeFacilitator<Held> => {
     nextSlot: (lane) => seqnoOf(rpc, lane),
     survey: Effect.map(accountOf(rpc, first), ({ head }) => ({ head, final: head.number })),
     isCanonical: (block) => isCanonical(rpc, block),
-    prepare: (payments, slot, survey) =>
-      ExactTonPreparation.prepare(chain, verifications, unsent, payments, slot, survey),
+    prepare: (payments, slot, survey, maximumCost) =>
+      ExactTonPreparation.prepare(chain, verifications, unsent, payments, slot, survey, maximumCost),
     fill: (slot, survey) => ExactTonPreparation.fill(chain, slot, survey),
     submit: (prepared) => submit(rpc, prepared),
     observe: (passengers, attempts) => TonObservation.observe(chain, unsent, passengers, attempts),

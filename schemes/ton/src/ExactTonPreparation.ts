@@ -56,16 +56,19 @@ export const prepare = Effect.fnUntraced(function* (
   unsent: Unsent,
   payments: ReadonlyArray<Payment<Held>>,
   slot: Slot | undefined,
-  survey: Survey
+  survey: Survey,
+  maximumCost?: bigint
 ): Effect.fn.Return<Preparation, ChainUnavailable | Misconfigured> {
   const company = companyOf(payments, chain.batches.maximum)
   if (company.length === 0) return yield* new Misconfigured({ message: "there is no payment to prepare" })
   const aboard = yield* Effect.forEach(company, (payment) => boarding(chain, verifications, unsent, payment), {
     concurrency
   })
-  let count = aboard.length
+  const place = yield* placeOf(chain, slot)
+  const { balance } = yield* chain.rpc.account(place.relayer.address)
+  let count = affordable(chain, aboard, maximumCost !== undefined && maximumCost < balance ? maximumCost : balance)
   while (true) {
-    const preparation = yield* signed(chain, aboard.slice(0, count), slot, survey)
+    const preparation = yield* signed(chain, aboard.slice(0, count), place, balance, survey)
     if (preparation !== undefined) return preparation
     count = Math.max(1, Math.floor(count * 0.9))
   }
@@ -103,31 +106,46 @@ const boarding = Effect.fnUntraced(function* (
   return { held, isDeployed: isFree ? verified.success.isDeployed : undefined }
 })
 
+/** How many of the first can be paid for; at least one is taken. */
+const affordable = (chain: ExactTonChain, aboard: ReadonlyArray<Aboard>, most: bigint): number => {
+  let count = aboard.length
+  while (count > 1 && costOf(chain, aboard.slice(0, count)) > most) count--
+  return count
+}
+
+const costOf = ({ attachedTon }: ExactTonChain, aboard: ReadonlyArray<Aboard>): bigint =>
+  TonRelay.costOf(
+    relayedOf(aboard).map(({ held }) => held),
+    attachedTon
+  )
+
+const isSent = ({ isDeployed }: Aboard): boolean => isDeployed !== undefined
+
+/** Those that the relayer brings to their wallets. */
+const relayedOf = (aboard: ReadonlyArray<Aboard>) =>
+  aboard.filter((one) => isSent(one) && one.held.kind === "w5-internal")
+
 /** What is signed for these; `undefined` when it would be too large to be sent. */
 const signed = Effect.fnUntraced(function* (
   chain: ExactTonChain,
   aboard: ReadonlyArray<Aboard>,
-  slot: Slot | undefined,
+  { lane, number, relayer }: Place,
+  balance: bigint,
   survey: Survey
-): Effect.fn.Return<Preparation | undefined, ChainUnavailable | Misconfigured> {
-  const { lane, number, relayer } = yield* placeOf(chain, slot)
-  const sent = aboard.filter(({ isDeployed }) => isDeployed !== undefined)
-  const relayed = sent.filter(({ held }) => held.kind === "w5-internal")
-  const messages = relayed.map(({ held, isDeployed }): Cell =>
+): Effect.fn.Return<Preparation | undefined, Misconfigured> {
+  const messages = relayedOf(aboard).map(({ held, isDeployed }): Cell =>
     TonRelay.messageFor(held, chain.attachedTon, isDeployed === true)
   )
   const external = yield* TonRelayer.sign(relayer, number, survey.head.time + validSeconds, messages)
   if (external.bytes > TonRelayer.maximumBytes && aboard.length > 1) return undefined
-  const cost = TonRelay.costOf(
-    relayed.map(({ held }) => held),
-    chain.attachedTon
-  )
-  const { balance } = yield* chain.rpc.account(relayer.address)
+  const cost = costOf(chain, aboard)
   if (balance < cost) {
     const message = `the relayer ${relayer.address} has ${balance} nanotons, ${cost} are needed; fund it`
     return yield* new Misconfigured({ message })
   }
-  const own = sent.flatMap(({ held, isDeployed }) => (held.kind === "external" ? [externalOf(held, isDeployed)] : []))
+  const own = aboard
+    .filter(isSent)
+    .flatMap(({ held, isDeployed }) => (held.kind === "external" ? [externalOf(held, isDeployed)] : []))
   const bytes = [...own, external.boc].join(separator)
   const prepared = { slot: { lane, number }, transaction: external.hash, bytes, head: survey.head.number, cost }
   return { prepared, count: aboard.length }
@@ -146,10 +164,11 @@ export const messagesOf = (bytes: string): ReadonlyArray<string> => bytes.split(
 const externalOf = ({ body, init, payer }: Held, isDeployed: boolean | undefined): string =>
   TonBoc.toBase64(TonMessage.external(payer, body, isDeployed ? undefined : init))
 
-const placeOf = (
-  chain: ExactTonChain,
-  slot: Slot | undefined
-): Effect.Effect<Slot & { readonly relayer: TonRelayer.TonRelayer }, Misconfigured> => {
+interface Place extends Slot {
+  readonly relayer: TonRelayer.TonRelayer
+}
+
+const placeOf = (chain: ExactTonChain, slot: Slot | undefined): Effect.Effect<Place, Misconfigured> => {
   const relayer = slot && chain.relayers.get(slot.lane)
   if (slot !== undefined && relayer !== undefined) return Effect.succeed({ ...slot, relayer })
   const message = `no relayer of ${chain.network} works the lane ${slot?.lane ?? "(none)"}`

@@ -344,6 +344,34 @@ describe("fifty payers at once", () => {
 
 describe("a batch", () => {
   layer(chainOf({ payers: 230 }), { excludeTestServices: true })((it) => {
+    it.effect("is as large as its relayer can pay for, and as it may cost", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const [relayer] = chain.accounts.relayers
+        const payments = yield* Effect.forEach(chain.accounts.payers.slice(0, 6), (payer) =>
+          Trial.payment(trial, payer)
+        )
+        const [lane = ""] = half.lanes
+        const slot = { lane, number: yield* half.nextSlot(lane, "known") }
+        const survey = yield* half.survey
+        const prepare = (maximumCost?: bigint) => half.prepare(payments, slot, survey, maximumCost)
+        const owned = yield* chain.coins(relayer.address)
+        const all = yield* prepare()
+        assert.strictEqual(all.count, 6)
+        assert.strictEqual((yield* prepare(all.prepared.cost)).count, 6)
+        assert.strictEqual((yield* prepare(all.prepared.cost - 1n)).count, 5)
+        assert.strictEqual((yield* prepare(1n)).count, 1)
+        yield* chain.setCoins(relayer.address, all.prepared.cost / 2n)
+        const some = yield* prepare()
+        assert.isTrue(some.count === 2 || some.count === 3, `${some.count}`)
+        assert.isAtMost(Number(some.prepared.cost), Number(all.prepared.cost / 2n))
+        yield* chain.setCoins(relayer.address, 1n)
+        assert.match((yield* Effect.flip(prepare())).message, /has 1 nanotons, .* are needed; fund it/)
+        yield* chain.setCoins(relayer.address, owned)
+      })
+    )
+
     it.effect("never outgrows an external message, and takes no two payments of one payer", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make({ batches: { maximum: 255 } })

@@ -18,6 +18,7 @@ import type { Advance, Plan, StoredPayment } from "../records/PaymentStore.ts"
 import { type Aboard, expenseOf, lastAttempt, wasSent } from "./Aboard.ts"
 import * as Airspace from "./Airspace.ts"
 import * as GasCeilings from "./GasCeilings.ts"
+import * as GasMoney from "./GasMoney.ts"
 import { enterQueued, inTheAir, isRefused, isTaken, type LaneWork, refusedBy, send, type Stopped } from "./LaneWork.ts"
 
 /** A payment that may be signed for. */
@@ -210,13 +211,17 @@ const signWithin = Effect.fnUntraced(function* (
   let rest = ready
   while (rest.length > 0 && flights.length < places) {
     const number = work.next + BigInt(flights.length)
-    const prepared = yield* Effect.result(prepare(work, rest, number, survey))
+    const prepared = yield* Effect.result(prepareWithin(work, rest, number, survey, flights))
     if (Result.isFailure(prepared)) {
       const { _tag, message } = prepared.failure
       const hopeless = _tag === "Misconfigured" ? rest.slice(0, 1) : rest
       yield* putBack(work, hopeless.map(storedOf), message)
       rest = rest.slice(hopeless.length)
       continue
+    }
+    if (prepared.success === undefined) {
+      work.payable = inTheAir(work).length + flights.length
+      break
     }
     const { aboard, count } = prepared.success
     const expense = expenseOf(aboard)
@@ -228,6 +233,7 @@ const signWithin = Effect.fnUntraced(function* (
       continue
     }
     GasCeilings.spend(left, expense)
+    GasMoney.spend(work, expense.cost)
     flights.push(aboard)
     rest = rest.slice(count)
   }
@@ -238,17 +244,38 @@ const signWithin = Effect.fnUntraced(function* (
 
 const ceilingReached = "the ceiling of what settling may cost in 24 hours is reached"
 
+/**
+ * Signs for no more payments than the signer can pay for; `undefined` when it cannot pay for one before something that is in
+ * the air has landed. Where nothing is in the air, one is signed for all the same: what is short is for the node to say.
+ */
+const prepareWithin = Effect.fnUntraced(function* (
+  work: LaneWork,
+  ready: ReadonlyArray<Ready>,
+  number: bigint,
+  survey: Survey,
+  signed: ReadonlyArray<Aboard>
+) {
+  const wanted = yield* prepare(work, ready, number, survey, work.half.batches?.maximumCost)
+  const left = yield* GasMoney.left(work, lastAttempt(wanted.aboard).cost, signed)
+  if (lastAttempt(wanted.aboard).cost <= left) return wanted
+  const fitting = wanted.count === 1 ? wanted : yield* prepare(work, ready, number, survey, left)
+  const isShort = lastAttempt(fitting.aboard).cost > left
+  return isShort && signed.length + inTheAir(work).length > 0 ? undefined : fitting
+})
+
 const prepare = Effect.fnUntraced(function* (
   { address, half }: LaneWork,
   ready: ReadonlyArray<Ready>,
   number: bigint,
-  survey: Survey
+  survey: Survey,
+  maximumCost: bigint | undefined
 ) {
   const slot = address === "" ? undefined : { lane: address, number }
   const { count, prepared } = yield* half.prepare(
     ready.map(({ payment }) => payment),
     slot,
-    survey
+    survey,
+    maximumCost
   )
   const aboard: Aboard = {
     number,

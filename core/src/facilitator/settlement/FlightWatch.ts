@@ -313,7 +313,13 @@ const bump = Effect.fnUntraced(function* (
       undefined
     )
   )
-  if (preparation === undefined || preparation.count !== payments.length) return
+  if (preparation === undefined) return
+  if (preparation.count !== payments.length) {
+    const some = `only ${preparation.count} of its ${payments.length} payments`
+    return yield* Effect.logWarning(
+      `the flight ${aboard.number} of ${work.lease.lane} could be signed again with ${some}`
+    )
+  }
   yield* hear(watch, yield* sendInstead(work, aboard, preparation.prepared))
 })
 

@@ -55,6 +55,10 @@ export interface LaneWork {
   next: bigint
   /** Why the node took the last transaction not; of a signer's lane it will hardly take the next one. */
   refusal: string | undefined
+  /** What its signer has at least, beyond the most that all it has signed for may cost; `undefined` when it is to be asked. */
+  gasMoney: bigint | undefined
+  /** So many flights are in the air until its signer can pay for one more; `Infinity` while it is not short. */
+  payable: number
   /** All its places were taken, and not half of them are free again. */
   isFull: boolean
   /** When it was last looked into while it was full (Unix milliseconds). */
@@ -189,6 +193,7 @@ export const send = (work: LaneWork, aboard: Aboard): Effect.Effect<Submission, 
     )
     return Effect.tap(sending, (submission) => {
       work.refusal = submission._tag === "Refused" ? submission.message : undefined
+      if (submission._tag === "Refused") work.gasMoney = undefined
       return Checkpoint.pass("submitted")
     })
   })
@@ -231,6 +236,7 @@ export const sendInstead = Effect.fnUntraced(function* (
   yield* Checkpoint.pass("re-signed")
   yield* work.store.replace(work.lease, aboard.number, prepared)
   aboard.attempts = [...aboard.attempts, prepared]
+  work.gasMoney = undefined
   yield* Checkpoint.pass("replaced")
   return yield* send(work, aboard)
 })

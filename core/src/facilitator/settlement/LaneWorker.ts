@@ -124,6 +124,8 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     landings: Signals.make(),
     next: 0n,
     refusal: undefined,
+    gasMoney: undefined,
+    payable: Number.POSITIVE_INFINITY,
     isFull: false,
     impatientAt: 0,
     company: 0,
@@ -301,7 +303,7 @@ const impatient = Effect.fnUntraced(function* (work: LaneWork) {
 
 /** A lane that was full has room again when half of it is free: what departs together shares the questions and the records. */
 const roomIn = (work: LaneWork): number => {
-  const { capacity } = work
+  const capacity = Math.min(work.capacity, work.payable)
   const room = Math.max(0, capacity - inTheAir(work).length)
   work.isFull = room === 0 || (work.isFull && room * 2 < capacity)
   return work.isFull ? 0 : room

@@ -74,6 +74,10 @@ describe("a signer without money for gas", () => {
         capacity: 2,
         settleTimeoutMillis: 600_000
       })
+      // Its money is taken out after it has been seen.
+      const early = yield* settleMany(facilitator, 2, "early")
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(yield* endsOf(early), ["Success", "Success"])
       ledger.setGasMoney("signer-1", 0n)
       const fibers = yield* settleMany(facilitator, 6)
       yield* TestClock.adjust("5 seconds")
@@ -81,7 +85,7 @@ describe("a signer without money for gas", () => {
       yield* TestClock.adjust("30 seconds")
       const ends = yield* endsOf(fibers)
       assert.strictEqual(ends.filter((one) => one === "Failure").length, 4)
-      assert.strictEqual(ledger.transfers.length, 2)
+      assert.strictEqual(ledger.transfers.length, 2 + 2)
     })
   )
 })

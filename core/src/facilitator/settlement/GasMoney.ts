@@ -1,0 +1,41 @@
+/**
+ * What a lane's signer can pay for. Nodes take a transaction only from a signer that owns the most that it may cost, and the
+ * most of all its others on their way. What a signer owns is asked seldom: what was left when it was last asked, less all
+ * that was signed for since, is there for certain, unless somebody has taken it out. Then a node refuses, and it is asked
+ * again.
+ */
+import * as Effect from "effect/Effect"
+
+import { type Aboard, lastAttempt } from "./Aboard.ts"
+import { inTheAir, type LaneWork } from "./LaneWork.ts"
+
+/**
+ * What is left, in the chain's smallest native unit: at least the cost, where there is so much; below zero, where more is on
+ * its way than the signer owns. Where nobody can say it is the cost itself, and the node's turn to refuse.
+ *
+ * @category getters
+ */
+export const left = Effect.fnUntraced(function* (
+  work: LaneWork,
+  cost: bigint,
+  signed: ReadonlyArray<Aboard>
+): Effect.fn.Return<bigint> {
+  const { address, half } = work
+  if (address === "" || (work.gasMoney !== undefined && work.gasMoney >= cost)) return work.gasMoney ?? cost
+  const signers = yield* Effect.catch(half.signers, () => Effect.succeed([]))
+  const owned = signers.find((signer) => signer.address === address)?.balance
+  if (owned === undefined) return cost
+  const onTheWay = [...inTheAir(work), ...signed].reduce((sum, aboard) => sum + lastAttempt(aboard).cost, 0n)
+  work.gasMoney = owned - onTheWay
+  return work.gasMoney
+})
+
+/**
+ * Takes what was signed for out of what is left.
+ *
+ * @category combinators
+ */
+export const spend = (work: LaneWork, cost: bigint): void => {
+  work.payable = Number.POSITIVE_INFINITY
+  if (work.gasMoney !== undefined) work.gasMoney -= cost
+}

@@ -1,0 +1,168 @@
+/** What a signer can pay for: batches are as large as that, and what it cannot pay for yet waits for what is on its way. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+
+import type { Facilitator } from "../../../src/facilitator/Facilitator.ts"
+import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
+import type { TestLedger } from "../../../src/testing/TestLedger.ts"
+import * as LedgerShop from "../LedgerShop.ts"
+
+const { claim, pay } = LedgerShop
+const signer = "signer-1"
+
+const settleMany = Effect.fnUntraced(function* (facilitator: Facilitator["Service"], count: number, name = "n") {
+  const requests = yield* Effect.forEach(Array.from({ length: count }), () => pay())
+  return yield* Effect.forEach(requests, (request, index) =>
+    Effect.forkDetach(facilitator.settle(request, claim(`${name}${index}`)))
+  )
+})
+
+const endsOf = Effect.fnUntraced(function* <A, E>(fibers: ReadonlyArray<Fiber.Fiber<A, E>>) {
+  const ends = yield* Effect.forEach(fibers, (fiber) => Effect.result(Fiber.join(fiber)))
+  return ends.map(({ _tag }) => _tag)
+})
+
+const all = (count: number) => Array.from({ length: count }, () => "Success")
+
+/** The most that a transaction of so many payments may cost. */
+const costOf = ({ market: { base, priority } }: TestLedger, payments: number) =>
+  (21n + 50n * BigInt(payments)) * (2n * base + priority)
+
+const sizes = ({ submissions }: TestLedger) => submissions.map(({ orders }) => orders.length)
+
+/** Counts how often the scheme was asked what its signers own. */
+const counting = (asked: { times: number }) => (half: SchemeFacilitator) => ({
+  ...half,
+  signers: Effect.suspend(() => {
+    asked.times++
+    return half.signers
+  })
+})
+
+const batches = { maximum: 20, windowMillis: 40 }
+
+describe("a batch", () => {
+  it.effect("is as large as its signer can pay for; the others follow when it has landed", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ batches })
+      ledger.setGasMoney(signer, costOf(ledger, 5))
+      ledger.faults.holdBlocks = true
+      const fibers = yield* settleMany(facilitator, 7)
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(sizes(ledger).slice(0, 1), [5])
+      assert.deepStrictEqual(new Set(sizes(ledger)), new Set([5]))
+      ledger.setGasMoney(signer, costOf(ledger, 12))
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(yield* endsOf(fibers), all(7))
+      assert.deepStrictEqual(sizes(ledger).at(-1), 2)
+      assert.lengthOf(ledger.transfers, 7)
+    })
+  )
+
+  it.effect("costs no more than the scheme lets a transaction cost", () =>
+    Effect.gen(function* () {
+      const price = 22n
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        batches: { ...batches, maximumCost: price * (21n + 50n * 3n) }
+      })
+      assert.strictEqual(costOf(ledger, 3), price * (21n + 50n * 3n))
+      const fibers = yield* settleMany(facilitator, 8)
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(yield* endsOf(fibers), all(8))
+      assert.deepStrictEqual(sizes(ledger), [3, 3, 2])
+    })
+  )
+
+  it.effect("of payments that no transaction may carry by its cost is one payment", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ batches: { ...batches, maximumCost: 1n } })
+      const fibers = yield* settleMany(facilitator, 3)
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(yield* endsOf(fibers), all(3))
+      assert.deepStrictEqual(sizes(ledger), [1, 1, 1])
+    })
+  )
+})
+
+describe("a signer", () => {
+  it.effect("that can pay for one transaction at a time sends one at a time, and none in vain", () =>
+    Effect.gen(function* () {
+      const refused: Array<string> = []
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        half: (half) => ({
+          ...half,
+          submit: (prepared) =>
+            Effect.tap(half.submit(prepared), (submission) =>
+              Effect.sync(() => submission._tag === "Refused" && refused.push(submission.message))
+            )
+        })
+      })
+      ledger.faults.holdBlocks = true
+      const refill = () => ledger.setGasMoney(signer, (costOf(ledger, 1) * 3n) / 2n)
+      refill()
+      const fibers = yield* settleMany(facilitator, 3)
+      for (const sent of [1, 2, 3]) {
+        yield* TestClock.adjust("3 seconds")
+        assert.strictEqual(new Set(ledger.submissions.map(({ slot }) => slot)).size, sent)
+        ledger.mine()
+        refill()
+      }
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(yield* endsOf(fibers), all(3))
+      assert.deepStrictEqual(refused, [])
+      assert.lengthOf(ledger.transfers, 3)
+    })
+  )
+
+  it.effect("is not asked again while what it had pays for all that was signed", () =>
+    Effect.gen(function* () {
+      const asked = { times: 0 }
+      const { facilitator, ledger } = yield* LedgerShop.open({ batches, half: counting(asked) })
+      for (const round of [1, 2, 3, 4]) {
+        const fibers = yield* settleMany(facilitator, 5, `round ${round}, `)
+        yield* TestClock.adjust("5 seconds")
+        assert.deepStrictEqual(yield* endsOf(fibers), all(5))
+      }
+      assert.strictEqual(asked.times, 1)
+      assert.lengthOf(ledger.transfers, 20)
+    })
+  )
+
+  it.effect("is asked again when a node has refused it: its money may have been taken out", () =>
+    Effect.gen(function* () {
+      const asked = { times: 0 }
+      const { facilitator, ledger } = yield* LedgerShop.open({ batches, half: counting(asked) })
+      const first = yield* settleMany(facilitator, 5)
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(yield* endsOf(first), all(5))
+      ledger.setGasMoney(signer, 0n)
+      const second = yield* settleMany(facilitator, 5, "second ")
+      yield* TestClock.adjust("1 second")
+      ledger.setGasMoney(signer, costOf(ledger, 5))
+      yield* TestClock.adjust("20 seconds")
+      assert.deepStrictEqual(yield* endsOf(second), all(5))
+      ledger.setGasMoney(signer, costOf(ledger, 2))
+      const third = yield* settleMany(facilitator, 2, "third ")
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(yield* endsOf(third), all(2))
+      assert.strictEqual(asked.times, 2)
+    })
+  )
+
+  it.effect("settles as before when nobody can say what it owns", () =>
+    Effect.gen(function* () {
+      const { facilitator, half, ledger } = yield* LedgerShop.open({
+        batches,
+        half: (one) => ({ ...one, signers: Effect.succeed([]) })
+      })
+      assert.deepStrictEqual(yield* half.signers, [])
+      const fibers = yield* settleMany(facilitator, 7)
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(yield* endsOf(fibers), all(7))
+      assert.deepStrictEqual(sizes(ledger), [7])
+    })
+  )
+})
