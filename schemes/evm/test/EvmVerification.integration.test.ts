@@ -23,7 +23,7 @@ const verified = Effect.fnUntraced(function* (deviation: Payment.Deviation) {
 })
 
 describe("EvmVerification", () => {
-  layer(EvmTestChain.layer({ payers: 6, payerBalance: 10_000n }), { excludeTestServices: true })((it) => {
+  layer(EvmTestChain.layer({ payers: 7, payerBalance: 10_000n }), { excludeTestServices: true })((it) => {
     it.effect("takes a payment of all that the payer has and none of a unit more", () =>
       Effect.gen(function* () {
         assert.strictEqual(yield* verified({}), "ok")
@@ -126,18 +126,23 @@ describe("EvmVerification", () => {
         asked.length = 0
         yield* settle(request, Payment.claim("count"))
         const looks = asked.filter((method) => method === "eth_getTransactionReceipt")
-        // The lane's worker has counted its slots when it began, and counts them itself since.
+        // The lane's worker has counted its slots when it began, and counts them itself since; what its signer owns it asks once.
         assert.deepStrictEqual(
           asked.filter((method) => method !== "eth_getTransactionReceipt"),
           [
             "eth_call",
             "eth_maxPriorityFeePerGas",
             "eth_getBlockByNumber",
+            "eth_getBalance",
             "eth_sendRawTransaction",
             "eth_getBlockByNumber"
           ]
         )
         assert.isAtLeast(looks.length, 1)
+        const another = yield* Payment.payment((yield* payer(6)).deviation)
+        asked.length = 0
+        yield* settle(another, Payment.claim("another"))
+        assert.notInclude(asked, "eth_getBalance")
       })
     )
 
