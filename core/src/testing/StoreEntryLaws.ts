@@ -171,7 +171,7 @@ const backInTheQueue = law(
 )
 
 const leavingTheLane = law(
-  "a payment that leaves waits in no lane, and may be put into another",
+  "a payment that leaves waits in no lane, and may be put into another, whose worker alone changes it then",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease } = yield* staffed(store, subject, 2)
     const [first = "", second = ""] = ids
@@ -186,8 +186,12 @@ const leavingTheLane = law(
     yield* same("the load", (yield* store.loads([lane])).get(lane), 0)
     yield* same("its lane", (yield* store.find(first))?.lane, undefined)
     yield* same("its note", (yield* store.find(first))?.history.at(-1)?.note, "no gas money")
-    const { lane: other } = yield* staffed(store, subject, 0)
+    const { lane: other, lease: theirs } = yield* staffed(store, subject, 0)
     yield* same("its new lane", (yield* store.queue(first, other))?.lane, other)
+    const end = { advances: [change(first, "accepted", "rejected")] }
+    yield* same("what the lane that it has left makes of it", yield* store.enter(lease, end), [undefined])
+    yield* statusIs(store, first, "accepted")
+    yield* same("what its own makes of it", (yield* store.enter(theirs, end))[0]?.status, "rejected")
   })
 )
 

@@ -106,9 +106,11 @@ const land = (
   state.costs.book(name, landed.cost, callers, now)
 }
 
-const advance = ({ now, state }: Desk, change: Advance): StoredPayment | undefined => {
+/** A payment that waits or travels in another lane by now is not this one's any more. */
+const advance = ({ name, now, state }: Desk, change: Advance): StoredPayment | undefined => {
   const known = state.records.find(change.paymentId)
-  return known !== undefined && change.from.includes(known.status)
+  const isHere = known?.lane === undefined || known.lane === name
+  return known !== undefined && isHere && change.from.includes(known.status)
     ? state.put(PaymentChange.advanced(known, change, now), now)
     : undefined
 }
