@@ -37,6 +37,9 @@ const frozenPercent = 160
 /** A woken one is watched for so long. */
 const watchedMillis = 4_000
 
+/** A statement that was under way when its asker was struck has ended after so long; no lease has. */
+const recordMillis = 500
+
 /** No lane goes to another worker and back in so short a time; milliseconds. */
 const handoverMillis = 1_000
 
@@ -134,7 +137,8 @@ const strike = Effect.fnUntraced(function* (
   const kind = round % 2 === 0 ? "freeze" : "kill"
   yield* victim.life.signal(kind === "kill" ? "SIGKILL" : "SIGSTOP")
   const began = performance.now()
-  // What the victim had said before it was struck is on record by now, and its leases end as the records say.
+  // What the victim had said before it was struck is on record after this, and its leases end as the records say.
+  yield* Effect.sleep(recordMillis)
   const before = yield* LaneOwners.sample(database)
   yield* Effect.sleep(sleepMillis)
   yield* Effect.ignore(Effect.timeout(allOwned(database), sleepMillis))
@@ -146,8 +150,7 @@ const strike = Effect.fnUntraced(function* (
   const woken = performance.now()
   yield* victim.life.signal("SIGCONT")
   yield* Effect.sleep(watchedMillis)
-  // What changed hands was the victim's: fair shares change hands too, but not this soon.
-  const owner = changes.find(({ to }) => to !== undefined)?.from
+  const owner = changes.find(({ isStruck, to }) => isStruck && to !== undefined)?.from
   const acts = owner === undefined ? 0 : yield* actsOf(victim, samples, owner, woken)
   return { kind, gap, acts }
 })

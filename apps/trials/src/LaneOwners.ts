@@ -78,6 +78,8 @@ export interface LaneChange {
   readonly to: string | undefined
   /** How long it was without a worker: milliseconds, for ever if it still is. */
   readonly idleMillis: number
+  /** Whether its worker says nothing any more. */
+  readonly isStruck: boolean
 }
 
 /**
@@ -98,10 +100,11 @@ export const changes = (
     if (lost === -1) return []
     const found = later.findIndex(({ owners }, index) => index >= lost && owners.has(signer))
     const owner = later[found]?.owners.get(signer)
-    if (owner === undefined) return [{ from, to: undefined, idleMillis: Number.POSITIVE_INFINITY }]
+    const isStruck = !isProlonged(from, before, later)
+    if (owner === undefined) return [{ from, to: undefined, idleMillis: Number.POSITIVE_INFINITY, isStruck }]
     const times = [struckAt, ...later.slice(0, found + 1).map(({ at }) => at)]
-    const idle = isProlonged(from, before, later) ? times.slice(lost) : times
-    return [{ from, to: owner === from ? undefined : owner, idleMillis: timeSeen(idle) }]
+    const idleMillis = timeSeen(isStruck ? times : times.slice(lost))
+    return [{ from, to: owner === from ? undefined : owner, idleMillis, isStruck }]
   })
 
 const isProlonged = (owner: string, before: LaneSample, later: ReadonlyArray<LaneSample>): boolean =>

@@ -39,12 +39,12 @@ describe("after a strike a lane", () => {
   it("that is held all the time has not changed", () =>
     assert.deepStrictEqual(seen(look(110, "a", "b"), look(200, "a", "b")), []))
   it("of who was struck was idle since the strike, had at once or after a while", () => {
-    const ofA = [{ from: "a", to: "b", idleMillis: 100 }]
+    const ofA = [{ from: "a", to: "b", idleMillis: 100, isStruck: true }]
     assert.deepStrictEqual(seen(look(110, "a", "b"), look(200, "b", "b")), ofA)
     assert.deepStrictEqual(seen(look(150, undefined, "b"), look(200, "b", "b")), ofA)
   })
   it("of who was not struck was idle from the last look at which it was held", () => {
-    const late = { from: "b", to: undefined, idleMillis: 60 }
+    const late = { from: "b", to: undefined, idleMillis: 60, isStruck: false }
     assert.deepStrictEqual(
       seen(look(140, "a", "b"), look(170, "a", undefined), look(200, "a", "b"), look(300, "a", "b")),
       [late]
@@ -54,17 +54,19 @@ describe("after a strike a lane", () => {
   })
   it("that was held at no look was idle since the strike", () =>
     assert.deepStrictEqual(seen(look(150, "a", undefined), look(200, "a", "b")), [
-      { from: "b", to: undefined, idleMillis: 100 }
+      { from: "b", to: undefined, idleMillis: 100, isStruck: false }
     ]))
   it("was idle for no longer than somebody looked", () => {
     const stalled = seen(look(110, undefined, "b"), look(5_000, undefined, "b"), look(5_100, "b", "b"))
-    assert.deepStrictEqual(stalled, [{ from: "a", to: "b", idleMillis: 10 + 200 + 100 }])
+    assert.deepStrictEqual(stalled, [{ from: "a", to: "b", idleMillis: 10 + 200 + 100, isStruck: true }])
     const looks = Array.from({ length: 30 }, (_, index) => look(200 + index * 100, undefined, "b"))
-    assert.deepStrictEqual(seen(...looks, look(3_200, "b", "b")), [{ from: "a", to: "b", idleMillis: 3_100 }])
+    assert.deepStrictEqual(seen(...looks, look(3_200, "b", "b")), [
+      { from: "a", to: "b", idleMillis: 3_100, isStruck: true }
+    ])
   })
   it("that nobody has any more is idle for ever", () =>
     assert.deepStrictEqual(seen(look(150, undefined, "b"), look(200, undefined, "b")), [
-      { from: "a", to: undefined, idleMillis: Number.POSITIVE_INFINITY }
+      { from: "a", to: undefined, idleMillis: Number.POSITIVE_INFINITY, isStruck: true }
     ]))
   it("is told apart from what was seen before the strike", () =>
     assert.deepStrictEqual(seen(look(95, undefined, "b"), look(110, "a", "b")), []))

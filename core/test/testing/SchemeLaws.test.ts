@@ -77,6 +77,9 @@ const broken: Readonly<Record<string, Change>> = {
         authorization: { ...payment.authorization, payTo: requirements.payTo }
       }))
   }),
+  "takes as many payments as there are, whatever they cost": (half) => ({
+    prepare: (payments, slot, survey) => half.prepare(payments, slot, survey)
+  }),
   "sends while it prepares": (half) => ({
     prepare: (payments: ReadonlyArray<Payment>, slot, survey) =>
       Effect.tap(half.prepare(payments, slot, survey), ({ prepared }) => half.submit(prepared))

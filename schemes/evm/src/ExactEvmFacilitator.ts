@@ -63,8 +63,10 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
         attempts
       ),
     conclude: ({ payment, since }) => EvmConclusion.conclude(rpc, survey, { expected: expectedOf(payment), since }),
-    signers: Effect.forEach([...signers.keys()], (address) =>
-      Effect.map(rpc.getBalance(addressOf(address)), (wei) => ({ address, balance: wei }))
+    signers: Effect.forEach(
+      [...signers.keys()],
+      (address) => Effect.map(rpc.getBalance(addressOf(address)), (wei) => ({ address, balance: wei })),
+      { concurrency: "unbounded" }
     )
   }
 }

@@ -61,8 +61,10 @@ const half = (chain: ExactTonChain): SchemeFacilitator<Held> => {
     submit: (prepared) => submit(rpc, prepared),
     observe: (passengers, attempts) => TonObservation.observe(chain, unsent, passengers, attempts),
     conclude: (passenger) => TonConclusion.conclude(chain, passenger),
-    signers: Effect.forEach([...relayers.keys()], (address) =>
-      Effect.map(accountOf(rpc, address), ({ balance }) => ({ address, balance }))
+    signers: Effect.forEach(
+      [...relayers.keys()],
+      (address) => Effect.map(accountOf(rpc, address), ({ balance }) => ({ address, balance })),
+      { concurrency: "unbounded" }
     )
   }
 }

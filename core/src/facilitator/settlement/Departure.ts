@@ -25,6 +25,8 @@ import { enterQueued, inTheAir, isRefused, isTaken, type LaneWork, refusedBy, se
 interface Ready {
   readonly stored: StoredPayment
   readonly payment: Payment
+  /** When it was examined, Unix milliseconds. */
+  readonly at: number
 }
 
 /**
@@ -50,11 +52,18 @@ export const depart = Effect.fnUntraced(function* (
     return []
   }
   const flights = yield* sign(work, ready, survey.success)
+  rememberLeft(work, ready, flights)
   yield* sendFirst(work, flights)
   return flights
 })
 
 const storedOf = ({ stored }: Ready): StoredPayment => stored
+
+/** What there was no room for, or no money, need not be examined again in a moment. */
+const rememberLeft = ({ examined }: LaneWork, ready: ReadonlyArray<Ready>, flights: ReadonlyArray<Aboard>): void => {
+  const aboard = new Set(flights.flatMap(({ travellers }) => travellers.map(({ payment }) => payment)))
+  for (const { at, payment, stored } of ready) if (!aboard.has(payment)) examined.add(stored, payment, at)
+}
 
 /**
  * The payments leave the lane as they came; those that were sent before are stranded in it.
@@ -104,7 +113,7 @@ const examineQueued = Effect.fnUntraced(function* (work: LaneWork, queued: Reado
     const good = goodIn(one, now)
     const verdict = good === undefined ? verdicts.get(one) : Result.succeed(good)
     if (verdict === undefined) continue
-    if (Result.isSuccess(verdict)) ready.push({ stored, payment: verdict.success })
+    if (Result.isSuccess(verdict)) ready.push({ stored, payment: verdict.success, at: (good && one.known?.at) ?? now })
     else if (wasSent(stored)) work.stranded.add(stored.paymentId)
     else advances.push(turnedAway(stored, verdict.failure))
   }
@@ -211,7 +220,9 @@ const signWithin = Effect.fnUntraced(function* (
   let rest = ready
   while (rest.length > 0 && flights.length < places) {
     const number = work.next + BigInt(flights.length)
-    const prepared = yield* Effect.result(prepareWithin(work, rest, number, survey, flights))
+    const prepared = yield* Effect.result(
+      prepareWithin(work, rest, number, survey, { signed: flights, ceiling: left.get(undefined) })
+    )
     if (Result.isFailure(prepared)) {
       const { _tag, message } = prepared.failure
       const hopeless = _tag === "Misconfigured" ? rest.slice(0, 1) : rest
@@ -220,7 +231,8 @@ const signWithin = Effect.fnUntraced(function* (
       continue
     }
     if (prepared.success === undefined) {
-      work.payable = inTheAir(work).length + flights.length
+      // Whatever was in the air may have landed in this very moment.
+      work.payable = Math.max(1, inTheAir(work).length + flights.length)
       break
     }
     const { aboard, count } = prepared.success
@@ -244,6 +256,12 @@ const signWithin = Effect.fnUntraced(function* (
 
 const ceilingReached = "the ceiling of what settling may cost in 24 hours is reached"
 
+/** What bounds a transaction beside its signer's money: flights that were signed and are not written down yet, and what settling may cost. */
+interface Bounds {
+  readonly signed: ReadonlyArray<Aboard>
+  readonly ceiling: bigint | undefined
+}
+
 /**
  * Signs for no more payments than the signer can pay for; `undefined` when it cannot pay for one before something that is in
  * the air has landed. Where nothing is in the air, one is signed for all the same: what is short is for the node to say.
@@ -253,12 +271,15 @@ const prepareWithin = Effect.fnUntraced(function* (
   ready: ReadonlyArray<Ready>,
   number: bigint,
   survey: Survey,
-  signed: ReadonlyArray<Aboard>
+  { ceiling, signed }: Bounds
 ) {
-  const wanted = yield* prepare(work, ready, number, survey, work.half.batches?.maximumCost)
-  const left = yield* GasMoney.left(work, lastAttempt(wanted.aboard).cost, signed)
-  if (lastAttempt(wanted.aboard).cost <= left) return wanted
-  const fitting = wanted.count === 1 ? wanted : yield* prepare(work, ready, number, survey, left)
+  const cap = work.half.batches?.maximumCost
+  const most = GasMoney.lowest(cap === undefined ? undefined : GasMoney.shareOf(cap), ceiling)
+  const wanted = yield* prepare(work, ready, number, survey, most)
+  const cost = lastAttempt(wanted.aboard).cost
+  const left = yield* GasMoney.left(work, cost + cost / 8n + 1n, signed)
+  if (left === undefined || cost <= (wanted.count === 1 ? left : GasMoney.shareOf(left))) return wanted
+  const fitting = wanted.count === 1 ? wanted : yield* prepare(work, ready, number, survey, GasMoney.shareOf(left))
   const isShort = lastAttempt(fitting.aboard).cost > left
   return isShort && signed.length + inTheAir(work).length > 0 ? undefined : fitting
 })

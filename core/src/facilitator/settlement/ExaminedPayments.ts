@@ -23,11 +23,11 @@ const capacity = 10_000
 export interface ExaminedPayments {
   /** Remembers a payment that was found good at this time (Unix milliseconds). */
   readonly add: (presented: Presented, payment: Payment, at: number) => void
-  /** Takes what was examined of a record's payload out, and tells whether it needs no other examination. */
+  /** Takes what was examined of a record's payload out, and tells when that was and whether it needs no other examination. */
   readonly take: (
     stored: StoredPayment,
     now: number
-  ) => { readonly payment: Payment; readonly isFresh: boolean } | undefined
+  ) => { readonly payment: Payment; readonly at: number; readonly isFresh: boolean } | undefined
 }
 
 /**
@@ -59,7 +59,8 @@ export const make = (): ExaminedPayments => {
       if (found === undefined) return undefined
       known.delete(paymentId)
       if (!Equal.equals(found.payload, payload)) return undefined
-      return { payment: { ...found.payment, requirements }, isFresh: now - found.at < freshness }
+      const { at, payment } = found
+      return { payment: { ...payment, requirements }, at, isFresh: now - at < freshness }
     }
   }
 }

@@ -24,6 +24,7 @@ import {
   validBefore
 } from "./Aboard.ts"
 import * as FeeBump from "./FeeBump.ts"
+import * as GasMoney from "./GasMoney.ts"
 import {
   enter,
   enterPayments,
@@ -280,16 +281,29 @@ const renew = Effect.fnUntraced(function* (
   const isLate = watch.outdated || head.number - lastAttempt(aboard).head >= patienceInBlocks
   if (!isOver && !isLate) return
   watch.changedAt = now
-  const dearer = dearerThan(aboard, survey)
+  const dearer = dearerThan(aboard, survey, isOver ? undefined : yield* mostFor(work, aboard))
   if (dearer === undefined) return
   yield* isOver ? cancel(work, aboard, dearer, watch) : bump(work, aboard, dearer, watch)
 })
 
+/**
+ * What a replacement may cost: no more than its signer has, nor, with several payments, than a node lets through. A node would
+ * refuse it, and the bytes that it takes the place of may be good.
+ */
+const mostFor = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard) {
+  const { cost } = lastAttempt(aboard)
+  const left = yield* GasMoney.left(work, cost / 8n + 1n, [])
+  const cap = aboard.travellers.length > 1 ? work.half.batches?.maximumCost : undefined
+  return GasMoney.lowest(left === undefined ? undefined : cost + left, cap)
+})
+
 /** A chain without fees takes newer bytes at the same price. */
-const dearerThan = (aboard: Aboard, survey: Survey): Survey | undefined => {
-  const earlier = lastAttempt(aboard).fees
+const dearerThan = (aboard: Aboard, survey: Survey, most: bigint | undefined): Survey | undefined => {
+  const { cost, fees: earlier } = lastAttempt(aboard)
   if (survey.fees === undefined || earlier === undefined) return survey
-  const fees = FeeBump.replacing(survey.fees, earlier)
+  const affordable = most === undefined || cost === 0n ? undefined : (most * earlier.maximum) / cost
+  const ceiling = GasMoney.lowest(survey.fees.ceiling, affordable) ?? survey.fees.ceiling
+  const fees = FeeBump.replacing({ ...survey.fees, ceiling }, earlier)
   return fees && { ...survey, fees }
 }
 

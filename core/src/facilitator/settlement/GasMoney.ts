@@ -4,14 +4,18 @@
  * that was signed for since, is there for certain, unless somebody has taken it out. Then a node refuses, and it is asked
  * again.
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 import { type Aboard, lastAttempt } from "./Aboard.ts"
 import { inTheAir, type LaneWork } from "./LaneWork.ts"
 
+/** Who is asked what signers own may be silent for so long: everybody else in the lane waits. */
+const patience = Duration.seconds(2)
+
 /**
  * What is left, in the chain's smallest native unit: at least the cost, where there is so much; below zero, where more is on
- * its way than the signer owns. Where nobody can say it is the cost itself, and the node's turn to refuse.
+ * its way than the signer owns. `undefined` where nobody can say: then it is the node's turn to refuse.
  *
  * @category getters
  */
@@ -19,16 +23,32 @@ export const left = Effect.fnUntraced(function* (
   work: LaneWork,
   cost: bigint,
   signed: ReadonlyArray<Aboard>
-): Effect.fn.Return<bigint> {
+): Effect.fn.Return<bigint | undefined> {
   const { address, half } = work
-  if (address === "" || (work.gasMoney !== undefined && work.gasMoney >= cost)) return work.gasMoney ?? cost
-  const signers = yield* Effect.catch(half.signers, () => Effect.succeed([]))
+  if (address === "" || (work.gasMoney !== undefined && work.gasMoney >= cost)) return work.gasMoney
+  const signers = yield* Effect.catch(Effect.timeout(half.signers, patience), () => Effect.succeed([]))
   const owned = signers.find((signer) => signer.address === address)?.balance
-  if (owned === undefined) return cost
+  if (owned === undefined) return undefined
   const onTheWay = [...inTheAir(work), ...signed].reduce((sum, aboard) => sum + lastAttempt(aboard).cost, 0n)
   work.gasMoney = owned - onTheWay
   return work.gasMoney
 })
+
+/**
+ * How much of a limit several payments may cost together: with the rest their transaction can be replaced by one that offers
+ * an eighth more, should it not land.
+ *
+ * @category getters
+ */
+export const shareOf = (limit: bigint): bigint => (limit * 8n) / 9n
+
+/**
+ * The lowest of limits; `undefined` where there is none.
+ *
+ * @category getters
+ */
+export const lowest = (...limits: ReadonlyArray<bigint | undefined>): bigint | undefined =>
+  limits.reduce((a, b) => (a === undefined || (b !== undefined && b < a) ? b : a), undefined)
 
 /**
  * Takes what was signed for out of what is left.

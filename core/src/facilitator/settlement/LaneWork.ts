@@ -57,7 +57,7 @@ export interface LaneWork {
   refusal: string | undefined
   /** What its signer has at least, beyond the most that all it has signed for may cost; `undefined` when it is to be asked. */
   gasMoney: bigint | undefined
-  /** So many flights are in the air until its signer can pay for one more; `Infinity` while it is not short. */
+  /** So many flights were in the air when its signer could not pay for one more; `Infinity` while it is not short. */
   payable: number
   /** All its places were taken, and not half of them are free again. */
   isFull: boolean

@@ -30,6 +30,9 @@ const all = (count: number) => Array.from({ length: count }, () => "Success")
 const costOf = ({ market: { base, priority } }: TestLedger, payments: number) =>
   (21n + 50n * BigInt(payments)) * (2n * base + priority)
 
+/** So much that a transaction of so many payments can be replaced by a dearer one. */
+const enoughFor = (ledger: TestLedger, payments: number) => (costOf(ledger, payments) * 9n) / 8n + 1n
+
 const sizes = ({ submissions }: TestLedger) => submissions.map(({ orders }) => orders.length)
 
 /** Counts how often the scheme was asked what its signers own. */
@@ -47,7 +50,7 @@ describe("a batch", () => {
   it.effect("is as large as its signer can pay for; the others follow when it has landed", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open({ batches })
-      ledger.setGasMoney(signer, costOf(ledger, 5))
+      ledger.setGasMoney(signer, enoughFor(ledger, 5))
       ledger.faults.holdBlocks = true
       const fibers = yield* settleMany(facilitator, 7)
       yield* TestClock.adjust("2 seconds")
@@ -66,7 +69,7 @@ describe("a batch", () => {
     Effect.gen(function* () {
       const price = 22n
       const { facilitator, ledger } = yield* LedgerShop.open({
-        batches: { ...batches, maximumCost: price * (21n + 50n * 3n) }
+        batches: { ...batches, maximumCost: (price * (21n + 50n * 3n) * 9n) / 8n + 1n }
       })
       assert.strictEqual(costOf(ledger, 3), price * (21n + 50n * 3n))
       const fibers = yield* settleMany(facilitator, 8)
@@ -83,6 +86,71 @@ describe("a batch", () => {
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(yield* endsOf(fibers), all(3))
       assert.deepStrictEqual(sizes(ledger), [1, 1, 1])
+    })
+  )
+})
+
+describe("a batch whose gas has become dear", () => {
+  const maximumCost = 22n * (21n + 50n * 20n)
+
+  for (const [what, limit] of [
+    ["its signer has", { gasMoney: maximumCost }],
+    ["a node lets through", { maximumCost }]
+  ] as const) {
+    it.effect(`is replaced by one that costs no more than ${what}, and lands`, () =>
+      Effect.gen(function* () {
+        const refused: Array<string> = []
+        const { facilitator, ledger } = yield* LedgerShop.open({
+          settleTimeoutMillis: 600_000,
+          batches: { ...batches, ...("maximumCost" in limit && limit) },
+          half: (half) => ({
+            ...half,
+            submit: (prepared) =>
+              Effect.tap(half.submit(prepared), (submission) =>
+                Effect.sync(() => submission._tag === "Refused" && refused.push(submission.message))
+              )
+          })
+        })
+        if ("gasMoney" in limit) ledger.setGasMoney(signer, limit.gasMoney)
+        const fibers = yield* settleMany(facilitator, 20)
+        ledger.faults.holdBlocks = true
+        yield* TestClock.adjust("1 second")
+        const [first = 0] = sizes(ledger)
+        assert.isTrue(first >= 15 && first < 20, `${first}`)
+        ledger.market.base = 24n
+        for (let block = 0; block < 12; block++) {
+          ledger.mine()
+          yield* TestClock.adjust("2 seconds")
+        }
+        const costs = ledger.submissions.map(
+          ({ fees, orders }) => (fees?.maximum ?? 0n) * (21n + 50n * BigInt(orders.length))
+        )
+        for (const cost of costs) assert.isTrue(cost <= maximumCost, `${cost} of ${maximumCost}`)
+        assert.isAbove(new Set(costs).size, 1)
+        assert.deepStrictEqual(refused, [])
+        ledger.setGasMoney(signer, 10n ** 12n)
+        ledger.faults.holdBlocks = false
+        ledger.market.base = 10n
+        yield* TestClock.adjust("20 seconds")
+        assert.deepStrictEqual(yield* endsOf(fibers), all(20))
+        assert.lengthOf(ledger.transfers, 20)
+      })
+    )
+  }
+})
+
+describe("a batch that the ceiling of a network does not let through", () => {
+  it.effect("is as large as the ceiling allows; only the others are turned away", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        batches,
+        gasCeilings: { total: () => 22n * (21n + 50n * 4n) }
+      })
+      const fibers = yield* settleMany(facilitator, 10)
+      yield* TestClock.adjust("5 seconds")
+      const ends = yield* endsOf(fibers)
+      assert.isAtLeast(ends.filter((end) => end === "Success").length, 4)
+      assert.deepStrictEqual(sizes(ledger)[0], 4)
     })
   )
 })
@@ -117,6 +185,34 @@ describe("a signer", () => {
     })
   )
 
+  it.effect("that is short has nothing examined twice for that", () =>
+    Effect.gen(function* () {
+      let examinations = 0
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        batches,
+        half: (half) => ({
+          ...half,
+          verify: (payment) => {
+            examinations++
+            return half.verify(payment)
+          }
+        })
+      })
+      ledger.faults.holdBlocks = true
+      ledger.setGasMoney(signer, enoughFor(ledger, 4))
+      const fibers = yield* settleMany(facilitator, 16)
+      for (let block = 0; block < 4; block++) {
+        yield* TestClock.adjust("1100 millis")
+        ledger.mine()
+        ledger.setGasMoney(signer, enoughFor(ledger, 4))
+      }
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(yield* endsOf(fibers), all(16))
+      assert.deepStrictEqual([...new Set(sizes(ledger))], [4])
+      assert.strictEqual(examinations, 16)
+    })
+  )
+
   it.effect("is not asked again while what it had pays for all that was signed", () =>
     Effect.gen(function* () {
       const asked = { times: 0 }
@@ -141,10 +237,10 @@ describe("a signer", () => {
       ledger.setGasMoney(signer, 0n)
       const second = yield* settleMany(facilitator, 5, "second ")
       yield* TestClock.adjust("1 second")
-      ledger.setGasMoney(signer, costOf(ledger, 5))
+      ledger.setGasMoney(signer, enoughFor(ledger, 5))
       yield* TestClock.adjust("20 seconds")
       assert.deepStrictEqual(yield* endsOf(second), all(5))
-      ledger.setGasMoney(signer, costOf(ledger, 2))
+      ledger.setGasMoney(signer, enoughFor(ledger, 2))
       const third = yield* settleMany(facilitator, 2, "third ")
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(yield* endsOf(third), all(2))
