@@ -2,12 +2,13 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 
 import { CurrentCaller } from "../../src/facilitator/Caller.ts"
-import type { Claim, PaymentRequest } from "../../src/facilitator/Facilitator.ts"
+import type { Claim, Facilitator, PaymentRequest } from "../../src/facilitator/Facilitator.ts"
 import * as LocalFacilitator from "../../src/facilitator/LocalFacilitator.ts"
 import { LaneLeases, layerSole, type Lease } from "../../src/facilitator/records/LaneLeases.ts"
 import * as MemoryPaymentStore from "../../src/facilitator/records/MemoryPaymentStore.ts"
@@ -130,6 +131,20 @@ export const pay = Effect.fnUntraced(function* (options: PayOptions = {}) {
     paymentRequirements: offer
   }
   return request
+})
+
+/** Settles so many payments at once. */
+export const settleMany = Effect.fnUntraced(function* (facilitator: Facilitator["Service"], count: number, name = "n") {
+  const requests = yield* Effect.forEach(Array.from({ length: count }), () => pay())
+  return yield* Effect.forEach(requests, (request, index) =>
+    Effect.forkDetach(facilitator.settle(request, claim(`${name}${index}`)))
+  )
+})
+
+/** How each of these has ended, in a word. */
+export const endsOf = Effect.fnUntraced(function* <A, E>(fibers: ReadonlyArray<Fiber.Fiber<A, E>>) {
+  const ends = yield* Effect.forEach(fibers, (fiber) => Effect.result(Fiber.join(fiber)))
+  return ends.map(({ _tag }) => _tag)
 })
 
 /** A payment with some fields of its payload changed. */

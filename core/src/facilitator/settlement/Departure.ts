@@ -17,6 +17,7 @@ import type { LeaseLost } from "../records/LaneLeases.ts"
 import type { Advance, Plan, StoredPayment } from "../records/PaymentStore.ts"
 import { type Aboard, expenseOf, lastAttempt, wasSent } from "./Aboard.ts"
 import * as Airspace from "./Airspace.ts"
+import * as FeeBump from "./FeeBump.ts"
 import * as GasCeilings from "./GasCeilings.ts"
 import * as GasMoney from "./GasMoney.ts"
 import { enterQueued, inTheAir, isRefused, isTaken, type LaneWork, refusedBy, send, type Stopped } from "./LaneWork.ts"
@@ -256,9 +257,11 @@ const signWithin = Effect.fnUntraced(function* (
 
 const ceilingReached = "the ceiling of what settling may cost in 24 hours is reached"
 
-/** What bounds a transaction beside its signer's money: flights that were signed and are not written down yet, and what settling may cost. */
+/** What bounds a transaction. */
 interface Bounds {
+  /** Flights that are signed and not written down yet: they cost the same signer. */
   readonly signed: ReadonlyArray<Aboard>
+  /** What settling may cost still, on the whole network. */
   readonly ceiling: bigint | undefined
 }
 
@@ -274,10 +277,10 @@ const prepareWithin = Effect.fnUntraced(function* (
   { ceiling, signed }: Bounds
 ) {
   const cap = work.half.batches?.maximumCost
-  const most = GasMoney.lowest(cap === undefined ? undefined : GasMoney.shareOf(cap), ceiling)
+  const most = GasMoney.lowest(cap && GasMoney.shareOf(cap), ceiling)
   const wanted = yield* prepare(work, ready, number, survey, most)
   const cost = lastAttempt(wanted.aboard).cost
-  const left = yield* GasMoney.left(work, cost + cost / 8n + 1n, signed)
+  const left = yield* GasMoney.left(work, FeeBump.anEighthMore(cost), signed)
   if (left === undefined || cost <= (wanted.count === 1 ? left : GasMoney.shareOf(left))) return wanted
   const fitting = wanted.count === 1 ? wanted : yield* prepare(work, ready, number, survey, GasMoney.shareOf(left))
   const isShort = lastAttempt(fitting.aboard).cost > left

@@ -16,8 +16,12 @@ export const replacing = ({ ceiling, maximum, priority }: Fees, earlier: NonNull
   return offer > ceiling ? undefined : { ceiling, maximum: offer, priority: tip }
 }
 
-/** Rounded up, and at least one unit more. */
-const anEighthMore = (amount: bigint): bigint => amount + amount / 8n + 1n
+/**
+ * What a replacement must offer, and may then cost: rounded up, and at least one unit more.
+ *
+ * @category getters
+ */
+export const anEighthMore = (amount: bigint): bigint => amount + amount / 8n + 1n
 
 const greater = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 const lesser = (a: bigint, b: bigint): bigint => (a < b ? a : b)

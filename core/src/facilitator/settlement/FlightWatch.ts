@@ -292,7 +292,7 @@ const renew = Effect.fnUntraced(function* (
  */
 const mostFor = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard) {
   const { cost } = lastAttempt(aboard)
-  const left = yield* GasMoney.left(work, cost / 8n + 1n, [])
+  const left = yield* GasMoney.left(work, FeeBump.anEighthMore(cost) - cost, [])
   const cap = aboard.travellers.length > 1 ? work.half.batches?.maximumCost : undefined
   return GasMoney.lowest(left === undefined ? undefined : cost + left, cap)
 })

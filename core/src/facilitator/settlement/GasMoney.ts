@@ -26,7 +26,9 @@ export const left = Effect.fnUntraced(function* (
 ): Effect.fn.Return<bigint | undefined> {
   const { address, half } = work
   if (address === "" || (work.gasMoney !== undefined && work.gasMoney >= cost)) return work.gasMoney
-  const signers = yield* Effect.catch(Effect.timeout(half.signers, patience), () => Effect.succeed([]))
+  const signers = yield* Effect.catch(Effect.timeout(half.signers, patience), (error) =>
+    Effect.as(Effect.logDebug("the chain could not be asked what a signer owns", error), [])
+  )
   const owned = signers.find((signer) => signer.address === address)?.balance
   if (owned === undefined) return undefined
   const onTheWay = [...inTheAir(work), ...signed].reduce((sum, aboard) => sum + lastAttempt(aboard).cost, 0n)

@@ -1,28 +1,14 @@
 /** What a signer can pay for: batches are as large as that, and what it cannot pay for yet waits for what is on its way. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { Facilitator } from "../../../src/facilitator/Facilitator.ts"
 import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
 import type { TestLedger } from "../../../src/testing/TestLedger.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 
-const { claim, pay } = LedgerShop
+const { endsOf, settleMany } = LedgerShop
 const signer = "signer-1"
-
-const settleMany = Effect.fnUntraced(function* (facilitator: Facilitator["Service"], count: number, name = "n") {
-  const requests = yield* Effect.forEach(Array.from({ length: count }), () => pay())
-  return yield* Effect.forEach(requests, (request, index) =>
-    Effect.forkDetach(facilitator.settle(request, claim(`${name}${index}`)))
-  )
-})
-
-const endsOf = Effect.fnUntraced(function* <A, E>(fibers: ReadonlyArray<Fiber.Fiber<A, E>>) {
-  const ends = yield* Effect.forEach(fibers, (fiber) => Effect.result(Fiber.join(fiber)))
-  return ends.map(({ _tag }) => _tag)
-})
 
 const all = (count: number) => Array.from({ length: count }, () => "Success")
 
@@ -43,6 +29,17 @@ const counting = (asked: { times: number }) => (half: SchemeFacilitator) => ({
     return half.signers
   })
 })
+
+/** Notes what a node has said to transactions that it does not take. */
+const noting =
+  (refused: Array<string>) =>
+  (half: SchemeFacilitator): SchemeFacilitator => ({
+    ...half,
+    submit: (prepared) =>
+      Effect.tap(half.submit(prepared), (submission) =>
+        Effect.sync(() => submission._tag === "Refused" && refused.push(submission.message))
+      )
+  })
 
 const batches = { maximum: 20, windowMillis: 40 }
 
@@ -103,13 +100,7 @@ describe("a batch whose gas has become dear", () => {
         const { facilitator, ledger } = yield* LedgerShop.open({
           settleTimeoutMillis: 600_000,
           batches: { ...batches, ...("maximumCost" in limit && limit) },
-          half: (half) => ({
-            ...half,
-            submit: (prepared) =>
-              Effect.tap(half.submit(prepared), (submission) =>
-                Effect.sync(() => submission._tag === "Refused" && refused.push(submission.message))
-              )
-          })
+          half: noting(refused)
         })
         if ("gasMoney" in limit) ledger.setGasMoney(signer, limit.gasMoney)
         const fibers = yield* settleMany(facilitator, 20)
@@ -160,13 +151,7 @@ describe("a signer", () => {
     Effect.gen(function* () {
       const refused: Array<string> = []
       const { facilitator, ledger } = yield* LedgerShop.open({
-        half: (half) => ({
-          ...half,
-          submit: (prepared) =>
-            Effect.tap(half.submit(prepared), (submission) =>
-              Effect.sync(() => submission._tag === "Refused" && refused.push(submission.message))
-            )
-        })
+        half: noting(refused)
       })
       ledger.faults.holdBlocks = true
       const refill = () => ledger.setGasMoney(signer, (costOf(ledger, 1) * 3n) / 2n)

@@ -6,24 +6,11 @@ import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { Facilitator } from "../../../src/facilitator/Facilitator.ts"
 import { Misconfigured } from "../../../src/protocol/ProtocolError.ts"
 import type { SchemeFacilitator, Submission } from "../../../src/scheme/SchemeFacilitator.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 
-const { claim, pay } = LedgerShop
-
-const settleMany = Effect.fnUntraced(function* (facilitator: Facilitator["Service"], count: number, name = "n") {
-  const requests = yield* Effect.forEach(Array.from({ length: count }), () => pay())
-  return yield* Effect.forEach(requests, (request, index) =>
-    Effect.forkDetach(facilitator.settle(request, claim(`${name}${index}`)))
-  )
-})
-
-const endsOf = Effect.fnUntraced(function* <A, E>(fibers: ReadonlyArray<Fiber.Fiber<A, E>>) {
-  const ends = yield* Effect.forEach(fibers, (fiber) => Effect.result(Fiber.join(fiber)))
-  return ends.map(({ _tag }) => _tag)
-})
+const { claim, endsOf, pay, settleMany } = LedgerShop
 
 /** Payments that leave the queue at once, each in a transaction of its own. */
 const together = { batches: { maximum: 10, windowMillis: 50 }, fitting: 1 }

@@ -12,7 +12,7 @@ import type { Prepared } from "../../../src/scheme/SchemeFacilitator.ts"
 import type { LedgerTransaction, TestLedger } from "../../../src/testing/TestLedger.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 
-const { claim } = LedgerShop
+const { claim, settleMany } = LedgerShop
 
 type Service = Facilitator["Service"]
 
@@ -27,16 +27,6 @@ const begin = Effect.fnUntraced(function* <A, E>(
 })
 
 const pay = LedgerShop.pay
-
-/** Settles so many payments at once. */
-const settleMany = Effect.fnUntraced(function* (facilitator: Service, count: number, name = "n") {
-  const requests = yield* Effect.forEach(Array.from({ length: count }), () => pay())
-  return yield* Effect.forEach(
-    requests,
-    (request, index) => Effect.forkDetach(facilitator.settle(request, claim(`${name}${index}`))),
-    { concurrency: "unbounded" }
-  )
-})
 
 /** Callers wait longer than anything here takes. */
 const patient = { settleTimeoutMillis: 600_000 }
