@@ -6,7 +6,8 @@ import type { SourceFile } from "./SourceText.ts"
 
 export const top = join(import.meta.dirname, "../../..")
 
-const notOurs = new Set(["node_modules", "dist", "coverage"])
+/** `.git` is a file in a second work tree of the repository. */
+const notOurs = new Set(["node_modules", "dist", "coverage", ".git"])
 /** Dotted folders hold what tools keep; these hold what we wrote. */
 const dotted = new Set([".github", ".changeset"])
 const maximumBytes = 1_000_000
