@@ -39,7 +39,7 @@ export {
 export * as FacilitatorByUrl from "./facilitator/FacilitatorByUrl.ts"
 export * as FacilitatorClient from "./facilitator/FacilitatorClient.ts"
 export * as ForeignFacilitator from "./facilitator/ForeignFacilitator.ts"
-export { CurrentCaller, type Caller } from "./facilitator/Caller.ts"
+export { CurrentCaller, maySee, type Caller } from "./facilitator/Caller.ts"
 export * as Checkpoint from "./facilitator/Checkpoint.ts"
 export * as LaneLeases from "./facilitator/records/LaneLeases.ts"
 export { FacilitatorSchemes, type FacilitatorScheme } from "./facilitator/LocalFacilitator.ts"

@@ -13,6 +13,14 @@ import { asks, type RecordFault, type Records } from "./Records.ts"
 type Stored = PaymentStore.StoredPayment
 type ClaimStep = Effect.Effect<PaymentStore.ClaimResult, RecordFault>
 
+/** The end of a run, as it is told: by this caller, or in this process where it is left out. */
+interface End {
+  readonly paymentId: string
+  readonly claimId: string
+  readonly outcome: Outcome
+  readonly caller: string | undefined
+}
+
 /** The steps, over the records of one database. */
 export const make = (dialect: Dialect, records: Records) => ({
   claim: Effect.fnUntraced(function* (
@@ -40,9 +48,9 @@ export const make = (dialect: Dialect, records: Records) => ({
     return queued
   }),
 
-  finish: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, claimId: string, outcome: Outcome) {
+  finish: Effect.fnUntraced(function* (transaction: Transaction, { caller, claimId, outcome, paymentId }: End) {
     const known = yield* records.lockOne(transaction, paymentId)
-    if (known === undefined) return undefined
+    if (known === undefined || (caller !== undefined && known.caller !== caller)) return undefined
     const run = Run.finish(known.run, claimId, outcome, transaction.now)
     return run === known.run ? known : yield* records.keepRun(transaction, { ...known, run })
   }),

@@ -61,8 +61,8 @@ const claims = (
       }),
     claim: (payment, claim, intake) => gather((transaction) => steps.claim(transaction, payment, claim, intake ?? {})),
     queue: (paymentId, lane) => gather((transaction) => steps.queue(transaction, paymentId, lane)),
-    finish: (paymentId, claimId, outcome) =>
-      linger((transaction) => steps.finish(transaction, paymentId, claimId, outcome)),
+    finish: (paymentId, claimId, outcome, caller) =>
+      linger((transaction) => steps.finish(transaction, { paymentId, claimId, outcome, caller })),
     oweAnswer: (paymentId, owed) => gather((transaction) => steps.oweAnswer(transaction, paymentId, owed))
   }
 }

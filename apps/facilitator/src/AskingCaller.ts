@@ -33,11 +33,6 @@ export const refusalCost = 4
 export class AskingCaller extends Context.Service<
   AskingCaller,
   {
-    readonly name: string
-    /** Whether it is shown the records of this caller. */
-    readonly maySee: (owner: string) => boolean
-    /** Whether it is shown everybody's records. */
-    readonly seesAll: boolean
     /** Whether it may verify, claim and settle payments to this payee in this asset. */
     readonly mayHavePaid: (requirements: PaymentRequirements.PaymentRequirements) => boolean
     readonly limits: CallerLimits

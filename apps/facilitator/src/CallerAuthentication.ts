@@ -100,11 +100,8 @@ const makeRegister = ({ anonymousRates, callers }: Options, schemes: ReadonlyArr
       const { keys, name, operator = false, rates, registrations, webhook } = terms
       return {
         keys,
-        current: { name, notify: webhook !== undefined },
+        current: { name, notify: webhook !== undefined, ...(operator && { seesAll: true }) },
         asking: {
-          name,
-          seesAll: operator,
-          maySee: (owner) => operator || owner === name,
           mayHavePaid: (requirements) => isRegistered(registrations, schemes, requirements),
           limits:
             rates === undefined ? AskingCaller.unlimited : AskingCaller.limitsOf(limiters, `caller ${name}`, rates)
@@ -122,9 +119,10 @@ const makeRegister = ({ anonymousRates, callers }: Options, schemes: ReadonlyArr
 
 const always = () => true
 
+/** The caller of the empty name: payments of callers who had a name are not everybody's because there are no keys now. */
 const anybody = (limits: AskingCaller.CallerLimits): Recognised => ({
   current: { name: "", notify: false },
-  asking: { name: "", seesAll: true, maySee: always, mayHavePaid: always, limits }
+  asking: { mayHavePaid: always, limits }
 })
 
 const unlimitedStranger = anybody(AskingCaller.unlimited)

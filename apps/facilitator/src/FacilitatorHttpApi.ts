@@ -94,7 +94,7 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
   .middleware(RequestFaults)
   .middleware(CallerAuthentication) {}
 
-/** What is on record: a caller sees its own payments, an operator all; without callers everybody sees all. */
+/** What is on record: a caller sees its own payments, an operator all. Who calls without a key sees those of nobody. */
 class RecordsGroup extends HttpApiGroup.make("records")
   .add(
     HttpApiEndpoint.get("payment", "/payments/:id", {

@@ -1,12 +1,11 @@
 /**
  * Answers what is asked of the records, and what is settled here at all.
  */
-import { Facilitator, PaymentId, PaymentStore, X402SettlingKinds } from "@pontage/core"
+import { CurrentCaller, Facilitator, maySee, PaymentId, PaymentStore, X402SettlingKinds } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 
-import { AskingCaller } from "./AskingCaller.ts"
 import { UnknownPayment } from "./FacilitatorFault.ts"
 import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
 import * as FacilitatorVerdict from "./FacilitatorVerdict.ts"
@@ -48,11 +47,10 @@ type Store = PaymentStore.PaymentStore["Service"]
 
 /** Another's payment is as unknown as one that is not there. */
 const payment = Effect.fnUntraced(function* (store: Store, id: string) {
-  const { maySee } = yield* AskingCaller
   const stored = PaymentId.isPaymentId(id)
     ? yield* Effect.catch(store.find(id), FacilitatorVerdict.cannotTell)
     : undefined
-  if (stored !== undefined && maySee(stored.caller)) {
+  if (stored !== undefined && maySee(yield* CurrentCaller, stored)) {
     return PaymentStore.toRecord(stored, yield* Clock.currentTimeMillis)
   }
   return yield* new UnknownPayment({ message: "nobody here knows this payment" })
@@ -65,7 +63,7 @@ const payments = Effect.fnUntraced(function* (
   store: Store,
   { after, limit = PaymentExport.standardLimit }: { readonly after?: string; readonly limit?: number }
 ) {
-  const { name, seesAll } = yield* AskingCaller
+  const { name, seesAll = false } = yield* CurrentCaller
   const start = after === undefined ? beforeAll : BigInt(after)
   const found = yield* Effect.catch(store.page(start, limit, seesAll ? undefined : name), FacilitatorVerdict.cannotTell)
   return PaymentExport.toPage(found, limit, yield* Clock.currentTimeMillis)

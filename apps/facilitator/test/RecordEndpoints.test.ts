@@ -36,6 +36,16 @@ const book = {
 const open = (options: { readonly callers?: ReadonlyArray<CallerTerms> } = { callers }) =>
   start({}, options, undefined, book)
 
+/** The same where there are no keys, and never were. */
+const nameless = records.map((one) => ({ ...one, caller: "" }))
+const openToAll = start({}, {}, undefined, {
+  find: (id) => Effect.succeed(nameless.find((one) => one.paymentId === id)),
+  page: (after, limit, caller) =>
+    Effect.succeed(
+      nameless.filter((one) => one.serial > after && (caller === undefined || one.caller === caller)).slice(0, limit)
+    )
+})
+
 const decodePage = Schema.decodeUnknownEffect(PaymentPage)
 
 /** The serials of all pages, walked from the first to the last, and how many pages there were. */
@@ -58,7 +68,7 @@ const walk = Effect.fnUntraced(function* (
 describe("the records", () => {
   it.live("are shown with all that an audit needs", () =>
     Effect.gen(function* () {
-      const { get } = yield* open({})
+      const { get } = yield* openToAll
       const answer = yield* get("/payments?limit=1")
       assert.deepStrictEqual(yield* json(answer), {
         payments: [
@@ -67,7 +77,7 @@ describe("the records", () => {
             paymentId: records[0]?.paymentId,
             execution: "served",
             serial: "1",
-            caller: "shop",
+            caller: "",
             scheme: "exact",
             nonce: "0xnonce",
             validAfter: 0,
@@ -82,7 +92,7 @@ describe("the records", () => {
 
   it.live("are complete page by page, whatever the size of a page", () =>
     Effect.gen(function* () {
-      const { get } = yield* open({})
+      const { get } = yield* openToAll
       for (const [limit, pages] of [
         [1, 10],
         [2, 5],
@@ -143,10 +153,13 @@ describe("one record", () => {
     })
   )
 
-  it.live("is anybody's where there are no callers", () =>
+  it.live("is anybody's where there are no callers, unless it was brought by one who had a key then", () =>
     Effect.gen(function* () {
+      const before = yield* openToAll
+      assert.strictEqual((yield* before.get(`/payments/${records[0]?.paymentId}`)).status, 200)
       const { get } = yield* open({})
-      assert.strictEqual((yield* get(`/payments/${records[0]?.paymentId}`)).status, 200)
+      assert.strictEqual((yield* get(`/payments/${records[0]?.paymentId}`)).status, 404)
+      assert.strictEqual((yield* walk(get, {}, 2)).serials, "")
     })
   )
 })

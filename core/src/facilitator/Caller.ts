@@ -11,7 +11,17 @@ import * as Context from "effect/Context"
 export interface Caller {
   readonly name: string
   readonly notify: boolean
+  /** Whether it is shown everybody's payments, as those who keep the books are; default its own alone. */
+  readonly seesAll?: boolean
 }
+
+/**
+ * Whether a caller is shown a payment: its own, or any. For everybody else the payment does not exist.
+ *
+ * @category guards
+ */
+export const maySee = ({ name, seesAll = false }: Caller, payment: { readonly caller: string }): boolean =>
+  seesAll || payment.caller === name
 
 /**
  * The caller of the request that is being answered; without one all are the same caller of the empty name.

@@ -18,6 +18,7 @@ import { isDead, isSettled } from "../protocol/Settlement.ts"
 import { invalid } from "../protocol/ValidationError.ts"
 import type { SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
 import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
+import { CurrentCaller, maySee } from "./Caller.ts"
 import * as Checkpoint from "./Checkpoint.ts"
 import { type Claim, Facilitator, type PaymentRequest, type Settled } from "./Facilitator.ts"
 import {
@@ -128,13 +129,16 @@ export const make = Effect.fnUntraced(function* (
     settle: (request, claim) => inSettle(settle(desk, request, claim)),
     claim: (request, claim) => inClaim(claimOnly(desk, request, claim)),
     finish: Effect.fnUntraced(function* (paymentId, claimId, outcome) {
+      const { name } = yield* CurrentCaller
       yield* Checkpoint.pass("finishing")
-      const stored = yield* store.finish(paymentId, claimId, outcome)
+      const stored = yield* store.finish(paymentId, claimId, outcome, name)
       yield* Checkpoint.pass("finished")
       return stored === undefined ? yield* unknownPayment(paymentId) : yield* recordOf(stored)
     }),
-    payment: (paymentId) =>
-      Effect.flatMap(store.find(paymentId), (stored) => (stored === undefined ? Effect.undefined : recordOf(stored))),
+    payment: Effect.fnUntraced(function* (paymentId) {
+      const stored = yield* store.find(paymentId)
+      return stored !== undefined && maySee(yield* CurrentCaller, stored) ? yield* recordOf(stored) : undefined
+    }),
     supported: Effect.succeed({
       kinds: halves.map(({ extra, network, scheme }) => ({
         protocolVersion,

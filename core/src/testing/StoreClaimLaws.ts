@@ -212,6 +212,28 @@ const holderAloneEnds = law(
   })
 )
 
+const othersEndsChangeNothing = law(
+  "another caller's payment has no end to tell: it is as unknown as one that is not there, whatever the claim",
+  Effect.fnUntraced(function* (store) {
+    const payment = yield* newPayment({ caller: "shop" })
+    const { paymentId } = payment
+    const claim = yield* newClaim()
+    yield* claimed(store, payment, claim)
+    const before = yield* store.find(paymentId)
+    for (const stranger of ["other", "", "Shop", "shop "])
+      for (const claimId of [claim.id, (yield* newClaim()).id])
+        yield* same(
+          `the end told by ${JSON.stringify(stranger)}`,
+          yield* store.finish(paymentId, claimId, "served", stranger),
+          undefined
+        )
+    yield* same("the record", yield* store.find(paymentId), before)
+    yield* same("an end of another claim", yield* store.finish(paymentId, "no-such-claim-00", "served", "shop"), before)
+    const ended = yield* store.finish(paymentId, claim.id, "served", "shop")
+    yield* same("whether it is served by its own caller's word", ended?.run.served, true)
+  })
+)
+
 const answerIsOwedOnce = law(
   "the note that an answer is owed is given to one alone",
   Effect.fnUntraced(function* (store) {
@@ -268,6 +290,7 @@ export const laws: ReadonlyArray<StoreLaw> = [
   unpaidIsFree,
   notRunDoesNotCount,
   holderAloneEnds,
+  othersEndsChangeNothing,
   answerIsOwedOnce,
   historyGrows
 ]

@@ -52,10 +52,11 @@ const claims = (state: State): Pick<Store, "find" | "claim" | "queue" | "finish"
         const known = records.find(paymentId)
         return known?.status === "accepted" && known.lane === undefined ? put({ ...known, lane }, now) : known
       }),
-    finish: (paymentId, claimId, outcome) =>
+    finish: (paymentId, claimId, outcome, caller) =>
       step((now) => {
         const known = records.find(paymentId)
-        return known && put({ ...known, run: Run.finish(known.run, claimId, outcome, now) }, now)
+        if (known === undefined || (caller !== undefined && known.caller !== caller)) return undefined
+        return put({ ...known, run: Run.finish(known.run, claimId, outcome, now) }, now)
       }),
     oweAnswer: (paymentId, owed) =>
       step((now) => {

@@ -194,7 +194,16 @@ export class PaymentStore extends Context.Service<
     readonly claim: (payment: NewPayment, claim: Claim | undefined, intake?: Intake) => Stored<ClaimResult>
     /** Has an `accepted` payment wait in this lane, unless it waits in one already. `undefined` when there is no record. */
     readonly queue: (paymentId: string, lane: string) => Stored<StoredPayment | undefined>
-    readonly finish: (paymentId: string, claimId: string, outcome: Outcome) => Stored<StoredPayment | undefined>
+    /**
+     * Ends the run that this claim holds. With a caller another caller's payment is as one that is not there: `undefined`,
+     * and nothing is changed.
+     */
+    readonly finish: (
+      paymentId: string,
+      claimId: string,
+      outcome: Outcome,
+      caller?: string
+    ) => Stored<StoredPayment | undefined>
     /** Notes that a caller without a claim is owed an answer, or has got it. Returns what the note said before. */
     readonly oweAnswer: (paymentId: string, owed: boolean) => Stored<boolean>
 
