@@ -84,8 +84,11 @@ const Terms = Schema.Struct({
 
 const RunRow = Schema.Struct({
   resource: OrNull(Schema.String),
+  /** Rows of releases before 0.2 lack the optional fields. */
+  route: Schema.optionalKey(OrNull(Schema.String)),
   holder: OrNull(Schema.Struct({ claimId: Schema.String, until: Int })),
   served: Schema.Boolean,
+  refused: Schema.optionalKey(Schema.Boolean),
   count: Int,
   releasedAt: OrNull(Int)
 })
@@ -212,9 +215,18 @@ const toRefusal = (row: typeof Refusal.Type): PaymentError | ValidationError =>
   row._tag === "PaymentError" ? new PaymentError(row) : new ValidationError(row)
 
 /** The run as the core knows it. */
-export const toRun = ({ holder, releasedAt, resource, ...run }: typeof RunRow.Type): Run.Run => ({
+export const toRun = ({
+  holder,
+  refused = false,
+  releasedAt,
+  resource,
+  route,
+  ...run
+}: typeof RunRow.Type): Run.Run => ({
   ...run,
+  refused,
   resource: resource ?? undefined,
+  route: route ?? undefined,
   holder: holder ?? undefined,
   releasedAt: releasedAt ?? undefined
 })
@@ -306,10 +318,20 @@ const toVoyage = ({ flight, since }: PaymentStore.StoredPayment) => ({
   since: since === undefined ? null : `${since}`
 })
 
-const runJson = ({ count, holder, releasedAt, resource, served }: PaymentStore.StoredPayment["run"]) => ({
+const runJson = ({
+  count,
+  holder,
+  refused,
+  releasedAt,
+  resource,
+  route,
+  served
+}: PaymentStore.StoredPayment["run"]) => ({
   resource: resource ?? null,
+  route: route ?? null,
   holder: holder ?? null,
   served,
+  refused,
   count,
   releasedAt: releasedAt ?? null
 })

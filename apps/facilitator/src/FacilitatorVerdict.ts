@@ -123,7 +123,11 @@ const ofTransaction = (
     }
   })
 
-const fieldsOf = ({ execution, ...value }: Settled) => ({ ...value, ...(execution === undefined ? {} : { execution }) })
+const fieldsOf = ({ entitlement, execution, ...value }: Settled) => ({
+  ...value,
+  ...(execution === undefined ? {} : { execution }),
+  ...(entitlement === undefined ? {} : { entitlement })
+})
 
 type Refusal = Extract<PaymentFailure, { readonly _tag: "PaymentError" | "ValidationError" }>
 

@@ -96,7 +96,15 @@ export const stored: PaymentStore.StoredPayment = {
   flight: undefined,
   since: undefined,
   refusal: undefined,
-  run: { resource: claim.resource, holder: undefined, served: true, count: 1, releasedAt: undefined },
+  run: {
+    resource: claim.resource,
+    route: undefined,
+    holder: undefined,
+    served: true,
+    refused: false,
+    count: 1,
+    releasedAt: undefined
+  },
   answerOwed: false,
   history: [{ status: "accepted", at: 1, note: "taken in" }]
 }

@@ -33,6 +33,11 @@ export interface Claim {
   readonly id: string
   readonly resource: string
   /**
+   * Names the route (method and path pattern) that sells the resource, in the same way. After a refused run the payment is
+   * good for other resources of the route; without a route it is good for its resource alone.
+   */
+  readonly route?: string
+  /**
    * Only a payment that is on record already may be granted: the server would not take it as new, since its price or its
    * challenge has passed, but it may have been taken before that.
    */
@@ -48,12 +53,28 @@ export interface Claim {
 export type Execution = "granted" | "held" | "spent" | "conflict"
 
 /**
- * How a granted run ended: `served`; `failed` (an outcome of 500 or above, or a response cut off); `notRun` (the handler
- * was never reached).
+ * How a granted run ended: `served`; `refused` (an answer of 400 to 499: the application wanted another request); `failed`
+ * (an outcome of 500 or above, or a response cut off); `notRun` (the handler was never reached).
+ *
+ * @category constants
+ */
+export const outcomes = ["served", "refused", "failed", "notRun"] as const
+
+/**
+ * @category models
+ */
+export type Outcome = (typeof outcomes)[number]
+
+/**
+ * The runs that are left after the present one, should the application refuse it or fail.
  *
  * @category models
  */
-export type Outcome = "served" | "failed" | "notRun"
+export interface Entitlement {
+  readonly runs: number
+  /** Unix milliseconds. */
+  readonly until: number
+}
 
 /**
  * What is known of a payment after verifying it.
@@ -80,6 +101,8 @@ export interface Settled {
   readonly payer: string
   /** In the smallest unit of the asset. */
   readonly amount: string
+  /** What is left to the payer of a granted execution, should it be refused or fail; absent where nothing is. */
+  readonly entitlement?: Entitlement
 }
 
 /**

@@ -116,8 +116,17 @@ const unearned = (asked: Asked, answer: Settling): string | undefined => {
 }
 
 const valueOf = (answer: Settling): Answered<Settled> => {
-  const { amount, execution, network, paymentId, payer, status, transaction } = answer
+  const { amount, entitlement, execution, network, paymentId, payer, status, transaction } = answer
   if (payer === undefined) return Result.fail(nonsense("names no payer"))
   if (amount === undefined || !Amount.isText(amount)) return Result.fail(nonsense("names no amount"))
-  return Result.succeed({ paymentId, status, execution, transaction, network, payer, amount })
+  return Result.succeed({
+    paymentId,
+    status,
+    execution,
+    transaction,
+    network,
+    payer,
+    amount,
+    ...(entitlement && { entitlement })
+  })
 }

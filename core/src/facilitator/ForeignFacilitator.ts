@@ -29,7 +29,8 @@ import * as ForeignPayment from "./ForeignPayment.ts"
 import * as ForeignSettling from "./ForeignSettling.ts"
 import * as Offer from "./Offer.ts"
 import { isPayers, isSameTransfer, notOnRecord, used } from "./PaymentDesk.ts"
-import { toRecord } from "./records/PaymentStore.ts"
+import { circumstances, toRecord } from "./records/PaymentStore.ts"
+import * as Run from "./records/Run.ts"
 
 /**
  * Where the facilitator is, and what is sold through it.
@@ -164,10 +165,11 @@ const claimOnly = Effect.fnUntraced(function* (
   const presented = yield* ForeignPayment.present(desk.schemes, request)
   const taken = yield* atTheDesk(desk, presented, claim, () => takeVerified(desk, presented, claim))
   const { execution, fresh, record, renewed } = taken
-  if (execution !== "granted" || fresh || renewed || isSettled(record.status)) return answer(taken)
+  const at = yield* Clock.currentTimeMillis
+  if (execution !== "granted" || fresh || renewed || isSettled(record.status)) return answer(taken, at)
   if (!isIdle(desk, record)) return yield* settleTaken(desk, taken, claim)
   yield* Effect.onError(examine(desk, presented), () => letGo(desk, taken, claim))
-  return answer(taken)
+  return answer(taken, at)
 })
 
 /** Nothing was asked about it, or everything that was is answered: one in doubt is `sent`. */
@@ -199,7 +201,9 @@ const settle = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Settled, PaymentFailure> {
   const presented = yield* ForeignPayment.present(desk.schemes, request)
   const taken = yield* atTheDesk(desk, presented, claim, (now) => taking(desk, presented, claim, now))
-  if (claim !== undefined && taken.execution !== "granted") return answer(taken)
+  if (claim !== undefined && taken.execution !== "granted") {
+    return answer(taken, yield* Clock.currentTimeMillis)
+  }
   return yield* settleTaken(desk, taken, claim)
 })
 
@@ -293,10 +297,13 @@ const confirmed = (
     const { fresh, presented, record } = taken
     const known = desk.ledger.find(record.paymentId)
     if (known === undefined) return Effect.fail(unknownPayment(record.paymentId))
-    if (claim !== undefined) return Effect.map(Effect.fromResult(takeKnown(desk, presented, known, claim, now)), answer)
+    if (claim !== undefined) {
+      const retaken = Effect.fromResult(takeKnown(desk, presented, known, claim, now))
+      return Effect.map(retaken, (again) => answer(again, now))
+    }
     if (!fresh && !known.answerOwed) return Effect.fail(used(known))
     desk.ledger.change(known.paymentId, (one) => ({ ...one, answerOwed: false }))
-    return Effect.succeed(answer({ ...taken, record: known }))
+    return Effect.succeed(answer({ ...taken, record: known }, now))
   })
 
 /**
@@ -314,12 +321,16 @@ const letGo = (desk: Desk, { fresh, record: { paymentId } }: Taken, claim: Claim
       desk.ledger.drop(paymentId)
   })
 
-const answer = ({ execution, record }: Taken): Settled => ({
-  paymentId: record.paymentId,
-  status: record.status,
-  execution,
-  transaction: isSettled(record.status) ? record.transaction : "",
-  network: record.requirements.network,
-  payer: record.authorization.payer,
-  amount: `${record.authorization.amount}`
-})
+const answer = ({ execution, record }: Taken, now: number): Settled => {
+  const entitlement = execution === "granted" ? Run.entitlement(record.run, circumstances(record, now)) : undefined
+  return {
+    paymentId: record.paymentId,
+    status: record.status,
+    execution,
+    transaction: isSettled(record.status) ? record.transaction : "",
+    network: record.requirements.network,
+    payer: record.authorization.payer,
+    amount: `${record.authorization.amount}`,
+    ...(entitlement && { entitlement })
+  }
+}

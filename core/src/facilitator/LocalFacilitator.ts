@@ -37,7 +37,8 @@ import {
 } from "./PaymentDesk.ts"
 import { LaneLeases, layerSole } from "./records/LaneLeases.ts"
 import * as MemoryPaymentStore from "./records/MemoryPaymentStore.ts"
-import { PaymentStore, type StoredPayment, toRecord } from "./records/PaymentStore.ts"
+import { circumstances, PaymentStore, type StoredPayment, toRecord } from "./records/PaymentStore.ts"
+import * as Run from "./records/Run.ts"
 import type { GasCeilings } from "./settlement/GasCeilings.ts"
 import * as LaneChoice from "./settlement/LaneChoice.ts"
 import * as SettlementEngine from "./settlement/SettlementEngine.ts"
@@ -188,7 +189,7 @@ const claimOnly = Effect.fnUntraced(function* (desk: Desk, request: PaymentReque
   if (taken.execution === "granted" && !taken.renewed) {
     yield* Effect.onError(examineAgain(desk, taken), () => letGo(desk, taken, claim))
   }
-  return answer(taken)
+  return answer(taken, yield* Clock.currentTimeMillis)
 })
 
 /** News of the payment is kept from before it is taken in, so that its end is not missed. */
@@ -204,11 +205,11 @@ const settlePresented = Effect.fnUntraced(function* (
   news: SettlementEngine.Wish["news"]
 ) {
   const taken = yield* take(desk, presented, claim, true)
-  if (claim !== undefined && taken.execution !== "granted") return answer(taken)
+  if (claim !== undefined && taken.execution !== "granted") return answer(taken, yield* Clock.currentTimeMillis)
   const stored = yield* Effect.onError(transfer(desk, taken, news), () => letGo(desk, taken, claim))
   const execution = yield* confirmed(desk, taken, claim, stored)
   yield* Checkpoint.pass("told")
-  return answer({ ...taken, stored, execution })
+  return answer({ ...taken, stored, execution }, yield* Clock.currentTimeMillis)
 })
 
 /** The caller gets no answer now. One who came for an answer that is owed has not taken it. */
@@ -278,15 +279,19 @@ const pending = Effect.fnUntraced(function* (desk: Desk, { paymentId }: StoredPa
   })
 })
 
-const answer = ({ execution, stored }: Taken): Settled => ({
-  paymentId: stored.paymentId,
-  status: stored.status,
-  execution,
-  transaction: isSettled(stored.status) || isDead(stored.status) ? stored.transaction : "",
-  network: stored.requirements.network,
-  payer: stored.authorization.payer,
-  amount: `${stored.authorization.amount}`
-})
+const answer = ({ execution, stored }: Taken, now: number): Settled => {
+  const entitlement = execution === "granted" ? Run.entitlement(stored.run, circumstances(stored, now)) : undefined
+  return {
+    paymentId: stored.paymentId,
+    status: stored.status,
+    execution,
+    transaction: isSettled(stored.status) || isDead(stored.status) ? stored.transaction : "",
+    network: stored.requirements.network,
+    payer: stored.authorization.payer,
+    amount: `${stored.authorization.amount}`,
+    ...(entitlement && { entitlement })
+  }
+}
 
 const recordOf = (stored: StoredPayment) => Effect.map(Clock.currentTimeMillis, (now) => toRecord(stored, now))
 

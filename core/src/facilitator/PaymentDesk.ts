@@ -20,6 +20,7 @@ import type { Claim, PaymentRequest, Settled } from "./Facilitator.ts"
 import * as Offer from "./Offer.ts"
 import * as PaymentReading from "./PaymentReading.ts"
 import type { NewPayment, PaymentStore, StoredPayment } from "./records/PaymentStore.ts"
+import * as Run from "./records/Run.ts"
 import type * as SettlementEngine from "./settlement/SettlementEngine.ts"
 
 /**
@@ -185,7 +186,7 @@ const heldOnArrival = (presented: Presented): Taken => ({
     flight: undefined,
     since: undefined,
     refusal: undefined,
-    run: { resource: undefined, holder: undefined, served: false, count: 0, releasedAt: undefined },
+    run: Run.make(undefined, 0),
     answerOwed: false,
     history: []
   }

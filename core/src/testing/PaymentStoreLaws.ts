@@ -9,6 +9,7 @@ import * as StoreClaimLaws from "./StoreClaimLaws.ts"
 import * as StoreEntryLaws from "./StoreEntryLaws.ts"
 import * as StoreFenceLaws from "./StoreFenceLaws.ts"
 import * as StoreLaneLaws from "./StoreLaneLaws.ts"
+import * as StoreRefusedLaws from "./StoreRefusedLaws.ts"
 import * as StoreReservationLaws from "./StoreReservationLaws.ts"
 
 export { type StoreLaw, type StoreSubject, Subject }
@@ -20,6 +21,7 @@ export { type StoreLaw, type StoreSubject, Subject }
  */
 export const all: ReadonlyArray<StoreLaw> = [
   ...StoreClaimLaws.laws,
+  ...StoreRefusedLaws.laws,
   ...StoreReservationLaws.laws,
   ...StoreLaneLaws.laws,
   ...StoreEntryLaws.laws,

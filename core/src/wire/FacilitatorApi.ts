@@ -21,6 +21,7 @@ const identifier = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{16,64}$/
 export const Claim = Schema.Struct({
   id: identifier,
   resource: identifier,
+  route: Schema.optionalKey(identifier),
   onlyKnown: Schema.optionalKey(Schema.Literal(true))
 })
 
@@ -56,7 +57,7 @@ export const ClaimRequest = Schema.Struct({ ...VerifyRequest.fields, claim: Clai
  */
 export const FinishRequest = Schema.Struct({
   claimId: identifier,
-  outcome: Schema.Literals(["served", "failed", "notRun"])
+  outcome: Schema.Literals(["served", "refused", "failed", "notRun"])
 })
 
 /**
@@ -112,6 +113,8 @@ export const SettleResponse = Schema.Struct({
   network: Schema.String,
   payer: Schema.optionalKey(Schema.String),
   amount: Schema.optionalKey(Schema.String),
+  /** With a granted execution: what is left should it be refused or fail. `until` is Unix milliseconds. */
+  entitlement: Schema.optionalKey(Schema.Struct({ runs: Schema.Int, until: Schema.Int })),
   ...verdict
 })
 

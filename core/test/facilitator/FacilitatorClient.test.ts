@@ -82,6 +82,17 @@ describe("settle", () => {
     })
   )
 
+  it.effect("hands over what is left of a granted execution, and names the route in the claim", () =>
+    Effect.gen(function* () {
+      const entitlement = { runs: 4, until: 1_800_000_000_000 }
+      const routed = { ...claim, route: "CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC" }
+      const answer = FacilitatorStub.json({ ...paid, entitlement })
+      const { result, stub } = yield* asking(answer, (client) => client.settle(request, routed))
+      assert.deepStrictEqual(Result.getOrThrow(result), { ...paidValue, entitlement })
+      assert.deepStrictEqual(JSON.parse(stub.seen[0]?.body ?? ""), { protocolVersion: 2, ...request, claim: routed })
+    })
+  )
+
   it.effect("takes an answer without execution when nothing was claimed", () =>
     Effect.gen(function* () {
       const { execution: _, ...unclaimed } = paid

@@ -52,6 +52,7 @@ const messages: Readonly<
       "a claim id that is too long": { claim: { ...claim, id: "A".repeat(65) } },
       "a claim id of other characters": { claim: { ...claim, id: `${"A".repeat(21)}/` } },
       "a claim id with a line end": { claim: { ...claim, id: `${claim.id}\n` } },
+      "a route that is a path": { claim: { ...claim, route: "GET /report" } },
       "a resource that is a path": { claim: { ...claim, resource: "https://shop.example/report" } }
     }
   },

@@ -2,7 +2,7 @@
  * The run of a paid resource: who may execute it, who is executing it, and whether it is still owed. One authorization
  * buys one successful execution; this is the whole of that rule, as pure functions that every store shares.
  */
-import type { Claim, Execution, Outcome } from "../Facilitator.ts"
+import type { Claim, Entitlement, Execution, Outcome } from "../Facilitator.ts"
 
 /**
  * How long a holder may be silent before its run counts as failed, in milliseconds.
@@ -34,8 +34,12 @@ export const maximumRuns = 5
 export interface Run {
   /** What was bought; `undefined` when a server took the payment without a claim and keeps its own books. */
   readonly resource: string | undefined
+  /** The route that sold it, where the server names one. */
+  readonly route: string | undefined
   readonly holder: { readonly claimId: string; readonly until: number } | undefined
   readonly served: boolean
+  /** The application refused the request of the last run: the payment is good for another request of the same route. */
+  readonly refused: boolean
   /** Runs granted so far, those that never reached the handler not counted. */
   readonly count: number
   /** When a run was first given back unserved. */
@@ -62,24 +66,40 @@ export interface Circumstances {
  */
 export const make = (claim: Claim | undefined, now: number): Run => ({
   resource: claim?.resource,
+  route: claim?.route,
   holder: claim && { claimId: claim.id, until: now + leaseMillis },
   served: false,
+  refused: false,
   count: claim === undefined ? 0 : 1,
   releasedAt: undefined
 })
 
 /**
- * A claim on a run that exists already: the verdict, and the run after it.
+ * A claim on a run that exists already: the verdict, and the run after it. The run belongs to one resource. After the
+ * application has refused the request, a claim of another resource of the same route takes the run over.
  *
  * @category combinators
  */
 export const claim = (self: Run, claim: Claim, at: Circumstances): readonly [Execution, Run] => {
-  if (self.resource !== claim.resource) return ["conflict", self]
+  if (self.resource !== claim.resource) {
+    return mayMove(self, claim, at) ? ["granted", granted(self, claim, at.now)] : ["conflict", self]
+  }
   if (self.served) return ["spent", self]
   if (self.holder?.claimId === claim.id) return ["granted", hold(self, claim, at.now)]
   if (isHeld(self, at.now)) return ["held", self]
   const free = self.holder === undefined ? self : release(self, "failed", self.holder.until)
-  return mayRun(free, at) ? ["granted", { ...hold(free, claim, at.now), count: free.count + 1 }] : ["spent", free]
+  return mayRun(free, at) ? ["granted", granted(free, claim, at.now)] : ["spent", free]
+}
+
+/**
+ * The entitlement of a run that was granted; `undefined` where none is left, or the payer cannot prove that it is the payer.
+ *
+ * @category getters
+ */
+export const entitlement = (self: Run, at: Circumstances): Entitlement | undefined => {
+  if (!at.bound || at.settledAt === undefined || self.count >= maximumRuns) return undefined
+  const until = Math.max(at.settledAt, self.releasedAt ?? at.now) + entitlementMillis
+  return at.now < until ? { runs: maximumRuns - self.count, until } : undefined
 }
 
 /**
@@ -110,6 +130,24 @@ export const standing = (self: Run, at: Circumstances): "running" | "served" | "
  */
 export const isHeld = (self: Run, now: number): boolean => self.holder !== undefined && now < self.holder.until
 
+/** Before the transfer nothing was bought that could be moved; a run that failed is owed for its own resource. */
+const mayMove = (self: Run, { route }: Claim, at: Circumstances): boolean =>
+  self.refused &&
+  !self.served &&
+  self.holder === undefined &&
+  route !== undefined &&
+  self.route === route &&
+  at.bound &&
+  at.settledAt !== undefined &&
+  mayRun(self, at)
+
+const granted = (self: Run, claim: Claim, now: number): Run => ({
+  ...hold(self, claim, now),
+  resource: claim.resource,
+  route: claim.route ?? self.route,
+  count: self.count + 1
+})
+
 const hold = (self: Run, claim: Claim, now: number): Run => ({
   ...self,
   holder: { claimId: claim.id, until: now + leaseMillis }
@@ -119,6 +157,7 @@ const release = (self: Run, outcome: Outcome, at: number): Run => ({
   ...self,
   holder: undefined,
   served: outcome === "served",
+  refused: outcome === "refused" || (outcome === "notRun" && self.refused),
   count: outcome === "notRun" ? self.count - 1 : self.count,
   releasedAt: self.releasedAt ?? at
 })
