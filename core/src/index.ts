@@ -51,6 +51,7 @@ export * as PaymentChange from "./facilitator/records/PaymentChange.ts"
 export * as PaymentStore from "./facilitator/records/PaymentStore.ts"
 export * as Run from "./facilitator/records/Run.ts"
 export * as Signals from "./facilitator/records/Signals.ts"
+export * as LossBudget from "./scheme/LossBudget.ts"
 export type { Scheme } from "./scheme/Scheme.ts"
 export { SigningFailed, type SchemeClient, type SignedPayment, type SigningRequest } from "./scheme/SchemeClient.ts"
 export type {

@@ -76,10 +76,11 @@ export interface Taken {
  */
 export const present = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
   const half = yield* halfFor(desk, request)
-  const { payload, payment } = yield* PaymentReading.read(half, request)
+  const { payload, payment: read } = yield* PaymentReading.read(half, request)
+  const { name: caller, notify } = yield* CurrentCaller
+  const payment: Payment = { ...read, caller }
   const paymentId = yield* PaymentId.make(half.network, payment.authorization)
   const { authorization, requirements } = payment
-  const { name: caller, notify } = yield* CurrentCaller
   return { half, payment, request, paymentId, requirements, authorization, payload, caller, notify } satisfies Presented
 })
 

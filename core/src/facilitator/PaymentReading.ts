@@ -9,6 +9,7 @@ import { openPayload } from "../protocol/PaymentPayload.ts"
 import { invalid } from "../protocol/ValidationError.ts"
 import type { Payment, SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
 import type { PaymentRequest } from "./Facilitator.ts"
+import type { StoredPayment } from "./records/PaymentStore.ts"
 
 /**
  * A payment as its scheme reads it, and the scheme's JSON. Nothing of it is believed yet.
@@ -45,3 +46,11 @@ export const read = Effect.fnUntraced(function* (half: SchemeFacilitator, reques
   last = { request, reading }
   return reading
 })
+
+/**
+ * Reads a payment that is on record, on behalf of the caller whose it is.
+ *
+ * @category constructors
+ */
+export const ofRecord = (half: SchemeFacilitator, { caller, payload, requirements }: StoredPayment) =>
+  Effect.map(half.read(requirements, payload), (payment): Payment => ({ ...payment, caller }))

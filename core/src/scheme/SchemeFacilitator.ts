@@ -10,7 +10,7 @@ import type { Authorization } from "../protocol/Authorization.ts"
 import type { Network } from "../protocol/Network.ts"
 import type { PaymentError } from "../protocol/PaymentError.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
-import type { ChainUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
+import type { ChainUnavailable, FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
 import type { ValidationError } from "../protocol/ValidationError.ts"
 import type { Scheme } from "./Scheme.ts"
 
@@ -23,6 +23,11 @@ export interface Payment<Payload = unknown> {
   readonly requirements: PaymentRequirements
   readonly authorization: Authorization
   readonly payload: Payload
+  /**
+   * The name of the caller on whose behalf it is verified and settled, empty where callers are not told apart. The engine sets it
+   * beside what `read` gives: a scheme counts by it what it loses.
+   */
+  readonly caller?: string
 }
 
 /**
@@ -208,8 +213,13 @@ export interface SchemeFacilitator<Payload = unknown> {
     requirements: PaymentRequirements,
     payload: unknown
   ) => Effect.Effect<Payment<Payload>, PaymentError | ValidationError>
-  /** Everything else: signature and scheme rules offline first, then one look at the chain. It changes nothing. */
-  verify(payment: Payment<Payload>): Effect.Effect<void, PaymentError | ValidationError | ChainUnavailable>
+  /**
+   * Everything else: signature and scheme rules offline first, then one look at the chain. It changes nothing. It fails with
+   * `FacilitatorUnavailable` for a payment that may be good and is not to be risked now (`LossBudget`).
+   */
+  verify(
+    payment: Payment<Payload>
+  ): Effect.Effect<void, PaymentError | ValidationError | ChainUnavailable | FacilitatorUnavailable>
   /** What the payer holds of the asset now, in its smallest unit. */
   balance(payment: Payment<Payload>): Effect.Effect<bigint, ChainUnavailable>
   /**
@@ -225,14 +235,15 @@ export interface SchemeFacilitator<Payload = unknown> {
    * Signs the transaction that settles the first payments of the list in this slot, at the survey's fees. It sends
    * nothing. Given the payments of an earlier preparation and higher fees, it takes all of them again. Given the most that
    * the transaction may cost, in the chain's smallest native unit, it takes no more than that pays for, and the first one in
-   * any case.
+   * any case. Where the first payment is not to be risked now (`LossBudget`) it fails with `FacilitatorUnavailable`, and may be
+   * asked for the others.
    */
   prepare(
     payments: ReadonlyArray<Payment<Payload>>,
     slot: Slot | undefined,
     survey: Survey,
     maximumCost?: bigint
-  ): Effect.Effect<Preparation, ChainUnavailable | Misconfigured>
+  ): Effect.Effect<Preparation, ChainUnavailable | FacilitatorUnavailable | Misconfigured>
   /** Signs a transaction that does nothing, at the survey's fees, to use a slot up. */
   readonly fill: (slot: Slot, survey: Survey) => Effect.Effect<Prepared, ChainUnavailable | Misconfigured>
   /** Sends prepared bytes. Harmless to repeat. */

@@ -8,11 +8,12 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import { type PaymentError, refuse } from "../../protocol/PaymentError.ts"
-import type { ChainUnavailable } from "../../protocol/ProtocolError.ts"
+import type { ChainUnavailable, FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { ValidationError } from "../../protocol/ValidationError.ts"
 import type { Payment, Survey } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { marginSeconds } from "../Offer.ts"
+import * as PaymentReading from "../PaymentReading.ts"
 import type { LeaseLost } from "../records/LaneLeases.ts"
 import type { Advance, Plan, StoredPayment } from "../records/PaymentStore.ts"
 import { type Aboard, expenseOf, lastAttempt, wasSent } from "./Aboard.ts"
@@ -96,6 +97,7 @@ const back = ({ paymentId }: StoredPayment, note: string): Advance => ({
 const longestNote = 300
 
 type Verdict = PaymentError | ValidationError
+type Unavailable = ChainUnavailable | FacilitatorUnavailable
 
 const examineQueued = Effect.fnUntraced(function* (work: LaneWork, queued: ReadonlyArray<StoredPayment>) {
   const now = yield* Clock.currentTimeMillis
@@ -135,16 +137,18 @@ const goodIn = ({ known }: Seen, now: number): Payment | undefined =>
 const isLate = ({ authorization }: Payment, now: number): boolean =>
   authorization.validBefore * 1000 <= now + marginSeconds * 1000
 
-const turnedAway = (stored: StoredPayment, reason: Verdict | ChainUnavailable): Advance =>
-  reason._tag === "ChainUnavailable" ? back(stored, reason.message) : rejected(stored, reason)
+const turnedAway = (stored: StoredPayment, reason: Verdict | Unavailable): Advance =>
+  reason._tag === "ChainUnavailable" || reason._tag === "FacilitatorUnavailable"
+    ? back(stored, reason.message)
+    : rejected(stored, reason)
 
 /** Reads the payment and verifies it, unless that was just done. */
 const examine = Effect.fnUntraced(function* (
   { half }: LaneWork,
   { known, stored }: Seen,
   now: number
-): Effect.fn.Return<Payment, Verdict | ChainUnavailable> {
-  const payment = known?.payment ?? (yield* half.read(stored.requirements, stored.payload))
+): Effect.fn.Return<Payment, Verdict | Unavailable> {
+  const payment = known?.payment ?? (yield* PaymentReading.ofRecord(half, stored))
   if (isLate(payment, now)) return yield* over(stored, now)
   if (known?.isFresh !== true) yield* half.verify(payment)
   return payment
@@ -226,7 +230,7 @@ const signWithin = Effect.fnUntraced(function* (
     )
     if (Result.isFailure(prepared)) {
       const { _tag, message } = prepared.failure
-      const hopeless = _tag === "Misconfigured" ? rest.slice(0, 1) : rest
+      const hopeless = _tag === "ChainUnavailable" ? rest : rest.slice(0, 1)
       yield* putBack(work, hopeless.map(storedOf), message)
       rest = rest.slice(hopeless.length)
       continue

@@ -54,13 +54,13 @@ export const make = (): ExaminedPayments => {
       const [oldest] = known.keys()
       if (known.size > capacity && oldest !== undefined) known.delete(oldest)
     },
-    take: ({ payload, paymentId, requirements }, now) => {
+    take: ({ caller, payload, paymentId, requirements }, now) => {
       const found = known.get(paymentId)
       if (found === undefined) return undefined
       known.delete(paymentId)
       if (!Equal.equals(found.payload, payload)) return undefined
       const { at, payment } = found
-      return { payment: { ...payment, requirements }, at, isFresh: now - at < freshness }
+      return { payment: { ...payment, requirements, caller }, at, isFresh: now - at < freshness }
     }
   }
 }

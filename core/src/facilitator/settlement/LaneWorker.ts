@@ -13,6 +13,7 @@ import * as FiberSet from "effect/FiberSet"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { marginSeconds } from "../Offer.ts"
+import * as PaymentReading from "../PaymentReading.ts"
 import type { Lease } from "../records/LaneLeases.ts"
 import type { Flight, PaymentStore, StoredPayment } from "../records/PaymentStore.ts"
 import * as Signals from "../records/Signals.ts"
@@ -168,7 +169,7 @@ const countSlots = Effect.fnUntraced(function* (work: LaneWork): Effect.fn.Retur
 /** A flight whose payments the scheme cannot read any more is left alone: nothing can be proven of it. */
 const read = (half: SchemeFacilitator, flight: Flight): Effect.Effect<Aboard | undefined> => {
   const travellers = Effect.forEach(flight.payments, (stored) =>
-    Effect.map(half.read(stored.requirements, stored.payload), (payment): Traveller => ({
+    Effect.map(PaymentReading.ofRecord(half, stored), (payment): Traveller => ({
       stored,
       payment,
       concluded: false

@@ -6,6 +6,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
+import * as PaymentReading from "../PaymentReading.ts"
 import type { Advance, StoredPayment } from "../records/PaymentStore.ts"
 import type { Traveller } from "./Aboard.ts"
 import { concluded } from "./FlightWatch.ts"
@@ -24,7 +25,7 @@ export const strand = Effect.fnUntraced(function* (
   stored: StoredPayment
 ): Effect.fn.Return<void, Stopped> {
   yield* Effect.sleep(pause)
-  const payment = yield* Effect.result(work.half.read(stored.requirements, stored.payload))
+  const payment = yield* Effect.result(PaymentReading.ofRecord(work.half, stored))
   if (payment._tag === "Failure") {
     return yield* Effect.logError(`${stored.paymentId} waits in ${work.lease.lane} and cannot be read`, payment.failure)
   }

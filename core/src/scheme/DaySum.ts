@@ -1,0 +1,45 @@
+/**
+ * A sum of the last 24 hours, in memory of a fixed size: amounts are kept by the hour. An amount counts for at least 24 hours
+ * and less than 25, so the sum is never below the exact one.
+ */
+
+/**
+ * The sum. Times are Unix milliseconds.
+ *
+ * @category models
+ */
+export interface DaySum {
+  readonly add: (amount: bigint, now: number) => void
+  readonly total: (now: number) => bigint
+  readonly clear: () => void
+}
+
+const hourMillis = 3_600_000
+const hours = 24
+
+/**
+ * Makes a sum of nothing.
+ *
+ * @category constructors
+ */
+export const make = (): DaySum => {
+  const byHour = new Map<number, bigint>()
+  const forget = (hour: number) => {
+    for (const known of byHour.keys()) if (known < hour - hours) byHour.delete(known)
+  }
+  return {
+    add: (amount, now) => {
+      const hour = Math.floor(now / hourMillis)
+      forget(hour)
+      byHour.set(hour, (byHour.get(hour) ?? 0n) + amount)
+    },
+    total: (now) => {
+      if (byHour.size === 0) return 0n
+      forget(Math.floor(now / hourMillis))
+      let sum = 0n
+      for (const amount of byHour.values()) sum += amount
+      return sum
+    },
+    clear: () => byHour.clear()
+  }
+}

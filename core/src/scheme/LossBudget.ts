@@ -1,0 +1,386 @@
+/**
+ * The limit of what a facilitator may lose to failed payments in 24 hours: in all, per caller and per payer. A payment in
+ * flight counts with the most that it may lose, from before it is signed. A payer whose payment failed by its own doing is
+ * banned for a while, and so is the code of its account where that is given.
+ *
+ * An exhausted budget refuses newcomers and nobody else. A payer has proven itself once a payment of its was settled here in the
+ * last 24 hours and none was lost since. It is served beyond the budgets of its caller and of all, one payment at a time, and more
+ * of them as long as what it has in flight, and what it lost, is no more than what it settled. So a caller's trouble stops no other
+ * caller, and in 24 hours no more is lost than `total` and, for each proven payer, the larger of one payment and what it settled.
+ *
+ * Everything is in memory and begins anew with the process. Its size is bounded.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+import { FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
+import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
+import * as DaySum from "./DaySum.ts"
+
+/**
+ * The limits, in the network's smallest native unit (or in another one that all amounts are given in).
+ *
+ * @category models
+ */
+export interface Limits {
+  /** The most that may be lost in 24 hours. Above zero. */
+  readonly total: bigint
+  /**
+   * The most that may be lost to the payers of one caller; default a quarter of `total`. The caller of the empty name is
+   * everybody where callers are not told apart: it has no share of its own.
+   */
+  readonly perCaller?: bigint
+  /** The most that may be lost to one payer that has not proven itself; default a quarter of `total`. */
+  readonly perPayer?: bigint
+  /** How long a ban lasts, in milliseconds; default one hour. */
+  readonly banMillis?: number
+}
+
+/**
+ * The payer of a payment, the caller on whose behalf it is settled, and what tells the code of the payer's account from other
+ * code, where that is to be banned with it.
+ *
+ * @category models
+ */
+export interface LossParty {
+  readonly payer: string
+  readonly caller: string
+  readonly codeHash?: string | undefined
+}
+
+/**
+ * A payment that is to be signed for: the most that may be lost with it.
+ *
+ * @category models
+ */
+export interface LossRisk extends LossParty {
+  readonly amount: bigint
+}
+
+/**
+ * What is lost with a payment. `culprit` is the account to be banned: at once when it is `grave`, at the third time in a day
+ * when it is `slight`. Without a culprit nobody is banned, and the payer stays as proven as it was.
+ *
+ * @category models
+ */
+export interface Loss extends LossRisk {
+  readonly culprit?: string | undefined
+  readonly gravity?: "grave" | "slight"
+}
+
+/**
+ * Whether a payment may be signed for: who or what is `Banned`, or whose share is `Exhausted`.
+ *
+ * @category models
+ */
+export type LossVerdict =
+  | { readonly _tag: "Open" }
+  | { readonly _tag: "Banned"; readonly account: string; readonly until: number }
+  | { readonly _tag: "Exhausted"; readonly share: "payer" | "caller" | "all" }
+
+/**
+ * The budget. A payment is known by an id of the caller's choice that no other payment has.
+ *
+ * @category models
+ */
+export interface LossBudget {
+  /** Whether a payment of this risk may be signed for now. Counts nothing. */
+  readonly judge: (risk: LossRisk) => Effect.Effect<LossVerdict>
+  /**
+   * Counts a payment as in flight, unless it may not be signed for, until it ends, or until that time (Unix milliseconds). One
+   * that is in flight already is not judged again: it counts with the larger risk and the later time.
+   */
+  readonly reserve: (id: string, risk: LossRisk, until: number) => Effect.Effect<LossVerdict>
+  /** A payment was settled: its payer has proven itself. Counts once. */
+  readonly settle: (id: string, party: LossParty) => Effect.Effect<void>
+  /** A payment has failed, and so much is lost. Counts once, also for a payment that is not known as in flight. */
+  readonly lose: (id: string, loss: Loss) => Effect.Effect<void>
+  /** A payment is not in flight any more and nothing is lost. */
+  readonly release: (id: string) => Effect.Effect<void>
+  /** When the ban of an account or of a code ends (Unix milliseconds); `undefined` where there is none. */
+  readonly bannedUntil: (name: string) => Effect.Effect<number | undefined>
+}
+
+const defaultBanMillis = 3_600_000
+/** The default shares of a caller and of a payer in the total. */
+const shareOfTotal = 4n
+/** Slight losses in a day after which an account is banned. */
+const patience = 3n
+/** Accounts, ids, bans, and payments in flight: so many of each are remembered. */
+const capacity = 50_000
+
+/** An account's last 24 hours, and what it has in flight now. */
+interface Account {
+  readonly lost: DaySum.DaySum
+  readonly slights: DaySum.DaySum
+  /** What was settled since the last loss. */
+  readonly settled: DaySum.DaySum
+  inFlight: bigint
+  /** The part in flight that is served beyond the budgets of others. */
+  trusted: bigint
+}
+
+interface Flying {
+  readonly party: LossParty
+  readonly isTrusted: boolean
+  amount: bigint
+  until: number
+}
+
+interface Ledger {
+  readonly total: bigint
+  readonly perCaller: bigint
+  readonly perPayer: bigint
+  readonly banMillis: number
+  /** Last used last. */
+  readonly accounts: Map<string, Account>
+  readonly callers: Map<string, { readonly lost: DaySum.DaySum; inFlight: bigint }>
+  readonly lost: DaySum.DaySum
+  readonly flying: Map<string, Flying>
+  /** No payment in flight ends by time before this. */
+  nextEnd: number
+  inFlight: bigint
+  readonly bans: Map<string, number>
+  readonly ended: Set<string>
+}
+
+/**
+ * Makes a budget of which nothing is lost.
+ *
+ * @category constructors
+ */
+export const make = (limits: Limits): Effect.Effect<LossBudget, Misconfigured> => {
+  const { banMillis = defaultBanMillis, total } = limits
+  const { perCaller = atLeastOne(total / shareOfTotal), perPayer = atLeastOne(total / shareOfTotal) } = limits
+  if (total <= 0n) return wrong(`the total ${total} is not above zero`)
+  if (perCaller <= 0n || perCaller > total)
+    return wrong(`perCaller ${perCaller} is not between 1 and the total ${total}`)
+  if (perPayer <= 0n || perPayer > total) return wrong(`perPayer ${perPayer} is not between 1 and the total ${total}`)
+  if (!Number.isSafeInteger(banMillis) || banMillis < 0)
+    return wrong(`banMillis ${banMillis} is not a whole number from 0`)
+  const ledger: Ledger = {
+    total,
+    perCaller,
+    perPayer,
+    banMillis,
+    accounts: new Map(),
+    callers: new Map(),
+    lost: DaySum.make(),
+    flying: new Map(),
+    nextEnd: Infinity,
+    inFlight: 0n,
+    bans: new Map(),
+    ended: new Set()
+  }
+  return Effect.succeed({
+    judge: (risk) => now((at) => judged(ledger, risk, at).verdict),
+    reserve: (id, risk, until) => now((at) => reserve(ledger, id, risk, until, at)),
+    settle: (id, party) => now((at) => settle(ledger, id, party, at)),
+    lose: (id, loss) => now((at) => lose(ledger, id, loss, at)),
+    release: (id) => Effect.sync(() => land(ledger, id)),
+    bannedUntil: (name) => now((at) => banOf(ledger, name, at))
+  })
+}
+
+const wrong = (what: string): Effect.Effect<never, Misconfigured> =>
+  Effect.fail(new Misconfigured({ message: `the loss budget: ${what}` }))
+
+const now = <A>(run: (now: number) => A): Effect.Effect<A> => Effect.map(Clock.currentTimeMillis, run)
+
+/**
+ * Succeeds where a payment may be signed for. A ban is the payer's own doing; a budget that is used up is nobody's fault in the
+ * payment, which may be sent again.
+ *
+ * @category errors
+ */
+export const demand = (verdict: LossVerdict): Effect.Effect<void, ValidationError | FacilitatorUnavailable> => {
+  switch (verdict._tag) {
+    case "Open":
+      return Effect.void
+    case "Banned":
+      return Effect.flatMap(Clock.currentTimeMillis, (at) => Effect.fail(banned(verdict.account, verdict.until - at)))
+    case "Exhausted":
+      return Effect.fail(new FacilitatorUnavailable({ message: exhausted[verdict.share] }))
+  }
+}
+
+const banned = (account: string, millis: number): ValidationError => {
+  const minutes = Math.max(1, Math.ceil(millis / 60_000))
+  const message = `a payment of ${account} failed on the chain at the facilitator's expense; no other is settled for ${minutes} minutes`
+  return invalid("unsupported_authorization", "account_banned", message)
+}
+
+const tryAgain = "send the same payment again later"
+
+const exhausted = {
+  payer: `the payer's payments in flight and those lost in 24 hours leave no room in its loss budget; ${tryAgain}`,
+  caller: `failed payments have used up the loss budget of this caller, and the payer has settled none here in 24 hours; ${tryAgain}`,
+  all: `failed payments have used up the facilitator's loss budget, and the payer has settled none here in 24 hours; ${tryAgain}`
+} as const
+
+const atLeastOne = (share: bigint): bigint => (share > 0n ? share : 1n)
+
+const judged = (
+  ledger: Ledger,
+  risk: LossRisk,
+  now: number
+): { readonly verdict: LossVerdict; readonly isTrusted: boolean } => {
+  const { amount, codeHash, payer } = risk
+  landLate(ledger, now)
+  for (const account of [payer, codeHash]) {
+    const until = account === undefined ? undefined : banOf(ledger, account, now)
+    if (account !== undefined && until !== undefined)
+      return { verdict: { _tag: "Banned", account, until }, isTrusted: false }
+  }
+  const own = ledger.accounts.get(payer)
+  const settled = own?.settled.total(now) ?? 0n
+  const used = own === undefined ? 0n : own.trusted + own.lost.total(now)
+  if (settled > 0n && (used === 0n || used + amount <= settled)) return { verdict: open, isTrusted: true }
+  const share = exhaustedShare(ledger, risk, own, now)
+  if (share === undefined) return { verdict: open, isTrusted: false }
+  // A payer that has settled is refused for nobody else's losses: it has too much in flight itself.
+  return { verdict: { _tag: "Exhausted", share: settled > 0n ? "payer" : share }, isTrusted: false }
+}
+
+const open: LossVerdict = { _tag: "Open" }
+
+/** A share of which nothing is used holds one payment, however dear: else a high gas price would stop everybody. */
+const exhaustedShare = (
+  ledger: Ledger,
+  { amount, caller }: LossRisk,
+  own: Account | undefined,
+  now: number
+): "payer" | "caller" | "all" | undefined => {
+  const exceeds = (used: bigint, limit: bigint) => used > 0n && used + amount > limit
+  const ownUsed = own === undefined ? 0n : own.lost.total(now) + own.inFlight - own.trusted
+  if (exceeds(ownUsed, ledger.perPayer)) return "payer"
+  const theirs = ledger.callers.get(caller)
+  const used = theirs === undefined ? 0n : theirs.lost.total(now) + theirs.inFlight
+  if (caller !== "" && exceeds(used, ledger.perCaller)) return "caller"
+  return ledger.lost.total(now) + ledger.inFlight + amount > ledger.total ? "all" : undefined
+}
+
+const reserve = (ledger: Ledger, id: string, risk: LossRisk, until: number, now: number): LossVerdict => {
+  const known = ledger.flying.get(id)
+  if (known !== undefined) {
+    known.until = Math.max(known.until, until)
+    if (risk.amount > known.amount) {
+      count(ledger, known, risk.amount - known.amount)
+      known.amount = risk.amount
+    }
+    return open
+  }
+  const { isTrusted, verdict } = judged(ledger, risk, now)
+  if (verdict._tag !== "Open") return verdict
+  if (ledger.flying.size >= capacity) return { _tag: "Exhausted", share: "all" }
+  const { amount, caller, codeHash, payer } = risk
+  const flying: Flying = { party: { payer, caller, codeHash }, isTrusted, amount, until }
+  ledger.ended.delete(id)
+  ledger.flying.set(id, flying)
+  ledger.nextEnd = Math.min(ledger.nextEnd, until)
+  count(ledger, flying, amount)
+  return open
+}
+
+/** Counts more of a payment in flight, or less. Who is trusted takes nothing of what others share. */
+const count = (ledger: Ledger, { isTrusted, party: { caller, payer } }: Flying, amount: bigint): void => {
+  const account = accountOf(ledger, payer)
+  account.inFlight += amount
+  if (isTrusted) {
+    account.trusted += amount
+    return
+  }
+  ledger.inFlight += amount
+  callerOf(ledger, caller).inFlight += amount
+}
+
+/** Takes a payment out of what is in flight. */
+const land = (ledger: Ledger, id: string): Flying | undefined => {
+  const flying = ledger.flying.get(id)
+  if (flying === undefined) return undefined
+  ledger.flying.delete(id)
+  count(ledger, flying, -flying.amount)
+  return flying
+}
+
+const landLate = (ledger: Ledger, now: number): void => {
+  if (now < ledger.nextEnd) return
+  let next = Infinity
+  for (const [id, { until }] of ledger.flying) {
+    if (until <= now) land(ledger, id)
+    else next = Math.min(next, until)
+  }
+  ledger.nextEnd = next
+}
+
+const settle = (ledger: Ledger, id: string, { payer }: LossParty, now: number): void => {
+  const flying = land(ledger, id)
+  if (isEndedBefore(ledger, id)) return
+  accountOf(ledger, payer).settled.add(flying !== undefined && flying.amount > 0n ? flying.amount : 1n, now)
+}
+
+const lose = (ledger: Ledger, id: string, loss: Loss, now: number): void => {
+  land(ledger, id)
+  if (isEndedBefore(ledger, id)) return
+  const { caller, codeHash, culprit, gravity = "grave", payer } = loss
+  const amount = loss.amount > 0n ? loss.amount : 0n
+  const account = accountOf(ledger, payer)
+  account.lost.add(amount, now)
+  callerOf(ledger, caller).lost.add(amount, now)
+  ledger.lost.add(amount, now)
+  if (culprit === undefined) return
+  if (culprit === payer) account.settled.clear()
+  const guilty = accountOf(ledger, culprit)
+  guilty.slights.add(1n, now)
+  if (gravity === "slight" && guilty.slights.total(now) < patience) return
+  ban(ledger, culprit, now)
+  if (codeHash !== undefined && culprit === payer) ban(ledger, codeHash, now)
+}
+
+/** Each payment ends once, however often its end is seen. */
+const isEndedBefore = ({ ended }: Ledger, id: string): boolean => {
+  if (ended.has(id)) return true
+  const [oldest] = ended
+  if (ended.size >= capacity && oldest !== undefined) ended.delete(oldest)
+  ended.add(id)
+  return false
+}
+
+const ban = ({ banMillis, bans }: Ledger, name: string, now: number): void => {
+  if (banMillis === 0) return
+  bans.delete(name)
+  const [oldest] = bans.keys()
+  if (bans.size >= capacity && oldest !== undefined) bans.delete(oldest)
+  bans.set(name, now + banMillis)
+}
+
+const banOf = ({ bans }: Ledger, name: string, now: number): number | undefined => {
+  const until = bans.get(name)
+  if (until === undefined || until > now) return until
+  bans.delete(name)
+  return undefined
+}
+
+const accountOf = ({ accounts }: Ledger, name: string): Account => {
+  const known = accounts.get(name)
+  const [lost, slights, settled] = [DaySum.make(), DaySum.make(), DaySum.make()]
+  const account = known ?? { lost, slights, settled, inFlight: 0n, trusted: 0n }
+  accounts.delete(name)
+  accounts.set(name, account)
+  if (known !== undefined || accounts.size <= capacity) return account
+  // Those in flight are at most as many; what is forgotten of the others makes them newcomers.
+  for (const [oldest, { inFlight }] of accounts) {
+    if (inFlight > 0n || oldest === name) continue
+    accounts.delete(oldest)
+    break
+  }
+  return account
+}
+
+const callerOf = ({ callers }: Ledger, name: string) => {
+  const known = callers.get(name)
+  if (known !== undefined) return known
+  const caller = { lost: DaySum.make(), inFlight: 0n }
+  callers.set(name, caller)
+  return caller
+}
