@@ -21,11 +21,15 @@ export class KoaRequest implements GateRequest {
   }
 
   get method(): string {
-    return this.native.method
+    return this.native.method.toUpperCase()
   }
 
   get target(): string {
     return this.native.originalUrl
+  }
+
+  get query(): GateRequest["query"] {
+    return this.native.query
   }
 
   get headers(): GateRequest["headers"] {

@@ -54,6 +54,7 @@ export const toRequest = async (call: ToolCall): Promise<GateRequest | undefined
     header: MetaSeller.headersIn(extra._meta),
     headers: extra.requestInfo?.headers ?? {},
     params: {},
+    query: {},
     body: call.arguments,
     bodyDigest: await Effect.runPromise(digestOf(text)),
     native: extra

@@ -23,6 +23,7 @@ export interface WrappedRequest extends Pick<IncomingMessage, "headers"> {
  */
 export type HostRequest = (IncomingMessage | WrappedRequest) & {
   readonly params?: Readonly<Record<string, string | ReadonlyArray<string> | undefined>> | null
+  readonly query?: unknown
   readonly body?: unknown
 }
 
@@ -72,20 +73,30 @@ export const gateRequest = (adapter: AbstractHttpAdapter, request: HostRequest):
   get params() {
     return textParams(request.params ?? {})
   },
+  get query() {
+    return recordOf(request.query)
+  },
   get body() {
     return request.body
   },
   native: request
 })
 
-/** Express gives the segments of a wildcard as a list. */
+/** The query is a getter of Express and a field of Fastify; `query parser` may be switched off. */
+const recordOf = (query: unknown): Readonly<Record<string, unknown>> =>
+  typeof query === "object" && query !== null ? Object.fromEntries(Object.entries(query)) : {}
+
+/** Express gives the segments of a wildcard as a list. Two lists never look alike. */
 const textParams = (params: NonNullable<HostRequest["params"]>): Record<string, string> => {
   const texts: Array<[string, string]> = []
   for (const [name, value] of Object.entries(params)) {
-    if (value !== undefined) texts.push([name, typeof value === "string" ? value : value.join("/")])
+    if (value !== undefined) texts.push([name, typeof value === "string" ? value : joined(value)])
   }
   return Object.fromEntries(texts)
 }
+
+const joined = (segments: ReadonlyArray<string>): string =>
+  segments.map((segment) => segment.replaceAll("/", "%2F")).join("/")
 
 /**
  * Lays the gate's headers over those that are set; does nothing once they are sent.

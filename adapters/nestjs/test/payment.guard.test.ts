@@ -148,6 +148,7 @@ describe.each(hosts)("PaymentGuard on $name", (host) => {
       header: RequestHeaders.fromRaw(["Origin", "https://page.example"]),
       headers: {},
       params: {},
+      query: {},
       body: undefined,
       native: undefined
     })

@@ -30,6 +30,11 @@ export interface GateRequest {
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
   /** The path parameters the host's router found. */
   readonly params: Readonly<Record<string, string>>
+  /**
+   * The query as the host's own parser gives it to handlers, never parsed a second time: a price must not be computed from
+   * another reading than the handler's. Only for `getPrice`; a getter will do.
+   */
+  readonly query: Readonly<Record<string, unknown>>
   /** Only where the host has parsed it; else `undefined`. */
   readonly body: unknown
   /** Digest of the body, where the host has one: the payment is then good for this body only. */

@@ -52,6 +52,19 @@ export const refused = (
 }
 
 /**
+ * The answer to a request target that parsers read in different ways.
+ *
+ * @category constants
+ */
+export const ambiguousTarget: Answer = {
+  status: 400,
+  headers: json,
+  body: JSON.stringify({
+    error: 'This resource is sold: send its request target without "#" and with a single "?" before the query.'
+  })
+}
+
+/**
  * The answer to a path that means different routes to different readers.
  *
  * @category constants

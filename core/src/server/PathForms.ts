@@ -13,6 +13,8 @@ import { decodeLeniently } from "./RouteKey.ts"
 export interface PathForm {
   readonly exact: boolean
   readonly parts: ReadonlyArray<string>
+  /** The same segments as values of parameters: decoded, their case kept. A router gives its handlers these. */
+  readonly values: ReadonlyArray<string>
 }
 
 /** Deeper encodings are read by nobody. */
@@ -24,21 +26,26 @@ const decodings = 3
  * @category constructors
  */
 export const make = (path: string): ReadonlyArray<PathForm> => {
-  const forms: Array<PathForm> = [{ exact: true, parts: split(path) }]
+  const asItCame = split(path)
+  const values = asItCame.map(decodeLeniently)
+  const forms: Array<PathForm> = [{ exact: true, parts: asItCame, values }]
   if (isPlain(path)) {
-    forms.push({ exact: false, parts: split(path.toLowerCase()) })
+    forms.push({ exact: false, parts: lower(asItCame), values })
     return forms
   }
   let text = path
   for (let round = 0; round <= decodings; round++) {
-    const lower = text.toLowerCase()
-    forms.push({ exact: false, parts: split(lower) }, { exact: false, parts: canonical(lower) })
+    for (const parts of [split(text), canonical(text)]) {
+      forms.push({ exact: false, parts: lower(parts), values: round === 0 ? parts.map(decodeLeniently) : parts })
+    }
     const decoded = decodeLeniently(text)
     if (decoded === text) break
     text = decoded
   }
   return forms
 }
+
+const lower = (parts: ReadonlyArray<string>): ReadonlyArray<string> => parts.map((part) => part.toLowerCase())
 
 /** Nothing to decode, no doubled slash, no segment that starts with a dot, no matrix parameter, no backslash. */
 const isPlain = (path: string): boolean => !/[%\\;]|\/\/|\/\./.test(path)

@@ -126,6 +126,7 @@ const toEffect = (deciding: Deciding): Effect.Effect<Decision> =>
 
 const decide = (desk: Desk, route: PricedRoute.PricedRoute, request: GateRequest): Deciding => {
   if (request.method === "OPTIONS") return preflight
+  if (RequestTarget.isAmbiguous(request.target)) return ambiguous
   const { price } = route
   if (typeof price !== "function") return decidePriced(desk, route, request, price)
   return closed(
@@ -168,6 +169,8 @@ const decidePriced = (
 }
 
 const free: Free = { _tag: "Free" }
+
+const ambiguous: Refused = { _tag: "Refused", answer: GateAnswer.ambiguousTarget }
 
 /** OPTIONS never runs a priced handler. */
 const preflight: Refused = { _tag: "Refused", answer: GateAnswer.preflight([]) }

@@ -49,6 +49,8 @@ export interface PricedRoute {
   readonly description: string | undefined
   readonly mimeType: string | undefined
   readonly maxTimeoutSeconds: number
+  /** Of `getPrice`. */
+  readonly priceTimeoutMillis: number
   readonly resource: string | undefined
   readonly speaks: Spoken.Spoken
   readonly options: ReadonlyArray<PricedOption>
@@ -74,11 +76,14 @@ const terms = {
   description: Schema.optional(Schema.String.check(Schema.isMaxLength(1024))),
   mimeType: Schema.optional(line),
   maxTimeoutSeconds: Schema.optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))),
+  priceTimeoutMillis: Schema.optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 600_000 }))),
   settle: Schema.optional(Schema.Literals(["before-handler", "after-handler"])),
   binding: Schema.optional(Schema.Literals(["required", "preferred", "off"])),
   cache: Schema.optional(line),
   resource: Schema.optional(line)
 }
+
+const defaultPriceTimeoutMillis = 10_000
 
 const Listed = Schema.Struct({ ...terms, accepts: Schema.NonEmptyArray(Accept) })
 const Single = Schema.Struct({ ...terms, scheme: Schema.optional(Schema.String), ...acceptFields })
@@ -169,6 +174,7 @@ const check = (shop: Shop.Shop, name: string, { entries, getPrice, speaks, terms
       description: terms.description,
       mimeType: terms.mimeType,
       maxTimeoutSeconds: terms.maxTimeoutSeconds ?? defaultMaxTimeoutSeconds,
+      priceTimeoutMillis: terms.priceTimeoutMillis ?? defaultPriceTimeoutMillis,
       resource: terms.resource,
       speaks: yield* spokenOf(speaks, options),
       options,

@@ -28,17 +28,9 @@ export const pathOf = (target: string): string => {
 }
 
 /**
- * The query's values by name; several values of one name as a list.
+ * Whether parsers read this target in different ways: a fragment, which HTTP forbids here, ends the query for some and
+ * belongs to it for others; a second question mark at the start of the query is dropped by some and kept by others.
  *
- * @category getters
+ * @category guards
  */
-export const queryOf = (target: string): Record<string, string | ReadonlyArray<string>> => {
-  const start = target.indexOf("?")
-  const query = new URLSearchParams(start === -1 ? "" : target.slice(start + 1))
-  return Object.fromEntries(
-    [...new Set(query.keys())].map((name) => {
-      const values = query.getAll(name)
-      return [name, values.length === 1 ? (values[0] ?? "") : values]
-    })
-  )
-}
+export const isAmbiguous = (target: string): boolean => target.includes("#") || /^[^?]*\?\?/.test(target)

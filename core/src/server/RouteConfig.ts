@@ -41,6 +41,8 @@ export interface RouteTerms {
    * whose answer fits memory; an answer of 400 or above is not charged.
    */
   readonly settle?: "before-handler" | "after-handler"
+  /** How long `getPrice` may take, in milliseconds: 1 to 600000, default 10000. After that the answer is 500. */
+  readonly priceTimeoutMillis?: number
   /** Whether a payment must be bound to its request (decisions 4). Default `preferred`. */
   readonly binding?: "required" | "preferred" | "off"
   /** `Cache-Control` of the paid answer; default `private`. Only this may say `public`, a handler's header may not. */
@@ -67,8 +69,13 @@ export interface RouteTerms {
 export interface PriceRequest {
   readonly method: string
   readonly path: string
+  /** Where the host gives a wildcard's segments as a list, they are joined by "/", with "/" inside a segment as `%2F`. */
   readonly params: Readonly<Record<string, string>>
-  readonly query: Readonly<Record<string, string | ReadonlyArray<string>>>
+  /**
+   * By the host's own parser, as the handler sees it. A buyer decides what it holds: a text, a list, and with Express's
+   * `extended` parser objects of any depth. Check the type before use.
+   */
+  readonly query: Readonly<Record<string, unknown>>
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
   /** Only where the host has parsed it; else `undefined`. */
   readonly body: unknown
@@ -78,7 +85,8 @@ export interface PriceRequest {
 
 /**
  * A price by request: `"$0.05"`, or `"$0"` for a request that is free. It is asked again when the payment comes, and
- * should say the same then. When it throws, or says no price, the answer is 500 and the handler does not run.
+ * should say the same then. When it throws, returns no price, or takes longer than `priceTimeoutMillis`, the answer is 500
+ * and the handler does not run.
  *
  * @category models
  */

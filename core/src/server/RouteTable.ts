@@ -29,7 +29,7 @@ export type RouteMatch<Route> =
  */
 export interface RouteTable<Route> {
   /**
-   * Looks up a request by its method and the paths it may be known under (the host's path, and the original one where a
+   * Looks up a request by its method (in any case, as routers take it) and the paths it may be known under (the host's path, and the original one where a
    * mount point cut it), without their queries.
    */
   readonly find: (method: string, ...paths: ReadonlyArray<string>) => RouteMatch<Route>
@@ -65,7 +65,8 @@ export const make = <Route>(
     }
   }
   return Result.succeed({
-    find: (method, ...paths) => {
+    find: (written, ...paths) => {
+      const method = written.toUpperCase()
       const forms = paths.length === 1 || paths[0] === paths[1] ? PathForms.make(paths[0] ?? "/") : allForms(paths)
       return method === "OPTIONS" ? preflight(rows, forms) : lookUp(rows, method === "HEAD" ? "GET" : method, forms)
     }
@@ -118,7 +119,7 @@ const matches = (segments: ReadonlyArray<RouteKey.Segment>, { exact, parts }: Pa
 const paramsOf = <Route>({ form, row }: Hit<Route>): Record<string, string> => {
   const params: Array<[string, string]> = []
   for (const [index, segment] of row.key.segments.entries()) {
-    if (segment._tag === "Parameter") params.push([segment.name, RouteKey.decodeLeniently(form.parts[index] ?? "")])
+    if (segment._tag === "Parameter") params.push([segment.name, form.values[index] ?? ""])
   }
   return Object.fromEntries(params)
 }

@@ -62,7 +62,13 @@ const maximumUrlLength = 2048
 /** A payer repeats the resource in a header, beside what it has signed; nobody compares it. */
 const placeOf = (requirements: PaymentRequirements): X402Offer.ResourceV2 => {
   const place = X402Offer.resourceOf(requirements)
-  return place.url.length > maximumUrlLength ? { ...place, url: place.url.replace(/\?.*$/, "") } : place
+  return place.url.length > maximumUrlLength ? { ...place, url: shortened(place.url) } : place
+}
+
+/** Without its query, and where that is not enough without the last part of its path. */
+const shortened = (url: string): string => {
+  const [path = ""] = url.split("?", 1)
+  return path.length > maximumUrlLength ? path.slice(0, path.lastIndexOf("/", maximumUrlLength - 1) + 1) : path
 }
 
 /**

@@ -17,6 +17,7 @@ import {
   SettlementPending
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as PretendFacilitator from "./PretendFacilitator.ts"
@@ -258,13 +259,15 @@ describe("a price", () => {
           return asked.query["free"] === "yes" ? "$0" : `$0.0${String(asked.params["n"])}`
         }
       })
-      const asked = request("/report/3?x=1&x=2", { a: "b" }, { params: { n: "3" }, body: { b: 1 }, native: "host" })
+      const query = { x: ["1", "2"], nested: { deep: "1" } }
+      const more = { params: { n: "3" }, query, body: { b: 1 }, native: "host" }
+      const asked = request("/report/3?another=1", { a: "b" }, more)
       assert.strictEqual(bodyOf(yield* gate.decide(route, asked)).accepts[0]?.maxAmountRequired, "30000")
       assert.deepStrictEqual(seen[0], {
         method: "GET",
         path: "/report/3",
         params: { n: "3" },
-        query: { x: ["1", "2"] },
+        query,
         headers: { a: "b" },
         body: { b: 1 },
         native: "host"
@@ -273,7 +276,8 @@ describe("a price", () => {
       assert.strictEqual(told[0]?.ask === "settle" && told[0].request.paymentRequirements.maxAmountRequired, "30000")
       const changed = { ...asked, params: { n: "4" } }
       assert.strictEqual(bodyOf(yield* gate.decide(route, changed)).accepts[0]?.maxAmountRequired, "40000")
-      assert.strictEqual((yield* gate.decide(route, request("/report?free=yes")))._tag, "Free")
+      const gift = request("/report?free=yes", {}, { query: { free: "yes" } })
+      assert.strictEqual((yield* gate.decide(route, gift))._tag, "Free")
     })
   )
 
@@ -301,6 +305,10 @@ describe("a price", () => {
     ["rejects", () => Promise.reject(new Error("down"))],
     ["says no price", () => "free"],
     ["says nothing", () => undefined as unknown as string],
+    ["says a bigint", () => 10_000n as unknown as string],
+    ["says a number", () => 0.01 as unknown as string],
+    ["says an object that cannot be written", () => Object.create(null) as string],
+    ["throws what cannot be written", () => Promise.reject(Object.create(null))],
     ["says too many digits", () => "$0.0000001"]
   ] as const) {
     it.effect(`that ${what} is a 500 without running or asking anything`, () =>
@@ -313,6 +321,43 @@ describe("a price", () => {
           assert.strictEqual(refused(decision).headers["Cache-Control"], "no-store")
           assert.deepStrictEqual(bodyOf(decision).accepts, [])
           assert.notInclude(refused(decision).body, "hunter2")
+        }
+        assert.deepStrictEqual(told, [])
+      })
+    )
+  }
+})
+
+describe("a price that does not come", () => {
+  for (const [millis, config] of [
+    [10_000, {}],
+    [50, { priceTimeoutMillis: 50 }]
+  ] as const) {
+    it.effect(`is a 500 after ${millis} ms`, () =>
+      Effect.gen(function* () {
+        const { gate, sell, told } = yield* open()
+        const route = yield* sell({ ...unpriced, ...config, getPrice: () => new Promise<string>(() => {}) })
+        const deciding = yield* Effect.forkChild(gate.decide(route, request("/report", payment(undefined))))
+        yield* TestClock.adjust(millis - 1)
+        assert.isUndefined(deciding.pollUnsafe())
+        yield* TestClock.adjust(1)
+        assert.strictEqual(refused(yield* Fiber.join(deciding)).status, 500)
+        assert.deepStrictEqual(told, [])
+      })
+    )
+  }
+})
+
+describe("a request target that parsers read differently", () => {
+  for (const target of ["/report?size=large#", "/report#?size=small", "/report??size=small"]) {
+    it.effect(`${target} is a 400, paid or not`, () =>
+      Effect.gen(function* () {
+        const { gate, sell, told } = yield* open()
+        const route = yield* sell(report)
+        for (const headers of [{}, payment(undefined)]) {
+          const answer = refused(yield* gate.decide(route, request(target, headers)))
+          assert.strictEqual(answer.status, 400)
+          assert.strictEqual(answer.headers["Cache-Control"], "no-store")
         }
         assert.deepStrictEqual(told, [])
       })

@@ -9,13 +9,14 @@ type Headers = Readonly<Record<string, string | ReadonlyArray<string>>>
 export const request = (
   target: string,
   headers: Headers = {},
-  more: Partial<Pick<GateRequest, "method" | "params" | "body" | "bodyDigest" | "native">> = {}
+  more: Partial<Pick<GateRequest, "method" | "params" | "query" | "body" | "bodyDigest" | "native">> = {}
 ): GateRequest => ({
   method: "GET",
   target,
   header: (name) => headers[name],
   headers,
   params: {},
+  query: {},
   body: undefined,
   native: undefined,
   ...more

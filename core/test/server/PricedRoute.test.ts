@@ -106,6 +106,7 @@ describe("make", () => {
       { ...base, price: undefined, asset: "WETH", getPrice: () => "$1" },
       'give the shop "prices"'
     ],
+    ["a price that may take no time", single({ priceTimeoutMillis: 0 }), "priceTimeoutMillis"],
     ["getPrice that is none", { ...base, getPrice: "$1" }, "getPrice is no function"],
     ["an empty list", { accepts: [] }, "accepts"],
     ["both forms", { ...base, accepts: [base] }, "route"],

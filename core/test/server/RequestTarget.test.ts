@@ -25,15 +25,16 @@ describe("pathOf", () => {
   })
 })
 
-describe("queryOf", () => {
-  it("gives values, and lists where a name comes twice", () => {
-    assert.deepStrictEqual(RequestTarget.queryOf("/a?x=1&y=2&x=3&z"), { x: ["1", "3"], y: "2", z: "" })
-    assert.deepStrictEqual(RequestTarget.queryOf("/a"), {})
-  })
-
-  it("keeps __proto__ a name like others", () => {
-    const query = RequestTarget.queryOf("/a?__proto__=evil")
-    assert.strictEqual(Object.getPrototypeOf(query), Object.prototype)
-    assert.isTrue(Object.hasOwn(query, "__proto__"))
+describe("isAmbiguous", () => {
+  it.each([
+    ["/image?size=small", false],
+    ["/image?what=now??", false],
+    ["/image", false],
+    ["/image?size=large#", true],
+    ["/image#?size=small", true],
+    ["/image??size=small", true],
+    ["http://evil/image??size=small", true]
+  ])("of %s is %s", (target, expected) => {
+    assert.strictEqual(RequestTarget.isAmbiguous(target), expected)
   })
 })

@@ -54,6 +54,23 @@ describe("find", () => {
     assert.deepStrictEqual(match._tag === "Found" && match.params, { id: "a b" })
   })
 
+  it.each([
+    ["/REPORT/Gold", "Gold"],
+    ["/Report//Gold", "Gold"],
+    ["/%52eport/Gold%41", "GoldA"],
+    ["/report/Gold;v=1", "Gold;v=1"],
+    ["/./report/%47old", "Gold"]
+  ])("gives the parameter of %s in the case in which it came", (path, tier) => {
+    const match = Result.getOrThrow(table("GET /report/:tier")).find("GET", path)
+    assert.deepStrictEqual(match._tag === "Found" && match.params, { tier })
+  })
+
+  it("takes a method in any case, as routers do", () => {
+    assert.strictEqual(found(reports.find("get", "/report")), "GET /report")
+    assert.strictEqual(found(reports.find("Head", "/report")), "GET /report")
+    assert.strictEqual(found(reports.find("options", "/report")), "204")
+  })
+
   it("looks at the original path too, and refuses when the two disagree", () => {
     assert.strictEqual(found(reports.find("GET", "/rest", "/report")), "GET /report")
     assert.strictEqual(found(reports.find("GET", "/files/a", "/report")), "400")

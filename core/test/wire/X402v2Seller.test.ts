@@ -123,6 +123,19 @@ describe("refusal", () => {
     assert.isTrue(Result.isSuccess(x402v2Seller.readPayment(payment)))
   })
 
+  it.each([
+    [`/${"a/".repeat(7000)}`, 2048],
+    [`/${"a".repeat(14_000)}?day=1`, "https://shop.example/".length]
+  ])("stays short for a path of 14,000 characters", (path, longest) => {
+    const resource = `https://shop.example${path}`
+    const { headers } = x402v2Seller.refusal({ error: "", accepts: [{ ...X402.requirements, resource }] })
+    const text = headers["PAYMENT-REQUIRED"] ?? ""
+    assert.isBelow(text.length, 4096)
+    const { resource: place } = X402.unbase64(text) as { readonly resource: { readonly url: string } }
+    assert.isAtMost(place.url.length, longest)
+    assert.isTrue(place.url.startsWith("https://shop.example/"))
+  })
+
   it("offers nothing where nothing is offered", () => {
     assert.deepStrictEqual(x402v2Seller.refusal({ error: "later", accepts: [] }).headers, {})
   })
