@@ -20,7 +20,7 @@ const folder = async () => {
   return { path: join(path, "payments.jsonl"), [Symbol.asyncDispose]: () => rm(path, { recursive: true }) }
 }
 
-const young = () => ({ at: Number.MAX_SAFE_INTEGER })
+const young = () => ({ at: Number.MAX_SAFE_INTEGER, validBefore: Number.MAX_SAFE_INTEGER })
 
 const opened = async (path: string) => {
   const { close, journal } = await fileJournal(path)
@@ -130,10 +130,8 @@ describe("fileJournal", () => {
       await Effect.runPromise(first.journal.write(entryOf({ ...young(), id: "two", state: "released" })))
     }
     await using _ = await opened(place.path)
-    assert.strictEqual(
-      await readFile(place.path, "utf8"),
-      `${JSON.stringify(entryOf({ ...young(), state: "settled" }))}\n`
-    )
+    const { headers: _dropped, ...over } = entryOf({ ...young(), state: "settled" })
+    assert.strictEqual(await readFile(place.path, "utf8"), `${JSON.stringify(over)}\n`)
   })
 
   it("is for the eyes of its owner alone", async () => {

@@ -27,6 +27,25 @@ export const JournalState = /* @__PURE__ */ Schema.Literals(journalStates)
  */
 export type JournalState = typeof JournalState.Type
 
+/** A state gives way to one of its own rank or above: what is known for certain is not forgotten for what is guessed. */
+const rank: Readonly<Record<JournalState, number>> = {
+  reserved: 0,
+  pending: 1,
+  refused: 1,
+  released: 2,
+  owed: 3,
+  settled: 4
+}
+
+/**
+ * Whether an entry in the state `known` may be replaced by its own later line in the state `next`. Several tabs write about
+ * one payment, and their lines may arrive in any order: a refusal that one of them heard never hides that another was served,
+ * and money that has moved counts even where it was given up.
+ *
+ * @category predicates
+ */
+export const mayFollow = (known: JournalState, next: JournalState): boolean => rank[next] >= rank[known]
+
 /**
  * A purchase. Times are Unix milliseconds but for `validBefore`, which is Unix seconds as it was signed.
  *
@@ -54,7 +73,7 @@ export const JournalEntry = /* @__PURE__ */ Schema.Struct({
   validBefore: Schema.Int,
   paymentId: /* @__PURE__ */ Schema.optionalKey(Schema.String),
   payer: /* @__PURE__ */ Schema.optionalKey(Schema.String),
-  /** What was sent with the request to pay for it, to the letter: a repetition sends the same. */
+  /** Sent with the request to pay for it, to the letter: a repetition sends the same. Dropped once the purchase is over. */
   headers: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.Record(Schema.String, Schema.String)),
   receipt: /* @__PURE__ */ Schema.optionalKey(Settlement),
   /** How long the server owes the answer of a failed run. */
@@ -65,3 +84,14 @@ export const JournalEntry = /* @__PURE__ */ Schema.Struct({
  * @category models
  */
 export type JournalEntry = typeof JournalEntry.Type
+
+/**
+ * The entry without what only an open purchase needs: the headers of one that is over are never sent again.
+ *
+ * @category combining
+ */
+export const withoutLeftovers = (entry: JournalEntry): JournalEntry => {
+  if (entry.headers === undefined || (entry.state !== "settled" && entry.state !== "released")) return entry
+  const { headers: _, ...rest } = entry
+  return rest
+}

@@ -2,7 +2,7 @@
  * The journal's arithmetic: which purchases are known, what they add up to, and which authorization a repeated request
  * sends again. Kept in memory and changed in one step at a time; where the lines are stored is `PaymentJournal`'s matter.
  */
-import type { JournalEntry } from "./JournalEntry.ts"
+import { type JournalEntry, mayFollow } from "./JournalEntry.ts"
 import type { SpentSoFar } from "./PaymentPolicy.ts"
 import * as Spending from "./Spending.ts"
 
@@ -57,10 +57,11 @@ export const isResumable = (entry: JournalEntry, now: number): boolean => {
  * @category models
  */
 export interface JournalLedger {
-  /** Takes in the newest state of an entry. */
-  readonly put: (entry: JournalEntry) => void
-  /** Forgets what is older than `retention`. */
+  /** Takes in a later line of an entry, and answers with the entry as it now stands: a line may come too late to hold. */
+  readonly put: (entry: JournalEntry) => JournalEntry
+  /** Forgets what is older than `retention`, and reservations of those who ended without a word. */
   readonly prune: (now: number) => void
+  readonly find: (id: string) => JournalEntry | undefined
   readonly spent: SpentSoFar
   /** The oldest entry of a logical request that is to be sent again and that nobody holds. */
   readonly resumable: (request: string, now: number, isHeld: (id: string) => boolean) => JournalEntry | undefined
@@ -74,12 +75,14 @@ export interface JournalLedger {
  */
 export const make = (): JournalLedger => {
   const entries = new Map<string, JournalEntry>()
+  const reserved = new Set<string>()
   const byRequest = new Map<string, Set<string>>()
   const totals = new Map<string, Spending.Spending>()
 
   const count = (entry: JournalEntry, change: typeof Spending.add) => {
     if (entry.state === "released") return
-    for (const { digits, scale, unit } of entry.spendings) {
+    for (const { digits, scale, unit: written } of entry.spendings) {
+      const unit = Spending.unitOf(written)
       for (const key of [unit, keyAt(unit, entry.host)]) {
         totals.set(key, change(totals.get(key) ?? Spending.zero(unit), { unit, digits: BigInt(digits), scale }))
       }
@@ -98,25 +101,41 @@ export const make = (): JournalLedger => {
   const forget = (entry: JournalEntry) => {
     count(entry, Spending.subtract)
     entries.delete(entry.id)
+    reserved.delete(entry.id)
     unindex(entry)
+  }
+  /** Nothing was signed for a reservation that has outlived what it was to sign, so it can cost nothing any more. */
+  const forgetReservations = (now: number) => {
+    for (const id of reserved) {
+      const entry = entries.get(id)
+      if (entry !== undefined && isExpired(entry, now)) forget(entry)
+    }
   }
   return {
     put: (entry) => {
       const known = entries.get(entry.id)
+      if (known !== undefined && !mayFollow(known.state, entry.state)) return known
       if (!countsAlike(known, entry)) {
         if (known !== undefined) count(known, Spending.subtract)
         count(entry, Spending.add)
       }
       entries.set(entry.id, entry)
+      if (entry.state === "reserved") reserved.add(entry.id)
+      else reserved.delete(entry.id)
       index(entry)
+      return entry
     },
     prune: (now) => {
-      // Entries are in the order of their reservation, so the first young one ends the walk.
+      forgetReservations(now)
+      // Entries are in the order of their reservation, so the first young one ends the walk; one of a clock that was ahead
+      // is no reason to keep those behind it.
       for (const entry of entries.values()) {
+        if (entry.at > now) continue
         if (entry.at > now - retention) return
         forget(entry)
       }
     },
+    find: (id) => entries.get(id),
     spent: (unit, host) => totals.get(host === undefined ? unit : keyAt(unit, host)) ?? Spending.zero(unit),
     resumable: (request, now, isHeld) => {
       for (const id of byRequest.get(request) ?? []) {

@@ -237,25 +237,41 @@ const resumeEarlier = Effect.fnUntraced(function* (
   request: PayableRequest.PayableRequest,
   name: string
 ) {
+  const { journal } = counter
   const tried = new Set<string>()
   while (true) {
-    const entry = yield* counter.journal.adopt(name)
-    if (entry === undefined) return undefined
-    // What is dead and yet comes back could not be written down as dead: leave it, or this would never end.
-    if (tried.has(entry.id)) return yield* Effect.as(counter.journal.letGo(entry.id), undefined)
-    tried.add(entry.id)
-    if (yield* isAcquitted(counter, entry)) continue
-    return yield* Purchase.resume(till, request, entry)
+    const answer = yield* Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function* () {
+        const entry = yield* restore(journal.adopt(name))
+        if (entry === undefined) return none
+        // What is dead and yet comes back could not be written down as dead: leave it, or this would never end.
+        if (tried.has(entry.id)) return yield* Effect.as(journal.letGo(entry.id), none)
+        tried.add(entry.id)
+        return yield* Effect.onExit(restore(resumed(counter, till, request, entry)), () => journal.letGo(entry.id))
+      })
+    )
+    if (answer === none) return undefined
+    if (answer !== undefined) return answer
   }
+})
+
+const none: unique symbol = Symbol("none")
+
+/** The answer to an entry that is held; `undefined` where it turns out to be over, so that what it bought is bought anew. */
+const resumed = Effect.fnUntraced(function* (
+  counter: Counter,
+  till: Purchase.Till,
+  request: PayableRequest.PayableRequest,
+  entry: JournalEntry
+) {
+  return (yield* isAcquitted(counter, entry)) ? undefined : yield* Purchase.resume(till, request, entry)
 })
 
 /** Whether an authorization of unknown outcome, past its validity, is known to the payer's facilitator as dead. */
 const isAcquitted = Effect.fnUntraced(function* (counter: Counter, entry: JournalEntry) {
   if (entry.state !== "pending" || entry.paymentId === undefined) return false
   const record = yield* counter.lookup(entry.paymentId).pipe(Effect.catch(() => Effect.succeed(undefined)))
-  if (record === undefined || !(yield* acquit(counter, entry, record))) return false
-  yield* counter.journal.letGo(entry.id)
-  return true
+  return record !== undefined && (yield* acquit(counter, entry, record))
 })
 
 /**

@@ -8,9 +8,10 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 
-import type { JournalEntry } from "./JournalEntry.ts"
+import { type JournalEntry, mayFollow, withoutLeftovers } from "./JournalEntry.ts"
 import * as JournalLedger from "./JournalLedger.ts"
 import type { PaymentDeclined } from "./PaymentDeclined.ts"
 import type { SpentSoFar } from "./PaymentPolicy.ts"
@@ -33,11 +34,27 @@ export class JournalUnavailable extends Data.TaggedError("JournalUnavailable")<{
 export const retention = JournalLedger.retention
 
 /**
- * Where a journal's lines are kept: an append-only list of entries in which the last line of an id holds.
+ * Marks on the entries that are being sent at this moment, for a log that several tabs share. A mark ends with the tab that
+ * has it. It keeps two tabs from waiting for the answer to one payment; should it fail, the states of the entries still do
+ * not let one tab's refusal hide what another was served.
+ *
+ * @category models
+ */
+export interface InFlightMarks {
+  /** Whether the mark is ours now; false while another tab is sending the entry. May wait until that is known. */
+  readonly take: (id: string) => Effect.Effect<boolean, JournalUnavailable>
+  readonly letGo: (id: string) => Effect.Effect<void>
+}
+
+/**
+ * Where a journal's lines are kept: an append-only list of entries in which the last line of an id holds, as far as it may
+ * follow the one before (`mayFollow`).
  *
  * @category models
  */
 export interface JournalLog {
+  /** Absent where the log is of one process alone. */
+  readonly marks?: InFlightMarks
   /**
    * One step, alone: `step` is given all lines that were appended since the last step (by this process too, and by others
    * where the log is shared) and answers with its result and its own lines. They are durable when the effect succeeds; a
@@ -64,8 +81,11 @@ export class PaymentJournal extends Context.Service<
       entry: JournalEntry,
       exceeds: (spent: SpentSoFar) => PaymentDeclined | undefined
     ) => Effect.Effect<void, PaymentDeclined | JournalUnavailable>
-    /** The entry as it now stands; durable when this succeeds. */
-    readonly write: (entry: JournalEntry) => Effect.Effect<void, JournalUnavailable>
+    /**
+     * Writes the entry down, durable when this succeeds, and answers with it as it now stands: what another tab has written
+     * of it may be more certain, and stays.
+     */
+    readonly write: (entry: JournalEntry) => Effect.Effect<JournalEntry, JournalUnavailable>
     readonly letGo: (id: string) => Effect.Effect<void>
     readonly find: (paymentId: string) => Effect.Effect<JournalEntry | undefined, JournalUnavailable>
     /** The totals as they are now; for quotes, which reserve nothing. */
@@ -81,6 +101,7 @@ export class PaymentJournal extends Context.Service<
 export const make = (log: JournalLog): PaymentJournal["Service"] => {
   const ledger = JournalLedger.make()
   const held = new Set<string>()
+  const marks = log.marks ?? noMarks
   const step = <A>(change: (now: number) => readonly [A, ReadonlyArray<JournalEntry>]) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) =>
       log.transact((news) => {
@@ -90,31 +111,67 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
       })
     )
   const read = <A>(look: (now: number) => A) => step((now) => [look(now), []])
-  return {
-    adopt: (request) =>
-      Effect.suspend(() => {
-        let adopted: string | undefined
-        return read((now) => {
-          const entry = ledger.resumable(request, now, (id) => held.has(id))
-          if (entry !== undefined) held.add((adopted = entry.id))
-          return entry
-        }).pipe(Effect.onError(() => Effect.sync(() => adopted !== undefined && held.delete(adopted))))
-      }),
-    reserve: (entry, exceeds) =>
-      step((): readonly [PaymentDeclined | undefined, ReadonlyArray<JournalEntry>] => {
-        const declined = exceeds(ledger.spent)
-        return declined === undefined ? [undefined, [entry]] : [declined, []]
-      }).pipe(
-        Effect.flatMap((declined) =>
-          declined === undefined ? Effect.sync(() => void held.add(entry.id)) : Effect.fail(declined)
+  const letGo = (id: string) => Effect.suspend(() => (held.delete(id) ? marks.letGo(id) : Effect.void))
+  /** Holds an entry: in this tab at once, so that no other call takes it while the other tabs are asked. */
+  const hold = (id: string, asking = marks.take(id)) =>
+    Effect.suspend(() => {
+      if (held.has(id)) return Effect.succeed(false)
+      held.add(id)
+      return asking.pipe(
+        Effect.onExit((exit) =>
+          Effect.sync(() => {
+            if (!Exit.isSuccess(exit) || !exit.value) held.delete(id)
+          })
         )
+      )
+    })
+  const adopt = (request: string) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function* () {
+        const passed = new Set<string>()
+        while (true) {
+          const id = yield* read((now) => ledger.resumable(request, now, (id) => held.has(id) || passed.has(id))?.id)
+          if (id === undefined) return undefined
+          passed.add(id)
+          if (!(yield* hold(id, restore(marks.take(id))))) continue
+          // It may have ended while its mark was asked for, and then there is nothing left to send.
+          const standing = yield* Effect.onError(
+            read((now) => {
+              const entry = ledger.find(id)
+              return entry !== undefined && JournalLedger.isResumable(entry, now) ? entry : undefined
+            }),
+            () => letGo(id)
+          )
+          if (standing !== undefined) return standing
+          yield* letGo(id)
+        }
+      })
+    )
+  const reserve = (entry: JournalEntry, exceeds: (spent: SpentSoFar) => PaymentDeclined | undefined) =>
+    step((): readonly [PaymentDeclined | undefined, ReadonlyArray<JournalEntry>] => {
+      const declined = exceeds(ledger.spent)
+      return declined === undefined ? [undefined, [entry]] : [declined, []]
+    }).pipe(Effect.flatMap((declined) => (declined === undefined ? Effect.void : Effect.fail(declined))))
+  return {
+    adopt,
+    reserve: (entry, exceeds) =>
+      Effect.andThen(
+        hold(entry.id),
+        Effect.onError(reserve(entry, exceeds), () => letGo(entry.id))
       ),
-    write: (entry) => step(() => [undefined, [entry]]),
-    letGo: (id) => Effect.sync(() => void held.delete(id)),
+    write: (given) =>
+      step(() => {
+        const entry = withoutLeftovers(given)
+        const known = ledger.find(entry.id)
+        return known === undefined || mayFollow(known.state, entry.state) ? [entry, [entry]] : [known, []]
+      }),
+    letGo,
     find: (paymentId) => read(() => ledger.findPayment(paymentId)),
     spent: read(() => ledger.spent)
   }
 }
+
+const noMarks: InFlightMarks = { take: () => Effect.succeed(true), letGo: () => Effect.void }
 
 /**
  * A log that lives as long as this process. What it forgets with the process is what may still be in flight: keep a

@@ -11,7 +11,8 @@ import type { Scheme } from "../scheme/Scheme.ts"
 import * as Spending from "./Spending.ts"
 
 /**
- * A limit on one asset, in its smallest unit, as decimal text.
+ * A limit on one asset, in its smallest unit, as decimal text. An asset is named by its address: where several networks of a
+ * family have it, what is paid on all of them adds up.
  *
  * @category models
  */
@@ -24,7 +25,8 @@ export interface AssetLimit {
 }
 
 /**
- * The limits as a payer writes them. Dollar texts (`"$0.05"`) bound dollar stablecoins; an asset that is no dollar is paid
+ * The limits as a payer writes them. Dollar texts (`"$0.05"`) bound dollar stablecoins, all of them together, whatever the
+ * network; an asset that is no dollar is paid
  * only within a limit of its own in `assets`, by its address. A plain text there is the limit for one request. A dollar
  * stablecoin that has an asset limit too must keep both.
  *

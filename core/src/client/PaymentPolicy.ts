@@ -92,7 +92,7 @@ export const spendingsOf = ({
   amount,
   asset
 }: Pick<Quote, "amount" | "asset">): readonly [Spending.Spending, ...ReadonlyArray<Spending.Spending>] => {
-  const own = { unit: `${asset.network}/${asset.address}`, digits: amount, scale: 0 }
+  const own = { unit: Spending.assetUnit(asset.network, asset.address), digits: amount, scale: 0 }
   return asset.dollar ? [own, { unit: Spending.dollar, digits: amount, scale: asset.decimals }] : [own]
 }
 

@@ -4,6 +4,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 
 import { Entropy, identifier } from "../platform/Entropy.ts"
@@ -54,6 +55,14 @@ export interface Order extends Allowed {
 export const maximumValiditySeconds = 120
 
 /**
+ * The longest headers that a payment is sent in, in characters, names and values together: twice what Node's servers take
+ * of all headers where nothing is said.
+ *
+ * @category constants
+ */
+export const maximumHeaderLength = 32 * 1024
+
+/**
  * How long a server owes the answer of a run that failed after the payment, in milliseconds (decisions 3).
  *
  * @category constants
@@ -83,7 +92,10 @@ const bought = Effect.fnUntraced(function* (
   yield* till.journal.reserve(reserved, order.exceeds)
   const drop = Effect.andThen(record(till, { ...reserved, state: "released" }), till.journal.letGo(reserved.id))
   const entry = yield* restore(authorise(till, order, reserved)).pipe(Effect.onError(() => drop))
-  return yield* restore(present(till, request, entry)).pipe(Effect.onExit(() => till.journal.letGo(entry.id)))
+  return yield* restore(present(till, request, entry)).pipe(
+    Effect.catchTag("ServedElsewhere", ({ refusal }) => Effect.fail(refusal)),
+    Effect.onExit(() => till.journal.letGo(entry.id))
+  )
 })
 
 const draft = Effect.fnUntraced(function* ({ name, quote }: Order) {
@@ -120,27 +132,48 @@ const authorise = Effect.fnUntraced(function* (till: Till, order: Order, reserve
       orElse: () => Effect.fail(new SigningFailed({ message: tooLate }))
     })
   )
+  // A machine that slept does not time out: what it wakes up with is too late all the same.
+  if ((yield* Clock.currentTimeMillis) >= validBefore * 1000) return yield* new SigningFailed({ message: tooLate })
   const paymentId = yield* PaymentId.make(asset.network, { asset: asset.address, ...signed })
-  const headers = order.paymentHeaders(signed.payload)
+  const headers = yield* bounded(order.paymentHeaders(signed.payload))
   const entry: JournalEntry = { ...reserved, state: "pending", paymentId, payer: signed.payer, headers }
   yield* till.journal.write(entry)
   return entry
 })
+
+/**
+ * The headers, where a server will take them. Some of their text is the server's own, echoed from its offer, and every
+ * journal keeps them until the purchase is over.
+ */
+const bounded = (headers: HeaderFields) => {
+  const length = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, 0)
+  if (length <= maximumHeaderLength) return Effect.succeed(headers)
+  const message = `the payment makes headers of ${length} characters, and at most ${maximumHeaderLength} are sent; nothing was sent: ask the server for a shorter offer`
+  return Effect.fail(new SigningFailed({ message }))
+}
 
 const tooLate =
   "the wallet had not signed when what it was to sign ran out; nothing was sent: ask again and sign sooner"
 
 /**
  * Sends an authorization of an earlier call again. What its server says no to is told to the caller, also when its validity
- * has ended: a server that has forgotten it says the same as one that never took it. The next call buys anew.
+ * has ended: a server that has forgotten it says the same as one that never took it. The next call buys anew. `undefined` where
+ * another tab was served for it in the meantime.
  *
  * @category constructors
  */
 export const resume = (till: Till, request: PayableRequest, entry: JournalEntry) =>
-  Effect.onExit(present(till, request, entry), () => till.journal.letGo(entry.id))
+  Effect.catchTag(present(till, request, entry), "ServedElsewhere", () => Effect.succeed(undefined))
 
-/** Sends the authorization until there is an answer, a refusal, or no more time. */
+/** The refusal of a payment that, as the journal says by now, has done its work for another tab. */
+class ServedElsewhere extends Data.TaggedError("ServedElsewhere")<{ readonly refusal: PaidAnswer.Refusal }> {}
+
+/**
+ * Sends the authorization until there is an answer, a refusal, or no more time: its validity is over by the clock, or so
+ * much was waited that a clock set back in the meantime is no reason to go on.
+ */
 const present = Effect.fnUntraced(function* (till: Till, request: PayableRequest, entry: JournalEntry) {
+  let waited = 0
   for (let attempt = 0; ; attempt++) {
     const answer = yield* ask(till, request, entry)
     if (answer._tag === "Answered") {
@@ -148,15 +181,29 @@ const present = Effect.fnUntraced(function* (till: Till, request: PayableRequest
       return answer.response
     }
     if (answer._tag === "Refused") {
-      yield* record(till, { ...entry, state: "refused" })
+      yield* refused(till, entry, answer.error)
       return yield* Effect.fail(answer.error)
     }
     const seconds = Math.max(shortestWait, answer.retryAfter ?? 2 ** Math.min(attempt, 5))
     const pause = Math.min(seconds, longestWait) * 1000
     const now = yield* Clock.currentTimeMillis
-    if (now + pause >= entry.validBefore * 1000) return yield* Effect.fail(pending(entry, answer))
+    waited += pause
+    if (now + pause >= entry.validBefore * 1000 || waited > maximumValiditySeconds * 1000) {
+      return yield* Effect.fail(pending(entry, answer))
+    }
     yield* Effect.sleep(pause)
   }
+})
+
+/**
+ * Notes a refusal. It hides nothing that is more certain: a payment that another tab was served for is over, and an owed
+ * answer stays owed, until the server says that the payment was used and will give nothing for it any more.
+ */
+const refused = Effect.fnUntraced(function* (till: Till, entry: JournalEntry, refusal: PaidAnswer.Refusal) {
+  const standing = yield* record(till, { ...entry, state: "refused" })
+  if (standing.state === "settled") return yield* new ServedElsewhere({ refusal })
+  const isUsed = refusal._tag === "ValidationError" && refusal.reason === "already_used"
+  if (standing.state === "owed" && isUsed) yield* record(till, { ...standing, state: "settled" })
 })
 
 const ask = ({ dialects }: Till, request: PayableRequest, entry: JournalEntry): Effect.Effect<PaidAnswer.PaidAnswer> =>
@@ -191,7 +238,7 @@ const answered = Effect.fnUntraced(function* (
  * it was, which is the safe side, and the answer is not lost over it.
  */
 const record = (till: Till, entry: JournalEntry) =>
-  Effect.catch(till.journal.write(entry), (error) => tell(till, error))
+  Effect.catch(till.journal.write(entry), (error) => Effect.as(tell(till, error), entry))
 
 /** Whoever is told of trouble makes none. */
 const tell = ({ onTrouble }: Till, error: unknown) => Effect.catchCause(onTrouble(error), () => Effect.void)

@@ -4,7 +4,8 @@
  */
 
 /**
- * `digits / 10^scale` of a unit. The unit is `$`, or `<network>/<asset>` for the smallest unit of one asset.
+ * `digits / 10^scale` of a unit. The unit is `$`, or `<family>/<asset>` for the smallest unit of one asset: a limit names an
+ * asset by its address, so what is spent of that address on all networks of a family is one sum.
  *
  * @category models
  */
@@ -20,6 +21,20 @@ export interface Spending {
  * @category constants
  */
 export const dollar = "$"
+
+/**
+ * The unit of an asset's smallest unit. A network is named `<family>:<reference>`.
+ *
+ * @category constructors
+ */
+export const assetUnit = (network: string, asset: string): string => unitOf(`${network}/${asset}`)
+
+/**
+ * A unit as it is counted. Journals of 0.1 say `<network>/<asset>`; what they hold counts to the same sum.
+ *
+ * @category conversions
+ */
+export const unitOf = (written: string): string => written.replace(/^([^:/]+):[^/]*\//, "$1/")
 
 /**
  * Nothing, of a unit.
@@ -59,7 +74,7 @@ const at = ({ digits, scale }: Spending, wanted: number): bigint =>
   wanted === scale ? digits : digits * 10n ** BigInt(wanted - scale)
 
 /**
- * For people: `$0.05`, or `250 of eip155:1/0x…`. At least two digits behind a dollar's point.
+ * For people: `$0.05`, or `250 of eip155/0x…`. At least two digits behind a dollar's point.
  *
  * @category conversions
  */

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 
-import { type JournalEntry, journalStates, type JournalState } from "../../src/client/JournalEntry.ts"
+import { type JournalEntry, journalStates, type JournalState, mayFollow } from "../../src/client/JournalEntry.ts"
 import * as JournalLedger from "../../src/client/JournalLedger.ts"
 
 const entryOf = (id: string, state: JournalState): JournalEntry => ({
@@ -43,11 +43,22 @@ describe("resumable", () => {
     assert.strictEqual(resumable(ledger), "first")
   })
 
-  it("comes back where a later line says that it is open after all", () => {
+  it("does not come back where a line that is less certain arrives late", () => {
+    for (const over of ["settled", "released"] as const) {
+      const ledger = JournalLedger.make()
+      ledger.put(entryOf("first", over))
+      for (const late of ["reserved", "pending", "refused"] as const) {
+        assert.strictEqual(ledger.put(entryOf("first", late)).state, over, late)
+        assert.isUndefined(resumable(ledger))
+      }
+    }
+  })
+
+  it("stays owed whatever another tab was refused", () => {
     const ledger = JournalLedger.make()
-    ledger.put(entryOf("first", "settled"))
-    assert.isUndefined(resumable(ledger))
-    ledger.put(entryOf("first", "pending"))
+    ledger.put({ ...entryOf("first", "owed"), owedUntil: now + 1 })
+    for (const late of ["pending", "refused", "released"] as const) ledger.put(entryOf("first", late))
+    assert.strictEqual(ledger.find("first")?.state, "owed")
     assert.strictEqual(resumable(ledger), "first")
   })
 
@@ -95,7 +106,7 @@ describe("spent", () => {
           const entry = { ...(last.get(id) ?? entryOf(id, state)), host, state }
           const spendings = digits === undefined ? entry.spendings : [{ unit: "$", digits: `${digits}`, scale: 3 }]
           const line = { ...entry, spendings }
-          last.set(id, line)
+          if (mayFollow(last.get(id)?.state ?? "reserved", state)) last.set(id, line)
           ledger.put(isReadBack ? structuredClone(line) : line)
         }
         const sum = (host?: string) =>
@@ -106,5 +117,58 @@ describe("spent", () => {
       }),
       { numRuns: 500 }
     )
+  })
+})
+
+describe("a reservation", () => {
+  const validBefore = 60
+  const dead = validBefore * 1000 + JournalLedger.deathMargin
+
+  it("counts until what it was to sign is dead, and nothing from then on", () => {
+    const ledger = JournalLedger.make()
+    ledger.put(entryOf("first", "reserved"))
+    ledger.prune(dead - 1)
+    assert.strictEqual(ledger.spent("$").digits, 10n)
+    ledger.prune(dead)
+    assert.strictEqual(ledger.spent("$").digits, 0n)
+    assert.strictEqual(ledger.spent("$", "shop.example").digits, 0n)
+  })
+
+  it("that was sent counts all the same, also where that is learned late", () => {
+    for (const learned of ["before", "after"] as const) {
+      const ledger = JournalLedger.make()
+      ledger.put(entryOf("first", "reserved"))
+      if (learned === "after") ledger.prune(dead)
+      ledger.put(entryOf("first", "pending"))
+      ledger.prune(dead)
+      assert.strictEqual(ledger.spent("$").digits, 10n, learned)
+    }
+  })
+})
+
+describe("prune", () => {
+  it("forgets what is old behind an entry of a clock that was ahead", () => {
+    const ledger = JournalLedger.make()
+    ledger.put({ ...entryOf("ahead", "settled"), at: 100 * JournalLedger.retention })
+    ledger.put(entryOf("old", "settled"))
+    ledger.prune(JournalLedger.retention + 1)
+    assert.isUndefined(ledger.find("old"))
+    assert.strictEqual(ledger.spent("$").digits, 10n, "what may still be settled counts")
+  })
+})
+
+const spendings = (unit: string) => [{ unit, digits: "10", scale: 0 }]
+
+describe("an asset's sum", () => {
+  it("is of all networks of its family, and of lines that still name the network", () => {
+    const ledger = JournalLedger.make()
+    ledger.put({ ...entryOf("old one", "settled"), spendings: spendings("eip155:8453/0xa") })
+    ledger.put({ ...entryOf("old two", "settled"), spendings: spendings("eip155:1/0xa") })
+    ledger.put({ ...entryOf("new", "settled"), spendings: spendings("eip155/0xa") })
+    ledger.put({ ...entryOf("other", "settled"), spendings: spendings("eip155/0xb") })
+    ledger.put({ ...entryOf("raw", "settled"), spendings: spendings("ton:mainnet/0:ab") })
+    assert.strictEqual(ledger.spent("eip155/0xa").digits, 30n)
+    assert.strictEqual(ledger.spent("eip155/0xa", "shop.example").digits, 30n)
+    assert.strictEqual(ledger.spent("ton/0:ab").digits, 10n)
   })
 })

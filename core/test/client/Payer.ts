@@ -17,10 +17,10 @@ export const start = 1_000_000
 
 export const make = Effect.fnUntraced(function* (
   options: Partial<PaymentClient.Options> = {},
-  wallet: Wallet.Wallet = Wallet.make()
+  wallet: Wallet.Wallet = Wallet.make(),
+  journal: PaymentJournal.PaymentJournal["Service"] = PaymentJournal.make(PaymentJournal.memoryLog())
 ) {
   yield* TestClock.setTime(start)
-  const journal = PaymentJournal.make(PaymentJournal.memoryLog())
   const client = yield* PaymentClient.make({ schemes: [wallet.half], ...options }).pipe(
     Effect.provideService(PaymentJournal.PaymentJournal, journal)
   )

@@ -4,7 +4,7 @@ import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 import * as fc from "fast-check"
 
-import type { JournalEntry } from "../../src/client/JournalEntry.ts"
+import { type JournalEntry, mayFollow } from "../../src/client/JournalEntry.ts"
 import * as JournalLedger from "../../src/client/JournalLedger.ts"
 import { decline } from "../../src/client/PaymentDeclined.ts"
 import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
@@ -104,6 +104,30 @@ describe("write", () => {
   )
 })
 
+describe("what is more certain", () => {
+  it.effect("stays, and the writer is told", () =>
+    Effect.gen(function* () {
+      const journal = memory()
+      yield* journal.write(entryOf({ state: "settled" }))
+      assert.strictEqual((yield* journal.write(entryOf({ state: "refused" }))).state, "settled")
+      assert.strictEqual((yield* journal.find("pay_one"))?.state, "settled")
+    })
+  )
+
+  it.effect("and over is kept without the headers that nobody sends again", () =>
+    Effect.gen(function* () {
+      const journal = memory()
+      const headers = { "X-Payment": "{}" }
+      for (const state of ["pending", "refused", "owed", "settled"] as const) {
+        assert.deepStrictEqual(
+          (yield* journal.write(entryOf({ state, headers }))).headers,
+          state === "settled" ? undefined : headers
+        )
+      }
+    })
+  )
+})
+
 describe("adopt", () => {
   it.effect("finds what is left of the same request only", () =>
     Effect.gen(function* () {
@@ -162,7 +186,7 @@ describe("isResumable", () => {
 })
 
 describe("totals", () => {
-  it("equal the sum of the entries whatever was written, for any order of writes", () => {
+  it("equal the sum of the last lines that hold, for any order of writes", () => {
     const states = fc.constantFrom("reserved", "pending", "refused", "owed", "settled", "released")
     const write = fc.record({
       id: fc.constantFrom("a", "b", "c"),
@@ -179,7 +203,7 @@ describe("totals", () => {
           const { digits, host, id, scale, state } = line
           const spendings = [{ unit: "$", digits: digits.toString(), scale }]
           ledger.put(entryOf({ id, host, state, spendings }))
-          last.set(id, line)
+          if (mayFollow(last.get(id)?.state ?? "reserved", state)) last.set(id, line)
         }
         for (const host of [undefined, "x", "y"]) {
           const { digits, scale } = ledger.spent("$", host)

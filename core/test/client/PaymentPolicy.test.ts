@@ -6,6 +6,8 @@ import type { DeclineRule } from "../../src/client/PaymentDeclined.ts"
 import type { PaymentLimits } from "../../src/client/PaymentLimits.ts"
 import * as PaymentPolicy from "../../src/client/PaymentPolicy.ts"
 import * as Spending from "../../src/client/Spending.ts"
+import type { Asset } from "../../src/protocol/Asset.ts"
+import * as Network from "../../src/protocol/Network.ts"
 import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
 import * as Wallet from "./Wallet.ts"
 
@@ -212,6 +214,10 @@ const spent =
 const ruleWith = (limits: PaymentLimits, totals: PaymentPolicy.SpentSoFar, requirements = Wallet.offer()) =>
   Result.getOrThrow(judge(requirements, limits)).exceeds(totals)?.rule
 
+const inTheirUnits: PaymentPolicy.SpentSoFar = (unit) =>
+  unit === "$" ? { unit, digits: 40_000n, scale: 6 } : { unit, digits: 20n, scale: 0 }
+const moved = (asset: Asset, network: Network.Network): Asset => ({ ...asset, network })
+
 describe("exceeds", () => {
   it("bounds nothing where nothing is said", () => {
     assert.isUndefined(ruleWith({}, spent(10n ** 12n, 10n ** 12n)))
@@ -225,6 +231,35 @@ describe("exceeds", () => {
   it("counts a host by itself", () => {
     assert.isUndefined(ruleWith({ perHost: "$0.05" }, spent(10n ** 9n, 40_000n)))
     assert.strictEqual(ruleWith({ perHost: "$0.05" }, spent(0n, 40_001n)), "over_host_limit")
+  })
+
+  it("counts the dollars of all networks, and an asset of one address on all networks of its family, as one sum", () => {
+    const asked: Array<string> = []
+    const onEach = ["eip155:8453", "eip155:1"].map((network) => {
+      const on = { network: Network.make(network) }
+      const { half } = Wallet.make({
+        ...on,
+        assets: [moved(Wallet.dollars, on.network), moved(Wallet.gold, on.network)]
+      })
+      const limits = { perDay: "$0.05", assets: { [Wallet.gold.address]: { perRequest: "10", perDay: "29" } } }
+      const policy = Result.getOrThrow(PaymentPolicy.make(limits, {}, [half.scheme]))
+      const ruleOf = (requirements: PaymentRequirements) =>
+        Result.getOrThrow(policy.judge({ method: "GET", url }, { ...requirements, ...on }, half)).exceeds(
+          (unit, host) => {
+            asked.push(unit)
+            return inTheirUnits(unit, host)
+          }
+        )?.rule
+      return [
+        ruleOf(Wallet.offer({ maxAmountRequired: "10001" })),
+        ruleOf(Wallet.offer({ asset: Wallet.gold.address, maxAmountRequired: "10" }))
+      ]
+    })
+    assert.deepStrictEqual(onEach, [
+      ["over_day_limit", "over_day_limit"],
+      ["over_day_limit", "over_day_limit"]
+    ])
+    assert.deepStrictEqual(new Set(asked), new Set(["$", `eip155/${Wallet.gold.address}`]))
   })
 
   it("counts an asset in its own unit", () => {

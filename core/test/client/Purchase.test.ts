@@ -7,6 +7,7 @@ import * as TestClock from "effect/testing/TestClock"
 import type { JournalEntry } from "../../src/client/JournalEntry.ts"
 import * as PayableRequest from "../../src/client/PayableRequest.ts"
 import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
+import { maximumHeaderLength } from "../../src/client/Purchase.ts"
 import { openPayload } from "../../src/protocol/PaymentPayload.ts"
 import type { Settlement } from "../../src/protocol/Settlement.ts"
 import { SigningFailed } from "../../src/scheme/SchemeClient.ts"
@@ -186,6 +187,8 @@ describe("pay", () => {
   )
 })
 
+const paymentHeaders = () => ({ "X-Payment": "a".repeat(maximumHeaderLength) })
+
 describe("signing", () => {
   it.effect("that fails reserves and sends nothing", () =>
     Effect.gen(function* () {
@@ -204,6 +207,31 @@ describe("signing", () => {
       const world = yield* Payer.make({}, Wallet.make({ before: Effect.never }))
       const shop = Shop.make(Shop.paid())
       assert.strictEqual((yield* waitingOut(failure(buy(world, shop.request()))))._tag, "SigningFailed")
+      assert.strictEqual(yield* world.spent, 0n)
+      assert.strictEqual(shop.payments.length, 0)
+    })
+  )
+
+  it.effect("that ends while the machine sleeps, too late for what is signed, sends nothing", () =>
+    Effect.gen(function* () {
+      // No timer has gone off: the clock is simply later than it was.
+      const world = yield* Payer.make({}, Wallet.make({ before: TestClock.setTime(Payer.start + 60_000) }))
+      const shop = Shop.make(Shop.paid())
+      assert.strictEqual((yield* failure(buy(world, shop.request())))._tag, "SigningFailed")
+      assert.strictEqual(yield* world.spent, 0n)
+      assert.strictEqual(shop.payments.length, 0)
+    })
+  )
+
+  it.effect("for an offer that would make headers no server takes sends nothing and keeps nothing", () =>
+    Effect.gen(function* () {
+      const world = yield* Payer.make()
+      const shop = Shop.make(Shop.paid())
+      const demanded = yield* Payer.demand(world.client, Shop.refusal(402))
+      const demand = { ...demanded, refusal: { ...demanded.refusal, paymentHeaders } }
+      const error = yield* failure(world.client.pay(shop.request(), demand))
+      assert.strictEqual(error._tag, "SigningFailed")
+      assert.include(error.message, `at most ${maximumHeaderLength}`)
       assert.strictEqual(yield* world.spent, 0n)
       assert.strictEqual(shop.payments.length, 0)
     })

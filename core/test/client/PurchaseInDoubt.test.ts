@@ -4,6 +4,7 @@ import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
+import * as PayableRequest from "../../src/client/PayableRequest.ts"
 import type * as PaymentClient from "../../src/client/PaymentClient.ts"
 import { FacilitatorUnavailable } from "../../src/protocol/ProtocolError.ts"
 import type { PaymentRecord, PaymentState } from "../../src/protocol/Settlement.ts"
@@ -252,6 +253,45 @@ describe("an unknown outcome whose validity has ended", () => {
       yield* Fiber.join(fiber)
       yield* buy(world, Shop.make(Shop.paid()).request())
       assert.strictEqual(world.wallet.signed.length, 1)
+    })
+  )
+})
+
+describe("an entry that was held when its call was interrupted", () => {
+  it.effect("is sent by the next call, also where the interruption came before anything was sent", () =>
+    Effect.gen(function* () {
+      let isAsked = false
+      const world = yield* Payer.make({
+        lookup: () => {
+          isAsked = true
+          return Effect.never
+        }
+      })
+      yield* waitingOut(failure(buy(world, Shop.make(Shop.reset).request())))
+      const shop = Shop.make(Shop.paid())
+      const name = yield* PayableRequest.nameOf(shop.request())
+      const fiber = yield* Effect.forkChild(buy(world, shop.request()))
+      yield* TestClock.adjust(0)
+      assert.isTrue(isAsked)
+      yield* Fiber.interrupt(fiber)
+      assert.strictEqual(world.wallet.signed.length, 1)
+      assert.isDefined(yield* world.journal.adopt(name), "nobody holds it any more")
+    })
+  )
+})
+
+const setBack: Shop.Reply = () => Effect.andThen(TestClock.setTime(0), Shop.refuse(503)())
+
+describe("a clock that is set back", () => {
+  it.effect("does not make a call wait for longer than an authorization lives", () =>
+    Effect.gen(function* () {
+      const world = yield* Payer.make()
+      const shop = Shop.make(setBack, Shop.refuse(503))
+      const fiber = yield* Effect.forkChild(failure(buy(world, shop.request())))
+      yield* TestClock.adjust(0)
+      yield* TestClock.adjust("150 seconds")
+      assert.isDefined(fiber.pollUnsafe(), "by the clock it has a quarter of an hour left")
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "SettlementPending")
     })
   )
 })
