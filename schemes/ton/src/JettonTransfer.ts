@@ -42,8 +42,8 @@ export const toCell = ({ amount, queryId, responseTo, to }: JettonTransfer): Cel
     .endCell()
 
 /**
- * Reads the body of a plain transfer. `undefined` when it is another operation, forwards anything, or has something left
- * over; throws where the cell ends too early.
+ * Reads the body of a plain transfer. `undefined` when it is another operation, forwards anything, has something left over,
+ * or is not the cell that {@link toCell} writes for the same fields; throws where the cell ends too early.
  *
  * @category constructors
  */
@@ -56,10 +56,8 @@ export const read = (body: Cell): JettonTransfer | undefined => {
   const response = slice.loadMaybeAddress()
   const responseTo = response === null ? undefined : TonAddress.fromCore(response)
   if (to === undefined || (response !== null && responseTo === undefined)) return undefined
-  const isPlain = !slice.loadBit() && slice.loadCoins() === 0n && !slice.loadBit()
-  return isPlain && slice.remainingBits === 0 && slice.remainingRefs === 0
-    ? { queryId, amount, to, responseTo }
-    : undefined
+  const transfer = { queryId, amount, to, responseTo }
+  return toCell(transfer).equals(body) ? transfer : undefined
 }
 
 /**

@@ -77,14 +77,14 @@ export const read = (
 
 /** The message that the wallet is to send. */
 const readInner = (
-  { message, mode, version }: WalletRequest.WalletRequest,
+  { message, mode }: WalletRequest.WalletRequest,
   kind: ExactTon.Kind,
   terms: ExactTon.Terms
 ): Result.Result<Pick<TonAuthorization, "value" | "jettonWallet" | "transfer">, Refusal> => {
   const inner = TonBoc.attempt(() => TonMessage.read(message))
   if (inner === undefined || inner.isExternal || inner.init !== undefined)
     return unsupported("inner_message", "the wallet is asked to send something else than a plain bounceable message")
-  if (!isAllowed(kind, version, mode, inner.value, terms))
+  if (!isAllowed(kind, mode, inner.value, terms))
     return unsupported("send_mode", `mode ${mode} with ${inner.value} nanotons is not taken for ${kind}`)
   const transfer = TonBoc.attempt(() => JettonTransfer.read(inner.body))
   if (transfer === undefined)
@@ -108,17 +108,9 @@ const answeringTo = (
 }
 
 /**
- * Mode 64 hands on what the relay attached and nothing of the payer's. With 1 and 3 the payer's wallet pays a fixed amount,
- * W5 in external messages with 3 alone: without it burns its number and sends nothing. 128 would give all it has.
+ * The modes are those that our own client writes. Mode 64 hands on what the relay attached and nothing of the payer's; with 3
+ * the payer's wallet pays a fixed amount. Without the flag 2 a wallet whose action fails keeps or burns what it was sent, and
+ * 128 would give all it has.
  */
-const isAllowed = (
-  kind: ExactTon.Kind,
-  version: WalletRequest.WalletVersion,
-  mode: number,
-  value: bigint,
-  { maxInnerTon }: ExactTon.Terms
-): boolean => {
-  if (mode === 64) return kind === "w5-internal" && value === 0n
-  const isPaid = value > 0n && value <= maxInnerTon
-  return isPaid && (mode === 3 || (mode === 1 && (kind === "w5-internal" || version !== "w5")))
-}
+const isAllowed = (kind: ExactTon.Kind, mode: number, value: bigint, { maxInnerTon }: ExactTon.Terms): boolean =>
+  mode === 64 ? kind === "w5-internal" && value === 0n : mode === 3 && value > 0n && value <= maxInnerTon

@@ -1,8 +1,10 @@
 /**
  * Messages as payers write them: internal ones (an action of a wallet, or a request to be relayed) and external ones. They
- * are read strictly: every field that only the chain fills in is empty, and nothing is left over.
+ * are read strictly: every field that only the chain fills in is empty, nothing is left over, and writing the fields again
+ * gives the same cell. A reader that takes an encoding which the chain refuses (a number with leading zero bytes, an
+ * address with anycast) would have a wallet take the attached TON and send nothing.
  */
-import { beginCell, type Cell, loadStateInit, type Slice, type StateInit, storeStateInit } from "@ton/core"
+import { beginCell, type Builder, type Cell, loadStateInit, type Slice, type StateInit, storeStateInit } from "@ton/core"
 
 import * as TonAddress from "./TonAddress.ts"
 
@@ -22,8 +24,17 @@ export interface TonMessage {
 
 const isEmpty = (slice: Slice): boolean => slice.remainingBits === 0 && slice.remainingRefs === 0
 
+/** Where a message's parts stand: in its own cell, or in cells of their own. Both forms are good. */
+interface Layout {
+  readonly isInitApart: boolean
+  readonly isBodyApart: boolean
+}
+
+const apart: Layout = { isInitApart: true, isBodyApart: true }
+
 /**
- * Reads a message. `undefined` when it is not exactly one of these forms; throws where the cells end too early.
+ * Reads a message. `undefined` when it is not exactly one of these forms, in the one encoding of its fields; throws where
+ * the cells end too early.
  *
  * @category constructors
  */
@@ -33,11 +44,17 @@ export const read = (cell: Cell): TonMessage | undefined => {
   const head = isExternal ? readExternal(slice) : readInternal(slice)
   const to = head && TonAddress.fromCore(head.to)
   if (head === undefined || to === undefined) return undefined
-  const init = slice.loadBit() ? readInit(slice) : { state: undefined }
+  const init = slice.loadBit() ? readInit(slice) : { state: undefined, isApart: true }
   if (init === undefined) return undefined
-  const body = slice.loadBit() ? slice.loadRef() : rest(slice)
-  return isEmpty(slice) ? { isExternal, to, value: head.value, init: init.state, body } : undefined
+  const isBodyApart = slice.loadBit()
+  const body = isBodyApart ? slice.loadRef() : rest(slice)
+  if (!isEmpty(slice)) return undefined
+  const message: TonMessage = { isExternal, to, value: head.value, init: init.state, body }
+  return write(message, { isInitApart: init.isApart, isBodyApart }).equals(cell) ? message : undefined
 }
+
+const write = ({ body, init, isExternal, to, value }: TonMessage, layout: Layout): Cell =>
+  storeTail(isExternal ? externalHead(to) : internalHead(to, value), init, body, layout)
 
 /** Bounceable, from nobody yet, without extra currencies, fees, or a time. */
 const readInternal = (slice: Slice) => {
@@ -55,11 +72,11 @@ const readExternal = (slice: Slice) => {
   return flags === 0 && slice.loadCoins() === 0n ? { to, value: 0n } : undefined
 }
 
-const readInit = (slice: Slice): { readonly state: StateInit } | undefined => {
-  if (!slice.loadBit()) return { state: loadStateInit(slice) }
+const readInit = (slice: Slice): { readonly state: StateInit; readonly isApart: boolean } | undefined => {
+  if (!slice.loadBit()) return { state: loadStateInit(slice), isApart: false }
   const inner = slice.loadRef().beginParse()
   const state = loadStateInit(inner)
-  return isEmpty(inner) ? { state } : undefined
+  return isEmpty(inner) ? { state, isApart: true } : undefined
 }
 
 const rest = (slice: Slice): Cell => {
@@ -68,15 +85,31 @@ const rest = (slice: Slice): Cell => {
   return builder.endCell()
 }
 
-const storeTail = (head: ReturnType<typeof beginCell>, init: StateInit | undefined, body: Cell): Cell => {
+const storeTail = (head: Builder, init: StateInit | undefined, body: Cell, layout: Layout): Cell => {
   if (init === undefined) head.storeBit(0)
-  else
+  else if (layout.isInitApart) {
     head
       .storeBit(1)
       .storeBit(1)
       .storeRef(beginCell().store(storeStateInit(init)).endCell())
-  return head.storeBit(1).storeRef(body).endCell()
+  } else head.storeBit(1).storeBit(0).store(storeStateInit(init))
+  return layout.isBodyApart
+    ? head.storeBit(1).storeRef(body).endCell()
+    : head.storeBit(0).storeSlice(body.beginParse()).endCell()
 }
+
+const internalHead = (to: TonAddress.Address, value: bigint): Builder =>
+  beginCell()
+    .storeUint(0b011000, 6)
+    .storeAddress(TonAddress.toCore(to))
+    .storeCoins(value)
+    .storeBit(0)
+    .storeCoins(0)
+    .storeCoins(0)
+    .storeUint(0, 96)
+
+const externalHead = (to: TonAddress.Address): Builder =>
+  beginCell().storeUint(0b1000, 4).storeAddress(TonAddress.toCore(to)).storeCoins(0)
 
 /**
  * A bounceable internal message.
@@ -84,18 +117,7 @@ const storeTail = (head: ReturnType<typeof beginCell>, init: StateInit | undefin
  * @category constructors
  */
 export const internal = (to: TonAddress.Address, value: bigint, body: Cell, init?: StateInit): Cell =>
-  storeTail(
-    beginCell()
-      .storeUint(0b011000, 6)
-      .storeAddress(TonAddress.toCore(to))
-      .storeCoins(value)
-      .storeBit(0)
-      .storeCoins(0)
-      .storeCoins(0)
-      .storeUint(0, 96),
-    init,
-    body
-  )
+  storeTail(internalHead(to, value), init, body, apart)
 
 /**
  * An external message.
@@ -103,7 +125,7 @@ export const internal = (to: TonAddress.Address, value: bigint, body: Cell, init
  * @category constructors
  */
 export const external = (to: TonAddress.Address, body: Cell, init?: StateInit): Cell =>
-  storeTail(beginCell().storeUint(0b1000, 4).storeAddress(TonAddress.toCore(to)).storeCoins(0), init, body)
+  storeTail(externalHead(to), init, body, apart)
 
 /**
  * The hash an external message goes by, in hexadecimal: that of the message with this recipient and body and nothing else,

@@ -81,8 +81,9 @@ const walletOf = (
       : Result.succeed(wallet)
   }
   const wallet = init && TonWallet.fromInit(init, payer)
-  if (wallet === undefined) return badSignature("no_wallet", `${payer} is not deployed, and nothing deploys it`)
-  return wallet.seqno === 0 && !wallet.hasExtensions
+  if (init === undefined || wallet === undefined)
+    return badSignature("no_wallet", `${payer} is not deployed, and nothing deploys it`)
+  return TonWallet.isNew(init, wallet)
     ? Result.succeed(wallet)
-    : badSignature("used_wallet", "what deploys the payer's wallet is not a new one's")
+    : badSignature("used_wallet", "the state init is not exactly that of a new wallet of the payer's key")
 }

@@ -33,7 +33,8 @@ const versions: Readonly<Record<string, WalletVersion>> = {
 }
 
 /**
- * Reads a wallet from a contract's code and data. `undefined` when the code is none of a known wallet.
+ * Reads a wallet from a contract's code and data. `undefined` when the code is none of a known wallet, and when the data
+ * holds anything beside a wallet's own fields: whoever relays to such an account would pay for all that is stored in it.
  *
  * @category constructors
  */
@@ -42,20 +43,15 @@ export const read = (code: Cell, data: Cell): TonWallet | undefined => {
   return version && TonBoc.attempt(() => readData(version, data))
 }
 
-const readData = (version: WalletVersion, data: Cell): TonWallet => {
+const readData = (version: WalletVersion, data: Cell): TonWallet | undefined => {
   const slice = data.beginParse()
   const isSignatureAllowed = version !== "w5" || slice.loadBit()
   const seqno = slice.loadUint(32)
   const walletId = slice.loadInt(32)
   const publicKey = slice.loadBuffer(32)
-  return {
-    version,
-    isSignatureAllowed,
-    seqno,
-    walletId,
-    publicKey,
-    hasExtensions: version !== "v3r2" && slice.loadBit()
-  }
+  const hasExtensions = version !== "v3r2" && slice.loadMaybeRef() !== null
+  if (slice.remainingBits !== 0 || slice.remainingRefs !== 0) return undefined
+  return { version, isSignatureAllowed, seqno, walletId, publicKey, hasExtensions }
 }
 
 /**
@@ -69,6 +65,24 @@ export const fromInit = (init: StateInit, address: TonAddress.Address): TonWalle
   return TonAddress.fromCore(contractAddress(0, { code, data })) === address ? read(code, data) : undefined
 }
 
+/**
+ * Whether a state is exactly the one that deploys the new wallet of this key and id: the known code (by its hash) and the
+ * data that is written here.
+ *
+ * @category predicates
+ */
+export const isNew = ({ data }: StateInit, { publicKey, version, walletId }: TonWallet): boolean =>
+  data?.equals(newData(version, publicKey, walletId)) === true
+
+/** The data of a wallet that has done nothing yet. */
+const newData = (version: WalletVersion, publicKey: Uint8Array, walletId: number): Cell => {
+  const builder = beginCell()
+  if (version === "w5") builder.storeBit(1)
+  builder.storeUint(0, 32).storeInt(walletId, 32).storeBuffer(Buffer.from(publicKey), 32)
+  if (version !== "v3r2") builder.storeBit(0)
+  return builder.endCell()
+}
+
 let w5Code: Cell | undefined
 
 /**
@@ -78,13 +92,7 @@ let w5Code: Cell | undefined
  */
 export const w5Init = (publicKey: Uint8Array, walletId: number): StateInit => ({
   code: (w5Code ??= Cell.fromHex(walletV5R1Code)),
-  data: beginCell()
-    .storeBit(1)
-    .storeUint(0, 32)
-    .storeInt(walletId, 32)
-    .storeBuffer(Buffer.from(publicKey), 32)
-    .storeBit(0)
-    .endCell()
+  data: newData("w5", publicKey, walletId)
 })
 
 /**

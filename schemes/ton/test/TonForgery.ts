@@ -13,16 +13,40 @@ export interface Inner {
   readonly flags?: number
   readonly init?: StateInit
   readonly body: Cell
+  /** The destination, the value, and the two fees in encodings of their own. */
+  readonly odd?: { readonly to?: Write; readonly value?: Write; readonly ihrFee?: Write; readonly forwardFee?: Write }
 }
 
+/** Writes a field as the forger likes it. */
+export type Write = (builder: Builder) => Builder
+
+/** A number of coins with more bytes than it needs. */
+export const longCoins =
+  (value: bigint, bytes: number): Write =>
+  (builder) =>
+    builder.storeUint(bytes, 4).storeUint(value, bytes * 8)
+
+/** An address whose first bits may be replaced: no node routes to it any more, and many readers skip over it. */
+export const anycast =
+  (to: TonAddress.Address): Write =>
+  (builder) => {
+    const { hash, workChain } = TonAddress.toCore(to)
+    return builder
+      .storeUint(0b101, 3)
+      .storeUint(1, 5)
+      .storeBit(((hash[0] ?? 0) & 0x80) !== 0)
+      .storeInt(workChain, 8)
+      .storeBuffer(hash)
+  }
+
 /** An internal message, in parts. */
-export const message = ({ body, flags = 0b11000, init, to, value = 0n }: Inner): Cell => {
-  const builder = beginCell()
-    .storeBit(0)
-    .storeUint(flags, 5)
-    .storeAddress(TonAddress.toCore(to))
-    .storeCoins(value)
-    .storeUint(0, 1 + 4 + 4 + 96)
+export const message = ({ body, flags = 0b11000, init, odd = {}, to, value = 0n }: Inner): Cell => {
+  const builder = beginCell().storeBit(0).storeUint(flags, 5)
+  const address: Write = odd.to ?? ((same) => same.storeAddress(TonAddress.toCore(to)))
+  const coins: Write = odd.value ?? ((same) => same.storeCoins(value))
+  coins(address(builder)).storeBit(0)
+  const zero: Write = (same) => same.storeCoins(0)
+  ;(odd.forwardFee ?? zero)((odd.ihrFee ?? zero)(builder)).storeUint(0, 96)
   if (init === undefined) builder.storeBit(0)
   else
     builder
@@ -42,19 +66,23 @@ export interface Transfer {
   readonly custom?: boolean
   readonly forward?: bigint
   readonly payload?: boolean
-  readonly tail?: (builder: Builder) => Builder
+  readonly tail?: Write
+  /** The amount, the recipient, the destination of the rest, and the forwarded TON in encodings of their own. */
+  readonly odd?: { readonly amount?: Write; readonly to?: Write; readonly responseTo?: Write; readonly forward?: Write }
 }
 
 /** A transfer's body, in parts. */
-export const transfer = (parts: Transfer): Cell => {
+export const transfer = ({ odd = {}, ...parts }: Transfer): Cell => {
   const builder = beginCell()
     .storeUint(parts.op ?? 0x0f8a7ea5, 32)
     .storeUint(parts.queryId ?? 7n, 64)
-    .storeCoins(parts.amount)
-    .storeAddress(TonAddress.toCore(parts.to))
-    .storeAddress(parts.responseTo === undefined ? null : TonAddress.toCore(parts.responseTo))
-    .storeMaybeRef(parts.custom === true ? Cell.EMPTY : null)
-    .storeCoins(parts.forward ?? 0n)
+  const amount: Write = odd.amount ?? ((same) => same.storeCoins(parts.amount))
+  const to: Write = odd.to ?? ((same) => same.storeAddress(TonAddress.toCore(parts.to)))
+  const response: Write =
+    odd.responseTo ??
+    ((same) => same.storeAddress(parts.responseTo === undefined ? null : TonAddress.toCore(parts.responseTo)))
+  const forward: Write = odd.forward ?? ((same) => same.storeCoins(parts.forward ?? 0n))
+  forward(response(to(amount(builder))).storeMaybeRef(parts.custom === true ? Cell.EMPTY : null))
   if (parts.payload === true) builder.storeBit(1).storeRef(Cell.EMPTY)
   else builder.storeBit(0)
   return (parts.tail ?? ((same) => same))(builder).endCell()
