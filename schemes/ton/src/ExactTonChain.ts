@@ -16,11 +16,13 @@ import * as TonAsset from "./TonAsset.ts"
 import * as TonBooks from "./TonBooks.ts"
 import type { TonEmulation } from "./TonEmulation.ts"
 import * as TonJettons from "./TonJettons.ts"
+import * as TonLanding from "./TonLanding.ts"
 import * as TonLosses from "./TonLosses.ts"
 import * as TonNetwork from "./TonNetwork.ts"
 import * as TonProof from "./TonProof.ts"
 import * as TonRelayer from "./TonRelayer.ts"
 import * as TonRpc from "./TonRpc.ts"
+import * as TonSearches from "./TonSearches.ts"
 import type * as TonSigner from "./TonSigner.ts"
 import * as TonWallet from "./TonWallet.ts"
 
@@ -90,6 +92,8 @@ export interface ExactTonChain {
   readonly config: Effect.Effect<Cell, ChainUnavailable>
   readonly ed25519: Ed25519.Shape
   readonly flying: PayersInFlight.PayersInFlight
+  readonly searches: TonSearches.TonSearches
+  readonly landings: TonLanding.TonLandings
   readonly losses: TonLosses.TonLosses
   readonly books: TonBooks.TonBooks
   /** Proves a Jetton against the chain before it is first used. */
@@ -139,6 +143,8 @@ export const connect = Effect.fnUntraced(function* (
     config: nowAndThen(rpc.config),
     ed25519: yield* Ed25519.Ed25519,
     flying: PayersInFlight.make(),
+    searches: TonSearches.make(rpc),
+    landings: TonLanding.make(rpc),
     losses,
     books: TonBooks.make(losses, options.onExpense ?? (() => undefined)),
     prove: provingOnce(rpc)

@@ -101,6 +101,7 @@ const boarding = Effect.fnUntraced(function* (
     unsent.note(held.nonce, verified.failure)
     return { held, isDeployed: undefined }
   }
+  if (verified.success.isCarriedOut) return { held, isDeployed: undefined }
   const isFree = yield* chain.flying.take(held)
   if (!isFree) unsent.note(held.nonce, ExactTonVerification.reserved(held))
   return { held, isDeployed: isFree ? verified.success.isDeployed : undefined }

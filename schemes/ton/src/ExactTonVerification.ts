@@ -9,7 +9,6 @@ import * as Effect from "effect/Effect"
 import type { ExactTonChain } from "./ExactTonChain.ts"
 import type { Held } from "./ExactTonReading.ts"
 import * as JettonTransfer from "./JettonTransfer.ts"
-import * as TonHistory from "./TonHistory.ts"
 import * as TonMessage from "./TonMessage.ts"
 import * as TonPayer from "./TonPayer.ts"
 import * as TonRelay from "./TonRelay.ts"
@@ -25,6 +24,8 @@ type Failure = PaymentError | ValidationError | ChainUnavailable
  */
 export interface Verified {
   readonly isDeployed: boolean
+  /** The wallet has carried the request out already: nothing is to be sent. */
+  readonly isCarriedOut: boolean
   /** Unix milliseconds. */
   readonly at: number
 }
@@ -47,8 +48,9 @@ export const verify = Effect.fnUntraced(function* (
   yield* allowed(chain, held)
   const account = yield* chain.rpc.account(held.payer)
   const payer = yield* Effect.fromResult(TonPayer.judge(chain, held, account))
-  if (payer.ahead !== 0) return yield* outOfTurn(chain, payment, payer.ahead)
-  if (yield* chain.flying.isTaken(held)) return yield* reserved(held)
+  if (payer.ahead > 0)
+    return yield* refuse("EXPIRED_PAYMENT", "seqno_ahead", "the payer's wallet is not at this request's number yet")
+  if (payer.ahead === 0 && (yield* chain.flying.isTaken(held))) return yield* reserved(held)
   yield* chain.prove(held.token)
   const wallet = yield* chain.jettons.walletOf(held.master, held.payer)
   if (wallet !== held.jettonWallet) {
@@ -56,10 +58,14 @@ export const verify = Effect.fnUntraced(function* (
     return yield* refuse("INVALID_RECIPIENT", "other_jetton_wallet", message)
   }
   const theirs = yield* chain.jettons.walletOf(held.master, held.transfer.to)
+  if (payer.ahead < 0) {
+    yield* carriedOut(chain, payment, account, theirs)
+    return { isDeployed: true, isCarriedOut: true, at: yield* Clock.currentTimeMillis }
+  }
   yield* movable(chain, held, theirs)
   yield* affordable(held, account, chain)
   if (chain.emulation !== undefined) yield* played(chain, held, account, theirs, payer.isDeployed)
-  return { isDeployed: payer.isDeployed, at: yield* Clock.currentTimeMillis }
+  return { isDeployed: payer.isDeployed, isCarriedOut: false, at: yield* Clock.currentTimeMillis }
 })
 
 /** Whom we have lost money to is not asked about. */
@@ -81,23 +87,27 @@ const allowed = Effect.fnUntraced(function* ({ losses, network }: ExactTonChain,
 export const reserved = ({ payer }: Held) =>
   refuse("EXPIRED_PAYMENT", "seqno_reserved", `another payment of ${payer} is on its way; sign a new one after it`)
 
-/** A number that is used was used by this very request, or by another one. */
-const outOfTurn = Effect.fnUntraced(function* (
-  { rpc }: ExactTonChain,
+/**
+ * A number that is used was used by this very request, or by another one. Anybody may bring a signed request to its wallet,
+ * also before we are asked for it. Of a payment that is bound, nobody but the payer knows the challenge and the salt that its
+ * query id was made from: a transfer that is proven to be this one pays for it, whoever sent it.
+ */
+const carriedOut = Effect.fnUntraced(function* (
+  chain: ExactTonChain,
   payment: Payment<Held>,
-  ahead: number
-): Effect.fn.Return<never, Failure> {
-  if (ahead > 0)
-    return yield* refuse("EXPIRED_PAYMENT", "seqno_ahead", "the payer's wallet is not at this request's number yet")
+  account: TonRpc.Account,
+  theirs: Held["jettonWallet"]
+): Effect.fn.Return<void, Failure> {
   const { payload: held } = payment
-  const used = yield* TonHistory.find(rpc, held.payer, TonHistory.beginningOf(payment), (transaction) =>
-    TonTransfer.carriesOut(held, transaction)
-  )
-  if (used !== undefined) {
+  const used = yield* chain.searches.find(payment, account)
+  if (used === undefined)
+    return yield* refuse("EXPIRED_PAYMENT", "seqno_consumed", "the wallet has used this request's number for another")
+  if (payment.authorization.binding === undefined) {
     const message = "the wallet has carried this request out already; sign a new one"
     return yield* invalid("already_used", "seqno_consumed", message)
   }
-  return yield* refuse("EXPIRED_PAYMENT", "seqno_consumed", "the wallet has used this request's number for another")
+  const way = yield* TonTransfer.follow(chain.rpc, held, theirs, used)
+  if (way._tag === "Stopped") return yield* way.error
 })
 
 const movable = Effect.fnUntraced(function* (

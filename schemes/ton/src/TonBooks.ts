@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 
 import type { TonAuthorization } from "./TonAuthorization.ts"
-import type { TonLosses } from "./TonLosses.ts"
+import type { Gravity, TonLosses } from "./TonLosses.ts"
 import type { TonTransaction } from "./TonTransaction.ts"
 import type { TonTransfer } from "./TonTransfer.ts"
 
@@ -45,16 +45,25 @@ export interface Relayed {
  * @category models
  */
 export interface TonBooks {
-  /**
-   * Enters a payment's end, once. `last` is the transaction it ended with; without a way it is the payer's wallet's, which
-   * did not carry the request out.
-   */
+  /** Enters the end of a payment whose request was carried out, once. `last` is the transaction it ended with. */
   readonly enter: (
     authorization: TonAuthorization,
     relayed: Relayed,
     last: TonTransaction,
-    way: Exclude<TonTransfer, { readonly _tag: "Underway" }> | undefined
+    way: Exclude<TonTransfer, { readonly _tag: "Underway" }>
   ) => Effect.Effect<void>
+  /**
+   * Enters that the payer's wallet did not carry our request out, once; `refusing` is the wallet's transaction. The money is
+   * lost in any case; where somebody else's message settled the payment, it is held against nobody.
+   */
+  readonly enterRefused: (
+    authorization: TonAuthorization,
+    relayed: Relayed,
+    refusing: TonTransaction,
+    isSettled: boolean
+  ) => Effect.Effect<void>
+  /** Enters that a payer's own message was never carried out, once; the relayer's transaction was for nothing. */
+  readonly enterUnused: (authorization: TonAuthorization, relaying: TonTransaction) => Effect.Effect<void>
 }
 
 /** So many payments are known as entered. */
@@ -67,32 +76,55 @@ const capacity = 50_000
  */
 export const make = (losses: TonLosses, onExpense: (expense: TonExpense) => void): TonBooks => {
   const entered = new Set<string>()
+  const once = ({ nonce }: TonAuthorization, enter: () => Effect.Effect<void>) =>
+    Effect.suspend(() => {
+      if (entered.has(nonce)) return Effect.void
+      const [oldest] = entered
+      if (entered.size >= capacity && oldest !== undefined) entered.delete(oldest)
+      entered.add(nonce)
+      return enter()
+    })
+  const told = (expense: TonExpense): bigint => {
+    onExpense(expense)
+    return expense.attached + expense.fees - expense.returned
+  }
   return {
     enter: (authorization, relayed, last, way) =>
-      Effect.suspend(() => {
-        const { nonce } = authorization
-        if (entered.has(nonce)) return Effect.void
-        const [oldest] = entered
-        if (entered.size >= capacity && oldest !== undefined) entered.delete(oldest)
-        entered.add(nonce)
-        const expense = expenseOf(authorization, relayed, last, way?._tag === "Credited")
-        onExpense(expense)
-        const lost = expense.attached + expense.fees - expense.returned
-        if (way === undefined) return losses.note(authorization.payer, lost, "slight")
+      once(authorization, () => {
+        const lost = told(expenseOf(authorization, relayed, last, way._tag === "Credited"))
         return way._tag === "Credited" ? Effect.void : losses.note(way.culprit, lost, "grave")
-      })
+      }),
+    enterRefused: (authorization, relayed, refusing, isSettled) =>
+      once(authorization, () => {
+        const lost = told(expenseOf(authorization, relayed, refusing, isSettled))
+        return losses.note(authorization.payer, lost, isSettled ? "none" : gravityOf(refusing))
+      }),
+    enterUnused: (authorization, relaying) =>
+      once(authorization, () => losses.note(authorization.payer, shareOf(relaying), "slight"))
   }
 }
 
+/** Exit codes of a W5 whose number was used meanwhile, and of one that got the request too late. */
+const hasty = new Set([133, 136])
+
+/**
+ * A wallet that refuses because its number is used or the time is over sends nearly all of the money back, and its owner may
+ * have been in a hurry. One that takes a request and sends nothing keeps the money: nobody does that by accident.
+ */
+const gravityOf = ({ exitCode }: TonTransaction): Gravity => (hasty.has(exitCode) ? "slight" : "grave")
+
+/** A payment's share of what the relayer's message itself cost. */
+const shareOf = ({ cost, sent }: TonTransaction): bigint =>
+  (cost - sent.reduce((sum, { value }) => sum + value, 0n)) / BigInt(sent.length || 1)
+
 const expenseOf = (
   { body, nonce, payer, transfer: { responseTo } }: TonAuthorization,
-  { lane, name, transaction: { cost, sent } }: Relayed,
+  { lane, name, transaction }: Relayed,
   last: TonTransaction,
   isSettled: boolean
 ): TonExpense => {
   const hash = body.hash()
-  const attached = sent.find((one) => one.to === payer && one.body.hash().equals(hash))?.value ?? 0n
-  const own = cost - sent.reduce((sum, { value }) => sum + value, 0n)
+  const attached = transaction.sent.find((one) => one.to === payer && one.body.hash().equals(hash))?.value ?? 0n
   const returned = last.sent.reduce((sum, { to, value }) => (to === lane || to === responseTo ? sum + value : sum), 0n)
-  return { payer, nonce, transaction: name, attached, fees: own / BigInt(sent.length || 1), returned, isSettled }
+  return { payer, nonce, transaction: name, attached, fees: shareOf(transaction), returned, isSettled }
 }

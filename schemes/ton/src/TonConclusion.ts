@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import type { ExactTonChain } from "./ExactTonChain.ts"
 import type { Held } from "./ExactTonReading.ts"
 import * as TonObservation from "./TonObservation.ts"
-import * as TonWallet from "./TonWallet.ts"
+import * as TonPayer from "./TonPayer.ts"
 
 /** A masterchain block takes in blocks of the other chain that are a little older; seconds. */
 const overlap = 5
@@ -25,13 +25,14 @@ export const conclude = Effect.fnUntraced(function* (
   passenger: Passenger<Held>
 ): Effect.fn.Return<Conclusion, ChainUnavailable> {
   const { payload: held } = passenger.payment
-  const { code, data, head } = yield* chain.rpc.account(held.payer)
-  const wallet = code && data && TonWallet.read(code, data)
-  const isUsed = wallet !== undefined && wallet.seqno > held.request.seqno
-  const begun = isUsed ? yield* TonObservation.beginningOf(chain.rpc, passenger) : undefined
+  const account = yield* chain.rpc.account(held.payer)
+  const { head } = account
+  const isUsed = TonPayer.isUsed(held, account)
+  const begun = isUsed ? yield* chain.searches.find(passenger.payment, account) : undefined
   const seen = begun && (yield* TonObservation.followed(chain, passenger, begun, undefined))
   if (seen !== undefined && seen._tag !== "Failed") return seen
   if (head.time < held.request.validUntil + overlap) return pending
   yield* chain.flying.free(held)
+  yield* chain.searches.forget(held)
   return { _tag: "Unused", at: { number: head.number, hash: head.hash } }
 })

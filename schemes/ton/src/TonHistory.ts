@@ -12,7 +12,7 @@ import type { TonTransaction } from "./TonTransaction.ts"
 const page = 50
 
 /**
- * How many questions the history of somebody else's account is worth: anybody may fill it with dust.
+ * How many questions in a row the history of somebody else's account is worth: anybody may fill it with dust.
  *
  * @category constants
  */
@@ -22,7 +22,7 @@ export const strangersPages = 40
 const slack = 120
 
 /**
- * The earliest that a payment can have been carried out; Unix seconds.
+ * The earliest that a payment can have been signed, and so carried out; Unix seconds.
  *
  * @category getters
  */
@@ -30,28 +30,55 @@ export const beginningOf = ({ authorization: { validBefore }, requirements: { ma
   validBefore - (maxTimeoutSeconds ?? PaymentRequirements.defaultMaxTimeoutSeconds) - slack
 
 /**
- * The newest transaction of an account, not older than a time, of which something holds; `undefined` when there is none.
- * An account with more transactions than are looked through gives no answer.
+ * A place in an account's history.
+ *
+ * @category models
+ */
+export type Place = TonTransaction["previous"]
+
+/**
+ * What a search has found. `Unfinished` is no answer: it goes on from that place.
+ *
+ * @category models
+ */
+export type Search =
+  | { readonly _tag: "Found"; readonly transaction: TonTransaction }
+  | { readonly _tag: "Absent" }
+  | { readonly _tag: "Unfinished"; readonly from: Place }
+
+/**
+ * Looks for the newest transaction of an account, from this place backwards and not older than a time, of which something
+ * holds, with so many questions at most.
  *
  * @category combinators
  */
-export const find = Effect.fnUntraced(function* (
+export const search = Effect.fnUntraced(function* (
   rpc: TonRpc.Shape,
   address: TonAddress.Address,
+  place: Place,
   earliest: number,
   isSought: (transaction: TonTransaction) => boolean,
   pages = strangersPages
-): Effect.fn.Return<TonTransaction | undefined, ChainUnavailable> {
-  let from = (yield* rpc.account(address)).last
+): Effect.fn.Return<Search, ChainUnavailable> {
+  let from = place
   for (let asked = 0; asked < pages; asked++) {
-    if (from.lt === 0n) return undefined
+    if (from.lt === 0n) return { _tag: "Absent" }
     const transactions = yield* rpc.transactions(address, from, page)
-    const found = transactions.find(isSought)
-    if (found !== undefined) return found
+    const transaction = transactions.find((one) => one.time >= earliest && isSought(one))
+    if (transaction !== undefined) return { _tag: "Found", transaction }
     const oldest = transactions.at(-1)
-    if (oldest === undefined || oldest.time < earliest) return undefined
+    if (oldest === undefined || oldest.time < earliest) return { _tag: "Absent" }
     from = oldest.previous
   }
-  const message = `the account ${address} has had too many transactions to be looked through`
-  return yield* new ChainUnavailable({ network: rpc.network, message })
+  return { _tag: "Unfinished", from }
 })
+
+/**
+ * The error of a search that is not finished.
+ *
+ * @category errors
+ */
+export const unfinished = (rpc: TonRpc.Shape, address: TonAddress.Address): ChainUnavailable => {
+  const message = `the account ${address} has had too many transactions to be looked through at once`
+  return new ChainUnavailable({ network: rpc.network, message })
+}

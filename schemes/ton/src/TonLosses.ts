@@ -9,13 +9,20 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 /**
+ * How much is held against an account: a grave loss bans it at once, slight ones when they are many, `none` never.
+ *
+ * @category models
+ */
+export type Gravity = "grave" | "slight" | "none"
+
+/**
  * The losses.
  *
  * @category models
  */
 export interface TonLosses {
   /** Notes that an attempt for this account (a payer, or a recipient) lost so many nanotons, by something grave or not. */
-  readonly note: (culprit: string, nanotons: bigint, gravity: "grave" | "slight") => Effect.Effect<void>
+  readonly note: (culprit: string, nanotons: bigint, gravity: Gravity) => Effect.Effect<void>
   /** Whether the account is banned. */
   readonly isBanned: (account: string) => Effect.Effect<boolean>
   /** Whether the day's limit is reached. */
@@ -46,13 +53,18 @@ const capacity = 100_000
  */
 export const make = ({ banMillis, budget }: Options): TonLosses => {
   const bans = new Map<string, number>()
-  let losses: Array<{ readonly at: number; readonly nanotons: bigint; readonly culprit: string }> = []
+  let losses: Array<{
+    readonly at: number
+    readonly nanotons: bigint
+    readonly culprit: string
+    readonly gravity: Gravity
+  }> = []
   return {
     note: (culprit, nanotons, gravity) =>
       Effect.map(Clock.currentTimeMillis, (at) => {
-        losses = [...losses.filter((loss) => loss.at > at - day).slice(-capacity), { at, culprit, nanotons }]
-        const times = losses.filter((loss) => loss.culprit === culprit).length
-        if (gravity === "slight" && times < patience) return
+        losses = [...losses.filter((loss) => loss.at > at - day).slice(-capacity), { at, culprit, nanotons, gravity }]
+        const times = losses.filter((loss) => loss.culprit === culprit && loss.gravity !== "none").length
+        if (gravity === "none" || (gravity === "slight" && times < patience)) return
         const [oldest] = bans.keys()
         if (bans.size >= capacity && oldest !== undefined) bans.delete(oldest)
         bans.set(culprit, at + banMillis)

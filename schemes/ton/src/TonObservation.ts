@@ -3,10 +3,8 @@
  * in the recipient's Jetton wallet, whoever brought the request to the payer's wallet.
  */
 import {
-  type Block,
-  ChainUnavailable,
+  type ChainUnavailable,
   invalid,
-  type Landed,
   type Observation,
   type Passenger,
   type PaymentError,
@@ -16,16 +14,16 @@ import {
   type ValidationError
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 
 import type { ExactTonChain } from "./ExactTonChain.ts"
 import type { Held } from "./ExactTonReading.ts"
-import * as TonAddress from "./TonAddress.ts"
-import * as TonHistory from "./TonHistory.ts"
-import * as TonRelayer from "./TonRelayer.ts"
+import type * as TonAddress from "./TonAddress.ts"
+import * as TonLanding from "./TonLanding.ts"
+import * as TonPayer from "./TonPayer.ts"
 import type * as TonRpc from "./TonRpc.ts"
 import * as TonTransaction from "./TonTransaction.ts"
 import * as TonTransfer from "./TonTransfer.ts"
-import * as TonWallet from "./TonWallet.ts"
 
 /**
  * Why nothing was sent for a payment, by its nonce.
@@ -56,36 +54,12 @@ export const makeUnsent = (): Unsent => {
   }
 }
 
-/** The relayer's transaction of a slot. */
-interface Landing {
-  readonly lane: TonAddress.Address
-  readonly landed: Landed
-  readonly transaction: TonTransaction.TonTransaction
-}
-
-/** A relayer's own history is worth more questions: each payment leaves a transaction in it. */
-const ownPages = 400
-/** Seconds that a relayer's message may be older than its validity says. */
-const oldest = 600
 /** How many payments are looked at at once. */
 const concurrency = 8
 
 /**
- * The block of a transaction: the masterchain's at its time.
- *
- * @category combinators
- */
-export const blockOf = Effect.fnUntraced(function* (
-  rpc: TonRpc.Shape,
-  { lt }: TonTransaction.TonTransaction
-): Effect.fn.Return<Block, ChainUnavailable> {
-  const block = yield* rpc.blockAt(lt)
-  if (block !== undefined) return block
-  return yield* new ChainUnavailable({ network: rpc.network, message: `the node knows no block of the time ${lt}` })
-})
-
-/**
- * Looks. Before the relayer's transaction is there, nothing is said of the payments.
+ * Looks. Before the relayer's transaction is there, nothing is said of the payments. A payment that cannot be looked at now,
+ * such as one of an account with a very long history, keeps no other from its end.
  *
  * @category combinators
  */
@@ -96,93 +70,76 @@ export const observe = Effect.fnUntraced(function* (
   attempts: ReadonlyArray<Prepared>
 ): Effect.fn.Return<Sighting, ChainUnavailable> {
   yield* Effect.forEach(passengers, ({ payment }) => chain.flying.take(payment.payload))
-  const landing = yield* landingOf(chain.rpc, attempts)
+  const landing = yield* chain.landings.find(attempts)
   if (landing === undefined) return { landed: undefined, observations: passengers.map(() => pending) }
-  const observations = yield* Effect.forEach(passengers, (passenger) => observeOne(chain, unsent, passenger, landing), {
-    concurrency
-  })
-  return { landed: landing.landed, observations }
+  const looks = yield* Effect.forEach(
+    passengers,
+    (passenger) => Effect.result(observeOne(chain, unsent, passenger, landing)),
+    { concurrency }
+  )
+  const silent = looks.find(Result.isFailure)
+  if (silent !== undefined && looks.every(Result.isFailure)) return yield* silent.failure
+  return { landed: landing.landed, observations: looks.map(Result.getOrElse(() => pending)) }
 })
 
 const pending: Observation = { _tag: "Pending" }
-
-/** A number that is not used was used by none of ours. */
-const landingOf = Effect.fnUntraced(function* (
-  rpc: TonRpc.Shape,
-  attempts: ReadonlyArray<Prepared>
-): Effect.fn.Return<Landing | undefined, ChainUnavailable> {
-  const [first] = attempts
-  const lane = first?.slot && TonAddress.fromText(first.slot.lane)
-  if (first?.slot === undefined || lane === undefined) return undefined
-  const { code, data } = yield* rpc.account(lane)
-  const wallet = code && data && TonWallet.read(code, data)
-  if (wallet === undefined || BigInt(wallet.seqno) <= first.slot.number) return undefined
-  const hashes = new Set(attempts.map(({ transaction }) => transaction))
-  const earliest =
-    Math.min(...attempts.map(({ bytes }) => TonRelayer.validUntil(bytes.split(",").at(-1) ?? ""))) - oldest
-  const transaction = yield* TonHistory.find(
-    rpc,
-    lane,
-    earliest,
-    (one) => one.cause?.isExternal === true && hashes.has(TonTransaction.originOf(lane, one)),
-    ownPages
-  )
-  if (transaction === undefined) return undefined
-  const block = yield* blockOf(rpc, transaction)
-  const landed = { transaction: TonTransaction.originOf(lane, transaction), block, cost: transaction.cost }
-  return { lane, landed, transaction }
-})
 
 const observeOne = Effect.fnUntraced(function* (
   chain: ExactTonChain,
   unsent: Unsent,
   passenger: Passenger<Held>,
-  landing: Landing
+  landing: TonLanding.TonLanding
 ): Effect.fn.Return<Observation, ChainUnavailable> {
   const { payload: held } = passenger.payment
   const hash = held.body.hash()
   const order = landing.transaction.sent.find(({ body, to }) => to === held.payer && body.hash().equals(hash))
-  if (order === undefined) return yield* elsewhere(chain, passenger, unsent.reasonOf(held.nonce) ?? notRelayed)
+  if (order === undefined) return yield* elsewhere(chain, passenger, unsent.reasonOf(held.nonce) ?? notRelayed, landing)
   const begun = yield* chain.rpc.result(landing.lane, held.payer, order.createdLt)
   if (begun === undefined) return pending
-  if (!TonTransfer.carriesOut(held, begun)) {
-    const { landed, lane, transaction } = landing
-    yield* chain.books.enter(held, { lane, transaction, name: landed.transaction }, begun, undefined)
-    return yield* elsewhere(chain, passenger, refusedBy(begun))
-  }
-  return yield* followed(chain, passenger, begun, landing)
-})
-
-/** Our message did nothing for it: did anybody else's? */
-const elsewhere = Effect.fnUntraced(function* (
-  chain: ExactTonChain,
-  passenger: Passenger<Held>,
-  reason: PaymentError | ValidationError
-): Effect.fn.Return<Observation, ChainUnavailable> {
-  const { payload: held } = passenger.payment
-  const begun = yield* beginningOf(chain.rpc, passenger)
-  if (begun !== undefined) return yield* followed(chain, passenger, begun, undefined)
-  if (held.kind === "external") return pending
-  yield* chain.flying.free(held)
-  return { _tag: "Failed", transaction: "", error: reason }
+  if (TonTransfer.carriesOut(held, begun)) return yield* followed(chain, passenger, begun, landing)
+  const seen = yield* elsewhere(chain, passenger, refusedBy(begun), landing)
+  if (seen._tag === "Pending") return seen
+  const { landed, lane, transaction } = landing
+  const relayed = { lane, transaction, name: landed.transaction }
+  yield* chain.books.enterRefused(held, relayed, begun, seen._tag === "Settled")
+  return seen
 })
 
 /**
- * The transaction of the payer's wallet that carried a payment's request out; `undefined` when there is none.
- *
- * @category combinators
+ * Our message did nothing for it: did anybody else's? While the wallet has not used the request's number nobody's did. Once
+ * it has, its history tells, and what is not in there by then never will be.
  */
-export const beginningOf = (
-  rpc: TonRpc.Shape,
-  { payment }: Passenger<Held>
-): Effect.Effect<TonTransaction.TonTransaction | undefined, ChainUnavailable> =>
-  TonHistory.find(rpc, payment.payload.payer, TonHistory.beginningOf(payment), (one) =>
-    TonTransfer.carriesOut(payment.payload, one)
-  )
+const elsewhere = Effect.fnUntraced(function* (
+  chain: ExactTonChain,
+  passenger: Passenger<Held>,
+  reason: PaymentError | ValidationError,
+  { landed, transaction }: TonLanding.TonLanding
+): Effect.fn.Return<Observation, ChainUnavailable> {
+  const { payment } = passenger
+  const { payload: held } = payment
+  if (!(yield* chain.searches.isDue(held))) return pending
+  const account = yield* chain.rpc.account(held.payer)
+  if (account.head.number < landed.block.number) return pending
+  const isUsed = TonPayer.isUsed(held, account)
+  if (!isUsed && held.kind === "external") return pending
+  const begun = isUsed ? yield* chain.searches.find(payment, account) : undefined
+  if (begun !== undefined) return yield* followed(chain, passenger, begun, undefined)
+  yield* over(chain, held)
+  if (held.kind === "external") yield* chain.books.enterUnused(held, transaction)
+  return { _tag: "Failed", transaction: "", error: held.kind === "external" ? numberUsed : reason }
+})
+
+/** Nothing is remembered of a payment that has ended. */
+const over = ({ flying, searches }: ExactTonChain, held: Held) =>
+  Effect.andThen(flying.free(held), searches.forget(held))
 
 /**
  * What becomes of a request that was carried out: by our message (`landing`), or by somebody else's. A payment is named by
  * the transaction of the recipient's Jetton wallet that credited it, which is where the money has moved.
+ *
+ * The request of a bound payment holds the query id that its challenge and salt give, so that whoever carried it out moved
+ * the money for this payment and no other, whenever that was within the time it can have been signed in. Of a payment that is
+ * bound to nothing, what was carried out before it was prepared here may have been shown elsewhere.
  *
  * @category combinators
  */
@@ -190,7 +147,7 @@ export const followed = Effect.fnUntraced(function* (
   chain: ExactTonChain,
   { payment, since }: Passenger<Held>,
   begun: TonTransaction.TonTransaction,
-  landing: Landing | undefined
+  landing: TonLanding.TonLanding | undefined
 ): Effect.fn.Return<Observation, ChainUnavailable> {
   const { payload: held } = payment
   const recipient = yield* chain.jettons.walletOf(held.master, held.transfer.to)
@@ -198,11 +155,13 @@ export const followed = Effect.fnUntraced(function* (
   if (way._tag === "Underway") return pending
   const transaction = way._tag === "Credited" ? way.credit.hash : yield* nameOf(chain, held, begun, landing)
   const last = way._tag === "Credited" ? way.credit : way.at
-  const block = yield* blockOf(chain.rpc, last)
-  yield* chain.flying.free(held)
+  const block = yield* TonLanding.blockOf(chain.rpc, last)
+  yield* over(chain, held)
   if (landing !== undefined) yield* chain.books.enter(held, { ...landing, name: transaction }, last, way)
   if (way._tag === "Stopped") return { _tag: "Failed", transaction, error: way.error }
-  if (block.number + racingBlocks < since) return { _tag: "Failed", transaction, error: usedBefore(transaction) }
+  const isBound = payment.authorization.binding !== undefined
+  if (!isBound && block.number + racingBlocks < since)
+    return { _tag: "Failed", transaction, error: usedBefore(transaction) }
   const isOurs = begun.cause?.from !== undefined && chain.relayers.has(begun.cause.from)
   const external = landing === undefined && held.kind === "w5-internal" && !isOurs
   return { _tag: "Settled", transaction, block, external }
@@ -219,7 +178,7 @@ const nameOf = (
   chain: ExactTonChain,
   { payer }: Held,
   begun: TonTransaction.TonTransaction,
-  landing: Landing | undefined
+  landing: TonLanding.TonLanding | undefined
 ) => (landing === undefined ? originOf(chain.rpc, payer, begun) : Effect.succeed(landing.landed.transaction))
 
 /** The external message that it all began with. */
@@ -241,6 +200,12 @@ const notRelayed = refuse(
   "EXPIRED_PAYMENT",
   "not_relayed",
   "the payer's wallet had changed before the payment was sent; nothing was sent, sign a new one"
+)
+
+const numberUsed = refuse(
+  "EXPIRED_PAYMENT",
+  "seqno_consumed",
+  "the payer's wallet has used the number of the external message for another one; sign a new payment"
 )
 
 /** What W5 says to a request that it does not carry out. */

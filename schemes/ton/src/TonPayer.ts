@@ -60,6 +60,16 @@ export const judge = (
     return { isDeployed: account.state === "active", ahead: request.seqno - wallet.seqno }
   })
 
+/**
+ * Whether a wallet has used the number of a request: then the request was carried out already, or never will be.
+ *
+ * @category predicates
+ */
+export const isUsed = ({ request }: TonAuthorization, { code, data }: TonRpc.Account): boolean => {
+  const wallet = code && data && TonWallet.read(code, data)
+  return wallet !== undefined && wallet.seqno > request.seqno
+}
+
 /** An id that is the usual one of another network was made for it. */
 const sameNetwork = (network: string, { request: { version, walletId } }: TonAuthorization) => {
   const usual = version === "w5" ? TonNetwork.ofUsualWallet(walletId) : undefined

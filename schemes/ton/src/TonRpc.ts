@@ -67,19 +67,19 @@ export interface Shape {
   readonly block: (number: bigint) => Asked<Block | undefined>
   /** The masterchain's block that was current at this logical time. */
   readonly blockAt: (lt: bigint) => Asked<Block | undefined>
-  /** An account's transactions from this one on, newest first. */
+  /** An account's transactions from this one on, newest first, at least that one, without a gap. */
   readonly transactions: (
     address: TonAddress.Address,
     from: { readonly lt: bigint; readonly hash: string },
     limit: number
   ) => Asked<ReadonlyArray<TonTransaction.TonTransaction>>
-  /** The transaction that a message caused; `undefined` while there is none. */
+  /** The transaction that exactly this message caused; `undefined` while there is none. Another one is no answer. */
   readonly result: (
     source: TonAddress.Address,
     destination: TonAddress.Address,
     createdLt: bigint
   ) => Asked<TonTransaction.TonTransaction | undefined>
-  /** The transaction that sent a message. */
+  /** The transaction that sent exactly this message. */
   readonly origin: (
     source: TonAddress.Address,
     destination: TonAddress.Address,
@@ -181,25 +181,45 @@ const makeShape = (ask: TonJsonRpc.Ask, network: string): Shape => {
   const config = required(ConfigAnswer, (answer) => cellOf(answer.config.bytes))
   const zeroState = required(HeadAnswer, ({ init }) => init.root_hash)
   const block = optional(BlockId, toBlock)
-  const transaction = optional(TransactionAnswer, toTransaction)
-  const transactions = required(TransactionsAnswer, (answers) => {
-    const read = answers.map(toTransaction)
-    return read.every((one) => one !== undefined) ? read : undefined
-  })
+  const blockOf = (number: bigint) => optional(BlockId, (id) => (BigInt(id.seqno) === number ? toBlock(id) : undefined))
+  const located = (isIt: (transaction: TonTransaction.TonTransaction) => boolean) =>
+    optional(TransactionAnswer, (answer) => {
+      const read = toTransaction(answer)
+      return read !== undefined && isIt(read) ? read : undefined
+    })
+  const history = (address: TonAddress.Address, from: TonTransaction.TonTransaction["previous"]) =>
+    required(TransactionsAnswer, (answers) => {
+      const read = answers.map(toTransaction).filter((one) => one !== undefined)
+      return read.length === answers.length && TonTransaction.isHistory(read, address, from) ? read : undefined
+    })
   return {
     network,
     zeroState: zeroState("getMasterchainInfo", {}),
     config: config("getConfigAll", {}),
     account: (address) => account("getAddressInformation", { address }),
     get: (address, method, stack = []) => get("runGetMethod", { address, method, stack }),
-    block: (number) => block("lookupBlock", { ...masterchain, seqno: Number(number) }),
+    block: (number) => blockOf(number)("lookupBlock", { ...masterchain, seqno: Number(number) }),
     blockAt: (lt) => block("lookupBlock", { ...masterchain, lt: `${lt}` }),
-    transactions: (address, { hash, lt }, limit) =>
-      transactions("getTransactions", { address, limit, lt: `${lt}`, hash, archival: false }),
+    transactions: (address, from, limit) =>
+      history(address, from)("getTransactions", {
+        address,
+        limit,
+        lt: `${from.lt}`,
+        hash: from.hash,
+        archival: false
+      }),
     result: (source, destination, createdLt) =>
-      transaction("tryLocateResultTx", { source, destination, created_lt: `${createdLt}` }),
+      located((found) => TonTransaction.isResult(found, source, destination, createdLt))("tryLocateResultTx", {
+        source,
+        destination,
+        created_lt: `${createdLt}`
+      }),
     origin: (source, destination, createdLt) =>
-      transaction("tryLocateSourceTx", { source, destination, created_lt: `${createdLt}` }),
+      located((found) => TonTransaction.isOrigin(found, source, destination, createdLt))("tryLocateSourceTx", {
+        source,
+        destination,
+        created_lt: `${createdLt}`
+      }),
     send: (boc) =>
       Effect.map(ask("sendBoc", { boc }), (answer): Sending =>
         Result.isSuccess(answer) ? { _tag: "Taken" } : { _tag: "Refused", message: answer.failure }

@@ -26,6 +26,7 @@ export interface Sent {
  * @category models
  */
 export interface TonTransaction {
+  readonly account: TonAddress.Address
   readonly lt: bigint
   /** Hexadecimal. */
   readonly hash: string
@@ -103,6 +104,7 @@ export const read = (cell: Cell): TonTransaction => {
   const transaction = loadTransaction(cell.beginParse())
   const cause = causeOf(transaction)
   return {
+    account: TonAddress.fromHash(Buffer.from(transaction.address.toString(16).padStart(64, "0"), "hex")),
     lt: transaction.lt,
     hash: cell.hash().toString("hex"),
     previous: {
@@ -115,6 +117,52 @@ export const read = (cell: Cell): TonTransaction => {
     sent: [...transaction.outMessages.values()].map(sentOf),
     cost: costOf(transaction, cause?.value ?? 0n)
   }
+}
+
+/**
+ * Whether a transaction was caused by the one message that this source sent to this destination at this logical time. A
+ * source gives each of its messages a time of its own.
+ *
+ * @category predicates
+ */
+export const isResult = (
+  { account, cause }: TonTransaction,
+  source: TonAddress.Address,
+  destination: TonAddress.Address,
+  createdLt: bigint
+): boolean =>
+  account === destination && cause?.isExternal === false && cause.from === source && cause.createdLt === createdLt
+
+/**
+ * Whether a transaction sent the message that this source sent to this destination at this logical time.
+ *
+ * @category predicates
+ */
+export const isOrigin = (
+  { account, sent }: TonTransaction,
+  source: TonAddress.Address,
+  destination: TonAddress.Address,
+  createdLt: bigint
+): boolean => account === source && sent.some((one) => one.to === destination && one.createdLt === createdLt)
+
+/**
+ * Whether transactions are the newest ones of an account in their order without a gap, the first of them this one: each
+ * names the hash of the one before it.
+ *
+ * @category predicates
+ */
+export const isHistory = (
+  transactions: ReadonlyArray<TonTransaction>,
+  account: TonAddress.Address,
+  first: TonTransaction["previous"]
+): boolean => {
+  let expected = first
+  for (const transaction of transactions) {
+    const { hash, lt } = transaction
+    if (transaction.account !== account || lt !== expected.lt || hash !== expected.hash) return false
+    expected = transaction.previous
+  }
+  return transactions.length > 0
 }
 
 /**

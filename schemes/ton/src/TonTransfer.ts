@@ -2,7 +2,7 @@
  * Following a transfer from the payer's wallet to the recipient's Jetton wallet, message by message. Neither the payer's
  * used number nor the success of the payer's Jetton wallet shows that anybody was paid: the credit alone does.
  */
-import { type ChainUnavailable, invalid, type PaymentError, refuse, type ValidationError } from "@pontage/core"
+import { ChainUnavailable, invalid, type PaymentError, refuse, type ValidationError } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as JettonTransfer from "./JettonTransfer.ts"
@@ -10,7 +10,7 @@ import type * as TonAddress from "./TonAddress.ts"
 import type { TonAuthorization } from "./TonAuthorization.ts"
 import * as TonBoc from "./TonBoc.ts"
 import type * as TonRpc from "./TonRpc.ts"
-import type { Sent, TonTransaction } from "./TonTransaction.ts"
+import { isResult, type Sent, type TonTransaction } from "./TonTransaction.ts"
 import * as WalletRequest from "./WalletRequest.ts"
 
 /**
@@ -50,11 +50,16 @@ export const isCausedBy = ({ kind, nonce }: TonAuthorization, { cause }: TonTran
 export const carriesOut = (authorization: TonAuthorization, transaction: TonTransaction): boolean =>
   transaction.isCarriedOut && isCausedBy(authorization, transaction) && sentTo(transaction, authorization) !== undefined
 
-const sentTo = ({ sent }: TonTransaction, { jettonWallet }: TonAuthorization): Sent | undefined =>
-  sent.find(({ to }) => to === jettonWallet)
+/** The order to the payer's Jetton wallet, with the query id, amount and recipient that were signed. */
+const sentTo = ({ sent }: TonTransaction, { jettonWallet, transfer }: TonAuthorization): Sent | undefined => {
+  const order = JettonTransfer.toCell(transfer)
+  return sent.find(({ body, to }) => to === jettonWallet && body.equals(order))
+}
 
 /**
- * Follows a transfer from the transaction of the payer's wallet that carried the request out.
+ * Follows a transfer from the transaction of the payer's wallet that carried the request out. Each step is believed only
+ * when it was caused by the very message of the step before: same sender, same logical time, same body, and not earlier. A
+ * node that shows another transaction, such as a genuine credit of somebody else's payment, has given no answer.
  *
  * @category combinators
  */
@@ -67,14 +72,34 @@ export const follow = Effect.fnUntraced(function* (
   const { jettonWallet, payer, transfer } = authorization
   const order = sentTo(begun, authorization)
   if (order === undefined) return stopped(begun, payer, notSent)
-  const debit = yield* rpc.result(payer, jettonWallet, order.createdLt)
+  const debit = yield* resultOf(rpc, begun, payer, order, jettonWallet)
   if (debit === undefined) return underway
   if (!debit.isCarriedOut) return stopped(debit, payer, refused(debit.exitCode))
   const sent = debit.sent.find(({ body, to }) => to === recipient && isCredit(body, authorization))
   if (sent === undefined) return stopped(debit, payer, notSent)
-  const credit = yield* rpc.result(jettonWallet, recipient, sent.createdLt)
+  const credit = yield* resultOf(rpc, debit, jettonWallet, sent, recipient)
   if (credit === undefined) return underway
   return credit.isCarriedOut ? { _tag: "Credited", credit } : stopped(credit, transfer.to, bounced)
+})
+
+/** The transaction that a message of `before` caused. */
+const resultOf = Effect.fnUntraced(function* (
+  rpc: TonRpc.Shape,
+  before: TonTransaction,
+  source: TonAddress.Address,
+  { body, createdLt }: Sent,
+  destination: TonAddress.Address
+): Effect.fn.Return<TonTransaction | undefined, ChainUnavailable> {
+  const found = yield* rpc.result(source, destination, createdLt)
+  if (found === undefined) return undefined
+  const isIt =
+    isResult(found, source, destination, createdLt) &&
+    found.cause?.body.equals(body) === true &&
+    found.lt > createdLt &&
+    createdLt > before.lt
+  if (isIt) return found
+  const message = `the node showed ${found.hash} for a message from ${source} to ${destination} that did not cause it`
+  return yield* new ChainUnavailable({ network: rpc.network, message })
 })
 
 const isCredit = (body: Sent["body"], { transfer }: TonAuthorization): boolean =>
