@@ -4,7 +4,15 @@
  * gives the same cell. A reader that takes an encoding which the chain refuses (a number with leading zero bytes, an
  * address with anycast) would have a wallet take the attached TON and send nothing.
  */
-import { beginCell, type Builder, type Cell, loadStateInit, type Slice, type StateInit, storeStateInit } from "@ton/core"
+import {
+  beginCell,
+  type Builder,
+  type Cell,
+  loadStateInit,
+  type Slice,
+  type StateInit,
+  storeStateInit
+} from "@ton/core"
 
 import * as TonAddress from "./TonAddress.ts"
 

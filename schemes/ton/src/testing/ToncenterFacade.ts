@@ -128,6 +128,8 @@ const spoilt = async (
       return pass({ lag: fault.blocks, isDropped: false })
     case "Refusing":
       return answer(response, 500, refusal(500, fault.message, request.id))
+    case "Instead":
+      return answer(response, 200, { ok: true, result: fault.result, id: request.id, jsonrpc: "2.0" })
   }
 }
 

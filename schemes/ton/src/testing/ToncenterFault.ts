@@ -25,6 +25,8 @@ export type Fault = Data.TaggedEnum<{
   readonly Lagging: { readonly blocks: number }
   /** A well-formed refusal with these words. */
   readonly Refusing: { readonly message: string }
+  /** A well-formed answer, to another question. */
+  readonly Instead: { readonly result: unknown }
 }>
 
 /**
@@ -32,4 +34,5 @@ export type Fault = Data.TaggedEnum<{
  *
  * @category constructors
  */
-export const { Broken, Dropped, Garbage, Lagging, LostAnswer, Refusing, Silent, Status } = Data.taggedEnum<Fault>()
+export const { Broken, Dropped, Garbage, Instead, Lagging, LostAnswer, Refusing, Silent, Status } =
+  Data.taggedEnum<Fault>()

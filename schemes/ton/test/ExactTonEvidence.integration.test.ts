@@ -1,0 +1,246 @@
+/** What counts as proof that a payment's money moved: whoever sent it, and whatever else a node shows. */
+import { assert, describe, layer } from "@effect/vitest"
+import type { Payment, Prepared, SchemeFacilitator } from "@pontage/core"
+import * as Binding from "@pontage/core/Binding"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+import { ExactTon } from "../src/index.ts"
+import { ToncenterFault, type TonTestAccounts, TonTestChain } from "../src/testing/index.ts"
+import * as Trial from "./TonTrial.ts"
+
+const chainLayer = TonTestChain.layer({ payers: 10 })
+
+const observed = (half: SchemeFacilitator, payment: Payment, prepared: Prepared, since = prepared.head) =>
+  Effect.map(half.observe([{ payment, since }], [prepared]), ({ observations }) => observations[0])
+
+/** A payment that is bound to a challenge, as its bytes and as it is read. */
+const bound = Effect.fnUntraced(function* (trial: Trial.Trial, account: TonTestAccounts.TestAccount) {
+  const { clientOf, requirements } = trial
+  const client = clientOf(account)
+  const asset = client.asset(requirements)
+  if (asset === undefined) return yield* Effect.die("the payer knows the asset")
+  const binding = yield* Binding.make("a-challenge-of-the-shop")
+  const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+  const order = { requirements, asset, validAfter: 0, validBefore: now + Trial.validSeconds, binding }
+  const { payload } = yield* client.sign(order)
+  const { boc } = yield* ExactTon.decodePayload(payload)
+  return { payload, boc, payment: yield* Trial.read(trial, payload) }
+})
+
+/** A stranger brings a request to its wallet, with TON of its own. */
+const broughtBy = (trial: Trial.Trial, boc: string) =>
+  trial.chain.send(trial.chain.accounts.stranger, Trial.carried(boc, 50_000_000n))
+
+describe("a node that answers with a genuine credit of an older payment", () => {
+  layer(chainLayer, { excludeTestServices: true })((it) => {
+    it.effect("has not shown that a newer one was paid, at no step of its way", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const [first, second] = chain.accounts.payers
+        if (second === undefined) return yield* Effect.die("there are enough payers")
+        const older = yield* Trial.payment(trial, first)
+        const { prepared: earlier } = yield* Trial.sent(trial, [older])
+        const paid = yield* observed(half, older, earlier)
+        assert.strictEqual(paid?._tag, "Settled")
+        const [credit] = yield* chain.credits(chain.accounts.payee.address)
+        const transactions = yield* Effect.promise(() =>
+          chain.client.getTransactions(chain.jetton.walletOf(chain.accounts.payee.address), {
+            limit: 1,
+            archival: true
+          })
+        )
+        const [genuine] = transactions
+        assert.isDefined(genuine)
+        const result = {
+          "@type": "raw.transaction",
+          data: genuine?.raw.toBoc().toString("base64"),
+          transaction_id: {
+            "@type": "internal.transactionId",
+            lt: `${genuine?.lt}`,
+            hash: genuine?.hash().toString("base64")
+          }
+        }
+        assert.strictEqual(genuine?.hash().toString("hex"), credit?.transaction)
+
+        yield* chain.setBlocks("manual")
+        const newer = yield* Trial.payment(trial, second)
+        yield* half.verify(newer)
+        const { prepared } = yield* Trial.sent(trial, [newer])
+        const received = yield* chain.balanceOf(chain.accounts.payee.address)
+        for (let hop = 0; hop < 3; hop++) {
+          yield* chain.block
+          yield* chain.spoil("tryLocateResultTx", ToncenterFault.Instead({ result }))
+          assert.strictEqual(yield* Trial.wordOf(observed(half, newer, prepared)), "ChainUnavailable", `hop ${hop}`)
+          yield* chain.mend
+          // The first question of this look is answered rightly, and the second is not; then the first two.
+          for (const right of [1, 2]) {
+            let asked = 0
+            const lying = yield* Trial.make({
+              onRequest: (method) => {
+                if (method !== "tryLocateResultTx" || ++asked <= right) return
+                Effect.runSync(chain.spoil(method, ToncenterFault.Instead({ result })))
+              }
+            })
+            const seen = yield* Effect.result(observed(lying.half, newer, prepared))
+            yield* chain.mend
+            assert.isFalse(seen._tag === "Success" && seen.success?._tag === "Settled", `hop ${hop}`)
+          }
+        }
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), received)
+        yield* chain.block
+        assert.strictEqual((yield* observed(half, newer, prepared))?._tag, "Settled")
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), received + Trial.amount)
+        yield* chain.setBlocks("instant")
+      })
+    )
+
+    it.effect("or with another account's history, or one with a gap, or an empty one, has not answered", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const payer = chain.accounts.payers[2] ?? chain.accounts.payers[0]
+        const payment = yield* Trial.payment(trial, payer)
+        const { prepared } = yield* Trial.sent(trial, [payment])
+        const answers = yield* Effect.promise(() =>
+          chain.client.getTransactions(chain.jetton.walletOf(chain.accounts.payee.address), {
+            limit: 3,
+            archival: true
+          })
+        )
+        const records = answers.map((one) => ({
+          data: one.raw.toBoc().toString("base64"),
+          transaction_id: { lt: `${one.lt}`, hash: one.hash().toString("base64") }
+        }))
+        for (const result of [[], records, records.slice(1), records.filter((_, index) => index !== 1)]) {
+          yield* chain.spoil("getTransactions", ToncenterFault.Instead({ result }))
+          assert.strictEqual(yield* Trial.wordOf(observed(half, payment, prepared)), "ChainUnavailable")
+          yield* chain.mend
+        }
+        assert.strictEqual((yield* observed(half, payment, prepared))?._tag, "Settled")
+      })
+    )
+  })
+})
+
+describe("a bound payment that a stranger brings to its wallet", () => {
+  layer(chainLayer, { excludeTestServices: true })((it) => {
+    it.effect("between verification and survey is settled", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const [payer] = chain.accounts.payers
+        const before = yield* chain.balanceOf(chain.accounts.payee.address)
+        const { boc, payment } = yield* bound(trial, payer)
+        yield* half.verify(payment)
+        yield* broughtBy(trial, boc)
+        const { prepared } = yield* Trial.sent(trial, [payment])
+        // Many blocks may lie between: what counts is what was signed, not when we looked.
+        const seen = yield* observed(half, payment, prepared, prepared.head + 1_000n)
+        assert.strictEqual(seen?._tag, "Settled")
+        assert.isTrue(seen?._tag === "Settled" && seen.external)
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), before + Trial.amount)
+      })
+    )
+
+    it.effect("before anybody was asked is good, through a facilitator too, and is paid for once", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const payer = chain.accounts.payers[1] ?? chain.accounts.payers[0]
+        const before = yield* chain.balanceOf(chain.accounts.payee.address)
+        const { boc, payload, payment } = yield* bound(trial, payer)
+        yield* broughtBy(trial, boc)
+        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "ok")
+        const request = Trial.request(trial, payload)
+        const [first, second] = yield* Trial.withService(half, (service) =>
+          Effect.all([service.settle(request, Trial.newClaim()), service.settle(request, Trial.newClaim())])
+        )
+        assert.isTrue(Trial.isSettled(first))
+        assert.strictEqual(first.execution, "granted")
+        assert.notStrictEqual(second.execution, "granted")
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), before + Trial.amount)
+      })
+    )
+
+    it.effect("and that did not arrive is refused for the reason why", () =>
+      Effect.gen(function* () {
+        const { governed } = yield* TonTestChain.TonTestChain
+        const trial = yield* Trial.make({ jetton: governed })
+        const { chain, half } = trial
+        const payer = chain.accounts.payers[2] ?? chain.accounts.payers[0]
+        const { boc, payment } = yield* bound(trial, payer)
+        yield* chain.lock(chain.accounts.payee.address, 2)
+        yield* broughtBy(trial, boc)
+        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "INVALID_RECIPIENT bounced")
+        yield* chain.lock(chain.accounts.payee.address, 0)
+      })
+    )
+
+    it.effect("is held against nobody, however often it happens while ours is on its way", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const payer = chain.accounts.payers[3] ?? chain.accounts.payers[0]
+        for (let time = 0; time < 4; time++) {
+          const { boc, payment } = yield* bound(trial, payer)
+          yield* half.verify(payment)
+          const [lane = ""] = half.lanes
+          const slot = { lane, number: yield* half.nextSlot(lane, "known") }
+          const { prepared } = yield* half.prepare([payment], slot, yield* half.survey)
+          yield* broughtBy(trial, boc)
+          yield* half.submit(prepared)
+          assert.strictEqual((yield* observed(half, payment, prepared))?._tag, "Settled")
+        }
+        assert.strictEqual(trial.expenses.length, 4)
+        assert.isTrue(trial.expenses.every(({ isSettled }) => isSettled))
+        assert.strictEqual(yield* Trial.wordOf(half.verify(yield* Trial.payment(trial, payer))), "ok")
+      })
+    )
+  })
+})
+
+describe("a payment that is bound to nothing", () => {
+  layer(chainLayer, { excludeTestServices: true })((it) => {
+    it.effect("and was carried out before is refused: it may have been shown elsewhere", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const payload = yield* Trial.signed(trial, chain.accounts.payers[0])
+        const { boc } = yield* ExactTon.decodePayload(payload)
+        yield* broughtBy(trial, boc)
+        const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => half.verify(payment))
+        assert.strictEqual(yield* Trial.wordOf(verdict), "already_used seqno_consumed")
+      })
+    )
+  })
+})
+
+describe("one payer's account that cannot be looked at", () => {
+  layer(chainLayer, { excludeTestServices: true })((it) => {
+    it.effect("keeps no other payment of the same message from its end", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain } = trial
+        const [one, two] = chain.accounts.payers
+        if (two === undefined) return yield* Effect.die("there are enough payers")
+        const payments = [yield* Trial.payment(trial, one), yield* Trial.payment(trial, two)]
+        const { prepared } = yield* Trial.sent(trial, payments)
+        let asked = 0
+        const { half } = yield* Trial.make({
+          onRequest: (method) => {
+            if (method === "tryLocateResultTx" && ++asked === 1)
+              Effect.runSync(chain.spoil(method, ToncenterFault.Broken(), 1))
+          }
+        })
+        const passengers = payments.map((payment) => ({ payment, since: prepared.head }))
+        const { observations } = yield* half.observe(passengers, [prepared])
+        assert.deepStrictEqual(observations.map(({ _tag }) => _tag).toSorted(), ["Pending", "Settled"])
+        yield* chain.mend
+        const { observations: later } = yield* half.observe(passengers, [prepared])
+        assert.isTrue(later.every(({ _tag }) => _tag === "Settled"))
+      })
+    )
+  })
+})
