@@ -39,13 +39,14 @@ export const anycast =
       .storeBuffer(hash)
   }
 
+const zero: Write = (builder) => builder.storeCoins(0)
+
 /** An internal message, in parts. */
 export const message = ({ body, flags = 0b11000, init, odd = {}, to, value = 0n }: Inner): Cell => {
   const builder = beginCell().storeBit(0).storeUint(flags, 5)
   const address: Write = odd.to ?? ((same) => same.storeAddress(TonAddress.toCore(to)))
   const coins: Write = odd.value ?? ((same) => same.storeCoins(value))
   coins(address(builder)).storeBit(0)
-  const zero: Write = (same) => same.storeCoins(0)
   ;(odd.forwardFee ?? zero)((odd.ihrFee ?? zero)(builder)).storeUint(0, 96)
   if (init === undefined) builder.storeBit(0)
   else
