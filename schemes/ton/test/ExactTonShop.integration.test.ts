@@ -23,6 +23,7 @@ const request = (target: string, headers: Readonly<Record<string, string>> = {})
   headers,
   header: (name: string) => headers[name],
   params: {},
+  query: {},
   body: undefined,
   native: undefined
 })
