@@ -8,7 +8,7 @@ import type { ChainUnavailable, Payment } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import type { Held } from "./ExactTonReading.ts"
+import type { TonAuthorization } from "./TonAuthorization.ts"
 import * as TonHistory from "./TonHistory.ts"
 import type * as TonRpc from "./TonRpc.ts"
 import type { TonTransaction } from "./TonTransaction.ts"
@@ -25,13 +25,13 @@ export interface TonSearches {
    * `undefined` is proof that there is none. The account's number has to be past the request's.
    */
   readonly find: (
-    payment: Payment<Held>,
+    payment: Payment<TonAuthorization>,
     account: TonRpc.Account
   ) => Effect.Effect<TonTransaction | undefined, ChainUnavailable>
   /** Whether it is time to look for a payment again; it counts as a look. */
-  readonly isDue: (held: Held) => Effect.Effect<boolean>
+  readonly isDue: (held: TonAuthorization) => Effect.Effect<boolean>
   /** The payment is over. */
-  readonly forget: (held: Held) => Effect.Effect<void>
+  readonly forget: (held: TonAuthorization) => Effect.Effect<void>
 }
 
 /** So many payments are remembered. */
@@ -50,7 +50,7 @@ interface Looks {
 }
 
 /** The same words may be signed for two wallets of one key. */
-const keyOf = ({ nonce, payer }: Held): string => `${payer} ${nonce}`
+const keyOf = ({ nonce, payer }: TonAuthorization): string => `${payer} ${nonce}`
 
 const bounded = <A>() => {
   const known = new Map<string, A>()
@@ -73,7 +73,7 @@ const bounded = <A>() => {
 export const make = (rpc: TonRpc.Shape): TonSearches => {
   const places = bounded<TonHistory.Place>()
   const looks = bounded<Looks>()
-  const find = Effect.fnUntraced(function* (payment: Payment<Held>, account: TonRpc.Account) {
+  const find = Effect.fnUntraced(function* (payment: Payment<TonAuthorization>, account: TonRpc.Account) {
     const { payload: held } = payment
     const found = yield* TonHistory.search(
       rpc,
