@@ -4,7 +4,8 @@
  */
 import { type Misconfigured, type PayerDialect, type Settlement, Understood } from "@pontage/core"
 import * as Buyer from "@pontage/core/Buyer"
-import type * as PaymentClient from "@pontage/core/PaymentClient"
+import * as OptionCheck from "@pontage/core/OptionCheck"
+import * as PaymentClient from "@pontage/core/PaymentClient"
 import * as Effect from "effect/Effect"
 
 import * as OutgoingRequest from "./OutgoingRequest.ts"
@@ -21,6 +22,12 @@ export interface PayingFetchOptions extends Buyer.BuyerOptions {
   /** The wire formats that are understood, in the order of preference; every known one where nothing is said. */
   readonly dialects?: ReadonlyArray<PayerDialect>
 }
+
+const check = OptionCheck.options<PayingFetchOptions>({
+  ...Buyer.keys,
+  maxBodyBytes: OptionCheck.optional(OptionCheck.whole()),
+  dialects: PaymentClient.keys.dialects
+})
 
 /**
  * The wrapped function. Beside what `fetch` rejects with it rejects with the tagged errors of paying: `PaymentDeclined`
@@ -57,8 +64,9 @@ export const make = Effect.fnUntraced(function* (
   fetch: FetchFunction,
   options: PayingFetchOptions
 ): Effect.fn.Return<PayingFetch, Misconfigured> {
-  const { dialects = Understood.usual, maxBodyBytes = defaultMaxBodyBytes } = options
-  const buyer = yield* Buyer.make(options, dialects)
+  const checked = yield* Effect.fromResult(OptionCheck.read(check, options))
+  const { dialects = Understood.usual, maxBodyBytes = defaultMaxBodyBytes, ...rest } = checked
+  const buyer = yield* Buyer.make(rest, dialects)
   const paying: FetchFunction = async (input, init = {}) => {
     const request = OutgoingRequest.make(fetch, input, init, maxBodyBytes)
     const response = await request.sendUnpaid()

@@ -2,7 +2,15 @@
  * The ways to sell routes of a Koa application: a map of routes in front of (or inside) a router, and a step for a single
  * route.
  */
-import { RequestTarget, RouteKey, RouteTable, Seller, type PricedRoute, type RouteConfig } from "@pontage/core"
+import {
+  OptionCheck,
+  RequestTarget,
+  RouteKey,
+  RouteTable,
+  Seller,
+  type PricedRoute,
+  type RouteConfig
+} from "@pontage/core"
 import * as Result from "effect/Result"
 import type { Context, Middleware, Next } from "koa"
 
@@ -29,6 +37,12 @@ export interface PaymentOptions extends Seller.SellerOptions {
   readonly router?: RouterGate.LayeredRouter
 }
 
+const check = OptionCheck.options<PaymentOptions>({
+  ...Seller.keys,
+  routes: OptionCheck.record(OptionCheck.any()),
+  router: OptionCheck.optional(OptionCheck.having("a router of @koa/router", "stack"))
+})
+
 /**
  * What opens and closes with a shop.
  *
@@ -48,8 +62,8 @@ export interface OpenShop {
  * @category constructors
  */
 export const paymentMiddleware = (options: PaymentOptions): Middleware & OpenShop => {
-  const { router, routes } = options
-  const seller = Seller.make(options)
+  const { router, routes, ...shop } = Result.getOrThrow(OptionCheck.read(check, options))
+  const seller = Seller.make(shop)
   const keyed = Object.entries(routes).map(([name, config]) => ({
     key: Result.getOrThrow(RouteKey.parse(name)),
     route: seller.route(name, config)

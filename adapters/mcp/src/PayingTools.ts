@@ -3,7 +3,7 @@
  * payment is acted on, everything else passes through untouched.
  */
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js"
-import { Buyer, MetaPayer, type Misconfigured, type PaymentClient, type Settlement } from "@pontage/core"
+import { Buyer, MetaPayer, type Misconfigured, OptionCheck, type PaymentClient, type Settlement } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
@@ -22,6 +22,11 @@ export interface PayingToolsOptions extends Buyer.BuyerOptions {
    */
   readonly server?: string
 }
+
+const check = OptionCheck.options<PayingToolsOptions>({
+  ...Buyer.keys,
+  server: OptionCheck.optional(OptionCheck.text)
+})
 
 /**
  * The tools of a server, paid for. Beside what `Client.callTool` rejects with, `callTool` rejects with the tagged errors of
@@ -58,8 +63,8 @@ export const make = Effect.fnUntraced(function* (
   client: Client,
   options: PayingToolsOptions
 ): Effect.fn.Return<PayingTools, Misconfigured> {
-  const buyer = yield* Buyer.make(options, [MetaPayer.metaPayer])
-  const { server } = options
+  const { server, ...rest } = yield* Effect.fromResult(OptionCheck.read(check, options))
+  const buyer = yield* Buyer.make(rest, [MetaPayer.metaPayer])
   const named = server === undefined ? undefined : yield* Effect.fromResult(ServerAddress.fromName(server))
   const payable = ({ payable }: OutgoingCall.OutgoingCall) =>
     payable(Result.getOrThrow(ServerAddress.of(client.transport, named)))

@@ -4,7 +4,15 @@
 import type { McpServer, RegisteredTool, ToolCallback } from "@modelcontextprotocol/sdk/server/mcp.js"
 import type { AnySchema, ZodRawShapeCompat } from "@modelcontextprotocol/sdk/server/zod-compat.js"
 import type { ToolAnnotations } from "@modelcontextprotocol/sdk/types.js"
-import { MetaSeller, type PricedRoute, type RouteConfig, Seller } from "@pontage/core"
+import {
+  MetaSeller,
+  Misconfigured,
+  OptionCheck,
+  type PricedRoute,
+  type RouteConfig,
+  routeKeys,
+  Seller
+} from "@pontage/core"
 
 import * as PaidTool from "./PaidTool.ts"
 import type { ToolExtra } from "./ToolCall.ts"
@@ -92,7 +100,11 @@ export const sellTools = (options: Seller.SellerOptions): ToolShop => {
 
 const speaks = [MetaSeller.metaSeller]
 
+const toolKeys = routeKeys.filter((key) => key !== "speaks" && key !== "cache")
+
 const paid = (seller: Seller.Seller, terms: ToolTerms): PaidTools => {
+  const fault = OptionCheck.unknownKey(toolKeys, terms)
+  if (fault !== undefined) throw new Misconfigured({ message: `paid tools: ${OptionCheck.described(fault)}` })
   seller.route("paid tools", { ...terms, speaks })
   const routes = new Map<string, PricedRoute>()
   const routeOf = (name: string, description: string | undefined): PricedRoute => {

@@ -3,11 +3,13 @@
  */
 import { type DynamicModule, Inject, Module, type NestModule, type Provider } from "@nestjs/common"
 import { ApplicationConfig, DiscoveryModule } from "@nestjs/core"
+import { OptionCheck } from "@pontage/core"
+import * as Result from "effect/Result"
 
 import { PaymentRefusedFilter } from "./payment.filter.ts"
 import { PaymentGuard, RouteMapGuard } from "./payment.guard.ts"
 import { PaymentInterceptor } from "./payment.interceptor.ts"
-import type { PaymentModuleAsyncOptions, PaymentModuleOptions } from "./payment.options.ts"
+import { asyncCheck, type PaymentModuleAsyncOptions, type PaymentModuleOptions } from "./payment.options.ts"
 import { PaymentRoutes } from "./payment.routes.ts"
 import { PAYMENT_OPTIONS } from "./payment.tokens.ts"
 
@@ -45,7 +47,8 @@ export class PaymentModule implements NestModule {
   }
 
   /** Options for this shop, made by a factory from other providers. */
-  static forRootAsync({ imports = [], inject = [], useFactory }: PaymentModuleAsyncOptions): DynamicModule {
+  static forRootAsync(options: PaymentModuleAsyncOptions): DynamicModule {
+    const { imports = [], inject = [], useFactory } = Result.getOrThrow(OptionCheck.read(asyncCheck, options))
     return moduleWith({ provide: PAYMENT_OPTIONS, inject, useFactory }, imports)
   }
 

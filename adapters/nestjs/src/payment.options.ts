@@ -2,7 +2,7 @@
  * What `PaymentModule` is made from, as a value or from other providers.
  */
 import type { FactoryProvider, ModuleMetadata } from "@nestjs/common"
-import type { RouteConfig, Seller } from "@pontage/core"
+import { OptionCheck, type RouteConfig, Seller } from "@pontage/core"
 
 /**
  * Options of `PaymentModule.forRoot`.
@@ -31,3 +31,24 @@ export interface PaymentModuleAsyncOptions {
   readonly inject?: NonNullable<FactoryProvider["inject"]>
   readonly useFactory: FactoryProvider<PaymentModuleOptions>["useFactory"]
 }
+
+/**
+ * The options, checked.
+ *
+ * @category constants
+ */
+export const moduleCheck: OptionCheck.Check<PaymentModuleOptions> = OptionCheck.options<PaymentModuleOptions>({
+  ...Seller.keys,
+  routes: OptionCheck.optional(OptionCheck.record(OptionCheck.any()))
+})
+
+/**
+ * The options of the factory's form, checked; what the factory makes is checked when it has made it.
+ *
+ * @category constants
+ */
+export const asyncCheck: OptionCheck.Check<PaymentModuleAsyncOptions> = OptionCheck.options<PaymentModuleAsyncOptions>({
+  imports: OptionCheck.optional(OptionCheck.given("a list of modules", Array.isArray)),
+  inject: OptionCheck.optional(OptionCheck.given("a list of tokens", Array.isArray)),
+  useFactory: OptionCheck.callable()
+})

@@ -4,11 +4,12 @@
  */
 import { type HttpServer, Inject, Injectable, Logger, type OnApplicationShutdown } from "@nestjs/common"
 import { ApplicationConfig, DiscoveryService, HttpAdapterHost, MetadataScanner, ModulesContainer } from "@nestjs/core"
-import { Misconfigured, type PricedRoute, type RouteConfig, Seller } from "@pontage/core"
+import { Misconfigured, OptionCheck, type PricedRoute, type RouteConfig, Seller } from "@pontage/core"
+import * as Result from "effect/Result"
 
 import { type RoutedHandler, routedHandlers, type Surroundings } from "./payment.endpoints.ts"
 import * as RouteMap from "./payment.map.ts"
-import type { PaymentModuleOptions } from "./payment.options.ts"
+import { moduleCheck, type PaymentModuleOptions } from "./payment.options.ts"
 import { PAID_METADATA, PAYMENT_OPTIONS } from "./payment.tokens.ts"
 
 /**
@@ -56,10 +57,11 @@ export class PaymentRoutes implements OnApplicationShutdown {
   open(): void {
     const handlers = routedHandlers(this.#surroundings)
     refuseStrays(this.#surroundings, handlers)
-    const seller = Seller.make(this.#options)
+    const { routes = {}, ...shop } = Result.getOrThrow(OptionCheck.read(moduleCheck, this.#options))
+    const seller = Seller.make(shop)
     this.#seller = seller
     try {
-      this.#sales = salesOf(seller, handlers, this.#options.routes ?? {}, this.#firstWins())
+      this.#sales = salesOf(seller, handlers, routes, this.#firstWins())
     } catch (mistake) {
       void seller.close()
       throw mistake

@@ -7,6 +7,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 
+import * as OptionCheck from "../protocol/OptionCheck.ts"
 import { FacilitatorUnavailable, type Misconfigured } from "../protocol/ProtocolError.ts"
 import type { PaymentRecord, Settlement } from "../protocol/Settlement.ts"
 import type { SchemeClient } from "../scheme/SchemeClient.ts"
@@ -50,6 +51,29 @@ export interface BuyerOptions {
   readonly journal?: PaymentJournal.PaymentJournal["Service"]
 }
 
+const { allow, limits, schemes } = PaymentClient.keys
+
+/**
+ * The keys of the options, for adapters that add their own.
+ *
+ * @category constants
+ */
+export const keys: OptionCheck.Table<BuyerOptions> = {
+  schemes,
+  limits,
+  allow,
+  onPayment: OptionCheck.optional(OptionCheck.callable()),
+  onTrouble: OptionCheck.optional(OptionCheck.callable()),
+  confirm: OptionCheck.optional(OptionCheck.callable()),
+  choose: OptionCheck.optional(OptionCheck.callable()),
+  lookup: OptionCheck.optional(OptionCheck.callable()),
+  journal: OptionCheck.optional(
+    OptionCheck.having("a journal, such as await fileJournal(path)", "adopt", "reserve", "write")
+  )
+}
+
+const check = OptionCheck.options<BuyerOptions>(keys)
+
 /**
  * A buyer. Its promises reject with the tagged errors of `PaymentClient`, or with the reason of the signal.
  *
@@ -81,6 +105,7 @@ export const make = Effect.fnUntraced(function* (
   options: BuyerOptions,
   dialects: ReadonlyArray<PayerDialect>
 ): Effect.fn.Return<Buyer, Misconfigured> {
+  yield* Effect.fromResult(OptionCheck.read(check, options))
   const journal = options.journal ?? PaymentJournal.make(PaymentJournal.memoryLog())
   const making = PaymentClient.make({ dialects, ...inEffects(options) })
   const client = yield* Effect.provideService(making, PaymentJournal.PaymentJournal, journal)

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 
+import * as OptionCheck from "../protocol/OptionCheck.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { Misconfigured, ProtocolError } from "../protocol/ProtocolError.ts"
 import { isDead, type PaymentRecord, type Settlement } from "../protocol/Settlement.ts"
@@ -24,7 +25,7 @@ import type { Refusal } from "./PaidAnswer.ts"
 import * as PayableRequest from "./PayableRequest.ts"
 import { decline, type PaymentDeclined } from "./PaymentDeclined.ts"
 import { PaymentJournal, type JournalUnavailable } from "./PaymentJournal.ts"
-import type { PaymentLimits } from "./PaymentLimits.ts"
+import * as PaymentLimits from "./PaymentLimits.ts"
 import * as PaymentPolicy from "./PaymentPolicy.ts"
 import * as Purchase from "./Purchase.ts"
 import * as RefusalBody from "./RefusalBody.ts"
@@ -36,7 +37,7 @@ import * as RefusalBody from "./RefusalBody.ts"
  */
 export interface Options {
   readonly schemes: ReadonlyArray<SchemeClient>
-  readonly limits?: PaymentLimits
+  readonly limits?: PaymentLimits.PaymentLimits
   readonly allow?: PaymentPolicy.PaymentAllowances
   /** Picks among the quotes that the rules allow; the first one where nothing is said. `undefined` pays none. */
   readonly choose?: (quotes: ReadonlyArray<PaymentPolicy.Quote>) => PaymentPolicy.Quote | undefined
@@ -60,6 +61,39 @@ export interface Options {
    */
   readonly dialects?: ReadonlyArray<PayerDialect>
 }
+
+/**
+ * The keys that every payer's options have, with what some of them must be.
+ *
+ * @category constants
+ */
+export const keys = {
+  schemes: OptionCheck.list(
+    OptionCheck.having<SchemeClient>(
+      "a payer's half of a scheme, such as exactEvm.client({ ... })",
+      "scheme",
+      "network",
+      "asset",
+      "sign"
+    )
+  ),
+  limits: OptionCheck.optional(PaymentLimits.check),
+  allow: OptionCheck.optional(PaymentPolicy.check),
+  dialects: OptionCheck.optional(
+    OptionCheck.list(
+      OptionCheck.having<PayerDialect>("a payer's dialect, such as protocolPayer", "paymentHeader", "readRefusal")
+    )
+  )
+} as const
+
+const check = OptionCheck.options<Options>({
+  ...keys,
+  choose: OptionCheck.optional(OptionCheck.callable()),
+  confirm: OptionCheck.optional(OptionCheck.callable()),
+  onPayment: OptionCheck.optional(OptionCheck.callable()),
+  onTrouble: OptionCheck.optional(OptionCheck.callable()),
+  lookup: OptionCheck.optional(OptionCheck.callable())
+})
 
 /**
  * A refusal that asks for a payment, read.
@@ -130,6 +164,7 @@ export class PaymentClient extends Context.Service<
  * @category constructors
  */
 export const make = Effect.fnUntraced(function* (options: Options) {
+  yield* Effect.fromResult(OptionCheck.read(check, options))
   const journal = yield* PaymentJournal
   const { halves } = yield* Effect.fromResult(SchemeRegistry.make(options.schemes))
   const schemes = halves.map(({ scheme }) => scheme)
@@ -163,7 +198,12 @@ export const make = Effect.fnUntraced(function* (options: Options) {
  * @category layers
  */
 export const layer = (options: Options): Layer.Layer<PaymentClient, Misconfigured, PaymentJournal> =>
-  Layer.effect(PaymentClient, make({ onTrouble: (error) => Effect.logWarning(error), ...options }))
+  Layer.effect(
+    PaymentClient,
+    Effect.flatMap(Effect.fromResult(OptionCheck.read(check, options)), (checked) =>
+      make({ onTrouble: (error) => Effect.logWarning(error), ...checked })
+    )
+  )
 
 /** What a purchase is decided with. */
 interface Counter extends Required<Pick<Options, "choose" | "confirm" | "lookup">> {

@@ -5,6 +5,7 @@ import * as Result from "effect/Result"
 
 import * as Amount from "../protocol/Amount.ts"
 import type { Asset } from "../protocol/Asset.ts"
+import * as OptionCheck from "../protocol/OptionCheck.ts"
 import * as Price from "../protocol/Price.ts"
 import { Misconfigured } from "../protocol/ProtocolError.ts"
 import type { Scheme } from "../scheme/Scheme.ts"
@@ -41,6 +42,26 @@ export interface PaymentLimits {
   readonly perHost?: string
   readonly assets?: Readonly<Record<string, string | AssetLimit>>
 }
+
+const amounts = {
+  perDay: OptionCheck.optional(OptionCheck.text),
+  perHost: OptionCheck.optional(OptionCheck.text)
+}
+const ownLimit = OptionCheck.either(
+  OptionCheck.text,
+  OptionCheck.options<AssetLimit>({ perRequest: OptionCheck.text, ...amounts })
+)
+
+/**
+ * The keys of the limits.
+ *
+ * @category constants
+ */
+export const check: OptionCheck.Check<PaymentLimits> = OptionCheck.options<PaymentLimits>({
+  perRequest: OptionCheck.optional(OptionCheck.text),
+  ...amounts,
+  assets: OptionCheck.optional(OptionCheck.record(ownLimit))
+})
 
 /**
  * One limit, read: its amounts are of the unit it counts in, dollars or an asset's smallest unit.

@@ -7,6 +7,7 @@ import * as Result from "effect/Result"
 
 import type { Asset } from "../protocol/Asset.ts"
 import { isLoopback } from "../protocol/Loopback.ts"
+import * as OptionCheck from "../protocol/OptionCheck.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import { Misconfigured } from "../protocol/ProtocolError.ts"
 import type { Scheme } from "../scheme/Scheme.ts"
@@ -28,6 +29,20 @@ export interface PaymentAllowances {
   readonly assets?: ReadonlyArray<string>
   readonly payees?: ReadonlyArray<string>
 }
+
+const texts = OptionCheck.optional(OptionCheck.list(OptionCheck.text))
+
+/**
+ * The keys of the lists.
+ *
+ * @category constants
+ */
+export const check: OptionCheck.Check<PaymentAllowances> = OptionCheck.options<PaymentAllowances>({
+  hosts: texts,
+  networks: texts,
+  assets: texts,
+  payees: texts
+})
 
 /**
  * One option of an offer that this payer can sign and its rules allow: what it would cost.

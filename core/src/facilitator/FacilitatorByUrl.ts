@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 
+import * as OptionCheck from "../protocol/OptionCheck.ts"
 import type { Misconfigured } from "../protocol/ProtocolError.ts"
 import * as Supported from "../protocol/Supported.ts"
 import { Facilitator } from "./Facilitator.ts"
@@ -35,6 +36,7 @@ export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured>
  * @category constructors
  */
 export const make = Effect.fnUntraced(function* (options: Options) {
+  yield* Effect.fromResult(OptionCheck.read(ForeignFacilitator.check, options, "facilitator"))
   const exchange = yield* Effect.fromResult(FacilitatorExchange.make(options))
   const ours = FacilitatorClient.over(exchange)
   const theirs = yield* ForeignFacilitator.make(exchange, options)

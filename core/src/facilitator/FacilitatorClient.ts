@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
+import * as OptionCheck from "../protocol/OptionCheck.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import * as PaymentId from "../protocol/PaymentId.ts"
 import { protocolVersion } from "../protocol/PaymentPayload.ts"
@@ -29,6 +30,15 @@ import * as GroupedCalls from "./GroupedCalls.ts"
  */
 export type Options = FacilitatorExchange.Options
 
+/**
+ * The keys of the options, for those who take a part of them.
+ *
+ * @category constants
+ */
+export const { keys } = FacilitatorExchange
+
+const check = OptionCheck.options<Options>(keys)
+
 const encodeVerify = Schema.encodeResult(FacilitatorApi.VerifyRequest)
 const encodeSettle = Schema.encodeResult(FacilitatorApi.SettleRequest)
 const encodeFinish = Schema.encodeResult(FacilitatorApi.FinishRequest)
@@ -47,7 +57,8 @@ const decodeRecord = Schema.decodeUnknownResult(PaymentRecord)
  * @category constructors
  */
 export const make = Effect.fnUntraced(function* (options: Options) {
-  return over(yield* Effect.fromResult(FacilitatorExchange.make(options)))
+  const checked = yield* Effect.fromResult(OptionCheck.read(check, options, "facilitator"))
+  return over(yield* Effect.fromResult(FacilitatorExchange.make(checked)))
 })
 
 /**

@@ -8,6 +8,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
 import { isLoopback } from "../protocol/Loopback.ts"
+import * as OptionCheck from "../protocol/OptionCheck.ts"
 import { FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
 import { Fault } from "../wire/FacilitatorApi.ts"
 import * as HttpOrigin from "../wire/HttpOrigin.ts"
@@ -37,6 +38,19 @@ export interface Options {
    * `redirect: "manual"` and `signal`.
    */
   readonly fetch?: typeof globalThis.fetch
+}
+
+/**
+ * The keys of the options, for those who add their own.
+ *
+ * @category constants
+ */
+export const keys: OptionCheck.Table<Options> = {
+  url: OptionCheck.any(),
+  headers: OptionCheck.optional(OptionCheck.either(OptionCheck.record(OptionCheck.text), OptionCheck.callable())),
+  timeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
+  allowInsecure: OptionCheck.optional(OptionCheck.flag),
+  fetch: OptionCheck.optional(OptionCheck.callable())
 }
 
 /**

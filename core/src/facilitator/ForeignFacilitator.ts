@@ -15,6 +15,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 
+import * as OptionCheck from "../protocol/OptionCheck.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import { FacilitatorUnavailable, type Misconfigured } from "../protocol/ProtocolError.ts"
 import { isSettled } from "../protocol/Settlement.ts"
@@ -47,6 +48,20 @@ export interface Options extends FacilitatorExchange.Options {
 }
 
 /**
+ * The options, checked.
+ *
+ * @category constants
+ */
+export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
+  ...FacilitatorExchange.keys,
+  schemes: OptionCheck.list(
+    OptionCheck.having("a seller's half of a scheme, such as exactEvm.server({ ... })", "scheme", "asset", "prove")
+  ),
+  settleTimeoutMillis: OptionCheck.optional(OptionCheck.whole()),
+  capacity: OptionCheck.optional(OptionCheck.whole(1))
+})
+
+/**
  * A foreign facilitator as a layer, for a `facilitator` that is known to be one. Its claims live in this process alone:
  * see the opening of this module for what that means.
  *
@@ -55,9 +70,11 @@ export interface Options extends FacilitatorExchange.Options {
 export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured> =>
   Layer.effect(
     Facilitator,
-    Effect.flatMap(Effect.fromResult(FacilitatorExchange.make(options)), (exchange) =>
-      Effect.map(make(exchange, options), ({ service }) => service)
-    )
+    Effect.gen(function* () {
+      const checked = yield* Effect.fromResult(OptionCheck.read(check, options, "facilitator"))
+      const exchange = yield* Effect.fromResult(FacilitatorExchange.make(checked))
+      return (yield* make(exchange, checked)).service
+    })
   )
 
 /**

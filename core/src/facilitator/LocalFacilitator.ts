@@ -11,6 +11,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 
+import * as OptionCheck from "../protocol/OptionCheck.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import { protocolVersion } from "../protocol/PaymentPayload.ts"
 import { type ChainUnavailable, Misconfigured, SettlementPending } from "../protocol/ProtocolError.ts"
@@ -39,7 +40,7 @@ import { LaneLeases, layerSole } from "./records/LaneLeases.ts"
 import * as MemoryPaymentStore from "./records/MemoryPaymentStore.ts"
 import { circumstances, PaymentStore, type StoredPayment, toRecord } from "./records/PaymentStore.ts"
 import * as Run from "./records/Run.ts"
-import type { GasCeilings } from "./settlement/GasCeilings.ts"
+import * as GasCeilings from "./settlement/GasCeilings.ts"
 import * as LaneChoice from "./settlement/LaneChoice.ts"
 import * as SettlementEngine from "./settlement/SettlementEngine.ts"
 
@@ -60,13 +61,31 @@ export interface Options {
   /** How long `settle` waits for the chain before it answers `SettlementPending`; milliseconds, default 25 000. */
   readonly settleTimeoutMillis?: number
   /** What settling may cost in any 24 hours; default without limit. Above it nothing new is sent. */
-  readonly gasCeilings?: GasCeilings
+  readonly gasCeilings?: GasCeilings.GasCeilings
   /**
    * How long a facilitator that closes waits for settlements under way; milliseconds, default 25 000 in memory, else 0:
    * what is on record goes on after the next start.
    */
   readonly drainMillis?: number
 }
+
+const keys = {
+  settleTimeoutMillis: OptionCheck.optional(OptionCheck.whole()),
+  gasCeilings: OptionCheck.optional(GasCeilings.check),
+  drainMillis: OptionCheck.optional(OptionCheck.whole())
+}
+
+const check = OptionCheck.options<Options>({
+  schemes: OptionCheck.list(
+    OptionCheck.given<FacilitatorScheme>(
+      "a facilitator's half of a scheme, such as exactEvm.facilitator({ ... })",
+      Effect.isEffect
+    )
+  ),
+  ...keys
+})
+
+const checkOfHalves = OptionCheck.options<Omit<Options, "schemes">>(keys)
 
 /**
  * The settling halves a facilitator runs on, for those who watch over it: chains to ask, signers to fund.
@@ -85,10 +104,14 @@ export class FacilitatorSchemes extends Context.Service<FacilitatorSchemes, Read
 export const layer = (
   options: Options
 ): Layer.Layer<Facilitator | FacilitatorSchemes, Misconfigured | ChainUnavailable, PaymentStore | LaneLeases> =>
+  opened(options, 0)
+
+const opened = (options: Options, drainMillis: number) =>
   Layer.effectContext(
     Effect.gen(function* () {
-      const halves = yield* Effect.all(options.schemes, { concurrency: "unbounded" })
-      const facilitator = yield* make(halves, options)
+      const { schemes, ...rest } = yield* Effect.fromResult(OptionCheck.read(check, options, "LocalFacilitator"))
+      const halves = yield* Effect.all(schemes, { concurrency: "unbounded" })
+      const facilitator = yield* make(halves, { ...rest, drainMillis: rest.drainMillis ?? drainMillis })
       return Context.make(Facilitator, facilitator).pipe(Context.add(FacilitatorSchemes, halves))
     })
   )
@@ -99,10 +122,7 @@ export const layer = (
  * @category layers
  */
 export const layerMemory = (options: Options) =>
-  layer({ drainMillis: 25_000, ...options }).pipe(
-    Layer.provide(layerSole),
-    Layer.provideMerge(MemoryPaymentStore.layer)
-  )
+  opened(options, 25_000).pipe(Layer.provide(layerSole), Layer.provideMerge(MemoryPaymentStore.layer))
 
 /**
  * Makes a facilitator of settling halves.
@@ -113,6 +133,7 @@ export const make = Effect.fnUntraced(function* (
   halves: ReadonlyArray<SchemeFacilitator>,
   options: Omit<Options, "schemes"> = {}
 ) {
+  yield* Effect.fromResult(OptionCheck.read(checkOfHalves, options, "LocalFacilitator"))
   const store = yield* PaymentStore
   const registry = yield* Effect.fromResult(SchemeRegistry.make(halves))
   yield* Effect.fromResult(separateLanes(halves))

@@ -13,6 +13,7 @@ import * as Result from "effect/Result"
 import { Facilitator } from "../facilitator/Facilitator.ts"
 import { Entropy } from "../platform/Entropy.ts"
 import { Hash } from "../platform/Hash.ts"
+import * as OptionCheck from "../protocol/OptionCheck.ts"
 import { FacilitatorUnavailable, type Misconfigured } from "../protocol/ProtocolError.ts"
 import * as Refusal from "../wire/Refusal.ts"
 import * as Spoken from "../wire/Spoken.ts"
@@ -52,14 +53,17 @@ export class PaymentGate extends Context.Service<
   }
 >()("@pontage/core/PaymentGate") {}
 
+const ownOptions = OptionCheck.options<Shop.ShopOptions>(Shop.keys)
+
 /**
  * A gate of its own shop.
  *
  * @category constructors
  */
 export const make = Effect.fnUntraced(function* (options: Shop.ShopOptions) {
+  const { origin, schemes, secret } = yield* Effect.fromResult(OptionCheck.read(ownOptions, options))
   const prices = yield* PriceResolver
-  return yield* fromShop(yield* Effect.fromResult(Shop.make({ ...options, prices })))
+  return yield* fromShop(yield* Effect.fromResult(Shop.make({ origin, schemes, secret, prices })))
 })
 
 /**

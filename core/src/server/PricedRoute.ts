@@ -7,14 +7,16 @@ import * as Schema from "effect/Schema"
 
 import type { Asset } from "../protocol/Asset.ts"
 import * as Network from "../protocol/Network.ts"
+import * as OptionCheck from "../protocol/OptionCheck.ts"
 import { defaultMaxTimeoutSeconds } from "../protocol/PaymentRequirements.ts"
 import { Misconfigured } from "../protocol/ProtocolError.ts"
+import type { Fault } from "../protocol/Shape.ts"
 import type { SchemeServer } from "../scheme/SchemeServer.ts"
 import type { SellerDialect } from "../wire/Dialect.ts"
 import * as Spoken from "../wire/Spoken.ts"
 import type * as ChainProof from "./ChainProof.ts"
 import * as PriceResolver from "./PriceResolver.ts"
-import type { GetPrice, RouteConfig } from "./RouteConfig.ts"
+import type { AcceptTerms, GetPrice, RouteConfig } from "./RouteConfig.ts"
 import * as Shop from "./Shop.ts"
 
 /**
@@ -88,6 +90,24 @@ const defaultPriceTimeoutMillis = 10_000
 const Listed = Schema.Struct({ ...terms, accepts: Schema.NonEmptyArray(Accept) })
 const Single = Schema.Struct({ ...terms, scheme: Schema.optional(Schema.String), ...acceptFields })
 
+/** The compiler demands every key of a configuration here, and of an option: in its schema or beside it. */
+const acceptKeys = Object.keys(Accept.fields satisfies Readonly<Record<keyof AcceptTerms, unknown>>)
+const beside = { accepts: true, getPrice: true, speaks: true }
+
+/**
+ * The keys of a route, for hosts that take some of them.
+ *
+ * @category constants
+ */
+export const routeKeys: ReadonlyArray<string> = Object.keys({ ...Single.fields, ...beside } satisfies Readonly<
+  Record<KeyOf<RouteConfig>, unknown>
+>)
+
+const listedKeys = Object.keys({ ...Listed.fields, ...beside })
+const listedHints = [...listedKeys, ...acceptKeys.map((key) => `accepts[].${key}`)]
+
+type KeyOf<Config> = Config extends unknown ? keyof Config : never
+
 const strictly = { onExcessProperty: "error", errors: "first" } as const
 const decodeListed = Schema.decodeUnknownResult(Listed, strictly)
 const decodeSingle = Schema.decodeUnknownResult(Single, strictly)
@@ -127,9 +147,11 @@ interface Written {
 }
 
 const read = (config: RouteConfig): Checked<Written> => {
-  const { getPrice, speaks, ...fields } = config
+  const fault = faultOf(config)
+  if (fault !== undefined) return Result.fail(OptionCheck.described(fault))
+  const { accepts: listed, getPrice, speaks, ...fields } = config
   if (getPrice !== undefined && typeof getPrice !== "function") return Result.fail("getPrice is no function")
-  return fields.accepts === undefined
+  return listed === undefined
     ? Result.mapBoth(decodeSingle(fields), {
         onFailure: (error) => error.message,
         onSuccess: ({ scheme = "exact", ...single }) => ({
@@ -139,7 +161,7 @@ const read = (config: RouteConfig): Checked<Written> => {
           entries: [entryOf("", { scheme, ...single })]
         })
       })
-    : Result.mapBoth(decodeListed(fields), {
+    : Result.mapBoth(decodeListed({ ...fields, accepts: listed }), {
         onFailure: (error) => error.message,
         onSuccess: ({ accepts, ...terms }) => ({
           terms,
@@ -149,6 +171,16 @@ const read = (config: RouteConfig): Checked<Written> => {
         })
       })
 }
+
+/** What the keys show. Values are the schemas' affair. */
+const faultOf = (config: RouteConfig): Fault | undefined => {
+  const own = OptionCheck.unknownKey(routeKeys, config)
+  if (own !== undefined || config.accepts === undefined) return own
+  const alone = OptionCheck.unknownKey(listedKeys, config, listedHints)
+  return alone ?? (Array.isArray(config.accepts) ? acceptFault.fault(config.accepts) : undefined)
+}
+
+const acceptFault = OptionCheck.list({ fault: (accept) => OptionCheck.unknownKey(acceptKeys, accept) })
 
 const entryOf = (place: string, { asset, extra, network, payTo, price, scheme }: Accept): Entry => ({
   place,

@@ -15,6 +15,7 @@ import type { Facilitator } from "../facilitator/Facilitator.ts"
 import * as FacilitatorByUrl from "../facilitator/FacilitatorByUrl.ts"
 import * as FacilitatorClient from "../facilitator/FacilitatorClient.ts"
 import type { Asset } from "../protocol/Asset.ts"
+import * as OptionCheck from "../protocol/OptionCheck.ts"
 import { FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
 import * as Refusal from "../wire/Refusal.ts"
 import type { Decision, GateRequest } from "./Decision.ts"
@@ -45,6 +46,22 @@ export interface SellerOptions extends Shop.ShopOptions {
 }
 
 /**
+ * The keys of the options, for adapters that add their own.
+ *
+ * @category constants
+ */
+export const keys: OptionCheck.Table<SellerOptions> = {
+  ...Shop.keys,
+  facilitator: OptionCheck.given(
+    "the address of a facilitator, { url, ... }, or a layer such as LocalFacilitator.layerMemory({ ... })",
+    (value) => typeof value === "string" || (typeof value === "object" && value !== null)
+  ),
+  prices: OptionCheck.optional(OptionCheck.callable())
+}
+
+const check = OptionCheck.options<SellerOptions>(keys)
+
+/**
  * A shop. `make` and `route` throw `Misconfigured` for a wiring mistake; mistakes that only the chain or the facilitator
  * can show make `ready` reject and keep the routes at 503.
  *
@@ -69,7 +86,8 @@ export interface Seller {
  *
  * @category constructors
  */
-export const make = (options: SellerOptions): Seller => {
+export const make = (given: SellerOptions): Seller => {
+  const options = Result.getOrThrow(OptionCheck.read(check, given))
   const prices = options.prices === undefined ? PriceResolver.dollar : PriceResolver.fromFunction(options.prices)
   const { origin, schemes, secret } = options
   const shop = Result.getOrThrow(Shop.make({ origin, schemes, secret, prices }))
@@ -78,12 +96,15 @@ export const make = (options: SellerOptions): Seller => {
 }
 
 const facilitatorOf = ({ facilitator, schemes }: SellerOptions): Layer.Layer<Facilitator, unknown> => {
-  if (typeof facilitator !== "string" && !("url" in facilitator)) return insistent(facilitator)
+  if (isService(facilitator)) return insistent(facilitator)
   const options = typeof facilitator === "string" ? { url: facilitator } : facilitator
   const mistake = Effect.runSyncExit(FacilitatorClient.make(options))
   if (Exit.isFailure(mistake)) throw Cause.squash(mistake.cause)
   return FacilitatorByUrl.layer({ ...options, schemes })
 }
+
+const isService = (facilitator: SellerOptions["facilitator"]): facilitator is Layer.Layer<Facilitator, unknown> =>
+  Layer.isLayer(facilitator)
 
 const pauses = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])
 

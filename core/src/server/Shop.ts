@@ -6,6 +6,7 @@ import * as Result from "effect/Result"
 
 import type { Asset } from "../protocol/Asset.ts"
 import { isLoopback } from "../protocol/Loopback.ts"
+import * as OptionCheck from "../protocol/OptionCheck.ts"
 import { Misconfigured } from "../protocol/ProtocolError.ts"
 import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
 import type { SchemeServer } from "../scheme/SchemeServer.ts"
@@ -24,6 +25,19 @@ export interface ShopOptions {
   readonly schemes: ReadonlyArray<SchemeServer>
   /** Binds payments to requests: at least 32 characters, secret, the same on every server of one shop. */
   readonly secret: string
+}
+
+/**
+ * The keys of the options, for those who add their own.
+ *
+ * @category constants
+ */
+export const keys: OptionCheck.Table<ShopOptions> = {
+  origin: OptionCheck.any(),
+  schemes: OptionCheck.list(
+    OptionCheck.having("a seller's half of a scheme, such as exactEvm.server({ ... })", "scheme", "asset", "prove")
+  ),
+  secret: OptionCheck.any()
 }
 
 /**

@@ -69,12 +69,19 @@ export const facilitatorOf = Effect.fnUntraced(function* (
   store: PaymentStore["Service"],
   options: Omit<LocalFacilitator.Options, "schemes"> & Pick<Options, "leases"> = {}
 ) {
-  const facilitator = yield* LocalFacilitator.make(halves, options).pipe(
+  const facilitator = yield* LocalFacilitator.make(halves, ownOf(options)).pipe(
     Effect.provideService(PaymentStore, store),
     Effect.provide(options.leases ?? layerSole)
   )
   if (options.drainMillis !== undefined) yield* Effect.addFinalizer(() => Effect.forkDetach(runOut))
   return facilitator
+})
+
+/** What is the facilitator's of the options of a shop: it takes no others. */
+const ownOf = ({ drainMillis, gasCeilings, settleTimeoutMillis }: Omit<LocalFacilitator.Options, "schemes">) => ({
+  ...(drainMillis !== undefined && { drainMillis }),
+  ...(gasCeilings !== undefined && { gasCeilings }),
+  ...(settleTimeoutMillis !== undefined && { settleTimeoutMillis })
 })
 
 /** An instance that takes payments in, and whose lanes are worked elsewhere. */

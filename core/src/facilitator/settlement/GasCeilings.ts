@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
+import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { PaymentStore, StoredPayment } from "../records/PaymentStore.ts"
 
@@ -18,6 +19,16 @@ export interface GasCeilings {
   readonly total?: (network: string) => bigint | undefined
   readonly caller?: (name: string, network: string) => bigint | undefined
 }
+
+/**
+ * The keys of the ceilings.
+ *
+ * @category constants
+ */
+export const check: OptionCheck.Check<GasCeilings> = OptionCheck.options<GasCeilings>({
+  total: OptionCheck.optional(OptionCheck.callable()),
+  caller: OptionCheck.optional(OptionCheck.callable())
+})
 
 /**
  * What may still be spent: by name of the caller, and altogether under `undefined`. Without a ceiling there is no entry.

@@ -1,0 +1,51 @@
+/**
+ * The name that was probably meant by one that nobody knows.
+ */
+
+/** Letters may differ by so many of a name's, and by one in a short name. */
+const tolerance = (name: string): number => Math.max(1, Math.floor(name.length / 4))
+
+/** A longer one is no slip of the fingers, and would take long to compare. */
+const longest = 60
+
+/**
+ * The nearest of the names; `undefined` where none is near. One that stands in a deeper place (`limits.perDay`) is near when
+ * its last word is the same.
+ *
+ * @category getters
+ */
+export const of = (name: string, names: ReadonlyArray<string>): string | undefined => {
+  if (name.length > longest) return undefined
+  const given = plain(name)
+  const near = names
+    .map((known) => ({ known, distance: distance(given, plain(known)) }))
+    .filter(({ distance, known }) => distance <= tolerance(known))
+    .toSorted((one, other) => one.distance - other.distance)[0]
+  return near?.known ?? names.find((known) => known.includes(".") && plain(known.replace(/^.*\./, "")) === given)
+}
+
+/** People write a name in another case, and with or without a dash. */
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[-_ ]/g, "")
+
+/** How many letters have to be put in, left out, exchanged or swapped with their neighbour to make one of the other. */
+const distance = (one: string, other: string): number => {
+  const rows = [Array.from({ length: other.length + 1 }, (_, column) => column)]
+  const at = (row: number, column: number): number => rows[row]?.[column] ?? Number.POSITIVE_INFINITY
+  for (let row = 1; row <= one.length; row++) {
+    const current = [row]
+    rows.push(current)
+    for (let column = 1; column <= other.length; column++) {
+      const same = one[row - 1] === other[column - 1]
+      const swapped = row > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
+      current.push(
+        Math.min(
+          at(row - 1, column) + 1,
+          at(row, column - 1) + 1,
+          at(row - 1, column - 1) + (same ? 0 : 1),
+          swapped ? at(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY
+        )
+      )
+    }
+  }
+  return at(one.length, other.length)
+}

@@ -1,0 +1,182 @@
+/** Every constructor of the core that takes options refuses those it does not know. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+
+import * as Buyer from "../src/client/Buyer.ts"
+import * as PaymentClient from "../src/client/PaymentClient.ts"
+import * as PaymentJournal from "../src/client/PaymentJournal.ts"
+import * as FacilitatorByUrl from "../src/facilitator/FacilitatorByUrl.ts"
+import * as FacilitatorClient from "../src/facilitator/FacilitatorClient.ts"
+import * as ForeignFacilitator from "../src/facilitator/ForeignFacilitator.ts"
+import * as LocalFacilitator from "../src/facilitator/LocalFacilitator.ts"
+import { layerSole } from "../src/facilitator/records/LaneLeases.ts"
+import * as MemoryPaymentStore from "../src/facilitator/records/MemoryPaymentStore.ts"
+import { Misconfigured } from "../src/protocol/ProtocolError.ts"
+import * as PaymentGate from "../src/server/PaymentGate.ts"
+import * as PricedRoute from "../src/server/PricedRoute.ts"
+import * as PriceResolver from "../src/server/PriceResolver.ts"
+import * as Seller from "../src/server/Seller.ts"
+import * as Shop from "../src/server/Shop.ts"
+import * as TestLedger from "../src/testing/TestLedger.ts"
+import * as TestScheme from "../src/testing/TestScheme.ts"
+import * as Wallet from "./client/Wallet.ts"
+import * as PretendFacilitator from "./server/PretendFacilitator.ts"
+import * as PretendScheme from "./server/PretendScheme.ts"
+
+/** Options as a program without types gives them. */
+type Loose = Readonly<Record<string, unknown>>
+
+/** Runs a constructor; whatever the type of its options, `never` passes for it. */
+type Try = (options: never) => Effect.Effect<unknown, unknown>
+
+const messageOf = (make: Try, options: unknown): Effect.Effect<string> =>
+  Effect.suspend(() => make(options as never)).pipe(
+    Effect.match({
+      onSuccess: () => "taken",
+      onFailure: (error) => (error instanceof Misconfigured ? error.message : `no Misconfigured: ${String(error)}`)
+    })
+  )
+
+const built = <A, E>(layer: Layer.Layer<A, E>) => Effect.scoped(Layer.build(layer))
+
+const { half: payer } = Wallet.make()
+const seller = PretendScheme.evm("eip155:8453")
+const url = "https://facilitator.example"
+const shop: Loose = { origin: "https://shop.example", schemes: [seller], secret: "s".repeat(32) }
+
+const throwing = <A>(make: () => A) => Effect.try({ try: make, catch: (error) => error })
+
+const gateNeeds = Layer.merge(PretendFacilitator.make().layer, PriceResolver.layerDollar)
+
+const half = [Effect.succeed(TestScheme.facilitator(TestLedger.make()))]
+const records = Layer.merge(MemoryPaymentStore.layer, layerSole)
+
+const constructors: Readonly<Record<string, { readonly make: Try; readonly good: Loose }>> = {
+  "Buyer.make": { make: (options: never) => Buyer.make(options, []), good: { schemes: [payer] } },
+  "PaymentClient.make": {
+    make: (options: never) => Effect.provide(PaymentClient.make(options), PaymentJournal.layerMemory),
+    good: { schemes: [payer] }
+  },
+  "PaymentClient.layer": {
+    make: (options: never) => built(Layer.provide(PaymentClient.layer(options), PaymentJournal.layerMemory)),
+    good: { schemes: [payer] }
+  },
+  "Seller.make": {
+    make: (options: never) => throwing(() => Seller.make(options)),
+    good: { ...shop, facilitator: url }
+  },
+  "PaymentGate.layer": {
+    make: (options: never) => built(Layer.provide(PaymentGate.layer(options), gateNeeds)),
+    good: shop
+  },
+  "FacilitatorClient.layer": { make: (options: never) => built(FacilitatorClient.layer(options)), good: { url } },
+  "FacilitatorByUrl.layer": {
+    make: (options: never) => built(FacilitatorByUrl.layer(options)),
+    good: { url, schemes: [seller] }
+  },
+  "ForeignFacilitator.layer": {
+    make: (options: never) => built(ForeignFacilitator.layer(options)),
+    good: { url, schemes: [seller] }
+  },
+  "LocalFacilitator.layerMemory": {
+    make: (options: never) => built(LocalFacilitator.layerMemory(options)),
+    good: { schemes: half }
+  },
+  "LocalFacilitator.layer": {
+    make: (options: never) => built(Layer.provide(LocalFacilitator.layer(options), records)),
+    good: { schemes: half }
+  }
+}
+
+for (const [name, { good, make }] of Object.entries(constructors)) {
+  describe(`${name} refuses`, () => {
+    it.effect("a key it does not know", () =>
+      Effect.map(messageOf(make, { ...good, nonsense: 1 }), (message) =>
+        assert.match(message, /nonsense: unknown key; the keys are/)
+      )
+    )
+    for (const value of [undefined, null, 1n, [], "https://a.example", () => good, new Map(), Object.create(good)]) {
+      it.effect(`${Object.prototype.toString.call(value)} for its options`, () =>
+        Effect.map(messageOf(make, value), (message) => assert.match(message, /the options: expected a plain object/))
+      )
+    }
+  })
+}
+
+const refusals: ReadonlyArray<readonly [keyof typeof constructors, Loose, string]> = [
+  ["Buyer.make", { limits: { perday: "$0.001" } }, "limits.perday: unknown key; did you mean perDay?"],
+  ["Buyer.make", { limits: 1n }, "limits: expected a plain object, got a bigint"],
+  ["Buyer.make", { limits: null }, "limits: expected a plain object, got null"],
+  ["Buyer.make", { limits: { perDay: 1 } }, "limits.perDay: expected a text, got a number"],
+  ["Buyer.make", { perDay: "$1" }, "perDay: unknown key; did you mean limits.perDay?"],
+  ["Buyer.make", { limits: { assets: { "0x": { perday: "1" } } } }, "perday: unknown key; did you mean perDay?"],
+  ["Buyer.make", { allow: { host: ["a.example"] } }, "allow.host: unknown key; did you mean hosts?"],
+  ["Buyer.make", { allow: { hosts: "a.example" } }, "allow.hosts: expected a list, got a text"],
+  ["Buyer.make", { schemes: payer }, "schemes: expected a list, got an object"],
+  ["Buyer.make", { schemes: [seller] }, "schemes[0]: expected a payer's half of a scheme"],
+  ["Buyer.make", { journal: Promise.resolve() }, "journal: expected a journal, such as await fileJournal(path)"],
+  ["Buyer.make", { confirm: true }, "confirm: expected a function, got true or false"],
+  ["Seller.make", { schemes: [payer] }, "schemes[0]: expected a seller's half of a scheme"],
+  ["Seller.make", { prices: {} }, "prices: expected a function, got an object"],
+  ["Seller.make", { facilitator: 1 }, "facilitator: expected the address of a facilitator"],
+  ["Seller.make", { facilitator: {} }, "facilitator: the url is no address"],
+  ["Seller.make", { facilitator: { url, timeout: 5 } }, "facilitator: timeout: unknown key; the keys are"],
+  ["Seller.make", { facilitator: { url, header: {} } }, "facilitator: header: unknown key; did you mean headers?"],
+  ["Seller.make", { facilitator: { url, timeoutMillis: "5" } }, "facilitator: timeoutMillis: expected a whole number"],
+  ["FacilitatorClient.layer", { headers: { a: 1 } }, 'facilitator: headers["a"]: expected a text, got a number'],
+  ["ForeignFacilitator.layer", { capacity: 0 }, "facilitator: capacity: expected a whole number of at least 1, got 0"],
+  ["LocalFacilitator.layerMemory", { schemes: [{}] }, "schemes[0]: expected a facilitator's half of a scheme"],
+  [
+    "LocalFacilitator.layerMemory",
+    { gasCeilings: { totals: 1n } },
+    "gasCeilings.totals: unknown key; did you mean total?"
+  ]
+]
+
+describe("a refusal names the place, and says what came and what to do:", () => {
+  it.effect.each(refusals)("%s %o", ([name, wrong, expected]) =>
+    Effect.gen(function* () {
+      const { good, make } = constructors[name] ?? assert.fail(name)
+      const message = yield* messageOf(make, { ...good, ...wrong })
+      assert.include(message, expected)
+    })
+  )
+})
+
+describe("a route refuses", () => {
+  const route = { network: "eip155:8453", payTo: PretendScheme.alice, price: "$0.01" }
+  const listed = { accepts: [{ scheme: "exact", ...route }] }
+  const opened = Result.getOrThrow(
+    Shop.make({
+      origin: "https://shop.example",
+      schemes: [seller],
+      secret: "s".repeat(32),
+      prices: PriceResolver.dollar
+    })
+  )
+  const cases: ReadonlyArray<readonly [unknown, string]> = [
+    [{ ...route, payto: PretendScheme.alice }, "payto: unknown key; did you mean payTo?"],
+    [{ ...route, setle: "after-handler" }, "setle: unknown key; did you mean settle?"],
+    [{ ...listed, price: "$1" }, "price: unknown key; did you mean accepts[].price?"],
+    [{ accepts: [{ ...listed.accepts[0], prise: "$1" }] }, "[0].prise: unknown key; did you mean price?"],
+    [Object.create(route), "the options: expected a plain object, got an object that inherits from another"],
+    [{ __proto__: route }, "the options: expected a plain object"],
+    [null, "the options: expected a plain object, got null"],
+    [[route], "the options: expected a plain object, got a list"]
+  ]
+  it.each(cases)("%o", (config, expected) => {
+    const made = PricedRoute.make(opened, "GET /report", config as never)
+    assert.include(Result.isFailure(made) ? made.failure.message : "taken", expected)
+  })
+
+  it("nothing for what is undefined", () => {
+    for (const config of [
+      { ...route, accepts: undefined, settle: undefined },
+      { ...listed, getPrice: undefined }
+    ]) {
+      assert.isTrue(Result.isSuccess(PricedRoute.make(opened, "GET /report", config as never)))
+    }
+  })
+})
