@@ -9,15 +9,21 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 
+import * as BrowserDatabase from "./BrowserDatabase.ts"
+import * as LeaseMarks from "./LeaseMarks.ts"
+import * as WebLockMarks from "./WebLockMarks.ts"
+
 /**
- * A journal in the database of this name.
+ * A journal in the database of this name. What a tab is sending is marked by Web Locks; where the browser has none, by leases
+ * in a second database, `<name>.leases`.
  *
  * @category constructors
  */
 export const indexedDbJournal = (
   name = "pontage",
-  factory: IDBFactory = globalThis.indexedDB
-): PaymentJournal.PaymentJournal["Service"] => PaymentJournal.make(log(name, factory))
+  factory: IDBFactory = globalThis.indexedDB,
+  marks: PaymentJournal.InFlightMarks = marksOf(name, factory)
+): PaymentJournal.PaymentJournal["Service"] => PaymentJournal.make({ ...log(name, factory), marks })
 
 /**
  * The same as a layer.
@@ -27,7 +33,11 @@ export const indexedDbJournal = (
 export const layerIndexedDb = (name?: string): Layer.Layer<PaymentJournal.PaymentJournal> =>
   Layer.sync(PaymentJournal.PaymentJournal, () => indexedDbJournal(name))
 
-const store = "entries"
+/** Types say that every browser has them; a page that is not secure has not, nor have browsers before 2022. */
+const marksOf = (name: string, factory: IDBFactory): PaymentJournal.InFlightMarks => {
+  const { navigator }: { readonly navigator?: { readonly locks?: LockManager } } = globalThis
+  return navigator?.locks === undefined ? LeaseMarks.make(name, factory) : WebLockMarks.make(name, navigator.locks)
+}
 
 /** A line as it is stored: its number gives the order in which all tabs have appended. */
 interface Line {
@@ -39,6 +49,8 @@ const lineList = /* @__PURE__ */ Shape.list(
   /* @__PURE__ */ Shape.struct<Line>({ number: Shape.int, entry: journalEntry })
 )
 
+type Step<A> = (news: ReadonlyArray<JournalEntry>) => readonly [A, ReadonlyArray<JournalEntry>]
+
 interface Transacted<A> {
   readonly result: A
   /** The number of the last line that was read. */
@@ -46,43 +58,43 @@ interface Transacted<A> {
 }
 
 const log = (name: string, factory: IDBFactory): PaymentJournal.JournalLog => {
-  let database: Promise<IDBDatabase> | undefined
-  let seen = 0
-  /** Opened with the first payment, and again where the browser has closed it. */
-  const opened = () => {
-    database ??= open(factory, name, () => {
-      database = undefined
-    })
-    return database
-  }
+  const database = BrowserDatabase.make(factory, name, { keyPath: "number", autoIncrement: true })
+  /**
+   * How far the lines were read, by connection: through a new one all are read again. The database may have been cleared
+   * meanwhile, and then its numbers begin anew.
+   */
+  const seenBy = new WeakMap<IDBDatabase, number>()
   const alone = Semaphore.makeUnsafe(1)
   return {
-    transact: <A>(step: (news: ReadonlyArray<JournalEntry>) => readonly [A, ReadonlyArray<JournalEntry>]) =>
+    transact: <A>(step: Step<A>) =>
       Effect.gen(function* () {
         const oldest = (yield* Clock.currentTimeMillis) - PaymentJournal.retention
-        const { last, result } = yield* Effect.tryPromise({
-          try: async (): Promise<Transacted<A>> => transact(await opened(), { seen, oldest }, step),
+        const take = async (transaction: IDBTransaction, entries: IDBObjectStore) => {
+          const seen = seenBy.get(transaction.db) ?? 0
+          const { last, result } = await transact(transaction, entries, { seen, oldest }, step)
+          seenBy.set(transaction.db, last)
+          return result
+        }
+        return yield* Effect.tryPromise({
+          try: () => database.transact(take),
           catch: (cause) =>
             new PaymentJournal.JournalUnavailable({
               message: `the journal in IndexedDB "${name}" is not usable`,
               cause
             })
         })
-        seen = last
-        return result
       }).pipe(Effect.uninterruptible, alone.withPermits(1))
   }
 }
 
 /** The transaction lives from event to event, so everything in it happens in the answer to its one question. */
 const transact = <A>(
-  database: IDBDatabase,
+  transaction: IDBTransaction,
+  entries: IDBObjectStore,
   { oldest, seen }: { readonly oldest: number; readonly seen: number },
-  step: (news: ReadonlyArray<JournalEntry>) => readonly [A, ReadonlyArray<JournalEntry>]
+  step: Step<A>
 ): Promise<Transacted<A>> =>
   new Promise((resolve, reject) => {
-    const transaction = database.transaction(store, "readwrite", { durability: "strict" })
-    const entries = transaction.objectStore(store)
     const question = entries.getAll(IDBKeyRange.lowerBound(seen, true))
     let answer: Transacted<A> | undefined
     let problem: unknown
@@ -107,25 +119,3 @@ const oldestLines = (lines: ReadonlyArray<Line>, oldest: number): number | undef
   const firstYoung = lines.findIndex(({ entry }) => entry.at > oldest)
   return lines[(firstYoung === -1 ? lines.length : firstYoung) - 1]?.number
 }
-
-const open = (factory: IDBFactory, name: string, onClosed: () => void): Promise<IDBDatabase> =>
-  new Promise((resolve, reject) => {
-    const fail = (error: unknown) => {
-      onClosed()
-      reject(error)
-    }
-    const request = factory.open(name, 1)
-    request.addEventListener("upgradeneeded", () =>
-      request.result.createObjectStore(store, { keyPath: "number", autoIncrement: true })
-    )
-    request.addEventListener("error", () => fail(request.error))
-    request.addEventListener("success", () => {
-      const database = request.result
-      database.addEventListener("close", onClosed)
-      database.addEventListener("versionchange", () => {
-        database.close()
-        onClosed()
-      })
-      resolve(database)
-    })
-  })
