@@ -23,6 +23,7 @@ export {
   SettlementPending,
   type ProtocolError
 } from "./protocol/ProtocolError.ts"
+export * as RetryToken from "./protocol/RetryToken.ts"
 export * as Settlement from "./protocol/Settlement.ts"
 export * as Supported from "./protocol/Supported.ts"
 export * as OptionCheck from "./protocol/OptionCheck.ts"

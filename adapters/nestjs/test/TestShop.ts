@@ -161,7 +161,7 @@ const answer = (
     const { nonce, word } = decodeSigned(opened._tag === "Success" ? opened.success : undefined)
     const execution = decide(nonce, word)
     if (execution === undefined) return Effect.fail(refuse("INSUFFICIENT_BALANCE", "balance", "not enough tokens"))
-    const amount = paymentRequirements.maxAmountRequired
+    const { asset = "", maxAmountRequired: amount, payTo } = paymentRequirements
     return Effect.succeed<Settled>({
       paymentId: nonce,
       status,
@@ -169,6 +169,8 @@ const answer = (
       transaction: "0x1",
       network,
       payer: "buyer",
+      payTo,
+      asset,
       amount
     })
   })

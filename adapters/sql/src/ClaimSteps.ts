@@ -2,7 +2,7 @@
  * What callers do to a record: claim it, have it wait for its settlement, end its run. The judgement of a run is the
  * core's (`Run`); here it is made while nobody else can change the record.
  */
-import { type Claim, type Outcome, PaymentChange, PaymentStore, Run } from "@pontage/core"
+import { type Claim, PaymentChange, PaymentStore, type Run } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import type { Transaction } from "./Database.ts"
@@ -17,7 +17,7 @@ type ClaimStep = Effect.Effect<PaymentStore.ClaimResult, RecordFault>
 interface End {
   readonly paymentId: string
   readonly claimId: string
-  readonly outcome: Outcome
+  readonly outcome: Run.End
   readonly caller: string | undefined
 }
 
@@ -36,7 +36,7 @@ export const make = (dialect: Dialect, records: Records) => ({
     const known = yield* records.lockOne(transaction, payment.paymentId)
     return known === undefined
       ? yield* claimNew(records, transaction, payment, claim, intake)
-      : yield* claimKnown(records, transaction, known, claim)
+      : yield* claimKnown(records, transaction, known, PaymentChange.claimed(known, payment, claim, transaction.now))
   }),
 
   queue: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, lane: string) {
@@ -51,8 +51,8 @@ export const make = (dialect: Dialect, records: Records) => ({
   finish: Effect.fnUntraced(function* (transaction: Transaction, { caller, claimId, outcome, paymentId }: End) {
     const known = yield* records.lockOne(transaction, paymentId)
     if (known === undefined || (caller !== undefined && known.caller !== caller)) return undefined
-    const run = Run.finish(known.run, claimId, outcome, transaction.now)
-    return run === known.run ? known : yield* records.keepRun(transaction, { ...known, run })
+    const after = PaymentChange.finished(known, claimId, outcome, transaction.now)
+    return after === known ? known : yield* records.keepRun(transaction, after)
   }),
 
   oweAnswer: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, owed: boolean) {
@@ -85,14 +85,15 @@ const claimNew = Effect.fnUntraced(function* (
   return { _tag: "Claimed", created: true, execution: claim && "granted", payment: created }
 })
 
-const claimKnown = (records: Records, transaction: Transaction, known: Stored, claim: Claim | undefined): ClaimStep => {
-  if (claim === undefined) {
-    return Effect.succeed({ _tag: "Claimed", created: false, execution: undefined, payment: known })
-  }
-  const [execution, run] = Run.claim(known.run, claim, PaymentStore.circumstances(known, transaction.now))
-  const kept = run === known.run ? Effect.succeed(known) : records.keepRun(transaction, { ...known, run })
-  return Effect.map(kept, (payment) => ({ _tag: "Claimed", created: false, execution, payment }))
-}
+const claimKnown = (
+  records: Records,
+  transaction: Transaction,
+  known: Stored,
+  result: PaymentStore.ClaimResult
+): ClaimStep =>
+  result._tag === "Claimed" && result.payment !== known
+    ? Effect.map(records.keepRun(transaction, result.payment), (payment) => ({ ...result, payment }))
+    : Effect.succeed(result)
 
 const askReservations = asks("payment", Reservation)
 const reserving = `SELECT ${Object.keys(Reservation.fields).join(", ")} FROM payment

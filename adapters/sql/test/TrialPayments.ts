@@ -14,7 +14,8 @@ export const payment = (
     network,
     maxAmountRequired: `${amount}`,
     resource: "https://shop.example/report",
-    payTo: "shop"
+    payTo: "shop",
+    asset: "dollar"
   },
   authorization: {
     payer,

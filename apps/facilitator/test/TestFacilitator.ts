@@ -55,6 +55,8 @@ export const settled: Settled = {
   transaction: "0xabc",
   network,
   payer,
+  payTo,
+  asset: "0x3333333333333333333333333333333333333333",
   amount: "10000"
 }
 

@@ -25,7 +25,7 @@ export interface PaymentRequest {
 
 /**
  * A wish to run the resource once. `id` is 128 random bits of base64url, new for each request the server handles;
- * `resource` is the SHA-256 of what is asked for, base64url.
+ * `resource` is an HMAC-SHA256 of what is asked for, base64url, keyed by the shop's secret: nobody else can name it.
  *
  * @category models
  */
@@ -99,6 +99,9 @@ export interface Settled {
   readonly transaction: string
   readonly network: string
   readonly payer: string
+  /** Who gets the money, and in which token: the gate compares both with its own offer. */
+  readonly payTo: string
+  readonly asset: string
   /** In the smallest unit of the asset. */
   readonly amount: string
   /** What is left to the payer of a granted execution, should it be refused or fail; absent where nothing is. */

@@ -110,13 +110,14 @@ const unearned = (asked: Asked, answer: Settling): string | undefined => {
   if (asked.wish === "settled" && !isSettled(status)) return `says success: true with status "${status}"`
   if (isSettled(status) && transaction === "") return `says status "${status}" and names no transaction`
   if (network !== offered) return `is about network "${network}", asked was "${offered}"`
-  if (amount !== maxAmountRequired && asked.known !== true)
-    return `is about an amount of ${amount ?? "nothing"}, asked was ${maxAmountRequired}`
-  return undefined
+  if (amount === undefined || !Amount.isText(amount)) return "names no amount"
+  const isEnough = asked.known === true ? BigInt(amount) >= BigInt(maxAmountRequired) : amount === maxAmountRequired
+  return isEnough ? undefined : `is about an amount of ${amount}, asked was ${maxAmountRequired}`
 }
 
 const valueOf = (answer: Settling): Answered<Settled> => {
-  const { amount, entitlement, execution, network, paymentId, payer, status, transaction } = answer
+  const { amount, asset, entitlement, execution, network, payTo, paymentId, payer, status, transaction } = answer
+  if (payTo === undefined || asset === undefined) return Result.fail(nonsense("names no payee or no asset"))
   if (payer === undefined) return Result.fail(nonsense("names no payer"))
   if (amount === undefined || !Amount.isText(amount)) return Result.fail(nonsense("names no amount"))
   return Result.succeed({
@@ -126,6 +127,8 @@ const valueOf = (answer: Settling): Answered<Settled> => {
     transaction,
     network,
     payer,
+    payTo,
+    asset,
     amount,
     ...(entitlement && { entitlement })
   })

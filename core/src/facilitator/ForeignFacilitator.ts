@@ -29,8 +29,9 @@ import * as ForeignLedger from "./ForeignLedger.ts"
 import * as ForeignPayment from "./ForeignPayment.ts"
 import * as ForeignSettling from "./ForeignSettling.ts"
 import * as Offer from "./Offer.ts"
-import { isPayers, isSameTransfer, notOnRecord, used } from "./PaymentDesk.ts"
+import { notOnRecord } from "./PaymentDesk.ts"
 import { circumstances, toRecord } from "./records/PaymentStore.ts"
+import * as Presentation from "./records/Presentation.ts"
 import * as Run from "./records/Run.ts"
 
 /**
@@ -143,7 +144,9 @@ const unknownPayment = (paymentId: string) =>
 const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
   const presented = yield* ForeignPayment.present(desk.schemes, request)
   const known = desk.ledger.find(presented.paymentId)
-  if (known !== undefined && known.status !== "accepted") return yield* used(known)
+  if (known !== undefined && (known.status !== "accepted" || !Presentation.isOf(presented, known))) {
+    return yield* Presentation.used(known)
+  }
   yield* examine(desk, presented)
   return { payer: presented.authorization.payer }
 })
@@ -287,12 +290,12 @@ const takeKnown = (
   claim: Claim | undefined,
   now: number
 ): Result.Result<Taken, PaymentFailure> => {
-  if (!isSameTransfer(presented, known) || !isPayers(presented, known)) return Result.fail(used(known))
+  if (!Presentation.isOf(presented, known)) return Result.fail(Presentation.used(known))
   if (known.refusal !== undefined) return Result.fail(known.refusal)
   if (claim === undefined) {
     return known.run.resource === undefined && known.answerOwed
       ? Result.succeed({ presented, record: known, execution: undefined, fresh: false, renewed: false })
-      : Result.fail(used(known))
+      : Result.fail(Presentation.used(known))
   }
   const [execution, record] = ForeignLedger.claimed(known, claim, now)
   ledger.change(known.paymentId, () => record)
@@ -318,7 +321,7 @@ const confirmed = (
       const retaken = Effect.fromResult(takeKnown(desk, presented, known, claim, now))
       return Effect.map(retaken, (again) => answer(again, now))
     }
-    if (!fresh && !known.answerOwed) return Effect.fail(used(known))
+    if (!fresh && !known.answerOwed) return Effect.fail(Presentation.used(known))
     desk.ledger.change(known.paymentId, (one) => ({ ...one, answerOwed: false }))
     return Effect.succeed(answer({ ...taken, record: known }, now))
   })
@@ -332,7 +335,7 @@ const letGo = (desk: Desk, { fresh, record: { paymentId } }: Taken, claim: Claim
     const after = desk.ledger.change(paymentId, (record) =>
       claim === undefined
         ? { ...record, answerOwed: record.answerOwed || fresh }
-        : ForeignLedger.finished(record, claim.id, "notRun", now)
+        : ForeignLedger.finished(record, claim.id, "unanswered", now)
     )
     if (fresh && after !== undefined && after.run.holder === undefined && isIdle(desk, after))
       desk.ledger.drop(paymentId)
@@ -347,6 +350,8 @@ const answer = ({ execution, record }: Taken, now: number): Settled => {
     transaction: isSettled(record.status) ? record.transaction : "",
     network: record.requirements.network,
     payer: record.authorization.payer,
+    payTo: record.authorization.payTo,
+    asset: record.authorization.asset,
     amount: `${record.authorization.amount}`,
     ...(entitlement && { entitlement })
   }

@@ -14,6 +14,7 @@ import type { Payment, SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
 import type { SchemeServer } from "../scheme/SchemeServer.ts"
 import type { PaymentRequest } from "./Facilitator.ts"
 import type { NewPayment } from "./records/PaymentStore.ts"
+import * as Presentation from "./records/Presentation.ts"
 
 /**
  * A payment that was decoded and identified; nothing of it is believed yet.
@@ -41,7 +42,8 @@ export const present = Effect.fnUntraced(function* (schemes: ReadonlyArray<Schem
     invalid("malformed", "payload_json", "the payload is no JSON value")
   )
   const payment = yield* read({ ...paymentRequirements, network }, payload)
-  const { authorization, requirements } = payment
+  const { authorization } = payment
+  const requirements = Presentation.canonical(half.scheme, payment.requirements)
   const paymentId = yield* PaymentId.make(network, authorization)
   const unnamed = { caller: "", notify: false }
   return { ...unnamed, half, payment, request, paymentId, requirements, authorization, payload } satisfies Presented

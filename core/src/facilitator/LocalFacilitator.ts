@@ -28,17 +28,15 @@ import {
   examine,
   giveBack,
   isAnswerOwed,
-  isPayers,
-  isSameTransfer,
   present,
   type Presented,
   take,
-  type Taken,
-  used
+  type Taken
 } from "./PaymentDesk.ts"
 import { LaneLeases, layerSole } from "./records/LaneLeases.ts"
 import * as MemoryPaymentStore from "./records/MemoryPaymentStore.ts"
 import { circumstances, PaymentStore, type StoredPayment, toRecord } from "./records/PaymentStore.ts"
+import * as Presentation from "./records/Presentation.ts"
 import * as Run from "./records/Run.ts"
 import * as GasCeilings from "./settlement/GasCeilings.ts"
 import * as LaneChoice from "./settlement/LaneChoice.ts"
@@ -198,10 +196,11 @@ const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest)
   const presented = yield* present(desk, request)
   const known = yield* desk.store.find(presented.paymentId)
   const { payer } = presented.authorization
-  if (known === undefined || known.status === "accepted") return yield* Effect.as(examine(presented), { payer })
+  if (known === undefined) return yield* Effect.as(examine(presented), { payer })
+  if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known)
+  if (known.status === "accepted") return yield* Effect.as(examine(presented), { payer })
   // Servers that ask before they settle would never come to the answer that they are owed.
-  const isTheirs = isAnswerOwed(known) && isSameTransfer(presented, known) && isPayers(presented, known)
-  return isTheirs ? { payer } : yield* used(known)
+  return isAnswerOwed(known) ? { payer } : yield* Presentation.used(known)
 })
 
 /** Claims without a transfer. A payment that lay about is examined again before a handler runs for it. */
@@ -249,7 +248,7 @@ const confirmed = Effect.fnUntraced(function* (
 ) {
   if (claim === undefined) {
     const isTheirs = fresh || (yield* desk.store.oweAnswer(stored.paymentId, false))
-    return isTheirs ? undefined : yield* used(stored)
+    return isTheirs ? undefined : yield* Presentation.used(stored)
   }
   if (stored === before) return execution
   const { holder } = stored.run
@@ -309,6 +308,8 @@ const answer = ({ execution, stored }: Taken, now: number): Settled => {
     transaction: isSettled(stored.status) || isDead(stored.status) ? stored.transaction : "",
     network: stored.requirements.network,
     payer: stored.authorization.payer,
+    payTo: stored.authorization.payTo,
+    asset: stored.authorization.asset,
     amount: `${stored.authorization.amount}`,
     ...(entitlement && { entitlement })
   }

@@ -20,6 +20,7 @@ import type { Claim, PaymentRequest, Settled } from "./Facilitator.ts"
 import * as Offer from "./Offer.ts"
 import * as PaymentReading from "./PaymentReading.ts"
 import type { NewPayment, PaymentStore, StoredPayment } from "./records/PaymentStore.ts"
+import * as Presentation from "./records/Presentation.ts"
 import * as Run from "./records/Run.ts"
 import type * as SettlementEngine from "./settlement/SettlementEngine.ts"
 
@@ -80,7 +81,8 @@ export const present = Effect.fnUntraced(function* (desk: Desk, request: Payment
   const { name: caller, notify } = yield* CurrentCaller
   const payment: Payment = { ...read, caller }
   const paymentId = yield* PaymentId.make(half.network, payment.authorization)
-  const { authorization, requirements } = payment
+  const { authorization } = payment
+  const requirements = Presentation.canonical(half.scheme, payment.requirements)
   return { half, payment, request, paymentId, requirements, authorization, payload, caller, notify } satisfies Presented
 })
 
@@ -207,6 +209,7 @@ const reserve = Effect.fnUntraced(function* (
   for (let looks = 0; looks < reservationLooks; looks++) {
     const claiming = desk.store.claim(newPayment(presented), claim, { available, lane })
     const result = yield* Effect.onError(claiming, () => giveBack(desk, presented.paymentId, claim))
+    if (result._tag === "Different") return yield* Presentation.used(result.payment)
     if (result._tag === "Claimed") {
       yield* Checkpoint.pass("claimed")
       return result.created
@@ -234,14 +237,14 @@ const newPayment = ({ authorization, caller, notify, payload, paymentId, require
   notify
 })
 
-/** A known payment answers from its record, to its payer alone: after it was sent, its signature is public on the chain. */
+/** A known payment answers from its record, for the offer it was taken for and to its payer alone. */
 const takeKnown = Effect.fnUntraced(function* (
   desk: Desk,
   presented: Presented,
   known: StoredPayment,
   claim: Claim | undefined
 ): Effect.fn.Return<Taken, PaymentFailure> {
-  if (!isSameTransfer(presented, known) || !isPayers(presented, known)) return yield* used(known)
+  if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known)
   if (known.refusal !== undefined) return yield* known.refusal
   if (claim === undefined) return yield* takeUnclaimed(presented, known)
   const { execution, payment } = yield* claimKnown(desk, presented, claim)
@@ -254,9 +257,12 @@ const takeKnown = Effect.fnUntraced(function* (
  * @category combinators
  */
 export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
-  Effect.flatMap(desk.store.claim(newPayment(presented), claim), (result) =>
-    result._tag === "Claimed" ? Effect.succeed(result) : Effect.die("a store judged a known payment by its balance")
-  )
+  Effect.flatMap(desk.store.claim(newPayment(presented), claim), (result) => {
+    if (result._tag === "Claimed") return Effect.succeed(result)
+    return result._tag === "Different"
+      ? Effect.fail(Presentation.used(result.payment))
+      : Effect.die("a store judged a known payment by its balance")
+  })
 
 /**
  * Whether a caller without a claim is owed the answer to a payment on record: it was told before that it is not known yet.
@@ -270,46 +276,7 @@ export const isAnswerOwed = ({ answerOwed, refusal, run }: StoredPayment): boole
 const takeUnclaimed = (presented: Presented, known: StoredPayment) =>
   isAnswerOwed(known)
     ? Effect.succeed({ presented, stored: known, execution: undefined, fresh: false, renewed: false })
-    : Effect.fail(used(known))
-
-/**
- * Whether both are of one transfer. A nonce may have been signed for more than once: only what is on record will ever be
- * sent. And a payment's name is a hash that was cut: two authorizations of one name, found at great expense, stay two.
- *
- * @category guards
- */
-export const isSameTransfer = ({ authorization, requirements }: NewPayment, known: NewPayment): boolean =>
-  requirements.network === known.requirements.network &&
-  authorization.asset === known.authorization.asset &&
-  authorization.payer === known.authorization.payer &&
-  authorization.nonce === known.authorization.nonce &&
-  authorization.payTo === known.authorization.payTo &&
-  authorization.amount === known.authorization.amount &&
-  authorization.validAfter === known.authorization.validAfter &&
-  authorization.validBefore === known.authorization.validBefore
-
-/**
- * Whether the payer of the record has brought this. The salt of a bound payment never reaches the chain; an unbound one
- * can only be compared as a whole.
- *
- * @category guards
- */
-export const isPayers = ({ authorization, payload }: NewPayment, known: NewPayment): boolean =>
-  known.authorization.binding === undefined
-    ? JSON.stringify(payload) === JSON.stringify(known.payload)
-    : authorization.binding?.salt === known.authorization.binding.salt
-
-/**
- * The refusal of a payment that is not the one on record under its id, or not its payer's.
- *
- * @category errors
- */
-export const used = (known: StoredPayment): ValidationError =>
-  invalid(
-    "already_used",
-    known.transaction === "" ? known.paymentId : known.transaction,
-    `this authorization was used already (${known.paymentId}${known.transaction && `, transaction ${known.transaction}`}); it pays for nothing else`
-  )
+    : Effect.fail(Presentation.used(known))
 
 /**
  * A claim gives the run back, a caller without one is owed the answer. Records that cannot be asked let the claim's lease
@@ -320,4 +287,4 @@ export const used = (known: StoredPayment): ValidationError =>
 export const giveBack = ({ store }: Desk, paymentId: string, claim: Claim | undefined): Effect.Effect<void> =>
   claim === undefined
     ? Effect.ignore(store.oweAnswer(paymentId, true))
-    : Effect.ignore(store.finish(paymentId, claim.id, "notRun"))
+    : Effect.ignore(store.finish(paymentId, claim.id, "unanswered"))

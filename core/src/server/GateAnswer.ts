@@ -29,25 +29,39 @@ export interface Manner {
 }
 
 /**
+ * The answer for a refusal, as each payer gets it: given the token of one answer (`RetryToken`), that answer.
+ *
+ * @category models
+ */
+export type Draft = (retryToken: string) => Answer
+
+/**
  * The answer for a refusal, with what would be accepted.
  *
  * @category constructors
  */
-export const refused = (
+export const drafted = (
   { crossOrigin, order, spoken }: Manner,
   refusal: Refusal,
   accepts: ReadonlyArray<PaymentRequirements>
-): Answer => {
-  const { body, headers } = Spoken.refusal(spoken, { ...refusal.body, accepts }, order)
-  return {
-    status: refusal.status,
-    headers: {
-      ...json,
-      ...headers,
-      ...(refusal.retryAfter === undefined ? {} : { "Retry-After": `${refusal.retryAfter}` }),
-      ...(crossOrigin ? exposed(spoken) : {})
-    },
-    body: JSON.stringify(body)
+): Draft => {
+  const words = Spoken.refusal(spoken, { ...refusal.body, accepts }, order)
+  const headers = {
+    ...json,
+    ...words.headers,
+    ...(refusal.retryAfter === undefined ? {} : { "Retry-After": `${refusal.retryAfter}` }),
+    ...(crossOrigin ? exposed(spoken) : {})
+  }
+  const answer: Answer = { status: refusal.status, headers, body: JSON.stringify(words.body) ?? "" }
+  const { personal } = words
+  if (personal === undefined) return () => answer
+  return (retryToken) => {
+    const own = personal(retryToken)
+    return {
+      status: refusal.status,
+      headers: { ...headers, ...own.headers },
+      body: own.body === undefined ? answer.body : JSON.stringify(own.body)
+    }
   }
 }
 
@@ -63,6 +77,13 @@ export const ambiguousTarget: Answer = {
     error: 'This resource is sold: send its request target without "#" and with a single "?" before the query.'
   })
 }
+
+/**
+ * The answer for a refusal that offers nothing.
+ *
+ * @category constructors
+ */
+export const refused = (manner: Manner, refusal: Refusal): Answer => drafted(manner, refusal, [])("")
 
 /**
  * The answer to a path that means different routes to different readers.

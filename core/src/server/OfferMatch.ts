@@ -10,10 +10,13 @@ import type { PaymentRequest } from "../facilitator/Facilitator.ts"
 import { type PaymentError, refuse } from "../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import { openPayload, type PaymentPayload, RequestBinding } from "../protocol/PaymentPayload.ts"
+import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
+import * as RetryToken from "../protocol/RetryToken.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import type { PresentedPayment } from "../wire/Dialect.ts"
 import * as Challenge from "./Challenge.ts"
 import * as OfferEcho from "./OfferEcho.ts"
+import type { PricedOption } from "./PricedRoute.ts"
 import * as RouteOffer from "./RouteOffer.ts"
 
 /**
@@ -27,13 +30,24 @@ export interface Presented extends PresentedPayment {
 }
 
 /**
+ * A payment shown for one of the offers.
+ *
+ * @category models
+ */
+export interface Order {
+  readonly option: PricedOption
+  readonly request: PaymentRequest
+}
+
+/**
  * A payment's offer. With `unlessKnown` it answers none that is made now: it is good only if it was taken before, and
- * refused with this if it was not.
+ * refused with this if it was not. The token it was signed for is not known then, so each that is offered is a candidate.
  *
  * @category models
  */
 export interface Matched {
-  readonly request: PaymentRequest
+  /** At least one. */
+  readonly candidates: ReadonlyArray<Order>
   readonly unlessKnown: PaymentError | ValidationError | undefined
 }
 
@@ -54,14 +68,23 @@ export const find = Effect.fnUntraced(function* (
   const { route } = priced
   const requirementsOf = (offer: RouteOffer.OfferedOption, challenge?: string) =>
     RouteOffer.toRequirements(notary.origin, priced, offer, challenge)
+  /** What tells an unbound payer from a stranger goes along, and stays with the record. */
+  const token = binding === undefined ? RetryToken.of(accepted?.extra) : undefined
+  const shown = (offer: RouteOffer.OfferedOption, challenge?: string): PaymentRequirements => {
+    const requirements = requirementsOf(offer, challenge)
+    return token === undefined
+      ? requirements
+      : { ...requirements, extra: { ...requirements.extra, [RetryToken.key]: token } }
+  }
+  const toOrder = (offer: RouteOffer.OfferedOption, challenge?: string): Order => ({
+    option: offer.option,
+    request: { paymentPayload, paymentRequirements: shown(offer, challenge) }
+  })
   const toRequest = (
     offer: RouteOffer.OfferedOption,
     challenge?: string,
     unlessKnown?: Matched["unlessKnown"]
-  ): Matched => ({
-    unlessKnown,
-    request: { paymentPayload, paymentRequirements: requirementsOf(offer, challenge) }
-  })
+  ): Matched => ({ unlessKnown, candidates: [toOrder(offer, challenge)] })
   const echo = (among: ReadonlyArray<RouteOffer.OfferedOption>) =>
     OfferEcho.pick(accepted, among, (offer) => requirementsOf(offer))
   /** What may be on record is in the asset that was repeated; in one that is not offered nothing was taken. */
@@ -87,7 +110,7 @@ export const find = Effect.fnUntraced(function* (
       return Result.isFailure(echoed) ? yield* outdated(echoed.failure) : toRequest(offer, challenge)
     }
   }
-  return toRequest(first, undefined, notOurs)
+  return { unlessKnown: notOurs, candidates: offers.map((offer) => toOrder(offer)) }
 })
 
 const unbound = invalid(
@@ -96,7 +119,12 @@ const unbound = invalid(
   "this resource takes only payments that are bound to their request; derive the nonce from extra.challenge"
 )
 
-const notOurs = invalid(
+/**
+ * The refusal of a payment that answers none of the offers made now.
+ *
+ * @category errors
+ */
+export const notOurs: ValidationError = invalid(
   "binding_mismatch",
   "other_request",
   "the payment is bound to another request, another price, or a challenge that is too old; sign for the one offered now"

@@ -3,16 +3,18 @@
  * facilitator says. The facilitator is asked once; whatever it leaves open is closed here.
  */
 import * as Effect from "effect/Effect"
-import * as Base64Url from "effect/encoding/Base64Url"
+import * as Result from "effect/Result"
 
-import type { Claim, PaymentRequest, Settled } from "../facilitator/Facilitator.ts"
+import type { Claim, Settled } from "../facilitator/Facilitator.ts"
 import * as Entropy from "../platform/Entropy.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
+import * as RetryToken from "../protocol/RetryToken.ts"
 import { isSettled, type Settlement } from "../protocol/Settlement.ts"
 import type { PresentedPayment } from "../wire/Dialect.ts"
 import * as Refusal from "../wire/Refusal.ts"
 import * as Spoken from "../wire/Spoken.ts"
+import * as ClaimedResource from "./ClaimedResource.ts"
 import type { Deferred, Granted, Refused, Uncharged } from "./Decision.ts"
 import * as GateAnswer from "./GateAnswer.ts"
 import * as OfferMatch from "./OfferMatch.ts"
@@ -65,7 +67,7 @@ export const take = (counter: Counter, presented: Presented): Effect.Effect<Gran
  * @category constructors
  */
 export const refused = (
-  counter: Pick<Counter, "notary">,
+  counter: Pick<Counter, "entropy" | "notary">,
   presented: Asking,
   failure: PaymentFailure
 ): Effect.Effect<Refused> => {
@@ -76,18 +78,21 @@ export const refused = (
 }
 
 const answered = (
-  { notary }: Pick<Counter, "notary">,
+  { entropy, notary }: Pick<Counter, "entropy" | "notary">,
   { crossOrigin, epoch, priced, spoken }: Asking,
   refusal: Refusal.Refusal
 ): Effect.Effect<Refused> =>
   Effect.map(RouteOffer.accepts(notary, priced, epoch), (accepts) => ({
     _tag: "Refused",
-    answer: GateAnswer.refused({ spoken, order: priced.route.settle, crossOrigin }, refusal, accepts)
+    answer: GateAnswer.drafted(
+      { spoken, order: priced.route.settle, crossOrigin },
+      refusal,
+      accepts
+    )(RetryToken.make(entropy))
   }))
 
 /** A payment that answers an offer, and the wish to run what it pays for. */
-interface Order {
-  readonly request: PaymentRequest
+interface Order extends OfferMatch.Order {
   readonly claim: Claim
 }
 
@@ -95,36 +100,73 @@ const accept = Effect.fnUntraced(function* (
   counter: Counter,
   presented: Presented
 ): Effect.fn.Return<Granted | Deferred | Refused, PaymentFailure> {
-  const { facilitator } = counter.keeper
-  const { request, unlessKnown } = yield* OfferMatch.find(counter.notary, presented)
-  const claim = yield* claimFor(counter, presented)
-  const order: Order = { request, claim: unlessKnown === undefined ? claim : { ...claim, onlyKnown: true } }
   const late = presented.priced.route.settle === "after-handler"
-  const asked = late ? facilitator.claim(order.request, order.claim) : facilitator.settle(order.request, order.claim)
-  const settled = yield* Effect.mapError(asked, (failure) =>
-    unlessKnown !== undefined && isNotOnRecord(failure) ? unlessKnown : failure
-  )
-  const refusal = yield* unlessGranted(counter, presented, settled)
+  const { order, settled } = yield* taken(counter, presented, late)
+  const refusal = yield* unlessGranted(counter, presented, order, settled)
   if (refusal !== undefined) return refusal
   const run = yield* PaymentRun.start(counter.keeper, { ...order, paymentId: settled.paymentId })
   return late ? deferred(counter, presented, order, run) : yield* charged(counter, presented, run, settled)
 }, Effect.withSpan("PaymentGate.accept"))
 
+/** Asks the facilitator for the one offer that is paid; of a payment from a record, for each until one is on record. */
+const taken = Effect.fnUntraced(function* (counter: Counter, presented: Presented, late: boolean) {
+  const { facilitator } = counter.keeper
+  const { candidates, unlessKnown } = yield* OfferMatch.find(counter.notary, presented)
+  const claim = yield* claimFor(counter, presented)
+  const ask = (candidate: OfferMatch.Order) => {
+    const order: Order = { ...candidate, claim: unlessKnown === undefined ? claim : { ...claim, onlyKnown: true } }
+    const asked = late ? facilitator.claim(order.request, order.claim) : facilitator.settle(order.request, order.claim)
+    return Effect.map(asked, (settled) => ({ order, settled }))
+  }
+  for (const candidate of candidates) {
+    const answer = yield* Effect.result(ask(candidate))
+    if (Result.isSuccess(answer)) return answer.success
+    if (unlessKnown === undefined || !isNotOnRecord(answer.failure)) return yield* answer.failure
+  }
+  return yield* unlessKnown ?? OfferMatch.notOurs
+})
+
 /** What a facilitator says of a payment that only a record could have answered for. */
 const isNotOnRecord = (failure: PaymentFailure): boolean =>
   failure._tag === "ValidationError" && failure.detail === "other_request"
 
-/** A facilitator that leaves a claim unanswered cannot keep two requests from running on one payment. */
+/**
+ * A facilitator that leaves a claim unanswered cannot keep two requests from running on one payment. A grant is compared with
+ * the offer here too: whatever a facilitator has on record, the handler runs only for money that came to this payee.
+ */
 const unlessGranted = (
   counter: Counter,
   presented: Presented,
+  order: Order,
   settled: Settled
 ): Effect.Effect<Refused | undefined, FacilitatorUnavailable> => {
   const { execution } = settled
-  if (execution === "granted") return Effect.undefined
-  return execution === undefined
-    ? Effect.fail(new FacilitatorUnavailable({ message: "the facilitator settled without looking at the claim" }))
-    : answered(counter, presented, Refusal.fromExecution(execution, settled))
+  if (execution === undefined) return nonsense("its response lacks `execution`")
+  if (execution !== "granted") return answered(counter, presented, Refusal.fromExecution(execution, settled))
+  const difference = differenceOf(order, settled)
+  return difference === undefined
+    ? Effect.undefined
+    : Effect.andThen(
+        Effect.ignore(counter.keeper.facilitator.finish(settled.paymentId, order.claim.id, "notRun")),
+        nonsense(`it granted a payment with another ${difference} than this offer's`)
+      )
+}
+
+const nonsense = (why: string) =>
+  Effect.fail(new FacilitatorUnavailable({ message: `the facilitator's response is not usable: ${why}` }))
+
+/** The first term in which a granted payment is not the one that this offer asks for. */
+const differenceOf = (
+  { option: { asset, half, network, payTo }, request: { paymentRequirements } }: Order,
+  settled: Settled
+): "network" | "payee" | "asset" | "amount" | undefined => {
+  const { scheme } = half
+  const isSame = (one: string, other: string) =>
+    one === other || (scheme.address(one) !== undefined && scheme.address(one) === scheme.address(other))
+  if (scheme.network(settled.network) !== network) return "network"
+  if (!isSame(settled.payTo, payTo)) return "payee"
+  if (!isSame(settled.asset, asset.address)) return "asset"
+  return BigInt(settled.amount) < BigInt(paymentRequirements.maxAmountRequired) ? "amount" : undefined
 }
 
 /** The run is ours. It goes on when the money has moved, and is given back when that is not certain. */
@@ -181,17 +223,11 @@ const settleLate = Effect.fnUntraced(function* (
   run: PaymentRun.PaymentRun
 ): Effect.fn.Return<Granted | Refused, PaymentFailure> {
   const settled = yield* counter.keeper.facilitator.settle(order.request, order.claim)
-  const refusal = yield* unlessGranted(counter, presented, settled)
+  const refusal = yield* unlessGranted(counter, presented, order, settled)
   if (refusal === undefined) return yield* charged(counter, presented, run, settled)
   yield* run.end("notRun")
   return refusal
 }, Effect.withSpan("PaymentGate.complete"))
 
-const utf8 = new TextEncoder()
-
-const claimFor = Effect.fnUntraced(function* ({ entropy, notary }: Counter, { priced }: Presented) {
-  const { bodyDigest, method, target } = priced
-  const parts = [notary.origin, method, target, ...(bodyDigest === undefined ? [] : [bodyDigest])]
-  const digest = yield* notary.hash.sha256(utf8.encode(parts.join("\n")))
-  return { id: Entropy.identifier(entropy), resource: Base64Url.encode(digest) } satisfies Claim
-})
+const claimFor = ({ entropy, notary }: Counter, { priced }: Presented): Effect.Effect<Claim> =>
+  Effect.map(ClaimedResource.digest(notary, priced), (resource) => ({ id: Entropy.identifier(entropy), resource }))

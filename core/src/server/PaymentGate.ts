@@ -88,7 +88,7 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
   const proofs = yield* FiberSet.make()
   const keeper = yield* PaymentRun.keep(facilitator)
   const notary = { hash, secret: shop.secret, origin: shop.origin }
-  const desk: Desk = { clock, shop, counter: { notary, entropy, keeper }, unpaid: UnpaidAnswers.make(notary) }
+  const desk: Desk = { clock, shop, counter: { notary, entropy, keeper }, unpaid: UnpaidAnswers.make(notary, entropy) }
   const admit = (route: PricedRoute.PricedRoute) =>
     Effect.forEach(route.options, ({ proof }) => FiberSet.run(proofs, ChainProof.ask(proof, facilitator)), {
       discard: true
@@ -182,7 +182,7 @@ const preflight: Refused = { _tag: "Refused", answer: GateAnswer.preflight([]) }
 /** Nothing is offered where nothing could be paid. */
 const turnedAway = (route: PricedRoute.PricedRoute, refusal: Refusal.Refusal, crossOrigin: boolean): Refused => ({
   _tag: "Refused",
-  answer: GateAnswer.refused({ spoken: route.speaks, order: route.settle, crossOrigin }, refusal, [])
+  answer: GateAnswer.refused({ spoken: route.speaks, order: route.settle, crossOrigin }, refusal)
 })
 
 /** A defect of ours must not open the gate: it is logged, and the payer may come again. */

@@ -132,7 +132,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 /** Nothing could be asked, so nothing is decided. */
 const unavailable = ({ settle: order, speaks: spoken }: PricedRoute.PricedRoute): Decision => ({
   _tag: "Refused",
-  answer: GateAnswer.refused({ spoken, order, crossOrigin: false }, notOpen, [])
+  answer: GateAnswer.refused({ spoken, order, crossOrigin: false }, notOpen)
 })
 
 const notOpen = Refusal.fromFailure(new FacilitatorUnavailable({ message: "the shop is not open" }))

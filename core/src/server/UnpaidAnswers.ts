@@ -1,10 +1,11 @@
 /**
- * The answers to requests without a payment, made once per request and epoch. Most requests of a shop are these, and
+ * The answers to requests without a payment, made once per request and epoch but for the token of each answer. Most requests of a shop are these, and
  * they must cost a server next to nothing.
  */
 import * as Effect from "effect/Effect"
 
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
+import * as RetryToken from "../protocol/RetryToken.ts"
 import * as Refusal from "../wire/Refusal.ts"
 import type { Refused } from "./Decision.ts"
 import * as GateAnswer from "./GateAnswer.ts"
@@ -27,8 +28,8 @@ export interface UnpaidAnswers {
 
 /** For requests that name an `Origin` and for the others. */
 interface Pair {
-  readonly plain: Refused
-  readonly crossOrigin: Refused
+  readonly plain: GateAnswer.Draft
+  readonly crossOrigin: GateAnswer.Draft
 }
 
 interface Page {
@@ -45,7 +46,7 @@ const maximumTargetLength = 1024
  *
  * @category constructors
  */
-export const make = (notary: RouteOffer.Notary): UnpaidAnswers => {
+export const make = (notary: RouteOffer.Notary, entropy: RetryToken.Source): UnpaidAnswers => {
   const pages = new WeakMap<PricedRoute, Page>()
   const pageOf = (route: PricedRoute, epoch: number): Page => {
     const page = pages.get(route)
@@ -59,24 +60,26 @@ export const make = (notary: RouteOffer.Notary): UnpaidAnswers => {
       const key = keyOf(request)
       const { pairs } = pageOf(request.route, epoch)
       const known = key === undefined ? undefined : pairs.get(key)
-      if (known !== undefined) return pick(known, crossOrigin)
+      if (known !== undefined) return pick(entropy, known, crossOrigin)
       return Effect.map(RouteOffer.accepts(notary, request, epoch), (accepts) => {
         const pair = pairOf(request.route, accepts)
         if (key !== undefined) keep(pairs, key, pair)
-        return pick(pair, crossOrigin)
+        return pick(entropy, pair, crossOrigin)
       })
     }
   }
 }
 
-const pick = (pair: Pair, crossOrigin: boolean) => (crossOrigin ? pair.crossOrigin : pair.plain)
+const pick = (entropy: RetryToken.Source, pair: Pair, crossOrigin: boolean): Refused => ({
+  _tag: "Refused",
+  answer: (crossOrigin ? pair.crossOrigin : pair.plain)(RetryToken.make(entropy))
+})
 
 const pairOf = ({ settle: order, speaks: spoken }: PricedRoute, accepts: ReadonlyArray<PaymentRequirements>): Pair => {
-  const answer = GateAnswer.refused({ spoken, order, crossOrigin: false }, Refusal.unpaid, accepts)
-  const headers = { ...answer.headers, ...GateAnswer.exposed(spoken) }
+  const manner = { spoken, order, crossOrigin: false }
   return {
-    plain: { _tag: "Refused", answer },
-    crossOrigin: { _tag: "Refused", answer: { ...answer, headers } }
+    plain: GateAnswer.drafted(manner, Refusal.unpaid, accepts),
+    crossOrigin: GateAnswer.drafted({ ...manner, crossOrigin: true }, Refusal.unpaid, accepts)
   }
 }
 

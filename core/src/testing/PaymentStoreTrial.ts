@@ -160,8 +160,9 @@ export const claimed = Effect.fnUntraced(function* (
   intake?: PaymentStore.Intake
 ) {
   const result = yield* store.claim(payment, claim, intake)
-  return result._tag === "Claimed"
-    ? result
+  if (result._tag === "Claimed") return result
+  return result._tag === "Different"
+    ? yield* new LawBroken({ message: `a payment was taken for another one: ${result.payment.paymentId}` })
     : yield* new LawBroken({ message: `a payment that fits was refused, ${result.reserved} being reserved` })
 })
 

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 
 import { entitlementMillis, leaseMillis, maximumRuns } from "../facilitator/records/Run.ts"
+import * as RetryToken from "../protocol/RetryToken.ts"
 import { holds, same } from "./Law.ts"
 import { claimed, executionIs, law, moved, newClaim, newPayment, type StoreLaw, taken } from "./PaymentStoreTrial.ts"
 
@@ -164,6 +165,65 @@ const unboundHasOneRun = law(
   })
 )
 
+const publicHasOneRun = law(
+  "a paid payment that anybody could repeat is spent even if its handler was not reached, unless nobody was answered",
+  Effect.fnUntraced(function* (store, subject) {
+    const { claim, payment, paymentId } = yield* taken(store, { bound: false })
+    yield* moved(store, subject, paymentId)
+    yield* store.finish(paymentId, claim.id, "unanswered")
+    const next = yield* newClaim()
+    yield* executionIs(store, payment, next, "granted")
+    yield* store.finish(paymentId, next.id, "notRun")
+    yield* executionIs(store, payment, yield* newClaim(), "spent")
+  })
+)
+
+const tokenProves = law(
+  "a paid payment without a binding is run again for whoever shows the token of its offer",
+  Effect.fnUntraced(function* (store, subject) {
+    const plain = yield* newPayment({ bound: false })
+    const showing = (token: string) => ({
+      ...plain,
+      requirements: { ...plain.requirements, extra: { [RetryToken.key]: token } }
+    })
+    const own = showing("A".repeat(22))
+    const claim = yield* newClaim()
+    yield* claimed(store, own, claim)
+    yield* moved(store, subject, own.paymentId)
+    yield* store.finish(own.paymentId, claim.id, "notRun")
+    for (const other of [plain, showing("B".repeat(22))]) {
+      const { _tag } = yield* store.claim(other, yield* newClaim())
+      yield* same("the claim of a stranger", _tag, "Different")
+    }
+    yield* executionIs(store, own, yield* newClaim(), "granted")
+  })
+)
+
+const differentChangesNothing = law(
+  "a claim that shows the payment for another offer, or for another caller, is different and changes nothing",
+  Effect.fnUntraced(function* (store, subject) {
+    const { claim, payment, paymentId } = yield* taken(store, { caller: "shop" })
+    yield* moved(store, subject, paymentId)
+    yield* store.finish(paymentId, claim.id, "failed")
+    const before = yield* store.find(paymentId)
+    const { requirements } = payment
+    const others = [
+      { ...payment, caller: "another shop" },
+      { ...payment, requirements: { ...requirements, payTo: "acct-another-shop" } },
+      { ...payment, requirements: { ...requirements, asset: "acct-another-token" } },
+      { ...payment, requirements: { ...requirements, maxAmountRequired: `${payment.authorization.amount + 1n}` } }
+    ]
+    for (const other of others) {
+      for (const wish of [yield* newClaim(), claim, undefined]) {
+        const { _tag } = yield* store.claim(other, wish)
+        yield* same("the claim", _tag, "Different")
+      }
+    }
+    yield* same("the record", yield* store.find(paymentId), before)
+    yield* executionIs(store, payment, yield* newClaim(), "granted")
+  })
+)
+
 const unpaidIsFree = law(
   "without a transfer a failed run leaves the payment free, bound or not, for as long as it takes",
   Effect.fnUntraced(function* (store, subject) {
@@ -287,6 +347,9 @@ export const laws: ReadonlyArray<StoreLaw> = [
   entitlementEnds,
   unboundIsNotRunAgain,
   unboundHasOneRun,
+  publicHasOneRun,
+  tokenProves,
+  differentChangesNothing,
   unpaidIsFree,
   notRunDoesNotCount,
   holderAloneEnds,

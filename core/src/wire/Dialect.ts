@@ -61,6 +61,21 @@ export interface RefusalWords {
   readonly headers: HeaderFields
   /** The body's JSON value. */
   readonly body: unknown
+  /**
+   * The headers, or the body, that differ from answer to answer, where a dialect has payers repeat the offer: each answer's
+   * offers carry a token of their own (`RetryToken`).
+   */
+  readonly personal?: (retryToken: string) => PersonalWords
+}
+
+/**
+ * The part of a refusal that only one payer gets.
+ *
+ * @category models
+ */
+export interface PersonalWords {
+  readonly headers?: HeaderFields
+  readonly body?: unknown
 }
 
 /**

@@ -112,6 +112,8 @@ export const SettleResponse = Schema.Struct({
   transaction: Schema.String,
   network: Schema.String,
   payer: Schema.optionalKey(Schema.String),
+  payTo: Schema.optionalKey(Schema.String),
+  asset: Schema.optionalKey(Schema.String),
   amount: Schema.optionalKey(Schema.String),
   /** With a granted execution: what is left should it be refused or fail. `until` is Unix milliseconds. */
   entitlement: Schema.optionalKey(Schema.Struct({ runs: Schema.Int, until: Schema.Int })),

@@ -131,7 +131,17 @@ const repeated = (name: string) =>
  */
 export const refusal = ({ dialects }: Spoken, required: PaymentRequired, order?: SettleOrder): RefusalWords => {
   const said = dialects.map((dialect) => dialect.refusal(required, order))
-  return { headers: Object.assign({}, ...said.map(({ headers }) => headers)), body: said[0]?.body }
+  const headers = Object.assign({}, ...said.map((words) => words.headers))
+  const body = said[0]?.body
+  if (said.every(({ personal }) => personal === undefined)) return { headers, body }
+  return {
+    headers,
+    body,
+    personal: (retryToken) => {
+      const own = said.map(({ personal }) => personal?.(retryToken))
+      return { headers: Object.assign({}, ...own.map((words) => words?.headers)), body: own[0]?.body }
+    }
+  }
 }
 
 /**

@@ -32,9 +32,9 @@ const decode = (text: string): Result.Result<unknown, ValidationError> => {
  * The payment request, and beside it, where a payment was refused, why in our words. A payer that knows the request alone
  * can pay.
  */
-const bodyOf = (required: PaymentRequired, order?: SettleOrder) => {
+const bodyOf = (required: PaymentRequired, order: SettleOrder | undefined, retryToken: string) => {
   const { accepts: _, error: message, ...words } = required
-  const request = requestOf(required, order) ?? { x402Version: 2, error: message, accepts: [] }
+  const request = requestOf(required, order, retryToken) ?? { x402Version: 2, error: message, accepts: [] }
   return Object.keys(words).length === 0 ? request : { ...request, ...words, message }
 }
 
@@ -51,7 +51,11 @@ export const metaSeller: SellerDialect = {
   canOffer: () => true,
   isSpokenIn: () => true,
   readPayment: (text) => Result.flatMap(decode(text), fromJson),
-  refusal: (required, order) => ({ headers: {}, body: bodyOf(required, order) }),
+  refusal: (required, order) => ({
+    headers: {},
+    body: undefined,
+    personal: (retryToken) => ({ body: bodyOf(required, order, retryToken) })
+  }),
   receiptHeaders: (settlement) => ({ [receiptKey]: JSON.stringify(receiptOf(settlement)) })
 }
 

@@ -6,14 +6,16 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
+import * as Base64Text from "../protocol/Base64Text.ts"
 import { sealPayload } from "../protocol/PaymentPayload.ts"
 import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
+import * as RetryToken from "../protocol/RetryToken.ts"
 import type { Settlement } from "../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import { maximumHeaderBytes } from "./AsciiJson.ts"
 import * as Base64Json from "./Base64Json.ts"
-import type { HeaderFields, PresentedPayment, SellerDialect, SettleOrder } from "./Dialect.ts"
+import type { PresentedPayment, RefusalWords, SellerDialect, SettleOrder } from "./Dialect.ts"
 import * as X402Offer from "./X402Offer.ts"
 import * as X402Reason from "./X402Reason.ts"
 
@@ -73,11 +75,12 @@ const shortened = (url: string): string => {
 
 /**
  * The payment request of version 2, as it travels in a header or as a result; `undefined` where nothing is offered. Offers
- * of a resource that is charged before its handler runs name that payment flow (section "Payment flows").
+ * of a resource that is charged before its handler runs name that payment flow (section "Payment flows"). Each offer carries
+ * the token, which payers repeat in `accepted.extra`.
  *
  * @category conversions
  */
-export const requestOf = (required: PaymentRequired, order?: SettleOrder) => {
+export const requestOf = (required: PaymentRequired, order: SettleOrder | undefined, retryToken: string) => {
   const [first] = required.accepts
   return first === undefined
     ? undefined
@@ -87,7 +90,7 @@ export const requestOf = (required: PaymentRequired, order?: SettleOrder) => {
         resource: placeOf(first),
         accepts: required.accepts.map((requirements) => {
           const offer = X402Offer.toV2(requirements)
-          return { ...offer, extra: { ...offer.extra, ...flowOf(order) } }
+          return { ...offer, extra: { ...offer.extra, ...flowOf(order), [RetryToken.key]: retryToken } }
         })
       }
 }
@@ -105,9 +108,17 @@ export const receiptOf = ({ amount, network, payer, transaction }: Settlement) =
   amount
 })
 
-const offersIn = (required: PaymentRequired, order?: SettleOrder): HeaderFields => {
-  const request = requestOf(required, order)
-  return request === undefined ? {} : { "PAYMENT-REQUIRED": Base64Json.encode(request) }
+/** Stands in the text of the offers where each answer has its token; as long as one. */
+const tokenPlace = "retry-token-goes-here_"
+
+/** The offers are written once, and the header for each payer: most requests of a shop are answered like this. */
+const personalOffers = (required: PaymentRequired, order?: SettleOrder): Pick<RefusalWords, "personal"> => {
+  const request = requestOf(required, order, tokenPlace)
+  if (request === undefined) return {}
+  const parts = JSON.stringify(request).split(tokenPlace)
+  return {
+    personal: (retryToken) => ({ headers: { "PAYMENT-REQUIRED": Base64Text.encode(parts.join(retryToken)) } })
+  }
 }
 
 /**
@@ -125,7 +136,7 @@ export const x402v2Seller: SellerDialect = {
   readPayment: (text) => Result.flatMap(Base64Json.decode("PAYMENT-SIGNATURE", text, maximumHeaderBytes), fromJson),
   refusal: (required, order) => {
     const { accepts: _, ...words } = required
-    return { headers: offersIn(required, order), body: words }
+    return { headers: {}, body: words, ...personalOffers(required, order) }
   },
   receiptHeaders: (settlement) => ({ "PAYMENT-RESPONSE": Base64Json.encode(receiptOf(settlement)) })
 }

@@ -20,6 +20,8 @@ const settlement = {
   transaction: "tx-1",
   network: "ledger:test",
   payer: "acct-alice",
+  payTo: "acct-shop",
+  asset: "acct-dollar",
   amount: "10000"
 }
 

@@ -30,6 +30,8 @@ const paid = {
   transaction: "0xabc",
   network: "eip155:8453",
   payer: "0x2222222222222222222222222222222222222222",
+  payTo: "0x1111111111111111111111111111111111111111",
+  asset: "0x3333333333333333333333333333333333333333",
   amount: "10000"
 } as const
 const { success: _, ...paidValue } = paid

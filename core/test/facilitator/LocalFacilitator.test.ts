@@ -788,26 +788,27 @@ describe("the order of the checks", () => {
       yield* facilitator.finish(paymentId, claim("a").id, "served")
       yield* TestClock.adjust("1 hour")
       ledger.faults.down = true
-      const dearer = { ...request.paymentRequirements, maxAmountRequired: "99999999" }
-      const late = { ...request, paymentRequirements: dearer }
+      const cheaper = { ...request.paymentRequirements, maxAmountRequired: "9999" }
+      const late = { ...request, paymentRequirements: cheaper }
       assert.strictEqual((yield* facilitator.settle(late, claim("b"))).execution, "spent")
     })
   )
 
-  it.effect("a claim on known payments alone is granted a record, at whatever price, and takes nothing new", () =>
+  it.effect("a claim on known payments alone is granted a record that covers the price, and takes nothing new", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
       const request = yield* LedgerShop.pay()
-      const dearer: PaymentRequest = {
+      const at = (maxAmountRequired: string): PaymentRequest => ({
         ...request,
-        paymentRequirements: { ...request.paymentRequirements, maxAmountRequired: "20000" }
-      }
+        paymentRequirements: { ...request.paymentRequirements, maxAmountRequired }
+      })
       const stranger = yield* Effect.flip(facilitator.settle(request, onlyKnown("first")))
       assert.propertyVal(stranger, "reason", "binding_mismatch")
       assert.strictEqual(ledger.transfers.length, 0)
       const { paymentId } = yield* facilitator.settle(request, LedgerShop.claim("second"))
       yield* facilitator.finish(paymentId, LedgerShop.claim("second").id, "failed")
-      const again = yield* facilitator.settle(dearer, onlyKnown("third"))
+      assert.strictEqual(yield* failing(facilitator.settle(at("10001"), onlyKnown("third"))), "already_used")
+      const again = yield* facilitator.settle(at("9999"), onlyKnown("third"))
       assert.strictEqual(again.execution, "granted")
       assert.strictEqual(again.amount, `${LedgerShop.amount}`)
       assert.strictEqual(ledger.transfers.length, 1)

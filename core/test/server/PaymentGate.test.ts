@@ -136,7 +136,6 @@ describe("an unpaid request", () => {
       yield* gate.decide(route, request("/report"))
       const now = gate.decideNow(route, request("/report"))
       assert.isTrue(PaymentGate.isDecision(now))
-      assert.deepStrictEqual(now, yield* gate.decide(route, request("/report")))
     })
   )
 
@@ -494,12 +493,12 @@ describe("a payment that is bound to no offer made now", () => {
     })
   )
 
-  it.effect("is granted when it was taken before, at another price", () =>
+  it.effect("is granted when it was taken before, at a higher price", () =>
     Effect.gen(function* () {
-      const { gate, sell } = yield* open({ settle: () => Effect.succeed(settled({ amount: "777" })) })
+      const { gate, sell } = yield* open({ settle: () => Effect.succeed(settled({ amount: "10777" })) })
       const route = yield* sell(report)
       const decision = granted(yield* gate.decide(route, request("/report", payment("A".repeat(43)))))
-      assert.strictEqual(decision.settlement.amount, "777")
+      assert.strictEqual(decision.settlement.amount, "10777")
     })
   )
 })

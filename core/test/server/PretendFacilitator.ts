@@ -11,16 +11,29 @@ export type Told =
 
 type Service = Facilitator["Service"]
 
+/** Stands for the term of the offer that is paid. */
+const asOffered = "as offered"
+
+/** A payment of whatever is offered, unless a test changes its terms. */
 export const settled = (changes: Partial<Settled> = {}): Settled => ({
   paymentId: "pay_0123456789abcdefghijkl",
   status: "final",
   execution: "granted",
   transaction: "0xfeed",
-  network: "eip155:8453",
   payer: "0xpayer",
-  amount: "10000",
+  network: asOffered,
+  payTo: asOffered,
+  asset: asOffered,
+  amount: asOffered,
   ...changes
 })
+
+const answering = ({ paymentRequirements }: PaymentRequest, value: Settled): Settled => {
+  const { asset = "", maxAmountRequired, network, payTo } = paymentRequirements
+  const offered = { network, payTo, asset, amount: maxAmountRequired }
+  const missing = Object.entries(offered).filter(([term]) => Reflect.get(value, term) === asOffered)
+  return { ...value, ...Object.fromEntries(missing) }
+}
 
 export const kinds = ["eip155:8453", "eip155:1", "ton:mainnet"].map((network) => ({
   protocolVersion: 2 as const,
@@ -65,12 +78,15 @@ export const make = (says: Partial<Service> = {}) => {
     settle: (request, claim) =>
       Effect.suspend(() => {
         told.push({ ask: "settle", request, claim })
-        return says.settle?.(request, claim) ?? unlessNew(claim, settled())
+        const answer = says.settle?.(request, claim) ?? unlessNew(claim, settled())
+        return Effect.map(answer, (value) => answering(request, value))
       }),
     claim: (request, claim) =>
       Effect.suspend(() => {
         told.push({ ask: "claim", request, claim })
-        return says.claim?.(request, claim) ?? unlessNew(claim, settled({ status: "accepted", transaction: "" }))
+        const answer =
+          says.claim?.(request, claim) ?? unlessNew(claim, settled({ status: "accepted", transaction: "" }))
+        return Effect.map(answer, (value) => answering(request, value))
       }),
     finish: (paymentId, claimId, outcome) =>
       Effect.suspend(() => {

@@ -5,6 +5,8 @@ import {
   PaymentPayload,
   PriceResolver,
   protocolSeller,
+  type PaymentRequirements,
+  RetryToken,
   type RouteConfig,
   SettlementPending,
   x402v1Seller,
@@ -69,15 +71,36 @@ describe("a route that says nothing of dialects", () => {
       assert.strictEqual(headers["Cache-Control"], "no-store")
       assert.notProperty(body, "x402Version")
       const [ours] = offersOf(body)
-      assert.deepStrictEqual(offerIn(decision), {
+      const offer = offerIn(decision)
+      const token = RetryToken.of(offer["extra"] as PaymentRequirements.PaymentRequirements["extra"])
+      assert.isDefined(token)
+      assert.deepStrictEqual(offer, {
         scheme: "exact",
         network: "eip155:8453",
         amount: "10000",
         asset: PretendScheme.usdc,
         payTo: PretendScheme.alice,
         maxTimeoutSeconds: 60,
-        extra: { ...(ours["extra"] as object), paymentFlow: "upfront" }
+        extra: { ...(ours["extra"] as object), paymentFlow: "upfront", retryToken: token }
       })
+    })
+  )
+
+  it.effect("gives each answer in x402 a token of its own, and shows the facilitator the one that is repeated", () =>
+    Effect.gen(function* () {
+      const { gate, sell, told } = yield* open
+      const route = yield* sell(single)
+      const tokens: Array<unknown> = []
+      for (let round = 0; round < 3; round++) {
+        const offer = offerIn(yield* gate.decide(route, request("/report")))
+        tokens.push(Reflect.get(offer["extra"] as object, RetryToken.key))
+        yield* gate.decide(route, request("/report", paidV2(offer)))
+      }
+      assert.strictEqual(new Set(tokens).size, 3)
+      assert.deepStrictEqual(
+        told.flatMap((one) => (one.ask === "settle" ? [RetryToken.of(one.request.paymentRequirements.extra)] : [])),
+        tokens
+      )
     })
   )
 

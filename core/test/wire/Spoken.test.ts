@@ -72,14 +72,16 @@ describe("hear", () => {
 
 describe("refusal", () => {
   it("offers ours and version 2 side by side, with our body", () => {
-    const { body, headers } = Spoken.refusal(Spoken.usual, X402.unpaid)
-    assert.deepStrictEqual(Object.keys(headers), ["X-Payment", "PAYMENT-REQUIRED"])
+    const { body, headers, personal } = Spoken.refusal(Spoken.usual, X402.unpaid)
+    assert.deepStrictEqual(Object.keys(headers), ["X-Payment"])
+    assert.deepStrictEqual(Object.keys(personal?.("t").headers ?? {}), ["PAYMENT-REQUIRED"])
     assert.deepStrictEqual(body, X402.unpaid)
   })
 
   it("has the body of the first dialect", () => {
-    const { body, headers } = Spoken.refusal(all, X402.unpaid)
-    assert.deepStrictEqual(Object.keys(headers), ["X-Payment", "PAYMENT-REQUIRED"])
+    const { body, headers, personal } = Spoken.refusal(all, X402.unpaid)
+    assert.deepStrictEqual(Object.keys(headers), ["X-Payment"])
+    assert.deepStrictEqual(Object.keys(personal?.("t").headers ?? {}), ["PAYMENT-REQUIRED"])
     assert.include(body as object, { x402Version: 1 })
   })
 })

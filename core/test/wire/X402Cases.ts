@@ -51,6 +51,12 @@ export const requestV2 = {
   accepts: [offerV2]
 }
 
+/** The same as one payer gets it. */
+export const requestTo = (retryToken: string) => ({
+  ...requestV2,
+  accepts: [{ ...offerV2, extra: { ...offerV2.extra, retryToken } }]
+})
+
 export const signed = {
   authorization: {
     from: payer,

@@ -53,18 +53,21 @@ describe("readPayment", () => {
   }
 })
 
+const token = "AAAAAAAAAAAAAAAAAAAAAA"
+
+const bodyOf = (required: Parameters<typeof metaSeller.refusal>[0]) =>
+  metaSeller.refusal(required).personal?.(token).body
+
 describe("refusal", () => {
   it("is the payment request, to the byte, where no payment was shown", () => {
-    const { body, headers } = metaSeller.refusal(X402.unpaid)
-    assert.deepStrictEqual(headers, {})
-    assert.strictEqual(JSON.stringify(body), JSON.stringify(X402.requestV2))
+    assert.deepStrictEqual(metaSeller.refusal(X402.unpaid).headers, {})
+    assert.strictEqual(JSON.stringify(bodyOf(X402.unpaid)), JSON.stringify(X402.requestTo(token)))
   })
 
   it("is the same with our words beside it where one was refused", () => {
     const words = { code: "INSUFFICIENT_BALANCE", detail: "balance" } as const
-    const { body } = metaSeller.refusal({ ...X402.unpaid, error: "not enough", ...words })
-    assert.deepStrictEqual<unknown>(body, {
-      ...X402.requestV2,
+    assert.deepStrictEqual<unknown>(bodyOf({ ...X402.unpaid, error: "not enough", ...words }), {
+      ...X402.requestTo(token),
       error: "invalid_exact_evm_insufficient_balance",
       ...words,
       message: "not enough"
@@ -72,8 +75,7 @@ describe("refusal", () => {
   })
 
   it("offers nothing where nothing is offered", () => {
-    const { body } = metaSeller.refusal({ error: "not on sale", accepts: [], retry: "same_payment" })
-    assert.deepStrictEqual<unknown>(body, {
+    assert.deepStrictEqual<unknown>(bodyOf({ error: "not on sale", accepts: [], retry: "same_payment" }), {
       x402Version: 2,
       error: "not on sale",
       accepts: [],

@@ -83,41 +83,44 @@ describe("readPayment", () => {
   }
 })
 
+const token = "AAAAAAAAAAAAAAAAAAAAAA"
+
+const offersIn = (...given: Parameters<typeof x402v2Seller.refusal>) =>
+  x402v2Seller.refusal(...given).personal?.(token).headers?.["PAYMENT-REQUIRED"] ?? ""
+
 describe("refusal", () => {
   it("is the peer's payment request to the byte, beside our own words", () => {
     const { body, headers } = x402v2Seller.refusal(X402.unpaid)
-    assert.deepStrictEqual(headers, { "PAYMENT-REQUIRED": X402.base64(X402.requestV2) })
+    assert.deepStrictEqual(headers, {})
+    assert.strictEqual(offersIn(X402.unpaid), X402.base64(X402.requestTo(token)))
     assert.deepStrictEqual(body, { error: X402.unpaid.error })
   })
 
   it("says in the peer's word why a payment was refused", () => {
-    const { body, headers } = x402v2Seller.refusal({
-      ...X402.unpaid,
-      code: "INVALID_SIGNATURE",
-      detail: "payer_mismatch",
-      retry: "never"
-    })
-    assert.deepStrictEqual(X402.unbase64(headers["PAYMENT-REQUIRED"]), {
-      ...X402.requestV2,
+    const words = { code: "INVALID_SIGNATURE", detail: "payer_mismatch", retry: "never" } as const
+    const { body } = x402v2Seller.refusal({ ...X402.unpaid, ...words })
+    assert.deepStrictEqual(X402.unbase64(offersIn({ ...X402.unpaid, ...words })), {
+      ...X402.requestTo(token),
       error: "invalid_exact_evm_signature"
     })
     assert.include(body as object, { code: "INVALID_SIGNATURE", retry: "never" })
   })
 
   it("names the payment flow of what is charged before its handler runs", () => {
-    const { headers } = x402v2Seller.refusal(X402.unpaid, "before-handler")
-    const offer = { ...X402.offerV2, extra: { ...X402.offerV2.extra, paymentFlow: "upfront" } }
-    assert.deepStrictEqual(X402.unbase64(headers["PAYMENT-REQUIRED"]), { ...X402.requestV2, accepts: [offer] })
-    const after = x402v2Seller.refusal(X402.unpaid, "after-handler").headers
-    assert.deepStrictEqual(X402.unbase64(after["PAYMENT-REQUIRED"]), X402.requestV2)
+    const offer = { ...X402.offerV2, extra: { ...X402.offerV2.extra, paymentFlow: "upfront", retryToken: token } }
+    const before = X402.unbase64(offersIn(X402.unpaid, "before-handler"))
+    assert.deepStrictEqual(before, { ...X402.requestV2, accepts: [offer] })
+    assert.deepStrictEqual(X402.unbase64(offersIn(X402.unpaid, "after-handler")), X402.requestTo(token))
   })
 
   it("can be repeated in a payment that is short enough, however long the query of the request is", () => {
     const resource = `https://shop.example/weather?city=${"ü".repeat(6000)}`
-    const { headers } = x402v2Seller.refusal({ error: "", accepts: [{ ...X402.requirements, resource }] })
-    const text = headers["PAYMENT-REQUIRED"] ?? ""
+    const text = offersIn({ error: "", accepts: [{ ...X402.requirements, resource }] })
     assert.isBelow(text.length, 4096)
-    const request = { ...X402.requestV2, resource: { ...X402.requestV2.resource, url: "https://shop.example/weather" } }
+    const request = {
+      ...X402.requestTo(token),
+      resource: { ...X402.requestV2.resource, url: "https://shop.example/weather" }
+    }
     assert.deepStrictEqual(X402.unbase64(text), request)
     const payment = X402.base64({ ...X402.paymentV2, resource: request.resource })
     assert.isTrue(Result.isSuccess(x402v2Seller.readPayment(payment)))
@@ -138,6 +141,7 @@ describe("refusal", () => {
 
   it("offers nothing where nothing is offered", () => {
     assert.deepStrictEqual(x402v2Seller.refusal({ error: "later", accepts: [] }).headers, {})
+    assert.strictEqual(offersIn({ error: "later", accepts: [] }), "")
   })
 })
 

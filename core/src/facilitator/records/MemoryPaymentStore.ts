@@ -11,7 +11,6 @@ import { firstOf } from "./MemoryRecords.ts"
 import * as MemoryState from "./MemoryState.ts"
 import * as PaymentChange from "./PaymentChange.ts"
 import * as PaymentStore from "./PaymentStore.ts"
-import * as Run from "./Run.ts"
 import * as Signals from "./Signals.ts"
 
 type Store = PaymentStore.PaymentStore["Service"]
@@ -45,7 +44,7 @@ const claims = (state: State): Pick<Store, "find" | "claim" | "queue" | "finish"
         const known = records.find(payment.paymentId)
         return known === undefined
           ? claimNew(state, payment, claim, intake ?? {}, now)
-          : claimKnown(state, known, claim, now)
+          : kept(state, known, PaymentChange.claimed(known, payment, claim, now), now)
       }),
     queue: (paymentId, lane) =>
       step((now) => {
@@ -56,7 +55,7 @@ const claims = (state: State): Pick<Store, "find" | "claim" | "queue" | "finish"
       step((now) => {
         const known = records.find(paymentId)
         if (known === undefined || (caller !== undefined && known.caller !== caller)) return undefined
-        return put({ ...known, run: Run.finish(known.run, claimId, outcome, now) }, now)
+        return put(PaymentChange.finished(known, claimId, outcome, now), now)
       }),
     oweAnswer: (paymentId, owed) =>
       step((now) => {
@@ -87,10 +86,14 @@ const claimNew = (
   }
 }
 
-const claimKnown = ({ put }: State, known: Stored, claim: Claim | undefined, now: number): PaymentStore.ClaimResult => {
-  if (claim === undefined) return { _tag: "Claimed", created: false, execution: undefined, payment: known }
-  const [execution, run] = Run.claim(known.run, claim, PaymentStore.circumstances(known, now))
-  return { _tag: "Claimed", created: false, execution, payment: put({ ...known, run }, now) }
+const kept = (
+  { put }: State,
+  known: Stored,
+  result: PaymentStore.ClaimResult,
+  now: number
+): PaymentStore.ClaimResult => {
+  if (result._tag === "Claimed" && result.payment !== known) put(result.payment, now)
+  return result
 }
 
 const books = ({

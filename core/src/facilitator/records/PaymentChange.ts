@@ -8,8 +8,9 @@ import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import type { PaymentState } from "../../protocol/Settlement.ts"
 import type { Prepared } from "../../scheme/SchemeFacilitator.ts"
 import type { Claim } from "../Facilitator.ts"
-import type { Advance, NewPayment, StoredPayment } from "./PaymentStore.ts"
-import { isNotified } from "./PaymentStore.ts"
+import type { Advance, ClaimResult, NewPayment, StoredPayment } from "./PaymentStore.ts"
+import { circumstances, isNotified } from "./PaymentStore.ts"
+import * as Presentation from "./Presentation.ts"
 import * as Run from "./Run.ts"
 
 /**
@@ -37,6 +38,33 @@ export const created = (
   answerOwed: false,
   history: [{ status: "accepted", at: now }]
 })
+
+/**
+ * A claim on a payment that is on record: the verdict, and the record after it.
+ *
+ * @category combinators
+ */
+export const claimed = (
+  known: StoredPayment,
+  presented: NewPayment,
+  claim: Claim | undefined,
+  now: number
+): Exclude<ClaimResult, { readonly _tag: "Overdrawn" }> => {
+  if (!Presentation.isOf(presented, known)) return { _tag: "Different", payment: known }
+  if (claim === undefined) return { _tag: "Claimed", created: false, execution: undefined, payment: known }
+  const [execution, run] = Run.claim(known.run, claim, circumstances(known, now))
+  return { _tag: "Claimed", created: false, execution, payment: run === known.run ? known : { ...known, run } }
+}
+
+/**
+ * The record after the end of a run.
+ *
+ * @category combinators
+ */
+export const finished = (known: StoredPayment, claimId: string, outcome: Run.End, now: number): StoredPayment => {
+  const run = Run.finish(known.run, claimId, outcome, circumstances(known, now))
+  return run === known.run ? known : { ...known, run }
+}
 
 /**
  * The record after its flight has begun. `since` is set once: a transfer between two flights is the payment's own.

@@ -12,6 +12,7 @@ import type { Authorization } from "../../protocol/Authorization.ts"
 import type { PaymentError } from "../../protocol/PaymentError.ts"
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import * as RetryToken from "../../protocol/RetryToken.ts"
 import * as Settlement from "../../protocol/Settlement.ts"
 import type { ValidationError } from "../../protocol/ValidationError.ts"
 import type { Block, Landed, Prepared } from "../../scheme/SchemeFacilitator.ts"
@@ -66,8 +67,8 @@ export interface StoredPayment extends NewPayment {
 
 /**
  * What became of a claim. `created` tells whether this call made the record; `execution` is absent for a caller that made
- * no claim. `Overdrawn`: the payer's other payments in flight reserve so much of the balance that this one may not fit;
- * nothing was written.
+ * no claim. `Different`: the presentation is not one of the payment on record (`Presentation.isOf`). `Overdrawn`: the payer's
+ * other payments in flight reserve so much of the balance that this one may not fit. Both write nothing.
  *
  * @category models
  */
@@ -78,6 +79,7 @@ export type ClaimResult =
       readonly execution: Execution | undefined
       readonly payment: StoredPayment
     }
+  | { readonly _tag: "Different"; readonly payment: StoredPayment }
   | { readonly _tag: "Overdrawn"; readonly reserved: bigint }
 
 /**
@@ -188,8 +190,8 @@ export class PaymentStore extends Context.Service<
     readonly signals: Signals
     readonly find: (paymentId: string) => Stored<StoredPayment | undefined>
     /**
-     * Claims an authorization. With no record yet it creates one, in the state `accepted`; else the claim is judged against
-     * the run (`Run.claim`) and the intake is not looked at.
+     * Claims an authorization. With no record yet it creates one, in the state `accepted`; else the presentation is compared
+     * with the record and the claim is judged against the run (`PaymentChange.claimed`), and the intake is not looked at.
      */
     readonly claim: (payment: NewPayment, claim: Claim | undefined, intake?: Intake) => Stored<ClaimResult>
     /** Has an `accepted` payment wait in this lane, unless it waits in one already. `undefined` when there is no record. */
@@ -201,7 +203,7 @@ export class PaymentStore extends Context.Service<
     readonly finish: (
       paymentId: string,
       claimId: string,
-      outcome: Outcome,
+      outcome: Outcome | "unanswered",
       caller?: string
     ) => Stored<StoredPayment | undefined>
     /** Notes that a caller without a claim is owed an answer, or has got it. Returns what the note said before. */
@@ -273,7 +275,7 @@ export const settledAt = ({ history, status }: StoredPayment): number | undefine
  */
 export const circumstances = (payment: StoredPayment, now: number): Run.Circumstances => ({
   settledAt: settledAt(payment),
-  bound: payment.authorization.binding !== undefined,
+  provable: payment.authorization.binding !== undefined || RetryToken.of(payment.requirements.extra) !== undefined,
   now
 })
 

@@ -54,8 +54,8 @@ export interface Run {
 export interface Circumstances {
   /** When the money moved; `undefined` while it has not. */
   readonly settledAt: number | undefined
-  /** Whether the payment was bound to its request, so that only its payer can present it again. */
-  readonly bound: boolean
+  /** Whether the payer can show that the payment is its own after its transaction is public: by a binding, or a token. */
+  readonly provable: boolean
   readonly now: number
 }
 
@@ -97,18 +97,31 @@ export const claim = (self: Run, claim: Claim, at: Circumstances): readonly [Exe
  * @category getters
  */
 export const entitlement = (self: Run, at: Circumstances): Entitlement | undefined => {
-  if (!at.bound || at.settledAt === undefined || self.count >= maximumRuns) return undefined
+  if (!at.provable || at.settledAt === undefined || self.count >= maximumRuns) return undefined
   const until = Math.max(at.settledAt, self.releasedAt ?? at.now) + entitlementMillis
   return at.now < until ? { runs: maximumRuns - self.count, until } : undefined
 }
 
 /**
- * The end of a run. A claim that does not hold the run (any more) changes nothing, so repeating it is harmless.
+ * How a run was given back: by the server that was granted it, or because the call that claimed it got no answer
+ * (`unanswered`).
+ *
+ * @category models
+ */
+export type End = Outcome | "unanswered"
+
+/**
+ * The end of a run. A claim that does not hold the run (any more) changes nothing, so repeating it is harmless. A payment
+ * that is public and that anybody could repeat has had its one run, even if the handler was not reached; it keeps that run
+ * if no server was told of it.
  *
  * @category combinators
  */
-export const finish = (self: Run, claimId: string, outcome: Outcome, now: number): Run =>
-  self.holder?.claimId === claimId ? release(self, outcome, now) : self
+export const finish = (self: Run, claimId: string, outcome: End, at: Circumstances): Run => {
+  if (self.holder?.claimId !== claimId) return self
+  const isSpent = outcome === "notRun" && at.settledAt !== undefined && !at.provable
+  return release(self, isSpent ? "failed" : outcome, at.now)
+}
 
 /**
  * Where a run stands, in the words of `PaymentRecord`.
@@ -137,7 +150,7 @@ const mayMove = (self: Run, { route }: Claim, at: Circumstances): boolean =>
   self.holder === undefined &&
   route !== undefined &&
   self.route === route &&
-  at.bound &&
+  at.provable &&
   at.settledAt !== undefined &&
   mayRun(self, at)
 
@@ -153,20 +166,23 @@ const hold = (self: Run, claim: Claim, now: number): Run => ({
   holder: { claimId: claim.id, until: now + leaseMillis }
 })
 
-const release = (self: Run, outcome: Outcome, at: number): Run => ({
-  ...self,
-  holder: undefined,
-  served: outcome === "served",
-  refused: outcome === "refused" || (outcome === "notRun" && self.refused),
-  count: outcome === "notRun" ? self.count - 1 : self.count,
-  releasedAt: self.releasedAt ?? at
-})
+const release = (self: Run, outcome: End, at: number): Run => {
+  const reached = outcome !== "notRun" && outcome !== "unanswered"
+  return {
+    ...self,
+    holder: undefined,
+    served: outcome === "served",
+    refused: reached ? outcome === "refused" : self.refused,
+    count: reached ? self.count : self.count - 1,
+    releasedAt: self.releasedAt ?? at
+  }
+}
 
 /**
- * Nothing is owed before the money moved, so whoever can present the payment may try. After it an unbound payment is
+ * Nothing is owed before the money moved, so whoever can present the payment may try. After it an unprovable payment is
  * public: its payer gets the first run, which was paid for, and no repeated one.
  */
-const mayRun = (self: Run, { bound, now, settledAt }: Circumstances): boolean =>
+const mayRun = (self: Run, { now, provable, settledAt }: Circumstances): boolean =>
   settledAt === undefined ||
-  (self.count < (bound ? maximumRuns : 1) &&
+  (self.count < (provable ? maximumRuns : 1) &&
     now < Math.max(settledAt, self.releasedAt ?? settledAt) + entitlementMillis)

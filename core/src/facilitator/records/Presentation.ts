@@ -1,0 +1,94 @@
+/**
+ * The door that every presentation of a known payment passes: `/verify`, `/settle` and `/claims`, in this process or over
+ * HTTP, with a claim or without. A payment on record answers only for the offer it was taken for, to the caller who brought
+ * it, and to the payer who signed it. A shop that is shown a payment of another shop, or a cheaper one, gets `already_used`.
+ */
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
+import * as RetryToken from "../../protocol/RetryToken.ts"
+import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
+import type { Scheme } from "../../scheme/Scheme.ts"
+import type { NewPayment, StoredPayment } from "./PaymentStore.ts"
+
+/**
+ * One thing that has to agree between a presentation and the record.
+ *
+ * @category models
+ */
+export type Term = (presented: NewPayment, known: NewPayment) => boolean
+
+/**
+ * Everything that has to agree, by name.
+ *
+ * The transfer: a nonce may have been signed for more than once, and a payment's id is a hash that was cut. Only the
+ * transfer on record will ever be sent.
+ *
+ * The offer: scheme, network, asset and payee are compared with the record, because a record's money has gone to that
+ * payee. Today's price is at most the recorded amount, because a price may depend on a body or a header that the payer did
+ * not sign. The caller is the one that brought the payment, because only its own terms were checked for it.
+ *
+ * The payer: the salt of a bound payment never reaches the chain. An unbound payment is public once it is sent; it is
+ * compared as a whole, and by the token of its offer, if its offer had one.
+ *
+ * @category constants
+ */
+export const terms = {
+  network: ({ requirements }, known) => requirements.network === known.requirements.network,
+  signedAsset: ({ authorization }, known) => authorization.asset === known.authorization.asset,
+  payer: ({ authorization }, known) => authorization.payer === known.authorization.payer,
+  nonce: ({ authorization }, known) => authorization.nonce === known.authorization.nonce,
+  signedPayee: ({ authorization }, known) => authorization.payTo === known.authorization.payTo,
+  signedAmount: ({ authorization }, known) => authorization.amount === known.authorization.amount,
+  validity: ({ authorization }, known) =>
+    authorization.validAfter === known.authorization.validAfter &&
+    authorization.validBefore === known.authorization.validBefore,
+
+  scheme: ({ requirements }, known) => requirements.scheme === known.requirements.scheme,
+  offeredAsset: ({ requirements }, known) => requirements.asset === known.authorization.asset,
+  offeredPayee: ({ requirements }, known) => requirements.payTo === known.authorization.payTo,
+  price: ({ requirements }, known) => BigInt(requirements.maxAmountRequired) <= known.authorization.amount,
+  caller: ({ caller }, known) => caller === known.caller,
+
+  salt: ({ authorization }, known) => authorization.binding?.salt === known.authorization.binding?.salt,
+  payload: ({ payload }, known) =>
+    known.authorization.binding !== undefined || JSON.stringify(payload) === JSON.stringify(known.payload),
+  token: ({ requirements }, known) =>
+    known.authorization.binding !== undefined ||
+    RetryToken.of(requirements.extra) === RetryToken.of(known.requirements.extra)
+} satisfies Record<string, Term>
+
+const all: ReadonlyArray<Term> = Object.values(terms)
+
+/**
+ * Whether a presentation is one of the payment on record. Both have passed `canonical`.
+ *
+ * @category guards
+ */
+export const isOf = (presented: NewPayment, known: NewPayment): boolean =>
+  all.every((agrees) => agrees(presented, known))
+
+/**
+ * An offer with its addresses in the family's wire form, so that they can be compared as text. What is no address stays as
+ * it came, and agrees with no record.
+ *
+ * @category conversions
+ */
+export const canonical = (scheme: Scheme, requirements: PaymentRequirements): PaymentRequirements => {
+  const { asset, payTo } = requirements
+  return {
+    ...requirements,
+    payTo: scheme.address(payTo) ?? payTo,
+    ...(asset !== undefined && { asset: scheme.address(asset) ?? asset })
+  }
+}
+
+/**
+ * The refusal of a presentation that is not of the payment on record under its id.
+ *
+ * @category errors
+ */
+export const used = (known: StoredPayment): ValidationError =>
+  invalid(
+    "already_used",
+    known.transaction === "" ? known.paymentId : known.transaction,
+    `this authorization was used already (${known.paymentId}${known.transaction && `, transaction ${known.transaction}`}); it pays for nothing else`
+  )
