@@ -73,6 +73,7 @@ export type {
   Submission,
   Survey
 } from "./scheme/SchemeFacilitator.ts"
+export * as OwnTransfer from "./scheme/OwnTransfer.ts"
 export * as SchemeRegistry from "./scheme/SchemeRegistry.ts"
 export type { SchemeServer, Use } from "./scheme/SchemeServer.ts"
 export * as AsciiJson from "./wire/AsciiJson.ts"

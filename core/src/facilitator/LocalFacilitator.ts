@@ -273,21 +273,28 @@ const transfer = Effect.fnUntraced(function* (
 
 /**
  * A record that waited is examined anew before anything is sent for it, unless it is on its way all the same. One that was
- * on its way before may have moved its money meanwhile: its lane finds out.
+ * on its way before, or that somebody else has sent, may have moved its money meanwhile: its lane finds out.
  */
 const examineAgain = (desk: Desk, { fresh, presented, stored }: Taken): Effect.Effect<void, PaymentFailure> => {
   if (fresh || stored.status !== "accepted" || stored.lane !== undefined) return Effect.void
-  const { paymentId } = stored
   return Effect.matchEffect(examine(presented), {
     onSuccess: (at) => Effect.sync(() => desk.engine.examined(presented, presented.payment, at)),
     onFailure: (error) =>
-      Effect.flatMap(desk.store.find(paymentId), (now) =>
-        now === undefined || (now.status === "accepted" && now.lane === undefined && now.since === undefined)
-          ? Effect.fail(error)
-          : Effect.void
-      )
+      Effect.flatMap(mayBeSettled(desk, presented, stored, error), (may) => (may ? Effect.void : Effect.fail(error)))
   })
 }
+
+const mayBeSettled = Effect.fnUntraced(function* (
+  { engine, store }: Desk,
+  { half, payment }: Presented,
+  { paymentId }: StoredPayment,
+  refusal: PaymentFailure
+) {
+  const now = yield* store.find(paymentId)
+  if (now === undefined) return false
+  if (now.status !== "accepted" || now.lane !== undefined || now.since !== undefined) return true
+  return yield* engine.isSettledByAnother(half, now, payment, refusal)
+})
 
 const pending = Effect.fnUntraced(function* (desk: Desk, { paymentId }: StoredPayment) {
   const now = yield* desk.store.find(paymentId)

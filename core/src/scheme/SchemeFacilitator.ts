@@ -129,7 +129,11 @@ export type Submission =
  */
 export type Observation =
   | { readonly _tag: "Pending" }
-  /** The token's own transfer, of the right amount to the right recipient, is in a block. */
+  /**
+   * The token's own transfer, of the right amount to the right recipient, is in a block. `external`: none of the given
+   * attempts has made it, nor any other transaction that the family can tell to be the facilitator's. A family whose payers
+   * send their own transactions cannot tell who has sent one, and says `false`.
+   */
   | { readonly _tag: "Settled"; readonly transaction: string; readonly block: Block; readonly external: boolean }
   /** This authorization has not moved the money, and the transaction that was sent for it will not. */
   | { readonly _tag: "Failed"; readonly transaction: string; readonly error: PaymentError | ValidationError }
@@ -147,14 +151,19 @@ export interface Landed {
 }
 
 /**
- * A payment on its way, and the head of the chain when a transaction was first prepared for it: a transfer found in a
- * block up to that one was there before, and does not count for us.
+ * A payment on its way, and from where on a transfer of it counts (`OwnTransfer.isOwn`).
  *
  * @category models
  */
 export interface Passenger<Payload = unknown> {
   readonly payment: Payment<Payload>
+  /** The chain's head (block number) when a transaction was first prepared for it: later blocks count. */
   readonly since: bigint
+  /**
+   * Unix seconds by the chain's clock: of a bound payment blocks of this time and later count too, whatever their number.
+   * Without it only `since` counts.
+   */
+  readonly earliest?: number
 }
 
 /**

@@ -34,8 +34,8 @@ export const make = (): LedgerAccounts => {
 
   const balanceOf = (account: string) => balances.get(account) ?? 0n
   const deposit = (account: string, amount: bigint) => void balances.set(account, balanceOf(account) + amount)
-  const use = (order: LedgerOrder, transaction: string, { hash, number, undo }: LedgerBlock, paid: boolean) => {
-    uses.set(keyOf(order), { transaction, block: { number, hash }, paid })
+  const use = (order: LedgerOrder, transaction: string, { hash, number, time, undo }: LedgerBlock, paid: boolean) => {
+    uses.set(keyOf(order), { transaction, block: { number, hash, time }, paid })
     undo.push(() => uses.delete(keyOf(order)))
   }
   const move = ({ amount, payTo, payer }: LedgerOrder, sign: 1n | -1n) => {

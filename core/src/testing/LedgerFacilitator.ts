@@ -10,7 +10,9 @@ import { type PaymentError, refuse } from "../protocol/PaymentError.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { ChainUnavailable } from "../protocol/ProtocolError.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
+import * as OwnTransfer from "../scheme/OwnTransfer.ts"
 import type {
+  Block,
   Conclusion,
   Observation,
   Passenger,
@@ -183,7 +185,7 @@ const observation = (
   const transfer = transferOf(ledger, passenger)
   if (transfer !== undefined) {
     const { block, transaction } = transfer
-    return { _tag: "Settled", transaction, block, external: !own.includes(transaction) }
+    return { _tag: "Settled", transaction, block: placeOf(block), external: !own.includes(transaction) }
   }
   if (landed === undefined) return { _tag: "Pending" }
   const order = toOrder(passenger.payment.payload)
@@ -191,17 +193,24 @@ const observation = (
   return { _tag: "Failed", transaction: landed.transaction, error }
 }
 
-/** The payment's own transfer, if it happened since a transaction was first prepared for it. */
-const transferOf = (ledger: TestLedger, { payment, since }: Passenger<Payload>) => {
-  const use = ledger.useOf(toOrder(payment.payload))
-  return use?.paid === true && use.block.number > since ? use : undefined
+const placeOf = ({ hash, number }: Block): Block => ({ number, hash })
+
+/** The payment's own transfer. */
+const transferOf = (ledger: TestLedger, passenger: Passenger<Payload>) => {
+  const use = ledger.useOf(toOrder(passenger.payment.payload))
+  return use?.paid === true && OwnTransfer.isOwn(passenger, use.block) ? use : undefined
 }
 
 const conclude = (ledger: TestLedger, passenger: Passenger<Payload>, lanes: ReadonlyArray<string>): Conclusion => {
   const transfer = transferOf(ledger, passenger)
   if (transfer !== undefined) {
     const { block, transaction } = transfer
-    return { _tag: "Settled", transaction, block, external: !lanes.includes(transaction.split("/")[0] ?? "") }
+    return {
+      _tag: "Settled",
+      transaction,
+      block: placeOf(block),
+      external: !lanes.includes(transaction.split("/")[0] ?? "")
+    }
   }
   const { hash, number, time } = ledger.final()
   return time < passenger.payment.payload.validBefore ? { _tag: "Pending" } : { _tag: "Unused", at: { number, hash } }

@@ -54,7 +54,8 @@ export interface LedgerReceipt {
  */
 export interface LedgerUse {
   readonly transaction: string
-  readonly block: Block
+  /** Its time is in Unix seconds. */
+  readonly block: Block & { readonly time: number }
   readonly paid: boolean
 }
 

@@ -166,6 +166,48 @@ const submittedBy = Effect.fnUntraced(function* ({ stranger }: SchemeSubject, pa
   return theirs
 })
 
+/** Blocks of one network's chains may differ in time by so much; seconds. */
+const overlap = 10
+
+const boundIsOwn = law(
+  "what a stranger submitted before the plan is a bound payment's own transfer from when it was taken in, and nobody else's",
+  (subject) =>
+    gaining(
+      subject,
+      2n,
+      Effect.gen(function* () {
+        const { facilitator } = subject
+        const lateOf = Effect.fnUntraced(function* (bound: boolean) {
+          const payment = yield* newPayment(subject, { bound })
+          const { head } = yield* succeeds("survey", facilitator.survey)
+          return { payment, earliest: head.time - overlap, theirs: yield* submittedBy(subject, payment) }
+        })
+        const own = yield* lateOf(true)
+        const unbound = yield* lateOf(false)
+        const { head } = yield* succeeds("survey", facilitator.survey)
+        const ends = yield* Effect.forEach(
+          [own, { ...own, earliest: head.time + 3_600 }, unbound],
+          ({ earliest, payment }) =>
+            succeeds("conclude", facilitator.conclude({ payment, since: head.number, earliest }))
+        )
+        yield* same("the bound one's end", ends[0]?._tag, "Settled")
+        yield* isNamed(subject, ends[0], own.theirs.transaction)
+        yield* holds("one that was taken in after its transfer is not settled by it", ends[1]?._tag !== "Settled")
+        yield* holds("an unbound one is not settled by it", ends[2]?._tag !== "Settled")
+        for (const [name, { earliest, payment }, end] of [
+          ["a bound one", own, "Settled"],
+          ["a bound one that was taken in later", { ...own, earliest: head.time + 3_600 }, "Failed"],
+          ["an unbound one", unbound, "Failed"]
+        ] as const) {
+          const prepared = yield* plan(facilitator, payment)
+          yield* succeeds("submit", facilitator.submit(prepared))
+          const { observations } = yield* landed(facilitator, [payment], [prepared], earliest)
+          yield* same(`what is seen of ${name}`, observations[0]?._tag, end)
+        }
+      })
+    )
+)
+
 const attemptsSettleOnce = law(
   "several transactions in one slot settle their payment once, whichever of them lands",
   (subject) =>
@@ -326,6 +368,7 @@ export const laws: ReadonlyArray<Law<Subject>> = [
   bytesAreData,
   looksAgree,
   strangersTransferIsFound,
+  boundIsOwn,
   attemptsSettleOnce,
   batchesSettleOnce,
   batchesAreNoBond,

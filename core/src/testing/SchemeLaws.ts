@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import type { Settled } from "../facilitator/Facilitator.ts"
 import * as Binding from "../protocol/Binding.ts"
 import { isSettled } from "../protocol/Settlement.ts"
-import { holds, type Law, same, succeeds } from "./Law.ts"
+import { holds, type Law, type LawBroken, same, succeeds } from "./Law.ts"
 import { laws as chainLaws } from "./SchemeChainLaws.ts"
 import { refusals } from "./SchemeRefusalLaws.ts"
 import {
@@ -136,11 +136,15 @@ const manySettle = law("many payments of one payer at once all settle", (subject
   )
 )
 
+/** For an unbound payment, and for a bound one. */
+const eachWay = (body: (bound: boolean) => Generator<Effect.Effect<unknown, LawBroken>, void>) =>
+  Effect.forEach([false, true], (bound) => Effect.gen(() => body(bound)), { discard: true })
+
 const usedIsUsed = law(
   "a payment that was used is used: for the same server, and for one that has forgotten everything",
   (subject) =>
-    Effect.gen(function* () {
-      const request = yield* pay(subject)
+    eachWay(function* (bound) {
+      const request = yield* pay(subject, { bound })
       const first = withFacilitator(
         subject,
         Effect.fnUntraced(function* (service) {
@@ -175,9 +179,9 @@ const copiesMoveOnce = law("of twenty copies at once one is granted, and the mon
 const strangersUseCounts = law("what a stranger submitted before the claim is used already", (subject) =>
   gaining(
     subject,
-    1n,
-    Effect.gen(function* () {
-      const request = yield* pay(subject)
+    2n,
+    eachWay(function* (bound) {
+      const request = yield* pay(subject, { bound })
       const { stranger } = subject
       yield* withFacilitator({ ...subject, facilitator: stranger }, (service) =>
         succeeds("a stranger's settlement", settle(service, request))

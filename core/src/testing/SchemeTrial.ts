@@ -296,16 +296,19 @@ export const plan = (facilitator: SchemeFacilitator, payment: Payment): Effect.E
   Effect.map(prepareAll(facilitator, [payment]), ({ prepared }) => prepared)
 
 /**
- * Looks at a slot once. A transfer counts that happened since the first of its transactions was prepared.
+ * Looks at a slot once. A transfer counts that happened since the first of its transactions was prepared, and a bound
+ * payment's from `earliest` on (Unix seconds) where that is given.
  *
  * @category combinators
  */
 export const look = (
   facilitator: SchemeFacilitator,
   payments: ReadonlyArray<Payment>,
-  attempts: ReadonlyArray<Prepared>
+  attempts: ReadonlyArray<Prepared>,
+  earliest?: number
 ): Effect.Effect<Sighting, LawBroken> => {
-  const passengers = payments.map((payment) => ({ payment, since: attempts[0]?.head ?? 0n }))
+  const since = attempts[0]?.head ?? 0n
+  const passengers = payments.map((payment) => ({ payment, since, ...(earliest !== undefined && { earliest }) }))
   return succeeds("observe", facilitator.observe(passengers, attempts))
 }
 
@@ -334,11 +337,12 @@ const asking = Effect.fnUntraced(function* <A>(
 export const landed = (
   facilitator: SchemeFacilitator,
   payments: ReadonlyArray<Payment>,
-  attempts: ReadonlyArray<Prepared>
+  attempts: ReadonlyArray<Prepared>,
+  earliest?: number
 ): Effect.Effect<Sighting, LawBroken> =>
   asking(
     "landing",
-    look(facilitator, payments, attempts),
+    look(facilitator, payments, attempts, earliest),
     (sighting) => sighting.landed !== undefined && sighting.observations.every(({ _tag }) => _tag !== "Pending")
   )
 

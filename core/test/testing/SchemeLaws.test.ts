@@ -27,6 +27,11 @@ for (const [name, options] of Object.entries(families)) {
   })
 }
 
+const asBound = (payment: Payment): Payment => ({
+  ...payment,
+  authorization: { ...payment.authorization, binding: { challenge: "any", salt: "any" } }
+})
+
 type Change = (half: SchemeFacilitator, ledger: TestLedger.TestLedger) => Partial<SchemeFacilitator>
 
 /** Schemes with one fault each, as real ones have had them; at least one law must notice it. */
@@ -115,6 +120,20 @@ const broken: Readonly<Record<string, Change>> = {
       Effect.map(half.conclude(passenger), (seen) =>
         seen._tag === "Settled" ? { _tag: "Unused" as const, at: seen.block } : seen
       )
+  }),
+  "counts a transfer that was there before the payment": (half) => ({
+    observe: (passengers: ReadonlyArray<Passenger>, attempts) =>
+      half.observe(
+        passengers.map((one) => ({ ...one, since: -1n })),
+        attempts
+      ),
+    conclude: (passenger) => half.conclude({ ...passenger, since: -1n })
+  }),
+  "counts no transfer that a stranger made before the plan": (half) => ({
+    conclude: ({ payment, since }) => half.conclude({ payment, since })
+  }),
+  "counts an unbound payment's transfer like a bound one's": (half) => ({
+    conclude: (passenger) => half.conclude({ ...passenger, payment: asBound(passenger.payment) })
   }),
   "looks at the last attempt alone": (half) => ({
     observe: (passengers: ReadonlyArray<Passenger>, attempts) => half.observe(passengers, attempts.slice(-1))

@@ -31,12 +31,21 @@ export const conclude = Effect.fnUntraced(function* (
   const [end] = yield* EvmEnding.after(rpc, [sought])
   const seen = end && (yield* EvmEnding.reader(rpc)(expected, end))
   if (seen !== undefined && seen._tag !== "Failed") return seen
+  const own = yield* ownBefore(rpc, sought)
+  if (own !== undefined && own._tag !== "Failed") return own
   const final = yield* rpc.getBlock((yield* survey).final)
   if (final === undefined || final.timestamp < expected.authorization.validBefore) return pending
   const unused: Conclusion = { _tag: "Unused", at: { number: final.number, hash: final.hash } }
   if (seen !== undefined || !(yield* hasEnded(rpc, expected, final.number))) return unused
   const [earlier] = yield* EvmEnding.before(rpc, [sought])
   return earlier === undefined ? pending : unused
+})
+
+/** The transfer of a bound payment that was brought to the chain while it was taken in. */
+const ownBefore = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, sought: EvmEnding.Sought) {
+  if (sought.isOwn === undefined) return undefined
+  const [end] = yield* EvmEnding.before(rpc, [sought])
+  return yield* EvmEnding.own(rpc, sought, end)
 })
 
 /** Whether the token's state, as of a block, has the authorization as used or taken back. */

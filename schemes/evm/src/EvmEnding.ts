@@ -6,6 +6,7 @@ import {
   type ChainUnavailable,
   invalid,
   type Observation,
+  type OwnTransfer,
   type PaymentError,
   type ValidationError
 } from "@pontage/core"
@@ -25,6 +26,8 @@ import * as EvmTransferProof from "./EvmTransferProof.ts"
 export interface Sought {
   readonly expected: EvmTransferProof.Expected
   readonly since: bigint
+  /** Of a bound payment: whether its transfer in a block up to that one is its own all the same. */
+  readonly isOwn?: (block: OwnTransfer.TimedBlock) => boolean
 }
 
 /**
@@ -97,6 +100,24 @@ export const reader = (rpc: EvmRpc.Shape) => {
       : failed(transactionHash, burnt(transactionHash))
   })
 }
+
+/**
+ * What an ending event before a transaction was prepared means for a bound payment: somebody else may have submitted it
+ * when it had been taken in already. `undefined` where it was not the payment's own transfer.
+ *
+ * @category constructors
+ */
+export const own = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  { expected, isOwn }: Sought,
+  end: EvmRpc.Log | undefined
+): Effect.fn.Return<Observation | undefined, ChainUnavailable> {
+  if (end === undefined || isOwn === undefined) return undefined
+  const seen = yield* reader(rpc)(expected, end)
+  const block = seen._tag === "Settled" ? yield* rpc.getBlock(seen.block.number) : undefined
+  if (seen._tag !== "Settled" || block?.hash !== seen.block.hash) return undefined
+  return isOwn({ number: block.number, time: Number(block.timestamp) }) ? seen : undefined
+})
 
 /**
  * The payment was made in this transaction.

@@ -139,13 +139,18 @@ const refused: Unpaid = Effect.fnUntraced(function* (rpc, simulate, { transactio
     concurrency: "unbounded"
   })
   const known = reasons.map((error) => (error === "ended" ? undefined : EvmEnding.failed(transaction, error)))
-  return yield* completed(known, unused, (ended) =>
-    Effect.map(EvmEnding.before(rpc, ended), (ends) =>
-      ends.map((end) =>
-        end === undefined ? pending : EvmEnding.failed(end.transactionHash, usedBefore(end.transactionHash))
-      )
-    )
-  )
+  return yield* completed(known, unused, (ended) => earlier(rpc, ended))
+})
+
+/** These were used before they were prepared for: a bound one perhaps by its own transfer. */
+const earlier = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, ended: ReadonlyArray<Passenger>) {
+  const ends = yield* EvmEnding.before(rpc, ended)
+  return yield* Effect.forEach(ended, (passenger, index) => {
+    const end = ends[index]
+    if (end === undefined) return Effect.succeed(pending)
+    const used = EvmEnding.failed(end.transactionHash, usedBefore(end.transactionHash))
+    return Effect.map(EvmEnding.own(rpc, passenger, end), (own) => own ?? used)
+  })
 })
 
 /** Why a transfer fails now, or that the authorization has ended in some transaction. */

@@ -6,6 +6,8 @@ import {
   type Block,
   ChainUnavailable,
   type FacilitatorScheme,
+  OwnTransfer,
+  type Passenger,
   type Payment,
   type Prepared,
   type SchemeFacilitator
@@ -14,6 +16,7 @@ import * as Effect from "effect/Effect"
 
 import * as EvmAsset from "./EvmAsset.ts"
 import * as EvmConclusion from "./EvmConclusion.ts"
+import type * as EvmEnding from "./EvmEnding.ts"
 import * as EvmHex from "./EvmHex.ts"
 import * as EvmObservation from "./EvmObservation.ts"
 import type * as EvmRpc from "./EvmRpc.ts"
@@ -59,10 +62,10 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
       EvmObservation.observe(
         rpc,
         chain.simulate,
-        passengers.map(({ payment, since }) => ({ expected: expectedOf(payment), since, call: callOf(payment) })),
+        passengers.map((passenger) => ({ ...soughtOf(passenger), call: callOf(passenger.payment) })),
         attempts
       ),
-    conclude: ({ payment, since }) => EvmConclusion.conclude(rpc, survey, { expected: expectedOf(payment), since }),
+    conclude: (passenger) => EvmConclusion.conclude(rpc, survey, soughtOf(passenger)),
     signers: Effect.forEach(
       [...signers.keys()],
       (address) => Effect.map(rpc.getBalance(addressOf(address)), (wei) => ({ address, balance: wei })),
@@ -92,6 +95,16 @@ const expectedOf = ({ payload: { authorization, token } }: Payment<Held>) => ({
   token: EvmAsset.domain(token).verifyingContract,
   authorization
 })
+
+const soughtOf = (passenger: Passenger<Held>): EvmEnding.Sought => {
+  const { earliest, payment, since } = passenger
+  const isLater = earliest !== undefined && payment.authorization.binding !== undefined
+  return {
+    expected: expectedOf(payment),
+    since,
+    ...(isLater && { isOwn: (block: OwnTransfer.TimedBlock) => OwnTransfer.isOwn(passenger, block) })
+  }
+}
 
 const balance = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, { authorization, token }: Held) {
   const data: EvmHex.Hex = `0x70a08231${authorization.from.slice(2).padStart(64, "0")}`

@@ -47,8 +47,10 @@ const half = (chain: ExactTonChain): SchemeFacilitator<Held> => {
     batches: chain.batches,
     read: (requirements, json) => read(chain, requirements, json),
     verify: (payment) =>
-      Effect.map(ExactTonVerification.verify(chain, payment), (verified) => {
+      Effect.flatMap(ExactTonVerification.verify(chain, payment), (verified) => {
+        if (verified.isCarriedOut) return Effect.fail(ExactTonVerification.carriedOutBefore)
         verifications.set(payment.payload, verified)
+        return Effect.void
       }),
     balance: ({ payload: { jettonWallet, master } }) =>
       Effect.map(chain.jettons.holding(master, jettonWallet), ({ balance }) => balance),

@@ -88,9 +88,20 @@ export const reserved = ({ payer }: Held) =>
   refuse("EXPIRED_PAYMENT", "seqno_reserved", `another payment of ${payer} is on its way; sign a new one after it`)
 
 /**
- * A number that is used was used by this very request, or by another one. Anybody may bring a signed request to its wallet,
- * also before we are asked for it. Of a payment that is bound, nobody but the payer knows the challenge and the salt that its
- * query id was made from: a transfer that is proven to be this one pays for it, whoever sent it.
+ * The wallet had carried the request out before its payment was taken in here: somebody may have served it by it.
+ *
+ * @category errors
+ */
+export const carriedOutBefore = invalid(
+  "already_used",
+  "seqno_consumed",
+  "the wallet has carried this request out already; sign a new one"
+)
+
+/**
+ * A number that is used was used by this very request, or by another one. Anybody may bring a signed request to its wallet.
+ * Of a payment that is bound, nobody but the payer knows the challenge and the salt that its query id was made from: where
+ * its record was made before, a transfer that is proven to be this one pays for it, whoever sent it (`OwnTransfer`).
  */
 const carriedOut = Effect.fnUntraced(function* (
   chain: ExactTonChain,
@@ -102,10 +113,7 @@ const carriedOut = Effect.fnUntraced(function* (
   const used = yield* chain.searches.find(payment, account)
   if (used === undefined)
     return yield* refuse("EXPIRED_PAYMENT", "seqno_consumed", "the wallet has used this request's number for another")
-  if (payment.authorization.binding === undefined) {
-    const message = "the wallet has carried this request out already; sign a new one"
-    return yield* invalid("already_used", "seqno_consumed", message)
-  }
+  if (payment.authorization.binding === undefined) return yield* carriedOutBefore
   const way = yield* TonTransfer.follow(chain.rpc, held, theirs, used)
   if (way._tag === "Stopped") return yield* way.error
 })

@@ -6,6 +6,7 @@ import {
   type ChainUnavailable,
   invalid,
   type Observation,
+  OwnTransfer,
   type Passenger,
   type PaymentError,
   type Prepared,
@@ -138,18 +139,18 @@ const over = ({ flying, searches }: ExactTonChain, held: Held) =>
  * the transaction of the recipient's Jetton wallet that credited it, which is where the money has moved.
  *
  * The request of a bound payment holds the query id that its challenge and salt give, so that whoever carried it out moved
- * the money for this payment and no other, whenever that was within the time it can have been signed in. Of a payment that is
- * bound to nothing, what was carried out before it was prepared here may have been shown elsewhere.
+ * the money for this payment and no other: it counts from when the payment's record was made (`OwnTransfer`). Of a payment
+ * that is bound to nothing, what was carried out before it was prepared here may have been shown elsewhere.
  *
  * @category combinators
  */
 export const followed = Effect.fnUntraced(function* (
   chain: ExactTonChain,
-  { payment, since }: Passenger<Held>,
+  passenger: Passenger<Held>,
   begun: TonTransaction.TonTransaction,
   landing: TonLanding.TonLanding | undefined
 ): Effect.fn.Return<Observation, ChainUnavailable> {
-  const { payload: held } = payment
+  const { payload: held } = passenger.payment
   const recipient = yield* chain.jettons.walletOf(held.master, held.transfer.to)
   const way = yield* TonTransfer.follow(chain.rpc, held, recipient, begun)
   if (way._tag === "Underway") return pending
@@ -159,17 +160,18 @@ export const followed = Effect.fnUntraced(function* (
   yield* over(chain, held)
   if (landing !== undefined) yield* chain.books.enter(held, { ...landing, name: transaction }, last, way)
   if (way._tag === "Stopped") return { _tag: "Failed", transaction, error: way.error }
-  const isBound = payment.authorization.binding !== undefined
-  if (!isBound && block.number + racingBlocks < since)
-    return { _tag: "Failed", transaction, error: usedBefore(transaction) }
   const isOurs = begun.cause?.from !== undefined && chain.relayers.has(begun.cause.from)
   const external = landing === undefined && held.kind === "w5-internal" && !isOurs
+  const isRacing = !external && block.number + racingBlocks >= passenger.since
+  if (!isRacing && !OwnTransfer.isOwn(passenger, { number: block.number, time: last.time }))
+    return { _tag: "Failed", transaction, error: usedBefore(transaction) }
   return { _tag: "Settled", transaction, block, external }
 })
 
 /**
- * A payment is verified before it is prepared, and its wallet had not carried it out then. What did so in the moments
- * between is the payment's own, though the chain's head may have been read after it: so many blocks are no proof.
+ * A payment is verified before it is prepared, and its wallet had not carried it out then. A message of ours, or the
+ * payer's own that we have sent, counts from this many masterchain blocks before the head of its preparation: the block of
+ * a transaction is known by its logical time, to a few blocks. Another's message counts by `OwnTransfer` alone.
  */
 const racingBlocks = 40n
 

@@ -11,8 +11,13 @@ import * as Trial from "./TonTrial.ts"
 
 const chainLayer = TonTestChain.layer({ payers: 10 })
 
-const observed = (half: SchemeFacilitator, payment: Payment, prepared: Prepared, since = prepared.head) =>
-  Effect.map(half.observe([{ payment, since }], [prepared]), ({ observations }) => observations[0])
+const observed = (
+  half: SchemeFacilitator,
+  payment: Payment,
+  prepared: Prepared,
+  since = prepared.head,
+  earliest = Number.MAX_SAFE_INTEGER
+) => Effect.map(half.observe([{ payment, since, earliest }], [prepared]), ({ observations }) => observations[0])
 
 /** A payment that is bound to a challenge, as its bytes and as it is read. */
 const bound = Effect.fnUntraced(function* (trial: Trial.Trial, account: TonTestAccounts.TestAccount) {
@@ -134,29 +139,37 @@ describe("a bound payment that a stranger brings to its wallet", () => {
         const before = yield* chain.balanceOf(chain.accounts.payee.address)
         const { boc, payment } = yield* bound(trial, payer)
         yield* half.verify(payment)
+        const { head } = yield* half.survey
         yield* broughtBy(trial, boc)
         const { prepared } = yield* Trial.sent(trial, [payment])
-        // Many blocks may lie between: what counts is what was signed, not when we looked.
-        const seen = yield* observed(half, payment, prepared, prepared.head + 1_000n)
+        // Many blocks may lie between: what counts is when it was taken in, not when we looked.
+        const since = prepared.head + 1_000n
+        const seen = yield* observed(half, payment, prepared, since, head.time - 5)
+        const late = yield* observed(half, payment, prepared, since, head.time + 3_600)
+        assert.strictEqual(late?._tag, "Failed")
         assert.strictEqual(seen?._tag, "Settled")
         assert.isTrue(seen?._tag === "Settled" && seen.external)
         assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), before + Trial.amount)
       })
     )
 
-    it.effect("before anybody was asked is good, through a facilitator too, and is paid for once", () =>
+    it.effect("after it was claimed is good, through a facilitator too, and is paid for once", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
         const { chain, half } = trial
         const payer = chain.accounts.payers[1] ?? chain.accounts.payers[0]
         const before = yield* chain.balanceOf(chain.accounts.payee.address)
         const { boc, payload, payment } = yield* bound(trial, payer)
-        yield* broughtBy(trial, boc)
-        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "ok")
         const request = Trial.request(trial, payload)
         const [first, second] = yield* Trial.withService(half, (service) =>
-          Effect.all([service.settle(request, Trial.newClaim()), service.settle(request, Trial.newClaim())])
+          Effect.gen(function* () {
+            const claim = Trial.newClaim()
+            yield* service.claim(request, claim)
+            yield* broughtBy(trial, boc)
+            return [yield* service.settle(request, claim), yield* service.settle(request, Trial.newClaim())] as const
+          })
         )
+        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "already_used seqno_consumed")
         assert.isTrue(Trial.isSettled(first))
         assert.strictEqual(first.execution, "granted")
         assert.notStrictEqual(second.execution, "granted")

@@ -7,6 +7,7 @@ import {
   ChainUnavailable,
   type FacilitatorScheme,
   Misconfigured,
+  OwnTransfer,
   type Passenger,
   type Payment,
   type Preparation,
@@ -54,7 +55,10 @@ const half = (chain: ExactTronChain): SchemeFacilitator<Held> => {
   }
 }
 
-const soughtOf = ({ payment, since }: Passenger<Held>): TronObservation.Sought => ({ held: payment.payload, since })
+const soughtOf = (passenger: Passenger<Held>): TronObservation.Sought => ({
+  held: passenger.payment.payload,
+  isOwn: (block) => OwnTransfer.isOwn(passenger, block)
+})
 
 const balance = Effect.fnUntraced(function* (rpc: TronRpc, { token, transfer: { owner, token: contract } }: Held) {
   const held = TronVerification.balanceOf(yield* rpc.call(owner, contract, TronVerification.balanceCallData(owner)))

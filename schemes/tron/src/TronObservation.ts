@@ -8,6 +8,7 @@ import {
   type Conclusion,
   invalid,
   type Observation,
+  type OwnTransfer,
   type PaymentError,
   type Prepared,
   refuse,
@@ -22,14 +23,13 @@ import type * as TronRpc from "./TronRpc.ts"
 import * as TronTransferProof from "./TronTransferProof.ts"
 
 /**
- * A payment that is looked for, and the head of the chain when it was first prepared: in a block up to that one it was
- * there before.
+ * A payment that is looked for, and whether its transfer in a block counts as its own.
  *
  * @category models
  */
 export interface Sought {
   readonly held: Held
-  readonly since: bigint
+  readonly isOwn: (block: OwnTransfer.TimedBlock) => boolean
 }
 
 const pending = { _tag: "Pending" } as const
@@ -38,6 +38,8 @@ const pending = { _tag: "Pending" } as const
 interface Found {
   readonly receipt: TronRpc.Receipt
   readonly block: Block
+  /** The block's time; Unix seconds. */
+  readonly time: number
 }
 
 /**
@@ -72,13 +74,14 @@ const find = Effect.fnUntraced(function* ({ finality, rpc }: ExactTronChain, id:
     const message = `the node of ${rpc.network} does not know block ${receipt.block}, where it says ${id} is`
     return yield* new ChainUnavailable({ network: rpc.network, message })
   }
-  return { receipt, block: { number: block.number, hash: block.id } } satisfies Found
+  const time = Number(block.time / 1000n)
+  return { receipt, block: { number: block.number, hash: block.id }, time } satisfies Found
 })
 
-const observed = ({ held, since }: Sought, found: Found | undefined): Observation => {
+const observed = ({ held, isOwn }: Sought, found: Found | undefined): Observation => {
   if (found === undefined) return pending
-  const { block, receipt } = found
-  const error = failureOf(held, receipt) ?? (block.number <= since ? usedBefore(held) : undefined)
+  const { block, receipt, time } = found
+  const error = failureOf(held, receipt) ?? (isOwn({ number: block.number, time }) ? undefined : usedBefore(held))
   return error === undefined
     ? { _tag: "Settled", transaction: held.id, block, external: false }
     : { _tag: "Failed", transaction: held.id, error }
@@ -111,10 +114,11 @@ const failureOf = ({ transfer }: Held, receipt: TronRpc.Receipt): PaymentError |
  */
 export const conclude = Effect.fnUntraced(function* (
   chain: ExactTronChain,
-  { held, since }: Sought
+  sought: Sought
 ): Effect.fn.Return<Conclusion, ChainUnavailable> {
   const { rpc } = chain
-  const seen = observed({ held, since }, yield* find(chain, held.id))
+  const { held } = sought
+  const seen = observed(sought, yield* find(chain, held.id))
   if (seen._tag === "Settled") return seen
   const solid = yield* rpc.solid
   if (solid.time < held.transfer.expiration) return pending
@@ -122,6 +126,6 @@ export const conclude = Effect.fnUntraced(function* (
   // Asked after the solidified block: what is in no block now, by either count, cannot come into one any more.
   const receipts = yield* Effect.all([rpc.receipt(held.id, "included"), rpc.receipt(held.id, "solidified")])
   if (receipts.every((receipt) => receipt === undefined)) return unused
-  const last = observed({ held, since }, yield* find(chain, held.id))
+  const last = observed(sought, yield* find(chain, held.id))
   return last._tag === "Failed" ? unused : last
 })

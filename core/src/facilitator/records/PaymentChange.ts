@@ -89,8 +89,8 @@ export const signedAnew = (known: StoredPayment, { transaction }: Prepared): Sto
   isTravelling(known) ? { ...known, transaction } : known
 
 /**
- * The record after an advance that applies to it. The block is kept while the money counts as moved, the refusal while the
- * payment counts as dead.
+ * The record after an advance that applies to it. The block is kept while the money counts as moved. The refusal is kept
+ * while the payment counts as dead; and that of a payment whose money has moved and which opens nothing, for good.
  *
  * @category combinators
  */
@@ -102,7 +102,7 @@ export const advanced = (known: StoredPayment, change: Advance, now: number): St
     status: to,
     transaction: change.transaction ?? known.transaction,
     block: isSettled(to) ? (change.block ?? known.block) : undefined,
-    refusal: isDead(to) ? (change.refusal ?? known.refusal) : undefined,
+    refusal: change.refusal ?? (isDead(known.status) && !isDead(to) ? undefined : known.refusal),
     history: [...known.history, { status: to, at: now, ...(note !== undefined && { note }) }]
   }
 }

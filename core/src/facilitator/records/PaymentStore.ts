@@ -57,7 +57,7 @@ export interface StoredPayment extends NewPayment {
   readonly flight: bigint | undefined
   /** The chain's head when a transaction was first prepared for it. */
   readonly since: bigint | undefined
-  /** Why it was refused, in a dead state. */
+  /** Why it was refused: in a dead state, or in a settled one that opens nothing, because somebody else has sent it. */
   readonly refusal: PaymentError | ValidationError | undefined
   readonly run: Run.Run
   /** A caller without a claim was told that the outcome is pending, and is owed the answer once. */
@@ -275,6 +275,7 @@ export const settledAt = ({ history, status }: StoredPayment): number | undefine
  */
 export const circumstances = (payment: StoredPayment, now: number): Run.Circumstances => ({
   settledAt: settledAt(payment),
+  opensNothing: Settlement.isSettled(payment.status) && payment.refusal !== undefined,
   provable: payment.authorization.binding !== undefined || RetryToken.of(payment.requirements.extra) !== undefined,
   now
 })

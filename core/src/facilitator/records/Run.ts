@@ -54,6 +54,8 @@ export interface Run {
 export interface Circumstances {
   /** When the money moved; `undefined` while it has not. */
   readonly settledAt: number | undefined
+  /** The money has moved and buys no run. */
+  readonly opensNothing: boolean
   /** Whether the payer can show that the payment is its own after its transaction is public: by a binding, or a token. */
   readonly provable: boolean
   readonly now: number
@@ -84,7 +86,7 @@ export const claim = (self: Run, claim: Claim, at: Circumstances): readonly [Exe
   if (self.resource !== claim.resource) {
     return mayMove(self, claim, at) ? ["granted", granted(self, claim, at.now)] : ["conflict", self]
   }
-  if (self.served) return ["spent", self]
+  if (self.served || at.opensNothing) return ["spent", self]
   if (self.holder?.claimId === claim.id) return ["granted", hold(self, claim, at.now)]
   if (isHeld(self, at.now)) return ["held", self]
   const free = self.holder === undefined ? self : release(self, "failed", self.holder.until)
@@ -182,7 +184,8 @@ const release = (self: Run, outcome: End, at: number): Run => {
  * Nothing is owed before the money moved, so whoever can present the payment may try. After it an unprovable payment is
  * public: its payer gets the first run, which was paid for, and no repeated one.
  */
-const mayRun = (self: Run, { now, provable, settledAt }: Circumstances): boolean =>
+const mayRun = (self: Run, { now, opensNothing, provable, settledAt }: Circumstances): boolean =>
   settledAt === undefined ||
-  (self.count < (provable ? maximumRuns : 1) &&
+  (!opensNothing &&
+    self.count < (provable ? maximumRuns : 1) &&
     now < Math.max(settledAt, self.releasedAt ?? settledAt) + entitlementMillis)

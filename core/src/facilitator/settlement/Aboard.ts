@@ -93,14 +93,32 @@ export const isOver = ({ status }: StoredPayment): boolean => isSettled(status) 
 export const wasSent = ({ since }: StoredPayment): boolean => since !== undefined
 
 /**
- * What the scheme is asked about.
+ * The scheme is asked about this. `since` stands for a payment that no transaction was prepared for yet; `startedAt` is
+ * when this process began to settle, in Unix milliseconds.
  *
  * @category conversions
  */
-export const passengerOf = ({ payment, stored }: Traveller, { attempts }: Aboard): Passenger => ({
-  payment,
-  since: stored.since ?? attempts[0]?.head ?? 0n
-})
+export const passengerOf = ({ payment, stored }: Traveller, since: bigint, startedAt: number): Passenger => {
+  const earliest = earliestOf(stored, startedAt)
+  return { payment, since: stored.since ?? since, ...(earliest !== undefined && { earliest }) }
+}
+
+/**
+ * A record is made this long after its payment was examined, at most, and the chain's clock is this far behind ours, at
+ * most: milliseconds for both together.
+ */
+const claimSlackMillis = 30_000
+
+/**
+ * From when on a transfer of a bound payment is its own, in Unix seconds: its record was made then. A record that this
+ * process has seen made cannot stand for one that was lost before the process began.
+ */
+const earliestOf = ({ history }: StoredPayment, startedAt: number): number | undefined => {
+  const claimedAt = history[0]?.at
+  if (claimedAt === undefined) return undefined
+  const earliest = claimedAt - claimSlackMillis
+  return Math.floor((claimedAt < startedAt ? earliest : Math.max(earliest, startedAt)) / 1000)
+}
 
 /**
  * The most that it may cost, and for whom.

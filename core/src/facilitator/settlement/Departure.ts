@@ -22,6 +22,7 @@ import * as FeeBump from "./FeeBump.ts"
 import * as GasCeilings from "./GasCeilings.ts"
 import * as GasMoney from "./GasMoney.ts"
 import { enterQueued, inTheAir, isRefused, isTaken, type LaneWork, refusedBy, send, type Stopped } from "./LaneWork.ts"
+import * as OthersTransfers from "./OthersTransfers.ts"
 
 /** A payment that may be signed for. */
 interface Ready {
@@ -33,7 +34,7 @@ interface Ready {
 
 /**
  * Has payments of the queue depart, as many as there is room for, and returns their flights. Those that cannot, leave the
- * lane or end; a payment that was in a flight before is noted as stranded.
+ * lane or end; a payment that was in a flight before, or that somebody else has settled, is noted as stranded.
  *
  * @category combinators
  */
@@ -118,10 +119,34 @@ const examineQueued = Effect.fnUntraced(function* (work: LaneWork, queued: Reado
     if (verdict === undefined) continue
     if (Result.isSuccess(verdict)) ready.push({ stored, payment: verdict.success, at: (good && one.known?.at) ?? now })
     else if (wasSent(stored)) work.stranded.add(stored.paymentId)
-    else advances.push(turnedAway(stored, verdict.failure))
+    else {
+      const settled = yield* settledByAnother(work, one, verdict.failure)
+      if (Result.isFailure(settled)) advances.push(turnedAway(stored, settled.failure))
+      else if (work.address === "") ready.push({ stored, payment: settled.success, at: now })
+      else work.stranded.add(stored.paymentId)
+    }
   }
   yield* enterQueued(work, advances)
   return ready
+})
+
+/**
+ * The payment, where it was refused because somebody else has settled it while it waited; otherwise the refusal. Where
+ * payers send their own transactions such a payment departs like any other, which costs nothing. A signer's transaction
+ * for it could only fail: it waits beside the queue until its transfer is final.
+ */
+const settledByAnother = Effect.fnUntraced(function* (
+  { half, startedAt }: LaneWork,
+  { known, stored }: Seen,
+  refusal: Verdict | ChainUnavailable
+) {
+  if (!OthersTransfers.mayExplain(stored, refusal)) return Result.fail(refusal)
+  return yield* Effect.result(
+    Effect.gen(function* () {
+      const payment = known?.payment ?? (yield* PaymentReading.ofRecord(half, stored))
+      return (yield* OthersTransfers.isSettled(half, stored, payment, startedAt)) ? payment : yield* refusal
+    })
+  )
 })
 
 /** A payment of the queue, and what is remembered of its examination. */

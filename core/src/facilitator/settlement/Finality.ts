@@ -149,7 +149,7 @@ const recheck = Effect.fnUntraced(function* (
   if (!seen.includes(false)) return
   const sighting = yield* sight(work, aboard)
   if (sighting === undefined) return
-  const advances = aboard.travellers.flatMap((traveller, index) => changesOf(traveller, sighting, index))
+  const advances = aboard.travellers.flatMap((traveller, index) => changesOf(work, traveller, sighting, index))
   const was = aboard.landed
   const is = sighting.landed
   const moved = is?.block.hash !== was?.block.hash
@@ -158,15 +158,20 @@ const recheck = Effect.fnUntraced(function* (
 })
 
 /** A settled payment is in another block now, or in none; one that failed may have been settled after all. */
-const changesOf = (traveller: Traveller, { observations }: Sighting, index: number): ReadonlyArray<Advance> => {
+const changesOf = (
+  work: LaneWork,
+  traveller: Traveller,
+  { observations }: Sighting,
+  index: number
+): ReadonlyArray<Advance> => {
   const { block, paymentId, status } = traveller.stored
   const seen = observations[index]
   if (status !== "included" && status !== "failed") return []
   if (seen === undefined) return []
   if (seen._tag === "Pending")
     return status === "included" ? [{ paymentId, from: [status], to: "sent", note: reorganised }] : []
-  if (seen._tag === "Settled") return seen.block.hash === block?.hash ? [] : advancesOf(traveller, seen)
-  return status === "included" ? advancesOf(traveller, seen) : []
+  if (seen._tag === "Settled") return seen.block.hash === block?.hash ? [] : advancesOf(work, traveller, seen)
+  return status === "included" ? advancesOf(work, traveller, seen) : []
 }
 
 const reorganised = "its block was reorganised away"

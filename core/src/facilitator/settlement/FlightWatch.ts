@@ -9,7 +9,10 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 import { refuse } from "../../protocol/PaymentError.ts"
-import type { Observation, Sighting, Submission, Survey } from "../../scheme/SchemeFacilitator.ts"
+import type { ChainUnavailable } from "../../protocol/ProtocolError.ts"
+import { isSettled } from "../../protocol/Settlement.ts"
+import { invalid } from "../../protocol/ValidationError.ts"
+import type { Observation, Passenger, Sighting, Submission, Survey } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { marginSeconds } from "../Offer.ts"
 import type { Advance } from "../records/PaymentStore.ts"
@@ -123,7 +126,7 @@ export const look = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard)
   if (sighting === undefined) return
   const news = sighting.landed !== undefined && aboard.landed === undefined
   const seen = aboard.travellers.flatMap((traveller, index) =>
-    isOpen(traveller) ? advancesOf(traveller, sighting.observations[index]) : []
+    isOpen(traveller) ? advancesOf(work, traveller, sighting.observations[index]) : []
   )
   if (!news && seen.length === 0) return
   const advances = aboard.unmarked ? [...markedSent(aboard), ...seen.map(fromSent)] : seen
@@ -159,30 +162,53 @@ const fromSent = (change: Advance): Advance => ({ ...change, from: ["sent"] })
  *
  * @category combinators
  */
-export const sight = ({ half }: LaneWork, aboard: Aboard): Effect.Effect<Sighting | undefined> =>
+export const sight = ({ half, startedAt }: LaneWork, aboard: Aboard): Effect.Effect<Sighting | undefined> =>
   Effect.catch(
     half.observe(
-      aboard.travellers.map((traveller) => passengerOf(traveller, aboard)),
+      aboard.travellers.map((traveller) => passengerOf(traveller, headOf(aboard), startedAt)),
       aboard.attempts
     ),
     (error) => Effect.as(Effect.logDebug("the chain could not be asked for a flight", error), undefined)
   )
 
+const headOf = ({ attempts }: Aboard): bigint => attempts[0]?.head ?? 0n
+
 /**
- * The change that an observation makes of a payment: none while it is pending.
+ * The change that an observation makes of a payment: none while it is pending. An unbound payment that somebody else has
+ * sent is settled and opens nothing here: its bytes may have bought something at another facilitator, which counts the same
+ * transfer. A bound one is its payer's alone, by the salt.
  *
  * @category conversions
  */
 export const advancesOf = (
-  { stored: { paymentId, status } }: Traveller,
+  work: LaneWork,
+  { payment, stored: { history, paymentId, status } }: Traveller,
   seen: Observation | undefined
 ): ReadonlyArray<Advance> => {
   if (seen === undefined || seen._tag === "Pending") return []
   const { transaction } = seen
   if (seen._tag === "Failed") return [{ paymentId, from: [status], to: "failed", transaction, refusal: seen.error }]
-  const note = `block ${seen.block.number}${seen.external ? ", sent by another" : ""}`
-  return [{ paymentId, from: [status], to: "included", transaction, block: seen.block, note }]
+  const isOthers = seen.external && !isOfThisLane(work, transaction)
+  const note = `block ${seen.block.number}${isOthers ? ", sent by another" : ""}`
+  // What was granted while the payment was settled by us stays so, whichever transaction a reorganisation puts first.
+  const wasSettled = history.some((one) => isSettled(one.status))
+  const opensNothing = isOthers && payment.authorization.binding === undefined && !wasSettled
+  const refusal = opensNothing ? sentByAnother(transaction) : undefined
+  return [
+    { paymentId, from: [status], to: "included", transaction, block: seen.block, note, ...(refusal && { refusal }) }
+  ]
 }
+
+/** A payment that was sent stays in its lane: where another flight of the lane has made its transfer, it was ours. */
+const isOfThisLane = ({ flights }: LaneWork, transaction: string): boolean =>
+  [...flights.values()].some(({ attempts }) => attempts.some((attempt) => attempt.transaction === transaction))
+
+const sentByAnother = (transaction: string) =>
+  invalid(
+    "already_used",
+    transaction,
+    `the payee has the money, but somebody else has sent the transfer (${transaction}); a payment that is not bound to its request opens nothing then`
+  )
 
 /** The block of a landing may be taken back while payments of the flight are still open: then its slot is open again. */
 const checkLanding = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard): Effect.fn.Return<void, Stopped> {
@@ -364,20 +390,29 @@ const endByTime = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard): 
  * @category combinators
  */
 export const concluded = (
-  { half }: LaneWork,
+  work: LaneWork,
   aboard: Aboard | undefined,
   traveller: Traveller
-): Effect.Effect<ReadonlyArray<Advance>> => {
-  const { payment, stored } = traveller
-  const passenger = aboard === undefined ? { payment, since: stored.since ?? 0n } : passengerOf(traveller, aboard)
-  return Effect.matchEffect(half.conclude(passenger), {
+): Effect.Effect<ReadonlyArray<Advance>> =>
+  Effect.matchEffect(Effect.flatMap(passengerIn(work, aboard, traveller), work.half.conclude), {
     onFailure: (error) => Effect.as(Effect.logDebug("the chain could not be asked for a payment's end", error), []),
     onSuccess: (conclusion) =>
       Effect.succeed(
-        conclusion._tag === "Unused" ? [unused(traveller, conclusion.at.number)] : advancesOf(traveller, conclusion)
+        conclusion._tag === "Unused"
+          ? [unused(traveller, conclusion.at.number)]
+          : advancesOf(work, traveller, conclusion)
       )
   })
-}
+
+/** For a payment that no transaction was prepared for, no block counts by its number: all that there are were there before. */
+const passengerIn = (
+  { half, startedAt }: LaneWork,
+  aboard: Aboard | undefined,
+  traveller: Traveller
+): Effect.Effect<Passenger, ChainUnavailable> =>
+  aboard === undefined && traveller.stored.since === undefined
+    ? Effect.map(half.survey, ({ head }) => passengerOf(traveller, head.number, startedAt))
+    : Effect.succeed(passengerOf(traveller, aboard === undefined ? 0n : headOf(aboard), startedAt))
 
 const expired = refuse(
   "EXPIRED_PAYMENT",

@@ -41,6 +41,8 @@ export interface LaneWork {
   /** The signer; empty for a family without slots. */
   readonly address: string
   readonly capacity: number
+  /** When this process began to settle; Unix milliseconds. */
+  readonly startedAt: number
   readonly flights: Map<bigint, Aboard>
   readonly examined: ExaminedPayments
   /** Those who wait for payments in this process: told of every record that is written. */

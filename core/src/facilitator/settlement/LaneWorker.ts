@@ -42,6 +42,8 @@ export interface LaneToWork {
   readonly awaited: AwaitedPayments
   readonly ceilings: GasCeilings
   readonly airspace: Airspace
+  /** When this process began to settle; Unix milliseconds. */
+  readonly startedAt: number
 }
 
 /** Transactions of one signer that may be on their way at once: nodes promise to hold about so many for an account. */

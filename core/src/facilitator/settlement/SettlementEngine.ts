@@ -10,8 +10,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
-import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
-import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import { type ChainUnavailable, FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type { LaneLeases } from "../records/LaneLeases.ts"
 import { LaneName, type PaymentStore, type StoredPayment } from "../records/PaymentStore.ts"
@@ -23,6 +24,7 @@ import type { GasCeilings } from "./GasCeilings.ts"
 import * as LaneChoice from "./LaneChoice.ts"
 import { refusedBy } from "./LaneWork.ts"
 import * as LaneWorker from "./LaneWorker.ts"
+import * as OthersTransfers from "./OthersTransfers.ts"
 
 /**
  * What the engine runs on.
@@ -54,6 +56,13 @@ export interface SettlementEngine {
    * lane for anything else, or every lane: then nothing was sent.
    */
   readonly settle: (half: SchemeFacilitator, wish: Wish) => Effect.Effect<StoredPayment, FacilitatorUnavailable>
+  /** Whether somebody else has settled a bound payment on record since it was taken in, which explains this refusal. */
+  readonly isSettledByAnother: (
+    half: SchemeFacilitator,
+    stored: StoredPayment,
+    payment: Payment,
+    refusal: PaymentFailure
+  ) => Effect.Effect<boolean, ChainUnavailable>
   /** Runs what asks for a payment's end while its news is kept. */
   readonly awaiting: AwaitedPayments.AwaitedPayments["during"]
 }
@@ -92,7 +101,8 @@ export const make = Effect.fnUntraced(function* (
   const { leases, store } = options
   const examined = ExaminedPayments.make()
   const awaited = yield* AwaitedPayments.make(store.signals)
-  const lanes = lanesToWork(options, examined, awaited)
+  const startedAt = yield* Clock.currentTimeMillis
+  const lanes = lanesToWork(options, examined, awaited, startedAt)
   const names = [...lanes.keys()]
   yield* Effect.forkScoped(
     leases.work(names, (lease) => {
@@ -107,6 +117,10 @@ export const make = Effect.fnUntraced(function* (
     laneFor: choice.laneFor,
     examined: examined.add,
     settle: (half, wish) => (isOver(wish.stored) ? Effect.succeed(wish.stored) : settle(store, choice, half, wish)),
+    isSettledByAnother: (half, stored, payment, refusal) =>
+      OthersTransfers.mayExplain(payment, refusal)
+        ? OthersTransfers.isSettled(half, stored, payment, startedAt)
+        : Effect.succeed(false),
     awaiting: awaited.during
   }
 })
@@ -114,7 +128,8 @@ export const make = Effect.fnUntraced(function* (
 const lanesToWork = (
   { ceilings, halves, store }: Options,
   examined: ExaminedPayments.ExaminedPayments,
-  awaited: AwaitedPayments.AwaitedPayments
+  awaited: AwaitedPayments.AwaitedPayments,
+  startedAt: number
 ) => {
   const lanes = new Map<string, LaneWorker.LaneToWork>()
   const namesOn = (network: string) =>
@@ -123,7 +138,16 @@ const lanesToWork = (
   for (const half of halves) {
     const airspace = airspaces.get(half.network) ?? Airspace.make([])
     for (const address of half.lanes.length === 0 ? [""] : half.lanes) {
-      lanes.set(LaneName(half.network, address), { address, airspace, awaited, ceilings, examined, half, store })
+      lanes.set(LaneName(half.network, address), {
+        address,
+        airspace,
+        awaited,
+        ceilings,
+        examined,
+        half,
+        startedAt,
+        store
+      })
     }
   }
   return lanes

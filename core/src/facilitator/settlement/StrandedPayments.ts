@@ -1,19 +1,22 @@
 /**
  * Payments that have lost their slot and cannot depart again now. Their signed bytes were sent, so anybody may submit them:
  * such a payment never leaves its lane and never ends by a verdict, but by what the chain proves. Until then it is tried
- * again from time to time, beside the queue, so that it keeps nobody waiting.
+ * again from time to time, beside the queue, so that it keeps nobody waiting. So are bound payments that somebody else has
+ * settled before anything was signed for them.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 import * as PaymentReading from "../PaymentReading.ts"
 import type { Advance, StoredPayment } from "../records/PaymentStore.ts"
-import type { Traveller } from "./Aboard.ts"
+import { type Traveller, wasSent } from "./Aboard.ts"
 import { concluded } from "./FlightWatch.ts"
 import { enterQueued, type LaneWork, type Stopped } from "./LaneWork.ts"
 
 /** Between attempts. */
 const pause = Duration.seconds(1)
+/** The same for a payment that is settled and not final yet: each attempt asks the chain. */
+const pauseUntilFinal = Duration.seconds(5)
 
 /**
  * Takes a payment out of the queue for a while; then it has ended, or waits to depart again.
@@ -24,7 +27,7 @@ export const strand = Effect.fnUntraced(function* (
   work: LaneWork,
   stored: StoredPayment
 ): Effect.fn.Return<void, Stopped> {
-  yield* Effect.sleep(pause)
+  yield* Effect.sleep(wasSent(stored) ? pause : pauseUntilFinal)
   const payment = yield* Effect.result(PaymentReading.ofRecord(work.half, stored))
   if (payment._tag === "Failure") {
     return yield* Effect.logError(`${stored.paymentId} waits in ${work.lease.lane} and cannot be read`, payment.failure)
