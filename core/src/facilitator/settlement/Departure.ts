@@ -106,7 +106,7 @@ const examineQueued = Effect.fnUntraced(function* (work: LaneWork, queued: Reado
   const doubtful = seen.filter((one) => goodIn(one, now) === undefined)
   const examined = yield* Effect.forEach(
     doubtful,
-    (one) => Effect.map(Effect.result(examine(work, one, now)), (verdict) => [one, verdict] as const),
+    (one) => Effect.map(Effect.result(examineOrFind(work, one, now)), (verdict) => [one, verdict] as const),
     { concurrency: "unbounded" }
   )
   const verdicts = new Map(examined)
@@ -117,36 +117,36 @@ const examineQueued = Effect.fnUntraced(function* (work: LaneWork, queued: Reado
     const good = goodIn(one, now)
     const verdict = good === undefined ? verdicts.get(one) : Result.succeed(good)
     if (verdict === undefined) continue
-    if (Result.isSuccess(verdict)) ready.push({ stored, payment: verdict.success, at: (good && one.known?.at) ?? now })
-    else if (wasSent(stored)) work.stranded.add(stored.paymentId)
-    else {
-      const settled = yield* settledByAnother(work, one, verdict.failure)
-      if (Result.isFailure(settled)) advances.push(turnedAway(stored, settled.failure))
-      else if (work.address === "") ready.push({ stored, payment: settled.success, at: now })
-      else work.stranded.add(stored.paymentId)
-    }
+    if (Result.isSuccess(verdict)) {
+      const payment = verdict.success
+      if (payment === settledByAnother) work.stranded.add(stored.paymentId)
+      else ready.push({ stored, payment, at: (good && one.known?.at) ?? now })
+    } else if (wasSent(stored)) work.stranded.add(stored.paymentId)
+    else advances.push(turnedAway(stored, verdict.failure))
   }
   yield* enterQueued(work, advances)
   return ready
 })
 
+const settledByAnother = "settled by another"
+
 /**
- * The payment, where it was refused because somebody else has settled it while it waited; otherwise the refusal. Where
- * payers send their own transactions such a payment departs like any other, which costs nothing. A signer's transaction
- * for it could only fail: it waits beside the queue until its transfer is final.
+ * Examines a payment. One that is refused may have been settled by somebody else while it waited. Where payers send their
+ * own transactions it departs like any other then, which costs nothing. A signer's transaction for it could only fail: it
+ * waits beside the queue until its transfer is final.
  */
-const settledByAnother = Effect.fnUntraced(function* (
-  { half, startedAt }: LaneWork,
-  { known, stored }: Seen,
-  refusal: Verdict | ChainUnavailable
-) {
-  if (!OthersTransfers.mayExplain(stored, refusal)) return Result.fail(refusal)
-  return yield* Effect.result(
-    Effect.gen(function* () {
-      const payment = known?.payment ?? (yield* PaymentReading.ofRecord(half, stored))
-      return (yield* OthersTransfers.isSettled(half, stored, payment, startedAt)) ? payment : yield* refusal
-    })
-  )
+const examineOrFind = Effect.fnUntraced(function* (
+  work: LaneWork,
+  one: Seen,
+  now: number
+): Effect.fn.Return<Payment | typeof settledByAnother, Verdict | Unavailable> {
+  const verdict = yield* Effect.result(examine(work, one, now))
+  if (Result.isSuccess(verdict)) return verdict.success
+  const { known, stored } = one
+  if (wasSent(stored) || !OthersTransfers.mayExplain(stored, verdict.failure)) return yield* verdict.failure
+  const payment = known?.payment ?? (yield* PaymentReading.ofRecord(work.half, stored))
+  if (!(yield* OthersTransfers.isSettled(work.half, stored, payment, work.startedAt))) return yield* verdict.failure
+  return work.address === "" ? payment : settledByAnother
 })
 
 /** A payment of the queue, and what is remembered of its examination. */

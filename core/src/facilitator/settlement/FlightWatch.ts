@@ -394,15 +394,18 @@ export const concluded = (
   aboard: Aboard | undefined,
   traveller: Traveller
 ): Effect.Effect<ReadonlyArray<Advance>> =>
-  Effect.matchEffect(Effect.flatMap(passengerIn(work, aboard, traveller), work.half.conclude), {
-    onFailure: (error) => Effect.as(Effect.logDebug("the chain could not be asked for a payment's end", error), []),
-    onSuccess: (conclusion) =>
-      Effect.succeed(
-        conclusion._tag === "Unused"
-          ? [unused(traveller, conclusion.at.number)]
-          : advancesOf(work, traveller, conclusion)
-      )
-  })
+  Effect.matchEffect(
+    Effect.flatMap(passengerIn(work, aboard, traveller), (one) => work.half.conclude(one)),
+    {
+      onFailure: (error) => Effect.as(Effect.logDebug("the chain could not be asked for a payment's end", error), []),
+      onSuccess: (conclusion) =>
+        Effect.succeed(
+          conclusion._tag === "Unused"
+            ? [unused(traveller, conclusion.at.number)]
+            : advancesOf(work, traveller, conclusion)
+        )
+    }
+  )
 
 /** For a payment that no transaction was prepared for, no block counts by its number: all that there are were there before. */
 const passengerIn = (

@@ -16,7 +16,7 @@ import { enterQueued, type LaneWork, type Stopped } from "./LaneWork.ts"
 /** Between attempts. */
 const pause = Duration.seconds(1)
 /** The same for a payment that is settled and not final yet: each attempt asks the chain. */
-const pauseUntilFinal = Duration.seconds(5)
+const pauseUntilFinal = Duration.seconds(2)
 
 /**
  * Takes a payment out of the queue for a while; then it has ended, or waits to depart again.
