@@ -3,7 +3,7 @@
  */
 
 /** Letters may differ by so many of a name's, and by one in a short name. */
-const tolerance = (name: string): number => Math.max(1, Math.floor(name.length / 4))
+const tolerance = (name: string): number => Math.max(1, Math.floor(name.length / 3))
 
 /** A longer one is no slip of the fingers, and would take long to compare. */
 const longest = 60

@@ -5,6 +5,8 @@
  *
  * Values are told by their kind alone ("a text"), because some of them are secrets.
  */
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 
 import { escape } from "./AsciiEscape.ts"
@@ -116,6 +118,23 @@ export const amount = (least = 0n): Check<bigint> => ({
     return value >= least ? undefined : new Fault("", `expected a bigint of at least ${least}, got ${value}n`)
   }
 })
+
+/**
+ * How long something may take: above zero.
+ *
+ * @category constants
+ */
+export const duration: Check<Duration.Input> = /* @__PURE__ */ given(
+  'a duration such as "10 seconds", or milliseconds',
+  (value) => mayBeDuration(value) && Option.isSome(Option.filter(Duration.fromInput(value), Duration.isPositive))
+)
+
+/** The rest is Effect's to tell. */
+const mayBeDuration = (value: unknown): value is Duration.Input =>
+  Duration.isDuration(value) ||
+  ["number", "bigint", "string"].includes(typeof value) ||
+  Array.isArray(value) ||
+  isPlain(value)
 
 /**
  * One of these texts. No secret, so the text that came is told.

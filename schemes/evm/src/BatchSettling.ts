@@ -5,6 +5,7 @@
  */
 import { keccak_256 } from "@noble/hashes/sha3.js"
 import { ChainUnavailable, Misconfigured } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 
 import { BatchSettler } from "./artifacts/BatchSettler.ts"
@@ -94,6 +95,12 @@ export interface Options {
   readonly maxFeePerGas?: bigint
 }
 
+const check = OptionCheck.options<Options>({
+  signer: OptionCheck.having("a signer, such as a viem local account", "address", "signTransaction"),
+  rpcUrl: OptionCheck.text,
+  maxFeePerGas: OptionCheck.optional(OptionCheck.amount(1n))
+})
+
 const deploymentGas = 400_000n
 const receiptPause = "500 millis"
 const receiptPatience = "2 minutes"
@@ -108,7 +115,7 @@ const receiptPatience = "2 minutes"
 export const deploy = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<string, ChainUnavailable | Misconfigured> {
-  const url = options.rpcUrl
+  const { rpcUrl: url } = yield* Effect.fromResult(OptionCheck.read(check, options, "deployBatchSettler"))
   const chainId = yield* (yield* EvmRpc.make({ url, network: "eip155" })).chainId
   const rpc = yield* EvmRpc.make({ url, network: EvmNetwork.fromChainId(chainId) })
   const settler = EvmAddress.fromTail(EvmHex.fromTrusted(address))

@@ -3,6 +3,7 @@
  * believed from a counterparty: signed under a wrong name, a payment is somebody else's.
  */
 import { type Asset, Misconfigured } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Result from "effect/Result"
 
 import type * as Eip3009 from "./Eip3009.ts"
@@ -25,6 +26,23 @@ export interface CustomAsset {
   /** Whether one whole token is one dollar; default `true`. */
   readonly dollar?: boolean
 }
+
+/**
+ * The keys of the operator's own tokens.
+ *
+ * @category constants
+ */
+export const check: OptionCheck.Check<ReadonlyArray<CustomAsset>> = OptionCheck.list(
+  OptionCheck.options<CustomAsset>({
+    network: OptionCheck.text,
+    address: OptionCheck.text,
+    symbol: OptionCheck.text,
+    decimals: OptionCheck.whole(0, 36),
+    name: OptionCheck.text,
+    version: OptionCheck.text,
+    dollar: OptionCheck.optional(OptionCheck.flag)
+  })
+)
 
 const usdc = (chainId: number, address: string, name: string): CustomAsset => ({
   network: `eip155:${chainId}`,

@@ -3,6 +3,7 @@
  * answer checked. What is not a well-formed answer to exactly this request is `ChainUnavailable`.
  */
 import { ChainUnavailable, HttpOrigin, Misconfigured } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -29,6 +30,15 @@ export interface Options {
   /** Told the method of every request that is sent. */
   readonly onRequest?: (method: string) => void
 }
+
+const check = OptionCheck.options<Options>({
+  url: OptionCheck.text,
+  network: OptionCheck.text,
+  timeout: OptionCheck.optional(OptionCheck.duration),
+  fetch: OptionCheck.optional(OptionCheck.callable()),
+  headers: OptionCheck.optional(OptionCheck.record(OptionCheck.text)),
+  onRequest: OptionCheck.optional(OptionCheck.callable())
+})
 
 /**
  * The node's own refusal: well formed, with its code and words.
@@ -141,6 +151,8 @@ const target = (options: Options): Target | undefined => {
  * @throws Misconfigured when the URL is not one of HTTP.
  */
 export const make = (options: Options): Effect.Effect<Send, Misconfigured> => {
+  const checked = OptionCheck.read(check, options, "the RPC")
+  if (Result.isFailure(checked)) return Effect.fail(checked.failure)
   const { network, onRequest } = options
   const to = target(options)
   if (to === undefined) return Effect.fail(new Misconfigured({ message: `The RPC URL of ${network} is no HTTP URL` }))

@@ -3,6 +3,7 @@
  * ways a payment is judged.
  */
 import { type Asset, ChainUnavailable, Misconfigured, type PaymentRequirements, type Survey } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 
 import * as BatchSettling from "./BatchSettling.ts"
@@ -73,6 +74,33 @@ export interface Options {
   readonly onRequest?: (method: string) => void
 }
 
+const signer = OptionCheck.having<EvmTransactionSigner>(
+  "a signer, such as a viem local account",
+  "address",
+  "signTransaction"
+)
+
+const check = OptionCheck.options<Options>({
+  signer: OptionCheck.either(OptionCheck.list(signer), signer),
+  rpcUrl: OptionCheck.text,
+  network: OptionCheck.optional(OptionCheck.text),
+  assets: OptionCheck.optional(EvmAsset.check),
+  maxFeePerGas: OptionCheck.optional(OptionCheck.amount(1n)),
+  finalityDepth: OptionCheck.optional(OptionCheck.whole()),
+  batches: OptionCheck.optional(
+    OptionCheck.options<Batches>({
+      settler: OptionCheck.text,
+      maximum: OptionCheck.optional(OptionCheck.whole()),
+      maximumCost: OptionCheck.optional(OptionCheck.amount()),
+      windowMillis: OptionCheck.optional(OptionCheck.whole())
+    })
+  ),
+  verifyWindowMillis: OptionCheck.optional(OptionCheck.whole()),
+  contractPayers: OptionCheck.optional(OptionCheck.flag),
+  rpcTimeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
+  onRequest: OptionCheck.optional(OptionCheck.callable())
+})
+
 /**
  * What the parts of the half share.
  *
@@ -109,6 +137,7 @@ const verifyMaximum = 25
 export const connect = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<ExactEvmChain, Misconfigured | ChainUnavailable> {
+  yield* Effect.fromResult(OptionCheck.read(check, options, "exactEvm.facilitator"))
   const { finalityDepth = EvmSurvey.defaultFinalityDepth, verifyWindowMillis = defaultVerifyWindowMillis } = options
   yield* inRange("finalityDepth", finalityDepth, 0, Number.MAX_SAFE_INTEGER)
   yield* inRange("verifyWindowMillis", verifyWindowMillis, 0, 1_000)

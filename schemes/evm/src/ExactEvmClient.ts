@@ -4,6 +4,7 @@
  */
 import { AsciiJson, Misconfigured, type SchemeClient, SigningFailed, type SigningRequest } from "@pontage/core"
 import { Entropy } from "@pontage/core/Entropy"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
@@ -30,12 +31,19 @@ export interface Options {
   readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
 }
 
+const check = OptionCheck.options<Options>({
+  signer: OptionCheck.having("a signer, such as a viem account", "address", "signTypedData"),
+  network: OptionCheck.text,
+  assets: OptionCheck.optional(EvmAsset.check)
+})
+
 /**
  * The payer's half. Throws `Misconfigured` when the network, the signer's address or an asset is not one.
  *
  * @category constructors
  */
-export const client = ({ assets, network, signer }: Options): SchemeClient => {
+export const client = (options: Options): SchemeClient => {
+  const { assets, network, signer } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.client"))
   const table = Result.getOrThrow(EvmAsset.table(assets ?? []))
   const chain = EvmNetwork.fromText(network)
   const payer = EvmAddress.fromText(signer.address)

@@ -2,6 +2,7 @@
  * The seller's half of `exact` on EVM: the assets of a network, and their proof at start.
  */
 import { Misconfigured, type SchemeServer } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
@@ -26,12 +27,19 @@ export interface Options {
   readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
 }
 
+const check = OptionCheck.options<Options>({
+  rpcUrl: OptionCheck.text,
+  network: OptionCheck.optional(OptionCheck.text),
+  assets: OptionCheck.optional(EvmAsset.check)
+})
+
 /**
  * The seller's half. Throws `Misconfigured` when the network or an asset is not one.
  *
  * @category constructors
  */
-export const server = ({ assets, network, rpcUrl }: Options): SchemeServer => {
+export const server = (options: Options): SchemeServer => {
+  const { assets, network, rpcUrl } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.server"))
   const table = Result.getOrThrow(EvmAsset.table(assets ?? []))
   const chain = network === undefined ? undefined : EvmNetwork.fromText(network)
   if (network !== undefined && chain === undefined) {

@@ -4,6 +4,7 @@
  */
 import { type Asset, ChainUnavailable, Misconfigured } from "@pontage/core"
 import type { Network } from "@pontage/core/Network"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import type { Cell } from "@ton/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -23,7 +24,7 @@ import * as TonProof from "./TonProof.ts"
 import * as TonRelayer from "./TonRelayer.ts"
 import * as TonRpc from "./TonRpc.ts"
 import * as TonSearches from "./TonSearches.ts"
-import type * as TonSigner from "./TonSigner.ts"
+import * as TonSigner from "./TonSigner.ts"
 import * as TonWallet from "./TonWallet.ts"
 
 /**
@@ -68,6 +69,37 @@ export interface Options {
   /** Called with the method of each question to the RPC: for counting. */
   readonly onRequest?: (method: string) => void
 }
+
+const signer = OptionCheck.given<TonSigner.TonKeySigner>(
+  "a signer: a key pair, or { publicKey, sign }",
+  TonSigner.isKeySigner
+)
+
+const check = OptionCheck.options<Options>({
+  signer: OptionCheck.either(OptionCheck.list(signer), signer),
+  subwallet: OptionCheck.optional(OptionCheck.whole()),
+  rpcUrl: OptionCheck.text,
+  apiKey: OptionCheck.optional(OptionCheck.text),
+  network: OptionCheck.optional(OptionCheck.text),
+  assets: OptionCheck.optional(TonAsset.check),
+  kinds: OptionCheck.optional(OptionCheck.list(OptionCheck.oneOf(...ExactTon.Kind.literals))),
+  attachedTon: OptionCheck.optional(OptionCheck.amount(1n)),
+  maxInnerTon: OptionCheck.optional(OptionCheck.amount()),
+  responseDestinations: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
+  batches: OptionCheck.optional(
+    OptionCheck.options<NonNullable<Options["batches"]>>({
+      maximum: OptionCheck.optional(OptionCheck.whole()),
+      windowMillis: OptionCheck.optional(OptionCheck.whole())
+    })
+  ),
+  extendedPayers: OptionCheck.optional(OptionCheck.flag),
+  emulation: OptionCheck.optional(OptionCheck.callable()),
+  lossBudget: OptionCheck.optional(OptionCheck.amount()),
+  banMillis: OptionCheck.optional(OptionCheck.whole()),
+  onExpense: OptionCheck.optional(OptionCheck.callable()),
+  rpcTimeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
+  onRequest: OptionCheck.optional(OptionCheck.callable())
+})
 
 /**
  * What the parts of the half share.
@@ -116,6 +148,7 @@ const maximumActions = 255
 export const connect = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<ExactTonChain, Misconfigured | ChainUnavailable> {
+  yield* Effect.fromResult(OptionCheck.read(check, options, "exactTon.facilitator"))
   const { batches: { maximum = defaultMaximum, windowMillis = defaultWindowMillis } = {} } = options
   const { attachedTon = defaultAttachedTon, maxInnerTon = ExactTon.defaultMaxInnerTon } = options
   yield* inRange("batches.maximum", maximum, 1, maximumActions)

@@ -5,6 +5,7 @@
 import { Misconfigured, type SchemeClient, type SignedPayment, SigningFailed, type SigningRequest } from "@pontage/core"
 import { Entropy } from "@pontage/core/Entropy"
 import type { Network } from "@pontage/core/Network"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import type { StateInit } from "@ton/core"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -44,6 +45,18 @@ export interface Options {
   readonly subwallet?: number
 }
 
+const signing = "a signer: a key pair, { publicKey, sign }, or { address, signMessage }"
+
+const check = OptionCheck.options<Options>({
+  signer: OptionCheck.given(signing, (value) => TonSigner.isKeySigner(value) || TonSigner.isMessageSigner(value)),
+  network: OptionCheck.text,
+  rpcUrl: OptionCheck.text,
+  apiKey: OptionCheck.optional(OptionCheck.text),
+  assets: OptionCheck.optional(TonAsset.check),
+  kind: OptionCheck.optional(OptionCheck.oneOf(...ExactTon.Kind.literals)),
+  subwallet: OptionCheck.optional(OptionCheck.whole())
+})
+
 /** What a payment that pays its own way, or a wallet that chooses the mode itself, hands on: nanotons. */
 const handedOn = 50_000_000n
 
@@ -67,6 +80,7 @@ interface Order {
  * @category constructors
  */
 export const client = (options: Options): SchemeClient => {
+  Result.getOrThrow(OptionCheck.read(check, options, "exactTon.client"))
   const { apiKey, assets, kind = "w5-internal", network: text, rpcUrl, signer } = options
   const table = Result.getOrThrow(TonAsset.table(assets ?? []))
   const network = TonNetwork.fromText(text)

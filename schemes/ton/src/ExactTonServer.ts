@@ -2,6 +2,7 @@
  * The seller's half of `exact` on TON: the assets of a network, and their proof at start.
  */
 import { Misconfigured, type SchemeServer } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
@@ -26,13 +27,22 @@ export interface Options {
   readonly assets?: ReadonlyArray<TonAsset.CustomAsset>
 }
 
+const check = OptionCheck.options<Options>({
+  rpcUrl: OptionCheck.text,
+  apiKey: OptionCheck.optional(OptionCheck.text),
+  network: OptionCheck.optional(OptionCheck.text),
+  assets: OptionCheck.optional(TonAsset.check)
+})
+
 /**
  * The seller's half. What a facilitator demands of an offer (who gets the rest of the TON it attaches) comes from the
  * facilitator itself. Throws `Misconfigured` when the network or an asset is not one.
  *
  * @category constructors
  */
-export const server = ({ apiKey, assets, network: text = TonNetwork.mainnet, rpcUrl }: Options): SchemeServer => {
+export const server = (options: Options): SchemeServer => {
+  const checked = Result.getOrThrow(OptionCheck.read(check, options, "exactTon.server"))
+  const { apiKey, assets, network: text = TonNetwork.mainnet, rpcUrl } = checked
   const table = Result.getOrThrow(TonAsset.table(assets ?? []))
   const network = TonNetwork.fromText(text)
   if (network === undefined) throw new Misconfigured({ message: `exactTon.server: network "${text}" is none of TON's` })

@@ -3,6 +3,7 @@
  * hostile master could name any contract as anybody's wallet.
  */
 import { type Asset, Misconfigured } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Result from "effect/Result"
 
 import * as TonAddress from "./TonAddress.ts"
@@ -21,6 +22,21 @@ export interface CustomAsset {
   /** Whether one whole token is one dollar; default `true`. */
   readonly dollar?: boolean
 }
+
+/**
+ * The keys of the operator's own tokens.
+ *
+ * @category constants
+ */
+export const check: OptionCheck.Check<ReadonlyArray<CustomAsset>> = OptionCheck.list(
+  OptionCheck.options<CustomAsset>({
+    network: OptionCheck.text,
+    address: OptionCheck.text,
+    symbol: OptionCheck.text,
+    decimals: OptionCheck.whole(0, 36),
+    dollar: OptionCheck.optional(OptionCheck.flag)
+  })
+)
 
 /** The first of a network is its default. */
 const known: ReadonlyArray<CustomAsset> = [

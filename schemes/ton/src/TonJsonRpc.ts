@@ -3,6 +3,7 @@
  * every answer checked. What is not a well-formed answer is `ChainUnavailable`; the node's own refusal is a value.
  */
 import { ChainUnavailable, HttpOrigin, Misconfigured } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -27,6 +28,15 @@ export interface Options {
   /** Told the method of every question that is sent. */
   readonly onRequest?: (method: string) => void
 }
+
+const check = OptionCheck.options<Options>({
+  url: OptionCheck.text,
+  network: OptionCheck.text,
+  apiKey: OptionCheck.optional(OptionCheck.text),
+  timeout: OptionCheck.optional(OptionCheck.duration),
+  fetch: OptionCheck.optional(OptionCheck.callable()),
+  onRequest: OptionCheck.optional(OptionCheck.callable())
+})
 
 /**
  * Asks: the node's result, or its refusal in its words.
@@ -100,6 +110,8 @@ const veilOf = (url: URL, apiKey: string | undefined): ((words: string) => strin
  * @throws Misconfigured when the URL is not one of HTTP.
  */
 export const make = (options: Options): Effect.Effect<Ask, Misconfigured> => {
+  const checked = OptionCheck.read(check, options, "the RPC")
+  if (Result.isFailure(checked)) return Effect.fail(checked.failure)
   const { apiKey, network, onRequest } = options
   const url = URL.canParse(options.url) ? new URL(options.url) : undefined
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:"))

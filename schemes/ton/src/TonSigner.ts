@@ -3,6 +3,7 @@
  * itself (TON Connect's `signMessage`).
  */
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
 
 import { Ed25519, publicKeyOf } from "./Ed25519.ts"
@@ -83,3 +84,20 @@ export const fromKey = (signer: TonKeySigner): HashSigning | undefined => {
   if (publicKeyOf(Redacted.value(seed)).some((byte, at) => byte !== publicKey[at])) return undefined
   return { publicKey, sign: (hash) => Effect.map(Ed25519, ({ sign }) => sign(Redacted.value(seed), hash)) }
 }
+
+/**
+ * Whether a value has what a key's signer has.
+ *
+ * @category guards
+ */
+export const isKeySigner = (value: unknown): value is TonKeySigner =>
+  Predicate.hasProperty(value, "publicKey") &&
+  (Predicate.hasProperty(value, "secretKey") || Predicate.hasProperty(value, "sign"))
+
+/**
+ * Whether a value has what a wallet has that signs messages.
+ *
+ * @category guards
+ */
+export const isMessageSigner = (value: unknown): value is TonMessageSigner =>
+  Predicate.hasProperty(value, "address") && Predicate.hasProperty(value, "signMessage")

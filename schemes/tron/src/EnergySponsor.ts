@@ -5,6 +5,7 @@
  * payment needs any more are found there and taken back. One process may lend from an account, no two.
  */
 import { type ChainUnavailable, Misconfigured, type SignerBalance, type Submission } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -35,6 +36,17 @@ export interface Options extends SponsorBudget.Limits {
    */
   readonly reclaimAfterMillis?: number
 }
+
+/**
+ * The options, checked.
+ *
+ * @category constants
+ */
+export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
+  ...SponsorBudget.keys,
+  signer: OptionCheck.having("a signer, such as localSigner(key)", "address", "signTransaction"),
+  reclaimAfterMillis: OptionCheck.optional(OptionCheck.whole())
+})
 
 /**
  * The sponsor.

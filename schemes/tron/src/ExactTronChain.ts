@@ -3,6 +3,7 @@
  * sponsor of energy where there is one.
  */
 import { type Asset, ChainUnavailable, Misconfigured, type PaymentRequirements } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -44,6 +45,18 @@ export interface Options {
   readonly onRequest?: (path: string) => void
 }
 
+const check = OptionCheck.options<Options>({
+  rpcUrl: OptionCheck.text,
+  rpcHeaders: OptionCheck.optional(OptionCheck.record(OptionCheck.text)),
+  network: OptionCheck.optional(OptionCheck.text),
+  assets: OptionCheck.optional(TronAsset.check),
+  finality: OptionCheck.optional(OptionCheck.oneOf("included", "solidified")),
+  maxFeeLimit: OptionCheck.optional(OptionCheck.amount()),
+  sponsor: OptionCheck.optional(EnergySponsor.check),
+  rpcTimeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
+  onRequest: OptionCheck.optional(OptionCheck.callable())
+})
+
 /**
  * What the parts of the half share.
  *
@@ -77,6 +90,7 @@ const pricesMillis = 60_000
 export const connect = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<ExactTronChain, Misconfigured | ChainUnavailable, Scope.Scope> {
+  yield* Effect.fromResult(OptionCheck.read(check, options, "exactTron.facilitator"))
   const { finality = "included", maxFeeLimit = defaultMaxFeeLimit, network: given = TronNetwork.mainnet } = options
   const network = TronNetwork.fromText(given)
   if (network === undefined) return yield* wrong(`network "${given}" is no TRON network such as tron:mainnet`)

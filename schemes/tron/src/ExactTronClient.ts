@@ -4,6 +4,7 @@
  */
 import { Misconfigured, type SchemeClient, SigningFailed, type SigningRequest } from "@pontage/core"
 import { Entropy } from "@pontage/core/Entropy"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
@@ -38,6 +39,15 @@ export interface Options {
   readonly maxFeeLimit?: bigint
 }
 
+const check = OptionCheck.options<Options>({
+  signer: OptionCheck.having("a signer, such as localSigner(key)", "address", "signTransaction"),
+  network: OptionCheck.optional(OptionCheck.text),
+  rpcUrl: OptionCheck.optional(OptionCheck.text),
+  rpcHeaders: OptionCheck.optional(OptionCheck.record(OptionCheck.text)),
+  assets: OptionCheck.optional(TronAsset.check),
+  maxFeeLimit: OptionCheck.optional(OptionCheck.amount())
+})
+
 const defaultMaxFeeLimit = 100_000_000n
 
 /**
@@ -46,6 +56,7 @@ const defaultMaxFeeLimit = 100_000_000n
  * @category constructors
  */
 export const client = (options: Options): SchemeClient => {
+  Result.getOrThrow(OptionCheck.read(check, options, "exactTron.client"))
   const { assets, network = TronNetwork.mainnet, signer } = options
   const table = Result.getOrThrow(TronAsset.table(assets ?? []))
   const chain = TronNetwork.fromText(network)

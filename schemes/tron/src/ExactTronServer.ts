@@ -2,6 +2,7 @@
  * The seller's half of `exact` on TRON: the assets of a network, and their proof at start.
  */
 import { Misconfigured, type SchemeServer } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
@@ -27,6 +28,13 @@ export interface Options {
   readonly assets?: ReadonlyArray<TronAsset.CustomAsset>
 }
 
+const check = OptionCheck.options<Options>({
+  rpcUrl: OptionCheck.text,
+  rpcHeaders: OptionCheck.optional(OptionCheck.record(OptionCheck.text)),
+  network: OptionCheck.optional(OptionCheck.text),
+  assets: OptionCheck.optional(TronAsset.check)
+})
+
 /**
  * The seller's half. What payers must know travels in each offer's `extra`: the way the token moves and the fee limit to
  * sign for; a route's own `extra` may add a recent block (`refBlock`) or name a sponsor. Throws `Misconfigured` when the
@@ -34,7 +42,9 @@ export interface Options {
  *
  * @category constructors
  */
-export const server = ({ assets, network = TronNetwork.mainnet, rpcHeaders, rpcUrl }: Options): SchemeServer => {
+export const server = (options: Options): SchemeServer => {
+  const checked = Result.getOrThrow(OptionCheck.read(check, options, "exactTron.server"))
+  const { assets, network = TronNetwork.mainnet, rpcHeaders, rpcUrl } = checked
   const table = Result.getOrThrow(TronAsset.table(assets ?? []))
   const chain = TronNetwork.fromText(network)
   if (chain === undefined) {

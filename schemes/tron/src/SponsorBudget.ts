@@ -3,6 +3,7 @@
  * something else, so it is a budget; it is kept in memory and begins anew with the process.
  */
 import { Misconfigured } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 
 /**
@@ -17,6 +18,17 @@ export interface Limits {
   readonly maxEnergyPerDay?: bigint
   /** How many payments of one payer are sponsored in 24 hours; default 100. */
   readonly maxPaymentsPerPayer?: number
+}
+
+/**
+ * The keys of the limits, for those who add their own.
+ *
+ * @category constants
+ */
+export const keys: OptionCheck.Table<Limits> = {
+  maxEnergyPerPayment: OptionCheck.optional(OptionCheck.amount()),
+  maxEnergyPerDay: OptionCheck.optional(OptionCheck.amount()),
+  maxPaymentsPerPayer: OptionCheck.optional(OptionCheck.whole())
 }
 
 /**

@@ -2,6 +2,7 @@
  * The tokens this package knows. TRON's dollar stablecoin is USDT; every other token is named by the operator.
  */
 import { type Asset, Misconfigured } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Result from "effect/Result"
 
 import * as TronAddress from "./TronAddress.ts"
@@ -31,6 +32,22 @@ export interface CustomAsset {
  * @category constants
  */
 export const defaultFeeLimit = 30_000_000n
+
+/**
+ * The keys of the operator's own tokens.
+ *
+ * @category constants
+ */
+export const check: OptionCheck.Check<ReadonlyArray<CustomAsset>> = OptionCheck.list(
+  OptionCheck.options<CustomAsset>({
+    network: OptionCheck.text,
+    address: OptionCheck.text,
+    symbol: OptionCheck.text,
+    decimals: OptionCheck.whole(0, 36),
+    dollar: OptionCheck.optional(OptionCheck.flag),
+    minFeeLimit: OptionCheck.optional(OptionCheck.amount(1n))
+  })
+)
 
 /** The first of a network is its default. */
 const known: ReadonlyArray<CustomAsset> = [

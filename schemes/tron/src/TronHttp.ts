@@ -4,6 +4,7 @@
  * `ChainUnavailable`.
  */
 import { ChainUnavailable, HttpOrigin, Misconfigured } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -28,6 +29,15 @@ export interface Options {
   /** Told the path of every question that is asked. */
   readonly onRequest?: (path: string) => void
 }
+
+const check = OptionCheck.options<Options>({
+  url: OptionCheck.text,
+  network: OptionCheck.text,
+  timeout: OptionCheck.optional(OptionCheck.duration),
+  fetch: OptionCheck.optional(OptionCheck.callable()),
+  headers: OptionCheck.optional(OptionCheck.record(OptionCheck.text)),
+  onRequest: OptionCheck.optional(OptionCheck.callable())
+})
 
 /**
  * Asks a path with this body: the node's JSON.
@@ -107,6 +117,8 @@ const shortestSecret = 8
  * @throws Misconfigured when the URL is not one of HTTP.
  */
 export const make = (options: Options): Effect.Effect<Ask, Misconfigured> => {
+  const checked = OptionCheck.read(check, options, "the RPC")
+  if (Result.isFailure(checked)) return Effect.fail(checked.failure)
   const { network, onRequest } = options
   const target = targetOf(options)
   if (target === undefined) {
