@@ -8,6 +8,7 @@ export * as Amount from "./protocol/Amount.ts"
 export type { Asset } from "./protocol/Asset.ts"
 export type { Authorization } from "./protocol/Authorization.ts"
 export * as Binding from "./protocol/Binding.ts"
+export * as CanonicalText from "./protocol/CanonicalText.ts"
 export * as Network from "./protocol/Network.ts"
 export { PaymentError, PaymentErrorCode, refuse } from "./protocol/PaymentError.ts"
 export type { PaymentFailure } from "./protocol/PaymentFailure.ts"
@@ -111,7 +112,18 @@ export * as PriceResolver from "./server/PriceResolver.ts"
 export * as RequestHeaders from "./server/RequestHeaders.ts"
 export * as RequestTarget from "./server/RequestTarget.ts"
 export * as ResponseHeaders from "./server/ResponseHeaders.ts"
-export type { AcceptTerms, GetPrice, PriceRequest, RouteConfig, RouteTerms, SingleTerms } from "./server/RouteConfig.ts"
+export type { BodyStream } from "./server/UnreadBody.ts"
+export type {
+  AcceptTerms,
+  GetPrice,
+  PriceRequest,
+  RequestRefusal,
+  RouteConfig,
+  RouteTerms,
+  SingleTerms,
+  Validate
+} from "./server/RouteConfig.ts"
+export * as RunOutcome from "./server/RunOutcome.ts"
 export * as RouteKey from "./server/RouteKey.ts"
 export * as RouteTable from "./server/RouteTable.ts"
 export * as Seller from "./server/Seller.ts"

@@ -39,4 +39,19 @@ export class KoaRequest implements GateRequest {
   get body(): unknown {
     return "body" in this.native.request ? this.native.request.body : undefined
   }
+  /** As `koa-bodyparser` and its like keep it. */
+  get rawBody(): GateRequest["rawBody"] {
+    const raw = "rawBody" in this.native.request ? this.native.request.rawBody : undefined
+    return typeof raw === "string" || raw instanceof Uint8Array ? raw : undefined
+  }
+
+  get stream(): GateRequest["stream"] {
+    return this.native.req
+  }
+
+  /** As `@koa/router` notes it before it runs the layers. */
+  get pattern(): string {
+    const pattern: unknown = this.native["_matchedRoute"]
+    return typeof pattern === "string" || pattern instanceof RegExp ? pattern.toString() : ""
+  }
 }

@@ -3,10 +3,8 @@
  */
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { ErrorCode } from "@modelcontextprotocol/sdk/types.js"
-import { MetaPayer, NoAnswer, type PayableRequest } from "@pontage/core"
+import { CanonicalText, MetaPayer, NoAnswer, type PayableRequest } from "@pontage/core"
 import * as Effect from "effect/Effect"
-
-import * as CanonicalText from "./CanonicalText.ts"
 
 /**
  * What `Client.callTool` is called with.

@@ -4,11 +4,9 @@
  */
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js"
 import type { CallToolResult, ServerNotification, ServerRequest } from "@modelcontextprotocol/sdk/types.js"
-import { type GateRequest, Hash, MetaSeller } from "@pontage/core"
+import { CanonicalText, type GateRequest, Hash, MetaSeller } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
-
-import * as CanonicalText from "./CanonicalText.ts"
 
 /**
  * What the SDK hands to a tool beside the arguments.

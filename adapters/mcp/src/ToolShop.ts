@@ -48,7 +48,7 @@ export interface ToolConfig<Input extends undefined | ToolSchema, Output extends
  */
 export type ToolTerms = Terms<RouteConfig>
 
-type Terms<Config> = Config extends unknown ? Omit<Config, "speaks" | "cache"> : never
+type Terms<Config> = Config extends unknown ? Omit<Config, "speaks" | "cache" | "bind"> : never
 
 /**
  * A price, and the tools that are sold for it.
@@ -100,7 +100,7 @@ export const sellTools = (options: Seller.SellerOptions): ToolShop => {
 
 const speaks = [MetaSeller.metaSeller]
 
-const toolKeys = routeKeys.filter((key) => key !== "speaks" && key !== "cache")
+const toolKeys = routeKeys.filter((key) => key !== "speaks" && key !== "cache" && key !== "bind")
 
 const paid = (seller: Seller.Seller, terms: ToolTerms): PaidTools => {
   const fault = OptionCheck.unknownKey(toolKeys, terms)

@@ -25,6 +25,8 @@ export type HostRequest = (IncomingMessage | WrappedRequest) & {
   readonly params?: Readonly<Record<string, string | ReadonlyArray<string> | undefined>> | null
   readonly query?: unknown
   readonly body?: unknown
+  /** With the application's option `rawBody`. */
+  readonly rawBody?: Uint8Array
 }
 
 /**
@@ -78,6 +80,12 @@ export const gateRequest = (adapter: AbstractHttpAdapter, request: HostRequest):
   },
   get body() {
     return request.body
+  },
+  get rawBody() {
+    return request.rawBody
+  },
+  get stream() {
+    return nodeRequest(request)
   },
   native: request
 })

@@ -7,6 +7,7 @@ import type * as Effect from "effect/Effect"
 import type { Outcome } from "../facilitator/Facilitator.ts"
 import type { Settlement } from "../protocol/Settlement.ts"
 import type { HeaderFields, ReadHeader } from "../wire/Dialect.ts"
+import type { BodyStream } from "./UnreadBody.ts"
 
 /**
  * A request as the gate needs to see it.
@@ -39,6 +40,18 @@ export interface GateRequest {
   readonly body: unknown
   /** Digest of the body, where the host has one: the payment is then good for this body only. */
   readonly bodyDigest?: string | undefined
+  /**
+   * The body's bytes, or their text, where the host's parser has kept them. Only for `bind: "body"`, as is `stream`: a getter
+   * will do.
+   */
+  readonly rawBody?: Uint8Array | string | undefined
+  /** Node's request: a body that nobody has read is read from it and put back. */
+  readonly stream?: BodyStream | undefined
+  /**
+   * The pattern of the path by which the host's router has found the handler, where one configuration may stand at several.
+   * With the route's name and the method it says what counts as the same route.
+   */
+  readonly pattern?: string | undefined
   /** The host's own request, handed to `getPrice`. */
   readonly native: unknown
 }
@@ -87,8 +100,8 @@ export interface Granted {
   /** Receipt, caching and CORS headers of the paid answer; apply with `ResponseHeaders.over`. */
   readonly headers: HeaderFields
   /**
-   * Reports the end: `served`, `failed` (status 500 or above, or closed before it was finished), `notRun` (the handler was
-   * never reached). The first report counts, later ones do nothing. It never fails; it completes when the facilitator
+   * Reports the end: `served`, `refused` (status 400 to 499), `failed` (status 500 or above, or closed before it was
+   * finished), `notRun` (the handler was never reached): see `RunOutcome.ofStatus`. The first report counts, later ones do nothing. It never fails; it completes when the facilitator
    * knows or the retries (60 s) are used up, so a host need not wait for it.
    */
   readonly finish: (outcome: Outcome) => Effect.Effect<void>

@@ -2,6 +2,8 @@
  * The answers a gate gives instead of the resource, complete with headers (decisions 1.3 and 1.9): never cached, and
  * readable by a page from another origin.
  */
+import type * as Schema from "effect/Schema"
+
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { HeaderFields, SettleOrder } from "../wire/Dialect.ts"
 import type { Refusal } from "../wire/Refusal.ts"
@@ -64,6 +66,17 @@ export const drafted = (
     }
   }
 }
+
+/**
+ * An answer of the gate's without offers: nothing was looked at that could be paid.
+ *
+ * @category constructors
+ */
+export const plain = (status: number, body: Schema.Json): Answer => ({
+  status,
+  headers: json,
+  body: JSON.stringify(body)
+})
 
 /**
  * The answer to a request target that parsers read in different ways.

@@ -25,8 +25,8 @@ import * as PaidRequest from "./PaidRequest.ts"
 import * as PaymentRun from "./PaymentRun.ts"
 import * as PricedRoute from "./PricedRoute.ts"
 import { PriceResolver } from "./PriceResolver.ts"
-import * as RequestPrice from "./RequestPrice.ts"
 import * as RequestTarget from "./RequestTarget.ts"
+import * as RequestTerms from "./RequestTerms.ts"
 import type { RouteConfig } from "./RouteConfig.ts"
 import type { PricedRequest } from "./RouteOffer.ts"
 import * as Shop from "./Shop.ts"
@@ -131,17 +131,21 @@ const toEffect = (deciding: Deciding): Effect.Effect<Decision> =>
 const decide = (desk: Desk, route: PricedRoute.PricedRoute, request: GateRequest): Deciding => {
   if (request.method === "OPTIONS") return preflight
   if (RequestTarget.isAmbiguous(request.target)) return ambiguous
-  const { price } = route
-  if (typeof price !== "function") return decidePriced(desk, route, request, price)
+  const { bind, price, validate } = route
+  if (validate === undefined && bind === "none" && typeof price !== "function") {
+    return decidePriced(desk, route, request, { amounts: price, bodyDigest: request.bodyDigest })
+  }
   return closed(
     route,
-    Effect.matchEffect(RequestPrice.ask(desk.shop.prices, route, request, price), {
-      onSuccess: (amounts) => toEffect(decidePriced(desk, route, request, amounts)),
-      onFailure: ({ message }) =>
-        Effect.as(
-          Effect.logError(`${route.name}: ${message}`),
-          turnedAway(route, Refusal.unpriced, request.header("origin") !== undefined)
-        )
+    Effect.matchEffect(RequestTerms.find(desk.shop.prices, desk.counter.notary.hash, route, request), {
+      onSuccess: (terms) => toEffect(decidePriced(desk, route, request, terms)),
+      onFailure: (failure) =>
+        failure._tag === "NotSold"
+          ? Effect.succeed<Refused>({ _tag: "Refused", answer: failure.answer })
+          : Effect.as(
+              Effect.logError(`${route.name}: ${failure.message}`),
+              turnedAway(route, failure.refusal, request.header("origin") !== undefined)
+            )
     })
   )
 }
@@ -150,7 +154,7 @@ const decidePriced = (
   desk: Desk,
   route: PricedRoute.PricedRoute,
   request: GateRequest,
-  amounts: ReadonlyArray<bigint>
+  { amounts, bodyDigest }: RequestTerms.RequestTerms
 ): Deciding => {
   if (amounts[0] === 0n) return free
   const crossOrigin = request.header("origin") !== undefined
@@ -159,7 +163,8 @@ const decidePriced = (
   const epoch = Challenge.epochAt(desk.clock.currentTimeMillisUnsafe())
   const method = request.method === "HEAD" ? "GET" : request.method
   const target = RequestTarget.of(request.target)
-  const priced: PricedRequest = { route, method, target, amounts, bodyDigest: request.bodyDigest }
+  const { pattern = "" } = request
+  const priced: PricedRequest = { route, method, pattern, target, amounts, bodyDigest }
   const heard = Spoken.hear(route.speaks, request.header)
   if (heard === undefined) return desk.unpaid.answer(priced, epoch, crossOrigin)
   const { presented, spoken } = heard

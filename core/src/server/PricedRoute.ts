@@ -16,7 +16,7 @@ import type { SellerDialect } from "../wire/Dialect.ts"
 import * as Spoken from "../wire/Spoken.ts"
 import type * as ChainProof from "./ChainProof.ts"
 import * as PriceResolver from "./PriceResolver.ts"
-import type { AcceptTerms, GetPrice, RouteConfig } from "./RouteConfig.ts"
+import type { AcceptTerms, GetPrice, RouteConfig, Validate } from "./RouteConfig.ts"
 import * as Shop from "./Shop.ts"
 
 /**
@@ -51,8 +51,11 @@ export interface PricedRoute {
   readonly description: string | undefined
   readonly mimeType: string | undefined
   readonly maxTimeoutSeconds: number
-  /** Of `getPrice`. */
+  /** Of `getPrice` and of `validate`. */
   readonly priceTimeoutMillis: number
+  readonly refused: "reusable" | "charged"
+  readonly bind: "none" | "body"
+  readonly validate: Validate | undefined
   readonly resource: string | undefined
   readonly speaks: Spoken.Spoken
   readonly options: ReadonlyArray<PricedOption>
@@ -80,6 +83,8 @@ const terms = {
   maxTimeoutSeconds: Schema.optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))),
   priceTimeoutMillis: Schema.optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 600_000 }))),
   settle: Schema.optional(Schema.Literals(["before-handler", "after-handler"])),
+  refused: Schema.optional(Schema.Literals(["reusable", "charged"])),
+  bind: Schema.optional(Schema.Literals(["none", "body"])),
   binding: Schema.optional(Schema.Literals(["required", "preferred", "off"])),
   cache: Schema.optional(line),
   resource: Schema.optional(line)
@@ -92,7 +97,7 @@ const Single = Schema.Struct({ ...terms, scheme: Schema.optional(Schema.String),
 
 /** The compiler demands every key of a configuration here, and of an option: in its schema or beside it. */
 const acceptKeys = Object.keys(Accept.fields satisfies Readonly<Record<keyof AcceptTerms, unknown>>)
-const beside = { accepts: true, getPrice: true, speaks: true }
+const beside = { accepts: true, getPrice: true, speaks: true, validate: true }
 
 /**
  * The keys of a route, for hosts that take some of them.
@@ -143,20 +148,23 @@ interface Written {
   readonly terms: Omit<typeof Listed.Type, "accepts">
   readonly entries: ReadonlyArray<Entry>
   readonly getPrice: GetPrice | undefined
+  readonly validate: Validate | undefined
   readonly speaks: ReadonlyArray<SellerDialect> | undefined
 }
 
 const read = (config: RouteConfig): Checked<Written> => {
   const fault = faultOf(config)
   if (fault !== undefined) return Result.fail(OptionCheck.described(fault))
-  const { accepts: listed, getPrice, speaks, ...fields } = config
+  const { accepts: listed, getPrice, speaks, validate, ...fields } = config
   if (getPrice !== undefined && typeof getPrice !== "function") return Result.fail("getPrice is no function")
+  if (validate !== undefined && typeof validate !== "function") return Result.fail("validate is no function")
   return listed === undefined
     ? Result.mapBoth(decodeSingle(fields), {
         onFailure: (error) => error.message,
         onSuccess: ({ scheme = "exact", ...single }) => ({
           terms: single,
           getPrice,
+          validate,
           speaks,
           entries: [entryOf("", { scheme, ...single })]
         })
@@ -166,6 +174,7 @@ const read = (config: RouteConfig): Checked<Written> => {
         onSuccess: ({ accepts, ...terms }) => ({
           terms,
           getPrice,
+          validate,
           speaks,
           entries: accepts.map((accept, index) => entryOf(`accepts[${index}] `, accept))
         })
@@ -192,7 +201,11 @@ const entryOf = (place: string, { asset, extra, network, payTo, price, scheme }:
   extra
 })
 
-const check = (shop: Shop.Shop, name: string, { entries, getPrice, speaks, terms }: Written): Checked<PricedRoute> =>
+const check = (
+  shop: Shop.Shop,
+  name: string,
+  { entries, getPrice, speaks, terms, validate }: Written
+): Checked<PricedRoute> =>
   Result.gen(function* () {
     const chosen = yield* Result.all(entries.map((entry) => choose(shop, entry)))
     yield* distinct(chosen)
@@ -207,6 +220,9 @@ const check = (shop: Shop.Shop, name: string, { entries, getPrice, speaks, terms
       mimeType: terms.mimeType,
       maxTimeoutSeconds: terms.maxTimeoutSeconds ?? defaultMaxTimeoutSeconds,
       priceTimeoutMillis: terms.priceTimeoutMillis ?? defaultPriceTimeoutMillis,
+      refused: terms.refused ?? "reusable",
+      bind: terms.bind ?? "none",
+      validate,
       resource: terms.resource,
       speaks: yield* spokenOf(speaks, options),
       options,
@@ -306,9 +322,11 @@ const assetOf = (half: SchemeServer, network: Network.Network, { asset: text, pl
   )
 }
 
+const filledIn: ReadonlySet<string> = new Set(["challenge", "routeToken", "retryToken"])
+
 /** What the chain was asked to prove cannot be overwritten, and the challenge is the gate's. */
 const extraOf = ({ extra: proven }: Asset, { extra = {}, place }: Entry): Checked<PricedOption["extra"]> => {
-  const taken = Object.keys(extra).find((key) => key === "challenge" || Object.hasOwn(proven, key))
+  const taken = Object.keys(extra).find((key) => filledIn.has(key) || Object.hasOwn(proven, key))
   return taken === undefined
     ? Result.succeed({ ...proven, ...extra })
     : Result.fail(`${place}extra.${taken} is filled in by the gate; take it out`)

@@ -8,8 +8,8 @@ import { InvalidPrice } from "../protocol/Price.ts"
 import type { GateRequest } from "./Decision.ts"
 import type { PricedRoute } from "./PricedRoute.ts"
 import * as PriceResolver from "./PriceResolver.ts"
-import * as RequestTarget from "./RequestTarget.ts"
 import type { GetPrice } from "./RouteConfig.ts"
+import * as RouteHook from "./RouteHook.ts"
 
 /**
  * Asks `getPrice` and turns its price into the amounts of the route's options. Fails when it throws, returns something
@@ -27,36 +27,14 @@ export const ask = (
     Effect.fromResult(Result.all(route.options.map(({ asset }) => PriceResolver.resolve(resolver, price, asset))))
   )
 
-const answered = ({ priceTimeoutMillis }: PricedRoute, request: GateRequest, getPrice: GetPrice) =>
-  Effect.tryPromise({
-    try: async (): Promise<unknown> => getPrice(seen(request)),
-    catch: (error) => unpriced(`getPrice failed: ${messageOf(error)}`)
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: priceTimeoutMillis,
-      orElse: () =>
-        Effect.fail(unpriced(`getPrice did not answer within ${priceTimeoutMillis} ms (priceTimeoutMillis)`))
-    }),
+const answered = (route: PricedRoute, request: GateRequest, getPrice: GetPrice) =>
+  RouteHook.ask("getPrice", route, request, getPrice).pipe(
+    Effect.mapError(({ message }) => unpriced(message)),
     Effect.flatMap((price) =>
       typeof price === "string"
         ? Effect.succeed(price)
-        : Effect.fail(unpriced(`getPrice returned ${kindOf(price)}; expected a text such as "$0.01"`))
+        : Effect.fail(unpriced(`getPrice returned ${RouteHook.kindOf(price)}; expected a text such as "$0.01"`))
     )
   )
 
 const unpriced = (message: string) => new InvalidPrice({ price: "", message })
-
-/** `String` itself fails for an object without a prototype. */
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : `threw ${kindOf(error)}`)
-
-const kindOf = (value: unknown): string => (value === null ? "null" : `a value of type ${typeof value}`)
-
-const seen = ({ body, headers, method, native, params, query, target }: GateRequest) => ({
-  method,
-  path: RequestTarget.pathOf(target),
-  params,
-  query,
-  headers,
-  body,
-  native
-})

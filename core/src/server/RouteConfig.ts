@@ -41,7 +41,27 @@ export interface RouteTerms {
    * whose answer fits memory; an answer of 400 or above is not charged.
    */
   readonly settle?: "before-handler" | "after-handler"
-  /** How long `getPrice` may take, in milliseconds: 1 to 600000, default 10000. After that the answer is 500. */
+  /**
+   * An answer of 400 to 499 after the payment. `reusable` (default): the application has refused the request, and the payment
+   * is good for a corrected one: the same route, at no higher price, five runs in all, within ten minutes. `charged`: such an
+   * answer is the product (a lookup that finds nothing), and it is paid for in both orders of `settle`.
+   */
+  readonly refused?: "reusable" | "charged"
+  /**
+   * `none` (default): a payment is bound to method and URL, and whatever its body says must cost no more than was paid. `body`:
+   * it is bound to the body too, for goods that differ at one price. The body is at most 1 MiB. The digest is of its bytes as
+   * they came, or of what the host's parser read.
+   */
+  readonly bind?: "none" | "body"
+  /**
+   * Checks a request before its price is asked for and before any money moves, paid or not. To refuse it costs the buyer
+   * nothing and leaves its payment untouched.
+   */
+  readonly validate?: Validate
+  /**
+   * How long `getPrice` and `validate` may each take, in milliseconds: 1 to 600000, default 10000. After that the answer is
+   * 500.
+   */
   readonly priceTimeoutMillis?: number
   /** Whether a payment must be bound to its request (decisions 4). Default `preferred`. */
   readonly binding?: "required" | "preferred" | "off"
@@ -62,7 +82,7 @@ export interface RouteTerms {
 }
 
 /**
- * What `getPrice` gets to see of a request.
+ * What `getPrice` and `validate` get to see of a request.
  *
  * @category models
  */
@@ -91,6 +111,24 @@ export interface PriceRequest {
  * @category models
  */
 export type GetPrice = (request: PriceRequest) => string | Promise<string>
+
+/**
+ * The answer to a request that is refused before it is paid for: a status of 400 to 499 other than 402, with a sentence
+ * (sent as `{"error": message}`) or with a JSON body.
+ *
+ * @category models
+ */
+export type RequestRefusal =
+  | { readonly status: number; readonly message?: string }
+  | { readonly status: number; readonly body: Schema.Json }
+
+/**
+ * A check of a request: `undefined` where it may be sold. When it throws, returns something else, or takes longer than
+ * `priceTimeoutMillis`, the answer is 500; nothing is charged and the handler does not run.
+ *
+ * @category models
+ */
+export type Validate = (request: PriceRequest) => RequestRefusal | undefined | Promise<RequestRefusal | undefined>
 
 /**
  * The single-option form; `scheme` may be left out and is then `exact`.

@@ -17,6 +17,8 @@ export interface PricedRequest {
   readonly route: PricedRoute
   /** GET where the request says HEAD. */
   readonly method: string
+  /** The path pattern that the host's router went by; empty where the route alone says it. */
+  readonly pattern: string
   /** Path and query. */
   readonly target: string
   readonly bodyDigest: string | undefined

@@ -109,6 +109,31 @@ export const unpriced: Refusal = {
 }
 
 /**
+ * The refusal when the seller's own check of the request failed; nothing was looked at, nothing charged.
+ *
+ * @category constants
+ */
+export const unchecked: Refusal = {
+  status: 500,
+  body: { error: "This request could not be checked. Nothing was charged.", detail: "check_failed" },
+  retryAfter: undefined
+}
+
+/**
+ * The refusal when a payment is bound to the request's body, and the body cannot be had.
+ *
+ * @category constants
+ */
+export const unbindable: Refusal = {
+  status: 500,
+  body: {
+    error: "The body of this request could not be read, so no payment can be bound to it. Nothing was charged.",
+    detail: "body_unavailable"
+  },
+  retryAfter: undefined
+}
+
+/**
  * The refusal while it is not proven yet that the payments a resource offers can be made.
  *
  * @category constants

@@ -9,7 +9,7 @@ type Headers = Readonly<Record<string, string | ReadonlyArray<string>>>
 export const request = (
   target: string,
   headers: Headers = {},
-  more: Partial<Pick<GateRequest, "method" | "params" | "query" | "body" | "bodyDigest" | "native">> = {}
+  more: Partial<Pick<GateRequest, "method" | "params" | "query" | "body" | "bodyDigest" | "rawBody" | "native">> = {}
 ): GateRequest => ({
   method: "GET",
   target,

@@ -1,15 +1,15 @@
 /**
- * A text for a call's arguments: the same arguments have the same text in whatever order they were given, and other
- * arguments another one. It is digested, never read back, so it need not be JSON.
+ * A text for a value that a host has parsed (a body, the arguments of a call): the same values have the same text in whatever
+ * order their fields came, and other values another one. It is digested, never read back, so it need not be JSON.
  */
 
-/** Deeper than any tool's arguments; a bound for the recursion. */
+/** Deeper than any arguments; a bound for the recursion. */
 const maximumDepth = 128
 
 class NoText extends Error {}
 
 /**
- * The text of a value as a tool's schema makes them: what JSON has, and dates, big integers, maps and sets. `undefined` for
+ * The text of a value as a parser or a schema makes them: what JSON has, and dates, big integers, maps and sets. `undefined` for
  * what could not be told from others: functions, symbols, and objects of classes that say nothing of themselves.
  *
  * @category conversions

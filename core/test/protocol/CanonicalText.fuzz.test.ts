@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util"
 
+import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { assert, describe, it } from "vitest"
 
-import * as CanonicalText from "../src/CanonicalText.ts"
+import * as CanonicalText from "../../src/protocol/CanonicalText.ts"
 
 /** The same value with the fields of every object in another order. */
 const reordered = (value: unknown): unknown => {
