@@ -4,6 +4,7 @@
 import { batchSettlerAddress } from "@pontage/evm"
 import * as Schema from "effect/Schema"
 
+import * as BrowserRequest from "./BrowserRequest.ts"
 import * as CallerFile from "./CallerFile.ts"
 import * as EnvironmentVariable from "./EnvironmentVariable.ts"
 import * as EvmTerms from "./EvmTerms.ts"
@@ -74,6 +75,18 @@ export const environmentVariables = {
     "true or false",
     "true",
     EnvironmentVariable.YesOrNo
+  ),
+  PONTAGE_ALLOWED_HOSTS: EnvironmentVariable.make(
+    "PONTAGE_ALLOWED_HOSTS",
+    "names, each with a port or for any, separated by commas",
+    "facilitator,localhost:8080",
+    Schema.String.check(Schema.makeFilter((text) => text.split(",").every(BrowserRequest.isHost)))
+  ),
+  PONTAGE_MAX_CONNECTIONS: EnvironmentVariable.make(
+    "PONTAGE_MAX_CONNECTIONS",
+    "connections from 10 to 100000",
+    "5000",
+    EnvironmentVariable.integer({ minimum: 10, maximum: 100_000 })
   ),
   PONTAGE_SETTLE_TIMEOUT_MS: EnvironmentVariable.make(
     "PONTAGE_SETTLE_TIMEOUT_MS",

@@ -72,6 +72,16 @@ export class TooLarge extends Schema.Error<TooLarge>("@pontage/facilitator/TooLa
 ) {}
 
 /**
+ * 415: the body is not declared as JSON. A page in a browser can send anything else without asking first.
+ *
+ * @category errors
+ */
+export class NotJson extends Schema.Error<NotJson>("@pontage/facilitator/NotJson")(
+  { error: Schema.tag("not_json"), message: Schema.String },
+  { httpApiStatus: 415, description: "The body is not declared as application/json" }
+) {}
+
+/**
  * 429: over a limit. `retryAfter` is in seconds.
  *
  * @category errors

@@ -18,7 +18,8 @@ import * as SettlingSchemes from "./SettlingSchemes.ts"
  * @category constructors
  */
 export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings) {
-  const { anonymousRates, callers, host, port, settleTimeoutMillis, webhooksToPrivate } = settings
+  const { allowedHosts, anonymousRates, callers, host, maximumConnections, port, webhooksToPrivate } = settings
+  const { settleTimeoutMillis } = settings
   const crypto = yield* BestCrypto.make
   const schemes = yield* SettlingSchemes.make(settings, crypto)
   const gasCeilings = ceilingsOf(settings)
@@ -29,9 +30,11 @@ export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings)
   const facilitator = yield* Layer.build(local)
   const running = yield* Effect.provide(
     FacilitatorServer.serve({
+      allowedHosts,
       anonymousRates,
       callers,
       host,
+      maximumConnections,
       port,
       minimumGas: minimumGasOf(settings),
       webhooksToPrivate

@@ -17,8 +17,10 @@ import type { ServeError } from "effect/http/HttpServerError"
 import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 
+import * as BrowserRequest from "./BrowserRequest.ts"
 import { CallerAuthentication } from "./CallerAuthentication.ts"
 import type { CallerTerms, RateTerms } from "./CallerTerms.ts"
+import * as ConnectionGuard from "./ConnectionGuard.ts"
 import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
 import { layerMetrics, layerNowhere, layerOperation } from "./OperationEndpoints.ts"
 import { layerPayments } from "./PaymentEndpoints.ts"
@@ -41,10 +43,17 @@ export interface Options {
   readonly callers?: ReadonlyArray<CallerTerms>
   /** How often one address may ask without a key; without it, as often as it likes. */
   readonly anonymousRates?: RateTerms
+  /**
+   * The names besides `localhost` and its own addresses that the service is called by where anybody may call, with a port
+   * (`facilitator:8080`) or for any (`facilitator`); default none.
+   */
+  readonly allowedHosts?: ReadonlyArray<string>
   /** Whether webhooks may go to private networks, and by plain http; default false. */
   readonly webhooksToPrivate?: boolean
   /** What each signer must hold for the service to be ready, by network, in its smallest native unit; default 1. */
   readonly minimumGas?: (network: string) => bigint
+  /** How many connections are held at once; default 5000. Above it quiet ones give way. */
+  readonly maximumConnections?: number
   /** How long requests under way may take when the service stops, in milliseconds; default 25 000. */
   readonly stopTimeoutMillis?: number
 }
@@ -71,6 +80,19 @@ const Page = HttpApiScalar.layer(FacilitatorHttpApi, {
 
 const Routes = Layer.mergeAll(Api, Page, layerMetrics, layerNowhere)
 
+/** With keys it does not matter what page is behind a request. */
+const guarded = (callers: ReadonlyArray<CallerTerms>, allowedHosts: ReadonlyArray<string>) =>
+  callers.length > 0 ? Routes : Layer.merge(Routes, BrowserRequest.layer(allowedHosts))
+
+/** A field that came twice is read as the list it is, not as the first of the two: who stands before may read the other. */
+const serverOptions = {
+  requestTimeout: 30_000,
+  headersTimeout: 10_000,
+  keepAliveTimeout: 60_000,
+  connectionsCheckingInterval: 5_000,
+  joinDuplicateHeaders: true
+}
+
 /**
  * The service on a facilitator, as a layer of the HTTP server it runs on.
  *
@@ -80,9 +102,12 @@ export const layer = (
   options: Options = {}
 ): Layer.Layer<HttpServer.HttpServer, ServeError, Facilitator | FacilitatorSchemes | PaymentStore.PaymentStore> => {
   const { callers = [], host = "127.0.0.1", port = 4021, stopTimeoutMillis = 25_000 } = options
-  const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 60_000 })
+  const server = createServer(serverOptions)
   return stopping(server, stopTimeoutMillis).pipe(
-    Layer.provideMerge(HttpRouter.serve(Routes, { disableLogger: true, disableListenLog: true })),
+    Layer.merge(ConnectionGuard.layer(server, options.maximumConnections)),
+    Layer.provideMerge(
+      HttpRouter.serve(guarded(callers, options.allowedHosts ?? []), { disableLogger: true, disableListenLog: true })
+    ),
     Layer.provide([
       CallerAuthentication.layer({ callers, anonymousRates: options.anonymousRates }),
       Readiness.layer({

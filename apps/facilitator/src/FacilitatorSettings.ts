@@ -14,6 +14,7 @@ import * as Result from "effect/Result"
 
 import * as CallerFile from "./CallerFile.ts"
 import type { CallerTerms, RateTerms } from "./CallerTerms.ts"
+import * as ConnectionGuard from "./ConnectionGuard.ts"
 import { environmentVariables } from "./EnvironmentVariables.ts"
 import * as EvmTerms from "./EvmTerms.ts"
 import * as StoreSettings from "./StoreSettings.ts"
@@ -42,11 +43,15 @@ export interface FacilitatorSettings {
   readonly host: string
   readonly port: number
   readonly callers: ReadonlyArray<CallerTerms>
+  /** The names it is called by without a key, besides this machine's own. */
+  readonly allowedHosts: ReadonlyArray<string>
   /** How often one address may ask without a key. */
   readonly anonymousRates: RateTerms
   readonly store: StoreSettings.StoreSettings
   /** Whether webhooks may go to private networks, and by plain http. */
   readonly webhooksToPrivate: boolean
+  /** How many connections are held at once. */
+  readonly maximumConnections: number
   readonly settleTimeoutMillis: number
   readonly evm: ReadonlyArray<EvmNetworkSettings>
   readonly evmSignerKeys: ReadonlyArray<Redacted.Redacted>
@@ -152,6 +157,9 @@ const contradictions = (values: Values, callers: ReadonlyArray<CallerTerms>): Re
       "PONTAGE_ALLOW_ANONYMOUS: there are callers with keys, so none is let in without; take one or the other"
     )
   }
+  if (values.PONTAGE_ALLOWED_HOSTS !== undefined && callers.length > 0) {
+    mistakes.push("PONTAGE_ALLOWED_HOSTS: callers with keys may call by any name; leave it out")
+  }
   if (values.PONTAGE_WEBHOOK_ALLOW_PRIVATE !== "true") mistakes.push(...privateWebhooks(callers))
   return mistakes
 }
@@ -221,9 +229,11 @@ const settingsOf = (values: Values, callers: ReadonlyArray<CallerTerms>): Facili
     host: values.HOST ?? standardHost,
     port: values.PORT ?? 4021,
     callers,
+    allowedHosts: values.PONTAGE_ALLOWED_HOSTS?.split(",") ?? [],
     anonymousRates: ratesOf(values.PONTAGE_RATE, values.PONTAGE_PAYER_RATE),
     store: store === undefined ? StoreSettings.standard : StoreSettings.fromText(store),
     webhooksToPrivate: values.PONTAGE_WEBHOOK_ALLOW_PRIVATE === "true",
+    maximumConnections: values.PONTAGE_MAX_CONNECTIONS ?? ConnectionGuard.defaultMaximum,
     settleTimeoutMillis: values.PONTAGE_SETTLE_TIMEOUT_MS ?? 25_000,
     evm: evmNetworks(values),
     evmSignerKeys: (values.PONTAGE_EVM_SIGNER_KEY?.split(",") ?? []).map((key) => Redacted.make(key)),

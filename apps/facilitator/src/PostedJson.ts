@@ -7,7 +7,7 @@ import type * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Schema from "effect/Schema"
 
-import type { Malformed, TooLarge } from "./FacilitatorFault.ts"
+import type { Malformed, NotJson, TooLarge } from "./FacilitatorFault.ts"
 import * as RequestBody from "./RequestBody.ts"
 
 type Coder = Schema.ConstraintCodec<unknown, unknown>
@@ -35,7 +35,7 @@ interface Unread {
 export const answering = <Payload extends Coder, Answer extends Coder, Asked extends Unread, E, R>(
   { payload, success }: Contract<Payload, Answer>,
   answer: (payload: Payload["Type"], asked: Asked) => Effect.Effect<Answer["Type"], E, R>
-): ((asked: Asked) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Malformed | TooLarge, R>) => {
+): ((asked: Asked) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Malformed | NotJson | TooLarge, R>) => {
   const read = RequestBody.reader(payload)
   const write = Schema.encodeSync(Schema.toCodecJson(success))
   return (asked) =>

@@ -14,7 +14,7 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-import { Malformed, TooLarge } from "./FacilitatorFault.ts"
+import { Malformed, NotJson, TooLarge } from "./FacilitatorFault.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 
@@ -39,7 +39,7 @@ export const maximumDepth = 17
  */
 export const reader = <Shape extends Schema.ConstraintDecoder<unknown>>(
   shape: Shape
-): ((request: Request) => Effect.Effect<Shape["Type"], Malformed | TooLarge>) => {
+): ((request: Request) => Effect.Effect<Shape["Type"], Malformed | NotJson | TooLarge>) => {
   const decode = Schema.decodeUnknownResult(Schema.toCodecJson(shape))
   return (request) =>
     Effect.flatMapEager(textOf(request), (text) => {
@@ -72,15 +72,24 @@ const parsed = (text: string): Result.Result<unknown, Malformed> => {
   }
 }
 
-const jsonType = /^application\/json\s*(;|$)/i
+/** The exact media type, with parameters or without. A list of types, as a header that came twice is read, is none. */
+const jsonType = /^application\/json(?:[ \t]*;[ \t]*[a-z0-9_-]+=(?:[a-z0-9._-]+|"[^",;]*"))*[ \t]*$/i
 
-const textOf = (request: Request): Effect.Effect<string, Malformed | TooLarge> => {
+/** JSON is written in UTF-8, and read as that here. */
+const otherCharset = /charset=(?!"?utf-8"?[ \t]*(?:;|$))/i
+
+/** A body without a type is not taken for JSON: browsers send such a one for any page. */
+const isJson = (type: string | undefined): boolean =>
+  type !== undefined && jsonType.test(type) && !otherCharset.test(type)
+
+const notJson = (type: string | undefined) =>
+  new NotJson({
+    message: `the body is declared as ${type === undefined ? "nothing" : JSON.stringify(type.slice(0, 100))}; send it with "Content-Type: application/json"`
+  })
+
+const textOf = (request: Request): Effect.Effect<string, Malformed | NotJson | TooLarge> => {
   const { "content-length": declared, "content-type": type, expect } = request.headers
-  if (type !== undefined && !jsonType.test(type)) {
-    return Effect.fail(
-      new Malformed({ message: `the body is declared as ${type.slice(0, 100)}; send application/json` })
-    )
-  }
+  if (!isJson(type)) return Effect.fail(notJson(type))
   if (Number(declared ?? 0) > maximumBytes) return Effect.fail(tooLarge)
   const source = NodeHttpServerRequest.toIncomingMessage(request)
   return declared === undefined || expect !== undefined || !(source instanceof IncomingMessage)
@@ -112,7 +121,7 @@ const received = (source: IncomingMessage): Effect.Effect<string, Malformed> =>
 const maximumBody = ByteSize.bytes(BigInt(maximumBytes))
 
 /** A body that ends where it likes, or that is only sent when it is asked for. */
-const streamed = (request: Request): Effect.Effect<string, Malformed | TooLarge> =>
+const streamed = (request: Request): Effect.Effect<string, Malformed | NotJson | TooLarge> =>
   request.text.pipe(
     Effect.provideService(HttpServerRequest.MaxBodySize, maximumBody),
     Effect.mapError(({ reason }: HttpServerError) =>

@@ -9,7 +9,7 @@ import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import * as Layer from "effect/Layer"
 import type { unhandled } from "effect/Types"
 
-import { Defect, Malformed, TooLarge } from "./FacilitatorFault.ts"
+import { Defect, Malformed, NotJson, TooLarge } from "./FacilitatorFault.ts"
 import { misshapen } from "./RequestBody.ts"
 
 /**
@@ -18,7 +18,7 @@ import { misshapen } from "./RequestBody.ts"
  * @category middleware
  */
 export class RequestFaults extends HttpApiMiddleware.Service<RequestFaults>()("@pontage/facilitator/RequestFaults", {
-  error: [Malformed, TooLarge, Defect]
+  error: [Malformed, NotJson, TooLarge, Defect]
 }) {
   static readonly layer = Layer.succeed(RequestFaults, (httpEffect) =>
     httpEffect.pipe(

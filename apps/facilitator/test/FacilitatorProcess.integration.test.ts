@@ -18,6 +18,8 @@ const settingsFor = (chain: EvmTestChain.Shape) => ({
   host: "127.0.0.1",
   port: 0,
   callers: [],
+  allowedHosts: [],
+  maximumConnections: 5000,
   anonymousRates: { rate: { perSecond: 100, burst: 200 }, payerRate: { perSecond: 20, burst: 40 } },
   store: { kind: "memory" as const },
   webhooksToPrivate: false,

@@ -51,15 +51,61 @@ describe("requests", () => {
     })
   )
 
-  it.live("400 for a claim without a claim, and for a body that is not declared as JSON", () =>
+  it.live("400 for a claim without a claim", () =>
     Effect.gen(function* () {
       const { post } = yield* start({})
       assert.strictEqual((yield* post("/claims", body)).status, 400)
-      assert.strictEqual((yield* post("/verify", body, { "content-type": "text/plain" })).status, 400)
-      assert.strictEqual(
-        (yield* post("/verify", body, { "content-type": "application/json; charset=utf-8" })).status,
-        200
-      )
+    })
+  )
+
+  it.live("415 for a body that is not declared as JSON", () =>
+    Effect.gen(function* () {
+      const { port, post } = yield* start({ verify: asked, settle: asked, claim: asked, finish: asked })
+      const others = [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=application/json",
+        "text/plain; application/json",
+        "application/jsonx",
+        "application/json5",
+        "application/json, text/plain",
+        "text/plain, application/json",
+        "application/json;text/plain",
+        "application/json; charset=utf-16",
+        "application/json; charset=utf-8; charset=utf-7",
+        "application/ld+json",
+        ""
+      ]
+      for (const path of ["/verify", "/settle", "/claims", "/payments/finish", `/payments/${paymentId}/finish`]) {
+        for (const type of others) {
+          const answer = yield* post(path, body, { "content-type": type })
+          assert.strictEqual(answer.status, 415, `${path} ${type}`)
+          assert.match(
+            (yield* decodeFault(yield* json(answer))).message,
+            /send it with "Content-Type: application\/json"/
+          )
+        }
+        const twice = "Content-Type: application/json\r\nContent-Type: text/plain\r\n"
+        for (const declared of ["", twice]) {
+          const sent = `POST ${path} HTTP/1.1\r\nHost: localhost:${port}\r\nConnection: close\r\n${declared}`
+          const answer = yield* raw(port, `${sent}Content-Length: 2\r\n\r\n{}`)
+          assert.match(answer, /^HTTP\/1.1 415 /)
+        }
+      }
+    })
+  )
+
+  it.live("200 for JSON with whatever parameters, in whatever letters", () =>
+    Effect.gen(function* () {
+      const { post } = yield* start({ verify: () => Effect.succeed({ payer: "0x" }) })
+      for (const type of [
+        "application/json",
+        "Application/JSON",
+        "application/json; charset=utf-8",
+        'application/json;charset="UTF-8"',
+        "application/json ; profile=x402; charset=utf-8"
+      ])
+        assert.strictEqual((yield* post("/verify", body, { "content-type": type })).status, 200, type)
     })
   )
 
@@ -70,7 +116,7 @@ describe("requests", () => {
       const declared = yield* post("/verify", JSON.stringify(body) + padding)
       assert.strictEqual(declared.status, 413)
       assert.strictEqual((yield* decodeFault(yield* json(declared))).error, "too_large")
-      const head = "POST /verify HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+      const head = `POST /verify HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n`
       const answer = yield* raw(port, `${head}11000\r\n${" ".repeat(0x11000)}\r\n0\r\n\r\n`)
       assert.match(answer, /^HTTP\/1.1 413 /)
     })
@@ -90,7 +136,7 @@ describe("requests", () => {
       const { port } = yield* start({ verify: ({ paymentRequirements }) => described(paymentRequirements) })
       const requirements = { ...request.paymentRequirements, description: "für € 1" }
       const bytes = Buffer.from(JSON.stringify({ ...body, paymentRequirements: requirements }))
-      const head = `POST /verify HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${bytes.length}\r\n`
+      const head = `POST /verify HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ${bytes.length}\r\n`
       const within = bytes.indexOf("€") + 1
       const pieces = [`${head}\r\n`, bytes.subarray(0, within), bytes.subarray(within)]
       assert.match(yield* rawPieces(port, pieces), /200 OK[^]*"payer":"für € 1"/)
@@ -105,7 +151,7 @@ describe("requests", () => {
       const verify = () => Effect.sync(() => ({ payer: `${++times}` }))
       const { port, post } = yield* start({ verify })
       const bytes = JSON.stringify(body)
-      const head = `POST /verify HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes.length + 1}\r\n\r\n`
+      const head = `POST /verify HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: ${bytes.length + 1}\r\n\r\n`
       yield* rawPieces(port, [head + bytes, undefined])
       assert.deepStrictEqual(yield* json(yield* post("/verify", body)), { isValid: true, payer: "1" })
     })

@@ -48,6 +48,8 @@ describe("settings", () => {
         host: "127.0.0.1",
         port: 4021,
         callers: [],
+        allowedHosts: [],
+        maximumConnections: 5000,
         anonymousRates: standardRates,
         store: { kind: "sqlite", filename: "pontage-payments.sqlite" },
         webhooksToPrivate: false,

@@ -19,6 +19,8 @@ const settingsFor = (chain: EvmTestChain.Shape, url: Redacted.Redacted) => ({
   host: "127.0.0.1",
   port: 0,
   callers: [],
+  allowedHosts: [],
+  maximumConnections: 5000,
   anonymousRates: { rate: { perSecond: 100, burst: 200 }, payerRate: { perSecond: 20, burst: 40 } },
   store: { kind: "postgres" as const, url },
   webhooksToPrivate: false,

@@ -1,0 +1,167 @@
+/**
+ * Connections are few, and who opens them and says nothing must not keep others out. A connection has to bring its request
+ * in time and to read the answer. Where there is no room for one more, a quiet one gives way to it: first such as never had
+ * a whole request, then idle ones, of the place that holds most of them the oldest. One that waits for its answer is never
+ * cut for another.
+ */
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as Schedule from "effect/Schedule"
+
+import { seriesOf } from "./MetricSeries.ts"
+import * as RequestOrigin from "./RequestOrigin.ts"
+
+/**
+ * The connections that are held at once unless it is said otherwise. A caller that settles a hundred payments a second waits
+ * for the chain on some 2,500 of them.
+ *
+ * @category constants
+ */
+export const defaultMaximum = 5000
+
+/**
+ * How long a connection may stay as it is, in milliseconds: without its first request, with a request that is not all there
+ * yet, between requests, and with an answer that is not given and read. `/settle` takes up to two minutes to answer.
+ *
+ * @category constants
+ */
+export const patienceMillis = { silent: 10_000, receiving: 30_000, idle: 65_000, answering: 150_000 }
+
+type Standing = keyof typeof patienceMillis
+
+interface Connection {
+  readonly socket: Socket
+  readonly place: string
+  /** Requests that are not answered yet; several where they are sent without waiting. */
+  readonly open: Set<IncomingMessage>
+  wasAnswered: boolean
+  /** Since when it stands as it does, Unix milliseconds. */
+  since: number
+}
+
+const standingOf = ({ open, wasAnswered }: Connection): Standing => {
+  if (open.size === 0) return wasAnswered ? "idle" : "silent"
+  for (const request of open) if (!request.complete) return "receiving"
+  return "answering"
+}
+
+/** What gives way, the first kind before the second. */
+const quiet: ReadonlyArray<ReadonlyArray<Standing>> = [["silent", "receiving"], ["idle"]]
+
+/**
+ * At most so many are cut at once, and of few only one: to look through all for each would cost more than the connections do,
+ * and who came a moment ago may be about to ask.
+ */
+const cutTogether = 32
+
+/**
+ * Watches over a server's connections as long as the layer lives.
+ *
+ * @category layers
+ */
+export const layer = (server: Server, maximum: number = defaultMaximum): Layer.Layer<never> =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const connections = new Map<Socket, Connection>()
+      const guard = makeGuard(connections, maximum, () => clock.currentTimeMillisUnsafe())
+      server.on("connection", guard.connected)
+      server.prependListener("request", guard.asked)
+      server.prependListener("checkContinue", guard.asked)
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() =>
+          server.off("connection", guard.connected).off("request", guard.asked).off("checkContinue", guard.asked)
+        )
+      )
+      const sweep = Effect.gen(function* () {
+        guard.cutLate()
+        yield* Metric.update(connectionsOpen({}), connections.size)
+        for (const [why, count] of guard.takeCuts()) yield* Metric.update(cut({ why }), count)
+      })
+      yield* Effect.forkScoped(Effect.repeat(sweep, Schedule.spaced("1 second")))
+    })
+  )
+
+const makeGuard = (connections: Map<Socket, Connection>, maximum: number, now: () => number) => {
+  const cuts = new Map<string, number>()
+  const drop = ({ socket }: Connection, why: string) => {
+    connections.delete(socket)
+    cuts.set(why, (cuts.get(why) ?? 0) + 1)
+    socket.destroy()
+  }
+  return {
+    connected: (socket: Socket) => {
+      const place = RequestOrigin.fromAddress(socket.remoteAddress ?? "")
+      const connection: Connection = { socket, place, open: new Set(), wasAnswered: false, since: now() }
+      connections.set(socket, connection)
+      socket.once("close", () => connections.delete(socket))
+      if (connections.size <= maximum) return
+      const victims = leastMissed(connections.values(), connection)
+      for (const victim of victims) drop(victim, "crowded")
+      if (victims.length === 0) drop(connection, "crowded")
+    },
+    asked: (request: IncomingMessage, response: ServerResponse) => {
+      const connection = connections.get(request.socket)
+      if (connection === undefined) return
+      if (connection.open.size === 0) connection.since = now()
+      connection.open.add(request)
+      response.once("close", () => {
+        connection.open.delete(request)
+        connection.wasAnswered = true
+        connection.since = now()
+      })
+    },
+    cutLate: () => {
+      const at = now()
+      for (const connection of connections.values()) {
+        const standing = standingOf(connection)
+        if (at - connection.since >= patienceMillis[standing]) drop(connection, standing)
+      }
+    },
+    takeCuts: () => {
+      const taken = [...cuts]
+      cuts.clear()
+      return taken
+    }
+  }
+}
+
+/** The quiet ones to cut for a new one, in the order they came; none where all others wait for their answers. */
+const leastMissed = (all: Iterable<Connection>, newest: Connection): ReadonlyArray<Connection> => {
+  const places = quiet.map(() => new Map<string, Array<Connection>>())
+  for (const connection of all) {
+    if (connection === newest) continue
+    const standing = standingOf(connection)
+    const kind = quiet.findIndex((standings) => standings.includes(standing))
+    const known = places[kind]?.get(connection.place)
+    if (known === undefined) places[kind]?.set(connection.place, [connection])
+    else known.push(connection)
+  }
+  for (const [kind, held] of places.entries()) {
+    const most = [...held.values()].reduce<ReadonlyArray<Connection>>(
+      (largest, one) => (one.length > largest.length ? one : largest),
+      []
+    )
+    // An idle connection may be used the next moment: of those no more are cut than are needed.
+    if (most.length > 0)
+      return most.slice(0, kind === 0 ? Math.max(1, Math.min(cutTogether, Math.floor(most.length / 8))) : 1)
+  }
+  return []
+}
+
+const connectionsOpen = seriesOf((attributes) =>
+  Metric.gauge("pontage_connections_open", { attributes, description: "Connections to this process" })
+)
+
+const cut = seriesOf((attributes) =>
+  Metric.counter("pontage_connections_cut_total", {
+    attributes,
+    description: "Connections that were cut: silent, receiving, idle or answering for too long, or crowded out",
+    incremental: true
+  })
+)

@@ -1,0 +1,219 @@
+import { createConnection, type Socket } from "node:net"
+
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Queue from "effect/Queue"
+import * as TestClock from "effect/testing/TestClock"
+
+import { patienceMillis } from "../src/ConnectionGuard.ts"
+import * as TestFacilitator from "./TestFacilitator.ts"
+
+const { body, json, start } = TestFacilitator
+
+interface Wire {
+  readonly socket: Socket
+  readonly closed: Promise<void>
+  /** All that came. */
+  readonly heard: () => string
+}
+
+/** A connection that ends with the test: a service that stops waits for those who are connected. */
+const connect = (port: number, said?: string) =>
+  Effect.acquireRelease(connected(port, said), ({ socket }) => Effect.sync(() => socket.destroy()))
+
+const connected = (port: number, said = ""): Effect.Effect<Wire> =>
+  Effect.callback((resume) => {
+    let text = ""
+    const socket = createConnection(port, "127.0.0.1", () => {
+      const wire = { socket, closed, heard: () => text }
+      if (said === "") resume(Effect.succeed(wire))
+      else socket.write(said, () => resume(Effect.succeed(wire)))
+    })
+    socket.setEncoding("utf8").on("data", (piece: string) => (text += piece))
+    socket.on("error", () => undefined)
+    const closed = new Promise<void>((done) => socket.on("close", () => done()))
+  })
+
+const several = (count: number, port: number, said?: string) =>
+  Effect.forEach(Array.from({ length: count }), () => connect(port, said))
+
+const allClosed = (wires: ReadonlyArray<Wire>) => Effect.promise(() => Promise.all(wires.map(({ closed }) => closed)))
+
+const countOpen = (wires: ReadonlyArray<Wire>) => wires.filter(({ socket }) => !socket.closed).length
+
+/** Waits for this many to be cut, however long the sockets take. */
+const untilCut = (wires: ReadonlyArray<Wire>, count: number) =>
+  Effect.promise(() => new Promise<void>((done) => setImmediate(done))).pipe(
+    Effect.repeat({
+      until: () => {
+        return wires.length - countOpen(wires) >= count
+      }
+    })
+  )
+
+const slow = (port: number) =>
+  `POST /verify HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`
+
+describe("silent connections", () => {
+  it.effect("are cut, a hundred of them, once their time is over, and callers are answered meanwhile", () =>
+    Effect.gen(function* () {
+      const { get, port } = yield* start({})
+      const silent = yield* several(100, port)
+      assert.strictEqual((yield* get("/payments")).status, 200)
+      yield* TestClock.adjust(patienceMillis.silent - 1000)
+      assert.strictEqual((yield* get("/payments")).status, 200)
+      assert.strictEqual(countOpen(silent), 100)
+      yield* TestClock.adjust(2000)
+      yield* allClosed(silent)
+      assert.strictEqual((yield* get("/payments")).status, 200)
+    })
+  )
+
+  it.effect("are silent while they have said the half of a head", () =>
+    Effect.gen(function* () {
+      const { get, port } = yield* start({})
+      const halves = yield* several(20, port, "GET /payments HTTP/1.1\r\nHost: loc")
+      assert.strictEqual((yield* get("/live")).status, 200)
+      yield* TestClock.adjust(patienceMillis.silent + 1000)
+      yield* allClosed(halves)
+    })
+  )
+
+  it.effect("shut nobody out where there is no room: they give way to who asks", () =>
+    Effect.gen(function* () {
+      const { get, port } = yield* start({}, { maximumConnections: 20 })
+      const silent = yield* several(100, port)
+      yield* untilCut(silent, 80)
+      const answers = yield* Effect.forEach(Array.from({ length: 15 }), () => get("/payments"), {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status),
+        Array.from({ length: 15 }, () => 200)
+      )
+    })
+  )
+})
+
+describe("slow connections", () => {
+  it.effect("are cut when a body does not come, and give way like silent ones", () =>
+    Effect.gen(function* () {
+      const { get, port } = yield* start({})
+      const slowly = yield* several(20, port, slow(port))
+      assert.strictEqual((yield* get("/live")).status, 200)
+      yield* TestClock.adjust(patienceMillis.receiving + 1000)
+      yield* allClosed(slowly)
+      const crowded = yield* start({}, { maximumConnections: 10 })
+      const crowd = yield* several(40, crowded.port, slow(crowded.port))
+      yield* untilCut(crowd, 30)
+      assert.strictEqual((yield* crowded.get("/payments")).status, 200)
+    })
+  )
+
+  it.effect("are cut when they ask for an upgrade that nobody grants, and say no more", () =>
+    Effect.gen(function* () {
+      const { get, port } = yield* start({})
+      const fields = `Host: localhost:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n`
+      const wires = yield* several(
+        5,
+        port,
+        `GET /live HTTP/1.1\r\n${fields}Sec-WebSocket-Key: ${"A".repeat(22)}==\r\n\r\n`
+      )
+      const others = yield* several(5, port, `GET /live HTTP/1.1\r\n${fields.replace("websocket", "h2c")}\r\n`)
+      assert.strictEqual((yield* get("/live")).status, 200)
+      yield* TestClock.adjust(patienceMillis.answering + 1000)
+      yield* allClosed([...wires, ...others])
+    })
+  )
+})
+
+describe("connections that wait for an answer", () => {
+  const held = Effect.gen(function* () {
+    const gate = yield* Deferred.make<void>()
+    const begun = yield* Deferred.make<void>()
+    const verify = () =>
+      Effect.andThen(
+        Deferred.succeed(begun, undefined),
+        Effect.as(Deferred.await(gate), { payer: TestFacilitator.payer })
+      )
+    return { gate, begun, verify }
+  })
+
+  it.effect("are never cut for others", () =>
+    Effect.gen(function* () {
+      const { begun, gate, verify } = yield* held
+      const { port, post } = yield* start({ verify }, { maximumConnections: 10 })
+      const asking = yield* Effect.forkChild(post("/verify", body))
+      yield* Deferred.await(begun)
+      const silent = yield* several(60, port)
+      yield* untilCut(silent, 51)
+      yield* TestClock.adjust("60 seconds")
+      yield* Deferred.succeed(gate, undefined)
+      const answer = yield* Fiber.join(asking)
+      assert.deepStrictEqual(yield* json(answer), { isValid: true, payer: TestFacilitator.payer })
+    })
+  )
+
+  it.effect("leave no room when there are as many as there may be, until one is answered", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      const begun = yield* Queue.unbounded<void>()
+      const verify = () =>
+        Effect.andThen(Queue.offer(begun, undefined), Effect.as(Deferred.await(gate), { payer: TestFacilitator.payer }))
+      const { port, post } = yield* start({ verify }, { maximumConnections: 3 })
+      const asking = yield* Effect.forEach(Array.from({ length: 3 }), () =>
+        Effect.tap(Effect.forkChild(post("/verify", body)), Queue.take(begun))
+      )
+      const head = `GET /live HTTP/1.1\r\nHost: localhost:${port}\r\nConnection: close\r\n\r\n`
+      const refused = yield* connect(port, head)
+      yield* allClosed([refused])
+      assert.strictEqual(refused.heard(), "")
+      yield* Deferred.succeed(gate, undefined)
+      for (const one of asking) assert.strictEqual((yield* Fiber.join(one)).status, 200)
+      const wire = yield* connect(port, head)
+      yield* allClosed([wire])
+      assert.match(wire.heard(), /^HTTP\/1.1 200 /)
+    })
+  )
+
+  it.effect("are cut when nobody reads the answer", () =>
+    Effect.gen(function* () {
+      const supported = Effect.succeed({
+        kinds: Array.from({ length: 60_000 }, () => ({
+          protocolVersion: 2 as const,
+          scheme: "exact",
+          network: TestFacilitator.network
+        })),
+        signers: {}
+      })
+      const { get, port } = yield* start({ supported })
+      const wire = yield* connect(port)
+      wire.socket.pause()
+      wire.socket.write(`GET /supported HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`)
+      assert.strictEqual((yield* get("/live")).status, 200)
+      yield* TestClock.adjust(patienceMillis.answering + 1000)
+      wire.socket.resume()
+      yield* Effect.promise(() => wire.closed)
+    })
+  )
+})
+
+describe("idle connections", () => {
+  it.effect("are cut after a while", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start({})
+      const [wire] = yield* several(1, port, `GET /live HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`)
+      if (wire === undefined) return yield* Effect.die("no connection")
+      yield* Effect.repeat(
+        Effect.promise(() => new Promise<void>((done) => setImmediate(done))),
+        {
+          until: () => wire.heard().includes('{"live":true}')
+        }
+      )
+      yield* TestClock.adjust(patienceMillis.idle + 1000)
+      yield* Effect.promise(() => wire.closed)
+    })
+  )
+})
