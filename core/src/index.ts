@@ -113,6 +113,7 @@ export * as PriceResolver from "./server/PriceResolver.ts"
 export * as RequestHeaders from "./server/RequestHeaders.ts"
 export * as RequestTarget from "./server/RequestTarget.ts"
 export * as ResponseHeaders from "./server/ResponseHeaders.ts"
+export * as ResponseSeal from "./server/ResponseSeal.ts"
 export type { BodyStream } from "./server/UnreadBody.ts"
 export type {
   AcceptTerms,

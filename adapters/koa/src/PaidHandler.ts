@@ -52,10 +52,9 @@ const serveGranted = async (seller: Seller.Seller, granted: Granted, ctx: Contex
     await next()
   } catch (error) {
     finish(PaidResponse.outcomeOf(error))
-    throw PaidResponse.withHeaders(error, granted.headers)
+    throw error
   }
   if (PaidResponse.isUnanswered(ctx)) finish("notRun")
-  if (!ctx.headerSent) PaidResponse.lay(ctx, granted.headers)
 }
 
 const serveDeferred = async (seller: Seller.Seller, deferred: Deferred, ctx: Context, next: Next): Promise<void> => {

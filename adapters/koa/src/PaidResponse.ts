@@ -1,7 +1,7 @@
 /**
  * What the gate's answers and receipts do to a Koa response, and how it is told whether a response was served.
  */
-import { type Answer, type Outcome, ResponseHeaders, type Settlement } from "@pontage/core"
+import { type Answer, type Outcome, ResponseHeaders, ResponseSeal, type Settlement } from "@pontage/core"
 import type { Context } from "koa"
 
 const settlements = new WeakMap<object, Settlement.Settlement>()
@@ -26,12 +26,12 @@ export const send = (ctx: Context, answer: Answer): void => {
 }
 
 /**
- * Lays the gate's headers over those that are set.
- *
- * @category combinators
+ * Lays the gate's headers over those that are set, and over those that are when they are written: Koa drops all of them
+ * when it answers an error, and middleware further out has its say after the gate.
  */
-export const lay = (ctx: Context, headers: Answer["headers"]): void => {
+const lay = (ctx: Context, headers: Answer["headers"]): void => {
   ctx.set(ResponseHeaders.over(headers, (name) => presentIn(ctx, name)))
+  ResponseSeal.seal(ctx.res, headers)
 }
 
 /** Not by `ctx.response.get`, which copies all headers to read one. */
@@ -103,15 +103,4 @@ const statusOf = (error: unknown): unknown => {
   if (typeof error !== "object" || error === null) return undefined
   if ("status" in error && error.status !== undefined) return error.status
   return "statusCode" in error ? error.statusCode : undefined
-}
-
-/**
- * The error with these headers: Koa drops every other header when it answers an error.
- *
- * @category combinators
- */
-export const withHeaders = (error: unknown, headers: Answer["headers"]): unknown => {
-  if (!(error instanceof Error)) return error
-  const own = "headers" in error && typeof error.headers === "object" ? error.headers : {}
-  return Object.assign(error, { headers: { ...own, ...headers } })
 }

@@ -58,6 +58,16 @@ const page: Koa.Middleware = async (ctx, next) => {
   }
 }
 
+const stream: Koa.Middleware = (ctx) => {
+  ctx.body = Readable.from(["some", " more"])
+}
+
+const isPrivate = ({ headers }: Awaited<ReturnType<KoaShop.KoaShop["get"]>>, cache: string) => {
+  assert.strictEqual(headers["cache-control"], cache)
+  for (const name of ["cdn-cache-control", "surrogate-control"]) assert.strictEqual(headers[name], "no-store")
+  for (const name of ["expires", "x-accel-expires"]) assert.strictEqual(headers[name], "0")
+}
+
 const mistake = (make: () => unknown): string => {
   try {
     make()
@@ -150,6 +160,65 @@ describe("a paid request", () => {
     assert.strictEqual(headers["cache-control"], heard)
     assert.strictEqual(headers.vary, "Accept, X-Payment, PAYMENT-SIGNATURE")
     assert.notStrictEqual(headers["x-payment-response"], "forged")
+  })
+
+  it("is private to every cache, whoever says otherwise, and how ever late", async () => {
+    const lax = { "Cache-Control": "public", "CDN-Cache-Control": "max-age=60", "surrogate-control": "max-age=60" }
+    const shared: Koa.Middleware = async (ctx, next) => {
+      await next()
+      ctx.set({ ...lax, Expires: "Fri, 31 Dec 2049 00:00:00 GMT", "X-Accel-Expires": "60" })
+    }
+    const raw: Koa.Middleware = (ctx) => {
+      ctx.respond = false
+      ctx.res.writeHead(200, { ...lax, Expires: "1", "X-Accel-Expires": "60", "X-Own": "1" }).end("raw")
+    }
+    const thrown: Koa.Middleware = () => {
+      throw Object.assign(new Error("down"), { headers: { ...lax, Expires: "1", "X-Accel-Expires": "60" } })
+    }
+    const said = await open(stream, { outer: [shared] })
+    isPrivate(await said.get("/report", { headers: paid }), "private")
+    isPrivate(await said.get("/report"), "no-store")
+    isPrivate(
+      await (await open(stream, { outer: [shared], settle: "after-handler" })).get("/report", { headers: paid }),
+      "private"
+    )
+    const own = await (await open(raw)).get("/report", { headers: paid })
+    isPrivate(own, "private")
+    assert.strictEqual(own.headers["x-own"], "1")
+    assert.property(own.headers, "x-payment-response")
+    isPrivate(await (await open(thrown)).get("/report", { headers: paid }), "private")
+    const shareable = await open(stream, { outer: [shared], cache: "public, max-age=5" })
+    const { headers } = await shareable.get("/report", { headers: paid })
+    assert.strictEqual(headers["cache-control"], "public, max-age=5")
+    assert.strictEqual(headers["cdn-cache-control"], "max-age=60")
+  })
+
+  it.each([
+    ["", new Error("the database is down")],
+    [" and is frozen", Object.freeze(new Error("the database is down"))]
+  ])("leaves the error alone that its handler throws%s: a stranger who meets it gets no receipt", async (_, error) => {
+    const caught: Array<unknown> = []
+    const keep: Koa.Middleware = async (ctx, next) => {
+      try {
+        await next()
+      } catch (thrown) {
+        caught.push(thrown)
+        ctx.status = 503
+        ctx.body = "later"
+      }
+    }
+    const shop = await open(
+      () => {
+        throw error
+      },
+      { outer: [keep] }
+    )
+    const { headers, status } = await shop.get("/report", { headers: paid })
+    assert.strictEqual(status, 503)
+    assert.property(headers, "x-payment-response")
+    assert.strictEqual(caught[0], error)
+    assert.notProperty(error, "headers")
+    assert.strictEqual(await shop.facilitator.nextEnd(), "failed")
   })
 
   it("keeps its receipt when the handler throws, and counts as failed", async () => {

@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 
 import type { AbstractHttpAdapter } from "@nestjs/core"
-import { type GateRequest, type HeaderFields, RequestHeaders, ResponseHeaders } from "@pontage/core"
+import { type GateRequest, type HeaderFields, RequestHeaders, ResponseHeaders, ResponseSeal } from "@pontage/core"
 
 /**
  * A request as Fastify wraps it.
@@ -107,7 +107,8 @@ const joined = (segments: ReadonlyArray<string>): string =>
   segments.map((segment) => segment.replaceAll("/", "%2F")).join("/")
 
 /**
- * Lays the gate's headers over those that are set; does nothing once they are sent.
+ * Lays the gate's headers over those that are set, and over those that are when they are written: handlers that send by
+ * themselves, and filters of the application, come later. Does nothing once they are sent.
  *
  * @category combinators
  */
@@ -117,6 +118,7 @@ export const layOver = (adapter: AbstractHttpAdapter, response: HostResponse, fi
   for (const [name, value] of Object.entries(ResponseHeaders.over(fields, current))) {
     adapter.setHeader(response, name, value)
   }
+  ResponseSeal.seal(nodeResponse(response), fields)
 }
 
 const headerText = (value: unknown): string | undefined => {

@@ -1,11 +1,11 @@
 /**
- * Takes a paid request through its handler: lays the receipt over what the handler has set, or, where the payment is
- * settled after the handler, holds the answer back until the money has moved.
+ * Takes a paid request through its handler: where the payment is settled after the handler, the answer is held back until
+ * the money has moved.
  */
 import { type CallHandler, type ExecutionContext, Inject, Injectable, type NestInterceptor } from "@nestjs/common"
 import { HttpAdapterHost } from "@nestjs/core"
-import { type Deferred, type Granted, type HeaderFields, ResponseHeaders } from "@pontage/core"
-import { defer, lastValueFrom, map, type Observable, tap } from "rxjs"
+import type { Deferred } from "@pontage/core"
+import { defer, lastValueFrom, type Observable } from "rxjs"
 
 import { PaymentRefusedException } from "./payment.exception.ts"
 import { PaymentExchange } from "./payment.exchange.ts"
@@ -34,21 +34,11 @@ export class PaymentInterceptor implements NestInterceptor {
     const response = context.switchToHttp().getResponse<HostResponse>()
     switch (decision._tag) {
       case "Free":
-        return next.handle()
       case "Granted":
-        return this.#receipted(response, decision, next)
+        return next.handle()
       case "Deferred":
         return defer(() => this.#held(response, exchange, decision, next))
     }
-  }
-
-  /** The handler may have said `public`, or thrown: receipt and caching are laid over once more. */
-  #receipted(response: HostResponse, granted: Granted, next: CallHandler): Observable<unknown> {
-    const layAgain = () => layOver(this.#host.httpAdapter, response, granted.headers)
-    return next.handle().pipe(
-      tap({ next: layAgain, error: layAgain }),
-      map((answer: unknown) => withHeaders(answer, granted.headers))
-    )
   }
 
   /** An answer that was sent already, or that nobody waits for, is not charged: the end of the response abandons it. */
@@ -68,21 +58,11 @@ export class PaymentInterceptor implements NestInterceptor {
         return answer
       case "Granted":
         layOver(httpAdapter, response, completed.headers)
-        return withHeaders(answer, completed.headers)
+        return answer
       case "Refused":
         restoreHeaders(response, exchange.headersBefore)
         layOver(httpAdapter, response, completed.answer.headers)
         throw new PaymentRefusedException(completed.answer)
     }
   }
-}
-
-/** The headers of a web `Response` win over those set before it, so it has to carry them itself. */
-const withHeaders = (answer: unknown, fields: HeaderFields): unknown => {
-  if (!(answer instanceof Response)) return answer
-  const headers = new Headers(answer.headers)
-  const laid = ResponseHeaders.over(fields, (name) => headers.get(name) ?? undefined)
-  for (const [name, value] of Object.entries(laid)) headers.set(name, value)
-  const { body, status, statusText } = answer
-  return new Response(body, { headers, status, statusText })
 }

@@ -58,7 +58,7 @@ export interface GateRequest {
 
 /**
  * A complete answer the host has to send instead of running the handler. Lay the headers over those that are set already
- * with `ResponseHeaders.over`.
+ * with `ResponseHeaders.over`, and once more when they are written (on Node `ResponseSeal.seal`).
  *
  * @category models
  */
@@ -90,7 +90,8 @@ export interface Refused {
 
 /**
  * The money has moved and this request may run the handler, once. Set `headers` before it runs, lay them over once more
- * after it ran (a handler must not make a paid answer public), and report how it ended.
+ * when the response's head is written (no handler, error or middleware must make a paid answer public), and report how it
+ * ended.
  *
  * @category models
  */

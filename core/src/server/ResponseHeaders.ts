@@ -1,18 +1,30 @@
 /**
  * How the gate's headers join those that the application has set: lists are extended, and a handler may make caching
- * stricter but never laxer.
+ * stricter but never laxer, in no cache on the way.
  */
 import type { HeaderFields } from "../wire/Dialect.ts"
 
 /**
- * The gate's headers as they must be set over those the response has now. `Vary` and `Access-Control-Expose-Headers` keep
- * what they list already. `Cache-Control` of the application is kept only where it is at least as strict: `no-store`, or
- * `private` without `public`.
+ * The gate's headers as they must be set over those the response has now, whose names are `names`. `Vary` and
+ * `Access-Control-Expose-Headers` keep what they list already. `Cache-Control` of the application is kept only where it is
+ * at least as strict: `no-store`, or `private` without `public` and `s-maxage`. Where the answer is private, every other
+ * header by which some cache decides is overwritten: targeted ones (RFC 9213, `CDN-Cache-Control` and its like), those of
+ * single products, `Expires` and `Pragma`.
  *
  * @category conversions
  */
-export const over = (fields: HeaderFields, current: (name: string) => string | undefined): HeaderFields => {
+export const over = (
+  fields: HeaderFields,
+  current: (name: string) => string | undefined,
+  names: Iterable<string> = []
+): HeaderFields => {
   const merged: Record<string, string> = {}
+  if (isStrict(fields["Cache-Control"] ?? "")) {
+    for (const name of names) {
+      const closed = closedTo(name.toLowerCase())
+      if (closed !== undefined) merged[name] = closed
+    }
+  }
   for (const [name, value] of Object.entries(fields)) {
     const present = current(name)
     const isJoined = present !== undefined && present !== "" && present !== value
@@ -33,6 +45,18 @@ const join = (name: string, value: string, present: string): string => {
   }
 }
 
+/** What a header says to forbid its cache to keep the answer; `undefined` for one that no cache looks at. */
+const closedTo = (name: string): string | undefined =>
+  name.endsWith("-cache-control") ? "no-store" : closedByName.get(name)
+
+const closedByName: ReadonlyMap<string, string> = new Map([
+  ["surrogate-control", "no-store"],
+  ["edge-control", "no-store"],
+  ["x-accel-expires", "0"],
+  ["expires", "0"],
+  ["pragma", "no-cache"]
+])
+
 const listOf = (text: string): ReadonlyArray<string> =>
   text
     .split(",")
@@ -49,5 +73,6 @@ const union = (present: string, added: string): string => {
 /** Directives by name only: `private="x-field"` is weaker than `private` and does not count. */
 const isStrict = (cacheControl: string): boolean => {
   const directives = new Set(listOf(cacheControl.toLowerCase()))
-  return directives.has("no-store") || (directives.has("private") && !directives.has("public"))
+  const isShared = directives.has("public") || [...directives].some((directive) => directive.startsWith("s-maxage"))
+  return directives.has("no-store") || (directives.has("private") && !isShared)
 }

@@ -24,6 +24,7 @@ describe("over", () => {
     ["public, max-age=60", "private"],
     ["max-age=60", "private"],
     ["private, public", "private"],
+    ["private, s-maxage=60", "private"],
     ['private="set-cookie"', "private"]
   ])("turns a handler's %s into %s", (present, expected) => {
     assert.deepStrictEqual(over({ "Cache-Control": "private" }, { "Cache-Control": present }), {
@@ -41,6 +42,49 @@ describe("over", () => {
     assert.deepStrictEqual(over({ "Cache-Control": "no-store" }, { "Cache-Control": "private" }), {
       "Cache-Control": "no-store"
     })
+  })
+
+  const lax = {
+    "CDN-Cache-Control": "public, max-age=60",
+    "cloudflare-cdn-cache-control": "max-age=60",
+    "Vercel-CDN-Cache-Control": "max-age=60",
+    "Surrogate-Control": "max-age=60",
+    "Edge-Control": "max-age=60",
+    "X-Accel-Expires": "60",
+    Expires: "Fri, 31 Dec 2049 00:00:00 GMT",
+    Pragma: "public",
+    "Content-Length": "60"
+  }
+
+  it.each(["private", "no-store", "private, max-age=5"])(
+    "closes every other cache where the route says %s",
+    (cache) => {
+      const fields = { "Cache-Control": cache }
+      const laid = ResponseHeaders.over(
+        fields,
+        (name) => Object.entries(lax).find(([one]) => one === name)?.[1],
+        Object.keys(lax)
+      )
+      assert.deepStrictEqual(laid, {
+        "CDN-Cache-Control": "no-store",
+        "cloudflare-cdn-cache-control": "no-store",
+        "Vercel-CDN-Cache-Control": "no-store",
+        "Surrogate-Control": "no-store",
+        "Edge-Control": "no-store",
+        "X-Accel-Expires": "0",
+        Expires: "0",
+        Pragma: "no-cache",
+        "Cache-Control": cache
+      })
+    }
+  )
+
+  it("leaves them to a handler whose route says public", () => {
+    const fields = { "Cache-Control": "public, max-age=5" }
+    assert.deepStrictEqual(
+      ResponseHeaders.over(fields, () => undefined, Object.keys(lax)),
+      fields
+    )
   })
 
   it("leaves alone what it has laid before", () => {
