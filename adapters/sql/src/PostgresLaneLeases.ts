@@ -7,7 +7,7 @@
  * process that was frozen or cut off finds it over before anybody else can have the lane, and does nothing more. What a
  * process had sent to the database before it froze is refused there, by the epoch.
  */
-import { LaneLeases, type Signals } from "@pontage/core"
+import { LaneLeases, OptionCheck, type Signals } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -32,6 +32,16 @@ export interface Options {
   /** How often a holder says that it is there; default 2 seconds. */
   readonly tick?: Duration.Input
 }
+
+/**
+ * The options, checked.
+ *
+ * @category constants
+ */
+export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
+  ttl: OptionCheck.optional(OptionCheck.duration),
+  tick: OptionCheck.optional(OptionCheck.duration)
+})
 
 /**
  * What the leases of one instance are made of.

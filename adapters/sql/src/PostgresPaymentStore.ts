@@ -3,13 +3,21 @@
  * one place, and nothing else to operate.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
-import { Entropy, type FacilitatorUnavailable, LaneLeases, Misconfigured, PaymentStore, Signals } from "@pontage/core"
+import {
+  Entropy,
+  type FacilitatorUnavailable,
+  LaneLeases,
+  Misconfigured,
+  OptionCheck,
+  PaymentStore,
+  Signals
+} from "@pontage/core"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Reactivity from "effect/reactivity/Reactivity"
-import type * as Redacted from "effect/Redacted"
+import * as Redacted from "effect/Redacted"
 import * as SqlClient from "effect/sql/SqlClient"
 import { isSqlError } from "effect/sql/SqlError"
 
@@ -37,6 +45,13 @@ export interface Options {
   readonly listens?: boolean
 }
 
+const check = OptionCheck.options<Options>({
+  url: OptionCheck.given('a redacted address, such as Redacted.make("postgres://...")', Redacted.isRedacted),
+  connections: OptionCheck.optional(OptionCheck.whole(1)),
+  leases: OptionCheck.optional(PostgresLaneLeases.check),
+  listens: OptionCheck.optional(OptionCheck.flag)
+})
+
 /** A frozen owner must not keep row locks, nor a statement run on whose asker has gone. */
 const startupParameters = { idle_in_transaction_session_timeout: "3000", statement_timeout: "10000" }
 
@@ -51,7 +66,9 @@ export const layer = (
 ): Layer.Layer<PaymentStore.PaymentStore | LaneLeases.LaneLeases, Misconfigured | FacilitatorUnavailable> =>
   Layer.effectContext(make(options)).pipe(Layer.provide(Reactivity.layer))
 
-const make = Effect.fnUntraced(function* ({ connections = 10, leases = {}, listens = true, url }: Options) {
+const make = Effect.fnUntraced(function* (options: Options) {
+  const checked = yield* Effect.fromResult(OptionCheck.read(check, options, "PostgresPaymentStore"))
+  const { connections = 10, leases = {}, listens = true, url } = checked
   const times = yield* timesOf(leases)
   const config = { url, applicationName: "pontage", keepAlive: Duration.seconds(10), startupParameters }
   const client = yield* PgClient.make({ ...config, maxConnections: connections }).pipe(Effect.mapError(refused))

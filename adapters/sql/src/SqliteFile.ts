@@ -5,7 +5,7 @@
  */
 import type * as NodeSqlite from "node:sqlite"
 
-import { Misconfigured } from "@pontage/core"
+import { Misconfigured, OptionCheck } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import type * as Scope from "effect/Scope"
@@ -29,6 +29,16 @@ export interface Options {
   /** Is told of every statement right before it runs: to count commits, or to see an order. */
   readonly onStatement?: (text: string) => void
 }
+
+/**
+ * The options, checked.
+ *
+ * @category constants
+ */
+export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
+  filename: OptionCheck.text,
+  onStatement: OptionCheck.optional(OptionCheck.callable())
+})
 
 /**
  * An open file. Integers come out as `bigint`.

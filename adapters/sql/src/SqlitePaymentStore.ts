@@ -2,7 +2,7 @@
  * The payment store in one file on this machine's disk, for one process: durable, with nothing to install and nothing to
  * operate. Where several instances share the work, use `PostgresPaymentStore`.
  */
-import { LaneLeases, Misconfigured, PaymentStore, Signals } from "@pontage/core"
+import { LaneLeases, Misconfigured, OptionCheck, PaymentStore, Signals } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -30,6 +30,7 @@ export type Options = SqliteFile.Options
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<PaymentStore.PaymentStore["Service"], Misconfigured, Scope.Scope> {
+  yield* Effect.fromResult(OptionCheck.read(SqliteFile.check, options, "SqlitePaymentStore"))
   const file = yield* SqliteFile.open(options)
   yield* Effect.mapError(
     Effect.provideServiceEffect(migrate(Dialect.sqlite), SqlClient.SqlClient, SqliteFile.toClient(file)),

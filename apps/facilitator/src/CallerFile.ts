@@ -102,8 +102,8 @@ export const fromText = (
   })
 
 const mistakesOf = (issue: SchemaIssue.Issue): ReadonlyArray<string> =>
-  placesOf(issue).map((place) =>
-    place === "" ? "the file is no JSON object with a list of callers" : `${place} is missing or not as described`
+  placesOf(issue).map(({ name, problem }) =>
+    name === "" ? "the file is no JSON object with a list of callers" : `${name}${problem}`
   )
 
 const termsOf = (entry: typeof CallerEntry.Type, rates: RateTerms): CallerTerms => ({

@@ -2,8 +2,8 @@
  * What a caller is granted: whom it may have paid in which assets, how often it may ask, what its payments may cost the
  * signers in gas, and where it is told of their ends.
  */
-import type { PaymentRequirements, SchemeFacilitator } from "@pontage/core"
-import type * as Redacted from "effect/Redacted"
+import { OptionCheck, type PaymentRequirements, type SchemeFacilitator } from "@pontage/core"
+import * as Redacted from "effect/Redacted"
 
 import type { ApiKeyDigest } from "./ApiKey.ts"
 import type { Rate } from "./RateLimiter.ts"
@@ -56,6 +56,40 @@ export interface CallerTerms {
   readonly gasCeilings?: ReadonlyMap<string, bigint>
   readonly webhook?: WebhookTerms
 }
+
+const texts = OptionCheck.optional(OptionCheck.list(OptionCheck.text))
+const redacted = <A>() => OptionCheck.given<Redacted.Redacted<A>>("a redacted value", Redacted.isRedacted)
+const rate = OptionCheck.options<Rate>({ perSecond: OptionCheck.whole(1), burst: OptionCheck.whole(1) })
+
+/**
+ * The keys of rates.
+ *
+ * @category constants
+ */
+export const rateCheck: OptionCheck.Check<RateTerms> = OptionCheck.options<RateTerms>({ rate, payerRate: rate })
+
+/**
+ * The keys of a caller's terms: one that is misspelt would grant what it was to limit.
+ *
+ * @category constants
+ */
+export const check: OptionCheck.Check<CallerTerms> = OptionCheck.options<CallerTerms>({
+  name: OptionCheck.text,
+  keys: OptionCheck.filled(redacted(), "give the digest of a key, or leave the caller out"),
+  operator: OptionCheck.optional(OptionCheck.flag),
+  registrations: OptionCheck.optional(
+    OptionCheck.list(
+      OptionCheck.options<Registration>({
+        network: OptionCheck.optional(OptionCheck.text),
+        payees: texts,
+        assets: texts
+      })
+    )
+  ),
+  rates: OptionCheck.optional(rateCheck),
+  gasCeilings: OptionCheck.optional(OptionCheck.given("a Map of amounts by network", (value) => value instanceof Map)),
+  webhook: OptionCheck.optional(OptionCheck.options<WebhookTerms>({ url: redacted(), secret: redacted() }))
+})
 
 type Requirements = PaymentRequirements.PaymentRequirements
 

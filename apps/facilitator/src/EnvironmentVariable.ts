@@ -34,8 +34,8 @@ export const make = <S extends Schema.ConstraintDecoder<unknown>>(
       })
     ),
     Effect.mapError((error) => {
-      const places = error._tag === "SchemaError" ? placesOf(error.issue).filter((place) => place !== "") : []
-      const where = places.map((place) => `; ${place} is missing or not as described`)
+      const places = error._tag === "SchemaError" ? placesOf(error.issue).filter(({ name }) => name !== "") : []
+      const where = places.map(({ name, problem }) => `; ${name}${problem}`)
       return new Misconfigured({ message: `${message}${where.join("")}` })
     })
   )

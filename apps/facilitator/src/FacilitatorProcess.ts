@@ -1,14 +1,14 @@
 /**
  * The service as a process is set up: settings in, a facilitator over its chains behind HTTP out.
  */
-import { LocalFacilitator, Network } from "@pontage/core"
+import { LocalFacilitator, Network, OptionCheck } from "@pontage/core"
 import { EvmCrypto } from "@pontage/evm"
 import * as BestCrypto from "@pontage/evm/crypto"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
 import * as FacilitatorServer from "./FacilitatorServer.ts"
-import type { FacilitatorSettings } from "./FacilitatorSettings.ts"
+import * as FacilitatorSettings from "./FacilitatorSettings.ts"
 import * as FacilitatorStorage from "./FacilitatorStorage.ts"
 import * as SettlingSchemes from "./SettlingSchemes.ts"
 
@@ -17,7 +17,8 @@ import * as SettlingSchemes from "./SettlingSchemes.ts"
  *
  * @category constructors
  */
-export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings) {
+export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.FacilitatorSettings) {
+  yield* Effect.fromResult(OptionCheck.read(FacilitatorSettings.check, settings, "settings"))
   const { allowedHosts, anonymousRates, callers, host, maximumConnections, port, webhooksToPrivate } = settings
   const { settleTimeoutMillis } = settings
   const crypto = yield* BestCrypto.make
@@ -32,7 +33,7 @@ export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings)
     FacilitatorServer.serve({
       allowedHosts,
       anonymousRates,
-      callers,
+      ...(callers.length > 0 && { callers }),
       host,
       maximumConnections,
       port,
@@ -46,9 +47,10 @@ export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings)
 })
 
 /** What is under way at the end is waited for where nobody else and no later start could go on with it. */
-const drainOf = ({ store }: FacilitatorSettings) => (store.kind === "memory" ? { drainMillis: 25_000 } : {})
+const drainOf = ({ store }: FacilitatorSettings.FacilitatorSettings) =>
+  store.kind === "memory" ? { drainMillis: 25_000 } : {}
 
-const ceilingsOf = (settings: FacilitatorSettings) => {
+const ceilingsOf = (settings: FacilitatorSettings.FacilitatorSettings) => {
   const byName = new Map(settings.callers.map(({ gasCeilings, name }) => [name, gasCeilings]))
   return {
     total: byFamily({
@@ -60,7 +62,7 @@ const ceilingsOf = (settings: FacilitatorSettings) => {
   }
 }
 
-const minimumGasOf = ({ evmMinimumGas, ton, tron }: FacilitatorSettings) =>
+const minimumGasOf = ({ evmMinimumGas, ton, tron }: FacilitatorSettings.FacilitatorSettings) =>
   byFamily({ eip155: evmMinimumGas, ton: ton?.minimumGas ?? 1n, tron: tron?.minimumGas ?? 1n })
 
 /** What holds on a network, by its family. */

@@ -5,7 +5,13 @@
 import { createServer, type Server } from "node:http"
 
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import type { Facilitator, FacilitatorSchemes, PaymentStore } from "@pontage/core"
+import {
+  type Facilitator,
+  type FacilitatorSchemes,
+  type Misconfigured,
+  OptionCheck,
+  type PaymentStore
+} from "@pontage/core"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -19,7 +25,7 @@ import * as Schedule from "effect/Schedule"
 
 import * as BrowserRequest from "./BrowserRequest.ts"
 import { CallerAuthentication } from "./CallerAuthentication.ts"
-import type { CallerTerms, RateTerms } from "./CallerTerms.ts"
+import * as CallerTerms from "./CallerTerms.ts"
 import * as ConnectionGuard from "./ConnectionGuard.ts"
 import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
 import { layerMetrics, layerNowhere, layerOperation } from "./OperationEndpoints.ts"
@@ -40,9 +46,9 @@ export interface Options {
   /** Default 4021; 0 takes a free one. */
   readonly port?: number
   /** Who may call; without any, everybody may. */
-  readonly callers?: ReadonlyArray<CallerTerms>
+  readonly callers?: ReadonlyArray<CallerTerms.CallerTerms>
   /** How often one address may ask without a key; without it, as often as it likes. */
-  readonly anonymousRates?: RateTerms
+  readonly anonymousRates?: CallerTerms.RateTerms
   /**
    * The names besides `localhost` and its own addresses that the service is called by where anybody may call, with a port
    * (`facilitator:8080`) or for any (`facilitator`); default none.
@@ -57,6 +63,20 @@ export interface Options {
   /** How long requests under way may take when the service stops, in milliseconds; default 25 000. */
   readonly stopTimeoutMillis?: number
 }
+
+const check = OptionCheck.options<Options>({
+  host: OptionCheck.optional(OptionCheck.text),
+  port: OptionCheck.optional(OptionCheck.whole(0, 65_535)),
+  callers: OptionCheck.optional(
+    OptionCheck.filled(CallerTerms.check, "give a caller, or leave the option out to let everybody call")
+  ),
+  anonymousRates: OptionCheck.optional(CallerTerms.rateCheck),
+  allowedHosts: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
+  maximumConnections: OptionCheck.optional(OptionCheck.whole(1)),
+  webhooksToPrivate: OptionCheck.optional(OptionCheck.flag),
+  minimumGas: OptionCheck.optional(OptionCheck.callable()),
+  stopTimeoutMillis: OptionCheck.optional(OptionCheck.whole())
+})
 
 /**
  * Where the running service is.
@@ -81,7 +101,7 @@ const Page = HttpApiScalar.layer(FacilitatorHttpApi, {
 const Routes = Layer.mergeAll(Api, Page, layerMetrics, layerNowhere)
 
 /** With keys it does not matter what page is behind a request. */
-const guarded = (callers: ReadonlyArray<CallerTerms>, allowedHosts: ReadonlyArray<string>) =>
+const guarded = (callers: ReadonlyArray<CallerTerms.CallerTerms>, allowedHosts: ReadonlyArray<string>) =>
   callers.length > 0 ? Routes : Layer.merge(Routes, BrowserRequest.layer(allowedHosts))
 
 /** A field that came twice is read as the list it is, not as the first of the two: who stands before may read the other. */
@@ -100,7 +120,13 @@ const serverOptions = {
  */
 export const layer = (
   options: Options = {}
-): Layer.Layer<HttpServer.HttpServer, ServeError, Facilitator | FacilitatorSchemes | PaymentStore.PaymentStore> => {
+): Layer.Layer<
+  HttpServer.HttpServer,
+  ServeError | Misconfigured,
+  Facilitator | FacilitatorSchemes | PaymentStore.PaymentStore
+> => Layer.unwrap(Effect.map(Effect.fromResult(OptionCheck.read(check, options, "the service")), opened))
+
+const opened = (options: Options) => {
   const { callers = [], host = "127.0.0.1", port = 4021, stopTimeoutMillis = 25_000 } = options
   const server = createServer(serverOptions)
   return stopping(server, stopTimeoutMillis).pipe(

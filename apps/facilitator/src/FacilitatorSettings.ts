@@ -5,7 +5,7 @@
  */
 import { readFile, stat } from "node:fs/promises"
 
-import { Misconfigured } from "@pontage/core"
+import { LikelySpelling, Misconfigured, OptionCheck } from "@pontage/core"
 import type { EvmAsset } from "@pontage/evm"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 
 import * as CallerFile from "./CallerFile.ts"
-import type { CallerTerms, RateTerms } from "./CallerTerms.ts"
+import * as CallerTerms from "./CallerTerms.ts"
 import * as ConnectionGuard from "./ConnectionGuard.ts"
 import { environmentVariables } from "./EnvironmentVariables.ts"
 import * as EvmTerms from "./EvmTerms.ts"
@@ -42,11 +42,11 @@ export interface EvmNetworkSettings {
 export interface FacilitatorSettings {
   readonly host: string
   readonly port: number
-  readonly callers: ReadonlyArray<CallerTerms>
+  readonly callers: ReadonlyArray<CallerTerms.CallerTerms>
   /** The names it is called by without a key, besides this machine's own. */
   readonly allowedHosts: ReadonlyArray<string>
   /** How often one address may ask without a key. */
-  readonly anonymousRates: RateTerms
+  readonly anonymousRates: CallerTerms.RateTerms
   readonly store: StoreSettings.StoreSettings
   /** Whether webhooks may go to private networks, and by plain http. */
   readonly webhooksToPrivate: boolean
@@ -64,6 +64,36 @@ export interface FacilitatorSettings {
   /** Left out where nothing is settled on TRON. */
   readonly tron?: TronTerms.TronSettings
 }
+
+/**
+ * The settings, checked as those of a program that has not read them from the environment.
+ *
+ * @category constants
+ */
+export const check: OptionCheck.Check<FacilitatorSettings> = OptionCheck.options<FacilitatorSettings>({
+  host: OptionCheck.text,
+  port: OptionCheck.whole(0, 65_535),
+  callers: OptionCheck.list(CallerTerms.check),
+  allowedHosts: OptionCheck.list(OptionCheck.text),
+  maximumConnections: OptionCheck.whole(1),
+  anonymousRates: CallerTerms.rateCheck,
+  store: OptionCheck.any(),
+  webhooksToPrivate: OptionCheck.flag,
+  settleTimeoutMillis: OptionCheck.whole(),
+  evm: OptionCheck.list(
+    OptionCheck.options<EvmNetworkSettings>({
+      rpcUrl: OptionCheck.any(),
+      network: OptionCheck.optional(OptionCheck.text),
+      terms: OptionCheck.any()
+    })
+  ),
+  evmSignerKeys: OptionCheck.list(OptionCheck.any()),
+  evmAssets: OptionCheck.any(),
+  evmMinimumGas: OptionCheck.amount(),
+  evmGasCeiling: OptionCheck.optional(OptionCheck.amount()),
+  ton: OptionCheck.any(),
+  tron: OptionCheck.any()
+})
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -98,7 +128,7 @@ type Values = {
   readonly [Name in keyof typeof environmentVariables]: Effect.Success<(typeof environmentVariables)[Name]>
 }
 
-const ratesOf = (rate = "100/200", payerRate = "20/40"): RateTerms => ({
+const ratesOf = (rate = "100/200", payerRate = "20/40"): CallerTerms.RateTerms => ({
   rate: CallerFile.rateOf(rate),
   payerRate: CallerFile.rateOf(payerRate)
 })
@@ -106,7 +136,7 @@ const ratesOf = (rate = "100/200", payerRate = "20/40"): RateTerms => ({
 interface CallerSources {
   readonly apiKeys: typeof CallerFile.ApiKeysText.Type | undefined
   readonly callersFile: string | undefined
-  readonly rates: RateTerms
+  readonly rates: CallerTerms.RateTerms
 }
 
 /** The callers of the file and of the short list, and what is wrong with them. */
@@ -121,7 +151,7 @@ const callersOf = Effect.fnUntraced(function* ({ apiKeys, callersFile, rates }: 
     : { callers: listed, mistakes: filed.failure.map((mistake) => `PONTAGE_CALLERS_FILE: ${mistake}`) }
 })
 
-const checked = (variable: string, callers: ReadonlyArray<CallerTerms>) => ({
+const checked = (variable: string, callers: ReadonlyArray<CallerTerms.CallerTerms>) => ({
   callers,
   mistakes: CallerFile.clashes(callers).map((mistake) => `${variable}: ${mistake}`)
 })
@@ -143,7 +173,7 @@ const standardHost = "127.0.0.1"
 const loopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 
 /** What each variable alone does not show. */
-const contradictions = (values: Values, callers: ReadonlyArray<CallerTerms>): ReadonlyArray<string> => {
+const contradictions = (values: Values, callers: ReadonlyArray<CallerTerms.CallerTerms>): ReadonlyArray<string> => {
   const mistakes = [...chainContradictions(values), ...evmContradictions(values)]
   mistakes.push(...TonTerms.contradictions(values), ...TronTerms.contradictions(values))
   const isAnonymous = values.PONTAGE_ALLOW_ANONYMOUS === "true"
@@ -206,7 +236,7 @@ const evmContradictions = (values: Values): Array<string> => {
   return mistakes
 }
 
-const privateWebhooks = (callers: ReadonlyArray<CallerTerms>): ReadonlyArray<string> =>
+const privateWebhooks = (callers: ReadonlyArray<CallerTerms.CallerTerms>): ReadonlyArray<string> =>
   callers.flatMap(({ name, webhook }) => {
     const objection = webhook && WebhookTarget.objection(new URL(Redacted.value(webhook.url)), false)
     return objection === undefined
@@ -218,10 +248,14 @@ const privateWebhooks = (callers: ReadonlyArray<CallerTerms>): ReadonlyArray<str
 
 const misspelt = (environment: Environment): Array<string> =>
   Object.keys(environment)
-    .filter((name) => name.startsWith("PONTAGE_") && !Object.hasOwn(environmentVariables, name))
-    .map((name) => `${name}: no such setting; there are ${Object.keys(environmentVariables).join(", ")}`)
+    .filter((name) => /^pontage_/i.test(name) && !Object.hasOwn(environmentVariables, name))
+    .map((name) => {
+      const names = Object.keys(environmentVariables)
+      const likely = LikelySpelling.of(name, names)
+      return `${name}: no such setting; ${likely === undefined ? "" : `did you mean ${likely}? `}there are ${names.join(", ")}`
+    })
 
-const settingsOf = (values: Values, callers: ReadonlyArray<CallerTerms>): FacilitatorSettings => {
+const settingsOf = (values: Values, callers: ReadonlyArray<CallerTerms.CallerTerms>): FacilitatorSettings => {
   const { PONTAGE_STORE: store } = values
   const ton = TonTerms.fromVariables(values)
   const tron = TronTerms.fromVariables(values)

@@ -402,7 +402,13 @@ describe("callers", () => {
     [{ ...shop, networks: { base: {} } }, /callers\.0\.networks/],
     [{ ...shop, networks: { "ton:mainet": {} } }, /callers\.0\.networks/],
     [{ ...shop, gasCeilings: { "tron:mainet": "5" } }, /callers\.0\.gasCeilings/],
-    [{ ...shop, payees: ["0x1"] }, /callers\.0\.payees is missing or not as described/],
+    [{ ...shop, payees: ["0x1"] }, /callers\.0\.payees: unknown key; the keys are name, keys, operator, networks/],
+    [{ ...shop, webhok: {} }, /callers\.0\.webhok: unknown key; did you mean webhook\?/],
+    [{ ...shop, gasceilings: {} }, /callers\.0\.gasceilings: unknown key; did you mean gasCeilings\?/],
+    [
+      { ...shop, networks: { "eip155:1": { payee: ["0x1"] } } },
+      /callers\.0\.networks\.eip155:1\.payee: unknown key; did you mean payees\?/
+    ],
     [{ ...shop, gasCeilings: { "eip155:1": 5 } }, /callers\.0\.gasCeilings\.eip155:1/],
     [{ ...shop, webhook: { url: "ftp://sEcReT-value", secret: "sEcReT-value-sEcReT" } }, /callers\.0\.webhook\.url/],
     [{ ...shop, webhook: { url: "https://u:sEcReT-value@shop.example", secret: "x".repeat(16) } }, /webhook\.url/],
@@ -594,7 +600,12 @@ describe("a mistake names the variable, shows an example and never the value", (
       /^PONTAGE_ALLOW_ANONYMOUS: there are callers with keys/
     ],
     [{ ...enough, HOST: "facilitator", PONTAGE_ALLOW_ANONYMOUS: "false" }, /^HOST: other machines/],
-    [{ ...enough, PONTAGE_APIKEYS: secret }, /^PONTAGE_APIKEYS: no such setting; there are .*PONTAGE_API_KEYS/]
+    [
+      { ...enough, PONTAGE_APIKEYS: secret },
+      /^PONTAGE_APIKEYS: no such setting; did you mean PONTAGE_API_KEYS\? there are /
+    ],
+    [{ ...enough, pontage_api_keys: secret }, /^pontage_api_keys: no such setting; did you mean PONTAGE_API_KEYS\?/],
+    [{ ...enough, PONTAGE_: secret }, /^PONTAGE_: no such setting; there are /]
   ] as const)("%j", ([environment, expected]) =>
     Effect.gen(function* () {
       const { _tag, message } = yield* Effect.flip(read(environment))
@@ -609,15 +620,9 @@ describe("a mistake names the variable, shows an example and never the value", (
       const batches = { settler: secret, maximum: 1, windowMillis: 10_001 }
       const chains = [{ rpcUrl: "http://x" }, { rpcUrl: secret, finalityDepth: 0, contractPayer: secret, batches }]
       const { message } = yield* Effect.flip(read({ PONTAGE_EVM_SIGNER_KEY: key, PONTAGE_EVM: JSON.stringify(chains) }))
-      for (const field of [
-        "rpcUrl",
-        "finalityDepth",
-        "contractPayer",
-        "batches.settler",
-        "batches.maximum",
-        "batches.windowMillis"
-      ])
+      for (const field of ["rpcUrl", "finalityDepth", "batches.settler", "batches.maximum", "batches.windowMillis"])
         assert.include(message, `; 1.${field} is missing or not as described`)
+      assert.include(message, "; 1.contractPayer: unknown key; did you mean contractPayers?")
       assert.notInclude(message, "; 0.")
       assert.notInclude(message, secret)
     })

@@ -78,7 +78,7 @@ const program = Effect.gen(function* () {
   const served = Effect.gen(function* () {
     const facilitator = yield* Layer.build(local)
     const callers = callersOf(settings, settings.assets[0]?.network ?? "")
-    const { url } = yield* Effect.provide(serve({ port, callers }), facilitator)
+    const { url } = yield* Effect.provide(serve({ port, ...(callers.length > 0 && { callers }) }), facilitator)
     process.send?.({ url })
     // A process that is killed keeps nothing: the next life begins quicker with what this one has compiled.
     flushCompileCache()

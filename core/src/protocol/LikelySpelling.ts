@@ -2,8 +2,9 @@
  * The name that was probably meant by one that nobody knows.
  */
 
-/** Letters may differ by so many of a name's, and by one in a short name. */
-const tolerance = (name: string): number => Math.max(1, Math.floor(name.length / 3))
+/** A third of the letters may differ, of the shorter name; one in any. */
+const tolerance = (one: string, other: string): number =>
+  Math.max(1, Math.floor(Math.min(one.length, other.length) / 3))
 
 /** A longer one is no slip of the fingers, and would take long to compare. */
 const longest = 60
@@ -19,7 +20,7 @@ export const of = (name: string, names: ReadonlyArray<string>): string | undefin
   const given = plain(name)
   const near = names
     .map((known) => ({ known, distance: distance(given, plain(known)) }))
-    .filter(({ distance, known }) => distance <= tolerance(known))
+    .filter(({ distance, known }) => distance <= tolerance(given, plain(known)))
     .toSorted((one, other) => one.distance - other.distance)[0]
   return near?.known ?? names.find((known) => known.includes(".") && plain(known.replace(/^.*\./, "")) === given)
 }

@@ -208,6 +208,16 @@ export const list = <A>(check: Check<A>): Check<ReadonlyArray<A>> => ({
 })
 
 /**
+ * A list of equals that is not empty; `mend` tells people what an empty one might have been meant for.
+ *
+ * @category combinators
+ */
+export const filled = <A>(check: Check<A>, mend: string): Check<ReadonlyArray<A>> => ({
+  fault: (value) =>
+    Array.isArray(value) && value.length === 0 ? new Fault("", `the list is empty; ${mend}`) : list(check).fault(value)
+})
+
+/**
  * An object whose keys are the caller's own, all with values of one kind.
  *
  * @category combinators
