@@ -1,0 +1,13 @@
+/**
+ * All attacks.
+ */
+import type { Attack } from "./Attack.ts"
+import * as PriceAttacks from "./PriceAttacks.ts"
+import * as RecordAttacks from "./RecordAttacks.ts"
+
+/**
+ * In the order of the table.
+ *
+ * @category constants
+ */
+export const battery: ReadonlyArray<Attack> = [...RecordAttacks.attacks, ...PriceAttacks.attacks]

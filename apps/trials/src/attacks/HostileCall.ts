@@ -1,0 +1,89 @@
+/**
+ * Requests of an attacker: offers are taken from a shop's 402, payments shown as often and wherever it pays, connections cut
+ * in the middle.
+ */
+import { request } from "node:http"
+
+import * as Effect from "effect/Effect"
+
+import type { Offer, PayingHeaders } from "./HostileWallet.ts"
+
+/**
+ * An HTTP response as far as attacks look at it.
+ *
+ * @category models
+ */
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+/**
+ * Sends a request and reads the response to its end.
+ *
+ * @category combinators
+ */
+export const send = (url: string, init: RequestInit = {}): Effect.Effect<Reply> =>
+  Effect.promise(async () => {
+    const response = await fetch(url, { ...init, redirect: "manual" })
+    return { status: response.status, headers: response.headers, text: await response.text() }
+  })
+
+/**
+ * A JSON body for `send`.
+ *
+ * @category constructors
+ */
+export const posting = (body: unknown, headers: Readonly<Record<string, string>> = {}): RequestInit => ({
+  method: "POST",
+  headers: { "content-type": "application/json", ...headers },
+  body: JSON.stringify(body)
+})
+
+/**
+ * The first offer of a 402 in x402 version 2. Dies where there is none.
+ *
+ * @category getters
+ */
+export const offerAt = (url: string, init: RequestInit = {}): Effect.Effect<Offer> =>
+  Effect.map(send(url, init), ({ headers, status, text }) => {
+    const header = headers.get("payment-required")
+    if (header === null) throw new Error(`${url} offers nothing: ${status} ${text.slice(0, 300)}`)
+    const { accepts }: { readonly accepts: ReadonlyArray<Offer> } = JSON.parse(
+      Buffer.from(header, "base64").toString("utf8")
+    )
+    const [offer] = accepts
+    if (offer === undefined) throw new Error(`${url} offers nothing`)
+    return offer
+  })
+
+/**
+ * Sends a paid request and destroys its connection once `isEnough` of the response's body has come, or at once after the
+ * request was written. Completes when the connection is gone.
+ *
+ * @category combinators
+ */
+export const cut = (
+  url: string,
+  headers: PayingHeaders,
+  options: { readonly method?: string; readonly body?: string; readonly afterMillis?: number } = {}
+): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    const { afterMillis = 0, body, method = "GET" } = options
+    const outgoing = request(url, { method, headers, agent: false })
+    outgoing.on("error", () => undefined)
+    outgoing.on("close", () => resume(Effect.void))
+    outgoing.on("response", (response) => {
+      response.on("error", () => undefined)
+      response.resume()
+    })
+    outgoing.end(body, () => setTimeout(() => outgoing.destroy(), afterMillis))
+  })
+
+/**
+ * Whether a reply hands out what is sold.
+ *
+ * @category guards
+ */
+export const isServed = ({ status, text }: Reply): boolean => status < 400 && text.includes("goods")

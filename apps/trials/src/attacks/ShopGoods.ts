@@ -1,0 +1,61 @@
+/**
+ * What every shop under attack sells, so that only the packages differ. A price may hang on the body or on a header, as real
+ * shops have it.
+ */
+import * as Schema from "effect/Schema"
+
+/**
+ * The options of a shop's process, as the environment variable `ROLE` holds them.
+ *
+ * @category schemas
+ */
+export const Role = Schema.fromJsonString(
+  Schema.Struct({
+    facilitator: Schema.String,
+    key: Schema.String,
+    rpcUrl: Schema.String,
+    payTo: Schema.TemplateLiteral(["0x", Schema.String])
+  })
+)
+
+/**
+ * The prices that do not change.
+ *
+ * @category constants
+ */
+export const fixed = {
+  "/cheap": "$0.0001",
+  "/product": "$500",
+  "/report": "$0.01",
+  "/stream": "$0.01",
+  "/lookup": "$0.01"
+} as const
+
+/**
+ * A cent a page.
+ *
+ * @category getters
+ */
+export const priceOfPages = (pages: number): string =>
+  `$${Math.floor(pages / 100)}.${`${pages % 100}`.padStart(2, "0")}`
+
+/**
+ * The price of the tier that a header names.
+ *
+ * @category getters
+ */
+export const priceOfTier = (tier: string | undefined): string => (tier === "gold" ? "$1" : "$0.01")
+
+/**
+ * What is handed out. Every answer that is worth its price has the word "goods".
+ *
+ * @category constructors
+ */
+export const goods = (what: string) => ({ goods: what })
+
+/**
+ * The pieces of the streamed answer: forty of 8 KiB.
+ *
+ * @category constants
+ */
+export const pieces = Array.from({ length: 40 }, (_, index) => `goods ${index} ${"x".repeat(8_180)}\n`)

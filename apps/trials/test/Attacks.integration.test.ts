@@ -1,0 +1,37 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+
+import * as AttackTable from "../src/attacks/AttackTable.ts"
+import * as AttackTrial from "../src/attacks/AttackTrial.ts"
+import { battery } from "../src/attacks/Battery.ts"
+
+const failures = (rows: ReadonlyArray<AttackTrial.Row>) =>
+  rows.filter((row) => !AttackTrial.isAsItShould(row)).map(AttackTable.lineOf)
+
+describe("the battery of attacks", () => {
+  it.live(
+    "gets nothing out of the programs as they are shipped",
+    () =>
+      Effect.gen(function* () {
+        const rows = yield* AttackTrial.run({ targets: ["pontage"], mutations: false })
+        assert.deepStrictEqual(failures(rows), [])
+        assert.lengthOf(rows, battery.length)
+      }),
+    600_000
+  )
+
+  it.live(
+    "gets through where its fault is brought back",
+    () =>
+      Effect.gen(function* () {
+        const rows = yield* AttackTrial.run({ only: ["prepared-record", "dearer-body"], targets: [], mutations: true })
+        assert.deepStrictEqual(failures(rows), [])
+        assert.lengthOf(rows, 2)
+      }),
+    600_000
+  )
+
+  it("has a name of its own for each attack", () => {
+    assert.strictEqual(new Set(battery.map(({ name }) => name)).size, battery.length)
+  })
+})
