@@ -27,7 +27,7 @@ export interface Subject {
   readonly bodyDigest: string | undefined
 }
 
-/** Seconds; the current epoch and the one before it are accepted, so a challenge lives 15 to 30 minutes. */
+/** Seconds; a challenge lives 15 to 30 minutes by the clock of the server that made it. */
 const epochSeconds = 900
 
 /**
@@ -36,6 +36,14 @@ const epochSeconds = 900
  * @category getters
  */
 export const epochAt = (millis: number): number => Math.floor(millis / (epochSeconds * 1000))
+
+/**
+ * The epochs whose challenges are taken in this one, the likeliest first: this one, the one before, and the one after. At the
+ * end of an epoch the clock of another server of the shop may be in the next one already.
+ *
+ * @category getters
+ */
+export const takenIn = (epoch: number): ReadonlyArray<number> => [epoch, epoch - 1, epoch + 1]
 
 const utf8 = new TextEncoder()
 

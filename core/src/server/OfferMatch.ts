@@ -49,6 +49,8 @@ export interface Matched {
   /** At least one. */
   readonly candidates: ReadonlyArray<Order>
   readonly unlessKnown: PaymentError | ValidationError | undefined
+  /** The secrets under which it may have been claimed before, the likeliest first: that of its challenge, if it has one. */
+  readonly secrets: RouteOffer.Notary["secrets"]
 }
 
 /**
@@ -83,8 +85,9 @@ export const find = Effect.fnUntraced(function* (
   const toRequest = (
     offer: RouteOffer.OfferedOption,
     challenge?: string,
-    unlessKnown?: Matched["unlessKnown"]
-  ): Matched => ({ unlessKnown, candidates: [toOrder(offer, challenge)] })
+    unlessKnown?: Matched["unlessKnown"],
+    secrets: Matched["secrets"] = notary.secrets
+  ): Matched => ({ unlessKnown, secrets, candidates: [toOrder(offer, challenge)] })
   const echo = (among: ReadonlyArray<RouteOffer.OfferedOption>) =>
     OfferEcho.pick(accepted, among, (offer) => requirementsOf(offer))
   /** What may be on record is in the asset that was repeated; in one that is not offered nothing was taken. */
@@ -103,14 +106,31 @@ export const find = Effect.fnUntraced(function* (
   }
   if (route.binding === "off") return yield* notOurs
   for (const offer of offers) {
-    for (const then of [epoch, epoch - 1]) {
-      const challenge = yield* RouteOffer.challengeOf(notary, priced, offer, then)
-      if (!Challenge.isSame(challenge, binding.challenge)) continue
-      const echoed = echo([offer])
-      return Result.isFailure(echoed) ? yield* outdated(echoed.failure) : toRequest(offer, challenge)
+    const secret = yield* signerOf(notary, priced, offer, epoch, binding.challenge)
+    if (secret === undefined) continue
+    const echoed = echo([offer])
+    return Result.isFailure(echoed)
+      ? yield* outdated(echoed.failure)
+      : toRequest(offer, binding.challenge, undefined, [secret])
+  }
+  return { unlessKnown: notOurs, secrets: notary.secrets, candidates: offers.map((offer) => toOrder(offer)) }
+})
+
+/** The secret that made an offer's challenge lately. */
+const signerOf = Effect.fnUntraced(function* (
+  notary: RouteOffer.Notary,
+  priced: RouteOffer.PricedRequest,
+  offer: RouteOffer.OfferedOption,
+  epoch: number,
+  challenge: string
+) {
+  for (const secret of notary.secrets) {
+    for (const then of Challenge.takenIn(epoch)) {
+      const made = yield* RouteOffer.challengeOf({ ...notary, secret }, priced, offer, then)
+      if (Challenge.isSame(made, challenge)) return secret
     }
   }
-  return { unlessKnown: notOurs, candidates: offers.map((offer) => toOrder(offer)) }
+  return undefined
 })
 
 const unbound = invalid(

@@ -108,16 +108,29 @@ const accept = Effect.fnUntraced(function* (
   return late ? deferred(counter, presented, order, run) : yield* charged(counter, presented, run, settled)
 }, Effect.withSpan("PaymentGate.accept"))
 
-/** Asks the facilitator for the one offer that is paid; of a payment from a record, for each until one is on record. */
+/**
+ * Asks the facilitator for the one offer that is paid; of a payment from a record, for each until one is on record. A record
+ * that was claimed under another secret of the shop calls the claim a conflict, and is asked for under that one too.
+ */
 const taken = Effect.fnUntraced(function* (counter: Counter, presented: Presented, late: boolean) {
   const { facilitator } = counter.keeper
-  const { candidates, unlessKnown } = yield* OfferMatch.find(counter.notary, presented)
-  const claim = yield* claimFor(counter, presented)
-  const ask = (candidate: OfferMatch.Order) => {
+  const { candidates, secrets, unlessKnown } = yield* OfferMatch.find(counter.notary, presented)
+  const [likeliest, ...others] = secrets
+  const claimUnder = (secret: Uint8Array) => claimFor({ ...counter, notary: { ...counter.notary, secret } }, presented)
+  const claim = yield* claimUnder(likeliest)
+  const askFor = (candidate: OfferMatch.Order, claim: Claim) => {
     const order: Order = { ...candidate, claim: unlessKnown === undefined ? claim : { ...claim, onlyKnown: true } }
     const asked = late ? facilitator.claim(order.request, order.claim) : facilitator.settle(order.request, order.claim)
     return Effect.map(asked, (settled) => ({ order, settled }))
   }
+  const ask = Effect.fnUntraced(function* (candidate: OfferMatch.Order) {
+    let answer = yield* askFor(candidate, claim)
+    for (const secret of others) {
+      if (answer.settled.execution !== "conflict") break
+      answer = yield* askFor(candidate, yield* claimUnder(secret))
+    }
+    return answer
+  })
   for (const candidate of candidates) {
     const answer = yield* Effect.result(ask(candidate))
     if (Result.isSuccess(answer)) return answer.success

@@ -87,7 +87,7 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
   const entropy = yield* Entropy
   const proofs = yield* FiberSet.make()
   const keeper = yield* PaymentRun.keep(facilitator)
-  const notary = { hash, secret: shop.secret, origin: shop.origin }
+  const notary = { hash, secret: shop.secrets[0], secrets: shop.secrets, origin: shop.origin }
   const desk: Desk = { clock, shop, counter: { notary, entropy, keeper }, unpaid: UnpaidAnswers.make(notary, entropy) }
   const admit = (route: PricedRoute.PricedRoute) =>
     Effect.forEach(route.options, ({ proof }) => FiberSet.run(proofs, ChainProof.ask(proof, facilitator)), {

@@ -43,7 +43,10 @@ export interface OfferedOption {
  */
 export interface Notary {
   readonly hash: HashFunctions
+  /** Signs what is offered. */
   readonly secret: Uint8Array
+  /** All whose signatures are taken, the one that signs among them. */
+  readonly secrets: readonly [Uint8Array, ...ReadonlyArray<Uint8Array>]
   readonly origin: string
 }
 

@@ -23,8 +23,12 @@ export interface ShopOptions {
   readonly origin: string
   /** The seller's halves of the schemes, one per network. */
   readonly schemes: ReadonlyArray<SchemeServer>
-  /** Binds payments to requests: at least 32 characters, secret, the same on every server of one shop. */
-  readonly secret: string
+  /**
+   * Binds payments to requests: at least 32 characters, secret, the same on every server of one shop. Of a list the first
+   * signs and all are accepted. To replace a secret, add the new one as the second on every server, then make it the first
+   * everywhere, and take the old one out once what was paid under it is served: an hour later at most.
+   */
+  readonly secret: string | ReadonlyArray<string>
 }
 
 /**
@@ -47,7 +51,8 @@ export const keys: OptionCheck.Table<ShopOptions> = {
  */
 export interface Shop {
   readonly origin: string
-  readonly secret: Uint8Array
+  /** The first signs. */
+  readonly secrets: readonly [Uint8Array, ...ReadonlyArray<Uint8Array>]
   readonly prices: PriceResolver["Service"]
   readonly schemes: SchemeRegistry.SchemeRegistry<SchemeServer>
   /** What has to be proven before anything is sold. */
@@ -69,10 +74,10 @@ export const make = (
   options: ShopOptions & { readonly prices: PriceResolver["Service"] }
 ): Result.Result<Shop, Misconfigured> =>
   Result.flatMap(originOf(options.origin), (origin) =>
-    Result.flatMap(secretOf(options.secret), (secret) =>
+    Result.flatMap(secretsOf(options.secret), (secrets) =>
       Result.map(SchemeRegistry.make(options.schemes), (schemes) => ({
         origin,
-        secret,
+        secrets,
         schemes,
         prices: options.prices,
         proofs: new Map(),
@@ -96,13 +101,23 @@ const originOf = (text: string): Result.Result<string, Misconfigured> => {
   return Result.succeed(url.origin)
 }
 
-/** The text itself never appears in the message. */
-const secretOf = (secret: string): Result.Result<Uint8Array, Misconfigured> =>
-  typeof secret === "string" && secret.length >= minimumSecretLength
-    ? Result.succeed(new TextEncoder().encode(secret))
+/** Each that is accepted costs a digest for every offer of a payment that is none of ours. */
+const maximumSecrets = 4
+
+/** The texts themselves never appear in the message. */
+const secretsOf = (given: ShopOptions["secret"]): Result.Result<Shop["secrets"], Misconfigured> => {
+  const texts: ReadonlyArray<unknown> = Array.isArray(given) ? given : [given]
+  if (texts.length > maximumSecrets) return mistake(`secret: expected at most ${maximumSecrets}, got ${texts.length}`)
+  if (new Set(texts).size !== texts.length) return mistake("secret: two of the list are the same; keep one")
+  const [first, ...older] = texts.flatMap((text) =>
+    typeof text === "string" && text.length >= minimumSecretLength ? [new TextEncoder().encode(text)] : []
+  )
+  return first !== undefined && older.length + 1 === texts.length
+    ? Result.succeed([first, ...older])
     : mistake(
-        `secret: expected at least ${minimumSecretLength} characters that only this shop's servers know, the same on all of them; make one with "openssl rand -base64 32"`
+        `secret: expected at least ${minimumSecretLength} characters that only this shop's servers know, the same on all of them, or a list of such; make one with "openssl rand -base64 32"`
       )
+}
 
 const mistake = (message: string) => Result.fail(new Misconfigured({ message }))
 
