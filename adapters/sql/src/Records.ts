@@ -53,6 +53,13 @@ export interface Records {
     lane: string,
     limit: number
   ) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
+  /** Records that wait in a lane whose turn it is (`PaymentStore.queuedInTurn`). */
+  readonly waitingInTurn: (
+    transaction: Transaction,
+    lane: string,
+    limit: number,
+    ofPayer: number
+  ) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
   /** The serials alone of records for which a condition on `payment p` holds. */
   readonly serials: (
     transaction: Transaction,
@@ -137,7 +144,10 @@ export const make = (dialect: Dialect): Records => {
   }
 }
 
-type Reading = Pick<Records, "select" | "find" | "waiting" | "serials" | "ofSerials" | "lock" | "lockOne" | "lockAll">
+type Reading = Pick<
+  Records,
+  "select" | "find" | "waiting" | "waitingInTurn" | "serials" | "ofSerials" | "lock" | "lockOne" | "lockAll"
+>
 
 const reading = (dialect: Dialect): Reading => {
   const selection = PaymentRow.selection(dialect)
@@ -160,6 +170,8 @@ const reading = (dialect: Dialect): Reading => {
     select,
     find: (transaction, paymentId) => Effect.map(select(transaction, byId, [paymentId]), ([payment]) => payment),
     waiting: (transaction, lane, limit) => select(transaction, inQueue, [lane, BigInt(limit)]),
+    waitingInTurn: (transaction, lane, limit, ofPayer) =>
+      select(transaction, inTurn, [lane, BigInt(ofPayer), BigInt(limit)]),
     serials,
     ofSerials,
     lock,
@@ -178,6 +190,16 @@ export const byId = "WHERE p.payment_id = ?"
 
 /** Whether there is a record of a name: a row, or none. */
 export const isThere = `SELECT p.serial FROM payment p ${byId}`
+
+/** The condition on those that wait in a lane whose turn it is; of each payer so many, of all so many. */
+const inTurn = `WHERE p.serial IN (
+  SELECT fair.serial FROM (
+    SELECT own.serial, ROW_NUMBER() OVER (PARTITION BY own.caller ORDER BY own.place, own.serial) AS turn FROM (
+      SELECT q.serial, q.caller, ROW_NUMBER() OVER (PARTITION BY q.caller, q.payer ORDER BY q.serial) AS place
+      FROM payment q WHERE q.lane = ? AND q.flight IS NULL AND q.status = 'accepted' AND q.active
+    ) own WHERE own.place <= CAST(? AS BIGINT)
+  ) fair ORDER BY fair.turn, fair.serial LIMIT CAST(? AS BIGINT)
+) ORDER BY p.serial`
 
 /**
  * The condition on those that wait in a lane, oldest first: in no flight, so that the index passes by those that are. For a

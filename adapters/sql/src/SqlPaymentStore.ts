@@ -72,7 +72,7 @@ const askLoads = Records.asks("payment", Schema.Struct({ lane: Schema.String, lo
 const queues = (
   { ask }: Database,
   { dialect, flights, records }: Desk
-): Pick<Store, "loads" | "queued" | "flights"> => {
+): Pick<Store, "loads" | "queued" | "queuedInTurn" | "flights"> => {
   const loads = `SELECT p.lane, count(*) AS load FROM payment p
     WHERE ${dialect.isIn("p.lane", "text")} AND p.active GROUP BY p.lane`
   return {
@@ -84,6 +84,8 @@ const queues = (
         })
       ),
     queued: (lane, limit) => ask((transaction) => records.waiting(transaction, lane, limit)),
+    queuedInTurn: (lane, limit, ofPayer) =>
+      ask((transaction) => records.waitingInTurn(transaction, lane, limit, ofPayer)),
     flights: (lane) => ask((transaction) => flights.all(transaction, lane))
   }
 }

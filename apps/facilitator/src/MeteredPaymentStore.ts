@@ -42,6 +42,7 @@ const reads = (store: Store) => ({
   find: timed("find", store.find),
   loads: timed("loads", store.loads),
   queued: timed("queued", store.queued),
+  queuedInTurn: timed("queuedInTurn", store.queuedInTurn),
   flights: timed("flights", store.flights),
   spent: timed("spent", store.spent),
   page: timed("page", store.page),

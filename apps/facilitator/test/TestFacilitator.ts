@@ -127,6 +127,7 @@ export const store = (methods: Partial<Store>): Store =>
     oweAnswer: unasked,
     loads: () => Effect.succeed(new Map()),
     queued: () => Effect.succeed([]),
+    queuedInTurn: () => Effect.succeed([]),
     flights: () => Effect.succeed([]),
     openLane: unasked,
     skipTo: unasked,

@@ -115,6 +115,11 @@ export interface Preparation {
  */
 export type Submission =
   | { readonly _tag: "Accepted" }
+  /**
+   * The node has seen these bytes, or some with the same id, and does not say what became of them: they may be on their way,
+   * or may have been refused.
+   */
+  | { readonly _tag: "Known" }
   /** The slot is used already: by these bytes, by others of ours, or by a stranger with the same key. */
   | { readonly _tag: "SlotUsed" }
   /** The node takes a transaction in this slot, though not these bytes as they are: they offer too little, or are too old. */
@@ -209,8 +214,16 @@ export interface SchemeFacilitator<Payload = unknown> {
   readonly lanes: ReadonlyArray<string>
   /** What payers must know beside the common terms: `GET /supported` shows it, and servers put it into their offers. */
   readonly extra?: Readonly<Record<string, Schema.Json>>
-  /** How many transactions of one lane may be on their way at once; default 16, about what nodes hold for one account. */
+  /**
+   * How many transactions of one lane may be on their way at once; default 16, about what nodes hold for one account, and 256
+   * where payers send their own.
+   */
   readonly capacity?: number
+  /**
+   * How many payments of one payer, and of one caller, may be on their way at once in a lane without slots; default a 32nd of
+   * the capacity, and half of it. More of them wait, and keep nobody else waiting.
+   */
+  readonly shares?: { readonly payer: number; readonly caller: number }
   /**
    * How payments travel together: so many in a transaction, after waiting at most so long for company, as long as any comes,
    * and fewer where it would cost more than `maximumCost` (in the chain's smallest native unit; default any). Default one by

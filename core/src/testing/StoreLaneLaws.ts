@@ -13,6 +13,7 @@ import {
   law,
   loses,
   newLane,
+  newName,
   newPayment,
   opened,
   planOf,
@@ -49,6 +50,40 @@ const claimsQueue = law(
     const loads = yield* store.loads([lane, other, "ledger:nobody signer-1"])
     yield* same("the loads", [...loads.values()], [5, 1, 0])
     yield* same("a waiting payment's lane", (yield* store.find(ids[0] ?? ""))?.lane, lane)
+  })
+)
+
+const queuedInTurn = law(
+  "of a long queue callers take turns, and so do their payers, each with no more than it may",
+  Effect.fnUntraced(function* (store) {
+    const { name: lane } = yield* newLane
+    const of = Effect.fnUntraced(function* (caller: string, payer: string, count: number) {
+      const ids: Array<string> = []
+      for (let index = 0; index < count; index++) {
+        const payment = yield* newPayment({ caller, payer })
+        yield* store.claim(payment, undefined, { lane, available: 1_000_000n })
+        ids.push(payment.paymentId)
+      }
+      return ids
+    })
+    const [loud, many] = [`acct-${yield* newName}`, `acct-${yield* newName}`]
+    const first = yield* of("loud", loud, 6)
+    const second = yield* of("loud", many, 6)
+    const quiet = yield* of("quiet", loud, 2)
+    const late = yield* of("late", many, 1)
+    const turn = (limit: number, ofPayer: number) => Effect.map(store.queuedInTurn(lane, limit, ofPayer), idsOf)
+    const a = first.slice(0, 2)
+    const b = second.slice(0, 2)
+    yield* same("two of each payer, in their order", yield* turn(100, 2), [...a, ...b, ...quiet, ...late])
+    yield* same("one of each caller", yield* turn(3, 2), [...a.slice(0, 1), ...quiet.slice(0, 1), ...late])
+    yield* same("a payer's second after the other's first", yield* turn(4, 6), [
+      ...a.slice(0, 1),
+      ...b.slice(0, 1),
+      ...quiet.slice(0, 1),
+      ...late
+    ])
+    yield* same("all", yield* turn(100, 100), [...first, ...second, ...quiet, ...late])
+    yield* same("what waits elsewhere", yield* store.queuedInTurn("ledger:nobody signer-1", 10, 10), [])
   })
 )
 
@@ -282,6 +317,7 @@ const claimIsNotWaiting = law(
  */
 export const laws: ReadonlyArray<StoreLaw> = [
   claimsQueue,
+  queuedInTurn,
   queuedOnce,
   knownIsNotQueued,
   queueIsByAge,

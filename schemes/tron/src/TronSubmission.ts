@@ -14,15 +14,17 @@ const busy = new Set(["SERVER_BUSY", "NO_CONNECTION", "NOT_ENOUGH_EFFECTIVE_CONN
 /**
  * What a node's answer means.
  *
- * - `DUP_TRANSACTION_ERROR` is taken for "on its way": with its cache on a node remembers an id before it validates, so it
- *   may hide a refusal, and a payer can make a public node say it by sending the same raw data with a bad signature.
+ * - `DUP_TRANSACTION_ERROR` says that the node knows the id, and no more: with its cache on a node remembers an id before it
+ *   validates, so it may hide a refusal, and a payer can make a public node say it by sending the same raw data with a bad
+ *   signature.
  * - The refusals of these bytes (`SIGERROR`, `TAPOS_ERROR`, `TRANSACTION_EXPIRATION_ERROR`, `BANDWITH_ERROR`,
  *   `CONTRACT_VALIDATE_ERROR`, ...) leave the payment where it is until it settles otherwise or is proven unused.
  *
  * @category conversions
  */
 export const toSubmission = ({ code, message }: Broadcast): Submission => {
-  if (code === "SUCCESS" || code === "DUP_TRANSACTION_ERROR") return { _tag: "Accepted" }
+  if (code === "SUCCESS") return { _tag: "Accepted" }
+  if (code === "DUP_TRANSACTION_ERROR") return { _tag: "Known" }
   return { _tag: busy.has(code) ? "Refused" : "Outdated", message: `${code}: ${message}` }
 }
 

@@ -5,7 +5,7 @@ import * as TronSubmission from "../src/TronSubmission.ts"
 /** Every code of java-tron's `response_code`, and what it means here. */
 const meanings: Readonly<Record<string, string>> = {
   SUCCESS: "Accepted",
-  DUP_TRANSACTION_ERROR: "Accepted",
+  DUP_TRANSACTION_ERROR: "Known",
   SIGERROR: "Outdated",
   CONTRACT_VALIDATE_ERROR: "Outdated",
   CONTRACT_EXE_ERROR: "Outdated",

@@ -9,7 +9,7 @@ import type { MemoryState } from "./MemoryState.ts"
 import * as PaymentChange from "./PaymentChange.ts"
 import type { Advance, Entry, Flight, PaymentStore, Plan, StoredPayment } from "./PaymentStore.ts"
 
-type Methods = "loads" | "queued" | "flights" | "openLane" | "skipTo" | "plan" | "replace" | "enter"
+type Methods = "loads" | "queued" | "queuedInTurn" | "flights" | "openLane" | "skipTo" | "plan" | "replace" | "enter"
 
 /** A lane that is being written in. */
 interface Desk {
@@ -40,6 +40,8 @@ export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods>
   return {
     loads: (names) => Effect.sync(() => new Map(names.map((name) => [name, lanes.of(name).load()]))),
     queued: (name, limit) => Effect.sync(() => found(state, lanes.of(name).waiting(limit))),
+    queuedInTurn: (name, limit, ofPayer) =>
+      Effect.sync(() => inTurn(found(state, lanes.of(name).waiting(Infinity)), limit, ofPayer)),
     flights: (name) => Effect.sync(() => flightsOf(state, name)),
     openLane: (lease, first) => fenced(lease, ({ lane }) => (lane.next ??= first)),
     skipTo: (lease, next) =>
@@ -54,6 +56,32 @@ export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods>
       }),
     enter: (lease, entry) => fenced(lease, (desk) => enter(desk, entry))
   }
+}
+
+/** Each payer's oldest; of these the callers' first ones, then their second ones, and so on. */
+const inTurn = (waiting: ReadonlyArray<StoredPayment>, limit: number, ofPayer: number) => {
+  const own = placed(waiting, ({ authorization: { payer }, caller }) => JSON.stringify([caller, payer]))
+  const byPlace = own.filter(({ place }) => place < ofPayer).toSorted((a, b) => a.place - b.place)
+  const turns = placed(
+    byPlace.map(({ one }) => one),
+    ({ caller }) => caller
+  )
+  return turns
+    .toSorted((a, b) => a.place - b.place || (a.one.serial < b.one.serial ? -1 : 1))
+    .slice(0, limit)
+    .map(({ one }) => one)
+    .toSorted((a, b) => (a.serial < b.serial ? -1 : 1))
+}
+
+/** Each with how many of its kind come before it. */
+const placed = (all: ReadonlyArray<StoredPayment>, keyOf: (one: StoredPayment) => string) => {
+  const counts = new Map<string, number>()
+  return all.map((one) => {
+    const key = keyOf(one)
+    const place = counts.get(key) ?? 0
+    counts.set(key, place + 1)
+    return { one, place }
+  })
 }
 
 const found = ({ records }: MemoryState, ids: Iterable<string>): ReadonlyArray<StoredPayment> =>

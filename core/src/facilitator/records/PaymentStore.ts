@@ -213,6 +213,11 @@ export class PaymentStore extends Context.Service<
     readonly loads: (lanes: ReadonlyArray<string>) => Stored<ReadonlyMap<string, number>>
     /** Payments that wait in a lane, oldest first. */
     readonly queued: (lane: string, limit: number) => Stored<ReadonlyArray<StoredPayment>>
+    /**
+     * Payments that wait in a lane, of a queue with more than the limit: of each payer no more than `ofPayer`, its oldest. The
+     * callers take turns, and so do the payers of each; what the turns choose is in the order of its age.
+     */
+    readonly queuedInTurn: (lane: string, limit: number, ofPayer: number) => Stored<ReadonlyArray<StoredPayment>>
     /** A lane's flights that are not closed, by their numbers. */
     readonly flights: (lane: string) => Stored<ReadonlyArray<Flight>>
     /** The number of a lane's next flight; a lane nobody has worked before begins with `first`. */

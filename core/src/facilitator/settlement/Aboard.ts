@@ -35,6 +35,10 @@ export interface Aboard {
   cancelled: boolean
   /** A node has its bytes, and the records do not say so yet. */
   unmarked: boolean
+  /** When its first bytes were sent, or were found on record; Unix milliseconds. */
+  readonly begunAt: number
+  /** The node did not take its bytes for new ones when they were first sent. */
+  doubtful: boolean
 }
 
 /**

@@ -21,7 +21,17 @@ import * as Airspace from "./Airspace.ts"
 import * as FeeBump from "./FeeBump.ts"
 import * as GasCeilings from "./GasCeilings.ts"
 import * as GasMoney from "./GasMoney.ts"
-import { enterQueued, inTheAir, isRefused, isTaken, type LaneWork, refusedBy, send, type Stopped } from "./LaneWork.ts"
+import {
+  enterQueued,
+  inTheAir,
+  isRefused,
+  isTaken,
+  type LaneWork,
+  placesTaken,
+  refusedBy,
+  send,
+  type Stopped
+} from "./LaneWork.ts"
 import * as OthersTransfers from "./OthersTransfers.ts"
 
 /** A payment that may be signed for. */
@@ -245,7 +255,7 @@ const signWithin = Effect.fnUntraced(function* (
   survey: Survey,
   left: GasCeilings.Room
 ): Effect.fn.Return<ReadonlyArray<Aboard>, Stopped> {
-  const places = work.capacity - inTheAir(work).length
+  const places = work.capacity - placesTaken(work, yield* Clock.currentTimeMillis)
   const flights: Array<Aboard> = []
   let rest = ready
   while (rest.length > 0 && flights.length < places) {
@@ -332,6 +342,8 @@ const prepare = Effect.fnUntraced(function* (
   )
   const aboard: Aboard = {
     number,
+    begunAt: yield* Clock.currentTimeMillis,
+    doubtful: false,
     attempts: [prepared],
     travellers: ready.slice(0, count).map(({ payment, stored }) => ({ payment, stored, concluded: false })),
     landed: undefined,
@@ -371,13 +383,20 @@ const writeDown = Effect.fnUntraced(function* (
   yield* Checkpoint.pass("planned")
 })
 
+/** How many payers' own transactions are sent at once: none of them has to come before another. */
+const sendingAtOnce = 16
+
 /**
  * Bytes that a node does not take as they are stay planned: the flight's watch mends them. It also marks those that were
  * taken, since on a quick chain its first look shows more.
  */
-const sendFirst = Effect.fnUntraced(function* (
-  work: LaneWork,
-  flights: ReadonlyArray<Aboard>
-): Effect.fn.Return<void, LeaseLost> {
-  for (const aboard of flights) aboard.unmarked = isTaken(yield* send(work, aboard))
-})
+const sendFirst = (work: LaneWork, flights: ReadonlyArray<Aboard>): Effect.Effect<void, LeaseLost> =>
+  Effect.forEach(
+    flights,
+    (aboard) =>
+      Effect.map(send(work, aboard), (submission) => {
+        aboard.unmarked = isTaken(submission)
+        aboard.doubtful = submission._tag !== "Accepted"
+      }),
+    { concurrency: work.address === "" ? sendingAtOnce : 1, discard: true }
+  )

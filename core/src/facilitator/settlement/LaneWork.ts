@@ -3,7 +3,7 @@
  * the world outside. It writes records, and a write that finds them other than it knew ends its work; and it sends bytes,
  * and only those that are written down, while its lease holds.
  */
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
@@ -16,6 +16,7 @@ import { type Aboard, isInTheAir, lastAttempt, update } from "./Aboard.ts"
 import type { Airspace } from "./Airspace.ts"
 import type { AwaitedPayments } from "./AwaitedPayments.ts"
 import type { ExaminedPayments } from "./ExaminedPayments.ts"
+import type * as FairShare from "./FairShare.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
 
 /**
@@ -41,6 +42,8 @@ export interface LaneWork {
   /** The signer; empty for a family without slots. */
   readonly address: string
   readonly capacity: number
+  /** Where payers send their own transactions: what one of them may have on its way, and one caller. */
+  readonly shares: FairShare.Limits | undefined
   /** When this process began to settle; Unix milliseconds. */
   readonly startedAt: number
   readonly flights: Map<bigint, Aboard>
@@ -63,6 +66,8 @@ export interface LaneWork {
   payable: number
   /** All its places were taken, and not half of them are free again. */
   isFull: boolean
+  /** Payments wait whose payer or caller has as many on their way as it may. */
+  holdsBack: boolean
   /** When it was last looked into while it was full (Unix milliseconds). */
   impatientAt: number
   /** How many payments there were when one had last waited for company; 0 before that. */
@@ -146,11 +151,11 @@ const write = ({ lease, store }: LaneWork, entry: Entry): Effect.Effect<Readonly
  * @category combinators
  */
 export const tellOfSlot = (work: LaneWork): void => {
-  const { isFull, landings, lease, store } = work
+  const { holdsBack, isFull, landings, lease, store } = work
   const [some, ...others] = inTheAir(work)
   const first = some && others.reduce((a, b) => (b.number < a.number ? b : a), some)
   if (first !== undefined) landings.notify(turnTopic(first))
-  if (isFull) store.signals.notify(lease.lane)
+  if (isFull || holdsBack) store.signals.notify(lease.lane)
 }
 
 /**
@@ -207,7 +212,7 @@ const accepted: Submission = { _tag: "Accepted" }
  *
  * @category guards
  */
-export const isTaken = ({ _tag }: Submission): boolean => _tag === "Accepted" || _tag === "SlotUsed"
+export const isTaken = ({ _tag }: Submission): boolean => _tag !== "Outdated" && _tag !== "Refused"
 
 /**
  * Whether a transaction of this signer waits for a node to take it: nothing joins it until then. Payers who send their own
@@ -249,6 +254,32 @@ export const sendInstead = Effect.fnUntraced(function* (
  * @category getters
  */
 export const inTheAir = ({ flights }: LaneWork): ReadonlyArray<Aboard> => [...flights.values()].filter(isInTheAir)
+
+/** A payer's own transaction that is in no block after so long has lost its place: healthy ones land within two blocks. */
+const patienceWithPayers = Duration.toMillis("12 seconds")
+/** So many times the capacity may be on their way without a place: each is looked for. */
+const mostWithoutPlace = 3
+
+/**
+ * Whether a flight has a place in its lane. Where payers send their own transactions, one that a node did not take, or knows
+ * already, may never land, and neither may one that has not landed for long: it is watched until its validity is over, and
+ * keeps nobody waiting.
+ *
+ * @category guards
+ */
+export const hasPlace = ({ address }: LaneWork, { begunAt, doubtful }: Aboard, now: number): boolean =>
+  address !== "" || (!doubtful && now < begunAt + patienceWithPayers)
+
+/**
+ * How many places of a lane are taken (at a time in Unix milliseconds).
+ *
+ * @category getters
+ */
+export const placesTaken = (work: LaneWork, now: number): number => {
+  const all = inTheAir(work)
+  const placed = all.filter((aboard) => hasPlace(work, aboard, now)).length
+  return placed + Math.max(0, all.length - placed - mostWithoutPlace * work.capacity)
+}
 
 /**
  * Whether every slot before this flight's is used: then nothing but its own bytes keeps it from landing.

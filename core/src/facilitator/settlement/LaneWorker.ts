@@ -17,15 +17,16 @@ import * as PaymentReading from "../PaymentReading.ts"
 import type { Lease } from "../records/LaneLeases.ts"
 import type { Flight, PaymentStore, StoredPayment } from "../records/PaymentStore.ts"
 import * as Signals from "../records/Signals.ts"
-import { type Aboard, expenseOf, type Traveller, wasSent } from "./Aboard.ts"
+import { type Aboard, expenseOf, isOpen, type Traveller, wasSent } from "./Aboard.ts"
 import type { Airspace } from "./Airspace.ts"
 import type { AwaitedPayments } from "./AwaitedPayments.ts"
 import { depart, putBack } from "./Departure.ts"
 import type { ExaminedPayments } from "./ExaminedPayments.ts"
+import * as FairShare from "./FairShare.ts"
 import * as Finality from "./Finality.ts"
 import { follow } from "./FlightWatch.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
-import { type Arrivals, inTheAir, isRefused, type LaneWork, type Stopped } from "./LaneWork.ts"
+import { type Arrivals, hasPlace, inTheAir, isRefused, type LaneWork, placesTaken, type Stopped } from "./LaneWork.ts"
 import { strand } from "./StrandedPayments.ts"
 
 /**
@@ -50,6 +51,11 @@ export interface LaneToWork {
 const defaultCapacity = 16
 /** The same where payers send their own transactions. */
 const slotlessCapacity = 256
+/** Of a capacity where payers send their own, one payer may take a 32nd, and one caller a half. */
+const sharesOf = (capacity: number): FairShare.Limits => ({
+  payer: Math.max(1, Math.floor(capacity / 32)),
+  caller: Math.max(1, Math.floor(capacity / 2))
+})
 /** Hints may be lost: the queue is looked into so often without one. */
 const queuePause = Duration.seconds(1)
 /** Between rounds of looking after settled flights. */
@@ -63,6 +69,8 @@ const aWhile = Duration.toMillis("10 seconds")
 const chainPause = Duration.millis(500)
 /** So many payments are looked at in one go at most. */
 const longestQueue = 500
+/** Where all that wait are held back by their shares: each look reads them. */
+const heldPause = Duration.millis(100)
 /** A lane that is full is looked into so often for those that cannot wait; milliseconds. */
 const fullPause = Duration.toMillis("1 second")
 
@@ -118,10 +126,12 @@ const tellExpenses = (work: LaneWork) =>
 /** Everything there is on record of the lane. */
 const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effect.fn.Return<LaneWork, Stopped> {
   const { address, half, store } = lane
+  const capacity = half.capacity ?? (address === "" ? slotlessCapacity : defaultCapacity)
   const work: LaneWork = {
     ...lane,
     lease,
-    capacity: half.capacity ?? (address === "" ? slotlessCapacity : defaultCapacity),
+    capacity,
+    shares: address === "" ? (half.shares ?? sharesOf(capacity)) : undefined,
     flights: new Map(),
     stranded: new Set(),
     landings: Signals.make(),
@@ -130,6 +140,7 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     gasMoney: undefined,
     payable: Number.POSITIVE_INFINITY,
     isFull: false,
+    holdsBack: false,
     impatientAt: 0,
     company: 0,
     arrivals: { count: 0, firstAt: 0, lastAt: 0 },
@@ -139,8 +150,9 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
   }
   const counted = address === "" ? 0n : yield* countSlots(work)
   work.next = yield* store.openLane(lease, counted)
+  const now = yield* Clock.currentTimeMillis
   for (const flight of yield* store.flights(lease.lane)) {
-    const aboard = yield* read(half, flight)
+    const aboard = yield* read(half, flight, now)
     if (aboard !== undefined) work.flights.set(flight.number, aboard)
   }
   if (counted > work.next) work.next = yield* store.skipTo(lease, counted)
@@ -169,7 +181,7 @@ const countSlots = Effect.fnUntraced(function* (work: LaneWork): Effect.fn.Retur
 })
 
 /** A flight whose payments the scheme cannot read any more is left alone: nothing can be proven of it. */
-const read = (half: SchemeFacilitator, flight: Flight): Effect.Effect<Aboard | undefined> => {
+const read = (half: SchemeFacilitator, flight: Flight, now: number): Effect.Effect<Aboard | undefined> => {
   const travellers = Effect.forEach(flight.payments, (stored) =>
     Effect.map(PaymentReading.ofRecord(half, stored), (payment): Traveller => ({
       stored,
@@ -191,7 +203,9 @@ const read = (half: SchemeFacilitator, flight: Flight): Effect.Effect<Aboard | u
         landed: flight.landed,
         lostAt: undefined,
         cancelled: false,
-        unmarked: false
+        unmarked: false,
+        begunAt: now,
+        doubtful: false
       })
   })
 }
@@ -212,6 +226,7 @@ const serveQueue = (
       while (true) {
         const queued = yield* inCompany(work)
         if (queued.length > 0) yield* take(queued)
+        else if (work.holdsBack) yield* Effect.sleep(heldPause)
         else yield* Effect.raceFirst(ear.next, Effect.sleep(queuePause))
       }
     })
@@ -279,35 +294,55 @@ const isComplete = ({ arrivals, company, pace }: LaneWork, now: number): boolean
   return now - arrivals.lastAt > pacesAwaited * Math.max(pace, latest)
 }
 
-/** So many of those that wait, and no more than there is room for. */
-const waiting = (
+/** So many of those that wait, and no more than there is room for. Where more wait, callers and payers take turns. */
+const waiting = Effect.fnUntraced(function* (
   work: LaneWork,
   most = longestQueue
-): Effect.Effect<ReadonlyArray<StoredPayment>, FacilitatorUnavailable> =>
-  Effect.suspend(() => {
-    const { half, lease, store, stranded } = work
-    const limit = Math.min(roomIn(work) * (half.batches?.maximum ?? 1), most)
-    if (limit === 0) return impatient(work)
-    return Effect.map(store.queued(lease.lane, limit + stranded.size), (queued) =>
-      queued.filter(({ paymentId }) => !stranded.has(paymentId))
-    )
-  })
+): Effect.fn.Return<ReadonlyArray<StoredPayment>, FacilitatorUnavailable> {
+  const now = yield* Clock.currentTimeMillis
+  const limit = Math.min(roomIn(work, now) * (work.half.batches?.maximum ?? 1), most)
+  work.holdsBack = false
+  if (limit === 0) return yield* impatient(work, now)
+  const queued = yield* inTurn(work, work.shares === undefined ? limit : longestQueue)
+  const chosen = FairShare.choose(queued, limit, inFlight(work, now), work.shares)
+  if (chosen.length === Math.min(queued.length, limit)) return chosen
+  work.holdsBack = true
+  const departing = new Set(chosen)
+  return [...chosen, ...queued.filter((one) => !departing.has(one) && isUp(one, now))]
+})
+
+/** The oldest in the queue; where there are more than so many, those whose turn it is. */
+const inTurn = Effect.fnUntraced(function* ({ lease, shares, store, stranded }: LaneWork, limit: number) {
+  const depth = limit + stranded.size
+  const oldest = yield* store.queued(lease.lane, depth)
+  const queued = oldest.length < depth ? oldest : yield* store.queuedInTurn(lease.lane, depth, shares?.payer ?? depth)
+  return queued.filter(({ paymentId }) => !stranded.has(paymentId))
+})
+
+/** What counts for the shares of payers and callers: a payer's transactions until they end, a caller's while they have places. */
+const inFlight = (work: LaneWork, now: number): FairShare.InFlight => {
+  const all = inTheAir(work)
+  return { ofPayers: openIn(all), ofCallers: openIn(all.filter((aboard) => hasPlace(work, aboard, now))) }
+}
+
+const openIn = (flights: ReadonlyArray<Aboard>): ReadonlyArray<StoredPayment> =>
+  flights.flatMap(({ travellers }) => travellers.filter(isOpen).map(({ stored }) => stored))
+
+const isUp = ({ authorization }: StoredPayment, now: number): boolean =>
+  authorization.validBefore * 1000 <= now + marginSeconds * 1000
 
 /** Those that need no room: their time is up, or the lane's signer is refused and they leave it. */
-const impatient = Effect.fnUntraced(function* (work: LaneWork) {
-  const now = yield* Clock.currentTimeMillis
+const impatient = Effect.fnUntraced(function* (work: LaneWork, now: number) {
   if (now < work.impatientAt + fullPause) return []
   work.impatientAt = now
-  const { lease, store, stranded } = work
-  const queued = yield* store.queued(lease.lane, longestQueue + stranded.size)
-  const isUp = ({ authorization }: StoredPayment) => authorization.validBefore * 1000 <= now + marginSeconds * 1000
-  return queued.filter((one) => !stranded.has(one.paymentId) && (isRefused(work) || isUp(one)))
+  const queued = yield* inTurn(work, longestQueue)
+  return queued.filter((one) => isRefused(work) || isUp(one, now))
 })
 
 /** A lane that was full has room again when half of it is free: what departs together shares the questions and the records. */
-const roomIn = (work: LaneWork): number => {
+const roomIn = (work: LaneWork, now: number): number => {
   const capacity = Math.min(work.capacity, work.payable)
-  const room = Math.max(0, capacity - inTheAir(work).length)
+  const room = Math.max(0, capacity - placesTaken(work, now))
   work.isFull = room === 0 || (work.isFull && room * 2 < capacity)
   return work.isFull ? 0 : room
 }
