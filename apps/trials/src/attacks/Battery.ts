@@ -4,10 +4,15 @@
 import type { Attack } from "./Attack.ts"
 import * as PriceAttacks from "./PriceAttacks.ts"
 import * as RecordAttacks from "./RecordAttacks.ts"
+import * as RepeatAttacks from "./RepeatAttacks.ts"
 
 /**
  * In the order of the table.
  *
  * @category constants
  */
-export const battery: ReadonlyArray<Attack> = [...RecordAttacks.attacks, ...PriceAttacks.attacks]
+export const battery: ReadonlyArray<Attack> = [
+  ...RecordAttacks.attacks,
+  ...PriceAttacks.attacks,
+  ...RepeatAttacks.attacks
+]

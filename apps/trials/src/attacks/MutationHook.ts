@@ -6,17 +6,11 @@ import { pathToFileURL } from "node:url"
 
 import * as Schema from "effect/Schema"
 
-import { fileOf, SourceMutation, variable } from "./SourceMutation.ts"
+import { applied, fileOf, SourceMutation, variable } from "./SourceMutation.ts"
 
 const replacements = Schema.decodeUnknownSync(Schema.fromJsonString(SourceMutation))(process.env[variable] ?? "")
 // The process under attack reads its environment strictly, and this is none of its business.
 Reflect.deleteProperty(process.env, variable)
-
-const replaced = (text: string, { instead, module, piece }: (typeof replacements)[number]): string => {
-  if (text.split(piece).length === 2) return text.replace(piece, () => instead)
-  process.stderr.write(`the mutation of ${module} expects its piece exactly once: ${piece}\n`)
-  return process.exit(97)
-}
 
 registerHooks({
   load: (url, context, next) => {
@@ -26,7 +20,7 @@ registerHooks({
     const { source } = loaded
     return {
       ...loaded,
-      source: due.reduce(replaced, typeof source === "string" ? source : new TextDecoder().decode(source))
+      source: due.reduce(applied, typeof source === "string" ? source : new TextDecoder().decode(source))
     }
   }
 })

@@ -2,6 +2,7 @@
  * A fault brought back: one piece of a module's source is replaced while a process under attack loads it. Nothing in the
  * product knows of it, and a fault whose piece is not found ends the process, so that none goes stale unseen.
  */
+import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 
 import * as Schema from "effect/Schema"
@@ -51,13 +52,24 @@ const hook = new URL(`./MutationHook.${isSource ? "ts" : "js"}`, import.meta.url
  *
  * @category constructors
  */
-export const processOptions = (mutation: SourceMutation | undefined) => ({
-  execArgv: [
-    ...(isSource ? ["--conditions=@pontage/source"] : []),
-    ...(mutation === undefined ? [] : ["--import", hook])
-  ],
-  environment: mutation === undefined ? {} : { [variable]: JSON.stringify(mutation) }
-})
+export const processOptions = (mutation: SourceMutation | undefined) => {
+  const execArgv = isSource ? ["--conditions=@pontage/source"] : []
+  if (mutation === undefined) return { execArgv, environment: {} }
+  // A process loads some of the modules only, so all are looked at here.
+  for (const one of mutation) applied(readFileSync(fileOf(one.module), "utf8"), one)
+  return { execArgv: [...execArgv, "--import", hook], environment: { [variable]: JSON.stringify(mutation) } }
+}
+
+/**
+ * The source with the fault. Throws where the piece does not stand in it exactly once: then the fault is stale.
+ *
+ * @category combinators
+ */
+export const applied = (text: string, { instead, module, piece }: Replacement): string => {
+  const count = text.split(piece).length - 1
+  if (count !== 1) throw new Error(`the fault in ${module} expects its piece once, found it ${count} times: ${piece}`)
+  return text.replace(piece, () => instead)
+}
 
 /**
  * The file of a module of the project, in the form that runs here.
