@@ -151,6 +151,12 @@ const affordable = (
   return Effect.void
 }
 
+const unplayable = invalid(
+  "unsupported_authorization",
+  "not_playable",
+  "the virtual machine cannot play the payment through; sign a new one with a wallet of a known version"
+)
+
 /** Exit codes of Jetton wallets that say that there is too little: of Jettons, of TON. */
 const tooLittle = new Set([47, 48, 706, 709])
 
@@ -178,7 +184,7 @@ const played = Effect.fnUntraced(function* (
       : TonRelay.messageFor(held, attachedTon, isDeployed),
     accounts: [[held.payer, payer], ...others],
     time: payer.head.time
-  })
+  }).pipe(Effect.catchTag("Unplayable", () => Effect.fail(unplayable)))
   const credit = transactions.find(
     ({ account, transaction: { cause } }) =>
       account === theirs && cause?.from === held.jettonWallet && JettonTransfer.isCredit(cause.body, held.transfer)

@@ -1,14 +1,19 @@
 /**
  * Emulation by the virtual machine of `@ton/sandbox`, which has to be installed beside this package (with its peers
  * `@ton/crypto` and `@ton-community/func-js`). A scene takes some 25 milliseconds of a processor.
+ *
+ * A machine that has thrown is not used again: what it held is lost inside its memory, which never shrinks, and later scenes may
+ * fail for an earlier one's fault. The scene is played once more on a new machine before anything is said of it.
  */
 import { ChainUnavailable } from "@pontage/core"
 import { beginCell, Cell, loadMessageRelaxed, type ShardAccount, storeMessageRelaxed } from "@ton/core"
 import { Blockchain, createShardAccount, Executor } from "@ton/sandbox"
 import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
 
 import * as TonAddress from "./TonAddress.ts"
-import type { Played, Scene, TonEmulation } from "./TonEmulation.ts"
+import { type Played, type Scene, type TonEmulation, Unplayable } from "./TonEmulation.ts"
+import * as TonMessage from "./TonMessage.ts"
 import type * as TonRpc from "./TonRpc.ts"
 import * as TonTransaction from "./TonTransaction.ts"
 
@@ -61,19 +66,55 @@ const play = async (executor: Executor, libraries: Cell | undefined, scene: Scen
   }))
 }
 
+/** An account that nobody owns. */
+const nobody = TonAddress.fromHash(new Uint8Array(32).fill(1))
+
+/** A scene under the same configuration in which nothing comes from a payer: where it fails too, the payment is not the cause. */
+const harmless = (scene: Scene): Scene => ({
+  ...scene,
+  from: nobody,
+  message: TonMessage.internal(nobody, 10_000_000n, Cell.EMPTY),
+  accounts: []
+})
+
+const unavailable = ({ network }: Scene, cause: unknown) =>
+  new ChainUnavailable({ network, message: "the virtual machine cannot be run with the chain's configuration", cause })
+
 /**
  * Loads the machine.
  *
  * @category constructors
  */
-export const make = ({ libraries }: Options = {}): Effect.Effect<TonEmulation> =>
-  Effect.map(
-    Effect.promise(() => Executor.create()),
-    (executor): TonEmulation =>
-      (scene) =>
-        Effect.tryPromise({
-          try: () => play(executor, libraries, scene),
-          catch: (cause) =>
-            new ChainUnavailable({ network: scene.network, message: "a transfer could not be played through", cause })
+export const make = Effect.fnUntraced(function* ({ libraries }: Options = {}): Effect.fn.Return<TonEmulation> {
+  const load = Effect.promise(() => Executor.create())
+  let machine = yield* load
+  const doubts = yield* Semaphore.make(1)
+
+  const playOn = (executor: Executor, scene: Scene) =>
+    Effect.tryPromise({ try: () => play(executor, libraries, scene), catch: (cause: unknown) => ({ cause }) })
+
+  const onNewMachine = Effect.fnUntraced(function* (scene: Scene) {
+    const fresh = yield* load
+    const played = yield* playOn(fresh, scene)
+    machine = fresh
+    return played
+  })
+
+  /** One at a time: each takes a machine or two. */
+  const again = (scene: Scene) =>
+    onNewMachine(scene).pipe(
+      Effect.catch(({ cause }) =>
+        Effect.matchEffect(onNewMachine(harmless(scene)), {
+          onFailure: (failure) => Effect.fail(unavailable(scene, failure.cause)),
+          onSuccess: () => Effect.fail(new Unplayable({ cause }))
         })
-  )
+      ),
+      doubts.withPermit
+    )
+
+  return (scene) =>
+    Effect.suspend(() => {
+      const used = machine
+      return Effect.catch(playOn(used, scene), () => again(scene))
+    })
+})

@@ -5,6 +5,7 @@
  */
 import type { ChainUnavailable } from "@pontage/core"
 import type { Cell } from "@ton/core"
+import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 
 import type * as TonAddress from "./TonAddress.ts"
@@ -41,8 +42,16 @@ export type Played = ReadonlyArray<{
 }>
 
 /**
- * Plays a scene. It fails when the machine cannot be run, which is no verdict.
+ * The machine gives up on a scene, and plays others: the payment's accounts or message are beyond what it can run.
+ *
+ * @category errors
+ */
+export class Unplayable extends Data.TaggedError("Unplayable")<{ readonly cause: unknown }> {}
+
+/**
+ * Plays a scene. It fails with `ChainUnavailable` when the machine cannot be run at all, which is no verdict, and with
+ * `Unplayable` when only this scene cannot be played.
  *
  * @category models
  */
-export type TonEmulation = (scene: Scene) => Effect.Effect<Played, ChainUnavailable>
+export type TonEmulation = (scene: Scene) => Effect.Effect<Played, ChainUnavailable | Unplayable>
