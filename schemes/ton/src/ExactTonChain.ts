@@ -2,7 +2,7 @@
  * What the parts of the settling half share: a node that was shown to serve the network, the relayers, the Jettons, and
  * what is remembered of payers.
  */
-import { type Asset, ChainUnavailable, Misconfigured } from "@pontage/core"
+import { type Asset, ChainUnavailable, type LossBudget, Misconfigured } from "@pontage/core"
 import type { Network } from "@pontage/core/Network"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import type { Cell } from "@ton/core"
@@ -20,11 +20,13 @@ import * as TonJettons from "./TonJettons.ts"
 import * as TonLanding from "./TonLanding.ts"
 import * as TonLosses from "./TonLosses.ts"
 import * as TonNetwork from "./TonNetwork.ts"
+import * as TonPrices from "./TonPrices.ts"
 import * as TonProof from "./TonProof.ts"
 import * as TonRelayer from "./TonRelayer.ts"
 import * as TonRpc from "./TonRpc.ts"
 import * as TonSearches from "./TonSearches.ts"
 import * as TonSigner from "./TonSigner.ts"
+import * as TonTariff from "./TonTariff.ts"
 import * as TonWallet from "./TonWallet.ts"
 
 /**
@@ -46,10 +48,15 @@ export interface Options {
   readonly assets?: ReadonlyArray<TonAsset.CustomAsset>
   /** How payments may be signed; default both. */
   readonly kinds?: ReadonlyArray<ExactTon.Kind>
-  /** What is attached to a payment, in nanotons; default 0.05 TON. What is not used comes back. */
+  /**
+   * What is attached to a payment, in nanotons; what is not used comes back. Default what a transfer needs at the chain's
+   * prices (0.03 TON in 2025), and at least 0.05 TON for Jettons that this package does not know.
+   */
   readonly attachedTon?: bigint
-  /** The most that a payer's request may hand on of what is attached, in nanotons; default 0.1 TON. */
+  /** The most that a payer's request may hand on of what is attached, in nanotons; default what is attached at start. */
   readonly maxInnerTon?: bigint
+  /** The least that a payment by an external message is of, in the Jetton's smallest unit; default a hundredth of a whole one. */
+  readonly externalMinimum?: bigint
   /** Other accounts of the operator that the rest of the TON may go to; the relayers' own always may. */
   readonly responseDestinations?: ReadonlyArray<string>
   /** How payments travel together; default 50 after 250 milliseconds. */
@@ -58,8 +65,15 @@ export interface Options {
   readonly extendedPayers?: boolean
   /** Plays a transfer through before anything is spent on it: that of `@pontage/ton/emulation`. Default none. */
   readonly emulation?: TonEmulation
-  /** The most that may be lost to griefers in 24 hours, in nanotons; default 1 TON. Above it nothing is relayed. */
+  /**
+   * The most that may be lost to failed payments in 24 hours, in nanotons, with what is attached to payments on their way;
+   * default 2 TON. Above it only payers are served of whom a payment was settled in that time.
+   */
   readonly lossBudget?: bigint
+  /** The same for the payers of one caller; default a half of `lossBudget`. */
+  readonly lossBudgetPerCaller?: bigint
+  /** The same for one payer; default an eighth of `lossBudget`. */
+  readonly lossBudgetPerPayer?: bigint
   /** How long a griefer is banned, in milliseconds; default an hour. */
   readonly banMillis?: number
   /** Told what each payment cost. */
@@ -94,7 +108,10 @@ const check = OptionCheck.options<Options>({
   ),
   extendedPayers: OptionCheck.optional(OptionCheck.flag),
   emulation: OptionCheck.optional(OptionCheck.callable()),
-  lossBudget: OptionCheck.optional(OptionCheck.amount()),
+  externalMinimum: OptionCheck.optional(OptionCheck.amount()),
+  lossBudget: OptionCheck.optional(OptionCheck.amount(1n)),
+  lossBudgetPerCaller: OptionCheck.optional(OptionCheck.amount(1n)),
+  lossBudgetPerPayer: OptionCheck.optional(OptionCheck.amount(1n)),
   banMillis: OptionCheck.optional(OptionCheck.whole()),
   onExpense: OptionCheck.optional(OptionCheck.callable()),
   rpcTimeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
@@ -115,13 +132,15 @@ export interface ExactTonChain {
   /** Where the rest of the TON may go: the first is what offers name. */
   readonly responseDestinations: ReadonlyArray<TonAddress.Address>
   readonly kinds: ReadonlyArray<ExactTon.Kind>
-  readonly attachedTon: bigint
   readonly maxInnerTon: bigint
+  readonly externalMinimum: bigint | undefined
   readonly batches: { readonly maximum: number; readonly windowMillis: number }
   readonly extendedPayers: boolean
   readonly emulation: TonEmulation | undefined
   /** The chain's configuration, asked for now and then. */
   readonly config: Effect.Effect<Cell, ChainUnavailable>
+  /** What relaying costs at the prices of that configuration. */
+  readonly tariff: Effect.Effect<TonTariff.TonTariff, ChainUnavailable>
   readonly ed25519: Ed25519.Shape
   readonly flying: PayersInFlight.PayersInFlight
   readonly searches: TonSearches.TonSearches
@@ -132,9 +151,10 @@ export interface ExactTonChain {
   readonly prove: (token: Asset) => Effect.Effect<void, ChainUnavailable>
 }
 
-const defaultAttachedTon = 50_000_000n
-const defaultLossBudget = 1_000_000_000n
-const defaultBanMillis = 3_600_000
+const defaultLossBudget = 2_000_000_000n
+/** The shares of a caller and of a payer in the loss budget. */
+const callersPart = 2n
+const payersPart = 8n
 const defaultMaximum = 50
 const defaultWindowMillis = 250
 /** A wallet takes no more messages at once. */
@@ -150,7 +170,6 @@ export const connect = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ExactTonChain, Misconfigured | ChainUnavailable> {
   yield* Effect.fromResult(OptionCheck.read(check, options, "exactTon.facilitator"))
   const { batches: { maximum = defaultMaximum, windowMillis = defaultWindowMillis } = {} } = options
-  const { attachedTon = defaultAttachedTon, maxInnerTon = ExactTon.defaultMaxInnerTon } = options
   yield* inRange("batches.maximum", maximum, 1, maximumActions)
   yield* inRange("batches.windowMillis", windowMillis, 0, 60_000)
   const assets = yield* Effect.fromResult(TonAsset.table(options.assets ?? []))
@@ -158,8 +177,10 @@ export const connect = Effect.fnUntraced(function* (
   const network = TonNetwork.fromText(rpc.network)
   if (network === undefined) return yield* wrong(`network "${rpc.network}" is none of TON's`)
   const relayers = yield* deployed(rpc, network, options)
-  const { banMillis = defaultBanMillis, lossBudget: budget = defaultLossBudget } = options
-  const losses = TonLosses.make({ banMillis, budget })
+  const losses = yield* TonLosses.make(limitsOf(options))
+  const config = nowAndThen(rpc.config)
+  const tariff = tariffOf(network, config, options.attachedTon)
+  const { maxInnerTon = yield* dearest(tariff, network, assets, options) } = options
   return {
     rpc,
     network,
@@ -168,12 +189,13 @@ export const connect = Effect.fnUntraced(function* (
     jettons: TonJettons.make(rpc),
     responseDestinations: [...relayers.values()].map(({ address }) => address).concat(yield* own(options)),
     kinds: options.kinds ?? ["w5-internal", "external"],
-    attachedTon,
     maxInnerTon,
+    externalMinimum: options.externalMinimum,
     batches: { maximum, windowMillis },
     extendedPayers: options.extendedPayers ?? false,
     emulation: options.emulation,
-    config: nowAndThen(rpc.config),
+    config,
+    tariff,
     ed25519: yield* Ed25519.Ed25519,
     flying: PayersInFlight.make(),
     searches: TonSearches.make(rpc),
@@ -183,6 +205,45 @@ export const connect = Effect.fnUntraced(function* (
     prove: provingOnce(rpc)
   }
 })
+
+const limitsOf = ({ banMillis, ...options }: Options): LossBudget.Limits => {
+  const { lossBudget: total = defaultLossBudget } = options
+  const part = (whole: bigint, parts: bigint) => (whole < parts ? 1n : whole / parts)
+  const { lossBudgetPerCaller: perCaller = part(total, callersPart) } = options
+  const { lossBudgetPerPayer: perPayer = part(total, payersPart) } = options
+  return { total, perCaller, perPayer, ...(banMillis !== undefined && { banMillis }) }
+}
+
+/** The tariff is made anew when the configuration is. */
+const tariffOf = (
+  network: Network,
+  config: Effect.Effect<Cell, ChainUnavailable>,
+  attachedTon: bigint | undefined
+): ExactTonChain["tariff"] => {
+  let known: { readonly cell: Cell; readonly tariff: TonTariff.TonTariff } | undefined
+  return Effect.flatMap(config, (cell) => {
+    if (known?.cell === cell) return Effect.succeed(known.tariff)
+    const prices = TonPrices.read(cell)
+    if (prices === undefined) {
+      const message = `the configuration of ${network} holds no prices that can be read`
+      return Effect.fail(new ChainUnavailable({ network, message }))
+    }
+    const tariff = TonTariff.make(prices, TonAsset.isKnown, attachedTon)
+    known = { cell, tariff }
+    return Effect.succeed(tariff)
+  })
+}
+
+/** What the dearest of the tokens needs: offers that are made now name it. */
+const dearest = (
+  tariff: ExactTonChain["tariff"],
+  network: Network,
+  { of }: TonAsset.TonAssets,
+  { attachedTon }: Options
+): Effect.Effect<bigint, ChainUnavailable> =>
+  Effect.map(tariff, ({ transfer }) =>
+    of(network).reduce((most, token) => (transfer(token) > most ? transfer(token) : most), attachedTon ?? 1n)
+  )
 
 const connected = Effect.fnUntraced(function* (options: Options) {
   const { apiKey, network: text = TonNetwork.mainnet, onRequest, rpcTimeoutMillis, rpcUrl } = options

@@ -4,13 +4,14 @@
  */
 import {
   type ChainUnavailable,
+  type FacilitatorUnavailable,
   Misconfigured,
   type Payment,
   type Preparation,
+  refuse,
   type Slot,
   type Survey
 } from "@pontage/core"
-import type { Cell } from "@ton/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -23,6 +24,7 @@ import * as TonMessage from "./TonMessage.ts"
 import type { Unsent } from "./TonObservation.ts"
 import * as TonRelay from "./TonRelay.ts"
 import * as TonRelayer from "./TonRelayer.ts"
+import type * as TonTariff from "./TonTariff.ts"
 
 /**
  * What verifications have found a moment ago.
@@ -40,9 +42,11 @@ const concurrency = 16
 
 /** A payment that is taken along. */
 interface Aboard {
-  readonly held: Held
+  readonly payment: Payment<Held>
   /** `undefined` where nothing is to be sent for it. */
   readonly isDeployed: boolean | undefined
+  /** What the relayer sends for it; nothing where the payer's own message travels. */
+  readonly relay: TonRelay.TonRelay | undefined
 }
 
 /**
@@ -58,20 +62,78 @@ export const prepare = Effect.fnUntraced(function* (
   slot: Slot | undefined,
   survey: Survey,
   maximumCost?: bigint
-): Effect.fn.Return<Preparation, ChainUnavailable | Misconfigured> {
+): Effect.fn.Return<Preparation, ChainUnavailable | FacilitatorUnavailable | Misconfigured> {
   const company = companyOf(payments, chain.batches.maximum)
   if (company.length === 0) return yield* new Misconfigured({ message: "there is no payment to prepare" })
-  const aboard = yield* Effect.forEach(company, (payment) => boarding(chain, verifications, unsent, payment), {
-    concurrency
-  })
+  const tariff = yield* chain.tariff
+  const looks = yield* Effect.forEach(
+    company,
+    (payment) => Effect.result(boarding(chain, verifications, unsent, payment, tariff)),
+    { concurrency }
+  )
+  const aboard = yield* boarded(unsent, company, looks)
   const place = yield* placeOf(chain, slot)
   const { balance } = yield* chain.rpc.account(place.relayer.address)
-  let count = affordable(chain, aboard, maximumCost !== undefined && maximumCost < balance ? maximumCost : balance)
+  const most = maximumCost !== undefined && maximumCost < balance ? maximumCost : balance
+  const ready = aboard.slice(0, affordable(aboard, tariff, most))
+  let count = yield* risked(chain, unsent, ready, tariff)
   while (true) {
-    const preparation = yield* signed(chain, aboard.slice(0, count), place, balance, survey)
+    const preparation = yield* signed(ready.slice(0, count), place, tariff, balance, survey)
     if (preparation !== undefined) return preparation
     count = Math.max(1, Math.floor(count * 0.9))
   }
+})
+
+/**
+ * A payment that cannot be looked at, while others can, is taken along without a message: one account that no node answers for
+ * must not stop the others. Where none can be looked at, the chain is not to be asked. One that is beyond a budget ends the list.
+ */
+const boarded = Effect.fnUntraced(function* (
+  unsent: Unsent,
+  company: ReadonlyArray<Payment<Held>>,
+  looks: ReadonlyArray<Result.Result<Aboard, ChainUnavailable | FacilitatorUnavailable>>
+): Effect.fn.Return<Array<Aboard>, ChainUnavailable | FacilitatorUnavailable> {
+  const aboard: Array<Aboard> = []
+  const isSilent = looks.every((look) => Result.isFailure(look) && look.failure._tag === "ChainUnavailable")
+  for (const [index, look] of looks.entries()) {
+    const payment = company[index]
+    if (Result.isSuccess(look)) aboard.push(look.success)
+    else if (isSilent || payment === undefined) return yield* look.failure
+    else if (look.failure._tag === "FacilitatorUnavailable") return index > 0 ? aboard : yield* look.failure
+    else {
+      unsent.note(payment.payload.nonce, notLookedAt)
+      aboard.push({ payment, isDeployed: undefined, relay: undefined })
+    }
+  }
+  return aboard
+})
+
+const notLookedAt = refuse(
+  "EXPIRED_PAYMENT",
+  "not_relayed",
+  "the node did not answer for the payer's account; nothing was sent, sign a new payment"
+)
+
+/**
+ * How many of the first may be risked: each counts with all that it may cost from here on, before anything is signed. What is
+ * beyond a budget waits; who is banned by now is taken along without a message.
+ */
+const risked = Effect.fnUntraced(function* (
+  { losses }: ExactTonChain,
+  unsent: Unsent,
+  aboard: Array<Aboard>,
+  { external }: TonTariff.TonTariff
+): Effect.fn.Return<number, FacilitatorUnavailable> {
+  for (const [index, one] of aboard.entries()) {
+    if (one.isDeployed === undefined) continue
+    const reserving = losses.reserve(one.payment, (one.relay?.cost ?? 0n) + external)
+    const verdict = yield* Effect.result(reserving)
+    if (Result.isSuccess(verdict)) continue
+    if (verdict.failure._tag === "FacilitatorUnavailable") return index > 0 ? index : yield* verdict.failure
+    unsent.note(one.payment.payload.nonce, verdict.failure)
+    aboard[index] = { ...one, isDeployed: undefined, relay: undefined }
+  }
+  return aboard.length
 })
 
 /** The first payments of the list, up to the second of one payer. */
@@ -90,63 +152,61 @@ const boarding = Effect.fnUntraced(function* (
   chain: ExactTonChain,
   verifications: Verifications,
   unsent: Unsent,
-  payment: Payment<Held>
-): Effect.fn.Return<Aboard, ChainUnavailable> {
+  payment: Payment<Held>,
+  tariff: TonTariff.TonTariff
+): Effect.fn.Return<Aboard, ChainUnavailable | FacilitatorUnavailable> {
   const { payload: held } = payment
+  const without: Aboard = { payment, isDeployed: undefined, relay: undefined }
   const known = verifications.get(held)
   const isFresh = known !== undefined && (yield* Clock.currentTimeMillis) - known.at < freshness
   const verified = yield* Effect.result(isFresh ? Effect.succeed(known) : ExactTonVerification.verify(chain, payment))
   if (Result.isFailure(verified)) {
-    if (verified.failure._tag === "ChainUnavailable") return yield* verified.failure
-    unsent.note(held.nonce, verified.failure)
-    return { held, isDeployed: undefined }
+    const { failure } = verified
+    if (failure._tag === "ChainUnavailable" || failure._tag === "FacilitatorUnavailable") return yield* failure
+    unsent.note(held.nonce, failure)
+    return without
   }
-  if (verified.success.isCarriedOut) return { held, isDeployed: undefined }
-  const isFree = yield* chain.flying.take(held)
-  if (!isFree) unsent.note(held.nonce, ExactTonVerification.reserved(held))
-  return { held, isDeployed: isFree ? verified.success.isDeployed : undefined }
+  const { isCarriedOut, isDeployed } = verified.success
+  if (isCarriedOut) return without
+  if (!(yield* chain.flying.take(held))) {
+    unsent.note(held.nonce, ExactTonVerification.reserved(held))
+    return without
+  }
+  const relay = held.kind === "external" ? undefined : TonRelay.make(held, isDeployed, tariff)
+  return { payment, isDeployed, relay }
 })
 
 /** How many of the first can be paid for; at least one is taken. */
-const affordable = (chain: ExactTonChain, aboard: ReadonlyArray<Aboard>, most: bigint): number => {
-  let count = aboard.length
-  while (count > 1 && costOf(chain, aboard.slice(0, count)) > most) count--
-  return count
+const affordable = (aboard: ReadonlyArray<Aboard>, tariff: TonTariff.TonTariff, most: bigint): number => {
+  let left = most - tariff.base
+  const count = aboard.findIndex(({ relay }) => (left -= relay?.cost ?? 0n) < 0n)
+  return count < 0 ? aboard.length : Math.max(1, count)
 }
-
-const costOf = ({ attachedTon }: ExactTonChain, aboard: ReadonlyArray<Aboard>): bigint =>
-  TonRelay.costOf(
-    relayedOf(aboard).map(({ held }) => held),
-    attachedTon
-  )
 
 const isSent = ({ isDeployed }: Aboard): boolean => isDeployed !== undefined
 
-/** Those that the relayer brings to their wallets. */
-const relayedOf = (aboard: ReadonlyArray<Aboard>) =>
-  aboard.filter((one) => isSent(one) && one.held.kind === "w5-internal")
-
 /** What is signed for these; `undefined` when it would be too large to be sent. */
 const signed = Effect.fnUntraced(function* (
-  chain: ExactTonChain,
   aboard: ReadonlyArray<Aboard>,
   { lane, number, relayer }: Place,
+  tariff: TonTariff.TonTariff,
   balance: bigint,
   survey: Survey
 ): Effect.fn.Return<Preparation | undefined, Misconfigured> {
-  const messages = relayedOf(aboard).map(({ held, isDeployed }): Cell =>
-    TonRelay.messageFor(held, chain.attachedTon, isDeployed === true)
-  )
+  const relays = aboard.flatMap(({ relay }) => (relay === undefined ? [] : [relay]))
+  const messages = relays.map(({ message }) => message)
   const external = yield* TonRelayer.sign(relayer, number, survey.head.time + validSeconds, messages)
   if (external.bytes > TonRelayer.maximumBytes && aboard.length > 1) return undefined
-  const cost = costOf(chain, aboard)
+  const cost = TonRelay.costOf(relays, tariff)
   if (balance < cost) {
     const message = `the relayer ${relayer.address} has ${balance} nanotons, ${cost} are needed; fund it`
     return yield* new Misconfigured({ message })
   }
   const own = aboard
     .filter(isSent)
-    .flatMap(({ held, isDeployed }) => (held.kind === "external" ? [externalOf(held, isDeployed)] : []))
+    .flatMap(({ isDeployed, payment: { payload } }) =>
+      payload.kind === "external" ? [externalOf(payload, isDeployed)] : []
+    )
   const bytes = [...own, external.boc].join(separator)
   const prepared = { slot: { lane, number }, transaction: external.hash, bytes, head: survey.head.number, cost }
   return { prepared, count: aboard.length }
@@ -189,6 +249,6 @@ export const fill = Effect.fnUntraced(function* (chain: ExactTonChain, slot: Slo
     transaction: external.hash,
     bytes: external.boc,
     head: survey.head.number,
-    cost: TonRelay.costOf([], chain.attachedTon)
+    cost: TonRelay.costOf([], yield* chain.tariff)
   }
 })

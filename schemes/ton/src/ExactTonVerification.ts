@@ -2,7 +2,16 @@
  * Verification of a payment on TON against the chain as it is now: the payer's wallet, then its Jettons, then the
  * recipient's, and where there is an emulation, the transfer itself played through. What cannot be asked is no verdict.
  */
-import { ChainUnavailable, invalid, type Payment, type PaymentError, refuse, type ValidationError } from "@pontage/core"
+import {
+  type Asset,
+  type ChainUnavailable,
+  type FacilitatorUnavailable,
+  invalid,
+  type Payment,
+  type PaymentError,
+  refuse,
+  type ValidationError
+} from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -13,9 +22,10 @@ import * as TonMessage from "./TonMessage.ts"
 import * as TonPayer from "./TonPayer.ts"
 import * as TonRelay from "./TonRelay.ts"
 import type * as TonRpc from "./TonRpc.ts"
+import type * as TonTariff from "./TonTariff.ts"
 import * as TonTransfer from "./TonTransfer.ts"
 
-type Failure = PaymentError | ValidationError | ChainUnavailable
+type Failure = PaymentError | ValidationError | ChainUnavailable | FacilitatorUnavailable
 
 /**
  * What a verification has found.
@@ -30,8 +40,6 @@ export interface Verified {
   readonly at: number
 }
 
-/** The least TON that a relayed request may hand on of its own, as a part of what is attached otherwise: a half. */
-const leastPart = 2n
 /** What an external request costs its payer beside what it hands on, at most, in nanotons. */
 const externalFees = 10_000_000n
 
@@ -45,7 +53,8 @@ export const verify = Effect.fnUntraced(function* (
   payment: Payment<Held>
 ): Effect.fn.Return<Verified, Failure> {
   const { payload: held } = payment
-  yield* allowed(chain, held)
+  const tariff = yield* chain.tariff
+  yield* chain.losses.allow(payment, riskOf(held, tariff))
   const account = yield* chain.rpc.account(held.payer)
   const payer = yield* Effect.fromResult(TonPayer.judge(chain, held, account))
   if (payer.ahead > 0)
@@ -63,21 +72,14 @@ export const verify = Effect.fnUntraced(function* (
     return { isDeployed: true, isCarriedOut: true, at: yield* Clock.currentTimeMillis }
   }
   yield* movable(chain, held, theirs)
-  yield* affordable(held, account, chain)
-  if (chain.emulation !== undefined) yield* played(chain, held, account, theirs, payer.isDeployed)
+  yield* affordable(chain, held, account, tariff)
+  if (chain.emulation !== undefined) yield* played(chain, payment, account, theirs, payer.isDeployed)
   return { isDeployed: payer.isDeployed, isCarriedOut: false, at: yield* Clock.currentTimeMillis }
 })
 
-/** Whom we have lost money to is not asked about. */
-const allowed = Effect.fnUntraced(function* ({ losses, network }: ExactTonChain, { payer, transfer }: Held) {
-  for (const account of [payer, transfer.to]) {
-    if (!(yield* losses.isBanned(account))) continue
-    const message = `an earlier payment of or to ${account} bounced on its way; try again later`
-    return yield* invalid("unsupported_authorization", "account_banned", message)
-  }
-  if (yield* losses.isExhausted)
-    return yield* new ChainUnavailable({ network, message: "the limit of what may be lost in 24 hours is reached" })
-})
+/** The most that a payment may cost, near enough before its message is written. */
+const riskOf = (held: Held, tariff: TonTariff.TonTariff): bigint =>
+  held.kind === "external" ? tariff.external : tariff.attached(held, held.token) + tariff.external
 
 /**
  * Another payment of the payer is on its way.
@@ -134,22 +136,34 @@ const movable = Effect.fnUntraced(function* (
   if (!their.mayReceive) return yield* refuse("INVALID_RECIPIENT", "account_blocked", `the token locks ${to}`)
 })
 
-/** Whoever pays the gas has to have it. */
+/** Whoever pays the gas has to have it, and a payment whose gas the payer pays has to be worth the relayer's own message. */
 const affordable = (
-  { kind, payer, request, value }: Held,
+  { externalMinimum, maxInnerTon }: ExactTonChain,
+  { kind, payer, request, token, transfer, value }: Held,
   { balance }: TonRpc.Account,
-  { attachedTon }: ExactTonChain
+  tariff: TonTariff.TonTariff
 ): Effect.Effect<void, PaymentError | ValidationError> => {
-  if (kind === "external" && balance < value + externalFees) {
+  const needed = lower(tariff.transfer(token), maxInnerTon)
+  if (request.mode !== 64 && value < needed) {
+    const message = `the request hands on ${value} nanotons, too little for a transfer; ${needed} are needed`
+    return Effect.fail(invalid("unsupported_authorization", "too_little_ton", message))
+  }
+  if (kind !== "external") return Effect.void
+  const least = externalMinimum ?? hundredthOf(token)
+  if (transfer.amount < least) {
+    const message = `a payment by an external message is of ${least} at least, this one is of ${transfer.amount}; use w5-internal`
+    return Effect.fail(invalid("unsupported_authorization", "external_below_minimum", message))
+  }
+  if (balance < value + externalFees) {
     const message = `${payer} has ${balance} nanotons for gas, ${value + externalFees} are needed`
     return Effect.fail(refuse("INSUFFICIENT_BALANCE", "no_gas", message))
   }
-  if (kind === "w5-internal" && request.mode !== 64 && value * leastPart < attachedTon) {
-    const message = `the request hands on ${value} nanotons, too little for a transfer; ${attachedTon / leastPart} are needed`
-    return Effect.fail(invalid("unsupported_authorization", "too_little_ton", message))
-  }
   return Effect.void
 }
+
+const lower = (left: bigint, right: bigint): bigint => (left < right ? left : right)
+
+const hundredthOf = ({ decimals }: Asset): bigint => 10n ** BigInt(Math.max(0, decimals - 2))
 
 const unplayable = invalid(
   "unsupported_authorization",
@@ -161,12 +175,13 @@ const unplayable = invalid(
 const tooLittle = new Set([47, 48, 706, 709])
 
 const played = Effect.fnUntraced(function* (
-  { attachedTon, config, emulation, network, relayers, rpc }: ExactTonChain,
-  held: Held,
+  { config, emulation, losses, network, relayers, rpc, tariff }: ExactTonChain,
+  payment: Payment<Held>,
   payer: TonRpc.Account,
   theirs: Held["jettonWallet"],
   isDeployed: boolean
 ): Effect.fn.Return<void, Failure> {
+  const { payload: held } = payment
   const [relayer] = [...relayers.values()].map(({ address }) => address)
   if (emulation === undefined || relayer === undefined) return
   const others = yield* Effect.forEach(
@@ -181,10 +196,10 @@ const played = Effect.fnUntraced(function* (
     from: isExternal ? undefined : relayer,
     message: isExternal
       ? TonMessage.external(held.payer, held.body, isDeployed ? undefined : held.init)
-      : TonRelay.messageFor(held, attachedTon, isDeployed),
+      : TonRelay.make(held, isDeployed, yield* tariff).message,
     accounts: [[held.payer, payer], ...others],
     time: payer.head.time
-  }).pipe(Effect.catchTag("Unplayable", () => Effect.fail(unplayable)))
+  }).pipe(Effect.catchTag("Unplayable", () => Effect.andThen(losses.suspect(payment), unplayable)))
   const credit = transactions.find(
     ({ account, transaction: { cause } }) =>
       account === theirs && cause?.from === held.jettonWallet && JettonTransfer.isCredit(cause.body, held.transfer)

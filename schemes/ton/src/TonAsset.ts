@@ -64,6 +64,7 @@ export interface TonAssets {
   /** By address, by symbol, or the network's default without a text. */
   readonly find: (network: string, text: string | undefined) => Asset | undefined
   readonly names: (network: string) => ReadonlyArray<string>
+  readonly of: (network: string) => ReadonlyArray<Asset>
 }
 
 /**
@@ -75,10 +76,19 @@ export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<TonAsse
   Result.map(Result.all([...custom, ...known].map(toAsset)), (assets) => {
     const of = (network: string) => assets.filter((asset) => asset.network === network)
     return {
+      of,
       find: (network, text) => (text === undefined ? of(network)[0] : lookUp(of(network), text)),
       names: (network) => of(network).map(({ address, symbol }) => `${symbol} (${address})`)
     }
   })
+
+/**
+ * Whether the contract of an asset is one that this package knows, and with it what a transfer needs.
+ *
+ * @category predicates
+ */
+export const isKnown = ({ address, network }: Asset): boolean =>
+  known.some((one) => one.network === network && one.address === address)
 
 const lookUp = (assets: ReadonlyArray<Asset>, text: string): Asset | undefined =>
   assets.find(({ address, symbol }) => symbol === text || TonAddress.equals(address, text))

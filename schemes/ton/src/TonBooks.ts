@@ -2,10 +2,11 @@
  * What each relayed payment cost, once its end is seen: what was attached, its share of the external message, what came
  * back; and who is to be avoided because the money was lost on the way.
  */
+import type { Payment } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import type { TonAuthorization } from "./TonAuthorization.ts"
-import type { Gravity, TonLosses } from "./TonLosses.ts"
+import type { Blame, TonLosses } from "./TonLosses.ts"
 import type { TonTransaction } from "./TonTransaction.ts"
 import type { TonTransfer } from "./TonTransfer.ts"
 
@@ -39,6 +40,8 @@ export interface Relayed {
   readonly transaction: TonTransaction
 }
 
+type Paying = Payment<TonAuthorization>
+
 /**
  * The books.
  *
@@ -47,7 +50,7 @@ export interface Relayed {
 export interface TonBooks {
   /** Enters the end of a payment whose request was carried out, once. `last` is the transaction it ended with. */
   readonly enter: (
-    authorization: TonAuthorization,
+    payment: Paying,
     relayed: Relayed,
     last: TonTransaction,
     way: Exclude<TonTransfer, { readonly _tag: "Underway" }>
@@ -57,13 +60,13 @@ export interface TonBooks {
    * lost in any case; where somebody else's message settled the payment, it is held against nobody.
    */
   readonly enterRefused: (
-    authorization: TonAuthorization,
+    payment: Paying,
     relayed: Relayed,
     refusing: TonTransaction,
     isSettled: boolean
   ) => Effect.Effect<void>
-  /** Enters that a payer's own message was never carried out, once; the relayer's transaction was for nothing. */
-  readonly enterUnused: (authorization: TonAuthorization, relaying: TonTransaction) => Effect.Effect<void>
+  /** Enters that a payer's own message was never carried out, once: the relayer's share of its message, in nanotons, is lost. */
+  readonly enterUnused: (payment: Paying, cost: bigint) => Effect.Effect<void>
 }
 
 /** So many payments are known as entered. */
@@ -76,12 +79,13 @@ const capacity = 50_000
  */
 export const make = (losses: TonLosses, onExpense: (expense: TonExpense) => void): TonBooks => {
   const entered = new Set<string>()
-  const once = ({ nonce }: TonAuthorization, enter: () => Effect.Effect<void>) =>
+  const once = ({ payload: { nonce, payer } }: Paying, enter: () => Effect.Effect<void>) =>
     Effect.suspend(() => {
-      if (entered.has(nonce)) return Effect.void
+      const id = `${payer} ${nonce}`
+      if (entered.has(id)) return Effect.void
       const [oldest] = entered
       if (entered.size >= capacity && oldest !== undefined) entered.delete(oldest)
-      entered.add(nonce)
+      entered.add(id)
       return enter()
     })
   const told = (expense: TonExpense): bigint => {
@@ -89,18 +93,21 @@ export const make = (losses: TonLosses, onExpense: (expense: TonExpense) => void
     return expense.attached + expense.fees - expense.returned
   }
   return {
-    enter: (authorization, relayed, last, way) =>
-      once(authorization, () => {
-        const lost = told(expenseOf(authorization, relayed, last, way._tag === "Credited"))
-        return way._tag === "Credited" ? Effect.void : losses.note(way.culprit, lost, "grave")
+    enter: (payment, relayed, last, way) =>
+      once(payment, () => {
+        const lost = told(expenseOf(payment.payload, relayed, last, way._tag === "Credited"))
+        return way._tag === "Credited"
+          ? losses.settle(payment)
+          : losses.lose(payment, lost, { culprit: way.culprit, gravity: "grave" })
       }),
-    enterRefused: (authorization, relayed, refusing, isSettled) =>
-      once(authorization, () => {
-        const lost = told(expenseOf(authorization, relayed, refusing, isSettled))
-        return losses.note(authorization.payer, lost, isSettled ? "none" : gravityOf(refusing))
+    enterRefused: (payment, relayed, refusing, isSettled) =>
+      once(payment, () => {
+        const lost = told(expenseOf(payment.payload, relayed, refusing, isSettled))
+        const blame = { culprit: payment.payload.payer, gravity: gravityOf(refusing) }
+        return losses.lose(payment, lost, isSettled ? undefined : blame)
       }),
-    enterUnused: (authorization, relaying) =>
-      once(authorization, () => losses.note(authorization.payer, shareOf(relaying), "slight"))
+    enterUnused: (payment, cost) =>
+      once(payment, () => losses.lose(payment, cost, { culprit: payment.payload.payer, gravity: "slight" }))
   }
 }
 
@@ -111,10 +118,14 @@ const hasty = new Set([133, 136])
  * A wallet that refuses because its number is used or the time is over sends nearly all of the money back, and its owner may
  * have been in a hurry. One that takes a request and sends nothing keeps the money: nobody does that by accident.
  */
-const gravityOf = ({ exitCode }: TonTransaction): Gravity => (hasty.has(exitCode) ? "slight" : "grave")
+const gravityOf = ({ exitCode }: TonTransaction): Blame["gravity"] => (hasty.has(exitCode) ? "slight" : "grave")
 
-/** A payment's share of what the relayer's message itself cost. */
-const shareOf = ({ cost, sent }: TonTransaction): bigint =>
+/**
+ * A payment's share of what the relayer's message itself cost.
+ *
+ * @category getters
+ */
+export const shareOf = ({ cost, sent }: TonTransaction): bigint =>
   (cost - sent.reduce((sum, { value }) => sum + value, 0n)) / BigInt(sent.length || 1)
 
 const expenseOf = (

@@ -32,7 +32,8 @@ export const conclude = Effect.fnUntraced(function* (
   const seen = begun && (yield* TonObservation.followed(chain, passenger, begun, undefined))
   if (seen !== undefined && seen._tag !== "Failed") return seen
   if (head.time < held.request.validUntil + overlap) return pending
-  yield* chain.flying.free(held)
-  yield* chain.searches.forget(held)
+  // A payer's own message that never ran has cost the relayer its share of the message that was to go with it.
+  if (held.kind === "external") yield* chain.books.enterUnused(passenger.payment, (yield* chain.tariff).external)
+  yield* TonObservation.over(chain, passenger.payment)
   return { _tag: "Unused", at: { number: head.number, hash: head.hash } }
 })

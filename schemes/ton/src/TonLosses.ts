@@ -1,19 +1,32 @@
 /**
- * What griefers have cost. A payer who moves the Jettons away after a good verification wins what was attached, at the
- * price of a transaction: the first time it is banned for a while. A recipient whose wallet bounces is banned too. One who
- * spends the number of a request that is on its way costs little, and may have been in a hurry: the third time is too often.
- * And what is lost to all of them in a day has a limit, above which nothing is relayed.
+ * What failed payments may cost the relayers, in nanotons. A payer who moves the Jettons away after a good verification wins what
+ * was attached, at the price of a transaction. So what is attached counts as in flight from before it is signed for, within the
+ * budgets of the payer, of its caller, and of all; and who is to blame is banned for a while.
  */
+import {
+  type FacilitatorUnavailable,
+  invalid,
+  LossBudget,
+  type Misconfigured,
+  type Payment,
+  type ValidationError
+} from "@pontage/core"
 import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
+import type { TonAuthorization } from "./TonAuthorization.ts"
+
 /**
- * How much is held against an account: a grave loss bans it at once, slight ones when they are many, `none` never.
+ * Who is to blame for a loss, and how much is held against it: a grave one bans at once, slight ones when they are many.
  *
  * @category models
  */
-export type Gravity = "grave" | "slight" | "none"
+export interface Blame {
+  readonly culprit: string
+  readonly gravity: "grave" | "slight"
+}
+
+type Paying = Payment<TonAuthorization>
 
 /**
  * The losses.
@@ -21,58 +34,71 @@ export type Gravity = "grave" | "slight" | "none"
  * @category models
  */
 export interface TonLosses {
-  /** Notes that an attempt for this account (a payer, or a recipient) lost so many nanotons, by something grave or not. */
-  readonly note: (culprit: string, nanotons: bigint, gravity: Gravity) => Effect.Effect<void>
-  /** Whether the account is banned. */
-  readonly isBanned: (account: string) => Effect.Effect<boolean>
-  /** Whether the day's limit is reached. */
-  readonly isExhausted: Effect.Effect<boolean>
+  /** Whether a payment that may cost so much may be signed for as far as is known now; counts nothing. */
+  readonly allow: (payment: Paying, amount: bigint) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
+  /** Counts a payment that is to be signed for with the most that it may cost; fails where it may not be. */
+  readonly reserve: (payment: Paying, amount: bigint) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
+  readonly settle: (payment: Paying) => Effect.Effect<void>
+  /** A payment has cost so much for nothing. Without a blame nobody is banned. */
+  readonly lose: (payment: Paying, amount: bigint, blame: Blame | undefined) => Effect.Effect<void>
+  /** A payment is not in flight any more, and nothing was lost with it. */
+  readonly release: (payment: Paying) => Effect.Effect<void>
+  /** Holds against a payer, slightly, that one of its payments was no payment; nothing was lost. */
+  readonly suspect: (payment: Paying) => Effect.Effect<void>
 }
 
-/**
- * The limits.
- *
- * @category models
- */
-export interface Options {
-  /** The most that may be lost in 24 hours, in nanotons. */
-  readonly budget: bigint
-  readonly banMillis: number
-}
-
-const day = Duration.toMillis("24 hours")
-/** Slight losses in a day after which an account is banned. */
-const patience = 3
-/** So many bans and losses are remembered. */
-const capacity = 100_000
+/** A payment counts as in flight for so long after its validity, and no longer than that after it was signed for; milliseconds. */
+const graceMillis = 120_000
+const longestMillis = 1_800_000
 
 /**
- * Nothing is lost yet.
+ * Begins with nothing lost.
  *
  * @category constructors
  */
-export const make = ({ banMillis, budget }: Options): TonLosses => {
-  const bans = new Map<string, number>()
-  let losses: Array<{
-    readonly at: number
-    readonly nanotons: bigint
-    readonly culprit: string
-    readonly gravity: Gravity
-  }> = []
-  return {
-    note: (culprit, nanotons, gravity) =>
-      Effect.map(Clock.currentTimeMillis, (at) => {
-        losses = [...losses.filter((loss) => loss.at > at - day).slice(-capacity), { at, culprit, nanotons, gravity }]
-        const times = losses.filter((loss) => loss.culprit === culprit && loss.gravity !== "none").length
-        if (gravity === "none" || (gravity === "slight" && times < patience)) return
-        const [oldest] = bans.keys()
-        if (bans.size >= capacity && oldest !== undefined) bans.delete(oldest)
-        bans.set(culprit, at + banMillis)
+export const make = (limits: LossBudget.Limits): Effect.Effect<TonLosses, Misconfigured> =>
+  Effect.map(LossBudget.make(limits), (budget): TonLosses => {
+    /** Payments that count already, and until when: they are not judged again when they are signed for again. */
+    const counted = new Map<string, number>()
+    const ended = <A>(payment: Paying, end: Effect.Effect<A>) =>
+      Effect.ensuring(
+        end,
+        Effect.sync(() => counted.delete(idOf(payment)))
+      )
+    const recipientAllowed = Effect.fnUntraced(function* ({ payload: { transfer } }: Paying) {
+      if ((yield* budget.bannedUntil(transfer.to)) === undefined) return
+      const message = `an earlier payment to ${transfer.to} bounced on its way; try again later`
+      return yield* invalid("unsupported_authorization", "account_banned", message)
+    })
+    return {
+      allow: Effect.fnUntraced(function* (payment, amount) {
+        yield* recipientAllowed(payment)
+        if ((counted.get(idOf(payment)) ?? 0) > (yield* Clock.currentTimeMillis)) return
+        yield* LossBudget.demand(yield* budget.judge({ ...partyOf(payment), amount }))
       }),
-    isBanned: (account) => Effect.map(Clock.currentTimeMillis, (now) => (bans.get(account) ?? 0) > now),
-    isExhausted: Effect.map(
-      Clock.currentTimeMillis,
-      (now) => losses.reduce((sum, { at, nanotons }) => (at > now - day ? sum + nanotons : sum), 0n) >= budget
-    )
-  }
-}
+      reserve: Effect.fnUntraced(function* (payment, amount) {
+        const now = yield* Clock.currentTimeMillis
+        const until = Math.min(payment.payload.request.validUntil * 1000 + graceMillis, now + longestMillis)
+        yield* LossBudget.demand(yield* budget.reserve(idOf(payment), { ...partyOf(payment), amount }, until))
+        for (const [id, end] of counted) if (end <= now) counted.delete(id)
+        counted.set(idOf(payment), until)
+      }),
+      settle: (payment) => ended(payment, budget.settle(idOf(payment), partyOf(payment))),
+      lose: (payment, amount, blame) =>
+        ended(payment, budget.lose(idOf(payment), { ...partyOf(payment), ...blame, amount })),
+      release: (payment) => ended(payment, budget.release(idOf(payment))),
+      suspect: (payment) => {
+        const party = partyOf(payment)
+        return budget.lose(`${idOf(payment)} suspected`, {
+          ...party,
+          culprit: party.payer,
+          gravity: "slight",
+          amount: 0n
+        })
+      }
+    }
+  })
+
+const partyOf = ({ caller = "", payload: { payer } }: Paying): LossBudget.LossParty => ({ payer, caller })
+
+const idOf = ({ payload: { nonce, payer } }: Paying): string => `${payer} ${nonce}`

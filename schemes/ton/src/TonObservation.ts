@@ -8,6 +8,7 @@ import {
   type Observation,
   OwnTransfer,
   type Passenger,
+  type Payment,
   type PaymentError,
   type Prepared,
   refuse,
@@ -20,6 +21,7 @@ import * as Result from "effect/Result"
 import type { ExactTonChain } from "./ExactTonChain.ts"
 import type { Held } from "./ExactTonReading.ts"
 import type * as TonAddress from "./TonAddress.ts"
+import * as TonBooks from "./TonBooks.ts"
 import * as TonLanding from "./TonLanding.ts"
 import * as TonPayer from "./TonPayer.ts"
 import type * as TonRpc from "./TonRpc.ts"
@@ -102,7 +104,7 @@ const observeOne = Effect.fnUntraced(function* (
   if (seen._tag === "Pending") return seen
   const { landed, lane, transaction } = landing
   const relayed = { lane, transaction, name: landed.transaction }
-  yield* chain.books.enterRefused(held, relayed, begun, seen._tag === "Settled")
+  yield* chain.books.enterRefused(passenger.payment, relayed, begun, seen._tag === "Settled")
   return seen
 })
 
@@ -124,15 +126,24 @@ const elsewhere = Effect.fnUntraced(function* (
   const isUsed = TonPayer.isUsed(held, account)
   if (!isUsed && held.kind === "external") return pending
   const begun = isUsed ? yield* chain.searches.find(payment, account) : undefined
-  if (begun !== undefined) return yield* followed(chain, passenger, begun, undefined)
-  yield* over(chain, held)
-  if (held.kind === "external") yield* chain.books.enterUnused(held, transaction)
+  const seen = begun && (yield* followed(chain, passenger, begun, undefined))
+  if (held.kind === "external" && seen?._tag === "Settled") yield* chain.losses.settle(payment)
+  if (held.kind === "external" && (seen === undefined || seen._tag === "Failed"))
+    yield* chain.books.enterUnused(payment, TonBooks.shareOf(transaction))
+  if (seen !== undefined) return seen
+  yield* over(chain, payment)
   return { _tag: "Failed", transaction: "", error: held.kind === "external" ? numberUsed : reason }
 })
 
-/** Nothing is remembered of a payment that has ended. */
-const over = ({ flying, searches }: ExactTonChain, held: Held) =>
-  Effect.andThen(flying.free(held), searches.forget(held))
+/**
+ * Nothing is remembered of a payment that has ended.
+ *
+ * @category combinators
+ */
+export const over = ({ flying, losses, searches }: ExactTonChain, payment: Payment<Held>): Effect.Effect<void> =>
+  Effect.all([flying.free(payment.payload), searches.forget(payment.payload), losses.release(payment)], {
+    discard: true
+  })
 
 /**
  * What becomes of a request that was carried out: by our message (`landing`), or by somebody else's. A payment is named by
@@ -157,8 +168,8 @@ export const followed = Effect.fnUntraced(function* (
   const transaction = way._tag === "Credited" ? way.credit.hash : yield* nameOf(chain, held, begun, landing)
   const last = way._tag === "Credited" ? way.credit : way.at
   const block = yield* TonLanding.blockOf(chain.rpc, last)
-  yield* over(chain, held)
-  if (landing !== undefined) yield* chain.books.enter(held, { ...landing, name: transaction }, last, way)
+  if (landing !== undefined) yield* chain.books.enter(passenger.payment, { ...landing, name: transaction }, last, way)
+  yield* over(chain, passenger.payment)
   if (way._tag === "Stopped") return { _tag: "Failed", transaction, error: way.error }
   const isOurs = begun.cause?.from !== undefined && chain.relayers.has(begun.cause.from)
   const external = landing === undefined && held.kind === "w5-internal" && !isOurs

@@ -2,42 +2,44 @@
  * The message with which a relayer brings a payer's request to the payer's wallet, and what it costs at most. It always
  * bounces: what a wallet refuses comes back. And it deploys the wallet only where there is none: doing so twice costs.
  */
+import type { Asset } from "@pontage/core"
 import type { Cell } from "@ton/core"
 
 import type { TonAuthorization } from "./TonAuthorization.ts"
 import * as TonMessage from "./TonMessage.ts"
-
-/** What a payer's wallet needs for itself where it hands on a fixed amount, in nanotons. */
-const walletGas = 10_000_000n
-/** What one message of a relayer costs beside what is attached, at most, and what the external message costs, in nanotons. */
-const messageCost = 3_000_000n
-const baseCost = 15_000_000n
+import type { TonTariff } from "./TonTariff.ts"
 
 /**
- * What is attached to a payment, in nanotons.
+ * A message to a payer's wallet, and the most that it costs its relayer, in nanotons: what is attached, and its fees by its
+ * bits and cells.
  *
- * @category getters
+ * @category models
  */
-export const attachedTo = ({ request, value }: TonAuthorization, attachedTon: bigint): bigint =>
-  request.mode === 64 ? attachedTon : value + walletGas
+export interface TonRelay {
+  readonly message: Cell
+  readonly cost: bigint
+}
 
 /**
- * The message to a payer's wallet.
+ * The message of a payment.
  *
  * @category constructors
  */
-export const messageFor = (authorization: TonAuthorization, attachedTon: bigint, isDeployed: boolean): Cell =>
-  TonMessage.internal(
-    authorization.payer,
-    attachedTo(authorization, attachedTon),
-    authorization.body,
-    isDeployed ? undefined : authorization.init
-  )
+export const make = (
+  authorization: TonAuthorization & { readonly token: Asset },
+  isDeployed: boolean,
+  tariff: TonTariff
+): TonRelay => {
+  const { body, init, payer, token } = authorization
+  const attached = tariff.attached(authorization, token)
+  const message = TonMessage.internal(payer, attached, body, isDeployed ? undefined : init)
+  return { message, cost: attached + tariff.message(message) }
+}
 
 /**
- * The most that an external message costs which relays these payments, in nanotons.
+ * The most that an external message costs which carries these, in nanotons.
  *
  * @category getters
  */
-export const costOf = (authorizations: ReadonlyArray<TonAuthorization>, attachedTon: bigint): bigint =>
-  authorizations.reduce((sum, one) => sum + attachedTo(one, attachedTon) + messageCost, baseCost)
+export const costOf = (relays: ReadonlyArray<TonRelay>, { base }: TonTariff): bigint =>
+  relays.reduce((sum, { cost }) => sum + cost, base)

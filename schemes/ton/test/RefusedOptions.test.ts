@@ -52,7 +52,7 @@ describe("exactTon.facilitator refuses, before it asks a node,", () => {
   const good = { signer, rpcUrl }
   it.effect.each([
     [{ ...good, lossbudget: 1n }, /^exactTon\.facilitator: lossbudget: unknown key; did you mean lossBudget\?$/],
-    [{ ...good, lossBudget: 1 }, /lossBudget: expected a bigint of at least 0, such as 1000n, got a number$/],
+    [{ ...good, lossBudget: 1 }, /lossBudget: expected a bigint of at least 1, such as 1000n, got a number$/],
     [{ ...good, batches: { max: 5 } }, /batches\.max: unknown key; the keys are maximum, windowMillis$/],
     [{ ...good, maximum: 5 }, /maximum: unknown key; did you mean batches\.maximum\?$/],
     [{ ...good, kinds: ["internal"] }, /kinds\[0\]: expected "w5-internal" or "external", got "internal"$/],

@@ -57,6 +57,10 @@ export const message = ({ body, flags = 0b11000, init, odd = {}, to, value = 0n 
   return builder.storeBit(1).storeRef(body).endCell()
 }
 
+/** A list of one action. */
+export const actionOf = (inner: Cell, mode = 64): Cell | undefined =>
+  WalletRequest.actionsOf([{ mode, message: inner }])
+
 /** What a transfer may differ in from a good one. */
 export interface Transfer {
   readonly op?: number
