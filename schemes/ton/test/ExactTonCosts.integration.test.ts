@@ -1,0 +1,462 @@
+/** What it costs a relayer to be used and abused: its balance before and after, beside what the settings allow. */
+import { assert, describe, layer } from "@effect/vitest"
+import type { Payment } from "@pontage/core"
+import { type Address, beginCell, Cell, contractAddress, Dictionary, internal, type StateInit } from "@ton/core"
+import { Blockchain } from "@ton/sandbox"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+import { TonAddress, TonNetwork, TonWallet, WalletRequest } from "../src/index.ts"
+import * as SandboxEmulation from "../src/SandboxEmulation.ts"
+import { type TonTestAccounts, TonTestChain } from "../src/testing/index.ts"
+import * as Forgery from "./TonForgery.ts"
+import * as Trial from "./TonTrial.ts"
+
+type Account = TonTestAccounts.TestAccount
+
+const relayerOf = ({ chain }: Trial.Trial) => chain.coins(chain.accounts.relayers[0].address)
+
+const addressOf = ({ code, data }: StateInit): TonAddress.Address =>
+  TonAddress.fromHash(contractAddress(0, { code: code ?? null, data: data ?? null }).hash)
+
+const sumOf = (amounts: ReadonlyArray<bigint>) => amounts.reduce((sum, amount) => sum + amount, 0n)
+
+/** What accounts own in TON; nothing where there is no account. */
+const ownedBy = (trial: Trial.Trial, addresses: ReadonlyArray<Address>) =>
+  Effect.map(Effect.forEach(addresses, trial.chain.coins), sumOf)
+
+interface Forged {
+  readonly inner?: Partial<Forgery.Inner>
+  readonly transfer?: Partial<Forgery.Transfer>
+  readonly mode?: number
+}
+
+/** A payload of an account, as its key may sign it. */
+const forged = Effect.fnUntraced(function* (
+  trial: Trial.Trial,
+  account: Account,
+  { inner, mode = 64, transfer }: Forged = {},
+  init?: StateInit
+) {
+  const { accounts, jetton, time } = trial.chain
+  const responseTo = Forgery.addressOf(accounts.relayers[0].raw)
+  const to = Forgery.addressOf(accounts.payee.raw)
+  const body = Forgery.transfer({ amount: Trial.amount, to, responseTo, ...transfer })
+  const wallet = Forgery.addressOf(jetton.walletOf(account.address).toRawString())
+  const message = Forgery.message({ to: wallet, body, ...inner })
+  const parts = {
+    validUntil: (yield* time) + 50,
+    seqno: 0,
+    actions: Forgery.actionOf(message, mode),
+    seed: account.seed
+  }
+  return Forgery.payload(account, Forgery.request(parts), init)
+})
+
+/** Moves all Jettons of an account to the deployer, by the account's own message. */
+const emptied = Effect.fnUntraced(function* (trial: Trial.Trial, account: Account) {
+  const { accounts, balanceOf, jetton, send, setCoins } = trial.chain
+  yield* setCoins(account.address, 100_000_000n)
+  const body = Forgery.transfer({
+    amount: yield* balanceOf(account.address),
+    to: Forgery.addressOf(accounts.deployer.raw),
+    responseTo: undefined
+  })
+  yield* send(account, internal({ to: jetton.walletOf(account.address), value: 60_000_000n, body }))
+})
+
+/** Prepares and sends what may be sent of these payments, in as many slots as it takes; tells for how many there was room. */
+const relayed = Effect.fnUntraced(function* (trial: Trial.Trial, payments: ReadonlyArray<Payment>) {
+  const { half } = trial
+  const [lane = ""] = half.lanes
+  const number = yield* half.nextSlot(lane, "known")
+  const { count, prepared } = yield* half.prepare(payments, { lane, number }, yield* half.survey)
+  return { count, prepared, passengers: payments.slice(0, count).map((payment) => ({ payment, since: prepared.head })) }
+})
+
+describe("encodings that a lenient reader takes and the chain does not", () => {
+  layer(TonTestChain.layer({ payers: 12 }), { excludeTestServices: true })((it) => {
+    it.effect("cost their relayer nothing, and bring their payer nothing", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const attacks: ReadonlyArray<Forged> = [
+          { inner: { odd: { ihrFee: Forgery.longCoins(0n, 1) } } },
+          { inner: { odd: { forwardFee: Forgery.longCoins(0n, 15) } } },
+          { inner: { odd: { value: Forgery.longCoins(0n, 8) } } },
+          { mode: 3, inner: { odd: { value: Forgery.longCoins(28_000_000n, 15) } } },
+          { transfer: { odd: { amount: Forgery.longCoins(Trial.amount, 15) } } },
+          { transfer: { odd: { forward: Forgery.longCoins(0n, 1) } } },
+          { transfer: { odd: { to: Forgery.anycast(Forgery.addressOf(chain.accounts.payee.raw)) } } },
+          { transfer: { odd: { responseTo: Forgery.anycast(Forgery.addressOf(chain.accounts.relayers[0].raw)) } } }
+        ]
+        const before = yield* relayerOf(trial)
+        const addresses = chain.accounts.payers.map(({ address }) => address)
+        const owned = yield* ownedBy(trial, addresses)
+        yield* Trial.withService(half, (service) =>
+          Effect.forEach(attacks, (attack, index) =>
+            Effect.gen(function* () {
+              const payer = chain.accounts.payers[index] ?? chain.accounts.payers[0]
+              const payload = yield* forged(trial, payer, attack)
+              const word = yield* Trial.wordOf(service.settle(Trial.request(trial, payload), Trial.newClaim()))
+              assert.match(word, /^unsupported_authorization (inner_message|transfer)$/)
+            })
+          )
+        )
+        assert.strictEqual(yield* relayerOf(trial), before)
+        assert.strictEqual(yield* ownedBy(trial, addresses), owned)
+      })
+    )
+
+    it.effect("get who signed one banned at once, where the chain showed it first", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const payer = chain.accounts.payers[10] ?? chain.accounts.payers[0]
+        const good = yield* Trial.payment(trial, payer)
+        const { payload: held } = good
+        const body = beginCell().storeUint(7, 32).endCell()
+        const to = Forgery.addressOf(chain.jetton.walletOf(payer.address).toRawString())
+        const message = Forgery.message({ to, body, odd: { to: Forgery.anycast(to) } })
+        const validUntil = (yield* chain.time) + 50
+        const parts = { validUntil, seqno: 0, actions: Forgery.actionOf(message), seed: payer.seed }
+        const hostile = Forgery.request(parts)
+        const request = WalletRequest.read(hostile, false)
+        // As a reader would hold it that had taken it for the good one.
+        const nonce = Buffer.from(request?.signedHash ?? []).toString("hex")
+        const bad = { ...good, payload: { ...(typeof held === "object" ? held : {}), body: hostile, request, nonce } }
+        assert.strictEqual(yield* Trial.wordOf(half.verify(bad)), "ok")
+        const before = yield* relayerOf(trial)
+        const { passengers, prepared } = yield* relayed(trial, [bad])
+        yield* half.submit(prepared)
+        const { observations } = yield* half.observe(passengers, [prepared])
+        assert.strictEqual(observations[0]?._tag, "Failed")
+        assert.isAbove(Number(before - (yield* relayerOf(trial))), 20_000_000)
+        const again = yield* Trial.payment(trial, payer)
+        assert.strictEqual(yield* Trial.wordOf(half.verify(again)), "unsupported_authorization account_banned")
+      })
+    )
+  })
+})
+
+describe("twenty-five payers whose Jettons are on their way to somebody else when they are verified", () => {
+  layer(TonTestChain.layer({ payers: 32, blocks: "manual" }), { excludeTestServices: true })((it) => {
+    it.effect("cost no more than the budget, and an honest payer is served on", () =>
+      Effect.gen(function* () {
+        const lossBudget = 300_000_000n
+        const trial = yield* Trial.make({ lossBudget, lossBudgetPerCaller: lossBudget, lossBudgetPerPayer: lossBudget })
+        const { chain, half } = trial
+        const [honest, ...gang] = chain.accounts.payers
+        const blocks = Effect.replicateEffect(chain.block, 8)
+        const settled = (payments: ReadonlyArray<Payment>) =>
+          Effect.gen(function* () {
+            const { count, passengers, prepared } = yield* relayed(trial, payments)
+            yield* half.submit(prepared)
+            yield* blocks
+            const { observations } = yield* half.observe(passengers, [prepared])
+            return { count, words: observations.map(({ _tag }) => _tag) }
+          })
+        const good = yield* Trial.payment(trial, honest)
+        assert.deepStrictEqual((yield* settled([good])).words, ["Settled"])
+        const before = yield* relayerOf(trial)
+        let [tried, hit] = [0, 0]
+        for (let round = 0; round < 5; round++) {
+          const griefers = gang.slice(round * 5, round * 5 + 5)
+          // The wallets have sent the Jettons away, with the next number, and the Jetton wallets do not know yet.
+          yield* Effect.forEach(griefers, (griefer) => emptied(trial, griefer))
+          yield* chain.block
+          const payments = yield* Effect.forEach(griefers, (griefer) => Trial.payment(trial, griefer))
+          tried += payments.length
+          const verified: Array<Payment> = []
+          for (const payment of payments) {
+            const word = yield* Trial.wordOf(half.verify(payment))
+            if (word === "ok") verified.push(payment)
+            else assert.strictEqual(word, "FacilitatorUnavailable")
+          }
+          if (verified.length > 0) {
+            const { words } = yield* settled(verified)
+            assert.isTrue(words.every((word) => word === "Failed"))
+            hit += words.length
+          } else yield* blocks
+        }
+        const lost = before - (yield* relayerOf(trial))
+        assert.strictEqual(tried, 25)
+        assert.isTrue(hit > 3 && hit < 12, `${hit} hit`)
+        assert.isTrue(lost > lossBudget / 2n && lost <= lossBudget, `${lost} lost`)
+        const newcomer = chain.accounts.payers[30] ?? honest
+        const stranger = yield* Trial.payment(trial, newcomer)
+        assert.strictEqual(yield* Trial.wordOf(half.verify(stranger)), "FacilitatorUnavailable")
+        const next = yield* Trial.payment(trial, honest)
+        assert.strictEqual(yield* Trial.wordOf(half.verify(next)), "ok")
+        assert.deepStrictEqual((yield* settled([next])).words, ["Settled"])
+      })
+    )
+
+    it.effect("cannot hand on more than a transfer needs, nor less", () =>
+      Effect.gen(function* () {
+        const { jetton, network } = yield* TonTestChain.TonTestChain
+        const assets = [{ network, address: jetton.raw, symbol: jetton.symbol, decimals: jetton.decimals }]
+        const trial = yield* Trial.make({ assets })
+        const { chain, half } = trial
+        const payer = chain.accounts.payers[31] ?? chain.accounts.payers[0]
+        const offered = BigInt(String(half.extra?.["maxInnerTon"]))
+        assert.isTrue(offered > 22_500_000n && offered < 35_000_000n, `${offered}`)
+        const wordOf = (value: bigint) =>
+          Effect.flatMap(forged(trial, payer, { mode: 3, inner: { value } }), (payload) =>
+            Trial.wordOf(Effect.flatMap(Trial.read(trial, payload), (payment) => half.verify(payment)))
+          )
+        assert.strictEqual(yield* wordOf(offered + 1n), "unsupported_authorization send_mode")
+        assert.strictEqual(yield* wordOf(offered - 1n), "unsupported_authorization too_little_ton")
+        assert.strictEqual(yield* wordOf(offered), "ok")
+      })
+    )
+  })
+})
+
+describe("what is attached", () => {
+  const cheap = Effect.promise(async () => {
+    const { config } = await Blockchain.create({ config: "slim" })
+    const cell = typeof config === "string" ? Cell.fromBase64(config) : config
+    const parameters = cell.beginParse().loadDictDirect(Dictionary.Keys.Int(32), Dictionary.Values.Cell())
+    const scaled = (parameter: number, at: ReadonlyArray<number>) => {
+      const slice = parameters.get(parameter)?.beginParse()
+      if (slice === undefined) return
+      const bits = slice.remainingBits
+      const builder = beginCell().storeUint(slice.loadUint(8), 8)
+      for (let place = 8; place < bits;) {
+        const width = at.includes(place) ? 64 : Math.min(8, bits - place)
+        const value = slice.loadUintBig(width)
+        builder.storeUint(at.includes(place) ? value / 6n : value, width)
+        place += width
+      }
+      parameters.set(parameter, builder.endCell())
+    }
+    scaled(21, [72, 144])
+    scaled(25, [8, 72, 136])
+    return beginCell().storeDictDirect(parameters).endCell()
+  })
+
+  const chains = [
+    ["the prices of 2025", TonTestChain.layer({ payers: 6 }), 35_000_000n],
+    [
+      "a sixth of them",
+      Layer.unwrap(Effect.map(cheap, (config) => TonTestChain.layer({ payers: 6, config }))),
+      16_000_000n
+    ]
+  ] as const
+
+  for (const [name, chainLayer, most] of chains) {
+    layer(chainLayer, { excludeTestServices: true })((it) => {
+      it.effect(`is enough at ${name}, for both tokens and for wallets that are not deployed, and little more`, () =>
+        Effect.gen(function* () {
+          const { governed, jetton } = yield* TonTestChain.TonTestChain
+          for (const token of [jetton, governed]) {
+            const trial = yield* Trial.make({
+              jetton: token,
+              assets: [{ network: "ton:local", address: token.raw, symbol: "X", decimals: 6 }],
+              emulation: yield* SandboxEmulation.make()
+            })
+            const { chain, half } = trial
+            for (const account of [chain.accounts.payers[0], chain.accounts.newcomers[token === jetton ? 0 : 1]]) {
+              if (account === undefined) return yield* Effect.die("there are enough payers")
+              const payment = yield* Trial.payment(trial, account)
+              assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "ok")
+              const { passengers, prepared } = yield* relayed(trial, [payment])
+              yield* half.submit(prepared)
+              const { landed, observations } = yield* half.observe(passengers, [prepared])
+              assert.strictEqual(observations[0]?._tag, "Settled")
+              assert.isAtMost(Number(landed?.cost), Number(prepared.cost))
+            }
+            const attached = trial.expenses.map((expense) => expense.attached)
+            if (token === jetton)
+              assert.isTrue(
+                attached.every((amount) => amount <= most),
+                attached.join()
+              )
+          }
+        })
+      )
+    })
+  }
+})
+
+describe("the cost that is told before", () => {
+  layer(TonTestChain.layer({ payers: 130, newcomers: 12 }), { excludeTestServices: true })((it) => {
+    it.effect("is an upper bound of what lands, near it, for every shape", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make({ batches: { maximum: 255 }, lossBudget: 50_000_000_000n })
+        const { chain, half } = trial
+        const { newcomers, payers } = chain.accounts
+        yield* Effect.forEach(payers, ({ address }) => chain.setCoins(address, 1_000_000_000n))
+        const offered = BigInt(String(half.extra?.["maxInnerTon"]))
+        const relayedOf = (account: Account) => Trial.payment(trial, account)
+        const ownOf = (account: Account) => Trial.payment(trial, account, "external")
+        const fixedOf = (account: Account) =>
+          Effect.flatMap(forged(trial, account, { mode: 3, inner: { value: offered } }), (payload) =>
+            Trial.read(trial, payload)
+          )
+        const shapes: ReadonlyArray<readonly [string, ReadonlyArray<Effect.Effect<Payment, unknown>>]> = [
+          ["one", [relayedOf(payers[0])]],
+          ["one that deploys", newcomers.slice(0, 1).map(relayedOf)],
+          ["one with an amount of its own", payers.slice(1, 2).map(fixedOf)],
+          ["the payer's own message", payers.slice(2, 3).map(ownOf)],
+          [
+            "all kinds",
+            [
+              ...payers.slice(3, 6).map(relayedOf),
+              ...newcomers.slice(1, 4).map(relayedOf),
+              ...payers.slice(6, 9).map(fixedOf),
+              ...payers.slice(9, 12).map(ownOf)
+            ]
+          ],
+          ["eight that deploy", newcomers.slice(4, 12).map(relayedOf)],
+          ["a hundred", payers.slice(12, 112).map(relayedOf)]
+        ]
+        for (const [name, making] of shapes) {
+          const payments = yield* Effect.forEach(making, (make) => Effect.orDie(make))
+          const { count, prepared } = yield* relayed(trial, payments)
+          assert.strictEqual(count, payments.length, name)
+          yield* half.submit(prepared)
+          const passengers = payments.map((payment) => ({ payment, since: prepared.head }))
+          const { landed, observations } = yield* half.observe(passengers, [prepared])
+          assert.isTrue(
+            observations.every(({ _tag }) => _tag === "Settled"),
+            name
+          )
+          const cost = landed?.cost ?? 0n
+          assert.isTrue(cost > 0n && cost <= prepared.cost, `${name}: ${prepared.cost} told, ${cost} landed`)
+          assert.isTrue(
+            prepared.cost < (cost * 5n) / 4n + 20_000_000n,
+            `${name}: ${prepared.cost} told, ${cost} landed`
+          )
+        }
+      })
+    )
+
+    it.effect("holds since nothing is deployed but a new wallet of the payer's key", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const [account] = chain.accounts.newcomers
+        const walletId = TonNetwork.walletId(TonNetwork.local)
+        const { code, data } = TonWallet.w5Init(account.publicKey, walletId)
+        let ballast = Cell.EMPTY
+        for (let depth = 0; depth < 36; depth++) {
+          const filling = beginCell().storeBuffer(Buffer.alloc(100, depth))
+          ballast = filling.storeRef(ballast).endCell()
+        }
+        const own = (data ?? Cell.EMPTY).beginParse()
+        const fields = beginCell().storeBits(own.loadBits(321))
+        const heavy: ReadonlyArray<Cell> = [
+          beginCell()
+            .storeSlice((data ?? Cell.EMPTY).beginParse())
+            .storeRef(ballast)
+            .endCell(),
+          beginCell()
+            .storeSlice((data ?? Cell.EMPTY).beginParse())
+            .storeUint(0, 600)
+            .endCell(),
+          fields.storeBit(1).storeRef(ballast).endCell()
+        ]
+        const before = yield* relayerOf(trial)
+        for (const [index, one] of heavy.entries()) {
+          const init = { code, data: one }
+          const raw = TonAddress.toCore(addressOf(init)).toRawString()
+          const payload = yield* forged(
+            trial,
+            { ...account, raw, address: TonAddress.toCore(addressOf(init)) },
+            {},
+            init
+          )
+          const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => half.verify(payment))
+          const word = index < 2 ? "INVALID_SIGNATURE no_wallet" : "INVALID_SIGNATURE used_wallet"
+          assert.strictEqual(yield* Trial.wordOf(verdict), word)
+          const extended = yield* Trial.make({ extendedPayers: true })
+          const there = Effect.flatMap(Trial.read(extended, payload), (payment) => extended.half.verify(payment))
+          assert.match(yield* Trial.wordOf(there), /^INVALID_SIGNATURE (no|used)_wallet$/)
+          // The same, deployed by the payer at its own cost: each payment would pay for what is stored there.
+          yield* chain.install({ code: code ?? Cell.EMPTY, data: one }, 0n)
+          if (index < 2) assert.strictEqual(yield* Trial.wordOf(verdict), "INVALID_SIGNATURE unknown_wallet")
+        }
+        assert.strictEqual(yield* relayerOf(trial), before)
+      })
+    )
+  })
+})
+
+describe("a payer's own external message", () => {
+  layer(TonTestChain.layer({ payers: 30 }), { excludeTestServices: true })((it) => {
+    it.effect("ends as soon as its number is used for another, and is held against its payer", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const [payer] = chain.accounts.payers
+        yield* chain.setCoins(payer.address, 5_000_000_000n)
+        for (const word of ["ok", "ok", "unsupported_authorization account_banned"]) {
+          const payment = yield* Trial.payment(trial, payer, "external")
+          yield* half.verify(payment)
+          const { passengers, prepared } = yield* relayed(trial, [payment])
+          yield* chain.send(payer)
+          yield* half.submit(prepared)
+          const { observations } = yield* half.observe(passengers, [prepared])
+          const [seen] = observations
+          assert.strictEqual(seen?._tag === "Failed" && seen.error.detail, "seqno_consumed")
+          const next = yield* Trial.payment(trial, payer, "external")
+          assert.strictEqual(yield* Trial.wordOf(half.verify(next)), word)
+        }
+      })
+    )
+
+    it.effect("that never runs is asked for ever more seldom", () =>
+      Effect.gen(function* () {
+        let asked = 0
+        const trial = yield* Trial.make({ onRequest: () => void asked++ })
+        const { chain, half } = trial
+        const payers = chain.accounts.payers.slice(1, 21)
+        yield* Effect.forEach(payers, ({ address }) => chain.setCoins(address, 5_000_000_000n))
+        const payments = yield* Effect.forEach(payers, (payer) => Trial.payment(trial, payer, "external"))
+        const { passengers, prepared } = yield* relayed(trial, payments)
+        // The node takes them, and they are not heard of again: their payers have emptied their wallets, say.
+        yield* Effect.forEach(payers, ({ address }) => chain.setCoins(address, 0n))
+        yield* half.submit(prepared)
+        const clock = yield* Clock.Clock
+        let ahead = 0
+        const later: Clock.Clock = Object.assign(Object.create(clock), {
+          currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead,
+          currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + ahead)
+        })
+        let before = 0
+        const [settling, seconds] = [300, 900]
+        for (let look = 0; look < (settling + seconds) * 2; look++) {
+          ahead += 500
+          if (look === settling * 2) before = asked
+          const seen = yield* Effect.provideService(half.observe(passengers, [prepared]), Clock.Clock, later)
+          assert.isTrue(seen.observations.every(({ _tag }) => _tag === "Pending"))
+        }
+        const perSecond = (asked - before) / seconds
+        assert.isBelow(perSecond, 1)
+      })
+    )
+
+    it.effect("is of a minimum, which may be set", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const payer = trial.chain.accounts.payers[25] ?? trial.chain.accounts.payers[0]
+        yield* trial.chain.setCoins(payer.address, 5_000_000_000n)
+        const wordOf = (minimum: bigint | undefined, price: bigint) =>
+          Effect.gen(function* () {
+            const wish = minimum === undefined ? {} : { externalMinimum: minimum }
+            const { half, ...rest } = yield* Trial.make(wish)
+            const requirements = { ...rest.requirements, maxAmountRequired: `${price}` }
+            const payload = yield* Trial.signed({ half, ...rest, requirements }, payer, "external")
+            return yield* Trial.wordOf(Effect.flatMap(half.read(requirements, payload), (one) => half.verify(one)))
+          })
+        assert.strictEqual(yield* wordOf(undefined, 9_999n), "unsupported_authorization external_below_minimum")
+        assert.strictEqual(yield* wordOf(undefined, 10_000n), "ok")
+        assert.strictEqual(yield* wordOf(0n, 1n), "ok")
+        assert.strictEqual(yield* wordOf(20_000n, 19_999n), "unsupported_authorization external_below_minimum")
+      })
+    )
+  })
+})
