@@ -208,11 +208,12 @@ export const connect = Effect.fnUntraced(function* (
 
 const limitsOf = ({ banMillis, ...options }: Options): LossBudget.Limits => {
   const { lossBudget: total = defaultLossBudget } = options
-  const part = (whole: bigint, parts: bigint) => (whole < parts ? 1n : whole / parts)
   const { lossBudgetPerCaller: perCaller = part(total, callersPart) } = options
   const { lossBudgetPerPayer: perPayer = part(total, payersPart) } = options
   return { total, perCaller, perPayer, ...(banMillis !== undefined && { banMillis }) }
 }
+
+const part = (whole: bigint, parts: bigint): bigint => (whole < parts ? 1n : whole / parts)
 
 /** The tariff is made anew when the configuration is. */
 const tariffOf = (

@@ -102,14 +102,13 @@ export const make = Effect.fnUntraced(function* ({ libraries }: Options = {}): E
 
   /** One at a time: each takes a machine or two. */
   const again = (scene: Scene) =>
-    onNewMachine(scene).pipe(
-      Effect.catch(({ cause }) =>
+    doubts.withPermit(
+      Effect.catch(onNewMachine(scene), ({ cause }) =>
         Effect.matchEffect(onNewMachine(harmless(scene)), {
           onFailure: (failure) => Effect.fail(unavailable(scene, failure.cause)),
           onSuccess: () => Effect.fail(new Unplayable({ cause }))
         })
-      ),
-      doubts.withPermit
+      )
     )
 
   return (scene) =>

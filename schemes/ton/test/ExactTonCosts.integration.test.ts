@@ -1,6 +1,6 @@
 /** What it costs a relayer to be used and abused: its balance before and after, beside what the settings allow. */
 import { assert, describe, layer } from "@effect/vitest"
-import type { Payment } from "@pontage/core"
+import type { Payment, SchemeFacilitator } from "@pontage/core"
 import { type Address, beginCell, Cell, contractAddress, Dictionary, internal, type StateInit } from "@ton/core"
 import { Blockchain } from "@ton/sandbox"
 import * as Clock from "effect/Clock"
@@ -19,6 +19,12 @@ const relayerOf = ({ chain }: Trial.Trial) => chain.coins(chain.accounts.relayer
 
 const addressOf = ({ code, data }: StateInit): TonAddress.Address =>
   TonAddress.fromHash(contractAddress(0, { code: code ?? null, data: data ?? null }).hash)
+
+/** The most TON that a request may hand on, as offers say it. */
+const offeredBy = ({ extra }: SchemeFacilitator): bigint => {
+  const most = extra?.["maxInnerTon"]
+  return typeof most === "string" ? BigInt(most) : 0n
+}
 
 const sumOf = (amounts: ReadonlyArray<bigint>) => amounts.reduce((sum, amount) => sum + amount, 0n)
 
@@ -200,7 +206,7 @@ describe("twenty-five payers whose Jettons are on their way to somebody else whe
         const trial = yield* Trial.make({ assets })
         const { chain, half } = trial
         const payer = chain.accounts.payers[31] ?? chain.accounts.payers[0]
-        const offered = BigInt(String(half.extra?.["maxInnerTon"]))
+        const offered = offeredBy(half)
         assert.isTrue(offered > 22_500_000n && offered < 35_000_000n, `${offered}`)
         const wordOf = (value: bigint) =>
           Effect.flatMap(forged(trial, payer, { mode: 3, inner: { value } }), (payload) =>
@@ -289,7 +295,7 @@ describe("the cost that is told before", () => {
         const { chain, half } = trial
         const { newcomers, payers } = chain.accounts
         yield* Effect.forEach(payers, ({ address }) => chain.setCoins(address, 1_000_000_000n))
-        const offered = BigInt(String(half.extra?.["maxInnerTon"]))
+        const offered = offeredBy(half)
         const relayedOf = (account: Account) => Trial.payment(trial, account)
         const ownOf = (account: Account) => Trial.payment(trial, account, "external")
         const fixedOf = (account: Account) =>
