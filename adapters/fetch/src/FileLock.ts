@@ -1,21 +1,21 @@
 /**
  * A lock file: one process at a time. What a process left behind that is no longer there is taken over; what may still be
  * held is never taken, but named.
+ *
+ * A dead holder has one heir: the process that could create the file `<lock>.<token of the dead>`. Names are used once, so of
+ * several processes that come late to a take-over none can take what is no longer there. A heir may die too, and then has a
+ * heir of its own, so the lock is held by the last of such a line. Nothing is ever renamed away or put back.
  */
 import { randomUUID } from "node:crypto"
-import { readFile, rename, rm, writeFile } from "node:fs/promises"
-import { hostname } from "node:os"
+import { constants } from "node:fs"
+import { copyFile, link, open, readdir, readFile, rename, rm } from "node:fs/promises"
+import { basename, dirname, join } from "node:path"
 
 import { PaymentJournal } from "@pontage/core"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
-const Holder = Schema.fromJsonString(Schema.Struct({ pid: Schema.Int, host: Schema.String, token: Schema.String }))
-type Holder = typeof Holder.Type
-
-const decode = Schema.decodeUnknownOption(Holder)
+import * as LockHolder from "./LockHolder.ts"
 
 /**
  * A lock that is held until its scope ends.
@@ -23,8 +23,10 @@ const decode = Schema.decodeUnknownOption(Holder)
  * @category models
  */
 export interface FileLock {
-  /** Whether it is still ours; a lock file that a person has removed is nobody's. */
-  readonly isHeld: Effect.Effect<boolean>
+  /** Unique to this holding of the lock. */
+  readonly token: string
+  /** Whether it is still ours: a person may have removed the file, or another process have taken us for dead. */
+  readonly isHeld: () => Promise<boolean>
 }
 
 /**
@@ -33,73 +35,159 @@ export interface FileLock {
  * @category constructors
  */
 export const take = (path: string): Effect.Effect<FileLock, PaymentJournal.JournalUnavailable, Scope.Scope> => {
-  const mine: Holder = { pid: process.pid, host: hostname(), token: randomUUID() }
-  const isHeld = Effect.map(holderOf(path), (holder) => holder?.token === mine.token)
-  const release = Effect.flatMap(isHeld, (held) =>
-    held ? Effect.promise(() => rm(path, { force: true })) : Effect.void
-  )
+  const holder = LockHolder.mine(randomUUID())
+  const { token } = holder
   return Effect.as(
-    Effect.acquireRelease(acquire(path, mine), () => release),
-    { isHeld }
+    Effect.acquireRelease(
+      Effect.tryPromise({ try: () => acquire(path, holder), catch: (cause) => unavailable(path, cause) }),
+      () => Effect.promise(() => release(path, holder))
+    ),
+    { token, isHeld: () => isHeld(path, token) }
   )
 }
 
-const acquire = Effect.fnUntraced(function* (path: string, mine: Holder) {
-  if (yield* create(path, mine)) return
-  const holder = yield* holderOf(path)
-  if (holder === undefined || isAlive(holder)) return yield* heldBy(path, holder)
-  yield* evict(path, holder)
-  if (!(yield* create(path, mine))) return yield* heldBy(path, yield* holderOf(path))
-})
+/** So many times others may be quicker before this process gives up. */
+const maximumRounds = 100
 
-/** Whether the file could be created: that it must not exist yet is what makes it a lock. */
-const create = (path: string, holder: Holder) =>
-  Effect.tryPromise({
-    try: () => writeFile(path, JSON.stringify(holder), { flag: "wx", mode: 0o600 }).then(() => true),
-    catch: (cause) => cause
-  }).pipe(
-    Effect.catch((cause) =>
-      cause instanceof Error && "code" in cause && cause.code === "EEXIST"
-        ? Effect.succeed(false)
-        : Effect.fail(new PaymentJournal.JournalUnavailable({ message: `the lock ${path} cannot be written`, cause }))
-    )
-  )
-
-const holderOf = (path: string): Effect.Effect<Holder | undefined> =>
-  Effect.tryPromise(() => readFile(path, "utf8")).pipe(
-    Effect.map((text) => Option.getOrUndefined(decode(text))),
-    Effect.catch(() => Effect.succeed(undefined))
-  )
-
-/** A process of another machine cannot be asked, so it counts as alive. */
-const isAlive = ({ host, pid }: Holder): boolean => {
-  if (host !== hostname()) return true
+const acquire = async (path: string, mine: LockHolder.LockHolder): Promise<void> => {
+  const draft = `${path}.${mine.token}.draft`
+  LockHolder.remember(mine.token)
   try {
-    return process.kill(pid, 0)
+    await write(draft, mine)
+    for (let round = 0; round < maximumRounds; round++) {
+      // oxlint-disable-next-line no-await-in-loop -- an attempt is made when the one before it was of no use
+      if (await isTaken(path, mine, draft)) return
+    }
+    throw heldBy(path, undefined)
   } catch (error) {
-    return !(error instanceof Error && "code" in error && error.code === "ESRCH")
+    LockHolder.forget(mine.token)
+    throw error
+  } finally {
+    await rm(draft, { force: true })
   }
 }
 
-/**
- * Takes a dead holder's file out of the way. Renaming is atomic, so of several processes that do this one gets the file;
- * one that was late and got a living holder's puts it back, and the holder looks at its lock before it writes.
- */
-const evict = Effect.fnUntraced(function* (path: string, dead: Holder) {
-  const aside = `${path}.${randomUUID()}`
-  yield* Effect.promise(() => rename(path, aside).catch(() => undefined))
-  const taken = yield* holderOf(aside)
-  yield* Effect.promise(() =>
-    taken === undefined || taken.token === dead.token ? rm(aside, { force: true }) : rename(aside, path)
-  )
-})
+/** Whether the lock is ours after one attempt; throws where it is another's. */
+const isTaken = async (path: string, mine: LockHolder.LockHolder, draft: string): Promise<boolean> => {
+  if (await claim(draft, path)) return true
+  const first = await holderOf(path)
+  if (first === undefined) return false
+  const last = await lastHeir(path, first)
+  if (LockHolder.isAlive(last)) throw heldBy(path, last)
+  const place = placeOfHeir(path, last.token)
+  if (!(await claim(draft, place))) return false
+  if ((await holderOf(path))?.token !== first.token) {
+    // The whole line is history: somebody else has taken it over and put its own name in its place.
+    await rm(place, { force: true })
+    return false
+  }
+  await rename(draft, path)
+  await removeRemains(path, mine)
+  return true
+}
 
-const heldBy = (path: string, holder: Holder | undefined) =>
-  Effect.fail(
-    new PaymentJournal.JournalUnavailable({
-      message:
-        holder === undefined
-          ? `the lock ${path} is there and cannot be read; remove it if no other process uses the journal`
-          : `the journal is in use by process ${holder.pid} on ${holder.host}; give this process a journal of its own, or remove ${path} if that process is gone`
+const placeOfHeir = (path: string, token: string) => `${path}.${token}`
+
+const lastHeir = async (path: string, first: LockHolder.LockHolder): Promise<LockHolder.LockHolder> => {
+  for (let last = first; ;) {
+    // oxlint-disable-next-line no-await-in-loop -- an heir is named after the one before
+    const heir = await holderOf(placeOfHeir(path, last.token))
+    if (heir === undefined) return last
+    last = heir
+  }
+}
+
+const isHeld = async (path: string, token: string): Promise<boolean> => {
+  try {
+    return (await holderOf(path))?.token === token && (await holderOf(placeOfHeir(path, token))) === undefined
+  } catch {
+    return false
+  }
+}
+
+/** Becomes its own heir first, so that nobody can take the lock over between the last look at it and its removal. */
+const release = async (path: string, { token }: LockHolder.LockHolder): Promise<void> => {
+  const heir = LockHolder.mine(randomUUID())
+  const draft = `${path}.${heir.token}.draft`
+  try {
+    await write(draft, heir)
+    const place = placeOfHeir(path, token)
+    if (!(await claim(draft, place))) return
+    if ((await holderOf(path))?.token === token) await rm(path, { force: true })
+    await rm(place, { force: true })
+  } catch {
+    // It stays behind, and is taken over as a dead process's is.
+  } finally {
+    LockHolder.forget(token)
+    await rm(draft, { force: true }).catch(() => undefined)
+  }
+}
+
+/** Whether the file could be created with the draft's content, in one step where the file system can. */
+const claim = async (draft: string, path: string): Promise<boolean> => {
+  try {
+    await link(draft, path).catch((error: unknown) => {
+      if (!withoutLinks.has(codeOf(error) ?? "")) throw error
+      return copyFile(draft, path, constants.COPYFILE_EXCL)
     })
-  )
+    return true
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false
+    throw error
+  }
+}
+
+/** The errors of file systems that have no hard links. */
+const withoutLinks: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL", "EMLINK"])
+
+/** On the disk before it has its name: a power cut must not leave a lock that cannot be read. */
+const write = async (path: string, holder: LockHolder.LockHolder): Promise<void> => {
+  const handle = await open(path, "wx", 0o600)
+  try {
+    await handle.writeFile(JSON.stringify(holder))
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** `undefined` where there is no such file. */
+const holderOf = async (path: string): Promise<LockHolder.LockHolder | undefined> => {
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    if (codeOf(error) === "ENOENT") return undefined
+    throw error
+  })
+  if (text === undefined) return undefined
+  const holder = LockHolder.fromText(text)
+  if (holder === undefined) throw heldBy(path, undefined)
+  return holder
+}
+
+/** Removes what dead processes left beside the lock. Who comes after us is none of them. */
+const removeRemains = async (path: string, mine: LockHolder.LockHolder): Promise<void> => {
+  const folder = dirname(path)
+  const names = await readdir(folder).catch(() => [])
+  const beside = names.filter((name) => name.startsWith(`${basename(path)}.`)).map((name) => join(folder, name))
+  const remove = async (remains: string) => {
+    const holder = await holderOf(remains).catch(() => undefined)
+    if (holder === undefined || remains === placeOfHeir(path, mine.token)) return
+    if (holder.token === mine.token || !LockHolder.isAlive(holder)) await rm(remains, { force: true })
+  }
+  await Promise.all(beside.map((remains) => remove(remains).catch(() => undefined)))
+}
+
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && "code" in error ? String(error.code) : undefined
+
+const heldBy = (path: string, holder: LockHolder.LockHolder | undefined) =>
+  new PaymentJournal.JournalUnavailable({
+    message:
+      holder === undefined
+        ? `the lock ${path} is there and cannot be read; remove it if no other process uses the journal`
+        : `the journal is in use by process ${holder.pid} on ${holder.host}; give this process a journal of its own, or remove ${path} if that process is gone`
+  })
+
+const unavailable = (path: string, cause: unknown) =>
+  cause instanceof PaymentJournal.JournalUnavailable
+    ? cause
+    : new PaymentJournal.JournalUnavailable({ message: `the lock ${path} cannot be written`, cause })

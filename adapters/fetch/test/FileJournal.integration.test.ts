@@ -1,14 +1,31 @@
 import { spawnSync } from "node:child_process"
-import { appendFile, copyFile, mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promises"
+import {
+  appendFile,
+  copyFile,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile
+} from "node:fs/promises"
 import { hostname, tmpdir } from "node:os"
 import { join } from "node:path"
 
 import { assert, describe, it } from "@effect/vitest"
-import { PaymentJournal } from "@pontage/core"
+import { type JournalEntry, PaymentJournal } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 
+import * as FileJournal from "../src/FileJournal.ts"
+import * as JournalFile from "../src/JournalFile.ts"
+import * as LockHolder from "../src/LockHolder.ts"
 import { fileJournal, layerFile } from "../src/node.ts"
 import { allowed, entryOf } from "./JournalEntries.ts"
 import * as PaidShop from "./PaidShop.ts"
@@ -26,6 +43,8 @@ const opened = async (path: string) => {
   const { close, journal } = await fileJournal(path)
   return { journal, [Symbol.asyncDispose]: close }
 }
+
+const line = (id: string) => `${JSON.stringify(entryOf({ ...young(), id }))}\n`
 
 const spentOf = ({ spent }: PaymentJournal.PaymentJournal["Service"]) =>
   Effect.runPromise(Effect.map(spent, (spent) => spent("$").digits))
@@ -146,6 +165,98 @@ describe("fileJournal", () => {
     assert.include(error, { _tag: "JournalUnavailable" })
   })
 
+  it("reads what version 0.1 has written, and counts it alike", async () => {
+    await using place = await folder()
+    await copyFile(new URL("fixtures/journal-0.1.0.jsonl", import.meta.url), place.path)
+    const states = (await readFile(place.path, "utf8"))
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as JournalEntry)
+    const last = new Map(states.map((entry) => [entry.id, entry]))
+    await using first = await opened(place.path)
+    const spent = await Effect.runPromise(first.journal.spent)
+    assert.deepStrictEqual(spent("$"), { unit: "$", digits: 60_000n, scale: 6 })
+    assert.strictEqual(spent("eip155/0x2222222222222222222222222222222222222222").digits, 60_000n)
+    const found: Array<string> = []
+    for (const { id, request, state } of last.values()) {
+      // oxlint-disable-next-line no-await-in-loop -- one after another, as calls are made
+      const adopted = await Effect.runPromise(first.journal.adopt(request))
+      if (adopted === undefined) assert.include(["settled", "refused", "owed"], state)
+      else assert.deepStrictEqual(adopted, last.get(id))
+      if (adopted !== undefined) found.push(state)
+    }
+    assert.include(found, "pending", "what was sent and not answered is sent again")
+  })
+
+  it("stays where a link leads, and is one journal by all its names", async () => {
+    await using place = await folder()
+    const link = `${place.path}.link`
+    await symlink(place.path, link)
+    {
+      await using first = await opened(link)
+      await Effect.runPromise(first.journal.write(entryOf(young())))
+      assert.include((await TestPayer.rejection(fileJournal(place.path))).message, `process ${process.pid}`)
+    }
+    assert.isTrue((await lstat(link)).isSymbolicLink())
+    await using second = await opened(place.path)
+    assert.strictEqual(await spentOf(second.journal), 10n)
+  })
+
+  it.each(["round.a", "."])("is refused where it cannot be a file of its own: %s", async (name) => {
+    await using place = await folder()
+    const path = join(place.path, "..", name)
+    await symlink("round.b", join(place.path, "..", "round.a"))
+    await symlink("round.a", join(place.path, "..", "round.b"))
+    assert.include(await TestPayer.rejection(fileJournal(path)), { _tag: "JournalUnavailable" })
+  })
+
+  it.each(["replaced", "removed"] as const)("that is %s while it is open is written to no more", async (how) => {
+    await using place = await folder()
+    await using first = await opened(place.path)
+    await Effect.runPromise(first.journal.write(entryOf(young())))
+    await rename(place.path, `${place.path}.away`)
+    if (how === "replaced") await copyFile(`${place.path}.away`, place.path)
+    const error = await TestPayer.rejection(Effect.runPromise(first.journal.write(entryOf({ ...young(), id: "two" }))))
+    assert.include(error, { _tag: "JournalUnavailable" })
+    assert.include(error.message, "open it again")
+    assert.notInclude(await readFile(`${place.path}.away`, "utf8"), '"two"')
+  })
+
+  it("takes a last line that a power cut has left in part for unwritten, and no other", async () => {
+    await using place = await folder()
+    const half = `\0\0\0${line("two").slice(3)}`
+    await writeFile(place.path, line("one") + half)
+    {
+      await using first = await opened(place.path)
+      assert.strictEqual(await spentOf(first.journal), 10n)
+    }
+    await writeFile(place.path, line("one") + half + line("three"))
+    assert.include((await TestPayer.rejection(fileJournal(place.path))).message, "line 2")
+  })
+
+  it("writes no line that it would not read", async () => {
+    await using place = await folder()
+    {
+      await using first = await opened(place.path)
+      await Effect.runPromise(first.journal.write(entryOf(young())))
+      const url = `https://shop.example/${"a".repeat(JournalFile.maximumLine)}`
+      const error = await TestPayer.rejection(
+        Effect.runPromise(first.journal.write(entryOf({ ...young(), id: "long", url })))
+      )
+      assert.include(error.message, "shorter URL")
+      await Effect.runPromise(first.journal.write(entryOf({ ...young(), id: "two" })))
+    }
+    await using second = await opened(place.path)
+    assert.strictEqual(await spentOf(second.journal), 20n)
+  })
+
+  it("forgets nothing because the clock is ahead when it is opened", async () => {
+    await using place = await folder()
+    await writeFile(place.path, `${JSON.stringify(entryOf())}\n`)
+    await using _ = await opened(place.path)
+    assert.include(await readFile(place.path, "utf8"), '"one"', "it is the youngest, however old the clock says it is")
+  })
+
   it("writes nothing after it was closed", async () => {
     await using place = await folder()
     const { close, journal } = await fileJournal(place.path)
@@ -170,6 +281,58 @@ describe("fileJournal", () => {
     await using second = await opened(place.path)
     assert.strictEqual(await spentOf(second.journal), 1000n)
   })
+})
+
+const manyLines = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => entryOf({ ...young(), id: `${from + index}`, state: "released" }))
+
+const append = (log: PaymentJournal.JournalLog, lines: ReadonlyArray<JournalEntry>) =>
+  log.transact((news) => [news, lines] as const)
+
+describe("writing the file anew", () => {
+  it.effect("drops what no longer matters, and what is over keeps no headers", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const place = yield* Effect.acquireRelease(Effect.promise(folder), (place) =>
+          Effect.promise(() => place[Symbol.asyncDispose]())
+        )
+        const log = yield* FileJournal.log(place.path)
+        yield* append(log, [entryOf({ ...young(), id: "open" }), entryOf({ ...young(), id: "over" })])
+        yield* append(log, [entryOf({ ...young(), id: "over", state: "settled" })])
+        yield* append(log, manyLines(0, 10_000))
+        const lines = (yield* Effect.promise(() => readFile(place.path, "utf8"))).split("\n").slice(0, -1)
+        const kept = lines.map((line) => JSON.parse(line) as JournalEntry)
+        assert.deepStrictEqual(
+          kept.map(({ headers, id, state }) => [id, state, headers !== undefined]),
+          [
+            ["open", "pending", true],
+            ["over", "settled", false]
+          ]
+        )
+        yield* append(log, [entryOf({ ...young(), id: "next" })])
+        assert.include(yield* Effect.promise(() => readFile(place.path, "utf8")), '"next"')
+      })
+    )
+  )
+
+  it.effect("that fails costs nothing: the step has happened, and is known", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const place = yield* Effect.acquireRelease(Effect.promise(folder), (place) =>
+          Effect.promise(() => place[Symbol.asyncDispose]())
+        )
+        const log = yield* FileJournal.log(place.path)
+        const { token } = JSON.parse(yield* Effect.promise(() => readFile(`${place.path}.lock`, "utf8")))
+        // A folder in the draft's place: it can neither be removed as a file nor written.
+        yield* Effect.promise(() => mkdir(`${place.path}.${token}.new`))
+        const lines = manyLines(0, 10_001)
+        yield* append(log, lines)
+        assert.strictEqual((yield* append(log, [])).length, lines.length, "what was written is told of")
+        yield* append(log, [entryOf({ ...young(), id: "next" })])
+        assert.include(yield* Effect.promise(() => readFile(place.path, "utf8")), '"next"')
+      })
+    )
+  )
 })
 
 const holder = (changes: object) => JSON.stringify({ pid: process.pid, host: hostname(), token: "other", ...changes })
@@ -197,6 +360,53 @@ describe("the lock", () => {
     await writeFile(`${place.path}.lock`, holder({ pid }))
     await using _ = await opened(place.path)
     assert.include(await readFile(`${place.path}.lock`, "utf8"), `"pid":${process.pid},`)
+  })
+
+  it.each([
+    ["of version 0.1", {}],
+    ["of today", { started: "an earlier one", thread: 0 }]
+  ])("of an earlier start with our own process id is taken over, as in a container: %s", async (_, left) => {
+    await using place = await folder()
+    await writeFile(`${place.path}.lock`, holder(left))
+    await using _held = await opened(place.path)
+    assert.notInclude(await readFile(`${place.path}.lock`, "utf8"), '"other"')
+  })
+
+  it.runIf(process.platform === "linux")("of a process whose id another one has now is taken over", async () => {
+    await using place = await folder()
+    await writeFile(`${place.path}.lock`, holder({ pid: process.ppid, started: "an earlier one" }))
+    await using _ = await opened(place.path)
+    assert.include(await readFile(`${place.path}.lock`, "utf8"), `"pid":${process.pid},`)
+  })
+
+  it("of a process that is there, and does not say when it was started, is left alone", async () => {
+    await using place = await folder()
+    await writeFile(`${place.path}.lock`, holder({ pid: process.ppid }))
+    assert.include((await TestPayer.rejection(fileJournal(place.path))).message, `process ${process.ppid}`)
+  })
+
+  it("of another thread of ours is left alone", async () => {
+    await using place = await folder()
+    const text = JSON.stringify(LockHolder.mine("other"))
+    await writeFile(`${place.path}.lock`, text.replace(/"thread":\d+/, '"thread":99'))
+    assert.include((await TestPayer.rejection(fileJournal(place.path))).message, `process ${process.pid}`)
+  })
+
+  it("with a token that would lead to another file is left alone", async () => {
+    await using place = await folder()
+    await writeFile(`${place.path}.lock`, holder({ token: "/../../elsewhere" }))
+    assert.include((await TestPayer.rejection(fileJournal(place.path))).message, "cannot be read")
+  })
+
+  it("leaves nothing behind but the journal", async () => {
+    await using place = await folder()
+    const { pid } = spawnSync(process.execPath, ["-e", ""])
+    await writeFile(`${place.path}.lock`, holder({ pid }))
+    await writeFile(`${place.path}.lock.other`, holder({ pid, token: "heir" }))
+    await writeFile(`${place.path}.lock.stray.draft`, holder({ pid, token: "stray" }))
+    await writeFile(`${place.path}.stray.new`, "{")
+    await (await fileJournal(place.path)).close()
+    assert.deepStrictEqual(await readdir(join(place.path, "..")), ["payments.jsonl"])
   })
 
   it.each([

@@ -86,12 +86,14 @@ export const JournalEntry = /* @__PURE__ */ Schema.Struct({
 export type JournalEntry = typeof JournalEntry.Type
 
 /**
- * The entry without what only an open purchase needs: the headers of one that is over are never sent again.
+ * An entry after a later line of it: what is less certain than what is known changes nothing, and what is over is kept without
+ * its headers, which nobody sends again.
  *
  * @category combining
  */
-export const withoutLeftovers = (entry: JournalEntry): JournalEntry => {
-  if (entry.headers === undefined || (entry.state !== "settled" && entry.state !== "released")) return entry
-  const { headers: _, ...rest } = entry
+export const after = (known: JournalEntry | undefined, next: JournalEntry): JournalEntry => {
+  if (known !== undefined && !mayFollow(known.state, next.state)) return known
+  if (next.headers === undefined || (next.state !== "settled" && next.state !== "released")) return next
+  const { headers: _, ...rest } = next
   return rest
 }

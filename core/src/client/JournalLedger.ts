@@ -2,7 +2,7 @@
  * The journal's arithmetic: which purchases are known, what they add up to, and which authorization a repeated request
  * sends again. Kept in memory and changed in one step at a time; where the lines are stored is `PaymentJournal`'s matter.
  */
-import { type JournalEntry, mayFollow } from "./JournalEntry.ts"
+import { after, type JournalEntry } from "./JournalEntry.ts"
 import type { SpentSoFar } from "./PaymentPolicy.ts"
 import * as Spending from "./Spending.ts"
 
@@ -112,9 +112,10 @@ export const make = (): JournalLedger => {
     }
   }
   return {
-    put: (entry) => {
-      const known = entries.get(entry.id)
-      if (known !== undefined && !mayFollow(known.state, entry.state)) return known
+    put: (line) => {
+      const known = entries.get(line.id)
+      const entry = after(known, line)
+      if (entry === known) return known
       if (!countsAlike(known, entry)) {
         if (known !== undefined) count(known, Spending.subtract)
         count(entry, Spending.add)

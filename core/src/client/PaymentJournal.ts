@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 
-import { type JournalEntry, mayFollow, withoutLeftovers } from "./JournalEntry.ts"
+import { after, type JournalEntry } from "./JournalEntry.ts"
 import * as JournalLedger from "./JournalLedger.ts"
 import type { PaymentDeclined } from "./PaymentDeclined.ts"
 import type { SpentSoFar } from "./PaymentPolicy.ts"
@@ -25,6 +25,13 @@ export class JournalUnavailable extends Data.TaggedError("JournalUnavailable")<{
   readonly message: string
   readonly cause?: unknown
 }> {}
+
+/**
+ * How a log that keeps the last line of each entry puts two lines of one together.
+ *
+ * @category combining
+ */
+export const merged = after
 
 /**
  * How long a journal keeps an entry, in milliseconds from its reservation; older lines of a log may be forgotten.
@@ -161,9 +168,9 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
       ),
     write: (given) =>
       step(() => {
-        const entry = withoutLeftovers(given)
-        const known = ledger.find(entry.id)
-        return known === undefined || mayFollow(known.state, entry.state) ? [entry, [entry]] : [known, []]
+        const known = ledger.find(given.id)
+        const entry = after(known, given)
+        return [entry, entry === known ? [] : [entry]]
       }),
     letGo,
     find: (paymentId) => read(() => ledger.findPayment(paymentId)),

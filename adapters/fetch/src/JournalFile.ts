@@ -1,0 +1,274 @@
+/**
+ * The file of a journal: lines are appended, and from time to time it is written anew without those that no longer matter.
+ *
+ * A line that was appended stays in the journal, also where two processes each take the file for their own: whoever takes it
+ * over first removes the drafts of others, so that none of them can put an older file in its place; then it reads, puts its
+ * own file in the place, and reads what was appended to the old one meanwhile. Whoever appends looks afterwards whether the
+ * file is still in its place, and says that nothing was written where it is not.
+ */
+import { lstat, open, readdir, readlink, realpath, rename, rm, stat, type FileHandle } from "node:fs/promises"
+import { basename, dirname, join, resolve } from "node:path"
+
+import { JournalEntry, PaymentJournal } from "@pontage/core"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+
+import type { FileLock } from "./FileLock.ts"
+import * as LineReader from "./LineReader.ts"
+
+/**
+ * A file that this process has put in its place, open for appending.
+ *
+ * @category models
+ */
+export interface JournalFile {
+  readonly path: string
+  readonly handle: FileHandle
+  readonly lock: FileLock
+  /** The length in bytes up to which the file is whole. */
+  readonly size: number
+  /** The length with which it was begun. */
+  readonly begun: number
+}
+
+/**
+ * The last line of each entry, in the order of their first lines.
+ *
+ * @category models
+ */
+export type Latest = Map<string, JournalEntry>
+
+/**
+ * The longest line, in bytes: longer ones are neither written nor read.
+ *
+ * @category constants
+ */
+export const maximumLine = 1024 * 1024
+
+/** So much text is put together before it is written, in characters. */
+const batchLength = 256 * 1024
+
+/**
+ * The file's own path, whatever links lead to it: all names of a journal have one lock, and a link stays a link.
+ *
+ * @category getters
+ */
+export const pathOf = async (given: string): Promise<string> => {
+  let path = resolve(given)
+  for (let link = 0; link < 40; link++) {
+    // oxlint-disable-next-line no-await-in-loop -- a link is read when it is known where it lies
+    path = join(await realpath(dirname(path)), basename(path))
+    // oxlint-disable-next-line no-await-in-loop -- a link is read when it is known where it lies
+    const target = await readlink(path).catch((error: unknown) => {
+      // No link, or nothing there yet.
+      if (isCode(error, "EINVAL") || isCode(error, "ENOENT") || isCode(error, "UNKNOWN")) return undefined
+      throw error
+    })
+    if (target === undefined) return path
+    path = resolve(dirname(path), target)
+  }
+  return unusable(given, "is a link that leads round in a circle")
+}
+
+/**
+ * Takes the file over from whoever had it: reads it into `latest`, and puts a new file with what still matters at `now` in
+ * its place. It is made where there is none.
+ *
+ * @category constructors
+ */
+export const takeOver = async (path: string, lock: FileLock, latest: Latest, now: number): Promise<JournalFile> => {
+  await removeDrafts(path)
+  const old = await openForReading(path)
+  try {
+    const end = old === undefined ? 0 : await readInto(latest, path, old, 0)
+    const file = await writeAnew(path, lock, latest, now)
+    return old === undefined ? file : await withLateLines(file, latest, old, end)
+  } finally {
+    await old?.close()
+  }
+}
+
+/** The file with what was appended to the old one before it lost its place. */
+const withLateLines = async (
+  file: JournalFile,
+  latest: Latest,
+  old: FileHandle,
+  from: number
+): Promise<JournalFile> => {
+  try {
+    const late: Latest = new Map()
+    await readInto(late, file.path, old, from)
+    for (const entry of late.values()) latest.set(entry.id, PaymentJournal.merged(latest.get(entry.id), entry))
+    return late.size === 0 ? file : await append(file, [...late.values()])
+  } catch (error) {
+    await file.handle.close()
+    throw error
+  }
+}
+
+/** A file with what still matters, in the place of the one that is there; `latest` is relieved of the rest. */
+export const writeAnew = async (path: string, lock: FileLock, latest: Latest, now: number): Promise<JournalFile> => {
+  forgetOld(latest, now)
+  const draft = `${path}.${lock.token}.new`
+  await rm(draft, { force: true })
+  const handle = await open(draft, "ax", 0o600)
+  try {
+    // Only now: whoever takes the lock from here on removes the draft, and whoever took it before is seen.
+    await demandLock(path, lock)
+    let size = 0
+    for (const text of batches(latest.values())) {
+      // oxlint-disable-next-line no-await-in-loop -- text is made when there is room for it
+      await handle.appendFile(text)
+      size += Buffer.byteLength(text)
+    }
+    await handle.sync()
+    await rename(draft, path)
+    await syncFolder(path)
+    return { path, handle, lock, size, begun: size }
+  } catch (error) {
+    await handle.close()
+    await rm(draft, { force: true }).catch(() => undefined)
+    throw error
+  }
+}
+
+/**
+ * Appends lines and waits for the disk. Where this fails none of them counts: what a failed attempt left behind is cut off
+ * at once, or else before the next one, and a broken line at the end is none to whoever reads it.
+ *
+ * @category combining
+ */
+export const append = async (file: JournalFile, lines: ReadonlyArray<JournalEntry>): Promise<JournalFile> => {
+  const { handle, path, size } = file
+  const text = lines.map(lineOf).join("")
+  await demandLock(path, file.lock)
+  await demandPlace(file)
+  const { size: found } = await handle.stat()
+  if (found !== size) await handle.truncate(size)
+  try {
+    await handle.appendFile(text)
+    await handle.datasync()
+  } catch (error) {
+    await handle.truncate(size).catch(() => undefined)
+    throw error
+  }
+  await demandPlace(file)
+  return { ...file, size: size + Buffer.byteLength(text) }
+}
+
+const demandLock = async (path: string, lock: FileLock): Promise<void> => {
+  if (!(await lock.isHeld())) unusable(path, "is no longer locked by this process; open it again")
+}
+
+/** Whether the file that we write to is the one that others read. */
+const demandPlace = async ({ handle, path }: JournalFile): Promise<void> => {
+  const [ours, there] = await Promise.all([
+    handle.stat({ bigint: true }),
+    stat(path, { bigint: true }).catch((error: unknown) => {
+      if (isCode(error, "ENOENT")) return undefined
+      throw error
+    })
+  ])
+  if (there?.ino !== ours.ino || there.dev !== ours.dev) {
+    unusable(path, "was replaced or removed while it was in use; nothing is written to it: open it again")
+  }
+}
+
+/** Drafts are of those who had the file before us, or would like to have it: what they are doing must not come to pass. */
+const removeDrafts = async (path: string): Promise<void> => {
+  const folder = dirname(path)
+  const names = await readdir(folder)
+  const drafts = names.filter((name) => name.startsWith(`${basename(path)}.`) && name.endsWith(".new"))
+  await Promise.all(drafts.map((name) => rm(join(folder, name), { force: true })))
+}
+
+const openForReading = async (path: string): Promise<FileHandle | undefined> => {
+  try {
+    // A pipe would be opened for as long as nobody writes to it, and a device must not be replaced.
+    if (!(await lstat(path)).isFile()) unusable(path, "is no plain file; name one, or a place where there is none yet")
+    return await open(path, "r")
+  } catch (error) {
+    if (isCode(error, "ENOENT")) return undefined
+    throw error
+  }
+}
+
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(JournalEntry))
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+/**
+ * Reads the whole lines from a byte on, and answers with the byte after the last. A last line may be broken off by a crash,
+ * or be there in part after a power cut, with zeros for the rest; any other broken line is not explained by one.
+ */
+const readInto = async (latest: Latest, path: string, handle: FileHandle, from: number): Promise<number> => {
+  let end = from
+  let broken: number | undefined
+  for await (const line of LineReader.read(handle, { from, maximum: maximumLine })) {
+    if (broken !== undefined) return damaged(path, broken)
+    const entry = entryIn(line.bytes)
+    if (entry !== undefined) {
+      latest.set(entry.id, PaymentJournal.merged(latest.get(entry.id), entry))
+      end = line.end
+    } else if (line.bytes?.includes(0) === true) broken = line.number
+    else return damaged(path, line.number)
+  }
+  return end
+}
+
+const entryIn = (bytes: Buffer | undefined): JournalEntry | undefined => {
+  try {
+    return bytes === undefined ? undefined : Option.getOrUndefined(decode(utf8.decode(bytes)))
+  } catch {
+    return undefined
+  }
+}
+
+const damaged = (path: string, line: number) =>
+  unusable(path, `is damaged at line ${line}; payments that it knew of may still be in flight`)
+
+/**
+ * Forgets what is too old to matter. The youngest entry says how late it is at least: a clock that is ahead when the file is
+ * opened makes nothing old.
+ */
+const forgetOld = (latest: Latest, now: number): void => {
+  let youngest = 0
+  for (const { at } of latest.values()) youngest = Math.max(youngest, at)
+  const oldest = Math.min(now, youngest) - PaymentJournal.retention
+  for (const { at, id, state } of latest.values()) if (at <= oldest || state === "released") latest.delete(id)
+}
+
+const batches = function* (entries: Iterable<JournalEntry>): Generator<string> {
+  let batch = ""
+  for (const entry of entries) {
+    batch += lineOf(entry)
+    if (batch.length < batchLength) continue
+    yield batch
+    batch = ""
+  }
+  if (batch !== "") yield batch
+}
+
+const lineOf = (entry: JournalEntry): string => {
+  const line = `${JSON.stringify(entry)}\n`
+  if (Buffer.byteLength(line) <= maximumLine) return line
+  throw new PaymentJournal.JournalUnavailable({
+    message: `the payment for ${entry.url.slice(0, 200)} makes a line of more than ${maximumLine} bytes, which no journal keeps; nothing was sent: ask for it by a shorter URL`
+  })
+}
+
+/** Makes a renaming last through a power cut. Windows has no such thing for directories. */
+const syncFolder = async (path: string): Promise<void> => {
+  if (process.platform === "win32") return
+  const folder = await open(dirname(path), "r")
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+const isCode = (error: unknown, code: string) => error instanceof Error && "code" in error && error.code === code
+
+const unusable = (path: string, what: string): never => {
+  throw new PaymentJournal.JournalUnavailable({ message: `the journal ${path} ${what}` })
+}
