@@ -4,6 +4,7 @@
  */
 export * as Entropy from "./platform/Entropy.ts"
 export * as Hash from "./platform/Hash.ts"
+export * as AddressPlace from "./protocol/AddressPlace.ts"
 export * as Amount from "./protocol/Amount.ts"
 export type { Asset } from "./protocol/Asset.ts"
 export type { Authorization } from "./protocol/Authorization.ts"
@@ -44,6 +45,7 @@ export {
 export * as FacilitatorByUrl from "./facilitator/FacilitatorByUrl.ts"
 export * as FacilitatorClient from "./facilitator/FacilitatorClient.ts"
 export * as ForeignFacilitator from "./facilitator/ForeignFacilitator.ts"
+export { CurrentBuyer } from "./facilitator/CurrentBuyer.ts"
 export { CurrentCaller, maySee, type Caller } from "./facilitator/Caller.ts"
 export * as Checkpoint from "./facilitator/Checkpoint.ts"
 export * as LaneLeases from "./facilitator/records/LaneLeases.ts"

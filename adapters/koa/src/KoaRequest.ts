@@ -39,6 +39,11 @@ export class KoaRequest implements GateRequest {
   get body(): unknown {
     return "body" in this.native.request ? this.native.request.body : undefined
   }
+
+  get clientAddress(): string | undefined {
+    return this.native.req.socket.remoteAddress
+  }
+
   /** As `koa-bodyparser` and its like keep it. */
   get rawBody(): GateRequest["rawBody"] {
     const raw = "rawBody" in this.native.request ? this.native.request.rawBody : undefined

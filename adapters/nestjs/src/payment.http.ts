@@ -87,6 +87,9 @@ export const gateRequest = (adapter: AbstractHttpAdapter, request: HostRequest):
   get stream() {
     return nodeRequest(request)
   },
+  get clientAddress() {
+    return nodeRequest(request).socket.remoteAddress
+  },
   native: request
 })
 

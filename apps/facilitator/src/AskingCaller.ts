@@ -1,6 +1,6 @@
 /**
  * The caller of the request that is being answered: what it may do, and what its request costs it. A request takes a token
- * before any work; a payment that is refused takes more afterwards, so that who brings bad payments is slowed down first.
+ * before any work. A payment that is refused is held against the place that it came from, as its caller tells it.
  */
 import type { PaymentRequirements } from "@pontage/core"
 import * as Context from "effect/Context"
@@ -8,7 +8,9 @@ import * as Effect from "effect/Effect"
 
 import type { RateTerms } from "./CallerTerms.ts"
 import { TooManyRequests } from "./FacilitatorFault.ts"
-import type { RateLimiter } from "./RateLimiter.ts"
+import type { Rate, RateLimiter } from "./RateLimiter.ts"
+import * as RateLimits from "./RateLimiter.ts"
+import * as RecentKeys from "./RecentKeys.ts"
 
 /**
  * What is asked for. Each has a bucket of its own, so that a flood of payments does not keep a server from telling how the
@@ -19,11 +21,18 @@ import type { RateLimiter } from "./RateLimiter.ts"
 export type Errand = "payments" | "runs" | "records"
 
 /**
- * What a refused payment costs its caller on top: it made us check a signature or ask a chain for nothing.
+ * What the end of a run that cannot be told costs its caller on top: it made us look into the records for nothing.
  *
  * @category constants
  */
 export const refusalCost = 4
+
+/**
+ * The part of a caller's rate that bad payments from one place may use, and the part of its burst that is kept for payers
+ * who have paid before. Bad payments cost nobody else anything: a caller has no say in who knocks at its door.
+ */
+const placePart = 1 / 2
+const keptPart = 1 / 4
 
 /**
  * The caller.
@@ -49,8 +58,17 @@ export interface CallerLimits {
   readonly admit: (errand: Errand) => Effect.Effect<void, TooManyRequests>
   /** The request was worth so many tokens more than the one it took. */
   readonly count: (errand: Errand, tokens: number) => Effect.Effect<void>
-  /** The caller brought something that was refused. */
+  /** The caller told of an end that was refused. */
   readonly penalise: (errand: Errand) => Effect.Effect<void>
+  /**
+   * Whether payments from this place are looked at now. Those of payers who have paid before always are, whatever else comes
+   * from there. Without a place all that come so are of one. A payment that is turned away costs its caller nothing.
+   */
+  readonly admitBuyer: (buyer: string | undefined, payer: string | undefined) => Effect.Effect<void, TooManyRequests>
+  /** From this place came a payment that was refused. */
+  readonly blame: (buyer: string | undefined) => Effect.Effect<void>
+  /** This payer's payment was good. */
+  readonly trust: (payer: string) => Effect.Effect<void>
   /** Whether payments of this payer, who is not proven yet, are looked at now. */
   readonly admitPayer: (payer: string) => Effect.Effect<void, TooManyRequests>
   /** The payer is proven: this payment was its own, and counts. */
@@ -68,10 +86,39 @@ export const unlimited: CallerLimits = {
   admit: () => Effect.void,
   count: () => Effect.void,
   penalise: () => Effect.void,
+  admitBuyer: () => Effect.void,
+  blame: () => Effect.void,
+  trust: () => Effect.void,
   admitPayer: () => Effect.void,
   countPayer: () => Effect.void,
   limitsPayers: false
 }
+
+/**
+ * What the limits are kept in.
+ *
+ * @category models
+ */
+export interface Limiters {
+  readonly callers: RateLimiter
+  /** Places that payments come from. */
+  readonly buyers: RateLimiter
+  readonly payers: RateLimiter
+  /** Payers whose payments were good, by their callers. */
+  readonly trusted: RecentKeys.RecentKeys
+}
+
+/**
+ * Limiters of their own.
+ *
+ * @category constructors
+ */
+export const makeLimiters = (callers: number = RateLimits.defaultCapacity): Limiters => ({
+  callers: RateLimits.make(callers),
+  buyers: RateLimits.make(),
+  payers: RateLimits.make(),
+  trusted: RecentKeys.make(RateLimits.defaultCapacity)
+})
 
 /**
  * The limits on whoever is behind this key: a caller's name, or an address. Callers are told apart first, so that no caller
@@ -79,11 +126,7 @@ export const unlimited: CallerLimits = {
  *
  * @category constructors
  */
-export const limitsOf = (
-  limiters: { readonly callers: RateLimiter; readonly payers: RateLimiter },
-  key: string,
-  { payerRate, rate }: RateTerms
-): CallerLimits => {
+export const limitsOf = (limiters: Limiters, key: string, { payerRate, rate }: RateTerms): CallerLimits => {
   const buckets = { payments: `payments ${key}`, runs: `runs ${key}`, records: `records ${key}` }
   const charge = (errand: Errand, tokens: number) => limiters.callers.charge(buckets[errand], rate, tokens)
   return {
@@ -93,6 +136,19 @@ export const limitsOf = (
       ),
     count: charge,
     penalise: (errand) => charge(errand, refusalCost),
+    admitBuyer: (buyer, payer) =>
+      payer !== undefined && limiters.trusted.has(`${key} ${payer}`)
+        ? Effect.void
+        : Effect.flatMap(unprovenWait(limiters, buckets.payments, `${key} ${buyer ?? ""}`, rate), (wait) =>
+            wait === undefined
+              ? Effect.void
+              : Effect.andThen(
+                  charge("payments", -1),
+                  Effect.fail(tooMany("bad payments come", rate.perSecond * placePart, wait))
+                )
+          ),
+    blame: (buyer) => limiters.buyers.charge(`${key} ${buyer ?? ""}`, partOf(rate, placePart), 1),
+    trust: (payer) => Effect.sync(() => limiters.trusted.add(`${key} ${payer}`)),
     admitPayer: (payer) =>
       Effect.flatMap(limiters.payers.take(`${key} ${payer}`, payerRate, 0), (wait) =>
         wait === undefined ? Effect.void : Effect.fail(tooMany("this payer pays", payerRate.perSecond, wait))
@@ -101,6 +157,22 @@ export const limitsOf = (
     limitsPayers: true
   }
 }
+
+const partOf = ({ burst, perSecond }: Rate, part: number): Rate => ({
+  burst: burst * part,
+  perSecond: perSecond * part
+})
+
+/** How long a payment of a payer nobody knows has to wait: for the debt of its place, or for the caller's bucket to fill. */
+const unprovenWait = (
+  { buyers, callers }: Limiters,
+  bucket: string,
+  place: string,
+  rate: Rate
+): Effect.Effect<number | undefined> =>
+  Effect.flatMap(buyers.take(place, partOf(rate, placePart), 0), (wait) =>
+    wait === undefined ? callers.wait(bucket, rate, Math.floor(rate.burst * keptPart)) : Effect.succeed(wait)
+  )
 
 const tooMany = (who: string, perSecond: number, retryAfter: number) =>
   new TooManyRequests({

@@ -90,11 +90,8 @@ interface Registered extends Recognised {
 }
 
 const makeRegister = ({ anonymousRates, callers }: Options, schemes: ReadonlyArray<SchemeFacilitator>) => {
-  const limiters = {
-    callers: RateLimiter.make(Math.max(RateLimiter.defaultCapacity, callers.length * 4)),
-    payers: RateLimiter.make()
-  }
-  const strangers = { callers: RateLimiter.make(), payers: limiters.payers }
+  const limiters = AskingCaller.makeLimiters(Math.max(RateLimiter.defaultCapacity, callers.length * 4))
+  const strangers = AskingCaller.makeLimiters()
   return {
     register: callers.map((terms): Registered => {
       const { keys, name, operator = false, rates, registrations, webhook } = terms

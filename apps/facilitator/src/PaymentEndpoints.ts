@@ -13,6 +13,7 @@ import {
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import type * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Result from "effect/Result"
 
 import { AskingCaller } from "./AskingCaller.ts"
@@ -24,7 +25,10 @@ import { answering } from "./PostedJson.ts"
 import * as PresentedPayment from "./PresentedPayment.ts"
 import { defective } from "./RequestFaults.ts"
 
-type Presented = PresentedPayment.PresentedPayment
+/** A payment, and the place that it comes from as its caller tells it. */
+interface Presented extends PresentedPayment.PresentedPayment {
+  readonly buyer: string | undefined
+}
 type VerifyAnswer = typeof FacilitatorApi.VerifyResponse.Type
 type SettleAnswer = typeof FacilitatorApi.SettleResponse.Type
 
@@ -42,17 +46,17 @@ export const layerPayments = HttpApiBuilder.group(
     return handlers
       .handleRaw(
         "verify",
-        answering(verifying, (payload) => {
+        answering(verifying, (payload, asked) => {
           const payment = PresentedPayment.read(payload)
-          return Effect.map(verify(desk, payment), payment.verified)
+          return Effect.map(verify(desk, from(asked, payment)), payment.verified)
         })
       )
       .handleRaw(
         "settle",
-        answering(settling, (payload) => {
+        answering(settling, (payload, asked) => {
           const payment = PresentedPayment.read(payload)
           const claim = payload.protocolVersion === undefined ? undefined : payload.claim
-          const settled = transact(desk, "settle", payment, (request) =>
+          const settled = transact(desk, "settle", from(asked, payment), (request) =>
             FacilitatorVerdict.ofSettle(request, facilitator.settle(request, claim))
           )
           return Effect.map(settled, payment.settled)
@@ -60,8 +64,8 @@ export const layerPayments = HttpApiBuilder.group(
       )
       .handleRaw(
         "claim",
-        answering(claiming, ({ claim, ...body }) =>
-          transact(desk, "claim", PresentedPayment.readOurs(body), (request) =>
+        answering(claiming, ({ claim, ...body }, asked) =>
+          transact(desk, "claim", from(asked, PresentedPayment.readOurs(body)), (request) =>
             FacilitatorVerdict.ofClaim(request, facilitator.claim(request, claim))
           )
         )
@@ -76,6 +80,11 @@ export const layerPayments = HttpApiBuilder.group(
       )
   })
 )
+
+const from = (
+  { request }: { readonly request: HttpServerRequest.HttpServerRequest },
+  payment: PresentedPayment.PresentedPayment
+): Presented => ({ ...payment, buyer: FacilitatorApi.buyerOf(request.headers[FacilitatorApi.buyerField]) })
 
 interface Desk {
   readonly facilitator: Facilitator["Service"]
@@ -147,12 +156,12 @@ const finishSeveral = Effect.fnUntraced(function* (
 type Answer = VerifyAnswer | SettleAnswer
 
 /**
- * A caller that may not have this payee paid learns nothing about the payment. A payer that pays too often waits before
- * anything of its payment is checked.
+ * A caller that may not have this payee paid learns nothing about the payment. Where bad payments come from too often, and a
+ * payer that pays too often, waits before anything of its payment is checked.
  */
 const presented = Effect.fnUntraced(function* <A extends Answer, E, R>(
   { schemes }: Desk,
-  { paymentRequirements, request }: Presented,
+  { buyer, paymentRequirements, request }: Presented,
   answer: (request: PaymentRequest) => Effect.Effect<A, E, R>,
   unreadable: (failure: PaymentError | ValidationError) => A
 ) {
@@ -160,15 +169,20 @@ const presented = Effect.fnUntraced(function* <A extends Answer, E, R>(
   if (Result.isSuccess(paymentRequirements) && !mayHavePaid(paymentRequirements.success)) {
     return yield* notRegistered(paymentRequirements.success)
   }
+  const payer =
+    limits.limitsPayers && Result.isSuccess(request)
+      ? yield* PresentedPayment.payerOf(schemes, request.success)
+      : undefined
+  yield* limits.admitBuyer(buyer, payer)
   if (Result.isFailure(request)) {
-    yield* limits.penalise("payments")
+    yield* limits.blame(buyer)
     return unreadable(request.failure)
   }
-  const payer = limits.limitsPayers ? yield* PresentedPayment.payerOf(schemes, request.success) : undefined
   if (payer !== undefined) yield* limits.admitPayer(payer)
   const answered = yield* answer(request.success)
-  if (isPenalised(answered)) yield* limits.penalise("payments")
+  if (isPenalised(answered)) yield* limits.blame(buyer)
   if (payer !== undefined && isProvenPayer(answered)) yield* limits.countPayer(payer)
+  if (payer !== undefined && isGood(answered)) yield* limits.trust(payer)
   return answered
 })
 
@@ -186,6 +200,10 @@ const isPenalised = ({ code, reason }: Answer): boolean =>
 /** A signature was good, or nothing would be known of the balance. A payer is not held to what others sign in its name. */
 const isProvenPayer = ({ code, reason }: Answer): boolean =>
   code === "INSUFFICIENT_BALANCE" || (code === undefined && reason === undefined)
+
+/** It was neither refused nor left open: the money was there. */
+const isGood = (answer: Answer): boolean =>
+  "isValid" in answer ? answer.isValid : answer.success || answer.execution === "granted"
 
 const outcomeOfVerify = ({ code, isValid, reason }: VerifyAnswer): string =>
   isValid ? "valid" : (code ?? reason ?? "invalid")

@@ -24,7 +24,9 @@ export interface Rate {
 export interface RateLimiter {
   /** Takes tokens, or none and tells how many seconds to wait. Taking none asks whether the bucket is in debt. */
   readonly take: (key: string, rate: Rate, tokens: number) => Effect.Effect<number | undefined>
-  /** Takes tokens that may not be there: the debt is at most as deep as the bucket. */
+  /** How many seconds it takes until the bucket holds so many; `undefined` where it does. It takes none. */
+  readonly wait: (key: string, rate: Rate, tokens: number) => Effect.Effect<number | undefined>
+  /** Takes tokens that may not be there: the debt is at most as deep as the bucket. Fewer than none are given back. */
   readonly charge: (key: string, rate: Rate, tokens: number) => Effect.Effect<void>
 }
 
@@ -74,22 +76,28 @@ export const make = (capacity: number = defaultCapacity): RateLimiter => {
     return bucket
   }
 
+  const look = (key: string, rate: Rate, tokens: number, taken: number) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const bucket = use(key, rate, now)
+      const missing = tokens * 1000 - bucket.thousandths
+      if (missing > 0) return Math.ceil(missing / (1000 * rate.perSecond))
+      bucket.thousandths -= taken * 1000
+      return undefined
+    })
+
   return {
-    take: (key, rate, tokens) =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
-        const bucket = use(key, rate, now)
-        const missing = tokens * 1000 - bucket.thousandths
-        if (missing > 0) return Math.ceil(missing / (1000 * rate.perSecond))
-        bucket.thousandths = -missing
-        return undefined
-      }),
+    take: (key, rate, tokens) => look(key, rate, tokens, tokens),
+    wait: (key, rate, tokens) => look(key, rate, tokens, 0),
     charge: (key, rate, tokens) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         const bucket = use(key, rate, now)
-        bucket.thousandths = Math.max(-rate.burst * 1000, bucket.thousandths - tokens * 1000)
+        bucket.thousandths = within(rate, bucket.thousandths - tokens * 1000)
       })
   }
 }
+
+const within = ({ burst }: Rate, thousandths: number): number =>
+  Math.min(burst * 1000, Math.max(-burst * 1000, thousandths))
 
 /** A clock that is set back fills nothing. */
 const fill = (bucket: Bucket, { burst, perSecond }: Rate, now: number): void => {

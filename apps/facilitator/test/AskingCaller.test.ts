@@ -95,7 +95,7 @@ describe("a caller over its limit", () => {
       const callers = [callerOf("shop", { rates: { rate: narrow, payerRate: wide } })]
       const { post } = yield* start({ settle: down, verify: down }, { callers }, [readable])
       const answers = yield* statuses(post, "/settle", payment("a"), keyOf("shop"), 7)
-      assert.deepStrictEqual(answers, [503, 503, 503, 503, 503, 429, 429])
+      assert.deepStrictEqual(answers, [503, 503, 503, 503, 429, 429, 429])
     })
   )
 
@@ -108,30 +108,83 @@ describe("a caller over its limit", () => {
   )
 })
 
-describe("bad payments cost more than good ones", () => {
+const from = (buyer: string, caller = "shop") => ({ ...keyOf(caller), "pontage-buyer": buyer.padEnd(22, "_") })
+
+describe("bad payments", () => {
   const rates = { rate: { perSecond: 1, burst: 20 }, payerRate: wide }
+  const callers = [callerOf("shop", { rates }), callerOf("other", { rates })]
   const tried = (methods: Parameters<typeof start>[0], sent: unknown, path = "/settle") =>
     Effect.gen(function* () {
-      const { post } = yield* start({ ...good, ...methods }, { callers: [callerOf("shop", { rates })] }, [readable])
+      const { post } = yield* start({ ...good, ...methods }, { callers }, [readable])
       return accepted(yield* statuses(post, path, sent, keyOf("shop"), 30))
     })
 
-  it.effect("20 good ones, 4 with a bad signature, 4 that cannot be read", () =>
+  it.effect("may use half of what the caller has, whatever is bad about them; good ones all of it", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* tried({}, payment("a")), 20)
-      assert.strictEqual(yield* tried({ settle: forged }, payment("a")), 4)
-      assert.strictEqual(yield* tried({ verify: forged }, payment("a"), "/verify"), 4)
-      assert.strictEqual(yield* tried({}, { ...body, protocolVersion: 1 }), 4)
+      assert.strictEqual(yield* tried({ settle: forged }, payment("a")), 11)
+      assert.strictEqual(yield* tried({ settle: poor }, payment("a")), 11)
+      assert.strictEqual(yield* tried({ verify: forged }, payment("a"), "/verify"), 11)
+      assert.strictEqual(yield* tried({}, { ...body, protocolVersion: 1 }), 11)
     })
   )
 
-  it.effect("one that was used already costs no more: it made nobody ask a chain", () =>
+  it.effect("one that was used already is not held against anybody: it made nobody ask a chain", () =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* tried({ settle: used }, payment("a")), 20)
+      assert.strictEqual(yield* tried({ settle: used }, payment("a")), 15)
     })
   )
 
-  it.effect("a run that cannot be finished costs more too", () =>
+  it.effect("are held against the place they come from, and against no other", () =>
+    Effect.gen(function* () {
+      let isForged = true
+      const settle = () => Effect.suspend(() => (isForged ? forged() : Effect.succeed(settled)))
+      const { post } = yield* start({ ...good, settle }, { callers }, [readable])
+      const bad = yield* statuses(post, "/settle", payment("a"), from("stranger"), 300)
+      assert.strictEqual(accepted(bad), 11)
+      assert.strictEqual((yield* post("/settle", payment("b"), from("stranger"))).status, 429)
+      isForged = false
+      assert.strictEqual((yield* post("/settle", payment("a"), from("stranger"))).status, 429)
+      assert.strictEqual((yield* post("/settle", payment("b"), from("honest"))).status, 200)
+      assert.strictEqual((yield* post("/settle", payment("c"), keyOf("shop"))).status, 200)
+      assert.strictEqual((yield* post("/settle", payment("a"), from("stranger", "other"))).status, 200)
+    })
+  )
+
+  it.effect("do not stop a payer who has paid before, from wherever they come", () =>
+    Effect.gen(function* () {
+      let isForged = false
+      const settle = () => Effect.suspend(() => (isForged ? forged() : Effect.succeed(settled)))
+      const { post } = yield* start({ ...good, settle }, { callers }, [readable])
+      assert.strictEqual((yield* post("/settle", payment("regular"), from("proxy"))).status, 200)
+      isForged = true
+      yield* statuses(post, "/settle", payment("a"), from("proxy"), 200)
+      isForged = false
+      assert.strictEqual((yield* post("/settle", payment("a"), from("proxy"))).status, 429)
+      assert.strictEqual((yield* post("/settle", payment("regular"), from("proxy"))).status, 200)
+    })
+  )
+
+  it.effect("from everywhere leave a part of the caller's rate to payers who have paid before", () =>
+    Effect.gen(function* () {
+      let isForged = false
+      const settle = () => Effect.suspend(() => (isForged ? forged() : Effect.succeed(settled)))
+      const { post } = yield* start({ ...good, settle }, { callers }, [readable])
+      assert.strictEqual((yield* post("/settle", payment("regular"), from("home"))).status, 200)
+      isForged = true
+      const bad = yield* Effect.forEach(Array.from({ length: 100 }), (_, index) =>
+        post("/settle", payment(`a${index}`), from(`stranger${index}`))
+      )
+      assert.strictEqual(accepted(bad.map(({ status }) => status)), 14)
+      isForged = false
+      assert.deepStrictEqual(
+        yield* statuses(post, "/settle", payment("regular"), from("home"), 6),
+        [200, 200, 200, 200, 200, 429]
+      )
+    })
+  )
+
+  it.effect("a run that cannot be finished costs its caller more", () =>
     Effect.gen(function* () {
       const sent = { claimId: claim.id, outcome: "served" }
       assert.strictEqual(yield* tried({}, sent, `/payments/${paymentId}/finish`), 20)

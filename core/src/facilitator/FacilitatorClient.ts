@@ -17,6 +17,7 @@ import { PaymentRecord } from "../protocol/Settlement.ts"
 import * as Supported from "../protocol/Supported.ts"
 import { invalid, ValidationError } from "../protocol/ValidationError.ts"
 import * as FacilitatorApi from "../wire/FacilitatorApi.ts"
+import { CurrentBuyer } from "./CurrentBuyer.ts"
 import { Facilitator, type Claim, type Outcome, type PaymentRequest } from "./Facilitator.ts"
 import * as FacilitatorAnswer from "./FacilitatorAnswer.ts"
 import * as FacilitatorExchange from "./FacilitatorExchange.ts"
@@ -123,7 +124,9 @@ const transact = Effect.fnUntraced(function* (exchange: Exchange, { claim, path,
   const { paymentPayload, paymentRequirements } = request
   const claimed = claim === undefined ? {} : { claim }
   const body = yield* written(encodeSettle({ protocolVersion, paymentPayload, paymentRequirements, ...claimed }))
-  const call = { method: "POST", path, body, unsettled: maySettle } as const
+  const buyer = yield* CurrentBuyer
+  const headers = buyer === undefined ? {} : { [FacilitatorApi.buyerField]: buyer }
+  const call = { method: "POST", path, body, headers, unsettled: maySettle } as const
   const reply = yield* exchange.call(call)
   const answer = yield* decoded(exchange, call, reply, decodeSettle)
   const asked = {

@@ -62,6 +62,8 @@ export interface Call {
   readonly method: "GET" | "POST"
   readonly path: string
   readonly body?: unknown
+  /** Fields of this call alone. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly unsettled?: string
 }
 
@@ -178,7 +180,7 @@ class Unsent {
 const questionOf = ({ path }: Wire, call: Call, headers: Fields): HttpOrigin.HttpCall => ({
   method: call.method,
   path: path + call.path,
-  headers,
+  headers: call.headers === undefined ? headers : { ...headers, ...call.headers },
   redirect: "manual",
   maximumBytes: maximumAnswerBytes,
   ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) })

@@ -52,6 +52,11 @@ export interface GateRequest {
    * With the route's name and the method it says what counts as the same route.
    */
   readonly pattern?: string | undefined
+  /**
+   * Where the request comes from, as the host knows it: the address of its connection, never what a header says by itself.
+   * Only a keyed digest of it leaves the shop.
+   */
+  readonly clientAddress?: string | undefined
   /** The host's own request, handed to `getPrice`. */
   readonly native: unknown
 }

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
+import { CurrentBuyer } from "../facilitator/CurrentBuyer.ts"
 import type { Claim, Settled } from "../facilitator/Facilitator.ts"
 import * as Entropy from "../platform/Entropy.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
@@ -14,6 +15,7 @@ import { isSettled, type Settlement } from "../protocol/Settlement.ts"
 import type { PresentedPayment } from "../wire/Dialect.ts"
 import * as Refusal from "../wire/Refusal.ts"
 import * as Spoken from "../wire/Spoken.ts"
+import * as BuyerPlace from "./BuyerPlace.ts"
 import * as ClaimedResource from "./ClaimedResource.ts"
 import type { Deferred, Granted, Refused, Uncharged } from "./Decision.ts"
 import * as GateAnswer from "./GateAnswer.ts"
@@ -44,6 +46,8 @@ export interface Asking {
   readonly crossOrigin: boolean
   /** What the answer speaks. */
   readonly spoken: Spoken.Spoken
+  /** Where the request comes from, if the host knows it. */
+  readonly clientAddress: string | undefined
 }
 
 /**
@@ -59,7 +63,21 @@ export interface Presented extends Asking, PresentedPayment {}
  * @category combinators
  */
 export const take = (counter: Counter, presented: Presented): Effect.Effect<Granted | Deferred | Refused> =>
-  Effect.catch(accept(counter, presented), (failure) => refused(counter, presented, failure))
+  forBuyer(
+    counter,
+    presented,
+    Effect.catch(accept(counter, presented), (failure) => refused(counter, presented, failure))
+  )
+
+/** Whatever the facilitator is asked meanwhile, it is told for whom. */
+const forBuyer = <A, E>(
+  { notary }: Pick<Counter, "notary">,
+  { clientAddress }: Asking,
+  effect: Effect.Effect<A, E>
+): Effect.Effect<A, E> =>
+  Effect.flatMap(BuyerPlace.digest(notary, clientAddress), (buyer) =>
+    Effect.provideService(effect, CurrentBuyer, buyer)
+  )
 
 /**
  * The refusal of a presented payment. What is nobody's fault in the payment goes to the operator's log.
@@ -221,7 +239,7 @@ const deferred = (counter: Counter, presented: Presented, order: Order, run: Pay
   abandon: run.finish,
   complete: (status) =>
     status < 400
-      ? Effect.catch(settleLate(counter, presented, order, run), (failure) =>
+      ? Effect.catch(forBuyer(counter, presented, settleLate(counter, presented, order, run)), (failure) =>
           Effect.andThen(run.end("notRun"), refused(counter, presented, failure))
         )
       : Effect.as(run.end("failed"), uncharged)

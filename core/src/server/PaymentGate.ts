@@ -61,9 +61,9 @@ const ownOptions = OptionCheck.options<Shop.ShopOptions>(Shop.keys)
  * @category constructors
  */
 export const make = Effect.fnUntraced(function* (options: Shop.ShopOptions) {
-  const { origin, schemes, secret } = yield* Effect.fromResult(OptionCheck.read(ownOptions, options))
+  const checked = yield* Effect.fromResult(OptionCheck.read(ownOptions, options))
   const prices = yield* PriceResolver
-  return yield* fromShop(yield* Effect.fromResult(Shop.make({ origin, schemes, secret, prices })))
+  return yield* fromShop(yield* Effect.fromResult(Shop.make({ ...checked, prices })))
 })
 
 /**
@@ -168,7 +168,8 @@ const decidePriced = (
   const heard = Spoken.hear(route.speaks, request.header)
   if (heard === undefined) return desk.unpaid.answer(priced, epoch, crossOrigin)
   const { presented, spoken } = heard
-  const asking = { priced, epoch, crossOrigin, spoken }
+  const clientAddress = desk.shop.addressOf(request)
+  const asking = { priced, epoch, crossOrigin, spoken, clientAddress }
   return closed(
     route,
     Result.isSuccess(presented)

@@ -89,8 +89,10 @@ export interface Seller {
 export const make = (given: SellerOptions): Seller => {
   const options = Result.getOrThrow(OptionCheck.read(check, given))
   const prices = options.prices === undefined ? PriceResolver.dollar : PriceResolver.fromFunction(options.prices)
-  const { origin, schemes, secret } = options
-  const shop = Result.getOrThrow(Shop.make({ origin, schemes, secret, prices }))
+  const { clientAddress, origin, schemes, secret } = options
+  const shop = Result.getOrThrow(
+    Shop.make({ origin, schemes, secret, prices, ...(clientAddress && { clientAddress }) })
+  )
   const gate = Layer.provide(Layer.effect(PaymentGate, fromShop(shop)), facilitatorOf(options))
   return new OpenShop(shop, ManagedRuntime.make(gate))
 }

@@ -11,6 +11,7 @@ import { Misconfigured } from "../protocol/ProtocolError.ts"
 import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
 import type { SchemeServer } from "../scheme/SchemeServer.ts"
 import * as ChainProof from "./ChainProof.ts"
+import type { GateRequest } from "./Decision.ts"
 import type { PriceResolver } from "./PriceResolver.ts"
 
 /**
@@ -29,6 +30,12 @@ export interface ShopOptions {
    * everywhere, and take the old one out once what was paid under it is served: an hour later at most.
    */
   readonly secret: string | ReadonlyArray<string>
+  /**
+   * Where a request comes from, for a shop behind a proxy of its own: the address that this proxy tells, for example
+   * `({ header }) => String(header("x-real-ip"))`. Default the address of the connection. It limits strangers who bring bad
+   * payments; only a keyed digest of it is told to the facilitator.
+   */
+  readonly clientAddress?: (request: GateRequest) => string | undefined
 }
 
 /**
@@ -41,7 +48,8 @@ export const keys: OptionCheck.Table<ShopOptions> = {
   schemes: OptionCheck.list(
     OptionCheck.having("a seller's half of a scheme, such as exactEvm.server({ ... })", "scheme", "asset", "prove")
   ),
-  secret: OptionCheck.any()
+  secret: OptionCheck.any(),
+  clientAddress: OptionCheck.optional(OptionCheck.callable())
 }
 
 /**
@@ -61,6 +69,8 @@ export interface Shop {
   readonly chosen: Map<SchemeServer, string>
   /** Recipients as they were written, and their family. */
   readonly recipients: Map<string, string>
+  /** Where a request comes from, as far as it is known. Never throws. */
+  readonly addressOf: (request: GateRequest) => string | undefined
 }
 
 const minimumSecretLength = 32
@@ -82,10 +92,23 @@ export const make = (
         prices: options.prices,
         proofs: new Map(),
         chosen: new Map(),
-        recipients: new Map()
+        recipients: new Map(),
+        addressOf: addressOf(options.clientAddress)
       }))
     )
   )
+
+/** A function that fails leaves the place unknown: for that no request is refused. */
+const addressOf =
+  (told: ShopOptions["clientAddress"]): Shop["addressOf"] =>
+  (request) => {
+    try {
+      const address: unknown = told === undefined ? request.clientAddress : told(request)
+      return typeof address === "string" ? address : undefined
+    } catch {
+      return undefined
+    }
+  }
 
 const originOf = (text: string): Result.Result<string, Misconfigured> => {
   const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined

@@ -14,6 +14,21 @@ import { ValidationReason } from "../protocol/ValidationError.ts"
 const identifier = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{16,64}$/))
 
 /**
+ * The field in which a server tells for whom it asks: see `CurrentBuyer`.
+ *
+ * @category constants
+ */
+export const buyerField = "pontage-buyer"
+
+/**
+ * Reads that field; `undefined` where it is left out or no such text.
+ *
+ * @category getters
+ */
+export const buyerOf = (text: string | undefined): string | undefined =>
+  text !== undefined && /^[A-Za-z0-9_-]{16,64}$/.test(text) ? text : undefined
+
+/**
  * A server's wish to run a resource once: see `Claim`.
  *
  * @category schemas

@@ -1,0 +1,28 @@
+/**
+ * The place that an address stands for, where limits are held against places: of IPv6 the first 64 bits, because who has one
+ * address of such a network has all of them.
+ */
+
+/**
+ * The place of an IP address, in one spelling. What is no address stands for itself.
+ *
+ * @category conversions
+ */
+export const of = (address: string): string => {
+  const bare = address.replace(/%.*$/, "").toLowerCase()
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(bare)?.[1]
+  if (mapped !== undefined || !bare.includes(":")) return mapped ?? bare
+  return `${networkOf(bare)}::/64`
+}
+
+/** The first four groups, without leading zeros. */
+const networkOf = (address: string): string => {
+  const [front = "", back] = address.split("::")
+  const before = groupsOf(front)
+  const after = back === undefined ? [] : groupsOf(back)
+  const gap = back === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
+  return [...before, ...Array.from({ length: gap }, () => "0"), ...after].slice(0, 4).join(":")
+}
+
+const groupsOf = (text: string): ReadonlyArray<string> =>
+  text === "" ? [] : text.split(":").map((group) => group.replace(/^0+(?=.)/, ""))
