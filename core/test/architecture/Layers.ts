@@ -34,6 +34,7 @@ export const table: ReadonlyArray<Layer> = [
     may: [
       ...effect,
       ...contracts,
+      "core/src/facilitator/CurrentBuyer.ts",
       "core/src/facilitator/Facilitator.ts",
       "core/src/facilitator/FacilitatorByUrl.ts",
       "core/src/facilitator/FacilitatorClient.ts"
