@@ -117,6 +117,7 @@ export * as RequestHeaders from "./server/RequestHeaders.ts"
 export * as RequestTarget from "./server/RequestTarget.ts"
 export * as ResponseHeaders from "./server/ResponseHeaders.ts"
 export * as ResponseSeal from "./server/ResponseSeal.ts"
+export * as ResponseWatch from "./server/ResponseWatch.ts"
 export type { BodyStream } from "./server/UnreadBody.ts"
 export type {
   AcceptTerms,

@@ -1,7 +1,7 @@
 /**
  * What the gate's answers and receipts do to a Koa response, and how it is told whether a response was served.
  */
-import { type Answer, type Outcome, ResponseHeaders, ResponseSeal, type Settlement } from "@pontage/core"
+import { type Answer, type Outcome, ResponseHeaders, ResponseSeal, ResponseWatch, type Settlement } from "@pontage/core"
 import type { Context } from "koa"
 
 const settlements = new WeakMap<object, Settlement.Settlement>()
@@ -58,7 +58,7 @@ export const receipt = (
  *
  * @category guards
  */
-export const isGone = (ctx: Context): boolean => ctx.res.closed || ctx.res.destroyed
+export const isGone = ({ req, res }: Context): boolean => ResponseWatch.isGone(req, res)
 
 /**
  * Nobody downstream took the request: the paid handler was never reached. A handler that says 404 itself has run.
@@ -81,12 +81,9 @@ const isStatusSet = ({ response }: Context): boolean => Reflect.get(response, "_
  * @category combinators
  */
 export const judge = (ctx: Context, finish: (outcome: Outcome) => void): void => {
-  const lost = () => finish("failed")
-  ctx.res.once("finish", () => {
-    ctx.res.off("close", lost)
-    finish(ctx.res.statusCode >= 500 ? "failed" : "served")
+  ResponseWatch.watch(ctx.req, ctx.res, (delivered) => {
+    finish(delivered && ctx.res.statusCode < 500 ? "served" : "failed")
   })
-  ctx.res.once("close", lost)
 }
 
 /**

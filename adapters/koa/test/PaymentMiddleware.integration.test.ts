@@ -1,5 +1,6 @@
 import { once } from "node:events"
-import { connect } from "node:net"
+import { connect as connectSecond, constants, createServer as createSecondServer } from "node:http2"
+import { type AddressInfo, connect } from "node:net"
 import { PassThrough, Readable, Writable } from "node:stream"
 
 import { Router } from "@koa/router"
@@ -317,6 +318,78 @@ describe("a paid request", () => {
     socket.destroy()
     assert.strictEqual(await shop.facilitator.nextEnd(), "notRun")
     assert.strictEqual(ran, 0)
+  })
+
+  it("over HTTP/2 is given back when it is reset while it is settled, or after a few parts", async () => {
+    const asked = Deferred.makeUnsafe<void>()
+    const left = Deferred.makeUnsafe<void>()
+    const settle = Deferred.succeed(asked, undefined).pipe(
+      Effect.andThen(Deferred.await(left)),
+      Effect.as(PretendFacilitator.settled())
+    )
+    const facilitator = PretendFacilitator.make({ settle: () => settle })
+    const gate = paymentMiddleware({ ...KoaShop.options(facilitator), routes: { "GET /report": terms } })
+    await gate.ready()
+    let ran = 0
+    const app = new Koa().use(gate).use((ctx) => {
+      ran++
+      const parts = new PassThrough()
+      parts.write("some")
+      ctx.body = parts
+    })
+    app.silent = true
+    const server = createSecondServer(app.callback()).on("stream", (stream) => {
+      stream.once("close", () => Deferred.doneUnsafe(left, Effect.void))
+    })
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const session = connectSecond(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    closing.push(gate.close, async () => {
+      session.destroy()
+      server.close()
+    })
+    const ask = () => session.request({ ":path": "/report", ...paid }).on("error", () => {})
+    const early = ask()
+    await Effect.runPromise(Deferred.await(asked))
+    early.close(constants.NGHTTP2_CANCEL)
+    assert.strictEqual(await facilitator.nextEnd(), "notRun")
+    assert.strictEqual(ran, 0)
+    const late = ask()
+    await once(late, "data")
+    late.close(constants.NGHTTP2_CANCEL)
+    assert.strictEqual(await facilitator.nextEnd(), "failed")
+    assert.strictEqual(ran, 1)
+  })
+
+  it("whose answer is cut counts as served once 64 KiB of it have left", async () => {
+    const shop = await open((ctx) => {
+      const parts = new PassThrough()
+      parts.write(Buffer.alloc(80 * 1024))
+      ctx.body = parts
+    })
+    const socket = connect(shop.port, "127.0.0.1")
+    socket.write(`GET /report HTTP/1.1\r\nHost: x\r\nX-Payment: ${paid["x-payment"]}\r\n\r\n`)
+    let count = 0
+    for await (const chunk of socket) {
+      count += Buffer.from(chunk).length
+      if (count > 80 * 1024) break
+    }
+    assert.strictEqual(await shop.facilitator.nextEnd(), "served")
+  })
+
+  it("that waits behind another one is given back when its connection closes", async () => {
+    const shop = await open((ctx) => {
+      const parts = new PassThrough()
+      parts.write("some")
+      ctx.body = parts
+    })
+    const socket = connect(shop.port, "127.0.0.1")
+    const line = `GET /report HTTP/1.1\r\nHost: x\r\nX-Payment: ${paid["x-payment"]}\r\n\r\n`
+    socket.write(line + line)
+    await once(socket, "data")
+    socket.destroy()
+    assert.include(["failed", "notRun"], await shop.facilitator.nextEnd())
+    assert.include(["failed", "notRun"], await shop.facilitator.nextEnd())
   })
 
   it("by HEAD runs the handler, as GET does", async () => {

@@ -91,19 +91,19 @@ export class PaymentExchange {
   }
 
   /** The response has ended with this status, or was cut off. */
-  end(finished: boolean, status: number): void {
+  end(delivered: boolean, status: number): void {
     if (this.#over) return
     this.#over = true
     const decision = this.#decision
-    if (decision._tag === "Granted") this.#report(decision.finish(this.#outcome(finished, status)))
+    if (decision._tag === "Granted") this.#report(decision.finish(this.#outcome(delivered, status)))
     if (decision._tag === "Deferred" && !this.#completing) {
       this.#report(decision.abandon(this.#wasReached() ? "failed" : "notRun"))
     }
   }
 
-  #outcome(finished: boolean, status: number): Outcome {
+  #outcome(delivered: boolean, status: number): Outcome {
     if (!this.#wasReached()) return "notRun"
-    return finished && status < 500 ? "served" : "failed"
+    return delivered && status < 500 ? "served" : "failed"
   }
 
   #wasReached(): boolean {

@@ -56,7 +56,7 @@ export class PaymentGuard implements CanActivate {
     const exchange = new PaymentExchange(sale, decision, request, response)
     if (decision._tag === "Free") return true
     if (decision._tag === "Granted") layOver(this.#host.httpAdapter, response, decision.headers)
-    whenOver(request, response, (finished) => exchange.end(finished, nodeResponse(response).statusCode))
+    whenOver(request, response, (delivered) => exchange.end(delivered, nodeResponse(response).statusCode))
     return !exchange.isOver
   }
 }

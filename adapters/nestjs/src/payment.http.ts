@@ -5,7 +5,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 
 import type { AbstractHttpAdapter } from "@nestjs/core"
-import { type GateRequest, type HeaderFields, RequestHeaders, ResponseHeaders, ResponseSeal } from "@pontage/core"
+import {
+  type GateRequest,
+  type HeaderFields,
+  RequestHeaders,
+  ResponseHeaders,
+  ResponseSeal,
+  ResponseWatch
+} from "@pontage/core"
 
 /**
  * A request as Fastify wraps it.
@@ -160,22 +167,10 @@ export const restoreHeaders = (response: HostResponse, before: HeaderSnapshot): 
 }
 
 /**
- * Tells once how a response ended: wholly handed to the network, or cut off. It watches the connection too, since a
- * pipelined response that waits for its turn never closes. Tells at once when the client has gone already.
+ * Tells once how a response ended: delivered, or cut off before that.
  *
  * @category combinators
  */
-export const whenOver = (host: HostRequest, held: HostResponse, tell: (finished: boolean) => void): void => {
-  const { socket } = nodeRequest(host)
-  const response = nodeResponse(held)
-  if (response.writableFinished || response.destroyed || socket.destroyed) return tell(response.writableFinished)
-  const over = (finished: boolean) => {
-    response.off("finish", finish).off("close", close)
-    socket.off("close", close)
-    tell(finished)
-  }
-  const finish = () => over(true)
-  const close = () => over(false)
-  response.once("finish", finish).once("close", close)
-  socket.once("close", close)
+export const whenOver = (request: HostRequest, response: HostResponse, tell: (delivered: boolean) => void): void => {
+  ResponseWatch.watch(nodeRequest(request), nodeResponse(response), tell)
 }
