@@ -94,14 +94,23 @@ const isCanonical = Effect.fnUntraced(function* (rpc: TonRpc.Shape, { hash, numb
   return yield* new ChainUnavailable({ network: rpc.network, message })
 })
 
-/** Payers' own messages first; what a node says to them the chain will show. */
+/**
+ * What a node says to payers' own messages, or does not say, the chain will show: none of them keeps the relayer's from being
+ * sent. One that was lost is sent again where it is looked for.
+ */
 const submit = Effect.fnUntraced(function* (rpc: TonRpc.Shape, prepared: Prepared) {
   const messages = ExactTonPreparation.messagesOf(prepared.bytes)
   const relay = messages.at(-1) ?? ""
-  yield* Effect.forEach(messages.slice(0, -1), rpc.send, { discard: true })
-  const sending = yield* rpc.send(relay)
+  const own = Effect.forEach(messages.slice(0, -1), (message) => Effect.ignore(rpc.send(message)), {
+    concurrency,
+    discard: true
+  })
+  const [sending] = yield* Effect.all([rpc.send(relay), own], { concurrency: "unbounded" })
   return sending._tag === "Taken" ? accepted : yield* explained(rpc, prepared, relay, sending.message)
 })
+
+/** How many payers' own messages are sent at once. */
+const concurrency = 8
 
 const accepted: Submission = { _tag: "Accepted" }
 const slotUsed: Submission = { _tag: "SlotUsed" }

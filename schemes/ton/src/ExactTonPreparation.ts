@@ -19,8 +19,6 @@ import * as Result from "effect/Result"
 import type { ExactTonChain } from "./ExactTonChain.ts"
 import type { Held } from "./ExactTonReading.ts"
 import * as ExactTonVerification from "./ExactTonVerification.ts"
-import * as TonBoc from "./TonBoc.ts"
-import * as TonMessage from "./TonMessage.ts"
 import type { Unsent } from "./TonObservation.ts"
 import * as TonRelay from "./TonRelay.ts"
 import * as TonRelayer from "./TonRelayer.ts"
@@ -205,7 +203,7 @@ const signed = Effect.fnUntraced(function* (
   const own = aboard
     .filter(isSent)
     .flatMap(({ isDeployed, payment: { payload } }) =>
-      payload.kind === "external" ? [externalOf(payload, isDeployed)] : []
+      payload.kind === "external" ? [TonRelay.externalOf(payload, isDeployed === true)] : []
     )
   const bytes = [...own, external.boc].join(separator)
   const prepared = { slot: { lane, number }, transaction: external.hash, bytes, head: survey.head.number, cost }
@@ -221,9 +219,6 @@ const separator = ","
  * @category getters
  */
 export const messagesOf = (bytes: string): ReadonlyArray<string> => bytes.split(separator)
-
-const externalOf = ({ body, init, payer }: Held, isDeployed: boolean | undefined): string =>
-  TonBoc.toBase64(TonMessage.external(payer, body, isDeployed ? undefined : init))
 
 interface Place extends Slot {
   readonly relayer: TonRelayer.TonRelayer

@@ -69,7 +69,9 @@ export const make = (rpc: TonRpc.Shape): TonJettons => {
   const statusOf = Effect.fnUntraced(function* (master: TonAddress.Address, wallet: TonAddress.Address) {
     if (ungoverned.has(master)) return 0n
     const got = yield* rpc.get(wallet, "get_status")
-    if (got._tag === "Returned") return TonStack.numberOf(got.stack[0]) ?? 0n
+    if (got._tag === "Returned") {
+      return TonStack.numberOf(got.stack[0]) ?? (yield* silent(rpc, wallet, "does not tell its status as a number"))
+    }
     if (got.exitCode === noMethod) ungoverned.add(master)
     return got.exitCode === noMethod || noContract.has(got.exitCode)
       ? 0n

@@ -24,6 +24,7 @@ import type * as TonAddress from "./TonAddress.ts"
 import * as TonBooks from "./TonBooks.ts"
 import * as TonLanding from "./TonLanding.ts"
 import * as TonPayer from "./TonPayer.ts"
+import * as TonRelay from "./TonRelay.ts"
 import type * as TonRpc from "./TonRpc.ts"
 import * as TonTransaction from "./TonTransaction.ts"
 import * as TonTransfer from "./TonTransfer.ts"
@@ -120,11 +121,16 @@ const elsewhere = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Observation, ChainUnavailable> {
   const { payment } = passenger
   const { payload: held } = payment
-  if (!(yield* chain.searches.isDue(held))) return pending
+  const { isDue, isLate } = yield* chain.searches.isDue(held)
+  if (!isDue) return pending
   const account = yield* chain.rpc.account(held.payer)
   if (account.head.number < landed.block.number) return pending
   const isUsed = TonPayer.isUsed(held, account)
-  if (!isUsed && held.kind === "external") return pending
+  if (!isUsed && held.kind === "external") {
+    // The message may have been lost on its way to the node, which is not to be seen. To send it again does no harm.
+    if (isLate) yield* chain.rpc.send(TonRelay.externalOf(held, account.state === "active"))
+    return pending
+  }
   const begun = isUsed ? yield* chain.searches.find(payment, account) : undefined
   const seen = begun && (yield* followed(chain, passenger, begun, undefined))
   if (held.kind === "external" && seen?._tag === "Settled") yield* chain.losses.settle(payment)

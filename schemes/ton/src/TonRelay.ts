@@ -6,6 +6,7 @@ import type { Asset } from "@pontage/core"
 import type { Cell } from "@ton/core"
 
 import type { TonAuthorization } from "./TonAuthorization.ts"
+import * as TonBoc from "./TonBoc.ts"
 import * as TonMessage from "./TonMessage.ts"
 import type { TonTariff } from "./TonTariff.ts"
 
@@ -35,6 +36,14 @@ export const make = (
   const message = TonMessage.internal(payer, attached, body, isDeployed ? undefined : init)
   return { message, cost: attached + tariff.message(message) }
 }
+
+/**
+ * A payer's own message as it is sent, a bag of cells in base64.
+ *
+ * @category constructors
+ */
+export const externalOf = ({ body, init, payer }: TonAuthorization, isDeployed: boolean): string =>
+  TonBoc.toBase64(TonMessage.external(payer, body, isDeployed ? undefined : init))
 
 /**
  * The most that an external message costs which carries these, in nanotons.

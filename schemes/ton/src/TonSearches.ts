@@ -28,8 +28,8 @@ export interface TonSearches {
     payment: Payment<TonAuthorization>,
     account: TonRpc.Account
   ) => Effect.Effect<TonTransaction | undefined, ChainUnavailable>
-  /** Whether it is time to look for a payment again; it counts as a look. */
-  readonly isDue: (held: TonAuthorization) => Effect.Effect<boolean>
+  /** Whether it is time to look for a payment again, which counts as a look; and whether that has been waited for. */
+  readonly isDue: (held: TonAuthorization) => Effect.Effect<{ readonly isDue: boolean; readonly isLate: boolean }>
   /** The payment is over. */
   readonly forget: (held: TonAuthorization) => Effect.Effect<void>
 }
@@ -40,7 +40,7 @@ const capacity = 10_000
 const freeLooks = 16
 /** Between later looks, in milliseconds: doubled each time, up to the longest. */
 const firstPause = 1_000
-const longestPause = 30_000
+const longestPause = 60_000
 
 interface Looks {
   count: number
@@ -94,12 +94,12 @@ export const make = (rpc: TonRpc.Shape): TonSearches => {
     isDue: (held) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         const known = looks.get(keyOf(held)) ?? { count: 0, next: 0, pause: firstPause }
-        if (now < known.next) return false
+        if (now < known.next) return { isDue: false, isLate: true }
         const count = known.count + 1
         const isFree = count < freeLooks
         const pause = isFree ? firstPause : Math.min(known.pause * 2, longestPause)
         looks.set(keyOf(held), { count, next: isFree ? 0 : now + known.pause, pause })
-        return true
+        return { isDue: true, isLate: known.count >= freeLooks }
       }),
     forget: (held) =>
       Effect.sync(() => {

@@ -3,7 +3,6 @@ import { assert, describe, layer } from "@effect/vitest"
 import type { Payment, SchemeFacilitator } from "@pontage/core"
 import { type Address, beginCell, Cell, contractAddress, Dictionary, internal, type StateInit } from "@ton/core"
 import { Blockchain } from "@ton/sandbox"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
@@ -72,15 +71,6 @@ const emptied = Effect.fnUntraced(function* (trial: Trial.Trial, account: Accoun
   yield* send(account, internal({ to: jetton.walletOf(account.address), value: 60_000_000n, body }))
 })
 
-/** Prepares and sends what may be sent of these payments, in as many slots as it takes; tells for how many there was room. */
-const relayed = Effect.fnUntraced(function* (trial: Trial.Trial, payments: ReadonlyArray<Payment>) {
-  const { half } = trial
-  const [lane = ""] = half.lanes
-  const number = yield* half.nextSlot(lane, "known")
-  const { count, prepared } = yield* half.prepare(payments, { lane, number }, yield* half.survey)
-  return { count, prepared, passengers: payments.slice(0, count).map((payment) => ({ payment, since: prepared.head })) }
-})
-
 describe("encodings that a lenient reader takes and the chain does not", () => {
   layer(TonTestChain.layer({ payers: 12 }), { excludeTestServices: true })((it) => {
     it.effect("cost their relayer nothing, and bring their payer nothing", () =>
@@ -134,7 +124,7 @@ describe("encodings that a lenient reader takes and the chain does not", () => {
         const bad = { ...good, payload: { ...(typeof held === "object" ? held : {}), body: hostile, request, nonce } }
         assert.strictEqual(yield* Trial.wordOf(half.verify(bad)), "ok")
         const before = yield* relayerOf(trial)
-        const { passengers, prepared } = yield* relayed(trial, [bad])
+        const { passengers, prepared } = yield* Trial.relayed(trial, [bad])
         yield* half.submit(prepared)
         const { observations } = yield* half.observe(passengers, [prepared])
         assert.strictEqual(observations[0]?._tag, "Failed")
@@ -157,7 +147,7 @@ describe("twenty-five payers whose Jettons are on their way to somebody else whe
         const blocks = Effect.replicateEffect(chain.block, 8)
         const settled = (payments: ReadonlyArray<Payment>) =>
           Effect.gen(function* () {
-            const { count, passengers, prepared } = yield* relayed(trial, payments)
+            const { count, passengers, prepared } = yield* Trial.relayed(trial, payments)
             yield* half.submit(prepared)
             yield* blocks
             const { observations } = yield* half.observe(passengers, [prepared])
@@ -268,7 +258,7 @@ describe("what is attached", () => {
               if (account === undefined) return yield* Effect.die("there are enough payers")
               const payment = yield* Trial.payment(trial, account)
               assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "ok")
-              const { passengers, prepared } = yield* relayed(trial, [payment])
+              const { passengers, prepared } = yield* Trial.relayed(trial, [payment])
               yield* half.submit(prepared)
               const { landed, observations } = yield* half.observe(passengers, [prepared])
               assert.strictEqual(observations[0]?._tag, "Settled")
@@ -288,7 +278,7 @@ describe("what is attached", () => {
 })
 
 describe("the cost that is told before", () => {
-  layer(TonTestChain.layer({ payers: 130, newcomers: 12 }), { excludeTestServices: true })((it) => {
+  layer(TonTestChain.layer({ payers: 52, newcomers: 12 }), { excludeTestServices: true })((it) => {
     it.effect("is an upper bound of what lands, near it, for every shape", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make({ batches: { maximum: 255 }, lossBudget: 50_000_000_000n })
@@ -317,11 +307,11 @@ describe("the cost that is told before", () => {
             ]
           ],
           ["eight that deploy", newcomers.slice(4, 12).map(relayedOf)],
-          ["a hundred", payers.slice(12, 112).map(relayedOf)]
+          ["forty", payers.slice(12, 52).map(relayedOf)]
         ]
         for (const [name, making] of shapes) {
           const payments = yield* Effect.forEach(making, (make) => Effect.orDie(make))
-          const { count, prepared } = yield* relayed(trial, payments)
+          const { count, prepared } = yield* Trial.relayed(trial, payments)
           assert.strictEqual(count, payments.length, name)
           yield* half.submit(prepared)
           const passengers = payments.map((payment) => ({ payment, since: prepared.head }))
@@ -386,82 +376,6 @@ describe("the cost that is told before", () => {
           if (index < 2) assert.strictEqual(yield* Trial.wordOf(verdict), "INVALID_SIGNATURE unknown_wallet")
         }
         assert.strictEqual(yield* relayerOf(trial), before)
-      })
-    )
-  })
-})
-
-describe("a payer's own external message", () => {
-  layer(TonTestChain.layer({ payers: 30 }), { excludeTestServices: true })((it) => {
-    it.effect("ends as soon as its number is used for another, and is held against its payer", () =>
-      Effect.gen(function* () {
-        const trial = yield* Trial.make()
-        const { chain, half } = trial
-        const [payer] = chain.accounts.payers
-        yield* chain.setCoins(payer.address, 5_000_000_000n)
-        for (const word of ["ok", "ok", "unsupported_authorization account_banned"]) {
-          const payment = yield* Trial.payment(trial, payer, "external")
-          yield* half.verify(payment)
-          const { passengers, prepared } = yield* relayed(trial, [payment])
-          yield* chain.send(payer)
-          yield* half.submit(prepared)
-          const { observations } = yield* half.observe(passengers, [prepared])
-          const [seen] = observations
-          assert.strictEqual(seen?._tag === "Failed" && seen.error.detail, "seqno_consumed")
-          const next = yield* Trial.payment(trial, payer, "external")
-          assert.strictEqual(yield* Trial.wordOf(half.verify(next)), word)
-        }
-      })
-    )
-
-    it.effect("that never runs is asked for ever more seldom", () =>
-      Effect.gen(function* () {
-        let asked = 0
-        const trial = yield* Trial.make({ onRequest: () => void asked++ })
-        const { chain, half } = trial
-        const payers = chain.accounts.payers.slice(1, 21)
-        yield* Effect.forEach(payers, ({ address }) => chain.setCoins(address, 5_000_000_000n))
-        const payments = yield* Effect.forEach(payers, (payer) => Trial.payment(trial, payer, "external"))
-        const { passengers, prepared } = yield* relayed(trial, payments)
-        // The node takes them, and they are not heard of again: their payers have emptied their wallets, say.
-        yield* Effect.forEach(payers, ({ address }) => chain.setCoins(address, 0n))
-        yield* half.submit(prepared)
-        const clock = yield* Clock.Clock
-        let ahead = 0
-        const later: Clock.Clock = Object.assign(Object.create(clock), {
-          currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead,
-          currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + ahead)
-        })
-        let before = 0
-        const [settling, seconds] = [300, 900]
-        for (let look = 0; look < (settling + seconds) * 2; look++) {
-          ahead += 500
-          if (look === settling * 2) before = asked
-          const seen = yield* Effect.provideService(half.observe(passengers, [prepared]), Clock.Clock, later)
-          assert.isTrue(seen.observations.every(({ _tag }) => _tag === "Pending"))
-        }
-        const perSecond = (asked - before) / seconds
-        assert.isBelow(perSecond, 1)
-      })
-    )
-
-    it.effect("is of a minimum, which may be set", () =>
-      Effect.gen(function* () {
-        const trial = yield* Trial.make()
-        const payer = trial.chain.accounts.payers[25] ?? trial.chain.accounts.payers[0]
-        yield* trial.chain.setCoins(payer.address, 5_000_000_000n)
-        const wordOf = (minimum: bigint | undefined, price: bigint) =>
-          Effect.gen(function* () {
-            const wish = minimum === undefined ? {} : { externalMinimum: minimum }
-            const { half, ...rest } = yield* Trial.make(wish)
-            const requirements = { ...rest.requirements, maxAmountRequired: `${price}` }
-            const payload = yield* Trial.signed({ half, ...rest, requirements }, payer, "external")
-            return yield* Trial.wordOf(Effect.flatMap(half.read(requirements, payload), (one) => half.verify(one)))
-          })
-        assert.strictEqual(yield* wordOf(undefined, 9_999n), "unsupported_authorization external_below_minimum")
-        assert.strictEqual(yield* wordOf(undefined, 10_000n), "ok")
-        assert.strictEqual(yield* wordOf(0n, 1n), "ok")
-        assert.strictEqual(yield* wordOf(20_000n, 19_999n), "unsupported_authorization external_below_minimum")
       })
     )
   })

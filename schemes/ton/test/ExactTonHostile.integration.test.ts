@@ -1,10 +1,12 @@
 /** Payers and tokens with ill will, on a real virtual machine: what is refused, and what refusing late costs. */
 import { assert, describe, layer } from "@effect/vitest"
 import { beginCell, Cell, Dictionary } from "@ton/core"
+import { Executor } from "@ton/sandbox"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { vi } from "vitest"
 
-import { TonNetwork, TonWallet, WalletRequest } from "../src/index.ts"
+import { type TonEmulation, TonMessage, TonNetwork, TonRpc, TonWallet, WalletRequest } from "../src/index.ts"
 import * as SandboxEmulation from "../src/SandboxEmulation.ts"
 import { SwallowingWallet, ToncenterFault, type TonTestAccounts, TonTestChain } from "../src/testing/index.ts"
 import * as Forgery from "./TonForgery.ts"
@@ -252,6 +254,75 @@ describe("with an emulation", () => {
         assert.strictEqual(yield* Trial.wordOf(trial.half.verify(payment)), "INSUFFICIENT_BALANCE transfer_refused")
         const blind = yield* Trial.make({ attachedTon: 8_000_000n })
         assert.strictEqual(yield* Trial.wordOf(blind.half.verify(payment)), "ok")
+      })
+    )
+
+    it.effect("a message that no machine can play is its payer's fault, and costs the next payment nothing", () =>
+      Effect.gen(function* () {
+        const machine = yield* SandboxEmulation.make()
+        const trial = yield* Trial.make()
+        const { chain } = trial
+        const payer = chain.accounts.payers[1] ?? payerOf(trial)
+        const to = Forgery.addressOf(chain.jetton.walletOf(payer.address).toRawString())
+        const body = beginCell().storeUint(7, 32).endCell()
+        const message = Forgery.message({ to, body, odd: { ihrFee: Forgery.longCoins(0n, 1) } })
+        const parts = {
+          validUntil: (yield* chain.time) + 50,
+          seqno: 0,
+          actions: Forgery.actionOf(message),
+          seed: payer.seed
+        }
+        const odd = TonMessage.internal(Forgery.addressOf(payer.raw), 50_000_000n, Forgery.request(parts))
+        let isOdd = true
+        const seen: Array<string> = []
+        const emulation: TonEmulation = (scene) =>
+          Effect.tapError(machine(isOdd ? { ...scene, message: odd } : scene), ({ _tag }) =>
+            Effect.sync(() => seen.push(_tag))
+          )
+        const { half } = yield* Trial.make({ emulation })
+        for (let time = 0; time < 3; time++) {
+          const payment = yield* Trial.payment(trial, payer)
+          assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "unsupported_authorization not_playable")
+        }
+        assert.deepStrictEqual(seen, ["Unplayable", "Unplayable", "Unplayable"])
+        isOdd = false
+        const fourth = yield* Trial.payment(trial, payer)
+        assert.strictEqual(yield* Trial.wordOf(half.verify(fourth)), "unsupported_authorization account_banned")
+        const others = yield* Trial.payment(trial, chain.accounts.payers[2] ?? payerOf(trial))
+        assert.strictEqual(yield* Trial.wordOf(half.verify(others)), "ok")
+      })
+    )
+
+    it.effect("a machine that has thrown is used no more", () =>
+      Effect.gen(function* () {
+        const create = vi.spyOn(Executor, "create")
+        const machine = yield* SandboxEmulation.make()
+        const trial = yield* Trial.make({ emulation: machine })
+        const rpc = yield* TonRpc.make({ url: trial.chain.rpcUrl, network: "ton:local" })
+        const config = yield* rpc.config
+        const { payers, relayers } = trial.chain.accounts
+        const [payer] = payers
+        const account = yield* rpc.account(Forgery.addressOf(payer.raw))
+        const to = Forgery.addressOf(trial.chain.jetton.walletOf(payer.address).toRawString())
+        const bad = Forgery.message({ to, body: Cell.EMPTY, odd: { ihrFee: Forgery.longCoins(0n, 1) } })
+        const parts = { validUntil: account.head.time + 50, seqno: 0, actions: Forgery.actionOf(bad), seed: payer.seed }
+        const scene = {
+          network: "ton:local",
+          config,
+          from: Forgery.addressOf(relayers[0].raw),
+          message: TonMessage.internal(Forgery.addressOf(payer.raw), 50_000_000n, Forgery.request(parts)),
+          accounts: [[Forgery.addressOf(payer.raw), account]],
+          time: account.head.time
+        } as const
+        const before = create.mock.calls.length
+        for (let time = 1; time <= 3; time++) {
+          assert.strictEqual((yield* Effect.flip(machine(scene)))._tag, "Unplayable")
+          // One to try the scene again, and one that shows that it is not the machine.
+          assert.strictEqual(create.mock.calls.length, before + 2 * time)
+        }
+        assert.strictEqual(yield* Trial.wordOf(trial.half.verify(yield* Trial.payment(trial, payer))), "ok")
+        assert.strictEqual(create.mock.calls.length, before + 6)
+        create.mockRestore()
       })
     )
 

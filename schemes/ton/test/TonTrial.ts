@@ -145,6 +145,15 @@ export const sent = Effect.fnUntraced(function* ({ half }: Trial, payments: Read
   return { count, prepared }
 })
 
+/** Prepares the first of these payments in the next slot, and says what is to be looked for. */
+export const relayed = Effect.fnUntraced(function* (trial: Trial, payments: ReadonlyArray<Payment>) {
+  const { half } = trial
+  const [lane = ""] = half.lanes
+  const number = yield* half.nextSlot(lane, "known")
+  const { count, prepared } = yield* half.prepare(payments, { lane, number }, yield* half.survey)
+  return { count, prepared, passengers: payments.slice(0, count).map((payment) => ({ payment, since: prepared.head })) }
+})
+
 /** A signed request as a message that somebody else sends on. */
 export const carried = (boc: string, value: bigint): MessageRelaxed => {
   const message = loadMessageRelaxed(Cell.fromBase64(boc).beginParse())
