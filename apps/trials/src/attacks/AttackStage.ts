@@ -54,12 +54,15 @@ export interface AttackStage {
   /** The victim's shop on Koa, or the peer's on Express, at the usual facilitator. */
   readonly usualShop: Started
   /** A facilitator of the attack's own; ours with `environment` beside the usual settings. */
-  readonly facilitator: (environment?: Readonly<Record<string, string>>) => Started
+  readonly facilitator: (environment?: Environment) => Started
   /** A shop of the attack's own at this facilitator, once it sells; its paths are those of `ShopGoods`. */
   readonly shop: (facilitator: string, options?: ShopChoice) => Started
   /** A new wallet with so many of the token's smallest units and no coin. */
   readonly wallet: (balance: bigint) => Effect.Effect<HostileWallet.HostileWallet>
 }
+
+/** Settings that replace the usual ones; `undefined` takes one away. */
+type Environment = Readonly<Record<string, string | undefined>>
 
 type Started = Effect.Effect<StagedProcess.StagedProcess, never, Scope.Scope>
 
@@ -126,7 +129,7 @@ const callersFile = ({ mallory, victim }: Stage): string => {
   return file
 }
 
-const ourFacilitator = (stage: Stage, environment: Readonly<Record<string, string>>) => {
+const ourFacilitator = (stage: Stage, environment: Environment) => {
   const { accounts, rpcUrl } = stage.chain.node
   return StagedProcess.start({
     module: "apps/facilitator/src/main",

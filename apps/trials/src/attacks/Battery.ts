@@ -2,9 +2,11 @@
  * All attacks.
  */
 import type { Attack } from "./Attack.ts"
+import * as HostAttacks from "./HostAttacks.ts"
 import * as PriceAttacks from "./PriceAttacks.ts"
 import * as RecordAttacks from "./RecordAttacks.ts"
 import * as RepeatAttacks from "./RepeatAttacks.ts"
+import * as ServiceAttacks from "./ServiceAttacks.ts"
 
 /**
  * In the order of the table.
@@ -14,5 +16,7 @@ import * as RepeatAttacks from "./RepeatAttacks.ts"
 export const battery: ReadonlyArray<Attack> = [
   ...RecordAttacks.attacks,
   ...PriceAttacks.attacks,
-  ...RepeatAttacks.attacks
+  ...RepeatAttacks.attacks,
+  ...HostAttacks.attacks,
+  ...ServiceAttacks.attacks
 ]

@@ -48,15 +48,26 @@ export const posting = (body: unknown, headers: Readonly<Record<string, string>>
  */
 export const offerAt = (url: string, init: RequestInit = {}): Effect.Effect<Offer> =>
   Effect.map(send(url, init), ({ headers, status, text }) => {
-    const header = headers.get("payment-required")
-    if (header === null) throw new Error(`${url} offers nothing: ${status} ${text.slice(0, 300)}`)
-    const { accepts }: { readonly accepts: ReadonlyArray<Offer> } = JSON.parse(
-      Buffer.from(header, "base64").toString("utf8")
-    )
-    const [offer] = accepts
-    if (offer === undefined) throw new Error(`${url} offers nothing`)
+    const offer = firstOf(headers.get("payment-required"))
+    if (offer === undefined) throw new Error(`${url} offers nothing: ${status} ${text.slice(0, 300)}`)
     return offer
   })
+
+const firstOf = (header: string | null | undefined): Offer | undefined => {
+  if (header === null || header === undefined) return undefined
+  const { accepts }: { readonly accepts: ReadonlyArray<Offer> } = JSON.parse(
+    Buffer.from(header, "base64").toString("utf8")
+  )
+  return accepts[0]
+}
+
+/**
+ * The first offer of x402 version 2 in the text of a response; `undefined` where there is none.
+ *
+ * @category getters
+ */
+export const offerIn = (response: string): Offer | undefined =>
+  firstOf(/^payment-required: (\S+)/im.exec(response)?.[1])
 
 /**
  * Sends a paid request and destroys its connection once `isEnough` of the response's body has come, or at once after the

@@ -25,6 +25,14 @@ const router = new Router()
 router.get("/cheap", (context) => void (context.body = ShopGoods.goods("cheap")))
 router.get("/product", (context) => void (context.body = ShopGoods.goods("product")))
 router.get("/report", (context) => void (context.body = ShopGoods.goods("report")))
+router.get("/cached", (context) => {
+  context.set(ShopGoods.cacheable)
+  context.body = ShopGoods.goods("cached")
+})
+router.get("/image", (context) => {
+  const { size } = context.query
+  context.body = ShopGoods.goods(`${Array.isArray(size) ? size.at(-1) : (size ?? "small")} image`)
+})
 router.get("/stream", (context) => void (context.body = Readable.from(ShopGoods.pieces)))
 router.get("/lookup", (context) => {
   if (context.query["id"] !== "1") context.throw(404, "there is no such record")
@@ -59,6 +67,7 @@ server.listen(0, "127.0.0.1", () => {
           Object.entries(ShopGoods.fixed).map(([path, price]) => [`GET ${path}`, { ...terms, price }])
         ),
         "POST /render": { ...terms, getPrice: ({ body }) => ShopGoods.priceOfPages(pagesOf(body)) },
+        "GET /image": { ...terms, getPrice: ({ query }) => ShopGoods.priceOfImage([query["size"]].flat().at(-1)) },
         "GET /tier": { ...terms, getPrice: ({ headers }) => ShopGoods.priceOfTier(String(headers["x-tier"])) }
       }
     })

@@ -36,6 +36,15 @@ const routes: ConstructorParameters<typeof x402HTTPResourceServer>[1] = {
     },
     description: "pages"
   },
+  "GET /image": {
+    accepts: {
+      scheme,
+      network,
+      payTo,
+      price: ({ adapter }) => ShopGoods.priceOfImage([adapter.getQueryParam?.("size")].flat().at(-1))
+    },
+    description: "image"
+  },
   "GET /tier": {
     accepts: {
       scheme,
@@ -56,6 +65,13 @@ const program = Effect.gen(function* () {
   app.use(paymentMiddlewareFromHTTPServer(resources, undefined, undefined, false))
   app.get(["/cheap", "/product", "/report"], (request, response) => {
     response.json(ShopGoods.goods(request.path))
+  })
+  app.get("/cached", (_request, response) => {
+    response.set(ShopGoods.cacheable).json(ShopGoods.goods("cached"))
+  })
+  app.get("/image", (request, response) => {
+    const size = [request.query["size"]].flat().at(-1)
+    response.json(ShopGoods.goods(`${typeof size === "string" ? size : "small"} image`))
   })
   app.get("/stream", (_request, response) => {
     Readable.from(ShopGoods.pieces).pipe(response)

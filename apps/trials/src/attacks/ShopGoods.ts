@@ -28,8 +28,28 @@ export const fixed = {
   "/product": "$500",
   "/report": "$0.01",
   "/stream": "$0.01",
-  "/lookup": "$0.01"
+  "/lookup": "$0.01",
+  "/cached": "$0.01"
 } as const
+
+/**
+ * A dollar for a large image, a cent for any other.
+ *
+ * @category getters
+ */
+export const priceOfImage = (size: unknown): string => (size === "large" ? "$1" : "$0.01")
+
+/**
+ * What a handler says to caches that does not think of payers.
+ *
+ * @category constants
+ */
+export const cacheable = {
+  "Cache-Control": "public, max-age=3600",
+  "CDN-Cache-Control": "max-age=3600",
+  "Surrogate-Control": "max-age=3600",
+  Expires: "Fri, 01 Jan 2100 00:00:00 GMT"
+}
 
 /**
  * A cent a page.

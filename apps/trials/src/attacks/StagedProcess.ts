@@ -23,7 +23,7 @@ export interface Options {
   /** The module's path from the top of the project: `apps/facilitator/src/main`. */
   readonly module: string
   /** All of its environment beside the paths that Node needs. */
-  readonly environment: Readonly<Record<string, string>>
+  readonly environment: Readonly<Record<string, string | undefined>>
   readonly mutation: SourceMutation | undefined
 }
 
