@@ -70,6 +70,9 @@ export interface TonSettingVariables {
   readonly PONTAGE_TON_KINDS: typeof Kinds.Type | undefined
   readonly PONTAGE_TON_ATTACHED_NANOTON: bigint | undefined
   readonly PONTAGE_TON_LOSS_BUDGET_NANOTON: bigint | undefined
+  readonly PONTAGE_TON_LOSS_BUDGET_PER_CALLER_NANOTON: bigint | undefined
+  readonly PONTAGE_TON_LOSS_BUDGET_PER_PAYER_NANOTON: bigint | undefined
+  readonly PONTAGE_TON_EXTERNAL_MINIMUM: bigint | undefined
   readonly PONTAGE_TON_BATCH_MAXIMUM: number | undefined
   readonly PONTAGE_TON_BATCH_WINDOW_MS: number | undefined
   readonly PONTAGE_TON_EMULATION: "true" | "false" | undefined
@@ -89,8 +92,12 @@ export interface TonTerms {
   readonly kinds?: ReadonlyArray<ExactTon.Kind>
   /** Nanotons. */
   readonly attachedTon?: bigint
-  /** Nanotons in 24 hours. */
+  /** Nanotons in 24 hours: in all, for the payers of one caller, for one payer. */
   readonly lossBudget?: bigint
+  readonly lossBudgetPerCaller?: bigint
+  readonly lossBudgetPerPayer?: bigint
+  /** In a Jetton's smallest unit. */
+  readonly externalMinimum?: bigint
   readonly batches: { readonly maximum?: number; readonly windowMillis?: number }
 }
 
@@ -141,8 +148,11 @@ const termsOf = (variables: TonSettingVariables): TonTerms => {
     PONTAGE_TON_ATTACHED_NANOTON: attachedTon,
     PONTAGE_TON_BATCH_MAXIMUM: maximum,
     PONTAGE_TON_BATCH_WINDOW_MS: windowMillis,
+    PONTAGE_TON_EXTERNAL_MINIMUM: externalMinimum,
     PONTAGE_TON_KINDS: kinds,
     PONTAGE_TON_LOSS_BUDGET_NANOTON: lossBudget,
+    PONTAGE_TON_LOSS_BUDGET_PER_CALLER_NANOTON: lossBudgetPerCaller,
+    PONTAGE_TON_LOSS_BUDGET_PER_PAYER_NANOTON: lossBudgetPerPayer,
     PONTAGE_TON_NETWORK: network,
     PONTAGE_TON_SUBWALLET: subwallet
   } = variables
@@ -153,6 +163,9 @@ const termsOf = (variables: TonSettingVariables): TonTerms => {
     ...(kinds !== undefined && { kinds: ExactTon.Kind.literals.filter((kind) => kinds.split(",").includes(kind)) }),
     ...(attachedTon !== undefined && { attachedTon }),
     ...(lossBudget !== undefined && { lossBudget }),
+    ...(lossBudgetPerCaller !== undefined && { lossBudgetPerCaller }),
+    ...(lossBudgetPerPayer !== undefined && { lossBudgetPerPayer }),
+    ...(externalMinimum !== undefined && { externalMinimum }),
     batches: {
       ...(maximum !== undefined && { maximum }),
       ...(windowMillis !== undefined && { windowMillis })

@@ -57,15 +57,33 @@ export const tonVariables = {
   ),
   PONTAGE_TON_ATTACHED_NANOTON: EnvironmentVariable.make(
     "PONTAGE_TON_ATTACHED_NANOTON",
-    "the nanotons that are attached to a payment",
+    "the nanotons that are attached to a payment, where it is not what the chain's prices give",
     "50000000",
     EnvironmentVariable.PositiveAmount
   ),
   PONTAGE_TON_LOSS_BUDGET_NANOTON: EnvironmentVariable.make(
     "PONTAGE_TON_LOSS_BUDGET_NANOTON",
-    "the nanotons that may be lost to griefers in 24 hours",
+    "the nanotons that may be lost to failed payments in 24 hours, with those attached to payments on their way",
+    "2000000000",
+    EnvironmentVariable.PositiveAmount
+  ),
+  PONTAGE_TON_LOSS_BUDGET_PER_CALLER_NANOTON: EnvironmentVariable.make(
+    "PONTAGE_TON_LOSS_BUDGET_PER_CALLER_NANOTON",
+    "the nanotons of the loss budget that the payers of one caller may use",
     "1000000000",
     EnvironmentVariable.PositiveAmount
+  ),
+  PONTAGE_TON_LOSS_BUDGET_PER_PAYER_NANOTON: EnvironmentVariable.make(
+    "PONTAGE_TON_LOSS_BUDGET_PER_PAYER_NANOTON",
+    "the nanotons of the loss budget that one payer may use",
+    "250000000",
+    EnvironmentVariable.PositiveAmount
+  ),
+  PONTAGE_TON_EXTERNAL_MINIMUM: EnvironmentVariable.make(
+    "PONTAGE_TON_EXTERNAL_MINIMUM",
+    "the least amount of a payment by an external message, in the Jetton's smallest unit",
+    "10000",
+    EnvironmentVariable.NativeAmount
   ),
   PONTAGE_TON_BATCH_MAXIMUM: EnvironmentVariable.make(
     "PONTAGE_TON_BATCH_MAXIMUM",

@@ -216,6 +216,9 @@ describe("a service", () => {
         PONTAGE_TON_KINDS: "external,w5-internal",
         PONTAGE_TON_ATTACHED_NANOTON: "70000000",
         PONTAGE_TON_LOSS_BUDGET_NANOTON: "5",
+        PONTAGE_TON_LOSS_BUDGET_PER_CALLER_NANOTON: "4",
+        PONTAGE_TON_LOSS_BUDGET_PER_PAYER_NANOTON: "3",
+        PONTAGE_TON_EXTERNAL_MINIMUM: "0",
         PONTAGE_TON_BATCH_MAXIMUM: "255",
         PONTAGE_TON_BATCH_WINDOW_MS: "0",
         PONTAGE_TON_EMULATION: "true",
@@ -229,6 +232,9 @@ describe("a service", () => {
         kinds: ["w5-internal", "external"],
         attachedTon: 70_000_000n,
         lossBudget: 5n,
+        lossBudgetPerCaller: 4n,
+        lossBudgetPerPayer: 3n,
+        externalMinimum: 0n,
         batches: { maximum: 255, windowMillis: 0 }
       })
       assert.strictEqual(ton?.apiKey && Redacted.value(ton.apiKey), "a-providers-key")
@@ -540,6 +546,9 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_TON_ATTACHED_NANOTON", "0"],
     ["PONTAGE_TON_ATTACHED_NANOTON", "0.05"],
     ["PONTAGE_TON_LOSS_BUDGET_NANOTON", "-1"],
+    ["PONTAGE_TON_LOSS_BUDGET_PER_CALLER_NANOTON", "0"],
+    ["PONTAGE_TON_LOSS_BUDGET_PER_PAYER_NANOTON", "0"],
+    ["PONTAGE_TON_EXTERNAL_MINIMUM", "$0.01"],
     ["PONTAGE_TON_BATCH_MAXIMUM", "0"],
     ["PONTAGE_TON_BATCH_MAXIMUM", "256"],
     ["PONTAGE_TON_BATCH_WINDOW_MS", "10001"],
