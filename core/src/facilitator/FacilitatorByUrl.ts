@@ -45,10 +45,13 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     const call = ForeignExchange.supportedCall
     const reply = yield* exchange.call(call)
     const isForeign = ForeignExchange.isForeign(reply)
-    // The claims on what it has taken are kept here: they would be forgotten if it were taken for one of ours.
-    if (!isForeign && chosen === theirs.service) return yield* exchange.unusable(call, reply, changed)
+    const meant = isForeign ? theirs.service : ours
+    // The claims on what the one has taken would be forgotten if it were taken for the other.
+    if (chosen !== undefined && chosen !== meant) return yield* exchange.unusable(call, reply, changed)
     const known = yield* isForeign ? theirs.learn(reply) : ofOurs(exchange, call, reply)
-    chosen = isForeign ? theirs.service : ours
+    // Whoever names nothing that is understood here, while it starts perhaps, has not said which kind it is.
+    if (chosen === undefined && known.kinds.length === 0) return yield* exchange.unusable(call, reply, silent)
+    chosen = meant
     return known
   })
   const known = Effect.suspend(() =>
@@ -63,6 +66,9 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     supported
   })
 })
+
+const silent =
+  "names no kind of payments that is understood here, so it is not known yet how to speak to it. Look at its settings, and at what its GET /supported lists"
 
 const changed =
   "names other kinds than before. To settle through another facilitator, start again when nothing is under way"

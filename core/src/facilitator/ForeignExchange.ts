@@ -13,6 +13,7 @@ import * as AskingAnswer from "../wire/X402AskingAnswer.ts"
 import type { Call, Exchange, Reply } from "./FacilitatorExchange.ts"
 import * as FacilitatorExchange from "./FacilitatorExchange.ts"
 import * as ForeignAnswer from "./ForeignAnswer.ts"
+import * as ForeignPayment from "./ForeignPayment.ts"
 import type { NewPayment } from "./records/PaymentStore.ts"
 
 /**
@@ -95,11 +96,13 @@ export const make = (exchange: Exchange): ForeignExchange => {
 const unasked = (error: FacilitatorUnavailable): ForeignAnswer.Outcome => ({ _tag: "NotTaken", error })
 
 /** Nothing is sold before the facilitator has said that it settles it, so what it does not settle now is its own affair. */
-const bodyOf = ({ kinds }: Kinds, scheme: Scheme, { payload, requirements }: NewPayment) => {
+const bodyOf = ({ kinds }: Kinds, scheme: Scheme, payment: NewPayment) => {
+  const { requirements } = payment
   const { network } = requirements
   const settled = kinds.filter((kind) => kind.scheme === scheme.name && scheme.network(kind.network) === network)
   const version = settled.some((kind) => kind.version === 2) ? 2 : 1
-  const body = settled.length === 0 ? undefined : Asking.bodyOf(version, requirements, payload)
+  const body =
+    settled.length === 0 ? undefined : Asking.bodyOf(version, requirements, ForeignPayment.payloadOf(payment))
   const message = `the facilitator does not settle "${scheme.name}" on ${network} now`
   return body === undefined ? Effect.fail(new FacilitatorUnavailable({ message })) : Effect.succeed(body)
 }

@@ -44,7 +44,10 @@ export interface Options extends FacilitatorExchange.Options {
   readonly schemes: ReadonlyArray<SchemeServer>
   /** How long `settle` waits for the outcome before it answers `SettlementPending`; milliseconds, default 25 000. */
   readonly settleTimeoutMillis?: number
-  /** How many payments are remembered at once; above it new ones are turned away. Default 100 000. */
+  /**
+   * How many payments are remembered at once, a tenth of them (or 100) before their money has moved; above it the oldest of
+   * those give way, and without any new ones are turned away. Default 100 000.
+   */
   readonly capacity?: number
 }
 
@@ -94,12 +97,12 @@ interface Desk {
   readonly exchange: ForeignExchange.ForeignExchange
   readonly ledger: ForeignLedger.ForeignLedger
   readonly settling: ForeignSettling.ForeignSettling
-  /** Payments that are being verified for a claim: a copy that arrives meanwhile waits, or is held. */
+  /** Payments that are being verified: a copy that arrives meanwhile waits, or is held. */
   readonly arriving: Map<string, Arrival>
 }
 
 interface Arrival {
-  readonly claimId: string
+  readonly claimId: string | undefined
   readonly done: Deferred.Deferred<void>
 }
 
@@ -113,7 +116,7 @@ export const make = Effect.fnUntraced(function* (
   { capacity, schemes, settleTimeoutMillis = 25_000 }: Pick<Options, "capacity" | "schemes" | "settleTimeoutMillis">
 ) {
   const exchange = ForeignExchange.make(http)
-  const ledger = ForeignLedger.make(capacity)
+  const ledger = ForeignLedger.make(capacity, (paymentId) => ForeignSettling.isUnderWay(settling, paymentId))
   const patience = Duration.millis(settleTimeoutMillis)
   const settling = yield* ForeignSettling.make({ exchange, ledger, patience })
   const desk: Desk = { schemes, exchange, ledger, settling, arriving: new Map() }
@@ -196,11 +199,19 @@ const claimOnly = Effect.fnUntraced(function* (
 const isIdle = ({ settling }: Desk, { paymentId, status }: ForeignLedger.ForeignRecord): boolean =>
   status === "accepted" && !ForeignSettling.isUnderWay(settling, paymentId)
 
-const takeVerified = (desk: Desk, presented: Presented, claim: Claim): Effect.Effect<Taken, PaymentFailure> =>
+/**
+ * The record of a payment is made when the facilitator has called it good: one that it refuses, or at which it stumbles, is
+ * not remembered, and settles nothing that would have to be remembered.
+ */
+const takeVerified = (
+  desk: Desk,
+  presented: Presented,
+  claim: Claim | undefined
+): Effect.Effect<Taken, PaymentFailure> =>
   Effect.acquireUseRelease(
     Effect.sync(() => {
       const done = Deferred.makeUnsafe<void>()
-      desk.arriving.set(presented.paymentId, { claimId: claim.id, done })
+      desk.arriving.set(presented.paymentId, { claimId: claim?.id, done })
       return done
     }),
     () =>
@@ -220,7 +231,7 @@ const settle = Effect.fnUntraced(function* (
   claim: Claim | undefined
 ): Effect.fn.Return<Settled, PaymentFailure> {
   const presented = yield* ForeignPayment.present(desk.schemes, request)
-  const taken = yield* atTheDesk(desk, presented, claim, (now) => taking(desk, presented, claim, now))
+  const taken = yield* atTheDesk(desk, presented, claim, () => takeVerified(desk, presented, claim))
   if (claim !== undefined && taken.execution !== "granted") {
     return answer(taken, yield* Clock.currentTimeMillis)
   }
@@ -244,7 +255,7 @@ const atTheDesk = (
   desk: Desk,
   presented: Presented,
   claim: Claim | undefined,
-  first: (now: number) => Effect.Effect<Taken, PaymentFailure>
+  first: () => Effect.Effect<Taken, PaymentFailure>
 ): Effect.Effect<Taken, PaymentFailure> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const { paymentId } = presented
@@ -252,7 +263,7 @@ const atTheDesk = (
     if (known !== undefined) return Effect.fromResult(takeKnown(desk, presented, known, claim, now))
     if (claim?.onlyKnown === true) return Effect.fail(notOnRecord)
     const arrival = desk.arriving.get(paymentId)
-    if (arrival === undefined) return first(now)
+    if (arrival === undefined) return first()
     if (claim !== undefined && claim.id !== arrival.claimId) {
       const record = ForeignLedger.unseen(presented, now)
       return Effect.succeed({ presented, record, execution: "held", fresh: false, renewed: false })

@@ -55,15 +55,27 @@ export const defaultCapacity = 100_000
 const looks = 2
 const looksWhenFull = 64
 
+/**
+ * Of the places a tenth is for payments whose money has not moved, or a hundred: to bring such payments may cost nothing.
+ */
+const placesUnsettled = (capacity: number): number => Math.min(capacity, Math.max(100, Math.floor(capacity / 10)))
+
 const certain: Doubt = { unanswered: false, pending: "" }
 
 /**
- * An empty ledger for so many payments.
+ * An empty ledger for so many payments. Where there is no place for a new one, the oldest goes whose money has not moved,
+ * unless it is busy: a call for it is under way, or its resource is being run. Who brings that payment again begins anew,
+ * as after a restart; a payment that has moved money is never forgotten for another.
  *
  * @category constructors
  */
-export const make = (capacity: number = defaultCapacity): ForeignLedger => {
+export const make = (
+  capacity: number = defaultCapacity,
+  isUnderWay: (paymentId: string) => boolean = () => false
+): ForeignLedger => {
   const records = new Map<string, ForeignRecord>()
+  const unsettled = new Set<string>()
+  const maximumUnsettled = placesUnsettled(capacity)
   /** What is looked at next. */
   const aging = new Set<string>()
   const sweep = (now: number) => {
@@ -72,20 +84,36 @@ export const make = (capacity: number = defaultCapacity): ForeignLedger => {
       const record = records.get(id)
       aging.delete(id)
       if (record === undefined) continue
-      if (now > lastNeedOf(record) + (isFull ? Run.entitlementMillis : MemoryRecords.retentionMillis))
-        records.delete(id)
+      if (now > lastNeedOf(record) + (isFull ? Run.entitlementMillis : MemoryRecords.retentionMillis)) drop(id)
       else aging.add(id)
     }
   }
+  const drop = (id: string) => {
+    records.delete(id)
+    aging.delete(id)
+    unsettled.delete(id)
+  }
+  const isIdle = (id: string, now: number) =>
+    !isUnderWay(id) && (records.get(id)?.run.holder?.until ?? Number.NEGATIVE_INFINITY) <= now
+  /** Makes a place, if there is none. */
+  const makePlace = (now: number): boolean => {
+    if (records.size < capacity && unsettled.size < maximumUnsettled) return true
+    const idle = [...MemoryRecords.firstOf(unsettled, looksWhenFull)].find((id) => isIdle(id, now))
+    if (idle === undefined) return false
+    drop(idle)
+    return true
+  }
   const put = (record: ForeignRecord) => {
     records.set(record.paymentId, record)
+    if (Settlement.isSettled(record.status)) unsettled.delete(record.paymentId)
+    else unsettled.add(record.paymentId)
     return record
   }
   return {
     find: (paymentId) => records.get(paymentId),
     admit: (payment, claim, now) => {
       sweep(now)
-      if (!(records.size < capacity)) return undefined
+      if (!makePlace(now)) return undefined
       aging.add(payment.paymentId)
       return put(made(payment, claim, now))
     },
@@ -93,10 +121,7 @@ export const make = (capacity: number = defaultCapacity): ForeignLedger => {
       const record = records.get(paymentId)
       return record && put(by(record))
     },
-    drop: (paymentId) => {
-      records.delete(paymentId)
-      aging.delete(paymentId)
-    }
+    drop
   }
 }
 
@@ -162,6 +187,8 @@ export const finished = (record: ForeignRecord, claimId: string, outcome: Run.En
 export const settled = (record: ForeignRecord, transaction: string, now: number): ForeignRecord => ({
   ...moved(record, "included", now, undefined),
   transaction,
+  // Nobody is asked about it any more, and a repetition of a bound payment is known by its salt.
+  payload: record.authorization.binding === undefined ? record.payload : null,
   doubt: certain
 })
 

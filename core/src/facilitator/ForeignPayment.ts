@@ -46,7 +46,8 @@ export const present = Effect.fnUntraced(function* (schemes: ReadonlyArray<Schem
   const requirements = Presentation.canonical(half.scheme, payment.requirements)
   const paymentId = yield* PaymentId.make(network, authorization)
   const unnamed = { caller: "", notify: false }
-  return { ...unnamed, half, payment, request, paymentId, requirements, authorization, payload } satisfies Presented
+  const known = { ...unnamed, paymentId, requirements, authorization, payload: JSON.stringify(payload) }
+  return { ...known, half, payment, request } satisfies Presented
 })
 
 interface Reader {
@@ -79,3 +80,11 @@ export const toNew = (presented: Presented): NewPayment => {
   const { authorization, caller, notify, payload, paymentId, requirements } = presented
   return { paymentId, requirements, authorization, payload, caller, notify }
 }
+
+/**
+ * The scheme's payload. It is kept as JSON text: as a tree of values, a few kilobytes of it can take ten times their length.
+ *
+ * @category getters
+ */
+export const payloadOf = ({ payload }: NewPayment): Schema.Json =>
+  typeof payload === "string" ? JSON.parse(payload) : payload

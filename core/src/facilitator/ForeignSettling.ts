@@ -17,6 +17,7 @@ import type { Outcome } from "./ForeignAnswer.ts"
 import type { ForeignExchange } from "./ForeignExchange.ts"
 import * as ForeignLedger from "./ForeignLedger.ts"
 import type { ForeignRecord } from "./ForeignLedger.ts"
+import * as ForeignPayment from "./ForeignPayment.ts"
 
 /**
  * What settlements need.
@@ -197,12 +198,12 @@ const learn = (
  */
 const explained = (half: SchemeServer, record: ForeignRecord, told: Outcome): Effect.Effect<Outcome> => {
   if (told._tag === "Settled" || told._tag === "Reverted") return Effect.succeed(told)
-  const { payload, requirements, transaction } = record
+  const { requirements, transaction } = record
   const earliest = (record.history[0]?.at ?? 0) - clockSkewMillis
   const isUsed = told._tag === "Used"
   if (half.useOf === undefined) return Effect.succeed(isUsed ? { _tag: "Settled", transaction } : told)
   const unexplained = (why: string): Outcome => (isUsed ? { _tag: "NotTaken", error: usedBy(why) } : told)
-  return Effect.match(half.useOf(requirements, payload, Math.floor(earliest / 1000)), {
+  return Effect.match(half.useOf(requirements, ForeignPayment.payloadOf(record), Math.floor(earliest / 1000)), {
     onFailure: ({ message }) => unexplained(message),
     onSuccess: (use): Outcome => {
       switch (use._tag) {

@@ -75,7 +75,7 @@ describe("a facilitator known by its address", () => {
       assert.deepStrictEqual(yield* facilitator.verify(yield* pay()), { payer: "acct-alice" })
       assert.deepStrictEqual(
         stub.seen.map(({ url }) => url),
-        ["/supported", "/settle", "/verify"]
+        ["/supported", "/verify", "/settle", "/verify"]
       )
     })
   )
@@ -87,7 +87,8 @@ describe("a facilitator known by its address", () => {
         let said: ReadonlyArray<unknown> = [ForeignStub.kind]
         const stub = yield* FacilitatorStub.make((request, response) => {
           const settled = { success: true, transaction: "tx-1", network: "ledger:test" }
-          FacilitatorStub.json(request.url === "/supported" ? { kinds: said, signers: {} } : settled)(request, response)
+          const verdict = request.url === "/verify" ? { isValid: true } : settled
+          FacilitatorStub.json(request.url === "/supported" ? { kinds: said, signers: {} } : verdict)(request, response)
         })
         const facilitator = yield* FacilitatorByUrl.make({ url: stub.url, schemes })
         const request = yield* pay()
@@ -107,7 +108,12 @@ describe("a facilitator known by its address", () => {
     [{ kinds: [ForeignStub.kind] }, 500],
     [{ kinds: [{ scheme: "exact" }] }, 200],
     [{ error: "starting" }, 200],
-    [[], 200]
+    [[], 200],
+    [{ kinds: [], signers: {} }, 200],
+    [{ kinds: [], extensions: [], signers: {} }, 200],
+    [{ kinds: [{ ...ours, protocolVersion: 3 }], signers: {} }, 200],
+    [{ kinds: [{ ...ForeignStub.kind, x402Version: 7 }] }, 200],
+    [{ kinds: [null, "exact", 2], signers: {} }, 200]
   ]
   for (const [supported, status] of unclear) {
     it.effect(`is not asked for anything while it answers ${status} ${JSON.stringify(supported)}`, () =>
@@ -117,6 +123,29 @@ describe("a facilitator known by its address", () => {
         assert.deepInclude(Result.getOrThrow(Result.flip(failure)), { _tag: "FacilitatorUnavailable" })
         assert.isTrue(Result.isFailure(yield* Effect.result(facilitator.supported)))
         assert.strictEqual(stub.seen.filter(({ url }) => url !== "/supported").length, 0)
+      })
+    )
+  }
+
+  for (const [first, then] of [
+    [ours, ForeignStub.kind],
+    [ForeignStub.kind, ours]
+  ] as const) {
+    it.effect(`is known by what it names first, after it has named nothing: ${JSON.stringify(first)}`, () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(start)
+        let said: ReadonlyArray<unknown> = []
+        const stub = yield* FacilitatorStub.make((request, response) =>
+          FacilitatorStub.json({ kinds: said, signers: {} })(request, response)
+        )
+        const facilitator = yield* FacilitatorByUrl.make({ url: stub.url, schemes })
+        assert.include((yield* Effect.flip(facilitator.supported)).message, "names no kind of payments")
+        said = [first]
+        assert.strictEqual((yield* facilitator.supported).kinds.length, 1)
+        said = [then]
+        assert.include((yield* Effect.flip(facilitator.supported)).message, "names other kinds than before")
+        said = [first]
+        assert.strictEqual((yield* facilitator.supported).kinds.length, 1)
       })
     )
   }

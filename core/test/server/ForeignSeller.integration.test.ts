@@ -77,7 +77,7 @@ describe("a shop on a facilitator of another kind", () => {
     const again = await seller.decide(route, request("/report", headers))
     assert.deepInclude(bodyOf(again), { reason: "already_used", detail: "spent" })
     assert.strictEqual(ForeignStub.count(stub, "/settle"), 1)
-    assert.strictEqual(ForeignStub.count(stub, "/verify"), 0)
+    assert.strictEqual(ForeignStub.count(stub, "/verify"), 1)
     await seller.close()
   })
 
@@ -126,6 +126,7 @@ describe("a shop on a facilitator of another kind", () => {
       stub.seen.map((seen) => [seen.url, seen.headers.authorization]),
       [
         ["/supported", "Bearer key"],
+        ["/verify", "Bearer key"],
         ["/settle", "Bearer key"]
       ]
     )
