@@ -108,7 +108,7 @@ export const environmentVariables = {
   ),
   PONTAGE_EVM: EnvironmentVariable.make(
     "PONTAGE_EVM",
-    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, finalityDepth, verifyWindowMillis, contractPayers and batches",
+    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, lossBudget, lossBudgetPerCaller, banMillis and batches",
     `'[{"network":"eip155:8453","rpcUrl":"https://mainnet.base.org"}]'`,
     Schema.fromJsonString(Schema.NonEmptyArray(EvmTerms.EvmChainEntry))
   ),
@@ -132,9 +132,33 @@ export const environmentVariables = {
   ),
   PONTAGE_EVM_CONTRACT_PAYERS: EnvironmentVariable.make(
     "PONTAGE_EVM_CONTRACT_PAYERS",
-    "true or false",
-    "false",
-    EnvironmentVariable.YesOrNo
+    "known, any or none",
+    "none",
+    EvmTerms.ContractPayers
+  ),
+  PONTAGE_EVM_KNOWN_IMPLEMENTATIONS: EnvironmentVariable.make(
+    "PONTAGE_EVM_KNOWN_IMPLEMENTATIONS",
+    "addresses of implementations, or hashes of code, with commas between",
+    "0x<address>,0x<hash>",
+    EvmTerms.KnownImplementations
+  ),
+  PONTAGE_EVM_LOSS_BUDGET_WEI: EnvironmentVariable.make(
+    "PONTAGE_EVM_LOSS_BUDGET_WEI",
+    "the wei that payments which fail on the chain may cost in 24 hours, above zero",
+    "100000000000000000",
+    EnvironmentVariable.PositiveAmount
+  ),
+  PONTAGE_EVM_LOSS_BUDGET_PER_CALLER_WEI: EnvironmentVariable.make(
+    "PONTAGE_EVM_LOSS_BUDGET_PER_CALLER_WEI",
+    "the part of the loss budget that the payers of one caller may use, in wei, above zero",
+    "25000000000000000",
+    EnvironmentVariable.PositiveAmount
+  ),
+  PONTAGE_EVM_BAN_MS: EnvironmentVariable.make(
+    "PONTAGE_EVM_BAN_MS",
+    "milliseconds from 0 to 86400000",
+    "3600000",
+    EnvironmentVariable.integer(EvmTerms.bounds.banMillis)
   ),
   PONTAGE_EVM_BATCH_SETTLER: EnvironmentVariable.make(
     "PONTAGE_EVM_BATCH_SETTLER",

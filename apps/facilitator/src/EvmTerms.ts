@@ -23,6 +23,29 @@ export const EvmNetworkText = Network.Network.check(Schema.isPattern(/^eip155:[1
 export const ContractAddress = Schema.String.check(Schema.makeFilter((text) => EvmAddress.fromText(text) !== undefined))
 
 /**
+ * Which accounts with code may pay.
+ *
+ * @category schemas
+ */
+export const ContractPayers = Schema.Literals(["known", "any", "none"])
+
+/** The address of an implementation, or the hash of code. */
+const KnownImplementation = Schema.String.check(
+  Schema.makeFilter((text) => EvmAddress.fromText(text) !== undefined || hash.test(text))
+)
+
+const hash = /^0x[0-9a-fA-F]{64}$/
+
+/**
+ * Several of these, with commas between.
+ *
+ * @category schemas
+ */
+export const KnownImplementations = Schema.String.check(
+  Schema.makeFilter((text) => text.split(",").every((one) => EvmAddress.fromText(one) !== undefined || hash.test(one)))
+)
+
+/**
  * What each number may be.
  *
  * @category constants
@@ -35,7 +58,9 @@ export const bounds = {
   /** Payments in a transaction. */
   batchMaximum: { minimum: 2, maximum: 100 },
   /** Milliseconds. */
-  batchWindowMillis: { minimum: 0, maximum: 10_000 }
+  batchWindowMillis: { minimum: 0, maximum: 10_000 },
+  /** Milliseconds: a day at most. */
+  banMillis: { minimum: 0, maximum: 86_400_000 }
 } as const
 
 const within = (range: (typeof bounds)[keyof typeof bounds]) =>
@@ -45,7 +70,11 @@ const terms = {
   maxFeePerGas: Schema.optionalKey(NativeAmount),
   finalityDepth: within(bounds.finalityDepth),
   verifyWindowMillis: within(bounds.verifyWindowMillis),
-  contractPayers: Schema.optionalKey(Schema.Boolean),
+  contractPayers: Schema.optionalKey(ContractPayers),
+  knownImplementations: Schema.optionalKey(Schema.Array(KnownImplementation)),
+  lossBudget: Schema.optionalKey(PositiveAmount),
+  lossBudgetPerCaller: Schema.optionalKey(PositiveAmount),
+  banMillis: within(bounds.banMillis),
   batches: Schema.optionalKey(
     Schema.Struct({
       settler: ContractAddress,
@@ -81,7 +110,11 @@ export interface EvmTermVariables {
   readonly PONTAGE_EVM_MAX_FEE_PER_GAS_WEI: bigint | undefined
   readonly PONTAGE_EVM_FINALITY_DEPTH: number | undefined
   readonly PONTAGE_EVM_VERIFY_WINDOW_MS: number | undefined
-  readonly PONTAGE_EVM_CONTRACT_PAYERS: "true" | "false" | undefined
+  readonly PONTAGE_EVM_CONTRACT_PAYERS: typeof ContractPayers.Type | undefined
+  readonly PONTAGE_EVM_KNOWN_IMPLEMENTATIONS: string | undefined
+  readonly PONTAGE_EVM_LOSS_BUDGET_WEI: bigint | undefined
+  readonly PONTAGE_EVM_LOSS_BUDGET_PER_CALLER_WEI: bigint | undefined
+  readonly PONTAGE_EVM_BAN_MS: number | undefined
   readonly PONTAGE_EVM_BATCH_SETTLER: string | undefined
   readonly PONTAGE_EVM_BATCH_MAXIMUM: number | undefined
   readonly PONTAGE_EVM_BATCH_MAXIMUM_COST_WEI: bigint | undefined
@@ -95,12 +128,16 @@ export interface EvmTermVariables {
  */
 export const fromVariables = (variables: EvmTermVariables): EvmTerms => {
   const {
+    PONTAGE_EVM_BAN_MS: banMillis,
     PONTAGE_EVM_BATCH_MAXIMUM: maximum,
     PONTAGE_EVM_BATCH_MAXIMUM_COST_WEI: maximumCost,
     PONTAGE_EVM_BATCH_SETTLER: settler,
     PONTAGE_EVM_BATCH_WINDOW_MS: windowMillis,
     PONTAGE_EVM_CONTRACT_PAYERS: contractPayers,
     PONTAGE_EVM_FINALITY_DEPTH: finalityDepth,
+    PONTAGE_EVM_KNOWN_IMPLEMENTATIONS: knownImplementations,
+    PONTAGE_EVM_LOSS_BUDGET_PER_CALLER_WEI: lossBudgetPerCaller,
+    PONTAGE_EVM_LOSS_BUDGET_WEI: lossBudget,
     PONTAGE_EVM_MAX_FEE_PER_GAS_WEI: maxFeePerGas,
     PONTAGE_EVM_VERIFY_WINDOW_MS: verifyWindowMillis
   } = variables
@@ -108,7 +145,11 @@ export const fromVariables = (variables: EvmTermVariables): EvmTerms => {
     ...(maxFeePerGas !== undefined && { maxFeePerGas }),
     ...(finalityDepth !== undefined && { finalityDepth }),
     ...(verifyWindowMillis !== undefined && { verifyWindowMillis }),
-    ...(contractPayers !== undefined && { contractPayers: contractPayers === "true" }),
+    ...(contractPayers !== undefined && { contractPayers }),
+    ...(knownImplementations !== undefined && { knownImplementations: knownImplementations.split(",") }),
+    ...(lossBudget !== undefined && { lossBudget }),
+    ...(lossBudgetPerCaller !== undefined && { lossBudgetPerCaller }),
+    ...(banMillis !== undefined && { banMillis }),
     ...(settler !== undefined && {
       batches: {
         settler,
@@ -130,6 +171,10 @@ export const variableNames = [
   "PONTAGE_EVM_FINALITY_DEPTH",
   "PONTAGE_EVM_VERIFY_WINDOW_MS",
   "PONTAGE_EVM_CONTRACT_PAYERS",
+  "PONTAGE_EVM_KNOWN_IMPLEMENTATIONS",
+  "PONTAGE_EVM_LOSS_BUDGET_WEI",
+  "PONTAGE_EVM_LOSS_BUDGET_PER_CALLER_WEI",
+  "PONTAGE_EVM_BAN_MS",
   "PONTAGE_EVM_BATCH_SETTLER",
   "PONTAGE_EVM_BATCH_MAXIMUM",
   "PONTAGE_EVM_BATCH_MAXIMUM_COST_WEI",

@@ -121,7 +121,7 @@ describe("the service on a chain", () => {
         const { url } = yield* FacilitatorProcess.start({
           ...settingsFor(chain),
           anonymousRates: { rate: rates, payerRate: rates },
-          evm: [{ rpcUrl: Redacted.make(chain.rpcUrl), network: undefined, terms: { contractPayers: false } }]
+          evm: [{ rpcUrl: Redacted.make(chain.rpcUrl), network: undefined, terms: { contractPayers: "none" } }]
         })
         const client = yield* FacilitatorClient.make({ url })
         const good = yield* TestPayment.sign(chain, 70)

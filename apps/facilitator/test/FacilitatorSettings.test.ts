@@ -118,19 +118,25 @@ describe("settings", () => {
       const terms = {
         finalityDepth: 12,
         verifyWindowMillis: 0,
-        contractPayers: false,
+        contractPayers: "any" as const,
+        knownImplementations: [euro.address],
+        banMillis: 60_000,
         batches: { settler: euro.address, maximum: 50, windowMillis: 20 }
       }
       const chain = {
         rpcUrl: "https://base.example",
         network: "eip155:8453",
         maxFeePerGas: "5000000000",
+        lossBudget: "40",
+        lossBudgetPerCaller: "10",
         ...terms,
         batches: { ...terms.batches, maximumCost: "250000000000000000" }
       }
       const { evm } = yield* read({ PONTAGE_EVM_SIGNER_KEY: key, PONTAGE_EVM: JSON.stringify([chain]) })
       assert.deepStrictEqual(evm[0]?.terms, {
         maxFeePerGas: 5_000_000_000n,
+        lossBudget: 40n,
+        lossBudgetPerCaller: 10n,
         ...terms,
         batches: { ...terms.batches, maximumCost: 250_000_000_000_000_000n }
       })
@@ -144,7 +150,11 @@ describe("settings", () => {
         PONTAGE_EVM_MAX_FEE_PER_GAS_WEI: "5000000000",
         PONTAGE_EVM_FINALITY_DEPTH: "12",
         PONTAGE_EVM_VERIFY_WINDOW_MS: "0",
-        PONTAGE_EVM_CONTRACT_PAYERS: "false",
+        PONTAGE_EVM_CONTRACT_PAYERS: "none",
+        PONTAGE_EVM_KNOWN_IMPLEMENTATIONS: `${euro.address},0x${"ab".repeat(32)}`,
+        PONTAGE_EVM_LOSS_BUDGET_WEI: "40",
+        PONTAGE_EVM_LOSS_BUDGET_PER_CALLER_WEI: "10",
+        PONTAGE_EVM_BAN_MS: "60000",
         PONTAGE_EVM_BATCH_SETTLER: euro.address,
         PONTAGE_EVM_BATCH_MAXIMUM: "50",
         PONTAGE_EVM_BATCH_MAXIMUM_COST_WEI: "250000000000000000",
@@ -154,15 +164,19 @@ describe("settings", () => {
         maxFeePerGas: 5_000_000_000n,
         finalityDepth: 12,
         verifyWindowMillis: 0,
-        contractPayers: false,
+        contractPayers: "none",
+        knownImplementations: [euro.address, `0x${"ab".repeat(32)}`],
+        lossBudget: 40n,
+        lossBudgetPerCaller: 10n,
+        banMillis: 60_000,
         batches: { settler: euro.address, maximum: 50, maximumCost: 250_000_000_000_000_000n, windowMillis: 20 }
       })
       const few = yield* read({
         ...enough,
-        PONTAGE_EVM_CONTRACT_PAYERS: "true",
+        PONTAGE_EVM_CONTRACT_PAYERS: "any",
         PONTAGE_EVM_BATCH_SETTLER: euro.address
       })
-      assert.deepStrictEqual(few.evm[0]?.terms, { contractPayers: true, batches: { settler: euro.address } })
+      assert.deepStrictEqual(few.evm[0]?.terms, { contractPayers: "any", batches: { settler: euro.address } })
     })
   )
 
@@ -493,6 +507,14 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_EVM_VERIFY_WINDOW_MS", "1001"],
     ["PONTAGE_EVM_VERIFY_WINDOW_MS", ""],
     ["PONTAGE_EVM_CONTRACT_PAYERS", "no"],
+    ["PONTAGE_EVM_CONTRACT_PAYERS", "true"],
+    ["PONTAGE_EVM_KNOWN_IMPLEMENTATIONS", "Safe"],
+    ["PONTAGE_EVM_KNOWN_IMPLEMENTATIONS", "0x60A3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"],
+    ["PONTAGE_EVM_LOSS_BUDGET_WEI", "0"],
+    ["PONTAGE_EVM_LOSS_BUDGET_PER_CALLER_WEI", "0"],
+    ["PONTAGE_EVM_BAN_MS", "86400001"],
+    ["PONTAGE_EVM", '[{"rpcUrl":"http://x","contractPayers":true}]'],
+    ["PONTAGE_EVM", '[{"rpcUrl":"http://x","lossBudget":"0"}]'],
     ["PONTAGE_EVM_BATCH_SETTLER", "0x12"],
     ["PONTAGE_EVM_BATCH_SETTLER", "0x60A3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"],
     ["PONTAGE_EVM_BATCH_MAXIMUM", "1"],

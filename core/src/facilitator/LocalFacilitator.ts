@@ -58,7 +58,7 @@ export interface Options {
   readonly schemes: ReadonlyArray<FacilitatorScheme>
   /** How long `settle` waits for the chain before it answers `SettlementPending`; milliseconds, default 25 000. */
   readonly settleTimeoutMillis?: number
-  /** What settling may cost in any 24 hours; default without limit. Above it nothing new is sent. */
+  /** What settling may cost in any 24 hours; default what each scheme says for its network. Above it nothing new is sent. */
   readonly gasCeilings?: GasCeilings.GasCeilings
   /**
    * How long a facilitator that closes waits for settlements under way; milliseconds, default 25 000 in memory, else 0:
@@ -139,7 +139,7 @@ export const make = Effect.fnUntraced(function* (
     store,
     leases: yield* LaneLeases,
     halves,
-    ceilings: options.gasCeilings ?? {},
+    ceilings: GasCeilings.orDefault(options.gasCeilings ?? {}, halves),
     drainMillis: options.drainMillis ?? 0
   })
   const patience = Duration.millis(options.settleTimeoutMillis ?? 25_000)

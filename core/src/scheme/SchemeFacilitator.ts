@@ -219,6 +219,8 @@ export interface SchemeFacilitator<Payload = unknown> {
    * where payers send their own.
    */
   readonly capacity?: number
+  /** The most that settling may cost in 24 hours where the operator sets no ceiling, in the chain's smallest native unit. */
+  readonly gasCeiling?: bigint
   /**
    * How many payments of one payer, and of one caller, may be on their way at once in a lane without slots; default a 32nd of
    * the capacity, and half of it. More of them wait, and keep nobody else waiting.

@@ -4,8 +4,9 @@ pragma solidity ^0.8.28;
 /// @notice Tries many EIP-3009 transfers in one simulated call. It is never deployed: its constructor tries the runs it is
 /// given, in the layout of `BatchSettler`, and returns their outcomes where a contract would return its code.
 ///
-/// An outcome is the byte 1 for a transfer that would succeed. Otherwise it is the byte 0, the length of the revert data (2
-/// bytes) and that data; the length is 0 where there is none, or more than `LONGEST`.
+/// An outcome is the byte 1 for a transfer that would succeed, and the byte 2 for a payer with code, whose transfer is not
+/// tried: code can tell this call from a transaction. Otherwise it is the byte 0, the length of the revert data (2 bytes) and
+/// that data; the length is 0 where there is none, or more than `LONGEST`.
 contract TransferProbe {
     /// @dev What is left of a lone transfer's 150 000 for the token, after the costs of a transaction and its calldata.
     uint256 private constant ENTRY_GAS = 124_000;
@@ -24,6 +25,11 @@ contract TransferProbe {
                 cursor := add(cursor, 21)
                 let runEnd := add(cursor, mul(and(shr(88, head), 0xff), 158))
                 for {} lt(cursor, runEnd) { cursor := add(cursor, 158) } {
+                    if extcodesize(shr(96, mload(cursor))) {
+                        mstore8(out, 2)
+                        out := add(out, 1)
+                        continue
+                    }
                     let sv := mload(add(cursor, 126))
                     mstore(add(call_, 4), shr(96, mload(cursor)))
                     mstore(add(call_, 36), shr(96, mload(add(cursor, 20))))

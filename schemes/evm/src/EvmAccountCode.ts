@@ -1,44 +1,50 @@
 /**
- * Whether accounts have code: only such an account may sign in ways of its own. Who sends signatures that are not the
- * payer's makes a node be asked, so that an account is plain is remembered for a moment; that it has code is asked every
- * time, because such accounts are few.
+ * The code of accounts: only an account with code may sign in ways of its own. Who sends signatures that are not the payer's
+ * makes a node be asked, so that an account is plain is remembered for a moment; code is asked for every time, because such
+ * accounts are few.
  */
 import type { ChainUnavailable } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import type * as EvmAddress from "./EvmAddress.ts"
-import type * as EvmRpc from "./EvmRpc.ts"
+import type * as EvmHead from "./EvmHead.ts"
+import type * as EvmHex from "./EvmHex.ts"
 
 /** How long an account counts as plain after it was seen to be, in milliseconds. */
 const plainMillis = 10_000
 const capacity = 4096
 
 /**
- * Whether an account has code.
+ * The code of an account; `0x` where there is none.
  *
  * @category models
  */
-export type HasCode = (account: EvmAddress.Address) => Effect.Effect<boolean, ChainUnavailable>
+export type CodeOf = (account: EvmAddress.Address) => Effect.Effect<EvmHex.Hex, ChainUnavailable>
 
 /**
- * Asks a node, and remembers the last few thousand accounts that were plain.
+ * Asks a node, and remembers the last few thousand accounts that were plain. That there is no code speaks against a payer: a node
+ * that is behind is not believed.
  *
  * @category constructors
  */
-export const make = (rpc: EvmRpc.Shape): HasCode => {
+export const make = ({ judge, rpc }: EvmHead.EvmHead): CodeOf => {
   const plainUntil = new Map<EvmAddress.Address, number>()
   return Effect.fnUntraced(function* (account) {
     const now = yield* Clock.currentTimeMillis
-    if ((plainUntil.get(account) ?? 0) > now) return false
-    if ((yield* rpc.getCode(account)) !== "0x") return true
+    if ((plainUntil.get(account) ?? 0) > now) return "0x"
+    const code = yield* judge(
+      (block) => rpc.getCode(account, block),
+      (found) => found === "0x"
+    )
+    if (code !== "0x") return code
     for (const oldest of plainUntil.keys()) {
       if (plainUntil.size < capacity) break
       plainUntil.delete(oldest)
     }
     plainUntil.delete(account)
     plainUntil.set(account, now + plainMillis)
-    return false
+    return code
   })
 }
 
@@ -47,4 +53,4 @@ export const make = (rpc: EvmRpc.Shape): HasCode => {
  *
  * @category constructors
  */
-export const never: HasCode = () => Effect.succeed(false)
+export const never: CodeOf = () => Effect.succeed("0x")

@@ -18,12 +18,12 @@ import * as Result from "effect/Result"
 import * as EvmEnding from "./EvmEnding.ts"
 import * as EvmHex from "./EvmHex.ts"
 import * as EvmInclusion from "./EvmInclusion.ts"
+import type { CallOutcome } from "./EvmNodeRefusal.ts"
 import * as EvmRefusal from "./EvmRefusal.ts"
+import * as EvmRevert from "./EvmRevert.ts"
 import type * as EvmRpc from "./EvmRpc.ts"
 import type { TransferCall } from "./EvmTransferCall.ts"
 import * as EvmTransferProof from "./EvmTransferProof.ts"
-import * as EvmVerification from "./EvmVerification.ts"
-import type { Simulate } from "./TransferSimulation.ts"
 
 /**
  * A payment that is looked for, with the call that can be simulated once more, to learn why it failed.
@@ -35,6 +35,22 @@ export interface Passenger extends EvmEnding.Sought {
 }
 
 /**
+ * What a transfer comes to on the state as it is now.
+ *
+ * @category models
+ */
+export type Explain = (call: TransferCall) => Effect.Effect<CallOutcome, ChainUnavailable>
+
+/**
+ * What the chain shows of a slot, and what each payment that failed in it has cost for nothing, in wei.
+ *
+ * @category models
+ */
+export interface CostedSighting extends Sighting {
+  readonly lost: bigint
+}
+
+/**
  * Looks for one of the attempts (oldest first) in a block, and for the proof of each payment's transfer, or of its
  * impossibility. As long as none of them landed, nothing is known of the payments.
  *
@@ -42,21 +58,40 @@ export interface Passenger extends EvmEnding.Sought {
  */
 export const observe = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  simulate: Simulate,
+  explain: Explain,
   passengers: ReadonlyArray<Passenger>,
   attempts: ReadonlyArray<Prepared>
-): Effect.fn.Return<Sighting, ChainUnavailable> {
+): Effect.fn.Return<CostedSighting, ChainUnavailable> {
   const found = yield* landing(rpc, attempts)
-  if (found === undefined) return { landed: undefined, observations: passengers.map(() => pending) }
+  if (found === undefined) return { landed: undefined, observations: passengers.map(() => pending), lost: 0n }
   const { landed, receipt } = found
   const evidence = EvmTransferProof.evidence(receipt.logs)
   const own = passengers.map(({ expected }) => shownBy(receipt, evidence, expected))
-  const unpaid = passengers.length === 1 && receipt.status === "success" ? takenAlone : refused
+  const isAlone = passengers.length === 1
+  const refusedTogether = receipt.status === "reverted" && !isAlone
+  const unpaid =
+    isAlone && receipt.status === "success" ? takenAlone : refused(refusedTogether ? wholeReverted : unexplained)
   const observations = yield* completed(own, passengers, (absent) =>
-    elsewhere(rpc, absent, (unused) => unpaid(rpc, simulate, receipt, unused))
+    elsewhere(rpc, absent, (unused) => unpaid(rpc, explain, receipt, unused))
   )
-  return { landed, observations }
+  return { landed, observations, lost: lostWith(receipt, landed, observations) }
 })
+
+/** What a transfer that succeeds costs at least, in gas: what the others have burnt is the rest. */
+const leastGas = 40_000n
+/** What one that fails in company can burn at most. */
+const mostGas = 175_000n
+
+/** What each payment that failed has cost for nothing, in wei. */
+const lostWith = (receipt: EvmRpc.Receipt, { cost }: Landed, observations: ReadonlyArray<Observation>): bigint => {
+  const failed = BigInt(observations.filter(({ _tag }) => _tag === "Failed").length)
+  const { gasUsed } = receipt
+  if (failed === 0n || gasUsed === 0n) return 0n
+  if (observations.length === 1) return cost
+  const settled = BigInt(observations.filter((one) => one._tag === "Settled" && !one.external).length)
+  const burnt = gasUsed > settled * leastGas ? (gasUsed - settled * leastGas) / failed : 0n
+  return ((burnt < mostGas ? burnt : mostGas) * cost) / gasUsed
+}
 
 const pending: Observation = { _tag: "Pending" }
 
@@ -121,26 +156,27 @@ const elsewhere = Effect.fnUntraced(function* (
 /** What becomes of payments whose authorizations no event has ended. */
 type Unpaid = (
   rpc: EvmRpc.Shape,
-  simulate: Simulate,
+  explain: Explain,
   receipt: EvmRpc.Receipt,
   unused: ReadonlyArray<Passenger>
 ) => Effect.Effect<ReadonlyArray<Observation>, ChainUnavailable>
 
 /** The token was called for this payment alone, and its call succeeded. */
-const takenAlone: Unpaid = (_rpc, _simulate, { transactionHash }, unused) =>
+const takenAlone: Unpaid = (_rpc, _explain, { transactionHash }, unused) =>
   Effect.succeed(unused.map(() => EvmEnding.failed(transactionHash, unproven)))
 
 /**
  * Nobody's transfer is to be seen: each is simulated on the state as it is now, to learn why. Where the state knows a use
  * that the logs do not show, the node has not caught up with itself, and nothing is proven yet.
  */
-const refused: Unpaid = Effect.fnUntraced(function* (rpc, simulate, { transactionHash: transaction }, unused) {
-  const reasons = yield* Effect.forEach(unused, ({ call }) => reason(rpc.network, simulate, call), {
-    concurrency: "unbounded"
+const refused = (otherwise: ValidationError): Unpaid =>
+  Effect.fnUntraced(function* (rpc, explain, { transactionHash: transaction }, unused) {
+    const reasons = yield* Effect.forEach(unused, ({ call }) => reason(rpc.network, explain, call, otherwise), {
+      concurrency: "unbounded"
+    })
+    const known = reasons.map((error) => (error === "ended" ? undefined : EvmEnding.failed(transaction, error)))
+    return yield* completed(known, unused, (ended) => earlier(rpc, ended))
   })
-  const known = reasons.map((error) => (error === "ended" ? undefined : EvmEnding.failed(transaction, error)))
-  return yield* completed(known, unused, (ended) => earlier(rpc, ended))
-})
 
 /** These were used before they were prepared for: a bound one perhaps by its own transfer. */
 const earlier = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, ended: ReadonlyArray<Passenger>) {
@@ -154,15 +190,20 @@ const earlier = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, ended: ReadonlyA
 })
 
 /** Why a transfer fails now, or that the authorization has ended in some transaction. */
-const reason = Effect.fnUntraced(function* (network: string, simulate: Simulate, callOf: Passenger["call"]) {
+const reason = Effect.fnUntraced(function* (
+  network: string,
+  explain: Explain,
+  callOf: Passenger["call"],
+  otherwise: ValidationError
+) {
   const call = yield* Effect.result(callOf)
   if (Result.isFailure(call)) return call.failure._tag === "ChainUnavailable" ? yield* call.failure : call.failure
-  const outcome = yield* simulate(call.success)
-  if (outcome._tag === "Returned") return unexplained
-  const revert = yield* EvmVerification.explainRevert(outcome)
+  const outcome = yield* explain(call.success)
+  if (outcome._tag !== "Reverted") return otherwise
+  const revert = yield* EvmRevert.explain(outcome)
   if (revert._tag === "UsedOrCanceled") return "ended"
   const error = EvmRefusal.fromRevert(network, revert)
-  return error._tag === "ChainUnavailable" ? unexplained : error
+  return error._tag === "ChainUnavailable" ? paused : error
 })
 
 const usedBefore = (transaction: string) =>
@@ -172,6 +213,18 @@ const unexplained = invalid(
   "unsupported_authorization",
   "transfer_reverted",
   "the transfer was refused on the chain although it had been simulated with success; sign a new payment"
+)
+
+const wholeReverted = invalid(
+  "unsupported_authorization",
+  "batch_reverted",
+  "the transaction that should have settled this payment together with others failed as a whole; sign a new payment"
+)
+
+const paused = invalid(
+  "unsupported_authorization",
+  "token_paused",
+  "the token was paused before the transfer; sign a new payment when it is not"
 )
 
 const unproven = invalid(

@@ -3,6 +3,9 @@
  * circulation and the first EIP-3009 implementations) or in custom errors (OpenZeppelin); this is the one table of both.
  * It explains; it proves nothing: a simulation fails against the state it saw.
  */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
 import * as EvmHex from "./EvmHex.ts"
 
 /**
@@ -129,3 +132,12 @@ export const fromCall = (revert: { readonly data: EvmHex.Hex; readonly message: 
       return data === "0x" ? fromWords(message) : other(data)
   }
 }
+
+/**
+ * Why a simulated transfer reverts. Some tokens have one word for both ends of the validity; which one it is, our clock
+ * tells.
+ *
+ * @category constructors
+ */
+export const explain = (revert: Parameters<typeof fromCall>[0]): Effect.Effect<EvmRevert> =>
+  Effect.map(Clock.currentTimeMillis, (now) => fromCall(revert, BigInt(Math.floor(now / 1000))))

@@ -112,7 +112,26 @@ export interface Call {
   readonly to?: EvmAddress.Address
   readonly data: EvmHex.Hex
   readonly gas?: bigint
+  /** What it offers for a unit of gas, in wei; without it the call costs nothing. `from` must own as much as it may cost. */
+  readonly fees?: { readonly maximum: bigint; readonly priority: bigint }
 }
+
+/**
+ * The block that a call pretends to be in: its number, and its time in seconds since 1970. Not all nodes can do that.
+ *
+ * @category models
+ */
+export interface PretendedBlock {
+  readonly number: bigint
+  readonly time: bigint
+}
+
+/**
+ * The accounts whose code or storage a call touches; `undefined` where the call fails.
+ *
+ * @category models
+ */
+export type Touched = ReadonlyArray<EvmAddress.Address> | undefined
 
 /**
  * Which events to look for. An address that is a list is any of these; so is a topic, and one that is `null` may be
@@ -140,8 +159,14 @@ export interface Shape {
   readonly blockNumber: Effect.Effect<bigint, ChainUnavailable>
   /** `undefined` where there is no such block. */
   readonly getBlock: (block: Exclude<BlockTag, "pending">) => Effect.Effect<Block | undefined, ChainUnavailable>
-  /** `eth_call`; default on the latest block. */
-  readonly call: (call: Call, block?: BlockTag) => Effect.Effect<CallOutcome, ChainUnavailable>
+  /** `eth_call`; default on the latest block's state, and in that block. */
+  readonly call: (
+    call: Call,
+    block?: BlockTag,
+    pretended?: PretendedBlock
+  ) => Effect.Effect<CallOutcome, ChainUnavailable>
+  /** `eth_createAccessList`; without the caller and the contracts that every chain has. */
+  readonly touched: (call: Call, block?: BlockTag) => Effect.Effect<Touched, ChainUnavailable>
   /** `0x` where there is none; default at the latest block. */
   readonly getCode: (address: EvmAddress.Address, block?: BlockTag) => Effect.Effect<EvmHex.Hex, ChainUnavailable>
   /** The account's coin in wei; default at the latest block. */
@@ -198,6 +223,32 @@ const makeAsk =
 const same = <A>(value: A): A => value
 const present = <A>(value: A | null): A | undefined => value ?? undefined
 const returned = (data: EvmHex.Hex): CallOutcome => ({ _tag: "Returned", data })
+const failedTouch = (refusal: EvmJsonRpc.Refusal): { readonly touched: Touched } | undefined =>
+  EvmNodeRefusal.toCallOutcome(refusal) && { touched: undefined }
+
+const AccessList = Schema.Struct({
+  accessList: Schema.Array(Schema.Struct({ address: EvmAddress.FromNode })),
+  error: Schema.optionalKey(Schema.NullOr(Schema.String))
+})
+
+const toTouched = ({ accessList, error }: typeof AccessList.Type): { readonly touched: Touched } => ({
+  touched: error === undefined || error === null || error === "" ? accessList.map(({ address }) => address) : undefined
+})
+
+const toParameter = ({ fees, gas, ...rest }: Call) => ({
+  ...rest,
+  ...(gas !== undefined && { gas: EvmHex.toQuantity(gas) }),
+  ...(fees && {
+    maxFeePerGas: EvmHex.toQuantity(fees.maximum),
+    maxPriorityFeePerGas: EvmHex.toQuantity(fees.priority)
+  })
+})
+
+const toOverrides = (pretended: PretendedBlock | undefined) =>
+  pretended === undefined
+    ? []
+    : [{}, { number: EvmHex.toQuantity(pretended.number), time: EvmHex.toQuantity(pretended.time) }]
+
 const accepted = (hash: EvmHex.Hex): SendOutcome => ({ _tag: "Accepted", hash })
 
 const makeShape = (send: EvmJsonRpc.Send, network: string): Shape => {
@@ -207,6 +258,7 @@ const makeShape = (send: EvmJsonRpc.Send, network: string): Shape => {
   const bytes = ask(EvmHex.Hex, same)
   const block = ask(Schema.NullOr(Block), present)
   const call = ask(EvmHex.Hex, returned, EvmNodeRefusal.toCallOutcome)
+  const accessList = ask(AccessList, toTouched, failedTouch)
   const sending = ask(EvmHex.Bytes32, accepted, EvmNodeRefusal.toSendOutcome)
   const receipt = ask(Schema.NullOr(Schema.Union([Receipt, PendingReceipt])), (value) =>
     value === null || value.blockHash === null ? undefined : value
@@ -217,8 +269,10 @@ const makeShape = (send: EvmJsonRpc.Send, network: string): Shape => {
     chainId: count("eth_chainId", []),
     blockNumber: quantity("eth_blockNumber", []),
     getBlock: (tag) => block("eth_getBlockByNumber", [toTag(tag), false]),
-    call: ({ gas, ...rest }, tag = "latest") =>
-      call("eth_call", [gas === undefined ? rest : { ...rest, gas: EvmHex.toQuantity(gas) }, toTag(tag)]),
+    call: (asked, tag = "latest", pretended) =>
+      call("eth_call", [toParameter(asked), toTag(tag), ...toOverrides(pretended)]),
+    touched: (asked, tag = "latest") =>
+      Effect.map(accessList("eth_createAccessList", [toParameter(asked), toTag(tag)]), ({ touched }) => touched),
     getCode: (address, tag = "latest") => bytes("eth_getCode", [address, toTag(tag)]),
     getBalance: (address, tag = "latest") => quantity("eth_getBalance", [address, toTag(tag)]),
     getTransactionCount: (address, tag) => count("eth_getTransactionCount", [address, toTag(tag)]),

@@ -7,6 +7,7 @@ import { type ChainUnavailable, invalid, type PaymentError, refuse, type Validat
 import * as Effect from "effect/Effect"
 
 import * as Eip3009 from "./Eip3009.ts"
+import type * as EvmAccountCode from "./EvmAccountCode.ts"
 import * as EvmAddress from "./EvmAddress.ts"
 import type * as EvmCrypto from "./EvmCrypto.ts"
 import type * as EvmHex from "./EvmHex.ts"
@@ -22,6 +23,9 @@ export interface TransferCall {
   readonly to: EvmAddress.Address
   readonly data: EvmHex.Hex
   readonly gas: bigint
+  readonly payer: EvmAddress.Address
+  /** Whether the payer's own key has signed. Its account may have code all the same, which the token asks then. */
+  readonly isByKey: boolean
   /** The same transfer in a form that can travel with others: of a plain account, with numbers of usual size. */
   readonly plain: PackedTransfers.PlainTransfer | undefined
 }
@@ -41,13 +45,13 @@ export const plainGas = 150_000n
 export const contractGas = 400_000n
 
 /**
- * What a call is made with: who made a signature, and whether an account has code.
+ * What a call is made with: who made a signature, and the code of an account.
  *
  * @category models
  */
 export interface Judges {
   readonly crypto: EvmCrypto.Shape
-  readonly hasCode: (account: EvmAddress.Address) => Effect.Effect<boolean, ChainUnavailable>
+  readonly codeOf: EvmAccountCode.CodeOf
 }
 
 /**
@@ -57,7 +61,7 @@ export interface Judges {
  * @category constructors
  */
 export const make = Effect.fnUntraced(function* (
-  { crypto, hasCode }: Judges,
+  { codeOf, crypto }: Judges,
   domain: Eip3009.Domain,
   authorization: Eip3009.TransferWithAuthorization,
   signatureText: string
@@ -76,9 +80,25 @@ export const make = Effect.fnUntraced(function* (
   } else {
     flaw = { detail: signature.irregularity, what: explain[signature.irregularity] }
   }
-  if (!(yield* hasCode(authorization.from))) return yield* notThePayers(authorization.from, flaw)
+  if ((yield* codeOf(authorization.from)) === "0x") return yield* notThePayers(authorization.from, flaw)
   const data = Eip3009.encodeTransferByBytes(authorization, signature.hex)
-  return { to: domain.verifyingContract, data, gas: contractGas, plain: undefined }
+  const { from: payer } = authorization
+  return { to: domain.verifyingContract, data, gas: contractGas, payer, isByKey: false, plain: undefined }
+})
+
+/**
+ * The call of a payer whose key has signed and whose account has code, which checks the signature in its own way: it travels
+ * alone.
+ *
+ * @category conversions
+ */
+export const ofCode = (call: TransferCall): TransferCall => ({
+  to: call.to,
+  data: call.data,
+  gas: contractGas,
+  payer: call.payer,
+  isByKey: call.isByKey,
+  plain: undefined
 })
 
 const ofPlainAccount = (
@@ -92,6 +112,8 @@ const ofPlainAccount = (
     return Eip3009.encodeTransferByParts(authorization, signature)
   },
   gas: plainGas,
+  payer: authorization.from,
+  isByKey: true,
   plain: PackedTransfers.fits(authorization) ? { token, authorization, signature } : undefined
 })
 

@@ -7,13 +7,19 @@ import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 
 import * as BatchSettling from "./BatchSettling.ts"
+import * as ContractPayers from "./ContractPayers.ts"
 import * as EvmAccountCode from "./EvmAccountCode.ts"
 import * as EvmAddress from "./EvmAddress.ts"
 import * as EvmAsset from "./EvmAsset.ts"
 import { EvmCrypto } from "./EvmCrypto.ts"
+import * as EvmHead from "./EvmHead.ts"
+import * as EvmKnownCode from "./EvmKnownCode.ts"
+import * as EvmLosses from "./EvmLosses.ts"
 import * as EvmNetwork from "./EvmNetwork.ts"
+import type * as EvmObservation from "./EvmObservation.ts"
 import * as EvmProof from "./EvmProof.ts"
 import * as EvmRpc from "./EvmRpc.ts"
+import * as EvmSpending from "./EvmSpending.ts"
 import * as EvmSurvey from "./EvmSurvey.ts"
 import type { EvmTransactionSigner } from "./EvmTransactionSigner.ts"
 import type * as EvmTransferCall from "./EvmTransferCall.ts"
@@ -64,10 +70,22 @@ export interface Options {
   /** How long a verification waits for others to share its question, in milliseconds; default 2, 0 for not at all. */
   readonly verifyWindowMillis?: number
   /**
-   * Whether accounts with code may pay (ERC-1271, EIP-7702); default true. Without them a signature that is not the payer's
-   * own is refused without a question to the RPC.
+   * Which accounts with code may pay (ERC-1271, EIP-7702); default `known`: those that run nothing but code that is known to judge
+   * a signature by the chain's state. `any` takes whatever a simulation takes, and `none` refuses them; there a signature that is
+   * not the payer's own costs no question to the RPC. What hostile code can cost is bounded by `lossBudget` in any case.
    */
-  readonly contractPayers?: boolean
+  readonly contractPayers?: ContractPayers.ContractPayers
+  /** Code that is known beside our own table: addresses of implementations (20 bytes), or Keccak-256 hashes of code (32 bytes). */
+  readonly knownImplementations?: ReadonlyArray<string>
+  /**
+   * The most that failed payments may cost in 24 hours, in wei; default 0.1 ether, and about as much in other coins
+   * (`EvmSpending`). Above it only payers are served that have settled a payment here in the last 24 hours.
+   */
+  readonly lossBudget?: bigint
+  /** The part of `lossBudget` that the payers of one caller may use, in wei; default a quarter. */
+  readonly lossBudgetPerCaller?: bigint
+  /** How long a payer is banned whose payment failed on the chain by its own doing, in milliseconds; default one hour. */
+  readonly banMillis?: number
   /** Milliseconds until a question to the RPC counts as unanswered; default 10 000. */
   readonly rpcTimeoutMillis?: number
   /** Called with the method of each question to the RPC: for counting. */
@@ -96,7 +114,11 @@ const check = OptionCheck.options<Options>({
     })
   ),
   verifyWindowMillis: OptionCheck.optional(OptionCheck.whole()),
-  contractPayers: OptionCheck.optional(OptionCheck.flag),
+  contractPayers: OptionCheck.optional(OptionCheck.oneOf("known", "any", "none")),
+  knownImplementations: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
+  lossBudget: OptionCheck.optional(OptionCheck.amount(1n)),
+  lossBudgetPerCaller: OptionCheck.optional(OptionCheck.amount(1n)),
+  banMillis: OptionCheck.optional(OptionCheck.whole()),
   rpcTimeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
   onRequest: OptionCheck.optional(OptionCheck.callable())
 })
@@ -108,6 +130,7 @@ const check = OptionCheck.options<Options>({
  */
 export interface ExactEvmChain {
   readonly rpc: EvmRpc.Shape
+  readonly head: EvmHead.EvmHead
   readonly network: PaymentRequirements.PaymentRequirements["network"]
   readonly chainId: number
   readonly assets: EvmAsset.EvmAssets
@@ -115,7 +138,11 @@ export interface ExactEvmChain {
   readonly signers: ReadonlyMap<string, EvmTransactionSigner>
   readonly survey: Effect.Effect<Survey, ChainUnavailable>
   readonly simulate: TransferSimulation.Simulate
+  /** Why a transfer that has failed does. */
+  readonly explain: EvmObservation.Explain
   readonly judges: EvmTransferCall.Judges
+  readonly judgeCode: ContractPayers.Judge
+  readonly losses: EvmLosses.EvmLosses
   readonly batches: (Required<Batches> & { readonly settler: EvmAddress.Address }) | undefined
   /** Proves a token against the chain before it is first used. */
   readonly prove: (token: Asset) => Effect.Effect<void, ChainUnavailable>
@@ -142,27 +169,44 @@ export const connect = Effect.fnUntraced(function* (
   yield* inRange("finalityDepth", finalityDepth, 0, Number.MAX_SAFE_INTEGER)
   yield* inRange("verifyWindowMillis", verifyWindowMillis, 0, 1_000)
   const assets = yield* Effect.fromResult(EvmAsset.table(options.assets ?? []))
-  const { network, rpc } = yield* connected(options)
+  const { network, node } = yield* connected(options)
+  const head = EvmHead.make(node)
+  const { rpc } = head
   const signers = yield* plainAccounts(rpc, Array.isArray(options.signer) ? options.signer : [options.signer])
   const [first] = signers.keys()
   if (first === undefined) return yield* wrong("give at least one signer")
-  const { maxFeePerGas } = options
+  const { banMillis, contractPayers = "known", lossBudgetPerCaller: perCaller, maxFeePerGas } = options
+  const survey = EvmSurvey.make(rpc, { finalityDepth, ...(maxFeePerGas !== undefined && { maxFeePerGas }) })
+  const simulate = TransferSimulation.make(head, {
+    from: addressOf(first),
+    windowMillis: verifyWindowMillis,
+    maximum: verifyMaximum
+  })
   return {
     rpc,
+    head,
     network,
     chainId: EvmNetwork.chainId(network),
     assets,
     signers,
-    survey: EvmSurvey.make(rpc, { finalityDepth, ...(maxFeePerGas !== undefined && { maxFeePerGas }) }),
-    simulate: TransferSimulation.make(rpc, {
-      from: addressOf(first),
-      windowMillis: verifyWindowMillis,
-      maximum: verifyMaximum
-    }),
+    survey,
+    simulate,
+    explain: TransferSimulation.explaining(head, addressOf(first), simulate),
     judges: {
       crypto: yield* EvmCrypto,
-      hasCode: options.contractPayers === false ? EvmAccountCode.never : EvmAccountCode.make(rpc)
+      codeOf: contractPayers === "none" ? EvmAccountCode.never : EvmAccountCode.make(head)
     },
+    judgeCode: ContractPayers.make(head, {
+      policy: contractPayers,
+      known: yield* Effect.fromResult(EvmKnownCode.make(options.knownImplementations ?? [])),
+      signers: [...signers.keys()].map(addressOf),
+      survey
+    }),
+    losses: yield* EvmLosses.make({
+      total: options.lossBudget ?? EvmSpending.lossBudget(network),
+      ...(perCaller !== undefined && { perCaller }),
+      ...(banMillis !== undefined && { banMillis })
+    }),
     batches: options.batches && (yield* settling(rpc, options.batches)),
     prove: provingOnce(rpc)
   }
@@ -186,9 +230,9 @@ const connected = Effect.fnUntraced(function* ({ network: given, onRequest, rpcT
   const network = given ?? EvmNetwork.fromChainId(yield* (yield* rpcFor("eip155")).chainId)
   const canonical = EvmNetwork.fromText(network)
   if (canonical === undefined) return yield* wrong(`"${network}" is not of the form eip155:<chain id>`)
-  const rpc = yield* rpcFor(canonical)
-  yield* EvmProof.network(rpc, canonical)
-  return { rpc, network: canonical }
+  const node = yield* rpcFor(canonical)
+  yield* EvmProof.network(node, canonical)
+  return { node, network: canonical }
 })
 
 const plainAccounts = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: ReadonlyArray<EvmTransactionSigner>) {

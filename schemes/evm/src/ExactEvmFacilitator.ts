@@ -10,6 +10,7 @@ import {
   type Passenger,
   type Payment,
   type Prepared,
+  type Sighting,
   type SchemeFacilitator
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -17,9 +18,11 @@ import * as Effect from "effect/Effect"
 import * as EvmAsset from "./EvmAsset.ts"
 import * as EvmConclusion from "./EvmConclusion.ts"
 import type * as EvmEnding from "./EvmEnding.ts"
+import type * as EvmHead from "./EvmHead.ts"
 import * as EvmHex from "./EvmHex.ts"
 import * as EvmObservation from "./EvmObservation.ts"
 import type * as EvmRpc from "./EvmRpc.ts"
+import * as EvmSpending from "./EvmSpending.ts"
 import * as EvmTransferCall from "./EvmTransferCall.ts"
 import * as EvmVerification from "./EvmVerification.ts"
 import * as ExactEvm from "./ExactEvm.ts"
@@ -42,14 +45,11 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
     scheme: ExactEvm.scheme,
     network,
     lanes: [...signers.keys()],
+    gasCeiling: EvmSpending.gasCeiling(network),
     ...(chain.batches && { batches: limitsOf(chain.batches) }),
     read: (requirements, json) => read(network, chain.assets, requirements, json),
-    verify: Effect.fnUntraced(function* (payment) {
-      const call = yield* callOf(payment)
-      yield* chain.prove(payment.payload.token)
-      yield* EvmVerification.verify(network, chain.simulate, call)
-    }),
-    balance: ({ payload }) => balance(rpc, payload),
+    verify: (payment) => EvmVerification.verify(chain, callOf, payment),
+    balance: ({ payload }) => balance(chain.head, payload),
     nextSlot: (lane, counting) =>
       Effect.map(rpc.getTransactionCount(addressOf(lane), counting === "included" ? "latest" : "pending"), BigInt),
     survey,
@@ -59,11 +59,14 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
     fill: (slot, survey) => ExactEvmPreparation.fill(chain, slot, survey),
     submit: (prepared) => submit(rpc, prepared),
     observe: (passengers, attempts) =>
-      EvmObservation.observe(
-        rpc,
-        chain.simulate,
-        passengers.map((passenger) => ({ ...soughtOf(passenger), call: callOf(passenger.payment) })),
-        attempts
+      Effect.flatMap(
+        EvmObservation.observe(
+          rpc,
+          chain.explain,
+          passengers.map((passenger) => ({ ...soughtOf(passenger), call: callOf(passenger.payment) })),
+          attempts
+        ),
+        ({ lost, ...sighting }) => Effect.as(endOf(chain, passengers, sighting, lost), sighting)
       ),
     conclude: (passenger) => EvmConclusion.conclude(rpc, survey, soughtOf(passenger)),
     signers: Effect.forEach(
@@ -79,6 +82,19 @@ const limitsOf = ({ maximum, maximumCost, windowMillis }: NonNullable<ExactEvmCh
   maximumCost,
   windowMillis
 })
+
+/** Tells the losses what became of each payment. */
+const endOf = (
+  { losses }: ExactEvmChain,
+  passengers: ReadonlyArray<Passenger<Held>>,
+  { observations }: Sighting,
+  lost: bigint
+) =>
+  Effect.forEach(
+    passengers,
+    ({ payment }, index) => losses.end(payment, observations[index] ?? { _tag: "Pending" }, lost),
+    { discard: true }
+  )
 
 /** A payment's signature is judged once, as long as the payment is held. */
 const makeCallOf =
@@ -106,9 +122,12 @@ const soughtOf = (passenger: Passenger<Held>): EvmEnding.Sought => {
   }
 }
 
-const balance = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, { authorization, token }: Held) {
+const balance = Effect.fnUntraced(function* ({ judge, rpc }: EvmHead.EvmHead, { authorization, token }: Held) {
   const data: EvmHex.Hex = `0x70a08231${authorization.from.slice(2).padStart(64, "0")}`
-  const outcome = yield* rpc.call({ to: EvmAsset.domain(token).verifyingContract, data, gas: 100_000n })
+  const outcome = yield* judge(
+    (block) => rpc.call({ to: EvmAsset.domain(token).verifyingContract, data, gas: 100_000n }, block),
+    (answer) => answer._tag === "Returned" && EvmHex.isBytes32(answer.data) && BigInt(answer.data) < authorization.value
+  )
   if (outcome._tag === "Returned" && EvmHex.isBytes32(outcome.data)) return BigInt(outcome.data)
   return yield* new ChainUnavailable({ network: rpc.network, message: `${token.symbol} does not tell its balances` })
 })

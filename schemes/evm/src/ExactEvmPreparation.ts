@@ -3,6 +3,7 @@
  */
 import {
   type ChainUnavailable,
+  FacilitatorUnavailable,
   Misconfigured,
   type Payment,
   type PaymentError,
@@ -46,12 +47,13 @@ export const prepare = Effect.fnUntraced(function* (
   slot: Slot | undefined,
   survey: Survey,
   maximumCost?: bigint
-): Effect.fn.Return<Preparation, ChainUnavailable | Misconfigured> {
+): Effect.fn.Return<Preparation, ChainUnavailable | FacilitatorUnavailable | Misconfigured> {
   const [first, ...others] = payments
   if (first === undefined) return yield* new Misconfigured({ message: "there is no payment to prepare" })
   const place = yield* placeOf(chain, slot)
   const alone = yield* Effect.catchTag(callOf(first), ["PaymentError", "ValidationError"], unverified)
-  const company = affordable(yield* companyOf(chain, callOf, alone, others), survey, maximumCost)
+  yield* Effect.catchTag(chain.losses.reserve(first, riskOf(alone), survey), "ValidationError", notRisked)
+  const company = affordable(yield* companyOf(chain, callOf, alone, others, survey), survey, maximumCost)
   const call =
     chain.batches === undefined || company.length < 2 ? alone : BatchSettling.toCall(chain.batches.settler, company)
   return { prepared: yield* signIn(chain, place, call, survey), count: Math.max(company.length, 1) }
@@ -92,16 +94,18 @@ const signIn = (
 
 /** The first payment and those right behind it that can travel with it. */
 const companyOf = Effect.fnUntraced(function* (
-  { batches }: ExactEvmChain,
+  { batches, losses }: ExactEvmChain,
   callOf: CallOf,
   { plain: first }: TransferCall,
-  others: ReadonlyArray<Payment<Held>>
+  others: ReadonlyArray<Payment<Held>>,
+  survey: Survey
 ) {
   if (batches === undefined || first === undefined) return []
   const company: Array<PlainTransfer> = [first]
   for (const payment of others.slice(0, batches.maximum - 1)) {
     const call = yield* Effect.result(callOf(payment))
     if (Result.isFailure(call) || call.success.plain === undefined) break
+    if (Result.isFailure(yield* Effect.result(losses.reserve(payment, riskOf(call.success), survey)))) break
     company.push(call.success.plain)
   }
   return company
@@ -118,6 +122,13 @@ const affordable = (
   while (count > 1 && BatchSettling.gasOf(company.slice(0, count)) * fees.maximum > maximumCost) count--
   return company.slice(0, count)
 }
+
+/** The most gas that may be lost with a payment, alone or in company. */
+const riskOf = ({ gas, plain }: TransferCall): bigint =>
+  plain === undefined ? gas : BatchSettling.gasOf([plain, plain]) / 2n
+
+/** Its payer was banned after it was verified: nothing has happened to it, and it may be tried again later. */
+const notRisked = ({ message }: ValidationError) => Effect.fail(new FacilitatorUnavailable({ message }))
 
 const unverified = (error: { readonly message: string }) =>
   Effect.fail(new Misconfigured({ message: `a payment was to be settled that does not verify: ${error.message}` }))

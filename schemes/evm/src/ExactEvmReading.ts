@@ -28,6 +28,8 @@ export interface Held extends ExactEvm.Payload {
 export interface Found {
   /** The call that would move the money, once its signature was judged. */
   call?: TransferCall
+  /** What tells the code of the payer's account from other code, where it has some that is not known. */
+  codeHash?: string | undefined
 }
 
 /**

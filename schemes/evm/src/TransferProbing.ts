@@ -27,7 +27,14 @@ export const toCall = (transfers: ReadonlyArray<PackedTransfers.PlainTransfer>):
   }
 }
 
-const returned: CallOutcome = { _tag: "Returned", data: "0x" }
+/**
+ * What a tried transfer came to. One whose payer `HasCode` was not tried.
+ *
+ * @category models
+ */
+export type ProbeOutcome = CallOutcome | { readonly _tag: "HasCode" }
+
+const told: Readonly<Record<number, ProbeOutcome>> = { 1: { _tag: "Returned", data: "0x" }, 2: { _tag: "HasCode" } }
 
 /**
  * Reads the outcomes. A failure without words, or with more than the probe copies, is `undefined`; so is everything when
@@ -35,13 +42,14 @@ const returned: CallOutcome = { _tag: "Returned", data: "0x" }
  *
  * @category conversions
  */
-export const fromAnswer = (data: EvmHex.Hex, entries: number): ReadonlyArray<CallOutcome | undefined> => {
-  const outcomes: Array<CallOutcome | undefined> = []
+export const fromAnswer = (data: EvmHex.Hex, entries: number): ReadonlyArray<ProbeOutcome | undefined> => {
+  const outcomes: Array<ProbeOutcome | undefined> = []
   const bytes = EvmHex.toBytes(data)
   let offset = 0
   while (offset < bytes.length && outcomes.length < entries) {
-    if (bytes[offset] === 1) {
-      outcomes.push(returned)
+    const short = told[bytes[offset] ?? 0]
+    if (short !== undefined) {
+      outcomes.push(short)
       offset += 1
       continue
     }

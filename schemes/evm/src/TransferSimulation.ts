@@ -1,14 +1,14 @@
 /**
- * Transfers, simulated: what would the token do now? Those of plain accounts that are asked for at nearly the same time
- * travel together in one question; nobody's answer depends on another's. Whoever is asked for alone is a plain question.
+ * Transfers that their payers' keys have signed, simulated: what would the token do now, and has the payer code? Those that
+ * are asked for at nearly the same time travel together in one question; nobody's answer depends on another's.
  */
-import type { ChainUnavailable } from "@pontage/core"
+import { ChainUnavailable } from "@pontage/core"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
 
 import type * as EvmAddress from "./EvmAddress.ts"
+import type * as EvmHead from "./EvmHead.ts"
 import type { CallOutcome } from "./EvmNodeRefusal.ts"
 import type * as EvmRpc from "./EvmRpc.ts"
 import type { TransferCall } from "./EvmTransferCall.ts"
@@ -16,11 +16,12 @@ import type { PlainTransfer } from "./PackedTransfers.ts"
 import * as TransferProbing from "./TransferProbing.ts"
 
 /**
- * Simulates a transfer, on the state as it is now.
+ * Simulates a transfer, on the state as it is now. The call of an account with code may come to anything, since code can tell
+ * this call from a transaction: `HasCode` says that it is to be judged in another way.
  *
  * @category models
  */
-export type Simulate = (call: TransferCall) => Effect.Effect<CallOutcome, ChainUnavailable>
+export type Simulate = (call: TransferCall) => Effect.Effect<TransferProbing.ProbeOutcome, ChainUnavailable>
 
 /**
  * How transfers are simulated together.
@@ -40,7 +41,7 @@ export interface Options {
 interface Waiting {
   readonly call: TransferCall
   readonly plain: PlainTransfer
-  readonly answer: Deferred.Deferred<CallOutcome, ChainUnavailable>
+  readonly answer: Deferred.Deferred<TransferProbing.ProbeOutcome, ChainUnavailable>
 }
 
 /**
@@ -48,15 +49,14 @@ interface Waiting {
  *
  * @category constructors
  */
-export const make = (rpc: EvmRpc.Shape, options: Options): Simulate => {
+export const make = (head: EvmHead.EvmHead, options: Options): Simulate => {
   const { from, maximum, windowMillis } = options
-  const alone: Simulate = ({ data, gas, to }) => rpc.call({ from, to, data, gas })
-  if (windowMillis === 0) return alone
+  const alone = makeAlone(head, from)
   let waiting = new Map<string, Waiting>()
   const leave = Effect.suspend(() => {
     const leaving = grouped([...waiting.values()], maximum)
     waiting = new Map()
-    return Effect.forEach(leaving, (group) => together(rpc, from, alone, group), {
+    return Effect.forEach(leaving, (group) => together(head, from, alone, group), {
       concurrency: "unbounded",
       discard: true
     })
@@ -70,17 +70,55 @@ export const make = (rpc: EvmRpc.Shape, options: Options): Simulate => {
         const key = `${plain.token} ${plain.authorization.from} ${plain.authorization.nonce} ${plain.signature}`
         const known = waiting.get(key)
         if (known !== undefined) return Effect.succeed(known.answer)
-        const answer = Deferred.makeUnsafe<CallOutcome, ChainUnavailable>()
+        const answer = Deferred.makeUnsafe<TransferProbing.ProbeOutcome, ChainUnavailable>()
         waiting.set(key, { call, plain, answer })
         if (waiting.size >= maximum) return Effect.as(Effect.forkDetach(leave), answer)
         return waiting.size === 1 ? Effect.as(Effect.forkDetach(later), answer) : Effect.succeed(answer)
       })
     )
-  return (call) =>
-    call.plain === undefined
-      ? alone(call)
-      : Effect.flatMap(enlist(call, call.plain), (answer) => Deferred.await(answer))
+  return (call) => {
+    const { plain } = call
+    if (plain === undefined) return alone(call)
+    if (windowMillis > 0) return Effect.flatMap(enlist(call, plain), (answer) => Deferred.await(answer))
+    return Effect.flatMap(probed(head.rpc, from, [plain], "latest"), ([first]) =>
+      settled(head, from, alone, { call, plain }, first)
+    )
+  }
 }
+
+const hasCode: TransferProbing.ProbeOutcome = { _tag: "HasCode" }
+
+/** Two questions, for what cannot be tried by the probe. */
+const makeAlone =
+  ({ judge, rpc }: EvmHead.EvmHead, from: EvmAddress.Address): Simulate =>
+  ({ data, gas, payer, to }) =>
+    judge(
+      (block) =>
+        Effect.map(
+          Effect.all([rpc.getCode(payer, block), rpc.call({ from, to, data, gas }, block)], {
+            concurrency: "unbounded"
+          }),
+          ([code, outcome]) => (code === "0x" ? outcome : hasCode)
+        ),
+      ({ _tag }) => _tag === "Reverted"
+    )
+
+/**
+ * Explains why a transfer fails now: one that is not tried is called as it was sent.
+ *
+ * @category constructors
+ */
+export const explaining =
+  ({ judge, rpc }: EvmHead.EvmHead, from: EvmAddress.Address, simulate: Simulate) =>
+  (call: TransferCall): Effect.Effect<CallOutcome, ChainUnavailable> => {
+    const { data, gas, isByKey, to } = call
+    const asSent = judge(
+      (block) => rpc.call({ from, to, data, gas }, block),
+      ({ _tag }) => _tag === "Reverted"
+    )
+    if (!isByKey) return asSent
+    return Effect.flatMap(simulate(call), (outcome) => (outcome._tag === "HasCode" ? asSent : Effect.succeed(outcome)))
+  }
 
 /**
  * In one simulated call a transfer sees what those before it have done. So that nobody's answer depends on another's, no
@@ -108,27 +146,61 @@ const grouped = (waiting: ReadonlyArray<Waiting>, maximum: number): ReadonlyArra
   return groups.map(({ members }) => members)
 }
 
-/** Answers each of a group; what the group cannot tell, or all when it cannot be asked, is asked alone. */
+/**
+ * Answers each of a group: what is good at once, what is refused after it was asked for again, and what the group cannot tell,
+ * or all when it cannot be asked, alone.
+ */
 const together = Effect.fnUntraced(function* (
-  rpc: EvmRpc.Shape,
+  head: EvmHead.EvmHead,
   from: EvmAddress.Address,
   alone: Simulate,
   group: ReadonlyArray<Waiting>
 ) {
-  const outcomes = group.length < 2 ? [] : yield* probed(rpc, from, group)
+  const { rpc } = head
+  const first = yield* probed(
+    rpc,
+    from,
+    group.map(({ plain }) => plain),
+    "latest"
+  )
   yield* Effect.forEach(
     group,
-    ({ answer, call }, index) => {
-      const outcome = outcomes[index]
-      return outcome === undefined ? Deferred.into(alone(call), answer) : Deferred.succeed(answer, outcome)
-    },
+    ({ answer, call, plain }, index) =>
+      Deferred.into(settled(head, from, alone, { call, plain }, first[index]), answer),
     { concurrency: "unbounded", discard: true }
   )
 })
 
-const probed = (rpc: EvmRpc.Shape, from: EvmAddress.Address, group: ReadonlyArray<Waiting>) =>
-  Effect.map(Effect.result(rpc.call({ from, ...TransferProbing.toCall(group.map(({ plain }) => plain)) })), (answer) =>
-    Result.isSuccess(answer) && answer.success._tag === "Returned"
-      ? TransferProbing.fromAnswer(answer.success.data, group.length)
-      : []
+/** The outcome of one transfer, after what a probe of the newest state has shown of it. */
+const settled = (
+  { confirm, rpc }: EvmHead.EvmHead,
+  from: EvmAddress.Address,
+  alone: Simulate,
+  { call, plain }: Pick<Waiting, "call" | "plain">,
+  first: TransferProbing.ProbeOutcome | undefined
+): ReturnType<Simulate> => {
+  if (first !== undefined && first._tag !== "Reverted") return Effect.succeed(first)
+  if (first === undefined) return alone(call)
+  const again = confirm((block) => Effect.flatMap(probe(rpc, from, [plain], block), ([outcome]) => told(rpc, outcome)))
+  return Effect.catch(again, () => alone(call))
+}
+
+const told = (rpc: EvmRpc.Shape, outcome: TransferProbing.ProbeOutcome | undefined) =>
+  outcome === undefined
+    ? Effect.fail(
+        new ChainUnavailable({ network: rpc.network, message: `The node of ${rpc.network} did not try a transfer` })
+      )
+    : Effect.succeed(outcome)
+
+/** What each comes to; `undefined` where that cannot be told. */
+const probe = (
+  rpc: EvmRpc.Shape,
+  from: EvmAddress.Address,
+  transfers: ReadonlyArray<PlainTransfer>,
+  block: EvmRpc.BlockTag
+): Effect.Effect<ReadonlyArray<TransferProbing.ProbeOutcome | undefined>, ChainUnavailable> =>
+  Effect.map(rpc.call({ from, ...TransferProbing.toCall(transfers) }, block), (answer) =>
+    answer._tag === "Returned" ? TransferProbing.fromAnswer(answer.data, transfers.length) : []
   )
+
+const probed = (...asked: Parameters<typeof probe>) => Effect.catch(probe(...asked), () => Effect.succeed([]))

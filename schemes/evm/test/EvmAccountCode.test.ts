@@ -18,43 +18,45 @@ const make = Effect.fnUntraced(function* (...codes: ReadonlyArray<string>) {
     const answer = code === undefined ? HostileNode.error({ code: -32_603, message: "down" }) : HostileNode.result(code)
     answer(response, request, incoming)
   })
-  const hasCode = EvmAccountCode.make(yield* EvmRpc.make({ url: node.url, network: "eip155:1" }))
-  return { asked, hasCode }
+  const rpc = yield* EvmRpc.make({ url: node.url, network: "eip155:1" })
+  // A node that is never behind.
+  const codeOf = EvmAccountCode.make({ rpc, judge: (ask) => ask("latest"), confirm: (ask) => ask("latest") })
+  return { asked, codeOf }
 })
 
 describe("EvmAccountCode", () => {
   it.effect("remembers for ten seconds that an account is plain, and of that account alone", () =>
     Effect.gen(function* () {
-      const { asked, hasCode } = yield* make("0x", "0x", "0x60")
-      assert.isFalse(yield* hasCode(account))
+      const { asked, codeOf } = yield* make("0x", "0x", "0x60")
+      assert.strictEqual(yield* codeOf(account), "0x")
       yield* TestClock.adjust("9 seconds")
-      assert.isFalse(yield* hasCode(account))
+      assert.strictEqual(yield* codeOf(account), "0x")
       assert.strictEqual(asked.times, 1)
-      assert.isFalse(yield* hasCode(other))
+      assert.strictEqual(yield* codeOf(other), "0x")
       assert.strictEqual(asked.times, 2)
       yield* TestClock.adjust("1 second")
-      assert.isTrue(yield* hasCode(account))
+      assert.strictEqual(yield* codeOf(account), "0x60")
     })
   )
 
   it.effect("asks every time whether an account still has code, and knows nothing without an answer", () =>
     Effect.gen(function* () {
-      const { hasCode } = yield* make("0x60", "0x")
-      assert.isTrue(yield* hasCode(account))
-      assert.isFalse(yield* hasCode(account))
-      assert.strictEqual((yield* Effect.flip(hasCode(other)))._tag, "ChainUnavailable")
+      const { codeOf } = yield* make("0x60", "0x")
+      assert.strictEqual(yield* codeOf(account), "0x60")
+      assert.strictEqual(yield* codeOf(account), "0x")
+      assert.strictEqual((yield* Effect.flip(codeOf(other)))._tag, "ChainUnavailable")
     })
   )
 
   it.effect("keeps no more than a few thousand", () =>
     Effect.gen(function* () {
-      const { asked, hasCode } = yield* make(...Array.from({ length: 4098 }, () => "0x"))
+      const { asked, codeOf } = yield* make(...Array.from({ length: 4098 }, () => "0x"))
       const accounts = Array.from({ length: 4097 }, (_, index) =>
         EvmAddress.fromTail(`0x${`${index}`.padStart(40, "0")}`)
       )
-      yield* Effect.forEach(accounts, hasCode, { concurrency: 16, discard: true })
+      yield* Effect.forEach(accounts, codeOf, { concurrency: 16, discard: true })
       assert.strictEqual(asked.times, 4097)
-      yield* Effect.forEach(accounts.slice(1), hasCode, { discard: true })
+      yield* Effect.forEach(accounts.slice(1), codeOf, { discard: true })
       assert.strictEqual(asked.times, 4097)
     })
   )

@@ -58,9 +58,9 @@ const payer = Effect.fnUntraced(function* (place: number) {
 
 describe("EvmObservation", () => {
   layer(EvmTestChain.layer({ payers: 6 }), { excludeTestServices: true })((it) => {
-    it.effect("a stranger who submits the authorization first has paid for us", () =>
+    it.effect("a stranger who submits the authorization of a bound payment first has paid for us", () =>
       Effect.gen(function* () {
-        const signed = yield* Payment.signedPayment()
+        const signed = yield* Payment.signedPayment(Payment.bound())
         const { end, other, received, record, uses } = yield* race(signed, overtake(signed.call))
         assert.deepStrictEqual(end, { status: "included", execution: "granted", transaction: other })
         assert.deepStrictEqual({ received, uses }, { received: 10_000n, uses: 1 })
@@ -127,7 +127,7 @@ describe("EvmObservation", () => {
         const signed = yield* Payment.signedPayment(deviation)
         const { end, received } = yield* race(signed, overtake(yield* Token.ruling("pause"), accounts.deployer.address))
         yield* Token.rule("unpause")
-        assert.strictEqual(end, "unsupported_authorization transfer_reverted")
+        assert.strictEqual(end, "unsupported_authorization token_paused")
         assert.strictEqual(received, 0n)
       })
     )

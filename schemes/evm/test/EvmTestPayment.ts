@@ -205,7 +205,7 @@ export const pendingOf = Effect.fnUntraced(function* (signer: string) {
 export interface FacilitatorOptions extends Partial<
   Omit<Parameters<typeof exactEvm.facilitator>[0], "signer" | "assets">
 > {
-  readonly signer?: EvmTestAccounts.TestAccount
+  readonly signer?: EvmTestAccounts.TestAccount | ReadonlyArray<EvmTestAccounts.TestAccount>
   /** Tokens it settles beside the chain's own. */
   readonly tokens?: ReadonlyArray<string>
 }

@@ -147,7 +147,7 @@ describe("EvmVerification", () => {
     )
 
     it.effect(
-      "asks nothing about a payment that its own terms refuse, and one thing about a stranger's signature",
+      "asks nothing about a payment that its own terms refuse, and three things about a stranger's signature",
       () =>
         Effect.gen(function* () {
           const asked: Array<string> = []
@@ -160,7 +160,7 @@ describe("EvmVerification", () => {
           yield* Payment.outcome(Effect.flatMap(Payment.payment({ signature: () => "0x" + "6492".repeat(32) }), verify))
           assert.deepStrictEqual(asked, [])
           yield* Payment.outcome(Effect.flatMap(Payment.payment({ signer: accounts.stranger }), verify))
-          assert.deepStrictEqual(asked, ["eth_getCode"])
+          assert.deepStrictEqual(asked, ["eth_getCode", "eth_blockNumber", "eth_getCode"])
         })
     )
 
@@ -199,8 +199,9 @@ describe("EvmVerification", () => {
           ["INVALID_SIGNATURE recovery_id", { signature: () => `0x${"11".repeat(65)}` }]
         ]
         for (const [contractPayers, expected] of [
-          [true, ["eth_getCode"]],
-          [false, []]
+          ["known", ["eth_getCode", "eth_blockNumber", "eth_getCode"]],
+          ["any", ["eth_getCode", "eth_blockNumber", "eth_getCode"]],
+          ["none", []]
         ] as const) {
           const asked: Array<string> = []
           const onRequest = (method: string) => void asked.push(method)

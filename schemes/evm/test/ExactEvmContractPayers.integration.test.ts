@@ -34,7 +34,7 @@ const delegated = Effect.fnUntraced(function* (place: number, to: Address) {
 /** Settles once through a facilitator and says what the payee got. */
 const settled = Effect.fnUntraced(function* (deviation: Payment.Deviation) {
   const { accounts, balanceOf } = yield* chain
-  const { settle } = yield* Payment.facilitator()
+  const { settle } = yield* Payment.facilitator({ contractPayers: "any" })
   const before = yield* balanceOf(accounts.payee.address)
   const request = yield* Payment.payment(deviation)
   const outcome = yield* Payment.outcome(settle(request, Payment.claim("contract")))
@@ -71,7 +71,7 @@ describe("a payer with code", () => {
     it.effect("a contract account pays through the settling half alone", () =>
       Effect.gen(function* () {
         const { accounts, balanceOf } = yield* chain
-        const half = yield* Payment.scheme(yield* chain)
+        const half = yield* Payment.scheme(yield* chain, { contractPayers: "any" })
         const before = yield* balanceOf(accounts.payee.address)
         const payment = yield* Payment.read(half, yield* Payment.payment({ from: yield* ownedWallet }))
         assert.strictEqual(yield* half.balance(payment), 1_000_000n)
@@ -117,7 +117,7 @@ describe("a payer with code", () => {
         Effect.gen(function* () {
           const proxy = yield* RpcProxy.make
           const from = yield* funded(artifact)
-          const { settle } = yield* Payment.facilitator({ rpcUrl: proxy.url })
+          const { settle } = yield* Payment.facilitator({ rpcUrl: proxy.url, contractPayers: "any" })
           const request = yield* Payment.payment({ from })
           const outcome = yield* Payment.outcome(settle(request, Payment.claim("hostile")))
           assert.match(outcome, /^(INVALID_SIGNATURE token_refused|unsupported_authorization transfer_refused)$/)

@@ -68,7 +68,7 @@ describe("exactEvm.facilitator refuses, before it asks a node,", () => {
     ],
     [{ ...good, batches: null }, /batches: expected a plain object, got null$/],
     [{ ...good, batches: {} }, /batches\.settler: expected a text, got nothing$/],
-    [{ ...good, contractPayers: "false" }, /contractPayers: expected true or false, got a text$/],
+    [{ ...good, contractPayers: "false" }, /contractPayers: expected "known" or "any" or "none", got "false"$/],
     [{ ...good, finalityDepth: 1.5 }, /finalityDepth: expected a whole number of at least 0, got 1\.5$/],
     [{ rpcUrl, signer: {} }, /signer: expected a list, got an object; or expected a signer/],
     [{ rpcUrl, signer: [signer, {}] }, /signer\[1\]: expected a signer, such as a viem local account, got an object$/]

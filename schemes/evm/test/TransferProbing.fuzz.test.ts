@@ -2,27 +2,28 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 
 import * as EvmHex from "../src/EvmHex.ts"
-import type { CallOutcome } from "../src/EvmNodeRefusal.ts"
 import * as TransferProbing from "../src/TransferProbing.ts"
 
 const words = fc.uint8Array({ minLength: 1, maxLength: 260 })
-const outcome = fc.oneof(fc.constant("returned" as const), fc.constant("unknown" as const), words)
+const outcome = fc.oneof(fc.constantFrom("returned", "unknown", "code"), words)
 
-const written = (outcomes: ReadonlyArray<"returned" | "unknown" | Uint8Array>): EvmHex.Hex =>
+const written = (outcomes: ReadonlyArray<string | Uint8Array>): EvmHex.Hex =>
   EvmHex.fromBytes(
     Uint8Array.from(
       outcomes.flatMap((one) => {
-        if (one === "returned") return [1]
-        return one === "unknown" ? [0, 0, 0] : [0, one.length >> 8, one.length & 255, ...one]
+        if (typeof one !== "string") return [0, one.length >> 8, one.length & 255, ...one]
+        if (one === "unknown") return [0, 0, 0]
+        return [one === "returned" ? 1 : 2]
       })
     )
   )
 
 const nothing = (count: number) => Array.from({ length: count }, () => undefined)
 
-const read = (one: "returned" | "unknown" | Uint8Array): CallOutcome | undefined => {
+const read = (one: string | Uint8Array): TransferProbing.ProbeOutcome | undefined => {
+  if (typeof one !== "string") return { _tag: "Reverted", data: EvmHex.fromBytes(one), message: "" }
   if (one === "returned") return { _tag: "Returned", data: "0x" }
-  return one === "unknown" ? undefined : { _tag: "Reverted", data: EvmHex.fromBytes(one), message: "" }
+  return one === "code" ? { _tag: "HasCode" } : undefined
 }
 
 describe("TransferProbing", () => {

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { PaymentStore, StoredPayment } from "../records/PaymentStore.ts"
 
 /**
@@ -48,6 +49,19 @@ export interface Expense {
 }
 
 const period = Duration.toMillis("24 hours")
+
+/**
+ * The operator's ceilings, and for a network without one that of its scheme.
+ *
+ * @category constructors
+ */
+export const orDefault = (
+  { caller, total }: GasCeilings,
+  halves: ReadonlyArray<Pick<SchemeFacilitator, "gasCeiling" | "network">>
+): GasCeilings => ({
+  total: (network) => total?.(network) ?? halves.find((half) => half.network === network)?.gasCeiling,
+  ...(caller && { caller })
+})
 
 /**
  * Whether there is any ceiling for these callers.

@@ -1,0 +1,103 @@
+/**
+ * What failed payments may cost on an EVM chain, in wei: the gas of a transaction is lost when the token refuses the transfer that
+ * a simulation had shown to succeed.
+ */
+import {
+  type FacilitatorUnavailable,
+  LossBudget,
+  type Misconfigured,
+  type Observation,
+  type Payment,
+  type PaymentError,
+  type Survey,
+  type ValidationError
+} from "@pontage/core"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+import type { Held } from "./ExactEvmReading.ts"
+
+/**
+ * The losses.
+ *
+ * @category models
+ */
+export interface EvmLosses {
+  /** Whether a payment may be signed for as far as is known now; counts nothing. */
+  readonly allow: (payment: Payment<Held>) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
+  /** Counts a payment that is to be signed for, with the most gas that it may burn at the survey's price; fails where it may not be. */
+  readonly reserve: (
+    payment: Payment<Held>,
+    gas: bigint,
+    survey: Survey
+  ) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
+  /** Takes in what became of a payment whose transaction is in a block, and what that has cost for nothing, in wei. */
+  readonly end: (payment: Payment<Held>, observation: Observation, lost: bigint) => Effect.Effect<void>
+}
+
+/** A payment counts as in flight for so long after its validity, and no longer than that after it was signed for; milliseconds. */
+const graceMillis = 60_000
+const longestMillis = 1_800_000
+
+/**
+ * Begins with nothing lost.
+ *
+ * @category constructors
+ */
+export const make = (limits: LossBudget.Limits): Effect.Effect<EvmLosses, Misconfigured> =>
+  Effect.map(LossBudget.make(limits), (budget) => {
+    /** The most that a unit of gas was seen to cost. */
+    let price = 0n
+    return {
+      allow: (payment) =>
+        Effect.flatMap(budget.judge({ ...partyOf(payment), amount: price * usualGas }), LossBudget.demand),
+      reserve: Effect.fnUntraced(function* (payment, gas, { fees }) {
+        price = fees?.maximum ?? 0n
+        const now = yield* Clock.currentTimeMillis
+        const until = Math.min(payment.authorization.validBefore * 1000 + graceMillis, now + longestMillis)
+        const risk = { ...partyOf(payment), amount: gas * price }
+        yield* LossBudget.demand(yield* budget.reserve(idOf(payment), risk, until))
+      }),
+      end: (payment, observation, lost) => {
+        if (observation._tag === "Pending") return Effect.void
+        const party = partyOf(payment)
+        if (observation._tag === "Settled") return budget.settle(idOf(payment), party)
+        const gravity = gravityOf(observation.error)
+        const fault = gravity === undefined ? {} : { culprit: party.payer, gravity }
+        return budget.lose(idOf(payment), { ...party, ...fault, amount: lost })
+      }
+    }
+  })
+
+/** What a payment is judged by before its call is made. */
+const usualGas = 150_000n
+
+const partyOf = ({
+  authorization: { payer },
+  caller = "",
+  payload: { found }
+}: Payment<Held>): LossBudget.LossParty => ({
+  payer,
+  caller,
+  codeHash: found.codeHash
+})
+
+/** What the chain consumes of a payment. */
+const idOf = ({ authorization: { asset, nonce, payer } }: Payment<Held>): string => `${asset} ${payer} ${nonce}`
+
+/**
+ * How much a failure says against its payer. One that has used up the nonce paid for that itself, and may have been in a hurry. A late
+ * transaction, a paused token, a token that shows no transfer and a batch that failed as a whole are not the payer's doing.
+ */
+const gravityOf = (error: PaymentError | ValidationError): LossBudget.Loss["gravity"] | undefined => {
+  if (error._tag === "ValidationError" && error.reason === "already_used") return "slight"
+  return gravities.get(error.detail)
+}
+
+const gravities: ReadonlyMap<string, LossBudget.Loss["gravity"]> = new Map([
+  ["balance_below_amount", "grave"],
+  ["token_refused", "grave"],
+  ["transfer_reverted", "grave"],
+  ["transfer_refused", "grave"],
+  ["account_blocked", "slight"]
+])

@@ -1,0 +1,54 @@
+/**
+ * What a facilitator may spend on a network in 24 hours where its operator says nothing, in wei. A network's coin may be worth a
+ * thousand dollars or a cent, so the limits go by the coin; they hold back an attack, or a chain that has become dear, and not an
+ * ordinary day.
+ */
+
+/**
+ * The limits of one network.
+ *
+ * @category models
+ */
+interface Spending {
+  /** All gas. */
+  readonly gas: bigint
+  /** The gas of payments that failed. */
+  readonly losses: bigint
+}
+
+const coins = (gas: bigint): Spending => ({ gas: gas * 10n ** 18n, losses: gas * 10n ** 17n })
+
+/** Of a network whose coin is ether, or not known: 1 and 0.1. */
+const ether = coins(1n)
+
+const byNetwork: Readonly<Record<string, Spending>> = {
+  // POL, BNB, AVAX, xDAI, CELO, S, BERA, MNT, HYPE
+  "eip155:137": coins(3_000n),
+  "eip155:80002": coins(3_000n),
+  "eip155:56": coins(5n),
+  "eip155:43114": coins(100n),
+  "eip155:43113": coins(100n),
+  "eip155:100": coins(3_000n),
+  "eip155:42220": coins(5_000n),
+  "eip155:146": coins(5_000n),
+  "eip155:80094": coins(500n),
+  "eip155:5000": coins(3_000n),
+  "eip155:999": coins(100n),
+  // Local chains: their coin is made of nothing.
+  "eip155:31337": coins(1_000n),
+  "eip155:1337": coins(1_000n)
+}
+
+/**
+ * The most that settling may cost on a network in 24 hours, in wei.
+ *
+ * @category getters
+ */
+export const gasCeiling = (network: string): bigint => (byNetwork[network] ?? ether).gas
+
+/**
+ * The most that failed payments may cost on a network in 24 hours, in wei: a tenth of the gas ceiling.
+ *
+ * @category getters
+ */
+export const lossBudget = (network: string): bigint => (byNetwork[network] ?? ether).losses
