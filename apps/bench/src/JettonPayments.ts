@@ -52,7 +52,14 @@ const open = Effect.gen(function* () {
   const assets = [{ network, address: jetton.raw, symbol: jetton.symbol, decimals: jetton.decimals }]
   const expenses: Array<TonExpense> = []
   const onExpense = (expense: TonExpense) => void expenses.push(expense)
-  const half = yield* exactTon.facilitator({ signer: accounts.relayers[0], rpcUrl, network, assets, onExpense })
+  const half = yield* exactTon.facilitator({
+    signer: accounts.relayers[0],
+    rpcUrl,
+    network,
+    assets,
+    onExpense,
+    lossBudget: 1_000_000_000_000n
+  })
   const context = yield* Layer.build(
     Layer.provide(
       LocalFacilitator.layer({ schemes: [Effect.succeed(half)] }),
