@@ -50,7 +50,10 @@ export const TronAssetEntry = Schema.Struct({
  *
  * @category constants
  */
-export const bounds = { paymentsPerPayer: { minimum: 1, maximum: 1_000_000 } } as const
+export const bounds = {
+  inFlight: { minimum: 1, maximum: 256 },
+  paymentsPerPayer: { minimum: 1, maximum: 1_000_000 }
+} as const
 
 /**
  * The variables that say the settings; `undefined` where one is not set.
@@ -64,6 +67,8 @@ export interface TronSettingVariables {
   readonly PONTAGE_TRON_ASSETS: ReadonlyArray<typeof TronAssetEntry.Type> | undefined
   readonly PONTAGE_TRON_FINALITY: typeof Finality.Type | undefined
   readonly PONTAGE_TRON_MAX_FEE_LIMIT_SUN: bigint | undefined
+  readonly PONTAGE_TRON_PAYER_IN_FLIGHT: number | undefined
+  readonly PONTAGE_TRON_CALLER_IN_FLIGHT: number | undefined
   readonly PONTAGE_TRON_SPONSOR_KEY: string | undefined
   readonly PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYMENT: bigint | undefined
   readonly PONTAGE_TRON_SPONSOR_ENERGY_PER_DAY: bigint | undefined
@@ -83,6 +88,8 @@ export interface TronTerms {
   readonly finality?: typeof Finality.Type
   /** Sun. */
   readonly maxFeeLimit?: bigint
+  readonly maxInFlightPerPayer?: number
+  readonly maxInFlightPerCaller?: number
 }
 
 /**
@@ -138,14 +145,18 @@ export const fromVariables = (variables: TronSettingVariables): TronSettings | u
 
 const termsOf = ({
   PONTAGE_TRON_ASSETS: assets,
+  PONTAGE_TRON_CALLER_IN_FLIGHT: maxInFlightPerCaller,
   PONTAGE_TRON_FINALITY: finality,
   PONTAGE_TRON_MAX_FEE_LIMIT_SUN: maxFeeLimit,
-  PONTAGE_TRON_NETWORK: network
+  PONTAGE_TRON_NETWORK: network,
+  PONTAGE_TRON_PAYER_IN_FLIGHT: maxInFlightPerPayer
 }: TronSettingVariables): TronTerms => ({
   ...(network !== undefined && { network }),
   ...(assets !== undefined && { assets }),
   ...(finality !== undefined && { finality }),
-  ...(maxFeeLimit !== undefined && { maxFeeLimit })
+  ...(maxFeeLimit !== undefined && { maxFeeLimit }),
+  ...(maxInFlightPerPayer !== undefined && { maxInFlightPerPayer }),
+  ...(maxInFlightPerCaller !== undefined && { maxInFlightPerCaller })
 })
 
 const sponsorOf = ({

@@ -48,6 +48,18 @@ export const tronVariables = {
     "100000000",
     EnvironmentVariable.PositiveAmount
   ),
+  PONTAGE_TRON_PAYER_IN_FLIGHT: EnvironmentVariable.make(
+    "PONTAGE_TRON_PAYER_IN_FLIGHT",
+    "payments from 1 to 256",
+    "8",
+    EnvironmentVariable.integer(TronTerms.bounds.inFlight)
+  ),
+  PONTAGE_TRON_CALLER_IN_FLIGHT: EnvironmentVariable.make(
+    "PONTAGE_TRON_CALLER_IN_FLIGHT",
+    "payments from 1 to 256",
+    "128",
+    EnvironmentVariable.integer(TronTerms.bounds.inFlight)
+  ),
   PONTAGE_TRON_SPONSOR_KEY: EnvironmentVariable.make(
     "PONTAGE_TRON_SPONSOR_KEY",
     "the private key of the account that lends energy, 64 hexadecimal digits",

@@ -286,6 +286,8 @@ describe("a service", () => {
         PONTAGE_TRON_ASSETS: JSON.stringify([{ ...trc20, minFeeLimit: "40000000" }]),
         PONTAGE_TRON_FINALITY: "solidified",
         PONTAGE_TRON_MAX_FEE_LIMIT_SUN: "50000000",
+        PONTAGE_TRON_PAYER_IN_FLIGHT: "3",
+        PONTAGE_TRON_CALLER_IN_FLIGHT: "40",
         PONTAGE_TRON_SPONSOR_KEY: seed,
         PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYMENT: "1",
         PONTAGE_TRON_SPONSOR_ENERGY_PER_DAY: "2",
@@ -297,7 +299,9 @@ describe("a service", () => {
         network: "tron:nile",
         assets: [{ ...trc20, minFeeLimit: 40_000_000n }],
         finality: "solidified",
-        maxFeeLimit: 50_000_000n
+        maxFeeLimit: 50_000_000n,
+        maxInFlightPerPayer: 3,
+        maxInFlightPerCaller: 40
       })
       assert.deepStrictEqual(tron?.sponsor?.limits, {
         maxEnergyPerPayment: 1n,
@@ -583,6 +587,8 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_TRON_ASSETS", `[{"symbol":"${secret}"}]`],
     ["PONTAGE_TRON_FINALITY", "final"],
     ["PONTAGE_TRON_MAX_FEE_LIMIT_SUN", "0"],
+    ["PONTAGE_TRON_PAYER_IN_FLIGHT", "257"],
+    ["PONTAGE_TRON_CALLER_IN_FLIGHT", "0"],
     ["PONTAGE_TRON_SPONSOR_KEY", `${seed},${seed}`],
     ["PONTAGE_TRON_SPONSOR_KEY", ""],
     ["PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYMENT", "0"],

@@ -11,6 +11,7 @@ import type * as Scope from "effect/Scope"
 import * as BlockNews from "./BlockNews.ts"
 import * as EnergySponsor from "./EnergySponsor.ts"
 import * as TronAsset from "./TronAsset.ts"
+import * as TronCommitments from "./TronCommitments.ts"
 import * as TronNetwork from "./TronNetwork.ts"
 import * as TronProof from "./TronProof.ts"
 import * as TronRpc from "./TronRpc.ts"
@@ -37,6 +38,10 @@ export interface Options {
   readonly finality?: "included" | "solidified"
   /** The highest fee limit that is taken, in sun; default 100 TRX: what a failure may burn of the payer's. */
   readonly maxFeeLimit?: bigint
+  /** How many payments of one payer may be on their way at once; default 8. More of them wait for these. */
+  readonly maxInFlightPerPayer?: number
+  /** The same for one caller, where callers are told apart; default 128, half of what may be on its way in all. */
+  readonly maxInFlightPerCaller?: number
   /** Lends payers the energy for their transfers; default nobody does, and payers pay it in TRX. */
   readonly sponsor?: EnergySponsor.Options
   /** Milliseconds until a question to the node counts as unanswered; default 10 000. */
@@ -45,6 +50,11 @@ export interface Options {
   readonly onRequest?: (path: string) => void
 }
 
+/** How many payments may be on their way at once. */
+const capacity = 256
+const defaultPerPayer = 8
+const defaultPerCaller = 128
+
 const check = OptionCheck.options<Options>({
   rpcUrl: OptionCheck.text,
   rpcHeaders: OptionCheck.optional(OptionCheck.record(OptionCheck.text)),
@@ -52,6 +62,8 @@ const check = OptionCheck.options<Options>({
   assets: OptionCheck.optional(TronAsset.check),
   finality: OptionCheck.optional(OptionCheck.oneOf("included", "solidified")),
   maxFeeLimit: OptionCheck.optional(OptionCheck.amount()),
+  maxInFlightPerPayer: OptionCheck.optional(OptionCheck.whole(1, capacity)),
+  maxInFlightPerCaller: OptionCheck.optional(OptionCheck.whole(1, capacity)),
   sponsor: OptionCheck.optional(EnergySponsor.check),
   rpcTimeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
   onRequest: OptionCheck.optional(OptionCheck.callable())
@@ -69,6 +81,10 @@ export interface ExactTronChain {
   readonly finality: "included" | "solidified"
   readonly maxFeeLimit: bigint
   readonly sponsor: EnergySponsor.EnergySponsor | undefined
+  /** How many payments may be on their way at once: in all, of one payer, of one caller. */
+  readonly inFlight: { readonly capacity: number; readonly payer: number; readonly caller: number }
+  /** What they will take of their payers. */
+  readonly commitments: TronCommitments.TronCommitments
   /** Looks for transactions with few questions. */
   readonly look: BlockNews.Look
   /** What the chain charges; remembered for a minute. */
@@ -113,6 +129,12 @@ export const connect = Effect.fnUntraced(function* (
     finality,
     maxFeeLimit,
     look: BlockNews.make(rpc.head),
+    inFlight: {
+      capacity,
+      payer: options.maxInFlightPerPayer ?? defaultPerPayer,
+      caller: options.maxInFlightPerCaller ?? defaultPerCaller
+    },
+    commitments: TronCommitments.make(),
     sponsor: options.sponsor && (yield* EnergySponsor.make(rpc, prices, options.sponsor)),
     prices,
     prove: provingOnce(rpc)

@@ -6,6 +6,7 @@ import {
   type Block,
   ChainUnavailable,
   type FacilitatorScheme,
+  type FacilitatorUnavailable,
   Misconfigured,
   OwnTransfer,
   type Passenger,
@@ -33,23 +34,35 @@ import * as TronVerification from "./TronVerification.ts"
 export const facilitator = (options: Options): FacilitatorScheme => Effect.map(connect(options), half)
 
 const half = (chain: ExactTronChain): SchemeFacilitator<Held> => {
-  const { network, rpc, sponsor } = chain
+  const { commitments, inFlight, network, rpc, sponsor } = chain
+  const verifications: Verifications = new WeakMap()
   return {
     scheme: ExactTron.scheme,
     network,
     lanes: [],
+    capacity: inFlight.capacity,
+    shares: inFlight,
     read: (requirements, json) => read(network, chain.assets, requirements, json),
-    verify: ({ payload }) => TronVerification.verify(chain, payload),
+    verify: ({ payload }) =>
+      Effect.map(TronVerification.verify(chain, payload), (verified) => void verifications.set(payload, verified)),
     balance: ({ payload }) => balance(rpc, payload),
     nextSlot: () => Effect.succeed(0n),
     survey: survey(rpc),
     isCanonical: (block) => isCanonical(rpc, block),
-    prepare: ([payment], _, { head }) => prepare(chain, payment, head.number),
+    prepare: ([payment], _, { head }) => prepare(chain, verifications, payment, head.number),
     fill: () => Effect.fail(new Misconfigured({ message: `${network} has no slots to fill` })),
     submit: ({ bytes, transaction }) =>
       sponsor === undefined ? TronSubmission.submit(rpc, transaction, bytes) : sponsor.submit(transaction, bytes),
-    observe: (passengers, attempts) => TronObservation.observe(chain, passengers.map(soughtOf), attempts),
-    conclude: (passenger) => TronObservation.conclude(chain, soughtOf(passenger)),
+    observe: (passengers, attempts) =>
+      Effect.tap(TronObservation.observe(chain, passengers.map(soughtOf), attempts), ({ observations }) =>
+        Effect.forEach(passengers, ({ payment }, index) =>
+          observations[index]?._tag === "Pending" ? Effect.void : commitments.release(payment.payload.id)
+        )
+      ),
+    conclude: (passenger) =>
+      Effect.tap(TronObservation.conclude(chain, soughtOf(passenger)), ({ _tag }) =>
+        _tag === "Pending" ? Effect.void : commitments.release(passenger.payment.payload.id)
+      ),
     // Without a sponsor there is no signer; the node is asked all the same, so that its silence is noticed.
     signers: sponsor === undefined ? Effect.as(rpc.head, []) : Effect.map(sponsor.balance, (one) => [one])
   }
@@ -80,15 +93,28 @@ const isCanonical = Effect.fnUntraced(function* (rpc: TronRpc, { hash, number }:
   return yield* new ChainUnavailable({ network: rpc.network, message })
 })
 
-/** The payer's own bytes, unchanged, and the signature behind them. They cost us nothing unless energy is lent for them. */
+/** What was found when a payment was last verified, as long as it is held. */
+type Verifications = WeakMap<Held, TronVerification.Verified>
+
+/**
+ * The payer's own bytes, unchanged, and the signature behind them. They cost us nothing unless energy is lent for them. From
+ * here on they count for what their payer may have on its way.
+ */
 const prepare = Effect.fnUntraced(function* (
-  { sponsor }: ExactTronChain,
+  { commitments, sponsor }: ExactTronChain,
+  verifications: Verifications,
   payment: Payment<Held> | undefined,
   head: bigint
-): Effect.fn.Return<Preparation, ChainUnavailable | Misconfigured> {
+): Effect.fn.Return<Preparation, ChainUnavailable | FacilitatorUnavailable | Misconfigured> {
   if (payment === undefined) return yield* new Misconfigured({ message: "there is no payment to prepare" })
-  const { id, rawHex, signature } = payment.payload
   const cost = sponsor === undefined ? 0n : yield* sponsor.cost
+  const verified = verifications.get(payment.payload)
+  if (verified !== undefined) {
+    const { commitment, means, prices } = verified
+    if (!(yield* commitments.reserve(commitment, means, prices)))
+      return yield* TronVerification.committed(payment.payload)
+  }
+  const { id, rawHex, signature } = payment.payload
   const bytes = TronTransaction.signed(rawHex, signature)
   return { prepared: { slot: undefined, transaction: id, bytes, head, cost }, count: 1 }
 })

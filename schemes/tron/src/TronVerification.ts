@@ -2,13 +2,21 @@
  * Verification of a payment on TRON: the signature offline, then one look at the chain, all questions at once, and then
  * the checks in their order. A question that is not answered is no verdict.
  */
-import { ChainUnavailable, invalid, type PaymentError, refuse, type ValidationError } from "@pontage/core"
+import {
+  ChainUnavailable,
+  FacilitatorUnavailable,
+  invalid,
+  type PaymentError,
+  refuse,
+  type ValidationError
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import type { ExactTronChain } from "./ExactTronChain.ts"
 import type { Held } from "./ExactTronReading.ts"
 import * as TronAddress from "./TronAddress.ts"
 import type * as TronBlocks from "./TronBlocks.ts"
+import * as TronCommitments from "./TronCommitments.ts"
 import * as TronHex from "./TronHex.ts"
 import type * as TronRpc from "./TronRpc.ts"
 import * as TronSignature from "./TronSignature.ts"
@@ -16,6 +24,17 @@ import * as TronTransaction from "./TronTransaction.ts"
 import * as TronTransferProof from "./TronTransferProof.ts"
 
 type Refusal = PaymentError | ValidationError | ChainUnavailable
+
+/**
+ * What a verification has found: what the transfer takes of its payer, and what the payer has.
+ *
+ * @category models
+ */
+export interface Verified {
+  readonly commitment: TronCommitments.Commitment
+  readonly means: TronCommitments.Means
+  readonly prices: TronRpc.Prices
+}
 
 /** What the chain showed, all of it at about the same time. */
 interface Seen {
@@ -51,7 +70,10 @@ const resultBytes = 64n
  *
  * @category combinators
  */
-export const verify = Effect.fnUntraced(function* (chain: ExactTronChain, held: Held): Effect.fn.Return<void, Refusal> {
+export const verify = Effect.fnUntraced(function* (
+  chain: ExactTronChain,
+  held: Held
+): Effect.fn.Return<Verified, Refusal | FacilitatorUnavailable> {
   const forged = signature(held) ?? ownMoney(chain, held)
   if (forged !== undefined) return yield* forged
   yield* chain.prove(held.token)
@@ -60,9 +82,23 @@ export const verify = Effect.fnUntraced(function* (chain: ExactTronChain, held: 
     const refusal = check(held, seen, chain)
     if (refusal !== undefined) return yield* refusal
   }
-  const poor = fees(held, seen, yield* isSponsored(chain, held, seen))
+  const verified = toVerified(held, seen, yield* isSponsored(chain, held, seen))
+  const poor = fees(verified)
   if (poor !== undefined) return yield* poor
+  const { commitment, means, prices } = verified
+  if (!(yield* chain.commitments.allow(commitment, means, prices))) return yield* committed(held)
+  return verified
 })
+
+/**
+ * The payer's other payments take what this one needs. It may be good once they have ended.
+ *
+ * @category errors
+ */
+export const committed = ({ transfer: { owner } }: Held): FacilitatorUnavailable =>
+  new FacilitatorUnavailable({
+    message: `other payments of ${TronAddress.toBase58(owner)} are on their way and take the TRX, energy or bandwidth that this one needs; send the same payment again when they have settled`
+  })
 
 const look = Effect.fnUntraced(function* ({ prices, rpc }: ExactTronChain, { id, transfer }: Held) {
   const { amount, owner, refBlockBytes, to, token } = transfer
@@ -195,18 +231,30 @@ const isSponsored = ({ sponsor }: ExactTronChain, { transfer }: Held, { resource
     : sponsor.covers(transfer.owner, missing, resources)
 }
 
-/** Bandwidth is free or staked, whichever covers the whole transaction alone; the rest is burnt of the payer's TRX. */
-const fees = (
-  { rawHex, signature: text }: Held,
+/** A transaction may be taken until its expiration by the chain's clock, which is not exactly ours; milliseconds. */
+const clockSlack = 10_000
+
+const toVerified = (
+  { id, rawHex, signature: text, transfer }: Held,
   { account, prices, resources, simulation: outcome }: Seen,
   sponsored: boolean
-): PaymentError | undefined => {
-  const missing = energyOf(outcome) - resources.energy
-  const energy = sponsored || missing <= 0n ? 0n : missing * prices.energy
-  const bytes = BigInt(TronTransaction.signed(rawHex, text).length / 2) + resultBytes
-  const isFree = resources.freeBandwidth >= bytes || resources.stakedBandwidth >= bytes
-  const burnt = energy + (isFree ? 0n : bytes * prices.bandwidth)
-  const balance = account?.balance ?? 0n
-  const message = `the chain would take ${burnt} sun of the payer for the transfer, there are ${balance}`
-  return balance < burnt ? refuse("INSUFFICIENT_BALANCE", "trx_for_fees", message) : undefined
+): Verified => {
+  const { energy, freeBandwidth, stakedBandwidth } = resources
+  return {
+    commitment: {
+      id,
+      payer: transfer.owner,
+      energy: sponsored ? 0n : energyOf(outcome),
+      bytes: BigInt(TronTransaction.signed(rawHex, text).length / 2) + resultBytes,
+      until: Number(transfer.expiration) + clockSlack
+    },
+    means: { balance: account?.balance ?? 0n, energy, freeBandwidth, stakedBandwidth },
+    prices
+  }
+}
+
+const fees = ({ commitment, means, prices }: Verified): PaymentError | undefined => {
+  const burnt = TronCommitments.burntBy([commitment], means, prices)
+  const message = `the chain would take ${burnt} sun of the payer for the transfer, there are ${means.balance}`
+  return means.balance < burnt ? refuse("INSUFFICIENT_BALANCE", "trx_for_fees", message) : undefined
 }
