@@ -28,6 +28,7 @@ export {
   type ProtocolError
 } from "./protocol/ProtocolError.ts"
 export * as RetryToken from "./protocol/RetryToken.ts"
+export * as RouteToken from "./protocol/RouteToken.ts"
 export * as Settlement from "./protocol/Settlement.ts"
 export * as Supported from "./protocol/Supported.ts"
 export * as OptionCheck from "./protocol/OptionCheck.ts"

@@ -54,7 +54,7 @@ const serveGranted = async (seller: Seller.Seller, granted: Granted, ctx: Contex
     finish(PaidResponse.outcomeOf(error))
     throw error
   }
-  if (PaidResponse.isUnanswered(ctx)) finish("notRun")
+  if (PaidResponse.isUnanswered(ctx)) finish("refused")
 }
 
 const serveDeferred = async (seller: Seller.Seller, deferred: Deferred, ctx: Context, next: Next): Promise<void> => {

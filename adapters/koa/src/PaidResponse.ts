@@ -1,7 +1,15 @@
 /**
  * What the gate's answers and receipts do to a Koa response, and how it is told whether a response was served.
  */
-import { type Answer, type Outcome, ResponseHeaders, ResponseSeal, ResponseWatch, type Settlement } from "@pontage/core"
+import {
+  type Answer,
+  type Outcome,
+  ResponseHeaders,
+  ResponseSeal,
+  ResponseWatch,
+  RunOutcome,
+  type Settlement
+} from "@pontage/core"
 import type { Context } from "koa"
 
 const settlements = new WeakMap<object, Settlement.Settlement>()
@@ -82,7 +90,7 @@ const isStatusSet = ({ response }: Context): boolean => Reflect.get(response, "_
  */
 export const judge = (ctx: Context, finish: (outcome: Outcome) => void): void => {
   ResponseWatch.watch(ctx.req, ctx.res, (delivered) => {
-    finish(delivered && ctx.res.statusCode < 500 ? "served" : "failed")
+    finish(delivered ? RunOutcome.ofStatus(ctx.res.statusCode) : "failed")
   })
 }
 
@@ -93,7 +101,7 @@ export const judge = (ctx: Context, finish: (outcome: Outcome) => void): void =>
  */
 export const outcomeOf = (error: unknown): Outcome => {
   const status = statusOf(error)
-  return typeof status === "number" && status >= 400 && status < 500 ? "served" : "failed"
+  return typeof status === "number" && status >= 400 ? RunOutcome.ofStatus(status) : "failed"
 }
 
 const statusOf = (error: unknown): unknown => {

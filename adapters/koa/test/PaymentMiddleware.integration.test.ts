@@ -248,10 +248,10 @@ describe("a paid request", () => {
   })
 
   it.each<readonly [string, Koa.Middleware, number, string]>([
-    ["throws a 404", (ctx) => ctx.throw(404, "no such day"), 404, "served"],
+    ["throws a 404", (ctx) => ctx.throw(404, "no such day"), 404, "refused"],
     ["throws a 503", (ctx) => ctx.throw(503), 503, "failed"],
-    ["says 404 and nothing else", (ctx) => void (ctx.status = 404), 404, "served"],
-    ["says 410", (ctx) => void Object.assign(ctx, { status: 410, body: "gone" }), 410, "served"],
+    ["says 404 and nothing else", (ctx) => void (ctx.status = 404), 404, "refused"],
+    ["says 410", (ctx) => void Object.assign(ctx, { status: 410, body: "gone" }), 410, "refused"],
     ["says 502", (ctx) => void Object.assign(ctx, { status: 502, body: "bad" }), 502, "failed"],
     ["throws a 200", () => Promise.reject(Object.assign(new Error("odd"), { status: 200 })), 200, "failed"],
     ["throws no error", () => Promise.reject("text"), 500, "failed"]
@@ -262,10 +262,10 @@ describe("a paid request", () => {
     assert.strictEqual(await shop.facilitator.nextEnd(), outcome)
   })
 
-  it("that nobody takes counts as not run", async () => {
+  it("that nobody takes counts as refused: the application has answered 404", async () => {
     const shop = await open((_ctx, next) => next())
     assert.strictEqual((await shop.get("/report", { headers: paid })).status, 404)
-    assert.strictEqual(await shop.facilitator.nextEnd(), "notRun")
+    assert.strictEqual(await shop.facilitator.nextEnd(), "refused")
   })
 
   it("counts as failed when its stream breaks or the payer leaves before the end", async () => {

@@ -36,9 +36,9 @@ export const serve = async (
     case "Refused":
       return ToolResult.refusal(decision.answer)
     case "Granted":
-      return serveGranted(seller, decision, call)
+      return serveGranted(seller, route, decision, call)
     case "Deferred":
-      return serveDeferred(seller, decision, call)
+      return serveDeferred(seller, route, decision, call)
   }
 }
 
@@ -52,6 +52,7 @@ const unheard = ToolResult.failure("the call was cancelled")
 
 const serveGranted = async (
   seller: Seller.Seller,
+  route: PricedRoute,
   granted: Granted,
   call: ToolCall.ToolCall
 ): Promise<CallToolResult> => {
@@ -60,14 +61,15 @@ const serveGranted = async (
     return unheard
   }
   settlements.set(call.extra, granted.settlement)
-  const { asks, result } = await runOf(call)
-  void seller.run(granted.finish(result.isError === true || isGone(call) ? "failed" : "served"))
+  const { asks, outcome, result } = await runOf(call, route)
+  void seller.run(granted.finish(isGone(call) ? "failed" : outcome))
   if (asks !== undefined) throw asks
-  return ToolResult.withReceipt(result, granted.settlement)
+  return ToolResult.withReceipt(result, outcome, granted.settlement)
 }
 
 const serveDeferred = async (
   seller: Seller.Seller,
+  route: PricedRoute,
   deferred: Deferred,
   call: ToolCall.ToolCall
 ): Promise<CallToolResult> => {
@@ -76,13 +78,13 @@ const serveDeferred = async (
     abandon("notRun")
     return unheard
   }
-  const { asks, result } = await runOf(call)
-  if (result.isError === true || isGone(call)) {
+  const { asks, outcome, result } = await runOf(call, route)
+  if (outcome === "failed" || isGone(call)) {
     abandon("failed")
     if (asks !== undefined) throw asks
     return result
   }
-  const completed = await seller.run(deferred.complete(200))
+  const completed = await seller.run(deferred.complete(outcome === "refused" ? 400 : 200))
   switch (completed._tag) {
     case "Uncharged":
       return result
@@ -90,24 +92,33 @@ const serveDeferred = async (
       return ToolResult.refusal(completed.answer)
     case "Granted":
       settlements.set(call.extra, completed.settlement)
-      void seller.run(completed.finish(isGone(call) ? "failed" : "served"))
-      return ToolResult.withReceipt(result, completed.settlement)
+      void seller.run(completed.finish(isGone(call) ? "failed" : outcome))
+      return ToolResult.withReceipt(result, outcome, completed.settlement)
   }
 }
 
 /** How a run has ended. */
 interface Run {
   readonly result: CallToolResult
+  /**
+   * What a tool answers with `isError` is meant for its caller, who may call again with other arguments: it was refused. What
+   * it throws may be either; a payment that is good for other arguments is good for the same ones too. On a route that
+   * charges for what it refuses, an answer is the product and an error is not.
+   */
+  readonly outcome: ToolResult.Ending
   /** The error by which a tool asks its caller to open a page; the SDK hands it on as it is. */
   readonly asks: Error | undefined
 }
 
 /** What a tool throws becomes the result that the SDK would make of it, so that it can carry the receipt. */
-const runOf = async (call: ToolCall.ToolCall): Promise<Run> => {
+const runOf = async (call: ToolCall.ToolCall, { refused }: PricedRoute): Promise<Run> => {
   try {
-    return { result: await call.run(), asks: undefined }
+    const result = await call.run()
+    return { result, outcome: result.isError === true ? "refused" : "served", asks: undefined }
   } catch (error) {
-    return { result: ToolResult.failure(error), asks: asksForPage(error) ? error : undefined }
+    const asks = asksForPage(error) ? error : undefined
+    const outcome = asks === undefined && refused === "reusable" ? "refused" : "failed"
+    return { result: ToolResult.failure(error), outcome, asks }
   }
 }
 

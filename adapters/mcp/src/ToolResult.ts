@@ -32,26 +32,38 @@ export const failure = (error: unknown): CallToolResult => ({
 })
 
 /**
- * A result with the receipt of its payment; a tool cannot write one itself.
+ * How the run of a tool has ended.
+ *
+ * @category models
+ */
+export type Ending = "served" | "refused" | "failed"
+
+/**
+ * A result with the receipt of its payment; a tool cannot write one itself. What the payment is still good for is told only
+ * where the run was refused: nothing else about a result tells it from one that failed.
  *
  * @category combinators
  */
-export const withReceipt = (result: CallToolResult, settlement: Settlement.Settlement): CallToolResult => ({
-  ...result,
-  _meta: { ...result._meta, ...MetaSeller.receiptMeta(settlement) }
-})
+export const withReceipt = (
+  result: CallToolResult,
+  ending: Ending,
+  { ifRefused, ...settlement }: Settlement.Settlement
+): CallToolResult => {
+  const receipt = ending === "refused" && ifRefused !== undefined ? { ...settlement, ifRefused } : settlement
+  return { ...result, _meta: { ...result._meta, ...MetaSeller.receiptMeta(receipt) } }
+}
 
 /**
- * The result if it keeps the tool's output schema, and otherwise the failure that the SDK would make of it later, when its
- * run would have been reported as served and the receipt would be lost.
+ * The result if it keeps the tool's output schema. Throws what the SDK would make a failure of later, when its run would have
+ * been reported as served and the receipt would be lost.
  *
  * @category combinators
  */
 export const checked = async (result: CallToolResult, schema: AnySchema | undefined): Promise<CallToolResult> => {
   if (schema === undefined || result.isError === true) return result
   const { structuredContent } = result
-  if (structuredContent === undefined) return failure("the tool has an output schema and gave no structured content")
+  if (structuredContent === undefined) throw new Error("the tool has an output schema and gave no structured content")
   const parsed = await safeParseAsync(normalizeObjectSchema(schema) ?? schema, structuredContent)
   if (parsed.success) return result
-  return failure(`the tool's structured content is not of its output schema: ${getParseErrorMessage(parsed.error)}`)
+  throw new Error(`the tool's structured content is not of its output schema: ${getParseErrorMessage(parsed.error)}`)
 }

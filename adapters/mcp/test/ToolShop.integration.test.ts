@@ -91,7 +91,7 @@ for (const over of ["inMemory", "overHttp"] as const) {
         payTo: PretendScheme.alice,
         maxTimeoutSeconds: 60
       })
-      assert.hasAllKeys(extra, ["name", "version", "challenge", "paymentFlow"])
+      assert.hasAllKeys(extra, ["name", "version", "challenge", "paymentFlow", "retryToken", "routeToken"])
       assert.deepStrictEqual(seen, [])
     })
 
@@ -219,19 +219,21 @@ describe("a tool that fails after the money has moved", () => {
   it.each([
     ["by a result", () => failed],
     ["by a throw", () => Promise.reject(new Error("no such city"))]
-  ])("%s is owed: it says so with the receipt", async (_, callback) => {
+  ])("%s is good for other arguments too: it says so with the receipt", async (_, callback) => {
     const { client, facilitator } = await flaky(callback)
     const { _meta, content, isError } = await buy(client, "flaky")
     assert.isTrue(isError)
     assert.deepStrictEqual(content, failed.content)
-    assert.include(_meta?.["x402/payment-response"] as object, { success: true, transaction: "0xfeed" })
-    assert.strictEqual(await facilitator.nextEnd(), "failed")
+    const receipt = _meta?.["x402/payment-response"] as { readonly ifRefused: object }
+    assert.include<object>(receipt, { success: true, transaction: "0xfeed" })
+    assert.include(receipt.ifRefused, { runs: 4, until: 1_800_000_000_000 })
+    assert.strictEqual(await facilitator.nextEnd(), "refused")
   })
 
   it.each([
     [{ content: [] }, "no structured content"],
     [{ content: [], structuredContent: { degrees: "hot" } }, "not of its output schema"]
-  ])("by content that is not of its output schema is owed too: %j", async (result, expected) => {
+  ])("by content that is not of its output schema likewise: %j", async (result, expected) => {
     const { client, facilitator } = await open(
       (paid) => (server) =>
         paid.registerTool(server, "flaky", { outputSchema: { degrees: z.number() } }, (): CallToolResult => result)
@@ -240,7 +242,7 @@ describe("a tool that fails after the money has moved", () => {
     assert.isTrue(isError)
     assert.include(JSON.stringify(content), expected)
     assert.property(_meta, "x402/payment-response")
-    assert.strictEqual(await facilitator.nextEnd(), "failed")
+    assert.strictEqual(await facilitator.nextEnd(), "refused")
   })
 
   it("by asking for a page to be opened says that to the caller, and is owed", async () => {

@@ -2,16 +2,17 @@
  * One paid request, from the guard that let it in to the end of its response. The guard opens it, the interceptor takes
  * it through the handler, and the end of the response alone says how the run ended: streams fail late.
  */
-import type {
-  Deferred,
-  Free,
-  Granted,
-  Outcome,
-  PricedRoute,
-  Refused,
-  Seller,
-  Settlement,
-  Uncharged
+import {
+  type Deferred,
+  type Free,
+  type Granted,
+  type Outcome,
+  type PricedRoute,
+  type Refused,
+  RunOutcome,
+  type Seller,
+  type Settlement,
+  type Uncharged
 } from "@pontage/core"
 import type * as Effect from "effect/Effect"
 
@@ -101,9 +102,15 @@ export class PaymentExchange {
     }
   }
 
+  /**
+   * A guard's no costs no run, whatever its status. What pipes reject wants another request; it is never the product of a
+   * route that charges for its refusals.
+   */
   #outcome(delivered: boolean, status: number): Outcome {
-    if (!this.#wasReached()) return "notRun"
-    return delivered && status < 500 ? "served" : "failed"
+    if (!this.#passedGuards) return "notRun"
+    const outcome = delivered ? RunOutcome.ofStatus(status) : "failed"
+    if (this.#wasReached()) return outcome
+    return outcome === "refused" && this.route.refused === "reusable" ? "refused" : "notRun"
   }
 
   #wasReached(): boolean {

@@ -171,7 +171,8 @@ const answer = (
       payer: "buyer",
       payTo,
       asset,
-      amount
+      amount,
+      entitlement: { runs: 4, until: 1_800_000_000_000 }
     })
   })
 

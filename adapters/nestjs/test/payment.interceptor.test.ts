@@ -249,18 +249,18 @@ describe.each(hosts)("a payment settled before the handler, on $name", (host) =>
     assert.strictEqual((await app.fetch("/early/crash", pay("n1"))).status, 500)
   })
 
-  it("counts a thrown 4xx as served", async () => {
+  it("counts a thrown 4xx as refused", async () => {
     await using app = await start(host, parts)
     const response = await app.fetch("/early/missing", pay("n1"))
     assert.strictEqual(response.status, 404)
     assert.include(response.headers.get("X-Payment-Response") ?? "", '"paymentId":"n1"')
-    assert.strictEqual(await app.facilitator.reported("n1"), "served")
+    assert.strictEqual(await app.facilitator.reported("n1"), "refused")
   })
 
-  it("reports that the handler was not reached when a pipe refuses its arguments", async () => {
+  it("counts what a pipe refuses as refused", async () => {
     await using app = await start(host, parts)
     assert.strictEqual((await app.fetch("/early/number/one", pay("n1"))).status, 400)
-    assert.strictEqual(await app.facilitator.reported("n1"), "notRun")
+    assert.strictEqual(await app.facilitator.reported("n1"), "refused")
   })
 
   it.each(["/early/stream", "/early/events"])("reports a failure when the client leaves amid %s", async (path) => {

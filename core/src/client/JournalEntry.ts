@@ -9,7 +9,7 @@ import { Settlement } from "../protocol/Settlement.ts"
 /**
  * Where a purchase stands. `reserved`: its amount is set aside, nothing was sent. `pending`: the authorization was or may
  * have been sent, the outcome is not known. `refused`: the server said no, but what was signed could still be settled.
- * `owed`: paid, and the answer was a failure (500 or above). `settled`: over. `released`: proven that it costs nothing.
+ * `owed`: paid, and the answer was a failure (500 or above), or a refusal that leaves the payment good (`reuse`). `settled`: over. `released`: proven that it costs nothing.
  *
  * @category constants
  */
@@ -77,7 +77,11 @@ export const JournalEntry = /* @__PURE__ */ Schema.Struct({
   headers: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.Record(Schema.String, Schema.String)),
   receipt: /* @__PURE__ */ Schema.optionalKey(Settlement),
   /** How long the server owes the answer of a failed run. */
-  owedUntil: /* @__PURE__ */ Schema.optionalKey(Schema.Int)
+  owedUntil: /* @__PURE__ */ Schema.optionalKey(Schema.Int),
+  /** While it is owed: so often it also pays for other requests, those whose offers carry this route's token. */
+  reuse: /* @__PURE__ */ Schema.optionalKey(
+    /* @__PURE__ */ Schema.Struct({ routeToken: Schema.String, runs: Schema.Int })
+  )
 })
 
 /**

@@ -42,5 +42,8 @@ export const journalEntry = /* @__PURE__ */ Shape.struct<JournalEntry>({
   payer: maybeText,
   headers: /* @__PURE__ */ Shape.optional(headers),
   receipt: /* @__PURE__ */ Shape.optional(settlement),
-  owedUntil: /* @__PURE__ */ Shape.optional(Shape.int)
+  owedUntil: /* @__PURE__ */ Shape.optional(Shape.int),
+  reuse: /* @__PURE__ */ Shape.optional(
+    /* @__PURE__ */ Shape.struct<NonNullable<JournalEntry["reuse"]>>({ routeToken: Shape.text, runs: Shape.int })
+  )
 })

@@ -52,6 +52,14 @@ export const isResumable = (entry: JournalEntry, now: number): boolean => {
 }
 
 /**
+ * Whether a payment that was refused after it had moved the money pays for other requests of its route too.
+ *
+ * @category predicates
+ */
+export const isReusable = ({ owedUntil = 0, reuse, state }: JournalEntry, now: number): boolean =>
+  state === "owed" && reuse !== undefined && reuse.runs > 0 && now < owedUntil
+
+/**
  * The ledger.
  *
  * @category models
@@ -65,6 +73,12 @@ export interface JournalLedger {
   readonly spent: SpentSoFar
   /** The oldest entry of a logical request that is to be sent again and that nobody holds. */
   readonly resumable: (request: string, now: number, isHeld: (id: string) => boolean) => JournalEntry | undefined
+  /** The oldest entry that pays for other requests too, that fits this one, and that nobody holds. */
+  readonly reusable: (
+    fits: (entry: JournalEntry) => boolean,
+    now: number,
+    isHeld: (id: string) => boolean
+  ) => JournalEntry | undefined
   readonly findPayment: (paymentId: string) => JournalEntry | undefined
 }
 
@@ -76,6 +90,7 @@ export interface JournalLedger {
 export const make = (): JournalLedger => {
   const entries = new Map<string, JournalEntry>()
   const reserved = new Set<string>()
+  const refused = new Set<string>()
   const byRequest = new Map<string, Set<string>>()
   const totals = new Map<string, Spending.Spending>()
 
@@ -102,6 +117,7 @@ export const make = (): JournalLedger => {
     count(entry, Spending.subtract)
     entries.delete(entry.id)
     reserved.delete(entry.id)
+    refused.delete(entry.id)
     unindex(entry)
   }
   /** Nothing was signed for a reservation that has outlived what it was to sign, so it can cost nothing any more. */
@@ -123,6 +139,10 @@ export const make = (): JournalLedger => {
       entries.set(entry.id, entry)
       if (entry.state === "reserved") reserved.add(entry.id)
       else reserved.delete(entry.id)
+      if (entry.reuse === undefined || entry.state !== "owed") refused.delete(entry.id)
+      else refused.add(entry.id)
+      // A payment that was refused goes on to another request.
+      if (known !== undefined && known.request !== entry.request) unindex(known)
       index(entry)
       return entry
     },
@@ -142,6 +162,14 @@ export const make = (): JournalLedger => {
       for (const id of byRequest.get(request) ?? []) {
         const entry = entries.get(id)
         if (entry !== undefined && !isHeld(id) && isResumable(entry, now)) return entry
+      }
+      return undefined
+    },
+    reusable: (fits, now, isHeld) => {
+      for (const id of refused) {
+        const entry = entries.get(id)
+        if (entry === undefined || !isReusable(entry, now)) refused.delete(id)
+        else if (!isHeld(id) && fits(entry)) return entry
       }
       return undefined
     },

@@ -8,7 +8,7 @@ import * as Result from "effect/Result"
 
 import { PaymentError } from "../protocol/PaymentError.ts"
 import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
-import { isDead, type PaymentState, type Settlement } from "../protocol/Settlement.ts"
+import { type IfRefused, isDead, type PaymentState, type Settlement } from "../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import * as AsciiJson from "../wire/AsciiJson.ts"
 import type { PayerDialect } from "../wire/Dialect.ts"
@@ -48,6 +48,8 @@ export interface Answered {
   readonly response: Response
   /** There when the server says that the money has moved, and the receipt is of this payment. */
   readonly receipt: Settlement | undefined
+  /** What the payment is still good for if the status is 400 to 499, as the same receipt says. */
+  readonly ifRefused: IfRefused | undefined
 }
 
 /**
@@ -101,7 +103,10 @@ export const fromResponse = Effect.fnUntraced(function* (
   const receipt = receiptOn(dialects, entry, response)
   // With a receipt it is what was paid for, also where the handler has handed on somebody else's refusal.
   const refusal = receipt === undefined ? yield* RefusalBody.read(dialects, response) : undefined
-  if (refusal === undefined) return { _tag: "Answered", response, receipt }
+  if (refusal === undefined) {
+    const ifRefused = receipt && Understood.readReceipt(dialects, (name) => response.headers.get(name))?.ifRefused
+    return { _tag: "Answered", response, receipt, ifRefused }
+  }
   return Result.isSuccess(refusal)
     ? fromRefusal(entry, response, refusal.success.required)
     : fromUnreadable(entry, response, refusal.failure)

@@ -12,6 +12,7 @@ import * as Result from "effect/Result"
 import * as OptionCheck from "../protocol/OptionCheck.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { Misconfigured, ProtocolError } from "../protocol/ProtocolError.ts"
+import * as RouteToken from "../protocol/RouteToken.ts"
 import { isDead, type PaymentRecord, type Settlement } from "../protocol/Settlement.ts"
 import type { ValidationError } from "../protocol/ValidationError.ts"
 import type { SchemeClient, SigningFailed } from "../scheme/SchemeClient.ts"
@@ -231,6 +232,8 @@ const pay = Effect.fnUntraced(function* (
   const name = yield* PayableRequest.nameOf(request)
   const earlier = yield* resumeEarlier(counter, till, request, name)
   if (earlier !== undefined) return earlier
+  const reused = yield* reuseRefused(counter, till, request, { accepts, name, target })
+  if (reused !== undefined) return reused
   const allowed = yield* Effect.fromResult(
     chosen(counter, target, yield* judged(counter, request.method, target, accepts))
   )
@@ -304,8 +307,54 @@ const resumed = Effect.fnUntraced(function* (
   request: PayableRequest.PayableRequest,
   entry: JournalEntry
 ) {
-  return (yield* isAcquitted(counter, entry)) ? undefined : yield* Purchase.resume(till, request, entry)
+  if (yield* isAcquitted(counter, entry)) return undefined
+  return yield* entry.reuse === undefined
+    ? Purchase.resume(till, request, entry)
+    : Purchase.reuse(till, request, entry, entry)
 })
+
+/** A request, and what it is offered for. */
+interface Offered {
+  readonly name: string
+  readonly target: URL
+  readonly accepts: ReadonlyArray<PaymentRequirements>
+}
+
+/**
+ * The answer to a payment that was made for another request of the same route and is still good, because the application
+ * has refused that one; `undefined` where there is none, or the server will have it no more.
+ */
+const reuseRefused = Effect.fnUntraced(function* (
+  { halves, journal }: Counter,
+  till: Purchase.Till,
+  request: PayableRequest.PayableRequest,
+  { accepts, name, target }: Offered
+) {
+  if (!accepts.some(({ extra }) => RouteToken.of(extra) !== undefined)) return undefined
+  const fits = (entry: JournalEntry) =>
+    new URL(entry.url).origin === target.origin && accepts.some((offer) => covers(halves, entry, offer))
+  return yield* Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const entry = yield* restore(journal.adoptRefused(fits))
+      if (entry === undefined) return undefined
+      const sending = Purchase.reuse(till, request, entry, { request: name, url: target.href })
+      return yield* Effect.onExit(restore(sending), () => journal.letGo(entry.id))
+    })
+  )
+})
+
+/** Whether what was paid would pay for this offer: the same route, payee and asset, at no higher price. */
+const covers = (halves: ReadonlyArray<SchemeClient>, entry: JournalEntry, offer: PaymentRequirements): boolean => {
+  if (entry.reuse === undefined || RouteToken.of(offer.extra) !== entry.reuse.routeToken) return false
+  const half = Result.getOrUndefined(halfFor(halves, offer))
+  const asset = half?.asset(offer)
+  return (
+    asset?.network === entry.network &&
+    asset.address === entry.asset &&
+    offer.payTo === entry.payTo &&
+    BigInt(offer.maxAmountRequired) <= BigInt(entry.amount)
+  )
+}
 
 /** Whether an authorization of unknown outcome, past its validity, is known to the payer's facilitator as dead. */
 const isAcquitted = Effect.fnUntraced(function* (counter: Counter, entry: JournalEntry) {

@@ -83,6 +83,10 @@ export class PaymentJournal extends Context.Service<
   {
     /** The authorization that a repetition of this logical request sends again, if there is one; held from now on. */
     readonly adopt: (request: string) => Effect.Effect<JournalEntry | undefined, JournalUnavailable>
+    /** A payment for a request that was refused, and that is good for the one it has to fit, if there is one; held from now on. */
+    readonly adoptRefused: (
+      fits: (entry: JournalEntry) => boolean
+    ) => Effect.Effect<JournalEntry | undefined, JournalUnavailable>
     /** Checks the totals and sets the entry's spendings aside, in one step; held from now on. */
     readonly reserve: (
       entry: JournalEntry,
@@ -132,12 +136,15 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
         )
       )
     })
-  const adopt = (request: string) =>
+  const adopt = (
+    search: (now: number, isPassed: (id: string) => boolean) => JournalEntry | undefined,
+    isStillRight: (entry: JournalEntry, now: number) => boolean
+  ) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
         const passed = new Set<string>()
         while (true) {
-          const id = yield* read((now) => ledger.resumable(request, now, (id) => held.has(id) || passed.has(id))?.id)
+          const id = yield* read((now) => search(now, (id) => held.has(id) || passed.has(id))?.id)
           if (id === undefined) return undefined
           passed.add(id)
           if (!(yield* hold(id, restore(marks.take(id))))) continue
@@ -145,7 +152,7 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
           const standing = yield* Effect.onError(
             read((now) => {
               const entry = ledger.find(id)
-              return entry !== undefined && JournalLedger.isResumable(entry, now) ? entry : undefined
+              return entry !== undefined && isStillRight(entry, now) ? entry : undefined
             }),
             () => letGo(id)
           )
@@ -160,7 +167,16 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
       return declined === undefined ? [undefined, [entry]] : [declined, []]
     }).pipe(Effect.flatMap((declined) => (declined === undefined ? Effect.void : Effect.fail(declined))))
   return {
-    adopt,
+    adopt: (request) =>
+      adopt(
+        (now, isPassed) => ledger.resumable(request, now, isPassed),
+        (entry, now) => entry.request === request && JournalLedger.isResumable(entry, now)
+      ),
+    adoptRefused: (fits) =>
+      adopt(
+        (now, isPassed) => ledger.reusable(fits, now, isPassed),
+        (entry, now) => JournalLedger.isReusable(entry, now) && fits(entry)
+      ),
     reserve: (entry, exceeds) =>
       Effect.andThen(
         hold(entry.id),

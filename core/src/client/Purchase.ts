@@ -165,6 +165,24 @@ const tooLate =
 export const resume = (till: Till, request: PayableRequest, entry: JournalEntry) =>
   Effect.catchTag(present(till, request, entry), "ServedElsewhere", () => Effect.succeed(undefined))
 
+/**
+ * Sends the payment of a request that was refused with another request of the same route, which it becomes the payment of.
+ * `undefined` where the server's first word is that it pays for nothing more, and then it is over: nothing of it is in doubt.
+ *
+ * @category constructors
+ */
+export const reuse = Effect.fnUntraced(function* (
+  till: Till,
+  request: PayableRequest,
+  refused: JournalEntry,
+  purpose: Pick<JournalEntry, "request" | "url">
+) {
+  const { reuse: _, ...rest } = refused
+  const entry: JournalEntry = { ...rest, ...purpose }
+  yield* till.journal.write(entry)
+  return yield* Effect.catchTag(present(till, request, entry, true), "ServedElsewhere", () => Effect.undefined)
+})
+
 /** The refusal of a payment that, as the journal says by now, has done its work for another tab. */
 class ServedElsewhere extends Data.TaggedError("ServedElsewhere")<{ readonly refusal: PaidAnswer.Refusal }> {}
 
@@ -172,7 +190,13 @@ class ServedElsewhere extends Data.TaggedError("ServedElsewhere")<{ readonly ref
  * Sends the authorization until there is an answer, a refusal, or no more time: its validity is over by the clock, or so
  * much was waited that a clock set back in the meantime is no reason to go on.
  */
-const present = Effect.fnUntraced(function* (till: Till, request: PayableRequest, entry: JournalEntry) {
+const present = Effect.fnUntraced(function* (
+  till: Till,
+  request: PayableRequest,
+  entry: JournalEntry,
+  isReused = false
+) {
+  const until = isReused ? (entry.owedUntil ?? 0) : entry.validBefore * 1000
   let waited = 0
   for (let attempt = 0; ; attempt++) {
     const answer = yield* ask(till, request, entry)
@@ -182,13 +206,15 @@ const present = Effect.fnUntraced(function* (till: Till, request: PayableRequest
     }
     if (answer._tag === "Refused") {
       yield* refused(till, entry, answer.error)
-      return yield* Effect.fail(answer.error)
+      if (!isReused) return yield* Effect.fail(answer.error)
+      yield* record(till, { ...entry, state: "settled" })
+      return yield* attempt === 0 ? new ServedElsewhere({ refusal: answer.error }) : Effect.fail(answer.error)
     }
     const seconds = Math.max(shortestWait, answer.retryAfter ?? 2 ** Math.min(attempt, 5))
     const pause = Math.min(seconds, longestWait) * 1000
     const now = yield* Clock.currentTimeMillis
     waited += pause
-    if (now + pause >= entry.validBefore * 1000 || waited > maximumValiditySeconds * 1000) {
+    if (now + pause >= until || waited > maximumValiditySeconds * 1000) {
       return yield* Effect.fail(pending(entry, answer))
     }
     yield* Effect.sleep(pause)
@@ -213,18 +239,16 @@ const ask = ({ dialects }: Till, request: PayableRequest, entry: JournalEntry): 
   )
 
 /**
- * An answer with a receipt was paid for, and a failure among them is owed again. One without a receipt that is no failure
- * was served all the same; a failure without one says nothing about the money.
+ * An answer with a receipt was paid for, and a failure among them is owed again. A refusal (400 to 499) whose receipt says so
+ * leaves the payment good for other requests too. An answer without a receipt that is no failure was served all the same; a
+ * failure without one says nothing about the money.
  */
-const answered = Effect.fnUntraced(function* (
-  till: Till,
-  entry: JournalEntry,
-  { receipt = entry.receipt, response: { status } }: PaidAnswer.Answered
-) {
-  if (status >= 400 && receipt === undefined) return
-  const known = receipt === undefined ? entry : { ...entry, receipt }
-  const owedUntil = entry.owedUntil ?? (yield* Clock.currentTimeMillis) + entitlement
-  yield* record(till, status >= 500 ? { ...known, state: "owed", owedUntil } : { ...known, state: "settled" })
+const answered = Effect.fnUntraced(function* (till: Till, entry: JournalEntry, answer: PaidAnswer.Answered) {
+  const { receipt = entry.receipt, response } = answer
+  if (response.status >= 400 && receipt === undefined) return
+  const { reuse: _, ...rest } = entry
+  const known = receipt === undefined ? rest : { ...rest, receipt }
+  yield* record(till, { ...known, ...outcomeOf(entry, answer, yield* Clock.currentTimeMillis) })
   if (receipt !== undefined && entry.receipt === undefined) {
     // What the listener does wrong must not cost the caller the answer that was paid for.
     yield* Effect.catchCause(till.onPayment(receipt), (cause) =>
@@ -232,6 +256,19 @@ const answered = Effect.fnUntraced(function* (
     )
   }
 })
+
+/** A server's word on how long its payment is good is taken up to the time that ours would be. */
+const outcomeOf = (
+  entry: JournalEntry,
+  { ifRefused, response: { status } }: PaidAnswer.Answered,
+  now: number
+): Pick<JournalEntry, "state" | "owedUntil" | "reuse"> => {
+  const latest = entry.owedUntil ?? now + entitlement
+  if (status >= 500) return { state: "owed", owedUntil: latest }
+  if (status < 400 || ifRefused === undefined || ifRefused.runs < 1) return { state: "settled" }
+  const { routeToken, runs, until } = ifRefused
+  return { state: "owed", owedUntil: Math.min(until, latest), reuse: { routeToken, runs } }
+}
 
 /**
  * Notes what became known of an authorization that was sent. Where that cannot be written the entry stays as doubtful as

@@ -52,6 +52,23 @@ export const isDead = (state: PaymentState): boolean =>
   state === "rejected" || state === "failed" || state === "expired"
 
 /**
+ * What a payment is still good for, should the answer that carries this have a status of 400 to 499: so many runs, until
+ * then (Unix milliseconds), for requests whose offers carry this route token (`RouteToken`) and cost no more.
+ *
+ * @category schemas
+ */
+export const IfRefused = /* @__PURE__ */ Schema.Struct({
+  routeToken: Schema.String,
+  runs: Schema.Int,
+  until: Schema.Int
+})
+
+/**
+ * @category models
+ */
+export type IfRefused = typeof IfRefused.Type
+
+/**
  * The receipt: what `X-Payment-Response` carries on a paid response.
  *
  * @category schemas
@@ -64,7 +81,9 @@ export const Settlement = /* @__PURE__ */ Schema.Struct({
   payer: Schema.String,
   /** In the smallest unit of the asset. */
   amount: Amount.Text,
-  paymentId: Schema.String
+  paymentId: Schema.String,
+  /** Absent where the payment is good for nothing more. */
+  ifRefused: /* @__PURE__ */ Schema.optionalKey(IfRefused)
 })
 
 /**
@@ -78,7 +97,7 @@ export type Settlement = typeof Settlement.Type
  * @category models
  */
 export type Receipt = Pick<Settlement, "success" | "transaction" | "network"> &
-  Partial<Pick<Settlement, "payer" | "amount" | "paymentId">>
+  Partial<Pick<Settlement, "payer" | "amount" | "paymentId" | "ifRefused">>
 
 /**
  * What the facilitator says of one payment (`GET /payments/{id}`): the transfer's state and its whole history, and where

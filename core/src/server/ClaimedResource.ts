@@ -1,16 +1,17 @@
 /**
- * The name of what a claim asks for. It is keyed by the shop's secret, because whoever could compute it could make records
+ * The names of what a claim asks for: the resource, and the route that sells it. They are keyed by the shop's secret, because whoever could compute them could make records
  * beforehand that look like purchases at this shop.
  */
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 
-import type { Notary, PricedRequest } from "./RouteOffer.ts"
+import { isReusable, type Notary, type PricedRequest } from "./RouteOffer.ts"
 
 const utf8 = new TextEncoder()
 
-/** Keeps these digests apart from challenges, which the same secret makes. */
+/** They keep these digests apart from challenges, which the same secret makes. */
 const purpose = "claimed resource"
+const routePurpose = "claimed route"
 
 /**
  * `base64url(HMAC-SHA-256(secret, JSON of purpose, origin, method, target and the body's digest))`.
@@ -22,5 +23,20 @@ export const digest = (
   { bodyDigest, method, target }: PricedRequest
 ): Effect.Effect<string> => {
   const message = JSON.stringify([purpose, origin, method, target, bodyDigest ?? null])
+  return Effect.map(hash.hmacSha256(secret, utf8.encode(message)), (bytes) => Base64Url.encode(bytes))
+}
+
+/**
+ * `base64url(HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern))`; `undefined` where a refused
+ * payment is good for no other request of the route.
+ *
+ * @category constructors
+ */
+export const routeDigest = (
+  { hash, origin, secret }: Notary,
+  request: PricedRequest
+): Effect.Effect<string | undefined> => {
+  if (!isReusable(request)) return Effect.undefined
+  const message = JSON.stringify([routePurpose, origin, request.method, request.route.name, request.pattern])
   return Effect.map(hash.hmacSha256(secret, utf8.encode(message)), (bytes) => Base64Url.encode(bytes))
 }

@@ -122,7 +122,7 @@ export interface Granted {
 export interface Deferred {
   readonly _tag: "Deferred"
   /**
-   * Settles when `status` is below 400. `Granted`: release the response with the receipt; `Uncharged`: release it as it
+   * Settles when `status` is below 400, or below 500 on a route that charges for what it refuses. `Granted`: release the response with the receipt; `Uncharged`: release it as it
    * is, nothing was charged; `Refused`: send that in its place.
    */
   readonly complete: (status: number) => Effect.Effect<Granted | Uncharged | Refused>

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import { CurrentBuyer } from "../facilitator/CurrentBuyer.ts"
-import type { Claim, Settled } from "../facilitator/Facilitator.ts"
+import type { Claim, Outcome, Settled } from "../facilitator/Facilitator.ts"
 import * as Entropy from "../platform/Entropy.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
@@ -122,9 +122,30 @@ const accept = Effect.fnUntraced(function* (
   const { order, settled } = yield* taken(counter, presented, late)
   const refusal = yield* unlessGranted(counter, presented, order, settled)
   if (refusal !== undefined) return refusal
-  const run = yield* PaymentRun.start(counter.keeper, { ...order, paymentId: settled.paymentId })
+  const run = outcomeOf(
+    presented,
+    settled,
+    yield* PaymentRun.start(counter.keeper, { ...order, paymentId: settled.paymentId })
+  )
   return late ? deferred(counter, presented, order, run) : yield* charged(counter, presented, run, settled)
 }, Effect.withSpan("PaymentGate.accept"))
+
+/**
+ * The run, with what its route makes of a request that the application refuses: where that is the product it was served, and
+ * where nothing is left to the payer, or the facilitator does not say so, it has failed.
+ */
+const outcomeOf = (
+  { priced: { route } }: Presented,
+  { entitlement }: Settled,
+  { end, finish }: PaymentRun.PaymentRun
+): PaymentRun.PaymentRun => {
+  const refusal = entitlement === undefined ? "failed" : "refused"
+  const meant = (outcome: Outcome): Outcome => {
+    if (outcome !== "refused") return outcome
+    return route.refused === "charged" ? "served" : refusal
+  }
+  return { end: (outcome) => end(meant(outcome)), finish: (outcome) => finish(meant(outcome)) }
+}
 
 /**
  * Asks the facilitator for the one offer that is paid; of a payment from a record, for each until one is on record. A record
@@ -201,18 +222,19 @@ const differenceOf = (
 }
 
 /** The run is ours. It goes on when the money has moved, and is given back when that is not certain. */
-const charged = (
+const charged = Effect.fnUntraced(function* (
   counter: Counter,
   presented: Presented,
   run: PaymentRun.PaymentRun,
   settled: Settled
-): Effect.Effect<Granted | Refused> => {
+): Effect.fn.Return<Granted | Refused> {
   if (!isSettled(settled.status)) {
-    return Effect.andThen(run.end("notRun"), answered(counter, presented, Refusal.fromUnsettled(settled)))
+    return yield* Effect.andThen(run.end("notRun"), answered(counter, presented, Refusal.fromUnsettled(settled)))
   }
-  const settlement = receiptOf(settled)
   const { crossOrigin, priced, spoken } = presented
-  return Effect.succeed({
+  const routeToken = yield* RouteOffer.routeTokenOf(counter.notary, priced)
+  const settlement = receiptOf(settled, routeToken)
+  return {
     _tag: "Granted",
     settlement,
     finish: run.finish,
@@ -222,23 +244,27 @@ const charged = (
       Vary: priced.route.speaks.paymentHeaders,
       ...(crossOrigin ? GateAnswer.exposed(priced.route.speaks) : {})
     }
-  })
-}
+  }
+})
 
-const receiptOf = ({ amount, network, payer, paymentId, transaction }: Settled): Settlement => ({
+const receiptOf = (
+  { amount, entitlement, network, payer, paymentId, transaction }: Settled,
+  routeToken: string | undefined
+): Settlement => ({
   success: true,
   transaction,
   network,
   payer,
   amount,
-  paymentId
+  paymentId,
+  ...(entitlement !== undefined && routeToken !== undefined && { ifRefused: { routeToken, ...entitlement } })
 })
 
 const deferred = (counter: Counter, presented: Presented, order: Order, run: PaymentRun.PaymentRun): Deferred => ({
   _tag: "Deferred",
   abandon: run.finish,
   complete: (status) =>
-    status < 400
+    status < (presented.priced.route.refused === "charged" ? 500 : 400)
       ? Effect.catch(forBuyer(counter, presented, settleLate(counter, presented, order, run)), (failure) =>
           Effect.andThen(run.end("notRun"), refused(counter, presented, failure))
         )
@@ -260,5 +286,8 @@ const settleLate = Effect.fnUntraced(function* (
   return refusal
 }, Effect.withSpan("PaymentGate.complete"))
 
-const claimFor = ({ entropy, notary }: Counter, { priced }: Presented): Effect.Effect<Claim> =>
-  Effect.map(ClaimedResource.digest(notary, priced), (resource) => ({ id: Entropy.identifier(entropy), resource }))
+const claimFor = Effect.fnUntraced(function* ({ entropy, notary }: Counter, { priced }: Presented) {
+  const resource = yield* ClaimedResource.digest(notary, priced)
+  const route = yield* ClaimedResource.routeDigest(notary, priced)
+  return { id: Entropy.identifier(entropy), resource, ...(route !== undefined && { route }) } satisfies Claim
+})

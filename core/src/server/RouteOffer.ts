@@ -2,9 +2,11 @@
  * What a priced route offers to one request: its options as payment requirements, each with the challenge of the moment.
  */
 import * as Effect from "effect/Effect"
+import * as Base64Url from "effect/encoding/Base64Url"
 
 import type { HashFunctions } from "../platform/Hash.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
+import * as RouteToken from "../protocol/RouteToken.ts"
 import * as Challenge from "./Challenge.ts"
 import type { PricedOption, PricedRoute } from "./PricedRoute.ts"
 
@@ -98,21 +100,50 @@ export const toRequirements = (
 })
 
 /**
- * All options as they travel, with the challenges of an epoch unless the route does without.
+ * Whether a payment whose request the application refused is good for another request of the route. Without a binding it
+ * would be anybody's.
+ *
+ * @category guards
+ */
+export const isReusable = ({ route }: Pick<PricedRequest, "route">): boolean =>
+  route.refused === "reusable" && route.settle === "before-handler" && route.binding !== "off"
+
+const utf8 = new TextEncoder()
+
+/**
+ * The route's token: 128 bits of `HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern)`, so that
+ * nobody else can name a route of this shop. `undefined` where a refused payment is good for nothing else.
+ *
+ * @category constructors
+ */
+export const routeTokenOf = (
+  { hash, origin, secret }: Notary,
+  request: PricedRequest
+): Effect.Effect<string | undefined> => {
+  if (!isReusable(request)) return Effect.undefined
+  const message = JSON.stringify(["offered route", origin, request.method, request.route.name, request.pattern])
+  return Effect.map(hash.hmacSha256(secret, utf8.encode(message)), (digest) =>
+    Base64Url.encode(digest).slice(0, RouteToken.length)
+  )
+}
+
+/**
+ * All options as they travel, with the route's token, and with the challenges of an epoch unless the route does without.
  *
  * @category conversions
  */
-export const accepts = (
+export const accepts = Effect.fnUntraced(function* (
   notary: Notary,
   request: PricedRequest,
   epoch: number
-): Effect.Effect<ReadonlyArray<PaymentRequirements>> => {
-  const offered = optionsOf(request)
-  return request.route.binding === "off"
-    ? Effect.succeed(offered.map((option) => toRequirements(notary.origin, request, option, undefined)))
-    : Effect.forEach(offered, (option) =>
-        Effect.map(challengeOf(notary, request, option, epoch), (challenge) =>
-          toRequirements(notary.origin, request, option, challenge)
-        )
-      )
-}
+): Effect.fn.Return<ReadonlyArray<PaymentRequirements>> {
+  const token = yield* routeTokenOf(notary, request)
+  const named = token === undefined ? {} : { [RouteToken.key]: token }
+  const offers: Array<PaymentRequirements> = []
+  for (const offered of optionsOf(request)) {
+    const challenge = request.route.binding === "off" ? undefined : yield* challengeOf(notary, request, offered, epoch)
+    const requirements = toRequirements(notary.origin, request, offered, challenge)
+    offers.push({ ...requirements, extra: { ...requirements.extra, ...named } })
+  }
+  return offers
+})

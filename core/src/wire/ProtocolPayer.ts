@@ -11,6 +11,7 @@ import * as Shape from "../protocol/Shape.ts"
 import { invalid } from "../protocol/ValidationError.ts"
 import * as AsciiJson from "./AsciiJson.ts"
 import type { HeaderFields, PayerDialect } from "./Dialect.ts"
+import { ifRefused } from "./IfRefusedShape.ts"
 import { amount, paymentRequired } from "./RefusalShape.ts"
 
 /**
@@ -24,7 +25,8 @@ export const settlement = /* @__PURE__ */ Shape.struct<Settlement>({
   network: Shape.text,
   payer: Shape.text,
   amount,
-  paymentId: Shape.text
+  paymentId: Shape.text,
+  ifRefused
 })
 
 const pay = ({ accepts }: PaymentRequired, index: number, payload: Schema.Json): HeaderFields => {

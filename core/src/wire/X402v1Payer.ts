@@ -66,7 +66,7 @@ const readRefusal = (_head: AnswerHead, body: unknown): Result.Result<ReadRefusa
       })
     : undefined
 
-const outcomeShape = /* @__PURE__ */ Shape.struct<Omit<Receipt, "amount" | "paymentId">>({
+const outcomeShape = /* @__PURE__ */ Shape.struct<Omit<Receipt, "amount" | "paymentId" | "ifRefused">>({
   success: /* @__PURE__ */ Shape.oneOf([true]),
   transaction: /* @__PURE__ */ Shape.guarded(
     "a transaction",

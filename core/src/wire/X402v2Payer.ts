@@ -7,11 +7,12 @@ import type * as Schema from "effect/Schema"
 
 import * as Amount from "../protocol/Amount.ts"
 import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
-import type { Receipt } from "../protocol/Settlement.ts"
+import type { IfRefused, Receipt } from "../protocol/Settlement.ts"
 import * as Shape from "../protocol/Shape.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import * as Base64Json from "./Base64Json.ts"
 import type { AnswerHead, PayerDialect, ReadRefusal } from "./Dialect.ts"
+import { ifRefused } from "./IfRefusedShape.ts"
 import type { RefusalWords } from "./RefusalShape.ts"
 import * as X402Offer from "./X402Offer.ts"
 import { offerV2, resourceV2 } from "./X402OfferShape.ts"
@@ -57,6 +58,7 @@ export interface Outcome {
   readonly payer?: string
   readonly amount?: string
   readonly errorReason?: string
+  readonly ifRefused?: IfRefused
 }
 
 const maybeText = /* @__PURE__ */ Shape.nullable(Shape.text)
@@ -67,7 +69,8 @@ const outcomeShape = /* @__PURE__ */ Shape.struct<Outcome>({
   network: Shape.text,
   payer: maybeText,
   amount: maybeText,
-  errorReason: maybeText
+  errorReason: maybeText,
+  ifRefused
 })
 
 /**
@@ -142,13 +145,14 @@ const readRefusal = (head: AnswerHead, body: unknown): Result.Result<ReadRefusal
 
 const receiptOf = (outcome: Outcome | undefined): Receipt | undefined => {
   if (outcome?.success !== true || outcome.transaction === "") return undefined
-  const { amount, network, payer, transaction } = outcome
+  const { amount, ifRefused, network, payer, transaction } = outcome
   return {
     success: true,
     transaction,
     network,
     ...(payer !== undefined && { payer }),
-    ...(amount !== undefined && Amount.isText(amount) && { amount })
+    ...(amount !== undefined && Amount.isText(amount) && { amount }),
+    ...(ifRefused !== undefined && { ifRefused })
   }
 }
 

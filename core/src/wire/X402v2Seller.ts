@@ -96,16 +96,17 @@ export const requestOf = (required: PaymentRequired, order: SettleOrder | undefi
 }
 
 /**
- * The receipt of version 2.
+ * The receipt of version 2. What the payment is still good for stands beside it, for our own payers.
  *
  * @category conversions
  */
-export const receiptOf = ({ amount, network, payer, transaction }: Settlement) => ({
+export const receiptOf = ({ amount, ifRefused, network, payer, transaction }: Settlement) => ({
   success: true,
   payer,
   transaction,
   network,
-  amount
+  amount,
+  ...(ifRefused && { ifRefused })
 })
 
 /** Stands in the text of the offers where each answer has its token; as long as one. */

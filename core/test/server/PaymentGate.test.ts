@@ -14,6 +14,7 @@ import {
   type Refused,
   refuse,
   type RouteConfig,
+  RouteToken,
   SettlementPending
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -103,11 +104,17 @@ describe("an unpaid request", () => {
           payTo: alice,
           maxTimeoutSeconds: 60,
           asset: PretendScheme.usdc,
-          extra: { name: "USD Coin", version: "2", challenge: challengeIn(decision) }
+          extra: {
+            name: "USD Coin",
+            version: "2",
+            challenge: challengeIn(decision),
+            routeToken: RouteToken.of(accepts[0]!.extra) ?? ""
+          }
         }
       ])
       assert.strictEqual(accepts[0]!.network, "eip155:8453")
       assert.match(challengeIn(decision), /^[A-Za-z0-9_-]{43}$/)
+      assert.match(RouteToken.of(accepts[0]!.extra) ?? "", /^[A-Za-z0-9_-]{22}$/)
       assert.deepStrictEqual(told, [])
     })
   )
@@ -376,7 +383,12 @@ describe("a paid request", () => {
         network: "eip155:8453",
         payer: "0xpayer",
         amount: "10000",
-        paymentId: "pay_0123456789abcdefghijkl"
+        paymentId: "pay_0123456789abcdefghijkl",
+        ifRefused: {
+          routeToken: RouteToken.of(bodyOf(yield* gate.decide(route, request("/report"))).accepts[0]?.extra) ?? "",
+          runs: 4,
+          until: 1_800_000_000_000
+        }
       }
       assert.deepStrictEqual(decision.settlement, settlement)
       assert.deepStrictEqual(decision.headers, {

@@ -14,6 +14,9 @@ type Service = Facilitator["Service"]
 /** Stands for the term of the offer that is paid. */
 const asOffered = "as offered"
 
+/** Left of a first run. */
+const entitlement = { runs: 4, until: 1_800_000_000_000 }
+
 /** A payment of whatever is offered, unless a test changes its terms. */
 export const settled = (changes: Partial<Settled> = {}): Settled => ({
   paymentId: "pay_0123456789abcdefghijkl",
@@ -25,6 +28,7 @@ export const settled = (changes: Partial<Settled> = {}): Settled => ({
   payTo: asOffered,
   asset: asOffered,
   amount: asOffered,
+  entitlement,
   ...changes
 })
 

@@ -125,7 +125,12 @@ describe("a route that says nothing of dialects", () => {
         payer: "0xpayer",
         transaction: "0xfeed",
         network: "eip155:8453",
-        amount: "10000"
+        amount: "10000",
+        ifRefused: {
+          routeToken: Reflect.get(offer["extra"] as object, "routeToken"),
+          runs: 4,
+          until: 1_800_000_000_000
+        }
       })
       const [asked] = told
       assert(asked?.ask === "settle")

@@ -1,0 +1,37 @@
+/**
+ * The token of a route in an offer's `extra`: the same for every request of one route of one shop. A receipt names it when
+ * the payment would be good for another request of the route, should this one be refused.
+ */
+import type { PaymentRequirements } from "./PaymentRequirements.ts"
+
+/**
+ * The name of the token in an offer's `extra`.
+ *
+ * @category constants
+ */
+export const key = "routeToken"
+
+/**
+ * How many characters of base64url a token has.
+ *
+ * @category constants
+ */
+export const length = 22
+
+/**
+ * Whether a text may be a token: servers of others may make longer ones.
+ *
+ * @category guards
+ */
+export const isToken = (value: unknown): value is string =>
+  typeof value === "string" && /^[A-Za-z0-9_-]{22,64}$/.test(value)
+
+/**
+ * The token in an offer's `extra`; `undefined` where it has none.
+ *
+ * @category getters
+ */
+export const of = (extra: PaymentRequirements["extra"]): string | undefined => {
+  const token = extra !== undefined && Object.hasOwn(extra, key) ? extra[key] : undefined
+  return isToken(token) ? token : undefined
+}
