@@ -90,7 +90,7 @@ export interface JournalLedger {
 export const make = (): JournalLedger => {
   const entries = new Map<string, JournalEntry>()
   const reserved = new Set<string>()
-  const refused = new Set<string>()
+  const refused = refusals(entries)
   const byRequest = new Map<string, Set<string>>()
   const totals = new Map<string, Spending.Spending>()
 
@@ -117,7 +117,7 @@ export const make = (): JournalLedger => {
     count(entry, Spending.subtract)
     entries.delete(entry.id)
     reserved.delete(entry.id)
-    refused.delete(entry.id)
+    refused.forget(entry.id)
     unindex(entry)
   }
   /** Nothing was signed for a reservation that has outlived what it was to sign, so it can cost nothing any more. */
@@ -139,8 +139,7 @@ export const make = (): JournalLedger => {
       entries.set(entry.id, entry)
       if (entry.state === "reserved") reserved.add(entry.id)
       else reserved.delete(entry.id)
-      if (entry.reuse === undefined || entry.state !== "owed") refused.delete(entry.id)
-      else refused.add(entry.id)
+      refused.note(entry)
       // A payment that was refused goes on to another request.
       if (known !== undefined && known.request !== entry.request) unindex(known)
       index(entry)
@@ -165,18 +164,30 @@ export const make = (): JournalLedger => {
       }
       return undefined
     },
-    reusable: (fits, now, isHeld) => {
-      for (const id of refused) {
-        const entry = entries.get(id)
-        if (entry === undefined || !isReusable(entry, now)) refused.delete(id)
-        else if (!isHeld(id) && fits(entry)) return entry
-      }
-      return undefined
-    },
+    reusable: refused.find,
     findPayment: (paymentId) => {
       for (const entry of entries.values()) if (entry.paymentId === paymentId) return entry
       return undefined
     }
+  }
+}
+
+/** The entries that pay for other requests of their route too; those whose time is over are left out as they are met. */
+const refusals = (entries: ReadonlyMap<string, JournalEntry>) => {
+  const ids = new Set<string>()
+  const find: JournalLedger["reusable"] = (fits, now, isHeld) => {
+    for (const id of ids) {
+      const entry = entries.get(id)
+      if (entry === undefined || !isReusable(entry, now)) ids.delete(id)
+      else if (!isHeld(id) && fits(entry)) return entry
+    }
+    return undefined
+  }
+  return {
+    note: ({ id, reuse, state }: JournalEntry) =>
+      void (reuse !== undefined && state === "owed" ? ids.add(id) : ids.delete(id)),
+    forget: (id: string) => void ids.delete(id),
+    find
   }
 }
 

@@ -111,8 +111,7 @@ export class PaymentJournal extends Context.Service<
  */
 export const make = (log: JournalLog): PaymentJournal["Service"] => {
   const ledger = JournalLedger.make()
-  const held = new Set<string>()
-  const marks = log.marks ?? noMarks
+  const { hold, isHeld, letGo, marks } = holding(log.marks ?? noMarks)
   const step = <A>(change: (now: number) => readonly [A, ReadonlyArray<JournalEntry>]) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) =>
       log.transact((news) => {
@@ -122,20 +121,6 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
       })
     )
   const read = <A>(look: (now: number) => A) => step((now) => [look(now), []])
-  const letGo = (id: string) => Effect.suspend(() => (held.delete(id) ? marks.letGo(id) : Effect.void))
-  /** Holds an entry: in this tab at once, so that no other call takes it while the other tabs are asked. */
-  const hold = (id: string, asking = marks.take(id)) =>
-    Effect.suspend(() => {
-      if (held.has(id)) return Effect.succeed(false)
-      held.add(id)
-      return asking.pipe(
-        Effect.onExit((exit) =>
-          Effect.sync(() => {
-            if (!Exit.isSuccess(exit) || !exit.value) held.delete(id)
-          })
-        )
-      )
-    })
   const adopt = (
     search: (now: number, isPassed: (id: string) => boolean) => JournalEntry | undefined,
     isStillRight: (entry: JournalEntry, now: number) => boolean
@@ -144,7 +129,7 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
       Effect.gen(function* () {
         const passed = new Set<string>()
         while (true) {
-          const id = yield* read((now) => search(now, (id) => held.has(id) || passed.has(id))?.id)
+          const id = yield* read((now) => search(now, (id) => isHeld(id) || passed.has(id))?.id)
           if (id === undefined) return undefined
           passed.add(id)
           if (!(yield* hold(id, restore(marks.take(id))))) continue
@@ -192,6 +177,26 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
     find: (paymentId) => read(() => ledger.findPayment(paymentId)),
     spent: read(() => ledger.spent)
   }
+}
+
+/** The entries that calls of this tab are sending, and their marks for the other tabs. */
+const holding = (marks: InFlightMarks) => {
+  const held = new Set<string>()
+  const letGo = (id: string) => Effect.suspend(() => (held.delete(id) ? marks.letGo(id) : Effect.void))
+  /** Holds an entry: in this tab at once, so that no other call takes it while the other tabs are asked. */
+  const hold = (id: string, asking = marks.take(id)) =>
+    Effect.suspend(() => {
+      if (held.has(id)) return Effect.succeed(false)
+      held.add(id)
+      return asking.pipe(
+        Effect.onExit((exit) =>
+          Effect.sync(() => {
+            if (!Exit.isSuccess(exit) || !exit.value) held.delete(id)
+          })
+        )
+      )
+    })
+  return { hold, isHeld: (id: string) => held.has(id), letGo, marks }
 }
 
 const noMarks: InFlightMarks = { take: () => Effect.succeed(true), letGo: () => Effect.void }
