@@ -12,6 +12,15 @@ import * as PaidResponse from "./PaidResponse.ts"
 /** Routes a request has paid its way into: two layers of one route ask once. */
 const opened = new WeakMap<object, Set<PricedRoute>>()
 
+const judged = new WeakSet<object>()
+
+/**
+ * Whether a gate has decided about this request.
+ *
+ * @category guards
+ */
+export const isJudged = ({ req }: Context): boolean => judged.has(req)
+
 /**
  * Runs `next` when the request may, and answers it otherwise. `params` are the path parameters for `getPrice`.
  *
@@ -24,6 +33,7 @@ export const serve = async (
   next: Next,
   params: Readonly<Record<string, string>>
 ): Promise<unknown> => {
+  judged.add(ctx.req)
   if (opened.get(ctx.req)?.has(route) === true) return next()
   const deciding = seller.decide(route, new KoaRequest(ctx, params))
   const decision = deciding instanceof Promise ? await deciding : deciding

@@ -14,9 +14,13 @@ import {
 import * as Result from "effect/Result"
 import type { Context, Middleware, Next } from "koa"
 
+import * as GateStep from "./GateStep.ts"
 import * as PaidHandler from "./PaidHandler.ts"
 import * as PaidResponse from "./PaidResponse.ts"
 import * as RouterGate from "./RouterGate.ts"
+import * as Layers from "./RouterLayer.ts"
+import * as RouterOrder from "./RouterOrder.ts"
+import * as UngatedAnswer from "./UngatedAnswer.ts"
 
 /**
  * Options of `paymentMiddleware`.
@@ -28,19 +32,28 @@ export interface PaymentOptions extends Seller.SellerOptions {
   readonly routes: Readonly<Record<string, RouteConfig>>
   /**
    * The application's `@koa/router` with its routes in place: the gate then stands before the handlers of the routes that
-   * the keys name, and a key without a route is an error. Keys are the router's own paths, prefixes included.
+   * the keys name. Keys are the router's own paths, prefixes included. A key without a route is an error, and so is a
+   * handler that is sold in one place or by one method and given away in another. Nest the router, and use the middleware,
+   * after this is made.
    *
    * Without it the gate stands before whatever comes next and goes by the path alone: it asks for payment rather too
    * often (for a path that only looks like a route) than too seldom, and answers OPTIONS on sold paths itself. Middleware
-   * that rewrites methods or paths must then stand before it.
+   * that rewrites methods or paths, and every router that serves what is sold, must then stand in the right place: the
+   * first before it, the others after it.
    */
-  readonly router?: RouterGate.LayeredRouter
+  readonly router?: Layers.LayeredRouter
+  /**
+   * The Koa application that uses this middleware. With it, routers that serve what is sold without a payment are an error
+   * when the middleware is made and when it gets `ready`; without it they are one when the first request comes through.
+   */
+  readonly app?: RouterOrder.LayeredApp
 }
 
 const check = OptionCheck.options<PaymentOptions>({
   ...Seller.keys,
   routes: OptionCheck.record(OptionCheck.any()),
-  router: OptionCheck.optional(OptionCheck.having("a router of @koa/router", "stack"))
+  router: OptionCheck.optional(OptionCheck.having("a router of @koa/router", "stack")),
+  app: OptionCheck.optional(OptionCheck.having("a Koa application", "middleware"))
 })
 
 /**
@@ -62,46 +75,99 @@ export interface OpenShop {
  * @category constructors
  */
 export const paymentMiddleware = (options: PaymentOptions): Middleware & OpenShop => {
-  const { router, routes, ...shop } = Result.getOrThrow(OptionCheck.read(check, options))
+  const { app, router, routes, ...shop } = Result.getOrThrow(OptionCheck.read(check, options))
   const seller = Seller.make(shop)
-  const keyed = Object.entries(routes).map(([name, config]) => ({
-    key: Result.getOrThrow(RouteKey.parse(name)),
-    route: seller.route(name, config)
-  }))
-  const table = Result.getOrThrow(RouteTable.make(keyed.map(({ key, route }) => [key, route])))
-  const middleware = router === undefined ? before(seller, table) : inside(seller, router, keyed)
-  return Object.assign(middleware, doorOf(seller))
+  try {
+    const keyed = Object.entries(routes).map(([name, config]) => ({
+      key: Result.getOrThrow(RouteKey.parse(name)),
+      route: seller.route(name, config)
+    }))
+    const table = Result.getOrThrow(RouteTable.make(keyed.map(({ key, route }) => [key, route])))
+    const gate = router === undefined ? before(seller, table, keyed) : inside(seller, router, keyed)
+    return standing(seller, gate, app)
+  } catch (mistake) {
+    void seller.close()
+    throw mistake
+  }
 }
 
-const doorOf = (seller: Seller.Seller): OpenShop => ({ ready: () => seller.ready(), close: () => seller.close() })
+interface Gate {
+  readonly middleware: Middleware
+  /** Throws where a router of the application gives away what is sold. */
+  readonly checkOrder: (app: RouterOrder.LayeredApp, self: object | undefined) => void
+}
 
-const before =
-  (seller: Seller.Seller, table: RouteTable.RouteTable<PricedRoute>): Middleware =>
-  (ctx, next) => {
-    const match = table.find(ctx.method, ctx.path, RequestTarget.pathOf(ctx.originalUrl))
-    switch (match._tag) {
-      case "None":
-        return next()
-      case "Answered":
-        return PaidResponse.send(ctx, match.answer)
-      case "Found":
-        return PaidHandler.serve(seller, match.route, ctx, next, match.params)
+/** Looks at the application's routers whenever it has more middleware than before. */
+const standing = (seller: Seller.Seller, gate: Gate, app: RouterOrder.LayeredApp | undefined) => {
+  let seen = -1
+  const self: Middleware = (ctx, next) => {
+    if (ctx.app.middleware.length !== seen) gate.checkOrder(ctx.app, self)
+    seen = ctx.app.middleware.length
+    return gate.middleware(ctx, next)
+  }
+  if (app !== undefined) gate.checkOrder(app, undefined)
+  const ready = async () => {
+    if (app !== undefined) gate.checkOrder(app, self)
+    await seller.ready()
+  }
+  return Object.assign(self, { ready, close: () => seller.close() })
+}
+
+const before = (
+  seller: Seller.Seller,
+  table: RouteTable.RouteTable<PricedRoute>,
+  keyed: ReadonlyArray<RouterGate.KeyedRoute>
+): Gate => {
+  const keys = keyed.map(({ key }) => key)
+  const isOpen = (layer: Layers.RouterLayer) =>
+    !GateStep.isIn(layer.stack) && keys.some((key) => Layers.isMeant(key, layer))
+  const soldAs = (passage: UngatedAnswer.Passage) => UngatedAnswer.keyOf(keys, passage)
+  return {
+    checkOrder: (app, self) =>
+      self === undefined ? RouterOrder.checkAll(app, isOpen) : RouterOrder.checkEarlier(app, self, isOpen),
+    middleware: (ctx, next) => {
+      const match = table.find(ctx.method, ctx.path, RequestTarget.pathOf(ctx.originalUrl))
+      switch (match._tag) {
+        case "None":
+          return UngatedAnswer.watched(ctx, next, { isJudged: PaidHandler.isJudged, soldAs })
+        case "Answered":
+          return PaidResponse.send(ctx, match.answer)
+        case "Found":
+          return PaidHandler.serve(seller, match.route, ctx, next, match.params)
+      }
     }
   }
+}
 
-/** The gate is in the router; this only catches up with routes that were added later. */
+/** The gate is in the router; this catches up with routes that were added later, and sees what passes it by. */
 const inside = (
   seller: Seller.Seller,
-  router: RouterGate.LayeredRouter,
+  router: Layers.LayeredRouter,
   keyed: ReadonlyArray<RouterGate.KeyedRoute>
-): Middleware => {
+): Gate => {
   const gate = RouterGate.make(router, keyed, (route, ctx, next) =>
     PaidHandler.serve(seller, route, ctx, next, paramsOf(ctx))
   )
-  return (_ctx, next) => {
-    gate.refresh()
-    return next()
+  const keys = keyed.map(({ key }) => key)
+  const soldAs = (passage: UngatedAnswer.Passage) =>
+    UngatedAnswer.keyOf(keys, passage) ?? openLayer(passage, gate.isOpen)
+  return {
+    checkOrder: (app) => {
+      gate.refresh()
+      RouterOrder.checkAll(app, gate.isOpen)
+    },
+    middleware: (ctx, next) => {
+      gate.refresh()
+      return UngatedAnswer.watched(ctx, next, { isJudged: PaidHandler.isJudged, soldAs })
+    }
   }
+}
+
+const openLayer = ({ layers, methods }: UngatedAnswer.Passage, isOpen: RouterOrder.IsOpen): string | undefined => {
+  const layer = layers.find(
+    (one) => isOpen(one) && one.methods.some((method) => methods.has(Layers.soldMethod(method)))
+  )
+  return layer === undefined ? undefined : Layers.nameOf(layer)
 }
 
 const paramsOf = (ctx: Context): Readonly<Record<string, string>> => ctx["params"] ?? {}
@@ -130,8 +196,9 @@ export const paymentRoutes = (options: Seller.SellerOptions): PaymentRoutes => {
   return {
     paid: (config, name = `paid route ${++count}`) => {
       const route = seller.route(name, config)
-      return (ctx, next) => PaidHandler.serve(seller, route, ctx, next, paramsOf(ctx))
+      return GateStep.mark((ctx, next) => PaidHandler.serve(seller, route, ctx, next, paramsOf(ctx)))
     },
-    ...doorOf(seller)
+    ready: () => seller.ready(),
+    close: () => seller.close()
   }
 }

@@ -1,31 +1,13 @@
 /**
  * Puts paid routes into a `@koa/router`: the gate becomes the first step of every layer that a key names. It then stands
- * after routing, where gate and router cannot disagree about a path.
+ * after routing, where gate and router cannot disagree about a path. A handler that would be sold in one place and given
+ * away in another is a mistake, found at start.
  */
-import { Misconfigured, RouteKey, type PricedRoute } from "@pontage/core"
+import { Misconfigured, type PricedRoute, RouteKey } from "@pontage/core"
 import type { Context, Next } from "koa"
 
-/**
- * The part of a router's layer that is looked at. `router.stack` holds the layers of nested routers too, with their
- * prefixes.
- *
- * @category models
- */
-export interface RouterLayer {
-  readonly path: string | RegExp
-  /** Upper case; empty for middleware. */
-  readonly methods: ReadonlyArray<string>
-  stack: Array<(...parameters: Array<never>) => unknown>
-}
-
-/**
- * The part of a router that is looked at: `@koa/router` 13 and later fits as it is.
- *
- * @category models
- */
-export interface LayeredRouter {
-  readonly stack: ReadonlyArray<RouterLayer>
-}
+import * as GateStep from "./GateStep.ts"
+import * as Layers from "./RouterLayer.ts"
 
 /**
  * A route and its key.
@@ -50,42 +32,41 @@ export type Gatekeeper = (route: PricedRoute, ctx: Context, next: Next) => Promi
  * @category models
  */
 export interface RouterGate {
-  /** Gates the layers that were added since. Cheap when there are none. */
+  /** Gates the layers that were added since, and closes those that are mistakes. Cheap when there are none. */
   readonly refresh: () => void
+  /** Whether a layer, of this router or another one, runs a handler that is sold without a gate before it. */
+  readonly isOpen: (layer: Layers.RouterLayer) => boolean
 }
 
 /**
  * Gates every layer that a key covers, by the key that says most about it. Throws `Misconfigured` for a key without a
- * layer: the route it means does not exist, or is added after the gate.
+ * layer (the route it means does not exist, or is added after the gate), for a layer that is covered in some of its methods
+ * only, for a sold handler that another layer gives away, and for a free layer that answers a sold path first.
  *
  * @category constructors
  */
-export const make = (router: LayeredRouter, routes: ReadonlyArray<KeyedRoute>, gatekeeper: Gatekeeper): RouterGate => {
-  const sorted = routes.toSorted((one, other) => RouteKey.compare(one.key.segments, other.key.segments))
-  const gated = new WeakSet<RouterLayer>()
-  let seen = -1
-  const refresh = () => {
-    if (router.stack.length === seen) return
-    seen = router.stack.length
-    for (const layer of router.stack) if (!gated.has(layer)) gate(layer, sorted, gatekeeper, gated)
-  }
+export const make = (
+  router: Layers.LayeredRouter,
+  routes: ReadonlyArray<KeyedRoute>,
+  gatekeeper: Gatekeeper
+): RouterGate => {
   for (const { key } of routes) {
-    if (!router.stack.some((layer) => isMeant(key, layer))) throw new Misconfigured({ message: missing(router, key) })
+    if (!router.stack.some((layer) => Layers.isMeant(key, layer))) {
+      throw new Misconfigured({ message: missing(router, key) })
+    }
   }
-  refresh()
-  return { refresh }
+  const gates = new LayerGates(router, routes, gatekeeper)
+  const mistake = gates.gateNew()[0]
+  if (mistake !== undefined) throw new Misconfigured({ message: mistake.message })
+  return {
+    refresh: () => {
+      for (const { layer, message } of gates.gateNew()) layer.stack = [closed(message)]
+    },
+    isOpen: (layer) => gates.isOpen(layer)
+  }
 }
 
-/** A layer for HEAD alone serves what GET sells. */
-const isMeant = (key: RouteKey.RouteKey, layer: RouterLayer): boolean =>
-  (layer.methods.includes(key.method) || (key.method === "GET" && layer.methods.includes("HEAD"))) &&
-  RouteKey.covers(key.segments, segmentsOf(layer))
-
-/** A part in braces is optional: the layer is looked at as if it were there. A regular expression is never named. */
-const segmentsOf = ({ path }: RouterLayer): ReadonlyArray<RouteKey.Segment> =>
-  RouteKey.segmentsOf(typeof path === "string" ? path.replaceAll(/[{}]/g, "") : "/*")
-
-const missing = (router: LayeredRouter, { text }: RouteKey.RouteKey): string => {
+const missing = (router: Layers.LayeredRouter, { text }: RouteKey.RouteKey): string => {
   const known = router.stack.flatMap(({ methods, path }) =>
     methods.filter((method) => method !== "HEAD").map((method) => `${method} ${String(path)}`)
   )
@@ -93,24 +74,95 @@ const missing = (router: LayeredRouter, { text }: RouteKey.RouteKey): string => 
   return `route ${JSON.stringify(text)}: the router has no such route; add it to the router before the payment middleware is made, or correct the key. The router's routes: ${list}`
 }
 
-const gate = (
-  layer: RouterLayer,
-  sorted: ReadonlyArray<KeyedRoute>,
-  gatekeeper: Gatekeeper,
-  gated: WeakSet<RouterLayer>
-): void => {
-  const byMethod = new Map<string, PricedRoute>()
-  for (const { key, route } of sorted) {
-    if (!byMethod.has(key.method) && isMeant(key, layer)) byMethod.set(key.method, route)
+/** Koa answers 500 and logs it. */
+const closed = (message: string) =>
+  GateStep.mark(() => {
+    throw new Misconfigured({ message })
+  })
+
+interface LayerMistake {
+  readonly layer: Layers.RouterLayer
+  readonly message: string
+}
+
+class LayerGates {
+  readonly #router: Layers.LayeredRouter
+  readonly #routes: ReadonlyArray<KeyedRoute>
+  readonly #gatekeeper: Gatekeeper
+  readonly #looked = new WeakSet<Layers.RouterLayer>()
+  /** The handlers that are sold, and the key that sells them. */
+  readonly #sold = new WeakMap<object, string>()
+  #count = -1
+
+  constructor(router: Layers.LayeredRouter, routes: ReadonlyArray<KeyedRoute>, gatekeeper: Gatekeeper) {
+    this.#router = router
+    this.#routes = routes.toSorted((one, other) => RouteKey.compare(one.key.segments, other.key.segments))
+    this.#gatekeeper = gatekeeper
   }
+
+  isOpen(layer: Layers.RouterLayer): boolean {
+    const handler = Layers.handlerOf(layer)
+    return handler !== undefined && this.#sold.has(handler) && !GateStep.isIn(layer.stack)
+  }
+
+  gateNew(): ReadonlyArray<LayerMistake> {
+    const { stack } = this.#router
+    if (stack.length === this.#count) return []
+    this.#count = stack.length
+    const fresh = stack.filter((layer) => !this.#looked.has(layer))
+    for (const layer of fresh) this.#looked.add(layer)
+    const halves = fresh.flatMap((layer) => this.#gate(layer))
+    return [...halves, ...fresh.flatMap((layer) => this.#gift(layer) ?? [])]
+  }
+
+  /** Gates a layer that is sold; says which of its methods no key sells. */
+  #gate(layer: Layers.RouterLayer): ReadonlyArray<LayerMistake> {
+    const byMethod = new Map<string, PricedRoute>()
+    let sold: string | undefined
+    for (const { key, route } of this.#routes) {
+      if (byMethod.has(key.method) || !Layers.isMeant(key, layer)) continue
+      byMethod.set(key.method, route)
+      sold ??= key.text
+    }
+    if (sold === undefined) return []
+    const handler = Layers.handlerOf(layer)
+    if (handler !== undefined) this.#sold.set(handler, sold)
+    layer.stack = [gateOf(layer, byMethod, this.#gatekeeper), ...layer.stack]
+    const others = [...Layers.methodsOf(layer)].filter((method) => !byMethod.has(method))
+    if (others.length === 0) return []
+    const message = `route ${JSON.stringify(sold)}: its handler also answers ${others.slice(0, 6).join(", ")}${others.length > 6 ? ", ..." : ""} ${String(layer.path)}, which no key sells; register it for the methods that are sold only, or give the others a handler of their own`
+    return [{ layer, message }]
+  }
+
+  /** A layer without a gate that gives away what is sold: by running its handler, or by answering its path first. */
+  #gift(layer: Layers.RouterLayer): LayerMistake | undefined {
+    if (layer.methods.length === 0 || GateStep.isIn(layer.stack)) return undefined
+    const sold = this.#sold.get(Layers.handlerOf(layer) ?? layer)
+    if (sold !== undefined) {
+      const message = `route ${JSON.stringify(sold)}: its handler also answers ${Layers.nameOf(layer)} for free; give that a key, or a handler function of its own`
+      return { layer, message }
+    }
+    const shadowed = this.#routes.find(({ key }) => Layers.isTouched(key, layer) && this.#isFirst(layer, key))
+    if (shadowed === undefined) return undefined
+    const message = `route ${JSON.stringify(shadowed.key.text)}: ${Layers.nameOf(layer)} can answer its requests before it, and for free; declare it later, give it a key, or make it router.use()`
+    return { layer, message }
+  }
+
+  #isFirst(layer: Layers.RouterLayer, key: RouteKey.RouteKey): boolean {
+    const { exclusive, stack } = this.#router
+    return exclusive === true || stack.indexOf(layer) < stack.findLastIndex((other) => Layers.isMeant(key, other))
+  }
+}
+
+/** A method that has been rewritten since the layer was chosen opens nothing. */
+const gateOf = (layer: Layers.RouterLayer, byMethod: ReadonlyMap<string, PricedRoute>, gatekeeper: Gatekeeper) => {
   const [first] = byMethod.values()
-  if (first === undefined) return
-  gated.add(layer)
-  layer.stack = [
-    (ctx: Context, next: Next) => {
-      const route = ctx.method === "OPTIONS" ? first : byMethod.get(ctx.method === "HEAD" ? "GET" : ctx.method)
-      return route === undefined ? next() : gatekeeper(route, ctx, next)
-    },
-    ...layer.stack
-  ]
+  return GateStep.mark((ctx: Context, next: Next) => {
+    const method = Layers.soldMethod(ctx.method)
+    const route = method === "OPTIONS" ? first : byMethod.get(method)
+    if (route !== undefined) return gatekeeper(route, ctx, next)
+    throw new Misconfigured({
+      message: `${ctx.method} reached ${Layers.nameOf(layer)}, where it has no price; rewrite methods before the router`
+    })
+  })
 }

@@ -9,5 +9,6 @@ export {
   type PaymentOptions,
   type PaymentRoutes
 } from "./PaymentMiddleware.ts"
-export type { LayeredRouter, RouterLayer } from "./RouterGate.ts"
+export type { LayeredRouter, RouterLayer } from "./RouterLayer.ts"
+export type { LayeredApp } from "./RouterOrder.ts"
 export type { RouteConfig } from "@pontage/core"

@@ -32,6 +32,11 @@ const hello: Koa.Middleware = (ctx) => {
   ctx.body = "hello"
 }
 
+/** A handler of its own: the same one must not be sold in one place and free in another. */
+const greeting = (): Koa.Middleware => (ctx) => {
+  ctx.body = "hello"
+}
+
 const runs = (shop: KoaShop.KoaShop) => PretendFacilitator.outcomes(shop.facilitator.told)
 
 const breaking = () =>
@@ -534,8 +539,8 @@ const openRouter = async (
 describe("a map with a router", () => {
   it("sells the routes that its keys name, in nested routers too, and gives getPrice the router's parameters", async () => {
     const seen: Array<unknown> = []
-    const days = new Router().get("/:day", hello).get("/:day/raw", hello)
-    const router = new Router({ prefix: "/api" }).get("/free", hello).use("/reports", days.routes())
+    const days = new Router().get("/:day", hello).get("/:day/raw", greeting())
+    const router = new Router({ prefix: "/api" }).get("/free", greeting()).use("/reports", days.routes())
     const { price: _, ...unpriced } = terms
     const shop = await openRouter(router, {
       "GET /api/reports/:day": {
@@ -555,7 +560,7 @@ describe("a map with a router", () => {
   })
 
   it("sells every route that a key with * covers, by the key that says most", async () => {
-    const router = new Router().get("/a/x", hello).get("/a/:y/z", hello).all("/b", hello)
+    const router = new Router().get("/a/x", hello).get("/a/:y/z", hello).all("/b", greeting())
     const shop = await openRouter(router, { "GET /a/*": { price: "$1" }, "GET /a/x": { price: "$2" } })
     const priceOf = async (path: string) => JSON.parse((await shop.get(path)).body).accepts[0].maxAmountRequired
     assert.strictEqual(await priceOf("/a/x"), "2000000")
@@ -570,9 +575,11 @@ describe("a map with a router", () => {
     assert.strictEqual(shop.facilitator.told.filter(({ ask }) => ask === "settle").length, 1)
   })
 
-  it("covers HEAD, runs nothing for OPTIONS, and leaves other methods of a route alone", async () => {
-    const router = new Router().all("/report", hello).head("/only-head", hello).get("/only-head", hello)
-    const shop = await openRouter(router, { "GET /report": {}, "GET /only-head": {} })
+  it("covers HEAD, runs nothing for OPTIONS, and leaves other handlers of a path alone", async () => {
+    const router = new Router()
+    router.register("/report", ["GET", "OPTIONS"], hello)
+    router.get("/only-get", hello).post("/report", greeting()).head("/only-head", hello).get("/only-head", hello)
+    const shop = await openRouter(router, { "GET /report": {}, "GET /only-get": {}, "GET /only-head": {} })
     assert.strictEqual((await shop.get("/report", { method: "HEAD" })).status, 402)
     assert.strictEqual((await shop.get("/only-head", { method: "HEAD" })).status, 402)
     const options = await shop.get("/report", { method: "OPTIONS" })

@@ -117,6 +117,33 @@ export const covers = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segmen
 }
 
 /**
+ * Whether some path is one of both patterns.
+ *
+ * @category guards
+ */
+export const meets = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): boolean => {
+  for (const [index, segment] of self.entries()) {
+    const opposite = other[index]
+    if (segment._tag === "Rest" || opposite?._tag === "Rest") return true
+    if (opposite === undefined) return false
+    if (segment._tag === "Literal" && opposite._tag === "Literal" && segment.canonical !== opposite.canonical)
+      return false
+  }
+  return self.length === other.length || other[self.length]?._tag === "Rest"
+}
+
+/**
+ * A path as a pattern of its own: literals only, whatever signs it holds.
+ *
+ * @category constructors
+ */
+export const literals = (path: string): ReadonlyArray<Segment> => {
+  const parts = path.split("/").slice(1)
+  if (parts.at(-1) === "") parts.pop()
+  return parts.map((text) => ({ _tag: "Literal", text, canonical: decodeLeniently(text).toLowerCase() }))
+}
+
+/**
  * Which of two patterns says more, from left to right: a literal (or the path's end) more than a parameter, a parameter
  * more than the rest. Negative when it is `self`.
  *
