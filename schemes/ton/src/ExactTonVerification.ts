@@ -4,7 +4,7 @@
  */
 import {
   type Asset,
-  type ChainUnavailable,
+  ChainUnavailable,
   type FacilitatorUnavailable,
   invalid,
   type Payment,
@@ -44,7 +44,8 @@ export interface Verified {
 const externalFees = 10_000_000n
 
 /**
- * Verifies.
+ * Verifies. What a backend says against a payment that has fallen behind what others have shown before is no verdict: it may
+ * not know of the payer's money, wallet or number yet.
  *
  * @category combinators
  */
@@ -52,10 +53,26 @@ export const verify = Effect.fnUntraced(function* (
   chain: ExactTonChain,
   payment: Payment<Held>
 ): Effect.fn.Return<Verified, Failure> {
+  const newest = yield* chain.rpc.newest
+  let isBehind = false
+  const note = (block: bigint | undefined) => void (isBehind ||= block !== undefined && block < newest)
+  return yield* Effect.catchTag(look(chain, payment, note), ["PaymentError", "ValidationError"], (refusal) => {
+    const { network } = chain
+    const message = `the node of ${network} has fallen behind the block ${newest}; ask again`
+    return Effect.fail(isBehind ? new ChainUnavailable({ network, message, cause: refusal }) : refusal)
+  })
+})
+
+const look = Effect.fnUntraced(function* (
+  chain: ExactTonChain,
+  payment: Payment<Held>,
+  note: (block: bigint | undefined) => void
+): Effect.fn.Return<Verified, Failure> {
   const { payload: held } = payment
   const tariff = yield* chain.tariff
   yield* chain.losses.allow(payment, riskOf(held, tariff))
   const account = yield* chain.rpc.account(held.payer)
+  note(account.head.number)
   const payer = yield* Effect.fromResult(TonPayer.judge(chain, held, account))
   if (payer.ahead > 0)
     return yield* refuse("EXPIRED_PAYMENT", "seqno_ahead", "the payer's wallet is not at this request's number yet")
@@ -71,7 +88,7 @@ export const verify = Effect.fnUntraced(function* (
     yield* carriedOut(chain, payment, account, theirs)
     return { isDeployed: true, isCarriedOut: true, at: yield* Clock.currentTimeMillis }
   }
-  yield* movable(chain, held, theirs)
+  yield* movable(chain, held, theirs, note)
   yield* affordable(chain, held, account, tariff)
   if (chain.emulation !== undefined) yield* played(chain, payment, account, theirs, payer.isDeployed)
   return { isDeployed: payer.isDeployed, isCarriedOut: false, at: yield* Clock.currentTimeMillis }
@@ -123,11 +140,14 @@ const carriedOut = Effect.fnUntraced(function* (
 const movable = Effect.fnUntraced(function* (
   { jettons }: ExactTonChain,
   { jettonWallet, master, payer, transfer: { amount, to } }: Held,
-  theirs: Held["jettonWallet"]
+  theirs: Held["jettonWallet"],
+  note: (block: bigint | undefined) => void
 ): Effect.fn.Return<void, Failure> {
   const [own, their] = yield* Effect.all([jettons.holding(master, jettonWallet), jettons.holding(master, theirs)], {
     concurrency: "unbounded"
   })
+  note(own.block)
+  note(their.block)
   if (own.balance < amount) {
     const message = `${payer} holds ${own.balance}, the payment is of ${amount}`
     return yield* refuse("INSUFFICIENT_BALANCE", "balance_below_amount", message)

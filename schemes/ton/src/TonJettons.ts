@@ -19,6 +19,8 @@ export interface Holding {
   readonly balance: bigint
   readonly maySend: boolean
   readonly mayReceive: boolean
+  /** The masterchain's block that this is of; `undefined` where the node does not say. */
+  readonly block: bigint | undefined
 }
 
 /**
@@ -79,16 +81,21 @@ export const make = (rpc: TonRpc.Shape): TonJettons => {
   })
   const holding = Effect.fnUntraced(function* (master: TonAddress.Address, wallet: TonAddress.Address) {
     const got = yield* rpc.get(wallet, "get_wallet_data")
-    if (got._tag === "Failed" && noContract.has(got.exitCode)) return nothing
+    if (got._tag === "Failed" && noContract.has(got.exitCode)) return { ...nothing, block: got.block }
     const balance = got._tag === "Returned" ? TonStack.numberOf(got.stack[0]) : undefined
     if (balance === undefined) return yield* silent(rpc, wallet, "does not tell its balance")
     const status = yield* statusOf(master, wallet)
-    return { balance, maySend: (status & sendingLocked) === 0n, mayReceive: (status & receivingLocked) === 0n }
+    return {
+      balance,
+      maySend: (status & sendingLocked) === 0n,
+      mayReceive: (status & receivingLocked) === 0n,
+      block: got.block
+    }
   })
   return { walletOf, holding }
 }
 
-const nothing: Holding = { balance: 0n, maySend: true, mayReceive: true }
+const nothing = { balance: 0n, maySend: true, mayReceive: true } as const
 
 const silent = (rpc: TonRpc.Shape, contract: TonAddress.Address, what: string) =>
   Effect.fail(new ChainUnavailable({ network: rpc.network, message: `the contract ${contract} ${what}` }))

@@ -4,6 +4,7 @@
  */
 import { type Block, ChainUnavailable, type Misconfigured } from "@pontage/core"
 import { Cell } from "@ton/core"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
@@ -36,10 +37,14 @@ export interface Account {
  *
  * @category models
  */
-export type Got =
+export type Got = (
   | { readonly _tag: "Returned"; readonly stack: ReadonlyArray<TonStack.Item> }
   /** The contract does not have it, or it failed; or there is no contract. */
   | { readonly _tag: "Failed"; readonly exitCode: number }
+) & {
+  /** The masterchain's block that it was run as of; `undefined` where the node does not say. */
+  readonly block: bigint | undefined
+}
 
 /**
  * What the node said of a message.
@@ -59,6 +64,11 @@ export interface Shape {
   readonly network: string
   /** What tells a chain from all others: the root hash of its beginning, base64. */
   readonly zeroState: Asked<string>
+  /**
+   * The newest masterchain block that an answer was of in the last minute; 0 where there was none. A backend whose answers are
+   * older has fallen behind its fellows: it knows nothing of what they have shown.
+   */
+  readonly newest: Effect.Effect<bigint>
   /** The chain's configuration: prices and limits. */
   readonly config: Asked<Cell>
   readonly account: (address: TonAddress.Address) => Asked<Account>
@@ -104,7 +114,11 @@ const AccountAnswer = Schema.Struct({
   block_id: BlockId,
   sync_utime: Count
 })
-const GetAnswer = Schema.Struct({ exit_code: Schema.Int, stack: Schema.Array(Schema.Unknown) })
+const GetAnswer = Schema.Struct({
+  exit_code: Schema.Int,
+  stack: Schema.Array(Schema.Unknown),
+  block_id: Schema.optionalKey(BlockId)
+})
 const HeadAnswer = Schema.Struct({ init: Schema.Struct({ root_hash: Digest }) })
 const ConfigAnswer = Schema.Struct({ config: Schema.Struct({ bytes: Schema.String }) })
 const TransactionAnswer = Schema.Struct({ data: Schema.String, transaction_id: TransactionId })
@@ -170,14 +184,31 @@ const makeQuestions = (ask: TonJsonRpc.Ask, network: string) => {
   return { optional, required }
 }
 
+/** How long a head counts as the newest, in milliseconds. */
+const headMillis = 60_000
+
+/** Remembers the newest head. It is forgotten where nothing confirms it: one backend's nonsense must not last. */
+const makeHeads = () => {
+  let known = { number: 0n, at: 0 }
+  const isOver = (now: number) => now - known.at > headMillis
+  return {
+    newest: Effect.map(Clock.currentTimeMillis, (now) => (isOver(now) ? 0n : known.number)),
+    note: (number: bigint) =>
+      Effect.map(Clock.currentTimeMillis, (at) => {
+        if (number >= known.number || isOver(at)) known = { number, at }
+      })
+  }
+}
+
 const makeShape = (ask: TonJsonRpc.Ask, network: string): Shape => {
   const { optional, required } = makeQuestions(ask, network)
   const account = required(AccountAnswer, toAccount)
-  const get = required(GetAnswer, ({ exit_code: exitCode, stack }): Got =>
-    exitCode === 0 || exitCode === 1
-      ? { _tag: "Returned", stack: stack.map(TonStack.read) }
-      : { _tag: "Failed", exitCode }
-  )
+  const get = required(GetAnswer, ({ block_id: id, exit_code: exitCode, stack }): Got => {
+    const at = id && BigInt(id.seqno)
+    return exitCode === 0 || exitCode === 1
+      ? { _tag: "Returned", stack: stack.map(TonStack.read), block: at }
+      : { _tag: "Failed", exitCode, block: at }
+  })
   const config = required(ConfigAnswer, (answer) => cellOf(answer.config.bytes))
   const zeroState = required(HeadAnswer, ({ init }) => init.root_hash)
   const block = optional(BlockId, toBlock)
@@ -192,12 +223,16 @@ const makeShape = (ask: TonJsonRpc.Ask, network: string): Shape => {
       const read = answers.map(toTransaction).filter((one) => one !== undefined)
       return read.length === answers.length && TonTransaction.isHistory(read, address, from) ? read : undefined
     })
+  const heads = makeHeads()
   return {
     network,
     zeroState: zeroState("getMasterchainInfo", {}),
     config: config("getConfigAll", {}),
-    account: (address) => account("getAddressInformation", { address }),
-    get: (address, method, stack = []) => get("runGetMethod", { address, method, stack }),
+    newest: heads.newest,
+    account: (address) =>
+      Effect.tap(account("getAddressInformation", { address }), ({ head }) => heads.note(head.number)),
+    get: (address, method, stack = []) =>
+      Effect.tap(get("runGetMethod", { address, method, stack }), ({ block: at }) => heads.note(at ?? 0n)),
     block: (number) => blockOf(number)("lookupBlock", { ...masterchain, seqno: Number(number) }),
     blockAt: (lt) => block("lookupBlock", { ...masterchain, lt: `${lt}` }),
     transactions: (address, from, limit) =>

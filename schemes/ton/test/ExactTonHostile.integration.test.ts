@@ -174,6 +174,40 @@ describe("a payment is refused by the chain's state where", () => {
   })
 })
 
+describe("a backend of the node that has fallen behind its fellows", () => {
+  layer(TonTestChain.layer({ payers: 2, blocks: "manual" }), { excludeTestServices: true })((it) => {
+    it.effect("is no witness against a payment, and is one for what it has seen", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, half } = trial
+        const { payers, stranger } = chain.accounts
+        const blocks = Effect.replicateEffect(chain.block, 4)
+        yield* blocks
+        yield* chain.mint(stranger.address, Trial.amount)
+        yield* blocks
+        const payment = yield* Trial.payment(trial, stranger)
+        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "ok")
+        for (const method of ["runGetMethod", "getAddressInformation", "*"]) {
+          yield* chain.spoil(method, ToncenterFault.Lagging({ blocks: 6 }))
+          const word = yield* Trial.wordOf(half.verify(payment))
+          assert.strictEqual(word, method === "getAddressInformation" ? "ok" : "ChainUnavailable")
+          const known = yield* Trial.payment(trial, payers[0])
+          assert.strictEqual(yield* Trial.wordOf(half.verify(known)), "ok")
+          yield* chain.mend
+        }
+        const poor = yield* forged(trial, chain.accounts.relayers[1])
+        const verdict = Effect.flatMap(Trial.read(trial, poor), (one) => half.verify(one))
+        assert.strictEqual(yield* Trial.wordOf(verdict), "INSUFFICIENT_BALANCE balance_below_amount")
+        const other = yield* Trial.make()
+        yield* chain.spoil("*", ToncenterFault.Lagging({ blocks: 6 }))
+        const unaware = yield* Trial.wordOf(other.half.verify(payment))
+        assert.notStrictEqual(unaware, "ok")
+        yield* chain.mend
+      })
+    )
+  })
+})
+
 describe("a token that locks accounts", () => {
   layer(chainLayer, { excludeTestServices: true })((it) => {
     it.effect("has neither a locked payer pay nor a locked recipient be paid", () =>
