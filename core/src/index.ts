@@ -4,6 +4,7 @@
  */
 export * as Entropy from "./platform/Entropy.ts"
 export * as Hash from "./platform/Hash.ts"
+export * as RepeatedWarning from "./platform/RepeatedWarning.ts"
 export * as AddressPlace from "./protocol/AddressPlace.ts"
 export * as Amount from "./protocol/Amount.ts"
 export type { Asset } from "./protocol/Asset.ts"

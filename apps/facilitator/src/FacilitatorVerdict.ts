@@ -16,6 +16,7 @@ import {
 import * as Effect from "effect/Effect"
 
 import { CannotTell, FinishRefused, UnknownPayment } from "./FacilitatorFault.ts"
+import { RequestWarning } from "./RequestWarning.ts"
 
 /** The answer of `POST /verify`. */
 type VerifyAnswer = typeof FacilitatorApi.VerifyResponse.Type
@@ -97,9 +98,12 @@ export const ofFinishFailure = (
  */
 export const cannotTell = (failure: ProtocolError): Effect.Effect<never, CannotTell> =>
   Effect.andThen(
-    Effect.logWarning(`${failure._tag}: ${failure.message}`),
+    Effect.flatMap(RequestWarning, (warn) => warn(kindOf(failure), `${failure._tag}: ${failure.message}`)),
     Effect.fail(new CannotTell(publicWords(failure)))
   )
+
+const kindOf = (failure: ProtocolError): string =>
+  failure._tag === "ChainUnavailable" ? `${failure._tag} ${failure.network}` : failure._tag
 
 const ofTransaction = (
   { paymentRequirements: { network } }: PaymentRequest,

@@ -2,6 +2,7 @@
  * What becomes of a request that an endpoint does not take, or fails on: every way in which decoding or answering fails gets
  * a body that says so.
  */
+import { RepeatedWarning } from "@pontage/core"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as HttpApiError from "effect/http-api/HttpApiError"
@@ -11,6 +12,7 @@ import type { unhandled } from "effect/Types"
 
 import { Defect, Malformed, NotJson, TooLarge } from "./FacilitatorFault.ts"
 import { misshapen } from "./RequestBody.ts"
+import { RequestWarning } from "./RequestWarning.ts"
 
 /**
  * What stands around an endpoint and answers for its faults.
@@ -20,12 +22,18 @@ import { misshapen } from "./RequestBody.ts"
 export class RequestFaults extends HttpApiMiddleware.Service<RequestFaults>()("@pontage/facilitator/RequestFaults", {
   error: [Malformed, NotJson, TooLarge, Defect]
 }) {
-  static readonly layer = Layer.succeed(RequestFaults, (httpEffect) =>
-    httpEffect.pipe(
-      Effect.catch((error): Effect.Effect<never, Malformed | Defect | unhandled> =>
-        HttpApiError.HttpApiSchemaError.is(error) ? undecodable(error) : Effect.fail(error)
-      ),
-      Effect.catchDefect(defective)
+  static readonly layer = Layer.effect(
+    RequestFaults,
+    Effect.map(
+      RepeatedWarning.make,
+      (warn) => (httpEffect) =>
+        httpEffect.pipe(
+          Effect.catch((error): Effect.Effect<never, Malformed | Defect | unhandled> =>
+            HttpApiError.HttpApiSchemaError.is(error) ? undecodable(error) : Effect.fail(error)
+          ),
+          Effect.catchDefect(defective),
+          Effect.provideService(RequestWarning, warn)
+        )
     )
   )
 }

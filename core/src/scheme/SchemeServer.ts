@@ -4,6 +4,7 @@
 import type * as Effect from "effect/Effect"
 
 import type { Asset } from "../protocol/Asset.ts"
+import type { Authorization } from "../protocol/Authorization.ts"
 import type { Network } from "../protocol/Network.ts"
 import type { PaymentError } from "../protocol/PaymentError.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
@@ -47,6 +48,16 @@ export interface SchemeServer {
    * through a facilitator that keeps no claims, because then they are kept here.
    */
   readonly read?: SchemeFacilitator["read"]
+  /**
+   * What the shop can tell of a payment by itself, before the facilitator is asked: the terms that were signed and, where
+   * their bytes prove it, that the payer has signed them. No chain, no clock. What it refuses is refused whatever the chain
+   * shows; what only the chain can judge, such as the signature of an account with code, passes. Without it every payment
+   * that anybody makes up reaches the facilitator.
+   */
+  readonly inspect?: (
+    requirements: PaymentRequirements,
+    payload: unknown
+  ) => Effect.Effect<Authorization, PaymentError | ValidationError>
   /**
    * What used this payment's authorization. Asked where a call to a facilitator that keeps no records went unanswered, and
    * the next one does not say what became of the payment. A scheme whose payers can use an authorization up without paying

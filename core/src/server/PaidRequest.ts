@@ -8,6 +8,7 @@ import * as Result from "effect/Result"
 import { CurrentBuyer } from "../facilitator/CurrentBuyer.ts"
 import type { Claim, Outcome, Settled } from "../facilitator/Facilitator.ts"
 import * as Entropy from "../platform/Entropy.ts"
+import type { RepeatedWarning } from "../platform/RepeatedWarning.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
 import * as RetryToken from "../protocol/RetryToken.ts"
@@ -22,6 +23,7 @@ import * as GateAnswer from "./GateAnswer.ts"
 import * as OfferMatch from "./OfferMatch.ts"
 import * as PaymentRun from "./PaymentRun.ts"
 import * as RouteOffer from "./RouteOffer.ts"
+import * as ShopInspection from "./ShopInspection.ts"
 
 /**
  * What taking a payment needs.
@@ -32,6 +34,7 @@ export interface Counter {
   readonly notary: RouteOffer.Notary
   readonly entropy: { readonly bytes: (length: number) => Uint8Array }
   readonly keeper: PaymentRun.Keeper
+  readonly warn: RepeatedWarning
 }
 
 /**
@@ -85,15 +88,19 @@ const forBuyer = <A, E>(
  * @category constructors
  */
 export const refused = (
-  counter: Pick<Counter, "entropy" | "notary">,
+  counter: Pick<Counter, "entropy" | "notary" | "warn">,
   presented: Asking,
   failure: PaymentFailure
 ): Effect.Effect<Refused> => {
   const answer = answered(counter, presented, Refusal.fromFailure(failure))
   return failure._tag === "PaymentError" || failure._tag === "ValidationError"
     ? answer
-    : Effect.andThen(Effect.logWarning(`${presented.priced.route.name}: ${failure._tag}: ${failure.message}`), answer)
+    : Effect.andThen(warned(counter, presented, failure), answer)
 }
+
+/** A stranger can ask as often as it likes while the facilitator does not answer, or says that it is asked too often. */
+const warned = ({ warn }: Pick<Counter, "warn">, { priced: { route } }: Asking, { _tag, message }: PaymentFailure) =>
+  warn(`${route.name} ${_tag}`, `${route.name}: ${_tag}: ${message}`)
 
 const answered = (
   { entropy, notary }: Pick<Counter, "entropy" | "notary">,
@@ -171,6 +178,9 @@ const taken = Effect.fnUntraced(function* (counter: Counter, presented: Presente
     return answer
   })
   for (const candidate of candidates) {
+    const own = yield* Effect.result(ShopInspection.inspect(candidate))
+    if (Result.isFailure(own) && unlessKnown === undefined) return yield* own.failure
+    if (Result.isFailure(own)) continue
     const answer = yield* Effect.result(ask(candidate))
     if (Result.isSuccess(answer)) return answer.success
     if (unlessKnown === undefined || !isNotOnRecord(answer.failure)) return yield* answer.failure

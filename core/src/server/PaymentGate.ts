@@ -13,6 +13,7 @@ import * as Result from "effect/Result"
 import { Facilitator } from "../facilitator/Facilitator.ts"
 import { Entropy } from "../platform/Entropy.ts"
 import { Hash } from "../platform/Hash.ts"
+import * as RepeatedWarning from "../platform/RepeatedWarning.ts"
 import * as OptionCheck from "../protocol/OptionCheck.ts"
 import { FacilitatorUnavailable, type Misconfigured } from "../protocol/ProtocolError.ts"
 import * as Refusal from "../wire/Refusal.ts"
@@ -87,8 +88,14 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
   const entropy = yield* Entropy
   const proofs = yield* FiberSet.make()
   const keeper = yield* PaymentRun.keep(facilitator)
+  const warn = yield* RepeatedWarning.make
   const notary = { hash, secret: shop.secrets[0], secrets: shop.secrets, origin: shop.origin }
-  const desk: Desk = { clock, shop, counter: { notary, entropy, keeper }, unpaid: UnpaidAnswers.make(notary, entropy) }
+  const desk: Desk = {
+    clock,
+    shop,
+    counter: { notary, entropy, keeper, warn },
+    unpaid: UnpaidAnswers.make(notary, entropy)
+  }
   const admit = (route: PricedRoute.PricedRoute) =>
     Effect.forEach(route.options, ({ proof }) => FiberSet.run(proofs, ChainProof.ask(proof, facilitator)), {
       discard: true
@@ -143,7 +150,7 @@ const decide = (desk: Desk, route: PricedRoute.PricedRoute, request: GateRequest
         failure._tag === "NotSold"
           ? Effect.succeed<Refused>({ _tag: "Refused", answer: failure.answer })
           : Effect.as(
-              Effect.logError(`${route.name}: ${failure.message}`),
+              desk.counter.warn(`${route.name} is not priced`, `${route.name}: ${failure.message}`),
               turnedAway(route, failure.refusal, request.header("origin") !== undefined)
             )
     })

@@ -113,14 +113,30 @@ export const read = Effect.fnUntraced(function* (requirements: PaymentRequiremen
   return { requirements, payload, authorization }
 })
 
-const verify = Effect.fnUntraced(function* (
-  ledger: TestLedger,
-  { payload }: Payment<Payload>
-): Effect.fn.Return<void, PaymentError | ValidationError | ChainUnavailable> {
+const proveSigned = Effect.fnUntraced(function* ({ payload }: Payment<Payload>) {
   const { signature, ...terms } = payload
   if (signature !== (yield* signatureOf({ ...terms, amount: `${terms.amount}` }))) {
     return yield* refuse("INVALID_SIGNATURE", "payer_mismatch", `the signature is not one of ${terms.payer}`)
   }
+})
+
+/**
+ * What the seller's half can tell of an order: whatever the ledger's bank could tell without looking at the accounts.
+ *
+ * @category combinators
+ */
+export const inspect = Effect.fnUntraced(function* (requirements: PaymentRequirements, json: unknown) {
+  const payment = yield* read(requirements, json)
+  yield* proveSigned(payment)
+  return payment.authorization
+})
+
+const verify = Effect.fnUntraced(function* (
+  ledger: TestLedger,
+  payment: Payment<Payload>
+): Effect.fn.Return<void, PaymentError | ValidationError | ChainUnavailable> {
+  const { payload } = payment
+  yield* proveSigned(payment)
   const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
   if (payload.validBefore <= now) return yield* refuse("EXPIRED_PAYMENT", "expired", "the ledger's time is over")
   const error = yield* asked(ledger, () => obstacle(ledger, toOrder(payload)))

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import { Entropy, identifier } from "../platform/Entropy.ts"
 import type { SchemeClient, SigningRequest } from "../scheme/SchemeClient.ts"
 import type { SchemeServer } from "../scheme/SchemeServer.ts"
-import { read } from "./LedgerFacilitator.ts"
+import { inspect, read } from "./LedgerFacilitator.ts"
 import { asked, asset, boundNonce, network, scheme, signatureOf } from "./LedgerScheme.ts"
 import type { TestLedger } from "./TestLedger.ts"
 
@@ -55,5 +55,6 @@ export const server = (ledger: TestLedger): SchemeServer => ({
     wanted === undefined || wanted === asset.symbol || scheme.address(wanted) === asset.address ? asset : undefined,
   assetNames: () => [asset.symbol],
   read,
+  inspect,
   prove: () => asked(ledger, () => undefined)
 })

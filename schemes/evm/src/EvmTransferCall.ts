@@ -5,6 +5,7 @@
  */
 import { type ChainUnavailable, invalid, type PaymentError, refuse, type ValidationError } from "@pontage/core"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 
 import * as Eip3009 from "./Eip3009.ts"
 import type * as EvmAccountCode from "./EvmAccountCode.ts"
@@ -55,6 +56,22 @@ export interface Judges {
 }
 
 /**
+ * A signature that some account could have made; the refusal of any other.
+ *
+ * @category getters
+ */
+export const signatureOf = (
+  text: string
+): Result.Result<EvmSignature.Ecdsa | EvmSignature.ContractOnly, ValidationError> => {
+  const signature = EvmSignature.fromText(text)
+  if (signature._tag === "Malformed") {
+    const message = "the signature is not hexadecimal, or too long"
+    return Result.fail(invalid("malformed", `signature_${signature.reason}`, message))
+  }
+  return signature._tag === "Erc6492" ? Result.fail(notDeployed) : Result.succeed(signature)
+}
+
+/**
  * The call that settles an authorization: a plain account's signature recovers to it, any other needs code at the payer's
  * address.
  *
@@ -66,11 +83,7 @@ export const make = Effect.fnUntraced(function* (
   authorization: Eip3009.TransferWithAuthorization,
   signatureText: string
 ): Effect.fn.Return<TransferCall, PaymentError | ValidationError | ChainUnavailable> {
-  const signature = EvmSignature.fromText(signatureText)
-  if (signature._tag === "Malformed") {
-    return yield* invalid("malformed", `signature_${signature.reason}`, "the signature is not hexadecimal, or too long")
-  }
-  if (signature._tag === "Erc6492") return yield* notDeployed
+  const signature = yield* Effect.fromResult(signatureOf(signatureText))
   let flaw: Flaw
   if (signature._tag === "Ecdsa") {
     const digest = Eip3009.digest(domain, authorization, crypto.keccak256)

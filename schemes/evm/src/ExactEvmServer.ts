@@ -7,9 +7,11 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import * as EvmAsset from "./EvmAsset.ts"
+import * as EvmCrypto from "./EvmCrypto.ts"
 import * as EvmNetwork from "./EvmNetwork.ts"
 import * as EvmProof from "./EvmProof.ts"
 import * as EvmRpc from "./EvmRpc.ts"
+import * as EvmTransferCall from "./EvmTransferCall.ts"
 import * as ExactEvm from "./ExactEvm.ts"
 import * as ExactEvmReading from "./ExactEvmReading.ts"
 import * as ExactEvmUse from "./ExactEvmUse.ts"
@@ -25,12 +27,19 @@ export interface Options {
   readonly network?: string
   /** Tokens to be paid in beyond the known ones. */
   readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
+  /**
+   * Whether accounts with code may pay, which sign in ways that only the chain can judge; default true. With `false` the shop
+   * refuses every signature that is not the payer's own by itself, for a millisecond of its own processor each, and its
+   * facilitator never hears of it.
+   */
+  readonly contractPayers?: boolean
 }
 
 const check = OptionCheck.options<Options>({
   rpcUrl: OptionCheck.text,
   network: OptionCheck.optional(OptionCheck.text),
-  assets: OptionCheck.optional(EvmAsset.check)
+  assets: OptionCheck.optional(EvmAsset.check),
+  contractPayers: OptionCheck.optional(OptionCheck.flag)
 })
 
 /**
@@ -39,7 +48,12 @@ const check = OptionCheck.options<Options>({
  * @category constructors
  */
 export const server = (options: Options): SchemeServer => {
-  const { assets, network, rpcUrl } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.server"))
+  const {
+    assets,
+    contractPayers = true,
+    network,
+    rpcUrl
+  } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.server"))
   const table = Result.getOrThrow(EvmAsset.table(assets ?? []))
   const chain = network === undefined ? undefined : EvmNetwork.fromText(network)
   if (network !== undefined && chain === undefined) {
@@ -51,6 +65,11 @@ export const server = (options: Options): SchemeServer => {
     asset: table.find,
     assetNames: table.names,
     read: (requirements, payload) => ExactEvmReading.read(requirements.network, table, requirements, payload),
+    inspect: Effect.fnUntraced(function* (requirements, json) {
+      const { authorization, payload } = yield* ExactEvmReading.read(requirements.network, table, requirements, json)
+      yield* contractPayers ? Effect.fromResult(EvmTransferCall.signatureOf(payload.signature)) : provePlain(payload)
+      return authorization
+    }),
     useOf: Effect.fnUntraced(function* (requirements, payload, since) {
       const read = yield* ExactEvmReading.read(requirements.network, table, requirements, payload)
       const rpc = yield* EvmRpc.make({ url: rpcUrl, network: requirements.network })
@@ -63,3 +82,13 @@ export const server = (options: Options): SchemeServer => {
     })
   }
 }
+
+/** Only a plain account's signature is taken, so nothing has to be asked. */
+const provePlain = Effect.fnUntraced(function* ({ authorization, signature, token }: ExactEvmReading.Held) {
+  const judges = { crypto: yield* EvmCrypto.EvmCrypto, hasCode: () => Effect.succeed(false) }
+  yield* Effect.catchTag(
+    EvmTransferCall.make(judges, EvmAsset.domain(token), authorization, signature),
+    "ChainUnavailable",
+    Effect.die
+  )
+})

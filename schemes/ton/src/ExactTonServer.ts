@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import * as ExactTon from "./ExactTon.ts"
+import * as ExactTonInspection from "./ExactTonInspection.ts"
 import * as TonAsset from "./TonAsset.ts"
 import * as TonNetwork from "./TonNetwork.ts"
 import * as TonProof from "./TonProof.ts"
@@ -51,6 +52,7 @@ export const server = (options: Options): SchemeServer => {
     network,
     asset: table.find,
     assetNames: table.names,
+    inspect: (requirements, json) => ExactTonInspection.inspect(network, table, requirements, json),
     prove: Effect.fnUntraced(function* (provenNetwork, used) {
       const rpc = yield* TonRpc.make({ url: rpcUrl, network: provenNetwork, ...(apiKey !== undefined && { apiKey }) })
       yield* TonProof.network(rpc, provenNetwork)

@@ -7,10 +7,12 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import * as ExactTron from "./ExactTron.ts"
+import * as ExactTronReading from "./ExactTronReading.ts"
 import * as TronAsset from "./TronAsset.ts"
 import * as TronNetwork from "./TronNetwork.ts"
 import * as TronProof from "./TronProof.ts"
 import * as TronRpc from "./TronRpc.ts"
+import * as TronVerification from "./TronVerification.ts"
 
 /**
  * Where the chain can be asked. It is asked at start only, never for a request.
@@ -57,6 +59,11 @@ export const server = (options: Options): SchemeServer => {
     network: chain,
     asset: table.find,
     assetNames: table.names,
+    inspect: Effect.fnUntraced(function* (requirements, json) {
+      const payment = yield* ExactTronReading.read(chain, table, requirements, json)
+      const forged = TronVerification.forgery(payment.payload)
+      return forged === undefined ? payment.authorization : yield* forged
+    }),
     prove: Effect.fnUntraced(function* (provenNetwork, used) {
       const rpc = yield* TronRpc.make({
         url: rpcUrl,

@@ -74,7 +74,7 @@ export const verify = Effect.fnUntraced(function* (
   chain: ExactTronChain,
   held: Held
 ): Effect.fn.Return<Verified, Refusal | FacilitatorUnavailable> {
-  const forged = signature(held) ?? ownMoney(chain, held)
+  const forged = forgery(held) ?? ownMoney(chain, held)
   if (forged !== undefined) return yield* forged
   yield* chain.prove(held.token)
   const seen = yield* look(chain, held)
@@ -135,7 +135,12 @@ export const balanceCallData = (owner: TronAddress.Address): string => `70a08231
 export const balanceOf = (outcome: TronRpc.CallOutcome): bigint | undefined =>
   outcome._tag === "Returned" && outcome.data.length === 64 ? BigInt(`0x${outcome.data}`) : undefined
 
-const signature = ({ rawHex, signature: text, transfer }: Held): PaymentError | undefined => {
+/**
+ * Why a transaction is not signed by its payer; `undefined` when it is. Its bytes tell.
+ *
+ * @category getters
+ */
+export const forgery = ({ rawHex, signature: text, transfer }: Held): PaymentError | undefined => {
   if (TronSignature.isHighS(text)) {
     return refuse("INVALID_SIGNATURE", "high_s", "the signature's s is in the upper half of the order")
   }

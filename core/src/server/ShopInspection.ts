@@ -1,0 +1,49 @@
+/**
+ * What a shop looks at by itself before it asks its facilitator: a payment that does not pay this shop what this request
+ * costs, or that its payer has not signed, is nobody else's matter. Each question that a stranger makes up for nothing would
+ * otherwise be asked in the shop's name.
+ */
+import * as Effect from "effect/Effect"
+
+import { type PaymentError, refuse } from "../protocol/PaymentError.ts"
+import { openPayload } from "../protocol/PaymentPayload.ts"
+import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
+import type * as OfferMatch from "./OfferMatch.ts"
+
+type Refusal = PaymentError | ValidationError
+
+/**
+ * Refuses what can be refused here. Whether it is time, and whether the amount is the price to the unit, is the
+ * facilitator's to say: a payment on record answers after its validity, and after the price has fallen.
+ *
+ * @category combinators
+ */
+export const inspect = ({ option, request }: OfferMatch.Order): Effect.Effect<void, Refusal> => {
+  const { paymentPayload, paymentRequirements } = request
+  const { half } = option
+  if (half.inspect === undefined) return Effect.void
+  const own = half.inspect
+  return Effect.fromResult(openPayload(paymentPayload)).pipe(
+    Effect.flatMap((payload) => own(paymentRequirements, payload)),
+    Effect.flatMap((authorization) => judge(option, BigInt(paymentRequirements.maxAmountRequired), authorization))
+  )
+}
+
+const judge = (
+  { asset, half: { scheme }, payTo }: OfferMatch.Order["option"],
+  price: bigint,
+  signed: { readonly payTo: string; readonly asset: string; readonly amount: bigint }
+): Effect.Effect<void, Refusal> => {
+  const isSame = (one: string, other: string) =>
+    one === other || (scheme.address(one) !== undefined && scheme.address(one) === scheme.address(other))
+  if (!isSame(signed.payTo, payTo)) {
+    const message = `the payment goes to ${signed.payTo}, the offer asks ${payTo}`
+    return Effect.fail(refuse("INVALID_RECIPIENT", "other_recipient", message))
+  }
+  if (!isSame(signed.asset, asset.address)) {
+    const message = `the payment is in ${signed.asset}, the offer asks ${asset.address}`
+    return Effect.fail(invalid("asset_mismatch", "other_asset", message))
+  }
+  const message = `the payment is of ${signed.amount}, the offer asks exactly ${price} of the smallest unit`
+  return signed.amount < price ? Effect.fail(invalid("amount_mismatch", "other_amount", message)) : Effect.void
+}
