@@ -6,6 +6,7 @@ import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
+import * as EvmAccountCode from "./EvmAccountCode.ts"
 import * as EvmAsset from "./EvmAsset.ts"
 import * as EvmCrypto from "./EvmCrypto.ts"
 import * as EvmNetwork from "./EvmNetwork.ts"
@@ -85,7 +86,7 @@ export const server = (options: Options): SchemeServer => {
 
 /** Only a plain account's signature is taken, so nothing has to be asked. */
 const provePlain = Effect.fnUntraced(function* ({ authorization, signature, token }: ExactEvmReading.Held) {
-  const judges = { crypto: yield* EvmCrypto.EvmCrypto, hasCode: () => Effect.succeed(false) }
+  const judges = { crypto: yield* EvmCrypto.EvmCrypto, codeOf: EvmAccountCode.never }
   yield* Effect.catchTag(
     EvmTransferCall.make(judges, EvmAsset.domain(token), authorization, signature),
     "ChainUnavailable",
