@@ -46,7 +46,10 @@ describe("exactEvm.client refuses", () => {
 describe("exactEvm.server refuses", () => {
   it.effect.each([
     [{ rpcURL: rpcUrl }, /^exactEvm\.server: rpcURL: unknown key; did you mean rpcUrl\?$/],
-    [{ rpcUrl, signer }, /^exactEvm\.server: signer: unknown key; the keys are rpcUrl, network, assets$/],
+    [
+      { rpcUrl, signer },
+      /^exactEvm\.server: signer: unknown key; the keys are rpcUrl, network, assets, contractPayers$/
+    ],
     [Object.create({ rpcUrl }), /^exactEvm\.server: the options: expected a plain object/]
   ] as const)("%o", ([options, message]) =>
     refused(
