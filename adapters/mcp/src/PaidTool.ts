@@ -43,7 +43,7 @@ export const serve = async (
 }
 
 const unbindable = ({ name }: ToolCall.ToolCall): string =>
-  `${name} was not run and nothing was charged: its input schema makes values that no payment can be bound to; let it make JSON, dates, big integers, maps or sets`
+  `${name} was not run and nothing was charged: its arguments are nested so deep that no payment can be bound to them; send them flatter`
 
 /** The caller has cancelled, or is gone: nobody would get the result. */
 const isGone = ({ extra }: ToolCall.ToolCall): boolean => extra.signal.aborted

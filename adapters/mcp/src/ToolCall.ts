@@ -1,6 +1,6 @@
 /**
  * A call of a tool in the gate's words. What a payment is bound to is the shop's origin, the tool's name and the call's
- * arguments, as they are after the tool's schema has read them.
+ * arguments, as they travelled; a price is computed from what the tool's schema has made of them, as the tool gets it.
  */
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js"
 import type { CallToolResult, ServerNotification, ServerRequest } from "@modelcontextprotocol/sdk/types.js"
@@ -24,6 +24,8 @@ export interface ToolCall {
   readonly name: string
   /** `undefined` where the tool takes none. */
   readonly arguments: unknown
+  /** As they came, before the tool's schema has read them. */
+  readonly sent: unknown
   readonly extra: ToolExtra
   /** Runs the tool. */
   readonly run: () => Promise<CallToolResult>
@@ -43,7 +45,7 @@ export const targetOf = (name: string): string => `/tools/${encodeURIComponent(n
  * @category conversions
  */
 export const toRequest = async (call: ToolCall): Promise<GateRequest | undefined> => {
-  const text = CanonicalText.of(call.arguments)
+  const text = CanonicalText.of(call.sent)
   if (text === undefined) return undefined
   const { extra } = call
   return {

@@ -15,6 +15,7 @@ import {
 } from "@pontage/core"
 
 import * as PaidTool from "./PaidTool.ts"
+import * as SentCall from "./SentCall.ts"
 import type { ToolExtra } from "./ToolCall.ts"
 import * as ToolResult from "./ToolResult.ts"
 
@@ -122,33 +123,69 @@ const paid = (seller: Seller.Seller, terms: ToolTerms): PaidTools => {
       const guard = <Callback extends AnyCallback>(given: Callback): Callback =>
         gated(seller, route, name, given, () => tool)
       const tool = server.registerTool(name, config, guard(callback))
-      const update = tool.update.bind(tool)
-      // A callback that is put in later is sold like the first.
-      tool.update = (changes) =>
-        update(changes.callback === undefined ? changes : { ...changes, callback: guard(changes.callback) })
+      keepGated(tool, name, guard)
+      SentCall.watch(server, name)
       return tool
     }
   }
 }
 
+/** A callback that is put in later, by the field or by `update`, is sold like the first. */
+const keepGated = (tool: RegisteredTool, name: string, guard: (given: AnyCallback) => AnyCallback): void => {
+  let current: unknown = tool.handler
+  Object.defineProperty(tool, "handler", {
+    enumerable: true,
+    configurable: false,
+    get: () => current,
+    set: (given: unknown) => {
+      if (!isCallback(given)) throw notSold(name)
+      current = guard(given)
+    }
+  })
+}
+
 type AnyCallback = (...parameters: Array<never>) => unknown
 
-/** The callback behind the gate. The SDK calls it with the arguments and the extra, or, without a schema, the extra alone. */
+const isCallback = (given: unknown): given is AnyCallback => typeof given === "function"
+
+const notSold = (name: string) =>
+  new Misconfigured({ message: `tool ${name}: a paid tool is a function; tasks cannot be sold` })
+
+/** What stands behind the gate of a callback, so that one that is put in a second time is not paid for twice. */
+const behind = new WeakMap<AnyCallback, AnyCallback>()
+
+const task = "createTask"
+
+/**
+ * The callback behind the gate. The SDK calls it with the arguments and the extra, or, without a schema, the extra alone. A
+ * function that has a task is called by that, past the gate, so it cannot have one, nor get it later.
+ */
 const gated = <Callback extends AnyCallback>(
   seller: Seller.Seller,
   route: PricedRoute,
   name: string,
-  callback: Callback,
+  given: Callback,
   tool: () => RegisteredTool
-): Callback =>
-  new Proxy(callback, {
-    apply: (target, self, parameters) => {
+): Callback => {
+  if (!isCallback(given) || task in given) throw notSold(name)
+  const callback = behind.get(given) ?? given
+  const guarded = new Proxy(given, {
+    apply: (_, self, parameters) => {
       const extra: ToolExtra = parameters.at(-1)
+      const got: unknown = parameters.length > 1 ? parameters[0] : undefined
+      SentCall.pass(extra)
       return PaidTool.serve(seller, route, {
         name,
-        arguments: parameters.length > 1 ? parameters[0] : undefined,
+        arguments: got,
+        sent: SentCall.argumentsOf(extra, got),
         extra,
-        run: async () => ToolResult.checked(await Reflect.apply(target, self, parameters), tool().outputSchema)
+        run: async () => ToolResult.checked(await Reflect.apply(callback, self, parameters), tool().outputSchema)
       })
-    }
+    },
+    has: (target, key) => key !== task && Reflect.has(target, key),
+    get: (target, key) => (key === task ? undefined : Reflect.get(target, key)),
+    defineProperty: () => false
   })
+  behind.set(guarded, callback)
+  return guarded
+}

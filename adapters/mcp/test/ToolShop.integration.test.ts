@@ -1,3 +1,4 @@
+import type { RegisteredTool } from "@modelcontextprotocol/sdk/server/mcp.js"
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js"
 import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js"
 import { invalid } from "@pontage/core"
@@ -144,11 +145,48 @@ describe("a payment", () => {
     assert.deepStrictEqual((await call(client, "one", { city: "Rome" }, payment)).content, text("1").content)
   })
 
-  it("is good for the same arguments in another order, and for those that a default stands for", async () => {
+  it("is good for the same arguments in another order, and not for what a default stands for", async () => {
     const { client, seen } = await weather()
-    const payment = paymentFor(requestIn(await call(client, "weather", { city: "Rome" })))
-    await call(client, "weather", { days: 1, city: "Rome" }, payment)
-    assert.deepStrictEqual(seen, ["Rome 1"])
+    const payment = paymentFor(requestIn(await call(client, "weather", { city: "Rome", days: 2 })))
+    await call(client, "weather", { days: 2, city: "Rome" }, payment)
+    assert.deepStrictEqual(seen, ["Rome 2"])
+    const short = paymentFor(requestIn(await call(client, "weather", { city: "Rome" })))
+    requestIn(await call(client, "weather", { city: "Rome", days: 1 }, short))
+    assert.deepStrictEqual(seen, ["Rome 2"])
+  })
+
+  it("is bound to what was sent, whatever a schema makes of it: a default that differs at every call is sold", async () => {
+    const seen: Array<number> = []
+    let calls = 0
+    const { client } = await open(
+      (paid) => (server) =>
+        paid.registerTool(
+          server,
+          "draw",
+          { inputSchema: { at: z.number().default(() => ++calls), what: z.string().transform((what) => () => what) } },
+          ({ at }) => {
+            seen.push(at)
+            return text(`${at}`)
+          }
+        ),
+      { terms: { binding: "required" } }
+    )
+    const { content } = await buy(client, "draw", { what: "x" })
+    assert.deepStrictEqual([content, seen], [text("2").content, [2]])
+  })
+
+  it("has its price computed from what the tool gets", async () => {
+    const priced: Array<unknown> = []
+    const getPrice = ({ body }: { readonly body: unknown }) => {
+      priced.push(body)
+      return "$0.01"
+    }
+    const { client } = await weather({ terms: { price: undefined, getPrice } as never })
+    await buy(client, "weather", { city: "Rome" })
+    assert.deepStrictEqual(priced, [
+      { city: "Rome", days: 1 },
+      { city: "Rome", days: 1 }
+    ])
   })
 
   it("without a binding is refused where one is required", async () => {
@@ -473,6 +511,117 @@ describe("a tool that is registered", () => {
     assert.deepStrictEqual((await buy(client, "weather")).content, text("new 1").content)
   })
 
+  it.each([
+    ["by its field", (tool, callback) => void (tool.handler = callback)],
+    ["by its definition", (tool, callback) => void Object.assign(tool, { handler: callback })],
+    [
+      "twice",
+      (tool, callback) => {
+        tool.handler = callback
+        const { handler } = tool
+        tool.handler = handler
+      }
+    ],
+    [
+      "while it is switched off",
+      (tool, callback) => {
+        tool.disable()
+        tool.handler = callback
+        tool.enable()
+      }
+    ],
+    ["under another name and back", (tool, callback) => tool.update({ name: "weather", callback })]
+  ] as ReadonlyArray<readonly [string, (tool: RegisteredTool, callback: () => CallToolResult) => void]>)(
+    "stays priced, once, when its callback is replaced %s",
+    async (_, replace) => {
+      let runs = 0
+      const { client, facilitator } = await open((paid) => (server) => {
+        replace(
+          paid.registerTool(server, "weather", {}, () => text("old")),
+          () => text(`new ${++runs}`)
+        )
+      })
+      requestIn(await call(client, "weather"))
+      assert.strictEqual(runs, 0)
+      assert.deepStrictEqual((await buy(client, "weather")).content, text("new 1").content)
+      assert.strictEqual(facilitator.told.filter(({ ask }) => ask === "settle").length, 1)
+    }
+  )
+
+  it("keeps its price under another name", async () => {
+    const { client } = await open((paid) => (server) => {
+      paid.registerTool(server, "weather", {}, () => text("sun")).update({ name: "forecast" })
+    })
+    requestIn(await call(client, "forecast"))
+    assert.deepStrictEqual((await buy(client, "forecast")).content, text("sun").content)
+  })
+
+  it("has its own price, also with the callback of another paid tool", async () => {
+    const { client } = await open((paid) => (server) => {
+      const one = paid.registerTool(server, "one", {}, () => text("one"))
+      paid.registerTool(server, "two", {}, () => text("two")).handler = one.handler
+    })
+    const { resource } = requestIn(await call(client, "two")) as unknown as {
+      readonly resource: { readonly url: string }
+    }
+    assert.strictEqual(resource.url, "mcp://tool/two")
+    assert.deepStrictEqual((await buy(client, "two")).content, text("one").content)
+  })
+
+  it("cannot be given away as a task, or by what is no function", async () => {
+    await open((paid) => (server) => {
+      const old = text("old")
+      const callback = () => old
+      const tool = paid.registerTool(server, "weather", {}, callback)
+      const task = Object.assign(() => text("new"), { createTask: () => text("task") })
+      for (const given of [task, { createTask: () => text("task") }, null, undefined]) {
+        assert.include(
+          mistake(() => void (tool.handler = given as never)),
+          "a paid tool is a function"
+        )
+      }
+      assert.include(
+        mistake(() => paid.registerTool(server, "task", {}, task as never)),
+        "tasks cannot be sold"
+      )
+      assert.throws(() => Object.assign(tool.handler, { createTask: task }))
+      Object.assign(callback, { createTask: task })
+      assert.isFalse("createTask" in tool.handler)
+      assert.throws(() => Object.defineProperty(tool, "handler", { value: () => text("free") }))
+      delete (callback as { createTask?: unknown }).createTask
+    })
+  })
+
+  it("is not answered where one without a price has taken its name", async () => {
+    let runs = 0
+    const { client } = await open((paid) => (server) => {
+      paid.registerTool(server, "weather", {}, () => text("sun")).remove()
+      server.registerTool("weather", {}, () => text(`free ${++runs}`))
+    })
+    const { content, isError } = await call(client, "weather")
+    assert.isTrue(isError)
+    assert.include(JSON.stringify(content), "replaced by one without a price")
+    assert.notInclude(JSON.stringify(content), "free")
+  })
+
+  it("is sold again when it is registered again", async () => {
+    const { client } = await open((paid) => (server) => {
+      paid.registerTool(server, "weather", {}, () => text("old")).remove()
+      paid.registerTool(server, "weather", {}, () => text("new"))
+    })
+    assert.deepStrictEqual((await buy(client, "weather")).content, text("new").content)
+  })
+
+  it("keeps the SDK's words for arguments that its schema refuses, and for a tool that is switched off", async () => {
+    const { client, facilitator } = await open((paid) => (server) => {
+      paid.registerTool(server, "weather", { inputSchema: { city: z.string() } }, () => text("sun"))
+      paid.registerTool(server, "off", {}, () => text("off")).disable()
+    })
+    assert.include(JSON.stringify((await call(client, "weather", { city: 1 })).content), "Input validation error")
+    assert.include(JSON.stringify((await call(client, "off")).content), "disabled")
+    assert.deepStrictEqual(facilitator.told, [])
+  })
+
   it("beside free ones leaves them free", async () => {
     const { client } = await open((paid) => (server) => {
       paid.registerTool(server, "dear", {}, () => text("dear"))
@@ -481,15 +630,13 @@ describe("a tool that is registered", () => {
     assert.deepStrictEqual((await call(client, "cheap")).content, text("cheap").content)
   })
 
-  it("with a schema that makes what no payment can be bound to is not run", async () => {
+  it("is not run with arguments that are nested deeper than a payment can be bound to", async () => {
     let runs = 0
     const { client, facilitator } = await open(
       (paid) => (server) =>
-        paid.registerTool(server, "odd", { inputSchema: { say: z.string().transform((say) => () => say) } }, () =>
-          text(`${++runs}`)
-        )
+        paid.registerTool(server, "deep", { inputSchema: { say: z.any() } }, () => text(`${++runs}`))
     )
-    const { content } = await call(client, "odd", { say: "x" })
+    const { content } = await call(client, "deep", { say: JSON.parse("[".repeat(200) + "]".repeat(200)) })
     assert.include(JSON.stringify(content), "nothing was charged")
     assert.deepStrictEqual([runs, facilitator.told], [0, []])
   })

@@ -1,0 +1,82 @@
+/**
+ * Calls as they came to a server, before the schemas of its tools have read them. A schema may give the same arguments
+ * another default at every call, and a payment for the first would then never fit the second.
+ */
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js"
+import { Misconfigured } from "@pontage/core"
+
+import type { ToolExtra } from "./ToolCall.ts"
+import * as ToolResult from "./ToolResult.ts"
+
+/** What the SDK calls a request's handler with, as far as it is looked at. */
+type RequestHandler = (request: unknown, extra: ToolExtra) => Promise<unknown>
+
+const sent = new WeakMap<object, unknown>()
+const gated = new WeakSet<object>()
+/** The names of the tools that each watched server sells. */
+const sold = new WeakMap<McpServer, Set<string>>()
+
+/**
+ * The arguments as they were sent; what the tool got instead where they are not known, because no call was sent.
+ *
+ * @category getters
+ */
+export const argumentsOf = (extra: object, got: unknown): unknown => (sent.has(extra) ? sent.get(extra) : got)
+
+/**
+ * Notes that a call came to the gate.
+ *
+ * @category combinators
+ */
+export const pass = (extra: object): void => void gated.add(extra)
+
+/**
+ * Looks at the calls of a server from now on, which sells a tool of this name. A call of that name that runs without having
+ * come to the gate is not answered: something else has taken the tool's place. Throws `Misconfigured` for a server that is
+ * not the SDK's.
+ *
+ * @category combinators
+ */
+export const watch = (server: McpServer, name: string): void => {
+  const names = sold.get(server) ?? intercept(server)
+  names.add(name)
+}
+
+const method = "tools/call"
+
+const intercept = (server: McpServer): Set<string> => {
+  const handlers: unknown = Reflect.get(server.server, "_requestHandlers")
+  const handle: unknown = handlers instanceof Map ? handlers.get(method) : undefined
+  if (!(handlers instanceof Map) || !isHandler(handle)) {
+    throw new Misconfigured({
+      message:
+        "the server does not keep its handlers as the MCP SDK does, so its calls cannot be priced; use the SDK's McpServer"
+    })
+  }
+  const names = new Set<string>()
+  sold.set(server, names)
+  const watched: RequestHandler = async (request, extra) => {
+    const { given, name } = partsOf(request)
+    sent.set(extra, given)
+    const result = await handle(request, extra)
+    return names.has(name) && !gated.has(extra) && !isError(result) ? ToolResult.failure(ungated(name)) : result
+  }
+  handlers.set(method, watched)
+  return names
+}
+
+const isHandler = (value: unknown): value is RequestHandler => typeof value === "function"
+
+/** No arguments and an empty object are the same to a tool. */
+const partsOf = (request: unknown): { readonly name: string; readonly given: unknown } => {
+  const params = fieldOf(request, "params")
+  return { name: String(fieldOf(params, "name")), given: fieldOf(params, "arguments") ?? {} }
+}
+
+const fieldOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined
+
+const isError = (result: unknown): boolean => fieldOf(result, "isError") === true
+
+const ungated = (name: string): string =>
+  `${name} is a paid tool, and was replaced by one without a price: its answer is withheld. Register it by the shop, or under another name`
