@@ -51,6 +51,7 @@ export const TronAssetEntry = Schema.Struct({
  * @category constants
  */
 export const bounds = {
+  banMillis: { minimum: 0, maximum: 31_536_000_000 },
   inFlight: { minimum: 1, maximum: 256 },
   paymentsPerPayer: { minimum: 1, maximum: 1_000_000 }
 } as const
@@ -73,6 +74,10 @@ export interface TronSettingVariables {
   readonly PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYMENT: bigint | undefined
   readonly PONTAGE_TRON_SPONSOR_ENERGY_PER_DAY: bigint | undefined
   readonly PONTAGE_TRON_SPONSOR_PAYMENTS_PER_PAYER: number | undefined
+  readonly PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYER: bigint | undefined
+  readonly PONTAGE_TRON_SPONSOR_ENERGY_PER_CALLER: bigint | undefined
+  readonly PONTAGE_TRON_SPONSOR_ENERGY_LOST: bigint | undefined
+  readonly PONTAGE_TRON_SPONSOR_BAN_MS: number | undefined
   readonly PONTAGE_TRON_MIN_GAS_SUN: bigint | undefined
   readonly PONTAGE_TRON_GAS_CEILING_SUN: bigint | undefined
 }
@@ -103,6 +108,10 @@ export interface SponsorSettings {
     readonly maxEnergyPerPayment?: bigint
     readonly maxEnergyPerDay?: bigint
     readonly maxPaymentsPerPayer?: number
+    readonly maxEnergyPerPayer?: bigint
+    readonly maxEnergyPerCaller?: bigint
+    readonly maxEnergyLost?: bigint
+    readonly banMillis?: number
   }
 }
 
@@ -160,7 +169,11 @@ const termsOf = ({
 })
 
 const sponsorOf = ({
+  PONTAGE_TRON_SPONSOR_BAN_MS: banMillis,
+  PONTAGE_TRON_SPONSOR_ENERGY_LOST: maxEnergyLost,
+  PONTAGE_TRON_SPONSOR_ENERGY_PER_CALLER: maxEnergyPerCaller,
   PONTAGE_TRON_SPONSOR_ENERGY_PER_DAY: maxEnergyPerDay,
+  PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYER: maxEnergyPerPayer,
   PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYMENT: maxEnergyPerPayment,
   PONTAGE_TRON_SPONSOR_KEY: key,
   PONTAGE_TRON_SPONSOR_PAYMENTS_PER_PAYER: maxPaymentsPerPayer
@@ -172,7 +185,11 @@ const sponsorOf = ({
         limits: {
           ...(maxEnergyPerPayment !== undefined && { maxEnergyPerPayment }),
           ...(maxEnergyPerDay !== undefined && { maxEnergyPerDay }),
-          ...(maxPaymentsPerPayer !== undefined && { maxPaymentsPerPayer })
+          ...(maxPaymentsPerPayer !== undefined && { maxPaymentsPerPayer }),
+          ...(maxEnergyPerPayer !== undefined && { maxEnergyPerPayer }),
+          ...(maxEnergyPerCaller !== undefined && { maxEnergyPerCaller }),
+          ...(maxEnergyLost !== undefined && { maxEnergyLost }),
+          ...(banMillis !== undefined && { banMillis })
         }
       }
 
@@ -180,6 +197,10 @@ const aboutSponsor = [
   "PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYMENT",
   "PONTAGE_TRON_SPONSOR_ENERGY_PER_DAY",
   "PONTAGE_TRON_SPONSOR_PAYMENTS_PER_PAYER",
+  "PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYER",
+  "PONTAGE_TRON_SPONSOR_ENERGY_PER_CALLER",
+  "PONTAGE_TRON_SPONSOR_ENERGY_LOST",
+  "PONTAGE_TRON_SPONSOR_BAN_MS",
   "PONTAGE_TRON_MIN_GAS_SUN",
   "PONTAGE_TRON_GAS_CEILING_SUN"
 ] as const

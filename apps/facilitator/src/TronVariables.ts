@@ -84,6 +84,30 @@ export const tronVariables = {
     "100",
     EnvironmentVariable.integer(TronTerms.bounds.paymentsPerPayer)
   ),
+  PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYER: EnvironmentVariable.make(
+    "PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYER",
+    "the most energy that is lent to one payer in 24 hours",
+    "200000",
+    EnvironmentVariable.PositiveAmount
+  ),
+  PONTAGE_TRON_SPONSOR_ENERGY_PER_CALLER: EnvironmentVariable.make(
+    "PONTAGE_TRON_SPONSOR_ENERGY_PER_CALLER",
+    "the most energy that is lent to the payers of one caller in 24 hours",
+    "2500000",
+    EnvironmentVariable.PositiveAmount
+  ),
+  PONTAGE_TRON_SPONSOR_ENERGY_LOST: EnvironmentVariable.make(
+    "PONTAGE_TRON_SPONSOR_ENERGY_LOST",
+    "the most energy that loans may lose in 24 hours to payers who use it otherwise",
+    "2000000",
+    EnvironmentVariable.PositiveAmount
+  ),
+  PONTAGE_TRON_SPONSOR_BAN_MS: EnvironmentVariable.make(
+    "PONTAGE_TRON_SPONSOR_BAN_MS",
+    "milliseconds from 0 to 31536000000",
+    "86400000",
+    EnvironmentVariable.integer(TronTerms.bounds.banMillis)
+  ),
   PONTAGE_TRON_MIN_GAS_SUN: EnvironmentVariable.make(
     "PONTAGE_TRON_MIN_GAS_SUN",
     "the sun that the sponsor must hold for the service to be ready",

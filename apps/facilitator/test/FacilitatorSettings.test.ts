@@ -292,6 +292,10 @@ describe("a service", () => {
         PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYMENT: "1",
         PONTAGE_TRON_SPONSOR_ENERGY_PER_DAY: "2",
         PONTAGE_TRON_SPONSOR_PAYMENTS_PER_PAYER: "3",
+        PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYER: "210000",
+        PONTAGE_TRON_SPONSOR_ENERGY_PER_CALLER: "800000",
+        PONTAGE_TRON_SPONSOR_ENERGY_LOST: "400000",
+        PONTAGE_TRON_SPONSOR_BAN_MS: "3600000",
         PONTAGE_TRON_MIN_GAS_SUN: "4",
         PONTAGE_TRON_GAS_CEILING_SUN: "5"
       })
@@ -306,7 +310,11 @@ describe("a service", () => {
       assert.deepStrictEqual(tron?.sponsor?.limits, {
         maxEnergyPerPayment: 1n,
         maxEnergyPerDay: 2n,
-        maxPaymentsPerPayer: 3
+        maxPaymentsPerPayer: 3,
+        maxEnergyPerPayer: 210_000n,
+        maxEnergyPerCaller: 800_000n,
+        maxEnergyLost: 400_000n,
+        banMillis: 3_600_000
       })
       assert.strictEqual(tron?.sponsor && Redacted.value(tron.sponsor.key), seed)
       assert.strictEqual(tron?.apiKey && Redacted.value(tron.apiKey), "a-providers-key")
@@ -594,6 +602,10 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYMENT", "0"],
     ["PONTAGE_TRON_SPONSOR_ENERGY_PER_DAY", "many"],
     ["PONTAGE_TRON_SPONSOR_PAYMENTS_PER_PAYER", "0"],
+    ["PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYER", "0"],
+    ["PONTAGE_TRON_SPONSOR_ENERGY_PER_CALLER", "-1"],
+    ["PONTAGE_TRON_SPONSOR_ENERGY_LOST", "1.5"],
+    ["PONTAGE_TRON_SPONSOR_BAN_MS", "-1"],
     ["PONTAGE_TRON_MIN_GAS_SUN", "-1"],
     ["PONTAGE_TRON_GAS_CEILING_SUN", "1.5"],
     ["PONTAGE_SETTLE_TIMEOUT_MS", "999"],

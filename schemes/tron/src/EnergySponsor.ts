@@ -6,7 +6,6 @@
  */
 import { type ChainUnavailable, Misconfigured, type SignerBalance, type Submission } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
-import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
@@ -55,12 +54,10 @@ export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
  */
 export interface EnergySponsor {
   readonly address: TronAddress.Address
-  /** Whether so much energy would be lent to this payer now: within the budget and the stake. */
-  readonly covers: (
-    payer: TronAddress.Address,
-    energy: bigint,
-    sums: Resources
-  ) => Effect.Effect<boolean, ChainUnavailable>
+  /** Whether so much energy would be lent now: within the budget and the stake. */
+  readonly covers: (lending: SponsorBudget.Lending, sums: Resources) => Effect.Effect<boolean, ChainUnavailable>
+  /** Remembers on whose behalf a payment will be sent, by its id. */
+  readonly announce: (id: string, caller: string) => void
   /** The most that a loan costs the sponsor, in sun: the bandwidth of two transactions. */
   readonly cost: Effect.Effect<bigint, ChainUnavailable>
   /** Sends a payment, after lending what it lacks. The loan goes on in the background; asking again is harmless. */
@@ -86,6 +83,8 @@ interface Sponsor {
   readonly prices: Effect.Effect<Prices, ChainUnavailable>
   /** The payments that energy is being lent for. */
   readonly underWay: Set<string>
+  /** On whose behalf payments are sent, by their ids. */
+  readonly callers: Map<string, string>
   /** One payment at a time for each payer that is served; how many wait, so that the lock goes with the last. */
   readonly payers: Map<TronAddress.Address, { readonly lock: Semaphore.Semaphore; waiting: number }>
 }
@@ -113,12 +112,22 @@ export const make = Effect.fnUntraced(function* (
     return yield* new Misconfigured({ message })
   }
   const budget = yield* SponsorBudget.make(limits)
-  const sponsor: Sponsor = { rpc, signer, address, budget, prices, underWay: new Set(), payers: new Map() }
+  const sponsor: Sponsor = {
+    rpc,
+    signer,
+    address,
+    budget,
+    prices,
+    underWay: new Set(),
+    callers: new Map(),
+    payers: new Map()
+  }
   const fibers = yield* FiberSet.make()
   yield* Effect.forkScoped(sweep(sponsor, Duration.millis(reclaimAfterMillis)))
   return {
     address,
-    covers: (payer, energy, sums) => covers(sponsor, payer, energy, sums),
+    covers: (lending, sums) => covers(sponsor, lending, sums),
+    announce: (id, caller) => announce(sponsor, id, caller),
     cost: Effect.map(prices, ({ bandwidth }) => loanBytes * bandwidth),
     submit: (id, signedHex) => submit(sponsor, fibers, id, signedHex),
     balance: Effect.map(rpc.account(address), (account) => ({
@@ -128,15 +137,23 @@ export const make = Effect.fnUntraced(function* (
   }
 })
 
+/** So many payments' callers are remembered: more than are on their way. */
+const mostCallers = 10_000
+
+const announce = ({ callers }: Sponsor, id: string, caller: string): void => {
+  callers.delete(id)
+  callers.set(id, caller)
+  const [oldest] = callers.keys()
+  if (callers.size > mostCallers && oldest !== undefined) callers.delete(oldest)
+}
+
 const covers = Effect.fnUntraced(function* (
   { address, budget, rpc }: Sponsor,
-  payer: TronAddress.Address,
-  energy: bigint,
+  lending: SponsorBudget.Lending,
   sums: Resources
 ) {
-  const now = yield* Clock.currentTimeMillis
-  if (!budget.allows(payer, energy, now)) return false
-  return EnergyLoan.stakeFor(energy, sums) <= (yield* rpc.lendable(address))
+  if (!(yield* budget.allows(lending))) return false
+  return EnergyLoan.stakeFor(lending.energy, sums) <= (yield* rpc.lendable(address))
 })
 
 const submit = Effect.fnUntraced(function* (
@@ -188,6 +205,7 @@ const inTurn = (sponsor: Sponsor, sending: Sending): Effect.Effect<void> =>
         Effect.ensuring(
           Effect.sync(() => {
             sponsor.underWay.delete(sending.id)
+            sponsor.callers.delete(sending.id)
             if (--turn.waiting === 0) sponsor.payers.delete(owner)
           })
         )
@@ -199,25 +217,68 @@ const serve = Effect.fnUntraced(function* (sponsor: Sponsor, sending: Sending) {
   if (lacks === undefined) return
   const send = TronSubmission.submit(sponsor.rpc, sending.id, sending.signedHex)
   if (lacks.energy <= 0n) return yield* Effect.andThen(send, untilOver(sponsor, sending))
-  const now = yield* Clock.currentTimeMillis
   const { owner } = sending.transfer
-  const sun = EnergyLoan.stakeFor(lacks.energy, lacks.sums)
-  if (!(yield* covers(sponsor, owner, lacks.energy, lacks.sums))) {
-    return yield* canPay(sponsor, owner, lacks.energy, send)
+  const lending: SponsorBudget.Lending = {
+    payer: owner,
+    caller: sponsor.callers.get(sending.id) ?? "",
+    energy: lacks.energy
   }
-  sponsor.budget.spend(owner, lacks.energy, now)
+  const until = Number(sending.transfer.expiration) + loanSlack
+  const isLent =
+    (yield* covers(sponsor, lending, lacks.sums)) && (yield* sponsor.budget.lend(sending.id, lending, until))
+  if (!isLent) return yield* canPay(sponsor, owner, lacks.energy, send)
+  const sun = EnergyLoan.stakeFor(lacks.energy, lacks.sums)
   const loan: EnergyLoan.Loan = { from: sponsor.address, to: owner, sun }
+  let answer: Submission | undefined
   yield* Effect.acquireUseRelease(
-    EnergyLoan.send(sponsor.rpc, sponsor.signer, "give", loan),
+    Effect.onError(EnergyLoan.send(sponsor.rpc, sponsor.signer, "give", loan), () =>
+      sponsor.budget.end(sending.id, lending, "spared")
+    ),
     () =>
       Effect.gen(function* () {
         yield* arrival(sponsor, owner, lacks.needed)
-        yield* send
+        answer = yield* send
         yield* untilOver(sponsor, sending)
       }),
-    () => takeBack(sponsor, loan)
+    () =>
+      Effect.gen(function* () {
+        const end = yield* endOf(sponsor, sending, lacks, answer)
+        yield* sponsor.budget.end(sending.id, lending, end)
+        if (end === "misused") yield* Effect.logWarning(misused(owner, lacks.energy))
+        yield* takeBack(sponsor, loan)
+      })
   )
 })
+
+/** A loan may last longer than its payment's validity; milliseconds. */
+const loanSlack = 60_000
+/** Energy comes back to an account all the time: one that has used less than this part of the need has used none. */
+const unusedPart = 20n
+
+const misused = (owner: TronAddress.Address, energy: bigint) =>
+  `${energy} energy lent to ${TronAddress.toBase58(owner)} was used and did not pay; nothing more is lent to it for a while`
+
+/**
+ * How a loan has ended, before it is taken back. Energy that the payer's account has used since, without a successful payment,
+ * went to something else: a transfer of its own, or a payment that its tokens were moved away from. A payment that was sent and
+ * came into no block cost us two transactions for nothing. A chain that cannot be asked shows no fault of the payer's.
+ */
+const endOf = (
+  { rpc }: Sponsor,
+  { id, transfer: { owner } }: Sending,
+  { needed, sums: before }: { readonly needed: bigint; readonly sums: Resources },
+  answer: Submission | undefined
+): Effect.Effect<SponsorBudget.LoanEnd> =>
+  Effect.gen(function* () {
+    const receipt = yield* rpc.receipt(id, "included")
+    if (receipt?.result === "SUCCESS") return "served" as const
+    const { energyUsed } = yield* rpc.resources(owner)
+    if (energyUsed >= before.energyUsed + needed / unusedPart) return "misused" as const
+    return answer === undefined || answer._tag === "Refused" ? ("spared" as const) : ("idle" as const)
+  }).pipe(
+    Effect.retry({ times: 2 }),
+    Effect.catch((error) => Effect.as(Effect.logDebug("the end of a loan could not be seen", error), "spared" as const))
+  )
 
 /** A payer who can pay the energy needs no loan; one who cannot would only burn what there is. */
 const canPay = Effect.fnUntraced(function* (

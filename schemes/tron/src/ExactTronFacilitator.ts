@@ -43,8 +43,11 @@ const half = (chain: ExactTronChain): SchemeFacilitator<Held> => {
     capacity: inFlight.capacity,
     shares: inFlight,
     read: (requirements, json) => read(network, chain.assets, requirements, json),
-    verify: ({ payload }) =>
-      Effect.map(TronVerification.verify(chain, payload), (verified) => void verifications.set(payload, verified)),
+    verify: ({ caller = "", payload }) =>
+      Effect.map(
+        TronVerification.verify(chain, payload, caller),
+        (verified) => void verifications.set(payload, verified)
+      ),
     balance: ({ payload }) => balance(rpc, payload),
     nextSlot: () => Effect.succeed(0n),
     survey: survey(rpc),
@@ -115,6 +118,7 @@ const prepare = Effect.fnUntraced(function* (
       return yield* TronVerification.committed(payment.payload)
   }
   const { id, rawHex, signature } = payment.payload
+  sponsor?.announce(id, payment.caller ?? "")
   const bytes = TronTransaction.signed(rawHex, signature)
   return { prepared: { slot: undefined, transaction: id, bytes, head, cost }, count: 1 }
 })

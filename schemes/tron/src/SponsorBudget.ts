@@ -1,9 +1,12 @@
 /**
- * What a sponsor lends at most: for a payment, to a payer, and to all in any 24 hours. A payer may spend borrowed energy on
- * something else, so it is a budget; it is kept in memory and begins anew with the process.
+ * What a sponsor lends at most: for a payment, to a payer, to the payers of a caller, and to all in any 24 hours. A payer may
+ * spend borrowed energy on something else: energy that did not serve its payment is lost, its payer is banned, and above a part
+ * of the whole nobody is lent any who has not paid with a loan before. All of it is kept in memory and begins anew with the
+ * process.
  */
-import { Misconfigured } from "@pontage/core"
+import { LossBudget, Misconfigured } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 /**
@@ -18,6 +21,20 @@ export interface Limits {
   readonly maxEnergyPerDay?: bigint
   /** How many payments of one payer are sponsored in 24 hours; default 100. */
   readonly maxPaymentsPerPayer?: number
+  /** The most energy that is lent to one payer in 24 hours; default a fiftieth of a day's, and enough for one payment. */
+  readonly maxEnergyPerPayer?: bigint
+  /**
+   * The most energy that is lent to the payers of one caller in 24 hours; default a quarter of a day's. The caller of the empty
+   * name is everybody where callers are not told apart: it has no share of its own.
+   */
+  readonly maxEnergyPerCaller?: bigint
+  /**
+   * The most energy that loans may lose in 24 hours to payers who use it otherwise, and half of it to the payers of one caller;
+   * default a fifth of a day's. Beyond it only those are lent to who have paid with a loan in the last 24 hours.
+   */
+  readonly maxEnergyLost?: bigint
+  /** How long nothing is lent to a payer after a loan that did not serve its payment; milliseconds, default 24 hours. */
+  readonly banMillis?: number
 }
 
 /**
@@ -28,27 +45,78 @@ export interface Limits {
 export const keys: OptionCheck.Table<Limits> = {
   maxEnergyPerPayment: OptionCheck.optional(OptionCheck.amount()),
   maxEnergyPerDay: OptionCheck.optional(OptionCheck.amount()),
-  maxPaymentsPerPayer: OptionCheck.optional(OptionCheck.whole())
+  maxPaymentsPerPayer: OptionCheck.optional(OptionCheck.whole()),
+  maxEnergyPerPayer: OptionCheck.optional(OptionCheck.amount()),
+  maxEnergyPerCaller: OptionCheck.optional(OptionCheck.amount()),
+  maxEnergyLost: OptionCheck.optional(OptionCheck.amount()),
+  banMillis: OptionCheck.optional(OptionCheck.whole())
 }
 
 /**
- * The budget.
+ * A loan: so much energy, for a payment of this payer, on behalf of this caller.
+ *
+ * @category models
+ */
+export interface Lending {
+  readonly payer: string
+  readonly caller: string
+  readonly energy: bigint
+}
+
+/**
+ * How a loan has ended: it `served` its payment; its energy was used for something else (`misused`); it was not used, for a
+ * reason of the payer's (`idle`) or of ours (`spared`).
+ *
+ * @category models
+ */
+export type LoanEnd = "served" | "misused" | "idle" | "spared"
+
+/**
+ * The budget. A loan is known by the id of its payment.
  *
  * @category models
  */
 export interface SponsorBudget {
-  /** Whether so much may be lent to this payer now (Unix milliseconds). */
-  readonly allows: (payer: string, energy: bigint, now: number) => boolean
-  /** Counts a loan that is made. */
-  readonly spend: (payer: string, energy: bigint, now: number) => void
+  /** Whether so much may be lent now. Counts nothing. */
+  readonly allows: (lending: Lending) => Effect.Effect<boolean>
+  /** Counts a loan that is made, unless it may not be; until it ends, or until this time (Unix milliseconds). */
+  readonly lend: (id: string, lending: Lending, until: number) => Effect.Effect<boolean>
+  readonly end: (id: string, lending: Lending, end: LoanEnd) => Effect.Effect<void>
 }
 
 const dayMillis = 86_400_000
 
-interface Entry {
-  readonly payer: string
-  readonly energy: bigint
+interface Entry extends Lending {
   readonly at: number
+}
+
+const defaults = { perDay: 10_000_000n, perPayment: 150_000n, paymentsPerPayer: 100 }
+/** The parts of a day's energy that are lent to one payer, to one caller's, and that may be lost. */
+const parts = { payer: 50n, caller: 4n, lost: 5n }
+
+const most = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+
+interface Bounds {
+  readonly perPayment: bigint
+  readonly perDay: bigint
+  readonly perPayer: bigint
+  readonly perCaller: bigint
+  readonly lost: bigint
+  readonly paymentsPerPayer: number
+}
+
+const boundsOf = (limits: Limits): Bounds => {
+  const { maxEnergyPerDay: perDay = defaults.perDay, maxEnergyPerPayment: perPayment = defaults.perPayment } = limits
+  const share = (part: bigint) => least(perDay, most(perDay / part, perPayment))
+  return {
+    perPayment,
+    perDay,
+    perPayer: limits.maxEnergyPerPayer ?? share(parts.payer),
+    perCaller: limits.maxEnergyPerCaller ?? share(parts.caller),
+    lost: limits.maxEnergyLost ?? share(parts.lost),
+    paymentsPerPayer: limits.maxPaymentsPerPayer ?? defaults.paymentsPerPayer
+  }
 }
 
 /**
@@ -56,28 +124,64 @@ interface Entry {
  *
  * @category constructors
  */
-export const make = (limits: Limits): Effect.Effect<SponsorBudget, Misconfigured> => {
-  const { maxEnergyPerDay = 10_000_000n, maxEnergyPerPayment = 150_000n, maxPaymentsPerPayer = 100 } = limits
-  if (maxEnergyPerPayment <= 0n || maxEnergyPerDay <= 0n || !(maxPaymentsPerPayer > 0)) {
+export const make = Effect.fnUntraced(function* (limits: Limits): Effect.fn.Return<SponsorBudget, Misconfigured> {
+  const { banMillis = dayMillis } = limits
+  const bounds = boundsOf(limits)
+  if (Object.values(bounds).some((bound) => !(bound > 0))) {
     const message = "exactTron.facilitator: sponsor: its limits must be positive"
-    return Effect.fail(new Misconfigured({ message }))
+    return yield* new Misconfigured({ message })
   }
-  let entries: Array<Entry> = []
-  let total = 0n
-  const prune = (now: number) => {
-    const first = entries.findIndex(({ at }) => at > now - dayMillis)
-    const old = entries.splice(0, first === -1 ? entries.length : first)
-    for (const { energy } of old) total -= energy
-  }
-  return Effect.succeed({
-    allows: (payer, energy, now) => {
-      prune(now)
-      const own = entries.filter((entry) => entry.payer === payer).length
-      return energy <= maxEnergyPerPayment && total + energy <= maxEnergyPerDay && own < maxPaymentsPerPayer
-    },
-    spend: (payer, energy, now) => {
-      entries = [...entries, { payer, energy, at: now }]
-      total += energy
-    }
+  const { lost, perPayer } = bounds
+  const losses = yield* LossBudget.make({
+    total: lost,
+    perCaller: most(lost / 2n, 1n),
+    perPayer: least(lost, perPayer),
+    banMillis
   })
+  const loans = makeLoans(bounds)
+  return {
+    allows: Effect.fnUntraced(function* (lending) {
+      if (!loans.allows(lending, yield* Clock.currentTimeMillis)) return false
+      return (yield* losses.judge(riskOf(lending)))._tag === "Open"
+    }),
+    lend: Effect.fnUntraced(function* (id, lending, until) {
+      const now = yield* Clock.currentTimeMillis
+      if (!loans.allows(lending, now)) return false
+      if ((yield* losses.reserve(id, riskOf(lending), until))._tag !== "Open") return false
+      loans.spend(lending, now)
+      return true
+    }),
+    end: (id, lending, end) => {
+      const risk = riskOf(lending)
+      if (end === "served") return losses.settle(id, risk)
+      if (end === "misused") return losses.lose(id, { ...risk, culprit: lending.payer })
+      if (end === "spared") return losses.release(id)
+      return losses.lose(id, { ...risk, amount: 0n, culprit: lending.payer, gravity: "slight" })
+    }
+  }
+})
+
+const riskOf = ({ caller, energy, payer }: Lending): LossBudget.LossRisk => ({ payer, caller, amount: energy })
+
+/** What was lent in the last 24 hours. */
+const makeLoans = ({ paymentsPerPayer, perCaller, perDay, perPayer, perPayment }: Bounds) => {
+  let entries: ReadonlyArray<Entry> = []
+  const sum = (all: ReadonlyArray<Entry>) => all.reduce((total, { energy }) => total + energy, 0n)
+  return {
+    allows: ({ caller, energy, payer }: Lending, now: number): boolean => {
+      entries = entries.filter(({ at }) => at > now - dayMillis)
+      const own = entries.filter((entry) => entry.payer === payer)
+      const theirs = caller === "" ? [] : entries.filter((entry) => entry.caller === caller)
+      return (
+        energy <= perPayment &&
+        own.length < paymentsPerPayer &&
+        sum(own) + energy <= perPayer &&
+        sum(theirs) + energy <= (caller === "" ? perDay : perCaller) &&
+        sum(entries) + energy <= perDay
+      )
+    },
+    spend: (lending: Lending, now: number): void => {
+      entries = [...entries, { ...lending, at: now }]
+    }
+  }
 }

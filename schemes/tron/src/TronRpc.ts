@@ -54,6 +54,8 @@ const ResourceAnswer = Schema.Struct({
  */
 export interface Resources {
   readonly energy: bigint
+  /** Energy that the account's transactions have used and that has not come back yet: it does within 24 hours. */
+  readonly energyUsed: bigint
   /** Bytes of the free quota of a day; they are never added to the staked ones. */
   readonly freeBandwidth: bigint
   /** Bytes. */
@@ -279,6 +281,7 @@ const left = (limit: bigint, used: bigint): bigint => (limit > used ? limit - us
 
 const readResources = (answer: typeof ResourceAnswer.Type): Resources => ({
   energy: left(answer.EnergyLimit, answer.EnergyUsed),
+  energyUsed: answer.EnergyUsed,
   freeBandwidth: left(answer.freeNetLimit, answer.freeNetUsed),
   stakedBandwidth: left(answer.NetLimit, answer.NetUsed),
   totalEnergyLimit: answer.TotalEnergyLimit,

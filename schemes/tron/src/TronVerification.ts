@@ -66,13 +66,14 @@ const newestReference = 65_536n - 20n
 const resultBytes = 64n
 
 /**
- * Verifies. Succeeds only when the chain would take the transaction now and the token would move the money.
+ * Verifies on behalf of a caller. Succeeds only when the chain would take the transaction now and the token would move the money.
  *
  * @category combinators
  */
 export const verify = Effect.fnUntraced(function* (
   chain: ExactTronChain,
-  held: Held
+  held: Held,
+  caller: string
 ): Effect.fn.Return<Verified, Refusal | FacilitatorUnavailable> {
   const forged = forgery(held) ?? ownMoney(chain, held)
   if (forged !== undefined) return yield* forged
@@ -82,7 +83,7 @@ export const verify = Effect.fnUntraced(function* (
     const refusal = check(held, seen, chain)
     if (refusal !== undefined) return yield* refusal
   }
-  const verified = toVerified(held, seen, yield* isSponsored(chain, held, seen))
+  const verified = toVerified(held, seen, yield* isSponsored(chain, held, caller, seen))
   const poor = fees(verified)
   if (poor !== undefined) return yield* poor
   const { commitment, means, prices } = verified
@@ -229,11 +230,16 @@ const checks: ReadonlyArray<Check> = [expiry, singleUse, referenceBlock, activat
 const energyOf = (outcome: TronRpc.CallOutcome): bigint => (outcome._tag === "Returned" ? outcome.energy : 0n)
 
 /** Energy that is missing is lent by the sponsor, as far as its budget goes. */
-const isSponsored = ({ sponsor }: ExactTronChain, { transfer }: Held, { resources, simulation: outcome }: Seen) => {
+const isSponsored = (
+  { sponsor }: ExactTronChain,
+  { transfer }: Held,
+  caller: string,
+  { resources, simulation: outcome }: Seen
+) => {
   const missing = energyOf(outcome) - resources.energy
   return sponsor === undefined || missing <= 0n
     ? Effect.succeed(false)
-    : sponsor.covers(transfer.owner, missing, resources)
+    : sponsor.covers({ payer: transfer.owner, caller, energy: missing }, resources)
 }
 
 /** A transaction may be taken until its expiration by the chain's clock, which is not exactly ours; milliseconds. */

@@ -188,6 +188,41 @@ describe("a sponsor of energy", () => {
       })
     )
 
+    it.effect("lends nothing more to a payer who moved its tokens away with the energy", () =>
+      Effect.gen(function* () {
+        const chain = yield* TronTestChain.TronTestChain
+        yield* stake
+        const payer = yield* payerWith("moves its tokens", 2n * forBandwidth)
+        const rpc = yield* Payment.rpc
+        const scheme = yield* Payment.half()
+        const one = yield* Payment.read(scheme, yield* Payment.payment({ payer }))
+        const prepared = yield* Payment.prepare(scheme, one)
+        const moving = chain.call({
+          from: payer,
+          signature: "transfer(address,uint256)",
+          parameters: [chain.accounts.payers[1]?.address ?? "", 1_000_000n]
+        })
+        /** The payer is quicker than the payment, once the energy is there. */
+        const quicker: TronRpc.TronRpc = {
+          ...rpc,
+          broadcast: (id, bytes) =>
+            id === prepared.transaction ? Effect.andThen(moving, rpc.broadcast(id, bytes)) : rpc.broadcast(id, bytes)
+        }
+        const { sponsor } = yield* sponsored()
+        const { covers, submit } = yield* EnergySponsor.make(quicker, rpc.prices, sponsor)
+        const lending = { payer: Payment.parsed(payer.address), caller: "", energy: 20_000n }
+        const sums = yield* rpc.resources(lending.payer)
+        assert.isTrue(yield* covers(lending, sums))
+        yield* submit(prepared.transaction, prepared.bytes)
+        yield* Effect.repeat(covers(lending, sums), { until: (would) => !would })
+        assert.strictEqual((yield* Payment.end(scheme, one, prepared)).seen, "INSUFFICIENT_BALANCE reverted")
+        yield* untilLent(payer, (lent) => lent === 0n)
+        assert.isFalse(yield* covers(lending, sums))
+        // It pays for itself from now on, and anybody else is lent to.
+        assert.isTrue(yield* covers({ ...lending, payer: Payment.parsed(chain.accounts.payee.address) }, sums))
+      })
+    )
+
     it.effect("sends nothing that is no payment, and nothing that the token would refuse now", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain

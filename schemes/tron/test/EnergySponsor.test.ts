@@ -27,10 +27,14 @@ const block: TronBlocks.Block = {
 const makeWorld = () => {
   const world = {
     energy: 0n,
+    /** Energy that the payer's account has used. */
+    used: 0n,
     /** Energy that a loan brings. */
     brings: 70_000n,
     loan: 0n,
     refusesReturns: 0,
+    /** How the payment ended in its block. */
+    result: "SUCCESS",
     /** Whether the payment is in a block. */
     paid: false,
     /** Whether loans wait for a block for ever. */
@@ -65,6 +69,7 @@ const makeWorld = () => {
     resources: () =>
       Effect.sync(() => ({
         energy: world.energy,
+        energyUsed: world.used,
         freeBandwidth: 600n,
         stakedBandwidth: 0n,
         totalEnergyLimit: 180_000_000_000n,
@@ -72,7 +77,8 @@ const makeWorld = () => {
       })),
     isKnown: (id) => Effect.sync(() => (id === payment ? world.paid : included.has(id))),
     isIncluded: (id) => Effect.sync(() => (id === payment ? world.paid : included.has(id) && !world.hidesLoans)),
-    receipt: () => down,
+    receipt: () =>
+      Effect.sync(() => (world.paid ? { block: 9n, result: world.result, message: "", logs: [] } : undefined)),
     call: () => Effect.succeed({ _tag: "Returned", data: "", energy: 64_285n, logs: [] }),
     prices: Effect.succeed({ energy: 100n, bandwidth: 1_000n }),
     broadcast: (id, signedHex) => Effect.sync(() => take(id, signedHex)),
@@ -82,6 +88,13 @@ const makeWorld = () => {
   }
   return { world, rpc }
 }
+
+/** Whether the sponsor would lend the payer energy once more. */
+const wouldLend = (sponsor: EnergySponsor.EnergySponsor) =>
+  sponsor.covers(
+    { payer: transfer.owner, caller: "", energy: 60_000n },
+    { energy: 0n, energyUsed: 0n, freeBandwidth: 0n, stakedBandwidth: 0n, totalEnergyLimit: 1n, totalEnergyWeight: 1n }
+  )
 
 const lending = Effect.fnUntraced(function* (change: (world: ReturnType<typeof makeWorld>["world"]) => void) {
   const { rpc, world } = makeWorld()
@@ -132,6 +145,50 @@ describe("EnergySponsor", () => {
       assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
+    })
+  )
+
+  it.effect("lends again to a payer whose payment was served by the loan", () =>
+    Effect.gen(function* () {
+      const { sponsor, world } = yield* lending((world) => void (world.used = 0n))
+      world.used = 64_285n
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
+      assert.isTrue(yield* wouldLend(sponsor))
+    })
+  )
+
+  for (const [name, change, wait] of [
+    ["before its payment was sent", { brings: 0n }, 15],
+    ["while its payment waited", { includes: false }, 120],
+    ["so that its payment ran out of it", { result: "OUT_OF_ENERGY" }, 5],
+    ["and its payment failed", { result: "REVERT" }, 5]
+  ] as const) {
+    it.effect(`lends nothing more to a payer who used the energy ${name}`, () =>
+      Effect.gen(function* () {
+        const { sponsor, world } = yield* lending((world) => Object.assign(world, change))
+        world.used = 64_285n
+        yield* TestClock.adjust("2 seconds")
+        world.head = transfer.expiration
+        yield* TestClock.adjust(`${wait} seconds`)
+        assert.strictEqual(world.sent.at(-1), "take back")
+        assert.isFalse(yield* wouldLend(sponsor))
+        yield* TestClock.adjust("23 hours")
+        assert.isFalse(yield* wouldLend(sponsor))
+        yield* TestClock.adjust("2 hours")
+        assert.isTrue(yield* wouldLend(sponsor))
+      })
+    )
+  }
+
+  it.effect("blames nobody for energy that was not used", () =>
+    Effect.gen(function* () {
+      const { sponsor, world } = yield* lending((world) => void (world.includes = false))
+      yield* TestClock.adjust("5 seconds")
+      world.head = transfer.expiration
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
+      assert.isTrue(yield* wouldLend(sponsor))
     })
   )
 

@@ -164,6 +164,7 @@ describe("TronRpc", () => {
       }
       assert.deepStrictEqual(yield* (yield* answered(json)).resources(account), {
         energy: 100n,
+        energyUsed: 0n,
         freeBandwidth: 319n,
         stakedBandwidth: 0n,
         totalEnergyLimit: 9n,
