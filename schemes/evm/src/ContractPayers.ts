@@ -105,6 +105,8 @@ const accepted = Effect.fnUntraced(function* (network: string, outcome: CallOutc
 
 /** Blocks after which code that accepts up to some block is taken to have refused. */
 const manyBlocks = 1_000n
+/** Nothing is sent so late after it was verified: seconds. Nodes take no time of any size. */
+const longWait = 3_600n
 
 /** In the next block, and at the end of the validity at the highest price: a signature that is good now has to be good then. */
 const untilItsEnd = Effect.fnUntraced(function* (
@@ -119,7 +121,7 @@ const untilItsEnd = Effect.fnUntraced(function* (
   const highest = fees && { maximum: fees.maximum, priority: fees.maximum }
   for (const { fees, ...pretended } of [
     { number: head.number + 1n, time: soon, fees: undefined },
-    { number: head.number + manyBlocks, time: validBefore - 1n, fees: highest }
+    { number: head.number + manyBlocks, time: least(validBefore - 1n, soon + longWait), fees: highest }
   ]) {
     const call = { ...(from && { from }), to, data, gas, ...(fees && { fees }) }
     const outcome = yield* judge(
@@ -134,6 +136,8 @@ const untilItsEnd = Effect.fnUntraced(function* (
     )
   }
 })
+
+const least = (one: bigint, other: bigint): bigint => (one < other ? one : other)
 
 /** What a payment may touch at most beside the token's own code: a proxy, what it runs, a handler, and owners. */
 const mostTouched = 24

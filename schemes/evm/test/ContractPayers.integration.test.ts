@@ -55,11 +55,16 @@ describe("a payer whose code looks at where it runs", () => {
           // Two blocks deploy and fund it: its verification sees the last block in which it signs.
           ["up to this block", [Sign.BlockNumber, (yield* headNumber) + 4n], sways],
           ["for one of two senders", [Sign.Origin, BigInt(one.address)], refused],
+          ["up to this moment, for ever valid", [Sign.Timestamp, BigInt(Math.floor(Date.now() / 1000)) + 30n], sways],
           ["up to this moment", [Sign.Timestamp, BigInt(Math.floor(Date.now() / 1000)) + 30n], sways]
         ] as const
         for (const [what, args, expected] of cases) {
           const from = yield* funded(SwayingWallet, args)
-          const deviation = { from, ...anySignature }
+          const deviation = {
+            from,
+            ...anySignature,
+            ...(what.endsWith("for ever valid") && { signed: { validBefore: 2n ** 200n } })
+          }
           const options = { signer: [one, other] }
           assert.strictEqual(yield* verdict({ ...options, contractPayers: "any" }, deviation), expected, what)
           assert.include([unknown, refused], yield* verdict(options, deviation), what)
