@@ -2,7 +2,7 @@
  * A priced route as Koa middleware: asks the gate, and translates its decision into what Koa does. Everything downstream
  * of it is what is paid for.
  */
-import { type Deferred, type Granted, type Outcome, type PricedRoute, type Seller } from "@pontage/core"
+import { type Deferred, type Granted, type Outcome, type PricedRoute, ResponseSeal, type Seller } from "@pontage/core"
 import type { Context, Next } from "koa"
 
 import * as HeldResponse from "./HeldResponse.ts"
@@ -71,15 +71,27 @@ const serveDeferred = async (seller: Seller.Seller, deferred: Deferred, ctx: Con
   const abandon = (outcome: "failed" | "notRun") => void seller.run(deferred.abandon(outcome))
   if (PaidResponse.isGone(ctx)) return abandon("notRun")
   const before = new Set(ctx.res.getHeaderNames())
+  const letGo = ResponseSeal.hold(ctx.res)
   try {
     await next()
     await HeldResponse.hold(ctx)
   } catch (error) {
     abandon("failed")
+    letGo()
     throw error
   }
-  if (PaidResponse.isUnanswered(ctx)) return abandon("notRun")
-  if (PaidResponse.isGone(ctx)) return abandon("failed")
+  if (PaidResponse.isGone(ctx)) abandon("failed")
+  else if (PaidResponse.isUnanswered(ctx)) abandon("notRun")
+  else await settle(seller, deferred, ctx, before)
+  letGo()
+}
+
+const settle = async (
+  seller: Seller.Seller,
+  deferred: Deferred,
+  ctx: Context,
+  before: ReadonlySet<string>
+): Promise<void> => {
   const completed = await seller.run(deferred.complete(ctx.status))
   switch (completed._tag) {
     case "Uncharged":

@@ -9,6 +9,7 @@ import {
   type Outcome,
   type PricedRoute,
   type Refused,
+  ResponseWatch,
   RunOutcome,
   type Seller,
   type Settlement,
@@ -16,7 +17,14 @@ import {
 } from "@pontage/core"
 import type * as Effect from "effect/Effect"
 
-import { headersNow, type HeaderSnapshot, type HostRequest, type HostResponse } from "./payment.http.ts"
+import {
+  headersNow,
+  type HeaderSnapshot,
+  type HostRequest,
+  type HostResponse,
+  nodeRequest,
+  nodeResponse
+} from "./payment.http.ts"
 
 const exchanges = new WeakMap<object, PaymentExchange>()
 
@@ -34,6 +42,7 @@ export class PaymentExchange {
   readonly headersBefore: HeaderSnapshot
   readonly #seller: Seller.Seller
   readonly #request: HostRequest
+  readonly #response: HostResponse
   #decision: Free | Granted | Deferred
   #passedGuards = false
   #completing = false
@@ -49,6 +58,7 @@ export class PaymentExchange {
     this.headersBefore = decision._tag === "Deferred" ? headersNow(response) : {}
     this.#seller = seller
     this.#request = request
+    this.#response = response
     this.#decision = decision
     exchanges.set(request, this)
   }
@@ -71,6 +81,11 @@ export class PaymentExchange {
   /** Whether the response has ended, or nobody waits for it any more. */
   get isOver(): boolean {
     return this.#over
+  }
+
+  /** Whether the connection is gone, before the response tells of it. */
+  get isGone(): boolean {
+    return ResponseWatch.isGone(nodeRequest(this.#request), nodeResponse(this.#response))
   }
 
   /** Every guard has said yes. True the first time only. */

@@ -73,7 +73,7 @@ export const nodeResponse = (response: HostResponse): ServerResponse => ("raw" i
  * @category conversions
  */
 export const gateRequest = (adapter: AbstractHttpAdapter, request: HostRequest): GateRequest => ({
-  method: adapter.getRequestMethod(request),
+  method: String(adapter.getRequestMethod(request)).toUpperCase(),
   target: adapter.getRequestUrl(request),
   header: RequestHeaders.fromRaw(nodeRequest(request).rawHeaders),
   get headers() {

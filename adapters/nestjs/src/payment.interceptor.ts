@@ -4,13 +4,13 @@
  */
 import { type CallHandler, type ExecutionContext, Inject, Injectable, type NestInterceptor } from "@nestjs/common"
 import { HttpAdapterHost } from "@nestjs/core"
-import type { Deferred } from "@pontage/core"
+import { type Deferred, ResponseSeal } from "@pontage/core"
 import { defer, lastValueFrom, type Observable } from "rxjs"
 
 import { PaymentRefusedException } from "./payment.exception.ts"
 import { PaymentExchange } from "./payment.exchange.ts"
 import { hold } from "./payment.held.ts"
-import { type HostRequest, type HostResponse, layOver, restoreHeaders } from "./payment.http.ts"
+import { type HostRequest, type HostResponse, layOver, nodeResponse, restoreHeaders } from "./payment.http.ts"
 
 /**
  * The interceptor. The module makes it the outermost one: what answers inside of it, a cache for example, is paid for
@@ -41,8 +41,25 @@ export class PaymentInterceptor implements NestInterceptor {
     }
   }
 
-  /** An answer that was sent already, or that nobody waits for, is not charged: the end of the response abandons it. */
+  /**
+   * An answer that nobody waits for is not charged: the end of the response abandons it. One that the handler sends by
+   * itself is cut.
+   */
   async #held(
+    response: HostResponse,
+    exchange: PaymentExchange,
+    deferred: Deferred,
+    next: CallHandler
+  ): Promise<unknown> {
+    const letGo = ResponseSeal.hold(nodeResponse(response))
+    try {
+      return await this.#settled(response, exchange, deferred, next)
+    } finally {
+      letGo()
+    }
+  }
+
+  async #settled(
     response: HostResponse,
     exchange: PaymentExchange,
     deferred: Deferred,
@@ -50,7 +67,7 @@ export class PaymentInterceptor implements NestInterceptor {
   ): Promise<unknown> {
     const { httpAdapter } = this.#host
     const answer = await hold(await lastValueFrom(next.handle(), { defaultValue: undefined }))
-    if (exchange.isOver || httpAdapter.isHeadersSent(response)) return answer
+    if (exchange.isOver || exchange.isGone || httpAdapter.isHeadersSent(response)) return answer
     const status = answer instanceof Response ? answer.status : response.statusCode
     const completed = await exchange.complete(deferred, status)
     switch (completed._tag) {

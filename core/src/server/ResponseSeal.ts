@@ -16,6 +16,7 @@ export interface SealableResponse {
   readonly getHeader: (name: string) => unknown
   readonly getHeaderNames: () => ReadonlyArray<string>
   readonly setHeader: (name: string, value: string) => unknown
+  readonly destroy: () => unknown
 }
 
 type Entry = readonly [name: string, value: unknown]
@@ -41,22 +42,27 @@ export const seal = (response: SealableResponse, headers: HeaderFields): void =>
 }
 
 /**
- * Lets nobody write the head of the response until the function that is returned is called; who tries gets this error.
+ * Holds a response back until the function that is returned is called: who begins to send it by himself before that cuts
+ * the connection instead. Nothing is thrown at him: he may be a stream that nobody listens to.
  *
  * @category combinators
  */
-export const hold = (response: SealableResponse, error: () => Error): (() => void) => {
+export const hold = (response: SealableResponse): (() => void) => {
   let held = true
   beforeHead(response, (given) => {
-    if (held) throw error()
-    return given
+    if (!held) return given
+    response.destroy()
+    return undefined
   })
   return () => {
     held = false
   }
 }
 
-/** Node takes `writeHead(status)`, `(status, headers)` and `(status, reason, headers)`, and calls it itself otherwise. */
+/**
+ * Node takes `writeHead(status)`, `(status, headers)` and `(status, reason, headers)`, and calls it itself otherwise. No
+ * head is written where `change` gives none.
+ */
 const beforeHead = (response: SealableResponse, change: (given: unknown) => unknown): void => {
   const write: unknown = Reflect.get(response, "writeHead")
   if (typeof write !== "function") return
@@ -64,7 +70,9 @@ const beforeHead = (response: SealableResponse, change: (given: unknown) => unkn
     const last = given.at(-1)
     const hasHeaders = typeof last === "object" && last !== null
     const head = hasHeaders ? given.slice(0, -1) : given
-    return Reflect.apply(write, response, response.headersSent ? given : [...head, change(hasHeaders ? last : {})])
+    if (response.headersSent) return Reflect.apply(write, response, given)
+    const changed = change(hasHeaders ? last : {})
+    return changed === undefined ? response : Reflect.apply(write, response, [...head, changed])
   })
 }
 
