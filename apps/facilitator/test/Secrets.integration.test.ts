@@ -204,6 +204,7 @@ const settings = Effect.fnUntraced(function* (nodes: Nodes, webhookUrl: string) 
     }),
     PONTAGE_WEBHOOK_ALLOW_PRIVATE: "true",
     PONTAGE_SETTLE_TIMEOUT_MS: "2000",
+    PONTAGE_RATE: "50/100",
     PONTAGE_PAYER_RATE: "5/10"
   })
 })
@@ -293,7 +294,7 @@ describe("secrets", () => {
         for (const { state } of Object.values(nodes)) state.mood = "honest"
         yield* ask("/settle", envelope(0))
         const many = Effect.forEach(
-          Array.from({ length: 60 }),
+          Array.from({ length: 400 }),
           () => ask("/settle", { ...envelope(6), protocolVersion: 9 }),
           {
             concurrency: 4

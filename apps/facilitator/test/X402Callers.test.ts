@@ -360,16 +360,20 @@ describe("the guards hold for servers of x402 too", () => {
     })
   )
 
-  it.live("what is refused costs more, and over the limit is 429 with Retry-After", () =>
+  it.effect("what is refused may use half of the limit, and over it is 429 with Retry-After", () =>
     Effect.gen(function* () {
-      const rates = { rate: { perSecond: 0.001, burst: 5 }, payerRate: { perSecond: 1, burst: 100 } }
+      const unread = TestFacilitator.half(Effect.succeed([]), {
+        read: () => Effect.fail(refuse("INVALID_SIGNATURE", "unread", "it says nothing"))
+      })
+      const rates = { rate: { perSecond: 1, burst: 5 }, payerRate: { perSecond: 1, burst: 100 } }
       for (const sent of [v1, v2]) {
         for (const wrong of [
           { ...sent, paymentRequirements: {} },
           { ...sent, paymentPayload: {} }
         ]) {
-          const { post } = yield* start(good, { callers: [{ ...shop, rates }] })
-          assert.strictEqual((yield* post("/verify", wrong, { authorization })).status, 200)
+          const { post } = yield* start(good, { callers: [{ ...shop, rates }] }, [unread])
+          for (let time = 0; time < 3; time++)
+            assert.strictEqual((yield* post("/verify", wrong, { authorization })).status, 200)
           const late = yield* post("/settle", sent, { authorization })
           assert.strictEqual(late.status, 429)
           assert.match(late.headers.get("retry-after") ?? "", /^[1-9]\d*$/)

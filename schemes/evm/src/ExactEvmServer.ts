@@ -6,6 +6,7 @@ import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
+import type * as ContractPayers from "./ContractPayers.ts"
 import * as EvmAccountCode from "./EvmAccountCode.ts"
 import * as EvmAsset from "./EvmAsset.ts"
 import * as EvmCrypto from "./EvmCrypto.ts"
@@ -29,18 +30,18 @@ export interface Options {
   /** Tokens to be paid in beyond the known ones. */
   readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
   /**
-   * Whether accounts with code may pay, which sign in ways that only the chain can judge; default true. With `false` the shop
-   * refuses every signature that is not the payer's own by itself, for a millisecond of its own processor each, and its
-   * facilitator never hears of it.
+   * Which accounts with code may pay, as the facilitator has it; default those it takes. Their signatures only the chain can
+   * judge. With `none` the shop refuses every signature that is not the payer's own by itself, for a millisecond of its own
+   * processor each, and its facilitator never hears of it.
    */
-  readonly contractPayers?: boolean
+  readonly contractPayers?: ContractPayers.ContractPayers
 }
 
 const check = OptionCheck.options<Options>({
   rpcUrl: OptionCheck.text,
   network: OptionCheck.optional(OptionCheck.text),
   assets: OptionCheck.optional(EvmAsset.check),
-  contractPayers: OptionCheck.optional(OptionCheck.flag)
+  contractPayers: OptionCheck.optional(OptionCheck.oneOf("known", "any", "none"))
 })
 
 /**
@@ -49,12 +50,9 @@ const check = OptionCheck.options<Options>({
  * @category constructors
  */
 export const server = (options: Options): SchemeServer => {
-  const {
-    assets,
-    contractPayers = true,
-    network,
-    rpcUrl
-  } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.server"))
+  const { assets, contractPayers, network, rpcUrl } = Result.getOrThrow(
+    OptionCheck.read(check, options, "exactEvm.server")
+  )
   const table = Result.getOrThrow(EvmAsset.table(assets ?? []))
   const chain = network === undefined ? undefined : EvmNetwork.fromText(network)
   if (network !== undefined && chain === undefined) {
@@ -68,7 +66,9 @@ export const server = (options: Options): SchemeServer => {
     read: (requirements, payload) => ExactEvmReading.read(requirements.network, table, requirements, payload),
     inspect: Effect.fnUntraced(function* (requirements, json) {
       const { authorization, payload } = yield* ExactEvmReading.read(requirements.network, table, requirements, json)
-      yield* contractPayers ? Effect.fromResult(EvmTransferCall.signatureOf(payload.signature)) : provePlain(payload)
+      yield* contractPayers === "none"
+        ? provePlain(payload)
+        : Effect.fromResult(EvmTransferCall.signatureOf(payload.signature))
       return authorization
     }),
     useOf: Effect.fnUntraced(function* (requirements, payload, since) {

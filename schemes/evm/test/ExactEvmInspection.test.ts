@@ -11,7 +11,7 @@ const account = privateKeyToAccount(generatePrivateKey())
 const client = exactEvm.client({ signer: account, network })
 const rpcUrl = "http://127.0.0.1:1"
 const any = exactEvm.server({ rpcUrl, network })
-const plainOnly = exactEvm.server({ rpcUrl, network, contractPayers: false })
+const plainOnly = exactEvm.server({ rpcUrl, network, contractPayers: "none" })
 
 const requirements: PaymentRequirements.PaymentRequirements = {
   scheme: "exact",

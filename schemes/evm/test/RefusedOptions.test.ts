@@ -64,7 +64,7 @@ describe("exactEvm.facilitator refuses, before it asks a node,", () => {
   it.effect.each([
     [{ ...good, maxfeepergas: 1n }, /^exactEvm\.facilitator: maxfeepergas: unknown key; did you mean maxFeePerGas\?$/],
     [{ ...good, maxFeePerGas: 1 }, /maxFeePerGas: expected a bigint of at least 1, such as 1000n, got a number$/],
-    [{ ...good, batch: {} }, /batch: unknown key; did you mean batches\?$/],
+    [{ ...good, batche: {} }, /batche: unknown key; did you mean batches\?$/],
     [
       { ...good, batches: { settler: "0x", maxCost: 1n } },
       /batches\.maxCost: unknown key; the keys are settler, maximum/
