@@ -31,6 +31,21 @@ export const send = (url: string, init: RequestInit = {}): Effect.Effect<Reply> 
   })
 
 /**
+ * Sends a payment as often as a 503 or a `Retry-After` asks for it, up to a minute, and returns the last response.
+ *
+ * @category combinators
+ */
+export const patiently = Effect.fnUntraced(function* (url: string, headers: PayingHeaders) {
+  let reply = yield* send(url, { headers })
+  for (let attempt = 0; attempt < 240; attempt++) {
+    if (reply.status !== 503 && reply.headers.get("retry-after") === null) return reply
+    yield* Effect.sleep("250 millis")
+    reply = yield* send(url, { headers })
+  }
+  return reply
+})
+
+/**
  * A JSON body for `send`.
  *
  * @category constructors

@@ -33,7 +33,7 @@ router.get("/image", (context) => {
   const { size } = context.query
   context.body = ShopGoods.goods(`${Array.isArray(size) ? size.at(-1) : (size ?? "small")} image`)
 })
-router.get("/stream", (context) => void (context.body = Readable.from(ShopGoods.pieces)))
+router.get("/stream", (context) => void (context.body = Readable.from(ShopGoods.pieces())))
 router.get("/lookup", (context) => {
   if (context.query["id"] !== "1") context.throw(404, "there is no such record")
   context.body = ShopGoods.goods("record 1")

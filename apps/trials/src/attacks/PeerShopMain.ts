@@ -74,7 +74,7 @@ const program = Effect.gen(function* () {
     response.json(ShopGoods.goods(`${typeof size === "string" ? size : "small"} image`))
   })
   app.get("/stream", (_request, response) => {
-    Readable.from(ShopGoods.pieces).pipe(response)
+    Readable.from(ShopGoods.pieces()).pipe(response)
   })
   app.get("/lookup", (request, response) => {
     if (request.query["id"] === "1") response.json(ShopGoods.goods("record 1"))

@@ -1,6 +1,9 @@
 /**
- * Attacks with one payment shown again: by many at once, and by a stranger who has rebuilt it from the chain.
+ * Attacks with one payment shown again: by many at once, by a stranger who has rebuilt it from the chain, and by a buyer who
+ * cuts the answer off before its end.
  */
+import { request } from "node:http"
+
 import * as Effect from "effect/Effect"
 import type { Hex } from "viem"
 
@@ -105,12 +108,12 @@ const stranger: Attack = {
       return { held: stage.target === "x402", seen: "nothing was settled for the buyer that went away" }
     }
     const theirs = yield* HostileCall.offerAt(url)
-    const taken = yield* persistent(url, HostileWallet.inX402(copy, theirs))
-    const stripped = yield* persistent(
+    const taken = yield* HostileCall.patiently(url, HostileWallet.inX402(copy, theirs))
+    const stripped = yield* HostileCall.patiently(
       url,
       HostileWallet.inX402(copy, { ...theirs, extra: { ...theirs.extra, retryToken: undefined } })
     )
-    const own = yield* persistent(url, HostileWallet.inX402(signed, offer))
+    const own = yield* HostileCall.patiently(url, HostileWallet.inX402(signed, offer))
     const isTaken = [taken, stripped].some(HostileCall.isServed)
     return {
       held: !isTaken && HostileCall.isServed(own),
@@ -121,18 +124,57 @@ const stranger: Attack = {
   })
 }
 
-/** Repeats as a 503 or a `Retry-After` says, and returns the last response. */
-const persistent = Effect.fnUntraced(function* (url: string, headers: HostileWallet.PayingHeaders) {
-  let reply = yield* HostileCall.send(url, { headers })
-  for (let attempt = 0; attempt < 60; attempt++) {
-    if (reply.status !== 503 && reply.headers.get("retry-after") === null) return reply
-    yield* Effect.sleep("250 millis")
-    reply = yield* HostileCall.send(url, { headers })
-  }
-  return reply
-})
+/** Reads a paid answer until so many bytes have come, and hangs up. */
+const partly = (url: string, headers: HostileWallet.PayingHeaders, bytes: number): Effect.Effect<number> =>
+  Effect.callback<number>((resume) => {
+    let read = 0
+    const outgoing = request(url, { headers, agent: false })
+    outgoing.on("error", () => undefined)
+    outgoing.on("close", () => resume(Effect.succeed(read)))
+    outgoing.on("response", (response) => {
+      response.on("error", () => undefined)
+      response.on("data", (chunk: Buffer) => {
+        if (response.statusCode === 200) read += chunk.length
+        if (read >= bytes) outgoing.destroy()
+      })
+    })
+    outgoing.end()
+  })
+
+const pieceBytes = 8_192
+const wholeBytes = 40 * pieceBytes
+
+const cutStreams: Attack = {
+  name: "cut-stream",
+  what: "the answer of one payment is cut off after 39 of its 40 pieces, five times",
+  expected: "an answer of which so much has left is served: the payment opens no other",
+  targets: ["pontage", "x402"],
+  mutation: [
+    {
+      module: "core/src/server/ResponseWatch",
+      piece: "(meter?.read() ?? 0) >= bytesToDeliver(response)",
+      instead: "meter === null"
+    }
+  ],
+  run: Effect.fnUntraced(function* (stage) {
+    const shop = yield* stage.usualShop
+    const url = `${shop.url}/stream`
+    const { offer, signed } = yield* bought(stage, url)
+    const headers = HostileWallet.inX402(signed, offer)
+    let read = 0
+    for (let round = 0; round < 5; round++) read += yield* partly(url, headers, 39 * pieceBytes)
+    const last = yield* HostileCall.patiently(url, headers)
+    const all = read + (HostileCall.isServed(last) ? last.text.length : 0)
+    return {
+      held: read > 0 && all <= wholeBytes,
+      seen: `${all} bytes of ${wholeBytes} were handed out, the last answer ${last.status}`,
+      attackerCost: `${offer.amount} units`,
+      targetCost: `${all} bytes`
+    }
+  })
+}
 
 /**
  * @category constants
  */
-export const attacks: ReadonlyArray<Attack> = [copies, stranger]
+export const attacks: ReadonlyArray<Attack> = [copies, stranger, cutStreams]

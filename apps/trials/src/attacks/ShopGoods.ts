@@ -74,8 +74,14 @@ export const priceOfTier = (tier: string | undefined): string => (tier === "gold
 export const goods = (what: string) => ({ goods: what })
 
 /**
- * The pieces of the streamed answer: forty of 8 KiB.
+ * The streamed answer: forty pieces of 8 KiB, the last after a pause, as of a handler that still works on it.
  *
- * @category constants
+ * @category constructors
  */
-export const pieces = Array.from({ length: 40 }, (_, index) => `goods ${index} ${"x".repeat(8_180)}\n`)
+export async function* pieces() {
+  yield* Array.from({ length: 39 }, (_, index) => pieceOf(index))
+  await new Promise((resolve) => setTimeout(resolve, 2_000))
+  yield pieceOf(39)
+}
+
+const pieceOf = (index: number): string => `goods ${index} `.padEnd(8_191, "x").concat("\n")
