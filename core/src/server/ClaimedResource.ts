@@ -18,13 +18,11 @@ const routePurpose = "claimed route"
  *
  * @category constructors
  */
-export const digest = (
-  { hash, origin, secret }: Notary,
-  { bodyDigest, method, target }: PricedRequest
-): Effect.Effect<string> => {
-  const message = JSON.stringify([purpose, origin, method, target, bodyDigest ?? null])
-  return Effect.map(hash.hmacSha256(secret, utf8.encode(message)), (bytes) => Base64Url.encode(bytes))
-}
+export const digest = (notary: Notary, { bodyDigest, method, target }: PricedRequest): Effect.Effect<string> =>
+  keyed(notary, [purpose, notary.origin, method, target, bodyDigest ?? null])
+
+const keyed = ({ hash, secret }: Notary, fields: ReadonlyArray<string | null>): Effect.Effect<string> =>
+  Effect.map(hash.hmacSha256(secret, utf8.encode(JSON.stringify(fields))), (bytes) => Base64Url.encode(bytes))
 
 /**
  * `base64url(HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern))`; `undefined` where a refused
@@ -32,11 +30,7 @@ export const digest = (
  *
  * @category constructors
  */
-export const routeDigest = (
-  { hash, origin, secret }: Notary,
-  request: PricedRequest
-): Effect.Effect<string | undefined> => {
-  if (!isReusable(request)) return Effect.undefined
-  const message = JSON.stringify([routePurpose, origin, request.method, request.route.name, request.pattern])
-  return Effect.map(hash.hmacSha256(secret, utf8.encode(message)), (bytes) => Base64Url.encode(bytes))
-}
+export const routeDigest = (notary: Notary, request: PricedRequest): Effect.Effect<string | undefined> =>
+  isReusable(request)
+    ? keyed(notary, [routePurpose, notary.origin, request.method, request.route.name, request.pattern])
+    : Effect.undefined

@@ -5,6 +5,7 @@ import type { Attack } from "./Attack.ts"
 import * as HostAttacks from "./HostAttacks.ts"
 import * as PriceAttacks from "./PriceAttacks.ts"
 import * as RecordAttacks from "./RecordAttacks.ts"
+import * as RefusedAttacks from "./RefusedAttacks.ts"
 import * as RepeatAttacks from "./RepeatAttacks.ts"
 import * as ServiceAttacks from "./ServiceAttacks.ts"
 
@@ -16,6 +17,7 @@ import * as ServiceAttacks from "./ServiceAttacks.ts"
 export const battery: ReadonlyArray<Attack> = [
   ...RecordAttacks.attacks,
   ...PriceAttacks.attacks,
+  ...RefusedAttacks.attacks,
   ...RepeatAttacks.attacks,
   ...HostAttacks.attacks,
   ...ServiceAttacks.attacks

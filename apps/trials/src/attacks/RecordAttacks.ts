@@ -40,7 +40,9 @@ const toHerself = Effect.fnUntraced(function* ({ mallory, wallet }: AttackStage,
 
 const verdictOf = (stage: AttackStage, reply: HostileCall.Reply) =>
   Effect.map(stage.chain.balanceOf(stage.victim.payTo), (balance) => ({
-    held: reply.status === 409 && reply.text.includes("already_used"),
+    held:
+      (reply.status === 409 && reply.text.includes("already_used")) ||
+      (reply.status === 402 && /"(?:INVALID_RECIPIENT|binding_mismatch)"/.test(reply.text)),
     seen: `${reply.status}, the victim has ${balance} units`,
     attackerCost: "1 unit, to herself",
     targetCost: HostileCall.isServed(reply) ? "a product of $500" : "nothing"
@@ -58,14 +60,19 @@ const everyComparison: ReadonlyArray<Replacement> = [
     module: "core/src/facilitator/FacilitatorAnswer",
     piece: "isEnough ? undefined",
     instead: "isEnough || true ? undefined"
+  },
+  {
+    module: "core/src/server/ShopInspection",
+    piece: "half.inspect === undefined",
+    instead: "half.inspect !== null"
   }
 ]
 
 const withUnkeyedClaims: SourceMutation = [
   {
     module: "core/src/server/ClaimedResource",
-    piece: "hash.hmacSha256(secret, utf8.encode(message))",
-    instead: "hash.sha256(utf8.encode(`${origin}\\n${method}\\n${target}`))"
+    piece: "hash.hmacSha256(secret, utf8.encode(JSON.stringify(fields)))",
+    instead: "hash.sha256(utf8.encode(`${fields[1]}\\n${fields[2]}\\n${fields[3]}`))"
   },
   ...everyComparison
 ]
