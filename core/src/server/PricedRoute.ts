@@ -79,7 +79,7 @@ type Accept = typeof Accept.Type
 
 const terms = {
   description: Schema.optional(Schema.String.check(Schema.isMaxLength(1024))),
-  mimeType: Schema.optional(line),
+  mimeType: Schema.optional(line.check(Schema.isMaxLength(255))),
   maxTimeoutSeconds: Schema.optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))),
   priceTimeoutMillis: Schema.optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 600_000 }))),
   settle: Schema.optional(Schema.Literals(["before-handler", "after-handler"])),
@@ -327,10 +327,17 @@ const filledIn: ReadonlySet<string> = new Set(["challenge", "routeToken", "retry
 /** What the chain was asked to prove cannot be overwritten, and the challenge is the gate's. */
 const extraOf = ({ extra: proven }: Asset, { extra = {}, place }: Entry): Checked<PricedOption["extra"]> => {
   const taken = Object.keys(extra).find((key) => filledIn.has(key) || Object.hasOwn(proven, key))
-  return taken === undefined
+  if (taken !== undefined) return Result.fail(`${place}extra.${taken} is filled in by the gate; take it out`)
+  const { length } = new TextEncoder().encode(JSON.stringify(extra))
+  return length <= maximumExtraBytes
     ? Result.succeed({ ...proven, ...extra })
-    : Result.fail(`${place}extra.${taken} is filled in by the gate; take it out`)
+    : Result.fail(
+        `${place}extra takes ${length} bytes as JSON; at most ${maximumExtraBytes} fit where payers repeat it`
+      )
 }
+
+/** With the longest of everything else, and a payment of 2.5 KiB, an offer that is repeated fits the longest header that is read. */
+const maximumExtraBytes = 1024
 
 const distinct = (choices: ReadonlyArray<Choice>): Checked<void> => {
   const seen = new Set<string>()

@@ -18,6 +18,13 @@ export { depthOf, escape, maximumDepth }
 export const maximumHeaderBytes = 8 * 1024
 
 /**
+ * The longest header text in base64 that is read, in bytes: it holds as much JSON as the longest that is written plainly.
+ *
+ * @category constants
+ */
+export const maximumBase64Bytes = Math.ceil(maximumHeaderBytes / 3) * 4
+
+/**
  * A value as one line of ASCII JSON.
  *
  * @category conversions

@@ -11,7 +11,7 @@ import { sealPayload } from "../protocol/PaymentPayload.ts"
 import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
 import type { Settlement } from "../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
-import { maximumHeaderBytes } from "./AsciiJson.ts"
+import { maximumBase64Bytes } from "./AsciiJson.ts"
 import * as Base64Json from "./Base64Json.ts"
 import type { PresentedPayment, SellerDialect } from "./Dialect.ts"
 import * as X402Network from "./X402Network.ts"
@@ -98,7 +98,7 @@ export const x402v1Seller: SellerDialect = {
   offersInBody: true,
   canOffer: (_scheme, network) => X402Network.nameOf(network) !== undefined,
   isSpokenIn: (text) => !text.trimStart().startsWith("{"),
-  readPayment: (text) => Result.flatMap(Base64Json.decode("X-PAYMENT", text, maximumHeaderBytes), fromJson),
+  readPayment: (text) => Result.flatMap(Base64Json.decode("X-PAYMENT", text, maximumBase64Bytes), fromJson),
   refusal: (required) => ({ headers: {}, body: bodyOf(required) }),
   receiptHeaders: (settlement) => ({ "X-PAYMENT-RESPONSE": Base64Json.encode(receiptOf(settlement)) })
 }

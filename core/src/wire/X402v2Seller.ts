@@ -13,7 +13,7 @@ import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import * as RetryToken from "../protocol/RetryToken.ts"
 import type { Settlement } from "../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
-import { maximumHeaderBytes } from "./AsciiJson.ts"
+import { maximumBase64Bytes } from "./AsciiJson.ts"
 import * as Base64Json from "./Base64Json.ts"
 import type { PresentedPayment, RefusalWords, SellerDialect, SettleOrder } from "./Dialect.ts"
 import * as X402Offer from "./X402Offer.ts"
@@ -58,13 +58,20 @@ export const fromJson = (json: unknown): Result.Result<PresentedPayment, Validat
 /** Peers' payers take it that they are charged after the handler, and for no failure of it, unless an offer says this. */
 const flowOf = (order: SettleOrder | undefined) => (order === "before-handler" ? { paymentFlow: "upfront" } : {})
 
+/** The longest description that an offer tells in full, in characters of three bytes at most. */
+const maximumDescriptionLength = 340
+
 /** The longest URL that an offer names in full. */
 const maximumUrlLength = 2048
 
 /** A payer repeats the resource in a header, beside what it has signed; nobody compares it. */
 const placeOf = (requirements: PaymentRequirements): X402Offer.ResourceV2 => {
-  const place = X402Offer.resourceOf(requirements)
-  return place.url.length > maximumUrlLength ? { ...place, url: shortened(place.url) } : place
+  const { description, url, ...place } = X402Offer.resourceOf(requirements)
+  return {
+    url: url.length > maximumUrlLength ? shortened(url) : url,
+    description: description?.slice(0, maximumDescriptionLength) ?? "",
+    ...place
+  }
 }
 
 /** Without its query, and where that is not enough without the last part of its path. */
@@ -134,7 +141,7 @@ export const x402v2Seller: SellerDialect = {
   offersInBody: false,
   canOffer: () => true,
   isSpokenIn: () => true,
-  readPayment: (text) => Result.flatMap(Base64Json.decode("PAYMENT-SIGNATURE", text, maximumHeaderBytes), fromJson),
+  readPayment: (text) => Result.flatMap(Base64Json.decode("PAYMENT-SIGNATURE", text, maximumBase64Bytes), fromJson),
   refusal: (required, order) => {
     const { accepts: _, ...words } = required
     return { headers: {}, body: words, ...personalOffers(required, order) }

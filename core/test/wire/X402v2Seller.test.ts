@@ -131,8 +131,7 @@ describe("refusal", () => {
     [`/${"a".repeat(14_000)}?day=1`, "https://shop.example/".length]
   ])("stays short for a path of 14,000 characters", (path, longest) => {
     const resource = `https://shop.example${path}`
-    const { headers } = x402v2Seller.refusal({ error: "", accepts: [{ ...X402.requirements, resource }] })
-    const text = headers["PAYMENT-REQUIRED"] ?? ""
+    const text = offersIn({ error: "", accepts: [{ ...X402.requirements, resource }] })
     assert.isBelow(text.length, 4096)
     const { resource: place } = X402.unbase64(text) as { readonly resource: { readonly url: string } }
     assert.isAtMost(place.url.length, longest)

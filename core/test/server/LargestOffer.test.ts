@@ -1,0 +1,82 @@
+/** Whatever a route may offer can be paid: what payers repeat of it fits the longest header that is read. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+
+import * as PaymentGate from "../../src/server/PaymentGate.ts"
+import * as PriceResolver from "../../src/server/PriceResolver.ts"
+import type { AnswerHead, PayerDialect, SellerDialect } from "../../src/wire/Dialect.ts"
+import { protocolPayer } from "../../src/wire/ProtocolPayer.ts"
+import { protocolSeller } from "../../src/wire/ProtocolSeller.ts"
+import { metaPayer } from "../../src/wire/X402MetaPayer.ts"
+import { metaSeller } from "../../src/wire/X402MetaSeller.ts"
+import { x402v1Payer } from "../../src/wire/X402v1Payer.ts"
+import { x402v1Seller } from "../../src/wire/X402v1Seller.ts"
+import { x402v2Payer } from "../../src/wire/X402v2Payer.ts"
+import { x402v2Seller } from "../../src/wire/X402v2Seller.ts"
+import * as PretendFacilitator from "./PretendFacilitator.ts"
+import { request } from "./PretendRequest.ts"
+import * as PretendScheme from "./PretendScheme.ts"
+
+/** Longer than what any scheme of ours signs for an account that is there. */
+const payload = { signature: "0".repeat(2_450) }
+
+const longest = {
+  network: "eip155:8453",
+  payTo: PretendScheme.alice,
+  price: "$9999999999999.999999",
+  description: "€".repeat(1024),
+  mimeType: `text/${"x".repeat(250)}`,
+  maxTimeoutSeconds: 86_400,
+  extra: { words: "€".repeat(337) }
+}
+
+const opened = Effect.gen(function* () {
+  const shop = { origin: "https://shop.example", schemes: [PretendScheme.evm()], secret: "s".repeat(32) }
+  const { layer } = PretendFacilitator.make()
+  return yield* PaymentGate.make(shop).pipe(Effect.provide([layer, PriceResolver.layerDollar]))
+})
+
+const pairs: ReadonlyArray<readonly [string, SellerDialect, PayerDialect]> = [
+  ["our own", protocolSeller, protocolPayer],
+  ["version 1", x402v1Seller, x402v1Payer],
+  ["version 2", x402v2Seller, x402v2Payer],
+  ["results of tools", metaSeller, metaPayer]
+]
+
+describe("the largest offer", () => {
+  it.effect.each(pairs)("of %s can be paid", ([, seller, payer]) =>
+    Effect.gen(function* () {
+      const gate = yield* opened
+      const resource = seller === metaSeller ? { resource: `mcp://tool/${"x".repeat(1000)}` } : {}
+      const route = yield* gate.route("GET /report", { ...longest, ...resource, speaks: [seller] })
+      yield* gate.ready
+      for (const target of [`/${"a".repeat(2_000)}`, `/report?${"b".repeat(6_000)}`, `/${"c/".repeat(3_000)}`]) {
+        const refused = yield* gate.decide(route, request(target))
+        assert(refused._tag === "Refused")
+        const { body, headers, status } = refused.answer
+        const fields = new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, value]))
+        const head: AnswerHead = { status, header: (name) => fields.get(name) }
+        const read = payer.readRefusal(head, JSON.parse(body))
+        assert(read !== undefined)
+        const text = Result.getOrThrow(read).paymentHeaders(0, payload)[payer.paymentHeader]
+        assert.isString(text)
+        const presented = seller.readPayment(text ?? "")
+        assert.isTrue(Result.isSuccess(presented), `${text?.length} bytes: ${JSON.stringify(presented).slice(0, 200)}`)
+        // Node takes 16 KiB of headers altogether.
+        assert.isBelow(text?.length ?? 0, 11_000)
+      }
+    })
+  )
+
+  it.effect.each([
+    [{ extra: { words: "€".repeat(338) } }, "extra takes 1026 bytes as JSON; at most 1024 fit"],
+    [{ mimeType: "x".repeat(256) }, "mimeType"],
+    [{ description: "x".repeat(1025) }, "description"]
+  ] as const)("is not exceeded by %o", ([more, message]) =>
+    Effect.gen(function* () {
+      const gate = yield* opened
+      assert.include((yield* Effect.flip(gate.route("GET /report", { ...longest, ...more }))).message, message)
+    })
+  )
+})
