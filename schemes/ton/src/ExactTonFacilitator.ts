@@ -3,7 +3,6 @@
  * believes only the credit in the recipient's Jetton wallet.
  */
 import {
-  type Block,
   ChainUnavailable,
   type FacilitatorScheme,
   type Prepared,
@@ -18,6 +17,7 @@ import * as ExactTonPreparation from "./ExactTonPreparation.ts"
 import { type Held, read } from "./ExactTonReading.ts"
 import * as ExactTonVerification from "./ExactTonVerification.ts"
 import * as TonAddress from "./TonAddress.ts"
+import * as TonBlocks from "./TonBlocks.ts"
 import * as TonConclusion from "./TonConclusion.ts"
 import * as TonObservation from "./TonObservation.ts"
 import * as TonRelayer from "./TonRelayer.ts"
@@ -56,7 +56,7 @@ const half = (chain: ExactTonChain): SchemeFacilitator<Held> => {
       Effect.map(chain.jettons.holding(master, jettonWallet), ({ balance }) => balance),
     nextSlot: (lane) => seqnoOf(rpc, lane),
     survey: Effect.map(accountOf(rpc, first), ({ head }) => ({ head, final: head.number })),
-    isCanonical: (block) => isCanonical(rpc, block),
+    isCanonical: TonBlocks.make(rpc),
     prepare: (payments, slot, survey, maximumCost) =>
       ExactTonPreparation.prepare(chain, verifications, unsent, payments, slot, survey, maximumCost),
     fill: (slot, survey) => ExactTonPreparation.fill(chain, slot, survey),
@@ -85,14 +85,6 @@ const seqnoOf = (rpc: TonRpc.Shape, lane: string): Effect.Effect<bigint, ChainUn
     const wallet = code && data && TonWallet.read(code, data)
     return wallet === undefined ? noWallet(rpc, lane) : Effect.succeed(BigInt(wallet.seqno))
   })
-
-/** A node that does not know the place yet has fallen behind, or another has: that proves nothing. */
-const isCanonical = Effect.fnUntraced(function* (rpc: TonRpc.Shape, { hash, number }: Block) {
-  const found = yield* rpc.block(number)
-  if (found !== undefined) return found.hash === hash
-  const message = `the node of ${rpc.network} does not know block ${number}`
-  return yield* new ChainUnavailable({ network: rpc.network, message })
-})
 
 /**
  * What a node says to payers' own messages, or does not say, the chain will show: none of them keeps the relayer's from being

@@ -65,8 +65,11 @@ export interface TonBooks {
     refusing: TonTransaction,
     isSettled: boolean
   ) => Effect.Effect<void>
-  /** Enters that a payer's own message was never carried out, once: the relayer's share of its message, in nanotons, is lost. */
-  readonly enterUnused: (payment: Paying, cost: bigint) => Effect.Effect<void>
+  /**
+   * Enters that a payer's own message was never carried out, once: the relayer's share of its message, in nanotons, is lost. It
+   * is held against the payer where the payer has used the number for another one.
+   */
+  readonly enterUnused: (payment: Paying, cost: bigint, isBlamed: boolean) => Effect.Effect<void>
 }
 
 /** So many payments are known as entered. */
@@ -106,8 +109,10 @@ export const make = (losses: TonLosses, onExpense: (expense: TonExpense) => void
         const blame = { culprit: payment.payload.payer, gravity: gravityOf(refusing) }
         return losses.lose(payment, lost, isSettled ? undefined : blame)
       }),
-    enterUnused: (payment, cost) =>
-      once(payment, () => losses.lose(payment, cost, { culprit: payment.payload.payer, gravity: "slight" }))
+    enterUnused: (payment, cost, isBlamed) =>
+      once(payment, () =>
+        losses.lose(payment, cost, isBlamed ? { culprit: payment.payload.payer, gravity: "slight" } : undefined)
+      )
   }
 }
 

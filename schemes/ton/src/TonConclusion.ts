@@ -32,8 +32,9 @@ export const conclude = Effect.fnUntraced(function* (
   const seen = begun && (yield* TonObservation.followed(chain, passenger, begun, undefined))
   if (seen !== undefined && seen._tag !== "Failed") return seen
   if (head.time < held.request.validUntil + overlap) return pending
-  // A payer's own message that never ran has cost the relayer its share of the message that was to go with it.
-  if (held.kind === "external") yield* chain.books.enterUnused(passenger.payment, (yield* chain.tariff).external)
+  // A payer's own message that never ran has cost the relayer its share of the message that went with it. It may have been lost
+  // on the way, or with a process: that is held against nobody.
+  if (held.kind === "external") yield* chain.books.enterUnused(passenger.payment, (yield* chain.tariff).external, false)
   yield* TonObservation.over(chain, passenger.payment)
   return { _tag: "Unused", at: { number: head.number, hash: head.hash } }
 })

@@ -135,7 +135,7 @@ const elsewhere = Effect.fnUntraced(function* (
   const seen = begun && (yield* followed(chain, passenger, begun, undefined))
   if (held.kind === "external" && seen?._tag === "Settled") yield* chain.losses.settle(payment)
   if (held.kind === "external" && (seen === undefined || seen._tag === "Failed"))
-    yield* chain.books.enterUnused(payment, TonBooks.shareOf(transaction))
+    yield* chain.books.enterUnused(payment, TonBooks.shareOf(transaction), true)
   if (seen !== undefined) return seen
   yield* over(chain, payment)
   return { _tag: "Failed", transaction: "", error: held.kind === "external" ? numberUsed : reason }

@@ -59,6 +59,9 @@ describe("a payer's own external message", () => {
           if (look === settling * 2) before = asked
           const seen = yield* Effect.provideService(half.observe(passengers, [prepared]), Clock.Clock, clock)
           assert.isTrue(seen.observations.every(({ _tag }) => _tag === "Pending"))
+          const block = seen.landed?.block
+          if (look % 4 === 0 && block !== undefined)
+            assert.isTrue(yield* Effect.provideService(half.isCanonical(block), Clock.Clock, clock))
         }
         const perSecond = (asked - before) / seconds
         assert.isBelow(perSecond, 1)
