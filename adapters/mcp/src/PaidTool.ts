@@ -114,7 +114,8 @@ interface Run {
 const runOf = async (call: ToolCall.ToolCall, { refused }: PricedRoute): Promise<Run> => {
   try {
     const result = await call.run()
-    return { result, outcome: result.isError === true ? "refused" : "served", asks: undefined }
+    const refusal = refused === "charged" ? "served" : "refused"
+    return { result, outcome: result.isError === true ? refusal : "served", asks: undefined }
   } catch (error) {
     const asks = asksForPage(error) ? error : undefined
     const outcome = asks === undefined && refused === "reusable" ? "refused" : "failed"

@@ -50,7 +50,8 @@ export const withReceipt = (
   { ifRefused, ...settlement }: Settlement.Settlement
 ): CallToolResult => {
   const receipt = ending === "refused" && ifRefused !== undefined ? { ...settlement, ifRefused } : settlement
-  return { ...result, _meta: { ...result._meta, ...MetaSeller.receiptMeta(receipt) } }
+  const isProduct = ending === "served" && result.isError === true
+  return { ...result, _meta: { ...result._meta, ...MetaSeller.receiptMeta(receipt, isProduct) } }
 }
 
 /**

@@ -210,6 +210,44 @@ describe("one payment", () => {
     assert.deepStrictEqual([runs, signed.length, transfers()], [2, 1, 1])
   })
 
+  it("of a call that the tool refuses pays for a corrected one, with other arguments", async () => {
+    const { signed, tools, transfers } = await open((paid, server) => {
+      paid.registerTool(server, "print", { inputSchema: { page: z.string() } }, ({ page }) =>
+        page === "zero" ? { ...text("no such page"), isError: true } : text(page)
+      )
+      paid.registerTool(server, "copy", {}, () => text("copied"))
+    })
+    const refused = await tools.callTool({ name: "print", arguments: { page: "zero" } })
+    assert.deepInclude(receiptOf(refused)?.ifRefused, { runs: 4 })
+    assert.deepStrictEqual((await tools.callTool({ name: "copy" })).content, text("copied").content)
+    assert.deepStrictEqual([signed.length, transfers()], [2, 2])
+    const served = await tools.callTool({ name: "print", arguments: { page: "one" } })
+    assert.deepStrictEqual(served.content, text("one").content)
+    assert.notProperty(receiptOf(served), "ifRefused")
+    assert.deepStrictEqual([signed.length, transfers()], [2, 2])
+    await tools.callTool({ name: "print", arguments: { page: "two" } })
+    assert.deepStrictEqual([signed.length, transfers()], [3, 3])
+  })
+
+  it("of a call that finds nothing is spent where that is what is sold", async () => {
+    const { signed, tools } = await open(
+      (paid, server) => {
+        paid.registerTool(server, "find", { inputSchema: { name: z.string() } }, ({ name }) => {
+          if (name === "crash") throw new Error("out of memory")
+          return { ...text("nothing"), isError: true }
+        })
+      },
+      { terms: { refused: "charged" } }
+    )
+    for (const name of ["a", "b", "a"]) {
+      const found = await tools.callTool({ name: "find", arguments: { name } })
+      assert.deepStrictEqual(found.content, text("nothing").content)
+    }
+    assert.strictEqual(signed.length, 3)
+    for (let call = 0; call < 2; call++) await tools.callTool({ name: "find", arguments: { name: "crash" } })
+    assert.strictEqual(signed.length, 4)
+  })
+
   it("of a tool that is charged for after its run costs nothing where it fails, and is sent again", async () => {
     let runs = 0
     const { signed, tools, transfers } = await open(

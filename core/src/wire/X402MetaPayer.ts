@@ -1,7 +1,7 @@
 /**
  * x402 version 2 over MCP as the payer speaks it. The paying client reads answers of HTTP; a tool's result is shown to it
- * as one: 402 (or 409) for a payment request, 400 for a tool that failed and whose payment is good for other arguments, 500
- * for another that failed, 200 otherwise, with the receipt as a header.
+ * as one: 402 (or 409) for a payment request; 400 for an error that says in its receipt that it was sold as it is, or that the
+ * payment is good for other arguments; 500 for another error; 200 otherwise; with the receipt as a header.
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
@@ -43,8 +43,13 @@ export const toResponse = (answer: ToolAnswer): Response => {
   const headers = receipt === undefined ? {} : { [receiptHeader]: AsciiJson.escape(receipt) }
   const request = requestIn(answer)
   if (request !== undefined) return new Response(request, { status: statusOf(request), headers })
-  const failure = readReceipt(receipt)?.ifRefused === undefined ? 500 : 400
+  const failure = isServed(receipt) || readReceipt(receipt)?.ifRefused !== undefined ? 400 : 500
   return new Response(null, { status: answer.isError === true ? failure : 200, headers })
+}
+
+const isServed = (receipt: string | undefined): boolean => {
+  const said = receipt === undefined ? undefined : parse(receipt)
+  return Shape.isObject(said) && said["served"] === true
 }
 
 /** A server of ours says by the status over HTTP, and here by a word, that a payment is good for nothing any more. */

@@ -72,10 +72,11 @@ export const headersIn =
       : undefined
 
 /**
- * A receipt as a result's `_meta` carries it.
+ * A receipt as a result's `_meta` carries it. HTTP has a status for an error that is the product; a result says so here:
+ * `isServed`.
  *
  * @category conversions
  */
-export const receiptMeta = (settlement: Settlement): Readonly<Record<string, unknown>> => ({
-  [receiptKey]: receiptOf(settlement)
+export const receiptMeta = (settlement: Settlement, isServed = false): Readonly<Record<string, unknown>> => ({
+  [receiptKey]: { ...receiptOf(settlement), ...(isServed && { served: true }) }
 })
