@@ -51,6 +51,8 @@ const json = (nonce: string, page: number, type = "application/json"): RequestIn
   body: JSON.stringify({ page })
 })
 
+const octets = (page: number) => json("n1", page, "application/octet-stream")
+
 describe.each(hosts)("a payment that is bound to the body, on $name", (host) => {
   it("pays for the body it came with, and for no other", async () => {
     await using app = await start(host, parts)
@@ -78,7 +80,6 @@ describe("a body that no parser has read, on Express", () => {
   it("is read by the gate, and once more by the handler", async () => {
     await using app = await start(express, parts)
     failuresLeft = 1
-    const octets = (page: number) => json("n1", page, "application/octet-stream")
     assert.strictEqual((await app.fetch("/unread", octets(1))).status, 500)
     assert.strictEqual(await app.facilitator.reported("n1"), "failed")
     assert.strictEqual((await app.fetch("/unread", octets(2))).status, 409)

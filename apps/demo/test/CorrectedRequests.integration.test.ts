@@ -186,6 +186,12 @@ const buyerOf = (signer: Parameters<typeof exactEvm.client>[0]["signer"]) => {
 
 const cent = 10_000n
 
+const post = (page: number, headers = {}) => ({
+  method: "POST",
+  headers: { "content-type": "application/json", ...headers },
+  body: JSON.stringify({ page })
+})
+
 describe.each(shops)("a %s shop that refuses a paid request", (_, open) => {
   it.live.each([
     ["a thrown 404", "/cities/atlantis", 404, "/cities/rome", "rome"],
@@ -249,11 +255,6 @@ describe.each(shops)("a %s shop that refuses a paid request", (_, open) => {
       Effect.gen(function* () {
         const shop = yield* open(told)
         const { get, sent } = buyerOf(chain.accounts.payers[0])
-        const post = (page: number, headers = {}) => ({
-          method: "POST",
-          headers: { "content-type": "application/json", ...headers },
-          body: JSON.stringify({ page })
-        })
         shop.failuresLeft = 1
         assert.strictEqual((yield* get(`${shop.origin}/prints`, post(1))).status, 500)
         const [header = ""] = sent
