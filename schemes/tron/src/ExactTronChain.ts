@@ -12,6 +12,7 @@ import * as BlockNews from "./BlockNews.ts"
 import * as EnergySponsor from "./EnergySponsor.ts"
 import * as TronAsset from "./TronAsset.ts"
 import * as TronCommitments from "./TronCommitments.ts"
+import * as TronHead from "./TronHead.ts"
 import * as TronNetwork from "./TronNetwork.ts"
 import * as TronProof from "./TronProof.ts"
 import * as TronRpc from "./TronRpc.ts"
@@ -76,6 +77,8 @@ const check = OptionCheck.options<Options>({
  */
 export interface ExactTronChain {
   readonly rpc: TronRpc.TronRpc
+  /** Judges a payment; a node that is behind refuses none. */
+  readonly judge: TronHead.TronHead["judge"]
   readonly network: PaymentRequirements.PaymentRequirements["network"]
   readonly assets: TronAsset.TronAssets
   readonly finality: "included" | "solidified"
@@ -113,17 +116,21 @@ export const connect = Effect.fnUntraced(function* (
   if (maxFeeLimit <= 0n) return yield* wrong(`maxFeeLimit ${maxFeeLimit} is not a positive number of sun`)
   const assets = yield* Effect.fromResult(TronAsset.table(options.assets ?? []))
   const { onRequest, rpcHeaders, rpcTimeoutMillis, rpcUrl } = options
-  const rpc = yield* TronRpc.make({
-    url: rpcUrl,
-    network,
-    ...(rpcHeaders && { headers: rpcHeaders }),
-    ...(rpcTimeoutMillis !== undefined && { timeout: rpcTimeoutMillis }),
-    ...(onRequest && { onRequest })
-  })
+  const { judge, rpc } = yield* Effect.map(
+    TronRpc.make({
+      url: rpcUrl,
+      network,
+      ...(rpcHeaders && { headers: rpcHeaders }),
+      ...(rpcTimeoutMillis !== undefined && { timeout: rpcTimeoutMillis }),
+      ...(onRequest && { onRequest })
+    }),
+    TronHead.make
+  )
   yield* TronProof.network(rpc, network)
   const prices = remembered(rpc.prices)
   return {
     rpc,
+    judge,
     network,
     assets,
     finality,

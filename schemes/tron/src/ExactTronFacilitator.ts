@@ -76,7 +76,15 @@ const soughtOf = (passenger: Passenger<Held>): TronObservation.Sought => ({
   isOwn: (block) => OwnTransfer.isOwn(passenger, block)
 })
 
-const balance = Effect.fnUntraced(function* (rpc: TronRpc, { token, transfer: { owner, token: contract } }: Held) {
+/** A balance that is too low would refuse the payment: it is asked for once more, since a node may be behind its fellows. */
+const balance = Effect.fnUntraced(function* (rpc: TronRpc, held: Held) {
+  const first = yield* balanceNow(rpc, held)
+  if (first >= held.transfer.amount) return first
+  const second = yield* balanceNow(rpc, held)
+  return second > first ? second : first
+})
+
+const balanceNow = Effect.fnUntraced(function* (rpc: TronRpc, { token, transfer: { owner, token: contract } }: Held) {
   const held = TronVerification.balanceOf(yield* rpc.call(owner, contract, TronVerification.balanceCallData(owner)))
   if (held !== undefined) return held
   return yield* new ChainUnavailable({ network: rpc.network, message: `${token.symbol} does not tell its balances` })

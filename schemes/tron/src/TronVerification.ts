@@ -17,6 +17,7 @@ import type { Held } from "./ExactTronReading.ts"
 import * as TronAddress from "./TronAddress.ts"
 import type * as TronBlocks from "./TronBlocks.ts"
 import * as TronCommitments from "./TronCommitments.ts"
+import type * as TronHead from "./TronHead.ts"
 import * as TronHex from "./TronHex.ts"
 import type * as TronRpc from "./TronRpc.ts"
 import * as TronSignature from "./TronSignature.ts"
@@ -78,17 +79,28 @@ export const verify = Effect.fnUntraced(function* (
   const forged = forgery(held) ?? ownMoney(chain, held)
   if (forged !== undefined) return yield* forged
   yield* chain.prove(held.token)
-  const seen = yield* look(chain, held)
-  for (const check of checks) {
-    const refusal = check(held, seen, chain)
-    if (refusal !== undefined) return yield* refusal
-  }
-  const verified = toVerified(held, seen, yield* isSponsored(chain, held, caller, seen))
-  const poor = fees(verified)
-  if (poor !== undefined) return yield* poor
+  const verified = yield* chain.judge(judged(chain, held, caller))
   const { commitment, means, prices } = verified
   if (!(yield* chain.commitments.allow(commitment, means, prices))) return yield* committed(held)
   return verified
+})
+
+/** What one look says. */
+const judged = Effect.fnUntraced(function* (chain: ExactTronChain, held: Held, caller: string) {
+  const seen = yield* look(chain, held)
+  const { number: head } = seen.head
+  for (const check of checks) {
+    const error = check(held, seen, chain)
+    if (error !== undefined) return refused(head, error)
+  }
+  const found = toVerified(held, seen, yield* isSponsored(chain, held, caller, seen))
+  const poor = fees(found)
+  return poor === undefined ? { head, verdict: { _tag: "Good", found } as const } : refused(head, poor)
+})
+
+const refused = (head: bigint, error: Refusal): TronHead.Judged<Verified> => ({
+  head,
+  verdict: { _tag: "Refused", error }
 })
 
 /**
