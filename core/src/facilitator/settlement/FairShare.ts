@@ -36,7 +36,7 @@ export interface InFlight {
 }
 
 /**
- * Chooses at most so many of the payments that wait.
+ * Chooses at most so many of the payments that wait. A payer that is late, where there are limits, has one in flight at most.
  *
  * @category combinators
  */
@@ -44,11 +44,15 @@ export const choose = <A extends Sharer>(
   waiting: ReadonlyArray<A>,
   most: number,
   inFlight: InFlight,
-  limits: Limits | undefined
+  limits: Limits | undefined,
+  isLate: (payer: string) => boolean = () => false
 ): ReadonlyArray<A> => {
   if (limits === undefined && waiting.length <= most) return waiting
   const byPayer = placed(waiting, counted(inFlight.ofPayers, payerOf), payerOf)
-  const allowed = limits === undefined ? byPayer : byPayer.filter(({ place }) => place < limits.payer)
+  const allowed =
+    limits === undefined
+      ? byPayer
+      : byPayer.filter(({ one, place }) => place < (isLate(one.authorization.payer) ? 1 : limits.payer))
   const inTurn = allowed.toSorted((a, b) => a.place - b.place || older(a.one, b.one)).map(({ one }) => one)
   const byCaller = placed(inTurn, counted(inFlight.ofCallers, callerOf), callerOf)
   return byCaller

@@ -34,6 +34,7 @@ import {
   isFirst,
   isTaken,
   type LaneWork,
+  noteLate,
   send,
   sendInstead,
   type Stopped,
@@ -381,7 +382,13 @@ const endByTime = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard): 
   if (late.length === 0) return
   const advances = yield* Effect.forEach(late, (traveller) => concluded(work, aboard, traveller))
   const all = advances.flat()
-  if (all.length > 0) yield* enter(work, aboard, { advances: all })
+  if (all.length === 0) return
+  yield* enter(work, aboard, { advances: all })
+  noteLate(
+    work,
+    late.map(({ stored }) => stored),
+    now
+  )
 })
 
 /**

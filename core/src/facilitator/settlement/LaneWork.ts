@@ -44,6 +44,8 @@ export interface LaneWork {
   readonly capacity: number
   /** Where payers send their own transactions: what one of them may have on its way, and one caller. */
   readonly shares: FairShare.Limits | undefined
+  /** Payers of whose own transactions one came into no block, and until when they are called late (Unix milliseconds). */
+  readonly late: Map<string, number>
   /** When this process began to settle; Unix milliseconds. */
   readonly startedAt: number
   readonly flights: Map<bigint, Aboard>
@@ -257,8 +259,34 @@ export const inTheAir = ({ flights }: LaneWork): ReadonlyArray<Aboard> => [...fl
 
 /** A payer's own transaction that is in no block after so long has lost its place: healthy ones land within two blocks. */
 const patienceWithPayers = Duration.toMillis("12 seconds")
-/** So many times the capacity may be on their way without a place: each is looked for. */
-const mostWithoutPlace = 3
+/** So many times the capacity may be on their way without a place, and no more: each is looked for. */
+const mostWithoutPlace = 16
+/** With so many times the capacity without a place a lane is crowded. */
+const crowd = 2
+
+/** How long a payer is late. */
+const latenessMillis = Duration.toMillis("1 hour")
+/** So many of them are remembered. */
+const mostLate = 10_000
+
+/**
+ * Notes the payers of payments that ended unused, where payers send their own transactions: they have one on its way at a time,
+ * for an hour.
+ *
+ * @category combinators
+ */
+export const noteLate = ({ address, late }: LaneWork, ended: ReadonlyArray<StoredPayment>, now: number): void => {
+  if (address !== "") return
+  for (const { authorization, status } of ended) {
+    if (status !== "expired") continue
+    late.delete(authorization.payer)
+    late.set(authorization.payer, now + latenessMillis)
+  }
+  for (const oldest of late.keys()) {
+    if (late.size <= mostLate) return
+    late.delete(oldest)
+  }
+}
 
 /**
  * Whether a flight has a place in its lane. Where payers send their own transactions, one that a node did not take, or knows
@@ -269,6 +297,15 @@ const mostWithoutPlace = 3
  */
 export const hasPlace = ({ address }: LaneWork, { begunAt, doubtful }: Aboard, now: number): boolean =>
   address !== "" || (!doubtful && now < begunAt + patienceWithPayers)
+
+/**
+ * Whether so many are on their way without a place that each payer may have one at a time, until some of them have ended: who
+ * wants to keep a lane busy with transactions that come into no block needs an account for each of them then.
+ *
+ * @category guards
+ */
+export const isCrowded = (work: LaneWork, now: number): boolean =>
+  inTheAir(work).filter((aboard) => !hasPlace(work, aboard, now)).length > crowd * work.capacity
 
 /**
  * How many places of a lane are taken (at a time in Unix milliseconds).

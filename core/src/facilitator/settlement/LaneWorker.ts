@@ -26,7 +26,16 @@ import * as FairShare from "./FairShare.ts"
 import * as Finality from "./Finality.ts"
 import { follow } from "./FlightWatch.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
-import { type Arrivals, hasPlace, inTheAir, isRefused, type LaneWork, placesTaken, type Stopped } from "./LaneWork.ts"
+import {
+  type Arrivals,
+  hasPlace,
+  inTheAir,
+  isCrowded,
+  isRefused,
+  type LaneWork,
+  placesTaken,
+  type Stopped
+} from "./LaneWork.ts"
 import { strand } from "./StrandedPayments.ts"
 
 /**
@@ -132,6 +141,7 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     lease,
     capacity,
     shares: address === "" ? (half.shares ?? sharesOf(capacity)) : undefined,
+    late: new Map(),
     flights: new Map(),
     stranded: new Set(),
     landings: Signals.make(),
@@ -304,12 +314,16 @@ const waiting = Effect.fnUntraced(function* (
   work.holdsBack = false
   if (limit === 0) return yield* impatient(work, now)
   const queued = yield* inTurn(work, work.shares === undefined ? limit : longestQueue)
-  const chosen = FairShare.choose(queued, limit, inFlight(work, now), work.shares)
+  const chosen = FairShare.choose(queued, limit, inFlight(work, now), work.shares, isLateIn(work, now))
   if (chosen.length === Math.min(queued.length, limit)) return chosen
   work.holdsBack = true
   const departing = new Set(chosen)
   return [...chosen, ...queued.filter((one) => !departing.has(one) && isUp(one, now))]
 })
+
+/** Whose payers may have one transaction on its way at a time. */
+const isLateIn = (work: LaneWork, now: number): ((payer: string) => boolean) =>
+  isCrowded(work, now) ? () => true : (payer) => now < (work.late.get(payer) ?? 0)
 
 /** The oldest in the queue; where there are more than so many, those whose turn it is. */
 const inTurn = Effect.fnUntraced(function* ({ lease, shares, store, stranded }: LaneWork, limit: number) {

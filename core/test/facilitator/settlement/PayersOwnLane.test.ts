@@ -104,6 +104,25 @@ describe("a payer's many payments", () => {
   )
 })
 
+describe("a payer one of whose transactions came into no block", () => {
+  it.effect("has one at a time on its way, for an hour", () =>
+    Effect.gen(function* () {
+      const shop = yield* open({ half: stuck({ _tag: "Known" }) })
+      yield* flood(shop, 3, () => "acct-loud")
+      assert.lengthOf(yield* onTheirWay(shop, "loud"), 3)
+      yield* TestClock.adjust("90 seconds")
+      assert.lengthOf(yield* onTheirWay(shop, "loud"), 0)
+      yield* flood(shop, 3, () => "acct-loud", "again")
+      assert.lengthOf(yield* onTheirWay(shop, "loud"), 1)
+      yield* flood(shop, 3, () => "acct-calm")
+      yield* TestClock.adjust("2 hours")
+      yield* flood(shop, 3, () => "acct-loud", "later")
+      assert.lengthOf(yield* onTheirWay(shop, "loud"), 3)
+      assert.strictEqual(shop.ledger.transfers.length, 3)
+    })
+  )
+})
+
 describe("many payers' transactions", () => {
   for (const answer of [{ _tag: "Known" }, { _tag: "Outdated", message: "BANDWITH_ERROR" }] as const) {
     it.effect(`that the node calls ${answer._tag} take no places`, () =>
@@ -116,6 +135,22 @@ describe("many payers' transactions", () => {
       })
     )
   }
+
+  it.effect(
+    "however many, that come into no block keep nobody waiting, and each payer has one of them in a crowd",
+    () =>
+      Effect.gen(function* () {
+        const shop = yield* open({
+          half: (half) => ({ ...stuck({ _tag: "Known" })(half), shares: { payer: 8, caller: 16 } }),
+          capacity: 16
+        })
+        for (let index = 0; index < 60; index++) shop.ledger.deposit(crowd(index), 10n ** 9n)
+        yield* flood(shop, 300, crowd)
+        const stuckNow = (yield* onTheirWay(shop, "loud")).length
+        assert.isBelow(stuckNow, 100)
+        assert.isAtMost(yield* wait(shop, "acct-quiet"), 1)
+      })
+  )
 
   it.effect("that a node takes and no block does lose their places after twelve seconds", () =>
     Effect.gen(function* () {
