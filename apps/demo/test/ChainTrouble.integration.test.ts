@@ -24,14 +24,14 @@ const troubles: ReadonlyArray<readonly [string, FaultyFront.Fault]> = [
 ]
 
 /** A Koa shop that is open, whatever its chain says; the others in these tests wait until they are on sale. */
-const openShop = Effect.fnUntraced(function* ({ payTo, ...told }: TestMarket.TestMarket["told"]) {
+const openShop = Effect.fnUntraced(function* ({ payTo, rpcUrl, ...told }: TestMarket.TestMarket["told"]) {
   let served = 0
   const server = createServer()
   const origin = yield* listen(server)
   const payment = paymentMiddleware({
     ...told,
     origin,
-    schemes: [exactEvm.server({ rpcUrl: told.rpcUrl })],
+    schemes: [exactEvm.server({ rpcUrl })],
     routes: { "GET /report": { network: "eip155:31337", price: "$0.01", payTo } }
   })
   const app = new Koa().use(payment).use((context) => {
