@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
+import * as ApiKey from "../src/ApiKey.ts"
 import * as TestFacilitator from "./TestFacilitator.ts"
 
 const { half, json, network, start } = TestFacilitator
@@ -189,7 +190,9 @@ describe("a lane", () => {
   it.effect("is not held against others where a caller waits that has a ceiling of its own", () =>
     Effect.gen(function* () {
       const { records, state } = laneOf()
-      const callers = [{ name: "capped", keys: [], gasCeilings: new Map([[network, 1n]]) }]
+      const callers = [
+        { name: "capped", keys: [ApiKey.digestOf("key-of-capped")], gasCeilings: new Map([[network, 1n]]) }
+      ]
       const { get } = yield* start({}, { callers }, halves, records)
       state.queue = [waiting("a", "capped")]
       for (let minutes = 0; minutes < 3; minutes++) {
@@ -205,10 +208,10 @@ describe("a lane", () => {
 
   it.effect("is not held to stand still by a payment that came back and only waits for the proof of its end", () =>
     Effect.gen(function* () {
-      const { records, state } = laneOf()
-      const { get } = yield* start({}, {}, halves, records)
       const { authorization } = TestFacilitator.stored
       yield* TestClock.setTime(authorization.validBefore * 1000)
+      const { records, state } = laneOf()
+      const { get } = yield* start({}, {}, halves, records)
       const back = { ...waiting("back"), since: 7n }
       state.queue = [back]
       for (let minutes = 0; minutes < 3; minutes++) {
@@ -229,7 +232,9 @@ describe("a lane", () => {
     Effect.gen(function* () {
       yield* TestClock.setTime(1_700_000_000_000)
       const { asked, records, state } = laneOf()
-      const callers = [{ name: "capped", keys: [], gasCeilings: new Map([[network, 1n]]) }]
+      const callers = [
+        { name: "capped", keys: [ApiKey.digestOf("key-of-capped")], gasCeilings: new Map([[network, 1n]]) }
+      ]
       const { get } = yield* start({}, { callers }, halves, records)
       state.queue = [waiting("a", "capped"), waiting("b", "capped")]
       const landed = { transaction: "0x1", block: { number: 1n, hash: "0x1" }, cost: 1n }
