@@ -38,7 +38,11 @@ const open = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, url: Redact
   const owner = yield* Effect.scope
   yield* Scope.addFinalizer(owner, Scope.close(life, Exit.void))
   const running = yield* Scope.provide(life)(FacilitatorProcess.start(settingsFor(chain, url)))
-  return { ...running, client: yield* FacilitatorClient.make(running), close: Scope.close(life, Exit.void) }
+  return {
+    ...running,
+    client: yield* FacilitatorClient.make({ url: running.url }),
+    close: Scope.close(life, Exit.void)
+  }
 })
 
 const statusOf = (url: string) => Effect.promise(async () => (await fetch(url)).status)
