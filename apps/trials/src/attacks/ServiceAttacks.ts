@@ -1,13 +1,17 @@
 /**
- * Attacks on the facilitator's own door: by a page in a browser that is open on its machine, and by connections that say
- * nothing.
+ * Attacks that keep honest callers from being answered, and one by a page in a browser that is open on the facilitator's
+ * machine.
  */
+import { randomBytes } from "node:crypto"
+import { request } from "node:http"
 import { connect, type Socket } from "node:net"
 
 import * as Effect from "effect/Effect"
 
 import type { Attack } from "./Attack.ts"
+import type { AttackStage } from "./AttackStage.ts"
 import * as HostileCall from "./HostileCall.ts"
+import * as HostileWallet from "./HostileWallet.ts"
 import { rawly } from "./RawRequest.ts"
 
 const isRefused = (response: string) => /^HTTP\/1\.1 (?:403|415) /.test(response)
@@ -105,7 +109,79 @@ const silentConnections: Attack = {
   })
 }
 
+/** The status of a request from another address of this machine; 0 where there was none. */
+const fromElsewhere = (url: string, headers: HostileWallet.PayingHeaders): Effect.Effect<number> =>
+  Effect.callback<number>((resume) => {
+    const outgoing = request(url, { headers, agent: false, localAddress: "127.0.0.2" })
+    outgoing.on("error", () => resume(Effect.succeed(0)))
+    outgoing.on("response", (response) => {
+      response.resume()
+      resume(Effect.succeed(response.statusCode ?? 0))
+    })
+    outgoing.end()
+  })
+
+/** Payments that cost nothing to make: by turns signed by a wallet that has no token, and not signed by anybody. */
+const badPayment = (offer: HostileWallet.Offer, turn: number) =>
+  Effect.promise(async () => {
+    const signed = await HostileWallet.make().sign(offer)
+    const forged = { ...signed, signature: `0x${randomBytes(64).toString("hex")}1b` as const }
+    return HostileWallet.inX402(turn % 2 === 0 ? signed : forged, offer)
+  })
+
+/** Buys once, without a second try. */
+const honestBuyer = Effect.fnUntraced(function* (stage: AttackStage, url: string) {
+  const offer = yield* HostileCall.offerAt(url)
+  const wallet = yield* stage.wallet(BigInt(offer.amount))
+  const signed = yield* Effect.promise(() => wallet.sign(offer))
+  return yield* HostileCall.send(url, { headers: HostileWallet.inX402(signed, offer) })
+})
+
+const badPayments: Attack = {
+  name: "bad-payment-flood",
+  what: "a stranger shows a shop 40 bad payments a second, while 20 buyers buy one after another from another address",
+  expected: "each buyer is served at its first try, no bad payment is",
+  targets: ["pontage", "x402"],
+  mutation: [
+    {
+      module: "core/src/server/BuyerPlace",
+      piece: 'address === undefined || address === ""',
+      instead: "address !== null"
+    }
+  ],
+  run: Effect.fnUntraced(function* (stage) {
+    const facilitator = yield* stage.facilitator({ PONTAGE_RATE: "20/40" })
+    const shop = yield* stage.shop(facilitator.url)
+    const url = `${shop.url}/report`
+    const offer = yield* HostileCall.offerAt(url)
+    const bad: Array<number> = []
+    const flood = Effect.gen(function* () {
+      for (let turn = 0; ; turn++) {
+        const headers = yield* badPayment(offer, turn)
+        yield* Effect.forkScoped(Effect.map(fromElsewhere(url, headers), (status) => bad.push(status)))
+        yield* Effect.sleep("25 millis")
+      }
+    })
+    yield* Effect.forkScoped(flood)
+    // Only what is in the way of a flood tells anything about it.
+    while (bad.length < 80) yield* Effect.sleep("50 millis")
+    const buyers: Array<HostileCall.Reply> = []
+    for (let index = 0; index < 20; index++) {
+      buyers.push(yield* honestBuyer(stage, url))
+      yield* Effect.sleep("100 millis")
+    }
+    const served = buyers.filter(HostileCall.isServed).length
+    const refused = bad.filter((status) => [402, 429, 503].includes(status)).length
+    return {
+      held: served === 20 && refused === bad.length,
+      seen: `${served} of 20 buyers served beside ${bad.length} bad payments, ${refused} of them refused`,
+      attackerCost: "nothing",
+      targetCost: `${20 - served} sales`
+    }
+  })
+}
+
 /**
  * @category constants
  */
-export const attacks: ReadonlyArray<Attack> = [blindPost, silentConnections]
+export const attacks: ReadonlyArray<Attack> = [blindPost, silentConnections, badPayments]
