@@ -228,7 +228,10 @@ describe("a price that another body or header makes dearer", () => {
       const target = "/render?end=notRun"
       const headers = yield* payFor(yield* ask("GET /render", target, {}, cheap))
       yield* ask("GET /render", target, headers, cheap)
-      assert.match(verdictOf(yield* decide("GET /render", target, headers, { body: "50.00" })), /^(402 other_request|409 )/)
+      assert.match(
+        verdictOf(yield* decide("GET /render", target, headers, { body: "50.00" })),
+        /^(402 other_request|409 )/
+      )
       assert.strictEqual(verdictOf(yield* decide("GET /render", target, headers, cheap)), "Granted")
     })
   )
