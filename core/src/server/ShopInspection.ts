@@ -1,6 +1,6 @@
 /**
- * What a shop looks at by itself before it asks its facilitator: a payment that does not pay this shop what this request
- * costs, or that its payer has not signed, is nobody else's matter. Each question that a stranger makes up for nothing would
+ * What a shop looks at by itself before it asks its facilitator: a payment that does not pay this shop in a token it takes,
+ * or that its payer has not signed, is nobody else's matter. Each question that a stranger makes up for nothing would
  * otherwise be asked in the shop's name.
  */
 import * as Effect from "effect/Effect"
@@ -13,8 +13,9 @@ import type * as OfferMatch from "./OfferMatch.ts"
 type Refusal = PaymentError | ValidationError
 
 /**
- * Refuses what can be refused here. Whether it is time, and whether the amount is the price to the unit, is the
- * facilitator's to say: a payment on record answers after its validity, and after the price has fallen.
+ * Refuses what can be refused here. Whether it is time and whether the amount is the price is the facilitator's to say: a
+ * payment on record answers after its validity and after the price has fallen, and of one that is too small for a dearer
+ * request its payer has to hear that it was used.
  *
  * @category combinators
  */
@@ -25,14 +26,13 @@ export const inspect = ({ option, request }: OfferMatch.Order): Effect.Effect<vo
   const own = half.inspect
   return Effect.fromResult(openPayload(paymentPayload)).pipe(
     Effect.flatMap((payload) => own(paymentRequirements, payload)),
-    Effect.flatMap((authorization) => judge(option, BigInt(paymentRequirements.maxAmountRequired), authorization))
+    Effect.flatMap((authorization) => judge(option, authorization))
   )
 }
 
 const judge = (
   { asset, half: { scheme }, payTo }: OfferMatch.Order["option"],
-  price: bigint,
-  signed: { readonly payTo: string; readonly asset: string; readonly amount: bigint }
+  signed: { readonly payTo: string; readonly asset: string }
 ): Effect.Effect<void, Refusal> => {
   const isSame = (one: string, other: string) =>
     one === other || (scheme.address(one) !== undefined && scheme.address(one) === scheme.address(other))
@@ -44,6 +44,5 @@ const judge = (
     const message = `the payment is in ${signed.asset}, the offer asks ${asset.address}`
     return Effect.fail(invalid("asset_mismatch", "other_asset", message))
   }
-  const message = `the payment is of ${signed.amount}, the offer asks exactly ${price} of the smallest unit`
-  return signed.amount < price ? Effect.fail(invalid("amount_mismatch", "other_amount", message)) : Effect.void
+  return Effect.void
 }
