@@ -20,8 +20,7 @@ const withoutPrice: SourceMutation = [
     module: "core/src/facilitator/FacilitatorAnswer",
     piece: "isEnough ? undefined",
     instead: "isEnough || true ? undefined"
-  },
-  { module: "core/src/server/ShopInspection", piece: "signed.amount < price", instead: "signed.amount < 0n" }
+  }
 ]
 
 /** One request at two prices: what differs is in the body or in a header. */
