@@ -2,6 +2,7 @@
  * All attacks.
  */
 import type { Attack } from "./Attack.ts"
+import * as EvmGasAttacks from "./EvmGasAttacks.ts"
 import * as HostAttacks from "./HostAttacks.ts"
 import * as PriceAttacks from "./PriceAttacks.ts"
 import * as RecordAttacks from "./RecordAttacks.ts"
@@ -20,5 +21,6 @@ export const battery: ReadonlyArray<Attack> = [
   ...RefusedAttacks.attacks,
   ...RepeatAttacks.attacks,
   ...HostAttacks.attacks,
-  ...ServiceAttacks.attacks
+  ...ServiceAttacks.attacks,
+  ...EvmGasAttacks.attacks
 ]
