@@ -57,6 +57,8 @@ export interface AttackStage {
   readonly facilitator: (environment?: Environment) => Started
   /** A shop of the attack's own at this facilitator, once it sells; its paths are those of `ShopGoods`. */
   readonly shop: (facilitator: string, options?: ShopChoice) => Started
+  /** Shops in these shapes of `KoaShapes`; its URL lists them. */
+  readonly shapes: (facilitator: string, names: ReadonlyArray<string>) => Started
   /** A new wallet with so many of the token's smallest units and no coin. */
   readonly wallet: (balance: bigint) => Effect.Effect<HostileWallet.HostileWallet>
 }
@@ -98,7 +100,14 @@ export const make = Effect.fnUntraced(function* (
       scope
     )
   )
-  return { ...stage, usualFacilitator, usualShop, facilitator, shop, wallet: (balance) => walletWith(stage, balance) }
+  const shapes: AttackStage["shapes"] = (url, names) =>
+    StagedProcess.start({
+      module: "apps/trials/src/attacks/KoaShapesMain",
+      mutation,
+      environment: { ...roleOf(stage, url, stage.victim), SHAPES: JSON.stringify(names) }
+    })
+  const wallet: AttackStage["wallet"] = (balance) => walletWith(stage, balance)
+  return { ...stage, usualFacilitator, usualShop, facilitator, shop, shapes, wallet }
 })
 
 type Stage = Pick<AttackStage, "target" | "mutation" | "chain" | "victim" | "mallory">
@@ -158,15 +167,12 @@ const openShop = (stage: Stage, facilitator: string, { host = "koa", tenant = st
   StagedProcess.start({
     module: `apps/trials/src/attacks/${stage.target === "pontage" ? shopModules[host] : "PeerShopMain"}`,
     mutation: stage.mutation,
-    environment: {
-      ROLE: JSON.stringify({
-        facilitator,
-        key: tenant.key,
-        rpcUrl: stage.chain.node.rpcUrl,
-        payTo: tenant.payTo
-      })
-    }
+    environment: roleOf(stage, facilitator, tenant)
   })
+
+const roleOf = ({ chain }: Stage, facilitator: string, { key, payTo }: Tenant) => ({
+  ROLE: JSON.stringify({ facilitator, key, rpcUrl: chain.node.rpcUrl, payTo })
+})
 
 /** A shop sells nothing before it has proven its wiring, which takes a moment. */
 const untilOnSale = ({ output, url }: StagedProcess.StagedProcess): Effect.Effect<void> =>

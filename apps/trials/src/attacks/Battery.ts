@@ -4,6 +4,7 @@
 import type { Attack } from "./Attack.ts"
 import * as EvmGasAttacks from "./EvmGasAttacks.ts"
 import * as HostAttacks from "./HostAttacks.ts"
+import * as KoaAttacks from "./KoaAttacks.ts"
 import * as PriceAttacks from "./PriceAttacks.ts"
 import * as RecordAttacks from "./RecordAttacks.ts"
 import * as RefusedAttacks from "./RefusedAttacks.ts"
@@ -21,6 +22,7 @@ export const battery: ReadonlyArray<Attack> = [
   ...RefusedAttacks.attacks,
   ...RepeatAttacks.attacks,
   ...HostAttacks.attacks,
+  ...KoaAttacks.attacks,
   ...ServiceAttacks.attacks,
   ...EvmGasAttacks.attacks
 ]

@@ -125,12 +125,12 @@ export const make = (privateKey: Hex = generatePrivateKey()): HostileWallet => {
 const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64")
 
 /**
- * The payment in x402 version 2, for an offer that may be another than the signed one.
+ * The payment in x402 version 2, for an offer that may be another than the signed one, with the resource if it is given.
  *
  * @category conversions
  */
-export const inX402 = ({ authorization, signature }: Signed, accepted: Offer): PayingHeaders => ({
-  "payment-signature": base64({ x402Version: 2, accepted, payload: { signature, authorization } })
+export const inX402 = ({ authorization, signature }: Signed, accepted: Offer, resource?: unknown): PayingHeaders => ({
+  "payment-signature": base64({ x402Version: 2, resource, accepted, payload: { signature, authorization } })
 })
 
 /**
