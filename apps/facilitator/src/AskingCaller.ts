@@ -61,14 +61,17 @@ export interface CallerLimits {
   /** The caller told of an end that was refused. */
   readonly penalise: (errand: Errand) => Effect.Effect<void>
   /**
-   * Whether payments from this place are looked at now. Those of payers who have paid before always are, whatever else comes
-   * from there. Without a place all that come so are of one. A payment that is turned away costs its caller nothing.
+   * Whether payments from this place are looked at now. Those of payers who have paid from there before always are, whatever
+   * else comes from there. Without a place all that come so are of one. A payment that is turned away costs its caller nothing.
    */
   readonly admitBuyer: (buyer: string | undefined, payer: string | undefined) => Effect.Effect<void, TooManyRequests>
-  /** From this place came a payment that was refused. */
-  readonly blame: (buyer: string | undefined) => Effect.Effect<void>
-  /** This payer's payment was good. */
-  readonly trust: (payer: string) => Effect.Effect<void>
+  /**
+   * From this place came a payment that was refused. The payer that it names, signed or not, has to pay from there once more
+   * to count as one who has paid before: names are public, and whoever bears one must not be looked at for ever.
+   */
+  readonly blame: (buyer: string | undefined, payer: string | undefined) => Effect.Effect<void>
+  /** This payer's payment from this place was good. */
+  readonly trust: (buyer: string | undefined, payer: string) => Effect.Effect<void>
   /** Whether payments of this payer, who is not proven yet, are looked at now. */
   readonly admitPayer: (payer: string) => Effect.Effect<void, TooManyRequests>
   /** The payer is proven: this payment was its own, and counts. */
@@ -104,7 +107,7 @@ export interface Limiters {
   /** Places that payments come from. */
   readonly buyers: RateLimiter
   readonly payers: RateLimiter
-  /** Payers whose payments were good, by their callers. */
+  /** Payers whose payments were good, by their callers and the places they came from. */
   readonly trusted: RecentKeys.RecentKeys
 }
 
@@ -129,6 +132,8 @@ export const makeLimiters = (callers: number = RateLimits.defaultCapacity): Limi
 export const limitsOf = (limiters: Limiters, key: string, { payerRate, rate }: RateTerms): CallerLimits => {
   const buckets = { payments: `payments ${key}`, runs: `runs ${key}`, records: `records ${key}` }
   const charge = (errand: Errand, tokens: number) => limiters.callers.charge(buckets[errand], rate, tokens)
+  const placeOf = (buyer: string | undefined) => `${key} ${buyer ?? ""}`
+  const regular = (buyer: string | undefined, payer: string) => `${placeOf(buyer)} ${payer}`
   return {
     admit: (errand) =>
       Effect.flatMap(limiters.callers.take(buckets[errand], rate, 1), (wait) =>
@@ -137,9 +142,9 @@ export const limitsOf = (limiters: Limiters, key: string, { payerRate, rate }: R
     count: charge,
     penalise: (errand) => charge(errand, refusalCost),
     admitBuyer: (buyer, payer) =>
-      payer !== undefined && limiters.trusted.has(`${key} ${payer}`)
+      payer !== undefined && limiters.trusted.has(regular(buyer, payer))
         ? Effect.void
-        : Effect.flatMap(unprovenWait(limiters, buckets.payments, `${key} ${buyer ?? ""}`, rate), (wait) =>
+        : Effect.flatMap(unprovenWait(limiters, buckets.payments, placeOf(buyer), rate), (wait) =>
             wait === undefined
               ? Effect.void
               : Effect.andThen(
@@ -147,8 +152,12 @@ export const limitsOf = (limiters: Limiters, key: string, { payerRate, rate }: R
                   Effect.fail(tooMany("bad payments come", rate.perSecond * placePart, wait))
                 )
           ),
-    blame: (buyer) => limiters.buyers.charge(`${key} ${buyer ?? ""}`, partOf(rate, placePart), 1),
-    trust: (payer) => Effect.sync(() => limiters.trusted.add(`${key} ${payer}`)),
+    blame: (buyer, payer) =>
+      Effect.suspend(() => {
+        if (payer !== undefined) limiters.trusted.forget(regular(buyer, payer))
+        return limiters.buyers.charge(placeOf(buyer), partOf(rate, placePart), 1)
+      }),
+    trust: (buyer, payer) => Effect.sync(() => limiters.trusted.add(regular(buyer, payer))),
     admitPayer: (payer) =>
       Effect.flatMap(limiters.payers.take(`${key} ${payer}`, payerRate, 0), (wait) =>
         wait === undefined ? Effect.void : Effect.fail(tooMany("this payer pays", payerRate.perSecond, wait))

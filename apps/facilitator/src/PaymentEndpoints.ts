@@ -175,14 +175,14 @@ const presented = Effect.fnUntraced(function* <A extends Answer, E, R>(
       : undefined
   yield* limits.admitBuyer(buyer, payer)
   if (Result.isFailure(request)) {
-    yield* limits.blame(buyer)
+    yield* limits.blame(buyer, undefined)
     return unreadable(request.failure)
   }
   if (payer !== undefined) yield* limits.admitPayer(payer)
   const answered = yield* answer(request.success)
-  if (isPenalised(answered)) yield* limits.blame(buyer)
+  if (isRefused(answered)) yield* limits.blame(buyer, payer)
   if (payer !== undefined && isProvenPayer(answered)) yield* limits.countPayer(payer)
-  if (payer !== undefined && isGood(answered)) yield* limits.trust(payer)
+  if (payer !== undefined && isGood(answered)) yield* limits.trust(buyer, payer)
   return answered
 })
 
@@ -193,9 +193,8 @@ const notRegistered = ({
 }: PaymentRequirements.PaymentRequirements) =>
   new Forbidden({ message: `payments to ${payTo} in ${asset} on ${network} are not registered for this caller` })
 
-/** That a payment was used costs no more than a look into the records. */
-const isPenalised = ({ code, reason }: Answer): boolean =>
-  code !== undefined || (reason !== undefined && reason !== "already_used")
+/** Also what was used already: the payments of a shop are public, and one that is not on record here asks the chain. */
+const isRefused = ({ code, reason }: Answer): boolean => code !== undefined || reason !== undefined
 
 /** A signature was good, or nothing would be known of the balance. A payer is not held to what others sign in its name. */
 const isProvenPayer = ({ code, reason }: Answer): boolean =>

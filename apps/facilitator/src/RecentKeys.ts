@@ -10,6 +10,7 @@
 export interface RecentKeys {
   readonly has: (key: string) => boolean
   readonly add: (key: string) => void
+  readonly forget: (key: string) => void
 }
 
 /**
@@ -27,6 +28,7 @@ export const make = (capacity: number): RecentKeys => {
       if (keys.size <= capacity) return
       const [oldest] = keys
       if (oldest !== undefined) keys.delete(oldest)
-    }
+    },
+    forget: (key) => void keys.delete(key)
   }
 }

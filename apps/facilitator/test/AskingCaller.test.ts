@@ -129,10 +129,12 @@ describe("bad payments", () => {
     })
   )
 
-  it.effect("one that was used already is not held against anybody: it made nobody ask a chain", () =>
-    Effect.gen(function* () {
-      assert.strictEqual(yield* tried({ settle: used }, payment("a")), 15)
-    })
+  it.effect(
+    "one that was used already is one of them: every old payment of a shop is public, and there is no end of them",
+    () =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* tried({ settle: used }, payment("a")), 11)
+      })
   )
 
   it.effect("are held against the place they come from, and against no other", () =>
@@ -162,6 +164,32 @@ describe("bad payments", () => {
       isForged = false
       assert.strictEqual((yield* post("/settle", payment("a"), from("proxy"))).status, 429)
       assert.strictEqual((yield* post("/settle", payment("regular"), from("proxy"))).status, 200)
+    })
+  )
+
+  it.effect("are no better for bearing the name of a payer who has paid before: names are public", () =>
+    Effect.gen(function* () {
+      let isForged = false
+      const settle = () => Effect.suspend(() => (isForged ? forged() : Effect.succeed(settled)))
+      const { post } = yield* start({ ...good, settle }, { callers }, [readable])
+      assert.strictEqual((yield* post("/settle", payment("regular"), from("home"))).status, 200)
+      isForged = true
+      assert.strictEqual(accepted(yield* statuses(post, "/settle", payment("regular"), from("stranger"), 200)), 11)
+      isForged = false
+      assert.strictEqual((yield* post("/settle", payment("regular"), from("home"))).status, 200)
+    })
+  )
+
+  it.effect("from the place of a payer and in its name leave it what any payer from there has", () =>
+    Effect.gen(function* () {
+      let isForged = false
+      const settle = () => Effect.suspend(() => (isForged ? forged() : Effect.succeed(settled)))
+      const { post } = yield* start({ ...good, settle }, { callers }, [readable])
+      assert.strictEqual((yield* post("/settle", payment("regular"), from("proxy"))).status, 200)
+      isForged = true
+      assert.strictEqual(accepted(yield* statuses(post, "/settle", payment("regular"), from("proxy"), 200)), 11)
+      isForged = false
+      assert.strictEqual((yield* post("/settle", payment("other"), from("elsewhere"))).status, 200)
     })
   )
 
