@@ -49,10 +49,15 @@ export interface AttackStage {
   /** The shop that is robbed, and a tenant of the same facilitator who robs it. */
   readonly victim: Tenant
   readonly mallory: Tenant
-  /** The facilitator with the usual settings. It runs once for all attacks, so none may leave it harmed. */
+  /**
+   * The facilitator with the usual settings, but for a caller's rate: it runs once for all attacks, which all come from one
+   * place, so none may leave it harmed, and none is to be turned away for the one before it.
+   */
   readonly usualFacilitator: Started
   /** The victim's shop on Koa, or the peer's on Express, at the usual facilitator. */
   readonly usualShop: Started
+  /** The same on NestJS. */
+  readonly usualNestShop: Started
   /** A facilitator of the attack's own; ours with `environment` beside the usual settings. */
   readonly facilitator: (environment?: Environment) => Started
   /** A shop of the attack's own at this facilitator, once it sells; its paths are those of `ShopGoods`. */
@@ -93,13 +98,16 @@ export const make = Effect.fnUntraced(function* (
     target === "pontage" ? ourFacilitator(stage, environment) : peerFacilitator(stage)
   const shop: AttackStage["shop"] = (url, options = {}) => Effect.tap(openShop(stage, url, options), untilOnSale)
   const scope = yield* Effect.scope
-  const usualFacilitator = yield* Effect.cached(Scope.provide(facilitator(), scope))
-  const usualShop = yield* Effect.cached(
-    Scope.provide(
-      Effect.flatMap(usualFacilitator, ({ url }) => shop(url)),
-      scope
+  const usualFacilitator = yield* Effect.cached(Scope.provide(facilitator({ PONTAGE_RATE: "2000/10000" }), scope))
+  const atUsual = (options: ShopChoice) =>
+    Effect.cached(
+      Scope.provide(
+        Effect.flatMap(usualFacilitator, ({ url }) => shop(url, options)),
+        scope
+      )
     )
-  )
+  const usualShop = yield* atUsual({ host: "koa" })
+  const usualNestShop = yield* atUsual({ host: "nest" })
   const shapes: AttackStage["shapes"] = (url, names) =>
     StagedProcess.start({
       module: "apps/trials/src/attacks/KoaShapesMain",
@@ -107,7 +115,7 @@ export const make = Effect.fnUntraced(function* (
       environment: { ...roleOf(stage, url, stage.victim), SHAPES: JSON.stringify(names) }
     })
   const wallet: AttackStage["wallet"] = (balance) => walletWith(stage, balance)
-  return { ...stage, usualFacilitator, usualShop, facilitator, shop, shapes, wallet }
+  return { ...stage, usualFacilitator, usualShop, usualNestShop, facilitator, shop, shapes, wallet }
 })
 
 type Stage = Pick<AttackStage, "target" | "mutation" | "chain" | "victim" | "mallory">
@@ -167,6 +175,7 @@ const openShop = (stage: Stage, facilitator: string, { host = "koa", tenant = st
   StagedProcess.start({
     module: `apps/trials/src/attacks/${stage.target === "pontage" ? shopModules[host] : "PeerShopMain"}`,
     mutation: stage.mutation,
+    decorators: host === "nest",
     environment: roleOf(stage, facilitator, tenant)
   })
 

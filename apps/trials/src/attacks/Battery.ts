@@ -5,6 +5,7 @@ import type { Attack } from "./Attack.ts"
 import * as EvmGasAttacks from "./EvmGasAttacks.ts"
 import * as HostAttacks from "./HostAttacks.ts"
 import * as KoaAttacks from "./KoaAttacks.ts"
+import * as NestAttacks from "./NestAttacks.ts"
 import * as PriceAttacks from "./PriceAttacks.ts"
 import * as RecordAttacks from "./RecordAttacks.ts"
 import * as RefusedAttacks from "./RefusedAttacks.ts"
@@ -23,6 +24,7 @@ export const battery: ReadonlyArray<Attack> = [
   ...RepeatAttacks.attacks,
   ...HostAttacks.attacks,
   ...KoaAttacks.attacks,
+  ...NestAttacks.attacks,
   ...ServiceAttacks.attacks,
   ...EvmGasAttacks.attacks
 ]

@@ -45,19 +45,22 @@ export type SourceMutation = typeof SourceMutation.Type
 export const variable = "SOURCE_MUTATION"
 
 const isSource = import.meta.url.endsWith(".ts")
-const hook = new URL(`./MutationHook.${isSource ? "ts" : "js"}`, import.meta.url).href
+const hookAt = (name: string): string => new URL(`./${name}.${isSource ? "ts" : "js"}`, import.meta.url).href
 
 /**
  * What a process needs to run from where this runs, and with the fault.
  *
  * @category constructors
  */
-export const processOptions = (mutation: SourceMutation | undefined) => {
-  const execArgv = isSource ? ["--conditions=@pontage/source"] : []
-  if (mutation === undefined) return { execArgv, environment: {} }
+export const processOptions = (mutation: SourceMutation | undefined, decorators: boolean) => {
+  const conditions = isSource ? ["--conditions=@pontage/source"] : []
+  // The hook that is loaded last sees a source last.
+  const last = isSource && decorators ? ["--import", hookAt("DecoratorHook")] : []
+  if (mutation === undefined) return { execArgv: [...conditions, ...last], environment: {} }
   // A process loads some of the modules only, so all are looked at here.
   for (const one of mutation) applied(readFileSync(fileOf(one.module), "utf8"), one)
-  return { execArgv: [...execArgv, "--import", hook], environment: { [variable]: JSON.stringify(mutation) } }
+  const execArgv = [...conditions, "--import", hookAt("MutationHook"), ...last]
+  return { execArgv, environment: { [variable]: JSON.stringify(mutation) } }
 }
 
 /**

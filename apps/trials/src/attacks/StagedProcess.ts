@@ -25,6 +25,8 @@ export interface Options {
   /** All of its environment beside the paths that Node needs. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly mutation: SourceMutation | undefined
+  /** Whether modules that it loads have decorators. Default `false`. */
+  readonly decorators?: boolean
 }
 
 /**
@@ -48,9 +50,9 @@ const listeningLine = /listens on (http:\S+?);/
  *
  * @category constructors
  */
-export const start = Effect.fnUntraced(function* ({ environment, module, mutation }: Options) {
+export const start = Effect.fnUntraced(function* ({ decorators = false, environment, module, mutation }: Options) {
   const listening = yield* Deferred.make<string>()
-  const { environment: mutating, execArgv } = processOptions(mutation)
+  const { environment: mutating, execArgv } = processOptions(mutation, decorators)
   const written: Array<string> = []
   const child = yield* Effect.acquireRelease(
     Effect.sync(() =>
