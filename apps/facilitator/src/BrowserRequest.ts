@@ -20,9 +20,8 @@ import type * as Layer from "effect/Layer"
 export interface Asked {
   /** Fields as they came; one that came twice is a list of both, separated by commas. */
   readonly headers: Readonly<Record<"host" | "origin" | "sec-fetch-site", string | undefined>>
-  /** The address and the port at which its connection arrived. */
+  /** The address at which its connection arrived. */
   readonly localAddress: string | undefined
-  readonly localPort: number | undefined
 }
 
 /** A name, an IPv4 address or an IPv6 address in brackets, and a port. Whatever else a URL may hold is none. */
@@ -43,7 +42,7 @@ export const isHost = (text: string): boolean => authority.test(text.toLowerCase
 export const objection = (asked: Asked, allowedHosts: ReadonlyArray<string>): string | undefined => {
   const host = asked.headers.host?.toLowerCase() ?? ""
   if (!isOwn(host, asked, allowedHosts)) {
-    return `the request is for the host ${quote(host)}, and without API keys this service answers only as localhost, as an address of this machine, with its port, or as PONTAGE_ALLOWED_HOSTS names it`
+    return `the request is for the host ${quote(host)}, and without API keys this service answers only as localhost, as the address at which the connection arrived, or as PONTAGE_ALLOWED_HOSTS names it`
   }
   const { origin, "sec-fetch-site": site } = asked.headers
   if (origin !== undefined && !isSameOrigin(origin.toLowerCase(), host)) {
@@ -54,12 +53,13 @@ export const objection = (asked: Asked, allowedHosts: ReadonlyArray<string>): st
     : "the request comes from a web page of another origin, and without API keys no page but this service's own may ask"
 }
 
-const isOwn = (host: string, { localAddress, localPort }: Asked, allowedHosts: ReadonlyArray<string>): boolean => {
-  const [, name, port = "80"] = authority.exec(host) ?? []
+/** The port is not compared: a forwarded one is another, and a page of another port has another origin. */
+const isOwn = (host: string, { localAddress }: Asked, allowedHosts: ReadonlyArray<string>): boolean => {
+  const [, name] = authority.exec(host) ?? []
   if (name === undefined) return false
   const isAllowed = (one: string) => one === host || one === name
   if (allowedHosts.some((one) => isAllowed(one.toLowerCase()))) return true
-  return Number(port) === localPort && (isLoopback(name) || name === bracketed(localAddress))
+  return isLoopback(name) || name === bracketed(localAddress)
 }
 
 /** An address as a `Host` writes it. */
@@ -84,10 +84,10 @@ export const layer = (allowedHosts: ReadonlyArray<string>): Layer.Layer<never, n
       Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
         // As they came: a host that the target names is put in the place of the field's.
         const { headers, socket } = NodeHttpServerRequest.toIncomingMessage(request)
-        const { localAddress, localPort } = socket
+        const { localAddress } = socket
         const { host, origin, "sec-fetch-site": site } = headers
         const fields = { host, origin, "sec-fetch-site": site }
-        const message = objection({ headers: fields, localAddress, localPort }, allowedHosts)
+        const message = objection({ headers: fields, localAddress }, allowedHosts)
         return message === undefined ? answer : Effect.succeed(refusal(message))
       }),
     { global: true }
