@@ -11,7 +11,7 @@ import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { ProtocolError } from "../protocol/ProtocolError.ts"
 import type { PaymentRecord, PaymentState } from "../protocol/Settlement.ts"
 import type { Sellable } from "../protocol/Supported.ts"
-import type { ValidationError } from "../protocol/ValidationError.ts"
+import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 
 /**
  * A payment and the option it answers.
@@ -43,6 +43,17 @@ export interface Claim {
    */
   readonly onlyKnown?: true
 }
+
+/**
+ * The refusal of a payment that only a record could have answered for (`onlyKnown`), where there is none.
+ *
+ * @category errors
+ */
+export const notOnRecord: ValidationError = invalid(
+  "binding_mismatch",
+  "other_request",
+  "the payment is bound to another request, another price, or a challenge that is too old; sign for the one offered now"
+)
 
 /**
  * Who may run the resource: `granted` this claim may; `held` another claim is running it now; `spent` it was run, or may

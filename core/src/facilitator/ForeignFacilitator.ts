@@ -21,7 +21,7 @@ import { FacilitatorUnavailable, type Misconfigured } from "../protocol/Protocol
 import { isSettled } from "../protocol/Settlement.ts"
 import { invalid } from "../protocol/ValidationError.ts"
 import type { SchemeServer } from "../scheme/SchemeServer.ts"
-import { type Claim, Facilitator, type PaymentRequest, type Settled } from "./Facilitator.ts"
+import { type Claim, Facilitator, notOnRecord, type PaymentRequest, type Settled } from "./Facilitator.ts"
 import * as FacilitatorExchange from "./FacilitatorExchange.ts"
 import * as ForeignExchange from "./ForeignExchange.ts"
 import * as ForeignKinds from "./ForeignKinds.ts"
@@ -29,10 +29,8 @@ import * as ForeignLedger from "./ForeignLedger.ts"
 import * as ForeignPayment from "./ForeignPayment.ts"
 import * as ForeignSettling from "./ForeignSettling.ts"
 import * as Offer from "./Offer.ts"
-import { notOnRecord } from "./PaymentDesk.ts"
-import { circumstances, toRecord } from "./records/PaymentStore.ts"
+import { toRecord, toSettled } from "./records/PaymentStore.ts"
 import * as Presentation from "./records/Presentation.ts"
-import * as Run from "./records/Run.ts"
 
 /**
  * Where the facilitator is, and what is sold through it.
@@ -352,18 +350,4 @@ const letGo = (desk: Desk, { fresh, record: { paymentId } }: Taken, claim: Claim
       desk.ledger.drop(paymentId)
   })
 
-const answer = ({ execution, record }: Taken, now: number): Settled => {
-  const entitlement = execution === "granted" ? Run.entitlement(record.run, circumstances(record, now)) : undefined
-  return {
-    paymentId: record.paymentId,
-    status: record.status,
-    execution,
-    transaction: isSettled(record.status) ? record.transaction : "",
-    network: record.requirements.network,
-    payer: record.authorization.payer,
-    payTo: record.authorization.payTo,
-    asset: record.authorization.asset,
-    amount: `${record.authorization.amount}`,
-    ...(entitlement && { entitlement })
-  }
-}
+const answer = ({ execution, record }: Taken, now: number): Settled => toSettled(record, execution, now)

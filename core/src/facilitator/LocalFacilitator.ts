@@ -15,7 +15,6 @@ import * as OptionCheck from "../protocol/OptionCheck.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import { protocolVersion } from "../protocol/PaymentPayload.ts"
 import { type ChainUnavailable, Misconfigured, SettlementPending } from "../protocol/ProtocolError.ts"
-import { isDead, isSettled } from "../protocol/Settlement.ts"
 import { invalid } from "../protocol/ValidationError.ts"
 import type { SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
 import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
@@ -35,9 +34,8 @@ import {
 } from "./PaymentDesk.ts"
 import { LaneLeases, layerSole } from "./records/LaneLeases.ts"
 import * as MemoryPaymentStore from "./records/MemoryPaymentStore.ts"
-import { circumstances, PaymentStore, type StoredPayment, toRecord } from "./records/PaymentStore.ts"
+import { PaymentStore, type StoredPayment, toRecord, toSettled } from "./records/PaymentStore.ts"
 import * as Presentation from "./records/Presentation.ts"
-import * as Run from "./records/Run.ts"
 import * as GasCeilings from "./settlement/GasCeilings.ts"
 import * as LaneChoice from "./settlement/LaneChoice.ts"
 import * as SettlementEngine from "./settlement/SettlementEngine.ts"
@@ -306,21 +304,7 @@ const pending = Effect.fnUntraced(function* (desk: Desk, { paymentId }: StoredPa
   })
 })
 
-const answer = ({ execution, stored }: Taken, now: number): Settled => {
-  const entitlement = execution === "granted" ? Run.entitlement(stored.run, circumstances(stored, now)) : undefined
-  return {
-    paymentId: stored.paymentId,
-    status: stored.status,
-    execution,
-    transaction: isSettled(stored.status) || isDead(stored.status) ? stored.transaction : "",
-    network: stored.requirements.network,
-    payer: stored.authorization.payer,
-    payTo: stored.authorization.payTo,
-    asset: stored.authorization.asset,
-    amount: `${stored.authorization.amount}`,
-    ...(entitlement && { entitlement })
-  }
-}
+const answer = ({ execution, stored }: Taken, now: number): Settled => toSettled(stored, execution, now)
 
 const recordOf = (stored: StoredPayment) => Effect.map(Clock.currentTimeMillis, (now) => toRecord(stored, now))
 

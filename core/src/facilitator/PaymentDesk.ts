@@ -11,12 +11,12 @@ import { refuse } from "../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import * as PaymentId from "../protocol/PaymentId.ts"
 import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
-import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
+import { invalid } from "../protocol/ValidationError.ts"
 import type { Payment, SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
 import type * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
 import { CurrentCaller } from "./Caller.ts"
 import * as Checkpoint from "./Checkpoint.ts"
-import type { Claim, PaymentRequest, Settled } from "./Facilitator.ts"
+import { type Claim, notOnRecord, type PaymentRequest, type Settled } from "./Facilitator.ts"
 import * as Offer from "./Offer.ts"
 import * as PaymentReading from "./PaymentReading.ts"
 import type { NewPayment, PaymentStore, StoredPayment } from "./records/PaymentStore.ts"
@@ -161,17 +161,6 @@ const takeNew = Effect.fnUntraced(function* (
   desk.engine.examined(presented, presented.payment, at)
   return yield* reserve(desk, presented, claim, yield* desk.engine.laneFor(presented.half))
 })
-
-/**
- * The refusal of a payment that only a record could have answered for.
- *
- * @category errors
- */
-export const notOnRecord: ValidationError = invalid(
-  "binding_mismatch",
-  "other_request",
-  "the payment is bound to another request, another price, or a challenge that is too old; sign for the one offered now"
-)
 
 /** Another claim brought the same authorization a moment ago and is being looked at. */
 const heldOnArrival = (presented: Presented): Taken => ({

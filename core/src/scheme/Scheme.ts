@@ -20,3 +20,15 @@ export interface Scheme {
   /** An address of this family in its canonical wire form; `undefined` when it is none. */
   readonly address: (text: string) => string | undefined
 }
+
+/**
+ * Whether two texts are one address of the scheme's family, however each is written. Equal texts are not looked into: to read an
+ * address may take a digest.
+ *
+ * @category guards
+ */
+export const isSameAddress = ({ address }: Pick<Scheme, "address">, one: string, other: string): boolean => {
+  if (one === other) return true
+  const canonical = address(one)
+  return canonical !== undefined && canonical === address(other)
+}

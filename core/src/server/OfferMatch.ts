@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-import type { PaymentRequest } from "../facilitator/Facilitator.ts"
+import { notOnRecord, type PaymentRequest } from "../facilitator/Facilitator.ts"
 import { type PaymentError, refuse } from "../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import { openPayload, type PaymentPayload, RequestBinding } from "../protocol/PaymentPayload.ts"
@@ -104,7 +104,7 @@ export const find = Effect.fnUntraced(function* (
       ? toRequest(meant)
       : toRequest(meant, yield* RouteOffer.challengeOf(notary, priced, meant, epoch))
   }
-  if (route.binding === "off") return yield* notOurs
+  if (route.binding === "off") return yield* notOnRecord
   for (const offer of offers) {
     const secret = yield* signerOf(notary, priced, offer, epoch, binding.challenge)
     if (secret === undefined) continue
@@ -113,7 +113,7 @@ export const find = Effect.fnUntraced(function* (
       ? yield* outdated(echoed.failure)
       : toRequest(offer, binding.challenge, undefined, [secret])
   }
-  return { unlessKnown: notOurs, secrets: notary.secrets, candidates: offers.map((offer) => toOrder(offer)) }
+  return { unlessKnown: notOnRecord, secrets: notary.secrets, candidates: offers.map((offer) => toOrder(offer)) }
 })
 
 /** The secret that made an offer's challenge lately. */
@@ -137,17 +137,6 @@ const unbound = invalid(
   "binding_mismatch",
   "binding_missing",
   "this resource takes only payments that are bound to their request; derive the nonce from extra.challenge"
-)
-
-/**
- * The refusal of a payment that answers none of the offers made now.
- *
- * @category errors
- */
-export const notOurs: ValidationError = invalid(
-  "binding_mismatch",
-  "other_request",
-  "the payment is bound to another request, another price, or a challenge that is too old; sign for the one offered now"
 )
 
 interface Offers {

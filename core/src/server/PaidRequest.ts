@@ -6,13 +6,14 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import { CurrentBuyer } from "../facilitator/CurrentBuyer.ts"
-import type { Claim, Outcome, Settled } from "../facilitator/Facilitator.ts"
+import { type Claim, notOnRecord, type Outcome, type Settled } from "../facilitator/Facilitator.ts"
 import * as Entropy from "../platform/Entropy.ts"
 import type { RepeatedWarning } from "../platform/RepeatedWarning.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
 import * as RetryToken from "../protocol/RetryToken.ts"
 import { isSettled, type Settlement } from "../protocol/Settlement.ts"
+import { isSameAddress } from "../scheme/Scheme.ts"
 import type { PresentedPayment } from "../wire/Dialect.ts"
 import * as Refusal from "../wire/Refusal.ts"
 import * as Spoken from "../wire/Spoken.ts"
@@ -185,12 +186,12 @@ const taken = Effect.fnUntraced(function* (counter: Counter, presented: Presente
     if (Result.isSuccess(answer)) return answer.success
     if (unlessKnown === undefined || !isNotOnRecord(answer.failure)) return yield* answer.failure
   }
-  return yield* unlessKnown ?? OfferMatch.notOurs
+  return yield* unlessKnown ?? notOnRecord
 })
 
 /** What a facilitator says of a payment that only a record could have answered for. */
 const isNotOnRecord = (failure: PaymentFailure): boolean =>
-  failure._tag === "ValidationError" && failure.detail === "other_request"
+  failure._tag === "ValidationError" && failure.detail === notOnRecord.detail
 
 /**
  * A facilitator that leaves a claim unanswered cannot keep two requests from running on one payment. A grant is compared with
@@ -223,11 +224,9 @@ const differenceOf = (
   settled: Settled
 ): "network" | "payee" | "asset" | "amount" | undefined => {
   const { scheme } = half
-  const isSame = (one: string, other: string) =>
-    one === other || (scheme.address(one) !== undefined && scheme.address(one) === scheme.address(other))
   if (scheme.network(settled.network) !== network) return "network"
-  if (!isSame(settled.payTo, payTo)) return "payee"
-  if (!isSame(settled.asset, asset.address)) return "asset"
+  if (!isSameAddress(scheme, settled.payTo, payTo)) return "payee"
+  if (!isSameAddress(scheme, settled.asset, asset.address)) return "asset"
   return BigInt(settled.amount) < BigInt(paymentRequirements.maxAmountRequired) ? "amount" : undefined
 }
 

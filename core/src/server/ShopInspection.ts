@@ -1,13 +1,14 @@
 /**
- * What a shop looks at by itself before it asks its facilitator: a payment that does not pay this shop in a token it takes,
- * or that its payer has not signed, is nobody else's matter. Each question that a stranger makes up for nothing would
- * otherwise be asked in the shop's name.
+ * The shop's own look at a payment, before it asks its facilitator: a payment that does not pay this shop in a token it takes,
+ * or that its payer has not signed, is refused here. A stranger can make up any number of them for nothing, and each would
+ * otherwise be asked about in the shop's name.
  */
 import * as Effect from "effect/Effect"
 
 import { type PaymentError, refuse } from "../protocol/PaymentError.ts"
 import { openPayload } from "../protocol/PaymentPayload.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
+import { isSameAddress } from "../scheme/Scheme.ts"
 import type * as OfferMatch from "./OfferMatch.ts"
 
 type Refusal = PaymentError | ValidationError
@@ -34,13 +35,11 @@ const judge = (
   { asset, half: { scheme }, payTo }: OfferMatch.Order["option"],
   signed: { readonly payTo: string; readonly asset: string }
 ): Effect.Effect<void, Refusal> => {
-  const isSame = (one: string, other: string) =>
-    one === other || (scheme.address(one) !== undefined && scheme.address(one) === scheme.address(other))
-  if (!isSame(signed.payTo, payTo)) {
+  if (!isSameAddress(scheme, signed.payTo, payTo)) {
     const message = `the payment goes to ${signed.payTo}, the offer asks ${payTo}`
     return Effect.fail(refuse("INVALID_RECIPIENT", "other_recipient", message))
   }
-  if (!isSame(signed.asset, asset.address)) {
+  if (!isSameAddress(scheme, signed.asset, asset.address)) {
     const message = `the payment is in ${signed.asset}, the offer asks ${asset.address}`
     return Effect.fail(invalid("asset_mismatch", "other_asset", message))
   }

@@ -5,6 +5,8 @@
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 
+import * as BoundedBody from "../wire/BoundedBody.ts"
+
 /**
  * The part of Node's `IncomingMessage` (and of its HTTP/2 request) that is looked at.
  *
@@ -71,7 +73,7 @@ const read = (stream: BodyStream, maximumBytes: number) =>
     /** Given back at once: on the next turn a stream that has come to its end and is empty ends for everybody. */
     const stop = (): Uint8Array => {
       stream.off("readable", take).off("end", lose).off("close", lose).off("error", lose)
-      const bytes = joined(chunks, length)
+      const bytes = BoundedBody.join(chunks, length)
       if (length > 0 && !stream.destroyed) stream.unshift(bytes)
       return bytes
     }
@@ -108,16 +110,4 @@ const read = (stream: BodyStream, maximumBytes: number) =>
 const hasArrived = (stream: BodyStream): boolean => {
   const state: unknown = Reflect.get(stream, "_readableState")
   return stream.complete || (typeof state === "object" && state !== null && Reflect.get(state, "ended") === true)
-}
-
-const joined = (chunks: ReadonlyArray<Uint8Array>, length: number): Uint8Array => {
-  const [only] = chunks
-  if (only !== undefined && chunks.length === 1) return only
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return bytes
 }

@@ -76,7 +76,12 @@ const isDeclaredWithin = (headers: Headers, maximumBytes: number): boolean => {
   return length !== null && Number(length) <= maximumBytes && !headers.has("content-encoding")
 }
 
-const join = (chunks: ReadonlyArray<Uint8Array>, length: number): Uint8Array => {
+/**
+ * The pieces as one, of so many bytes in all. A single piece is given back as it is.
+ *
+ * @category conversions
+ */
+export const join = (chunks: ReadonlyArray<Uint8Array>, length: number): Uint8Array => {
   const [only] = chunks
   if (chunks.length === 1 && only !== undefined) return only
   const bytes = new Uint8Array(length)

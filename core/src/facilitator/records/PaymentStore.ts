@@ -16,7 +16,7 @@ import * as RetryToken from "../../protocol/RetryToken.ts"
 import * as Settlement from "../../protocol/Settlement.ts"
 import type { ValidationError } from "../../protocol/ValidationError.ts"
 import type { Block, Landed, Prepared } from "../../scheme/SchemeFacilitator.ts"
-import type { Claim, Execution, Outcome } from "../Facilitator.ts"
+import type { Claim, Execution, Outcome, Settled } from "../Facilitator.ts"
 import type { Lease, LeaseLost } from "./LaneLeases.ts"
 import * as Run from "./Run.ts"
 import type { Signals } from "./Signals.ts"
@@ -292,6 +292,28 @@ export const circumstances = (payment: StoredPayment, now: number): Run.Circumst
  */
 export const reserves = ({ lane, run, status }: Pick<StoredPayment, "lane" | "run" | "status">, now: number): boolean =>
   status === "planned" || status === "sent" || (status === "accepted" && (lane !== undefined || Run.isHeld(run, now)))
+
+/**
+ * The answer to who has claimed or settled the payment. A transaction is named once the payment's end is known by it.
+ *
+ * @category conversions
+ */
+export const toSettled = (payment: StoredPayment, execution: Execution | undefined, now: number): Settled => {
+  const { authorization, paymentId, requirements, run, status, transaction } = payment
+  const entitlement = execution === "granted" ? Run.entitlement(run, circumstances(payment, now)) : undefined
+  return {
+    paymentId,
+    status,
+    execution,
+    transaction: Settlement.isSettled(status) || Settlement.isDead(status) ? transaction : "",
+    network: requirements.network,
+    payer: authorization.payer,
+    payTo: authorization.payTo,
+    asset: authorization.asset,
+    amount: `${authorization.amount}`,
+    ...(entitlement && { entitlement })
+  }
+}
 
 /**
  * The record as the facilitator shows it.
