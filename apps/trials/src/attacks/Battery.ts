@@ -2,6 +2,7 @@
  * All attacks.
  */
 import type { Attack } from "./Attack.ts"
+import * as EvmChainAttacks from "./EvmChainAttacks.ts"
 import * as EvmGasAttacks from "./EvmGasAttacks.ts"
 import * as HostAttacks from "./HostAttacks.ts"
 import * as KoaAttacks from "./KoaAttacks.ts"
@@ -26,5 +27,6 @@ export const battery: ReadonlyArray<Attack> = [
   ...KoaAttacks.attacks,
   ...NestAttacks.attacks,
   ...ServiceAttacks.attacks,
-  ...EvmGasAttacks.attacks
+  ...EvmGasAttacks.attacks,
+  ...EvmChainAttacks.attacks
 ]

@@ -6,7 +6,7 @@ import { BaseSepolia } from "@pontage/conformance"
 import { DollarToken } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { encodeFunctionData, type Hex, parseGwei, parseSignature } from "viem"
+import { encodeFunctionData, type Hex, parseGwei } from "viem"
 
 import type { Attack, Seen } from "./Attack.ts"
 import type { AttackStage, Tenant } from "./AttackStage.ts"
@@ -15,6 +15,7 @@ import * as EvmSigner from "./EvmSigner.ts"
 import * as HostileWallet from "./HostileWallet.ts"
 import type { SourceMutation } from "./SourceMutation.ts"
 import type { StagedProcess } from "./StagedProcess.ts"
+import * as TokenCall from "./TokenCall.ts"
 
 const gangSize = 8
 
@@ -203,18 +204,6 @@ const anyContract: Attack = {
   })
 }
 
-/** The call of the token that moves what was signed. */
-const transferOf = ({ authorization, signature }: HostileWallet.Signed): Hex => {
-  const { from, nonce, to, validAfter, validBefore, value } = authorization
-  const { r, s, yParity } = parseSignature(signature)
-  const numbers = [BigInt(value), BigInt(validAfter), BigInt(validBefore)] as const
-  return encodeFunctionData({
-    abi: DollarToken.abi,
-    functionName: "transferWithAuthorization",
-    args: [from, `0x${to.slice(2)}`, ...numbers, nonce, 27 + yParity, r, s]
-  })
-}
-
 /** Plain wallets, each with the money of one payment, which a stranger moves away for them. */
 const emptying = Effect.fnUntraced(function* (stage: AttackStage) {
   const { node } = stage.chain
@@ -232,7 +221,7 @@ const emptying = Effect.fnUntraced(function* (stage: AttackStage) {
       (wallet) =>
         Effect.flatMap(
           Effect.promise(() => wallet.sign(away)),
-          (signed) => EvmSigner.sendFirst(stage, { to: BaseSepolia.token, data: transferOf(signed) })
+          (signed) => EvmSigner.sendFirst(stage, { to: BaseSepolia.token, data: TokenCall.of(signed) })
         ),
       { discard: true }
     ),
