@@ -37,12 +37,22 @@ export const make = (): PayersInFlight => {
       if (known !== undefined && known.until * 1000 <= now) flying.delete(payer)
       return known !== undefined && known.until * 1000 > now && known.nonce !== nonce
     })
+  /** Payments whose end was seen by another process, or by none: two of them go for each that comes, so they never pile up. */
+  const forgetOver = Effect.map(Clock.currentTimeMillis, (now) => {
+    let looks = 2
+    for (const [payer, { until }] of flying) {
+      if (looks-- === 0 || until * 1000 > now) return
+      flying.delete(payer)
+    }
+  })
   return {
     isTaken: ({ nonce, payer }) => otherOf(payer, nonce),
     take: ({ nonce, payer, request }) =>
-      Effect.map(otherOf(payer, nonce), (isOther) => {
-        if (!isOther) flying.set(payer, { nonce, until: request.validUntil + patience })
-        return !isOther
+      Effect.map(Effect.tap(otherOf(payer, nonce), forgetOver), (isOther) => {
+        if (isOther) return false
+        flying.delete(payer)
+        flying.set(payer, { nonce, until: request.validUntil + patience })
+        return true
       }),
     free: ({ nonce, payer }) =>
       Effect.sync(() => {

@@ -69,6 +69,14 @@ export const make = (): TronCommitments => {
     own?.delete(id)
     if (payer !== undefined && own?.size === 0) byPayer.delete(payer)
   }
+  /** Payments whose end was seen by another process, or by none: two of them go for each that comes, so they never pile up. */
+  const forgetOver = (now: number) => {
+    let looks = 2
+    for (const [id, payer] of payers) {
+      if (looks-- === 0 || (byPayer.get(payer)?.get(id)?.until ?? 0) > now) return
+      drop(id)
+    }
+  }
   const othersOf = ({ id, payer }: Commitment, now: number) => {
     const own = [...(byPayer.get(payer)?.values() ?? [])]
     for (const one of own) if (one.until <= now) drop(one.id)
@@ -84,6 +92,7 @@ export const make = (): TronCommitments => {
         const { id, payer } = commitment
         if (payers.has(id)) return true
         if (!allows(commitment, means, prices, now)) return false
+        forgetOver(now)
         const own = byPayer.get(payer) ?? new Map<string, Commitment>()
         byPayer.set(payer, own.set(id, commitment))
         payers.set(id, payer)
