@@ -34,6 +34,10 @@ export type HostRequest = (IncomingMessage | WrappedRequest) & {
   readonly body?: unknown
   /** With the application's option `rawBody`. */
   readonly rawBody?: Uint8Array
+  /** Express's note of the route that it has found. */
+  readonly route?: { readonly path?: unknown } | undefined
+  /** Fastify's. */
+  readonly routeOptions?: { readonly url?: unknown } | undefined
 }
 
 /**
@@ -96,6 +100,10 @@ export const gateRequest = (adapter: AbstractHttpAdapter, request: HostRequest):
   },
   get clientAddress() {
     return nodeRequest(request).socket.remoteAddress
+  },
+  get pattern() {
+    const pattern = request.route?.path ?? request.routeOptions?.url
+    return typeof pattern === "string" || pattern instanceof RegExp ? pattern.toString() : ""
   },
   native: request
 })
