@@ -12,6 +12,7 @@ import * as RecordAttacks from "./RecordAttacks.ts"
 import * as RefusedAttacks from "./RefusedAttacks.ts"
 import * as RepeatAttacks from "./RepeatAttacks.ts"
 import * as ServiceAttacks from "./ServiceAttacks.ts"
+import * as TonAttacks from "./TonAttacks.ts"
 
 /**
  * In the order of the table.
@@ -28,5 +29,6 @@ export const battery: ReadonlyArray<Attack> = [
   ...NestAttacks.attacks,
   ...ServiceAttacks.attacks,
   ...EvmGasAttacks.attacks,
-  ...EvmChainAttacks.attacks
+  ...EvmChainAttacks.attacks,
+  ...TonAttacks.attacks
 ]

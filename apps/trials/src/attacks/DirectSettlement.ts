@@ -120,3 +120,15 @@ export const requirementsOf = (offer: Offer) => ({
   maxTimeoutSeconds: offer.maxTimeoutSeconds,
   extra: offer.extra
 })
+
+/**
+ * A payload in the envelope of our own dialect.
+ *
+ * @category conversions
+ */
+export const sealed = (network: string, payload: unknown) => ({
+  protocolVersion: 2,
+  scheme: "exact",
+  network,
+  payload: Buffer.from(JSON.stringify(payload)).toString("base64")
+})
