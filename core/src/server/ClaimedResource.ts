@@ -1,15 +1,12 @@
 /**
- * The names of what a claim asks for: the resource, and the route that sells it. They are keyed by the shop's secret, because whoever could compute them could make records
- * beforehand that look like purchases at this shop.
+ * The names of what a claim asks for: the resource, and the route that sells it. They are keyed by the shop's secret:
+ * anybody who could compute them could make records beforehand that look like purchases at this shop.
  */
 import * as Effect from "effect/Effect"
-import * as Base64Url from "effect/encoding/Base64Url"
 
+import * as KeyedDigest from "./KeyedDigest.ts"
 import { isReusable, type Notary, type PricedRequest } from "./RouteOffer.ts"
 
-const utf8 = new TextEncoder()
-
-/** They keep these digests apart from challenges, which the same secret makes. */
 const purpose = "claimed resource"
 const routePurpose = "claimed route"
 
@@ -19,10 +16,7 @@ const routePurpose = "claimed route"
  * @category constructors
  */
 export const digest = (notary: Notary, { bodyDigest, method, target }: PricedRequest): Effect.Effect<string> =>
-  keyed(notary, [purpose, notary.origin, method, target, bodyDigest ?? null])
-
-const keyed = ({ hash, secret }: Notary, fields: ReadonlyArray<string | null>): Effect.Effect<string> =>
-  Effect.map(hash.hmacSha256(secret, utf8.encode(JSON.stringify(fields))), (bytes) => Base64Url.encode(bytes))
+  KeyedDigest.make(notary, [purpose, notary.origin, method, target, bodyDigest ?? null])
 
 /**
  * `base64url(HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern))`; `undefined` where a refused
@@ -32,5 +26,5 @@ const keyed = ({ hash, secret }: Notary, fields: ReadonlyArray<string | null>): 
  */
 export const routeDigest = (notary: Notary, request: PricedRequest): Effect.Effect<string | undefined> =>
   isReusable(request)
-    ? keyed(notary, [routePurpose, notary.origin, request.method, request.route.name, request.pattern])
+    ? KeyedDigest.remembered(notary, [routePurpose, notary.origin, request.method, request.route.name, request.pattern])
     : Effect.undefined

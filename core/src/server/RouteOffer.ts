@@ -2,12 +2,12 @@
  * What a priced route offers to one request: its options as payment requirements, each with the challenge of the moment.
  */
 import * as Effect from "effect/Effect"
-import * as Base64Url from "effect/encoding/Base64Url"
 
 import type { HashFunctions } from "../platform/Hash.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import * as RouteToken from "../protocol/RouteToken.ts"
 import * as Challenge from "./Challenge.ts"
+import * as KeyedDigest from "./KeyedDigest.ts"
 import type { PricedOption, PricedRoute } from "./PricedRoute.ts"
 
 /**
@@ -108,22 +108,18 @@ export const toRequirements = (
 export const isReusable = ({ route }: Pick<PricedRequest, "route">): boolean =>
   route.refused === "reusable" && route.settle === "before-handler" && route.binding !== "off"
 
-const utf8 = new TextEncoder()
-
 /**
  * The route's token: 128 bits of `HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern)`, so that
  * nobody else can name a route of this shop. `undefined` where a refused payment is good for nothing else.
  *
  * @category constructors
  */
-export const routeTokenOf = (
-  { hash, origin, secret }: Notary,
-  request: PricedRequest
-): Effect.Effect<string | undefined> => {
+export const routeTokenOf = (notary: Notary, request: PricedRequest): Effect.Effect<string | undefined> => {
   if (!isReusable(request)) return Effect.undefined
-  const message = JSON.stringify(["offered route", origin, request.method, request.route.name, request.pattern])
-  return Effect.map(hash.hmacSha256(secret, utf8.encode(message)), (digest) =>
-    Base64Url.encode(digest).slice(0, RouteToken.length)
+  const { method, pattern, route } = request
+  return Effect.map(
+    KeyedDigest.remembered(notary, ["offered route", notary.origin, method, route.name, pattern]),
+    (digest) => digest.slice(0, RouteToken.length)
   )
 }
 

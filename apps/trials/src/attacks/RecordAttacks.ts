@@ -71,8 +71,9 @@ const everyComparison: ReadonlyArray<Replacement> = [
 const withUnkeyedClaims: SourceMutation = [
   {
     module: "core/src/server/ClaimedResource",
-    piece: "hash.hmacSha256(secret, utf8.encode(JSON.stringify(fields)))",
-    instead: "hash.sha256(utf8.encode(`${fields[1]}\\n${fields[2]}\\n${fields[3]}`))"
+    piece: "KeyedDigest.make(notary, [purpose, notary.origin, method, target, bodyDigest ?? null])",
+    instead:
+      "Effect.map(notary.hash.sha256(new TextEncoder().encode(`${notary.origin}\\n${method}\\n${target}`)), (bytes) => Buffer.from(bytes).toString('base64url'))"
   },
   ...everyComparison
 ]
