@@ -13,7 +13,7 @@ import * as RateLimits from "./RateLimiter.ts"
 import * as RecentKeys from "./RecentKeys.ts"
 
 /**
- * What is asked for. Each has a bucket of its own, so that a flood of payments does not keep a server from telling how the
+ * The kinds of requests. Each has a bucket of its own, so that a flood of payments does not keep a server from telling how the
  * runs of others ended.
  *
  * @category models
@@ -21,7 +21,7 @@ import * as RecentKeys from "./RecentKeys.ts"
 export type Errand = "payments" | "runs" | "records"
 
 /**
- * What the end of a run that cannot be told costs its caller on top: it made us look into the records for nothing.
+ * The tokens that a report of a run's end costs its caller on top where it is refused: it made us look into the records for nothing.
  *
  * @category constants
  */
@@ -98,7 +98,7 @@ export const unlimited: CallerLimits = {
 }
 
 /**
- * What the limits are kept in.
+ * The memory of the limits.
  *
  * @category models
  */

@@ -58,7 +58,7 @@ export interface LossRisk extends LossParty {
 }
 
 /**
- * What is lost with a payment. `culprit` is the account to be banned: at once when it is `grave`, at the third time in a day
+ * A payment's loss. `culprit` is the account to be banned: at once when it is `grave`, at the third time in a day
  * when it is `slight`. Without a culprit nobody is banned, and the payer stays as proven as it was.
  *
  * @category models
@@ -113,7 +113,7 @@ const capacity = 50_000
 interface Account {
   readonly lost: DaySum.DaySum
   readonly slights: DaySum.DaySum
-  /** What was settled since the last loss. */
+  /** The risks of the payments that were settled since the last loss. */
   readonly settled: DaySum.DaySum
   inFlight: bigint
   /** The part in flight that is served beyond the budgets of others. */
@@ -361,10 +361,17 @@ const banOf = ({ bans }: Ledger, name: string, now: number): number | undefined 
   return undefined
 }
 
+const newAccount = (): Account => ({
+  lost: DaySum.make(),
+  slights: DaySum.make(),
+  settled: DaySum.make(),
+  inFlight: 0n,
+  trusted: 0n
+})
+
 const accountOf = ({ accounts }: Ledger, name: string): Account => {
   const known = accounts.get(name)
-  const [lost, slights, settled] = [DaySum.make(), DaySum.make(), DaySum.make()]
-  const account = known ?? { lost, slights, settled, inFlight: 0n, trusted: 0n }
+  const account = known ?? newAccount()
   accounts.delete(name)
   accounts.set(name, account)
   if (known !== undefined || accounts.size <= capacity) return account

@@ -107,8 +107,9 @@ export interface Granted {
   readonly headers: HeaderFields
   /**
    * Reports the end: `served`, `refused` (status 400 to 499), `failed` (status 500 or above, or closed before it was
-   * finished), `notRun` (the handler was never reached): see `RunOutcome.ofStatus`. The first report counts, later ones do nothing. It never fails; it completes when the facilitator
-   * knows or the retries (60 s) are used up, so a host need not wait for it.
+   * finished), `notRun` (the handler was never reached): see `RunOutcome.ofStatus`. The first report counts, later ones do
+   * nothing. It never fails; it completes when the facilitator knows or the retries (60 s) are used up, so a host need not
+   * wait for it.
    */
   readonly finish: (outcome: Outcome) => Effect.Effect<void>
 }
@@ -122,8 +123,8 @@ export interface Granted {
 export interface Deferred {
   readonly _tag: "Deferred"
   /**
-   * Settles when `status` is below 400, or below 500 on a route that charges for what it refuses. `Granted`: release the response with the receipt; `Uncharged`: release it as it
-   * is, nothing was charged; `Refused`: send that in its place.
+   * Settles when `status` is below 400, or below 500 on a route that charges for what it refuses. `Granted`: release the
+   * response with the receipt; `Uncharged`: release it as it is, nothing was charged; `Refused`: send that in its place.
    */
   readonly complete: (status: number) => Effect.Effect<Granted | Uncharged | Refused>
   /** The handler threw, was not reached, or its response cannot be held back: nothing is charged. As `Granted.finish`. */

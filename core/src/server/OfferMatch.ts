@@ -70,7 +70,7 @@ export const find = Effect.fnUntraced(function* (
   const { route } = priced
   const requirementsOf = (offer: RouteOffer.OfferedOption, challenge?: string) =>
     RouteOffer.toRequirements(notary.origin, priced, offer, challenge)
-  /** What tells an unbound payer from a stranger goes along, and stays with the record. */
+  /** The token, which tells an unbound payer from a stranger, goes along, and stays with the record. */
   const token = binding === undefined ? RetryToken.of(accepted?.extra) : undefined
   const shown = (offer: RouteOffer.OfferedOption, challenge?: string): PaymentRequirements => {
     const requirements = requirementsOf(offer, challenge)

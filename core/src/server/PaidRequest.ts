@@ -27,7 +27,7 @@ import * as RouteOffer from "./RouteOffer.ts"
 import * as ShopInspection from "./ShopInspection.ts"
 
 /**
- * What taking a payment needs.
+ * The things that every taking of a payment needs.
  *
  * @category models
  */
@@ -48,7 +48,7 @@ export interface Asking {
   readonly epoch: number
   /** Whether the request names its `Origin`. */
   readonly crossOrigin: boolean
-  /** What the answer speaks. */
+  /** The dialects of the answer. */
   readonly spoken: Spoken.Spoken
   /** Where the request comes from, if the host knows it. */
   readonly clientAddress: string | undefined
@@ -189,7 +189,7 @@ const taken = Effect.fnUntraced(function* (counter: Counter, presented: Presente
   return yield* unlessKnown ?? notOnRecord
 })
 
-/** What a facilitator says of a payment that only a record could have answered for. */
+/** Whether a facilitator says that no record answers for a payment that only a record could have answered for. */
 const isNotOnRecord = (failure: PaymentFailure): boolean =>
   failure._tag === "ValidationError" && failure.detail === notOnRecord.detail
 

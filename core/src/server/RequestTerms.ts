@@ -1,5 +1,5 @@
 /**
- * What has to be known of a request before its payment is looked at: that the seller has nothing against it, what it costs,
+ * The terms of a request, which are known before its payment is looked at: that the seller has nothing against it, what it costs,
  * and, where payments are bound to it, the digest of its body. Nothing of it touches a payment.
  */
 import * as Data from "effect/Data"

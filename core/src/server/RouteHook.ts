@@ -45,7 +45,7 @@ export const ask = (
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : `threw ${kindOf(error)}`)
 
 /**
- * What kind of value came, for messages.
+ * The kind of a value, for messages.
  *
  * @category getters
  */

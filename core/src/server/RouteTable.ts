@@ -29,8 +29,8 @@ export type RouteMatch<Route> =
  */
 export interface RouteTable<Route> {
   /**
-   * Looks up a request by its method (in any case, as routers take it) and the paths it may be known under (the host's path, and the original one where a
-   * mount point cut it), without their queries.
+   * Looks up a request by its method (in any case, as routers take it) and the paths it may be known under (the host's path,
+   * and the original one where a mount point cut it), without their queries.
    */
   readonly find: (method: string, ...paths: ReadonlyArray<string>) => RouteMatch<Route>
 }

@@ -1,6 +1,6 @@
 /**
- * The answers to requests without a payment, made once per request and epoch but for the token of each answer. Most requests of a shop are these, and
- * they must cost a server next to nothing.
+ * The answers to requests without a payment, made once per request and epoch but for the token of each answer. Most requests
+ * of a shop are these, and they must cost a server next to nothing.
  */
 import * as Effect from "effect/Effect"
 

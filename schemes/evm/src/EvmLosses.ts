@@ -1,6 +1,6 @@
 /**
- * What failed payments may cost on an EVM chain, in wei: the gas of a transaction is lost when the token refuses the transfer that
- * a simulation had shown to succeed.
+ * The losses by failed payments on an EVM chain, in wei: the gas of a transaction is lost when the token refuses the transfer that
+ * a simulation had shown to succeed. They are held to a loss budget.
  */
 import {
   type FacilitatorUnavailable,
@@ -46,7 +46,7 @@ const longestMillis = 1_800_000
  */
 export const make = (limits: LossBudget.Limits): Effect.Effect<EvmLosses, Misconfigured> =>
   Effect.map(LossBudget.make(limits), (budget) => {
-    /** The most that a unit of gas was seen to cost. */
+    /** The price of a unit of gas when a payment was last signed for; wei. */
     let price = 0n
     return {
       allow: (payment) =>
@@ -69,7 +69,7 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<EvmLosses, Miscon
     }
   })
 
-/** What a payment is judged by before its call is made. */
+/** The gas by which a payment is judged before its call is made. */
 const usualGas = 150_000n
 
 const partyOf = ({
@@ -82,7 +82,7 @@ const partyOf = ({
   codeHash: found.codeHash
 })
 
-/** What the chain consumes of a payment. */
+/** The names of the nonce that the chain uses up. */
 const idOf = ({ authorization: { asset, nonce, payer } }: Payment<Held>): string => `${asset} ${payer} ${nonce}`
 
 /**

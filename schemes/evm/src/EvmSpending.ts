@@ -1,5 +1,5 @@
 /**
- * What a facilitator may spend on a network in 24 hours where its operator says nothing, in wei. A network's coin may be worth a
+ * The most that a facilitator spends on a network in 24 hours where its operator says nothing, in wei. A network's coin may be worth a
  * thousand dollars or a cent, so the limits go by the coin; they hold back an attack, or a chain that has become dear, and not an
  * ordinary day.
  */

@@ -1,5 +1,5 @@
 /**
- * What failed payments may cost the relayers, in nanotons. A payer who moves the Jettons away after a good verification wins what
+ * The relayers' losses by failed payments, in nanotons, and their limits. A payer who moves the Jettons away after a good verification wins what
  * was attached, at the price of a transaction. So what is attached counts as in flight from before it is signed for, within the
  * budgets of the payer, of its caller, and of all; and who is to blame is banned for a while.
  */
@@ -17,7 +17,8 @@ import * as Effect from "effect/Effect"
 import type { TonAuthorization } from "./TonAuthorization.ts"
 
 /**
- * Who is to blame for a loss, and how much is held against it: a grave one bans at once, slight ones when they are many.
+ * The account that is to blame for a loss, and how much is held against it: a grave one bans at once, the third slight one in a
+ * day does.
  *
  * @category models
  */

@@ -14,9 +14,9 @@ import * as TonPrices from "./TonPrices.ts"
  * @category models
  */
 export interface TonTariff {
-  /** What a transfer of this token needs once it has left the payer's wallet, in nanotons. */
+  /** The TON that a transfer of this token needs once it has left the payer's wallet, in nanotons. */
   readonly transfer: (token: Asset) => bigint
-  /** What is attached to a payment, in nanotons. */
+  /** The TON that is attached to a payment, in nanotons. */
   readonly attached: (authorization: TonAuthorization, token: Asset) => bigint
   /** The most that a relayer's external message costs of itself, without any message in it, in nanotons. */
   readonly external: bigint

@@ -31,15 +31,29 @@ export const fromText = (text: string): string | undefined => {
  */
 export const isHighS = (signature: string): boolean => signature.slice(64, 128) > halfOrder
 
+/** Answers of `recoverAddress`. It takes milliseconds, and a shop that settles in its own process asks twice for a payment. */
+const recovered = new Map<string, TronAddress.Address | undefined>()
+const capacity = 512
+
 /**
- * The account whose key signed the digest, or `undefined` when no key did.
+ * The account whose key signed the digest, or `undefined` when no key did. The last few answers are remembered.
  *
  * @category getters
  */
 export const recoverAddress = (digest: Uint8Array, signature: string): TronAddress.Address | undefined => {
-  const recovered = TronHex.toBytes(`${signature.endsWith("1b") ? "00" : "01"}${signature.slice(0, 128)}`)
+  const key = `${TronHex.fromBytes(digest)} ${signature}`
+  if (recovered.has(key)) return recovered.get(key)
+  const [oldest] = recovered.keys()
+  if (recovered.size >= capacity && oldest !== undefined) recovered.delete(oldest)
+  const address = recover(digest, signature)
+  recovered.set(key, address)
+  return address
+}
+
+const recover = (digest: Uint8Array, signature: string): TronAddress.Address | undefined => {
+  const bytes = TronHex.toBytes(`${signature.endsWith("1b") ? "00" : "01"}${signature.slice(0, 128)}`)
   try {
-    const publicKey = secp256k1.Signature.fromBytes(recovered, "recovered").recoverPublicKey(digest)
+    const publicKey = secp256k1.Signature.fromBytes(bytes, "recovered").recoverPublicKey(digest)
     return TronAddress.fromPublicKey(publicKey.toBytes(false))
   } catch {
     return undefined

@@ -26,7 +26,7 @@ export type Sharer = Pick<StoredPayment, "caller" | "serial"> & {
 }
 
 /**
- * What is in flight: the payments that a payer's limit counts, and those of them that a caller's limit counts.
+ * The payments in flight: those that a payer's limit counts, and among them those that a caller's limit counts.
  *
  * @category models
  */

@@ -259,14 +259,14 @@ export const inTheAir = ({ flights }: LaneWork): ReadonlyArray<Aboard> => [...fl
 
 /** A payer's own transaction that is in no block after so long has lost its place: healthy ones land within two blocks. */
 const patienceWithPayers = Duration.toMillis("12 seconds")
-/** So many times the capacity may be on their way without a place, and no more: each is looked for. */
+/** The most that may be on their way without a place, as a multiple of the capacity: each is looked for. */
 const mostWithoutPlace = 16
-/** With so many times the capacity without a place a lane is crowded. */
+/** A lane is crowded with more than this multiple of its capacity without a place. */
 const crowd = 2
 
 /** How long a payer is late. */
 const latenessMillis = Duration.toMillis("1 hour")
-/** So many of them are remembered. */
+/** The most late payers that are remembered. */
 const mostLate = 10_000
 
 /**
