@@ -39,7 +39,11 @@ const plain = (choice: StoreChoice) => {
       return Layer.unwrap(
         Effect.map(
           Effect.promise(() => import("@pontage/sql/postgres")),
-          ({ PostgresPaymentStore }) => PostgresPaymentStore.layer({ ...choice, url: Redacted.make(choice.url) })
+          ({ PostgresPaymentStore }) =>
+            PostgresPaymentStore.layer({
+              url: Redacted.make(choice.url),
+              ...(choice.leases && { leases: choice.leases })
+            })
         )
       )
   }
