@@ -13,6 +13,7 @@ import * as RefusedAttacks from "./RefusedAttacks.ts"
 import * as RepeatAttacks from "./RepeatAttacks.ts"
 import * as ServiceAttacks from "./ServiceAttacks.ts"
 import * as TonAttacks from "./TonAttacks.ts"
+import * as TronAttacks from "./TronAttacks.ts"
 
 /**
  * In the order of the table.
@@ -30,5 +31,6 @@ export const battery: ReadonlyArray<Attack> = [
   ...ServiceAttacks.attacks,
   ...EvmGasAttacks.attacks,
   ...EvmChainAttacks.attacks,
-  ...TonAttacks.attacks
+  ...TonAttacks.attacks,
+  ...TronAttacks.attacks
 ]
