@@ -2,6 +2,7 @@
  * All attacks.
  */
 import type { Attack } from "./Attack.ts"
+import * as BuyerAttacks from "./BuyerAttacks.ts"
 import * as EvmChainAttacks from "./EvmChainAttacks.ts"
 import * as EvmGasAttacks from "./EvmGasAttacks.ts"
 import * as HostAttacks from "./HostAttacks.ts"
@@ -29,6 +30,7 @@ export const battery: ReadonlyArray<Attack> = [
   ...KoaAttacks.attacks,
   ...NestAttacks.attacks,
   ...ServiceAttacks.attacks,
+  ...BuyerAttacks.attacks,
   ...EvmGasAttacks.attacks,
   ...EvmChainAttacks.attacks,
   ...TonAttacks.attacks,

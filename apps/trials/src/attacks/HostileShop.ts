@@ -1,0 +1,98 @@
+/**
+ * A shop in hostile hands: it asks for payments in x402 version 2 as it likes, keeps what it is shown, and answers that as it
+ * likes.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+
+import { BaseSepolia, LoopbackServer } from "@pontage/conformance"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import type { Offer } from "./HostileWallet.ts"
+import * as HostileWallet from "./HostileWallet.ts"
+
+/**
+ * What it does at a path.
+ *
+ * @category models
+ */
+export interface Trick {
+  /** What differs from an honest offer of a cent. */
+  readonly offer?: Partial<Offer>
+  /** Its answer to a payment. */
+  readonly answer: (response: ServerResponse) => unknown
+}
+
+/**
+ * The shop.
+ *
+ * @category models
+ */
+export interface HostileShop {
+  readonly url: string
+  /** How many times it was shown a payment at a path, and how many payments it can have settled. */
+  readonly shown: (path: string) => { readonly times: number; readonly payments: number }
+}
+
+/** An honest offer of a cent. */
+const honest: Offer = {
+  scheme: "exact",
+  network: BaseSepolia.network,
+  amount: "10000",
+  asset: BaseSepolia.token,
+  payTo: HostileWallet.make().address,
+  maxTimeoutSeconds: 60,
+  extra: { name: "USDC", version: "2" }
+}
+
+/**
+ * The 402 of this trick, as it is asked for and as it may be told to a payment.
+ *
+ * @category combinators
+ */
+export const refuse = (response: ServerResponse, offer: Partial<Offer> = {}): void => {
+  const required = { x402Version: 2, error: "pay", resource: { url: "" }, accepts: [{ ...honest, ...offer }] }
+  const header = Buffer.from(JSON.stringify(required)).toString("base64")
+  response.writeHead(402, { "payment-required": header, "content-type": "application/json" }).end('{"error":"pay"}')
+}
+
+/**
+ * Serves what was paid for.
+ *
+ * @category combinators
+ */
+export const serve = (response: ServerResponse): void => void response.end("goods")
+
+const Payment = Schema.fromJsonString(
+  Schema.Struct({ payload: Schema.Struct({ authorization: Schema.Struct({ nonce: Schema.String }) }) })
+)
+const decodePayment = Schema.decodeUnknownSync(Payment)
+
+const nonceIn = ({ headers }: IncomingMessage): string | undefined => {
+  const text = headers["payment-signature"]
+  if (typeof text !== "string") return undefined
+  return decodePayment(Buffer.from(text, "base64").toString("utf8")).payload.authorization.nonce
+}
+
+/**
+ * Opens it with these tricks by path.
+ *
+ * @category constructors
+ */
+export const open = Effect.fnUntraced(function* (tricks: Readonly<Record<string, Trick>>) {
+  const nonces = new Map<string, Array<string>>()
+  const server = createServer((request, response) => {
+    const path = request.url ?? "/"
+    const nonce = nonceIn(request)
+    if (nonce !== undefined) nonces.set(path, [...(nonces.get(path) ?? []), nonce])
+    const trick = tricks[path]
+    if (trick === undefined) response.writeHead(404).end()
+    else if (nonce === undefined) refuse(response, trick.offer)
+    else trick.answer(response)
+  })
+  const shown: HostileShop["shown"] = (path) => {
+    const seen = nonces.get(path) ?? []
+    return { times: seen.length, payments: new Set(seen).size }
+  }
+  return { url: yield* LoopbackServer.listen(server), shown } satisfies HostileShop
+})
