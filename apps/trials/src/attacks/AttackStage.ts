@@ -64,6 +64,8 @@ export interface AttackStage {
   readonly shop: (facilitator: string, options?: ShopChoice) => Started
   /** Shops in these shapes of `KoaShapes`; its URL lists them. */
   readonly shapes: (facilitator: string, names: ReadonlyArray<string>) => Started
+  /** The victim's shop of MCP tools. */
+  readonly tools: (facilitator: string) => Started
   /** A new wallet with so many of the token's smallest units and no coin. */
   readonly wallet: (balance: bigint) => Effect.Effect<HostileWallet.HostileWallet>
 }
@@ -114,8 +116,14 @@ export const make = Effect.fnUntraced(function* (
       mutation,
       environment: { ...roleOf(stage, url, stage.victim), SHAPES: JSON.stringify(names) }
     })
+  const tools: AttackStage["tools"] = (url) =>
+    StagedProcess.start({
+      module: "apps/trials/src/attacks/ToolShopMain",
+      mutation,
+      environment: roleOf(stage, url, stage.victim)
+    })
   const wallet: AttackStage["wallet"] = (balance) => walletWith(stage, balance)
-  return { ...stage, usualFacilitator, usualShop, usualNestShop, facilitator, shop, shapes, wallet }
+  return { ...stage, usualFacilitator, usualShop, usualNestShop, facilitator, shop, shapes, tools, wallet }
 })
 
 type Stage = Pick<AttackStage, "target" | "mutation" | "chain" | "victim" | "mallory">

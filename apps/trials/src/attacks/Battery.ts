@@ -7,6 +7,7 @@ import * as EvmChainAttacks from "./EvmChainAttacks.ts"
 import * as EvmGasAttacks from "./EvmGasAttacks.ts"
 import * as HostAttacks from "./HostAttacks.ts"
 import * as KoaAttacks from "./KoaAttacks.ts"
+import * as McpAttacks from "./McpAttacks.ts"
 import * as NestAttacks from "./NestAttacks.ts"
 import * as PriceAttacks from "./PriceAttacks.ts"
 import * as RecordAttacks from "./RecordAttacks.ts"
@@ -29,6 +30,7 @@ export const battery: ReadonlyArray<Attack> = [
   ...HostAttacks.attacks,
   ...KoaAttacks.attacks,
   ...NestAttacks.attacks,
+  ...McpAttacks.attacks,
   ...ServiceAttacks.attacks,
   ...BuyerAttacks.attacks,
   ...EvmGasAttacks.attacks,
