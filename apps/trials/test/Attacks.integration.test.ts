@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as AttackTable from "../src/attacks/AttackTable.ts"
 import * as AttackTrial from "../src/attacks/AttackTrial.ts"
 import { battery } from "../src/attacks/Battery.ts"
+import { processOptions } from "../src/attacks/SourceMutation.ts"
 
 const failures = (rows: ReadonlyArray<AttackTrial.Row>) =>
   rows.filter((row) => !AttackTrial.isAsItShould(row)).map(AttackTable.lineOf)
@@ -30,6 +31,10 @@ describe("the battery of attacks", () => {
       }),
     600_000
   )
+
+  it("knows each fault that it brings back by a piece of today's sources", () => {
+    for (const { mutation } of battery) assert.doesNotThrow(() => processOptions(mutation, false))
+  })
 
   it("has a name of its own for each attack", () => {
     assert.strictEqual(new Set(battery.map(({ name }) => name)).size, battery.length)
