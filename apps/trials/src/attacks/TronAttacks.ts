@@ -32,7 +32,7 @@ const filledLane: Attack = {
   ],
   run: Effect.fnUntraced(function* (stage) {
     const { chain, payer, settle, sign } = yield* TronStage.make(stage, () =>
-      Effect.succeed({ PONTAGE_SETTLE_TIMEOUT_MS: "10000" })
+      Effect.succeed({ PONTAGE_SETTLE_TIMEOUT_MS: "25000" })
     )
     const poor = yield* payer("a few TRX", littleSun)
     const [honest] = chain.accounts.payers
@@ -108,7 +108,12 @@ const borrowedEnergy: Attack = {
       yield* chain.setMining("instant")
       yield* chain.mine()
       const reply = yield* Fiber.join(paying)
-      return { hostile, reply, isSpent: !Direct.isSettled(reply) }
+      const transfers = yield* chain.transfers()
+      return {
+        hostile,
+        reply,
+        isSpent: transfers.some(({ from, to }) => from === hostile.address && to === stranger.address)
+      }
     })
     let raid = yield* borrow("borrower 0")
     for (let index = 1; index < borrowers && !raid.isSpent; index++) raid = yield* borrow(`borrower ${index}`)
@@ -116,12 +121,16 @@ const borrowedEnergy: Attack = {
     // Until the end of the first loan is seen, the next payment waits.
     const again = yield* Effect.repeat(
       Effect.flatMap(sign(raid.hostile), (one) => settle(stage.mallory, one)),
-      { while: (reply) => Direct.wordOf(reply) === "open", times: 8 }
+      { while: (reply) => Direct.wordOf(reply) === "open", times: 20 }
     )
     const other = yield* payer("an honest payer", forBandwidth)
     const honestly = yield* Effect.flatMap(sign(other), (one) => settle(stage.victim, one))
     return {
-      held: raid.isSpent && Direct.wordOf(again) === "trx_for_fees" && Direct.isSettled(honestly),
+      held:
+        raid.isSpent &&
+        !Direct.isSettled(raid.reply) &&
+        Direct.wordOf(again) === "trx_for_fees" &&
+        Direct.isSettled(honestly),
       seen: `the payment ${Direct.wordOf(raid.reply)}, the next ${Direct.wordOf(again)}; a payer of another ${Direct.wordOf(honestly)}`,
       attackerCost: "the bandwidth of its transfer",
       targetCost: "the energy of one transfer"
