@@ -10,6 +10,7 @@ import type * as Scope from "effect/Scope"
 
 import * as BlockNews from "./BlockNews.ts"
 import * as EnergySponsor from "./EnergySponsor.ts"
+import * as SecondLook from "./SecondLook.ts"
 import * as TronAsset from "./TronAsset.ts"
 import * as TronCommitments from "./TronCommitments.ts"
 import * as TronHead from "./TronHead.ts"
@@ -90,6 +91,8 @@ export interface ExactTronChain {
   readonly commitments: TronCommitments.TronCommitments
   /** Looks for transactions with few questions. */
   readonly look: BlockNews.Look
+  /** Believes a failure in a block when it was seen twice. */
+  readonly twice: SecondLook.SecondLook
   /** What the chain charges; remembered for a minute. */
   readonly prices: Effect.Effect<TronRpc.Prices, ChainUnavailable>
   /** Proves a token against the chain before it is first used. */
@@ -136,6 +139,7 @@ export const connect = Effect.fnUntraced(function* (
     finality,
     maxFeeLimit,
     look: BlockNews.make(rpc.head),
+    twice: SecondLook.make(rpc.head),
     inFlight: {
       capacity,
       payer: options.maxInFlightPerPayer ?? defaultPerPayer,

@@ -1,6 +1,7 @@
 /**
  * What the chain shows of payments: the transaction's receipt and the token's own event in it. A transaction that a node
- * has taken may still fail in its block, by a revert or for want of energy: that is the proof that the money did not move.
+ * has taken may still fail in its block, by a revert or for want of energy: that the money did not move is proven when two looks
+ * at the chain agree on it, with a block between them.
  */
 import {
   type Block,
@@ -55,7 +56,8 @@ export const observe = Effect.fnUntraced(function* (
   const ids = new Set([...sought.map(({ held }) => held.id), ...attempts.map(({ transaction }) => transaction)])
   const found = new Map<string, Found>()
   for (const id of ids) {
-    const one = yield* chain.look(id, find(chain, id))
+    const mine = sought.filter(({ held }) => held.id === id)
+    const one = yield* chain.look(id, findTwice(chain, id, mine))
     if (one !== undefined) found.set(id, one)
   }
   const attempt = attempts.find(({ transaction }) => found.has(transaction))
@@ -78,6 +80,16 @@ const find = Effect.fnUntraced(function* ({ finality, rpc }: ExactTronChain, id:
   return { receipt, block: { number: block.number, hash: block.id }, time } satisfies Found
 })
 
+/** Nothing is found while it speaks against a payment and was seen only once. */
+const findTwice = (chain: ExactTronChain, id: string, sought: ReadonlyArray<Sought>) =>
+  chain.twice(id, find(chain, id), (found) => {
+    const details = sought.flatMap((one) => {
+      const seen = observed(one, found)
+      return seen._tag === "Failed" ? [seen.error.detail] : []
+    })
+    return details.length === 0 ? undefined : [found.block.hash, found.receipt.result, ...details].join(" ")
+  })
+
 const observed = ({ held, isOwn }: Sought, found: Found | undefined): Observation => {
   if (found === undefined) return pending
   const { block, receipt, time } = found
@@ -98,7 +110,7 @@ const failureOf = ({ transfer }: Held, receipt: TronRpc.Receipt): PaymentError |
       ? undefined
       : refuse("INVALID_RECIPIENT", "transfer_effect", "the token's events do not show the transfer of the amount")
   }
-  const ended = `the transaction is in a block and failed there (${result}): ${message}; no money has moved`
+  const ended = `two looks at the chain agree that the transaction failed in its block (${result}): ${message}; no money has moved`
   if (result === "OUT_OF_ENERGY") return refuse("INSUFFICIENT_BALANCE", "out_of_energy", ended)
   return result === "REVERT"
     ? refuse("INSUFFICIENT_BALANCE", "reverted", ended)
@@ -118,7 +130,7 @@ export const conclude = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Conclusion, ChainUnavailable> {
   const { rpc } = chain
   const { held } = sought
-  const seen = observed(sought, yield* find(chain, held.id))
+  const seen = observed(sought, yield* findTwice(chain, held.id, [sought]))
   if (seen._tag === "Settled") return seen
   const solid = yield* rpc.solid
   if (solid.time < held.transfer.expiration) return pending
@@ -126,6 +138,6 @@ export const conclude = Effect.fnUntraced(function* (
   // Asked after the solidified block: what is in no block now, by either count, cannot come into one any more.
   const receipts = yield* Effect.all([rpc.receipt(held.id, "included"), rpc.receipt(held.id, "solidified")])
   if (receipts.every((receipt) => receipt === undefined)) return unused
-  const last = observed(sought, yield* find(chain, held.id))
+  const last = observed(sought, yield* findTwice(chain, held.id, [sought]))
   return last._tag === "Failed" ? unused : last
 })

@@ -118,6 +118,7 @@ describe("exactTron.facilitator", () => {
               yield* waiting(1)
               yield* chain.setEnergyFactor(chain.token.address, 1_000_000n)
               yield* chain.mine()
+              yield* chain.setMining("instant")
               return yield* Fiber.join(settling)
             })
           )
@@ -156,7 +157,9 @@ describe("exactTron.facilitator", () => {
         yield* chain.call({ signature: "addBlackList(address)", parameters: [payer.address] })
         const [submission, gained] = yield* gain(scheme.submit(prepared))
         assert.deepStrictEqual([submission._tag, gained], ["Accepted", 0n])
-        const { landed, seen, word } = yield* Payment.observe(scheme, one, prepared)
+        assert.deepInclude(yield* Payment.observe(scheme, one, prepared), { landed: undefined, seen: "Pending" })
+        yield* chain.mine()
+        const { landed, seen, word } = yield* Payment.end(scheme, one, prepared)
         assert.strictEqual(seen, "INSUFFICIENT_BALANCE reverted")
         assert.match(word, /REVERT/)
         assert.strictEqual(landed?.transaction, prepared.transaction)
@@ -240,15 +243,55 @@ describe("exactTron.facilitator, where a node or the chain misleads", () => {
       })
     )
 
+    for (const result of ["REVERT", "OUT_OF_ENERGY", "SUCCESS"]) {
+      it.effect(`settles though the node says once that it ended in ${result} without the transfer`, () =>
+        Effect.gen(function* () {
+          const chain = yield* TronTestChain.TronTestChain
+          const { settle } = yield* Payment.facilitator()
+          const terms = yield* Payment.transfer()
+          const request = yield* Payment.payment({ transfer: terms })
+          const { txID: id } = TronTransaction.unsignedTransfer(terms)
+          const { number } = yield* (yield* Payment.rpc).head
+          const body = JSON.stringify({ id, blockNumber: Number(number), receipt: { result }, log: [] })
+          yield* chain.plant({ _tag: "Text", body }, { path: "gettransactioninfobyid", times: 1 })
+          const [settled, gained] = yield* gain(Payment.settled(settle(request)))
+          assert.deepStrictEqual([settled, gained], ["included", 10_000n])
+        })
+      )
+    }
+
+    it.effect("says nothing of a payment while the node tells of its failure in other words each time", () =>
+      Effect.gen(function* () {
+        const chain = yield* TronTestChain.TronTestChain
+        const scheme = yield* Payment.half()
+        const one = yield* Payment.read(scheme, yield* Payment.payment())
+        const prepared = yield* Payment.prepare(scheme, one)
+        yield* scheme.submit(prepared)
+        const { number } = yield* (yield* Payment.rpc).head
+        for (const result of ["REVERT", "OUT_OF_ENERGY", "REVERT"]) {
+          const body = JSON.stringify({ id: prepared.transaction, blockNumber: Number(number), receipt: { result } })
+          yield* chain.plant({ _tag: "Text", body }, { path: "gettransactioninfobyid", times: 1 })
+          const passenger = { payment: one, since: prepared.head }
+          assert.strictEqual((yield* scheme.conclude(passenger))._tag, "Pending")
+          yield* chain.mine()
+        }
+        const { landed, seen } = yield* Payment.end(scheme, one, prepared)
+        assert.deepStrictEqual([seen, landed?.transaction], ["Settled", prepared.transaction])
+      })
+    )
+
     it.effect("counts no transfer that was in a block before it was prepared", () =>
       Effect.gen(function* () {
+        const chain = yield* TronTestChain.TronTestChain
         const scheme = yield* Payment.half()
         const one = yield* Payment.read(scheme, yield* Payment.payment())
         const prepared = yield* Payment.prepare(scheme, one)
         yield* scheme.submit(prepared)
         const late = { ...prepared, head: prepared.head + 1n }
         assert.strictEqual((yield* Payment.observe(scheme, one, prepared)).seen, "Settled")
-        assert.strictEqual((yield* Payment.observe(scheme, one, late)).seen, "already_used on_chain")
+        assert.strictEqual((yield* Payment.observe(scheme, one, late)).seen, "Pending")
+        yield* chain.mine()
+        assert.strictEqual((yield* Payment.end(scheme, one, late)).seen, "already_used on_chain")
       })
     )
 
