@@ -271,8 +271,7 @@ describe("exactTron.facilitator, where a node or the chain misleads", () => {
         for (const result of ["REVERT", "OUT_OF_ENERGY", "REVERT"]) {
           const body = JSON.stringify({ id: prepared.transaction, blockNumber: Number(number), receipt: { result } })
           yield* chain.plant({ _tag: "Text", body }, { path: "gettransactioninfobyid", times: 1 })
-          const passenger = { payment: one, since: prepared.head }
-          assert.strictEqual((yield* scheme.conclude(passenger))._tag, "Pending")
+          assert.strictEqual((yield* Payment.observe(scheme, one, prepared)).seen, "Pending")
           yield* chain.mine()
         }
         const { landed, seen } = yield* Payment.end(scheme, one, prepared)
