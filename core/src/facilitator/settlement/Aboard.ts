@@ -39,6 +39,8 @@ export interface Aboard {
   readonly begunAt: number
   /** The node did not take its bytes for new ones when they were first sent. */
   doubtful: boolean
+  /** A node did not show again, right before it would have been final, what was shown of it. */
+  contradicted?: boolean
 }
 
 /**

@@ -112,6 +112,7 @@ const settleDown = Effect.fnUntraced(function* (
   const seen = yield* Effect.forEach(blocksOf(aboard), look)
   if (seen.includes(undefined)) return
   if (seen.includes(false)) return yield* recheck(work, aboard, look)
+  if (!(yield* isShownAgain(work, aboard))) return
   const finalised = aboard.travellers.flatMap(({ stored: { block, paymentId, status } }): ReadonlyArray<Advance> =>
     status === "included" ? [{ paymentId, from: ["included"], to: "final", note: `block ${block?.number}` }] : []
   )
@@ -121,6 +122,31 @@ const settleDown = Effect.fnUntraced(function* (
   if (advances.length === 0 && !isLast) return
   yield* enter(work, aboard, { advances, ...(isLast && { closed: true }) })
   yield* Checkpoint.pass("finalised")
+})
+
+/**
+ * Whether the chain shows once more what its records say. A single false answer of a node would otherwise be final: a payment
+ * counts as made that was not, and its signer waits for ever behind a transaction that is in no block. Two looks that
+ * contradict the records take them back, as a reorganisation does.
+ */
+const isShownAgain = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard): Effect.fn.Return<boolean, Stopped> {
+  if (aboard.landed === undefined && !aboard.travellers.some(({ stored }) => stored.status === "included")) return true
+  const sighting = yield* sight(work, aboard)
+  if (sighting === undefined) return false
+  const changes = aboard.travellers.flatMap((traveller, index) => changesOf(work, traveller, sighting, index))
+  const isLanded = sighting.landed?.block.hash === aboard.landed?.block.hash
+  if (isLanded && !changes.some(({ from }) => from.includes("included"))) {
+    aboard.contradicted = false
+    return true
+  }
+  if (aboard.contradicted === true) {
+    yield* Effect.logWarning(
+      `the chain does not show what it showed of the flight ${aboard.number} of ${work.lease.lane}`
+    )
+    yield* enter(work, aboard, { advances: changes, ...(!isLanded && { landed: sighting.landed ?? null }) })
+  }
+  aboard.contradicted = aboard.contradicted !== true
+  return false
 })
 
 /** Payments that failed are looked at once more when nobody can use their authorization any longer. */

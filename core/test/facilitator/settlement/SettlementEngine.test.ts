@@ -633,6 +633,48 @@ describe("blocks", () => {
     })
   )
 
+  it.effect("are not final by one false answer of a node: what it does not show again is sent after all", () =>
+    Effect.gen(function* () {
+      let lies = 1
+      const { facilitator, ledger, store } = yield* LedgerShop.open({
+        half: (half) => ({
+          ...half,
+          observe: (passengers, attempts) =>
+            Effect.suspend(() => {
+              const [attempt] = attempts
+              if (lies-- <= 0 || attempt === undefined) return half.observe(passengers, attempts)
+              return Effect.map(half.survey, ({ head: { hash, number } }) => {
+                const block = { hash, number }
+                const { transaction } = attempt
+                return {
+                  landed: { transaction, block, cost: 1n },
+                  observations: passengers.map(() => ({
+                    _tag: "Settled" as const,
+                    transaction,
+                    block,
+                    external: false
+                  }))
+                }
+              })
+            })
+        })
+      })
+      ledger.faults.dropNext = 1
+      const { paymentId, status } = yield* facilitator.settle(yield* pay(), claim("a"))
+      assert.strictEqual(status, "included")
+      assert.strictEqual(ledger.transfers.length, 0)
+      const next = yield* begin(facilitator.settle(yield* pay(), claim("b")))
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual((yield* Fiber.join(next)).execution, "granted")
+      assert.strictEqual(ledger.transfers.length, 2)
+      const stored = yield* store.find(paymentId)
+      assert.deepStrictEqual(
+        stored?.history.map(({ status }) => status),
+        ["accepted", "planned", "sent", "included", "sent", "included", "final"]
+      )
+    })
+  )
+
   it.effect("that are reorganised away bring their payments back: the same bytes, one transfer", () =>
     Effect.gen(function* () {
       const { facilitator, ledger, store } = yield* LedgerShop.open()
