@@ -1,8 +1,8 @@
 /**
  * Connections are few, and who opens them and says nothing must not keep others out. A connection has to bring its request
- * in time and to read the answer. Where there is no room for one more, a quiet one gives way to it: first such as never had
- * a whole request, then idle ones, of the place that holds most of them the oldest. One that waits for its answer is never
- * cut for another.
+ * in time and to read the answer. Where there is no room for one more, a quiet one gives way to it: first those that are late
+ * with a whole request or do not read their answer, then idle ones, last those that came a moment ago, of the place that
+ * holds most of them the oldest. One that waits for its answer is never cut for another.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
@@ -34,6 +34,13 @@ export const patienceMillis = { silent: 10_000, receiving: 30_000, idle: 65_000,
 
 type Standing = keyof typeof patienceMillis
 
+/**
+ * How long a connection that brings its first request is left alone, in milliseconds: its bytes may still be on their way.
+ *
+ * @category constants
+ */
+export const graceMillis = 2_000
+
 interface Connection {
   readonly socket: Socket
   readonly place: string
@@ -50,8 +57,18 @@ const standingOf = ({ open, wasAnswered }: Connection): Standing => {
   return "answering"
 }
 
-/** What gives way, the first kind before the second. */
-const quiet: ReadonlyArray<ReadonlyArray<Standing>> = [["silent", "receiving"], ["idle"]]
+type Quiet = "late" | "idle" | "fresh"
+
+/** The kinds that give way, in their order. */
+const quiet: ReadonlyArray<Quiet> = ["late", "idle", "fresh"]
+
+/** A connection that has been sent an answer and does not read it waits for nothing; `undefined` for one that does wait. */
+const quietOf = (connection: Connection, at: number): Quiet | undefined => {
+  const standing = standingOf(connection)
+  if (standing === "idle") return "idle"
+  if (standing === "answering") return connection.socket.writableLength > 0 ? "late" : undefined
+  return at - connection.since >= graceMillis ? "late" : "fresh"
+}
 
 /**
  * At most so many are cut at once, and of few only one: to look through all for each would cost more than the connections do,
@@ -101,7 +118,7 @@ const makeGuard = (connections: Map<Socket, Connection>, maximum: number, now: (
       connections.set(socket, connection)
       socket.once("close", () => connections.delete(socket))
       if (connections.size <= maximum) return
-      const victims = leastMissed(connections.values(), connection)
+      const victims = leastMissed(connections.values(), connection, now())
       for (const victim of victims) drop(victim, "crowded")
       if (victims.length === 0) drop(connection, "crowded")
     },
@@ -132,12 +149,12 @@ const makeGuard = (connections: Map<Socket, Connection>, maximum: number, now: (
 }
 
 /** The quiet ones to cut for a new one, in the order they came; none where all others wait for their answers. */
-const leastMissed = (all: Iterable<Connection>, newest: Connection): ReadonlyArray<Connection> => {
+const leastMissed = (all: Iterable<Connection>, newest: Connection, at: number): ReadonlyArray<Connection> => {
   const places = quiet.map(() => new Map<string, Array<Connection>>())
   for (const connection of all) {
     if (connection === newest) continue
-    const standing = standingOf(connection)
-    const kind = quiet.findIndex((standings) => standings.includes(standing))
+    const own = quietOf(connection, at)
+    const kind = quiet.findIndex((one) => one === own)
     const known = places[kind]?.get(connection.place)
     if (known === undefined) places[kind]?.set(connection.place, [connection])
     else known.push(connection)

@@ -8,6 +8,12 @@ import * as Schema from "effect/Schema"
 /** An unsigned integer as a decimal text: it may be larger than a JSON number holds exactly. */
 const Count = Schema.String.check(Schema.isPattern(/^(0|[1-9][0-9]{0,29})$/))
 
+/** The largest serial that the stores count to. */
+const lastSerial = 2n ** 63n - 1n
+const Serial = Count.check(
+  Schema.makeFilter((text: string) => BigInt(text) <= lastSerial, { expected: `a serial of at most ${lastSerial}` })
+)
+
 /**
  * One payment. `(network, asset, payer, nonce)` is what the chain consumes once.
  *
@@ -48,7 +54,7 @@ export const PaymentPage = Schema.Struct({ payments: Schema.Array(PaymentExport)
  * @category schemas
  */
 export const PageQuery = {
-  after: Schema.optionalKey(Count),
+  after: Schema.optionalKey(Serial),
   limit: Schema.optionalKey(
     Schema.String.check(Schema.isPattern(/^[0-9]{1,4}$/)).pipe(
       Schema.decodeTo(Schema.NumberFromString.check(Schema.isBetween({ minimum: 1, maximum: 1000 })))

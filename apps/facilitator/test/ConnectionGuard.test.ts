@@ -129,6 +129,24 @@ describe("slow connections", () => {
   )
 })
 
+describe("a crowd of idle connections", () => {
+  it.effect("gives way to those that came a moment ago, whose request is still on its way", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start({}, { maximumConnections: 10 })
+      const head = `GET /live HTTP/1.1\r\nHost: localhost:${port}\r\n`
+      const idle = yield* several(10, port, `${head}\r\n`)
+      for (const { heard, socket } of idle) {
+        if (heard() === "") yield* Effect.promise(() => new Promise<void>((done) => socket.once("data", () => done())))
+      }
+      const honest = yield* several(3, port)
+      yield* untilCut(idle, 3)
+      for (const { socket } of honest) socket.write(`${head}Connection: close\r\n\r\n`)
+      yield* allClosed(honest)
+      for (const { heard } of honest) assert.match(heard(), /^HTTP\/1.1 200 /)
+    })
+  )
+})
+
 describe("connections that wait for an answer", () => {
   const held = Effect.gen(function* () {
     const gate = yield* Deferred.make<void>()
@@ -153,6 +171,26 @@ describe("connections that wait for an answer", () => {
       yield* Deferred.succeed(gate, undefined)
       const answer = yield* Fiber.join(asking)
       assert.deepStrictEqual(yield* json(answer), { isValid: true, payer: TestFacilitator.payer })
+    })
+  )
+
+  it.effect("that do not read what they asked for give way to others", () =>
+    Effect.gen(function* () {
+      const { get, port } = yield* start({}, { maximumConnections: 10 })
+      const question = `GET /openapi.json HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`
+      const deaf = yield* several(10, port)
+      for (const { socket } of deaf) {
+        socket.pause()
+        socket.write(question.repeat(300))
+      }
+      const answered = Effect.match(
+        Effect.catchDefect(get("/live"), () => Effect.fail("cut")),
+        {
+          onSuccess: ({ status }) => status,
+          onFailure: () => 0
+        }
+      )
+      assert.strictEqual(yield* Effect.repeat(answered, { until: (status) => status === 200 }), 200)
     })
   )
 

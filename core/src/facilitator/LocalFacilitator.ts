@@ -195,10 +195,10 @@ const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest)
   const known = yield* desk.store.find(presented.paymentId)
   const { payer } = presented.authorization
   if (known === undefined) return yield* Effect.as(examine(presented), { payer })
-  if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known)
+  if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
   if (known.status === "accepted") return yield* Effect.as(examine(presented), { payer })
   // Servers that ask before they settle would never come to the answer that they are owed.
-  return isAnswerOwed(known) ? { payer } : yield* Presentation.used(known)
+  return isAnswerOwed(known) ? { payer } : yield* Presentation.used(known, presented.caller)
 })
 
 /** Claims without a transfer. A payment that lay about is examined again before a handler runs for it. */

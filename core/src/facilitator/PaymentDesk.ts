@@ -198,7 +198,7 @@ const reserve = Effect.fnUntraced(function* (
   for (let looks = 0; looks < reservationLooks; looks++) {
     const claiming = desk.store.claim(newPayment(presented), claim, { available, lane })
     const result = yield* Effect.onError(claiming, () => giveBack(desk, presented.paymentId, claim))
-    if (result._tag === "Different") return yield* Presentation.used(result.payment)
+    if (result._tag === "Different") return yield* Presentation.used(result.payment, presented.caller)
     if (result._tag === "Claimed") {
       yield* Checkpoint.pass("claimed")
       return result.created
@@ -233,7 +233,7 @@ const takeKnown = Effect.fnUntraced(function* (
   known: StoredPayment,
   claim: Claim | undefined
 ): Effect.fn.Return<Taken, PaymentFailure> {
-  if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known)
+  if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
   if (known.refusal !== undefined) return yield* known.refusal
   if (claim === undefined) return yield* takeUnclaimed(presented, known)
   const { execution, payment } = yield* claimKnown(desk, presented, claim)
@@ -249,7 +249,7 @@ export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
   Effect.flatMap(desk.store.claim(newPayment(presented), claim), (result) => {
     if (result._tag === "Claimed") return Effect.succeed(result)
     return result._tag === "Different"
-      ? Effect.fail(Presentation.used(result.payment))
+      ? Effect.fail(Presentation.used(result.payment, presented.caller))
       : Effect.die("a store judged a known payment by its balance")
   })
 

@@ -82,11 +82,17 @@ export const canonical = (scheme: Scheme, requirements: PaymentRequirements): Pa
 }
 
 /**
- * The refusal of a presentation that is not of the payment on record under its id.
+ * The refusal of a presentation that is not of the payment on record under its id. To the caller of another payment it names
+ * neither the record nor its transaction.
  *
  * @category errors
  */
-export const used = (known: StoredPayment): ValidationError =>
+export const used = (known: StoredPayment, caller: string = known.caller): ValidationError =>
+  caller === known.caller
+    ? usedBy(known)
+    : invalid("already_used", "used", "this authorization was used already; it pays for nothing else")
+
+const usedBy = (known: StoredPayment): ValidationError =>
   invalid(
     "already_used",
     known.transaction === "" ? known.paymentId : known.transaction,
