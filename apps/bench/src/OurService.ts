@@ -24,6 +24,8 @@ export const start = (chain: PeerChain.PeerChain, { batches, key, store }: Optio
         PONTAGE_EVM_SIGNER_KEY: key,
         PONTAGE_RATE: "999999/999999",
         PONTAGE_PAYER_RATE: "999999/999999",
+        PONTAGE_EVM_GAS_CEILING_WEI: "999999000000000000000000",
+        PONTAGE_EVM_LOSS_BUDGET_WEI: "999999000000000000000000",
         ...(batches && { PONTAGE_EVM_BATCH_SETTLER: chain.settler })
       }
     },

@@ -56,12 +56,15 @@ const callersOf = (settings: TrialSettings, network: string): ReadonlyArray<Call
     gasCeilings: new Map(gasCeiling === undefined ? [] : [[network, gasCeiling]])
   }))
 
+/** The default holds an attack back, and a long trial with it. */
+const unlimited = 10n ** 24n
+
 /** The engine's ceilings: the total, and each caller's own. */
 const ceilingsOf = ({ callers = [], gasCeiling }: TrialSettings, { ignoresCeilings }: Mutation) =>
   ignoresCeilings
     ? {}
     : {
-        total: () => gasCeiling,
+        total: () => gasCeiling ?? unlimited,
         caller: (name: string) => callers.find((one) => one.name === name)?.gasCeiling
       }
 
