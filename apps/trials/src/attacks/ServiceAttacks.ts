@@ -82,7 +82,7 @@ const silentConnections: Attack = {
   mutation: [
     {
       module: "apps/facilitator/src/ConnectionGuard",
-      piece: "const victims = leastMissed(connections.values(), connection)",
+      piece: "const victims = leastMissed(connections.values(), connection, now())",
       instead: "const victims = []"
     }
   ],

@@ -41,6 +41,7 @@ export const broadcastBeforePersist = {
       replace: (lease, flight, prepared) => afterPlans(lease.lane, store.replace(lease, flight, prepared)),
       enter: (lease, entry) => afterPlans(lease.lane, store.enter(lease, entry)),
       queued: (lane, limit) => afterPlans(lane, store.queued(lane, limit)),
+      queuedInTurn: (lane, ...turn) => afterPlans(lane, store.queuedInTurn(lane, ...turn)),
       flights: (lane) => afterPlans(lane, store.flights(lane))
     }
   }

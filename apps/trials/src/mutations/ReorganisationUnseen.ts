@@ -2,12 +2,29 @@
  * Whatever was in a block once is taken to be there for ever: a settlement that a reorganisation has taken back stays
  * settled in the records.
  */
-import type { SchemeFacilitator } from "@pontage/core"
+import type { SchemeFacilitator, Sighting } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 /**
  * @category mutations
  */
 export const reorganisationUnseen = {
-  half: (half: SchemeFacilitator): SchemeFacilitator => ({ ...half, isCanonical: () => Effect.succeed(true) })
+  half: (half: SchemeFacilitator): SchemeFacilitator => {
+    const seen = new Map<string, Sighting>()
+    return {
+      ...half,
+      isCanonical: () => Effect.succeed(true),
+      observe: (passengers, attempts) =>
+        Effect.suspend(() => {
+          const key = `${attempts[0]?.transaction} ${passengers.length}`
+          const known = seen.get(key)
+          if (known !== undefined) return Effect.succeed(known)
+          return Effect.tap(half.observe(passengers, attempts), (sighting) =>
+            Effect.sync(() => {
+              if (sighting.observations.every(({ _tag }) => _tag === "Settled")) seen.set(key, sighting)
+            })
+          )
+        })
+    }
+  }
 }
