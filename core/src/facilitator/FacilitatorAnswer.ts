@@ -35,8 +35,6 @@ export interface Asked {
   readonly requirements: PaymentRequirements
   /** Whether an execution was claimed: then a value must say what became of the claim. */
   readonly claimed: boolean
-  /** Only a payment on record was asked for: it may have been taken at an earlier price. */
-  readonly known?: boolean
   /** `settled`: success means that the money has moved. `claimed`: success means that the claim was taken in. */
   readonly wish: "settled" | "claimed"
 }

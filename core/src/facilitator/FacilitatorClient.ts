@@ -132,7 +132,6 @@ const transact = Effect.fnUntraced(function* (exchange: Exchange, { claim, path,
   const asked = {
     requirements: paymentRequirements,
     claimed: claim !== undefined,
-    known: claim?.onlyKnown === true,
     wish
   }
   return yield* meant(exchange, call, reply, FacilitatorAnswer.settled(asked, answer))
