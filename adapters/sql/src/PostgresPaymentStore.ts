@@ -19,15 +19,15 @@ import * as Layer from "effect/Layer"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Redacted from "effect/Redacted"
 import * as SqlClient from "effect/sql/SqlClient"
-import { isSqlError } from "effect/sql/SqlError"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
 import { unavailable } from "./Database.ts"
 import * as Dialect from "./Dialect.ts"
 import * as PostgresDatabase from "./PostgresDatabase.ts"
 import * as PostgresLaneLeases from "./PostgresLaneLeases.ts"
 import * as PostgresSignals from "./PostgresSignals.ts"
+import * as SchemaUpgrade from "./SchemaUpgrade.ts"
 import * as SqlPaymentStore from "./SqlPaymentStore.ts"
-import { migrate } from "./Tables.ts"
 
 /**
  * Which database, and how it is used.
@@ -72,7 +72,10 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const times = yield* timesOf(leases)
   const config = { url, applicationName: "pontage", keepAlive: Duration.seconds(10), startupParameters }
   const client = yield* PgClient.make({ ...config, maxConnections: connections }).pipe(Effect.mapError(refused))
-  yield* Effect.mapError(Effect.provideService(migrate(Dialect.postgres), SqlClient.SqlClient, client), refused)
+  yield* Effect.mapError(
+    Effect.provideService(SchemaUpgrade.upgrade(Dialect.postgres), SqlClient.SqlClient, client),
+    refused
+  )
   const owner = Entropy.identifier(yield* Entropy.Entropy)
   const signals = Signals.make()
   const announce = PostgresSignals.announcing(owner)
@@ -96,10 +99,8 @@ const timesOf = ({ tick = "2 seconds", ttl = "9 seconds" }: PostgresLaneLeases.O
 }
 
 /** What the database does not allow us is the operator's to mend; anything else may pass. */
-const refused = (error: unknown): Misconfigured | FacilitatorUnavailable => {
-  if (!isSqlError(error)) {
-    return new Misconfigured({ message: "the tables of the payment records cannot be brought up to date" })
-  }
+const refused = (error: Misconfigured | SqlError): Misconfigured | FacilitatorUnavailable => {
+  if (!isSqlError(error)) return error
   const fault = unavailable(error)
   return error.reason._tag === "AuthenticationError" || error.reason._tag === "AuthorizationError"
     ? new Misconfigured({ message: `${fault.message}: let the user of the URL log in, and create tables` })

@@ -7,13 +7,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
 import * as Dialect from "./Dialect.ts"
 import * as GroupCommit from "./GroupCommit.ts"
 import * as RecordImage from "./RecordImage.ts"
+import * as SchemaUpgrade from "./SchemaUpgrade.ts"
 import * as SqliteFile from "./SqliteFile.ts"
 import * as SqlPaymentStore from "./SqlPaymentStore.ts"
-import { migrate } from "./Tables.ts"
 
 /**
  * Which file. It is created when there is none; its folder has to exist.
@@ -33,16 +34,20 @@ export const make = Effect.fnUntraced(function* (
   yield* Effect.fromResult(OptionCheck.read(SqliteFile.check, options, "SqlitePaymentStore"))
   const file = yield* SqliteFile.open(options)
   yield* Effect.mapError(
-    Effect.provideServiceEffect(migrate(Dialect.sqlite), SqlClient.SqlClient, SqliteFile.toClient(file)),
-    (error) =>
-      new Misconfigured({
-        message: `the tables of the payment records' file ${options.filename} cannot be brought up to date: ${error.message}`
-      })
+    Effect.provideServiceEffect(SchemaUpgrade.upgrade(Dialect.sqlite), SqlClient.SqlClient, SqliteFile.toClient(file)),
+    (error) => misfit(options.filename, error)
   )
   const signals = Signals.make()
   const transactions = yield* GroupCommit.make(file, signals, RecordImage.make())
   return SqlPaymentStore.make({ dialect: Dialect.sqlite, ...transactions }, signals)
 })
+
+const misfit = (filename: string, error: Misconfigured | SqlError): Misconfigured =>
+  new Misconfigured({
+    message: isSqlError(error)
+      ? `the tables of the payment records' file ${filename} cannot be brought up to date: ${error.message}`
+      : `${filename}: ${error.message}`
+  })
 
 /**
  * The store, and the leases of all lanes: no other process can open the file, so this one holds every lane for ever.

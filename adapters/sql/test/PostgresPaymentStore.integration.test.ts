@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Redacted from "effect/Redacted"
 
+import * as Migrations from "../src/Migrations.ts"
 import { PostgresPaymentStore } from "../src/postgres.ts"
 import { PostgresServer } from "../src/testing/index.ts"
 import * as LawSubject from "./LawSubject.ts"
@@ -107,10 +108,10 @@ layer(PostgresServer.layer, { timeout: 60_000 })("on PostgreSQL", (it) => {
       const { store } = yield* instance(url)
       assert.strictEqual((yield* store.claim(payment("after"), undefined))._tag, "Claimed")
       const sql = yield* Effect.provide(PgClient.makeClient({ url }), Reactivity.layer)
-      const rows = yield* sql.unsafe<{ name: string }>("SELECT name FROM pontage_migration")
+      const rows = yield* sql.unsafe<{ name: string }>("SELECT name FROM pontage_migration ORDER BY migration_id")
       assert.deepStrictEqual(
         rows.map(({ name }) => name),
-        ["settlement"]
+        Migrations.all.map(({ name }) => name)
       )
     })
   )

@@ -16,9 +16,9 @@ import * as fc from "fast-check"
 import * as Dialect from "../src/Dialect.ts"
 import * as GroupCommit from "../src/GroupCommit.ts"
 import * as RecordImage from "../src/RecordImage.ts"
+import * as SchemaUpgrade from "../src/SchemaUpgrade.ts"
 import * as SqliteFile from "../src/SqliteFile.ts"
 import * as SqlPaymentStore from "../src/SqlPaymentStore.ts"
-import { migrate } from "../src/Tables.ts"
 import * as DatabaseFile from "./DatabaseFile.ts"
 import * as FaultyFile from "./FaultyFile.ts"
 import * as TrialPayments from "./TrialPayments.ts"
@@ -38,7 +38,11 @@ const tables = ["payment", "contract", "event", "flight", "attempt", "lane", "sp
 const opened = Effect.fnUntraced(function* (remembers: boolean) {
   const filename = yield* DatabaseFile.filename
   const file = yield* SqliteFile.open({ filename })
-  yield* Effect.provideServiceEffect(migrate(Dialect.sqlite), SqlClient.SqlClient, SqliteFile.toClient(file))
+  yield* Effect.provideServiceEffect(
+    SchemaUpgrade.upgrade(Dialect.sqlite),
+    SqlClient.SqlClient,
+    SqliteFile.toClient(file)
+  )
   const faulty = FaultyFile.make(file)
   const signals = Signals.make()
   const { ask, gather, image, linger, recall, transact } = yield* GroupCommit.make(
