@@ -46,6 +46,7 @@ export {
 } from "./facilitator/Facilitator.ts"
 export * as FacilitatorByUrl from "./facilitator/FacilitatorByUrl.ts"
 export * as FacilitatorClient from "./facilitator/FacilitatorClient.ts"
+export * as IntakeGate from "./facilitator/IntakeGate.ts"
 export * as ForeignFacilitator from "./facilitator/ForeignFacilitator.ts"
 export { CurrentBuyer } from "./facilitator/CurrentBuyer.ts"
 export { CurrentCaller, maySee, type Caller } from "./facilitator/Caller.ts"

@@ -127,17 +127,46 @@ export class Defect extends Schema.Error<Defect>("@pontage/facilitator/Defect")(
 ) {}
 
 /**
- * 503: the outcome cannot be told now. The same request may be sent again.
+ * 503: the outcome cannot be told now. The same request may be sent again after `retryAfter` seconds.
  *
  * @category errors
  */
 export class CannotTell extends Schema.Error<CannotTell>("@pontage/facilitator/CannotTell")(
   {
     error: Schema.Literals(["chain_unavailable", "facilitator_unavailable", "misconfigured", "settlement_pending"]),
-    message: Schema.String
+    message: Schema.String,
+    retryAfter: Schema.Int
   },
   { httpApiStatus: 503, description: "Nothing can be told now; send the same request again" }
 ) {}
+
+/**
+ * 503 as it is answered, with `Retry-After`.
+ *
+ * @category schemas
+ */
+export const CannotTellAnswer = CannotTell.pipe(
+  HttpApiSchema.encodeToWithHeaders(
+    {
+      body: Schema.Struct({
+        error: CannotTell.fields.error,
+        message: Schema.String,
+        retryAfter: Schema.Int
+      }).annotate({
+        httpApiStatus: 503,
+        description: "Nothing can be told now; send the same request again after Retry-After seconds"
+      }),
+      headers: { "retry-after": Schema.Int }
+    },
+    {
+      decode: ({ body }) => new CannotTell(body),
+      encode: ({ error, message, retryAfter }) => ({
+        body: { error, message, retryAfter },
+        headers: { "retry-after": retryAfter }
+      })
+    }
+  )
+)
 
 const writeFault = Schema.encodeSync(Schema.Union([UnknownPayment, FinishRefused, CannotTell, Defect]))
 

@@ -9,7 +9,13 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 
 import { CallerAuthentication } from "./CallerAuthentication.ts"
-import { CannotTell, FinishRefused, Forbidden, TooManyRequestsAnswer, UnknownPayment } from "./FacilitatorFault.ts"
+import {
+  CannotTellAnswer,
+  FinishRefused,
+  Forbidden,
+  TooManyRequestsAnswer,
+  UnknownPayment
+} from "./FacilitatorFault.ts"
 import * as PaymentExport from "./PaymentExport.ts"
 import * as PresentedPayment from "./PresentedPayment.ts"
 import { NotReady, ReadinessReport } from "./Readiness.ts"
@@ -59,7 +65,7 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
   .add(
     HttpApiEndpoint.post("verify", "/verify", {
       ...verifying,
-      error: [Forbidden, TooManyRequestsAnswer, CannotTell]
+      error: [Forbidden, TooManyRequestsAnswer, CannotTellAnswer]
     }).annotateMerge(
       described(
         "Checks a payment and changes nothing. Every verdict has status 200. Each caller is answered in its own words: a server of this protocol (protocolVersion) or of x402 (x402Version 1 or 2)."
@@ -67,7 +73,7 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
     ),
     HttpApiEndpoint.post("settle", "/settle", {
       ...settling,
-      error: [Forbidden, TooManyRequestsAnswer, CannotTell]
+      error: [Forbidden, TooManyRequestsAnswer, CannotTellAnswer]
     }).annotateMerge(
       described(
         "Verifies, claims and transfers. Idempotent by authorization. Every verdict has status 200; success: false without code and reason means that the outcome is not known yet: send the same payment again. Servers of x402 are told so by settlement_pending (version 2) or unexpected_settle_error (version 1)."
@@ -75,12 +81,12 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
     ),
     HttpApiEndpoint.post("claim", "/claims", {
       ...claiming,
-      error: [Forbidden, TooManyRequestsAnswer, CannotTell]
+      error: [Forbidden, TooManyRequestsAnswer, CannotTellAnswer]
     }).annotateMerge(described("Verifies and claims, without a transfer; POST /settle follows.")),
     HttpApiEndpoint.post("finish", "/payments/:id/finish", {
       params: paymentId,
       ...finishing,
-      error: [UnknownPayment, FinishRefused, CannotTell]
+      error: [UnknownPayment, FinishRefused, CannotTellAnswer]
     }).annotateMerge(described("Tells how a granted run ended. Idempotent, fenced by the claim's id.")),
     HttpApiEndpoint.post("finishSeveral", "/payments/finish", {
       ...finishingSeveral,
@@ -100,12 +106,12 @@ class RecordsGroup extends HttpApiGroup.make("records")
     HttpApiEndpoint.get("payment", "/payments/:id", {
       params: paymentId,
       success: Settlement.PaymentRecord,
-      error: [UnknownPayment, CannotTell]
+      error: [UnknownPayment, CannotTellAnswer]
     }).annotateMerge(described("The recorded state and history of one payment.")),
     HttpApiEndpoint.get("payments", "/payments", {
       query: PaymentExport.PageQuery,
       success: PaymentExport.PaymentPage,
-      error: CannotTell
+      error: CannotTellAnswer
     }).annotateMerge(
       described(
         "All payments in the order of their records, page by page: enough to recompute the books from the chain."
@@ -120,7 +126,7 @@ class OffersGroup extends HttpApiGroup.make("offers")
   .add(
     HttpApiEndpoint.get("supported", "/supported", {
       success: X402SettlingKinds.SupportedAnswer,
-      error: CannotTell
+      error: CannotTellAnswer
     }).annotateMerge(described("The schemes and networks that are settled here, and the signers that settle them."))
   )
   .middleware(RequestFaults) {}
@@ -132,7 +138,7 @@ class OperationGroup extends HttpApiGroup.make("operation").add(
   ),
   HttpApiEndpoint.get("ready", "/ready", { success: ReadinessReport, error: NotReady }).annotateMerge(
     described(
-      "Whether the store and every chain can be asked, every signer has gas money and no lane stands still. Asked anew every 2 seconds."
+      "Whether the service can do its work: checks says of everything that was looked at what is wrong and what mends it. Looked at anew every 2 seconds."
     )
   )
 ) {}

@@ -1,7 +1,7 @@
 /**
  * The service as a process is set up: settings in, a facilitator over its chains behind HTTP out.
  */
-import { LocalFacilitator, Network, OptionCheck } from "@pontage/core"
+import { IntakeGate, LocalFacilitator, Network, OptionCheck } from "@pontage/core"
 import { EvmCrypto } from "@pontage/evm"
 import * as BestCrypto from "@pontage/evm/crypto"
 import * as Effect from "effect/Effect"
@@ -24,7 +24,14 @@ export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.
   const crypto = yield* BestCrypto.make
   const schemes = yield* SettlingSchemes.make(settings, crypto)
   const gasCeilings = ceilingsOf(settings)
-  const local = LocalFacilitator.layer({ schemes, settleTimeoutMillis, gasCeilings, ...drainOf(settings) }).pipe(
+  const intake = IntakeGate.make()
+  const local = LocalFacilitator.layer({
+    schemes,
+    settleTimeoutMillis,
+    gasCeilings,
+    intake,
+    ...drainOf(settings)
+  }).pipe(
     Layer.provideMerge(FacilitatorStorage.layer(settings.store)),
     Layer.provide(Layer.succeed(EvmCrypto.EvmCrypto, crypto))
   )
@@ -35,6 +42,7 @@ export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.
       anonymousRates,
       ...(callers.length > 0 && { callers }),
       host,
+      intake,
       maximumConnections,
       port,
       minimumGas: minimumGasOf(settings),

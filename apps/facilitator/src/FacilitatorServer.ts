@@ -8,6 +8,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import {
   type Facilitator,
   type FacilitatorSchemes,
+  IntakeGate,
   type Misconfigured,
   OptionCheck,
   type PaymentStore
@@ -62,6 +63,8 @@ export interface Options {
   readonly maximumConnections?: number
   /** How long requests under way may take when the service stops, in milliseconds; default 25 000. */
   readonly stopTimeoutMillis?: number
+  /** The door of the facilitator behind it (`LocalFacilitator`'s option `intake`), so that a trouble can close it. */
+  readonly intake?: IntakeGate.IntakeGate
 }
 
 const check = OptionCheck.options<Options>({
@@ -75,7 +78,8 @@ const check = OptionCheck.options<Options>({
   maximumConnections: OptionCheck.optional(OptionCheck.whole(1)),
   webhooksToPrivate: OptionCheck.optional(OptionCheck.flag),
   minimumGas: OptionCheck.optional(OptionCheck.callable()),
-  stopTimeoutMillis: OptionCheck.optional(OptionCheck.whole())
+  stopTimeoutMillis: OptionCheck.optional(OptionCheck.whole()),
+  intake: OptionCheck.optional(IntakeGate.check)
 })
 
 /**
@@ -138,6 +142,7 @@ const opened = (options: Options) => {
       CallerAuthentication.layer({ callers, anonymousRates: options.anonymousRates }),
       Readiness.layer({
         minimumGas: options.minimumGas ?? (() => 1n),
+        intake: options.intake ?? IntakeGate.make(),
         budgetedCallers: callers.flatMap(({ gasCeilings, name }) => (gasCeilings === undefined ? [] : [name]))
       })
     ]),

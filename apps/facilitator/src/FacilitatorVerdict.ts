@@ -161,21 +161,27 @@ const pending = (network: string, { message, paymentId, status, transaction }: S
   message
 })
 
+/** When the same request may make sense again, where nothing better is known; seconds. */
+const usualRetry = 2
+
 const publicWords = (failure: ProtocolError): ConstructorParameters<typeof CannotTell>[0] => {
+  const retryAfter = (failure._tag === "FacilitatorUnavailable" ? failure.retryAfter : undefined) ?? usualRetry
   switch (failure._tag) {
     case "ChainUnavailable":
       return {
         error: "chain_unavailable",
-        message: `${failure.network} cannot be asked now. Nothing is decided: send the same request again.`
+        message: `${failure.network} cannot be asked now. Nothing is decided: send the same request again.`,
+        retryAfter
       }
     case "FacilitatorUnavailable":
-      return { error: "facilitator_unavailable", message: failure.message }
+      return { error: "facilitator_unavailable", message: failure.message, retryAfter }
     case "Misconfigured":
       return {
         error: "misconfigured",
-        message: "The facilitator is not set up for this. Its operator's log says more."
+        message: "The facilitator is not set up for this. Its operator's log says more.",
+        retryAfter
       }
     case "SettlementPending":
-      return { error: "settlement_pending", message: failure.message }
+      return { error: "settlement_pending", message: failure.message, retryAfter }
   }
 }

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 
 import { seriesOf } from "./MetricSeries.ts"
+import type { LaneView } from "./ReadinessCheck.ts"
 
 /**
  * A lane stands still when the same payment has been the first in its queue for so long, in milliseconds, and no
@@ -20,19 +21,6 @@ import { seriesOf } from "./MetricSeries.ts"
 export const patienceMillis = 60_000
 
 const dayMillis = 24 * 3_600_000
-
-/**
- * What was seen of a lane.
- *
- * @category models
- */
-export interface LaneView {
-  readonly network: string
-  readonly address: string
-  readonly waiting: number
-  readonly flights: number
-  readonly moving: boolean
-}
 
 /**
  * Looks at every lane, and remembers what was first in each queue.

@@ -1,16 +1,19 @@
 /**
- * Whether the service can do its work: the store answers, every chain answers, every signer can pay for gas, and no lane
- * stands still. Each is given two seconds, and the answer is kept for two: asking often asks the chains no more often, and
- * what breaks shows within five.
+ * Whether the service can do its work: everything in `ReadinessChecks` is fine. The answer is kept for two seconds and each look may
+ * take two: asking often asks the chains no more often, and what breaks shows within five. What costs no question to a chain
+ * is looked at all the time, and so is what is in trouble, so that payments are taken again when it is mended.
  */
-import { FacilitatorSchemes, PaymentStore, type SchemeFacilitator } from "@pontage/core"
+import { FacilitatorSchemes, type IntakeGate, PaymentStore } from "@pontage/core"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 
 import * as FacilitatorMetrics from "./FacilitatorMetrics.ts"
 import * as LaneWatch from "./LaneWatch.ts"
+import * as ReadinessCheck from "./ReadinessCheck.ts"
+import * as ReadinessChecks from "./ReadinessChecks.ts"
 
 const report = {
   ready: Schema.Boolean,
@@ -39,6 +42,13 @@ const report = {
       flights: Schema.Int,
       moving: Schema.Boolean
     })
+  ),
+  /** Everything that was looked at; `troubles` is empty where all is well. */
+  checks: Schema.Array(
+    Schema.Struct({
+      name: Schema.String,
+      troubles: Schema.Array(Schema.Struct({ problem: Schema.String, mend: Schema.String }))
+    })
   )
 }
 
@@ -56,7 +66,7 @@ export const ReadinessReport = Schema.Struct(report)
  */
 export class NotReady extends Schema.Error<NotReady>("@pontage/facilitator/NotReady")(report, {
   httpApiStatus: 503,
-  description: "The store or a chain cannot be asked, a signer is short of gas money, or a lane stands still"
+  description: "Something is missing: checks says for each what is wrong and what mends it"
 }) {}
 
 /**
@@ -69,6 +79,8 @@ export interface Options {
   readonly minimumGas: (network: string) => bigint
   /** Callers whose gas is shown by itself in the metrics. */
   readonly budgetedCallers: ReadonlyArray<string>
+  /** The door of the facilitator: closed while a trouble stops payments. */
+  readonly intake: IntakeGate.IntakeGate
 }
 
 /**
@@ -80,78 +92,93 @@ export class Readiness extends Context.Service<
   Readiness,
   { readonly report: Effect.Effect<typeof ReadinessReport.Type> }
 >()("@pontage/facilitator/Readiness") {
-  static readonly layer = ({ budgetedCallers, minimumGas }: Options) =>
+  static readonly layer = ({ budgetedCallers, intake, minimumGas }: Options) =>
     Layer.effect(
       Readiness,
       Effect.gen(function* () {
         const store = yield* PaymentStore.PaymentStore
         const schemes = yield* FacilitatorSchemes
-        const watch = LaneWatch.make(store, schemes, budgetedCallers)
-        const check = Effect.all(
-          {
-            store: checkStore(store),
-            lanes: checkLanes(watch),
-            chains: Effect.forEach(schemes, (half) => checkChain(half, minimumGas(half.network)), {
-              concurrency: "unbounded"
-            })
-          },
-          { concurrency: "unbounded" }
-        ).pipe(
-          Effect.map(({ chains, lanes, store }) => ({
-            ready: store && lanes !== undefined && lanes.every(({ moving }) => moving) && chains.every(isReady),
-            store: store && lanes !== undefined,
-            chains,
-            lanes: lanes ?? []
-          })),
+        const lanes = LaneWatch.make(store, schemes, budgetedCallers)
+        const checks = ReadinessChecks.all({ store, schemes, lanes, minimumGas }).map((check) => entered(check, intake))
+        const look = Effect.forEach(checks, ({ look }) => look, { concurrency: "unbounded" }).pipe(
+          Effect.map(reportOf),
           Effect.tap(({ chains }) => FacilitatorMetrics.balances(chains))
         )
-        return Readiness.of({ report: yield* Effect.cachedWithTTL(check, keptFor) })
+        yield* Effect.forkScoped(Effect.repeat(watch(checks), Schedule.spaced(keptFor)))
+        return Readiness.of({ report: yield* Effect.cachedWithTTL(look, keptFor) })
       })
     )
 }
 
 const keptFor = "2 seconds"
-const patience = "2 seconds"
 
-/** A well-formed name that no payment has: asking for it proves that the store answers. */
-const nobody = `pay_${"0".repeat(22)}`
+interface Entry {
+  readonly check: ReadinessCheck.ReadinessCheck
+  readonly look: Effect.Effect<Seen>
+  /** Whether the last look found a trouble that stops payments. */
+  readonly isStopping: () => boolean
+}
 
-const checkStore = (store: PaymentStore.PaymentStore["Service"]): Effect.Effect<boolean> =>
-  store.find(nobody).pipe(
-    Effect.timeout(patience),
-    Effect.as(true),
-    Effect.catch(({ message }) => Effect.as(Effect.logWarning(`the store cannot be asked: ${message}`), false))
+interface Seen extends ReadinessCheck.Finding {
+  readonly name: string
+}
+
+/** A check whose trouble is told once in the log, and closes the door where it has to. */
+const entered = (check: ReadinessCheck.ReadinessCheck, intake: IntakeGate.IntakeGate): Entry => {
+  let known: ReadonlyMap<string, ReadinessCheck.Trouble> = new Map()
+  const look = Effect.flatMap(ReadinessCheck.looking(check), (finding) =>
+    Effect.suspend(() => {
+      const before = known
+      known = new Map(finding.troubles.map((trouble) => [trouble.kind, trouble]))
+      intake.close(check.name, [...known.values()].flatMap(closureOf))
+      const seen: Seen = { name: check.name, ...finding }
+      return Effect.as(tell(check.name, before, known), seen)
+    })
   )
+  return { check, look, isStopping: () => [...known.values()].some(({ stops }) => stops !== undefined) }
+}
 
-const checkLanes = (watch: LaneWatch.LaneWatch): Effect.Effect<ReadonlyArray<LaneWatch.LaneView> | undefined> =>
-  watch.look.pipe(
-    Effect.timeout(patience),
-    Effect.catch(({ message }) => Effect.as(Effect.logWarning(`the lanes cannot be looked at: ${message}`), undefined))
+const closureOf = ({ problem, stops }: ReadinessCheck.Trouble): ReadonlyArray<IntakeGate.Closure> => {
+  if (stops === undefined) return []
+  return [stops === "all" ? { reason: problem } : { reason: problem, network: stops.network }]
+}
+
+/** The log has a line when a trouble comes, and one when it goes. */
+const tell = (
+  name: string,
+  before: ReadonlyMap<string, ReadinessCheck.Trouble>,
+  after: ReadonlyMap<string, ReadinessCheck.Trouble>
+): Effect.Effect<void> => {
+  const come = [...after.values()].filter(({ kind }) => !before.has(kind))
+  const gone = [...before.values()].filter(({ kind }) => !after.has(kind))
+  return Effect.andThen(
+    Effect.forEach(come, ({ mend, problem }) => Effect.logError(`not ready (${name}): ${problem}; ${mend}`)),
+    Effect.forEach(gone, ({ problem }) => Effect.logInfo(`mended (${name}): no more of "${problem}"`), {
+      discard: true
+    })
   )
+}
 
-type Chain = (typeof ReadinessReport.Type)["chains"][number]
-
-const isReady = ({ reachable, signers }: Chain) => reachable && signers.every(({ sufficient }) => sufficient)
-
-const checkChain = (half: SchemeFacilitator, minimumGas: bigint): Effect.Effect<Chain> => {
-  const place = { scheme: half.scheme.name, network: half.network }
-  return half.signers.pipe(
-    Effect.timeout(patience),
-    Effect.map((signers) => ({
-      ...place,
-      reachable: true,
-      signers: signers.map(({ address, balance }) => ({
-        address,
-        balance: `${balance}`,
-        sufficient: balance >= minimumGas
-      }))
-    })),
-    Effect.catch(({ message }) =>
-      Effect.as(Effect.logWarning(`${half.network} cannot be asked: ${message}`), {
-        ...place,
-        reachable: false,
-        signers: []
-      })
+const watch = (checks: ReadonlyArray<Entry>): Effect.Effect<void> =>
+  Effect.suspend(() =>
+    Effect.forEach(
+      checks.filter(({ check, isStopping }) => check.watched === true || isStopping()),
+      ({ look }) => look,
+      { concurrency: "unbounded", discard: true }
     )
   )
+
+const reportOf = (seen: ReadonlyArray<Seen>): typeof ReadinessReport.Type => {
+  const records = seen.find(({ name }) => name === ReadinessChecks.recordsName)
+  const lanes = seen.find((one) => one.lanes !== undefined)?.lanes
+  return {
+    ready: seen.every(({ troubles }) => troubles.length === 0),
+    store: records?.troubles.length === 0 && lanes !== undefined,
+    chains: seen.flatMap(({ chains = [] }) => chains),
+    lanes: lanes ?? [],
+    checks: seen.map(({ name, troubles }) => ({
+      name,
+      troubles: troubles.map(({ mend, problem }) => ({ problem, mend }))
+    }))
+  }
 }

@@ -83,7 +83,21 @@ describe("on the wire", () => {
         assert.strictEqual(answer.status, 503)
         const fault = yield* Effect.promise(() => answer.text())
         assert.include(fault, `"error":"${word}"`)
+        assert.strictEqual(answer.headers.get("retry-after"), "2")
         assert.notInclude(fault, "secret")
+      }
+    })
+  )
+
+  it.live("the time that a repeat makes sense travels to the shop", () =>
+    Effect.gen(function* () {
+      const no = failing(new FacilitatorUnavailable({ message: "its signers are busy", retryAfter: 37 }))
+      const { client, post } = yield* start({ verify: no, settle: no, claim: no })
+      const answer = yield* post("/settle", { ...body, claim })
+      assert.strictEqual(answer.headers.get("retry-after"), "37")
+      for (const call of [client.verify(request), client.settle(request, claim), client.claim(request, claim)]) {
+        const failure = yield* Effect.flip(call)
+        assert.deepInclude(failure, { _tag: "FacilitatorUnavailable", retryAfter: 37 })
       }
     })
   )

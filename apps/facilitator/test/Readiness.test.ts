@@ -26,7 +26,12 @@ describe("ready", () => {
         ready: true,
         store: true,
         chains: [{ ...place, reachable: true, signers }],
-        lanes: []
+        lanes: [],
+        checks: [
+          { name: "records", troubles: [] },
+          { name: "lanes", troubles: [] },
+          { name: `chain ${network}`, troubles: [] }
+        ]
       })
     })
   )
@@ -37,11 +42,16 @@ describe("ready", () => {
       const answer = yield* short.get("/ready")
       assert.strictEqual(answer.status, 503)
       const signers = [{ address: "0xsigner", balance: "5", sufficient: false }]
-      assert.deepStrictEqual(yield* json(answer), {
+      const report = yield* json(answer)
+      assert.deepInclude(report, {
         ready: false,
         store: true,
         chains: [{ ...place, reachable: true, signers }],
         lanes: []
+      })
+      const problem = `the signer 0xsigner holds 5 of the smallest native unit on ${network}, less than the 6 that are set`
+      assert.deepNestedInclude(report, {
+        "checks[2]": { name: `chain ${network}`, troubles: [{ problem, mend: "send gas money to it" }] }
       })
       const empty = yield* start({}, {}, [half(signer(0n))])
       assert.strictEqual((yield* empty.get("/ready")).status, 503)

@@ -125,16 +125,20 @@ interface Wire {
 }
 
 const exchange = (wire: Wire): Exchange => {
-  const fail = (call: Call, what: string, cause?: unknown) => {
+  const fail = (call: Call, what: string, { cause, retryAfter }: Circumstances = {}) => {
     const unsettled = call.unsettled === undefined ? "" : ` ${call.unsettled}`
     const message = `the facilitator at ${wire.base} ${what} (${call.method} ${call.path}).${unsettled}`
-    return new FacilitatorUnavailable({ message, ...(cause === undefined ? {} : { cause }) })
+    return new FacilitatorUnavailable({
+      message,
+      ...(cause === undefined ? {} : { cause }),
+      ...(retryAfter === undefined ? {} : { retryAfter })
+    })
   }
   return {
     call: (call) =>
       Effect.flatMap(wire.headers, (headers) => wire.server.ask(questionOf(wire, call, headers))).pipe(
         Effect.mapBoth({
-          onFailure: (error) => fail(call, error instanceof Unsent ? error.what : reasonOf(error), error),
+          onFailure: (error) => fail(call, error instanceof Unsent ? error.what : reasonOf(error), { cause: error }),
           onSuccess: replyOf
         }),
         Effect.timeoutOrElse({
@@ -142,8 +146,26 @@ const exchange = (wire: Wire): Exchange => {
           orElse: () => Effect.fail(fail(call, `did not answer within ${wire.timeoutMillis} ms`))
         })
       ),
-    unusable: (call, reply, why) => fail(call, why === undefined ? complaintOf(reply) : `gave an answer that ${why}`)
+    unusable: (call, reply, why) =>
+      why === undefined
+        ? fail(call, complaintOf(reply), { retryAfter: retryAfterOf(reply) })
+        : fail(call, `gave an answer that ${why}`)
   }
+}
+
+interface Circumstances {
+  readonly cause?: unknown
+  readonly retryAfter?: number | undefined
+}
+
+/** The longest wait that a facilitator's word is taken for; seconds. */
+const longestRetry = 600
+
+/** When a facilitator that answered 503 wants the request again, in seconds. */
+const retryAfterOf = ({ json, status }: Reply): number | undefined => {
+  const fault = status === 503 ? Result.getOrUndefined(decodeFault(json)) : undefined
+  const seconds = fault?.retryAfter
+  return seconds !== undefined && seconds > 0 && seconds <= longestRetry ? Math.ceil(seconds) : undefined
 }
 
 /** What happens before the first byte is sent, by the names that Node and undici have for it. */

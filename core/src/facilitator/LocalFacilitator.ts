@@ -21,6 +21,7 @@ import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
 import { CurrentCaller, maySee } from "./Caller.ts"
 import * as Checkpoint from "./Checkpoint.ts"
 import { type Claim, Facilitator, type PaymentRequest, type Settled } from "./Facilitator.ts"
+import * as IntakeGate from "./IntakeGate.ts"
 import {
   claimKnown,
   type Desk,
@@ -63,12 +64,15 @@ export interface Options {
    * what is on record goes on after the next start.
    */
   readonly drainMillis?: number
+  /** The door that a watcher may close; default one that is always open. */
+  readonly intake?: IntakeGate.IntakeGate
 }
 
 const keys = {
   settleTimeoutMillis: OptionCheck.optional(OptionCheck.whole()),
   gasCeilings: OptionCheck.optional(GasCeilings.check),
-  drainMillis: OptionCheck.optional(OptionCheck.whole())
+  drainMillis: OptionCheck.optional(OptionCheck.whole()),
+  intake: OptionCheck.optional(IntakeGate.check)
 }
 
 const check = OptionCheck.options<Options>({
@@ -141,7 +145,8 @@ export const make = Effect.fnUntraced(function* (
     drainMillis: options.drainMillis ?? 0
   })
   const patience = Duration.millis(options.settleTimeoutMillis ?? 25_000)
-  const desk: Desk = { store, registry, engine, patience, arriving: new Map() }
+  const intake = options.intake ?? IntakeGate.make()
+  const desk: Desk = { store, registry, engine, intake, patience, arriving: new Map() }
   return Facilitator.of({
     verify: (request) => verify(desk, request),
     settle: (request, claim) => inSettle(settle(desk, request, claim)),
@@ -194,7 +199,10 @@ const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest)
   const presented = yield* present(desk, request)
   const known = yield* desk.store.find(presented.paymentId)
   const { payer } = presented.authorization
-  if (known === undefined) return yield* Effect.as(examine(presented), { payer })
+  if (known === undefined) {
+    yield* desk.intake.passNew(presented.half.network)
+    return yield* Effect.as(examine(presented), { payer })
+  }
   if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
   if (known.status === "accepted") return yield* Effect.as(examine(presented), { payer })
   // Servers that ask before they settle would never come to the answer that they are owed.

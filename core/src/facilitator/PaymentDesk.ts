@@ -17,6 +17,7 @@ import type * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
 import { CurrentCaller } from "./Caller.ts"
 import * as Checkpoint from "./Checkpoint.ts"
 import { type Claim, notOnRecord, type PaymentRequest, type Settled } from "./Facilitator.ts"
+import type { IntakeGate } from "./IntakeGate.ts"
 import * as Offer from "./Offer.ts"
 import * as PaymentReading from "./PaymentReading.ts"
 import type { NewPayment, PaymentStore, StoredPayment } from "./records/PaymentStore.ts"
@@ -33,6 +34,7 @@ export interface Desk {
   readonly store: PaymentStore["Service"]
   readonly registry: SchemeRegistry.SchemeRegistry<SchemeFacilitator>
   readonly engine: SettlementEngine.SettlementEngine
+  readonly intake: IntakeGate
   /** How long a caller waits for the chain. */
   readonly patience: Duration.Duration
   /** Payments that are being looked at for the first time: a copy that arrives meanwhile waits here, unverified. */
@@ -71,11 +73,12 @@ export interface Taken {
 }
 
 /**
- * Decodes and identifies a payment. Neither the chain nor the records are asked.
+ * Decodes and identifies a payment, unless the records are in doubt. Neither the chain nor the records are asked.
  *
  * @category combinators
  */
 export const present = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
+  yield* desk.intake.passAny
   const half = yield* halfFor(desk, request)
   const { payload, payment: read } = yield* PaymentReading.read(half, request)
   const { name: caller, notify } = yield* CurrentCaller
@@ -156,6 +159,7 @@ const takeNew = Effect.fnUntraced(function* (
   claim: Claim | undefined,
   wanted: boolean
 ) {
+  yield* desk.intake.passNew(presented.half.network)
   const at = yield* examine(presented)
   if (!wanted) return yield* reserve(desk, presented, claim, undefined)
   desk.engine.examined(presented, presented.payment, at)

@@ -8,12 +8,13 @@ import type { PaymentState } from "./Settlement.ts"
 
 /**
  * The facilitator could not be asked, or answered something that is no answer. `message` says what was asked and what
- * came. The same payment may be sent again.
+ * came. The same payment may be sent again: after `retryAfter` seconds, where the facilitator has named a time.
  *
  * @category errors
  */
 export class FacilitatorUnavailable extends Data.TaggedError("FacilitatorUnavailable")<{
   readonly message: string
+  readonly retryAfter?: number
   readonly cause?: unknown
 }> {}
 

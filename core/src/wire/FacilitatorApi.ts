@@ -145,7 +145,8 @@ export const unknownPayment = "unknown_payment"
 /**
  * The body of an answer that is no verdict (400, 401, 403, 404, 409, 413, 429, 503). `error` is a word for programs
  * (`malformed`, `unauthenticated`, `unknown_payment`, `chain_unavailable`, ...), `message` is for people. `reason` and
- * `detail` are there where a `finish` is refused (404, 409): they carry its `ValidationError`.
+ * `detail` are there where a `finish` is refused (404, 409): they carry its `ValidationError`. `retryAfter` (503) is when the same
+ * request makes sense again, in seconds; the field `Retry-After` says the same.
  *
  * @category schemas
  */
@@ -153,7 +154,8 @@ export const Fault = Schema.Struct({
   error: Schema.String,
   message: Schema.String,
   reason: Schema.optionalKey(ValidationReason),
-  detail: Schema.optionalKey(Schema.String)
+  detail: Schema.optionalKey(Schema.String),
+  retryAfter: Schema.optionalKey(Schema.Number)
 })
 
 /**

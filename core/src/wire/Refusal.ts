@@ -36,9 +36,10 @@ export const fromFailure = (failure: PaymentFailure): Refusal => {
       return refusal(503, { error: message, paymentId, paymentState: status, retry: "same_payment" }, 2)
     }
     case "FacilitatorUnavailable":
+      return unavailableNow(failure, failure.retryAfter)
     case "ChainUnavailable":
     case "Misconfigured":
-      return refusal(503, { error: unavailable, detail: words[failure._tag], retry: "same_payment" }, 2)
+      return unavailableNow(failure)
   }
 }
 
@@ -158,6 +159,9 @@ export const unpaid: Refusal = {
   body: { error: "Payment required: sign one of the offered payments and send the request again with it." },
   retryAfter: undefined
 }
+
+const unavailableNow = ({ _tag }: { readonly _tag: keyof typeof words }, retryAfter = 2): Refusal =>
+  refusal(503, { error: unavailable, detail: words[_tag], retry: "same_payment" }, retryAfter)
 
 /** What went wrong inside stays inside: the operator reads it in the log, the payer learns only what to do. */
 const unavailable =

@@ -78,9 +78,15 @@ export const facilitatorOf = Effect.fnUntraced(function* (
 })
 
 /** What is the facilitator's of the options of a shop: it takes no others. */
-const ownOf = ({ drainMillis, gasCeilings, settleTimeoutMillis }: Omit<LocalFacilitator.Options, "schemes">) => ({
+const ownOf = ({
+  drainMillis,
+  gasCeilings,
+  intake,
+  settleTimeoutMillis
+}: Omit<LocalFacilitator.Options, "schemes">) => ({
   ...(drainMillis !== undefined && { drainMillis }),
   ...(gasCeilings !== undefined && { gasCeilings }),
+  ...(intake !== undefined && { intake }),
   ...(settleTimeoutMillis !== undefined && { settleTimeoutMillis })
 })
 

@@ -72,6 +72,11 @@ describe("fromFailure", () => {
   }
 })
 
+it("a facilitator that has named a time for the repeat is taken at its word", () => {
+  const failure = new FacilitatorUnavailable({ message: secret, retryAfter: 41 })
+  assert.strictEqual(Refusal.fromFailure(failure).retryAfter, 41)
+})
+
 describe("fromExecution", () => {
   const payment = { paymentId: "pay_1", status: "included" } as const
   const cases = [
