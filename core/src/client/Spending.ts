@@ -27,14 +27,16 @@ export const dollar = "$"
  *
  * @category constructors
  */
-export const assetUnit = (network: string, asset: string): string => unitOf(`${network}/${asset}`)
+export const assetUnit = (network: string, asset: string): string =>
+  `${network.slice(0, network.indexOf(":"))}/${asset}`
 
 /**
  * A unit as it is counted. Journals of 0.1 say `<network>/<asset>`; what they hold counts to the same sum.
  *
  * @category conversions
  */
-export const unitOf = (written: string): string => written.replace(/^([^:/]+):[^/]*\//, "$1/")
+export const unitOf = (written: string): string =>
+  written.includes(":") ? written.replace(/^([^:/]+):[^/]*\//, "$1/") : written
 
 /**
  * Nothing, of a unit.

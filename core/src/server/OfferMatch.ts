@@ -37,6 +37,8 @@ export interface Presented extends PresentedPayment {
 export interface Order {
   readonly option: PricedOption
   readonly request: PaymentRequest
+  /** The scheme's JSON inside the payment, not yet read by the scheme. */
+  readonly payload: unknown
 }
 
 /**
@@ -65,7 +67,8 @@ export const find = Effect.fnUntraced(function* (
   { accepted, epoch, payment, priced }: Presented
 ): Effect.fn.Return<Matched, PaymentFailure> {
   const { first, offers, network } = yield* Effect.fromResult(offersFor(priced, payment))
-  const binding = yield* Effect.fromResult(bindingOf(payment))
+  const payload = yield* Effect.fromResult(openPayload(payment))
+  const binding = yield* Effect.fromResult(bindingOf(payload))
   const paymentPayload = { ...payment, network }
   const { route } = priced
   const requirementsOf = (offer: RouteOffer.OfferedOption, challenge?: string) =>
@@ -80,6 +83,7 @@ export const find = Effect.fnUntraced(function* (
   }
   const toOrder = (offer: RouteOffer.OfferedOption, challenge?: string): Order => ({
     option: offer.option,
+    payload,
     request: { paymentPayload, paymentRequirements: shown(offer, challenge) }
   })
   const toRequest = (
@@ -167,11 +171,9 @@ const offersFor = (
 const decodeBound = Schema.decodeUnknownResult(Schema.Struct({ binding: Schema.optionalKey(RequestBinding) }))
 
 /** Every scheme's payload carries the binding under the same name. */
-const bindingOf = (payment: PaymentPayload) =>
-  Result.flatMap(openPayload(payment), (json) =>
-    Result.mapBoth(decodeBound(json), {
-      onSuccess: ({ binding }) => binding,
-      onFailure: ({ message }) =>
-        invalid("malformed", "payload_fields", `the payment's payload is not usable: ${message}`)
-    })
-  )
+const bindingOf = (payload: unknown) =>
+  Result.mapBoth(decodeBound(payload), {
+    onSuccess: ({ binding }) => binding,
+    onFailure: ({ message }) =>
+      invalid("malformed", "payload_fields", `the payment's payload is not usable: ${message}`)
+  })

@@ -72,6 +72,7 @@ const union = (present: string, added: string): string => {
 
 /** Directives by name only: `private="x-field"` is weaker than `private` and does not count. */
 const isStrict = (cacheControl: string): boolean => {
+  if (cacheControl === "no-store" || cacheControl === "private") return true
   const directives = new Set(listOf(cacheControl.toLowerCase()))
   const isShared = directives.has("public") || [...directives].some((directive) => directive.startsWith("s-maxage"))
   return directives.has("no-store") || (directives.has("private") && !isShared)

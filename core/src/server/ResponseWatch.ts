@@ -54,7 +54,6 @@ export interface WatchableResponse {
   readonly stream?: WatchableStream
   readonly getHeaders: () => Readonly<Record<string, unknown>>
   readonly once: (event: string, listener: () => void) => WatchableResponse
-  readonly off: (event: string, listener: () => void) => WatchableResponse
 }
 
 /**
@@ -98,7 +97,6 @@ export const watch = (
     if (told) return
     told = true
     leave()
-    response.off("socket", begin).off("finish", finish).off("close", close)
     tell(finished || (response.headersSent && (meter?.read() ?? 0) >= bytesToDeliver(response)))
   }
   const close = () => over(false)

@@ -6,7 +6,6 @@
 import * as Effect from "effect/Effect"
 
 import { type PaymentError, refuse } from "../protocol/PaymentError.ts"
-import { openPayload } from "../protocol/PaymentPayload.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import { isSameAddress } from "../scheme/Scheme.ts"
 import type * as OfferMatch from "./OfferMatch.ts"
@@ -20,14 +19,11 @@ type Refusal = PaymentError | ValidationError
  *
  * @category combinators
  */
-export const inspect = ({ option, request }: OfferMatch.Order): Effect.Effect<void, Refusal> => {
-  const { paymentPayload, paymentRequirements } = request
+export const inspect = ({ option, payload, request }: OfferMatch.Order): Effect.Effect<void, Refusal> => {
   const { half } = option
   if (half.inspect === undefined) return Effect.void
-  const own = half.inspect
-  return Effect.fromResult(openPayload(paymentPayload)).pipe(
-    Effect.flatMap((payload) => own(paymentRequirements, payload)),
-    Effect.flatMap((authorization) => judge(option, authorization))
+  return Effect.flatMap(half.inspect(request.paymentRequirements, payload), (authorization) =>
+    judge(option, authorization)
   )
 }
 
