@@ -55,11 +55,19 @@ export const make = (dialect: Dialect, records: Records) => ({
     return after === known ? known : yield* records.keepRun(transaction, after)
   }),
 
-  oweAnswer: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, owed: boolean) {
+  takeAnswer: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, call: string) {
     const known = yield* records.lockOne(transaction, paymentId)
     if (known === undefined) return false
-    if (known.answerOwed !== owed) yield* records.keepRun(transaction, { ...known, answerOwed: owed })
-    return known.answerOwed
+    const after = PaymentChange.answerTaken(known, call, transaction.now)
+    if (after !== known) yield* records.keepRun(transaction, after)
+    return PaymentChange.isAnsweredTo(after, call)
+  }),
+
+  returnAnswer: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, call: string) {
+    const known = yield* records.lockOne(transaction, paymentId)
+    if (known === undefined) return
+    const after = PaymentChange.answerReturned(known, call)
+    if (after !== known) yield* records.keepRun(transaction, after)
   })
 })
 

@@ -48,7 +48,7 @@ type Desk = LaneSteps.Desk
 const claims = (
   { ask, gather, glance, linger, recall }: Database,
   { dialect, records }: Desk
-): Pick<Store, "find" | "claim" | "queue" | "finish" | "oweAnswer"> => {
+): Pick<Store, "find" | "claim" | "queue" | "finish" | "takeAnswer" | "returnAnswer"> => {
   const steps = ClaimSteps.make(dialect, records)
   const asked = (paymentId: string) => ask((transaction) => records.find(transaction, paymentId))
   return {
@@ -63,7 +63,8 @@ const claims = (
     queue: (paymentId, lane) => gather((transaction) => steps.queue(transaction, paymentId, lane)),
     finish: (paymentId, claimId, outcome, caller) =>
       linger((transaction) => steps.finish(transaction, { paymentId, claimId, outcome, caller })),
-    oweAnswer: (paymentId, owed) => gather((transaction) => steps.oweAnswer(transaction, paymentId, owed))
+    takeAnswer: (paymentId, call) => gather((transaction) => steps.takeAnswer(transaction, paymentId, call)),
+    returnAnswer: (paymentId, call) => gather((transaction) => steps.returnAnswer(transaction, paymentId, call))
   }
 }
 

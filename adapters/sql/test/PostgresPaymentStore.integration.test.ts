@@ -78,6 +78,7 @@ layer(PostgresServer.layer, { timeout: 60_000 })("on PostgreSQL", (it) => {
       const [a, b] = yield* Effect.all([instance(url), instance(url)])
       const lease = { lane, epoch: 1, isValid: () => true }
       yield* a.store.claim(payment("busy"), { id: "claim", resource: "report" }, { lane })
+      yield* a.store.claim(payment("owed"), undefined)
       yield* a.store.openLane(lease, 0n)
       yield* a.store.plan(lease, [{ number: 0n, prepared: prepared(0n), paymentIds: ["pay_busy"] }])
       const advances = [{ paymentId: "pay_busy", from: ["planned" as const], to: "included" as const }]
@@ -86,7 +87,7 @@ layer(PostgresServer.layer, { timeout: 60_000 })("on PostgreSQL", (it) => {
         [
           b.store.finish("pay_busy", "claim", "failed"),
           a.store.enter(lease, { advances }),
-          ...Array.from({ length: 10 }, () => b.store.oweAnswer("pay_busy", true))
+          ...Array.from({ length: 10 }, (_, index) => b.store.takeAnswer("pay_owed", `call-${index}`))
         ],
         { concurrency: "unbounded" }
       )
@@ -95,7 +96,7 @@ layer(PostgresServer.layer, { timeout: 60_000 })("on PostgreSQL", (it) => {
         found?.history.map(({ status }) => status),
         ["accepted", "planned", "included"]
       )
-      assert.isTrue(found?.answerOwed)
+      assert.isFalse((yield* a.store.find("pay_owed"))?.answerOwed)
       const again = yield* b.store.claim(payment("busy"), { id: "other", resource: "report" })
       assert.strictEqual(again._tag === "Claimed" ? again.execution : "", "spent")
     })

@@ -126,10 +126,10 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
       ({ finish }) =>
         finish(one, claim, outcome)
   ),
-  fc.tuple(id, fc.boolean()).map(
-    ([one, owed]): Deed =>
-      ({ oweAnswer }) =>
-        oweAnswer(one, owed)
+  fc.tuple(id, claimId, fc.boolean()).map(
+    ([one, call, takes]): Deed =>
+      ({ returnAnswer, takeAnswer }) =>
+        takes ? takeAnswer(one, call) : returnAnswer(one, call)
   ),
   fc.tuple(lease, fc.nat(3), fc.array(id, { maxLength: 1 })).map(([by, size, others]) => plan(by, size, others)),
   fc.tuple(lease, number).map(

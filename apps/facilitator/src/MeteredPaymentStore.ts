@@ -60,7 +60,8 @@ const intake = (store: Store) => {
       ),
     queue: timed("queue", store.queue),
     finish: timed("finish", store.finish),
-    oweAnswer: timed("oweAnswer", store.oweAnswer),
+    takeAnswer: timed("takeAnswer", store.takeAnswer),
+    returnAnswer: timed("returnAnswer", store.returnAnswer),
     expireUnwanted: (...args: Parameters<Store["expireUnwanted"]>) =>
       Effect.tap(expireUnwanted(...args), (expired) => reached("expired", expired))
   }

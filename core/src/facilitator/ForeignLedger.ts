@@ -127,6 +127,8 @@ export const make = (
 
 const made = (payment: PaymentStore.NewPayment, claim: Claim | undefined, now: number): ForeignRecord => ({
   ...PaymentChange.created(payment, claim, 0n, undefined, now),
+  // A crash loses the record and with it every debt; one is noted only for who was told to come again.
+  answerOwed: false,
   doubt: certain
 })
 

@@ -31,6 +31,7 @@ import {
   present,
   type Presented,
   take,
+  takeAnswer,
   type Taken
 } from "./PaymentDesk.ts"
 import { LaneLeases, layerSole } from "./records/LaneLeases.ts"
@@ -146,7 +147,7 @@ export const make = Effect.fnUntraced(function* (
   })
   const patience = Duration.millis(options.settleTimeoutMillis ?? 25_000)
   const intake = options.intake ?? IntakeGate.make()
-  const desk: Desk = { store, registry, engine, intake, patience, arriving: new Map() }
+  const desk: Desk = { store, registry, engine, intake, patience, arriving: new Map(), ungiven: new Map() }
   return Facilitator.of({
     verify: (request) => verify(desk, request),
     settle: (request, claim) => inSettle(settle(desk, request, claim)),
@@ -206,14 +207,14 @@ const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest)
   if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
   if (known.status === "accepted") return yield* Effect.as(examine(presented), { payer })
   // Servers that ask before they settle would never come to the answer that they are owed.
-  return isAnswerOwed(known) ? { payer } : yield* Presentation.used(known, presented.caller)
+  return isAnswerOwed(desk, known) ? { payer } : yield* Presentation.used(known, presented.caller)
 })
 
 /** Claims without a transfer. A payment that lay about is examined again before a handler runs for it. */
 const claimOnly = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest, claim: Claim) {
   const taken = yield* take(desk, yield* present(desk, request), claim, false)
   if (taken.execution === "granted" && !taken.renewed) {
-    yield* Effect.onError(examineAgain(desk, taken), () => letGo(desk, taken, claim))
+    yield* Effect.onError(examineAgain(desk, taken), () => giveBack(desk, taken.stored.paymentId, claim))
   }
   return answer(taken, yield* Clock.currentTimeMillis)
 })
@@ -232,19 +233,15 @@ const settlePresented = Effect.fnUntraced(function* (
 ) {
   const taken = yield* take(desk, presented, claim, true)
   if (claim !== undefined && taken.execution !== "granted") return answer(taken, yield* Clock.currentTimeMillis)
-  const stored = yield* Effect.onError(transfer(desk, taken, news), () => letGo(desk, taken, claim))
+  const stored = yield* Effect.onError(transfer(desk, taken, news), () => giveBack(desk, taken.stored.paymentId, claim))
   const execution = yield* confirmed(desk, taken, claim, stored)
-  yield* Checkpoint.pass("told")
+  if (claim !== undefined) yield* Checkpoint.pass("told")
   return answer({ ...taken, stored, execution }, yield* Clock.currentTimeMillis)
 })
 
-/** The caller gets no answer now. One who came for an answer that is owed has not taken it. */
-const letGo = (desk: Desk, { fresh, stored: { paymentId } }: Taken, claim: Claim | undefined): Effect.Effect<void> =>
-  claim === undefined && !fresh ? Effect.void : giveBack(desk, paymentId, claim)
-
 /**
  * A claim that waited may have lost the run meanwhile: to its lease, or to a call of its own that gave up. Of callers
- * without a claim who wait for an answer that is owed, one gets it.
+ * without a claim who wait for the answer, one gets it.
  */
 const confirmed = Effect.fnUntraced(function* (
   desk: Desk,
@@ -253,7 +250,7 @@ const confirmed = Effect.fnUntraced(function* (
   stored: StoredPayment
 ) {
   if (claim === undefined) {
-    const isTheirs = fresh || (yield* desk.store.oweAnswer(stored.paymentId, false))
+    const isTheirs = yield* takeAnswer(desk, stored.paymentId, Checkpoint.pass("told"))
     return isTheirs ? undefined : yield* Presentation.used(stored)
   }
   if (stored === before) return execution

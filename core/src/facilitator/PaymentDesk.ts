@@ -7,6 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
+import { Entropy, identifier } from "../platform/Entropy.ts"
 import { refuse } from "../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import * as PaymentId from "../protocol/PaymentId.ts"
@@ -39,6 +40,8 @@ export interface Desk {
   readonly patience: Duration.Duration
   /** Payments that are being looked at for the first time: a copy that arrives meanwhile waits here, unverified. */
   readonly arriving: Map<string, Arrival>
+  /** Calls without a claim that may have taken their payment's answer and have not given it, by the payment. */
+  readonly ungiven: Map<string, string>
 }
 
 interface Arrival {
@@ -239,7 +242,7 @@ const takeKnown = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Taken, PaymentFailure> {
   if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
   if (known.refusal !== undefined) return yield* known.refusal
-  if (claim === undefined) return yield* takeUnclaimed(presented, known)
+  if (claim === undefined) return yield* takeUnclaimed(desk, presented, known)
   const { execution, payment } = yield* claimKnown(desk, presented, claim)
   return { presented, stored: payment, execution, fresh: false, renewed: known.run.holder?.claimId === claim.id }
 })
@@ -258,26 +261,54 @@ export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
   })
 
 /**
- * Whether a caller without a claim is owed the answer to a payment on record: it was told before that it is not known yet.
+ * Whether a caller without a claim is owed the answer to a payment on record: no call has taken it yet.
  *
  * @category guards
  */
-export const isAnswerOwed = ({ answerOwed, refusal, run }: StoredPayment): boolean =>
-  run.resource === undefined && answerOwed && refusal === undefined
+export const isAnswerOwed = (
+  { ungiven }: Pick<Desk, "ungiven">,
+  { answerOwed, paymentId, refusal, run }: StoredPayment
+): boolean => run.resource === undefined && refusal === undefined && (answerOwed || ungiven.has(paymentId))
 
 /** An answer that is owed is taken only when it is given: a process may end while its caller waits. */
-const takeUnclaimed = (presented: Presented, known: StoredPayment) =>
-  isAnswerOwed(known)
+const takeUnclaimed = (desk: Desk, presented: Presented, known: StoredPayment) =>
+  isAnswerOwed(desk, known)
     ? Effect.succeed({ presented, stored: known, execution: undefined, fresh: false, renewed: false })
     : Effect.fail(Presentation.used(known))
 
+/** So many calls are remembered that may have taken an answer they could not give; the oldest goes first. */
+const ungivenAtMost = 1_000
+
 /**
- * A claim gives the run back, a caller without one is owed the answer. Records that cannot be asked let the claim's lease
- * run out.
+ * Takes the answer that a caller without a claim is owed, for `tell`, and says whether it is this caller's. A call that fails
+ * or ends before it has told it owes the answer again; where the records do not say whether it had taken it, its name goes
+ * to the next call, which asks in its place.
+ *
+ * @category combinators
+ */
+export const takeAnswer = Effect.fnUntraced(function* (
+  { store, ungiven }: Desk,
+  paymentId: string,
+  tell: Effect.Effect<void>
+) {
+  const call = ungiven.get(paymentId) ?? identifier(yield* Entropy)
+  ungiven.delete(paymentId)
+  const taken = Effect.tap(store.takeAnswer(paymentId, call), (isTheirs) => (isTheirs ? tell : Effect.void))
+  return yield* Effect.onError(taken, () =>
+    Effect.suspend(() => {
+      const [oldest] = ungiven.size < ungivenAtMost ? [] : ungiven.keys()
+      if (oldest !== undefined) ungiven.delete(oldest)
+      ungiven.set(paymentId, call)
+      return Effect.ignore(store.returnAnswer(paymentId, call))
+    })
+  )
+})
+
+/**
+ * A claim gives the run back; a caller without one is owed the answer all the same. Records that cannot be asked let the
+ * claim's lease run out.
  *
  * @category combinators
  */
 export const giveBack = ({ store }: Desk, paymentId: string, claim: Claim | undefined): Effect.Effect<void> =>
-  claim === undefined
-    ? Effect.ignore(store.oweAnswer(paymentId, true))
-    : Effect.ignore(store.finish(paymentId, claim.id, "unanswered"))
+  claim === undefined ? Effect.void : Effect.ignore(store.finish(paymentId, claim.id, "unanswered"))

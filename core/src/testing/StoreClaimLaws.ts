@@ -294,17 +294,52 @@ const othersEndsChangeNothing = law(
   })
 )
 
+const calls = Array.from({ length: 20 }, (_, index) => `call-of-the-laws-${index}`)
+
 const answerIsOwedOnce = law(
-  "the note that an answer is owed is given to one alone",
+  "the answer to a payment without a claim is owed from its making, and one call alone takes it, as often as it asks",
   Effect.fnUntraced(function* (store) {
     const payment = yield* newPayment()
+    const { paymentId } = payment
     yield* claimed(store, payment, undefined)
-    yield* same("before", yield* store.oweAnswer(payment.paymentId, true), false)
-    const answers = yield* Effect.forEach(Array.from({ length: 20 }), () => store.oweAnswer(payment.paymentId, false), {
-      concurrency: "unbounded"
-    })
-    yield* same("how many got it", answers.filter((owed) => owed).length, 1)
-    yield* same("an unknown payment", yield* store.oweAnswer("pay_0000000000000000000000", true), false)
+    yield* same("whether it is owed", (yield* store.find(paymentId))?.answerOwed, true)
+    yield* same("what a copy finds", (yield* claimed(store, payment, undefined)).payment.answerOwed, true)
+    const took = yield* Effect.forEach(calls, (call) => store.takeAnswer(paymentId, call), { concurrency: "unbounded" })
+    yield* same("how many took it", took.filter((taken) => taken).length, 1)
+    yield* same("whether it is owed then", (yield* store.find(paymentId))?.answerOwed, false)
+    for (const [index, call] of calls.entries()) {
+      yield* same(`${call}, asking again`, yield* store.takeAnswer(paymentId, call), took[index])
+    }
+    yield* same("an unknown payment", yield* store.takeAnswer("pay_0000000000000000000000", "call"), false)
+  })
+)
+
+const answerIsReturnedByItsTaker = law(
+  "an answer that was taken is owed again when its taker says so, and when nobody else does",
+  Effect.fnUntraced(function* (store) {
+    const payment = yield* newPayment()
+    const { paymentId } = payment
+    const [taker = "", other = ""] = calls
+    yield* claimed(store, payment, undefined)
+    yield* store.returnAnswer(paymentId, taker)
+    yield* same("the taker's call", yield* store.takeAnswer(paymentId, taker), true)
+    yield* store.returnAnswer(paymentId, other)
+    yield* same("another call, which gave back what it did not have", yield* store.takeAnswer(paymentId, other), false)
+    yield* store.returnAnswer(paymentId, taker)
+    yield* same("another call, after the taker gave it back", yield* store.takeAnswer(paymentId, other), true)
+    yield* same("the taker, afterwards", yield* store.takeAnswer(paymentId, taker), false)
+  })
+)
+
+const claimsOweNoAnswer = law(
+  "a payment that was claimed owes no answer to callers without a claim",
+  Effect.fnUntraced(function* (store) {
+    const { claim, paymentId, stored } = yield* taken(store)
+    yield* same("whether it is owed", stored.answerOwed, false)
+    yield* same("a call without a claim", yield* store.takeAnswer(paymentId, "call"), false)
+    yield* same("a call of its claim's name", yield* store.takeAnswer(paymentId, claim.id), false)
+    yield* store.returnAnswer(paymentId, claim.id)
+    yield* same("the record", yield* store.find(paymentId), stored)
   })
 )
 
@@ -317,7 +352,6 @@ const historyGrows = law(
     yield* moved(store, subject, paymentId)
     yield* store.finish(paymentId, claim.id, "failed")
     yield* claimed(store, payment, yield* newClaim())
-    yield* store.oweAnswer(paymentId, true)
     const history = (yield* store.find(paymentId))?.history ?? []
     yield* same(
       "the states",
@@ -355,5 +389,7 @@ export const laws: ReadonlyArray<StoreLaw> = [
   holderAloneEnds,
   othersEndsChangeNothing,
   answerIsOwedOnce,
+  answerIsReturnedByItsTaker,
+  claimsOweNoAnswer,
   historyGrows
 ]

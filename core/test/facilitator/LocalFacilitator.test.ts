@@ -5,6 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 
+import { Checkpoint, type Strike } from "../../src/facilitator/Checkpoint.ts"
 import type { PaymentRequest, Settled } from "../../src/facilitator/Facilitator.ts"
 import { LaneLeases } from "../../src/facilitator/records/LaneLeases.ts"
 import type { PaymentStore } from "../../src/facilitator/records/PaymentStore.ts"
@@ -55,8 +56,7 @@ const mortal = (store: PaymentStore["Service"], isDead: () => boolean): PaymentS
   const alive = <A, E>(effect: Effect.Effect<A, E>) => Effect.suspend(() => (isDead() ? Effect.never : effect))
   return {
     ...store,
-    find: (paymentId) => alive(store.find(paymentId)),
-    oweAnswer: (paymentId, owed) => alive(store.oweAnswer(paymentId, owed))
+    takeAnswer: (paymentId, call) => alive(store.takeAnswer(paymentId, call))
   }
 }
 
@@ -644,6 +644,55 @@ describe("a caller without a claim", () => {
       yield* TestClock.adjust("5 seconds")
       assert.isTrue(isSettled((yield* next.settle(request)).status))
       assert.strictEqual(yield* failing(next.settle(request)), "already_used")
+    })
+  )
+
+  const ends: ReadonlyArray<readonly [place: string, cut: Strike, lives: boolean]> = [
+    ["after the claim", (name) => (name === "claimed" ? Effect.never : Effect.void), true],
+    ["before the answer", () => Effect.void, false]
+  ]
+  for (const [place, cut, answers] of ends) {
+    it.effect(`whose first call ended with its process, ${place}, gets the result from the next one, once`, () =>
+      Effect.gen(function* () {
+        const { half, ledger, restart, store } = yield* LedgerShop.open()
+        const dying = yield* LedgerShop.facilitatorOf(
+          [half],
+          mortal(store, () => !answers),
+          { leases: idle }
+        )
+        const request = yield* LedgerShop.pay()
+        yield* Effect.forkDetach(Effect.provideService(dying.settle(request), Checkpoint, cut))
+        yield* TestClock.adjust("5 seconds")
+        const next = yield* restart
+        yield* TestClock.adjust("5 seconds")
+        yield* next.verify(request)
+        assert.isTrue(isSettled((yield* next.settle(request)).status))
+        assert.strictEqual(yield* failing(next.settle(request)), "already_used")
+        assert.strictEqual(ledger.transfers.length, 1)
+      })
+    )
+  }
+
+  it.effect("whose answer was taken when the records stopped answering gets it, and nobody else's is given back", () =>
+    Effect.gen(function* () {
+      let lost = 0
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        store: (store) => ({
+          ...store,
+          takeAnswer: (paymentId, call) =>
+            Effect.tap(store.takeAnswer(paymentId, call), () =>
+              lost++ < 3 ? new FacilitatorUnavailable({ message: "the connection broke" }) : Effect.void
+            ),
+          returnAnswer: () => new FacilitatorUnavailable({ message: "the connection broke" })
+        })
+      })
+      const request = yield* LedgerShop.pay()
+      for (let asked = 0; asked < 3; asked++) {
+        assert.strictEqual(yield* failing(facilitator.settle(request)), "FacilitatorUnavailable")
+      }
+      assert.isTrue(isSettled((yield* facilitator.settle(request)).status))
+      assert.strictEqual(yield* failing(facilitator.settle(request)), "already_used")
+      assert.strictEqual(ledger.transfers.length, 1)
     })
   )
 

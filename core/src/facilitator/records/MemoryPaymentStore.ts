@@ -35,7 +35,7 @@ export const make: Effect.Effect<Store> = Effect.sync(() => {
  */
 export const layer: Layer.Layer<PaymentStore.PaymentStore> = Layer.effect(PaymentStore.PaymentStore, make)
 
-const claims = (state: State): Pick<Store, "find" | "claim" | "queue" | "finish" | "oweAnswer"> => {
+const claims = (state: State): Pick<Store, "find" | "claim" | "queue" | "finish" | "takeAnswer" | "returnAnswer"> => {
   const { put, records, step } = state
   return {
     find: (paymentId) => Effect.sync(() => records.find(paymentId)),
@@ -57,11 +57,17 @@ const claims = (state: State): Pick<Store, "find" | "claim" | "queue" | "finish"
         if (known === undefined || (caller !== undefined && known.caller !== caller)) return undefined
         return put(PaymentChange.finished(known, claimId, outcome, now), now)
       }),
-    oweAnswer: (paymentId, owed) =>
+    takeAnswer: (paymentId, call) =>
       step((now) => {
         const known = records.find(paymentId)
-        if (known !== undefined) put({ ...known, answerOwed: owed }, now)
-        return known?.answerOwed ?? false
+        return (
+          known !== undefined && PaymentChange.isAnsweredTo(put(PaymentChange.answerTaken(known, call, now), now), call)
+        )
+      }),
+    returnAnswer: (paymentId, call) =>
+      step((now) => {
+        const known = records.find(paymentId)
+        if (known !== undefined) put(PaymentChange.answerReturned(known, call), now)
       })
   }
 }

@@ -35,7 +35,8 @@ export const created = (
   since: undefined,
   refusal: undefined,
   run: Run.make(claim, now),
-  answerOwed: false,
+  // Whoever has no claim is owed from now on: a process that ends before it has answered leaves the debt on record.
+  answerOwed: claim === undefined,
   history: [{ status: "accepted", at: now }]
 })
 
@@ -65,6 +66,32 @@ export const finished = (known: StoredPayment, claimId: string, outcome: Run.End
   const run = Run.finish(known.run, claimId, outcome, circumstances(known, now))
   return run === known.run ? known : { ...known, run }
 }
+
+/**
+ * The record after a call without a claim has asked for the answer that is owed. It has got it if it is the run's holder.
+ *
+ * @category combinators
+ */
+export const answerTaken = (known: StoredPayment, call: string, now: number): StoredPayment =>
+  known.answerOwed
+    ? { ...known, answerOwed: false, run: { ...known.run, holder: { claimId: call, until: now } } }
+    : known
+
+/**
+ * The record after the call that had taken its answer could not give it.
+ *
+ * @category combinators
+ */
+export const answerReturned = (known: StoredPayment, call: string): StoredPayment =>
+  isAnsweredTo(known, call) ? { ...known, answerOwed: true, run: { ...known.run, holder: undefined } } : known
+
+/**
+ * Whether this call without a claim has taken the payment's answer.
+ *
+ * @category guards
+ */
+export const isAnsweredTo = ({ answerOwed, run }: StoredPayment, call: string): boolean =>
+  !answerOwed && run.resource === undefined && run.holder?.claimId === call
 
 /**
  * The record after its flight has begun. `since` is set once: a transfer between two flights is the payment's own.

@@ -60,7 +60,10 @@ export interface StoredPayment extends NewPayment {
   /** Why it was refused: in a dead state, or in a settled one that opens nothing, because somebody else has sent it. */
   readonly refusal: PaymentError | ValidationError | undefined
   readonly run: Run.Run
-  /** A caller without a claim was told that the outcome is pending, and is owed the answer once. */
+  /**
+   * A caller without a claim is owed the answer, once: from the record's making until a call takes it (`takeAnswer`), which
+   * then is the run's holder.
+   */
   readonly answerOwed: boolean
   readonly history: Settlement.PaymentRecord["history"]
 }
@@ -206,8 +209,13 @@ export class PaymentStore extends Context.Service<
       outcome: Outcome | "unanswered",
       caller?: string
     ) => Stored<StoredPayment | undefined>
-    /** Notes that a caller without a claim is owed an answer, or has got it. Returns what the note said before. */
-    readonly oweAnswer: (paymentId: string, owed: boolean) => Stored<boolean>
+    /**
+     * Takes the answer that a caller without a claim is owed, for the call of this name. Of any number of calls one gets it;
+     * the same call may ask again, since the answer to it may have been lost.
+     */
+    readonly takeAnswer: (paymentId: string, call: string) => Stored<boolean>
+    /** Owes the answer again that this call has taken and could not give; what another call has taken stays taken. */
+    readonly returnAnswer: (paymentId: string, call: string) => Stored<void>
 
     /** How many payments wait or travel in each of these lanes. */
     readonly loads: (lanes: ReadonlyArray<string>) => Stored<ReadonlyMap<string, number>>

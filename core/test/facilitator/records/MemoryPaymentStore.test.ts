@@ -67,7 +67,17 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
         store.finish(paymentId, known?.run.holder?.claimId ?? claimId, outcome)
       )
   }),
-  "owes for ever": (store) => ({ oweAnswer: (paymentId) => store.oweAnswer(paymentId, true) }),
+  "owes for ever": (store) => ({
+    takeAnswer: (paymentId, call) => Effect.tap(store.takeAnswer(paymentId, call), store.returnAnswer(paymentId, call))
+  }),
+  "owes nothing at first": (store) => ({
+    claim: (payment, claim, intake) =>
+      Effect.tap(store.claim(payment, claim, intake), store.takeAnswer(payment.paymentId, "the claim itself"))
+  }),
+  "has anybody return an answer": (store) => ({
+    returnAnswer: (paymentId) =>
+      Effect.flatMap(store.find(paymentId), (known) => store.returnAnswer(paymentId, known?.run.holder?.claimId ?? ""))
+  }),
   "looks first and writes later": (store) => ({
     enter: (lease, entry) =>
       Effect.gen(function* () {
