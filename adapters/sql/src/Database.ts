@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import type { Connection } from "effect/sql/SqlConnection"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
+import * as DatabaseTrouble from "./DatabaseTrouble.ts"
 import type { Batch, Dialect, Run, Value } from "./Dialect.ts"
 import type { RecordImage } from "./RecordImage.ts"
 
@@ -121,17 +122,21 @@ export const notify = (signals: Signals.Signals, { everywhere, here }: Hints): v
 }
 
 /**
- * The failure of a database in the facilitator's words. It names the kind of failure and the database's own code, never
- * what was sent to it or where it is: a connection's URL holds a password.
+ * The failure of a database in the facilitator's words: the cause and what mends it, never what was sent to the database or
+ * where it is.
  *
  * @category conversions
  */
-export const unavailable = ({ reason }: SqlError): FacilitatorUnavailable => {
-  const code = codeOf(reason.cause)
-  return new FacilitatorUnavailable({
-    message: `the payment records cannot be asked: ${reason._tag}${code === undefined ? "" : ` (${code})`}`
-  })
-}
+export const unavailable = (error: SqlError): FacilitatorUnavailable =>
+  cannotBeAsked(DatabaseTrouble.sentence(DatabaseTrouble.ofFault(error)))
+
+/**
+ * The failure of records that cannot be asked for a reason.
+ *
+ * @category constructors
+ */
+export const cannotBeAsked = (why: string): FacilitatorUnavailable =>
+  new FacilitatorUnavailable({ message: `the payment records cannot be asked: ${why}` })
 
 /**
  * Steps whose database faults are told in the facilitator's words. A connection that breaks while its transaction is being
@@ -154,9 +159,3 @@ export const unreadable = (table: string): FacilitatorUnavailable =>
   new FacilitatorUnavailable({
     message: `a row of the table ${table} cannot be read: it was written by another program, or by a later release`
   })
-
-const codeOf = (cause: unknown): string | undefined => {
-  if (typeof cause !== "object" || cause === null) return undefined
-  const code = "errcode" in cause ? cause.errcode : "code" in cause ? cause.code : undefined
-  return typeof code === "string" || typeof code === "number" ? `${code}` : undefined
-}

@@ -71,6 +71,8 @@ export interface Dialect {
    * serial is open: who reads page by page misses none.
    */
   readonly settledOrder: string
+  /** Writes as much as a payment does, on pages that have to be found on the disk for it. */
+  readonly probe: ReadonlyArray<string>
   /** The statement as this database wants its placeholders. */
   readonly text: (statement: string) => string
   readonly parameter: (value: Value) => unknown
@@ -94,6 +96,11 @@ export const sqlite: Dialect = {
   lock: undefined,
   skipLocked: "",
   settledOrder: "",
+  // The same bytes once more would not be written at all.
+  probe: [
+    `INSERT INTO probe (id, filler) VALUES (1, hex(randomblob(32768)))
+     ON CONFLICT (id) DO UPDATE SET filler = excluded.filler`
+  ],
   text: (statement) => statement,
   parameter: (value) => (typeof value === "boolean" ? BigInt(value) : legible(value)),
   isIn: (column, type) => `${column} IN (SELECT CAST(value AS ${type}) FROM json_each(?))`,
@@ -126,6 +133,16 @@ export const postgres: Dialect = {
   lock: "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))",
   skipLocked: "FOR UPDATE SKIP LOCKED",
   settledOrder: "AND p.born < pg_snapshot_xmin(pg_current_snapshot())",
+  // An emptied table gets a new file: rows in the old one's free places would tell nothing of the disk. A backup keeps the
+  // table from being emptied, and then it grows for a while.
+  probe: [
+    `DO $$ BEGIN
+       LOCK TABLE probe IN ACCESS EXCLUSIVE MODE NOWAIT;
+       TRUNCATE probe;
+     EXCEPTION WHEN lock_not_available THEN NULL;
+     END $$`,
+    "INSERT INTO probe (id, filler) SELECT n, repeat('x', 1900) FROM generate_series(1, 16) n"
+  ],
   text: (statement) => {
     let count = 0
     return statement.replaceAll("?", () => `$${++count}`)

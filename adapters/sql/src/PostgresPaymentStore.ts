@@ -22,6 +22,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
 import { unavailable } from "./Database.ts"
+import * as DatabaseTrouble from "./DatabaseTrouble.ts"
 import * as Dialect from "./Dialect.ts"
 import * as PostgresDatabase from "./PostgresDatabase.ts"
 import * as PostgresLaneLeases from "./PostgresLaneLeases.ts"
@@ -98,11 +99,9 @@ const timesOf = ({ tick = "2 seconds", ttl = "9 seconds" }: PostgresLaneLeases.O
       )
 }
 
-/** What the database does not allow us is the operator's to mend; anything else may pass. */
+/** What only the operator ends is Misconfigured; anything else may pass. */
 const refused = (error: Misconfigured | SqlError): Misconfigured | FacilitatorUnavailable => {
   if (!isSqlError(error)) return error
   const fault = unavailable(error)
-  return error.reason._tag === "AuthenticationError" || error.reason._tag === "AuthorizationError"
-    ? new Misconfigured({ message: `${fault.message}: let the user of the URL log in, and create tables` })
-    : fault
+  return DatabaseTrouble.ofFault(error).lasts ? new Misconfigured({ message: fault.message }) : fault
 }

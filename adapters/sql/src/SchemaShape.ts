@@ -46,10 +46,10 @@ const factsOf = (change: Change): ReadonlyArray<string> => {
   const { columns, key = [], table, unique } = change
   const own = Object.entries(columns)
   const primary = [...key, ...own.filter(([, definition]) => isPrimary(definition)).map(([name]) => name)]
+  const keys = [primary, unique ?? []].filter(({ length }) => length > 0)
   return [
     ...own.map(([name, definition]) => definedFact(table, name, definition, key)),
-    keyFact(table, primary.join(", ")),
-    ...(unique === undefined ? [] : [keyFact(table, unique.join(", "))])
+    ...keys.map((columns) => keyFact(table, columns.join(", ")))
   ]
 }
 

@@ -39,11 +39,15 @@ export const make = (database: Database, signals: Signals.Signals): Store => {
     ...queues(database, desk),
     ...lanes(database, desk),
     ...books(database, desk),
-    ...notices(database, desk)
+    ...notices(database, desk),
+    probe: probing(database)
   })
 }
 
 type Desk = LaneSteps.Desk
+
+const probing = ({ dialect, transact }: Database): Store["probe"] =>
+  transact<void, never>(({ run }) => Effect.forEach(dialect.probe, (text) => run(text), { discard: true }))
 
 const claims = (
   { ask, gather, glance, linger, recall }: Database,

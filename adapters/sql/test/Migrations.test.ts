@@ -13,6 +13,10 @@ const frozen = [
   {
     sqlite: "b5fbee95fa86a8f81ac5b645e843018b054a0b7fc3875b8b417d7b2b4449b2b6",
     pg: "4f7f880f5a24ed7d90d1e6c3bf384d8677ecd08acdd2d66278422b5ea55209d3"
+  },
+  {
+    sqlite: "ad04bd452ba28c250dc173f056d49b54dad97bcc776a916f9fab70f2316da183",
+    pg: "0ccf182fd8c338166f0831f5466bcba46c286a9c24f8ea7bd256cdba6f22d581"
   }
 ]
 

@@ -47,7 +47,8 @@ const reads = (store: Store) => ({
   spent: timed("spent", store.spent),
   page: timed("page", store.page),
   takeNotices: timed("takeNotices", store.takeNotices),
-  closeNotice: timed("closeNotice", store.closeNotice)
+  closeNotice: timed("closeNotice", store.closeNotice),
+  probe: StoreMetrics.timed("probe")(store.probe)
 })
 
 const intake = (store: Store) => {

@@ -140,6 +140,7 @@ export const store = (methods: Partial<Store>): Store =>
     page: () => Effect.succeed([]),
     takeNotices: () => Effect.succeed([]),
     closeNotice: () => Effect.void,
+    probe: Effect.void,
     ...methods
   })
 

@@ -266,6 +266,18 @@ const changesAreHeard = law(
   })
 )
 
+const probesLeaveNothing = law(
+  "a probe writes and leaves no record, however often",
+  Effect.fnUntraced(function* (store) {
+    const first = yield* taken(store)
+    for (let times = 0; times < 3; times++) yield* store.probe
+    yield* Effect.all([store.probe, store.probe, store.probe], { concurrency: "unbounded" })
+    const second = yield* taken(store)
+    const later = yield* store.page(first.stored.serial, 9)
+    yield* same("the records behind the first", idsOf(later), [second.paymentId])
+  })
+)
+
 /**
  * The laws about what is kept beside the payments' course.
  *
@@ -279,5 +291,6 @@ export const laws: ReadonlyArray<StoreLaw> = [
   noticesAreTakenOnce,
   noticesComeInParts,
   unwantedIsTold,
-  changesAreHeard
+  changesAreHeard,
+  probesLeaveNothing
 ]

@@ -108,7 +108,7 @@ const books = ({
   put,
   records,
   step
-}: State): Pick<Store, "expireUnwanted" | "spent" | "page" | "takeNotices" | "closeNotice"> => ({
+}: State): Pick<Store, "expireUnwanted" | "spent" | "page" | "takeNotices" | "closeNotice" | "probe"> => ({
   expireUnwanted: (validBefore) =>
     step((now) => {
       const unwanted = [...records.all()].filter(
@@ -127,5 +127,6 @@ const books = ({
       return [...firstOf(later, limit)]
     }),
   takeNotices: (limit, leaseMillis) => step((now) => notices.take(limit, now + leaseMillis, now, records.find)),
-  closeNotice: (id, retryAt) => Effect.sync(() => notices.close(id, retryAt))
+  closeNotice: (id, retryAt) => Effect.sync(() => notices.close(id, retryAt)),
+  probe: Effect.void
 })

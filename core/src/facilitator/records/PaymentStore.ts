@@ -255,6 +255,11 @@ export class PaymentStore extends Context.Service<
     readonly takeNotices: (limit: number, leaseMillis: number) => Stored<ReadonlyArray<Notice>>
     /** A notice was told; or it was not, and is to be taken again at this time. */
     readonly closeNotice: (id: string, retryAt?: number) => Stored<void>
+    /**
+     * Whether records can be kept at this moment: writes as much as a payment does and in the same way, and no record of it
+     * stays. `FacilitatorUnavailable` names the cause and what mends it.
+     */
+    readonly probe: Stored<void>
   }
 >()("@pontage/core/PaymentStore") {}
 
