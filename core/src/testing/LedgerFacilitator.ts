@@ -203,7 +203,8 @@ const observation = (
     const { block, transaction } = transfer
     return { _tag: "Settled", transaction, block: placeOf(block), external: !own.includes(transaction) }
   }
-  if (landed === undefined) return { _tag: "Pending" }
+  // A transaction without orders has only used the slot up: the order may still be carried out until it expires.
+  if (landed === undefined || landed.paid.length === 0) return { _tag: "Pending" }
   const order = toOrder(passenger.payment.payload)
   const error = obstacle(ledger, order) ?? invalid("unsupported_authorization", "reverted", "the transfer was refused")
   return { _tag: "Failed", transaction: landed.transaction, error }

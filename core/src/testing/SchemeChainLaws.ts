@@ -2,6 +2,7 @@
  * The laws about a scheme and its chain, below the facilitator: bytes that can be sent by anybody at any time, and proofs
  * that are the same for whoever asks.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import type { Conclusion, Observation, Payment, Survey } from "../scheme/SchemeFacilitator.ts"
@@ -10,6 +11,7 @@ import {
   concluded,
   gaining,
   landed,
+  landedIn,
   law,
   look,
   newPayment,
@@ -337,6 +339,37 @@ const fillerMovesNothing = law("a filler uses its slot and moves no money", (sub
   )
 )
 
+/** How far the laws before have moved the chain's clock ahead of ours, in seconds. */
+const aheadOf = ({ head: { time } }: Survey): Effect.Effect<number> =>
+  Effect.map(Clock.currentTimeMillis, (now) => Math.max(0, time - Math.floor(now / 1000)))
+
+const slotWasGivenUp = law(
+  "of a payment whose slot went to a filler nothing is said before its validity is over, and then that it is unused",
+  (subject): Effect.Effect<void, LawBroken> =>
+    gaining(
+      subject,
+      0n,
+      Effect.gen(function* () {
+        const { facilitator } = subject
+        const slot = yield* slotOf(facilitator)
+        if (slot === undefined) return
+        const survey = yield* succeeds("survey", facilitator.survey)
+        const payment = yield* newPayment(subject, { validFor: (yield* aheadOf(survey)) + 12 })
+        const { prepared } = yield* succeeds("prepare", facilitator.prepare([payment], slot, survey))
+        const filler = yield* succeeds("fill", facilitator.fill(slot, survey))
+        yield* succeeds("submit", facilitator.submit(filler))
+        const attempts = [prepared, filler]
+        const sighting = yield* landedIn(facilitator, [payment], attempts)
+        yield* same("what landed", sighting.landed?.transaction, filler.transaction)
+        yield* same("what is said of the payment", sighting.observations[0]?._tag, "Pending")
+        yield* subject.finalise(payment.authorization.validBefore)
+        const seen = yield* look(facilitator, [payment], attempts)
+        yield* same("what is said when its validity is over", seen.observations[0]?._tag, "Pending")
+        yield* same("its end", (yield* concluded(facilitator, payment, prepared.head))._tag, "Unused")
+      })
+    )
+)
+
 const unusedIsProven = law(
   "of a payment that nobody submitted nothing is said before its validity is over, and then that it is unused",
   (subject): Effect.Effect<void, LawBroken> =>
@@ -345,8 +378,9 @@ const unusedIsProven = law(
       0n,
       Effect.gen(function* () {
         const { facilitator } = subject
-        const payment = yield* newPayment(subject, { validFor: 5 })
-        const { final, head } = yield* succeeds("survey", facilitator.survey)
+        const survey = yield* succeeds("survey", facilitator.survey)
+        const { final, head } = survey
+        const payment = yield* newPayment(subject, { validFor: (yield* aheadOf(survey)) + 5 })
         const early = yield* succeeds("conclude", facilitator.conclude({ payment, since: head.number }))
         yield* same("while it is valid", early._tag, "Pending")
         yield* subject.finalise(payment.authorization.validBefore)
@@ -370,10 +404,12 @@ export const laws: ReadonlyArray<Law<Subject>> = [
   strangersTransferIsFound,
   boundIsOwn,
   attemptsSettleOnce,
+  slotWasGivenUp,
   batchesSettleOnce,
   batchesAreNoBond,
   batchesHaveLimits,
   batchesHaveCosts,
   fillerMovesNothing,
+
   unusedIsProven
 ]

@@ -347,6 +347,18 @@ export const landed = (
   )
 
 /**
+ * Looks until the chain shows where their transaction landed, whatever became of the payments.
+ *
+ * @category combinators
+ */
+export const landedIn = (
+  facilitator: SchemeFacilitator,
+  payments: ReadonlyArray<Payment>,
+  attempts: ReadonlyArray<Prepared>
+): Effect.Effect<Sighting, LawBroken> =>
+  asking("landing", look(facilitator, payments, attempts), (sighting) => sighting.landed !== undefined)
+
+/**
  * Asks until the chain proves what became of a payment.
  *
  * @category combinators

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as TestClock from "effect/testing/TestClock"
 
+import { invalid } from "../../src/protocol/ValidationError.ts"
 import type { Passenger, Payment, SchemeFacilitator } from "../../src/scheme/SchemeFacilitator.ts"
 import * as SchemeLaws from "../../src/testing/SchemeLaws.ts"
 import * as TestLedger from "../../src/testing/TestLedger.ts"
@@ -148,6 +149,21 @@ const broken: Readonly<Record<string, Change>> = {
   }),
   "fills another slot than it was asked to": ({ fill }) => ({
     fill: (slot, survey) => fill({ ...slot, number: slot.number + 1n }, survey)
+  }),
+  "takes the filler that landed for the payment's own failure": (half) => ({
+    observe: (passengers: ReadonlyArray<Passenger>, attempts) =>
+      Effect.map(half.observe(passengers, attempts), ({ landed, observations }) => ({
+        landed,
+        observations: observations.map((seen) =>
+          landed !== undefined && seen._tag === "Pending"
+            ? {
+                _tag: "Failed" as const,
+                transaction: landed.transaction,
+                error: invalid("unsupported_authorization", "transfer_not_shown", "nothing is shown")
+              }
+            : seen
+        )
+      }))
   }),
   "calls a lost answer a refusal": (half) => ({
     submit: (prepared) =>

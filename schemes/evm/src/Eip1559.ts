@@ -102,3 +102,47 @@ export const signed = (fields: string, signature: Uint8Array): EvmHex.Hex => {
   const [r, s] = [digits.slice(0, 64), digits.slice(64, 128)]
   return framed(fields + number(signature[64] ?? 0) + number(BigInt(`0x${r}`)) + number(BigInt(`0x${s}`)))
 }
+
+/**
+ * The call that a signed transaction makes, and the gas that it may use: what is left of it when its price is changed.
+ *
+ * @category models
+ */
+export type Call = Pick<UnsignedTransaction, "to" | "data" | "gas">
+
+/** Where an item of a list begins and ends, in digits; `undefined` where the text ends before it. */
+const itemAt = (digits: string, at: number): { readonly from: number; readonly to: number } | undefined => {
+  const first = Number.parseInt(digits.slice(at, at + 2), 16)
+  if (Number.isNaN(first) || first >= 0xc0) return undefined
+  if (first < 0x80) return { from: at, to: at + 2 }
+  const extra = first < 0xb8 ? 0 : first - 0xb7
+  const from = at + 2 + 2 * extra
+  const length = extra === 0 ? first - 0x80 : Number.parseInt(digits.slice(at + 2, from), 16)
+  const to = from + 2 * length
+  return Number.isSafeInteger(to) && to <= digits.length ? { from, to } : undefined
+}
+
+/** How many fields a transaction begins with, up to its data. */
+const fieldsToData = 8
+
+/**
+ * The call in the bytes of a signed transaction; `undefined` where they are none of EIP-1559.
+ *
+ * @category conversions
+ */
+export const callIn = (signed: string): Call | undefined => {
+  if (!EvmHex.isHex(signed) || !signed.startsWith("0x02")) return undefined
+  const digits = signed.slice(4).toLowerCase()
+  const frame = Number.parseInt(digits.slice(0, 2), 16)
+  if (Number.isNaN(frame) || frame < 0xc0) return undefined
+  let at = frame < 0xf8 ? 2 : 2 + 2 * (frame - 0xf7)
+  const fields: Array<string> = []
+  while (fields.length < fieldsToData) {
+    const item = itemAt(digits, at)
+    if (item === undefined) return undefined
+    fields.push(digits.slice(item.from, item.to))
+    at = item.to
+  }
+  const [, , , , gas = "", to = "", , data = ""] = fields
+  return to.length === 40 ? { to: `0x${to}`, data: `0x${data}`, gas: BigInt(`0x${gas === "" ? "0" : gas}`) } : undefined
+}

@@ -15,6 +15,7 @@ import {
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
+import * as Eip1559 from "./Eip1559.ts"
 import * as EvmEnding from "./EvmEnding.ts"
 import * as EvmHex from "./EvmHex.ts"
 import * as EvmInclusion from "./EvmInclusion.ts"
@@ -64,18 +65,22 @@ export const observe = Effect.fnUntraced(function* (
 ): Effect.fn.Return<CostedSighting, ChainUnavailable> {
   const found = yield* landing(rpc, attempts)
   if (found === undefined) return { landed: undefined, observations: passengers.map(() => pending), lost: 0n }
-  const { landed, receipt } = found
+  const { attempt, landed, receipt } = found
   const evidence = EvmTransferProof.evidence(receipt.logs)
   const own = passengers.map(({ expected }) => shownBy(receipt, evidence, expected))
-  const isAlone = passengers.length === 1
-  const refusedTogether = receipt.status === "reverted" && !isAlone
-  const unpaid =
-    isAlone && receipt.status === "success" ? takenAlone : refused(refusedTogether ? wholeReverted : unexplained)
+  const unpaid = unpaidBy(attempt, receipt, passengers.length === 1)
   const observations = yield* completed(own, passengers, (absent) =>
     elsewhere(rpc, absent, (unused) => unpaid(rpc, explain, receipt, unused))
   )
   return { landed, observations, lost: lostWith(receipt, landed, observations) }
 })
+
+/** Why these were not paid. A transaction that calls nothing has tried none of them: only their validity's end is proof. */
+const unpaidBy = ({ bytes }: Prepared, { status }: EvmRpc.Receipt, isAlone: boolean): Unpaid => {
+  if (Eip1559.callIn(bytes)?.data === "0x") return untried
+  if (isAlone && status === "success") return takenAlone
+  return refused(status === "reverted" && !isAlone ? wholeReverted : unexplained)
+}
 
 /** What a transfer that succeeds costs at least, in gas: what the others have burnt is the rest. */
 const leastGas = 40_000n
@@ -99,7 +104,7 @@ const pending: Observation = { _tag: "Pending" }
 const landing = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, attempts: ReadonlyArray<Prepared>) {
   for (const attempt of attempts.toReversed()) {
     const receipt = yield* EvmInclusion.receipt(rpc, EvmHex.fromTrusted(attempt.transaction))
-    if (receipt !== undefined) return { receipt, landed: toLanded(attempt, receipt) }
+    if (receipt !== undefined) return { attempt, receipt, landed: toLanded(attempt, receipt) }
   }
   return undefined
 })
@@ -160,6 +165,8 @@ type Unpaid = (
   receipt: EvmRpc.Receipt,
   unused: ReadonlyArray<Passenger>
 ) => Effect.Effect<ReadonlyArray<Observation>, ChainUnavailable>
+
+const untried: Unpaid = (_rpc, _explain, _receipt, unused) => Effect.succeed(unused.map(() => pending))
 
 /** The token was called for this payment alone, and its call succeeded. */
 const takenAlone: Unpaid = (_rpc, _explain, { transactionHash }, unused) =>

@@ -61,6 +61,30 @@ describe("Eip1559", () => {
     )
   })
 
+  it("reads the call out of what is sent, and nothing out of bytes that are cut or are none", () => {
+    fc.assert(
+      fc.property(transactions, parts, fc.nat({ max: 200 }), (transaction, part, cut) => {
+        const signature = EvmHex.toBytes(`0x${EvmHex.toWord(part)}${EvmHex.toWord(part)}01`)
+        const sent = Eip1559.signed(Eip1559.encodeFields(transaction), signature)
+        const { data, gas, to } = transaction
+        const call = { to: EvmHex.toLowerCase(to), data: EvmHex.toLowerCase(data), gas }
+        assert.deepStrictEqual(Eip1559.callIn(sent), call)
+        const shorter = Eip1559.callIn(sent.slice(0, -2 * (cut + 68)))
+        assert.isTrue(shorter === undefined || shorter.data === call.data)
+        assert.isUndefined(Eip1559.callIn(sent.slice(0, 40)))
+      }),
+      { numRuns: 300 }
+    )
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+        Eip1559.callIn(EvmHex.fromBytes(bytes))
+        Eip1559.callIn(`0x02${EvmHex.fromBytes(bytes).slice(2)}`)
+      }),
+      { numRuns: 500 }
+    )
+    for (const text of ["", "0x", "0x02", "0x02c0", "no hexadecimal"]) assert.isUndefined(Eip1559.callIn(text))
+  })
+
   it("names what is out of range", () => {
     const good: Eip1559.UnsignedTransaction = {
       type: "eip1559",

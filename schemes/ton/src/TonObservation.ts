@@ -97,7 +97,7 @@ const observeOne = Effect.fnUntraced(function* (
   const { payload: held } = passenger.payment
   const hash = held.body.hash()
   const order = landing.transaction.sent.find(({ body, to }) => to === held.payer && body.hash().equals(hash))
-  if (order === undefined) return yield* elsewhere(chain, passenger, unsent.reasonOf(held.nonce) ?? notRelayed, landing)
+  if (order === undefined) return yield* elsewhere(chain, passenger, unsent.reasonOf(held.nonce), landing)
   const begun = yield* chain.rpc.result(landing.lane, held.payer, order.createdLt)
   if (begun === undefined) return pending
   if (TonTransfer.carriesOut(held, begun)) return yield* followed(chain, passenger, begun, landing)
@@ -111,12 +111,14 @@ const observeOne = Effect.fnUntraced(function* (
 
 /**
  * Our message did nothing for it: did anybody else's? While the wallet has not used the request's number nobody's did. Once
- * it has, its history tells, and what is not in there by then never will be.
+ * it has, its history tells, and what is not in there by then never will be. Without a reason the relayer's message in this slot
+ * was one that sends nothing, or this process does not know why it sent nothing: then the request may still be brought to the
+ * wallet by anybody, and its end is proven when its validity is over.
  */
 const elsewhere = Effect.fnUntraced(function* (
   chain: ExactTonChain,
   passenger: Passenger<Held>,
-  reason: PaymentError | ValidationError,
+  reason: PaymentError | ValidationError | undefined,
   { landed, transaction }: TonLanding.TonLanding
 ): Effect.fn.Return<Observation, ChainUnavailable> {
   const { payment } = passenger
@@ -131,6 +133,7 @@ const elsewhere = Effect.fnUntraced(function* (
     if (isLate) yield* chain.rpc.send(TonRelay.externalOf(held, account.state === "active"))
     return pending
   }
+  if (!isUsed && reason === undefined) return pending
   const begun = isUsed ? yield* chain.searches.find(payment, account) : undefined
   const seen = begun && (yield* followed(chain, passenger, begun, undefined))
   if (held.kind === "external" && seen?._tag === "Settled") yield* chain.losses.settle(payment)
@@ -138,7 +141,8 @@ const elsewhere = Effect.fnUntraced(function* (
     yield* chain.books.enterUnused(payment, TonBooks.shareOf(transaction), true)
   if (seen !== undefined) return seen
   yield* over(chain, payment)
-  return { _tag: "Failed", transaction: "", error: held.kind === "external" ? numberUsed : reason }
+  const error = held.kind === "external" ? numberUsed : (reason ?? numberUsed)
+  return { _tag: "Failed", transaction: "", error }
 })
 
 /**
@@ -215,16 +219,10 @@ const originOf = Effect.fnUntraced(function* (
 const usedBefore = (transaction: string) =>
   invalid("already_used", transaction, `the request was carried out by ${transaction}, before it was claimed here`)
 
-const notRelayed = refuse(
-  "EXPIRED_PAYMENT",
-  "not_relayed",
-  "the payer's wallet had changed before the payment was sent; nothing was sent, sign a new one"
-)
-
 const numberUsed = refuse(
   "EXPIRED_PAYMENT",
   "seqno_consumed",
-  "the payer's wallet has used the number of the external message for another one; sign a new payment"
+  "the payer's wallet has used the number of the request for another one; sign a new payment"
 )
 
 /** What W5 says to a request that it does not carry out. */

@@ -57,6 +57,8 @@ const looksBeforeLost = 12
 const looksBetweenConclusions = 4
 /** Blocks that may pass before bytes at the head of the lane are taken to offer too little. */
 const patienceInBlocks = 3n
+/** Between looks at payments that wait for a final block to prove that nothing became of them. */
+const proofPause = Duration.seconds(2)
 /** How many payments are asked for at once. */
 const concurrency = 16
 /** How long they wait at least: blocks may be quick. */
@@ -101,12 +103,13 @@ export const follow = Effect.fnUntraced(function* (
     if (!isUnderWay(aboard)) return
     watch.looks++
     if (isInTheAir(aboard)) yield* mend(work, aboard, watch)
-    if (watch.looks % looksBetweenConclusions === 0) {
+    const isProofDue = yield* waitsForProof(aboard)
+    if (isProofDue || watch.looks % looksBetweenConclusions === 0) {
       yield* checkLanding(work, aboard)
       yield* endByTime(work, aboard)
     }
     if (!isUnderWay(aboard)) return
-    yield* Effect.sleep(pause)
+    yield* Effect.sleep(isProofDue ? proofPause : pause)
     pause = Duration.min(Duration.times(pause, 2), longestPause)
   }
 })
@@ -372,6 +375,13 @@ const cancel = (work: LaneWork, aboard: Aboard, survey: Survey, watch: Watch): E
 
 /** How long after the validity the chain is asked for its last word, in seconds. */
 const conclusionDelay = 2
+
+/** The slot is used and the validity of all is over: nothing but a final block is waited for. */
+const waitsForProof = (aboard: Aboard): Effect.Effect<boolean> =>
+  Effect.map(
+    Clock.currentTimeMillis,
+    (now) => aboard.landed !== undefined && (validBefore(aboard) + conclusionDelay) * 1000 <= now
+  )
 
 /** Payments whose validity is over end by proof. */
 const endByTime = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard): Effect.fn.Return<void, Stopped> {

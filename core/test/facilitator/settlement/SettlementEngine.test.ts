@@ -521,7 +521,7 @@ describe("a slot that a stranger uses", () => {
 describe("validity that ends", () => {
   it.effect("in the air: the slot is given up to a transaction that does nothing, and others go on", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open(patient)
+      const { facilitator, ledger, store } = yield* LedgerShop.open(patient)
       ledger.market.base = 400n
       ledger.faults.holdBlocks = true
       const fiber = yield* begin(facilitator.settle(yield* pay({ validFor: 10 }), claim("a")))
@@ -536,6 +536,12 @@ describe("validity that ends", () => {
       assert.strictEqual(error._tag === "PaymentError" && error.code, "EXPIRED_PAYMENT")
       assert.strictEqual(ledger.transfers.length, 0)
       assert.isTrue(ledger.submissions.some(isFiller))
+      const [stored] = yield* store.page(0n, 1)
+      assert.deepStrictEqual(
+        stored?.history.map(({ status }) => status),
+        ["accepted", "planned", "sent", "expired"]
+      )
+      assert.include(stored?.history.at(-1)?.note, "unused at block")
       const next = yield* begin(facilitator.settle(yield* pay(), claim("b")), 2)
       assert.strictEqual((yield* Fiber.join(next)).status, "included")
     })
