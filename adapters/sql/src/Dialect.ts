@@ -78,6 +78,8 @@ export interface Dialect {
   readonly parameter: (value: Value) => unknown
   /** A test whether a column is one of a list: one parameter, a JSON array of texts. */
   readonly isIn: (column: string, type: "text" | "bigint") => string
+  /** A table of one column of texts: one parameter, a JSON array of texts. */
+  readonly listed: (column: string) => string
   /** JSON text of all rows of a correlated query: an array of arrays, in this order. */
   readonly gather: (columns: ReadonlyArray<string>, from: string, order: string) => string
   readonly insert: <Name extends string>(table: string, columns: Columns<Name>, otherwise?: string) => Write<Name>
@@ -104,6 +106,7 @@ export const sqlite: Dialect = {
   text: (statement) => statement,
   parameter: (value) => (typeof value === "boolean" ? BigInt(value) : legible(value)),
   isIn: (column, type) => `${column} IN (SELECT CAST(value AS ${type}) FROM json_each(?))`,
+  listed: (column) => `(SELECT value AS ${column} FROM json_each(?))`,
   gather: (columns, from, order) =>
     `(SELECT json_group_array(json_array(${columns.join(", ")}) ORDER BY ${order}) ${from})`,
   insert: (table, columns, otherwise = "") => {
@@ -149,6 +152,7 @@ export const postgres: Dialect = {
   },
   parameter: legible,
   isIn: (column, type) => `${column} IN (SELECT CAST(value AS ${type}) FROM json_array_elements_text(?::text::json))`,
+  listed: (column) => `(SELECT value AS ${column} FROM json_array_elements_text(?::text::json))`,
   gather: (columns, from, order) =>
     `(SELECT json_agg(json_build_array(${columns.join(", ")}) ORDER BY ${order})::text ${from})`,
   insert: (table, columns, otherwise = "") => {

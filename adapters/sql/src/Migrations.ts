@@ -3,6 +3,7 @@
  * one before. What is in this list is frozen, since databases have gone through it; `test/Migrations.test.ts` holds that.
  */
 import type { Migration } from "./Migration.ts"
+import { noticeQueues } from "./migrations/NoticeQueues.ts"
 import { probeTable } from "./migrations/ProbeTable.ts"
 import { settlementTables } from "./migrations/SettlementTables.ts"
 
@@ -11,4 +12,4 @@ import { settlementTables } from "./migrations/SettlementTables.ts"
  *
  * @category constants
  */
-export const all: ReadonlyArray<Migration> = [settlementTables, probeTable]
+export const all: ReadonlyArray<Migration> = [settlementTables, probeTable, noticeQueues]

@@ -2,7 +2,7 @@
  * Reading and writing the payments' records inside a transaction. A record is locked before it is read for a change, its
  * new state is computed by the core's own functions, and what changed is written in one go: the row, the event, the notice.
  */
-import { type FacilitatorUnavailable, PaymentChange, type PaymentStore } from "@pontage/core"
+import { type FacilitatorUnavailable, PaymentChange, PaymentStore } from "@pontage/core"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -211,13 +211,14 @@ export const inQueue = `WHERE p.lane = ? AND p.flight IS NULL AND p.status = 'ac
 const chronicling = (dialect: Dialect) => {
   const addEvents = dialect.insert("event", eventColumns)
   const addNotices = dialect.insert("notice", noticeColumns, "ON CONFLICT (payment, status) DO NOTHING")
-  return ({ now, tell }: Transaction, passages: ReadonlyArray<Passage>): ReadonlyArray<Batch> => {
+  return ({ now, tell, tellHere }: Transaction, passages: ReadonlyArray<Passage>): ReadonlyArray<Batch> => {
     const at = BigInt(now)
     for (const { before, after } of passages) {
       if (PaymentChange.isHeard(before, after)) tell(after.paymentId)
       if (PaymentChange.isWaiting(after) && after.lane !== undefined) tell(after.lane)
     }
     const news = passages.filter(({ before, after }) => PaymentChange.news(before, after) !== undefined)
+    if (news.length > 0) tellHere(PaymentStore.noticesTopic)
     return [
       addEvents(
         passages.map(({ after: { history, serial, status } }) => ({
@@ -229,8 +230,9 @@ const chronicling = (dialect: Dialect) => {
         }))
       ),
       addNotices(
-        news.map(({ after: { serial, status } }) => ({
+        news.map(({ after: { caller, serial, status } }) => ({
           payment: serial,
+          caller,
           status,
           at,
           attempts: 0n,
@@ -265,6 +267,7 @@ const eventColumns = {
 
 const noticeColumns = {
   payment: "bigint",
+  caller: "text",
   status: "text",
   at: "bigint",
   attempts: "bigint",

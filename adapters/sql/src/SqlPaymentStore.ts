@@ -136,11 +136,27 @@ const books = (
       )
   }
 }
-const notices = ({ gather }: Database, { dialect, records }: Desk): Pick<Store, "takeNotices" | "closeNotice"> => {
+
+const notices = (
+  { ask, gather, linger }: Database,
+  { dialect, records }: Desk
+): Pick<Store, "takeNotices" | "closeNotice" | "giveUpNotices" | "untold"> => {
   const steps = NoticeSteps.make(dialect, records)
   return {
-    takeNotices: (limit, leaseMillis) => gather((transaction) => steps.take(transaction, limit, leaseMillis)),
-    closeNotice: (id, retryAt) => gather((transaction) => steps.close(transaction, id, retryAt))
+    // Mostly nothing is due: that can be told without a transaction.
+    takeNotices: (room, leaseMillis) =>
+      Effect.flatMap(
+        ask((transaction) => steps.waiting(transaction, [...room.keys()])),
+        (callers) => {
+          const due = new Map(callers.map((caller) => [caller, room.get(caller) ?? 0]))
+          return due.size === 0
+            ? Effect.succeed([])
+            : gather((transaction) => steps.take(transaction, due, leaseMillis))
+        }
+      ),
+    closeNotice: (id, retryInMillis) => linger((transaction) => steps.close(transaction, id, retryInMillis)),
+    giveUpNotices: (ageMillis, limit) => linger((transaction) => steps.giveUp(transaction, ageMillis, limit)),
+    untold: ask(steps.untold)
   }
 }
 

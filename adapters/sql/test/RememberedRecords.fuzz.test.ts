@@ -146,7 +146,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
     )
   },
   fc.constant<Deed>(({ expireUnwanted }) => expireUnwanted(5_000_000_000)),
-  fc.constant<Deed>(({ takeNotices }) => takeNotices(2, 1000))
+  fc.constant<Deed>(({ takeNotices }) => takeNotices(new Map([["", 2]]), 1000))
 )
 
 const stumbles = fc.constantFrom(

@@ -48,6 +48,8 @@ const reads = (store: Store) => ({
   page: timed("page", store.page),
   takeNotices: timed("takeNotices", store.takeNotices),
   closeNotice: timed("closeNotice", store.closeNotice),
+  giveUpNotices: timed("giveUpNotices", store.giveUpNotices),
+  untold: StoreMetrics.timed("untold")(store.untold),
   probe: StoreMetrics.timed("probe")(store.probe)
 })
 

@@ -1,19 +1,23 @@
 /**
  * Tells callers of the ends of their payments. The store hands out what is to be told, each to one process at a time, and
- * keeps it until it was told: at least once, also across crashes. A receiver that fails is asked by one request at a time
- * and less and less often, so that it takes nothing from the others; after three days an end is told no more.
+ * keeps it until it was told: at least once, also across crashes. Each receiver has a queue and room of its own, so that one
+ * that is dead or slow takes nothing from the others; a finished request makes room for the next one at once. After three
+ * days an end is told no more.
  */
 import { type FacilitatorUnavailable, PaymentStore } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
+import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
 
 import type { CallerTerms, WebhookTerms } from "./CallerTerms.ts"
 import * as WebhookBody from "./WebhookBody.ts"
 import * as WebhookMetrics from "./WebhookMetrics.ts"
 import * as WebhookPost from "./WebhookPost.ts"
+import * as WebhookReceiver from "./WebhookReceiver.ts"
 import * as WebhookSignature from "./WebhookSignature.ts"
 
 /**
@@ -27,20 +31,20 @@ export interface Options {
   readonly allowPrivate: boolean
 }
 
-/** How often it is looked for something to tell. */
+/** How often it is looked for something to tell without a hint. */
 const pause = "1 second"
-
-/** Requests under way at most, in all and for one receiver. */
-const widest = 64
-const widestForOne = 8
 
 /** Longer than a request can take: while one is under way, nobody else tells the same. */
 const takenMillis = 60_000
 
 const firstRetryMillis = 2000
 const longestRetryMillis = 3_600_000
-const postponedMillis = 5000
 const lifetimeMillis = 3 * 24 * 3_600_000
+
+/** How often the notices are counted, and those that are too old given up: so many in one step. */
+const countPause = "15 seconds"
+const givenUpAtOnce = 200
+const givenUpPause = "100 millis"
 
 /**
  * When an end that could not be told is told again, in milliseconds from now, after so many attempts.
@@ -51,91 +55,97 @@ export const retryAfterMillis = (attempts: number): number =>
   Math.min(longestRetryMillis, firstRetryMillis * 2 ** Math.min(attempts, 20))
 
 /**
- * Delivers as long as the layer lives. Without a caller that wants to be told there is nothing to do.
+ * Delivers as long as the layer lives. Where no caller wants to be told, what is left of those who did is looked after.
  *
  * @category layers
  */
 export const layer = (options: Options): Layer.Layer<never, never, PaymentStore.PaymentStore> =>
-  options.callers.every(({ webhook }) => webhook === undefined)
-    ? Layer.empty
-    : Layer.effectDiscard(
-        Effect.gen(function* () {
-          const store = yield* PaymentStore.PaymentStore
-          const fibers = yield* FiberSet.make()
-          yield* Effect.forkScoped(work(makeOffice(store, options), fibers))
-        })
-      )
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const store = yield* PaymentStore.PaymentStore
+      const office = makeOffice(store, yield* WebhookPost.make, options)
+      yield* Effect.forkScoped(Effect.repeat(lookAfter(office), Schedule.spaced(countPause)))
+      if (office.receivers.size === 0) return
+      const fibers = yield* FiberSet.make()
+      const stop = store.signals.hear(PaymentStore.noticesTopic, () => office.bell.openUnsafe())
+      yield* Effect.addFinalizer(() => Effect.sync(stop))
+      yield* Effect.forkScoped(Effect.forever(round(office, fibers)))
+    })
+  )
 
 type Store = PaymentStore.PaymentStore["Service"]
 
-/** A receiver: how many requests to it are under way, and whether the last one failed. */
-interface Receiver {
-  readonly terms: WebhookTerms
-  underWay: number
-  failing: boolean
-}
-
 interface Office {
   readonly store: Store
-  readonly receivers: ReadonlyMap<string, Receiver>
+  readonly send: WebhookPost.Send
+  readonly receivers: ReadonlyMap<string, WebhookReceiver.WebhookReceiver>
   readonly allowPrivate: boolean
-  /** Ends that could not be told yet, and when they were reached. */
-  readonly untold: Map<string, number>
+  /** Open when there may be something to tell, and room for it. */
+  readonly bell: Latch.Latch
 }
 
-const makeOffice = (store: Store, { allowPrivate, callers }: Options): Office => ({
-  store,
-  allowPrivate,
-  untold: new Map(),
-  receivers: new Map(
-    callers.flatMap(({ name, webhook }) =>
-      webhook === undefined ? [] : [[name, { terms: webhook, underWay: 0, failing: false }]]
+const makeOffice = (store: Store, send: WebhookPost.Send, { allowPrivate, callers }: Options): Office => {
+  const wanting = callers.flatMap(({ name, webhook }) => (webhook === undefined ? [] : [{ name, webhook }]))
+  return {
+    store,
+    send,
+    allowPrivate,
+    bell: Latch.makeUnsafe(),
+    receivers: new Map(
+      wanting.map(({ name, webhook }) => [name, WebhookReceiver.make(webhook, wanting.length)] as const)
     )
-  )
-})
-
-const work = Effect.fnUntraced(function* (office: Office, fibers: FiberSet.FiberSet) {
-  while (true) {
-    const free = widest - (yield* FiberSet.size(fibers))
-    const notices = free === 0 ? [] : yield* Effect.catch(office.store.takeNotices(free, takenMillis), troubled)
-    for (const notice of notices) yield* FiberSet.run(fibers, deliver(office, notice))
-    yield* WebhookMetrics.untold(office.untold.values(), yield* Clock.currentTimeMillis)
-    if (free === 0 || notices.length < free) yield* Effect.sleep(pause)
-    else yield* Effect.yieldNow
   }
+}
+
+/** Takes as much as the receivers have room for, and waits for a hint. */
+const round = Effect.fnUntraced(function* (office: Office, fibers: FiberSet.FiberSet) {
+  const { bell, receivers, store } = office
+  bell.closeUnsafe()
+  const now = yield* Clock.monotonicTimeNanos
+  const room = new Map<string, number>()
+  for (const [name, receiver] of receivers) {
+    const free = WebhookReceiver.room(receiver, now)
+    if (free > 0) room.set(name, free)
+  }
+  const notices = room.size === 0 ? [] : yield* Effect.catch(store.takeNotices(room, takenMillis), troubled)
+  for (const notice of notices) {
+    const receiver = receivers.get(notice.payment.caller)
+    if (receiver !== undefined) yield* FiberSet.run(fibers, deliver(office, receiver, notice))
+  }
+  yield* Effect.raceFirst(bell.await, Effect.sleep(pause))
 })
 
 const troubled = ({ message }: FacilitatorUnavailable): Effect.Effect<ReadonlyArray<PaymentStore.Notice>> =>
   Effect.as(Effect.logWarning(`webhooks wait: ${message}`), [])
 
-const deliver = Effect.fnUntraced(
-  function* (office: Office, notice: PaymentStore.Notice) {
-    const receiver = office.receivers.get(notice.payment.caller)
-    if (receiver === undefined) return yield* failed(office, notice, "its caller has no webhook any more")
-    if (receiver.underWay >= (receiver.failing ? 1 : widestForOne)) return yield* postpone(office, notice)
-    const reception = yield* Effect.acquireUseRelease(
-      Effect.sync(() => (receiver.underWay += 1)),
-      () => post(office, receiver.terms, notice),
-      () => Effect.sync(() => (receiver.underWay -= 1))
+/** The receiver has room again as soon as it has answered, before that is written down. */
+const deliver = (office: Office, receiver: WebhookReceiver.WebhookReceiver, notice: PaymentStore.Notice) => {
+  const { failures } = receiver
+  receiver.underWay += 1
+  return Effect.gen(function* () {
+    const reception = yield* Effect.ensuring(
+      post(office, receiver.terms, notice),
+      Effect.sync(() => {
+        receiver.underWay -= 1
+      })
     )
     const isTold = "status" in reception && reception.status >= 200 && reception.status <= 299
-    receiver.failing = !isTold
+    WebhookReceiver.note(receiver, isTold, failures, yield* Clock.monotonicTimeNanos)
+    office.bell.openUnsafe()
     if (!isTold) return yield* failed(office, notice, reasonOf(reception))
-    office.untold.delete(notice.id)
     yield* office.store.closeNotice(notice.id)
     yield* WebhookMetrics.attempted("told")
-  },
-  Effect.catch(({ message }) => Effect.logWarning(`a webhook will be sent again: ${message}`))
-)
+  }).pipe(Effect.catch(({ message }) => Effect.logWarning(`a webhook will be sent again: ${message}`)))
+}
 
 const post = Effect.fnUntraced(function* (
-  { allowPrivate }: Office,
+  { allowPrivate, send }: Office,
   { secret, url }: WebhookTerms,
   notice: PaymentStore.Notice
 ) {
   const now = yield* Clock.currentTimeMillis
   const body = WebhookBody.fromNotice(notice, now)
-  return yield* WebhookPost.send({
+  return yield* send({
     url: new URL(Redacted.value(url)),
     allowPrivate,
     body,
@@ -148,25 +158,35 @@ const post = Effect.fnUntraced(function* (
 const reasonOf = (reception: WebhookPost.Reception): string =>
   "status" in reception ? `it answered ${reception.status}` : reception.trouble
 
-/** Its receiver is busy with others: that is no attempt. */
-const postpone = Effect.fnUntraced(function* ({ store, untold }: Office, { at, id }: PaymentStore.Notice) {
-  untold.set(id, at)
-  yield* store.closeNotice(id, (yield* Clock.currentTimeMillis) + postponedMillis)
-  yield* WebhookMetrics.attempted("postponed")
+const failed = Effect.fnUntraced(function* ({ store }: Office, notice: PaymentStore.Notice, reason: string) {
+  const { attempts, id, payment } = notice
+  yield* store.closeNotice(id, retryAfterMillis(attempts))
+  yield* Effect.logWarning(
+    `the webhook of ${payment.caller} for ${payment.paymentId} (${notice.status}) will be sent again: ${reason}`
+  )
+  yield* WebhookMetrics.attempted("failed")
 })
 
-const failed = Effect.fnUntraced(function* ({ store, untold }: Office, notice: PaymentStore.Notice, reason: string) {
-  const { at, attempts, id, payment } = notice
-  const now = yield* Clock.currentTimeMillis
-  const what = `the webhook of ${payment.caller} for ${payment.paymentId} (${notice.status})`
-  if (now - at > lifetimeMillis) {
-    untold.delete(id)
-    yield* store.closeNotice(id)
-    yield* Effect.logError(`${what} is given up: ${reason}`)
-    return yield* WebhookMetrics.attempted("given_up")
+/** Gives up what is too old, also of callers who have no webhook any more, and counts what is left for all processes. */
+const lookAfter = ({ store }: Office) =>
+  Effect.andThen(
+    Effect.repeat(giveUp(store), {
+      while: (count) => count === givenUpAtOnce,
+      schedule: Schedule.spaced(givenUpPause)
+    }),
+    Effect.gen(function* () {
+      yield* WebhookMetrics.untold(yield* store.untold, yield* Clock.currentTimeMillis)
+    })
+  ).pipe(Effect.catch(({ message }) => Effect.logWarning(`webhooks are not counted: ${message}`)))
+
+const giveUp = Effect.fnUntraced(function* (store: Store) {
+  let total = 0
+  for (const [caller, count] of yield* store.giveUpNotices(lifetimeMillis, givenUpAtOnce)) {
+    total += count
+    yield* Effect.logError(
+      `${count} webhooks of ${caller} are given up: they were not taken within ${lifetimeMillis / 86_400_000} days`
+    )
+    yield* WebhookMetrics.attempted("given_up", count)
   }
-  untold.set(id, at)
-  yield* store.closeNotice(id, now + retryAfterMillis(attempts))
-  yield* Effect.logWarning(`${what} will be sent again: ${reason}`)
-  yield* WebhookMetrics.attempted("failed")
+  return total
 })

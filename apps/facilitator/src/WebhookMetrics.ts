@@ -1,6 +1,7 @@
 /**
  * What is counted of webhooks.
  */
+import type { PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 
@@ -9,7 +10,7 @@ import { seriesOf } from "./MetricSeries.ts"
 const deliveries = seriesOf((attributes) =>
   Metric.counter("pontage_webhook_deliveries_total", {
     attributes,
-    description: "Attempts to tell a caller of a payment's end: told, failed, postponed, or given up",
+    description: "Attempts to tell a caller of a payment's end: told, failed, or given up",
     incremental: true
   })
 )
@@ -17,14 +18,14 @@ const deliveries = seriesOf((attributes) =>
 const backlog = seriesOf((attributes) =>
   Metric.gauge("pontage_webhook_backlog", {
     attributes,
-    description: "Ends that this process has tried to tell and could not yet"
+    description: "Ends in the records that no caller has been told of yet, by any process"
   })
 )
 
 const oldest = seriesOf((attributes) =>
   Metric.gauge("pontage_webhook_oldest_seconds", {
     attributes,
-    description: "The age of the oldest end that this process could not tell yet"
+    description: "The age of the oldest end in the records that no caller has been told of yet"
   })
 )
 
@@ -33,26 +34,23 @@ const oldest = seriesOf((attributes) =>
  *
  * @category models
  */
-export type Outcome = "told" | "failed" | "postponed" | "given_up"
+export type Outcome = "told" | "failed" | "given_up"
 
 /**
- * Counts an attempt.
+ * Counts attempts.
  *
  * @category combinators
  */
-export const attempted = (outcome: Outcome): Effect.Effect<void> => Metric.update(deliveries({ outcome }), 1)
+export const attempted = (outcome: Outcome, attempts = 1): Effect.Effect<void> =>
+  Metric.update(deliveries({ outcome }), attempts)
 
 /**
- * Shows what is untold: how many, and since when (Unix milliseconds).
+ * Shows what is untold, at this time (Unix milliseconds).
  *
  * @category combinators
  */
-export const untold = (times: Iterable<number>, now: number): Effect.Effect<void> => {
-  let count = 0
-  let first = now
-  for (const time of times) {
-    count += 1
-    first = Math.min(first, time)
-  }
-  return Effect.andThen(Metric.update(backlog({}), count), Metric.update(oldest({}), Math.floor((now - first) / 1000)))
-}
+export const untold = ({ count, oldest: since }: PaymentStore.Untold, now: number): Effect.Effect<void> =>
+  Effect.andThen(
+    Metric.update(backlog({}), count),
+    Metric.update(oldest({}), since === undefined ? 0 : Math.max(0, Math.floor((now - since) / 1000)))
+  )

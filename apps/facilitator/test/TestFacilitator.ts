@@ -141,6 +141,8 @@ export const store = (methods: Partial<Store>): Store =>
     takeNotices: () => Effect.succeed([]),
     closeNotice: () => Effect.void,
     probe: Effect.void,
+    giveUpNotices: () => Effect.succeed(new Map()),
+    untold: Effect.succeed({ count: 0, oldest: undefined }),
     ...methods
   })
 

@@ -9,6 +9,7 @@ import * as StoreClaimLaws from "./StoreClaimLaws.ts"
 import * as StoreEntryLaws from "./StoreEntryLaws.ts"
 import * as StoreFenceLaws from "./StoreFenceLaws.ts"
 import * as StoreLaneLaws from "./StoreLaneLaws.ts"
+import * as StoreNoticeLaws from "./StoreNoticeLaws.ts"
 import * as StoreRefusedLaws from "./StoreRefusedLaws.ts"
 import * as StoreReservationLaws from "./StoreReservationLaws.ts"
 
@@ -26,5 +27,6 @@ export const all: ReadonlyArray<StoreLaw> = [
   ...StoreLaneLaws.laws,
   ...StoreEntryLaws.laws,
   ...StoreFenceLaws.laws,
-  ...StoreBookLaws.laws
+  ...StoreBookLaws.laws,
+  ...StoreNoticeLaws.laws
 ]

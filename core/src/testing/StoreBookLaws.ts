@@ -1,13 +1,11 @@
 /**
- * The laws about what is kept beside the payments' own course: their order, what they have cost, whom to tell, and hints
- * that something has changed.
+ * The laws about what is kept beside the payments' own course: their order, what they have cost, and hints that
+ * something has changed.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
-import type { Notice } from "../facilitator/records/PaymentStore.ts"
-import type { PaymentState } from "../protocol/Settlement.ts"
 import { same, succeeds } from "./Law.ts"
 import {
   change,
@@ -119,113 +117,6 @@ const costsAreBooked = law(
   })
 )
 
-/** The notices about these payments among all that can be taken. */
-const noticesOf = Effect.fnUntraced(function* (store: Store, ids: ReadonlyArray<string>, leaseMillis: number) {
-  const all = yield* store.takeNotices(1_000, leaseMillis)
-  return all.filter(({ payment }) => ids.includes(payment.paymentId))
-})
-
-const said = (notices: ReadonlyArray<Notice>) =>
-  notices.map(({ attempts, payment, status }) => [payment.paymentId, status, attempts])
-
-const endsAreTold = law(
-  "each kind of end is told once, and only to who wants to know",
-  Effect.fnUntraced(function* (store, subject) {
-    const { ids, lease } = yield* flown(store, subject, 2, { notify: true })
-    const quiet = yield* flown(store, subject, 1)
-    const [first = "", second = ""] = ids
-    const all = [...ids, ...quiet.ids]
-    const step = (from: PaymentState, to: PaymentState, paymentId = first) =>
-      store.enter(lease, { advances: [change(paymentId, from, to)] })
-    yield* same("before any end", yield* noticesOf(store, all, 1_000), [])
-    yield* store.enter(quiet.lease, { advances: [change(quiet.ids[0] ?? "", "planned", "included")] })
-    yield* step("planned", "sent")
-    yield* subject.elapse(500)
-    const at = yield* Clock.currentTimeMillis
-    yield* step("sent", "included")
-    yield* subject.elapse(500)
-    yield* step("planned", "failed", second)
-    const notices = yield* noticesOf(store, all, 1_000)
-    yield* same("the notices", said(notices), [
-      [first, "included", 0],
-      [second, "failed", 0]
-    ])
-    yield* same("when", notices[0]?.at, at)
-    yield* same("the record", notices[0]?.payment, yield* store.find(first))
-    for (const { id } of notices) yield* store.closeNotice(id)
-    yield* step("included", "sent")
-    yield* step("sent", "included")
-    yield* step("included", "final")
-    yield* step("failed", "included", second)
-    const later = yield* noticesOf(store, all, 1_000)
-    yield* same("the later notices", said(later), [
-      [first, "final", 0],
-      [second, "included", 0]
-    ])
-    for (const { id } of later) yield* store.closeNotice(id)
-  })
-)
-
-const noticesAreTakenOnce = law(
-  "a notice is taken by one, again when its lease is over or at the time it was put off to, and never once it is closed",
-  Effect.fnUntraced(function* (store, subject) {
-    const { ids, lease } = yield* flown(store, subject, 1, { notify: true })
-    yield* store.enter(lease, { advances: [change(ids[0] ?? "", "planned", "included")] })
-    const race = yield* Effect.forEach(Array.from({ length: 8 }), () => noticesOf(store, ids, 10_000), {
-      concurrency: "unbounded"
-    })
-    const [notice] = race.flat()
-    yield* same("how many took it", race.flat().length, 1)
-    yield* subject.elapse(9_999)
-    yield* same("while it is leased", yield* noticesOf(store, ids, 10_000), [])
-    yield* subject.elapse(1)
-    const again = yield* noticesOf(store, ids, 10_000)
-    yield* same(
-      "when the lease is over",
-      again.map(({ attempts, id }) => [id, attempts]),
-      [[notice?.id, 1]]
-    )
-    const now = yield* Clock.currentTimeMillis
-    yield* store.closeNotice(notice?.id ?? "", now + 50_000)
-    yield* subject.elapse(49_999)
-    yield* same("before the time it was put off to", yield* noticesOf(store, ids, 10_000), [])
-    yield* subject.elapse(1)
-    yield* same("at that time", (yield* noticesOf(store, ids, 10_000)).length, 1)
-    yield* store.closeNotice(notice?.id ?? "")
-    yield* subject.elapse(100_000)
-    yield* same("after it was closed", yield* noticesOf(store, ids, 10_000), [])
-    yield* store.closeNotice(notice?.id ?? "", now)
-    yield* same("put off after it was closed", yield* noticesOf(store, ids, 10_000), [])
-  })
-)
-
-const noticesComeInParts = law(
-  "so many notices are taken as are asked for, the oldest first",
-  Effect.fnUntraced(function* (store, subject) {
-    const { ids, lease } = yield* flown(store, subject, 3, { notify: true })
-    for (const id of ids) {
-      yield* store.enter(lease, { advances: [change(id, "planned", "failed")] })
-      yield* subject.elapse(1)
-    }
-    const first = yield* store.takeNotices(2, 1_000)
-    yield* same("the first two", idsOf(first.map(({ payment }) => payment)), ids.slice(0, 2))
-    const rest = yield* store.takeNotices(2, 1_000)
-    yield* same("the others", idsOf(rest.map(({ payment }) => payment)), ids.slice(2))
-    for (const { id } of [...first, ...rest]) yield* store.closeNotice(id)
-  })
-)
-
-const unwantedIsTold = law(
-  "a payment that expires unwanted is told of as any other end",
-  Effect.fnUntraced(function* (store) {
-    const { paymentId, stored } = yield* taken(store, { notify: true, validFor: 1 })
-    yield* store.expireUnwanted(stored.authorization.validBefore + 1)
-    const notices = yield* noticesOf(store, [paymentId], 1_000)
-    yield* same("the notices", said(notices), [[paymentId, "expired", 0]])
-    for (const { id } of notices) yield* store.closeNotice(id)
-  })
-)
-
 /** Runs the change; who has listened to the topic since before must hear of it. */
 const rings = Effect.fnUntraced(function* <A, E>(store: Store, topic: string, what: string, body: Effect.Effect<A, E>) {
   return yield* Effect.scoped(
@@ -287,10 +178,6 @@ export const laws: ReadonlyArray<StoreLaw> = [
   serialsGoUp,
   unwantedExpire,
   costsAreBooked,
-  endsAreTold,
-  noticesAreTakenOnce,
-  noticesComeInParts,
-  unwantedIsTold,
   changesAreHeard,
   probesLeaveNothing
 ]

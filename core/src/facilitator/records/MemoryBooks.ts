@@ -4,7 +4,7 @@
 import * as FlightCost from "./FlightCost.ts"
 import { firstOf } from "./MemoryRecords.ts"
 import * as PaymentChange from "./PaymentChange.ts"
-import type { Notice, StoredPayment } from "./PaymentStore.ts"
+import type { Notice, StoredPayment, Untold } from "./PaymentStore.ts"
 
 /**
  * The costs, by network, caller and hour.
@@ -51,7 +51,11 @@ export const makeCosts = (): MemoryCosts => {
 }
 
 /** A notice that is open; `dueAt` is when it may be taken. */
-type OpenNotice = Omit<Notice, "payment"> & { readonly paymentId: string; readonly dueAt: number }
+interface OpenNotice extends Omit<Notice, "payment" | "attempts"> {
+  readonly paymentId: string
+  attempts: number
+  dueAt: number
+}
 
 /**
  * The notices.
@@ -59,47 +63,89 @@ type OpenNotice = Omit<Notice, "payment"> & { readonly paymentId: string; readon
  * @category models
  */
 export interface MemoryNotices {
-  readonly follow: (before: StoredPayment | undefined, after: StoredPayment, now: number) => void
+  /** Keeps the notices after a record's change; tells whether it wrote one. */
+  readonly follow: (before: StoredPayment | undefined, after: StoredPayment, now: number) => boolean
   readonly take: (
-    limit: number,
+    room: ReadonlyMap<string, number>,
     until: number,
     now: number,
     find: (paymentId: string) => StoredPayment | undefined
   ) => ReadonlyArray<Notice>
   readonly close: (id: string, retryAt: number | undefined) => void
+  /** Closes those of states that were reached before this time; returns how many, by caller. */
+  readonly giveUp: (before: number, limit: number) => ReadonlyMap<string, number>
+  readonly untold: () => Untold
   readonly isOpenFor: (payment: StoredPayment) => boolean
 }
 
 /**
- * No notices.
+ * No notices. Each caller has a queue of its own, oldest first.
  *
  * @category constructors
  */
 export const makeNotices = (): MemoryNotices => {
-  const open = new Map<string, OpenNotice>()
+  const queues = new Map<string, Map<string, OpenNotice>>()
+  const callers = new Map<string, string>()
+  const close = (id: string) => {
+    const caller = callers.get(id) ?? ""
+    const queue = queues.get(caller)
+    queue?.delete(id)
+    callers.delete(id)
+    if (queue?.size === 0) queues.delete(caller)
+  }
   return {
     follow: (before, after, now) => {
       const status = PaymentChange.news(before, after)
-      if (status === undefined) return
-      const { paymentId } = after
+      if (status === undefined) return false
+      const { caller, paymentId } = after
       const id = `${paymentId} ${status}`
-      open.set(id, { id, attempts: 0, paymentId, status, at: now, dueAt: now })
+      const queue = queues.get(caller) ?? new Map<string, OpenNotice>()
+      queues.set(caller, queue.set(id, { id, attempts: 0, paymentId, status, at: now, dueAt: now }))
+      callers.set(id, caller)
+      return true
     },
-    take: (limit, until, now, find) => {
-      const due = [...open.values()].filter(({ dueAt }) => dueAt <= now)
-      return [...firstOf(due, limit)].flatMap((notice) => {
-        const { at, attempts, id, paymentId, status } = notice
-        open.set(id, { ...notice, attempts: attempts + 1, dueAt: until })
-        const payment = find(paymentId)
-        return payment === undefined ? [] : [{ id, attempts, payment, status, at }]
-      })
-    },
+    take: (room, until, now, find) =>
+      [...room].flatMap(([caller, limit]) =>
+        [...firstOf(dueOf(queues.get(caller)?.values() ?? [], now), limit)].flatMap((notice) => {
+          const { at, attempts, id, paymentId, status } = notice
+          notice.attempts += 1
+          notice.dueAt = until
+          const payment = find(paymentId)
+          return payment === undefined ? [] : [{ id, attempts, payment, status, at }]
+        })
+      ),
     close: (id, retryAt) => {
-      const notice = open.get(id)
+      const notice = queues.get(callers.get(id) ?? "")?.get(id)
       if (notice === undefined) return
-      if (retryAt === undefined) open.delete(id)
-      else open.set(id, { ...notice, dueAt: retryAt })
+      if (retryAt === undefined) close(id)
+      else notice.dueAt = retryAt
     },
-    isOpenFor: ({ history, paymentId }) => history.some(({ status }) => open.has(`${paymentId} ${status}`))
+    giveUp: (before, limit) => {
+      const counts = new Map<string, number>()
+      let left = limit
+      for (const [caller, queue] of queues) {
+        for (const { at, id } of queue.values()) {
+          if (left === 0 || at >= before) break
+          left -= 1
+          close(id)
+          counts.set(caller, (counts.get(caller) ?? 0) + 1)
+        }
+      }
+      return counts
+    },
+    untold: () => {
+      const first = [...queues.values()].flatMap((queue) => [...firstOf(queue.values(), 1)].map(({ at }) => at))
+      return { count: callers.size, oldest: first.length === 0 ? undefined : Math.min(...first) }
+    },
+    isOpenFor: ({ history, paymentId }) => history.some(({ status }) => callers.has(`${paymentId} ${status}`))
+  }
+}
+
+/** Those that are due, and of each payment none before its earlier ones are closed. */
+function* dueOf(queue: Iterable<OpenNotice>, now: number): Generator<OpenNotice> {
+  const earlier = new Set<string>()
+  for (const notice of queue) {
+    if (!earlier.has(notice.paymentId) && notice.dueAt <= now) yield notice
+    earlier.add(notice.paymentId)
   }
 }

@@ -25,7 +25,13 @@ type Stored = PaymentStore.StoredPayment
 export const make: Effect.Effect<Store> = Effect.sync(() => {
   const signals = Signals.make()
   const state = MemoryState.make(signals)
-  return PaymentStore.PaymentStore.of({ signals, ...claims(state), ...MemoryLaneWork.make(state), ...books(state) })
+  return PaymentStore.PaymentStore.of({
+    signals,
+    ...claims(state),
+    ...MemoryLaneWork.make(state),
+    ...books(state),
+    ...outbox(state)
+  })
 })
 
 /**
@@ -102,13 +108,7 @@ const kept = (
   return result
 }
 
-const books = ({
-  costs,
-  notices,
-  put,
-  records,
-  step
-}: State): Pick<Store, "expireUnwanted" | "spent" | "page" | "takeNotices" | "closeNotice" | "probe"> => ({
+const books = ({ costs, put, records, step }: State): Pick<Store, "expireUnwanted" | "spent" | "page" | "probe"> => ({
   expireUnwanted: (validBefore) =>
     step((now) => {
       const unwanted = [...records.all()].filter(
@@ -126,7 +126,17 @@ const books = ({
       )
       return [...firstOf(later, limit)]
     }),
-  takeNotices: (limit, leaseMillis) => step((now) => notices.take(limit, now + leaseMillis, now, records.find)),
-  closeNotice: (id, retryAt) => Effect.sync(() => notices.close(id, retryAt)),
   probe: Effect.void
+})
+
+const outbox = ({
+  notices,
+  records,
+  step
+}: State): Pick<Store, "takeNotices" | "closeNotice" | "giveUpNotices" | "untold"> => ({
+  takeNotices: (room, leaseMillis) => step((now) => notices.take(room, now + leaseMillis, now, records.find)),
+  closeNotice: (id, retryInMillis) =>
+    step((now) => notices.close(id, retryInMillis === undefined ? undefined : now + retryInMillis)),
+  giveUpNotices: (ageMillis, limit) => step((now) => notices.giveUp(now - ageMillis, limit)),
+  untold: Effect.sync(() => notices.untold())
 })

@@ -8,7 +8,7 @@ import * as MemoryBooks from "./MemoryBooks.ts"
 import * as MemoryLanes from "./MemoryLanes.ts"
 import * as MemoryRecords from "./MemoryRecords.ts"
 import * as PaymentChange from "./PaymentChange.ts"
-import type { StoredPayment } from "./PaymentStore.ts"
+import { noticesTopic, type StoredPayment } from "./PaymentStore.ts"
 import type { Signals } from "./Signals.ts"
 
 /**
@@ -43,7 +43,7 @@ export const make = (signals: Signals): MemoryState => {
     records.put(payment)
     if (PaymentChange.isHeard(before, payment)) topics.add(payment.paymentId)
     if (lanes.follow(before, payment) && payment.lane !== undefined) topics.add(payment.lane)
-    notices.follow(before, payment, now)
+    if (notices.follow(before, payment, now)) topics.add(noticesTopic)
     return payment
   }
   const ring = () => {

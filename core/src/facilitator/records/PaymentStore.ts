@@ -174,6 +174,17 @@ export interface Notice {
   readonly at: number
 }
 
+/**
+ * The notices that no caller has been told of yet: how many, and when the oldest one's state was reached (Unix milliseconds;
+ * `undefined` where there are none).
+ *
+ * @category models
+ */
+export interface Untold {
+  readonly count: number
+  readonly oldest: number | undefined
+}
+
 type Stored<A> = Effect.Effect<A, FacilitatorUnavailable>
 type Fenced<A> = Effect.Effect<A, FacilitatorUnavailable | LeaseLost>
 
@@ -188,7 +199,7 @@ export class PaymentStore extends Context.Service<
   {
     /**
      * Hints: a payment's id when its record has changed in a way that can be acted on (`PaymentChange.isHeard`), a lane's
-     * name when something waits in it.
+     * name when something waits in it, `noticesTopic` when this process has written a notice.
      */
     readonly signals: Signals
     readonly find: (paymentId: string) => Stored<StoredPayment | undefined>
@@ -251,10 +262,16 @@ export class PaymentStore extends Context.Service<
     readonly spent: (network: string, since: number, caller?: string) => Stored<bigint>
     /** Records by their serials, after this one; those of one caller, or all. */
     readonly page: (after: bigint, limit: number, caller?: string) => Stored<ReadonlyArray<StoredPayment>>
-    /** Takes notices that nobody else has taken; untold, each may be taken again after so many milliseconds. */
-    readonly takeNotices: (limit: number, leaseMillis: number) => Stored<ReadonlyArray<Notice>>
-    /** A notice was told; or it was not, and is to be taken again at this time. */
-    readonly closeNotice: (id: string, retryAt?: number) => Stored<void>
+    /**
+     * Takes notices that nobody else has taken: of each of these callers at most as many as its number says, the oldest of what
+     * is due. One is due only when every earlier one of its payment is closed. Each may be taken again after `leaseMillis`.
+     */
+    readonly takeNotices: (room: ReadonlyMap<string, number>, leaseMillis: number) => Stored<ReadonlyArray<Notice>>
+    /** A notice was told; or it was not, and is due again in `retryInMillis`. */
+    readonly closeNotice: (id: string, retryInMillis?: number) => Stored<void>
+    /** Closes at most `limit` notices whose state was reached longer ago than `ageMillis`; returns how many, by caller. */
+    readonly giveUpNotices: (ageMillis: number, limit: number) => Stored<ReadonlyMap<string, number>>
+    readonly untold: Stored<Untold>
     /**
      * Whether records can be kept at this moment: writes as much as a payment does and in the same way, and no record of it
      * stays. `FacilitatorUnavailable` names the cause and what mends it.
@@ -269,6 +286,13 @@ export class PaymentStore extends Context.Service<
  * @category constructors
  */
 export const LaneName = (network: string, address: string): string => `${network} ${address}`
+
+/**
+ * The topic of the hint that a notice was written.
+ *
+ * @category constants
+ */
+export const noticesTopic = "notices"
 
 /**
  * The ends that a caller is told of: each is the first of its kind in a payment's life.

@@ -138,8 +138,14 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
   "books to nobody in particular": (store) => ({ spent: (network, since) => store.spent(network, since) }),
   "lists from the beginning": (store) => ({ page: (_, limit, caller) => store.page(0n, limit, caller) }),
   "lists what is not the caller's": (store) => ({ page: (after, limit) => store.page(after, limit) }),
-  "tells the same to two": (store) => ({ takeNotices: (limit) => store.takeNotices(limit, 0) }),
-  "never tells again": (store) => ({ takeNotices: (limit) => store.takeNotices(limit, 10 ** 9) }),
+  "tells the same to two": (store) => ({ takeNotices: (room) => store.takeNotices(room, 0) }),
+  "never tells again": (store) => ({ takeNotices: (room) => store.takeNotices(room, 10 ** 9) }),
+  "tells more than there is room for": (store) => ({
+    takeNotices: (room, lease) => store.takeNotices(new Map([...room].map(([caller]) => [caller, 1000])), lease)
+  }),
+  "never gives up": () => ({ giveUpNotices: () => Effect.succeed(new Map()) }),
+  "gives everything up": (store) => ({ giveUpNotices: (_, limit) => store.giveUpNotices(0, limit) }),
+  "counts no notices": () => ({ untold: Effect.succeed({ count: 0, oldest: undefined }) }),
   "forgets to tell later": (store) => ({ closeNotice: (id) => store.closeNotice(id) }),
   "expires what still waits": (store) => ({ expireUnwanted: (time) => store.expireUnwanted(time + 1) }),
   "expires nothing": () => ({ expireUnwanted: () => Effect.succeed(1) })
@@ -195,7 +201,7 @@ describe("forgetting", () => {
       for (const id of [...waits, ...travels.ids, untold]) assert.isDefined(yield* store.find(id))
       assert.isUndefined(yield* store.find(old))
 
-      for (const { id } of yield* store.takeNotices(10, 1_000)) yield* store.closeNotice(id)
+      for (const { id } of yield* store.takeNotices(new Map([["", 10]]), 1_000)) yield* store.closeNotice(id)
       yield* store.enter(travels.lease, { advances: [], flight: closing })
       yield* TestClock.adjust("48 hours")
       yield* visits(store, 20)

@@ -1,0 +1,16 @@
+/**
+ * A queue of notices for each caller. Rows of programs of the release before have no caller: they are given theirs while
+ * notices are looked after.
+ */
+import { column, index, type Migration } from "../Migration.ts"
+
+/**
+ * Schema 3.
+ *
+ * @category constants
+ */
+export const noticeQueues: Migration = {
+  name: "notice_queues",
+  serves: 1,
+  changes: () => [column("notice", "caller", "TEXT"), index("notice_queue", "notice (caller, due) WHERE NOT closed")]
+}
