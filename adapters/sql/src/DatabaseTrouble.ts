@@ -57,6 +57,7 @@ const wordsOf = (code: string | undefined, cause: unknown): Words | undefined =>
       "lasts"
     ]
   }
+  if (code === "1") return isTableMissing(cause) ? tablesGone : undefined
   if (isDigits(code) && code.length !== 5) return sqlite[Number(code)] ?? sqlite[Number(code) & 0xff]
   return postgres[code] ?? postgres[code.slice(0, 2)] ?? network[code]
 }
@@ -72,7 +73,6 @@ const tablesGone: Words = [
 
 /** By SQLite's result codes: an extended one, or its last byte. */
 const sqlite: Readonly<Record<number, Words>> = {
-  1: tablesGone,
   3: ["the file may not be written", "let this process write it and its folder"],
   5: ["the file is in use by another process", "stop that one"],
   7: ["this process has no memory left", "give it more"],
@@ -132,6 +132,10 @@ const codeOf = (cause: unknown): string | undefined => {
   const code = "errcode" in cause ? cause.errcode : "code" in cause ? cause.code : undefined
   return typeof code === "string" || typeof code === "number" ? `${code}` : undefined
 }
+
+/** SQLite has no code of its own for it. */
+const isTableMissing = (cause: unknown): boolean =>
+  cause instanceof Error && /^no such (?:table|column)\b/.test(cause.message)
 
 /** PgBouncer names the parameter that it refuses; nothing else of a message is looked at. */
 const refusedParameter = (cause: unknown): string | undefined =>

@@ -13,9 +13,10 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Latch from "effect/Latch"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
-import type { SqlError } from "effect/sql/SqlError"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
 import * as Database from "./Database.ts"
 import * as Dialect from "./Dialect.ts"
@@ -29,6 +30,8 @@ type Kind = "ask" | "transact" | "gather" | "linger"
 interface Job {
   readonly kind: Kind
   readonly steps: Effect.Effect<boolean>
+  /** Why the records could not be asked in its steps; `undefined` when they could. */
+  readonly trouble: () => FacilitatorUnavailable | undefined
   readonly answer: () => void
   readonly refuse: (fault: FacilitatorUnavailable) => void
 }
@@ -61,6 +64,7 @@ export const make = Effect.fnUntraced(function* (
   image: RecordImage
 ): Effect.fn.Return<Required<Omit<Database.Database, "dialect">>, never, Scope.Scope> {
   const run = Database.runOn(Dialect.sqlite, Dialect.sqlite.text)(file.connection, file.write)
+  const guarded = guarding()
   const questions: Array<Job> = []
   const writes: Array<Job> = []
   const bell = Latch.makeUnsafe()
@@ -95,7 +99,7 @@ export const make = Effect.fnUntraced(function* (
     yield* Effect.yieldNow
     bell.closeUnsafe()
     const isTime = writes.some(isDue)
-    const committing = isTime ? commit({ file, image, run }, writes.splice(0, atOnce)) : Effect.succeed(0)
+    const committing = isTime ? guarded({ file, image, run }, writes.splice(0, atOnce)) : Effect.succeed(0)
     const millis = (yield* Effect.uninterruptible(committing)) * pauseFactor
     yield* Effect.uninterruptible(ask(file, questions.splice(0, atOnce)))
     if (questions.length > 0 || (isTime && writes.length > 0)) bell.openUnsafe()
@@ -156,6 +160,10 @@ const jobOf = <A, E>(
       if (Exit.isSuccess(exit)) return Effect.succeed(keep(Exit.succeed(exit.value)))
       return Effect.map(Effect.exit(Database.inOurWords(exit)), keep)
     }),
+    trouble: () => {
+      const error = Exit.findErrorOption(outcome)
+      return Option.isSome(error) && error.value instanceof FacilitatorUnavailable ? error.value : undefined
+    },
     answer: () => {
       if (Exit.isSuccess(outcome)) tell()
       resume(outcome)
@@ -181,6 +189,25 @@ interface Desk {
 }
 
 /**
+ * Runs jobs on a file that is in its place, and refuses them on one that is not: looked at before each commit and before its
+ * answers, and told in the log once.
+ */
+const guarding = () => {
+  let told: string | undefined
+  return Effect.fnUntraced(function* (desk: Desk, jobs: ReadonlyArray<Job>): Effect.fn.Return<number> {
+    const lost = desk.file.misplaced()
+    if (lost === undefined) {
+      told = undefined
+      return yield* commit(desk, jobs)
+    }
+    for (const { refuse } of jobs) refuse(Database.cannotBeAsked(lost))
+    if (told !== lost) yield* Effect.logError(`no payment is taken any more: ${lost}`)
+    told = lost
+    return 0
+  })
+}
+
+/**
  * Runs the jobs, commits, answers; tells how many milliseconds it was before the answers. When the commit fails nothing has
  * happened, and everybody hears so.
  */
@@ -190,10 +217,15 @@ const commit = Effect.fnUntraced(function* (desk: Desk, jobs: ReadonlyArray<Job>
   const nanos = (yield* Clock.monotonicTimeNanos) - began
   if (Result.isSuccess(outcome)) {
     desk.image.commit()
-    for (const { answer } of jobs) answer()
+    const lost = desk.file.misplaced()
+    for (const { answer, refuse } of jobs) {
+      if (lost === undefined) answer()
+      else refuse(Database.cannotBeAsked(lost))
+    }
   } else {
     yield* undo(desk)
-    for (const { refuse } of jobs) refuse(Database.unavailable(outcome.failure))
+    const { failure } = outcome
+    for (const { refuse } of jobs) refuse(isSqlError(failure) ? Database.unavailable(failure) : failure)
   }
   return Number(nanos) / 1e6
 })
@@ -202,7 +234,7 @@ const commit = Effect.fnUntraced(function* (desk: Desk, jobs: ReadonlyArray<Job>
  * Savepoints copy every page that is changed, and hardly ever is one gone back to: jobs that all succeed need none. When one
  * of them fails, nothing has happened yet, and they run again, each in a savepoint of its own.
  */
-const written = (desk: Desk, jobs: ReadonlyArray<Job>): Effect.Effect<void, SqlError> =>
+const written = (desk: Desk, jobs: ReadonlyArray<Job>): Effect.Effect<void, SqlError | FacilitatorUnavailable> =>
   Effect.flatMap(together(desk, jobs), (succeeded) =>
     succeeded ? Effect.void : Effect.andThen(undo(desk), apart(desk, jobs))
   )
@@ -221,16 +253,18 @@ const together = Effect.fnUntraced(function* (
 
 /** Runs jobs in one transaction. What fails is undone alone. */
 const apart = Effect.fnUntraced(function* (
-  { image, run }: Desk,
+  { file, image, run }: Desk,
   jobs: ReadonlyArray<Job>
-): Effect.fn.Return<void, SqlError> {
+): Effect.fn.Return<void, SqlError | FacilitatorUnavailable> {
   yield* run("BEGIN IMMEDIATE")
   image.begin()
-  for (const { steps } of jobs) {
+  for (const { steps, trouble } of jobs) {
     yield* run("SAVEPOINT job")
     const before = image.savepoint()
-    // SQLite itself undoes the whole transaction on some faults; then there is no such savepoint, and the whole fails.
     if (!(yield* steps)) {
+      // SQLite itself undoes the whole transaction on some faults, a full disk among them; then the whole fails for that.
+      const fault = trouble()
+      if (fault !== undefined && !file.isTransaction()) return yield* fault
       image.rollbackTo(before)
       yield* run("ROLLBACK TO job")
     }

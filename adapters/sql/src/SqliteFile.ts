@@ -17,6 +17,7 @@ import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
 
 import type { WriteAll } from "./Database.ts"
+import * as FilePlace from "./FilePlace.ts"
 
 /**
  * Which file, and who watches.
@@ -51,6 +52,8 @@ export interface SqliteFile {
   /** Asks at this very moment, inside a transaction too if one is open; `undefined` when there is no answer. */
   readonly glance: (text: string, parameters: ReadonlyArray<unknown>) => ReadonlyArray<unknown> | undefined
   readonly isTransaction: () => boolean
+  /** Why what is written now would be lost, because the name of the file leads elsewhere; `undefined` while it does not. */
+  readonly misplaced: FilePlace.FilePlace
 }
 
 /** More than the store has statements. */
@@ -72,7 +75,11 @@ export const open = ({ filename, onStatement }: Options): Effect.Effect<SqliteFi
       ),
       (database) => Effect.sync(() => database.close())
     ),
-    (database) => ({ ...connect(database, onStatement), isTransaction: () => database.isTransaction })
+    (database) => ({
+      ...connect(database, onStatement),
+      isTransaction: () => database.isTransaction,
+      misplaced: FilePlace.watch(filename)
+    })
   )
 
 /**

@@ -1,0 +1,51 @@
+/**
+ * Whether the files that are open are still those that their names lead to. A file that was deleted, moved away or replaced
+ * takes every write of who has it open, and all of that is gone with the process.
+ */
+import { statSync } from "node:fs"
+
+/**
+ * What has happened to a database's files, in words; `undefined` while they are in their places.
+ *
+ * @category models
+ */
+export type FilePlace = () => string | undefined
+
+/**
+ * Watches a database file that is open, and its write-ahead log once there is one.
+ *
+ * @category constructors
+ */
+export const watch = (filename: string): FilePlace => {
+  const places = [place(filename, "the file of the records"), place(`${filename}-wal`, "the log of the records' file")]
+  return () => {
+    for (const look of places) {
+      const fault = look()
+      if (fault !== undefined) return `${fault} while it is in use: ${mend}`
+    }
+    return undefined
+  }
+}
+
+const mend =
+  "nothing more is written to it; put the same file back in its place, or stop this process and restore the records"
+
+const place = (path: string, what: string): FilePlace => {
+  let own = identity(path)
+  return () => {
+    const now = identity(path)
+    own ??= now
+    if (own === now) return undefined
+    return now === undefined ? `${what} was deleted or moved away` : `${what} was replaced by another`
+  }
+}
+
+/** A folder that may not be looked into any more is as good as none. */
+const identity = (path: string): string | undefined => {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true })
+    return `${dev}:${ino}`
+  } catch {
+    return undefined
+  }
+}
