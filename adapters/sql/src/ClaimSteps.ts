@@ -11,7 +11,6 @@ import { Reservation, toRun } from "./PaymentRow.ts"
 import { asks, type RecordFault, type Records } from "./Records.ts"
 
 type Stored = PaymentStore.StoredPayment
-type ClaimStep = Effect.Effect<PaymentStore.ClaimResult, RecordFault>
 
 /** The end of a run, as it is told: by this caller, or in this process where it is left out. */
 interface End {
@@ -29,23 +28,38 @@ export const make = (dialect: Dialect, records: Records) => ({
     claim: Claim | undefined,
     intake: PaymentStore.Intake
   ): Effect.fn.Return<PaymentStore.ClaimResult, RecordFault> {
-    const { authorization, requirements } = payment
-    const payer = [requirements.network, authorization.asset, authorization.payer]
-    // A payer's claims go one after another: each sees what the others reserve.
-    if (dialect.lock !== undefined) yield* transaction.run(dialect.lock, [payer.join(" ")])
+    yield* takeTurn(dialect, transaction, payment)
     const known = yield* records.lockOne(transaction, payment.paymentId)
     return known === undefined
       ? yield* claimNew(records, transaction, payment, claim, intake)
-      : yield* claimKnown(records, transaction, known, PaymentChange.claimed(known, payment, claim, transaction.now))
+      : yield* claimKnown(
+          records,
+          transaction,
+          known,
+          PaymentChange.claimed(known, payment, claim, transaction.now),
+          intake
+        )
   }),
 
-  queue: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, lane: string) {
+  queue: Effect.fnUntraced(function* (
+    transaction: Transaction,
+    paymentId: string,
+    lane: string,
+    available: bigint | undefined
+  ): Effect.fn.Return<PaymentStore.QueueResult, RecordFault> {
+    // The payer's turn comes before the record's lock, as it does for claims.
+    const seen = dialect.lock === undefined ? undefined : yield* records.find(transaction, paymentId)
+    if (seen !== undefined) yield* takeTurn(dialect, transaction, seen)
     const known = yield* records.lockOne(transaction, paymentId)
-    if (known === undefined || known.status !== "accepted" || known.lane !== undefined) return known
+    if (known === undefined || known.status !== "accepted" || known.lane !== undefined) {
+      return { _tag: "Queued", payment: known }
+    }
     const queued = { ...known, lane }
+    const short = yield* overdrawn(transaction, known, queued, available)
+    if (short !== undefined) return short
     transaction.tell(lane)
     yield* records.keep(transaction, [queued])
-    return queued
+    return { _tag: "Queued", payment: queued }
   }),
 
   finish: Effect.fnUntraced(function* (transaction: Transaction, { caller, claimId, outcome, paymentId }: End) {
@@ -71,6 +85,37 @@ export const make = (dialect: Dialect, records: Records) => ({
   })
 })
 
+/** A payer's claims go one after another: each sees what the others reserve. */
+const takeTurn = (dialect: Dialect, transaction: Transaction, payment: PaymentStore.NewPayment) =>
+  dialect.lock === undefined ? Effect.void : Effect.asVoid(transaction.run(dialect.lock, [payerOf(payment).join(" ")]))
+
+const payerOf = ({ authorization, requirements }: PaymentStore.NewPayment): ReadonlyArray<string> => [
+  requirements.network,
+  authorization.asset,
+  authorization.payer
+]
+
+/** Whether the record would reserve what is not there. */
+const overdrawn = Effect.fnUntraced(function* (
+  transaction: Transaction,
+  before: Stored | undefined,
+  after: Stored,
+  available: bigint | undefined
+): Effect.fn.Return<PaymentStore.Overdrawn | undefined, RecordFault> {
+  if (!PaymentStore.beginsToReserve(before, after, transaction.now)) return undefined
+  const reserved = yield* reservedBy(transaction, after)
+  return PaymentStore.isCovered(after, reserved, available) ? undefined : { _tag: "Overdrawn", reserved }
+})
+
+const reservedBy = (transaction: Transaction, payment: PaymentStore.NewPayment) =>
+  Effect.map(askReservations(transaction.run, reserving, payerOf(payment)), (others) =>
+    others
+      .filter(({ lane, run, status }) =>
+        PaymentStore.reserves({ lane: lane ?? undefined, run: toRun(run), status }, transaction.now)
+      )
+      .reduce((total, { amount }) => total + amount, 0n)
+  )
+
 const claimNew = Effect.fnUntraced(function* (
   records: Records,
   transaction: Transaction,
@@ -78,30 +123,23 @@ const claimNew = Effect.fnUntraced(function* (
   claim: Claim | undefined,
   { available, lane }: PaymentStore.Intake
 ): Effect.fn.Return<PaymentStore.ClaimResult, RecordFault> {
-  const { authorization, requirements } = payment
-  const payer = [requirements.network, authorization.asset, authorization.payer]
-  const others = yield* askReservations(transaction.run, reserving, payer)
-  const reserved = others
-    .filter(({ lane, run, status }) =>
-      PaymentStore.reserves({ lane: lane ?? undefined, run: toRun(run), status }, transaction.now)
-    )
-    .reduce((total, { amount }) => total + amount, 0n)
-  if (reserved > 0n && (available === undefined || reserved + authorization.amount > available)) {
-    return { _tag: "Overdrawn", reserved }
-  }
+  const reserved = yield* reservedBy(transaction, payment)
+  if (!PaymentStore.isCovered(payment, reserved, available)) return { _tag: "Overdrawn", reserved }
   const created = yield* records.create(transaction, PaymentChange.created(payment, claim, 0n, lane, transaction.now))
   return { _tag: "Claimed", created: true, execution: claim && "granted", payment: created }
 })
 
-const claimKnown = (
+const claimKnown = Effect.fnUntraced(function* (
   records: Records,
   transaction: Transaction,
   known: Stored,
-  result: PaymentStore.ClaimResult
-): ClaimStep =>
-  result._tag === "Claimed" && result.payment !== known
-    ? Effect.map(records.keepRun(transaction, result.payment), (payment) => ({ ...result, payment }))
-    : Effect.succeed(result)
+  result: PaymentStore.ClaimResult,
+  { available }: PaymentStore.Intake
+): Effect.fn.Return<PaymentStore.ClaimResult, RecordFault> {
+  if (result._tag !== "Claimed" || result.payment === known) return result
+  const short = yield* overdrawn(transaction, known, result.payment, available)
+  return short ?? { ...result, payment: yield* records.keepRun(transaction, result.payment) }
+})
 
 const askReservations = asks("payment", Reservation)
 const reserving = `SELECT ${Object.keys(Reservation.fields).join(", ")} FROM payment

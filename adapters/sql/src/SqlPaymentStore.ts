@@ -64,7 +64,8 @@ const claims = (
         return glance?.(Records.isThere, [paymentId])?.length === 0 ? Effect.undefined : asked(paymentId)
       }),
     claim: (payment, claim, intake) => gather((transaction) => steps.claim(transaction, payment, claim, intake ?? {})),
-    queue: (paymentId, lane) => gather((transaction) => steps.queue(transaction, paymentId, lane)),
+    queue: (paymentId, lane, available) =>
+      gather((transaction) => steps.queue(transaction, paymentId, lane, available)),
     finish: (paymentId, claimId, outcome, caller) =>
       linger((transaction) => steps.finish(transaction, { paymentId, claimId, outcome, caller })),
     takeAnswer: (paymentId, call) => gather((transaction) => steps.takeAnswer(transaction, paymentId, call)),

@@ -4,17 +4,17 @@
  */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 import { Entropy, identifier } from "../platform/Entropy.ts"
 import { refuse } from "../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import * as PaymentId from "../protocol/PaymentId.ts"
-import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
 import { invalid } from "../protocol/ValidationError.ts"
 import type { Payment, SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
 import type * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
+import * as BalanceCover from "./BalanceCover.ts"
 import { CurrentCaller } from "./Caller.ts"
 import * as Checkpoint from "./Checkpoint.ts"
 import { type Claim, notOnRecord, type PaymentRequest, type Settled } from "./Facilitator.ts"
@@ -191,35 +191,28 @@ const heldOnArrival = (presented: Presented): Taken => ({
   }
 })
 
-/** How often, and how many times, a balance that other payments hold is looked at again before giving up. */
-const reservationPause = Duration.millis(250)
-const reservationLooks = 20
-
 const reserve = Effect.fnUntraced(function* (
   desk: Desk,
   presented: Presented,
   claim: Claim | undefined,
   lane: string | undefined
 ): Effect.fn.Return<Taken, PaymentFailure> {
-  let available: bigint | undefined
-  for (let looks = 0; looks < reservationLooks; looks++) {
-    const claiming = desk.store.claim(newPayment(presented), claim, { available, lane })
-    const result = yield* Effect.onError(claiming, () => giveBack(desk, presented.paymentId, claim))
-    if (result._tag === "Different") return yield* Presentation.used(result.payment, presented.caller)
-    if (result._tag === "Claimed") {
-      yield* Checkpoint.pass("claimed")
-      return result.created
-        ? { presented, stored: result.payment, execution: result.execution, fresh: true, renewed: false }
-        : yield* takeKnown(desk, presented, result.payment, claim)
-    }
-    if (looks > 0) yield* Effect.sleep(reservationPause)
-    available = yield* presented.half.balance(presented.payment)
-    if (available < presented.authorization.amount) return yield* insufficient(presented, available)
-  }
-  return yield* new FacilitatorUnavailable({
-    message: `other payments of ${presented.authorization.payer} are on their way and hold its balance; send the same payment again when they have settled`
-  })
+  const result = yield* BalanceCover.ask(
+    wanted(presented),
+    (available) =>
+      Effect.onError(desk.store.claim(newPayment(presented), claim, { available, lane }), () =>
+        giveBack(desk, presented.paymentId, claim)
+      ),
+    (available) => insufficient(presented, available)
+  )
+  if (result._tag === "Different") return yield* Presentation.used(result.payment, presented.caller)
+  yield* Checkpoint.pass("claimed")
+  return result.created
+    ? { presented, stored: result.payment, execution: result.execution, fresh: true, renewed: false }
+    : yield* takeKnown(desk, presented, result.payment, claim)
 })
+
+const wanted = ({ half, payment }: Presented) => ({ ...payment, balance: half.balance(payment) })
 
 const insufficient = ({ authorization: { amount, payer } }: Presented, available: bigint) =>
   refuse("INSUFFICIENT_BALANCE", "balance_below_amount", `${payer} holds ${available}, the payment is of ${amount}`)
@@ -253,12 +246,13 @@ const takeKnown = Effect.fnUntraced(function* (
  * @category combinators
  */
 export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
-  Effect.flatMap(desk.store.claim(newPayment(presented), claim), (result) => {
-    if (result._tag === "Claimed") return Effect.succeed(result)
-    return result._tag === "Different"
-      ? Effect.fail(Presentation.used(result.payment, presented.caller))
-      : Effect.die("a store judged a known payment by its balance")
-  })
+  Effect.flatMap(
+    BalanceCover.ask(wanted(presented), (available) => desk.store.claim(newPayment(presented), claim, { available })),
+    (result) =>
+      result._tag === "Claimed"
+        ? Effect.succeed(result)
+        : Effect.fail(Presentation.used(result.payment, presented.caller))
+  )
 
 /**
  * Whether a caller without a claim is owed the answer to a payment on record: no call has taken it yet.

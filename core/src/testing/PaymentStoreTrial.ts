@@ -179,6 +179,18 @@ export const taken = Effect.fnUntraced(function* (store: Store, wish?: Wish) {
 })
 
 /**
+ * Has a payment wait in a lane; its record.
+ *
+ * @category combinators
+ */
+export const queuedIn = Effect.fnUntraced(function* (store: Store, paymentId: string, lane: string) {
+  const result = yield* store.queue(paymentId, lane)
+  return result._tag === "Queued"
+    ? result.payment
+    : yield* new LawBroken({ message: `a payment that fits was not queued, ${result.reserved} being reserved` })
+})
+
+/**
  * Payments that nobody holds and that wait in a lane; their ids, oldest first.
  *
  * @category combinators

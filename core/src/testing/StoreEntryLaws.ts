@@ -18,7 +18,8 @@ import {
   staffed,
   statusIs,
   type StoreLaw,
-  waiting
+  waiting,
+  queuedIn
 } from "./PaymentStoreTrial.ts"
 
 const changesCompareAndSet = law(
@@ -187,7 +188,7 @@ const leavingTheLane = law(
     yield* same("its lane", (yield* store.find(first))?.lane, undefined)
     yield* same("its note", (yield* store.find(first))?.history.at(-1)?.note, "no gas money")
     const { lane: other, lease: theirs } = yield* staffed(store, subject, 0)
-    yield* same("its new lane", (yield* store.queue(first, other))?.lane, other)
+    yield* same("its new lane", (yield* queuedIn(store, first, other))?.lane, other)
     const end = { advances: [change(first, "accepted", "rejected")] }
     yield* same("what the lane that it has left makes of it", yield* store.enter(lease, end), [undefined])
     yield* statusIs(store, first, "accepted")

@@ -23,7 +23,8 @@ import {
   type Store,
   type StoreLaw,
   taken,
-  waiting
+  waiting,
+  queuedIn
 } from "./PaymentStoreTrial.ts"
 
 const idsOf = (payments: ReadonlyArray<{ readonly paymentId: string }>) => payments.map(({ paymentId }) => paymentId)
@@ -93,14 +94,14 @@ const queuedOnce = law(
     const { name: lane } = yield* newLane
     const { name: other } = yield* newLane
     const { paymentId } = yield* taken(store)
-    yield* same("its lane", (yield* store.queue(paymentId, lane))?.lane, lane)
-    yield* same("its lane, asked for another", (yield* store.queue(paymentId, other))?.lane, lane)
+    yield* same("its lane", (yield* queuedIn(store, paymentId, lane))?.lane, lane)
+    yield* same("its lane, asked for another", (yield* queuedIn(store, paymentId, other))?.lane, lane)
     yield* queueIs(store, lane, [paymentId])
     yield* queueIs(store, other, [])
     const { ids } = yield* flown(store, subject, 1)
     const before = yield* store.find(ids[0] ?? "")
-    yield* same("a planned payment", yield* store.queue(ids[0] ?? "", other), before)
-    yield* same("an unknown payment", yield* store.queue("pay_0000000000000000000000", lane), undefined)
+    yield* same("a planned payment", yield* queuedIn(store, ids[0] ?? "", other), before)
+    yield* same("an unknown payment", yield* queuedIn(store, "pay_0000000000000000000000", lane), undefined)
     yield* queueIs(store, other, [])
   })
 )

@@ -100,7 +100,11 @@ const waitingReserves = law(
       yield* store.claim(third, undefined, { available: 60n }),
       overdrawn(60n)
     )
-    yield* store.queue(second.paymentId, lane)
+    const queue = (available?: bigint) => store.queue(second.paymentId, lane, available)
+    yield* same("not knowing the balance", yield* queue(), overdrawn(60n))
+    yield* same("with too little", yield* queue(64n), overdrawn(60n))
+    yield* same("the second", (yield* store.find(second.paymentId))?.lane, undefined)
+    yield* same("with enough", (yield* queue(65n))._tag, "Queued")
     yield* same("the second waits", yield* store.claim(third, undefined, { available: 65n }), overdrawn(65n))
     const lease = yield* opened(store, subject, lane)
     const leaving = change(first.paymentId, "accepted", "accepted", { leave: true })
@@ -109,10 +113,51 @@ const waitingReserves = law(
   })
 )
 
-const reservationsAreThePayersOwn = law(
-  "other payers, and a known payment, are not judged by it",
+const knownBeginsAnew = law(
+  "a known payment is judged again when it begins to reserve: after it was given back, and after its lease has lapsed",
+  Effect.fnUntraced(function* (store, subject) {
+    const { claim, payment, paymentId, stored } = yield* taken(store, { amount: 60n })
+    yield* store.finish(paymentId, claim.id, "notRun")
+    const given = yield* store.find(paymentId)
+    const other = yield* newPayment({ payer: stored.authorization.payer, amount: 50n })
+    const wish = yield* newClaim()
+    yield* claimed(store, other, wish)
+    const next = yield* newClaim()
+    yield* same("not knowing the balance", yield* store.claim(payment, next), overdrawn(50n))
+    yield* same("with too little", yield* store.claim(payment, next, { available: 109n }), overdrawn(50n))
+    yield* same("the record", yield* store.find(paymentId), given)
+    yield* same("with enough", (yield* claimed(store, payment, next, { available: 110n })).execution, "granted")
+    yield* subject.elapse(leaseMillis)
+    yield* claimed(store, other, wish)
+    yield* same("the lapsed holder itself", yield* store.claim(payment, next), overdrawn(50n))
+  })
+)
+
+const manyKnownFitAsCovered = law(
+  "of many known payments that are claimed again at once so many are granted as the balance covers",
   Effect.fnUntraced(function* (store) {
-    const { claim, payment } = yield* taken(store, { amount: 60n })
+    const payer = (yield* newPayment()).authorization.payer
+    const payments = yield* Effect.forEach(Array.from({ length: 20 }), () => newPayment({ payer, amount: 10n }))
+    for (const payment of payments) {
+      const claim = yield* newClaim()
+      yield* claimed(store, payment, claim)
+      yield* store.finish(payment.paymentId, claim.id, "notRun")
+    }
+    const results = yield* Effect.forEach(
+      payments,
+      (payment) => Effect.flatMap(newClaim(), (claim) => store.claim(payment, claim, { available: 70n })),
+      { concurrency: "unbounded" }
+    )
+    yield* same("how many fit", results.filter(({ _tag }) => _tag === "Claimed").length, 7)
+  })
+)
+
+const reservationsAreThePayersOwn = law(
+  "other payers, and a known payment that reserves already, are not judged by it",
+  Effect.fnUntraced(function* (store) {
+    const { claim, payment, stored } = yield* taken(store, { amount: 60n })
+    const beside = yield* newPayment({ payer: stored.authorization.payer, amount: 1n })
+    yield* claimed(store, beside, yield* newClaim(), { available: 61n })
     yield* executionIs(store, payment, claim, "granted")
     yield* succeeds("another payer", taken(store))
   })
@@ -129,5 +174,7 @@ export const laws: ReadonlyArray<StoreLaw> = [
   manyFitAsCovered,
   holdsAreLetGo,
   waitingReserves,
+  knownBeginsAnew,
+  manyKnownFitAsCovered,
   reservationsAreThePayersOwn
 ]

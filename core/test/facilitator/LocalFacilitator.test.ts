@@ -3,6 +3,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
 import { Checkpoint, type Strike } from "../../src/facilitator/Checkpoint.ts"
@@ -806,6 +807,43 @@ describe("claim", () => {
       yield* facilitator.finish(paymentId, claim("a").id, "failed")
       assert.strictEqual((yield* facilitator.claim(second, claim("b"))).execution, "granted")
       assert.strictEqual(ledger.submissions.length, 0)
+    })
+  )
+
+  it.effect("reserves the balance anew for a payment that was given back: ten of them run no more than it covers", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ balance: LedgerShop.amount })
+      const requests = yield* Effect.forEach(Array.from({ length: 10 }), () => LedgerShop.pay())
+      for (const request of requests) {
+        const { paymentId } = yield* facilitator.claim(request, claim("first"))
+        yield* facilitator.finish(paymentId, claim("first").id, "notRun")
+      }
+      const again = yield* Effect.forEach(requests, (request) =>
+        Effect.forkChild(Effect.result(facilitator.claim(request, claim("again"))))
+      )
+      yield* TestClock.adjust("10 seconds")
+      const ends = yield* Effect.forEach(again, (one) => Fiber.join(one))
+      const words = ends.map((end) => (Result.isSuccess(end) ? end.success.execution : wordOf(end.failure)))
+      assert.strictEqual(words.filter((word) => word === "granted").length, 1)
+      assert.strictEqual(words.filter((word) => word === "FacilitatorUnavailable").length, 9)
+      assert.strictEqual(ledger.transfers.length, 0)
+    })
+  )
+
+  it.effect("a caller without a claim who comes again does not count on what others have reserved meanwhile", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ balance: LedgerShop.amount })
+      ledger.market.ceiling = 1n
+      const request = yield* LedgerShop.pay()
+      assert.strictEqual(yield* failing(facilitator.settle(request)), "FacilitatorUnavailable")
+      ledger.market.ceiling = 1_000n
+      const other = yield* LedgerShop.pay()
+      yield* facilitator.claim(other, claim("other"))
+      const late = yield* Effect.forkChild(failing(facilitator.settle(request)))
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(yield* Fiber.join(late), "FacilitatorUnavailable")
+      assert.isTrue(isSettled((yield* facilitator.settle(other, claim("other"))).status))
+      assert.strictEqual(ledger.transfers.length, 1)
     })
   )
 

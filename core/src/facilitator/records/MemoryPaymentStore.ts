@@ -45,17 +45,19 @@ const claims = (state: State): Pick<Store, "find" | "claim" | "queue" | "finish"
   const { put, records, step } = state
   return {
     find: (paymentId) => Effect.sync(() => records.find(paymentId)),
-    claim: (payment, claim, intake) =>
+    claim: (payment, claim, intake = {}) =>
       step((now) => {
         const known = records.find(payment.paymentId)
         return known === undefined
-          ? claimNew(state, payment, claim, intake ?? {}, now)
-          : kept(state, known, PaymentChange.claimed(known, payment, claim, now), now)
+          ? claimNew(state, payment, claim, intake, now)
+          : kept(state, known, PaymentChange.claimed(known, payment, claim, now), intake, now)
       }),
-    queue: (paymentId, lane) =>
+    queue: (paymentId, lane, available) =>
       step((now) => {
         const known = records.find(paymentId)
-        return known?.status === "accepted" && known.lane === undefined ? put({ ...known, lane }, now) : known
+        if (known?.status !== "accepted" || known.lane !== undefined) return { _tag: "Queued", payment: known }
+        const queued = { ...known, lane }
+        return overdrawn(state, known, queued, available, now) ?? { _tag: "Queued", payment: put(queued, now) }
       }),
     finish: (paymentId, claimId, outcome, caller) =>
       step((now) => {
@@ -78,6 +80,19 @@ const claims = (state: State): Pick<Store, "find" | "claim" | "queue" | "finish"
   }
 }
 
+/** Whether the record would reserve what is not there. */
+const overdrawn = (
+  { records }: State,
+  before: Stored | undefined,
+  after: Stored,
+  available: bigint | undefined,
+  now: number
+): PaymentStore.Overdrawn | undefined => {
+  if (!PaymentStore.beginsToReserve(before, after, now)) return undefined
+  const reserved = records.reservedBy(after, now)
+  return PaymentStore.isCovered(after, reserved, available) ? undefined : { _tag: "Overdrawn", reserved }
+}
+
 const claimNew = (
   { lanes, notices, put, records }: State,
   payment: PaymentStore.NewPayment,
@@ -86,9 +101,7 @@ const claimNew = (
   now: number
 ): PaymentStore.ClaimResult => {
   const reserved = records.reservedBy(payment, now)
-  if (reserved > 0n && (available === undefined || reserved + payment.authorization.amount > available)) {
-    return { _tag: "Overdrawn", reserved }
-  }
+  if (!PaymentStore.isCovered(payment, reserved, available)) return { _tag: "Overdrawn", reserved }
   records.sweep(now, (old) => lanes.isAboard(old) || notices.isOpenFor(old))
   return {
     _tag: "Claimed",
@@ -99,13 +112,16 @@ const claimNew = (
 }
 
 const kept = (
-  { put }: State,
+  state: State,
   known: Stored,
   result: PaymentStore.ClaimResult,
+  { available }: PaymentStore.Intake,
   now: number
 ): PaymentStore.ClaimResult => {
-  if (result._tag === "Claimed" && result.payment !== known) put(result.payment, now)
-  return result
+  if (result._tag !== "Claimed" || result.payment === known) return result
+  const short = overdrawn(state, known, result.payment, available, now)
+  if (short === undefined) state.put(result.payment, now)
+  return short ?? result
 }
 
 const books = ({ costs, put, records, step }: State): Pick<Store, "expireUnwanted" | "spent" | "page" | "probe"> => ({

@@ -70,8 +70,8 @@ export interface StoredPayment extends NewPayment {
 
 /**
  * What became of a claim. `created` tells whether this call made the record; `execution` is absent for a caller that made
- * no claim. `Different`: the presentation is not one of the payment on record (`Presentation.isOf`). `Overdrawn`: the payer's
- * other payments in flight reserve so much of the balance that this one may not fit. Both write nothing.
+ * no claim. `Different`: the presentation is not one of the payment on record (`Presentation.isOf`). Both this and
+ * `Overdrawn` write nothing.
  *
  * @category models
  */
@@ -83,11 +83,30 @@ export type ClaimResult =
       readonly payment: StoredPayment
     }
   | { readonly _tag: "Different"; readonly payment: StoredPayment }
-  | { readonly _tag: "Overdrawn"; readonly reserved: bigint }
+  | Overdrawn
 
 /**
- * What a new record depends on: `available` is the payer's balance, if the caller has asked for it, and must cover all
- * that is in flight and this; `lane`, if given, is where the new record waits for its settlement at once.
+ * A record would begin to reserve its part of the balance, and the payer's other payments in flight reserve so much of it
+ * that this one may not fit.
+ *
+ * @category models
+ */
+export interface Overdrawn {
+  readonly _tag: "Overdrawn"
+  readonly reserved: bigint
+}
+
+/**
+ * What became of the wish to have a payment wait in a lane. `Overdrawn` writes nothing.
+ *
+ * @category models
+ */
+export type QueueResult = { readonly _tag: "Queued"; readonly payment: StoredPayment | undefined } | Overdrawn
+
+/**
+ * What a claim depends on: `available` is the payer's balance, if the caller has asked for it, and must cover all that is in
+ * flight and this, where the record begins to reserve; `lane`, if given, is where a new record waits for its settlement at
+ * once.
  *
  * @category models
  */
@@ -205,11 +224,15 @@ export class PaymentStore extends Context.Service<
     readonly find: (paymentId: string) => Stored<StoredPayment | undefined>
     /**
      * Claims an authorization. With no record yet it creates one, in the state `accepted`; else the presentation is compared
-     * with the record and the claim is judged against the run (`PaymentChange.claimed`), and the intake is not looked at.
+     * with the record and the claim is judged against the run (`PaymentChange.claimed`). The balance is judged whenever the
+     * record begins to reserve (`beginsToReserve`): a known one does so that was given back, or whose lease has lapsed.
      */
     readonly claim: (payment: NewPayment, claim: Claim | undefined, intake?: Intake) => Stored<ClaimResult>
-    /** Has an `accepted` payment wait in this lane, unless it waits in one already. `undefined` when there is no record. */
-    readonly queue: (paymentId: string, lane: string) => Stored<StoredPayment | undefined>
+    /**
+     * Has an `accepted` payment wait in this lane, unless it waits in one already: no payment when there is no record. The
+     * balance is judged as it is for a claim.
+     */
+    readonly queue: (paymentId: string, lane: string, available?: bigint) => Stored<QueueResult>
     /**
      * Ends the run that this claim holds. With a caller another caller's payment is as one that is not there: `undefined`,
      * and nothing is changed.
@@ -329,6 +352,23 @@ export const circumstances = (payment: StoredPayment, now: number): Run.Circumst
  */
 export const reserves = ({ lane, run, status }: Pick<StoredPayment, "lane" | "run" | "status">, now: number): boolean =>
   status === "planned" || status === "sent" || (status === "accepted" && (lane !== undefined || Run.isHeld(run, now)))
+
+/**
+ * Whether a record that did not hold a part of its payer's balance would hold one after this change.
+ *
+ * @category guards
+ */
+export const beginsToReserve = (before: StoredPayment | undefined, after: StoredPayment, now: number): boolean =>
+  reserves(after, now) && (before === undefined || !reserves(before, now))
+
+/**
+ * Whether the balance covers this payment beside what others of the payer reserve. A balance that nobody has asked for
+ * covers what is reserved by nobody else.
+ *
+ * @category guards
+ */
+export const isCovered = ({ authorization }: NewPayment, reserved: bigint, available: bigint | undefined): boolean =>
+  reserved === 0n || (available !== undefined && reserved + authorization.amount <= available)
 
 /**
  * The answer to who has claimed or settled the payment. A transaction is named once the payment's end is known by it.

@@ -13,7 +13,9 @@ import type * as Scope from "effect/Scope"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { type ChainUnavailable, FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import * as BalanceCover from "../BalanceCover.ts"
 import * as Checkpoint from "../Checkpoint.ts"
+import * as PaymentReading from "../PaymentReading.ts"
 import type { LaneLeases } from "../records/LaneLeases.ts"
 import { LaneName, type PaymentStore, type StoredPayment } from "../records/PaymentStore.ts"
 import { isOver } from "./Aboard.ts"
@@ -55,7 +57,10 @@ export interface SettlementEngine {
    * in no lane is put into one, and into another where the signer of its lane is refused. Fails when the payment left its
    * lane for anything else, or every lane: then nothing was sent.
    */
-  readonly settle: (half: SchemeFacilitator, wish: Wish) => Effect.Effect<StoredPayment, FacilitatorUnavailable>
+  readonly settle: (
+    half: SchemeFacilitator,
+    wish: Wish
+  ) => Effect.Effect<StoredPayment, FacilitatorUnavailable | ChainUnavailable>
   /** Whether somebody else has settled a bound payment on record since it was taken in, which explains this refusal. */
   readonly isSettledByAnother: (
     half: SchemeFacilitator,
@@ -158,11 +163,12 @@ const settle = Effect.fnUntraced(function* (
   choice: LaneChoice.LaneChoice,
   half: SchemeFacilitator,
   { isNew, news, stored }: Wish
-): Effect.fn.Return<StoredPayment, FacilitatorUnavailable> {
+): Effect.fn.Return<StoredPayment, FacilitatorUnavailable | ChainUnavailable> {
   const { paymentId } = stored
   if (isImpatient(stored, yield* Clock.currentTimeMillis)) return yield* notStarted(stored)
   let { lane } = stored
-  if (stored.status === "accepted" && lane === undefined) lane = yield* enqueue(store, stored, choice.laneFor(half))
+  if (stored.status === "accepted" && lane === undefined)
+    lane = yield* enqueue(store, half, stored, choice.laneFor(half))
   let known = isNew && stored.lane !== undefined ? yield* news : undefined
   while (true) {
     const now = known ?? (yield* store.find(paymentId))
@@ -171,7 +177,7 @@ const settle = Effect.fnUntraced(function* (
     if (now.status === "accepted" && now.lane === undefined) {
       const other = wasRefused(now) && lane !== undefined ? yield* choice.instead(half, lane) : undefined
       if (other === undefined) return yield* notStarted(now)
-      lane = yield* enqueue(store, now, Effect.succeed(other))
+      lane = yield* enqueue(store, half, now, Effect.succeed(other))
     }
     known = yield* news
   }
@@ -192,17 +198,32 @@ const isImpatient = ({ history, lane, status }: StoredPayment, now: number): boo
   )
 }
 
-/** Has the payment wait in a lane; somebody else may have put it into another one meanwhile. */
+/**
+ * Has the payment wait in a lane; somebody else may have put it into another one meanwhile. One that nobody holds begins to
+ * reserve its part of the balance with that.
+ */
 const enqueue = Effect.fnUntraced(function* (
   store: PaymentStore["Service"],
+  half: SchemeFacilitator,
   stored: StoredPayment,
   choosing: Effect.Effect<string, FacilitatorUnavailable>
 ) {
   const lane = yield* choosing
-  const queued = yield* store.queue(stored.paymentId, lane)
+  const { authorization, paymentId } = stored
+  const balance = Effect.flatMap(readable(half, stored), (payment) => half.balance(payment))
+  const { payment: queued } = yield* BalanceCover.ask({ authorization, balance }, (available) =>
+    store.queue(paymentId, lane, available)
+  )
   yield* Checkpoint.pass("queued")
   return queued?.lane ?? lane
 })
+
+const readable = (half: SchemeFacilitator, stored: StoredPayment) =>
+  Effect.mapError(
+    PaymentReading.ofRecord(half, stored),
+    ({ message }) =>
+      new FacilitatorUnavailable({ message: `the record ${stored.paymentId} cannot be read any more: ${message}` })
+  )
 
 const wasRefused = ({ history, requirements: { network } }: StoredPayment): boolean =>
   history.at(-1)?.note?.startsWith(refusedBy(network)) === true
