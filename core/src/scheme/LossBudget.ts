@@ -91,6 +91,8 @@ export interface LossBudget {
    * that is in flight already is not judged again: it counts with the larger risk and the later time.
    */
   readonly reserve: (id: string, risk: LossRisk, until: number) => Effect.Effect<LossVerdict>
+  /** Counts a payment as in flight, whatever its verdict: it was signed for before this process began, or under other limits. */
+  readonly hold: (id: string, risk: LossRisk, until: number) => Effect.Effect<void>
   /** A payment was settled: its payer has proven itself. Counts once. */
   readonly settle: (id: string, party: LossParty) => Effect.Effect<void>
   /** A payment has failed, and so much is lost. Counts once, also for a payment that is not known as in flight. */
@@ -175,6 +177,7 @@ export const make = (limits: Limits): Effect.Effect<LossBudget, Misconfigured> =
   return Effect.succeed({
     judge: (risk) => now((at) => judged(ledger, risk, at).verdict),
     reserve: (id, risk, until) => now((at) => reserve(ledger, id, risk, until, at)),
+    hold: (id, risk, until) => now((at) => hold(ledger, id, risk, until, at)),
     settle: (id, party) => now((at) => settle(ledger, id, party, at)),
     lose: (id, loss) => now((at) => lose(ledger, id, loss, at)),
     release: (id) => Effect.sync(() => land(ledger, id)),
@@ -273,13 +276,21 @@ const reserve = (ledger: Ledger, id: string, risk: LossRisk, until: number, now:
   const { isTrusted, verdict } = judged(ledger, risk, now)
   if (verdict._tag !== "Open") return verdict
   if (ledger.flying.size >= capacity) return { _tag: "Exhausted", share: "all" }
+  begin(ledger, id, risk, until, isTrusted)
+  return open
+}
+
+const begin = (ledger: Ledger, id: string, risk: LossRisk, until: number, isTrusted: boolean): void => {
   const { amount, caller, codeHash, payer } = risk
   const flying: Flying = { party: { payer, caller, codeHash }, isTrusted, amount, until }
   ledger.ended.delete(id)
   ledger.flying.set(id, flying)
   ledger.nextEnd = Math.min(ledger.nextEnd, until)
   count(ledger, flying, amount)
-  return open
+}
+
+const hold = (ledger: Ledger, id: string, risk: LossRisk, until: number, now: number): void => {
+  if (reserve(ledger, id, risk, until, now)._tag !== "Open") begin(ledger, id, risk, until, false)
 }
 
 /** Counts more of a payment in flight, or less. Who is trusted takes nothing of what others share. */

@@ -257,17 +257,26 @@ export interface SchemeFacilitator<Payload = unknown> {
   readonly isCanonical: (block: Block) => Effect.Effect<boolean, ChainUnavailable>
   /**
    * Signs the transaction that settles the first payments of the list in this slot, at the survey's fees. It sends
-   * nothing. Given the payments of an earlier preparation and higher fees, it takes all of them again. Given the most that
-   * the transaction may cost, in the chain's smallest native unit, it takes no more than that pays for, and the first one in
-   * any case. Where the first payment is not to be risked now (`LossBudget`) it fails with `FacilitatorUnavailable`, and may be
-   * asked for the others.
+   * nothing. Given the most that the transaction may cost, in the chain's smallest native unit, it takes no more than that
+   * pays for, and the first one in any case. Where the first payment is not to be risked now (`LossBudget`) it fails with
+   * `FacilitatorUnavailable`, and may be asked for the others.
+   *
+   * Given the transaction that it is to take the place of, and the payments that were signed for there, it takes all of them
+   * again, whatever batches, budgets and assets are configured now: their bytes are known, and a slot without a replacement
+   * would keep the whole lane waiting.
    */
   prepare(
     payments: ReadonlyArray<Payment<Payload>>,
     slot: Slot | undefined,
     survey: Survey,
-    maximumCost?: bigint
+    maximumCost?: bigint,
+    replaced?: Prepared
   ): Effect.Effect<Preparation, ChainUnavailable | FacilitatorUnavailable | Misconfigured>
+  /**
+   * These payments were prepared, and what was signed for them will not be sent: what was counted for them as on its way
+   * (`LossBudget`) is free again. A scheme that counts nothing leaves it out.
+   */
+  release?(payments: ReadonlyArray<Payment<Payload>>): Effect.Effect<void>
   /** Signs a transaction that does nothing, at the survey's fees, to use a slot up. */
   readonly fill: (slot: Slot, survey: Survey) => Effect.Effect<Prepared, ChainUnavailable | Misconfigured>
   /** Sends prepared bytes. Harmless to repeat. */

@@ -66,9 +66,11 @@ export const make = (ledger: TestLedger, options: FacilitatorOptions = {}): Sche
     nextSlot: (lane, counting) => asked(ledger, () => ledger.nextSlot(lane, counting)),
     survey: asked(ledger, () => survey(ledger, fees)),
     isCanonical: (block) => asked(ledger, () => ledger.isCanonical(block)),
-    prepare: (payments, slot, now, maximumCost) =>
+    prepare: (payments, slot, now, maximumCost, replaced) =>
       asked(ledger, () => {
-        const orders = payments.slice(0, most).map(({ payload }) => toOrder(payload))
+        const orders = payments
+          .slice(0, replaced === undefined ? most : payments.length)
+          .map(({ payload }) => toOrder(payload))
         return prepare(orders, slot, now, maximumCost)
       }),
     fill: (slot, now) => asked(ledger, () => LedgerBytes.sign([], slot, now)),

@@ -57,7 +57,10 @@ export const open = Effect.fnUntraced(function* (options: Options = {}) {
     half,
     facilitator,
     /** The process ends in the middle of whatever it does, and another begins with its records. */
-    restart: Effect.andThen(Scope.close(life, Exit.void), facilitatorOf([honest], store, options))
+    restart: Effect.andThen(Scope.close(life, Exit.void), facilitatorOf([honest], store, options)),
+    /** The same, and its successor is set up in another way: another half of the same chain, or none. */
+    restartWith: (halves: ReadonlyArray<SchemeFacilitator>) =>
+      Effect.andThen(Scope.close(life, Exit.void), facilitatorOf(halves, store, options))
   }
 })
 

@@ -31,6 +31,10 @@ export interface EvmLosses {
     gas: bigint,
     survey: Survey
   ) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
+  /** Counts a payment whose transaction is signed anew, with so much gas; it was signed for before, and is not judged again. */
+  readonly hold: (payment: Payment<Held>, gas: bigint, survey: Survey) => Effect.Effect<void>
+  /** A payment that was counted will not be sent. */
+  readonly release: (payment: Payment<Held>) => Effect.Effect<void>
   /** Takes in what became of a payment whose transaction is in a block, and what that has cost for nothing, in wei. */
   readonly end: (payment: Payment<Held>, observation: Observation, lost: bigint) => Effect.Effect<void>
 }
@@ -48,16 +52,22 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<EvmLosses, Miscon
   Effect.map(LossBudget.make(limits), (budget) => {
     /** The price of a unit of gas when a payment was last signed for; wei. */
     let price = 0n
+    const counting = Effect.fnUntraced(function* (payment: Payment<Held>, gas: bigint, { fees }: Survey) {
+      price = fees?.maximum ?? 0n
+      const now = yield* Clock.currentTimeMillis
+      const until = Math.min(payment.authorization.validBefore * 1000 + graceMillis, now + longestMillis)
+      return { risk: { ...partyOf(payment), amount: gas * price }, until }
+    })
     return {
       allow: (payment) =>
         Effect.flatMap(budget.judge({ ...partyOf(payment), amount: price * usualGas }), LossBudget.demand),
-      reserve: Effect.fnUntraced(function* (payment, gas, { fees }) {
-        price = fees?.maximum ?? 0n
-        const now = yield* Clock.currentTimeMillis
-        const until = Math.min(payment.authorization.validBefore * 1000 + graceMillis, now + longestMillis)
-        const risk = { ...partyOf(payment), amount: gas * price }
+      reserve: Effect.fnUntraced(function* (payment, gas, survey) {
+        const { risk, until } = yield* counting(payment, gas, survey)
         yield* LossBudget.demand(yield* budget.reserve(idOf(payment), risk, until))
       }),
+      hold: (payment, gas, survey) =>
+        Effect.flatMap(counting(payment, gas, survey), ({ risk, until }) => budget.hold(idOf(payment), risk, until)),
+      release: (payment) => budget.release(idOf(payment)),
       end: (payment, observation, lost) => {
         if (observation._tag === "Pending") return Effect.void
         const party = partyOf(payment)

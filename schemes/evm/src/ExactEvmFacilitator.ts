@@ -54,8 +54,11 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
       Effect.map(rpc.getTransactionCount(addressOf(lane), counting === "included" ? "latest" : "pending"), BigInt),
     survey,
     isCanonical: (block) => isCanonical(rpc, block),
-    prepare: (payments, slot, survey, maximumCost) =>
-      ExactEvmPreparation.prepare(chain, callOf, payments, slot, survey, maximumCost),
+    prepare: (payments, slot, survey, maximumCost, replaced) =>
+      replaced === undefined
+        ? ExactEvmPreparation.prepare(chain, callOf, payments, slot, survey, maximumCost)
+        : ExactEvmPreparation.prepareAgain(chain, payments, slot, survey, replaced),
+    release: (payments) => ExactEvmPreparation.release(chain, payments),
     fill: (slot, survey) => ExactEvmPreparation.fill(chain, slot, survey),
     submit: (prepared) => submit(rpc, prepared),
     observe: (passengers, attempts) =>

@@ -17,7 +17,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import * as BatchSettling from "./BatchSettling.ts"
-import type { UnsignedTransaction } from "./Eip1559.ts"
+import * as Eip1559 from "./Eip1559.ts"
 import { type EvmTransactionSigner, sign } from "./EvmTransactionSigner.ts"
 import type { TransferCall } from "./EvmTransferCall.ts"
 import type { ExactEvmChain } from "./ExactEvmChain.ts"
@@ -36,7 +36,7 @@ export type CallOf = (
 /**
  * Signs the transaction for the first payments of a list. Payments of plain accounts travel together where there is a
  * batch settler, as long as the transaction costs no more than it may; a payment that has no company, and one of a contract
- * account, is a plain transfer.
+ * account, is a plain transfer. What is left out of the transaction is not counted as on its way.
  *
  * @category constructors
  */
@@ -53,11 +53,52 @@ export const prepare = Effect.fnUntraced(function* (
   const place = yield* placeOf(chain, slot)
   const alone = yield* Effect.catchTag(callOf(first), ["PaymentError", "ValidationError"], unverified)
   yield* Effect.catchTag(chain.losses.reserve(first, riskOf(alone), survey), "ValidationError", notRisked)
-  const company = affordable(yield* companyOf(chain, callOf, alone, others, survey), survey, maximumCost)
+  const wanted = affordable(yield* companyOf(chain, callOf, alone, others), survey, maximumCost)
+  const company = wanted.slice(0, yield* risked(chain, wanted, others, survey))
   const call =
-    chain.batches === undefined || company.length < 2 ? alone : BatchSettling.toCall(chain.batches.settler, company)
-  return { prepared: yield* signIn(chain, place, call, survey), count: Math.max(company.length, 1) }
+    chain.batches === undefined || company.length < 2
+      ? alone
+      : BatchSettling.toCall(
+          chain.batches.settler,
+          company.map(({ plain }) => plain)
+        )
+  const prepared = yield* Effect.onError(signIn(chain, place, call, survey), () =>
+    release(chain, payments.slice(0, Math.max(company.length, 1)))
+  )
+  return { prepared, count: Math.max(company.length, 1) }
 })
+
+/**
+ * Signs the call of a transaction once more, at the survey's fees, to take its place: all of its payments, whichever of them
+ * would be taken today, by the settler that was configured then.
+ *
+ * @category constructors
+ */
+export const prepareAgain = Effect.fnUntraced(function* (
+  chain: ExactEvmChain,
+  payments: ReadonlyArray<Payment<Held>>,
+  slot: Slot | undefined,
+  survey: Survey,
+  replaced: Prepared
+): Effect.fn.Return<Preparation, Misconfigured> {
+  const place = yield* placeOf(chain, slot)
+  const call = Eip1559.callIn(replaced.bytes)
+  if (call === undefined) {
+    const message = `the bytes of ${replaced.transaction} are no transaction of EIP-1559; it cannot be signed again`
+    return yield* new Misconfigured({ message })
+  }
+  const share = call.gas / BigInt(Math.max(payments.length, 1))
+  yield* Effect.forEach(payments, (payment) => chain.losses.hold(payment, share, survey), { discard: true })
+  return { prepared: yield* signIn(chain, place, call, survey), count: payments.length }
+})
+
+/**
+ * Nothing will be sent for these payments: they are not counted as on their way any more.
+ *
+ * @category combinators
+ */
+export const release = ({ losses }: ExactEvmChain, payments: ReadonlyArray<Payment<Held>>): Effect.Effect<void> =>
+  Effect.forEach(payments, (payment) => losses.release(payment), { discard: true })
 
 /**
  * Signs a transaction that does nothing, to use a slot up.
@@ -85,41 +126,57 @@ const placeOf = (chain: ExactEvmChain, slot: Slot | undefined): Effect.Effect<Pl
   return Effect.fail(new Misconfigured({ message }))
 }
 
-const signIn = (
-  chain: ExactEvmChain,
-  { signer, slot }: Place,
-  { data, gas, to }: Pick<UnsignedTransaction, "to" | "data" | "gas">,
-  survey: Survey
-) => sign(signer, chain.chainId, { to, data, gas }, slot, survey, chain.judges.crypto)
+const signIn = (chain: ExactEvmChain, { signer, slot }: Place, { data, gas, to }: Eip1559.Call, survey: Survey) =>
+  sign(signer, chain.chainId, { to, data, gas }, slot, survey, chain.judges.crypto)
+
+/** A payment in company. */
+interface Companion {
+  readonly call: TransferCall
+  readonly plain: PlainTransfer
+}
 
 /** The first payment and those right behind it that can travel with it. */
 const companyOf = Effect.fnUntraced(function* (
-  { batches, losses }: ExactEvmChain,
+  { batches }: ExactEvmChain,
   callOf: CallOf,
-  { plain: first }: TransferCall,
-  others: ReadonlyArray<Payment<Held>>,
-  survey: Survey
+  first: TransferCall,
+  others: ReadonlyArray<Payment<Held>>
 ) {
-  if (batches === undefined || first === undefined) return []
-  const company: Array<PlainTransfer> = [first]
+  if (batches === undefined || first.plain === undefined) return []
+  const company: Array<Companion> = [{ call: first, plain: first.plain }]
   for (const payment of others.slice(0, batches.maximum - 1)) {
     const call = yield* Effect.result(callOf(payment))
     if (Result.isFailure(call) || call.success.plain === undefined) break
-    if (Result.isFailure(yield* Effect.result(losses.reserve(payment, riskOf(call.success), survey)))) break
-    company.push(call.success.plain)
+    company.push({ call: call.success, plain: call.success.plain })
   }
   return company
 })
 
+/** How many of a company may be risked; these are counted. The first one is counted already. */
+const risked = Effect.fnUntraced(function* (
+  { losses }: ExactEvmChain,
+  company: ReadonlyArray<Companion>,
+  others: ReadonlyArray<Payment<Held>>,
+  survey: Survey
+) {
+  for (const [index, { call }] of company.slice(1).entries()) {
+    const payment = others[index]
+    if (payment === undefined) return index + 1
+    if (Result.isFailure(yield* Effect.result(losses.reserve(payment, riskOf(call), survey)))) return index + 1
+  }
+  return company.length
+})
+
 /** As many as one transaction pays for. */
 const affordable = (
-  company: ReadonlyArray<PlainTransfer>,
+  company: ReadonlyArray<Companion>,
   { fees }: Survey,
   maximumCost: bigint | undefined
-): ReadonlyArray<PlainTransfer> => {
+): ReadonlyArray<Companion> => {
   if (maximumCost === undefined || fees === undefined) return company
+  const transfers = company.map(({ plain }) => plain)
   let count = company.length
-  while (count > 1 && BatchSettling.gasOf(company.slice(0, count)) * fees.maximum > maximumCost) count--
+  while (count > 1 && BatchSettling.gasOf(transfers.slice(0, count)) * fees.maximum > maximumCost) count--
   return company.slice(0, count)
 }
 

@@ -47,16 +47,21 @@ export const payments = <Payload>(half: SchemeFacilitator<Payload>, from: number
 export const prepare = Effect.fnUntraced(function* <Payload>(
   half: SchemeFacilitator<Payload>,
   list: ReadonlyArray<HeldPayment<Payload>>,
-  options: { readonly number?: bigint; readonly percent?: bigint; readonly maximumCost?: bigint } = {}
+  options: {
+    readonly number?: bigint
+    readonly percent?: bigint
+    readonly maximumCost?: bigint
+    readonly replaced?: Prepared
+  } = {}
 ) {
-  const { maximumCost, number, percent = 100n } = options
+  const { maximumCost, number, percent = 100n, replaced } = options
   const [lane = ""] = half.lanes
   const survey = yield* half.survey
   const { ceiling = 0n, maximum = 0n, priority = 0n } = survey.fees ?? {}
   const dearer = (wei: bigint) => (wei * percent) / 100n
   const fees = { ceiling, maximum: dearer(maximum), priority: dearer(priority) }
   const slot = { lane, number: number ?? (yield* half.nextSlot(lane, "known")) }
-  return yield* half.prepare(list, slot, { ...survey, fees }, maximumCost)
+  return yield* half.prepare(list, slot, { ...survey, fees }, maximumCost, replaced)
 })
 
 /** What the chain shows of payments whose attempts these are. */

@@ -224,6 +224,24 @@ describe("plain payers who move their money away", () => {
         assert.strictEqual((yield* Batch.prepare(half, list)).count, 4)
         const refused = yield* Effect.flip(Batch.prepare(half, list.slice(4)))
         assert.strictEqual(refused._tag, "FacilitatorUnavailable")
+        yield* half.release?.(list.slice(1, 3)) ?? assert.fail("what is not sent can be released")
+        assert.strictEqual((yield* Batch.prepare(half, list.slice(4))).count, 2)
+      })
+    )
+
+    it.effect("count no longer when they are left out of a transaction for its cost", () =>
+      Effect.gen(function* () {
+        const { mint } = yield* chain
+        for (let place = 0; place < 10; place++) yield* mint((yield* Batch.payerAt(place)).address, 10_000n)
+        const survey = yield* Effect.flatMap(Batch.scheme(), (half) => half.survey)
+        const price = survey.fees?.maximum ?? 0n
+        const half = yield* Batch.scheme({ lossBudget: 4n * 180_000n * price })
+        const list = (yield* Batch.payments(half, 0, 10)).map(({ payment }) => payment)
+        const { count } = yield* Batch.prepare(half, list, { maximumCost: 400_000n * price })
+        assert.strictEqual(count, 2)
+        assert.strictEqual((yield* Batch.prepare(half, list.slice(6))).count, 2)
+        const refused = yield* Effect.flip(Batch.prepare(half, list.slice(2)))
+        assert.strictEqual(refused._tag, "FacilitatorUnavailable")
       })
     )
   })

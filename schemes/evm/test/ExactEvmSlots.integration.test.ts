@@ -3,6 +3,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import type { Payment as HeldPayment, Prepared, SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import * as Eip1559 from "../src/Eip1559.ts"
 import { EvmTestChain } from "../src/testing/index.ts"
 import * as Batch from "./EvmTestBatch.ts"
 import * as Payment from "./EvmTestPayment.ts"
@@ -92,6 +93,38 @@ describe("a slot", () => {
           for (const attempt of attempts) assert.deepStrictEqual(yield* half.submit(attempt), { _tag: "SlotUsed" })
         })
       )
+    )
+
+    it.effect(
+      "is given up to the same payments again, whatever batches and budgets its signer's facilitator has now",
+      () =>
+        byHand(
+          Effect.gen(function* () {
+            const { mine } = yield* chain
+            const { half, list } = yield* halfAndPayments(20, 28)
+            const { prepared: first } = yield* Batch.prepare(half, list)
+            yield* half.submit(first)
+            const smaller = yield* Batch.scheme({ maximum: 2, lossBudget: 1n })
+            const single = yield* Payment.scheme(yield* chain)
+            const replacing = (next: typeof half, replaced: Prepared, percent: bigint) =>
+              Effect.map(
+                Batch.prepare(next, list, { number: numberOf(first), percent, replaced }),
+                ({ count, prepared }) => {
+                  assert.strictEqual(count, list.length)
+                  assert.deepStrictEqual(Eip1559.callIn(prepared.bytes), Eip1559.callIn(first.bytes))
+                  return prepared
+                }
+              )
+            const second = yield* replacing(smaller, first, 120n)
+            const third = yield* replacing(single, second, 150n)
+            assert.deepStrictEqual(yield* half.submit(second), { _tag: "Accepted" })
+            assert.deepStrictEqual(yield* half.submit(third), { _tag: "Accepted" })
+            yield* mine()
+            const { landed, observations } = yield* Batch.landed(single, list, first, second, third)
+            assert.strictEqual(landed.transaction, third.transaction)
+            assert.isTrue(observations.every(({ _tag }) => _tag === "Settled"))
+          })
+        )
     )
 
     it.effect("shows an older attempt that landed", () =>

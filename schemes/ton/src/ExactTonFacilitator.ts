@@ -57,8 +57,10 @@ const half = (chain: ExactTonChain): SchemeFacilitator<Held> => {
     nextSlot: (lane) => seqnoOf(rpc, lane),
     survey: Effect.map(accountOf(rpc, first), ({ head }) => ({ head, final: head.number })),
     isCanonical: TonBlocks.make(rpc),
-    prepare: (payments, slot, survey, maximumCost) =>
-      ExactTonPreparation.prepare(chain, verifications, unsent, payments, slot, survey, maximumCost),
+    prepare: (payments, slot, survey, maximumCost, replaced) =>
+      ExactTonPreparation.prepare(chain, verifications, unsent, payments, slot, survey, maximumCost, replaced),
+    release: (payments) =>
+      Effect.forEach(payments, (payment) => TonObservation.over(chain, payment), { discard: true }),
     fill: (slot, survey) => ExactTonPreparation.fill(chain, slot, survey),
     submit: (prepared) => submit(rpc, prepared),
     observe: (passengers, attempts) => TonObservation.observe(chain, unsent, passengers, attempts),

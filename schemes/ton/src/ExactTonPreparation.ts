@@ -8,6 +8,7 @@ import {
   Misconfigured,
   type Payment,
   type Preparation,
+  type Prepared,
   refuse,
   type Slot,
   type Survey
@@ -48,7 +49,8 @@ interface Aboard {
 }
 
 /**
- * Signs.
+ * Signs. In the place of another message the payments of that one are taken again, all of them: what was signed for before is
+ * not judged by budgets again.
  *
  * @category constructors
  */
@@ -59,11 +61,14 @@ export const prepare = Effect.fnUntraced(function* (
   payments: ReadonlyArray<Payment<Held>>,
   slot: Slot | undefined,
   survey: Survey,
-  maximumCost?: bigint
+  maximumCost?: bigint,
+  replaced?: Prepared
 ): Effect.fn.Return<Preparation, ChainUnavailable | FacilitatorUnavailable | Misconfigured> {
-  const company = companyOf(payments, chain.batches.maximum)
+  const isAgain = replaced !== undefined
+  const company = isAgain ? payments : companyOf(payments, chain.batches.maximum)
   if (company.length === 0) return yield* new Misconfigured({ message: "there is no payment to prepare" })
   const tariff = yield* chain.tariff
+  if (isAgain) yield* Effect.forEach(company, (payment) => chain.losses.hold(payment), { discard: true })
   const looks = yield* Effect.forEach(
     company,
     (payment) => Effect.result(boarding(chain, verifications, unsent, payment, tariff)),
@@ -73,7 +78,7 @@ export const prepare = Effect.fnUntraced(function* (
   const place = yield* placeOf(chain, slot)
   const { balance } = yield* chain.rpc.account(place.relayer.address)
   const most = maximumCost !== undefined && maximumCost < balance ? maximumCost : balance
-  const ready = aboard.slice(0, affordable(aboard, tariff, most))
+  const ready = isAgain ? aboard : aboard.slice(0, affordable(aboard, tariff, most))
   let count = yield* risked(chain, unsent, ready, tariff)
   while (true) {
     const preparation = yield* signed(ready.slice(0, count), place, tariff, balance, survey)

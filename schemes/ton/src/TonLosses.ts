@@ -39,6 +39,8 @@ export interface TonLosses {
   readonly allow: (payment: Paying, amount: bigint) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
   /** Counts a payment that is to be signed for with the most that it may cost; fails where it may not be. */
   readonly reserve: (payment: Paying, amount: bigint) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
+  /** Counts a payment that was signed for before; it is not judged again. */
+  readonly hold: (payment: Paying) => Effect.Effect<void>
   readonly settle: (payment: Paying) => Effect.Effect<void>
   /** A payment has cost so much for nothing. Without a blame nobody is banned. */
   readonly lose: (payment: Paying, amount: bigint, blame: Blame | undefined) => Effect.Effect<void>
@@ -79,9 +81,14 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<TonLosses, Miscon
       }),
       reserve: Effect.fnUntraced(function* (payment, amount) {
         const now = yield* Clock.currentTimeMillis
-        const until = Math.min(payment.payload.request.validUntil * 1000 + graceMillis, now + longestMillis)
+        const until = untilOf(payment, now)
         yield* LossBudget.demand(yield* budget.reserve(idOf(payment), { ...partyOf(payment), amount }, until))
         for (const [id, end] of counted) if (end <= now) counted.delete(id)
+        counted.set(idOf(payment), until)
+      }),
+      hold: Effect.fnUntraced(function* (payment) {
+        const until = untilOf(payment, yield* Clock.currentTimeMillis)
+        yield* budget.hold(idOf(payment), { ...partyOf(payment), amount: 0n }, until)
         counted.set(idOf(payment), until)
       }),
       settle: (payment) => ended(payment, budget.settle(idOf(payment), partyOf(payment))),
@@ -99,6 +106,9 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<TonLosses, Miscon
       }
     }
   })
+
+const untilOf = ({ payload: { request } }: Paying, now: number): number =>
+  Math.min(request.validUntil * 1000 + graceMillis, now + longestMillis)
 
 const partyOf = ({ caller = "", payload: { payer } }: Paying): LossBudget.LossParty => ({ payer, caller })
 

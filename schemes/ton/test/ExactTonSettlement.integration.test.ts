@@ -372,6 +372,28 @@ describe("a batch", () => {
       })
     )
 
+    it.effect("is signed again with all of its payments, whatever the maximum and the budget are by then", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain } = trial
+        const payments = yield* Effect.forEach(chain.accounts.payers.slice(10, 16), (payer) =>
+          Trial.payment(trial, payer)
+        )
+        const first = yield* Trial.relayed(trial, payments)
+        assert.strictEqual(first.count, 6)
+        const { half } = yield* Trial.make({ batches: { maximum: 2 }, lossBudget: 1n })
+        const { slot } = first.prepared
+        const survey = yield* half.survey
+        const { count, prepared } = yield* half.prepare(payments, slot, survey, undefined, first.prepared)
+        assert.strictEqual(count, 6)
+        yield* half.submit(prepared)
+        const { observations } = yield* Effect.repeat(half.observe(first.passengers, [first.prepared, prepared]), {
+          while: ({ observations }) => observations.some(({ _tag }) => _tag === "Pending")
+        })
+        assert.isTrue(observations.every(({ _tag }) => _tag === "Settled"))
+      })
+    )
+
     it.effect("never outgrows an external message, and takes no two payments of one payer", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make({ batches: { maximum: 255 }, lossBudget: 20_000_000_000n })

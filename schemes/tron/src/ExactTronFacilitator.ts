@@ -53,6 +53,8 @@ const half = (chain: ExactTronChain): SchemeFacilitator<Held> => {
     survey: survey(rpc),
     isCanonical: (block) => isCanonical(rpc, block),
     prepare: ([payment], _, { head }) => prepare(chain, verifications, payment, head.number),
+    release: (payments) =>
+      Effect.forEach(payments, ({ payload }) => commitments.release(payload.id), { discard: true }),
     fill: () => Effect.fail(new Misconfigured({ message: `${network} has no slots to fill` })),
     submit: ({ bytes, transaction }) =>
       sponsor === undefined ? TronSubmission.submit(rpc, transaction, bytes) : sponsor.submit(transaction, bytes),

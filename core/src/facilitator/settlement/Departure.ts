@@ -16,7 +16,7 @@ import { marginSeconds } from "../Offer.ts"
 import * as PaymentReading from "../PaymentReading.ts"
 import type { LeaseLost } from "../records/LaneLeases.ts"
 import type { Advance, Plan, StoredPayment } from "../records/PaymentStore.ts"
-import { type Aboard, expenseOf, lastAttempt, wasSent } from "./Aboard.ts"
+import { type Aboard, expenseOf, lastAttempt, type Traveller, wasSent } from "./Aboard.ts"
 import * as Airspace from "./Airspace.ts"
 import * as FeeBump from "./FeeBump.ts"
 import * as GasCeilings from "./GasCeilings.ts"
@@ -280,6 +280,7 @@ const signWithin = Effect.fnUntraced(function* (
     const broken = GasCeilings.broken(left, expense)
     if (broken.length > 0) {
       const stays = ({ stored }: Ready) => !broken.includes(undefined) && !broken.includes(stored.caller)
+      yield* release(work, rest.slice(0, count))
       yield* putBack(work, rest.filter((one) => !stays(one)).map(storedOf), ceilingReached)
       rest = rest.filter(stays)
       continue
@@ -290,9 +291,21 @@ const signWithin = Effect.fnUntraced(function* (
     rest = rest.slice(count)
   }
   yield* Checkpoint.pass("signed")
-  yield* writeDown(work, flights)
+  const signed = ready.filter((one) => flights.some(({ travellers }) => travellers.some(isOf(one))))
+  yield* Effect.tapError(writeDown(work, flights), ({ _tag }) =>
+    _tag === "LeaseLost" ? release(work, signed) : Effect.void
+  )
   return flights
 })
+
+const isOf =
+  ({ stored }: Ready) =>
+  (traveller: Traveller): boolean =>
+    traveller.stored.paymentId === stored.paymentId
+
+/** What was signed for these will not be sent. */
+const release = ({ half }: LaneWork, ready: ReadonlyArray<Ready>): Effect.Effect<void> =>
+  ready.length === 0 || half.release === undefined ? Effect.void : half.release(ready.map(({ payment }) => payment))
 
 const ceilingReached = "the ceiling of what settling may cost in 24 hours is reached"
 
@@ -321,9 +334,15 @@ const prepareWithin = Effect.fnUntraced(function* (
   const cost = lastAttempt(wanted.aboard).cost
   const left = yield* GasMoney.left(work, FeeBump.anEighthMore(cost), signed)
   if (left === undefined || cost <= (wanted.count === 1 ? left : GasMoney.shareOf(left))) return wanted
-  const fitting = wanted.count === 1 ? wanted : yield* prepare(work, ready, number, survey, GasMoney.shareOf(left))
-  const isShort = lastAttempt(fitting.aboard).cost > left
-  return isShort && signed.length + inTheAir(work).length > 0 ? undefined : fitting
+  const fitting =
+    wanted.count === 1
+      ? wanted
+      : yield* Effect.onError(prepare(work, ready, number, survey, GasMoney.shareOf(left)), () =>
+          release(work, ready.slice(0, wanted.count))
+        )
+  const isShort = lastAttempt(fitting.aboard).cost > left && signed.length + inTheAir(work).length > 0
+  yield* release(work, ready.slice(isShort ? 0 : fitting.count, wanted.count))
+  return isShort ? undefined : fitting
 })
 
 const prepare = Effect.fnUntraced(function* (

@@ -324,7 +324,9 @@ const mostFor = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard) {
   const { cost } = lastAttempt(aboard)
   const left = yield* GasMoney.left(work, FeeBump.anEighthMore(cost) - cost, [])
   const cap = aboard.travellers.length > 1 ? work.half.batches?.maximumCost : undefined
-  return GasMoney.lowest(left === undefined ? undefined : cost + left, cap)
+  // Above today's cap it was signed under a higher one, and a node has taken it all the same.
+  const most = cap === undefined || cost > cap ? undefined : cap
+  return GasMoney.lowest(left === undefined ? undefined : cost + left, most)
 })
 
 /** A chain without fees takes newer bytes at the same price. */
@@ -350,7 +352,7 @@ const bump = Effect.fnUntraced(function* (
   const isEmpty = payments.length === 0 || aboard.cancelled
   const preparing = isEmpty
     ? Effect.map(fill(slot, survey), (prepared) => ({ prepared, count: payments.length }))
-    : half.prepare(payments, slot, survey)
+    : half.prepare(payments, slot, survey, undefined, aboard.attempts[0])
   const preparation = yield* Effect.catch(preparing, (error) =>
     Effect.as(
       Effect.logWarning(`the flight ${aboard.number} of ${work.lease.lane} could not be signed again`, error),

@@ -44,6 +44,39 @@ const noting =
 const batches = { maximum: 20, windowMillis: 40 }
 
 describe("a batch", () => {
+  it.effect("leaves nothing counted that does not travel in it: its scheme is told what was signed in vain", () =>
+    Effect.gen(function* () {
+      const counted = new Set<string>()
+      const { facilitator, ledger, store } = yield* LedgerShop.open({
+        batches,
+        gasCeilings: { total: () => 9_000n, caller: (name) => (name === "poor" ? 0n : undefined) },
+        half: (half) => ({
+          ...half,
+          prepare: (payments, slot, survey, maximumCost, replaced) =>
+            Effect.tap(half.prepare(payments, slot, survey, maximumCost, replaced), ({ count }) =>
+              Effect.sync(() => {
+                for (const { authorization } of payments.slice(0, count)) counted.add(authorization.nonce)
+              })
+            ),
+          release: (payments) =>
+            Effect.sync(() => {
+              for (const { authorization } of payments) counted.delete(authorization.nonce)
+            })
+        })
+      })
+      ledger.setGasMoney(signer, enoughFor(ledger, 5))
+      ledger.faults.holdBlocks = true
+      yield* settleMany(facilitator, 7)
+      yield* LedgerShop.as("poor", settleMany(facilitator, 2, "poor"))
+      yield* TestClock.adjust("2 seconds")
+      const [flight, ...others] = yield* store.flights(`ledger:test ${signer}`)
+      assert.deepStrictEqual(others, [])
+      const travelling = flight?.payments.map(({ authorization }) => authorization.nonce) ?? []
+      assert.isAbove(travelling.length, 0)
+      assert.deepStrictEqual(counted, new Set(travelling))
+    })
+  )
+
   it.effect("is as large as its signer can pay for; the others follow when it has landed", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open({ batches })
