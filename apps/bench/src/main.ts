@@ -27,6 +27,7 @@ import * as TransactionSigning from "./TransactionSigning.ts"
 import * as TronPayments from "./TronPayments.ts"
 import * as UnpaidRequests from "./UnpaidRequests.ts"
 import * as Verification from "./Verification.ts"
+import * as WebhookDelivery from "./WebhookDelivery.ts"
 
 type Part = Effect.Effect<ReadonlyArray<Row>, unknown, Scope.Scope>
 
@@ -46,6 +47,7 @@ const parts: Readonly<Record<string, Part>> = {
   gas: BatchGas.measure,
   settlement: Effect.flatMap(PostgresServer.make, SettlementThroughput.measure),
   claims: Effect.flatMap(PostgresServer.make, DurableClaims.measure),
+  webhooks: Effect.flatMap(PostgresServer.make, WebhookDelivery.measure),
   offline: onTestChain(OfflineVerification.measure),
   ton: Effect.suspend(() => JettonPayments.measure()),
   signing: onTestChain((chain) =>
