@@ -98,7 +98,7 @@ export const unlimited: CallerLimits = {
 }
 
 /**
- * The memory of the limits.
+ * The memory of the limits. Of places and payers each caller has a part of its own that no other one's strangers use up.
  *
  * @category models
  */
@@ -132,7 +132,7 @@ export const makeLimiters = (callers: number = RateLimits.defaultCapacity): Limi
 export const limitsOf = (limiters: Limiters, key: string, { payerRate, rate }: RateTerms): CallerLimits => {
   const buckets = { payments: `payments ${key}`, runs: `runs ${key}`, records: `records ${key}` }
   const charge = (errand: Errand, tokens: number) => limiters.callers.charge(buckets[errand], rate, tokens)
-  const placeOf = (buyer: string | undefined) => `${key} ${buyer ?? ""}`
+  const placeOf = (buyer: string | undefined) => buyer ?? ""
   const regular = (buyer: string | undefined, payer: string) => `${placeOf(buyer)} ${payer}`
   return {
     admit: (errand) =>
@@ -142,27 +142,29 @@ export const limitsOf = (limiters: Limiters, key: string, { payerRate, rate }: R
     count: charge,
     penalise: (errand) => charge(errand, refusalCost),
     admitBuyer: (buyer, payer) =>
-      payer !== undefined && limiters.trusted.has(regular(buyer, payer))
+      payer !== undefined && limiters.trusted.has(key, regular(buyer, payer))
         ? Effect.void
-        : Effect.flatMap(unprovenWait(limiters, buckets.payments, placeOf(buyer), rate), (wait) =>
-            wait === undefined
-              ? Effect.void
-              : Effect.andThen(
-                  charge("payments", -1),
-                  Effect.fail(tooMany("bad payments come", rate.perSecond * placePart, wait))
-                )
+        : Effect.flatMap(
+            unprovenWait(limiters, { key, bucket: buckets.payments, place: placeOf(buyer), rate }),
+            (wait) =>
+              wait === undefined
+                ? Effect.void
+                : Effect.andThen(
+                    charge("payments", -1),
+                    Effect.fail(tooMany("bad payments come", rate.perSecond * placePart, wait))
+                  )
           ),
     blame: (buyer, payer) =>
       Effect.suspend(() => {
-        if (payer !== undefined) limiters.trusted.forget(regular(buyer, payer))
-        return limiters.buyers.charge(placeOf(buyer), partOf(rate, placePart), 1)
+        if (payer !== undefined) limiters.trusted.forget(key, regular(buyer, payer))
+        return limiters.buyers.charge(placeOf(buyer), partOf(rate, placePart), 1, key)
       }),
-    trust: (buyer, payer) => Effect.sync(() => limiters.trusted.add(regular(buyer, payer))),
+    trust: (buyer, payer) => Effect.sync(() => limiters.trusted.add(key, regular(buyer, payer))),
     admitPayer: (payer) =>
-      Effect.flatMap(limiters.payers.take(`${key} ${payer}`, payerRate, 0), (wait) =>
+      Effect.flatMap(limiters.payers.take(payer, payerRate, 0, key), (wait) =>
         wait === undefined ? Effect.void : Effect.fail(tooMany("this payer pays", payerRate.perSecond, wait))
       ),
-    countPayer: (payer) => limiters.payers.charge(`${key} ${payer}`, payerRate, 1),
+    countPayer: (payer) => limiters.payers.charge(payer, payerRate, 1, key),
     limitsPayers: true
   }
 }
@@ -172,14 +174,20 @@ const partOf = ({ burst, perSecond }: Rate, part: number): Rate => ({
   perSecond: perSecond * part
 })
 
+interface Unproven {
+  /** The caller's. */
+  readonly key: string
+  readonly bucket: string
+  readonly place: string
+  readonly rate: Rate
+}
+
 /** How long a payment of a payer nobody knows has to wait: for the debt of its place, or for the caller's bucket to fill. */
 const unprovenWait = (
   { buyers, callers }: Limiters,
-  bucket: string,
-  place: string,
-  rate: Rate
+  { bucket, key, place, rate }: Unproven
 ): Effect.Effect<number | undefined> =>
-  Effect.flatMap(buyers.take(place, partOf(rate, placePart), 0), (wait) =>
+  Effect.flatMap(buyers.take(place, partOf(rate, placePart), 0, key), (wait) =>
     wait === undefined ? callers.wait(bucket, rate, Math.floor(rate.burst * keptPart)) : Effect.succeed(wait)
   )
 

@@ -1,10 +1,13 @@
 /**
  * Token buckets in this process: no store is asked, so the limits hold when it is down. Each key has a bucket that fills at
  * its rate up to its burst. What is charged after the work may leave a debt, which has to be filled first. Memory is
- * bounded: of too many buckets the one that was used longest ago is forgotten, which favours its owner.
+ * bounded: of too many buckets one that was used long ago is forgotten, which favours whoever it limits. Buckets of several
+ * owners share that room fairly (`SharedRoom`): the strangers at one owner's door make it forget none of another's.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+
+import * as SharedRoom from "./SharedRoom.ts"
 
 /**
  * How fast a bucket fills, in tokens a second, and how much it holds.
@@ -17,17 +20,17 @@ export interface Rate {
 }
 
 /**
- * Buckets by their keys.
+ * Buckets by their keys, and by their owners where there are several.
  *
  * @category models
  */
 export interface RateLimiter {
   /** Takes tokens, or none and tells how many seconds to wait. Taking none asks whether the bucket is in debt. */
-  readonly take: (key: string, rate: Rate, tokens: number) => Effect.Effect<number | undefined>
+  readonly take: (key: string, rate: Rate, tokens: number, owner?: string) => Effect.Effect<number | undefined>
   /** How many seconds it takes until the bucket holds so many; `undefined` where it does. It takes none. */
-  readonly wait: (key: string, rate: Rate, tokens: number) => Effect.Effect<number | undefined>
+  readonly wait: (key: string, rate: Rate, tokens: number, owner?: string) => Effect.Effect<number | undefined>
   /** Takes tokens that may not be there: the debt is at most as deep as the bucket. Fewer than none are given back. */
-  readonly charge: (key: string, rate: Rate, tokens: number) => Effect.Effect<void>
+  readonly charge: (key: string, rate: Rate, tokens: number, owner?: string) => Effect.Effect<void>
 }
 
 /**
@@ -42,7 +45,6 @@ export const defaultCapacity = 20_000
  * what is long-lived and gets new parts with every request costs the garbage collector more than the request costs us.
  */
 interface Bucket {
-  readonly key: string
   thousandths: number
   at: number
 }
@@ -53,32 +55,22 @@ interface Bucket {
  * @category constructors
  */
 export const make = (capacity: number = defaultCapacity): RateLimiter => {
-  const buckets = new Map<string, Bucket>()
+  const buckets = SharedRoom.make<Bucket>(capacity)
 
   let latest: Bucket | undefined
 
-  /** The buckets are kept in the order of their last use; the one that was used last is at its place already. */
-  const moveToEnd = (bucket: Bucket) => {
-    if (bucket === latest) return
-    latest = bucket
-    buckets.delete(bucket.key)
-    buckets.set(bucket.key, bucket)
-    if (buckets.size <= capacity) return
-    const [oldest] = buckets.keys()
-    if (oldest !== undefined) buckets.delete(oldest)
-  }
-
-  /** The bucket as it is filled by now. */
-  const use = (key: string, rate: Rate, now: number): Bucket => {
-    const bucket = buckets.get(key) ?? { key, thousandths: rate.burst * 1000, at: now }
+  /** The bucket as it is filled by now. The one that was used last is at its place already. */
+  const use = (owner: string, key: string, rate: Rate, now: number): Bucket => {
+    const bucket = buckets.find(owner, key) ?? { thousandths: rate.burst * 1000, at: now }
     fill(bucket, rate, now)
-    moveToEnd(bucket)
+    if (bucket !== latest) buckets.keep(owner, key, bucket)
+    latest = bucket
     return bucket
   }
 
-  const look = (key: string, rate: Rate, tokens: number, taken: number) =>
+  const look = (owner: string, key: string, rate: Rate, tokens: number, taken: number) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
-      const bucket = use(key, rate, now)
+      const bucket = use(owner, key, rate, now)
       const missing = tokens * 1000 - bucket.thousandths
       if (missing > 0) return Math.ceil(missing / (1000 * rate.perSecond))
       bucket.thousandths -= taken * 1000
@@ -86,11 +78,11 @@ export const make = (capacity: number = defaultCapacity): RateLimiter => {
     })
 
   return {
-    take: (key, rate, tokens) => look(key, rate, tokens, tokens),
-    wait: (key, rate, tokens) => look(key, rate, tokens, 0),
-    charge: (key, rate, tokens) =>
+    take: (key, rate, tokens, owner = "") => look(owner, key, rate, tokens, tokens),
+    wait: (key, rate, tokens, owner = "") => look(owner, key, rate, tokens, 0),
+    charge: (key, rate, tokens, owner = "") =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        const bucket = use(key, rate, now)
+        const bucket = use(owner, key, rate, now)
         bucket.thousandths = within(rate, bucket.thousandths - tokens * 1000)
       })
   }

@@ -1,6 +1,7 @@
 /**
- * Keys that were seen lately, as many as there is room for: of too many the one that was seen longest ago is forgotten.
+ * Keys of several owners that were seen lately, as many as there is room for; the owners share it fairly (`SharedRoom`).
  */
+import * as SharedRoom from "./SharedRoom.ts"
 
 /**
  * The keys.
@@ -8,9 +9,9 @@
  * @category models
  */
 export interface RecentKeys {
-  readonly has: (key: string) => boolean
-  readonly add: (key: string) => void
-  readonly forget: (key: string) => void
+  readonly has: (owner: string, key: string) => boolean
+  readonly add: (owner: string, key: string) => void
+  readonly forget: (owner: string, key: string) => void
 }
 
 /**
@@ -19,16 +20,10 @@ export interface RecentKeys {
  * @category constructors
  */
 export const make = (capacity: number): RecentKeys => {
-  const keys = new Set<string>()
+  const keys = SharedRoom.make<true>(capacity)
   return {
-    has: (key) => keys.has(key),
-    add: (key) => {
-      keys.delete(key)
-      keys.add(key)
-      if (keys.size <= capacity) return
-      const [oldest] = keys
-      if (oldest !== undefined) keys.delete(oldest)
-    },
-    forget: (key) => void keys.delete(key)
+    has: (owner, key) => keys.find(owner, key) === true,
+    add: (owner, key) => keys.keep(owner, key, true),
+    forget: keys.forget
   }
 }

@@ -1,0 +1,68 @@
+/**
+ * A memory of bounded size that several owners share fairly: one that keeps more than its part makes room for the others by
+ * what it used longest ago, and no owner within its part loses anything by what others do. Its part is the whole divided by
+ * the owners that keep something.
+ */
+
+/**
+ * What is kept, by owners and their keys.
+ *
+ * @category models
+ */
+export interface SharedRoom<Value> {
+  readonly find: (owner: string, key: string) => Value | undefined
+  /** Keeps a value, as the one that was used last. */
+  readonly keep: (owner: string, key: string, value: Value) => void
+  readonly forget: (owner: string, key: string) => void
+}
+
+/**
+ * Makes empty room for so many values.
+ *
+ * @category constructors
+ */
+export const make = <Value>(capacity: number): SharedRoom<Value> => {
+  const holdings = new Map<string, Map<string, Value>>()
+  let size = 0
+  let hand = holdings.entries()
+  let pointed: readonly [string, Map<string, Value>] | undefined
+
+  const drop = (owner: string, own: Map<string, Value>, key: string) => {
+    if (!own.delete(key)) return
+    size -= 1
+    if (own.size === 0 && holdings.get(owner) === own) holdings.delete(owner)
+  }
+  const isOver = (own: Map<string, Value>) => own.size * holdings.size > capacity
+
+  /**
+   * An owner that keeps more than its part: where there is too much in all, there is one. The hand stays where it found one.
+   * What was kept just now is no other's to give.
+   */
+  const greedy = (newest: Map<string, Value>): readonly [string, Map<string, Value>] | undefined => {
+    for (let looks = 0; looks <= holdings.size + 1; looks++) {
+      if (pointed !== undefined && pointed[1] !== newest && isOver(pointed[1])) return pointed
+      const next = hand.next()
+      if (next.done === true) hand = holdings.entries()
+      pointed = next.done === true ? undefined : next.value
+    }
+    return undefined
+  }
+
+  return {
+    find: (owner, key) => holdings.get(owner)?.get(key),
+    keep: (owner, key, value) => {
+      const own = holdings.get(owner) ?? new Map<string, Value>()
+      if (!own.delete(key)) size += 1
+      own.set(key, value)
+      if (!holdings.has(owner)) holdings.set(owner, own)
+      if (size <= capacity) return
+      const [from, theirs] = own.size > 1 && isOver(own) ? [owner, own] : (greedy(own) ?? [owner, own])
+      const [oldest] = theirs.keys()
+      if (oldest !== undefined) drop(from, theirs, oldest)
+    },
+    forget: (owner, key) => {
+      const own = holdings.get(owner)
+      if (own !== undefined) drop(owner, own, key)
+    }
+  }
+}
