@@ -25,14 +25,44 @@ import * as RequestOrigin from "./RequestOrigin.ts"
 export const defaultMaximum = 5000
 
 /**
- * How long a connection may stay as it is, in milliseconds: without its first request, with a request that is not all there
- * yet, between requests, and with an answer that is not given and read. `/settle` takes up to two minutes to answer.
+ * How long a request may take to arrive, head and body together, in milliseconds, unless it is said otherwise. None is longer
+ * than 64 KiB.
  *
  * @category constants
  */
-export const patienceMillis = { silent: 10_000, receiving: 30_000, idle: 65_000, answering: 150_000 }
+export const defaultRequestTimeoutMillis = 15_000
 
-type Standing = keyof typeof patienceMillis
+/**
+ * How long a connection may stay between requests, in milliseconds, and with an answer that is not given and read. `/settle`
+ * takes up to two minutes to answer.
+ *
+ * @category constants
+ */
+export const patienceMillis = { idle: 65_000, answering: 150_000 }
+
+type Standing = "silent" | "receiving" | keyof typeof patienceMillis
+
+/**
+ * How a server watches over its connections: how many it holds, and how long it waits for a request to arrive.
+ *
+ * @category models
+ */
+export interface Options {
+  readonly maximum?: number | undefined
+  readonly requestTimeoutMillis?: number | undefined
+}
+
+/**
+ * What Node's own server has to be told for the same: it alone sees when a later request of a connection began to arrive.
+ *
+ * @category constructors
+ */
+export const serverOptions = ({ requestTimeoutMillis = defaultRequestTimeoutMillis }: Options) => ({
+  requestTimeout: requestTimeoutMillis,
+  headersTimeout: requestTimeoutMillis,
+  keepAliveTimeout: 60_000,
+  connectionsCheckingInterval: Math.min(5_000, Math.ceil(requestTimeoutMillis / 3))
+})
 
 /**
  * How long a connection that brings its first request is left alone, in milliseconds: its bytes may still be on their way.
@@ -81,12 +111,12 @@ const cutTogether = 32
  *
  * @category layers
  */
-export const layer = (server: Server, maximum: number = defaultMaximum): Layer.Layer<never> =>
+export const layer = (server: Server, options: Options = {}): Layer.Layer<never> =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const connections = new Map<Socket, Connection>()
-      const guard = makeGuard(connections, maximum, () => clock.currentTimeMillisUnsafe())
+      const guard = makeGuard(connections, options, () => clock.currentTimeMillisUnsafe())
       server.on("connection", guard.connected)
       server.prependListener("request", guard.asked)
       server.prependListener("checkContinue", guard.asked)
@@ -104,8 +134,13 @@ export const layer = (server: Server, maximum: number = defaultMaximum): Layer.L
     })
   )
 
-const makeGuard = (connections: Map<Socket, Connection>, maximum: number, now: () => number) => {
+const makeGuard = (
+  connections: Map<Socket, Connection>,
+  { maximum = defaultMaximum, requestTimeoutMillis = defaultRequestTimeoutMillis }: Options,
+  now: () => number
+) => {
   const cuts = new Map<string, number>()
+  const longest = { ...patienceMillis, silent: requestTimeoutMillis, receiving: requestTimeoutMillis }
   const drop = ({ socket }: Connection, why: string) => {
     connections.delete(socket)
     cuts.set(why, (cuts.get(why) ?? 0) + 1)
@@ -137,7 +172,7 @@ const makeGuard = (connections: Map<Socket, Connection>, maximum: number, now: (
       const at = now()
       for (const connection of connections.values()) {
         const standing = standingOf(connection)
-        if (at - connection.since >= patienceMillis[standing]) drop(connection, standing)
+        if (at - connection.since >= longest[standing]) drop(connection, standing)
       }
     },
     takeCuts: () => {

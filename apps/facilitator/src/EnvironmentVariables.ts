@@ -88,6 +88,12 @@ export const environmentVariables = {
     "5000",
     EnvironmentVariable.integer({ minimum: 10, maximum: 100_000 })
   ),
+  PONTAGE_REQUEST_TIMEOUT_MS: EnvironmentVariable.make(
+    "PONTAGE_REQUEST_TIMEOUT_MS",
+    "milliseconds from 1000 to 60000",
+    "15000",
+    EnvironmentVariable.integer({ minimum: 1000, maximum: 60_000 })
+  ),
   PONTAGE_SETTLE_TIMEOUT_MS: EnvironmentVariable.make(
     "PONTAGE_SETTLE_TIMEOUT_MS",
     "milliseconds from 1000 to 120000",

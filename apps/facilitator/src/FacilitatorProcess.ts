@@ -20,7 +20,7 @@ import * as SettlingSchemes from "./SettlingSchemes.ts"
 export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.FacilitatorSettings) {
   yield* Effect.fromResult(OptionCheck.read(FacilitatorSettings.check, settings, "settings"))
   const { allowedHosts, anonymousRates, callers, host, maximumConnections, port, webhooksToPrivate } = settings
-  const { settleTimeoutMillis } = settings
+  const { requestTimeoutMillis, settleTimeoutMillis } = settings
   const crypto = yield* BestCrypto.make
   const schemes = yield* SettlingSchemes.make(settings, crypto)
   const gasCeilings = ceilingsOf(settings)
@@ -44,6 +44,7 @@ export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.
       host,
       intake,
       maximumConnections,
+      requestTimeoutMillis,
       port,
       minimumGas: minimumGasOf(settings),
       webhooksToPrivate

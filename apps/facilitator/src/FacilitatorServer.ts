@@ -61,6 +61,8 @@ export interface Options {
   readonly minimumGas?: (network: string) => bigint
   /** How many connections are held at once; default 5000. Above it quiet ones give way. */
   readonly maximumConnections?: number
+  /** How long a request may take to arrive, head and body together, in milliseconds; default 15 000. */
+  readonly requestTimeoutMillis?: number
   /** How long requests under way may take when the service stops, in milliseconds; default 25 000. */
   readonly stopTimeoutMillis?: number
   /** The door of the facilitator behind it (`LocalFacilitator`'s option `intake`), so that a trouble can close it. */
@@ -76,6 +78,7 @@ const check = OptionCheck.options<Options>({
   anonymousRates: OptionCheck.optional(CallerTerms.rateCheck),
   allowedHosts: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
   maximumConnections: OptionCheck.optional(OptionCheck.whole(1)),
+  requestTimeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
   webhooksToPrivate: OptionCheck.optional(OptionCheck.flag),
   minimumGas: OptionCheck.optional(OptionCheck.callable()),
   stopTimeoutMillis: OptionCheck.optional(OptionCheck.whole()),
@@ -108,15 +111,6 @@ const Routes = Layer.mergeAll(Api, Page, layerMetrics, layerNowhere)
 const guarded = (callers: ReadonlyArray<CallerTerms.CallerTerms>, allowedHosts: ReadonlyArray<string>) =>
   callers.length > 0 ? Routes : Layer.merge(Routes, BrowserRequest.layer(allowedHosts))
 
-/** A field that came twice is read as the list it is, not as the first of the two: who stands before may read the other. */
-const serverOptions = {
-  requestTimeout: 30_000,
-  headersTimeout: 10_000,
-  keepAliveTimeout: 60_000,
-  connectionsCheckingInterval: 5_000,
-  joinDuplicateHeaders: true
-}
-
 /**
  * The service on a facilitator, as a layer of the HTTP server it runs on.
  *
@@ -132,9 +126,11 @@ export const layer = (
 
 const opened = (options: Options) => {
   const { callers = [], host = "127.0.0.1", port = 4021, stopTimeoutMillis = 25_000 } = options
-  const server = createServer(serverOptions)
+  const connections = { maximum: options.maximumConnections, requestTimeoutMillis: options.requestTimeoutMillis }
+  // A field that came twice is read as the list it is, not as the first of the two: who stands before may read the other.
+  const server = createServer({ ...ConnectionGuard.serverOptions(connections), joinDuplicateHeaders: true })
   return stopping(server, stopTimeoutMillis).pipe(
-    Layer.merge(ConnectionGuard.layer(server, options.maximumConnections)),
+    Layer.merge(ConnectionGuard.layer(server, connections)),
     Layer.provideMerge(
       HttpRouter.serve(guarded(callers, options.allowedHosts ?? []), { disableLogger: true, disableListenLog: true })
     ),

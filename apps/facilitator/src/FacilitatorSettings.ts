@@ -52,6 +52,8 @@ export interface FacilitatorSettings {
   readonly webhooksToPrivate: boolean
   /** How many connections are held at once. */
   readonly maximumConnections: number
+  /** How long a request may take to arrive. */
+  readonly requestTimeoutMillis: number
   readonly settleTimeoutMillis: number
   readonly evm: ReadonlyArray<EvmNetworkSettings>
   readonly evmSignerKeys: ReadonlyArray<Redacted.Redacted>
@@ -76,6 +78,7 @@ export const check: OptionCheck.Check<FacilitatorSettings> = OptionCheck.options
   callers: OptionCheck.list(CallerTerms.check),
   allowedHosts: OptionCheck.list(OptionCheck.text),
   maximumConnections: OptionCheck.whole(1),
+  requestTimeoutMillis: OptionCheck.whole(1),
   anonymousRates: CallerTerms.rateCheck,
   store: OptionCheck.any(),
   webhooksToPrivate: OptionCheck.flag,
@@ -268,6 +271,7 @@ const settingsOf = (values: Values, callers: ReadonlyArray<CallerTerms.CallerTer
     store: store === undefined ? StoreSettings.standard : StoreSettings.fromText(store),
     webhooksToPrivate: values.PONTAGE_WEBHOOK_ALLOW_PRIVATE === "true",
     maximumConnections: values.PONTAGE_MAX_CONNECTIONS ?? ConnectionGuard.defaultMaximum,
+    requestTimeoutMillis: values.PONTAGE_REQUEST_TIMEOUT_MS ?? ConnectionGuard.defaultRequestTimeoutMillis,
     settleTimeoutMillis: values.PONTAGE_SETTLE_TIMEOUT_MS ?? 25_000,
     evm: evmNetworks(values),
     evmSignerKeys: (values.PONTAGE_EVM_SIGNER_KEY?.split(",") ?? []).map((key) => Redacted.make(key)),

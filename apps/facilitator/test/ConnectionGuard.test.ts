@@ -7,7 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as TestClock from "effect/testing/TestClock"
 
-import { patienceMillis } from "../src/ConnectionGuard.ts"
+import { defaultRequestTimeoutMillis, patienceMillis } from "../src/ConnectionGuard.ts"
 import * as TestFacilitator from "./TestFacilitator.ts"
 
 const { body, json, start } = TestFacilitator
@@ -62,7 +62,7 @@ describe("silent connections", () => {
       const { get, port } = yield* start({})
       const silent = yield* several(100, port)
       assert.strictEqual((yield* get("/payments")).status, 200)
-      yield* TestClock.adjust(patienceMillis.silent - 1000)
+      yield* TestClock.adjust(defaultRequestTimeoutMillis - 1000)
       assert.strictEqual((yield* get("/payments")).status, 200)
       assert.strictEqual(countOpen(silent), 100)
       yield* TestClock.adjust(2000)
@@ -76,7 +76,7 @@ describe("silent connections", () => {
       const { get, port } = yield* start({})
       const halves = yield* several(20, port, "GET /payments HTTP/1.1\r\nHost: loc")
       assert.strictEqual((yield* get("/live")).status, 200)
-      yield* TestClock.adjust(patienceMillis.silent + 1000)
+      yield* TestClock.adjust(defaultRequestTimeoutMillis + 1000)
       yield* allClosed(halves)
     })
   )
@@ -103,7 +103,7 @@ describe("slow connections", () => {
       const { get, port } = yield* start({})
       const slowly = yield* several(20, port, slow(port))
       assert.strictEqual((yield* get("/live")).status, 200)
-      yield* TestClock.adjust(patienceMillis.receiving + 1000)
+      yield* TestClock.adjust(defaultRequestTimeoutMillis + 1000)
       yield* allClosed(slowly)
       const crowded = yield* start({}, { maximumConnections: 10 })
       const crowd = yield* several(40, crowded.port, slow(crowded.port))
@@ -252,6 +252,70 @@ describe("idle connections", () => {
       )
       yield* TestClock.adjust(patienceMillis.idle + 1000)
       yield* Effect.promise(() => wire.closed)
+    })
+  )
+})
+
+/** What an outsider does to hold a connection: what is said at first, what after an answer, and what again and again. */
+interface Dribble {
+  readonly first?: string
+  readonly later?: string
+  readonly drip?: string
+}
+
+const dribbles = (port: number): Readonly<Record<string, Dribble>> => {
+  const host = `Host: localhost:${port}\r\n`
+  const post = (path: string, more = "Content-Length: 9999\r\n") =>
+    `POST ${path} HTTP/1.1\r\n${host}Content-Type: application/json\r\n${more}\r\n`
+  const chunked = "Transfer-Encoding: chunked\r\n"
+  const live = `GET /live HTTP/1.1\r\n${host}\r\n`
+  const chunk = "1\r\n \r\n"
+  return {
+    "says nothing": {},
+    "sends half a head": { first: "GET /live HT" },
+    "dribbles a head": { first: "GET /live HTTP/1.1\r\nX: ", drip: "a" },
+    "dribbles empty lines": { drip: "\r\n" },
+    "sends no body": { first: post("/verify") },
+    "dribbles a body": { first: post("/verify"), drip: " " },
+    "dribbles a body in chunks": { first: post("/verify", chunked), drip: chunk },
+    "waits to be told to go on": { first: post("/verify", "Content-Length: 99\r\nExpect: 100-continue\r\n") },
+    "sends half a head after an answer": { first: live, later: "GET /live HT" },
+    "dribbles a head after an answer": { first: live, later: "GET /live HTTP/1.1\r\nX: ", drip: "a" },
+    "dribbles a body after an answer": { first: live, later: post("/verify"), drip: " " },
+    "sends half a head behind another request": { first: `${live}${live}GET /live HT` },
+    "dribbles the body of what was answered": { first: post("/nowhere"), drip: " " },
+    "dribbles chunks of what was answered": { first: post("/nowhere", chunked), drip: chunk },
+    "dribbles the body of a GET": { first: `GET /live HTTP/1.1\r\n${host}Content-Length: 99\r\n\r\n`, drip: " " }
+  }
+}
+
+describe("a request that does not arrive", () => {
+  it.live("ends its connection, however it dribbles, by the setting; one that asks in time is answered", () =>
+    Effect.gen(function* () {
+      const { get, port } = yield* start({}, { requestTimeoutMillis: 400 })
+      yield* Effect.forEach(
+        Object.entries(dribbles(port)),
+        Effect.fnUntraced(function* ([name, { drip, first, later }]) {
+          const { closed, heard, socket } = yield* connect(port, first)
+          if (later !== undefined) {
+            yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => heard().includes("HTTP/1.1 200") })
+            socket.write(later)
+          }
+          const dribbling = Effect.forever(
+            Effect.andThen(
+              Effect.sleep("20 millis"),
+              Effect.sync(() => drip !== undefined && socket.writable && socket.write(drip))
+            )
+          )
+          yield* Effect.raceFirst(
+            Effect.promise(() => closed),
+            dribbling
+          )
+          assert.notInclude(heard().slice(1), "HTTP/1.1 500", name)
+        }),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual((yield* get("/live")).status, 200)
     })
   )
 })

@@ -20,6 +20,7 @@ const settingsFor = (chain: EvmTestChain.Shape) => ({
   callers: [],
   allowedHosts: [],
   maximumConnections: 5000,
+  requestTimeoutMillis: 15_000,
   anonymousRates: { rate: { perSecond: 100, burst: 200 }, payerRate: { perSecond: 20, burst: 40 } },
   store: { kind: "memory" as const },
   webhooksToPrivate: false,

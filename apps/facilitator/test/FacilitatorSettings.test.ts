@@ -50,6 +50,7 @@ describe("settings", () => {
         callers: [],
         allowedHosts: [],
         maximumConnections: 5000,
+        requestTimeoutMillis: 15_000,
         anonymousRates: standardRates,
         store: { kind: "sqlite", filename: "pontage-payments.sqlite" },
         webhooksToPrivate: false,
