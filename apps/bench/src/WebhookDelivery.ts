@@ -4,7 +4,6 @@
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
@@ -71,13 +70,12 @@ const telling = Effect.fnUntraced(function* (dead: number) {
   })
   const silent = yield* listening(() => undefined)
   const start = process.hrtime.bigint()
-  const webhook = (url: string) => ({ url: Redacted.make(url), secret: Redacted.make("a-secret-of-the-bench") })
   yield* Layer.build(
     Layer.provide(
       WebhookDeliverer.layer({
         callers: [
-          { name: "dead", keys: [], webhook: webhook(silent) },
-          { name: "good", keys: [], webhook: webhook(good) }
+          { name: "dead", keys: [], webhook: webhookAt(silent) },
+          { name: "good", keys: [], webhook: webhookAt(good) }
         ],
         allowPrivate: true
       }),
@@ -87,6 +85,8 @@ const telling = Effect.fnUntraced(function* (dead: number) {
   yield* Deferred.await(all)
   return Number(process.hrtime.bigint() - start) / 1e9
 })
+
+const webhookAt = (url: string) => ({ url: Redacted.make(url), secret: Redacted.make("a-secret-of-the-bench") })
 
 const listening = (taken: (answer: () => void) => void) =>
   Effect.map(
@@ -99,7 +99,11 @@ const listening = (taken: (answer: () => void) => void) =>
       }),
       (server) => Effect.sync(() => server.close().closeAllConnections())
     ),
-    (server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    (server) => {
+      const address = server.address()
+      if (typeof address !== "object" || address === null) throw new Error("the receiver does not listen")
+      return `http://127.0.0.1:${address.port}/`
+    }
   )
 
 const network = Network.make("bench:webhooks")

@@ -132,8 +132,6 @@ export const makeLimiters = (callers: number = RateLimits.defaultCapacity): Limi
 export const limitsOf = (limiters: Limiters, key: string, { payerRate, rate }: RateTerms): CallerLimits => {
   const buckets = { payments: `payments ${key}`, runs: `runs ${key}`, records: `records ${key}` }
   const charge = (errand: Errand, tokens: number) => limiters.callers.charge(buckets[errand], rate, tokens)
-  const placeOf = (buyer: string | undefined) => buyer ?? ""
-  const regular = (buyer: string | undefined, payer: string) => `${placeOf(buyer)} ${payer}`
   return {
     admit: (errand) =>
       Effect.flatMap(limiters.callers.take(buckets[errand], rate, 1), (wait) =>
@@ -168,6 +166,11 @@ export const limitsOf = (limiters: Limiters, key: string, { payerRate, rate }: R
     limitsPayers: true
   }
 }
+
+/** All that come without a place are of one. */
+const placeOf = (buyer: string | undefined): string => buyer ?? ""
+
+const regular = (buyer: string | undefined, payer: string): string => `${placeOf(buyer)} ${payer}`
 
 const partOf = ({ burst, perSecond }: Rate, part: number): Rate => ({
   burst: burst * part,
