@@ -64,6 +64,8 @@ export interface Database {
   readonly gather: Transact
   /** Does the same for what nobody waits for: under load it comes along with others, or after some twenty milliseconds. */
   readonly linger: Transact
+  /** Whether the database is still one that this program may work on. */
+  readonly inspect?: Effect.Effect<void, FacilitatorUnavailable>
   /** Runs statements without a transaction around them. What they see is durable, and what they write is at once. */
   readonly ask: Transact
 }
@@ -79,7 +81,7 @@ export const runOn = (dialect: Dialect, text: (statement: string) => string) => 
     text: text(statement),
     rows: rows.map((row) => row.map(dialect.parameter))
   })
-  return (connection: Connection, write?: WriteAll): Run => {
+  return (connection: Pick<Connection, "execute">, write?: WriteAll): Run => {
     const run = (statement: string, parameters: ReadonlyArray<Value> = []) =>
       connection.execute(text(statement), parameters.map(dialect.parameter), undefined)
     const one = (batch: Batch) => Effect.forEach(batch.rows, (row) => run(batch.text, row), { discard: true })

@@ -106,7 +106,7 @@ const postgres: Readonly<Record<string, Words>> = {
   "53400": ["a limit that is set on the database is reached", "raise it"],
   "55P03": ["the tables are locked by somebody else", "let what holds the lock come to its end"],
   "57014": ["a statement took too long", "look for what keeps the database busy"],
-  "57P01": ["the database is being stopped", "start it again"],
+  "57P01": ["the database has ended the connection, as when it stops", "start it if it has stopped"],
   "57P02": ["the database has crashed", "look in its log"],
   "57P03": ["the database is starting", "wait until it is there"],
   "57P05": ["the database has ended an idle connection", "nothing: another one is opened"],

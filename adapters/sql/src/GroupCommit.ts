@@ -62,7 +62,7 @@ export const make = Effect.fnUntraced(function* (
   file: SqliteFile,
   signals: Signals.Signals,
   image: RecordImage
-): Effect.fn.Return<Required<Omit<Database.Database, "dialect">>, never, Scope.Scope> {
+): Effect.fn.Return<Required<Omit<Database.Database, "dialect" | "inspect">>, never, Scope.Scope> {
   const run = Database.runOn(Dialect.sqlite, Dialect.sqlite.text)(file.connection, file.write)
   const guarded = guarding()
   const questions: Array<Job> = []

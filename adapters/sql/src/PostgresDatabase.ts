@@ -2,17 +2,17 @@
  * Transactions on PostgreSQL: short ones, each on a connection of its own from a pool, run again when the database had to
  * undo one for the sake of another, and given up when the database is silent.
  */
-import type * as PgClient from "@effect/sql-pg/PgClient"
-import { FacilitatorUnavailable, type Signals } from "@pontage/core"
-import * as Context from "effect/Context"
+import type * as PgConnection from "@effect/sql-pg/PgConnection"
+import type { FacilitatorUnavailable, Signals } from "@pontage/core"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { Connection } from "effect/sql/SqlConnection"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
 import * as Database from "./Database.ts"
 import * as Dialect from "./Dialect.ts"
+import * as PostgresSessions from "./PostgresSessions.ts"
 import type { Announce } from "./PostgresSignals.ts"
+import * as SchemaUpgrade from "./SchemaUpgrade.ts"
 
 /** A transaction that the database undid is begun again so often. */
 const retries = 5
@@ -21,17 +21,23 @@ const retries = 5
 const patience = Duration.seconds(10)
 
 /**
- * The database behind a pool of connections. `announce` is said in the transaction, and heard elsewhere after its commit.
+ * The database behind a pool of sessions. `announce` is said in the transaction, and heard elsewhere after its commit.
  *
  * @category constructors
  */
-export const make = (client: PgClient.PgClient, signals: Signals.Signals, announce: Announce): Database.Database => {
+export const make = (
+  sessions: PostgresSessions.PostgresSessions,
+  signals: Signals.Signals,
+  announce: Announce
+): Database.Database => {
   const runOn = Database.runOn(Dialect.postgres, numbered())
+  const runIn = (session: PgConnection.PgConnection) =>
+    runOn({ execute: (text, parameters) => Effect.map(session.query(text, parameters), ({ rows }) => rows) })
 
   const transact: Database.Transact = (steps) => {
-    const once = client.withTransaction(
+    const once = sessions.transact((session) =>
       Effect.gen(function* () {
-        const run = runOn(yield* connectionOf(client))
+        const run = runIn(session)
         const [transaction, hints] = yield* Database.begin(run)
         const result = yield* steps(transaction)
         yield* announce(run, hints.everywhere)
@@ -46,19 +52,20 @@ export const make = (client: PgClient.PgClient, signals: Signals.Signals, announ
 
   const ask: Database.Transact = (steps) =>
     bounded(
-      Effect.scoped(
-        Effect.flatMap(client.reserve, (connection) =>
-          Effect.flatMap(Database.begin(runOn(connection)), ([transaction]) => steps(transaction))
-        )
-      )
+      sessions.use((session) => Effect.flatMap(Database.begin(runIn(session)), ([transaction]) => steps(transaction)))
     )
 
-  return { dialect: Dialect.postgres, transact, gather: transact, linger: transact, ask }
-}
+  const inspect = bounded(
+    sessions.use((session) =>
+      Effect.andThen(
+        PostgresSessions.asUnavailable(PostgresSessions.setUp(session)),
+        SchemaUpgrade.isServed(runIn(session))
+      )
+    )
+  )
 
-/** The connection of the transaction at hand. */
-const connectionOf = (client: PgClient.PgClient): Effect.Effect<Connection> =>
-  Effect.withFiber((fiber) => Effect.succeed(Context.getUnsafe(fiber.context, client.transactionService)[0]))
+  return { dialect: Dialect.postgres, transact, gather: transact, linger: transact, inspect, ask }
+}
 
 /** Whether the database is known to have undone the transaction, for a reason that another attempt may not meet. */
 const isUndone = (error: unknown): boolean =>
@@ -67,9 +74,9 @@ const isUndone = (error: unknown): boolean =>
 const bounded = <A, E>(effect: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E | FacilitatorUnavailable> =>
   Effect.timeoutOrElse(Database.inOurWords(effect), { duration: patience, orElse: () => Effect.fail(silent) })
 
-const silent = new FacilitatorUnavailable({
-  message: `the payment records cannot be asked: no answer within ${Duration.toSeconds(patience)} s`
-})
+const silent = Database.cannotBeAsked(
+  `the database has not answered within ${Duration.toSeconds(patience)} s: look for what keeps it, or the way to it, busy`
+)
 
 /** Statements with this database's placeholders; their texts are few and constant. */
 const numbered = () => {

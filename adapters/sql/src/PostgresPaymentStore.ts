@@ -3,6 +3,7 @@
  * one place, and nothing else to operate.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
+import * as PgConnection from "@effect/sql-pg/PgConnection"
 import {
   Entropy,
   type FacilitatorUnavailable,
@@ -26,8 +27,10 @@ import * as DatabaseTrouble from "./DatabaseTrouble.ts"
 import * as Dialect from "./Dialect.ts"
 import * as PostgresDatabase from "./PostgresDatabase.ts"
 import * as PostgresLaneLeases from "./PostgresLaneLeases.ts"
+import * as PostgresSessions from "./PostgresSessions.ts"
 import * as PostgresSignals from "./PostgresSignals.ts"
 import * as SchemaUpgrade from "./SchemaUpgrade.ts"
+import * as SessionPooling from "./SessionPooling.ts"
 import * as SqlPaymentStore from "./SqlPaymentStore.ts"
 
 /**
@@ -53,9 +56,6 @@ const check = OptionCheck.options<Options>({
   listens: OptionCheck.optional(OptionCheck.flag)
 })
 
-/** A frozen owner must not keep row locks, nor a statement run on whose asker has gone. */
-const startupParameters = { idle_in_transaction_session_timeout: "3000", statement_timeout: "10000" }
-
 /**
  * The store, and the leases of lanes that all instances on the database share. `Misconfigured` when the database refuses
  * us; `FacilitatorUnavailable` when it cannot be asked.
@@ -71,20 +71,25 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const checked = yield* Effect.fromResult(OptionCheck.read(check, options, "PostgresPaymentStore"))
   const { connections = 10, leases = {}, listens = true, url } = checked
   const times = yield* timesOf(leases)
-  const config = { url, applicationName: "pontage", keepAlive: Duration.seconds(10), startupParameters }
-  const client = yield* PgClient.make({ ...config, maxConnections: connections }).pipe(Effect.mapError(refused))
-  yield* Effect.mapError(
-    Effect.provideService(SchemaUpgrade.upgrade(Dialect.postgres), SqlClient.SqlClient, client),
-    refused
-  )
+  const config = { url, applicationName: "pontage", keepAlive: Duration.seconds(10) }
+  yield* Effect.mapError(SessionPooling.check(PgConnection.make(config)), refused)
+  yield* Effect.mapError(Effect.scoped(prepare(config)), refused)
+  const sessions = yield* Effect.mapError(PostgresSessions.make({ ...config, maxConnections: connections }), refused)
   const owner = Entropy.identifier(yield* Entropy.Entropy)
   const signals = Signals.make()
   const announce = PostgresSignals.announcing(owner)
-  const database = PostgresDatabase.make(client, signals, announce)
+  const database = PostgresDatabase.make(sessions, signals, announce)
   if (listens) yield* PostgresSignals.listen(config, owner, signals)
   return Context.make(PaymentStore.PaymentStore, SqlPaymentStore.make(database, signals)).pipe(
     Context.add(LaneLeases.LaneLeases, PostgresLaneLeases.make({ ...times, owner, database, signals, announce }))
   )
+})
+
+/** On a session of its own: whether the database keeps what it is told, and the tables. */
+const prepare = Effect.fnUntraced(function* (config: PgConnection.Config) {
+  const client = yield* PgClient.makeClient(config)
+  yield* PostgresSessions.setUp({ query: (text) => Effect.map(client.unsafe(text), (rows) => ({ rows })) })
+  yield* Effect.provideService(SchemaUpgrade.upgrade(Dialect.postgres), SqlClient.SqlClient, client)
 })
 
 const timesOf = ({ tick = "2 seconds", ttl = "9 seconds" }: PostgresLaneLeases.Options) => {
@@ -99,9 +104,15 @@ const timesOf = ({ tick = "2 seconds", ttl = "9 seconds" }: PostgresLaneLeases.O
       )
 }
 
+type Refusal = Misconfigured | FacilitatorUnavailable | PostgresSessions.NotDurable | SqlError
+
 /** What only the operator ends is Misconfigured; anything else may pass. */
-const refused = (error: Misconfigured | SqlError): Misconfigured | FacilitatorUnavailable => {
-  if (!isSqlError(error)) return error
-  const fault = unavailable(error)
-  return DatabaseTrouble.ofFault(error).lasts ? new Misconfigured({ message: fault.message }) : fault
+const refused = (error: Refusal): Misconfigured | FacilitatorUnavailable => {
+  if (isSqlError(error)) {
+    const fault = unavailable(error)
+    return DatabaseTrouble.ofFault(error).lasts ? new Misconfigured({ message: fault.message }) : fault
+  }
+  return error._tag === "NotDurable"
+    ? new Misconfigured({ message: `the payment records cannot be used: ${error.message}` })
+    : error
 }

@@ -3,15 +3,17 @@
  * `pontage_migration` is the database's own account of the migrations it has gone through; it is believed only where the
  * tables look as it says.
  */
-import { Misconfigured } from "@pontage/core"
+import { type FacilitatorUnavailable, Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 
-import type { Dialect } from "./Dialect.ts"
+import { cannotBeAsked } from "./Database.ts"
+import type { Dialect, Run } from "./Dialect.ts"
 import * as Migration from "./Migration.ts"
 import * as Migrations from "./Migrations.ts"
+import { asks } from "./Records.ts"
 import * as SchemaShape from "./SchemaShape.ts"
 
 const log = "pontage_migration"
@@ -92,6 +94,20 @@ const logged = Effect.fnUntraced(function* (
     serves: Number(serves)
   }))
 })
+
+/**
+ * Whether the tables, which a later release may have brought further meanwhile, still serve this one.
+ *
+ * @category combinators
+ */
+export const isServed = (run: Run): Effect.Effect<void, FacilitatorUnavailable | SqlError> =>
+  Effect.flatMap(askServes(run, `SELECT max(serves) AS serves FROM ${log}`, []), ([row]) =>
+    row !== undefined && row.serves <= Migrations.all.length
+      ? Effect.void
+      : Effect.fail(cannotBeAsked("a later release has changed the tables for its own use: run that release here too"))
+  )
+
+const askServes = asks(log, Schema.Struct({ serves: Schema.Int }))
 
 const judge = (
   { name: dialect }: Dialect,

@@ -46,8 +46,11 @@ export const make = (database: Database, signals: Signals.Signals): Store => {
 
 type Desk = LaneSteps.Desk
 
-const probing = ({ dialect, transact }: Database): Store["probe"] =>
-  transact<void, never>(({ run }) => Effect.forEach(dialect.probe, (text) => run(text), { discard: true }))
+const probing = ({ dialect, inspect = Effect.void, transact }: Database): Store["probe"] =>
+  Effect.andThen(
+    inspect,
+    transact<void, never>(({ run }) => Effect.forEach(dialect.probe, (text) => run(text), { discard: true }))
+  )
 
 const claims = (
   { ask, gather, glance, linger, recall }: Database,
