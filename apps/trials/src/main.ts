@@ -1,7 +1,8 @@
 /**
  * `npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--seed <text>] [--mutation <name>]`: runs one
  * trial, prints what came out, and ends with 0 only if every promise was kept. `npm run trials -- attacks [--only <name>]
- * [--target pontage|x402|both] [--mutations]` carries out the battery of attacks.
+ * [--target pontage|x402|both] [--mutations]` carries out the battery of attacks; `npm run trials -- simulate [--seeds <number>]
+ * [--seed <number>] [--fault <name>] [--mutations]` simulates whole worlds.
  */
 import { randomBytes } from "node:crypto"
 import { parseArgs } from "node:util"
@@ -15,6 +16,8 @@ import * as AttackTable from "./attacks/AttackTable.ts"
 import * as AttackTrial from "./attacks/AttackTrial.ts"
 import { battery } from "./attacks/Battery.ts"
 import { mutationNames } from "./Mutation.ts"
+import * as SimulateCommand from "./simulation/SimulateCommand.ts"
+import { simulationFaultNames } from "./simulation/SimulationFaults.ts"
 import { toText } from "./TrialReport.ts"
 import { trials } from "./Trials.ts"
 
@@ -23,11 +26,14 @@ const { positionals, values } = parseArgs({
   options: {
     store: { type: "string", default: "sqlite" },
     size: { type: "string" },
-    seed: { type: "string", default: randomBytes(4).toString("hex") },
+    seed: { type: "string" },
     mutation: { type: "string" },
     only: { type: "string", multiple: true },
     target: { type: "string", default: "pontage" },
-    mutations: { type: "boolean", default: false }
+    mutations: { type: "boolean", default: false },
+    seeds: { type: "string" },
+    threads: { type: "string" },
+    fault: { type: "string" }
   }
 })
 
@@ -43,6 +49,18 @@ const decode = Schema.decodeUnknownOption(
 
 const targets = { pontage: ["pontage"], x402: ["x402"], both: ["pontage", "x402"] } as const
 
+const Count = Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 2 ** 31 }))
+
+const decodeSimulate = Schema.decodeUnknownOption(
+  Schema.Struct({
+    seeds: Schema.UndefinedOr(Count),
+    seed: Schema.UndefinedOr(Count),
+    threads: Schema.UndefinedOr(Count),
+    fault: Schema.UndefinedOr(Schema.Literals(simulationFaultNames)),
+    mutations: Schema.Boolean
+  })
+)
+
 const decodeAttacks = Schema.decodeUnknownOption(
   Schema.Struct({
     only: Schema.UndefinedOr(Schema.Array(Schema.Literals(battery.map(({ name }) => name)))),
@@ -55,9 +73,26 @@ const usage = [
   "npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--seed <text>] [--mutation <name>]",
   "npm run trials -- attacks [--only <attack>]... [--target pontage|x402|both] [--mutations]",
   `attacks: ${battery.map(({ name }) => name).join(", ")}`,
+  "npm run trials -- simulate [--seeds <number>] [--seed <number>] [--threads <number>] [--fault <name>] [--mutations]",
+  `faults: ${simulationFaultNames.join(", ")}`,
   `goals: ${Object.keys(trials).join(", ")}`,
   `mutations: ${mutationNames.join(", ")}`
 ].join("\n")
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`)
+
+const simulate = Effect.gen(function* () {
+  const { fault, mutations, seed, seeds, threads } = values
+  const asked = decodeSimulate({ fault, mutations, seed, seeds, threads })
+  if (Option.isNone(asked) || positionals.length > 1) {
+    yield* Console.error(usage)
+    return false
+  }
+  const { seed: first, seeds: count, ...rest } = asked.value
+  return yield* Effect.promise(() =>
+    SimulateCommand.run({ ...rest, seed: first ?? 1, seeds: count ?? (first === undefined ? 1000 : 1), print })
+  )
+})
 
 const attacks = Effect.gen(function* () {
   const asked = decodeAttacks({ only: values.only, target: values.target, mutations: values.mutations })
@@ -77,8 +112,8 @@ const attacks = Effect.gen(function* () {
 })
 
 const trial = Effect.gen(function* () {
-  const { size, mutation } = values
-  const asked = decode({ ...values, goal: positionals[0], size, mutation })
+  const { size, mutation, seed = randomBytes(4).toString("hex") } = values
+  const asked = decode({ ...values, goal: positionals[0], size, mutation, seed })
   if (Option.isNone(asked)) {
     yield* Console.error(usage)
     return false
@@ -92,5 +127,7 @@ const trial = Effect.gen(function* () {
   return report.findings.length === 0
 })
 
-const kept = await Effect.runPromise(Effect.scoped(positionals[0] === "attacks" ? attacks : trial))
+const commands = { attacks, simulate }
+const command = positionals[0] === "attacks" || positionals[0] === "simulate" ? commands[positionals[0]] : trial
+const kept = await Effect.runPromise(Effect.scoped(command))
 process.exit(kept ? 0 : 1)

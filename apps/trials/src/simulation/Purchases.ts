@@ -1,0 +1,136 @@
+/**
+ * The purchases of a simulation: who wants what, what was signed for it, and whether what its buyer is told is true.
+ */
+import { TestScheme } from "@pontage/core/testing"
+
+import * as RecordWatch from "./RecordWatch.ts"
+import * as SimulatedBuyer from "./SimulatedBuyer.ts"
+import type { SimulatedChain } from "./SimulatedChain.ts"
+import type { SimulatedRecords } from "./SimulatedRecords.ts"
+import type { SimulatedShop } from "./SimulatedShop.ts"
+import type { SimulationGround } from "./SimulationGround.ts"
+import type { Purchase } from "./SimulationPlan.ts"
+import * as Wire from "./Wire.ts"
+
+/** What everything costs, in the smallest unit: a cent. */
+const price = 10_000n
+
+/**
+ * A purchase, and what became of it.
+ *
+ * @category models
+ */
+export interface PurchaseStory extends Purchase {
+  readonly name: string
+  /** The authorizations that were signed for it, by the chain's names, and when their validity ends (Unix seconds). */
+  readonly signed: Array<{ readonly key: string; readonly validBefore: number }>
+  served: boolean
+}
+
+/**
+ * Where things are bought.
+ *
+ * @category models
+ */
+export interface Market extends SimulationGround {
+  readonly chain: SimulatedChain
+  readonly records: SimulatedRecords
+  readonly shops: ReadonlyArray<SimulatedShop>
+  readonly purchases: Array<PurchaseStory>
+  /** Payments whose debt of an answer was taken, by their ids: an answer that is lost after that is lost. */
+  readonly debtsTaken: Set<string>
+  /** Promises were made: they are to end before the next step. */
+  promised: boolean
+}
+
+/**
+ * Somebody begins to buy.
+ *
+ * @category combinators
+ */
+export const buy = (world: Market, purchase: Purchase): void => {
+  const { chain, plan, purchases, shops, story, time } = world
+  const name = `buyer-${purchases.length + 1}`
+  const shop = shops[purchase.shop % shops.length]
+  if (shop === undefined) return
+  const one: PurchaseStory = { ...purchase, name, signed: [], served: false }
+  purchases.push(one)
+  chain.deposit(purchase.buyer, price)
+  const process = world.startProcess(name)
+  const payer = chain.payer(purchase.buyer)
+  const target = `/goods/${purchases.length}`
+  const options: SimulatedBuyer.Options = {
+    process,
+    time,
+    weather: Wire.fair(plan.setup.callLatency),
+    shop: () => shop,
+    wallet: chain.client(purchase.buyer),
+    target,
+    validitySeconds: plan.setup.validitySeconds,
+    terms: {
+      scheme: "exact",
+      network: chain.network,
+      maxAmountRequired: `${price}`,
+      resource: shop.origin + target,
+      payTo: chain.payee,
+      asset: TestScheme.asset.address
+    },
+    promised: () => {
+      world.promised = true
+    },
+    reports: {
+      signed: (nonce, validBefore) => {
+        one.signed.push({ key: chain.keyOf({ payer, nonce }), validBefore })
+        story.tell(() => `${name} (${purchase.kind}) signs ${nonce}`)
+      },
+      refused: (words) => judgeRefusal(world, one, words),
+      unanswered: (words) => story.tell(() => `${name} has no answer: ${words}`),
+      served: () => {
+        one.served = true
+        story.tell(() => `${name} is served`)
+      }
+    }
+  }
+  story.tell(() => `${name} (${purchase.kind}) goes to ${shop.process.name}`)
+  process.run(buying[purchase.kind](options))
+}
+
+const buying = {
+  ours: SimulatedBuyer.withOurs,
+  x402: SimulatedBuyer.withX402,
+  unclaimed: SimulatedBuyer.withUnclaimed
+}
+
+/** A verdict about an honest payment is right only when its validity is as good as over, and its money has not moved. */
+const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void => {
+  const { chain, story, time, violate } = world
+  story.tell(() => `${one.name} is refused: ${words}`)
+  const { key, validBefore } = one.signed.at(-1) ?? { key: "", validBefore: 0 }
+  const transfer = chain.truth.transferOf(key)
+  if (isAnswerLost(world, one)) return
+  const isLate = time.now() + lateMillis >= validBefore * 1000
+  if (transfer !== undefined) {
+    const told = `${one.name} has paid (block ${transfer.block.number}) and is told: ${words}`
+    violate({ invariant: "no-false-verdict", words: told })
+  } else if (!isLate) {
+    violate({ invariant: "no-false-verdict", words: `${one.name} paid honestly and is told: ${words}` })
+  }
+}
+
+/**
+ * A server without claims is told an end once: where those words are lost on their way, they are lost.
+ *
+ * @category guards
+ */
+export const isAnswerLost = (
+  { chain, debtsTaken, records }: Pick<Market, "chain" | "debtsTaken" | "records">,
+  { kind, signed }: PurchaseStory
+): boolean =>
+  kind === "unclaimed" &&
+  RecordWatch.all(records).some(
+    ({ authorization, paymentId }) =>
+      debtsTaken.has(paymentId) && signed.some(({ key }) => key === chain.keyOf(authorization))
+  )
+
+/** What is left of a validity has to be as long as this, and clocks differ by as much; milliseconds. */
+const lateMillis = 15_000

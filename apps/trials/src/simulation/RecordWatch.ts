@@ -1,0 +1,133 @@
+/**
+ * Looks at every record after every write, and compares what it says with what the chain really holds.
+ */
+import { type PaymentStore, Settlement } from "@pontage/core"
+
+import type { Violation } from "./Invariant.ts"
+import type { ChainTruth, SimulatedChain } from "./SimulatedChain.ts"
+import type { SimulatedRecords } from "./SimulatedRecords.ts"
+
+/**
+ * What is watched.
+ *
+ * @category models
+ */
+export interface Watched {
+  readonly chain: SimulatedChain
+  readonly records: SimulatedRecords
+  /** Told of each change, for the story. */
+  readonly changed: (words: string) => void
+  /** A caller was owed an answer, and it was given. */
+  readonly debtTaken: (paymentId: string) => void
+}
+
+/**
+ * A watch. `look` returns the first thing that is not as promised.
+ *
+ * @category constructors
+ */
+export const make = (watched: Watched): { readonly look: () => Violation | undefined } => {
+  const known = new Map<string, PaymentStore.StoredPayment>()
+  return {
+    look: () => {
+      for (const record of all(watched.records)) {
+        const before = known.get(record.paymentId)
+        if (before === record) continue
+        known.set(record.paymentId, record)
+        tell(watched, before, record)
+        if (before?.answerOwed === true && !record.answerOwed) watched.debtTaken(record.paymentId)
+        const violation = before?.status === record.status ? undefined : judge(watched, before, record)
+        if (violation !== undefined) return violation
+      }
+      return undefined
+    }
+  }
+}
+
+/** More payments than any simulation has. */
+const most = 10_000
+
+/**
+ * All records.
+ *
+ * @category getters
+ */
+export const all = ({ disk, read }: SimulatedRecords): ReadonlyArray<PaymentStore.StoredPayment> =>
+  read(disk.page(0n, most))
+
+const tell = (
+  { changed }: Watched,
+  before: PaymentStore.StoredPayment | undefined,
+  { flight, history, lane, paymentId, run, status, transaction }: PaymentStore.StoredPayment
+): void => {
+  const note = history.at(-1)?.note
+  if (before?.status !== status || before.lane !== lane || before.flight !== flight) {
+    const place = lane === undefined ? "in no lane" : `${lane}${flight === undefined ? "" : ` flight ${flight}`}`
+    changed(
+      `record ${paymentId.slice(0, 10)} is ${status} (${place}) ${transaction}${note === undefined ? "" : ` "${note}"`}`
+    )
+  } else if (before.run !== run) {
+    changed(`record ${paymentId.slice(0, 10)}: run ${run.served ? "served" : (run.holder?.claimId ?? "free")}`)
+  }
+}
+
+const judge = (
+  { chain }: Watched,
+  before: PaymentStore.StoredPayment | undefined,
+  record: PaymentStore.StoredPayment
+): Violation | undefined => {
+  const { truth } = chain
+  const key = chain.keyOf(record.authorization)
+  const { paymentId, status } = record
+  const name = paymentId.slice(0, 10)
+  if (before?.status === "final") {
+    return { invariant: "proven-by-transfer", words: `${name} was final and is ${status}` }
+  }
+  if (Settlement.isSettled(status)) return judgeSettled(truth, key, record)
+  return Settlement.isDead(status) ? judgeDead(truth, key, before, record) : undefined
+}
+
+const judgeSettled = (
+  truth: ChainTruth,
+  key: string,
+  { block, paymentId, status }: PaymentStore.StoredPayment
+): Violation | undefined => {
+  const name = paymentId.slice(0, 10)
+  if (block === undefined || !truth.wasShown(key, block)) {
+    return { invariant: "proven-by-transfer", words: `${name} is ${status} by a block that never held its transfer` }
+  }
+  if (status !== "final") return undefined
+  const transfer = truth.transferOf(key)
+  if (transfer === undefined || transfer.block.number > truth.final().number) {
+    return { invariant: "proven-by-transfer", words: `${name} is final, and its transfer is not` }
+  }
+  return undefined
+}
+
+const judgeDead = (
+  truth: ChainTruth,
+  key: string,
+  before: PaymentStore.StoredPayment | undefined,
+  { authorization, paymentId, since, status }: PaymentStore.StoredPayment
+): Violation | undefined => {
+  const name = paymentId.slice(0, 10)
+  const transfer = truth.transferOf(key)
+  if (transfer !== undefined) {
+    return {
+      invariant: "unknown-is-no-end",
+      words: `${name} is ${status}, and block ${transfer.block.number} holds its transfer`
+    }
+  }
+  const wasSent = since !== undefined
+  if (status === "rejected" && wasSent) {
+    return {
+      invariant: "unknown-is-no-end",
+      words: `${name} is rejected, though its bytes were signed and may be sent`
+    }
+  }
+  if (status === "expired" && wasSent && truth.final().time < authorization.validBefore) {
+    const words = `${name} (${before?.status}) is expired, and the final block is of ${authorization.validBefore - truth.final().time} s before its end`
+    return { invariant: "unknown-is-no-end", words }
+  }
+  return undefined
+}

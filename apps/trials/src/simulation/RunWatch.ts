@@ -1,0 +1,41 @@
+/**
+ * Looks at every run of a handler: it is the only one of its payment, and the payment was not served before.
+ */
+import type { Violation } from "./Invariant.ts"
+import type { SimulatedProcess } from "./SimulatedProcess.ts"
+
+/**
+ * A run.
+ *
+ * @category models
+ */
+export interface HandlerRun {
+  readonly paymentId: string
+  readonly shop: SimulatedProcess
+  readonly at: number
+  state: "running" | "delivered" | "broken"
+}
+
+/** A holder that nobody has heard of for so long counts as failed; milliseconds. */
+const leaseMillis = 60_000
+
+/**
+ * What is wrong with this run, if anything: seen right after it was put down.
+ *
+ * @category getters
+ */
+export const judge = (runs: ReadonlyArray<HandlerRun>, run: HandlerRun, isServed: boolean): Violation | undefined => {
+  const name = run.paymentId.slice(0, 10)
+  const others = runs.filter((one) => one !== run && one.paymentId === run.paymentId)
+  const beside = others.find(({ at, shop, state }) => state !== "broken" && shop.isAlive() && run.at < at + leaseMillis)
+  if (beside !== undefined) {
+    const words = `${run.shop.name} runs its handler for ${name}, which ${beside.shop.name} has ${beside.state === "running" ? "running" : "delivered"}`
+    return { invariant: "one-run", words }
+  }
+  return isServed && others.length > 0
+    ? {
+        invariant: "one-run",
+        words: `${run.shop.name} runs its handler for ${name}, whose record says that it is served`
+      }
+    : undefined
+}

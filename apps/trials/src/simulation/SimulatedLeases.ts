@@ -1,0 +1,132 @@
+/**
+ * Leases of lanes for processes that share the records of a simulation, as the ones over PostgreSQL keep them: a lease is good
+ * for so long by the database's clock, and its holder believes in nine tenths of that by its own monotonic one.
+ */
+import { LaneLeases } from "@pontage/core"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type * as Scope from "effect/Scope"
+
+import type { NetworkLink } from "./NetworkLink.ts"
+import type { SimulatedTime } from "./SimulatedTime.ts"
+
+/**
+ * The rows that say who holds which lane.
+ *
+ * @category models
+ */
+export type LeaseRow = { owner: string; epoch: number; until: number }
+
+const ttlMillis = 9_000
+const tickMillis = 2_000
+
+/**
+ * The leases of a process over these rows.
+ *
+ * @category constructors
+ */
+export const make = (
+  rows: Map<string, LeaseRow>,
+  link: NetworkLink,
+  time: SimulatedTime,
+  owner: string,
+  instances: number
+): LaneLeases.LaneLeases["Service"] =>
+  LaneLeases.LaneLeases.of({
+    work: (lanes, run) => Effect.scoped(shift({ rows, link, time, owner, instances, lanes, run, held: new Map() }))
+  })
+
+interface Held {
+  readonly epoch: number
+  deadline: bigint
+  isOver: boolean
+  fiber: Fiber.Fiber<void> | undefined
+}
+
+interface Shift {
+  readonly rows: Map<string, LeaseRow>
+  readonly link: NetworkLink
+  readonly time: SimulatedTime
+  readonly owner: string
+  /** How many others there may be: nobody takes more than its share while others are there. */
+  readonly instances: number
+  readonly lanes: ReadonlyArray<string>
+  readonly run: (lease: LaneLeases.Lease) => Effect.Effect<void>
+  readonly held: Map<string, Held>
+}
+
+const shift = Effect.fnUntraced(function* (self: Shift): Effect.fn.Return<never, never, Scope.Scope> {
+  const scope = yield* Effect.scope
+  const clock = yield* Clock.Clock
+  const watch = Effect.andThen(
+    Effect.sleep(ttlMillis / 20),
+    Effect.sync(() => {
+      for (const one of self.held.values()) {
+        if (one.isOver || clock.monotonicTimeNanosUnsafe() < one.deadline) continue
+        one.isOver = true
+        one.fiber?.interruptUnsafe()
+      }
+    })
+  )
+  yield* Effect.forkScoped(Effect.forever(watch))
+  const round = Effect.gen(function* () {
+    const deadline = clock.monotonicTimeNanosUnsafe() + BigInt(ttlMillis * 900_000)
+    const held = [...self.held.keys()]
+    const mine = yield* self.link.exchange("leases", () => renewed(self, held))
+    for (const [lane, one] of self.held) {
+      if (mine.get(lane) === one.epoch && !one.isOver) one.deadline = deadline
+      else yield* end(self, lane, one)
+    }
+    for (const [lane, epoch] of mine) {
+      if (!self.held.has(lane)) yield* begin(self, scope, clock, { lane, epoch, deadline })
+    }
+  })
+  return yield* Effect.forever(
+    Effect.andThen(Effect.ignore(Effect.timeout(round, ttlMillis / 3)), Effect.sleep(tickMillis))
+  )
+})
+
+/** What the database does in a round: it prolongs, and gives free lanes, up to the share. */
+const renewed = ({ instances, lanes, owner, rows, time }: Shift, held: ReadonlyArray<string>) => {
+  const now = time.now()
+  const mine = new Map<string, number>()
+  for (const lane of lanes) {
+    const row = rows.get(lane)
+    if (row?.owner !== owner || row.until <= now) continue
+    row.until = now + ttlMillis
+    mine.set(lane, row.epoch)
+  }
+  const share = Math.ceil(lanes.length / instances)
+  for (const lane of lanes) {
+    const row = rows.get(lane) ?? { owner: "", epoch: 0, until: 0 }
+    if (row.until > now || held.includes(lane)) continue
+    if (mine.size >= share && row.until > now - ttlMillis) continue
+    rows.set(lane, { owner, epoch: row.epoch + 1, until: now + ttlMillis })
+    mine.set(lane, row.epoch + 1)
+  }
+  return mine
+}
+
+const begin = Effect.fnUntraced(function* (
+  { held, run }: Shift,
+  scope: Scope.Scope,
+  clock: Clock.Clock,
+  { deadline, epoch, lane }: { readonly lane: string; readonly epoch: number; readonly deadline: bigint }
+) {
+  const one: Held = { epoch, deadline, isOver: false, fiber: undefined }
+  held.set(lane, one)
+  const isValid = () => !one.isOver && clock.monotonicTimeNanosUnsafe() < one.deadline
+  one.fiber = yield* Effect.forkIn(run({ lane, epoch, isValid }), scope)
+})
+
+const end = ({ held }: Shift, lane: string, one: Held): Effect.Effect<void> => {
+  one.isOver = true
+  const stop = one.fiber === undefined ? Effect.void : Fiber.interrupt(one.fiber)
+  return Effect.andThen(
+    stop,
+    Effect.sync(() => {
+      if (held.get(lane) === one) held.delete(lane)
+    })
+  )
+}

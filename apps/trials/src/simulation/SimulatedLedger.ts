@@ -1,0 +1,255 @@
+/**
+ * The ledger in memory as a chain of the simulation: blocks come by the one time, and each process asks nodes of its own, which
+ * lag, forget, or are gone.
+ */
+import type { ChainUnavailable, SchemeFacilitator } from "@pontage/core"
+import { ChainUnavailable as Unavailable } from "@pontage/core"
+import { TestLedger, TestScheme } from "@pontage/core/testing"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+
+import * as LedgerNode from "./LedgerNode.ts"
+import type { NetworkLink } from "./NetworkLink.ts"
+import type {
+  ChainConfiguration,
+  ChainSurroundings,
+  ChainTrouble,
+  ChainTruth,
+  SimulatedChain,
+  TrueTransfer
+} from "./SimulatedChain.ts"
+
+/**
+ * How a ledger is to be.
+ *
+ * @category models
+ */
+export interface Options {
+  readonly blockMillis: number
+  readonly finality: number
+  readonly nodes: number
+  readonly signers: number
+  readonly capacity: number
+  /** What a fault of the scheme's half is put around. */
+  readonly broken: (half: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
+}
+
+/**
+ * The account that is paid.
+ *
+ * @category constants
+ */
+export const payee = "acct-shop"
+
+/**
+ * A ledger whose blocks have begun to come.
+ *
+ * @category constructors
+ */
+export const make = (surroundings: ChainSurroundings, options: Options): SimulatedChain => {
+  const { time } = surroundings
+  const ledger = TestLedger.make()
+  ledger.faults.holdBlocks = true
+  ledger.finality = options.finality
+  const nodes = Array.from({ length: options.nodes }, () => LedgerNode.make())
+  const signers = Array.from({ length: options.signers }, (_, place) => `signer-${place + 1}`)
+  const tellers: Array<(submission: { readonly bytes: string; readonly process: string }) => void> = []
+  const truth = truthOf(ledger)
+  const weather = { heldUntil: 0, dearUntil: 0 }
+  const calmBase = ledger.market.base
+  const mine = () => {
+    const now = time.now()
+    ledger.tick(Math.floor(now / 1000))
+    if (now >= weather.dearUntil) ledger.market.base = calmBase
+    if (now >= weather.heldUntil) ledger.mine()
+    truth.note()
+    time.after(options.blockMillis, "a block", mine)
+  }
+  ledger.tick(Math.floor(time.now() / 1000))
+  for (let depth = 0; depth <= options.finality; depth++) ledger.mine()
+  time.after(options.blockMillis, "a block", mine)
+
+  const half = (link: NetworkLink, { batch, nodes: asked, signers: chosen }: ChainConfiguration): SchemeFacilitator => {
+    const node = nodes[asked[0] ?? 0] ?? LedgerNode.make()
+    const terms = {
+      lanes: [...new Set(chosen.flatMap((place) => signers[place % signers.length] ?? []))],
+      capacity: options.capacity,
+      ...(batch > 1 && { batches: { maximum: batch, windowMillis: 40 } })
+    }
+    const view = LedgerNode.view(ledger, node, time)
+    const honest = TestScheme.facilitator(view, terms)
+    const other = TestScheme.facilitator(LedgerNode.behind(ledger, 2), terms)
+    const asking = askedOver(options.broken(honest, other), link, node, time)
+    return {
+      ...asking,
+      submit: (prepared) =>
+        Effect.suspend(() => {
+          const { bytes } = prepared
+          return asking.submit(prepared, () => {
+            for (const teller of tellers) teller({ bytes, process: link.process })
+          })
+        })
+    }
+  }
+
+  return {
+    network: TestScheme.network,
+    signers,
+    nodes: options.nodes,
+    promises: false,
+    payee,
+    keyOf: ({ nonce, payer }) => `${payer} ${nonce}`,
+    deposit: (buyer, amount) => ledger.deposit(payerOf(buyer), amount),
+    payer: payerOf,
+    client: (buyer) => TestScheme.client(payerOf(buyer)),
+    server: () => TestScheme.server(ledger),
+    facilitator: (link, configuration) => Effect.sync(() => half(link, configuration)),
+    bring: (trouble) => bring({ ledger, nodes, signers, time, truth, weather, calmBase }, trouble),
+    calm: () => {
+      weather.heldUntil = 0
+      weather.dearUntil = 0
+      for (const node of nodes) LedgerNode.mend(node)
+    },
+    onSubmit: (told) => void tellers.push(told),
+    truth
+  }
+}
+
+const payerOf = (buyer: number): string => `acct-buyer-${buyer}`
+
+type Told = () => void
+
+/** Each question to the chain is one exchange with a node. */
+const askedOver = (
+  half: SchemeFacilitator,
+  link: NetworkLink,
+  node: LedgerNode.LedgerNode,
+  time: { now: () => number }
+) => {
+  const exitOf = Effect.runSyncExitWith(link.context)
+  const over = <A, E>(what: string, effect: Effect.Effect<A, E>, told: Told = () => undefined) =>
+    Effect.matchEffect(
+      link.exchange(`chain.${what}`, (): Exit.Exit<A, E> | undefined => {
+        if (LedgerNode.isDown(node, time.now())) return undefined
+        told()
+        const exit = exitOf(effect)
+        return LedgerNode.isMute(node, time.now()) ? undefined : exit
+      }),
+      {
+        onFailure: () => Effect.fail(unavailable(`no answer to ${what}`)),
+        onSuccess: (exit): Effect.Effect<A, E | ChainUnavailable> =>
+          exit ?? Effect.fail(unavailable(`no answer to ${what}`))
+      }
+    )
+  return {
+    ...half,
+    verify: (payment: Parameters<SchemeFacilitator["verify"]>[0]) => over("verify", half.verify(payment)),
+    balance: (payment: Parameters<SchemeFacilitator["balance"]>[0]) => over("balance", half.balance(payment)),
+    nextSlot: (lane: string, counting: "included" | "known") => over("nextSlot", half.nextSlot(lane, counting)),
+    survey: over("survey", half.survey),
+    isCanonical: (block: Parameters<SchemeFacilitator["isCanonical"]>[0]) =>
+      over("isCanonical", half.isCanonical(block)),
+    submit: (prepared: Parameters<SchemeFacilitator["submit"]>[0], told?: Told) =>
+      over("submit", half.submit(prepared), told),
+    observe: (
+      passengers: Parameters<SchemeFacilitator["observe"]>[0],
+      attempts: Parameters<SchemeFacilitator["observe"]>[1]
+    ) => over("observe", half.observe(passengers, attempts)),
+    conclude: (passenger: Parameters<SchemeFacilitator["conclude"]>[0]) => over("conclude", half.conclude(passenger)),
+    signers: over("signers", half.signers)
+  }
+}
+
+const unavailable = (message: string) => new Unavailable({ network: TestScheme.network, message })
+
+const placeOf = ({ hash, number, time }: ReturnType<TestLedger.TestLedger["head"]>) => ({ hash, number, time })
+
+/** What is so, and a memory of every transfer that any branch has ever held. */
+const truthOf = (ledger: TestLedger.TestLedger): ChainTruth & { readonly note: () => void } => {
+  const shown = new Set<string>()
+  const transferOf = (order: TestLedger.LedgerOrder): TrueTransfer | undefined => {
+    const use = ledger.useOf(order)
+    if (use?.paid !== true) return undefined
+    return {
+      key: `${order.payer} ${order.nonce}`,
+      payTo: order.payTo,
+      amount: order.amount,
+      transaction: use.transaction,
+      block: use.block
+    }
+  }
+  const transfers = () => ledger.transfers.flatMap((order) => transferOf(order) ?? [])
+  return {
+    head: () => placeOf(ledger.head()),
+    final: () => placeOf(ledger.final()),
+    transfers,
+    transferOf: (key) => transfers().find((one) => one.key === key),
+    wasShown: (key, { hash }) => shown.has(`${key} ${hash}`),
+    wasEverShown: (key) => shown.has(key),
+    costs: () => {
+      const ids = new Set(ledger.submissions.map(({ id }) => id))
+      return [...ids].reduce((sum, id) => sum + (ledger.receipt(id)?.cost ?? 0n), 0n)
+    },
+    note: () => {
+      for (const { block, key } of transfers()) shown.add(key).add(`${key} ${block.hash}`)
+    }
+  }
+}
+
+interface Works {
+  readonly ledger: TestLedger.TestLedger
+  readonly nodes: ReadonlyArray<LedgerNode.LedgerNode>
+  readonly signers: ReadonlyArray<string>
+  readonly time: { readonly now: () => number }
+  readonly truth: { readonly note: () => void }
+  readonly weather: { heldUntil: number; dearUntil: number }
+  readonly calmBase: bigint
+}
+
+const bring = (works: Works, trouble: ChainTrouble): void => {
+  const { calmBase, ledger, nodes, signers, time, truth, weather } = works
+  const now = time.now()
+  const nodeOf = (place: number): LedgerNode.LedgerNode | undefined => nodes[place % nodes.length]
+  ledger.tick(Math.floor(now / 1000))
+  switch (trouble._tag) {
+    case "Reorganise":
+      return reorganise(ledger, Math.min(trouble.depth, ledger.finality - 1), trouble.keepsPool)
+    case "PoolEmptied":
+      return ledger.emptyPool()
+    case "BlocksHeld":
+      weather.heldUntil = Math.max(weather.heldUntil, now + trouble.millis)
+      return
+    case "Dear":
+      weather.dearUntil = now + trouble.millis
+      ledger.market.base = calmBase * BigInt(trouble.times)
+      return
+    case "SlotUsedByStranger": {
+      const signer = signers[trouble.signer % signers.length]
+      if (signer !== undefined) ledger.useSlot(signer)
+      return
+    }
+    case "SettledByStranger": {
+      const open = ledger.submissions.flatMap(({ orders }) => orders).find((order) => ledger.useOf(order) === undefined)
+      if (open !== undefined) ledger.settleByStranger(open)
+      return truth.note()
+    }
+    case "PayerEmpties":
+      return
+    case "NodeDown":
+    case "NodeLags":
+    case "AnswersLost":
+    case "SendsDropped": {
+      const node = nodeOf(trouble.node)
+      if (node !== undefined) LedgerNode.trouble(node, trouble, now)
+    }
+  }
+}
+
+/** What was in the blocks may wait in the pool again, as real nodes have it. */
+const reorganise = (ledger: TestLedger.TestLedger, depth: number, keepsPool: boolean): void => {
+  const before = new Map(ledger.submissions.map((one) => [one.id, one]))
+  const mined = [...before.values()].filter(({ id }) => ledger.receipt(id) !== undefined)
+  ledger.reorganise(depth)
+  if (!keepsPool) return
+  for (const one of mined) if (ledger.receipt(one.id) === undefined) ledger.submit(one)
+}

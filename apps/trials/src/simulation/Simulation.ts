@@ -1,0 +1,185 @@
+/**
+ * One simulation: a plan is carried out step by step, every promise is looked at after every step, and when the troubles are
+ * over everything has to come to its end.
+ */
+import { type PaymentStore, Settlement } from "@pontage/core"
+
+import * as Acts from "./Acts.ts"
+import type { Violation } from "./Invariant.ts"
+import type { PurchaseStory } from "./Purchases.ts"
+import * as Purchases from "./Purchases.ts"
+import * as RecordWatch from "./RecordWatch.ts"
+import * as SimulationFault from "./SimulationFault.ts"
+import * as SimulationGround from "./SimulationGround.ts"
+import type { SimulationPlan } from "./SimulationPlan.ts"
+import type { SimulationWorld } from "./SimulationWorld.ts"
+import * as SimulationWorlds from "./SimulationWorld.ts"
+
+/**
+ * What came out of a simulation.
+ *
+ * @category models
+ */
+export interface SimulationResult {
+  readonly plan: SimulationPlan
+  readonly violation: Violation | undefined
+  readonly story: ReadonlyArray<string>
+  readonly digest: string
+  readonly steps: number
+  /** How long it took in its own time, in milliseconds. */
+  readonly millis: number
+  readonly served: number
+}
+
+/**
+ * @category models
+ */
+export interface Options {
+  readonly fault?: SimulationFault.SimulationFault
+  /** Whether the story is to be told. */
+  readonly tells?: boolean
+}
+
+/** From here on nothing new goes wrong, and what was wrong is mended; milliseconds since the beginning. */
+const calmAt = 50_000
+/** The longest that everything may take to end after that. */
+const endMillis = 300_000
+/** How often it is looked at whether everything has ended. */
+const lookMillis = 1000
+/** More steps than any simulation takes that comes to its end. */
+const mostSteps = 400_000
+
+/**
+ * Carries a plan out.
+ *
+ * @category combinators
+ */
+export const run = async (plan: SimulationPlan, options: Options = {}): Promise<SimulationResult> => {
+  const world = SimulationWorlds.make(plan, options.fault ?? SimulationFault.none, options.tells === true)
+  const { time } = world
+  const begun = time.now()
+  for (const purchase of plan.purchases) time.after(purchase.at, "a purchase", () => Purchases.buy(world, purchase))
+  for (const act of plan.acts) time.after(act.at, "an act", () => Acts.carryOut(world, act))
+  const phase = { isOver: false, steps: 0 }
+  time.after(calmAt, "calm", () => {
+    Acts.calm(world)
+    watchTheEnd(world, time.now() + endMillis, phase)
+  })
+  while (!phase.isOver && world.violation() === undefined) {
+    if (++phase.steps > mostSteps) world.violate({ invariant: "all-ends", words: "it goes on and on" })
+    // oxlint-disable-next-line no-await-in-loop -- one step after another is the whole point
+    if (step(world)) await drained()
+  }
+  return {
+    plan,
+    violation: world.violation(),
+    story: world.story.lines(),
+    digest: world.story.digest(),
+    steps: phase.steps,
+    millis: time.now() - begun,
+    served: world.purchases.filter(({ served }) => served).length
+  }
+}
+
+/** One step; `true` when promises have to end before the next one. */
+const step = (world: SimulationWorld): boolean => {
+  if (!world.scheduler.step()) world.story.step(world.time.step() ?? "nothing")
+  const { promised } = world
+  world.promised = false
+  return promised
+}
+
+const drained = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+
+const watchTheEnd = (world: SimulationWorld, deadline: number, phase: { isOver: boolean }): void => {
+  let isProbed = false
+  const look = () => {
+    const open = whatIsOpen(world)
+    if (open === undefined && isProbed) {
+      phase.isOver = true
+      const off = booksOff(world)
+      if (off !== undefined) world.violate(off)
+      return
+    }
+    if (open === undefined) {
+      isProbed = true
+      Purchases.buy(world, { at: 0, buyer: 100, kind: "ours", shop: 0 })
+    }
+    if (world.time.now() >= deadline && open !== undefined) {
+      return world.violate({ invariant: "all-ends", words: open })
+    }
+    world.time.after(lookMillis, "a look", look)
+  }
+  look()
+}
+
+/** Something that has not come to its end. */
+const whatIsOpen = (world: SimulationWorld): string | undefined => {
+  const { chain, purchases, records } = world
+  const waiting = purchases.find((one) => !one.served && !Purchases.isAnswerLost(world, one))
+  if (waiting !== undefined) return `${waiting.name} (${waiting.kind}) is not served${chargedWords(world, waiting)}`
+  const open = RecordWatch.all(records).find(
+    (one) =>
+      !Settlement.isDead(one.status) && one.status !== "final" && (one.status !== "accepted" || one.lane !== undefined)
+  )
+  if (open !== undefined) return `${open.paymentId.slice(0, 10)} stays ${open.status} in ${open.lane ?? "no lane"}`
+  for (const signer of chain.signers) {
+    const flight = records.read(records.disk.flights(`${chain.network} ${signer}`))[0]
+    if (flight !== undefined) return `the flight ${flight.number} of ${signer} stays open`
+  }
+  return undefined
+}
+
+const chargedWords = ({ chain }: SimulationWorld, { signed }: PurchaseStory): string => {
+  const charged = signed.filter(({ key }) => chain.truth.transferOf(key) !== undefined)
+  return charged.length === 0 ? "" : `, and is charged ${charged.length} times`
+}
+
+/**
+ * Who serves for a transfer in the newest block takes the risk that a reorganisation takes it back, and that nothing brings it
+ * into a block again before its validity is over: where there was other trouble too, or little time.
+ */
+const isTakenBack = ({ chain, plan }: SimulationWorld, { authorization }: PaymentStore.StoredPayment): boolean => {
+  const reorganisations = plan.acts.filter((act) => act._tag === "Chain" && act.trouble._tag === "Reorganise")
+  const last = reorganisations.reduce((latest, { at }) => Math.max(latest, at), 0)
+  const left = authorization.validBefore * 1000 - (SimulationGround.start + last)
+  const isAlone = reorganisations.length === plan.acts.length
+  return chain.truth.wasEverShown(chain.keyOf(authorization)) && !(isAlone && left > timeToSettleAgain)
+}
+
+const timeToSettleAgain = 15_000
+
+/** What does not tally when everything has ended. */
+const booksOff = (world: SimulationWorld): Violation | undefined => {
+  const { chain, purchases, records, runs } = world
+  const known = RecordWatch.all(records)
+  for (const one of purchases) {
+    if (Purchases.isAnswerLost(world, one)) continue
+    const charged = one.signed.filter(({ key }) => chain.truth.transferOf(key) !== undefined)
+    if (charged.length > 1) return { invariant: "one-price", words: `${one.name} is charged ${charged.length} times` }
+  }
+  for (const transfer of chain.truth.transfers()) {
+    const record = known.find(({ authorization }) => chain.keyOf(authorization) === transfer.key)
+    if (record === undefined || !Settlement.isSettled(record.status)) {
+      const words = `the chain holds a transfer of ${transfer.key}, and its record is ${record?.status ?? "not there"}`
+      return { invariant: "books-balance", words }
+    }
+  }
+  for (const { authorization, paymentId, status } of known) {
+    if (!Settlement.isSettled(status) || chain.truth.transferOf(chain.keyOf(authorization)) !== undefined) continue
+    return {
+      invariant: "books-balance",
+      words: `${paymentId.slice(0, 10)} is ${status}, and the chain holds no transfer`
+    }
+  }
+  for (const { paymentId, state } of runs) {
+    const record = known.find((one) => one.paymentId === paymentId)
+    if (state !== "delivered" || (record !== undefined && Settlement.isSettled(record.status))) continue
+    if (record !== undefined && isTakenBack(world, record)) continue
+    return {
+      invariant: "content-for-money",
+      words: `${paymentId.slice(0, 10)} was served, and is ${record?.status ?? "unknown"}`
+    }
+  }
+  return undefined
+}

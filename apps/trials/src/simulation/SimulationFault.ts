@@ -1,0 +1,21 @@
+/**
+ * A fault that a simulation is run with, put around the services of each facilitator from outside; and none.
+ */
+import type { LaneLeases, PaymentStore, SchemeFacilitator } from "@pontage/core"
+
+/**
+ * @category models
+ */
+export interface SimulationFault {
+  readonly store: (store: PaymentStore.PaymentStore["Service"]) => PaymentStore.PaymentStore["Service"]
+  readonly leases: (leases: LaneLeases.LaneLeases["Service"]) => LaneLeases.LaneLeases["Service"]
+  /** `lagging` is the same half, asking a node that is two blocks behind. */
+  readonly half: (half: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
+}
+
+/**
+ * The program as it is.
+ *
+ * @category constants
+ */
+export const none: SimulationFault = { store: (store) => store, leases: (leases) => leases, half: (half) => half }

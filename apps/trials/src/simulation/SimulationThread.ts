@@ -1,0 +1,18 @@
+/**
+ * A thread that simulates the pieces it is given.
+ */
+import { parentPort } from "node:worker_threads"
+
+import { simulationFaults } from "./SimulationFaults.ts"
+import { type Sweep, sweep } from "./SimulationSweep.ts"
+import type { Piece } from "./SimulationWorkers.ts"
+
+const answer = async (done: Promise<Sweep>): Promise<void> => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread's port has no origins
+  parentPort?.postMessage(await done)
+}
+
+parentPort?.on("message", ({ count, fault, first, mostFailed }: Piece) => {
+  const options = fault === undefined ? {} : { fault: simulationFaults[fault].make() }
+  void answer(sweep(first, count, options, mostFailed))
+})

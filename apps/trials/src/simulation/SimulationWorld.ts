@@ -1,0 +1,155 @@
+/**
+ * A whole world of a simulation: chain, records, facilitators, shops and buyers of a plan, and what is seen of them.
+ */
+import * as FacilitatorByWire from "./FacilitatorByWire.ts"
+import * as FacilitatorPlaces from "./FacilitatorPlaces.ts"
+import type { PurchaseStory } from "./Purchases.ts"
+import * as RecordWatch from "./RecordWatch.ts"
+import * as RunWatch from "./RunWatch.ts"
+import type { SimulatedChain } from "./SimulatedChain.ts"
+import type { LeaseRow } from "./SimulatedLeases.ts"
+import * as SimulatedLedger from "./SimulatedLedger.ts"
+import type { SimulatedProcess } from "./SimulatedProcess.ts"
+import * as SimulatedRecords from "./SimulatedRecords.ts"
+import * as SimulatedShop from "./SimulatedShop.ts"
+import type { SimulationFault } from "./SimulationFault.ts"
+import * as SimulationGround from "./SimulationGround.ts"
+import type { SimulationPlan } from "./SimulationPlan.ts"
+import * as Strikes from "./Strikes.ts"
+import * as Wire from "./Wire.ts"
+
+/**
+ * A world.
+ *
+ * @category models
+ */
+export interface SimulationWorld extends SimulationGround.SimulationGround {
+  readonly fault: SimulationFault
+  readonly chain: SimulatedChain
+  readonly records: SimulatedRecords.SimulatedRecords
+  readonly leases: Map<string, LeaseRow>
+  readonly places: ReadonlyArray<FacilitatorPlaces.FacilitatorPlace>
+  /** The wires between shops and facilitators. */
+  readonly calls: ReadonlyArray<Wire.WireWeather>
+  readonly shops: ReadonlyArray<SimulatedShop.SimulatedShop>
+  readonly purchases: Array<PurchaseStory>
+  readonly runs: Array<RunWatch.HandlerRun>
+  readonly strikes: Strikes.Strikes
+  /** Payments whose debt of an answer was taken, by their ids: an answer that is lost after that is lost. */
+  readonly debtsTaken: Set<string>
+  /** Promises were made: they are to end before the next step. */
+  promised: boolean
+}
+
+/**
+ * The world of a plan, at its beginning.
+ *
+ * @category constructors
+ */
+export const make = (plan: SimulationPlan, fault: SimulationFault, tells: boolean): SimulationWorld => {
+  const ground = SimulationGround.make(plan, tells)
+  const { random, startProcess, story, time, violate } = ground
+  const { setup } = plan
+  const chain = SimulatedLedger.make(
+    { time, random: random.branch("chain"), note: (line) => story.tell(() => line) },
+    { ...setup, broken: fault.half }
+  )
+  const debtsTaken = new Set<string>()
+  const records = watchedRecords(ground, fault, chain, debtsTaken)
+  const calls = Array.from({ length: setup.shops }, () => Wire.fair(setup.callLatency))
+  const runs: Array<RunWatch.HandlerRun> = []
+  const places = FacilitatorPlaces.make(setup, chain)
+  const shops = calls.map((weather, index) =>
+    opened({ ground, chain, records, runs, places }, startProcess(`shop-${index + 1}`), weather)
+  )
+  const world: SimulationWorld = {
+    ...ground,
+    fault,
+    chain,
+    records,
+    leases: new Map(),
+    places,
+    calls,
+    shops,
+    purchases: [],
+    runs,
+    strikes: Strikes.make(),
+    debtsTaken,
+    promised: false
+  }
+  chain.onSubmit(({ bytes, process }) => {
+    if (isOnRecord(world, bytes)) return
+    const words = `${process} sends bytes that are not on record: ${bytes.slice(0, 80)}`
+    violate({ invariant: "write-first", words })
+  })
+  for (const place of places) FacilitatorPlaces.launch(world, place)
+  return world
+}
+
+/** Records that are looked at after every write. */
+const watchedRecords = (
+  { startProcess, story, time, violate }: SimulationGround.SimulationGround,
+  fault: SimulationFault,
+  chain: SimulatedChain,
+  debtsTaken: Set<string>
+): SimulatedRecords.SimulatedRecords => {
+  const watch: { look: () => void } = { look: () => undefined }
+  const { context } = startProcess("database")
+  const records = SimulatedRecords.make({ time, context, broken: fault.store, written: () => watch.look() })
+  const { look } = RecordWatch.make({
+    chain,
+    records,
+    changed: (words) => story.tell(() => words),
+    debtTaken: (paymentId) => debtsTaken.add(paymentId)
+  })
+  watch.look = () => {
+    const found = look()
+    if (found !== undefined) violate(found)
+  }
+  return records
+}
+
+const isOnRecord = ({ chain, records }: SimulationWorld, bytes: string): boolean =>
+  chain.signers.some((signer) =>
+    records
+      .read(records.disk.flights(`${chain.network} ${signer}`))
+      .some(({ attempts }) => attempts.some((attempt) => attempt.bytes === bytes))
+  )
+
+interface Street extends Pick<SimulationWorld, "chain" | "records" | "runs" | "places"> {
+  readonly ground: SimulationGround.SimulationGround
+}
+
+const opened = (street: Street, process: SimulatedProcess, weather: Wire.WireWeather): SimulatedShop.SimulatedShop => {
+  const { chain, ground, places } = street
+  const { plan, time } = ground
+  const listening = () => places.flatMap(({ running }) => (running?.service() === undefined ? [] : [running]))
+  return SimulatedShop.open({
+    process,
+    facilitator: FacilitatorByWire.make(process, time, weather, listening),
+    scheme: chain.server(Wire.link(process, time, Wire.fair([0, 0]), () => undefined)),
+    network: chain.network,
+    payTo: chain.payee,
+    validitySeconds: plan.setup.validitySeconds,
+    handlerMillis: plan.setup.handlerMillis,
+    isAfterHandler: plan.setup.isAfterHandler,
+    reports: runReports(street, process)
+  })
+}
+
+const runReports = ({ ground, records, runs }: Street, shop: SimulatedProcess): SimulatedShop.RunReports => ({
+  began: (paymentId) => {
+    const run: RunWatch.HandlerRun = { paymentId, shop, at: ground.time.now(), state: "running" }
+    runs.push(run)
+    ground.story.tell(() => `${shop.name} runs its handler for ${paymentId.slice(0, 10)}`)
+    const isServed = records.read(records.disk.find(paymentId))?.run.served === true
+    const found = RunWatch.judge(runs, run, isServed)
+    if (found !== undefined) ground.violate(found)
+    return runs.length - 1
+  },
+  ended: (place, end) => {
+    const run = runs[place]
+    if (run !== undefined) run.state = end
+    ground.story.tell(() => `${shop.name}: the run for ${run?.paymentId.slice(0, 10)} is ${end}`)
+  }
+})
