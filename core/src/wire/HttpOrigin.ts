@@ -3,12 +3,24 @@
  * least. That is chosen when this module is resolved (`imports` in package.json), so that no bundle for browsers ever sees
  * Node's modules and nothing is asked of the platform at run time.
  */
+import * as Context from "effect/Context"
+
 import * as Platform from "#http-origin"
 
 import * as FetchOrigin from "./FetchOrigin.ts"
 import type { HttpOrigin } from "./HttpCall.ts"
 
 export type { HttpAnswer, HttpCall, HttpOrigin } from "./HttpCall.ts"
+
+/**
+ * The way to a server where nobody gives a `fetch`. The default is the platform's; a program that simulates the network gives
+ * its own.
+ *
+ * @category services
+ */
+export class HttpOrigins extends Context.Reference<(origin: string) => HttpOrigin>("@pontage/core/HttpOrigins", {
+  defaultValue: () => Platform.at
+}) {}
 
 /**
  * The server at an origin, for example `https://node.example:8545`.

@@ -20,7 +20,7 @@ const core = ["@pontage/core", "@pontage/core/"]
 export const table: ReadonlyArray<Layer> = [
   { files: "core/src/platform/", may: effect },
   { files: "core/src/protocol/", may: [...effect, "core/src/platform/"] },
-  { files: "core/src/wire/HttpOrigin.ts", may: ["core/src/wire/", "#http-origin"] },
+  { files: "core/src/wire/HttpOrigin.ts", may: [...effect, "core/src/wire/", "#http-origin"] },
   {
     files: "core/src/wire/NodeOrigin.ts",
     may: [...effect, "core/src/wire/", "node:http", "node:https", "node:stream"]

@@ -150,15 +150,15 @@ const target = (options: Options): Target | undefined => {
  * @category constructors
  * @throws Misconfigured when the URL is not one of HTTP.
  */
-export const make = (options: Options): Effect.Effect<Send, Misconfigured> => {
-  const checked = OptionCheck.read(check, options, "the RPC")
-  if (Result.isFailure(checked)) return Effect.fail(checked.failure)
+export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Send, Misconfigured> {
+  yield* Effect.fromResult(OptionCheck.read(check, options, "the RPC"))
   const { network, onRequest } = options
   const to = target(options)
-  if (to === undefined) return Effect.fail(new Misconfigured({ message: `The RPC URL of ${network} is no HTTP URL` }))
+  if (to === undefined) return yield* new Misconfigured({ message: `The RPC URL of ${network} is no HTTP URL` })
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "10 seconds")
   const { headers, path } = to
-  const node = HttpOrigin.at(to.origin, options.fetch)
+  const originOf = yield* HttpOrigin.HttpOrigins
+  const node = options.fetch === undefined ? originOf(to.origin) : HttpOrigin.at(to.origin, options.fetch)
   let lastId = 0
 
   const unavailable = (method: string, what: string, cause?: unknown) => {
@@ -181,12 +181,11 @@ export const make = (options: Options): Effect.Effect<Send, Misconfigured> => {
     })
   }
 
-  return Effect.succeed((method, params) =>
+  return (method, params) =>
     Effect.suspend(() => exchange(method, params)).pipe(
       Effect.timeoutOrElse({
         duration: timeout,
         orElse: () => Effect.fail(unavailable(method, `did not answer within ${Duration.format(timeout)}`))
       })
     )
-  )
-}
+})

@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib"
 
 import { assert, describe, it } from "@effect/vitest"
+import { HttpOrigin } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
@@ -183,6 +184,32 @@ describe("EvmRpc against a node that misbehaves", () => {
       const withUser = url.replace("http://", "http://us%20er:pass@")
       const rpc = yield* EvmRpc.make({ url: withUser, network, headers: { "x-key": "value" } })
       assert.strictEqual(yield* rpc.blockNumber, 1n)
+    })
+  )
+
+  it.effect("asks over the way to servers that it is provided with, unless it is given a fetch", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const originOf = (origin: string): HttpOrigin.HttpOrigin => ({
+        ask: ({ body = "", path }) =>
+          Effect.sync(() => {
+            asked.push(origin + path)
+            const { id }: { readonly id: number } = JSON.parse(body)
+            const text = JSON.stringify({ jsonrpc: "2.0", id, result: "0x7" })
+            return { status: 200, contentType: "application/json", body: { _tag: "Read", text } }
+          })
+      })
+      const rpc = yield* Effect.provideService(
+        EvmRpc.make({ url: "http://node.example/key", network }),
+        HttpOrigin.HttpOrigins,
+        originOf
+      )
+      assert.strictEqual(yield* rpc.blockNumber, 7n)
+      const { url } = yield* HostileNode.make(HostileNode.result("0x8"))
+      const fetching = EvmRpc.make({ url, network, fetch: globalThis.fetch })
+      const other = yield* Effect.provideService(fetching, HttpOrigin.HttpOrigins, originOf)
+      assert.strictEqual(yield* other.blockNumber, 8n)
+      assert.deepStrictEqual(asked, ["http://node.example/key"])
     })
   )
 

@@ -3,6 +3,8 @@
  */
 export * as Anvil from "./Anvil.ts"
 export * as AnvilControl from "./AnvilControl.ts"
+export { BatchSettler } from "../artifacts/BatchSettler.ts"
+export { TransferProbe } from "../artifacts/TransferProbe.ts"
 export { Delegate7702 } from "./artifacts/Delegate7702.ts"
 export { DollarToken } from "./artifacts/DollarToken.ts"
 export { Erc1271Wallet } from "./artifacts/Erc1271Wallet.ts"
