@@ -2,12 +2,14 @@
  * What transactions have cost whom, by the hour. Costs are text: a busy day's may be more than 64 bits hold, so they are
  * added here and not by the database.
  */
-import { FlightCost } from "@pontage/core"
+import { FlightCost, type NetworkBooks } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { SqlError } from "effect/sql/SqlError"
 
 import type { Transaction } from "./Database.ts"
 import type { Dialect } from "./Dialect.ts"
+import * as OpenExpenses from "./OpenExpenses.ts"
 import { asks, type RecordFault } from "./Records.ts"
 
 /**
@@ -29,6 +31,10 @@ export interface CostBook {
     since: number,
     caller: string | undefined
   ) => Effect.Effect<bigint, RecordFault>
+  /** The books of a network (`PaymentStore.books`). What is open is read first: what lands meanwhile counts twice, never not at all. */
+  readonly books: (transaction: Transaction, network: string, since: number) => Effect.Effect<NetworkBooks, RecordFault>
+  /** Has this transaction be the only one that plans on the network, until it ends. */
+  readonly lock: (transaction: Transaction, network: string) => Effect.Effect<void, SqlError>
 }
 
 const ask = asks("spending", Schema.Struct({ cost: Schema.BigIntFromString }))
@@ -37,6 +43,7 @@ const ask = asks("spending", Schema.Struct({ cost: Schema.BigIntFromString }))
  * @category constructors
  */
 export const make = (dialect: Dialect): CostBook => {
+  const expenses = OpenExpenses.make(dialect)
   const current = `SELECT cost FROM spending WHERE network = ? AND caller = ? AND hour = ?${
     dialect.locksRows ? " FOR UPDATE" : ""
   }`
@@ -58,12 +65,24 @@ export const make = (dialect: Dialect): CostBook => {
           ? ask(run, `${all} `, [network, BigInt(FlightCost.hourOf(since))])
           : ask(run, `${all} AND caller = ?`, [network, BigInt(FlightCost.hourOf(since)), caller]),
         (rows) => rows.reduce((total, { cost }) => total + cost, 0n)
-      )
+      ),
+    books: Effect.fnUntraced(function* (transaction, network, since) {
+      const open = yield* expenses.on(transaction.run, network)
+      const rows = yield* askByCaller(transaction.run, byCaller, [network, BigInt(FlightCost.hourOf(since))])
+      const spent = new Map<string, bigint>()
+      for (const { caller, cost } of rows) spent.set(caller, (spent.get(caller) ?? 0n) + cost)
+      return { open, spent }
+    }),
+    lock: ({ run }, network) =>
+      dialect.lock === undefined ? Effect.void : Effect.asVoid(run(dialect.lock, [`spending ${network}`]))
   }
 }
 
 const begun = "INSERT INTO spending (network, caller, hour, cost) VALUES (?, ?, ?, '0') ON CONFLICT DO NOTHING"
 const changed = "UPDATE spending SET cost = ? WHERE network = ? AND caller = ? AND hour = ?"
 const all = "SELECT cost FROM spending WHERE network = ? AND hour >= ?"
+
+const askByCaller = asks("spending", Schema.Struct({ caller: Schema.String, cost: Schema.BigIntFromString }))
+const byCaller = "SELECT caller, cost FROM spending WHERE network = ? AND hour >= ?"
 
 const byName = ([a]: readonly [string, bigint], [b]: readonly [string, bigint]): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -2,7 +2,7 @@
  * What a lane's worker writes. Each step locks the lane's row and looks at its epoch first, so that a worker whose lease
  * has passed on, asleep or cut off as it may have been, writes nothing.
  */
-import { LaneLeases, PaymentChange, type PaymentStore, type Prepared } from "@pontage/core"
+import { type Allowance, FlightCost, LaneLeases, PaymentChange, type PaymentStore, type Prepared } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -45,15 +45,19 @@ export const make = (desk: Desk) => {
     plan: Effect.fnUntraced(function* (
       transaction: Transaction,
       lease: Lease,
-      plans: ReadonlyArray<PaymentStore.Plan>
+      plans: ReadonlyArray<PaymentStore.Plan>,
+      allowance: Allowance | undefined
     ) {
       const next = yield* lane(transaction.run, lease)
       if (next === null || plans.some(({ number }, index) => number !== next + BigInt(index))) {
         return yield* new LaneLeases.LeaseLost({ lane: lease.lane })
       }
+      const books = allowance && (yield* booksToJudge(desk, transaction, lease, allowance))
+      if (books !== undefined && allowance?.allows(books) === false) return books
       yield* transaction.run(setNext, [next + BigInt(plans.length), lease.lane])
       yield* desk.flights.begin(transaction.run, lease.lane, plans)
       yield* board(desk, transaction, lease, plans)
+      return undefined
     }),
 
     replace: Effect.fnUntraced(function* (transaction: Transaction, lease: Lease, number: bigint, prepared: Prepared) {
@@ -100,6 +104,18 @@ const holding = (dialect: Dialect) => {
     return known?.next ?? null
   })
 }
+
+/** The books as nobody changes them by a plan of their own until this transaction ends. */
+const booksToJudge = Effect.fnUntraced(function* (
+  { costs }: Desk,
+  transaction: Transaction,
+  { lane }: Lease,
+  { since }: Allowance
+) {
+  const network = FlightCost.networkOf(lane)
+  yield* costs.lock(transaction, network)
+  return yield* costs.books(transaction, network, since)
+})
 
 const openFlight = (desk: Desk, { run }: Transaction, lease: Lease, number: bigint): Step<OpenFlight> =>
   Effect.flatMap(desk.flights.open(run, lease.lane, number), (flight) =>

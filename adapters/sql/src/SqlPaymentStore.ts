@@ -105,7 +105,7 @@ const lanes = (database: Database, desk: Desk): Pick<Store, "openLane" | "skipTo
   return {
     openLane: (lease, first) => transact((transaction) => steps.openLane(transaction, lease, first)),
     skipTo: (lease, next) => transact((transaction) => steps.skipTo(transaction, lease, next)),
-    plan: (lease, plans) => transact((transaction) => steps.plan(transaction, lease, plans)),
+    plan: (lease, plans, allowance) => transact((transaction) => steps.plan(transaction, lease, plans, allowance)),
     replace: (lease, flight, prepared) =>
       transact((transaction) => steps.replace(transaction, lease, flight, prepared)),
     enter: (lease, entry) => database[urgencyOf(entry)]((transaction) => steps.enter(transaction, lease, entry))
@@ -122,12 +122,13 @@ const urgencyOf = ({ advances, flight }: PaymentStore.Entry): "transact" | "gath
 const books = (
   database: Database,
   { costs, dialect, records }: Desk
-): Pick<Store, "expireUnwanted" | "spent" | "page"> => {
+): Pick<Store, "expireUnwanted" | "spent" | "books" | "page"> => {
   const { ask } = database
   const inOrder = `${dialect.settledOrder} ORDER BY p.serial LIMIT ?`
   return {
     expireUnwanted: (validBefore) => expireUnwanted(database, records, BigInt(Math.ceil(validBefore))),
     spent: (network, since, caller) => ask((transaction) => costs.spent(transaction, network, since, caller)),
+    books: (network, since) => ask((transaction) => costs.books(transaction, network, since)),
     page: (after, limit, caller) =>
       ask((transaction) =>
         caller === undefined

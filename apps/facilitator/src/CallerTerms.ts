@@ -6,6 +6,7 @@ import { OptionCheck, type PaymentRequirements, type SchemeFacilitator } from "@
 import * as Redacted from "effect/Redacted"
 
 import type { ApiKeyDigest } from "./ApiKey.ts"
+import * as KnownNetwork from "./KnownNetwork.ts"
 import type { Rate } from "./RateLimiter.ts"
 
 /**
@@ -52,7 +53,7 @@ export interface CallerTerms {
   readonly operator?: boolean
   readonly registrations?: ReadonlyArray<Registration>
   readonly rates?: RateTerms
-  /** What its payments may cost in 24 hours, by network, in the smallest native unit; elsewhere only the total counts. */
+  /** What its payments may cost in 24 hours, by network, in the smallest native unit; elsewhere it has its share of the total. */
   readonly gasCeilings?: ReadonlyMap<string, bigint>
   readonly webhook?: WebhookTerms
 }
@@ -118,5 +119,18 @@ export const isRegistered = (
       (one.network === undefined || half.scheme.network(one.network) === half.network) &&
       isAmong(one.payees, payTo) &&
       isAmong(one.assets, asset)
+  )
+}
+
+/**
+ * The names of those who may have somebody paid on a network, and so share what settling there may cost; without a network, anywhere.
+ *
+ * @category getters
+ */
+export const sharers = (callers: ReadonlyArray<CallerTerms>, network?: string): ReadonlyArray<string> => {
+  const isThere = (one: Registration) =>
+    network === undefined || one.network === undefined || KnownNetwork.fromText(one.network) === network
+  return callers.flatMap(({ name, registrations }) =>
+    registrations === undefined || registrations.some(isThere) ? [name] : []
   )
 }

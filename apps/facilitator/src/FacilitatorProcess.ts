@@ -7,6 +7,7 @@ import * as BestCrypto from "@pontage/evm/crypto"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
+import * as CallerTerms from "./CallerTerms.ts"
 import * as FacilitatorServer from "./FacilitatorServer.ts"
 import * as FacilitatorSettings from "./FacilitatorSettings.ts"
 import * as FacilitatorStorage from "./FacilitatorStorage.ts"
@@ -67,7 +68,8 @@ const ceilingsOf = (settings: FacilitatorSettings.FacilitatorSettings) => {
       ton: settings.ton?.gasCeiling,
       tron: settings.tron?.gasCeiling
     }),
-    caller: (name: string, network: string) => byName.get(name)?.get(network)
+    caller: (name: string, network: string) => byName.get(name)?.get(network),
+    callers: (network: string) => CallerTerms.sharers(settings.callers, network)
   }
 }
 

@@ -45,6 +45,7 @@ const reads = (store: Store) => ({
   queuedInTurn: timed("queuedInTurn", store.queuedInTurn),
   flights: timed("flights", store.flights),
   spent: timed("spent", store.spent),
+  books: timed("books", store.books),
   page: timed("page", store.page),
   takeNotices: timed("takeNotices", store.takeNotices),
   closeNotice: timed("closeNotice", store.closeNotice),
@@ -78,11 +79,13 @@ const laneWork = (store: Store) => {
     skipTo: timed("skipTo", store.skipTo),
     replace: timed("replace", store.replace),
     plan: (...args: Parameters<Store["plan"]>) =>
-      Effect.tap(plan(...args), () =>
-        reached(
-          "planned",
-          args[1].reduce((sum, { paymentIds }) => sum + paymentIds.length, 0)
-        )
+      Effect.tap(plan(...args), (refused) =>
+        refused === undefined
+          ? reached(
+              "planned",
+              args[1].reduce((sum, { paymentIds }) => sum + paymentIds.length, 0)
+            )
+          : Effect.void
       ),
     enter: (...args: Parameters<Store["enter"]>) =>
       Effect.tap(enter(...args), (changed) => {

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 
+import * as CallerTerms from "./CallerTerms.ts"
 import * as FacilitatorMetrics from "./FacilitatorMetrics.ts"
 import type { EvmNetworkSettings, FacilitatorSettings } from "./FacilitatorSettings.ts"
 import * as InstalledEmulation from "./InstalledEmulation.ts"
@@ -28,13 +29,13 @@ export const make = Effect.fnUntraced(function* (
   const { ton, tron } = settings
   const signers = yield* Effect.forEach(settings.evmSignerKeys, (key) => evmSignerOf(key, crypto))
   const schemes = settings.evm.map((network) => evmScheme(settings, network, signers))
-  if (ton !== undefined) schemes.push(tonScheme(ton))
-  if (tron !== undefined) schemes.push(yield* tronScheme(tron))
+  if (ton !== undefined) schemes.push(tonScheme(settings, ton))
+  if (tron !== undefined) schemes.push(yield* tronScheme(settings, tron))
   return schemes.map(patiently)
 })
 
 const evmScheme = (
-  { evmAssets: assets }: FacilitatorSettings,
+  { callers, evmAssets: assets }: FacilitatorSettings,
   { network, rpcUrl, terms }: EvmNetworkSettings,
   signer: ReadonlyArray<EvmTransactionSigner>
 ): FacilitatorScheme =>
@@ -42,6 +43,7 @@ const evmScheme = (
     let label = network ?? "eip155"
     const half = exactEvm.facilitator({
       signer,
+      callers: CallerTerms.sharers(callers, network),
       ...terms,
       assets,
       rpcUrl: Redacted.value(rpcUrl),
@@ -57,10 +59,14 @@ const evmSignerOf = (key: Redacted.Redacted, crypto: EvmCrypto.Shape) =>
     catch: () => new Misconfigured({ message: "PONTAGE_EVM_SIGNER_KEY: one of the keys is no private key" })
   })
 
-const tonScheme = ({ apiKey, emulation, rpcUrl, signerKeys, terms }: TonTerms.TonSettings): FacilitatorScheme => {
+const tonScheme = (
+  { callers }: FacilitatorSettings,
+  { apiKey, emulation, rpcUrl, signerKeys, terms }: TonTerms.TonSettings
+): FacilitatorScheme => {
   const label = TonNetwork.fromText(terms.network ?? TonNetwork.mainnet) ?? "ton"
   return Effect.flatMap(InstalledEmulation.make(emulation), (played) =>
     exactTon.facilitator({
+      callers: CallerTerms.sharers(callers, label),
       ...terms,
       signer: signerKeys.map(TonTerms.keyPairOf),
       rpcUrl: Redacted.value(rpcUrl),
@@ -74,14 +80,17 @@ const tonScheme = ({ apiKey, emulation, rpcUrl, signerKeys, terms }: TonTerms.To
 /** The header in which providers of TRON nodes take their customers' keys. */
 const tronKeyHeader = "TRON-PRO-API-KEY"
 
-const tronScheme = Effect.fnUntraced(function* ({ apiKey, rpcUrl, sponsor, terms }: TronSettings) {
+const tronScheme = Effect.fnUntraced(function* (
+  { callers }: FacilitatorSettings,
+  { apiKey, rpcUrl, sponsor, terms }: TronSettings
+) {
   const label = TronNetwork.fromText(terms.network ?? TronNetwork.mainnet) ?? "tron"
   const signer = sponsor && (yield* tronSignerOf(sponsor.key))
   return exactTron.facilitator({
     ...terms,
     rpcUrl: Redacted.value(rpcUrl),
     ...(apiKey !== undefined && { rpcHeaders: { [tronKeyHeader]: Redacted.value(apiKey) } }),
-    ...(sponsor && signer && { sponsor: { ...sponsor.limits, signer } }),
+    ...(sponsor && signer && { sponsor: { callers: CallerTerms.sharers(callers, label), ...sponsor.limits, signer } }),
     onRequest: (path) => FacilitatorMetrics.rpcRequest(label, path)
   })
 })

@@ -7,6 +7,7 @@ import { EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
 
 import { ApiKey, FacilitatorProcess } from "../src/index.ts"
 import * as ServiceProcess from "./ServiceProcess.ts"
@@ -112,6 +113,33 @@ describe("the service on a chain", () => {
         assert.strictEqual(settled.status, "included")
         assert.isUndefined(yield* capped.payment(settled.paymentId))
         assert.strictEqual((yield* free.payment(settled.paymentId))?.status, "included")
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("holds a part of a network's ceiling for each caller, without a setting of theirs", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const callers = [
+          { name: "cheap", keys: [ApiKey.digestOf("key-of-cheap-00001")] },
+          { name: "dear", keys: [ApiKey.digestOf("key-of-dear-000001")] }
+        ]
+        const { url } = yield* FacilitatorProcess.start({
+          ...settingsFor(chain),
+          callers,
+          evmGasCeiling: 2_000_000_000_000_000n
+        })
+        const clientOf = (key: string) => FacilitatorClient.make({ url, headers: { authorization: `Bearer ${key}` } })
+        const cheap = yield* clientOf("key-of-cheap-00001")
+        const dear = yield* clientOf("key-of-dear-000001")
+        const settle = Effect.fnUntraced(function* (client: typeof cheap, index: number) {
+          return yield* Effect.result(client.settle(yield* TestPayment.sign(chain, index), TestPayment.claim(index)))
+        })
+        let index = 0
+        let end = yield* settle(cheap, index)
+        assert.isTrue(Result.isSuccess(end))
+        while (Result.isSuccess(end) && index < 60) end = yield* settle(cheap, ++index)
+        assert.include(Result.isFailure(end) ? end.failure.message : "", "this caller's share of the ceiling")
+        assert.isTrue(Result.isSuccess(yield* settle(dear, 61)))
       }).pipe(Effect.scoped)
     )
 

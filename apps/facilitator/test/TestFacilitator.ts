@@ -137,6 +137,7 @@ export const store = (methods: Partial<Store>): Store =>
     enter: unasked,
     expireUnwanted: unasked,
     spent: () => Effect.succeed(0n),
+    books: () => Effect.succeed({ spent: new Map(), open: [] }),
     page: () => Effect.succeed([]),
     takeNotices: () => Effect.succeed([]),
     closeNotice: () => Effect.void,

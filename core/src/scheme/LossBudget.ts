@@ -15,6 +15,7 @@ import * as Effect from "effect/Effect"
 
 import { FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
+import * as CallerShares from "./CallerShares.ts"
 import * as DaySum from "./DaySum.ts"
 
 /**
@@ -26,10 +27,12 @@ export interface Limits {
   /** The most that may be lost in 24 hours. Above zero. */
   readonly total: bigint
   /**
-   * The most that may be lost to the payers of one caller; default a quarter of `total`. The caller of the empty name is
-   * everybody where callers are not told apart: it has no share of its own.
+   * The most that may be lost to the payers of one caller; default its share by `callers`, and where these are not named a quarter
+   * of `total`. The caller of the empty name is everybody where callers are not told apart: it has no share of its own.
    */
   readonly perCaller?: bigint
+  /** The names of the callers who share `total` where `perCaller` sets no limit (`CallerShares`). */
+  readonly callers?: ReadonlyArray<string>
   /** The most that may be lost to one payer that has not proven itself; default a quarter of `total`. */
   readonly perPayer?: bigint
   /** How long a ban lasts, in milliseconds; default one hour. */
@@ -132,6 +135,8 @@ interface Flying {
 interface Ledger {
   readonly total: bigint
   readonly perCaller: bigint
+  /** The parts held for callers; `undefined` where `perCaller` is the limit of each. */
+  readonly parts: CallerShares.Parts | undefined
   readonly perPayer: bigint
   readonly banMillis: number
   /** Last used last. */
@@ -163,6 +168,7 @@ export const make = (limits: Limits): Effect.Effect<LossBudget, Misconfigured> =
   const ledger: Ledger = {
     total,
     perCaller,
+    parts: limits.perCaller === undefined && limits.callers ? CallerShares.partsOf(total, limits.callers) : undefined,
     perPayer,
     banMillis,
     accounts: new Map(),
@@ -257,10 +263,17 @@ const exhaustedShare = (
   const exceeds = (used: bigint, limit: bigint) => used > 0n && used + amount > limit
   const ownUsed = own === undefined ? 0n : own.lost.total(now) + own.inFlight - own.trusted
   if (exceeds(ownUsed, ledger.perPayer)) return "payer"
-  const theirs = ledger.callers.get(caller)
-  const used = theirs === undefined ? 0n : theirs.lost.total(now) + theirs.inFlight
-  if (caller !== "" && exceeds(used, ledger.perCaller)) return "caller"
-  return ledger.lost.total(now) + ledger.inFlight + amount > ledger.total ? "all" : undefined
+  const all = ledger.lost.total(now) + ledger.inFlight
+  const of = (name: string) => usedBy(ledger, name, now)
+  const used = of(caller)
+  const limit = ledger.parts && used + CallerShares.roomOf(ledger.total, ledger.parts, caller, { all, of })
+  if (caller !== "" && exceeds(used, limit ?? ledger.perCaller)) return "caller"
+  return all + amount > ledger.total ? "all" : undefined
+}
+
+const usedBy = ({ callers }: Ledger, name: string, now: number): bigint => {
+  const known = callers.get(name)
+  return known === undefined ? 0n : known.lost.total(now) + known.inFlight
 }
 
 const reserve = (ledger: Ledger, id: string, risk: LossRisk, until: number, now: number): LossVerdict => {

@@ -4,6 +4,7 @@
  * another on one store, or each on a new one.
  */
 import { type StoreLaw, type StoreSubject, Subject } from "./PaymentStoreTrial.ts"
+import * as StoreAllowanceLaws from "./StoreAllowanceLaws.ts"
 import * as StoreBookLaws from "./StoreBookLaws.ts"
 import * as StoreClaimLaws from "./StoreClaimLaws.ts"
 import * as StoreEntryLaws from "./StoreEntryLaws.ts"
@@ -28,5 +29,6 @@ export const all: ReadonlyArray<StoreLaw> = [
   ...StoreEntryLaws.laws,
   ...StoreFenceLaws.laws,
   ...StoreBookLaws.laws,
-  ...StoreNoticeLaws.laws
+  ...StoreNoticeLaws.laws,
+  ...StoreAllowanceLaws.laws
 ]

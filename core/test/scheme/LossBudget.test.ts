@@ -291,3 +291,30 @@ const conclude = (
   model.isProven = false
   return budget.lose(id, { ...of, culprit: of.payer, gravity: end === "slight" ? "slight" : "grave" })
 }
+
+describe("callers that are named", () => {
+  it.effect("share the total, and what one has not lost of its part no other one can", () =>
+    Effect.gen(function* () {
+      const budget = yield* LossBudget.make({ total: 100n, perPayer: 100n, callers: ["cheap", "dear"] })
+      const verdicts: Array<string> = []
+      for (let index = 0; index < 10; index++) {
+        verdicts.push(yield* lost(budget, `n${index}`, risk(`payer-${index}`, 10n, "cheap")))
+      }
+      assert.strictEqual(verdicts.filter((verdict) => verdict === "Open").length, 7)
+      assert.strictEqual(verdicts.at(-1), "caller exhausted")
+      assert.strictEqual(yield* judged(budget, risk("bob", 25n, "dear")), "Open")
+      assert.strictEqual(yield* judged(budget, risk("carol", 10n, "")), "Open")
+    })
+  )
+
+  it.effect("have everything where there is one, and their own limit where it is set", () =>
+    Effect.gen(function* () {
+      const alone = yield* LossBudget.make({ total: 100n, perPayer: 100n, callers: ["shop"] })
+      assert.strictEqual(yield* lost(alone, "1", risk("a", 60n)), "Open")
+      assert.strictEqual(yield* judged(alone, risk("b", 40n)), "Open")
+      const limited = yield* LossBudget.make({ total: 100n, perPayer: 100n, perCaller: 20n, callers: ["shop"] })
+      assert.strictEqual(yield* lost(limited, "1", risk("a", 20n)), "Open")
+      assert.strictEqual(yield* judged(limited, risk("b", 1n)), "caller exhausted")
+    })
+  )
+})

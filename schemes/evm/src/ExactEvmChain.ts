@@ -82,8 +82,10 @@ export interface Options {
    * (`EvmSpending`). Above it only payers are served that have settled a payment here in the last 24 hours.
    */
   readonly lossBudget?: bigint
-  /** The part of `lossBudget` that the payers of one caller may use, in wei; default a quarter. */
+  /** The part of `lossBudget` that the payers of one caller may use, in wei; default its share by `callers`, else a quarter. */
   readonly lossBudgetPerCaller?: bigint
+  /** The names of the callers who share `lossBudget`: half of it is held for them in equal parts (`CallerShares`). */
+  readonly callers?: ReadonlyArray<string>
   /** How long a payer is banned whose payment failed on the chain by its own doing, in milliseconds; default one hour. */
   readonly banMillis?: number
   /** Milliseconds until a question to the RPC counts as unanswered; default 10 000. */
@@ -118,6 +120,7 @@ const check = OptionCheck.options<Options>({
   knownImplementations: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
   lossBudget: OptionCheck.optional(OptionCheck.amount(1n)),
   lossBudgetPerCaller: OptionCheck.optional(OptionCheck.amount(1n)),
+  callers: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
   banMillis: OptionCheck.optional(OptionCheck.whole()),
   rpcTimeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
   onRequest: OptionCheck.optional(OptionCheck.callable())
@@ -205,6 +208,7 @@ export const connect = Effect.fnUntraced(function* (
     losses: yield* EvmLosses.make({
       total: options.lossBudget ?? EvmSpending.lossBudget(network),
       ...(perCaller !== undefined && { perCaller }),
+      ...(options.callers && { callers: options.callers }),
       ...(banMillis !== undefined && { banMillis })
     }),
     batches: options.batches && (yield* settling(rpc, options.batches)),

@@ -70,8 +70,10 @@ export interface Options {
    * default 2 TON. Above it only payers are served of whom a payment was settled in that time.
    */
   readonly lossBudget?: bigint
-  /** The same for the payers of one caller; default a half of `lossBudget`. */
+  /** The same for the payers of one caller; default its share by `callers`, else a half of `lossBudget`. */
   readonly lossBudgetPerCaller?: bigint
+  /** The names of the callers who share `lossBudget`: half of it is held for them in equal parts (`CallerShares`). */
+  readonly callers?: ReadonlyArray<string>
   /** The same for one payer; default an eighth of `lossBudget`. */
   readonly lossBudgetPerPayer?: bigint
   /** How long a griefer is banned, in milliseconds; default an hour. */
@@ -111,6 +113,7 @@ const check = OptionCheck.options<Options>({
   externalMinimum: OptionCheck.optional(OptionCheck.amount()),
   lossBudget: OptionCheck.optional(OptionCheck.amount(1n)),
   lossBudgetPerCaller: OptionCheck.optional(OptionCheck.amount(1n)),
+  callers: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
   lossBudgetPerPayer: OptionCheck.optional(OptionCheck.amount(1n)),
   banMillis: OptionCheck.optional(OptionCheck.whole()),
   onExpense: OptionCheck.optional(OptionCheck.callable()),
@@ -208,9 +211,15 @@ export const connect = Effect.fnUntraced(function* (
 
 const limitsOf = ({ banMillis, ...options }: Options): LossBudget.Limits => {
   const { lossBudget: total = defaultLossBudget } = options
-  const { lossBudgetPerCaller: perCaller = part(total, callersPart) } = options
+  const { callers, lossBudgetPerCaller: perCaller = callers ? undefined : part(total, callersPart) } = options
   const { lossBudgetPerPayer: perPayer = part(total, payersPart) } = options
-  return { total, perCaller, perPayer, ...(banMillis !== undefined && { banMillis }) }
+  return {
+    total,
+    perPayer,
+    ...(perCaller !== undefined && { perCaller }),
+    ...(callers && { callers }),
+    ...(banMillis !== undefined && { banMillis })
+  }
 }
 
 const part = (whole: bigint, parts: bigint): bigint => (whole < parts ? 1n : whole / parts)

@@ -4,7 +4,7 @@
  * of the whole nobody is lent any who has not paid with a loan before. All of it is kept in memory and begins anew with the
  * process.
  */
-import { LossBudget, Misconfigured } from "@pontage/core"
+import { CallerShares, LossBudget, Misconfigured } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -24,10 +24,12 @@ export interface Limits {
   /** The most energy that is lent to one payer in 24 hours; default a fiftieth of a day's, and enough for one payment. */
   readonly maxEnergyPerPayer?: bigint
   /**
-   * The most energy that is lent to the payers of one caller in 24 hours; default a quarter of a day's. The caller of the empty
-   * name is everybody where callers are not told apart: it has no share of its own.
+   * The most energy that is lent to the payers of one caller in 24 hours; default its share by `callers`, and where these are not
+   * named a quarter of a day's. The caller of the empty name is everybody where callers are not told apart: it has no share of its own.
    */
   readonly maxEnergyPerCaller?: bigint
+  /** The names of the callers who share a day's energy and what may be lost of it, where no limit of a caller is set (`CallerShares`). */
+  readonly callers?: ReadonlyArray<string>
   /**
    * The most energy that loans may lose in 24 hours to payers who use it otherwise, and half of it to the payers of one caller;
    * default a fifth of a day's. Beyond it only those are lent to who have paid with a loan in the last 24 hours.
@@ -48,6 +50,7 @@ export const keys: OptionCheck.Table<Limits> = {
   maxPaymentsPerPayer: OptionCheck.optional(OptionCheck.whole()),
   maxEnergyPerPayer: OptionCheck.optional(OptionCheck.amount()),
   maxEnergyPerCaller: OptionCheck.optional(OptionCheck.amount()),
+  callers: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
   maxEnergyLost: OptionCheck.optional(OptionCheck.amount()),
   banMillis: OptionCheck.optional(OptionCheck.whole())
 }
@@ -102,18 +105,22 @@ interface Bounds {
   readonly perDay: bigint
   readonly perPayer: bigint
   readonly perCaller: bigint
+  /** The parts held for callers; `undefined` where `perCaller` is the limit of each. */
+  readonly parts: CallerShares.Parts | undefined
   readonly lost: bigint
   readonly paymentsPerPayer: number
 }
 
 const boundsOf = (limits: Limits): Bounds => {
   const { maxEnergyPerDay: perDay = defaults.perDay, maxEnergyPerPayment: perPayment = defaults.perPayment } = limits
+  const sharers = limits.maxEnergyPerCaller === undefined ? limits.callers : undefined
   const share = (part: bigint) => least(perDay, most(perDay / part, perPayment))
   return {
     perPayment,
     perDay,
     perPayer: limits.maxEnergyPerPayer ?? share(parts.payer),
     perCaller: limits.maxEnergyPerCaller ?? share(parts.caller),
+    parts: sharers && CallerShares.partsOf(perDay, sharers),
     lost: limits.maxEnergyLost ?? share(parts.lost),
     paymentsPerPayer: limits.maxPaymentsPerPayer ?? defaults.paymentsPerPayer
   }
@@ -127,14 +134,15 @@ const boundsOf = (limits: Limits): Bounds => {
 export const make = Effect.fnUntraced(function* (limits: Limits): Effect.fn.Return<SponsorBudget, Misconfigured> {
   const { banMillis = dayMillis } = limits
   const bounds = boundsOf(limits)
-  if (Object.values(bounds).some((bound) => !(bound > 0))) {
+  const { parts: _, ...amounts } = bounds
+  if (Object.values(amounts).some((bound) => !(bound > 0))) {
     const message = "exactTron.facilitator: sponsor: its limits must be positive"
     return yield* new Misconfigured({ message })
   }
   const { lost, perPayer } = bounds
   const losses = yield* LossBudget.make({
     total: lost,
-    perCaller: most(lost / 2n, 1n),
+    ...(bounds.parts === undefined ? { perCaller: most(lost / 2n, 1n) } : { callers: limits.callers ?? [] }),
     perPayer: least(lost, perPayer),
     banMillis
   })
@@ -164,19 +172,24 @@ export const make = Effect.fnUntraced(function* (limits: Limits): Effect.fn.Retu
 const riskOf = ({ caller, energy, payer }: Lending): LossBudget.LossRisk => ({ payer, caller, amount: energy })
 
 /** What was lent in the last 24 hours. */
-const makeLoans = ({ paymentsPerPayer, perCaller, perDay, perPayer, perPayment }: Bounds) => {
+const makeLoans = ({ parts, paymentsPerPayer, perCaller, perDay, perPayer, perPayment }: Bounds) => {
   let entries: ReadonlyArray<Entry> = []
   const sum = (all: ReadonlyArray<Entry>) => all.reduce((total, { energy }) => total + energy, 0n)
+  const of = (caller: string) => sum(entries.filter((entry) => entry.caller === caller))
+  const roomOf = (caller: string): bigint => {
+    const all = sum(entries)
+    if (caller === "") return perDay - all
+    return parts === undefined ? perCaller - of(caller) : CallerShares.roomOf(perDay, parts, caller, { all, of })
+  }
   return {
     allows: ({ caller, energy, payer }: Lending, now: number): boolean => {
       entries = entries.filter(({ at }) => at > now - dayMillis)
       const own = entries.filter((entry) => entry.payer === payer)
-      const theirs = caller === "" ? [] : entries.filter((entry) => entry.caller === caller)
       return (
         energy <= perPayment &&
         own.length < paymentsPerPayer &&
         sum(own) + energy <= perPayer &&
-        sum(theirs) + energy <= (caller === "" ? perDay : perCaller) &&
+        energy <= roomOf(caller) &&
         sum(entries) + energy <= perDay
       )
     },

@@ -24,18 +24,21 @@ export const broadcastBeforePersist = {
       })
     return {
       ...store,
-      plan: (lease, plans) =>
+      plan: (lease, plans, allowance) =>
         afterPlans(
           lease.lane,
           Effect.suspend(() => {
             const written = Deferred.makeUnsafe<void>()
             unwritten.set(lease.lane, written)
-            const later = Effect.andThen(Effect.sleep(delayMillis), Effect.ignoreCause(store.plan(lease, plans)))
+            const later = Effect.andThen(
+              Effect.sleep(delayMillis),
+              Effect.ignoreCause(store.plan(lease, plans, allowance))
+            )
             const done = Effect.suspend(() => {
               unwritten.delete(lease.lane)
               return Deferred.succeed(written, undefined)
             })
-            return Effect.asVoid(Effect.forkDetach(Effect.andThen(later, done)))
+            return Effect.as(Effect.forkDetach(Effect.andThen(later, done)), undefined)
           })
         ),
       replace: (lease, flight, prepared) => afterPlans(lease.lane, store.replace(lease, flight, prepared)),

@@ -32,7 +32,7 @@ export const leaseForEver = {
     ...store,
     openLane: (lease, first) => store.openLane(unfenced(lease), first),
     skipTo: (lease, next) => store.skipTo(unfenced(lease), next),
-    plan: (lease, plans) => store.plan(unfenced(lease), plans),
+    plan: (lease, plans, allowance) => store.plan(unfenced(lease), plans, allowance),
     replace: (lease, flight, prepared) => store.replace(unfenced(lease), flight, prepared),
     enter: (lease, entry) => store.enter(unfenced(lease), entry)
   })

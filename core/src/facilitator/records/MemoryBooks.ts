@@ -14,6 +14,7 @@ import type { Notice, StoredPayment, Untold } from "./PaymentStore.ts"
 export interface MemoryCosts {
   readonly book: (lane: string, cost: bigint, callers: ReadonlyArray<string>, now: number) => void
   readonly spent: (network: string, since: number, caller: string | undefined) => bigint
+  readonly byCaller: (network: string, since: number) => ReadonlyMap<string, bigint>
 }
 
 /**
@@ -30,6 +31,16 @@ export const makeCosts = (): MemoryCosts => {
     callers.set(caller, hours)
     return hours
   }
+  const byCaller = (network: string, since: number) => {
+    const first = FlightCost.hourOf(since)
+    const costs = new Map<string, bigint>()
+    for (const [name, hours] of networks.get(network) ?? []) {
+      let total = 0n
+      for (const [hour, part] of hours) if (hour >= first) total += part
+      costs.set(name, total)
+    }
+    return costs
+  }
   return {
     book: (lane, cost, callers, now) => {
       const hour = FlightCost.hourOf(now)
@@ -39,14 +50,11 @@ export const makeCosts = (): MemoryCosts => {
       }
     },
     spent: (network, since, caller) => {
-      const first = FlightCost.hourOf(since)
-      let total = 0n
-      for (const [name, hours] of networks.get(network) ?? []) {
-        if (caller !== undefined && caller !== name) continue
-        for (const [hour, part] of hours) if (hour >= first) total += part
-      }
-      return total
-    }
+      const callers = byCaller(network, since)
+      if (caller !== undefined) return callers.get(caller) ?? 0n
+      return [...callers.values()].reduce((total, cost) => total + cost, 0n)
+    },
+    byCaller
   }
 }
 

@@ -3,13 +3,25 @@
  */
 import * as Effect from "effect/Effect"
 
+import * as FlightCost from "./FlightCost.ts"
 import { type Lease, LeaseLost } from "./LaneLeases.ts"
 import * as MemoryLanes from "./MemoryLanes.ts"
 import type { MemoryState } from "./MemoryState.ts"
+import type { Allowance, NetworkBooks } from "./NetworkBooks.ts"
 import * as PaymentChange from "./PaymentChange.ts"
 import type { Advance, Entry, Flight, PaymentStore, Plan, StoredPayment } from "./PaymentStore.ts"
 
-type Methods = "loads" | "queued" | "queuedInTurn" | "flights" | "openLane" | "skipTo" | "plan" | "replace" | "enter"
+type Methods =
+  | "loads"
+  | "queued"
+  | "queuedInTurn"
+  | "flights"
+  | "openLane"
+  | "skipTo"
+  | "plan"
+  | "books"
+  | "replace"
+  | "enter"
 
 /** A lane that is being written in. */
 interface Desk {
@@ -46,7 +58,8 @@ export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods>
     openLane: (lease, first) => fenced(lease, ({ lane }) => (lane.next ??= first)),
     skipTo: (lease, next) =>
       fenced(lease, ({ lane }) => (lane.next = lane.next !== undefined && lane.next > next ? lane.next : next)),
-    plan: (lease, plans) => fenced(lease, (desk) => plan(desk, plans)),
+    plan: (lease, plans, allowance) => fenced(lease, (desk) => plan(desk, plans, allowance)),
+    books: (network, since) => Effect.sync(() => booksOf(state, network, since)),
     replace: (lease, number, prepared) =>
       fenced(lease, ({ lane, now }) => {
         const flight = lane.flights.get(number)
@@ -97,12 +110,18 @@ const flightsOf = (state: MemoryState, name: string): ReadonlyArray<Flight> =>
   }))
 
 /** Nothing is written before everything was found to be as planned. */
-const plan = ({ lane, name, now, state }: Desk, plans: ReadonlyArray<Plan>): void | typeof lost => {
+const plan = (
+  { lane, name, now, state }: Desk,
+  plans: ReadonlyArray<Plan>,
+  allowance: Allowance | undefined
+): NetworkBooks | undefined | typeof lost => {
   const { next } = lane
   const ids = plans.flatMap(({ paymentIds }) => paymentIds)
   if (next === undefined || plans.some(({ number }, index) => number !== next + BigInt(index))) return lost
   const waiting = found(state, ids).filter((one) => PaymentChange.isWaiting(one) && one.lane === name)
   if (waiting.length !== ids.length || new Set(ids).size !== ids.length) return lost
+  const books = allowance && booksOf(state, FlightCost.networkOf(name), allowance.since)
+  if (books !== undefined && allowance?.allows(books) === false) return books
   for (const one of plans) {
     lane.flights.set(one.number, MemoryLanes.begun(one))
     for (const payment of found(state, one.paymentIds)) {
@@ -110,7 +129,22 @@ const plan = ({ lane, name, now, state }: Desk, plans: ReadonlyArray<Plan>): voi
     }
   }
   lane.next = next + BigInt(plans.length)
+  return undefined
 }
+
+const booksOf = (state: MemoryState, network: string, since: number): NetworkBooks => ({
+  spent: state.costs.byCaller(network, since),
+  open: state.lanes.on(network).flatMap(({ flights }) =>
+    [...flights.values()].flatMap(({ attempts, landed, paymentIds }) => {
+      const payments = found(state, paymentIds)
+      const last = attempts.at(-1)
+      const isOpen = last?.slot !== undefined || payments.some(PaymentChange.isTravelling)
+      return landed === undefined && last !== undefined && isOpen
+        ? [{ cost: last.cost, callers: payments.map(({ caller }) => caller) }]
+        : []
+    })
+  )
+})
 
 const enter = (desk: Desk, { advances, flight }: Entry): ReadonlyArray<StoredPayment | undefined> | typeof lost => {
   const open = flight && desk.lane.flights.get(flight.number)

@@ -2,6 +2,7 @@
  * The lanes of a memory store: who may write in them, what waits in them, and what is on its way.
  */
 import type { Landed, Prepared } from "../../scheme/SchemeFacilitator.ts"
+import * as FlightCost from "./FlightCost.ts"
 import type { Lease } from "./LaneLeases.ts"
 import { firstOf } from "./MemoryRecords.ts"
 import * as PaymentChange from "./PaymentChange.ts"
@@ -50,6 +51,8 @@ interface Queue extends MemoryLane {
  */
 export interface MemoryLanes {
   readonly of: (name: string) => MemoryLane
+  /** The lanes of a network. */
+  readonly on: (network: string) => ReadonlyArray<MemoryLane>
   /** The lane of a lease; `undefined` when a newer one has been seen. */
   readonly held: (lease: Lease) => MemoryLane | undefined
   /** Keeps the queues after a record's change; tells whether it began to wait by it. */
@@ -74,6 +77,7 @@ export const make = (): MemoryLanes => {
 
   return {
     of,
+    on: (network) => [...lanes].flatMap(([name, lane]) => (FlightCost.networkOf(name) === network ? [lane] : [])),
     held: (lease) => {
       const lane = of(lease.lane)
       if (lease.epoch < lane.epoch) return undefined

@@ -18,6 +18,7 @@ import type { ValidationError } from "../../protocol/ValidationError.ts"
 import type { Block, Landed, Prepared } from "../../scheme/SchemeFacilitator.ts"
 import type { Claim, Execution, Outcome, Settled } from "../Facilitator.ts"
 import type { Lease, LeaseLost } from "./LaneLeases.ts"
+import type { Allowance, NetworkBooks } from "./NetworkBooks.ts"
 import * as Run from "./Run.ts"
 import type { Signals } from "./Signals.ts"
 
@@ -269,8 +270,10 @@ export class PaymentStore extends Context.Service<
     /**
      * Begins flights: takes the lane's next numbers, which the plans must carry in order, keeps the signed bytes and moves
      * the payments from `accepted` to `planned`, all in one step. `LeaseLost` when the number or a payment is not as planned.
+     * With an allowance the network's books are read in the same step, alone among all who plan on that network: where they do not
+     * allow it nothing is written, and the books are returned.
      */
-    readonly plan: (lease: Lease, plans: ReadonlyArray<Plan>) => Fenced<void>
+    readonly plan: (lease: Lease, plans: ReadonlyArray<Plan>, allowance?: Allowance) => Fenced<NetworkBooks | undefined>
     /** Keeps other bytes for a flight that has begun, before they are sent. */
     readonly replace: (lease: Lease, flight: bigint, prepared: Prepared) => Fenced<void>
     /** Writes an entry; returns the records that it changed, in the order of its advances. */
@@ -283,6 +286,8 @@ export class PaymentStore extends Context.Service<
      * unit, to the hour.
      */
     readonly spent: (network: string, since: number, caller?: string) => Stored<bigint>
+    /** The books of a network since a time: nothing that has been signed is missing, and what lands meanwhile may count twice. */
+    readonly books: (network: string, since: number) => Stored<NetworkBooks>
     /** Records by their serials, after this one; those of one caller, or all. */
     readonly page: (after: bigint, limit: number, caller?: string) => Stored<ReadonlyArray<StoredPayment>>
     /**

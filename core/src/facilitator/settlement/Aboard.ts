@@ -4,8 +4,8 @@
  */
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import type { Landed, Passenger, Payment, Prepared } from "../../scheme/SchemeFacilitator.ts"
+import type { OpenExpense } from "../records/NetworkBooks.ts"
 import type { StoredPayment } from "../records/PaymentStore.ts"
-import type { Expense } from "./GasCeilings.ts"
 
 /**
  * A payment in a flight.
@@ -131,9 +131,9 @@ const earliestOf = ({ history }: StoredPayment, startedAt: number): number | und
  *
  * @category getters
  */
-export const expenseOf = (aboard: Aboard): Expense => ({
+export const expenseOf = (aboard: Aboard): OpenExpense => ({
   cost: lastAttempt(aboard).cost,
-  payments: aboard.travellers.map(({ stored }) => stored)
+  callers: aboard.travellers.map(({ stored }) => stored.caller)
 })
 
 /**

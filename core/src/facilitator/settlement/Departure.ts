@@ -15,9 +15,9 @@ import * as Checkpoint from "../Checkpoint.ts"
 import { marginSeconds } from "../Offer.ts"
 import * as PaymentReading from "../PaymentReading.ts"
 import type { LeaseLost } from "../records/LaneLeases.ts"
+import type { Allowance, NetworkBooks, OpenExpense } from "../records/NetworkBooks.ts"
 import type { Advance, Plan, StoredPayment } from "../records/PaymentStore.ts"
 import { type Aboard, expenseOf, lastAttempt, type Traveller, wasSent } from "./Aboard.ts"
-import * as Airspace from "./Airspace.ts"
 import * as FeeBump from "./FeeBump.ts"
 import * as GasCeilings from "./GasCeilings.ts"
 import * as GasMoney from "./GasMoney.ts"
@@ -236,32 +236,75 @@ const sign = (
   survey: Survey
 ): Effect.Effect<ReadonlyArray<Aboard>, Stopped> =>
   Effect.suspend(() => {
-    const { airspace, ceilings, half, store } = work
+    const { ceilings, half, spending } = work
     const callers = ready.map(({ stored }) => stored.caller)
-    if (!GasCeilings.hold(ceilings, half.network, callers)) return signWithin(work, ready, survey, new Map())
-    return airspace.lock.withPermit(
-      Effect.gen(function* () {
-        const air = yield* Airspace.expenses(airspace, store)
-        const left = yield* GasCeilings.room(ceilings, store, half.network, callers, air)
-        return yield* signWithin(work, ready, survey, left)
-      })
-    )
+    return GasCeilings.hold(ceilings, half.network, callers)
+      ? spending.withPermit(signByTheBooks(work, ready, survey))
+      : Effect.map(signWithin(work, ready, survey), ({ flights }) => flights)
   })
+
+/** How often it is signed anew where another process has spent the room meanwhile. */
+const signings = 3
+
+const signByTheBooks = Effect.fnUntraced(function* (
+  work: LaneWork,
+  ready: ReadonlyArray<Ready>,
+  survey: Survey
+): Effect.fn.Return<ReadonlyArray<Aboard>, Stopped> {
+  const { ceilings, half, store } = work
+  const since = (yield* Clock.currentTimeMillis) - GasCeilings.periodMillis
+  let books = yield* store.books(half.network, since)
+  let waiting = ready
+  for (let signing = 1; ; signing++) {
+    const signed = yield* signWithin(work, waiting, survey, {
+      room: GasCeilings.room(ceilings, half.network, books),
+      allowance: (expenses) => ({
+        since,
+        allows: (now) => GasCeilings.allow(ceilings, half.network, expenses, now)
+      })
+    })
+    if (signed.refused === undefined) return signed.flights
+    work.gasMoney = undefined
+    books = signed.refused
+    waiting = signed.flights.flatMap(({ travellers }) =>
+      waiting.filter(({ payment }) => travellers.some((traveller) => traveller.payment === payment))
+    )
+    if (signing < signings) continue
+    yield* putBack(work, waiting.map(storedOf), ceilingReached)
+    return []
+  }
+})
+
+/** What the ceilings leave, and what the plan is judged by in the step that writes it. */
+interface Within {
+  readonly room: GasCeilings.Room
+  readonly allowance: (expenses: ReadonlyArray<OpenExpense>) => Allowance
+}
+
+/** What was signed; `refused` are the books by which it may not be sent, and then nothing of it is written. */
+interface Signed {
+  readonly flights: ReadonlyArray<Aboard>
+  readonly refused: NetworkBooks | undefined
+}
 
 /** Signs for as many payments as there is room for, one flight after the other, and writes all of them down in one step. */
 const signWithin = Effect.fnUntraced(function* (
   work: LaneWork,
   ready: ReadonlyArray<Ready>,
   survey: Survey,
-  left: GasCeilings.Room
-): Effect.fn.Return<ReadonlyArray<Aboard>, Stopped> {
+  within?: Within
+): Effect.fn.Return<Signed, Stopped> {
+  const room = within?.room ?? GasCeilings.unlimited
   const places = work.capacity - placesTaken(work, yield* Clock.currentTimeMillis)
   const flights: Array<Aboard> = []
   let rest = ready
   while (rest.length > 0 && flights.length < places) {
     const number = work.next + BigInt(flights.length)
     const prepared = yield* Effect.result(
-      prepareWithin(work, rest, number, survey, { signed: flights, ceiling: left.get(undefined) })
+      prepareWithin(work, rest, number, survey, {
+        signed: flights,
+        ceiling: room.most(rest.map(({ stored }) => stored.caller))
+      })
     )
     if (Result.isFailure(prepared)) {
       const { _tag, message } = prepared.failure
@@ -277,25 +320,28 @@ const signWithin = Effect.fnUntraced(function* (
     }
     const { aboard, count } = prepared.success
     const expense = expenseOf(aboard)
-    const broken = GasCeilings.broken(left, expense)
+    const broken = room.broken(expense)
     if (broken.length > 0) {
       const stays = ({ stored }: Ready) => !broken.includes(undefined) && !broken.includes(stored.caller)
       yield* release(work, rest.slice(0, count))
-      yield* putBack(work, rest.filter((one) => !stays(one)).map(storedOf), ceilingReached)
+      const note = broken.includes(undefined) ? ceilingReached : shareUsedUp
+      yield* putBack(work, rest.filter((one) => !stays(one)).map(storedOf), note)
       rest = rest.filter(stays)
       continue
     }
-    GasCeilings.spend(left, expense)
+    room.spend(expense)
     GasMoney.spend(work, expense.cost)
     flights.push(aboard)
     rest = rest.slice(count)
   }
   yield* Checkpoint.pass("signed")
   const signed = ready.filter((one) => flights.some(({ travellers }) => travellers.some(isOf(one))))
-  yield* Effect.tapError(writeDown(work, flights), ({ _tag }) =>
-    _tag === "LeaseLost" ? release(work, signed) : Effect.void
+  const refused = yield* Effect.tapError(
+    writeDown(work, flights, within?.allowance(flights.map(expenseOf))),
+    ({ _tag }) => (_tag === "LeaseLost" ? release(work, signed) : Effect.void)
   )
-  return flights
+  if (refused !== undefined) yield* release(work, signed)
+  return { flights, refused }
 })
 
 const isOf =
@@ -308,12 +354,13 @@ const release = ({ half }: LaneWork, ready: ReadonlyArray<Ready>): Effect.Effect
   ready.length === 0 || half.release === undefined ? Effect.void : half.release(ready.map(({ payment }) => payment))
 
 const ceilingReached = "the ceiling of what settling may cost in 24 hours is reached"
+const shareUsedUp = "this caller's share of the ceiling of what settling may cost in 24 hours is used up"
 
 /** What bounds a transaction. */
 interface Bounds {
   /** Flights that are signed and not written down yet: they cost the same signer. */
   readonly signed: ReadonlyArray<Aboard>
-  /** What settling may cost still, on the whole network. */
+  /** What settling may cost still, for these callers. */
   readonly ceiling: bigint | undefined
 }
 
@@ -375,15 +422,17 @@ const prepare = Effect.fnUntraced(function* (
 
 const writeDown = Effect.fnUntraced(function* (
   work: LaneWork,
-  flights: ReadonlyArray<Aboard>
-): Effect.fn.Return<void, Stopped> {
-  if (flights.length === 0) return
+  flights: ReadonlyArray<Aboard>,
+  allowance: Allowance | undefined
+): Effect.fn.Return<NetworkBooks | undefined, Stopped> {
+  if (flights.length === 0) return undefined
   const plans = flights.map((aboard): Plan => ({
     number: aboard.number,
     prepared: lastAttempt(aboard),
     paymentIds: aboard.travellers.map(({ stored }) => stored.paymentId)
   }))
-  yield* work.store.plan(work.lease, plans)
+  const refused = yield* work.store.plan(work.lease, plans, allowance)
+  if (refused !== undefined) return refused
   for (const aboard of flights) {
     const { head, transaction } = lastAttempt(aboard)
     for (const traveller of aboard.travellers) {
@@ -400,6 +449,7 @@ const writeDown = Effect.fnUntraced(function* (
     work.next = aboard.number + 1n
   }
   yield* Checkpoint.pass("planned")
+  return undefined
 })
 
 /** How many payers' own transactions are sent at once: none of them has to come before another. */

@@ -1,15 +1,15 @@
 /**
  * What settling may cost: somebody else's gas is a budget. The ceilings hold for any 24 hours, to the hour, for everything
- * on a network and for each caller on it; what is in the air counts with the most that it may cost.
+ * on a network and for each caller on it; what is in the air counts with the most that it may cost. Callers without a ceiling of their
+ * own share the network's (`CallerShares`).
  */
-import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
-import * as Effect from "effect/Effect"
 
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
-import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import * as CallerShares from "../../scheme/CallerShares.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
-import type { PaymentStore, StoredPayment } from "../records/PaymentStore.ts"
+import * as FlightCost from "../records/FlightCost.ts"
+import type { NetworkBooks, OpenExpense } from "../records/NetworkBooks.ts"
 
 /**
  * The ceilings, in a network's smallest native unit; `undefined` where there is none.
@@ -18,7 +18,10 @@ import type { PaymentStore, StoredPayment } from "../records/PaymentStore.ts"
  */
 export interface GasCeilings {
   readonly total?: (network: string) => bigint | undefined
+  /** A ceiling of this caller alone: it wins over its share in the total, whether it is more or less. */
   readonly caller?: (name: string, network: string) => bigint | undefined
+  /** The callers who share a network's total; default none, and then who comes first has everything. */
+  readonly callers?: (network: string) => ReadonlyArray<string>
 }
 
 /**
@@ -28,27 +31,16 @@ export interface GasCeilings {
  */
 export const check: OptionCheck.Check<GasCeilings> = OptionCheck.options<GasCeilings>({
   total: OptionCheck.optional(OptionCheck.callable()),
-  caller: OptionCheck.optional(OptionCheck.callable())
+  caller: OptionCheck.optional(OptionCheck.callable()),
+  callers: OptionCheck.optional(OptionCheck.callable())
 })
 
 /**
- * What may still be spent: by name of the caller, and altogether under `undefined`. Without a ceiling there is no entry.
+ * How far back spending counts; milliseconds.
  *
- * @category models
+ * @category constants
  */
-export type Room = Map<string | undefined, bigint>
-
-/**
- * A transaction that costs at most so much, and whose payments share the cost.
- *
- * @category models
- */
-export interface Expense {
-  readonly cost: bigint
-  readonly payments: ReadonlyArray<StoredPayment>
-}
-
-const period = Duration.toMillis("24 hours")
+export const periodMillis = Duration.toMillis("24 hours")
 
 /**
  * The operator's ceilings, and for a network without one that of its scheme.
@@ -56,11 +48,11 @@ const period = Duration.toMillis("24 hours")
  * @category constructors
  */
 export const orDefault = (
-  { caller, total }: GasCeilings,
+  { total, ...ceilings }: GasCeilings,
   halves: ReadonlyArray<Pick<SchemeFacilitator, "gasCeiling" | "network">>
 ): GasCeilings => ({
-  total: (network) => total?.(network) ?? halves.find((half) => half.network === network)?.gasCeiling,
-  ...(caller && { caller })
+  ...ceilings,
+  total: (network) => total?.(network) ?? halves.find((half) => half.network === network)?.gasCeiling
 })
 
 /**
@@ -73,56 +65,85 @@ export const hold = (ceilings: GasCeilings, network: string, callers: Iterable<s
   [...new Set(callers)].some((caller) => ceilings.caller?.(caller, network) !== undefined)
 
 /**
- * What may be spent now for these callers. What is in the air has to be looked up before: what lands meanwhile counts twice
- * then, and never not at all.
+ * The ceilings of one network, and what is used of them.
+ *
+ * @category models
+ */
+export interface Room {
+  /** Counts an expense. */
+  readonly spend: (expense: OpenExpense) => void
+  /** Whose ceiling an expense would break: names of callers, `undefined` for that of all. Counts nothing. */
+  readonly broken: (expense: OpenExpense) => ReadonlyArray<string | undefined>
+  /** The most that a transaction for payments of these callers may cost; `undefined` where there is no ceiling. */
+  readonly most: (callers: Iterable<string>) => bigint | undefined
+}
+
+/**
+ * The room of a network where there is no ceiling.
+ *
+ * @category constants
+ */
+export const unlimited: Room = { spend: () => undefined, broken: () => [], most: () => undefined }
+
+/**
+ * What the ceilings leave by the books.
  *
  * @category constructors
  */
-export const room = Effect.fnUntraced(function* (
-  ceilings: GasCeilings,
-  store: PaymentStore["Service"],
-  network: string,
-  callers: Iterable<string>,
-  inTheAir: ReadonlyArray<Expense>
-): Effect.fn.Return<Room, FacilitatorUnavailable> {
-  const since = (yield* Clock.currentTimeMillis) - period
-  const left: Room = new Map()
+export const room = (ceilings: GasCeilings, network: string, { open, spent }: NetworkBooks): Room => {
   const total = ceilings.total?.(network)
-  if (total !== undefined) left.set(undefined, total - (yield* store.spent(network, since)))
-  for (const caller of new Set(callers)) {
-    const ceiling = ceilings.caller?.(caller, network)
-    if (ceiling !== undefined) left.set(caller, ceiling - (yield* store.spent(network, since, caller)))
+  const ownLimit = (caller: string) => ceilings.caller?.(caller, network)
+  const parts =
+    total === undefined ? new Map() : CallerShares.partsOf(total, ceilings.callers?.(network) ?? [], ownLimit)
+  const used = new Map(spent)
+  let all = [...spent.values()].reduce((sum, cost) => sum + cost, 0n)
+  const of = (caller: string) => used.get(caller) ?? 0n
+  const spend = ({ callers, cost }: OpenExpense) => {
+    all += cost
+    for (const [caller, part] of FlightCost.shares(cost, callers)) used.set(caller, of(caller) + part)
   }
-  for (const expense of inTheAir) spend(left, expense)
-  return left
-})
-
-/**
- * Takes an expense out of what is left.
- *
- * @category combinators
- */
-export const spend = (left: Room, expense: Expense): void => {
-  for (const [name, share] of sharesOf(expense)) {
-    const now = left.get(name)
-    if (now !== undefined) left.set(name, now - share)
+  for (const expense of open) spend(expense)
+  const left = (caller: string, more = 0n): bigint | undefined => {
+    const limit = ownLimit(caller)
+    if (limit !== undefined) return limit - of(caller)
+    return total === undefined ? undefined : CallerShares.roomOf(total, parts, caller, { all: all + more, of })
+  }
+  return {
+    spend,
+    broken: ({ callers, cost }) => {
+      const breaking: Array<string | undefined> = total !== undefined && cost > total - all ? [undefined] : []
+      let more = 0n
+      for (const [caller, part] of callers.length === 0 ? [] : FlightCost.shares(cost, callers)) {
+        const most = left(caller, more)
+        if (most !== undefined && part > most) breaking.push(caller)
+        more += part
+      }
+      return breaking
+    },
+    most: (callers) => {
+      const free = total === undefined ? undefined : total - all
+      const [only, ...others] = new Set(callers)
+      const own = only === undefined || others.length > 0 ? undefined : left(only)
+      return own !== undefined && (free === undefined || own < free) ? own : free
+    }
   }
 }
 
 /**
- * Whose ceiling an expense would break: names of callers, `undefined` for that of all.
+ * Whether the ceilings allow all these expenses by the books.
  *
- * @category getters
+ * @category guards
  */
-export const broken = (left: Room, expense: Expense): ReadonlyArray<string | undefined> =>
-  [...sharesOf(expense)].flatMap(([name, share]) => {
-    const now = left.get(name)
-    return now !== undefined && now < share ? [name] : []
+export const allow = (
+  ceilings: GasCeilings,
+  network: string,
+  expenses: ReadonlyArray<OpenExpense>,
+  books: NetworkBooks
+): boolean => {
+  const left = room(ceilings, network, books)
+  return expenses.every((expense) => {
+    if (left.broken(expense).length > 0) return false
+    left.spend(expense)
+    return true
   })
-
-const sharesOf = ({ cost, payments }: Expense): ReadonlyMap<string | undefined, bigint> => {
-  const shares = new Map<string | undefined, bigint>([[undefined, cost]])
-  const each = payments.length === 0 ? 0n : cost / BigInt(payments.length)
-  for (const { caller } of payments) shares.set(caller, (shares.get(caller) ?? 0n) + each)
-  return shares
 }

@@ -5,6 +5,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Semaphore from "effect/Semaphore"
 
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { Landed, Prepared, SchemeFacilitator, Submission, Survey } from "../../scheme/SchemeFacilitator.ts"
@@ -13,7 +14,6 @@ import { type Lease, LeaseLost } from "../records/LaneLeases.ts"
 import type { Advance, Entry, PaymentStore, StoredPayment } from "../records/PaymentStore.ts"
 import type { Signals } from "../records/Signals.ts"
 import { type Aboard, isInTheAir, lastAttempt, update } from "./Aboard.ts"
-import type { Airspace } from "./Airspace.ts"
 import type { AwaitedPayments } from "./AwaitedPayments.ts"
 import type { ExaminedPayments } from "./ExaminedPayments.ts"
 import type * as FairShare from "./FairShare.ts"
@@ -53,7 +53,8 @@ export interface LaneWork {
   /** Those who wait for payments in this process: told of every record that is written. */
   readonly awaited: AwaitedPayments
   readonly ceilings: GasCeilings
-  readonly airspace: Airspace
+  /** One lane of a network at a time decides what it may still spend, and writes down what it spends it on. */
+  readonly spending: Semaphore.Semaphore
   /** Payments of the queue that have lost a slot and cannot depart now: looked at by themselves (`StrandedPayments`). */
   readonly stranded: Set<string>
   /** Tells a flight that every slot before its own is used: it may have landed too. */

@@ -9,6 +9,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
+import type * as Semaphore from "effect/Semaphore"
 
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
@@ -17,8 +18,7 @@ import * as PaymentReading from "../PaymentReading.ts"
 import type { Lease } from "../records/LaneLeases.ts"
 import type { Flight, PaymentStore, StoredPayment } from "../records/PaymentStore.ts"
 import * as Signals from "../records/Signals.ts"
-import { type Aboard, expenseOf, isOpen, type Traveller, wasSent } from "./Aboard.ts"
-import type { Airspace } from "./Airspace.ts"
+import { type Aboard, isOpen, type Traveller, wasSent } from "./Aboard.ts"
 import type { AwaitedPayments } from "./AwaitedPayments.ts"
 import { depart, putBack } from "./Departure.ts"
 import type { ExaminedPayments } from "./ExaminedPayments.ts"
@@ -51,7 +51,8 @@ export interface LaneToWork {
   readonly examined: ExaminedPayments
   readonly awaited: AwaitedPayments
   readonly ceilings: GasCeilings
-  readonly airspace: Airspace
+  /** One lane of a network at a time decides what it may still spend. */
+  readonly spending: Semaphore.Semaphore
   /** When this process began to settle; Unix milliseconds. */
   readonly startedAt: number
 }
@@ -107,7 +108,6 @@ const logRestart = ({ lane }: Lease, stopped: Cause.Cause<Stopped>) =>
 
 const workOnce = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease) {
   const own = yield* board(lane, lease)
-  yield* tellExpenses(own)
   const broken = Deferred.makeUnsafe<never, Stopped>()
   const fibers = yield* FiberSet.make()
   /** Whatever fails in the background ends the work. */
@@ -124,13 +124,6 @@ const workOnce = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease) {
   })
   yield* Effect.raceFirst(serveQueue(own, takeUp), Deferred.await(broken))
 })
-
-/** What this lane has in the air counts for its neighbours. */
-const tellExpenses = (work: LaneWork) =>
-  Effect.acquireRelease(
-    Effect.sync(() => work.airspace.worked.set(work.lease.lane, () => inTheAir(work).map(expenseOf))),
-    () => Effect.sync(() => work.airspace.worked.delete(work.lease.lane))
-  )
 
 /** Everything there is on record of the lane. */
 const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effect.fn.Return<LaneWork, Stopped> {

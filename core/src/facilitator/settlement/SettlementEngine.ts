@@ -9,6 +9,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
 
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { type ChainUnavailable, FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
@@ -19,7 +20,6 @@ import * as PaymentReading from "../PaymentReading.ts"
 import type { LaneLeases } from "../records/LaneLeases.ts"
 import { LaneName, type PaymentStore, type StoredPayment } from "../records/PaymentStore.ts"
 import { isOver } from "./Aboard.ts"
-import * as Airspace from "./Airspace.ts"
 import * as AwaitedPayments from "./AwaitedPayments.ts"
 import * as ExaminedPayments from "./ExaminedPayments.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
@@ -137,19 +137,17 @@ const lanesToWork = (
   startedAt: number
 ) => {
   const lanes = new Map<string, LaneWorker.LaneToWork>()
-  const namesOn = (network: string) =>
-    halves.filter((half) => half.network === network).flatMap((half) => LaneChoice.lanesOf(half))
-  const airspaces = new Map(halves.map(({ network }) => [network, Airspace.make(namesOn(network))]))
+  const locks = new Map(halves.map(({ network }) => [network, Semaphore.makeUnsafe(1)]))
   for (const half of halves) {
-    const airspace = airspaces.get(half.network) ?? Airspace.make([])
+    const spending = locks.get(half.network) ?? Semaphore.makeUnsafe(1)
     for (const address of half.lanes.length === 0 ? [""] : half.lanes) {
       lanes.set(LaneName(half.network, address), {
         address,
-        airspace,
         awaited,
         ceilings,
         examined,
         half,
+        spending,
         startedAt,
         store
       })

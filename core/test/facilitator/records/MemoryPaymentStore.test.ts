@@ -96,7 +96,7 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
     plan: (lease, [first, ...others]) =>
       first === undefined
         ? store.plan(lease, [])
-        : Effect.andThen(store.plan(lease, [first]), others.length === 0 ? Effect.void : store.plan(lease, others))
+        : Effect.andThen(store.plan(lease, [first]), others.length === 0 ? Effect.undefined : store.plan(lease, others))
   }),
   "does not look at the lease": (store) => ({
     enter: (lease, entry) => store.enter({ ...lease, epoch: Number.MAX_SAFE_INTEGER }, entry)
@@ -135,6 +135,20 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
   "books every landing": (store) => ({
     spent: (network, since, caller) => Effect.map(store.spent(network, since, caller), (spent) => spent * 2n)
   }),
+  "writes what is not allowed": (store) => ({ plan: (lease, plans) => store.plan(lease, plans) }),
+  "looks into the books first and writes later": (store) => ({
+    plan: (lease, plans, allowance) =>
+      Effect.gen(function* () {
+        const books = yield* store.books(lease.lane.split(" ")[0] ?? "", allowance?.since ?? 0)
+        yield* Effect.yieldNow
+        return allowance?.allows(books) === false ? books : yield* store.plan(lease, plans)
+      })
+  }),
+  "shows no transaction of another lane": (store) => ({
+    books: (network, since) =>
+      Effect.map(store.books(network, since), ({ open, spent }) => ({ open: open.slice(0, 1), spent }))
+  }),
+  "shows what was spent long ago": (store) => ({ books: (network) => store.books(network, 0) }),
   "books to nobody in particular": (store) => ({ spent: (network, since) => store.spent(network, since) }),
   "lists from the beginning": (store) => ({ page: (_, limit, caller) => store.page(0n, limit, caller) }),
   "lists what is not the caller's": (store) => ({ page: (after, limit) => store.page(after, limit) }),
