@@ -53,6 +53,8 @@ export type Transact = <A, E>(
  */
 export interface Database {
   readonly dialect: Dialect
+  /** The time that transactions are at, as far as it can be told without one; Unix milliseconds. */
+  readonly now: Effect.Effect<number>
   /** What is remembered of the records; only where nobody else writes them. */
   readonly image?: RecordImage
   /** What is remembered of a record and durable, at this moment. */
@@ -100,19 +102,26 @@ export const runOn = (dialect: Dialect, text: (statement: string) => string) => 
 export type WriteAll = (batches: ReadonlyArray<Batch<unknown>>) => Effect.Effect<void, SqlError>
 
 /**
- * A transaction on a connection, at the time of the fiber's clock, and what it will have told.
+ * A transaction on a connection, at this time (Unix milliseconds), and what it will have told.
+ *
+ * @category constructors
+ */
+export const beginAt = (run: Run, now: number): readonly [Transaction, Hints] => {
+  const here = new Set<string>()
+  const everywhere = new Set<string>()
+  return [
+    { run, now, tell: (topic) => everywhere.add(topic), tellHere: (topic) => here.add(topic) },
+    { here, everywhere }
+  ]
+}
+
+/**
+ * The same, at the time of this process's clock: where no other process has the records.
  *
  * @category constructors
  */
 export const begin = (run: Run): Effect.Effect<readonly [Transaction, Hints]> =>
-  Effect.map(Clock.currentTimeMillis, (now) => {
-    const here = new Set<string>()
-    const everywhere = new Set<string>()
-    return [
-      { run, now, tell: (topic) => everywhere.add(topic), tellHere: (topic) => here.add(topic) },
-      { here, everywhere }
-    ]
-  })
+  Effect.map(Clock.currentTimeMillis, (now) => beginAt(run, now))
 
 /**
  * Tells those who wait in this process.

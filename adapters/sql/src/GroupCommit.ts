@@ -128,6 +128,7 @@ export const make = Effect.fnUntraced(function* (
   const isAtRest = () => !closed && !file.isTransaction() && image.isDurable()
   return {
     image,
+    now: Clock.currentTimeMillis,
     transact: enqueued("transact"),
     gather: enqueued("gather"),
     linger: enqueued("linger"),

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
 import * as Database from "./Database.ts"
+import * as DatabaseClock from "./DatabaseClock.ts"
 import * as Dialect from "./Dialect.ts"
 import * as PostgresSessions from "./PostgresSessions.ts"
 import type { Announce } from "./PostgresSignals.ts"
@@ -28,8 +29,10 @@ const patience = Duration.seconds(10)
 export const make = (
   sessions: PostgresSessions.PostgresSessions,
   signals: Signals.Signals,
-  announce: Announce
+  announce: Announce,
+  clockSkewMillis: number
 ): Database.Database => {
+  const clock = DatabaseClock.make(clockSkewMillis)
   const runOn = Database.runOn(Dialect.postgres, numbered())
   const runIn = (session: PgConnection.PgConnection) =>
     runOn({ execute: (text, parameters) => Effect.map(session.query(text, parameters), ({ rows }) => rows) })
@@ -38,7 +41,7 @@ export const make = (
     const once = sessions.transact((session) =>
       Effect.gen(function* () {
         const run = runIn(session)
-        const [transaction, hints] = yield* Database.begin(run)
+        const [transaction, hints] = Database.beginAt(run, yield* clock.read(run))
         const result = yield* steps(transaction)
         yield* announce(run, hints.everywhere)
         return [result, hints] as const
@@ -52,7 +55,12 @@ export const make = (
 
   const ask: Database.Transact = (steps) =>
     bounded(
-      sessions.use((session) => Effect.flatMap(Database.begin(runIn(session)), ([transaction]) => steps(transaction)))
+      sessions.use((session) =>
+        Effect.flatMap(clock.now, (now) => {
+          const [transaction] = Database.beginAt(runIn(session), now)
+          return steps(transaction)
+        })
+      )
     )
 
   const inspect = bounded(
@@ -64,7 +72,7 @@ export const make = (
     )
   )
 
-  return { dialect: Dialect.postgres, transact, gather: transact, linger: transact, inspect, ask }
+  return { dialect: Dialect.postgres, now: clock.now, transact, gather: transact, linger: transact, inspect, ask }
 }
 
 /** Whether the database is known to have undone the transaction, for a reason that another attempt may not meet. */

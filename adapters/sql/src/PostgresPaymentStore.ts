@@ -47,13 +47,16 @@ export interface Options {
   readonly leases?: PostgresLaneLeases.Options
   /** Whether instances wake each other (LISTEN); default true. Without, work is found by looking. */
   readonly listens?: boolean
+  /** How far this process's clock may be from the database's before no record is kept any more; default 30 seconds. */
+  readonly clockSkew?: Duration.Input
 }
 
 const check = OptionCheck.options<Options>({
   url: OptionCheck.given('a redacted address, such as Redacted.make("postgres://...")', Redacted.isRedacted),
   connections: OptionCheck.optional(OptionCheck.whole(1)),
   leases: OptionCheck.optional(PostgresLaneLeases.check),
-  listens: OptionCheck.optional(OptionCheck.flag)
+  listens: OptionCheck.optional(OptionCheck.flag),
+  clockSkew: OptionCheck.optional(OptionCheck.duration)
 })
 
 /**
@@ -69,7 +72,7 @@ export const layer = (
 
 const make = Effect.fnUntraced(function* (options: Options) {
   const checked = yield* Effect.fromResult(OptionCheck.read(check, options, "PostgresPaymentStore"))
-  const { connections = 10, leases = {}, listens = true, url } = checked
+  const { clockSkew = "30 seconds", connections = 10, leases = {}, listens = true, url } = checked
   const times = yield* timesOf(leases)
   const config = { url, applicationName: "pontage", keepAlive: Duration.seconds(10) }
   yield* Effect.mapError(SessionPooling.check(PgConnection.make(config)), refused)
@@ -78,7 +81,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const owner = Entropy.identifier(yield* Entropy.Entropy)
   const signals = Signals.make()
   const announce = PostgresSignals.announcing(owner)
-  const database = PostgresDatabase.make(sessions, signals, announce)
+  const database = PostgresDatabase.make(sessions, signals, announce, Duration.toMillis(clockSkew))
   if (listens) yield* PostgresSignals.listen(config, owner, signals)
   return Context.make(PaymentStore.PaymentStore, SqlPaymentStore.make(database, signals)).pipe(
     Context.add(LaneLeases.LaneLeases, PostgresLaneLeases.make({ ...times, owner, database, signals, announce }))

@@ -35,6 +35,7 @@ export const make = (database: Database, signals: Signals.Signals): Store => {
   }
   return PaymentStore.PaymentStore.of({
     signals,
+    now: database.now,
     ...claims(database, desk),
     ...queues(database, desk),
     ...lanes(database, desk),
@@ -148,17 +149,18 @@ const notices = (
 ): Pick<Store, "takeNotices" | "closeNotice" | "giveUpNotices" | "untold"> => {
   const steps = NoticeSteps.make(dialect, records)
   return {
-    // Mostly nothing is due: that can be told without a transaction.
-    takeNotices: (room, leaseMillis) =>
-      Effect.flatMap(
-        ask((transaction) => steps.waiting(transaction, [...room.keys()])),
-        (callers) => {
-          const due = new Map(callers.map((caller) => [caller, room.get(caller) ?? 0]))
-          return due.size === 0
-            ? Effect.succeed([])
-            : gather((transaction) => steps.take(transaction, due, leaseMillis))
-        }
-      ),
+    takeNotices: (room, leaseMillis) => {
+      const look = (transaction: Transaction) =>
+        Effect.map(steps.waiting(transaction, [...room.keys()]), (callers) =>
+          callers.map((caller) => [caller, room.get(caller) ?? 0] as const)
+        )
+      const take = (due: ReadonlyArray<readonly [string, number]>) => (transaction: Transaction) =>
+        steps.take(transaction, new Map(due), leaseMillis)
+      // Mostly nothing is due: where a transaction keeps others waiting, none is begun for that.
+      return dialect.locksRows
+        ? gather((transaction) => Effect.flatMap(look(transaction), (due) => take(due)(transaction)))
+        : Effect.flatMap(ask(look), (due) => (due.length === 0 ? Effect.succeed([]) : gather(take(due))))
+    },
     closeNotice: (id, retryInMillis) => linger((transaction) => steps.close(transaction, id, retryInMillis)),
     giveUpNotices: (ageMillis, limit) => linger((transaction) => steps.giveUp(transaction, ageMillis, limit)),
     untold: ask(steps.untold)

@@ -5,10 +5,12 @@ import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 
 /** Each lease of a lane is one higher than the one before. */
-export const counting = (): Layer.Layer<PaymentStoreLaws.Subject> => {
+export const counting = (
+  elapse: PaymentStoreLaws.StoreSubject["elapse"] = (millis) => TestClock.adjust(millis)
+): Layer.Layer<PaymentStoreLaws.Subject> => {
   const epochs = new Map<string, number>()
   return Layer.succeed(PaymentStoreLaws.Subject, {
-    elapse: (millis) => TestClock.adjust(millis),
+    elapse,
     lease: (lane) =>
       Effect.sync(() => {
         const epoch = (epochs.get(lane) ?? 0) + 1

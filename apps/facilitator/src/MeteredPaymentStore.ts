@@ -39,6 +39,7 @@ const timed = <Args extends ReadonlyArray<unknown>, A, E extends { readonly _tag
 
 const reads = (store: Store) => ({
   signals: store.signals,
+  now: store.now,
   find: timed("find", store.find),
   loads: timed("loads", store.loads),
   queued: timed("queued", store.queued),

@@ -2,7 +2,6 @@
  * Answers what is asked of the records, and what is settled here at all.
  */
 import { CurrentCaller, Facilitator, maySee, PaymentId, PaymentStore, X402SettlingKinds } from "@pontage/core"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 
@@ -51,7 +50,7 @@ const payment = Effect.fnUntraced(function* (store: Store, id: string) {
     ? yield* Effect.catch(store.find(id), FacilitatorVerdict.cannotTell)
     : undefined
   if (stored !== undefined && maySee(yield* CurrentCaller, stored)) {
-    return PaymentStore.toRecord(stored, yield* Clock.currentTimeMillis)
+    return PaymentStore.toRecord(stored, yield* store.now)
   }
   return yield* new UnknownPayment({ message: "nobody here knows this payment" })
 })
@@ -66,5 +65,5 @@ const payments = Effect.fnUntraced(function* (
   const { name, seesAll = false } = yield* CurrentCaller
   const start = after === undefined ? beforeAll : BigInt(after)
   const found = yield* Effect.catch(store.page(start, limit, seesAll ? undefined : name), FacilitatorVerdict.cannotTell)
-  return PaymentExport.toPage(found, limit, yield* Clock.currentTimeMillis)
+  return PaymentExport.toPage(found, limit, yield* store.now)
 })

@@ -139,12 +139,12 @@ const deliver = (office: Office, receiver: WebhookReceiver.WebhookReceiver, noti
 }
 
 const post = Effect.fnUntraced(function* (
-  { allowPrivate, send }: Office,
+  { allowPrivate, send, store }: Office,
   { secret, url }: WebhookTerms,
   notice: PaymentStore.Notice
 ) {
   const now = yield* Clock.currentTimeMillis
-  const body = WebhookBody.fromNotice(notice, now)
+  const body = WebhookBody.fromNotice(notice, yield* store.now)
   return yield* send({
     url: new URL(Redacted.value(url)),
     allowPrivate,
@@ -175,7 +175,7 @@ const lookAfter = ({ store }: Office) =>
       schedule: Schedule.spaced(givenUpPause)
     }),
     Effect.gen(function* () {
-      yield* WebhookMetrics.untold(yield* store.untold, yield* Clock.currentTimeMillis)
+      yield* WebhookMetrics.untold(yield* store.untold, yield* store.now)
     })
   ).pipe(Effect.catch(({ message }) => Effect.logWarning(`webhooks are not counted: ${message}`)))
 

@@ -18,6 +18,7 @@ import {
   type SignerBalance,
   type ChainUnavailable
 } from "@pontage/core"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
@@ -120,6 +121,7 @@ const unasked = () => Effect.die("the test does not expect this question")
 export const store = (methods: Partial<Store>): Store =>
   PaymentStore.PaymentStore.of({
     signals: Signals.make(),
+    now: Clock.currentTimeMillis,
     find: () => Effect.undefined,
     claim: unasked,
     queue: unasked,

@@ -2,7 +2,6 @@
  * The facilitator in this process. Its order of work is the order of trust: decode, identify, look into the own records;
  * only a payment that is not known yet is compared with the offer and with the chain, and only then claimed.
  */
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -157,11 +156,11 @@ export const make = Effect.fnUntraced(function* (
       yield* Checkpoint.pass("finishing")
       const stored = yield* store.finish(paymentId, claimId, outcome, name)
       yield* Checkpoint.pass("finished")
-      return stored === undefined ? yield* unknownPayment(paymentId) : yield* recordOf(stored)
+      return stored === undefined ? yield* unknownPayment(paymentId) : yield* recordOf(store, stored)
     }),
     payment: Effect.fnUntraced(function* (paymentId) {
       const stored = yield* store.find(paymentId)
-      return stored !== undefined && maySee(yield* CurrentCaller, stored) ? yield* recordOf(stored) : undefined
+      return stored !== undefined && maySee(yield* CurrentCaller, stored) ? yield* recordOf(store, stored) : undefined
     }),
     supported: Effect.succeed({
       kinds: halves.map(({ extra, network, scheme }) => ({
@@ -216,7 +215,7 @@ const claimOnly = Effect.fnUntraced(function* (desk: Desk, request: PaymentReque
   if (taken.execution === "granted" && !taken.renewed) {
     yield* Effect.onError(examineAgain(desk, taken), () => giveBack(desk, taken.stored.paymentId, claim))
   }
-  return answer(taken, yield* Clock.currentTimeMillis)
+  return answer(taken, yield* desk.store.now)
 })
 
 /** News of the payment is kept from before it is taken in, so that its end is not missed. */
@@ -232,11 +231,11 @@ const settlePresented = Effect.fnUntraced(function* (
   news: SettlementEngine.Wish["news"]
 ) {
   const taken = yield* take(desk, presented, claim, true)
-  if (claim !== undefined && taken.execution !== "granted") return answer(taken, yield* Clock.currentTimeMillis)
+  if (claim !== undefined && taken.execution !== "granted") return answer(taken, yield* desk.store.now)
   const stored = yield* Effect.onError(transfer(desk, taken, news), () => giveBack(desk, taken.stored.paymentId, claim))
   const execution = yield* confirmed(desk, taken, claim, stored)
   if (claim !== undefined) yield* Checkpoint.pass("told")
-  return answer({ ...taken, stored, execution }, yield* Clock.currentTimeMillis)
+  return answer({ ...taken, stored, execution }, yield* desk.store.now)
 })
 
 /**
@@ -255,7 +254,7 @@ const confirmed = Effect.fnUntraced(function* (
   }
   if (stored === before) return execution
   const { holder } = stored.run
-  const now = yield* Clock.currentTimeMillis
+  const now = yield* desk.store.now
   if (fresh && holder?.claimId === claim.id && now < holder.until) return execution
   return (yield* claimKnown(desk, presented, claim)).execution
 })
@@ -311,7 +310,7 @@ const pending = Effect.fnUntraced(function* (desk: Desk, { paymentId }: StoredPa
 
 const answer = ({ execution, stored }: Taken, now: number): Settled => toSettled(stored, execution, now)
 
-const recordOf = (stored: StoredPayment) => Effect.map(Clock.currentTimeMillis, (now) => toRecord(stored, now))
+const recordOf = (store: Desk["store"], stored: StoredPayment) => Effect.map(store.now, (now) => toRecord(stored, now))
 
 const unknownPayment = (paymentId: string) =>
   invalid("malformed", "unknown_payment", `no payment ${paymentId} is known here`)

@@ -2,6 +2,7 @@
  * A payment store in this process's memory: for tests, demonstrations and a first day. What it holds is gone with the
  * process; the chain still takes no authorization twice, but an entitlement to a failed run is forgotten.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
@@ -27,6 +28,7 @@ export const make: Effect.Effect<Store> = Effect.sync(() => {
   const state = MemoryState.make(signals)
   return PaymentStore.PaymentStore.of({
     signals,
+    now: Clock.currentTimeMillis,
     ...claims(state),
     ...MemoryLaneWork.make(state),
     ...books(state),

@@ -222,6 +222,8 @@ export class PaymentStore extends Context.Service<
      * name when something waits in it, `noticesTopic` when this process has written a notice.
      */
     readonly signals: Signals
+    /** The time by which the store dates and judges, which may be another one than this process's clock shows. */
+    readonly now: Effect.Effect<number>
     readonly find: (paymentId: string) => Stored<StoredPayment | undefined>
     /**
      * Claims an authorization. With no record yet it creates one, in the state `accepted`; else the presentation is compared

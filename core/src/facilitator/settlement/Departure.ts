@@ -221,7 +221,8 @@ const surveyed = Effect.fnUntraced(function* (work: LaneWork, ready: ReadonlyArr
 
 const askOrRemember = Effect.fnUntraced(function* (work: LaneWork, ready: ReadonlyArray<Ready>) {
   const { half, surveyed: known } = work
-  const now = yield* Clock.currentTimeMillis
+  // Records are dated by the store.
+  const now = yield* work.store.now
   const newest = ready.reduce((latest, { stored }) => Math.max(latest, stored.history[0]?.at ?? now), 0)
   if (known !== undefined && newest < known.at && now < known.at + surveyMillis) return known.survey
   const survey = yield* half.survey

@@ -106,7 +106,7 @@ export const make = Effect.fnUntraced(function* (
   const { leases, store } = options
   const examined = ExaminedPayments.make()
   const awaited = yield* AwaitedPayments.make(store.signals)
-  const startedAt = yield* Clock.currentTimeMillis
+  const startedAt = yield* store.now
   const lanes = lanesToWork(options, examined, awaited, startedAt)
   const names = [...lanes.keys()]
   yield* Effect.forkScoped(
@@ -163,7 +163,7 @@ const settle = Effect.fnUntraced(function* (
   { isNew, news, stored }: Wish
 ): Effect.fn.Return<StoredPayment, FacilitatorUnavailable | ChainUnavailable> {
   const { paymentId } = stored
-  if (isImpatient(stored, yield* Clock.currentTimeMillis)) return yield* notStarted(stored)
+  if (isImpatient(stored, yield* store.now)) return yield* notStarted(stored)
   let { lane } = stored
   if (stored.status === "accepted" && lane === undefined)
     lane = yield* enqueue(store, half, stored, choice.laneFor(half))
