@@ -7,7 +7,6 @@ import { FacilitatorSchemes, type IntakeGate, PaymentStore } from "@pontage/core
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 
 import * as FacilitatorMetrics from "./FacilitatorMetrics.ts"
@@ -104,13 +103,15 @@ export class Readiness extends Context.Service<
           Effect.map(reportOf),
           Effect.tap(({ chains }) => FacilitatorMetrics.balances(chains))
         )
-        yield* Effect.forkScoped(Effect.repeat(watch(checks), Schedule.spaced(keptFor)))
+        yield* Effect.forkScoped(Effect.forever(watch(checks)))
         return Readiness.of({ report: yield* Effect.cachedWithTTL(look, keptFor) })
       })
     )
 }
 
 const keptFor = "2 seconds"
+/** How soon it is looked again whether payments may be taken again. */
+const stoppedFor = "500 millis"
 
 interface Entry {
   readonly check: ReadinessCheck.ReadinessCheck
@@ -159,14 +160,19 @@ const tell = (
   )
 }
 
+/** Looks at what is watched, and at what stops payments; and waits until the next look. */
 const watch = (checks: ReadonlyArray<Entry>): Effect.Effect<void> =>
-  Effect.suspend(() =>
-    Effect.forEach(
+  Effect.suspend(() => {
+    const looked = Effect.forEach(
       checks.filter(({ check, isStopping }) => check.watched === true || isStopping()),
       ({ look }) => look,
       { concurrency: "unbounded", discard: true }
     )
-  )
+    const pause = Effect.suspend(() =>
+      Effect.sleep(checks.some(({ isStopping }) => isStopping()) ? stoppedFor : keptFor)
+    )
+    return Effect.andThen(looked, pause)
+  })
 
 const reportOf = (seen: ReadonlyArray<Seen>): typeof ReadinessReport.Type => {
   const records = seen.find(({ name }) => name === ReadinessChecks.recordsName)

@@ -34,20 +34,35 @@ export const all = (watched: Watched): ReadonlyArray<ReadinessCheck> => [
 /** The name of the check of the records. */
 export const recordsName = "records"
 
-/** A well-formed name that no payment has: asking for it proves that the store answers. */
-const nobody = `pay_${"0".repeat(22)}`
-
+/**
+ * Writes as a payment does. What the records answer names the cause and its mend, and then no payment is taken: none could be kept.
+ * Records that are only slow to answer may still keep some.
+ */
 const records = ({ store }: Watched): ReadinessCheck => ({
   name: recordsName,
-  look: Effect.as(store.find(nobody), fine),
-  unseen: (why) => ({ troubles: [recordsUnavailable(why)] }),
+  look: Effect.match(store.probe, {
+    onFailure: ({ message }): Finding => ({
+      troubles: [
+        {
+          kind: "records_unwritable",
+          problem: message,
+          mend: "once that is mended, payments are taken again without a restart",
+          stops: "all"
+        }
+      ]
+    }),
+    onSuccess: () => fine
+  }),
+  unseen: (why) => ({
+    troubles: [
+      {
+        kind: "records_silent",
+        problem: `the payment records cannot be asked: ${why}`,
+        mend: "look at the database of PONTAGE_STORE, its load and the way to it"
+      }
+    ]
+  }),
   watched: true
-})
-
-const recordsUnavailable = (why: string): Trouble => ({
-  kind: "records_unavailable",
-  problem: `the payment records cannot be asked: ${why}`,
-  mend: "look at the database of PONTAGE_STORE and the way to it"
 })
 
 const lanes = ({ lanes }: Watched): ReadinessCheck => ({

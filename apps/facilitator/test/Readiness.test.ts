@@ -70,7 +70,7 @@ describe("ready", () => {
 
   it.live("not where the store cannot be asked", () =>
     Effect.gen(function* () {
-      const { get } = yield* start({}, {}, undefined, { find: closed })
+      const { get } = yield* start({}, {}, undefined, { probe: closed() })
       const answer = yield* get("/ready")
       assert.strictEqual(answer.status, 503)
       assert.deepInclude(yield* json(answer), { ready: false, store: false })
@@ -106,8 +106,8 @@ describe("ready", () => {
   it.effect("gives a silent store two seconds", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
-      const find = () => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never)
-      const { get } = yield* start({}, {}, undefined, { find })
+      const probe = Effect.andThen(Deferred.succeed(asked, undefined), Effect.never)
+      const { get } = yield* start({}, {}, undefined, { probe })
       const fiber = yield* Effect.forkChild(get("/ready"))
       yield* Deferred.await(asked)
       yield* TestClock.adjust("2 seconds")

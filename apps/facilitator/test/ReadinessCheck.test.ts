@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { FacilitatorSchemes, IntakeGate, PaymentStore } from "@pontage/core"
+import { FacilitatorSchemes, FacilitatorUnavailable, IntakeGate, PaymentStore } from "@pontage/core"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -50,36 +50,56 @@ describe("a look", () => {
   )
 })
 
-/** The readiness over a store whose `find` a test changes, the log's lines, and the door that it closes. */
+/** The readiness over a store whose probe a test changes, the log's lines, and the door that it closes. */
 const watching = Effect.fnUntraced(function* () {
   const lines: Array<string> = []
   const intake = IntakeGate.make()
-  const store = { find: (): Effect.Effect<undefined> => Effect.undefined }
+  const store: { probe: PaymentStore.PaymentStore["Service"]["probe"] } = { probe: Effect.void }
   const inside = Layer.mergeAll(
     Layer.succeed(FacilitatorSchemes, []),
-    Layer.succeed(PaymentStore.PaymentStore, TestFacilitator.store({ find: () => Effect.suspend(() => store.find()) })),
+    Layer.succeed(PaymentStore.PaymentStore, TestFacilitator.store({ probe: Effect.suspend(() => store.probe) })),
     Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
   )
   const readiness = Readiness.layer({ budgetedCallers: [], intake, minimumGas: () => 1n })
   const context = yield* Layer.build(Layer.provide(readiness, inside))
-  return { context, lines, store }
+  const isOpen = Effect.map(Effect.exit(intake.passAny), Exit.isSuccess)
+  return { context, intake, isOpen, lines, store }
 })
 
-describe("a trouble", () => {
-  it.effect("is told once in the log when it comes and once when it goes, though nobody asks", () =>
+const full = "the payment records cannot be asked: the disk is full: make room on the disk of the database (13)"
+
+describe("records that cannot be written", () => {
+  it.effect(
+    "are told once in the log when it begins and once when it ends, though nobody asks; nothing is taken meanwhile",
+    () =>
+      Effect.gen(function* () {
+        const { intake, isOpen, lines, store } = yield* watching()
+        yield* TestClock.adjust("4 seconds")
+        assert.deepStrictEqual(lines, [])
+        assert.isTrue(yield* isOpen)
+        store.probe = Effect.fail(new FacilitatorUnavailable({ message: full }))
+        yield* TestClock.adjust("5 seconds")
+        assert.deepStrictEqual(lines, [
+          `not ready (records): ${full}; once that is mended, payments are taken again without a restart`
+        ])
+        assert.isFalse(yield* isOpen)
+        assert.include((yield* Effect.flip(intake.passNew("eip155:1"))).message, "the disk is full")
+        store.probe = Effect.void
+        yield* TestClock.adjust("500 millis")
+        assert.deepStrictEqual(lines.slice(1), [`mended (records): no more of "${full}"`])
+        assert.isTrue(yield* isOpen)
+      })
+  )
+
+  it.effect("stop nothing while they are only slow to answer", () =>
     Effect.gen(function* () {
-      const { lines, store } = yield* watching()
-      yield* TestClock.adjust("2 seconds")
-      assert.deepStrictEqual(lines, [])
-      store.find = () => Effect.die("gone")
-      yield* TestClock.adjust("10 seconds")
-      const problem = "the payment records cannot be asked: the look at it met a defect"
+      const { isOpen, lines, store } = yield* watching()
+      store.probe = Effect.never
+      yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(lines, [
-        `not ready (records): ${problem}; look at the database of PONTAGE_STORE and the way to it`
+        "not ready (records): the payment records cannot be asked: there was no answer within 2 seconds; look at the database of PONTAGE_STORE, its load and the way to it"
       ])
-      store.find = () => Effect.undefined
-      yield* TestClock.adjust("10 seconds")
-      assert.deepStrictEqual(lines.slice(1), [`mended (records): no more of "${problem}"`])
+      assert.isTrue(yield* isOpen)
     })
   )
 })
