@@ -200,6 +200,7 @@ const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest)
   const known = yield* desk.store.find(presented.paymentId)
   const { payer } = presented.authorization
   if (known === undefined) {
+    if (presented.refusal !== undefined) return yield* presented.refusal
     yield* desk.intake.passNew(presented.half.network)
     return yield* Effect.as(examine(presented), { payer })
   }

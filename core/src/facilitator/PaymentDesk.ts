@@ -8,10 +8,10 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 import { Entropy, identifier } from "../platform/Entropy.ts"
-import { refuse } from "../protocol/PaymentError.ts"
+import { type PaymentError, refuse } from "../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import * as PaymentId from "../protocol/PaymentId.ts"
-import { invalid } from "../protocol/ValidationError.ts"
+import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import type { Payment, SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
 import type * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
 import * as BalanceCover from "./BalanceCover.ts"
@@ -58,6 +58,8 @@ export interface Presented extends NewPayment {
   readonly half: SchemeFacilitator
   readonly payment: Payment
   readonly request: PaymentRequest
+  /** Why it would not be taken in today; it may be on record from other days. */
+  readonly refusal: PaymentError | ValidationError | undefined
 }
 
 /**
@@ -83,13 +85,14 @@ export interface Taken {
 export const present = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
   yield* desk.intake.passAny
   const half = yield* halfFor(desk, request)
-  const { payload, payment: read } = yield* PaymentReading.read(half, request)
+  const { payload, payment: read, refusal } = yield* PaymentReading.readKnown(half, request)
   const { name: caller, notify } = yield* CurrentCaller
   const payment: Payment = { ...read, caller }
   const paymentId = yield* PaymentId.make(half.network, payment.authorization)
   const { authorization } = payment
   const requirements = Presentation.canonical(half.scheme, payment.requirements)
-  return { half, payment, request, paymentId, requirements, authorization, payload, caller, notify } satisfies Presented
+  const terms = { requirements, authorization, payload, caller, notify }
+  return { half, payment, request, paymentId, refusal, ...terms } satisfies Presented
 })
 
 const halfFor = (desk: Desk, { paymentPayload, paymentRequirements }: PaymentRequest) => {
@@ -114,6 +117,7 @@ const halfFor = (desk: Desk, { paymentPayload, paymentRequirements }: PaymentReq
  */
 export const examine = Effect.fnUntraced(function* ({ half, payment, request }: Presented) {
   const now = yield* Clock.currentTimeMillis
+  yield* PaymentReading.demandCurrent(payment)
   yield* Effect.fromResult(Offer.check(half.scheme, request.paymentPayload, payment, Math.floor(now / 1000)))
   yield* half.verify(payment)
   yield* Checkpoint.pass("examined")
@@ -136,6 +140,7 @@ export const take = Effect.fnUntraced(function* (
   const known = yield* desk.store.find(paymentId)
   if (known !== undefined) return yield* takeKnown(desk, presented, known, claim)
   if (claim?.onlyKnown === true) return yield* notOnRecord
+  if (presented.refusal !== undefined) return yield* presented.refusal
   const arrival = desk.arriving.get(paymentId)
   if (arrival !== undefined && claim !== undefined && arrival.claimId !== claim.id) return heldOnArrival(presented)
   if (arrival !== undefined) {

@@ -5,8 +5,11 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
+import type { PaymentError } from "../protocol/PaymentError.ts"
 import { openPayload } from "../protocol/PaymentPayload.ts"
-import { invalid } from "../protocol/ValidationError.ts"
+import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
+import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
+import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import type { Payment, SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
 import type { PaymentRequest } from "./Facilitator.ts"
 import type { StoredPayment } from "./records/PaymentStore.ts"
@@ -48,9 +51,71 @@ export const read = Effect.fnUntraced(function* (half: SchemeFacilitator, reques
 })
 
 /**
- * Reads a payment that is on record, on behalf of the caller whose it is.
+ * A reading of a payment that may be on record. `refusal` is why today's settings would not take it, were it new.
+ *
+ * @category models
+ */
+export interface KnownReading extends PaymentReading {
+  readonly refusal: PaymentError | ValidationError | undefined
+}
+
+/**
+ * Reads a payment that may be on record: one that was taken in under earlier settings is read as it was then.
  *
  * @category constructors
  */
-export const ofRecord = (half: SchemeFacilitator, { caller, payload, requirements }: StoredPayment) =>
-  Effect.map(half.read(requirements, payload), (payment): Payment => ({ ...payment, caller }))
+export const readKnown = (
+  half: SchemeFacilitator,
+  request: PaymentRequest
+): Effect.Effect<KnownReading, PaymentError | ValidationError> =>
+  Effect.matchEffect(read(half, request), {
+    onSuccess: (reading) => Effect.succeed({ ...reading, refusal: undefined }),
+    onFailure: (refusal) =>
+      Effect.gen(function* () {
+        const payload = yield* Effect.mapError(Effect.fromResult(openPayload(request.paymentPayload)), () => refusal)
+        const json = yield* Effect.mapError(Effect.fromResult(decodeJson(payload)), () => refusal)
+        const requirements = { ...request.paymentRequirements, network: half.network }
+        return { half, payload: json, payment: yield* recalled(half, requirements, json, refusal), refusal }
+      })
+  })
+
+/**
+ * Reads a payment that is on record, on behalf of the caller whose it is, also where today's settings would not take it.
+ *
+ * @category constructors
+ */
+export const ofRecord = (
+  half: SchemeFacilitator,
+  { caller, payload, requirements }: StoredPayment
+): Effect.Effect<Payment, PaymentError | ValidationError> =>
+  Effect.map(
+    Effect.catch(half.read(requirements, payload), (refusal) => recalled(half, requirements, payload, refusal)),
+    (payment): Payment => ({ ...payment, caller })
+  )
+
+const recalled = (
+  half: SchemeFacilitator,
+  requirements: PaymentRequirements,
+  payload: Schema.Json,
+  refusal: PaymentError | ValidationError
+): Effect.Effect<Payment, PaymentError | ValidationError> =>
+  half.recall === undefined
+    ? Effect.fail(refusal)
+    : Effect.mapBoth(half.recall(requirements, payload), {
+        onFailure: () => refusal,
+        onSuccess: (payment): Payment => ({ ...payment, recalled: true })
+      })
+
+/**
+ * A payment that only earlier settings would take is sent by nobody: that is the operator's doing and no verdict about it.
+ *
+ * @category combinators
+ */
+export const demandCurrent = ({ authorization: { asset }, recalled, requirements: { network } }: Payment) =>
+  recalled === true
+    ? Effect.fail(
+        new FacilitatorUnavailable({
+          message: `this payment in ${asset} on ${network} was taken under earlier settings; today's do not settle it, and nothing was sent`
+        })
+      )
+    : Effect.void

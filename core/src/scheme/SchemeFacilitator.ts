@@ -28,6 +28,11 @@ export interface Payment<Payload = unknown> {
    * beside what `read` gives: a scheme counts by it what it loses.
    */
   readonly caller?: string
+  /**
+   * It was taken in under earlier settings, and today's `read` refuses it: only `recall` could read it. The engine sets it. Such a
+   * payment is watched to its end, and nothing new is signed for it.
+   */
+  readonly recalled?: true
 }
 
 /**
@@ -234,6 +239,15 @@ export interface SchemeFacilitator<Payload = unknown> {
   readonly batches?: { readonly maximum: number; readonly windowMillis: number; readonly maximumCost?: bigint }
   /** The payload's common terms, from the signed bytes alone: no chain, no clock. It also proves the binding, if any. */
   readonly read: (
+    requirements: PaymentRequirements,
+    payload: unknown
+  ) => Effect.Effect<Payment<Payload>, PaymentError | ValidationError>
+  /**
+   * Reads what `read` had accepted under earlier settings, though today's would refuse it: its asset is not configured any more,
+   * its terms name a signer that is gone. It is asked for payments on record, whose transactions may be on the chain: without a
+   * reading their ends could not be told. It fails where the payload itself is no payment.
+   */
+  readonly recall?: (
     requirements: PaymentRequirements,
     payload: unknown
   ) => Effect.Effect<Payment<Payload>, PaymentError | ValidationError>

@@ -47,20 +47,24 @@ export const open = Effect.fnUntraced(function* (options: Options = {}) {
   const store = options.store?.(memory) ?? memory
   const honest = TestScheme.facilitator(ledger, options)
   const half = options.half?.(honest) ?? honest
-  const life = yield* Scope.make()
-  const facilitator = yield* Scope.provide(facilitatorOf([half], store, options), life)
   const owner = yield* Effect.scope
-  yield* Scope.addFinalizer(owner, Scope.close(life, Exit.void))
+  let life = yield* Scope.make()
+  const live = Effect.fnUntraced(function* (halves: ReadonlyArray<SchemeFacilitator>) {
+    yield* Scope.close(life, Exit.void)
+    life = yield* Scope.make()
+    yield* Scope.addFinalizer(owner, Scope.close(life, Exit.void))
+    return yield* Scope.provide(facilitatorOf(halves, store, options), life)
+  })
+  const facilitator = yield* live([half])
   return {
     ledger,
     store,
     half,
     facilitator,
     /** The process ends in the middle of whatever it does, and another begins with its records. */
-    restart: Effect.andThen(Scope.close(life, Exit.void), facilitatorOf([honest], store, options)),
+    restart: live([honest]),
     /** The same, and its successor is set up in another way: another half of the same chain, or none. */
-    restartWith: (halves: ReadonlyArray<SchemeFacilitator>) =>
-      Effect.andThen(Scope.close(life, Exit.void), facilitatorOf(halves, store, options))
+    restartWith: live
   }
 })
 

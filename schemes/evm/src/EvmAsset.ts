@@ -112,6 +112,27 @@ export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<EvmAsse
     }
   })
 
+/**
+ * A token that is not in the table any more, by its address: enough to find its events. What an authorization in it was signed
+ * under is not known, so that nothing new can be signed for it ({@link isRetired}). `undefined` where the text is no address.
+ *
+ * @category constructors
+ */
+export const retired = (network: string, text: string): Asset | undefined => {
+  const address = EvmAddress.fromText(text)
+  const canonical = EvmNetwork.fromText(network)
+  if (address === undefined || canonical === undefined) return undefined
+  const name = EvmAddress.checksum(address)
+  return { network: canonical, address: name, symbol: name, decimals: 0, dollar: false, extra: {} }
+}
+
+/**
+ * Whether the token is not in the table any more.
+ *
+ * @category guards
+ */
+export const isRetired = ({ extra }: Asset): boolean => extra["name"] === undefined
+
 const domains = new WeakMap<Asset, Eip3009.Domain>()
 
 /**

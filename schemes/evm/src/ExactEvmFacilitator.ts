@@ -3,6 +3,7 @@
  * believes only the token's own events.
  */
 import {
+  type Asset,
   type Block,
   ChainUnavailable,
   type FacilitatorScheme,
@@ -47,7 +48,8 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
     lanes: [...signers.keys()],
     gasCeiling: EvmSpending.gasCeiling(network),
     ...(chain.batches && { batches: limitsOf(chain.batches) }),
-    read: (requirements, json) => read(network, chain.assets, requirements, json),
+    read: (requirements, json) => read(network, chain.assets.find, requirements, json),
+    recall: (requirements, json) => read(network, EvmAsset.retired, requirements, json),
     verify: (payment) => EvmVerification.verify(chain, callOf, payment),
     balance: ({ payload }) => balance(chain.head, payload),
     nextSlot: (lane, counting) =>
@@ -102,13 +104,19 @@ const endOf = (
 /** A payment's signature is judged once, as long as the payment is held. */
 const makeCallOf =
   ({ judges }: ExactEvmChain): ExactEvmPreparation.CallOf =>
-  ({ payload: { authorization, found, signature, token } }) =>
-    found.call !== undefined
-      ? Effect.succeed(found.call)
+  ({ payload: { authorization, found, signature, token } }) => {
+    if (found.call !== undefined) return Effect.succeed(found.call)
+    return EvmAsset.isRetired(token)
+      ? Effect.fail(notConfigured(token))
       : Effect.map(
           EvmTransferCall.make(judges, EvmAsset.domain(token), authorization, signature),
           (call) => (found.call = call)
         )
+  }
+
+/** What it was signed under is not known, so that its signature cannot be judged: that is no verdict about it. */
+const notConfigured = ({ address, network }: Asset) =>
+  new ChainUnavailable({ network, message: `the token ${address} is not configured any more; its payments are only watched` })
 
 const expectedOf = ({ payload: { authorization, token } }: Payment<Held>) => ({
   token: EvmAsset.domain(token).verifyingContract,

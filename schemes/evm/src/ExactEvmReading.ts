@@ -5,7 +5,6 @@ import { type Asset, invalid, type Payment, type PaymentRequirements, refuse } f
 import * as Effect from "effect/Effect"
 
 import * as EvmAddress from "./EvmAddress.ts"
-import type * as EvmAsset from "./EvmAsset.ts"
 import type { TransferCall } from "./EvmTransferCall.ts"
 import * as ExactEvm from "./ExactEvm.ts"
 
@@ -33,19 +32,26 @@ export interface Found {
 }
 
 /**
- * Reads a payment. No token is read that is not in the table; the binding, if there is one, is proven.
+ * The token of an offer, by its text.
+ *
+ * @category models
+ */
+export type TokenOf = (network: string, text: string) => Asset | undefined
+
+/**
+ * Reads a payment. No token is read that the offer's is not one of; the binding, if there is one, is proven.
  *
  * @category constructors
  */
 export const read = Effect.fnUntraced(function* (
   network: string,
-  assets: EvmAsset.EvmAssets,
+  tokenOf: TokenOf,
   requirements: PaymentRequirements.PaymentRequirements,
   json: unknown
 ) {
   const payload = yield* ExactEvm.decodePayload(json)
   const { authorization, binding } = payload
-  const token = requirements.asset === undefined ? undefined : assets.find(network, requirements.asset)
+  const token = requirements.asset === undefined ? undefined : tokenOf(network, requirements.asset)
   if (token === undefined) {
     const message = `payments in ${requirements.asset ?? "an unnamed asset"} on ${network} are not settled here`
     return yield* invalid("asset_mismatch", "asset_not_settled", message)

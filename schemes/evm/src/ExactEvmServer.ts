@@ -63,16 +63,16 @@ export const server = (options: Options): SchemeServer => {
     network: chain,
     asset: table.find,
     assetNames: table.names,
-    read: (requirements, payload) => ExactEvmReading.read(requirements.network, table, requirements, payload),
+    read: (requirements, payload) => ExactEvmReading.read(requirements.network, table.find, requirements, payload),
     inspect: Effect.fnUntraced(function* (requirements, json) {
-      const { authorization, payload } = yield* ExactEvmReading.read(requirements.network, table, requirements, json)
+      const { authorization, payload } = yield* ExactEvmReading.read(requirements.network, table.find, requirements, json)
       yield* contractPayers === "none"
         ? provePlain(payload)
         : Effect.fromResult(EvmTransferCall.signatureOf(payload.signature))
       return authorization
     }),
     useOf: Effect.fnUntraced(function* (requirements, payload, since) {
-      const read = yield* ExactEvmReading.read(requirements.network, table, requirements, payload)
+      const read = yield* ExactEvmReading.read(requirements.network, table.find, requirements, payload)
       const rpc = yield* EvmRpc.make({ url: rpcUrl, network: requirements.network })
       return yield* ExactEvmUse.find(rpc, read.payload, since)
     }),

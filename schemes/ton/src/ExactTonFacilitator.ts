@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as ExactTon from "./ExactTon.ts"
 import { connect, type ExactTonChain, type Options } from "./ExactTonChain.ts"
 import * as ExactTonPreparation from "./ExactTonPreparation.ts"
-import { type Held, read } from "./ExactTonReading.ts"
+import { type Held, read, recall } from "./ExactTonReading.ts"
 import * as ExactTonVerification from "./ExactTonVerification.ts"
 import * as TonAddress from "./TonAddress.ts"
 import * as TonBlocks from "./TonBlocks.ts"
@@ -46,6 +46,7 @@ const half = (chain: ExactTonChain): SchemeFacilitator<Held> => {
     capacity: 1,
     batches: chain.batches,
     read: (requirements, json) => read(chain, requirements, json),
+    recall: (requirements, json) => recall(chain, requirements, json),
     verify: (payment) =>
       Effect.flatMap(ExactTonVerification.verify(chain, payment), (verified) => {
         if (verified.isCarriedOut) return Effect.fail(ExactTonVerification.carriedOutBefore)

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as ExactTon from "./ExactTon.ts"
 import type { ExactTonChain } from "./ExactTonChain.ts"
 import * as TonAddress from "./TonAddress.ts"
+import * as TonAsset from "./TonAsset.ts"
 import * as TonAuthorization from "./TonAuthorization.ts"
 import * as TonNetwork from "./TonNetwork.ts"
 
@@ -70,6 +71,34 @@ export const read = Effect.fnUntraced(function* (
   }
   return payment
 })
+
+/**
+ * Reads a payment that was taken in under earlier settings: the terms are those of its offer alone, whatever Jettons, kinds, limits
+ * and relayers are configured by now.
+ *
+ * @category constructors
+ */
+export const recall = (
+  { network }: Reader,
+  requirements: PaymentRequirements.PaymentRequirements,
+  json: unknown
+): ReturnType<typeof read> => {
+  const { asset } = requirements
+  const terms = ExactTon.termsOf(requirements)
+  const token = asset === undefined ? undefined : TonAsset.retired(network, asset)
+  return read(
+    {
+      network,
+      assets: { find: () => token, names: () => [], of: () => [] },
+      kinds: terms?.kinds ?? [],
+      maxInnerTon: terms?.maxInnerTon ?? 0n,
+      responseDestinations: terms?.responseDestination === undefined ? [] : [terms.responseDestination],
+      relayers: new Map()
+    },
+    requirements,
+    json
+  )
+}
 
 const tokenOf = ({ assets, network }: Reader, { asset }: PaymentRequirements.PaymentRequirements) => {
   const token = asset === undefined ? undefined : assets.find(network, asset)

@@ -17,6 +17,7 @@ import * as Effect from "effect/Effect"
 
 import type { ExactTonChain } from "./ExactTonChain.ts"
 import type { Held } from "./ExactTonReading.ts"
+import * as TonAsset from "./TonAsset.ts"
 import * as JettonTransfer from "./JettonTransfer.ts"
 import * as TonMessage from "./TonMessage.ts"
 import * as TonPayer from "./TonPayer.ts"
@@ -77,7 +78,7 @@ const look = Effect.fnUntraced(function* (
   if (payer.ahead > 0)
     return yield* refuse("EXPIRED_PAYMENT", "seqno_ahead", "the payer's wallet is not at this request's number yet")
   if (payer.ahead === 0 && (yield* chain.flying.isTaken(held))) return yield* reserved(held)
-  yield* chain.prove(held.token)
+  if (!TonAsset.isRetired(held.token)) yield* chain.prove(held.token)
   const wallet = yield* chain.jettons.walletOf(held.master, held.payer)
   if (wallet !== held.jettonWallet) {
     const message = `the request is to ${held.jettonWallet}, the payer's wallet of the asset is ${wallet}`

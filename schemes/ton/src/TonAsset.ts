@@ -90,6 +90,24 @@ export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<TonAsse
 export const isKnown = ({ address, network }: Asset): boolean =>
   known.some((one) => one.network === network && one.address === address)
 
+/**
+ * A Jetton that is not in the table any more, by its master: enough to follow its transfers. `undefined` where the text is no
+ * address.
+ *
+ * @category constructors
+ */
+export const retired = (network: Asset["network"], text: string): Asset | undefined => {
+  const address = TonAddress.fromText(text)
+  return address && { network, address, symbol: address, decimals: 0, dollar: false, extra: { retired: "true" } }
+}
+
+/**
+ * Whether the Jetton is not in the table any more.
+ *
+ * @category predicates
+ */
+export const isRetired = ({ extra }: Asset): boolean => extra["retired"] !== undefined
+
 const lookUp = (assets: ReadonlyArray<Asset>, text: string): Asset | undefined =>
   assets.find(({ address, symbol }) => symbol === text || TonAddress.equals(address, text))
 

@@ -20,6 +20,7 @@ import * as Effect from "effect/Effect"
 import * as ExactTron from "./ExactTron.ts"
 import { connect, type ExactTronChain, type Options } from "./ExactTronChain.ts"
 import { type Held, read } from "./ExactTronReading.ts"
+import * as TronAsset from "./TronAsset.ts"
 import * as TronObservation from "./TronObservation.ts"
 import type { TronRpc } from "./TronRpc.ts"
 import * as TronSubmission from "./TronSubmission.ts"
@@ -42,7 +43,8 @@ const half = (chain: ExactTronChain): SchemeFacilitator<Held> => {
     lanes: [],
     capacity: inFlight.capacity,
     shares: inFlight,
-    read: (requirements, json) => read(network, chain.assets, requirements, json),
+    read: (requirements, json) => read(network, chain.assets.find, requirements, json),
+    recall: (requirements, json) => read(network, TronAsset.retired, requirements, json),
     verify: ({ caller = "", payload }) =>
       Effect.map(
         TronVerification.verify(chain, payload, caller),

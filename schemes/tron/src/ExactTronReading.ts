@@ -7,7 +7,6 @@ import * as Result from "effect/Result"
 
 import * as ExactTron from "./ExactTron.ts"
 import * as TronAddress from "./TronAddress.ts"
-import type * as TronAsset from "./TronAsset.ts"
 import * as TronHex from "./TronHex.ts"
 import * as TronSignature from "./TronSignature.ts"
 import * as TronTransaction from "./TronTransaction.ts"
@@ -26,14 +25,21 @@ export interface Held {
 }
 
 /**
- * Reads a payment. No token is read that is not in the table; the binding, if there is one, is proven. The single-use key
+ * The token of an offer, by its text.
+ *
+ * @category models
+ */
+export type TokenOf = (network: string, text: string) => Asset | undefined
+
+/**
+ * Reads a payment. No token is read that the offer's is not one of; the binding, if there is one, is proven. The single-use key
  * is the transaction's id, which the chain takes once.
  *
  * @category constructors
  */
 export const read = Effect.fnUntraced(function* (
   network: string,
-  assets: TronAsset.TronAssets,
+  tokenOf: TokenOf,
   requirements: PaymentRequirements.PaymentRequirements,
   json: unknown
 ) {
@@ -53,7 +59,7 @@ export const read = Effect.fnUntraced(function* (
     return yield* invalid("unsupported_authorization", decoded.failure.detail, decoded.failure.message)
   }
   const transfer = decoded.success
-  const token = requirements.asset === undefined ? undefined : assets.find(network, requirements.asset)
+  const token = requirements.asset === undefined ? undefined : tokenOf(network, requirements.asset)
   if (token === undefined) {
     const message = `payments in ${requirements.asset ?? "an unnamed asset"} on ${network} are not settled here`
     return yield* invalid("asset_mismatch", "asset_not_settled", message)

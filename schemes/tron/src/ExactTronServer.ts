@@ -60,7 +60,7 @@ export const server = (options: Options): SchemeServer => {
     asset: table.find,
     assetNames: table.names,
     inspect: Effect.fnUntraced(function* (requirements, json) {
-      const payment = yield* ExactTronReading.read(chain, table, requirements, json)
+      const payment = yield* ExactTronReading.read(chain, table.find, requirements, json)
       const forged = TronVerification.forgery(payment.payload)
       return forged === undefined ? payment.authorization : yield* forged
     }),

@@ -82,6 +82,19 @@ export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<TronAss
     }
   })
 
+/**
+ * A token that is not in the table any more, by its contract: enough to find its events. `undefined` where the text is no address.
+ *
+ * @category constructors
+ */
+export const retired = (network: string, text: string): Asset | undefined => {
+  const address = TronAddress.fromText(text)
+  const canonical = TronNetwork.fromText(network)
+  if (address === undefined || canonical === undefined) return undefined
+  const name = TronAddress.toBase58(address)
+  return { network: canonical, address: name, symbol: name, decimals: 0, dollar: false, extra: {} }
+}
+
 const lookUp = (assets: ReadonlyArray<Asset>, text: string): Asset | undefined =>
   assets.find(({ address, symbol }) => symbol === text || TronAddress.equals(address, text))
 

@@ -28,6 +28,11 @@ export interface Aboard {
   readonly number: bigint
   attempts: ReadonlyArray<Prepared>
   travellers: ReadonlyArray<Traveller>
+  /**
+   * Its payments that the scheme cannot read any more. Its bytes are sent and its slot is watched for them too; what became of
+   * them nobody can tell until they can be read again.
+   */
+  opaque: ReadonlyArray<StoredPayment>
   landed: Landed | undefined
   /** The chain's head when it was found that a transaction that is none of ours has used its slot. */
   lostAt: bigint | undefined
@@ -133,7 +138,7 @@ const earliestOf = ({ history }: StoredPayment, startedAt: number): number | und
  */
 export const expenseOf = (aboard: Aboard): OpenExpense => ({
   cost: lastAttempt(aboard).cost,
-  callers: aboard.travellers.map(({ stored }) => stored.caller)
+  callers: [...aboard.travellers.map(({ stored }) => stored), ...aboard.opaque].map(({ caller }) => caller)
 })
 
 /**
@@ -141,8 +146,18 @@ export const expenseOf = (aboard: Aboard): OpenExpense => ({
  *
  * @category getters
  */
-export const validBefore = ({ travellers }: Aboard): number =>
-  travellers.reduce((latest, { payment }) => Math.max(latest, payment.authorization.validBefore), 0)
+export const validBefore = ({ opaque, travellers }: Aboard): number =>
+  [...travellers.map(({ stored }) => stored), ...opaque].reduce(
+    (latest, { authorization }) => Math.max(latest, authorization.validBefore),
+    0
+  )
+
+/**
+ * Whether it carries no payment at all: it only uses its slot up.
+ *
+ * @category guards
+ */
+export const isEmpty = ({ opaque, travellers }: Aboard): boolean => travellers.length === 0 && opaque.length === 0
 
 /**
  * Takes over records that have changed.
@@ -154,5 +169,6 @@ export const update = (aboard: Aboard, records: ReadonlyArray<StoredPayment>) =>
   for (const traveller of aboard.travellers) {
     traveller.stored = changed.get(traveller.stored.paymentId) ?? traveller.stored
   }
+  aboard.opaque = aboard.opaque.map((stored) => changed.get(stored.paymentId) ?? stored)
   aboard.travellers = aboard.travellers.filter(({ stored }) => stored.status !== "accepted")
 }

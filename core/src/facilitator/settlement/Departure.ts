@@ -184,6 +184,7 @@ const examine = Effect.fnUntraced(function* (
   now: number
 ): Effect.fn.Return<Payment, Verdict | Unavailable> {
   const payment = known?.payment ?? (yield* PaymentReading.ofRecord(half, stored))
+  yield* PaymentReading.demandCurrent(payment)
   if (isLate(payment, now)) return yield* over(stored, now)
   if (known?.isFresh !== true) yield* half.verify(payment)
   return payment
@@ -413,6 +414,7 @@ const prepare = Effect.fnUntraced(function* (
     doubtful: false,
     attempts: [prepared],
     travellers: ready.slice(0, count).map(({ payment, stored }) => ({ payment, stored, concluded: false })),
+    opaque: [],
     landed: undefined,
     lostAt: undefined,
     cancelled: false,

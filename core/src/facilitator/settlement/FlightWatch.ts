@@ -18,6 +18,7 @@ import { marginSeconds } from "../Offer.ts"
 import type { Advance } from "../records/PaymentStore.ts"
 import {
   type Aboard,
+  isEmpty,
   isInTheAir,
   isOpen,
   isUnderWay,
@@ -151,11 +152,11 @@ const mark = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard): Effec
 const enterSent = (work: LaneWork, aboard: Aboard, note?: string): Effect.Effect<void, Stopped> =>
   enterPayments(work, aboard, markedSent(aboard, note))
 
-const markedSent = ({ travellers }: Aboard, note?: string): ReadonlyArray<Advance> => {
+const markedSent = ({ opaque, travellers }: Aboard, note?: string): ReadonlyArray<Advance> => {
   const change = { from: ["planned"], to: "sent", ...(note !== undefined && { note }) } as const
-  return travellers
-    .filter(({ stored }) => stored.status === "planned")
-    .map(({ stored: { paymentId } }) => Object.assign({ paymentId }, change))
+  return [...travellers.map(({ stored }) => stored), ...opaque]
+    .filter(({ status }) => status === "planned")
+    .map(({ paymentId }) => Object.assign({ paymentId }, change))
 }
 
 /** The change of a payment that is marked as sent in the same step. */
@@ -307,7 +308,9 @@ const renew = Effect.fnUntraced(function* (
   const survey = yield* Effect.catch(work.half.survey, () => Effect.undefined)
   if (survey === undefined) return
   const { head } = survey
-  const isOver = head.time >= validBefore(aboard) && !aboard.cancelled && aboard.travellers.length > 0
+  const isOver = head.time >= validBefore(aboard) && !aboard.cancelled && !isEmpty(aboard)
+  // What cannot be read can be left out of new bytes unseen: until it is over the old ones are sent.
+  if (aboard.opaque.length > 0 && !isOver && !aboard.cancelled) return
   const isLate = watch.outdated || head.number - lastAttempt(aboard).head >= patienceInBlocks
   if (!isOver && !isLate) return
   watch.changedAt = now
@@ -349,8 +352,7 @@ const bump = Effect.fnUntraced(function* (
   const { fill } = half
   const slot = { lane: address, number: aboard.number }
   const payments = aboard.travellers.map(({ payment }) => payment)
-  const isEmpty = payments.length === 0 || aboard.cancelled
-  const preparing = isEmpty
+  const preparing = isEmpty(aboard) || aboard.cancelled
     ? Effect.map(fill(slot, survey), (prepared) => ({ prepared, count: payments.length }))
     : half.prepare(payments, slot, survey, undefined, aboard.attempts[0])
   const preparation = yield* Effect.catch(preparing, (error) =>

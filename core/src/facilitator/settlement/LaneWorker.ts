@@ -155,8 +155,7 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
   work.next = yield* store.openLane(lease, counted)
   const now = yield* Clock.currentTimeMillis
   for (const flight of yield* store.flights(lease.lane)) {
-    const aboard = yield* read(half, flight, now)
-    if (aboard !== undefined) work.flights.set(flight.number, aboard)
+    work.flights.set(flight.number, yield* read(half, flight, now))
   }
   if (counted > work.next) work.next = yield* store.skipTo(lease, counted)
   if (counted < work.next && inTheAir(work).length === 0) {
@@ -183,35 +182,43 @@ const countSlots = Effect.fnUntraced(function* (work: LaneWork): Effect.fn.Retur
   }
 })
 
-/** A flight whose payments the scheme cannot read any more is left alone: nothing can be proven of it. */
-const read = (half: SchemeFacilitator, flight: Flight, now: number): Effect.Effect<Aboard | undefined> => {
-  const travellers = Effect.forEach(flight.payments, (stored) =>
-    Effect.map(PaymentReading.ofRecord(half, stored), (payment): Traveller => ({
-      stored,
-      payment,
-      concluded: false
-    }))
-  )
-  return Effect.matchEffect(travellers, {
-    onFailure: (error) =>
-      Effect.as(
-        Effect.logError(`a payment in the flight ${flight.number} of ${flight.lane} cannot be read`, error),
-        undefined
-      ),
-    onSuccess: (read) =>
-      Effect.succeed<Aboard>({
-        number: flight.number,
-        attempts: flight.attempts,
-        travellers: read,
-        landed: flight.landed,
-        lostAt: undefined,
-        cancelled: false,
-        unmarked: false,
-        begunAt: now,
-        doubtful: false
-      })
-  })
-}
+/**
+ * A flight as it is on record. Payments that the scheme cannot read any more are carried along: the bytes are sent for them too,
+ * and the others have their ends.
+ */
+const read = Effect.fnUntraced(function* (half: SchemeFacilitator, flight: Flight, now: number) {
+  const { attempts, lane, landed, number, payments } = flight
+  const travellers: Array<Traveller> = []
+  const opaque: Array<StoredPayment> = []
+  for (const stored of payments) {
+    const payment = yield* Effect.result(PaymentReading.ofRecord(half, stored))
+    if (payment._tag === "Success") travellers.push({ stored, payment: payment.success, concluded: false })
+    else {
+      opaque.push(stored)
+      const message = `${stored.paymentId} in the transaction ${number} of ${lane} cannot be read; its end stays open until it can`
+      yield* Effect.logError(message, payment.failure)
+    }
+  }
+  const earlier = travellers.filter(({ payment }) => payment.recalled === true).length
+  if (earlier > 0) {
+    yield* Effect.logWarning(
+      `${earlier} payments in the transaction ${number} of ${lane} are not settled under today's settings; they are watched to their ends`
+    )
+  }
+  const aboard: Aboard = {
+    number,
+    attempts,
+    travellers,
+    opaque,
+    landed,
+    lostAt: undefined,
+    cancelled: false,
+    unmarked: false,
+    begunAt: now,
+    doubtful: false
+  }
+  return aboard
+})
 
 const serveQueue = (
   work: LaneWork,

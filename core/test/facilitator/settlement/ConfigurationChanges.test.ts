@@ -4,10 +4,15 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
+import { isSettled } from "../../../src/protocol/Settlement.ts"
+import { invalid } from "../../../src/protocol/ValidationError.ts"
+import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
+import type { TestLedger } from "../../../src/testing/TestLedger.ts"
 import * as TestScheme from "../../../src/testing/TestScheme.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 
-const { settleMany } = LedgerShop
+const { claim, pay, settleMany } = LedgerShop
+const lane = "ledger:test signer-1"
 
 const statusesIn = Effect.fnUntraced(function* ({ store }: Pick<LedgerShop.Shop, "store">) {
   return (yield* store.page(0n, 100)).map(({ status }) => status)
@@ -53,6 +58,120 @@ describe("a lower maximum of a batch", () => {
       ledger.faults.holdBlocks = false
       yield* TestClock.adjust("40 seconds")
       assert.deepStrictEqual(yield* statusesIn(shop), Array(5).fill("final"))
+    })
+  )
+})
+
+describe("an asset that is not configured any more", () => {
+  const notSettled = Effect.fail(invalid("asset_mismatch", "asset_not_settled", "the asset is not settled here"))
+
+  /** A half that takes no payment in the asset; by `recall` it can still read those on record. */
+  const without = (ledger: TestLedger, reading: "with recall" | "without recall") => {
+    const half = TestScheme.facilitator(ledger, { batches })
+    return { ...half, read: () => notSettled, ...(reading === "with recall" && { recall: half.read }) }
+  }
+  const batches = { maximum: 5, windowMillis: 50 }
+
+  it.effect("has its signed bytes sent again, and its payments have their ends", () =>
+    Effect.gen(function* () {
+      const shop = yield* interrupted(3, { batches, half: (half) => ({ ...half, submit: () => Effect.never }) })
+      const { ledger, restartWith } = shop
+      assert.strictEqual(ledger.submissions.length, 0)
+      yield* restartWith([without(ledger, "with recall")])
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(yield* statusesIn(shop), Array(3).fill("final"))
+      assert.strictEqual(ledger.transfers.length, 3)
+      assert.deepStrictEqual(yield* shop.store.flights(lane), [])
+    })
+  )
+
+  it.effect("leaves what was never sent as it is: no verdict, no lane, and it is settled when the asset is back", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger, restartWith, store } = yield* LedgerShop.open({ capacity: 1 })
+      ledger.faults.holdBlocks = true
+      const request = yield* pay()
+      for (const one of [yield* pay(), request]) {
+        const caller = yield* Effect.forkDetach(facilitator.settle(one, claim("a")))
+        yield* TestClock.adjust("1 second")
+        yield* Fiber.interrupt(caller)
+      }
+      const changed = yield* restartWith([without(ledger, "with recall")])
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("3 seconds")
+      const [first, stored] = yield* store.page(0n, 2)
+      assert.isTrue(first !== undefined && isSettled(first.status))
+      assert.strictEqual(stored?.status, "accepted")
+      assert.isUndefined(stored?.lane)
+      assert.include(stored?.history.at(-1)?.note, "nothing was sent")
+      const error = yield* Effect.flip(changed.settle(request, claim("b")))
+      assert.strictEqual(error._tag, "FacilitatorUnavailable")
+      assert.strictEqual(ledger.transfers.length, 1)
+      const back = yield* restartWith([TestScheme.facilitator(ledger)])
+      assert.strictEqual((yield* back.settle(request, claim("c"))).execution, "granted")
+    })
+  )
+
+  it.effect("serves a buyer that repeats a payment that was settled, and takes no new one", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger, restartWith } = yield* LedgerShop.open()
+      const request = yield* pay()
+      const { paymentId } = yield* facilitator.settle(request, claim("a"))
+      yield* facilitator.finish(paymentId, claim("a").id, "unanswered")
+      const changed = yield* restartWith([without(ledger, "with recall")])
+      const refused = yield* Effect.flip(changed.settle(yield* pay(), claim("new")))
+      assert.strictEqual(refused._tag === "ValidationError" && refused.reason, "asset_mismatch")
+      const again = yield* changed.settle(request, claim("b"))
+      assert.strictEqual(again.paymentId, paymentId)
+      assert.strictEqual(again.execution, "granted")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect(
+    "that cannot even be read is carried along: its lane goes on, and its end is told when it can be read again",
+    () =>
+      Effect.gen(function* () {
+        const shop = yield* interrupted(3, { batches, half: (half) => ({ ...half, submit: () => Effect.never }) })
+        const { ledger, restartWith, store } = shop
+        const honest = TestScheme.facilitator(ledger, { batches })
+        const nonces = (yield* store.page(0n, 2)).map(({ authorization }) => authorization.nonce)
+        const isUnread = (payload: unknown) => nonces.includes((payload as { readonly nonce: string }).nonce)
+        const unread: SchemeFacilitator = {
+          ...honest,
+          read: (requirements, payload) => (isUnread(payload) ? notSettled : honest.read(requirements, payload))
+        }
+        const changed = yield* restartWith([unread])
+        const next = yield* Effect.forkDetach(changed.settle(yield* pay({ validFor: 60 }), claim("next")))
+        ledger.faults.holdBlocks = false
+        yield* TestClock.adjust("60 seconds")
+        assert.strictEqual(ledger.transfers.length, 4)
+        assert.deepStrictEqual(yield* statusesIn(shop), ["sent", "sent", "final", "final"])
+        assert.strictEqual((yield* Fiber.join(next)).execution, "granted")
+        const [flight] = yield* store.flights(lane)
+        assert.strictEqual(flight?.attempts.length, 1)
+        yield* restartWith([honest])
+        yield* TestClock.adjust("30 seconds")
+        assert.deepStrictEqual(yield* statusesIn(shop), Array(4).fill("final"))
+        assert.deepStrictEqual(yield* store.flights(lane), [])
+      })
+  )
+
+  it.effect("that cannot even be read has its slot given up when its validity is over, and no earlier", () =>
+    Effect.gen(function* () {
+      const shop = yield* interrupted(2, { batches })
+      const { ledger, restartWith } = shop
+      const changed = yield* restartWith([without(ledger, "without recall")])
+      ledger.emptyPool()
+      ledger.market.base = 60n
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("50 seconds")
+      assert.deepStrictEqual(new Set(ledger.submissions.map(({ orders }) => orders.length)), new Set([2]))
+      yield* TestClock.adjust("60 seconds")
+      assert.isTrue(ledger.submissions.some(({ orders }) => orders.length === 0))
+      assert.deepStrictEqual(yield* statusesIn(shop), ["sent", "sent"])
+      assert.isDefined(changed)
+      assert.strictEqual(ledger.nextSlot("signer-1", "included"), 1n)
     })
   )
 })
