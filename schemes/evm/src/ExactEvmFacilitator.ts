@@ -116,7 +116,10 @@ const makeCallOf =
 
 /** What it was signed under is not known, so that its signature cannot be judged: that is no verdict about it. */
 const notConfigured = ({ address, network }: Asset) =>
-  new ChainUnavailable({ network, message: `the token ${address} is not configured any more; its payments are only watched` })
+  new ChainUnavailable({
+    network,
+    message: `the token ${address} is not configured any more; its payments are only watched`
+  })
 
 const expectedOf = ({ payload: { authorization, token } }: Payment<Held>) => ({
   token: EvmAsset.domain(token).verifyingContract,

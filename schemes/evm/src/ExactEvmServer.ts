@@ -65,7 +65,12 @@ export const server = (options: Options): SchemeServer => {
     assetNames: table.names,
     read: (requirements, payload) => ExactEvmReading.read(requirements.network, table.find, requirements, payload),
     inspect: Effect.fnUntraced(function* (requirements, json) {
-      const { authorization, payload } = yield* ExactEvmReading.read(requirements.network, table.find, requirements, json)
+      const { authorization, payload } = yield* ExactEvmReading.read(
+        requirements.network,
+        table.find,
+        requirements,
+        json
+      )
       yield* contractPayers === "none"
         ? provePlain(payload)
         : Effect.fromResult(EvmTransferCall.signatureOf(payload.signature))

@@ -342,6 +342,37 @@ describe("fifty payers at once", () => {
   })
 })
 
+describe("a payment on record", () => {
+  layer(chainOf(), { excludeTestServices: true })((it) => {
+    it.effect("is read, sent again and seen to its end under other Jettons, relayers and limits", () =>
+      Effect.gen(function* () {
+        const { accounts, governed, jetton, network } = yield* TonTestChain.TonTestChain
+        const earlier = yield* Trial.make({ jetton: governed })
+        const payload = yield* Trial.signed(earlier, accounts.payers[0])
+        const { passengers, prepared } = yield* Trial.relayed(earlier, [yield* Trial.read(earlier, payload)])
+        const { decimals, raw, symbol } = jetton
+        const { half } = yield* Trial.make({
+          signer: accounts.relayers[1],
+          assets: [{ network, address: raw, symbol, decimals }],
+          maxInnerTon: 1n
+        })
+        const read = half.read(earlier.requirements, payload)
+        assert.strictEqual(yield* Trial.wordOf(read), "asset_mismatch asset_not_settled")
+        const payment = yield* half.recall?.(earlier.requirements, payload) ?? assert.fail("it can be recalled")
+        assert.deepStrictEqual(payment.authorization, passengers[0]?.payment.authorization)
+        assert.strictEqual((yield* half.submit(prepared))._tag, "Accepted")
+        const { landed, observations } = yield* Effect.repeat(
+          half.observe([{ payment, since: prepared.head }], [prepared]),
+          { while: ({ observations }) => observations.some(({ _tag }) => _tag === "Pending") }
+        )
+        assert.strictEqual(landed?.transaction, prepared.transaction)
+        assert.include(observations[0], { _tag: "Settled", external: false })
+        assert.strictEqual((yield* half.conclude({ payment, since: prepared.head }))._tag, "Settled")
+      })
+    )
+  })
+})
+
 describe("a batch", () => {
   layer(chainOf({ payers: 230 }), { excludeTestServices: true })((it) => {
     it.effect("is as large as its relayer can pay for, and as it may cost", () =>

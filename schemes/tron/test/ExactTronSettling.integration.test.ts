@@ -1,5 +1,6 @@
 /** Settlement on the test chain: what a node says of bytes is no proof, what blocks show is. */
 import { assert, describe, layer } from "@effect/vitest"
+import { PaymentPayload } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
@@ -75,6 +76,26 @@ describe("exactTron.facilitator", () => {
           )
           assert.deepStrictEqual([seen, gained, landed?.cost], ["Settled", 10_000n, 0n])
         }
+      })
+    )
+
+    it.effect("reads a payment on record in a token that is not in the table any more, and sees it to its end", () =>
+      Effect.gen(function* () {
+        const { accounts } = yield* TronTestChain.TronTestChain
+        const scheme = yield* Payment.half()
+        const request = yield* Payment.payment()
+        const one = yield* Payment.read(scheme, request)
+        const json = yield* Effect.fromResult(PaymentPayload.openPayload(request.paymentPayload))
+        const recall = scheme.recall ?? assert.fail("payments can be recalled")
+        const recalled = yield* recall(request.paymentRequirements, json)
+        assert.deepStrictEqual(recalled.authorization, one.authorization)
+        const prepared = yield* Payment.prepare(scheme, one)
+        yield* scheme.submit(prepared)
+        assert.strictEqual((yield* Payment.end(scheme, recalled, prepared)).seen, "Settled")
+        const gone = { ...request.paymentRequirements, asset: accounts.deployer.address }
+        const refused = yield* Payment.outcome(scheme.read(gone, json))
+        assert.strictEqual(refused, "asset_mismatch asset_not_settled")
+        assert.strictEqual((yield* recall(gone, json)).authorization.nonce, one.authorization.nonce)
       })
     )
 

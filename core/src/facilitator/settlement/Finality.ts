@@ -117,7 +117,10 @@ const settleDown = Effect.fnUntraced(function* (
     status === "included" ? [{ paymentId, from: ["included"], to: "final", note: `block ${block?.number}` }] : []
   )
   const late = yield* lateTransfers(work, aboard)
-  const isLast = aboard.opaque.length === 0 && late.length === 0 && aboard.travellers.every((one) => isDone(one) || one.stored.status === "included")
+  const isLast =
+    aboard.opaque.length === 0 &&
+    late.length === 0 &&
+    aboard.travellers.every((one) => isDone(one) || one.stored.status === "included")
   const advances = [...finalised, ...late]
   if (advances.length === 0 && !isLast) return
   yield* enter(work, aboard, { advances, ...(isLast && { closed: true }) })

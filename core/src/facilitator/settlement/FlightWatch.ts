@@ -352,9 +352,10 @@ const bump = Effect.fnUntraced(function* (
   const { fill } = half
   const slot = { lane: address, number: aboard.number }
   const payments = aboard.travellers.map(({ payment }) => payment)
-  const preparing = isEmpty(aboard) || aboard.cancelled
-    ? Effect.map(fill(slot, survey), (prepared) => ({ prepared, count: payments.length }))
-    : half.prepare(payments, slot, survey, undefined, aboard.attempts[0])
+  const preparing =
+    isEmpty(aboard) || aboard.cancelled
+      ? Effect.map(fill(slot, survey), (prepared) => ({ prepared, count: payments.length }))
+      : half.prepare(payments, slot, survey, undefined, aboard.attempts[0])
   const preparation = yield* Effect.catch(preparing, (error) =>
     Effect.as(
       Effect.logWarning(`the flight ${aboard.number} of ${work.lease.lane} could not be signed again`, error),

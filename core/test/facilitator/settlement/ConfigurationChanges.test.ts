@@ -117,7 +117,7 @@ describe("an asset that is not configured any more", () => {
       const { facilitator, ledger, restartWith } = yield* LedgerShop.open()
       const request = yield* pay()
       const { paymentId } = yield* facilitator.settle(request, claim("a"))
-      yield* facilitator.finish(paymentId, claim("a").id, "unanswered")
+      yield* facilitator.finish(paymentId, claim("a").id, "failed")
       const changed = yield* restartWith([without(ledger, "with recall")])
       const refused = yield* Effect.flip(changed.settle(yield* pay(), claim("new")))
       assert.strictEqual(refused._tag === "ValidationError" && refused.reason, "asset_mismatch")
