@@ -135,8 +135,8 @@ describe("an asset that is not configured any more", () => {
         const shop = yield* interrupted(3, { batches, half: (half) => ({ ...half, submit: () => Effect.never }) })
         const { ledger, restartWith, store } = shop
         const honest = TestScheme.facilitator(ledger, { batches })
-        const nonces = (yield* store.page(0n, 2)).map(({ authorization }) => authorization.nonce)
-        const isUnread = (payload: unknown) => nonces.includes((payload as { readonly nonce: string }).nonce)
+        const nonces = new Set((yield* store.page(0n, 2)).map(({ authorization }) => authorization.nonce))
+        const isUnread = (payload: unknown) => nonces.has((payload as { readonly nonce: string }).nonce)
         const unread: SchemeFacilitator = {
           ...honest,
           read: (requirements, payload) => (isUnread(payload) ? notSettled : honest.read(requirements, payload))
