@@ -53,7 +53,7 @@ const wordsOf = (code: string | undefined, cause: unknown): Words | undefined =>
   if (parameter !== undefined) {
     return [
       `the pooler takes no start-up parameter ${parameter}`,
-      `set ignore_startup_parameters of PgBouncer as the README of @pontage/sql says`,
+      `leave it out of the URL, or name it in ignore_startup_parameters of PgBouncer`,
       "lasts"
     ]
   }

@@ -135,7 +135,8 @@ export const postgres: Dialect = {
   locksRows: true,
   lock: "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))",
   skipLocked: "FOR UPDATE SKIP LOCKED",
-  settledOrder: "AND p.born < pg_snapshot_xmin(pg_current_snapshot())",
+  settledOrder: `AND (p.born < pg_snapshot_xmin(pg_current_snapshot())
+    OR p.serial <= (SELECT max(settled) FROM restoration))`,
   // An emptied table gets a new file: rows in the old one's free places would tell nothing of the disk. A backup keeps the
   // table from being emptied, and then it grows for a while.
   probe: [

@@ -5,6 +5,7 @@
 import type { Migration } from "./Migration.ts"
 import { noticeQueues } from "./migrations/NoticeQueues.ts"
 import { probeTable } from "./migrations/ProbeTable.ts"
+import { restorationTable } from "./migrations/RestorationTable.ts"
 import { settlementTables } from "./migrations/SettlementTables.ts"
 
 /**
@@ -12,4 +13,4 @@ import { settlementTables } from "./migrations/SettlementTables.ts"
  *
  * @category constants
  */
-export const all: ReadonlyArray<Migration> = [settlementTables, probeTable, noticeQueues]
+export const all: ReadonlyArray<Migration> = [settlementTables, probeTable, noticeQueues, restorationTable]
