@@ -40,6 +40,7 @@ export {
   type Claim,
   type Execution,
   type Outcome,
+  type RunEnd,
   type PaymentRequest,
   type Settled,
   type Verified

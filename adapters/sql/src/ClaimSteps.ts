@@ -2,7 +2,7 @@
  * What callers do to a record: claim it, have it wait for its settlement, end its run. The judgement of a run is the
  * core's (`Run`); here it is made while nobody else can change the record.
  */
-import { type Claim, PaymentChange, PaymentStore, type Run } from "@pontage/core"
+import { type Claim, PaymentChange, PaymentStore, type RunEnd } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import type { Transaction } from "./Database.ts"
@@ -16,7 +16,7 @@ type Stored = PaymentStore.StoredPayment
 interface End {
   readonly paymentId: string
   readonly claimId: string
-  readonly outcome: Run.End
+  readonly outcome: RunEnd
   readonly caller: string | undefined
 }
 

@@ -42,7 +42,21 @@ export interface Claim {
    * challenge has passed, but it may have been taken before that.
    */
   readonly onlyKnown?: true
+  /**
+   * Claims of this same server process on the same payment whose asking ended without an answer: nobody runs anything under
+   * them, and nobody will. What one of them holds goes to this claim, at once. Only who made a claim knows its id.
+   */
+  readonly resumes?: ReadonlyArray<string>
 }
+
+/**
+ * Whether a payment that is being looked at for the first time was brought under this claim, or under one that it resumes: then
+ * it waits for the record that is being made.
+ *
+ * @category guards
+ */
+export const isArrivingAs = ({ id, resumes = [] }: Claim, arriving: string | undefined): boolean =>
+  arriving !== undefined && (arriving === id || resumes.includes(arriving))
 
 /**
  * The refusal of a payment that only a record could have answered for (`onlyKnown`), where there is none.
@@ -75,6 +89,14 @@ export const outcomes = ["served", "refused", "failed", "notRun"] as const
  * @category models
  */
 export type Outcome = (typeof outcomes)[number]
+
+/**
+ * How a claim was given back: by the end of its run; or because its asking got no answer (`unanswered`), so that nobody ever
+ * ran anything under it, or nobody was given what had run.
+ *
+ * @category models
+ */
+export type RunEnd = Outcome | "unanswered"
 
 /**
  * The runs that are left after the present one, should the application refuse it or fail.
@@ -138,7 +160,7 @@ export class Facilitator extends Context.Service<
     readonly finish: (
       paymentId: string,
       claimId: string,
-      outcome: Outcome
+      outcome: RunEnd
     ) => Effect.Effect<PaymentRecord, ValidationError | ProtocolError>
     readonly payment: (paymentId: string) => Effect.Effect<PaymentRecord | undefined, ProtocolError>
     readonly supported: Effect.Effect<Sellable, ProtocolError>

@@ -18,7 +18,7 @@ import * as Supported from "../protocol/Supported.ts"
 import { invalid, ValidationError } from "../protocol/ValidationError.ts"
 import * as FacilitatorApi from "../wire/FacilitatorApi.ts"
 import { CurrentBuyer } from "./CurrentBuyer.ts"
-import { Facilitator, type Claim, type Outcome, type PaymentRequest } from "./Facilitator.ts"
+import { Facilitator, type Claim, type PaymentRequest, type RunEnd } from "./Facilitator.ts"
 import * as FacilitatorAnswer from "./FacilitatorAnswer.ts"
 import * as FacilitatorExchange from "./FacilitatorExchange.ts"
 import type { Call, Exchange, Reply } from "./FacilitatorExchange.ts"
@@ -37,6 +37,13 @@ export type Options = FacilitatorExchange.Options
  * @category constants
  */
 export const { keys } = FacilitatorExchange
+
+/**
+ * How much a call that failed leaves open: it may have been heard.
+ *
+ * @category getters
+ */
+export const { leavesOpen } = FacilitatorExchange
 
 const check = OptionCheck.options<Options>(keys)
 
@@ -141,7 +148,7 @@ const transact = Effect.fnUntraced(function* (exchange: Exchange, { claim, path,
 interface Report {
   readonly paymentId: string
   readonly claimId: string
-  readonly outcome: Outcome
+  readonly outcome: RunEnd
 }
 
 /** Of an answer of 64 KiB each record may then take 1.6 KiB, which is twice what most take. */

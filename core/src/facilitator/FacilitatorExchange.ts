@@ -148,7 +148,7 @@ const exchange = (wire: Wire): Exchange => {
       ),
     unusable: (call, reply, why) =>
       why === undefined
-        ? fail(call, complaintOf(reply), { retryAfter: retryAfterOf(reply) })
+        ? fail(call, complaintOf(reply), { retryAfter: retryAfterOf(reply), cause: new Answered(reply.status) })
         : fail(call, `gave an answer that ${why}`)
   }
 }
@@ -184,6 +184,28 @@ const beforeSending: ReadonlySet<string> = new Set([
  */
 export const isUnsent = ({ cause }: FacilitatorUnavailable): boolean =>
   cause instanceof Unsent || isBeforeSending(innerOf(cause))
+
+/**
+ * How much a failure of a call leaves open. `nothing`: it never reached the facilitator, or was turned away with a status
+ * below 500. `little`: the facilitator has said that it failed, and undoes what it can. `all`: it said nothing, or something
+ * that cannot be read, and may have done whatever it was asked for.
+ *
+ * @category getters
+ */
+export const leavesOpen = (failure: FacilitatorUnavailable): "nothing" | "little" | "all" => {
+  const { cause } = failure
+  if (isUnsent(failure)) return "nothing"
+  if (!(cause instanceof Answered) || cause.status === 200) return "all"
+  return cause.status < 500 ? "nothing" : "little"
+}
+
+/** The status of an answer that is none. */
+class Answered {
+  readonly status: number
+  constructor(status: number) {
+    this.status = status
+  }
+}
 
 /** Where a host has several addresses, Node tries one after the other and tells of all. */
 const isBeforeSending = (reason: unknown): boolean =>

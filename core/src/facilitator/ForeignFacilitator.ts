@@ -21,7 +21,7 @@ import { FacilitatorUnavailable, type Misconfigured } from "../protocol/Protocol
 import { isSettled } from "../protocol/Settlement.ts"
 import { invalid } from "../protocol/ValidationError.ts"
 import type { SchemeServer } from "../scheme/SchemeServer.ts"
-import { type Claim, Facilitator, notOnRecord, type PaymentRequest, type Settled } from "./Facilitator.ts"
+import { type Claim, Facilitator, isArrivingAs, notOnRecord, type PaymentRequest, type Settled } from "./Facilitator.ts"
 import * as FacilitatorExchange from "./FacilitatorExchange.ts"
 import * as ForeignExchange from "./ForeignExchange.ts"
 import * as ForeignKinds from "./ForeignKinds.ts"
@@ -262,7 +262,7 @@ const atTheDesk = (
     if (claim?.onlyKnown === true) return Effect.fail(notOnRecord)
     const arrival = desk.arriving.get(paymentId)
     if (arrival === undefined) return first()
-    if (claim !== undefined && claim.id !== arrival.claimId) {
+    if (claim !== undefined && !isArrivingAs(claim, arrival.claimId)) {
       const record = ForeignLedger.unseen(presented, now)
       return Effect.succeed({ presented, record, execution: "held", fresh: false, renewed: false })
     }

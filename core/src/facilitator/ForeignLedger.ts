@@ -4,7 +4,7 @@
  * have become of the calls that were made for it.
  */
 import * as Settlement from "../protocol/Settlement.ts"
-import type { Claim, Execution } from "./Facilitator.ts"
+import type { Claim, Execution, RunEnd } from "./Facilitator.ts"
 import * as MemoryRecords from "./records/MemoryRecords.ts"
 import * as PaymentChange from "./records/PaymentChange.ts"
 import * as PaymentStore from "./records/PaymentStore.ts"
@@ -176,7 +176,7 @@ export const claimed = (record: ForeignRecord, claim: Claim, now: number): reado
  *
  * @category combinators
  */
-export const finished = (record: ForeignRecord, claimId: string, outcome: Run.End, now: number): ForeignRecord => ({
+export const finished = (record: ForeignRecord, claimId: string, outcome: RunEnd, now: number): ForeignRecord => ({
   ...record,
   run: Run.finish(record.run, claimId, outcome, PaymentStore.circumstances(record, now))
 })

@@ -17,7 +17,7 @@ import type * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
 import * as BalanceCover from "./BalanceCover.ts"
 import { CurrentCaller } from "./Caller.ts"
 import * as Checkpoint from "./Checkpoint.ts"
-import { type Claim, notOnRecord, type PaymentRequest, type Settled } from "./Facilitator.ts"
+import { type Claim, isArrivingAs, notOnRecord, type PaymentRequest, type Settled } from "./Facilitator.ts"
 import type { IntakeGate } from "./IntakeGate.ts"
 import * as Offer from "./Offer.ts"
 import * as PaymentReading from "./PaymentReading.ts"
@@ -142,7 +142,9 @@ export const take = Effect.fnUntraced(function* (
   if (claim?.onlyKnown === true) return yield* notOnRecord
   if (presented.refusal !== undefined) return yield* presented.refusal
   const arrival = desk.arriving.get(paymentId)
-  if (arrival !== undefined && claim !== undefined && arrival.claimId !== claim.id) return heldOnArrival(presented)
+  if (arrival !== undefined && claim !== undefined && !isArrivingAs(claim, arrival.claimId)) {
+    return heldOnArrival(presented)
+  }
   if (arrival !== undefined) {
     yield* Deferred.await(arrival.done)
     return yield* take(desk, presented, claim, wanted)

@@ -108,7 +108,7 @@ export interface Granted {
   /**
    * Reports the end: `served`, `refused` (status 400 to 499), `failed` (status 500 or above, or closed before it was
    * finished), `notRun` (the handler was never reached): see `RunOutcome.ofStatus`. The first report counts, later ones do
-   * nothing. It never fails; it completes when the facilitator knows or the retries (60 s) are used up, so a host need not
+   * nothing. It never fails; it completes when the facilitator knows or the retries (10 minutes) are used up, so a host need not
    * wait for it.
    */
   readonly finish: (outcome: Outcome) => Effect.Effect<void>

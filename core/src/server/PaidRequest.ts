@@ -6,10 +6,13 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import { CurrentBuyer } from "../facilitator/CurrentBuyer.ts"
-import { type Claim, notOnRecord, type Outcome, type Settled } from "../facilitator/Facilitator.ts"
+import { type Claim, notOnRecord, type RunEnd, type Settled } from "../facilitator/Facilitator.ts"
+import * as FacilitatorClient from "../facilitator/FacilitatorClient.ts"
 import * as Entropy from "../platform/Entropy.ts"
 import type { RepeatedWarning } from "../platform/RepeatedWarning.ts"
+import type { Authorization } from "../protocol/Authorization.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
+import * as PaymentId from "../protocol/PaymentId.ts"
 import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
 import * as RetryToken from "../protocol/RetryToken.ts"
 import { isSettled, type Settlement } from "../protocol/Settlement.ts"
@@ -19,6 +22,7 @@ import * as Refusal from "../wire/Refusal.ts"
 import * as Spoken from "../wire/Spoken.ts"
 import * as BuyerPlace from "./BuyerPlace.ts"
 import * as ClaimedResource from "./ClaimedResource.ts"
+import type { ClaimsInDoubt } from "./ClaimsInDoubt.ts"
 import type { Deferred, Granted, Refused, Uncharged } from "./Decision.ts"
 import * as GateAnswer from "./GateAnswer.ts"
 import * as OfferMatch from "./OfferMatch.ts"
@@ -35,6 +39,7 @@ export interface Counter {
   readonly notary: RouteOffer.Notary
   readonly entropy: { readonly bytes: (length: number) => Uint8Array }
   readonly keeper: PaymentRun.Keeper
+  readonly doubts: ClaimsInDoubt
   readonly warn: RepeatedWarning
 }
 
@@ -117,8 +122,13 @@ const answered = (
     )(RetryToken.make(entropy))
   }))
 
-/** A payment that answers an offer, and the wish to run what it pays for. */
-interface Order extends OfferMatch.Order {
+/** A payment that answers an offer, and what was signed, where the scheme tells the shop. */
+interface Signed extends OfferMatch.Order {
+  readonly signed: Authorization | undefined
+}
+
+/** The same, and the wish to run what it pays for. */
+interface Order extends Signed {
   readonly claim: Claim
 }
 
@@ -130,11 +140,15 @@ const accept = Effect.fnUntraced(function* (
   const { order, settled } = yield* taken(counter, presented, late)
   const refusal = yield* unlessGranted(counter, presented, order, settled)
   if (refusal !== undefined) return refusal
-  const run = outcomeOf(
-    presented,
-    settled,
-    yield* PaymentRun.start(counter.keeper, { ...order, paymentId: settled.paymentId })
-  )
+  const begun = yield* PaymentRun.start(counter.keeper, { ...order, paymentId: settled.paymentId })
+  // Served under an earlier claim, whose end could not be told yet: this claim's end tells it.
+  if (counter.keeper.untold.has(settled.paymentId)) {
+    return yield* Effect.andThen(
+      begun.end("served"),
+      answered(counter, presented, Refusal.fromExecution("spent", settled))
+    )
+  }
+  const run = outcomeOf(presented, settled, begun)
   return late ? deferred(counter, presented, order, run) : yield* charged(counter, presented, run, settled)
 }, Effect.withSpan("PaymentGate.accept"))
 
@@ -148,7 +162,7 @@ const outcomeOf = (
   { end, finish }: PaymentRun.PaymentRun
 ): PaymentRun.PaymentRun => {
   const refusal = entitlement === undefined ? "failed" : "refused"
-  const meant = (outcome: Outcome): Outcome => {
+  const meant = (outcome: RunEnd): RunEnd => {
     if (outcome !== "refused") return outcome
     return route.refused === "charged" ? "served" : refusal
   }
@@ -165,12 +179,20 @@ const taken = Effect.fnUntraced(function* (counter: Counter, presented: Presente
   const [likeliest, ...others] = secrets
   const claimUnder = (secret: Uint8Array) => claimFor({ ...counter, notary: { ...counter.notary, secret } }, presented)
   const claim = yield* claimUnder(likeliest)
-  const askFor = (candidate: OfferMatch.Order, claim: Claim) => {
-    const order: Order = { ...candidate, claim: unlessKnown === undefined ? claim : { ...claim, onlyKnown: true } }
+  const askFor = Effect.fnUntraced(function* (candidate: Signed, claim: Claim) {
+    const order: Order = yield* counter.doubts.resuming({
+      ...candidate,
+      claim: unlessKnown === undefined ? claim : { ...claim, onlyKnown: true }
+    })
     const asked = late ? facilitator.claim(order.request, order.claim) : facilitator.settle(order.request, order.claim)
-    return Effect.map(asked, (settled) => ({ order, settled }))
-  }
-  const ask = Effect.fnUntraced(function* (candidate: OfferMatch.Order) {
+    const settled = yield* asked.pipe(
+      Effect.tapError((failure) => leftOpen(counter, order, failure)),
+      Effect.onInterrupt(() => counter.doubts.note(order))
+    )
+    if (settled.execution === "granted") yield* counter.doubts.forget(order)
+    return { order, settled }
+  })
+  const ask = Effect.fnUntraced(function* (candidate: Signed) {
     let answer = yield* askFor(candidate, claim)
     for (const secret of others) {
       if (answer.settled.execution !== "conflict") break
@@ -182,12 +204,39 @@ const taken = Effect.fnUntraced(function* (counter: Counter, presented: Presente
     const own = yield* Effect.result(ShopInspection.inspect(candidate))
     if (Result.isFailure(own) && unlessKnown === undefined) return yield* own.failure
     if (Result.isFailure(own)) continue
-    const answer = yield* Effect.result(ask(candidate))
+    const answer = yield* Effect.result(ask({ ...candidate, signed: own.success }))
     if (Result.isSuccess(answer)) return answer.success
     if (unlessKnown === undefined || !isNotOnRecord(answer.failure)) return yield* answer.failure
   }
   return yield* unlessKnown ?? notOnRecord
 })
+
+/**
+ * Remembers a claim that may have been granted without our hearing of it: nothing runs under it. The buyer is told to come
+ * again with the same payment, and takes it over at this process; for all others it is given back.
+ */
+const leftOpen = Effect.fnUntraced(function* (counter: Counter, order: Order, failure: PaymentFailure) {
+  const open = openAfter(failure)
+  if (open === "nothing") return
+  yield* counter.doubts.note(order)
+  const { claim, option, signed } = order
+  if (open === "little" || signed === undefined) return
+  yield* PaymentRun.giveBack(counter.keeper, { claim, paymentId: yield* PaymentId.make(option.network, signed) })
+})
+
+const openAfter = (failure: PaymentFailure): ReturnType<typeof FacilitatorClient.leavesOpen> => {
+  switch (failure._tag) {
+    case "PaymentError":
+    case "ValidationError":
+    case "Misconfigured":
+      return "nothing"
+    case "SettlementPending":
+    case "ChainUnavailable":
+      return "little"
+    case "FacilitatorUnavailable":
+      return FacilitatorClient.leavesOpen(failure)
+  }
+}
 
 /** Whether a facilitator says that no record answers for a payment that only a record could have answered for. */
 const isNotOnRecord = (failure: PaymentFailure): boolean =>
@@ -238,7 +287,7 @@ const charged = Effect.fnUntraced(function* (
   settled: Settled
 ): Effect.fn.Return<Granted | Refused> {
   if (!isSettled(settled.status)) {
-    return yield* Effect.andThen(run.end("notRun"), answered(counter, presented, Refusal.fromUnsettled(settled)))
+    return yield* Effect.andThen(run.end("unanswered"), answered(counter, presented, Refusal.fromUnsettled(settled)))
   }
   const { crossOrigin, priced, spoken } = presented
   const routeToken = yield* RouteOffer.routeTokenOf(counter.notary, priced)
@@ -275,7 +324,9 @@ const deferred = (counter: Counter, presented: Presented, order: Order, run: Pay
   complete: (status) =>
     status < (presented.priced.route.refused === "charged" ? 500 : 400)
       ? Effect.catch(forBuyer(counter, presented, settleLate(counter, presented, order, run)), (failure) =>
-          Effect.andThen(run.end("notRun"), refused(counter, presented, failure))
+          counter.doubts
+            .note(order)
+            .pipe(Effect.andThen(run.end("unanswered")), Effect.andThen(refused(counter, presented, failure)))
         )
       : Effect.as(run.end("failed"), uncharged)
 })

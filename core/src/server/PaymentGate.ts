@@ -20,6 +20,7 @@ import * as Refusal from "../wire/Refusal.ts"
 import * as Spoken from "../wire/Spoken.ts"
 import * as ChainProof from "./ChainProof.ts"
 import * as Challenge from "./Challenge.ts"
+import * as ClaimsInDoubt from "./ClaimsInDoubt.ts"
 import type { Decision, Free, GateRequest, Refused } from "./Decision.ts"
 import * as GateAnswer from "./GateAnswer.ts"
 import * as PaidRequest from "./PaidRequest.ts"
@@ -93,7 +94,7 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
   const desk: Desk = {
     clock,
     shop,
-    counter: { notary, entropy, keeper, warn },
+    counter: { notary, entropy, keeper, doubts: ClaimsInDoubt.make(notary, clock), warn },
     unpaid: UnpaidAnswers.make(notary, entropy)
   }
   const admit = (route: PricedRoute.PricedRoute) =>

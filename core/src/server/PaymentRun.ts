@@ -8,7 +8,7 @@ import * as FiberSet from "effect/FiberSet"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 
-import type { Claim, Facilitator, Outcome, PaymentRequest } from "../facilitator/Facilitator.ts"
+import type { Claim, Facilitator, PaymentRequest, RunEnd } from "../facilitator/Facilitator.ts"
 
 /**
  * A granted claim.
@@ -30,6 +30,8 @@ export interface Keeper {
   readonly facilitator: Facilitator["Service"]
   readonly leases: FiberSet.FiberSet
   readonly reports: FiberSet.FiberSet
+  /** Payments that this process has served, and whose facilitator does not know it yet. */
+  readonly untold: Set<string>
 }
 
 /**
@@ -39,17 +41,20 @@ export interface Keeper {
  */
 export interface PaymentRun {
   /** Ends the run and starts to report it. */
-  readonly end: (outcome: Outcome) => Effect.Effect<void>
+  readonly end: (outcome: RunEnd) => Effect.Effect<void>
   /** Ends the run; completes when that is reported, or cannot be. */
-  readonly finish: (outcome: Outcome) => Effect.Effect<void>
+  readonly finish: (outcome: RunEnd) => Effect.Effect<void>
 }
 
 const renewal = "20 seconds"
 const farewell = "5 seconds"
 
-/** 0.5 + 1 + 2 + ... + 32 seconds: about a minute. */
-const pauses = Schedule.exponential("500 millis")
-const repeats = 7
+/**
+ * 0.5, 1, 2, 4 and then every 5 seconds, for as long as a run is owed after the payment (10 minutes): a facilitator that was
+ * away must not grant again what was served.
+ */
+const pauses = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("5 seconds")])
+const repeats = 122
 
 /**
  * A keeper that, when its scope closes, waits a while for the reports under way and lets every lease lapse.
@@ -62,7 +67,7 @@ export const keep = Effect.fnUntraced(function* (
   const leases = yield* FiberSet.make()
   const reports = yield* FiberSet.make()
   yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(reports), farewell))
-  return { facilitator, leases, reports }
+  return { facilitator, leases, reports, untold: new Set() }
 })
 
 /**
@@ -73,7 +78,7 @@ export const keep = Effect.fnUntraced(function* (
 export const start = (keeper: Keeper, granted: GrantedClaim): Effect.Effect<PaymentRun> =>
   Effect.map(FiberSet.run(keeper.leases, renew(keeper, granted)), (lease) => {
     let ended = false
-    const report = (outcome: Outcome) =>
+    const report = (outcome: RunEnd) =>
       Effect.suspend(() => {
         if (ended) return Effect.undefined
         ended = true
@@ -98,11 +103,37 @@ const renew = ({ facilitator }: Keeper, { claim, request }: GrantedClaim): Effec
     Effect.forever
   )
 
-const reported = ({ facilitator }: Keeper, { claim, paymentId }: GrantedClaim, outcome: Outcome) =>
-  facilitator.finish(paymentId, claim.id, outcome).pipe(
+const reported = ({ facilitator, untold }: Keeper, { claim, paymentId }: GrantedClaim, outcome: RunEnd) =>
+  Effect.suspend(() => {
+    if (outcome === "served") untold.add(paymentId)
+    return facilitator.finish(paymentId, claim.id, outcome)
+  }).pipe(
     Effect.retry({ schedule: pauses, times: repeats, while: (error) => error._tag !== "ValidationError" }),
     Effect.catch((error) =>
       Effect.logWarning(`the end of ${paymentId} (${outcome}) could not be reported: ${error.message}`)
     ),
+    Effect.ensuring(Effect.sync(() => outcome === "served" && untold.delete(paymentId))),
     Effect.asVoid
   )
+
+/** The buyer's repeat usually comes sooner, and takes the claim over; then there is nothing to give back. */
+const beforeGivingBack = "1 second"
+
+/**
+ * Gives a claim back whose asking got no answer, as soon as the facilitator can be asked: another process of the shop then
+ * need not wait for its lease. A process that ends leaves the rest to the lease.
+ *
+ * @category combinators
+ */
+export const giveBack = (
+  { facilitator, leases }: Keeper,
+  { claim, paymentId }: Pick<GrantedClaim, "claim" | "paymentId">
+): Effect.Effect<void> =>
+  facilitator
+    .finish(paymentId, claim.id, "unanswered")
+    .pipe(
+      Effect.retry({ schedule: pauses, times: repeats, while: (error) => error._tag !== "ValidationError" }),
+      Effect.ignore,
+      Effect.delay(beforeGivingBack),
+      (giving) => Effect.asVoid(FiberSet.run(leases, giving))
+    )

@@ -5,6 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 
+import type { Authorization } from "../protocol/Authorization.ts"
 import { type PaymentError, refuse } from "../protocol/PaymentError.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import { isSameAddress } from "../scheme/Scheme.ts"
@@ -15,16 +16,18 @@ type Refusal = PaymentError | ValidationError
 /**
  * Refuses what can be refused here. Whether it is time and whether the amount is the price is the facilitator's to say: a
  * payment on record answers after its validity and after the price has fallen, and of one that is too small for a dearer
- * request its payer has to hear that it was used.
+ * request its payer has to hear that it was used. Returns what was signed, where the scheme tells the shop.
  *
  * @category combinators
  */
-export const inspect = ({ option, payload, request }: OfferMatch.Order): Effect.Effect<void, Refusal> => {
+export const inspect = ({
+  option,
+  payload,
+  request
+}: OfferMatch.Order): Effect.Effect<Authorization | undefined, Refusal> => {
   const { half } = option
-  if (half.inspect === undefined) return Effect.void
-  return Effect.flatMap(half.inspect(request.paymentRequirements, payload), (authorization) =>
-    judge(option, authorization)
-  )
+  if (half.inspect === undefined) return Effect.undefined
+  return Effect.tap(half.inspect(request.paymentRequirements, payload), (authorization) => judge(option, authorization))
 }
 
 const judge = (

@@ -178,6 +178,61 @@ const publicHasOneRun = law(
   })
 )
 
+const resumedGoesOn = law(
+  "a claim takes over at once what a claim that it resumes holds, and counts as the same run",
+  Effect.fnUntraced(function* (store, subject) {
+    for (const bound of [true, false]) {
+      const { claim, payment, paymentId } = yield* taken(store, { bound })
+      yield* moved(store, subject, paymentId)
+      const next = { ...(yield* newClaim()), resumes: ["a-claim-of-long-ago", claim.id] }
+      const late = { ...(yield* newClaim()), resumes: [claim.id] }
+      yield* executionIs(store, payment, yield* newClaim(), "held")
+      yield* executionIs(store, payment, next, "granted")
+      yield* same("the runs", (yield* store.find(paymentId))?.run.count, 1)
+      yield* executionIs(store, payment, late, "held")
+      yield* store.finish(paymentId, claim.id, "unanswered")
+      yield* store.finish(paymentId, claim.id, "failed")
+      yield* executionIs(store, payment, late, "held")
+      yield* store.finish(paymentId, next.id, "served")
+      yield* executionIs(store, payment, { ...late, resumes: [claim.id, next.id] }, "spent")
+    }
+  })
+)
+
+const resumedAfterItsLease = law(
+  "a claim takes over what it resumes also after the lease, if nobody has taken the run meanwhile",
+  Effect.fnUntraced(function* (store, subject) {
+    const { claim, payment, paymentId } = yield* taken(store, { bound: false })
+    yield* moved(store, subject, paymentId)
+    yield* subject.elapse(leaseMillis)
+    yield* executionIs(store, payment, { ...(yield* newClaim()), resumes: [claim.id] }, "granted")
+  })
+)
+
+const resumesItsOwnResource = law(
+  "a claim of another resource resumes nothing",
+  Effect.fnUntraced(function* (store) {
+    const { claim, payment } = yield* taken(store)
+    const other = { ...(yield* newClaim()), resource: "another-resource".padEnd(43, "x") }
+    yield* executionIs(store, payment, { ...other, resumes: [claim.id] }, "conflict")
+  })
+)
+
+const silentBeforeTheMoneyMoved = law(
+  "a holder whose time was over before the money moved has run nothing that counts",
+  Effect.fnUntraced(function* (store, subject) {
+    const early = yield* taken(store, { bound: false })
+    yield* subject.elapse(leaseMillis)
+    yield* moved(store, subject, early.paymentId)
+    yield* executionIs(store, early.payment, yield* newClaim(), "granted")
+    yield* same("the runs", (yield* store.find(early.paymentId))?.run.count, 1)
+    const late = yield* taken(store, { bound: false })
+    yield* moved(store, subject, late.paymentId)
+    yield* subject.elapse(leaseMillis)
+    yield* executionIs(store, late.payment, yield* newClaim(), "spent")
+  })
+)
+
 const tokenProves = law(
   "a paid payment without a binding is run again for whoever shows the token of its offer",
   Effect.fnUntraced(function* (store, subject) {
@@ -382,6 +437,10 @@ export const laws: ReadonlyArray<StoreLaw> = [
   unboundIsNotRunAgain,
   unboundHasOneRun,
   publicHasOneRun,
+  resumedGoesOn,
+  resumedAfterItsLease,
+  resumesItsOwnResource,
+  silentBeforeTheMoneyMoved,
   tokenProves,
   differentChangesNothing,
   unpaidIsFree,

@@ -29,6 +29,13 @@ export const buyerOf = (text: string | undefined): string | undefined =>
   text !== undefined && /^[A-Za-z0-9_-]{16,64}$/.test(text) ? text : undefined
 
 /**
+ * The most earlier claims that one may resume.
+ *
+ * @category constants
+ */
+export const maximumResumed = 16
+
+/**
  * A server's wish to run a resource once: see `Claim`.
  *
  * @category schemas
@@ -37,7 +44,8 @@ export const Claim = Schema.Struct({
   id: identifier,
   resource: identifier,
   route: Schema.optionalKey(identifier),
-  onlyKnown: Schema.optionalKey(Schema.Literal(true))
+  onlyKnown: Schema.optionalKey(Schema.Literal(true)),
+  resumes: Schema.optionalKey(Schema.Array(identifier).check(Schema.isMaxLength(maximumResumed)))
 })
 
 /**
@@ -72,7 +80,7 @@ export const ClaimRequest = Schema.Struct({ ...VerifyRequest.fields, claim: Clai
  */
 export const FinishRequest = Schema.Struct({
   claimId: identifier,
-  outcome: Schema.Literals(["served", "refused", "failed", "notRun"])
+  outcome: Schema.Literals(["served", "refused", "failed", "notRun", "unanswered"])
 })
 
 /**

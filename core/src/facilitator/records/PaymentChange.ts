@@ -7,7 +7,7 @@ import { refuse } from "../../protocol/PaymentError.ts"
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import type { PaymentState } from "../../protocol/Settlement.ts"
 import type { Prepared } from "../../scheme/SchemeFacilitator.ts"
-import type { Claim } from "../Facilitator.ts"
+import type { Claim, RunEnd } from "../Facilitator.ts"
 import type { Advance, ClaimResult, NewPayment, StoredPayment } from "./PaymentStore.ts"
 import { circumstances, isNotified } from "./PaymentStore.ts"
 import * as Presentation from "./Presentation.ts"
@@ -62,7 +62,7 @@ export const claimed = (
  *
  * @category combinators
  */
-export const finished = (known: StoredPayment, claimId: string, outcome: Run.End, now: number): StoredPayment => {
+export const finished = (known: StoredPayment, claimId: string, outcome: RunEnd, now: number): StoredPayment => {
   const run = Run.finish(known.run, claimId, outcome, circumstances(known, now))
   return run === known.run ? known : { ...known, run }
 }

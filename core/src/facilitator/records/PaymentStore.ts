@@ -16,7 +16,7 @@ import * as RetryToken from "../../protocol/RetryToken.ts"
 import * as Settlement from "../../protocol/Settlement.ts"
 import type { ValidationError } from "../../protocol/ValidationError.ts"
 import type { Block, Landed, Prepared } from "../../scheme/SchemeFacilitator.ts"
-import type { Claim, Execution, Outcome, Settled } from "../Facilitator.ts"
+import type { Claim, Execution, RunEnd, Settled } from "../Facilitator.ts"
 import type { Lease, LeaseLost } from "./LaneLeases.ts"
 import type { Allowance, NetworkBooks } from "./NetworkBooks.ts"
 import * as Run from "./Run.ts"
@@ -243,7 +243,7 @@ export class PaymentStore extends Context.Service<
     readonly finish: (
       paymentId: string,
       claimId: string,
-      outcome: Outcome | "unanswered",
+      outcome: RunEnd,
       caller?: string
     ) => Stored<StoredPayment | undefined>
     /**

@@ -2,7 +2,7 @@
  * The run of a paid resource: who may execute it, who is executing it, and whether it is still owed. One authorization
  * buys one successful execution; this is the whole of that rule, as pure functions that every store shares.
  */
-import type { Claim, Entitlement, Execution, Outcome } from "../Facilitator.ts"
+import type { Claim, Entitlement, Execution, RunEnd } from "../Facilitator.ts"
 
 /**
  * How long a holder may be silent before its run counts as failed, in milliseconds.
@@ -87,9 +87,9 @@ export const claim = (self: Run, claim: Claim, at: Circumstances): readonly [Exe
     return mayMove(self, claim, at) ? ["granted", granted(self, claim, at.now)] : ["conflict", self]
   }
   if (self.served || at.opensNothing) return ["spent", self]
-  if (self.holder?.claimId === claim.id) return ["granted", hold(self, claim, at.now)]
+  if (self.holder !== undefined && isOwn(self.holder, claim)) return ["granted", hold(self, claim, at.now)]
   if (isHeld(self, at.now)) return ["held", self]
-  const free = self.holder === undefined ? self : release(self, "failed", self.holder.until)
+  const free = lapsed(self, at)
   return mayRun(free, at) ? ["granted", granted(free, claim, at.now)] : ["spent", free]
 }
 
@@ -105,21 +105,13 @@ export const entitlement = (self: Run, at: Circumstances): Entitlement | undefin
 }
 
 /**
- * How a run was given back: by the server that was granted it, or because the call that claimed it got no answer
- * (`unanswered`).
- *
- * @category models
- */
-export type End = Outcome | "unanswered"
-
-/**
  * The end of a run. A claim that does not hold the run (any more) changes nothing, so repeating it is harmless. A payment
  * that is public and that anybody could repeat has had its one run, even if the handler was not reached; it keeps that run
  * if no server was told of it.
  *
  * @category combinators
  */
-export const finish = (self: Run, claimId: string, outcome: End, at: Circumstances): Run => {
+export const finish = (self: Run, claimId: string, outcome: RunEnd, at: Circumstances): Run => {
   if (self.holder?.claimId !== claimId) return self
   const isSpent = outcome === "notRun" && at.settledAt !== undefined && !at.provable
   return release(self, isSpent ? "failed" : outcome, at.now)
@@ -134,8 +126,7 @@ export const standing = (self: Run, at: Circumstances): "running" | "served" | "
   if (self.served) return "served"
   if (isHeld(self, at.now)) return "running"
   if (at.settledAt === undefined || self.resource === undefined) return "free"
-  const lapsed = self.holder === undefined ? self : release(self, "failed", self.holder.until)
-  return mayRun(lapsed, at) ? "entitled" : "owed"
+  return mayRun(lapsed(self, at), at) ? "entitled" : "owed"
 }
 
 /**
@@ -144,6 +135,23 @@ export const standing = (self: Run, at: Circumstances): "running" | "served" | "
  * @category guards
  */
 export const isHeld = (self: Run, now: number): boolean => self.holder !== undefined && now < self.holder.until
+
+/**
+ * Whether the run is held by this claim, or by one of the same process that was left without an answer. Resuming takes no
+ * other run: nothing was run under the earlier claim.
+ */
+const isOwn = ({ claimId }: NonNullable<Run["holder"]>, { id, resumes = [] }: Claim): boolean =>
+  claimId === id || resumes.includes(claimId)
+
+/**
+ * The run without a holder that fell silent. That counts as a run that failed, unless its time was over before the money
+ * moved: a holder is granted what it may hand out only after that, so nobody was served.
+ */
+const lapsed = (self: Run, { settledAt }: Circumstances): Run => {
+  if (self.holder === undefined) return self
+  const { until } = self.holder
+  return release(self, settledAt !== undefined && until <= settledAt ? "unanswered" : "failed", until)
+}
 
 /** Before the transfer nothing was bought that could be moved; a run that failed is owed for its own resource. */
 const mayMove = (self: Run, { route }: Claim, at: Circumstances): boolean =>
@@ -168,7 +176,7 @@ const hold = (self: Run, claim: Claim, now: number): Run => ({
   holder: { claimId: claim.id, until: now + leaseMillis }
 })
 
-const release = (self: Run, outcome: End, at: number): Run => {
+const release = (self: Run, outcome: RunEnd, at: number): Run => {
   const reached = outcome !== "notRun" && outcome !== "unanswered"
   return {
     ...self,
