@@ -79,6 +79,19 @@ export const calm = ({ calls, chain, places, story, strikes }: SimulationWorld):
 }
 
 /**
+ * How long its trouble lasts, in milliseconds; of one that comes at no certain time, how long it is waited for.
+ *
+ * @category getters
+ */
+export const durationOf = (act: Act): number => {
+  if (act._tag === "Chain") return "millis" in act.trouble ? act.trouble.millis : 1000
+  if (act._tag === "Configure") return 1000
+  if (act._tag === "KillAt") return act.downMillis + 10_000
+  if (act._tag === "Skew") return 10_000
+  return "downMillis" in act ? act.downMillis : act.millis
+}
+
+/**
  * An act in words.
  *
  * @category conversions

@@ -25,6 +25,8 @@ export interface PurchaseStory extends Purchase {
   /** The authorizations that were signed for it, by the chain's names, and when their validity ends (Unix seconds). */
   readonly signed: Array<{ readonly key: string; readonly validBefore: number }>
   served: boolean
+  /** The goods came when it had hung up. */
+  missed: boolean
 }
 
 /**
@@ -53,7 +55,7 @@ export const buy = (world: Market, purchase: Purchase): void => {
   const name = `buyer-${purchases.length + 1}`
   const shop = shops[purchase.shop % shops.length]
   if (shop === undefined) return
-  const one: PurchaseStory = { ...purchase, name, signed: [], served: false }
+  const one: PurchaseStory = { ...purchase, name, signed: [], served: false, missed: false }
   purchases.push(one)
   chain.deposit(purchase.buyer, price)
   const process = world.startProcess(name)
@@ -67,6 +69,8 @@ export const buy = (world: Market, purchase: Purchase): void => {
     wallet: chain.client(purchase.buyer),
     target,
     validitySeconds: plan.setup.validitySeconds,
+    copies: purchase.copies,
+    patienceMillis: purchase.patienceMillis,
     terms: {
       scheme: "exact",
       network: chain.network,
@@ -80,11 +84,18 @@ export const buy = (world: Market, purchase: Purchase): void => {
     },
     reports: {
       signed: (nonce, validBefore) => {
+        // Whoever is charged twice is found by its own count; the others of its account have to have their money.
+        if (one.signed.some(({ key }) => chain.truth.transferOf(key) !== undefined))
+          chain.deposit(purchase.buyer, price)
         one.signed.push({ key: chain.keyOf({ payer, nonce }), validBefore })
         story.tell(() => `${name} (${purchase.kind}) signs ${nonce}`)
       },
       refused: (words) => judgeRefusal(world, one, words),
       unanswered: (words) => story.tell(() => `${name} has no answer: ${words}`),
+      missed: () => {
+        one.missed = true
+        story.tell(() => `${name} has hung up, and misses the goods`)
+      },
       served: () => {
         one.served = true
         story.tell(() => `${name} is served`)
@@ -107,7 +118,7 @@ const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void =>
   story.tell(() => `${one.name} is refused: ${words}`)
   const { key, validBefore } = one.signed.at(-1) ?? { key: "", validBefore: 0 }
   const transfer = chain.truth.transferOf(key)
-  if (isAnswerLost(world, one)) return
+  if (isExcused(world, one)) return
   const isLate = time.now() + lateMillis >= validBefore * 1000
   if (transfer !== undefined) {
     const told = `${one.name} has paid (block ${transfer.block.number}) and is told: ${words}`
@@ -118,19 +129,24 @@ const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void =>
 }
 
 /**
- * A server without claims is told an end once: where those words are lost on their way, they are lost.
+ * Whether this purchase may end unserved: who hangs up while the goods are on their way misses them. A server without claims is told an end once: where those words are lost on their way,
+ * they are lost. And a payment that is not bound to its request opens nothing when somebody else has sent it.
  *
  * @category guards
  */
-export const isAnswerLost = (
+export const isExcused = (
   { chain, debtsTaken, records }: Pick<Market, "chain" | "debtsTaken" | "records">,
-  { kind, signed }: PurchaseStory
+  { kind, missed, signed }: PurchaseStory
 ): boolean =>
-  kind === "unclaimed" &&
-  RecordWatch.all(records).some(
-    ({ authorization, paymentId }) =>
-      debtsTaken.has(paymentId) && signed.some(({ key }) => key === chain.keyOf(authorization))
-  )
+  missed ||
+  (kind !== "ours" &&
+    (signed.some(({ key }) => chain.truth.transferOf(key)?.isStrangers === true) ||
+      RecordWatch.all(records).some(
+        ({ authorization, paymentId }) =>
+          kind === "unclaimed" &&
+          debtsTaken.has(paymentId) &&
+          signed.some(({ key }) => key === chain.keyOf(authorization))
+      )))
 
 /** What is left of a validity has to be as long as this, and clocks differ by as much; milliseconds. */
 const lateMillis = 15_000

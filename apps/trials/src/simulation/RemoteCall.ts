@@ -25,6 +25,8 @@ export class CallBroken extends Data.TaggedError("CallBroken")<{ readonly words:
 export interface Callee<A> {
   readonly process: SimulatedProcess
   readonly serve: Effect.Effect<A>
+  /** Told of an answer that its caller does not get. */
+  readonly missed?: (answer: A) => unknown
 }
 
 /**
@@ -42,10 +44,14 @@ export const call = <A>(
   Effect.callback<A, CallBroken>((resume) => {
     let isOver = false
     let giveUp: (() => void) | undefined
-    const end = (effect: Effect.Effect<A, CallBroken>, millis: number) => {
-      if (isOver) return
+    let isGone = false
+    const end = (effect: Effect.Effect<A, CallBroken>, millis: number, missed?: () => void) => {
+      if (isOver) return missed?.()
       isOver = true
-      time.after(millis, `${caller.name} has an answer to ${what}`, () => caller.deliver(() => resume(effect)))
+      time.after(millis, `${caller.name} has an answer to ${what}`, () => {
+        if (isGone || !caller.isAlive()) return missed?.()
+        caller.deliver(() => resume(effect))
+      })
     }
     const arrive = () => {
       if (isOver) return
@@ -58,14 +64,17 @@ export const call = <A>(
       callee.process.deliver(() => {
         const fiber = callee.process.run(callee.serve, (exit) => {
           forget()
-          if (weather.state === "mute") return end(broken("timed out"), patienceMillis)
-          end(Exit.isSuccess(exit) ? exit : broken("broke off"), way())
+          const missed = () => miss(callee, exit)
+          if (weather.state !== "mute") return end(Exit.isSuccess(exit) ? exit : broken("broke off"), way(), missed)
+          missed()
+          return end(broken("timed out"), patienceMillis)
         })
         giveUp = () => time.after(way(), `${caller.name} is gone`, fiber.interrupt)
       })
     }
     time.after(wayOf(caller, weather), `${caller.name} calls ${what}`, arrive)
     return Effect.sync(() => {
+      isGone = true
       if (isOver) return
       isOver = true
       giveUp?.()
@@ -73,3 +82,7 @@ export const call = <A>(
   })
 
 const broken = (words: string): Effect.Effect<never, CallBroken> => Effect.fail(new CallBroken({ words }))
+
+const miss = <A>({ missed }: Callee<A>, exit: Exit.Exit<A>): void => {
+  if (Exit.isSuccess(exit)) missed?.(exit.value)
+}

@@ -4,7 +4,9 @@
  */
 import type { PaymentRequirements, PaymentRequest, PayableRequest, SchemeClient } from "@pontage/core"
 import { NoAnswer, PaymentClient, PaymentJournal, PaymentPayload, x402v2Payer } from "@pontage/core"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
@@ -27,6 +29,8 @@ export interface PurchaseReports {
   readonly refused: (words: string) => void
   readonly unanswered: (words: string) => void
   readonly served: () => void
+  /** The goods were on their way to it when it had hung up. */
+  readonly missed: () => void
 }
 
 /**
@@ -43,6 +47,8 @@ export interface Options {
   readonly target: string
   readonly terms: PaymentRequirements.PaymentRequirements
   readonly validitySeconds: number
+  readonly copies: number
+  readonly patienceMillis: number
   readonly reports: PurchaseReports
   /** Told that a promise was made, so that the world waits for it. */
   readonly promised: () => void
@@ -51,6 +57,8 @@ export interface Options {
 /** Between a call that came to nothing and the next one, in milliseconds. */
 const shortestPause = 500
 const longestPause = 3000
+/** An impatient one has learnt to wait after so many calls, and one who sends copies to send one. */
+const impatientCalls = 2
 
 /**
  * Buys with our client.
@@ -95,18 +103,22 @@ const messageOf = (failure: object): string => ("message" in failure ? String(fa
 
 /** Asks until it is served. */
 const again = <E>(
-  { process, reports }: Options,
+  { patienceMillis, process, reports }: Options,
   attempt: Effect.Effect<void, E>,
   failed: (failure: E) => void
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
-    while (true) {
-      const outcome = yield* Effect.result(attempt)
+    for (let calls = 0; ; calls++) {
+      const trying = patienceMillis === 0 || calls >= impatientCalls ? attempt : Effect.timeout(attempt, patienceMillis)
+      const outcome = yield* Effect.result(trying)
       if (Result.isSuccess(outcome)) return reports.served()
-      failed(outcome.failure)
+      if (isImpatience(outcome.failure)) reports.unanswered(`nothing for ${patienceMillis} ms`)
+      else failed(outcome.failure)
       yield* Effect.sleep(process.random.between(shortestPause, longestPause))
     }
   })
+
+const isImpatience = (failure: unknown): failure is Cause.TimeoutError => failure instanceof Cause.TimeoutError
 
 /** The wallet, which counts what it signs. */
 const counted = ({ reports, wallet }: Options): SchemeClient => ({
@@ -125,13 +137,13 @@ const asked = (options: Options, headers: object): Effect.Effect<Response, NoAns
       })
   })
 
-const replyTo = ({ process, shop, target, time, weather }: Options, headers: object) =>
+const replyTo = ({ process, reports, shop, target, time, weather }: Options, headers: object) =>
   RemoteCall.call(process, time, weather, "the shop", (): RemoteCall.Callee<Reply> | undefined => {
     const serve = shop().answer(
       target,
       Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
     )
-    return serve && { process: shop().process, serve }
+    return serve && { process: shop().process, serve, missed: ({ status }) => status === 200 && reports.missed() }
   })
 
 /**
@@ -144,13 +156,11 @@ export const withX402 = (options: Options): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { reports } = options
     let header: object | undefined
+    let calls = 0
     const attempt = Effect.gen(function* () {
       const payment = header ?? (yield* signedForX402(options))
       header = payment
-      const reply = yield* Effect.mapError(replyTo(options, payment ?? {}), ({ words }) => ({
-        isVerdict: false,
-        words
-      }))
+      const reply = yield* bestOf(options, payment ?? {}, calls++ < impatientCalls ? options.copies : 1)
       if (reply.status === 200 && payment !== undefined) return
       const isVerdict = payment !== undefined && (reply.status === 402 || (reply.status === 409 && !isToRepeat(reply)))
       if (isVerdict) header = undefined
@@ -161,6 +171,26 @@ export const withX402 = (options: Options): Effect.Effect<void> =>
       else reports.unanswered(words)
     })
   })
+
+/** The best answer to copies of a payment: the goods as soon as one has them; else one that decides nothing, if there is one. */
+const bestOf = Effect.fnUntraced(function* (options: Options, payment: object, copies: number) {
+  const goods = Deferred.makeUnsafe<Reply>()
+  const asking = Effect.tap(replyTo(options, payment), (reply) =>
+    reply.status === 200 ? Deferred.succeed(goods, reply) : Effect.void
+  )
+  const all = Effect.all(
+    Array.from({ length: copies }, () => Effect.result(asking)),
+    { concurrency: "unbounded" }
+  )
+  const rest = Effect.flatMap(all, (answers) => {
+    const replies = answers.flatMap((answer) => (Result.isSuccess(answer) ? [answer.success] : []))
+    const best = replies.length < answers.length ? undefined : (replies.find(isUndecided) ?? replies[0])
+    return best === undefined ? Effect.fail({ isVerdict: false, words: "no answer" }) : Effect.succeed(best)
+  })
+  return yield* copies === 1 ? rest : Effect.raceFirst(Deferred.await(goods), rest)
+})
+
+const isUndecided = (reply: Reply): boolean => reply.status !== 402 && (reply.status !== 409 || isToRepeat(reply))
 
 /** The server says when to come again. */
 const isToRepeat = ({ headers }: Reply): boolean =>
@@ -209,7 +239,10 @@ export const withUnclaimed = (options: Options): Effect.Effect<void> =>
       const request = payment
       const find = (): RemoteCall.Callee<UnclaimedReply> => ({
         process: shop().process,
-        serve: shop().settleUnclaimed(request)
+        serve: shop().settleUnclaimed(request),
+        missed: (answer) => {
+          if (answer === "served") reports.missed()
+        }
       })
       const reply = yield* Effect.exit(RemoteCall.call(process, time, weather, "the server", find))
       if (Exit.isSuccess(reply) && reply.value === "served") return

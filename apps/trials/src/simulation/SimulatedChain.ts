@@ -75,6 +75,8 @@ export interface TrueTransfer {
   readonly amount: bigint
   readonly transaction: string
   readonly block: Block & { readonly time: number }
+  /** Neither a facilitator nor the payer has sent it. */
+  readonly isStrangers: boolean
 }
 
 /**

@@ -175,7 +175,8 @@ const truthOf = (ledger: TestLedger.TestLedger): ChainTruth & { readonly note: (
       payTo: order.payTo,
       amount: order.amount,
       transaction: use.transaction,
-      block: use.block
+      block: use.block,
+      isStrangers: use.transaction.startsWith("stranger/")
     }
   }
   const transfers = () => ledger.transfers.flatMap((order) => transferOf(order) ?? [])

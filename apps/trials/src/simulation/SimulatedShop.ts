@@ -2,7 +2,15 @@
  * A shop of the simulation: the real gate in front of a handler, and beside it a server of another kind that settles without a
  * claim, as x402's servers do.
  */
-import type { Decision, GateRequest, Granted, PaymentFailure, PaymentRequest, SchemeServer } from "@pontage/core"
+import type {
+  Decision,
+  Deferred,
+  GateRequest,
+  Granted,
+  PaymentFailure,
+  PaymentRequest,
+  SchemeServer
+} from "@pontage/core"
 import { Facilitator, PaymentGate, PriceResolver } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -88,9 +96,7 @@ export const open = (options: Options): SimulatedShop => {
     origin,
     answer: (target, headers) => {
       const decide = ask
-      return (
-        decide && Effect.flatMap(decide(requestOf(target, headers)), (decision) => served(options, decision, target))
-      )
+      return decide && served(options, decide(requestOf(target, headers)), target)
     },
     settleUnclaimed: (request) =>
       Effect.gen(function* () {
@@ -139,29 +145,43 @@ const requestOf = (target: string, headers: Readonly<Record<string, string>>): G
   }
 }
 
-const served = (options: Options, decision: Decision, target: string): Effect.Effect<Reply> => {
-  switch (decision._tag) {
-    case "Free":
-      return Effect.die("nothing is free here")
-    case "Refused":
-      return Effect.succeed(replyOf(decision.answer))
-    case "Granted":
-      return run(options, decision, target)
-    case "Deferred":
-      return Effect.flatMap(
-        Effect.onInterrupt(handled(options), () => decision.abandon("failed")),
-        () =>
-          Effect.flatMap(decision.complete(200), (end): Effect.Effect<Reply> => {
-            if (end._tag === "Refused") return Effect.succeed(replyOf(end.answer))
-            if (end._tag === "Uncharged") return Effect.die("a handler that succeeds is charged for")
-            return handedOver(options, end, target, options.reports.began(end.settlement.paymentId))
-          })
-      )
-  }
+type Restore = <A>(effect: Effect.Effect<A>) => Effect.Effect<A>
+
+/**
+ * As hosts do it: a buyer who hangs up does not stop what is decided, only the handler; what it was granted is given back.
+ */
+const served = (options: Options, deciding: Effect.Effect<Decision>, target: string): Effect.Effect<Reply> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(deciding, (decision): Effect.Effect<Reply> => {
+      switch (decision._tag) {
+        case "Free":
+          return Effect.die("nothing is free here")
+        case "Refused":
+          return Effect.succeed(replyOf(decision.answer))
+        case "Granted":
+          return run(options, decision, target, restore)
+        case "Deferred":
+          return Effect.flatMap(
+            Effect.onInterrupt(restore(handled(options)), () => decision.abandon("failed")),
+            () => Effect.flatMap(decision.complete(200), (end) => released(options, end, target, restore))
+          )
+      }
+    })
+  )
+
+const released = (
+  options: Options,
+  end: Effect.Success<ReturnType<Deferred["complete"]>>,
+  target: string,
+  restore: Restore
+): Effect.Effect<Reply> => {
+  if (end._tag === "Refused") return Effect.succeed(replyOf(end.answer))
+  if (end._tag === "Uncharged") return Effect.die("a handler that succeeds is charged for")
+  return run({ ...options, handlerMillis: 0 }, end, target, restore)
 }
 
 /** The handler runs; a buyer who hangs up meanwhile has it fail. */
-const run = (options: Options, granted: Granted, target: string): Effect.Effect<Reply> =>
+const run = (options: Options, granted: Granted, target: string, restore: Restore): Effect.Effect<Reply> =>
   Effect.suspend(() => {
     const { reports } = options
     const number = reports.began(granted.settlement.paymentId)
@@ -170,7 +190,7 @@ const run = (options: Options, granted: Granted, target: string): Effect.Effect<
       return granted.finish("failed")
     })
     return Effect.flatMap(
-      Effect.onInterrupt(handled(options), () => broken),
+      Effect.onInterrupt(restore(handled(options)), () => broken),
       () => handedOver(options, granted, target, number)
     )
   })

@@ -40,8 +40,17 @@ export interface Options {
   readonly tells?: boolean
 }
 
-/** From here on nothing new goes wrong, and what was wrong is mended; milliseconds since the beginning. */
-const calmAt = 50_000
+/**
+ * From then on nothing new goes wrong, and what was wrong is mended: when the last trouble is over and the last buyer has come,
+ * and at the latest then; milliseconds since the beginning.
+ */
+const latestCalm = 50_000
+const calmOf = ({ acts, purchases }: SimulationPlan): number =>
+  Math.min(
+    latestCalm,
+    Math.max(...acts.map((act) => act.at + Acts.durationOf(act)), ...purchases.map(({ at }) => at + patience))
+  )
+const patience = 10_000
 /** The longest that everything may take to end after that. */
 const endMillis = 300_000
 /** How often it is looked at whether everything has ended. */
@@ -61,7 +70,7 @@ export const run = async (plan: SimulationPlan, options: Options = {}): Promise<
   for (const purchase of plan.purchases) time.after(purchase.at, "a purchase", () => Purchases.buy(world, purchase))
   for (const act of plan.acts) time.after(act.at, "an act", () => Acts.carryOut(world, act))
   const phase = { isOver: false, steps: 0 }
-  time.after(calmAt, "calm", () => {
+  time.after(calmOf(plan), "calm", () => {
     Acts.calm(world)
     watchTheEnd(world, time.now() + endMillis, phase)
   })
@@ -103,7 +112,7 @@ const watchTheEnd = (world: SimulationWorld, deadline: number, phase: { isOver: 
     }
     if (open === undefined) {
       isProbed = true
-      Purchases.buy(world, { at: 0, buyer: 100, kind: "ours", shop: 0 })
+      Purchases.buy(world, { at: 0, buyer: 100, kind: "ours", shop: 0, copies: 1, patienceMillis: 0 })
     }
     if (world.time.now() >= deadline && open !== undefined) {
       return world.violate({ invariant: "all-ends", words: open })
@@ -116,7 +125,7 @@ const watchTheEnd = (world: SimulationWorld, deadline: number, phase: { isOver: 
 /** Something that has not come to its end. */
 const whatIsOpen = (world: SimulationWorld): string | undefined => {
   const { chain, purchases, records } = world
-  const waiting = purchases.find((one) => !one.served && !Purchases.isAnswerLost(world, one))
+  const waiting = purchases.find((one) => !one.served && !Purchases.isExcused(world, one))
   if (waiting !== undefined) return `${waiting.name} (${waiting.kind}) is not served${chargedWords(world, waiting)}`
   const open = RecordWatch.all(records).find(
     (one) =>
@@ -154,7 +163,7 @@ const booksOff = (world: SimulationWorld): Violation | undefined => {
   const { chain, purchases, records, runs } = world
   const known = RecordWatch.all(records)
   for (const one of purchases) {
-    if (Purchases.isAnswerLost(world, one)) continue
+    if (Purchases.isExcused(world, one)) continue
     const charged = one.signed.filter(({ key }) => chain.truth.transferOf(key) !== undefined)
     if (charged.length > 1) return { invariant: "one-price", words: `${one.name} is charged ${charged.length} times` }
   }

@@ -51,6 +51,10 @@ export interface Purchase {
   readonly buyer: number
   readonly kind: BuyerKind
   readonly shop: number
+  /** Of x402's: each payment is sent so many times at once. */
+  readonly copies: number
+  /** It hangs up when there is no answer for so long, and asks again; milliseconds, 0 for never. */
+  readonly patienceMillis: number
 }
 
 /**
@@ -149,7 +153,9 @@ const purchaseOf = (random: TrialRandom.TrialRandom, { shops }: Setup): Purchase
   at: random.below(troubledMillis / 2),
   buyer: random.below(3),
   kind: random.pick(["ours", "ours", "x402", "unclaimed"]),
-  shop: random.below(shops)
+  shop: random.below(shops),
+  copies: random.pick([1, 1, 1, 2, 5]),
+  patienceMillis: random.pick([0, 0, 0, 1500, 6000])
 })
 
 const actOf = (random: TrialRandom.TrialRandom, setup: Setup): Act => {
