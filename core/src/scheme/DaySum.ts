@@ -10,6 +10,8 @@
  */
 export interface DaySum {
   readonly add: (amount: bigint, now: number) => void
+  /** Takes back what was added at a time, as far as it still counts. */
+  readonly take: (amount: bigint, addedAt: number) => void
   readonly total: (now: number) => bigint
   readonly clear: () => void
 }
@@ -32,6 +34,12 @@ export const make = (): DaySum => {
       const hour = Math.floor(now / hourMillis)
       forget(hour)
       byHour.set(hour, (byHour.get(hour) ?? 0n) + amount)
+    },
+    take: (amount, addedAt) => {
+      const hour = Math.floor(addedAt / hourMillis)
+      const known = byHour.get(hour) ?? 0n
+      if (known > amount) byHour.set(hour, known - amount)
+      else byHour.delete(hour)
     },
     total: (now) => {
       if (byHour.size === 0) return 0n

@@ -96,10 +96,15 @@ export interface LossBudget {
   readonly reserve: (id: string, risk: LossRisk, until: number) => Effect.Effect<LossVerdict>
   /** Counts a payment as in flight, whatever its verdict: it was signed for before this process began, or under other limits. */
   readonly hold: (id: string, risk: LossRisk, until: number) => Effect.Effect<void>
-  /** A payment was settled: its payer has proven itself. Counts once. */
+  /** A payment was settled: its payer has proven itself. Counts once, and takes back a loss that was counted for it. */
   readonly settle: (id: string, party: LossParty) => Effect.Effect<void>
   /** A payment has failed, and so much is lost. Counts once, also for a payment that is not known as in flight. */
   readonly lose: (id: string, loss: Loss) => Effect.Effect<void>
+  /**
+   * The block that has shown a payment's loss is not part of the chain any more: what was counted for it is taken back, and the
+   * ban that it has caused is lifted. Nothing happens where no loss was counted.
+   */
+  readonly retract: (id: string) => Effect.Effect<void>
   /** A payment is not in flight any more and nothing is lost. */
   readonly release: (id: string) => Effect.Effect<void>
   /** When the ban of an account or of a code ends (Unix milliseconds); `undefined` where there is none. */
@@ -119,7 +124,7 @@ interface Account {
   readonly lost: DaySum.DaySum
   readonly slights: DaySum.DaySum
   /** The risks of the payments that were settled since the last loss. */
-  readonly settled: DaySum.DaySum
+  settled: DaySum.DaySum
   inFlight: bigint
   /** The part in flight that is served beyond the budgets of others. */
   trusted: bigint
@@ -147,8 +152,17 @@ interface Ledger {
   /** No payment in flight ends by time before this. */
   nextEnd: number
   inFlight: bigint
-  readonly bans: Map<string, number>
-  readonly ended: Set<string>
+  /** By the account or code, and by the payments that have caused them: until when (Unix milliseconds). */
+  readonly bans: Map<string, Map<string, number>>
+  /** Payments that have ended, and what was counted for those that were lost. */
+  readonly ended: Map<string, Counted | undefined>
+}
+
+interface Counted {
+  readonly loss: Loss
+  readonly at: number
+  /** What the payer had settled until then, where the loss was its own doing. */
+  readonly settled: DaySum.DaySum | undefined
 }
 
 /**
@@ -178,7 +192,7 @@ export const make = (limits: Limits): Effect.Effect<LossBudget, Misconfigured> =
     nextEnd: Infinity,
     inFlight: 0n,
     bans: new Map(),
-    ended: new Set()
+    ended: new Map()
   }
   return Effect.succeed({
     judge: (risk) => now((at) => judged(ledger, risk, at).verdict),
@@ -186,6 +200,7 @@ export const make = (limits: Limits): Effect.Effect<LossBudget, Misconfigured> =
     hold: (id, risk, until) => now((at) => hold(ledger, id, risk, until, at)),
     settle: (id, party) => now((at) => settle(ledger, id, party, at)),
     lose: (id, loss) => now((at) => lose(ledger, id, loss, at)),
+    retract: (id) => Effect.sync(() => retract(ledger, id)),
     release: (id) => Effect.sync(() => land(ledger, id)),
     bannedUntil: (name) => now((at) => banOf(ledger, name, at))
   })
@@ -296,6 +311,8 @@ const reserve = (ledger: Ledger, id: string, risk: LossRisk, until: number, now:
 const begin = (ledger: Ledger, id: string, risk: LossRisk, until: number, isTrusted: boolean): void => {
   const { amount, caller, codeHash, payer } = risk
   const flying: Flying = { party: { payer, caller, codeHash }, isTrusted, amount, until }
+  // What is on its way again was not lost.
+  retract(ledger, id)
   ledger.ended.delete(id)
   ledger.flying.set(id, flying)
   ledger.nextEnd = Math.min(ledger.nextEnd, until)
@@ -339,48 +356,85 @@ const landLate = (ledger: Ledger, now: number): void => {
 
 const settle = (ledger: Ledger, id: string, { payer }: LossParty, now: number): void => {
   const flying = land(ledger, id)
-  if (isEndedBefore(ledger, id)) return
+  retract(ledger, id)
+  if (isEndedBefore(ledger, id, undefined)) return
   accountOf(ledger, payer).settled.add(flying !== undefined && flying.amount > 0n ? flying.amount : 1n, now)
 }
 
 const lose = (ledger: Ledger, id: string, loss: Loss, now: number): void => {
   land(ledger, id)
-  if (isEndedBefore(ledger, id)) return
-  const { caller, codeHash, culprit, gravity = "grave", payer } = loss
-  const amount = loss.amount > 0n ? loss.amount : 0n
+  const { culprit, payer } = loss
   const account = accountOf(ledger, payer)
+  const settled = culprit === payer ? account.settled : undefined
+  if (isEndedBefore(ledger, id, { loss, at: now, settled })) return
+  const { caller, codeHash, gravity = "grave" } = loss
+  const amount = amountOf(loss)
   account.lost.add(amount, now)
   callerOf(ledger, caller).lost.add(amount, now)
   ledger.lost.add(amount, now)
   if (culprit === undefined) return
-  if (culprit === payer) account.settled.clear()
+  if (culprit === payer) account.settled = DaySum.make()
   const guilty = accountOf(ledger, culprit)
   guilty.slights.add(1n, now)
   if (gravity === "slight" && guilty.slights.total(now) < patience) return
-  ban(ledger, culprit, now)
-  if (codeHash !== undefined && culprit === payer) ban(ledger, codeHash, now)
+  ban(ledger, culprit, id, now)
+  if (codeHash !== undefined && culprit === payer) ban(ledger, codeHash, id, now)
+}
+
+const amountOf = ({ amount }: Loss): bigint => (amount > 0n ? amount : 0n)
+
+const retract = (ledger: Ledger, id: string): void => {
+  const counted = ledger.ended.get(id)
+  if (counted === undefined) return
+  ledger.ended.delete(id)
+  const { at, loss, settled } = counted
+  const { caller, codeHash, culprit, payer } = loss
+  const amount = amountOf(loss)
+  const account = ledger.accounts.get(payer)
+  account?.lost.take(amount, at)
+  ledger.callers.get(caller)?.lost.take(amount, at)
+  ledger.lost.take(amount, at)
+  if (culprit === undefined) return
+  // As proven as it was before; what it may have settled meanwhile is not added.
+  if (account !== undefined && settled !== undefined) account.settled = settled
+  ledger.accounts.get(culprit)?.slights.take(1n, at)
+  for (const name of [culprit, codeHash]) {
+    if (name === undefined) continue
+    const causes = ledger.bans.get(name)
+    causes?.delete(id)
+    if (causes?.size === 0) ledger.bans.delete(name)
+  }
 }
 
 /** Each payment ends once, however often its end is seen. */
-const isEndedBefore = ({ ended }: Ledger, id: string): boolean => {
+const isEndedBefore = ({ ended }: Ledger, id: string, counted: Counted | undefined): boolean => {
   if (ended.has(id)) return true
-  const [oldest] = ended
+  const [oldest] = ended.keys()
   if (ended.size >= capacity && oldest !== undefined) ended.delete(oldest)
-  ended.add(id)
+  ended.set(id, counted)
   return false
 }
 
-const ban = ({ banMillis, bans }: Ledger, name: string, now: number): void => {
+/** So many payments that have caused one ban are told apart. */
+const mostCauses = 16
+
+const ban = ({ banMillis, bans }: Ledger, name: string, cause: string, now: number): void => {
   if (banMillis === 0) return
+  const causes = bans.get(name) ?? new Map<string, number>()
   bans.delete(name)
   const [oldest] = bans.keys()
   if (bans.size >= capacity && oldest !== undefined) bans.delete(oldest)
-  bans.set(name, now + banMillis)
+  bans.set(name, causes)
+  const [first] = causes.keys()
+  if (causes.size >= mostCauses && first !== undefined) causes.delete(first)
+  causes.set(cause, now + banMillis)
 }
 
 const banOf = ({ bans }: Ledger, name: string, now: number): number | undefined => {
-  const until = bans.get(name)
-  if (until === undefined || until > now) return until
+  const causes = bans.get(name)
+  if (causes === undefined) return undefined
+  for (const [cause, until] of causes) if (until <= now) causes.delete(cause)
+  if (causes.size > 0) return Math.max(...causes.values())
   bans.delete(name)
   return undefined
 }

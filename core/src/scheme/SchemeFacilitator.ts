@@ -145,7 +145,10 @@ export type Observation =
    * send their own transactions cannot tell who has sent one, and says `false`.
    */
   | { readonly _tag: "Settled"; readonly transaction: string; readonly block: Block; readonly external: boolean }
-  /** This authorization has not moved the money, and the transaction that was sent for it will not. */
+  /**
+   * This authorization has not moved the money and never will, whoever submits it: who is told of it signs another one. So a
+   * chain that takes blocks back says it only of what it does not take back any more, and not while anybody may still submit it.
+   */
   | { readonly _tag: "Failed"; readonly transaction: string; readonly error: PaymentError | ValidationError }
 
 /**
@@ -195,7 +198,12 @@ export interface Sighting {
  */
 export type Conclusion =
   | Exclude<Observation, { readonly _tag: "Failed" }>
-  | { readonly _tag: "Unused"; readonly at: Block }
+  | {
+      readonly _tag: "Unused"
+      readonly at: Block
+      /** Why the transaction that was sent for it has not moved the money, where that is known. */
+      readonly reason?: PaymentError | ValidationError
+    }
 
 /**
  * A signer and what it has left to pay for gas, in the chain's smallest native unit.

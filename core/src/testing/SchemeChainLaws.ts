@@ -9,6 +9,7 @@ import type { Conclusion, Observation, Payment, Survey } from "../scheme/SchemeF
 import { holds, type Law, type LawBroken, same, succeeds } from "./Law.ts"
 import {
   concluded,
+  failed,
   gaining,
   landed,
   landedIn,
@@ -203,7 +204,10 @@ const boundIsOwn = law(
         ] as const) {
           const prepared = yield* plan(facilitator, payment)
           yield* succeeds("submit", facilitator.submit(prepared))
-          const { observations } = yield* landed(facilitator, [payment], [prepared], earliest)
+          const { observations } =
+            end === "Failed"
+              ? yield* failed(subject, [payment], [prepared], earliest)
+              : yield* landed(facilitator, [payment], [prepared], earliest)
           yield* same(`what is seen of ${name}`, observations[0]?._tag, end)
         }
       })

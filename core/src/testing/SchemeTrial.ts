@@ -346,6 +346,28 @@ export const landed = (
     (sighting) => sighting.landed !== undefined && sighting.observations.every(({ _tag }) => _tag !== "Pending")
   )
 
+/** How often the chain is taken on until it says of a payment that it has failed. */
+const maximumRounds = 10
+
+/**
+ * The same, of payments that have failed: a chain says so when it cannot take it back any more, and to who has looked before.
+ *
+ * @category combinators
+ */
+export const failed = Effect.fnUntraced(function* (
+  { facilitator, finalise }: SchemeSubject,
+  payments: ReadonlyArray<Payment>,
+  attempts: ReadonlyArray<Prepared>,
+  earliest?: number
+): Effect.fn.Return<Sighting, LawBroken> {
+  for (let round = 0; round < maximumRounds; round++) {
+    const sighting = yield* look(facilitator, payments, attempts, earliest)
+    if (sighting.observations.every(({ _tag }) => _tag !== "Pending")) return sighting
+    yield* finalise((yield* succeeds("survey", facilitator.survey)).head.time)
+  }
+  return yield* new LawBroken({ message: "what has failed is not told, though it is final" })
+})
+
 /**
  * Looks until the chain shows where their transaction landed, whatever became of the payments.
  *

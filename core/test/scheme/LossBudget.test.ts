@@ -318,3 +318,63 @@ describe("callers that are named", () => {
     })
   )
 })
+
+describe("a loss that is taken back with its block", () => {
+  it.effect("counts no more, lifts the ban that it has caused, and leaves the payer as proven as before", () =>
+    Effect.gen(function* () {
+      const budget = yield* LossBudget.make({ total: 30n, perCaller: 30n, perPayer: 30n })
+      yield* settled(budget, "good", risk("a"))
+      yield* reserved(budget, "bad", risk("a"))
+      yield* budget.lose("bad", { ...risk("a", 20n), culprit: "a", codeHash: "code" })
+      assert.strictEqual(yield* judged(budget, risk("a")), "Banned")
+      assert.strictEqual(yield* judged(budget, { ...risk("b"), codeHash: "code" }), "Banned")
+      assert.strictEqual(yield* judged(budget, risk("c", 11n)), "caller exhausted")
+      yield* budget.retract("bad")
+      assert.isUndefined(yield* budget.bannedUntil("a"))
+      assert.strictEqual(yield* judged(budget, { ...risk("b"), codeHash: "code" }), "Open")
+      assert.strictEqual(yield* judged(budget, risk("c", 30n)), "Open")
+      yield* reserved(budget, "full", risk("d", 30n))
+      assert.strictEqual(yield* judged(budget, risk("a")), "Open")
+      assert.strictEqual(yield* judged(budget, risk("e", 1n)), "caller exhausted")
+    })
+  )
+
+  it.effect("lifts no ban that another payment has caused too", () =>
+    Effect.gen(function* () {
+      const budget = yield* LossBudget.make({ total: 100n })
+      for (const id of ["1", "2"]) yield* budget.lose(id, { ...risk("a"), culprit: "a" })
+      yield* budget.retract("2")
+      assert.strictEqual(yield* judged(budget, risk("a")), "Banned")
+      yield* budget.retract("2")
+      assert.strictEqual(yield* judged(budget, risk("a")), "Banned")
+      yield* budget.retract("1")
+      assert.strictEqual(yield* judged(budget, risk("a")), "Open")
+    })
+  )
+
+  it.effect("may be lost again, and is taken back by its settlement", () =>
+    Effect.gen(function* () {
+      const budget = yield* LossBudget.make({ total: 10n, perCaller: 10n, perPayer: 10n })
+      yield* budget.lose("1", { ...risk("a"), culprit: "a" })
+      yield* budget.retract("1")
+      yield* budget.lose("1", { ...risk("a"), culprit: "a" })
+      assert.strictEqual(yield* judged(budget, risk("a")), "Banned")
+      yield* budget.settle("1", risk("a"))
+      assert.strictEqual(yield* judged(budget, risk("a")), "Open")
+      assert.strictEqual(yield* judged(budget, risk("b", 10n)), "Open")
+    })
+  )
+
+  it.effect("takes nothing from a day that begins after it, and nothing back that was never lost", () =>
+    Effect.gen(function* () {
+      const budget = yield* LossBudget.make({ total: 10n, perCaller: 10n, perPayer: 10n })
+      yield* budget.retract("nothing")
+      yield* budget.lose("old", { ...risk("a"), culprit: "a", gravity: "slight" })
+      yield* TestClock.adjust("26 hours")
+      yield* budget.lose("new", { ...risk("b", 4n), culprit: "b", gravity: "slight" })
+      yield* budget.retract("old")
+      assert.strictEqual(yield* judged(budget, risk("c", 6n)), "Open")
+      assert.strictEqual(yield* judged(budget, risk("c", 7n)), "caller exhausted")
+    })
+  )
+})

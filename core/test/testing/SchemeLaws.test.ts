@@ -141,9 +141,9 @@ const broken: Readonly<Record<string, Change>> = {
   }),
   "concludes before the validity is over": (half) => ({
     conclude: (passenger) =>
-      Effect.flatMap(half.conclude(passenger), (seen) =>
+      Effect.flatMap(half.conclude(passenger), (seen): ReturnType<SchemeFacilitator["conclude"]> =>
         seen._tag === "Pending"
-          ? Effect.map(half.survey, ({ head }) => ({ _tag: "Unused" as const, at: head }))
+          ? Effect.map(half.survey, ({ head }) => ({ _tag: "Unused", at: head }))
           : Effect.succeed(seen)
       )
   }),

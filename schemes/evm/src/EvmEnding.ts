@@ -1,9 +1,9 @@
 /**
  * How authorizations ended, by the token's own events: anybody may submit one before us, and the payer may burn it on
- * something else or take it back. One question for all that are looked for.
+ * something else or take it back. One search for all that are looked for.
  */
 import {
-  type ChainUnavailable,
+  ChainUnavailable,
   invalid,
   type Observation,
   type OwnTransfer,
@@ -31,50 +31,89 @@ export interface Sought {
 }
 
 /**
- * Blocks that may pass between a payment's verification and its preparation: where an earlier use is looked for. Nodes
- * refuse to search in many more at once.
+ * Blocks that may pass between a payment's verification and its preparation: where an earlier use is looked for.
  *
  * @category constants
  */
 export const blocksBefore = 1000n
 
+/** How many blocks are looked through at first, and at most, before it is seen whether the validity was over. */
+const firstStride = 100n
+const longestStride = 1000n
+
+type Ends = ReadonlyArray<EvmRpc.Log | undefined>
+
 /**
- * The event that ended each authorization after it was first prepared for, `undefined` where there is none.
+ * The event that ended each authorization after it was first prepared for, in the blocks up to this one; `undefined` where
+ * there is none. No block is looked at behind the first one that is past all their validities: none can be used there.
  *
  * @category combinators
  */
-export const after = (rpc: EvmRpc.Shape, sought: ReadonlyArray<Sought>) =>
-  // From that block itself, which is there: nodes refuse a range that begins beyond the head.
-  search(rpc, sought, { fromBlock: least(sought) }, ({ since }, { blockNumber }) => blockNumber > since)
+export const after = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  sought: ReadonlyArray<Sought>,
+  through: bigint
+): Effect.fn.Return<Ends, ChainUnavailable> {
+  const ends: Array<EvmRpc.Log | undefined> = sought.map(() => undefined)
+  const over = sought.reduce((latest, { expected: { authorization } }) => most(latest, authorization.validBefore), 0n)
+  let stride = firstStride
+  let from = leastSince(sought) + 1n
+  while (from <= through && ends.includes(undefined)) {
+    const to = least(from + stride - 1n, through)
+    const logs = yield* rpc.getLogs(filterOf(sought), { fromBlock: from, toBlock: to })
+    for (const [index, { expected, since }] of sought.entries())
+      ends[index] ??= logs.find((log) => log.blockNumber > since && EvmTransferProof.isEnding(expected, log))
+    if (to === through) break
+    const block = yield* rpc.getBlock(to)
+    if (block === undefined) return yield* unknownBlock(rpc, to)
+    if (block.timestamp >= over) break
+    from = to + 1n
+    stride = least(2n * stride, longestStride)
+  }
+  return ends
+})
+
+/**
+ * The event that ended each authorization in one block.
+ *
+ * @category combinators
+ */
+export const inBlock = (
+  rpc: EvmRpc.Shape,
+  sought: ReadonlyArray<Sought>,
+  block: EvmRpc.BlockByHash
+): Effect.Effect<Ends, ChainUnavailable> =>
+  Effect.map(rpc.getLogs(filterOf(sought), block), (logs) =>
+    sought.map(({ expected }) => logs.find((log) => EvmTransferProof.isEnding(expected, log)))
+  )
 
 /**
  * The event that ended each authorization before it was prepared for, in the thousand blocks before.
  *
  * @category combinators
  */
-export const before = (rpc: EvmRpc.Shape, sought: ReadonlyArray<Sought>) => {
-  const first = least(sought)
+export const before = (rpc: EvmRpc.Shape, sought: ReadonlyArray<Sought>): Effect.Effect<Ends, ChainUnavailable> => {
+  if (sought.length === 0) return Effect.succeed([])
+  const first = leastSince(sought)
   const fromBlock = first > blocksBefore ? first - blocksBefore : 0n
-  const toBlock = sought.reduce((most, { since }) => (since > most ? since : most), first)
-  return search(rpc, sought, { fromBlock, toBlock }, ({ since }, { blockNumber }) => blockNumber <= since)
+  const toBlock = sought.reduce((last, { since }) => most(last, since), first)
+  return Effect.map(rpc.getLogs(filterOf(sought), { fromBlock, toBlock }), (logs) =>
+    sought.map(({ expected, since }) =>
+      logs.find((log) => log.blockNumber <= since && EvmTransferProof.isEnding(expected, log))
+    )
+  )
 }
 
-const least = (sought: ReadonlyArray<Sought>): bigint =>
-  sought.reduce((least, { since }) => (since < least ? since : least), sought[0]?.since ?? 0n)
+const filterOf = (sought: ReadonlyArray<Sought>) => EvmTransferProof.endings(sought.map(({ expected }) => expected))
 
-const search = (
-  rpc: EvmRpc.Shape,
-  sought: ReadonlyArray<Sought>,
-  range: Pick<EvmRpc.LogFilter, "fromBlock" | "toBlock">,
-  isInTime: (one: Sought, log: EvmRpc.Log) => boolean
-): Effect.Effect<ReadonlyArray<EvmRpc.Log | undefined>, ChainUnavailable> =>
-  sought.length === 0
-    ? Effect.succeed([])
-    : Effect.map(
-        rpc.getLogs({ ...EvmTransferProof.endings(sought.map(({ expected }) => expected)), ...range }),
-        (logs) =>
-          sought.map((one) => logs.find((log) => isInTime(one, log) && EvmTransferProof.isEnding(one.expected, log)))
-      )
+const least = (a: bigint, b: bigint): bigint => (b < a ? b : a)
+const most = (a: bigint, b: bigint): bigint => (b > a ? b : a)
+
+const leastSince = (sought: ReadonlyArray<Sought>): bigint =>
+  sought.reduce((first, { since }) => least(first, since), sought[0]?.since ?? 0n)
+
+const unknownBlock = ({ network }: EvmRpc.Shape, number: bigint) =>
+  Effect.fail(new ChainUnavailable({ network, message: `The node of ${network} does not know block ${number}` }))
 
 /**
  * What an ending event means for the payment. Several payments may have ended in one transaction: its receipt is asked for
@@ -95,9 +134,15 @@ export const reader = (rpc: EvmRpc.Shape) => {
     if (EvmTransferProof.isCancellation(topics)) return failed(transactionHash, canceled(transactionHash))
     const receipt = yield* receiptOf(transactionHash)
     if (receipt === undefined) return { _tag: "Pending" }
-    return EvmTransferProof.judge(expected, EvmTransferProof.evidence(receipt.logs)) === "paid"
-      ? settled(receipt, true)
-      : failed(transactionHash, burnt(transactionHash))
+    switch (EvmTransferProof.judge(expected, EvmTransferProof.evidence(receipt.logs))) {
+      case "paid":
+        return settled(receipt, true)
+      case "burnt":
+        return failed(transactionHash, burnt(transactionHash))
+      case "absent":
+        // A receipt that does not show what the block's events do is wrong: it proves nothing, good or bad.
+        return { _tag: "Pending" }
+    }
   })
 }
 
@@ -155,6 +200,17 @@ export const burnt = (transaction: string): ValidationError =>
     "already_used",
     transaction,
     `the authorization's nonce was used in ${transaction} for something else than this payment`
+  )
+
+/**
+ * The authorization was used before a transaction was prepared for the payment, and not by its own transfer.
+ *
+ * @category constructors
+ */
+export const usedBefore = (transaction: string): Observation =>
+  failed(
+    transaction,
+    invalid("already_used", transaction, `the authorization was used in ${transaction}, before it was claimed here`)
   )
 
 const canceled = (transaction: string) =>

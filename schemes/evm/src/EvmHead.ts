@@ -56,7 +56,7 @@ export const make = (node: EvmRpc.Shape): EvmHead => {
     getBlock: (tag) => Effect.tap(node.getBlock(tag), (block) => see(block?.number)),
     getTransactionReceipt: (hash) =>
       Effect.tap(node.getTransactionReceipt(hash), (receipt) => see(receipt?.blockNumber)),
-    getLogs: (filter) => Effect.tap(node.getLogs(filter), (logs) => see(logs.at(-1)?.blockNumber))
+    getLogs: (filter, place) => Effect.tap(node.getLogs(filter, place), (logs) => see(logs.at(-1)?.blockNumber))
   }
   const confirm: EvmHead["confirm"] = Effect.fnUntraced(function* (ask) {
     const shown = yield* rpc.blockNumber

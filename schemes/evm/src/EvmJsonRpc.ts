@@ -92,8 +92,9 @@ const read = (
   expectedId: number,
   veil: (words: string) => string
 ): Result.Result<Answered, string> => {
-  if (status < 200 || status > 299) return Result.fail(`answered HTTP ${status}`)
-  if (body._tag === "TooLong") return Result.fail(`answered more than ${maximumBytes} bytes`)
+  const isRefusing = refusingStatuses.has(status)
+  if ((status < 200 || status > 299) && !isRefusing) return Result.fail(`answered HTTP ${status}`)
+  if (body._tag === "TooLong") return isRefusing ? Result.fail(`answered HTTP ${status}`) : tooLong
   if (body.text === undefined) return Result.fail("answered something that is not UTF-8")
   let json: unknown
   try {
@@ -102,10 +103,21 @@ const read = (
     return Result.fail("answered something that is not JSON")
   }
   const decoded = decodeAnswer(json)
-  return Result.isFailure(decoded)
-    ? Result.fail(`answered something that is not JSON-RPC: ${decoded.failure.message}`)
-    : meant(decoded.success, expectedId, veil)
+  if (Result.isFailure(decoded)) {
+    return Result.fail(`answered something that is not JSON-RPC: ${decoded.failure.message}`)
+  }
+  const meaning = meant(decoded.success, expectedId, veil)
+  const isResult = Result.isSuccess(meaning) && Result.isSuccess(meaning.success)
+  return isRefusing && isResult ? Result.fail(`answered HTTP ${status}`) : meaning
 }
+
+/** Some nodes give a question that they refuse one of these, beside the refusal itself. */
+const refusingStatuses: ReadonlySet<number> = new Set([400, 413])
+
+/** Not read, it is as good as refused: asked about less the node may answer. */
+const tooLong: Result.Result<Answered, string> = Result.succeed(
+  Result.fail({ code: -32_603, message: `it answered more than ${maximumBytes} bytes`, data: undefined })
+)
 
 const meant = (
   answer: typeof Answer.Type,

@@ -6,7 +6,6 @@ import {
   type FacilitatorUnavailable,
   LossBudget,
   type Misconfigured,
-  type Observation,
   type Payment,
   type PaymentError,
   type Survey,
@@ -35,8 +34,12 @@ export interface EvmLosses {
   readonly hold: (payment: Payment<Held>, gas: bigint, survey: Survey) => Effect.Effect<void>
   /** A payment that was counted will not be sent. */
   readonly release: (payment: Payment<Held>) => Effect.Effect<void>
-  /** Takes in what became of a payment whose transaction is in a block, and what that has cost for nothing, in wei. */
-  readonly end: (payment: Payment<Held>, observation: Observation, lost: bigint) => Effect.Effect<void>
+  /** A payment has settled. */
+  readonly settle: (payment: Payment<Held>) => Effect.Effect<void>
+  /** Our transaction for it is in a block and has not moved the money: why, and what that has cost for nothing, in wei. */
+  readonly lose: (payment: Payment<Held>, error: PaymentError | ValidationError, lost: bigint) => Effect.Effect<void>
+  /** Nothing speaks against a payment any more: the block that did is not part of the chain. */
+  readonly absolve: (payment: Payment<Held>) => Effect.Effect<void>
 }
 
 /** A payment counts as in flight for so long after its validity, and no longer than that after it was signed for; milliseconds. */
@@ -68,14 +71,14 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<EvmLosses, Miscon
       hold: (payment, gas, survey) =>
         Effect.flatMap(counting(payment, gas, survey), ({ risk, until }) => budget.hold(idOf(payment), risk, until)),
       release: (payment) => budget.release(idOf(payment)),
-      end: (payment, observation, lost) => {
-        if (observation._tag === "Pending") return Effect.void
+      settle: (payment) => budget.settle(idOf(payment), partyOf(payment)),
+      lose: (payment, error, lost) => {
         const party = partyOf(payment)
-        if (observation._tag === "Settled") return budget.settle(idOf(payment), party)
-        const gravity = gravityOf(observation.error)
+        const gravity = gravityOf(error)
         const fault = gravity === undefined ? {} : { culprit: party.payer, gravity }
         return budget.lose(idOf(payment), { ...party, ...fault, amount: lost })
-      }
+      },
+      absolve: (payment) => budget.retract(idOf(payment))
     }
   })
 

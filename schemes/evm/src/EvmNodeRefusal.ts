@@ -50,9 +50,26 @@ const sendOutcomes = [
   ["InsufficientFunds", /insufficient ?(?:funds|balance)|exceeds account balance/i]
 ] as const
 
+const busyWords = /rate limit|too many requests|timed? ?out|unavailable/i
+
 /** A node that is busy or broken has said nothing about the transaction. */
-const isBusy = ({ code, message }: Refusal): boolean =>
-  code === -32_005 || code === -32_603 || /rate limit|too many requests|timed? ?out|unavailable/i.test(message)
+const isBusy = ({ code, message }: Refusal): boolean => code === -32_005 || code === -32_603 || busyWords.test(message)
+
+/** What a question about fewer blocks would not mend: too many questions, no such method, or a block that is not there. */
+const unmendable =
+  /rate limit|too many requests|request count|requests? per|compute units|unauthori[sz]ed|block not found|header not found|unknown block|does not exist|beyond .*head|in the future/i
+
+/**
+ * The refusal of a question about the events of a range, where one about fewer blocks may be answered; `undefined` where it
+ * would not. Nodes agree on neither code nor words for it, so it is everything that is not known to be something else.
+ *
+ * @category conversions
+ */
+export const toWidthRefusal = ({
+  code,
+  message
+}: Refusal): { readonly _tag: "TooWide"; readonly words: string } | undefined =>
+  code === -32_601 || unmendable.test(message) ? undefined : { _tag: "TooWide", words: message }
 
 /**
  * The refusal of a signed transaction, or `undefined` when the node itself was the trouble.

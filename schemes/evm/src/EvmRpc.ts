@@ -1,6 +1,7 @@
 /**
  * The few questions this package asks an EVM node, each with its answer decoded: what is not a proper answer is
- * `ChainUnavailable`, never a value. Nothing is retried and nothing is remembered here; amounts are exact `bigint`s.
+ * `ChainUnavailable`, never a value. Nothing is retried, and nothing is remembered but how many blocks a
+ * node takes in one question for events; amounts are exact `bigint`s.
  */
 import { ChainUnavailable, type Misconfigured } from "@pontage/core"
 import * as Context from "effect/Context"
@@ -13,15 +14,26 @@ import * as SchemaTransformation from "effect/SchemaTransformation"
 import * as EvmAddress from "./EvmAddress.ts"
 import * as EvmHex from "./EvmHex.ts"
 import * as EvmJsonRpc from "./EvmJsonRpc.ts"
+import * as EvmLogRange from "./EvmLogRange.ts"
 import * as EvmNodeRefusal from "./EvmNodeRefusal.ts"
 import type { CallOutcome, SendOutcome } from "./EvmNodeRefusal.ts"
 
 /**
- * Which state is asked about: a block by its number or by its distance from the head.
+ * Which state is asked about: a block by its number, by its hash or by its distance from the head.
  *
  * @category models
  */
-export type BlockTag = "latest" | "pending" | "safe" | "finalized" | bigint
+export type BlockTag = "latest" | "pending" | "safe" | "finalized" | bigint | BlockByHash
+
+/**
+ * A block by its hash, as long as it is a part of the chain (EIP-1898): a node that does not have it, or follows another
+ * branch, cannot answer.
+ *
+ * @category models
+ */
+export interface BlockByHash {
+  readonly hash: EvmHex.Hex
+}
 
 const Block = Schema.Struct({
   number: EvmHex.Quantity,
@@ -142,10 +154,15 @@ export type Touched = ReadonlyArray<EvmAddress.Address> | undefined
 export interface LogFilter {
   readonly address?: EvmAddress.Address | ReadonlyArray<EvmAddress.Address>
   readonly topics?: ReadonlyArray<EvmHex.Hex | ReadonlyArray<EvmHex.Hex> | null>
-  readonly fromBlock: BlockTag
-  /** Default the latest. */
-  readonly toBlock?: BlockTag
 }
+
+/**
+ * The blocks that events are looked for in: from one to another, both included, or one by its hash (EIP-234), which a node
+ * that does not have it cannot answer about.
+ *
+ * @category models
+ */
+export type LogPlace = { readonly fromBlock: bigint; readonly toBlock: bigint } | BlockByHash
 
 /**
  * The questions. All times out and all nonsense is `ChainUnavailable`.
@@ -158,7 +175,9 @@ export interface Shape {
   readonly chainId: Effect.Effect<number, ChainUnavailable>
   readonly blockNumber: Effect.Effect<bigint, ChainUnavailable>
   /** `undefined` where there is no such block. */
-  readonly getBlock: (block: Exclude<BlockTag, "pending">) => Effect.Effect<Block | undefined, ChainUnavailable>
+  readonly getBlock: (
+    block: Exclude<BlockTag, "pending" | BlockByHash>
+  ) => Effect.Effect<Block | undefined, ChainUnavailable>
   /** `eth_call`; default on the latest block's state, and in that block. */
   readonly call: (
     call: Call,
@@ -180,8 +199,8 @@ export interface Shape {
   readonly sendRawTransaction: (transaction: EvmHex.Hex) => Effect.Effect<SendOutcome, ChainUnavailable>
   /** `undefined` while the transaction is in no block. */
   readonly getTransactionReceipt: (hash: EvmHex.Hex) => Effect.Effect<Receipt | undefined, ChainUnavailable>
-  /** Oldest first. An answer beyond a mebibyte is `ChainUnavailable`: ask for fewer blocks. */
-  readonly getLogs: (filter: LogFilter) => Effect.Effect<ReadonlyArray<Log>, ChainUnavailable>
+  /** Oldest first. A range that is too wide for the node is asked for in parts (`EvmLogRange`). */
+  readonly getLogs: (filter: LogFilter, place: LogPlace) => Effect.Effect<ReadonlyArray<Log>, ChainUnavailable>
   /** The tip a node proposes, in wei. */
   readonly maxPriorityFeePerGas: Effect.Effect<bigint, ChainUnavailable>
 }
@@ -193,7 +212,10 @@ export interface Shape {
  */
 export class EvmRpc extends Context.Service<EvmRpc, Shape>()("@pontage/evm/EvmRpc") {}
 
-const toTag = (block: BlockTag): string => (typeof block === "bigint" ? EvmHex.toQuantity(block) : block)
+const toTag = (block: BlockTag) => {
+  if (typeof block === "bigint") return EvmHex.toQuantity(block)
+  return typeof block === "string" ? block : { blockHash: block.hash, requireCanonical: true }
+}
 
 const fail = (network: string, what: string): Effect.Effect<never, ChainUnavailable> =>
   Effect.fail(new ChainUnavailable({ network, message: `The node of ${network} ${what}` }))
@@ -223,6 +245,7 @@ const makeAsk =
 const same = <A>(value: A): A => value
 const present = <A>(value: A | null): A | undefined => value ?? undefined
 const returned = (data: EvmHex.Hex): CallOutcome => ({ _tag: "Returned", data })
+const foundLogs = (logs: ReadonlyArray<Log>): EvmLogRange.RangeAnswer<Log> => ({ _tag: "Found", logs })
 const failedTouch = (refusal: EvmJsonRpc.Refusal): { readonly touched: Touched } | undefined =>
   EvmNodeRefusal.toCallOutcome(refusal) && { touched: undefined }
 
@@ -264,6 +287,10 @@ const makeShape = (send: EvmJsonRpc.Send, network: string): Shape => {
     value === null || value.blockHash === null ? undefined : value
   )
   const logs = ask(Schema.Array(Log), same)
+  const range = ask(Schema.Array(Log), foundLogs, EvmNodeRefusal.toWidthRefusal)
+  const inRange = EvmLogRange.make(network, (filter: LogFilter, from, to) =>
+    range("eth_getLogs", [{ ...filter, fromBlock: toTag(from), toBlock: toTag(to) }])
+  )
   return {
     network,
     chainId: count("eth_chainId", []),
@@ -283,8 +310,10 @@ const makeShape = (send: EvmJsonRpc.Send, network: string): Shape => {
           ? Effect.succeed(found)
           : fail(network, "answered the receipt of another transaction")
       ),
-    getLogs: ({ fromBlock, toBlock = "latest", ...rest }) =>
-      logs("eth_getLogs", [{ ...rest, fromBlock: toTag(fromBlock), toBlock: toTag(toBlock) }]),
+    getLogs: (filter, place) =>
+      "hash" in place
+        ? logs("eth_getLogs", [{ ...filter, blockHash: place.hash }])
+        : inRange(filter)(place.fromBlock, place.toBlock),
     maxPriorityFeePerGas: quantity("eth_maxPriorityFeePerGas", [])
   }
 }

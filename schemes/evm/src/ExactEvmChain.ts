@@ -12,13 +12,14 @@ import * as EvmAccountCode from "./EvmAccountCode.ts"
 import * as EvmAddress from "./EvmAddress.ts"
 import * as EvmAsset from "./EvmAsset.ts"
 import { EvmCrypto } from "./EvmCrypto.ts"
+import * as EvmDoubts from "./EvmDoubts.ts"
 import * as EvmHead from "./EvmHead.ts"
 import * as EvmKnownCode from "./EvmKnownCode.ts"
 import * as EvmLosses from "./EvmLosses.ts"
 import * as EvmNetwork from "./EvmNetwork.ts"
-import type * as EvmObservation from "./EvmObservation.ts"
 import * as EvmProof from "./EvmProof.ts"
 import * as EvmRpc from "./EvmRpc.ts"
+import type * as EvmShortfall from "./EvmShortfall.ts"
 import * as EvmSpending from "./EvmSpending.ts"
 import * as EvmSurvey from "./EvmSurvey.ts"
 import type { EvmTransactionSigner } from "./EvmTransactionSigner.ts"
@@ -142,7 +143,9 @@ export interface ExactEvmChain {
   readonly survey: Effect.Effect<Survey, ChainUnavailable>
   readonly simulate: TransferSimulation.Simulate
   /** Why a transfer that has failed does. */
-  readonly explain: EvmObservation.Explain
+  readonly explain: EvmShortfall.Explain
+  /** What speaks against payments and is not told yet. */
+  readonly doubts: EvmDoubts.EvmDoubts
   readonly judges: EvmTransferCall.Judges
   readonly judgeCode: ContractPayers.Judge
   readonly losses: EvmLosses.EvmLosses
@@ -194,7 +197,8 @@ export const connect = Effect.fnUntraced(function* (
     signers,
     survey,
     simulate,
-    explain: TransferSimulation.explaining(head, addressOf(first), simulate),
+    explain: TransferSimulation.explaining(rpc, addressOf(first)),
+    doubts: EvmDoubts.make(),
     judges: {
       crypto: yield* EvmCrypto,
       codeOf: contractPayers === "none" ? EvmAccountCode.never : EvmAccountCode.make(head)

@@ -11,7 +11,6 @@ import {
   type Passenger,
   type Payment,
   type Prepared,
-  type Sighting,
   type SchemeFacilitator
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -66,14 +65,20 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
     observe: (passengers, attempts) =>
       Effect.flatMap(
         EvmObservation.observe(
-          rpc,
-          chain.explain,
+          chain,
           passengers.map((passenger) => ({ ...soughtOf(passenger), call: callOf(passenger.payment) })),
           attempts
         ),
-        ({ lost, ...sighting }) => Effect.as(endOf(chain, passengers, sighting, lost), sighting)
+        (sighting) =>
+          Effect.as(bookEnds(chain, passengers, sighting), {
+            landed: sighting.landed,
+            observations: sighting.observations
+          })
       ),
-    conclude: (passenger) => EvmConclusion.conclude(rpc, survey, soughtOf(passenger)),
+    conclude: (passenger) =>
+      Effect.map(EvmConclusion.conclude(rpc, survey, soughtOf(passenger)), (conclusion) =>
+        conclusion._tag === "Unused" ? { ...conclusion, ...reasonOf(chain, passenger) } : conclusion
+      ),
     signers: Effect.forEach(
       [...signers.keys()],
       (address) => Effect.map(rpc.getBalance(addressOf(address)), (wei) => ({ address, balance: wei })),
@@ -88,18 +93,27 @@ const limitsOf = ({ maximum, maximumCost, windowMillis }: NonNullable<ExactEvmCh
   windowMillis
 })
 
-/** Tells the losses what became of each payment. */
-const endOf = (
+/** Tells the losses what became of each payment, and what speaks against it before that is told. */
+const bookEnds = (
   { losses }: ExactEvmChain,
   passengers: ReadonlyArray<Passenger<Held>>,
-  { observations }: Sighting,
-  lost: bigint
+  { against, lost, observations }: EvmObservation.CostedSighting
 ) =>
   Effect.forEach(
     passengers,
-    ({ payment }, index) => losses.end(payment, observations[index] ?? { _tag: "Pending" }, lost),
+    ({ payment }, index) => {
+      if (observations[index]?._tag === "Settled") return losses.settle(payment)
+      const error = against[index]
+      return error === undefined ? losses.absolve(payment) : losses.lose(payment, error, lost)
+    },
     { discard: true }
   )
+
+/** Why our transaction for it has not moved the money, where there was one. */
+const reasonOf = ({ doubts }: ExactEvmChain, { payment }: Passenger<Held>) => {
+  const known = doubts.find(expectedOf(payment))
+  return known === undefined ? {} : { reason: known.doubt.error }
+}
 
 /** A payment's signature is judged once, as long as the payment is held. */
 const makeCallOf =

@@ -104,21 +104,14 @@ const makeAlone =
     )
 
 /**
- * Explains why a transfer fails now: one that is not tried is called as it was sent.
+ * Explains why a transfer has failed: it is called as it was sent, on the state of one block.
  *
  * @category constructors
  */
 export const explaining =
-  ({ judge, rpc }: EvmHead.EvmHead, from: EvmAddress.Address, simulate: Simulate) =>
-  (call: TransferCall): Effect.Effect<CallOutcome, ChainUnavailable> => {
-    const { data, gas, isByKey, to } = call
-    const asSent = judge(
-      (block) => rpc.call({ from, to, data, gas }, block),
-      ({ _tag }) => _tag === "Reverted"
-    )
-    if (!isByKey) return asSent
-    return Effect.flatMap(simulate(call), (outcome) => (outcome._tag === "HasCode" ? asSent : Effect.succeed(outcome)))
-  }
+  (rpc: EvmRpc.Shape, from: EvmAddress.Address) =>
+  ({ data, gas, to }: TransferCall, block: EvmRpc.BlockByHash): Effect.Effect<CallOutcome, ChainUnavailable> =>
+    rpc.call({ from, to, data, gas }, block)
 
 /**
  * In one simulated call a transfer sees what those before it have done. So that nobody's answer depends on another's, no

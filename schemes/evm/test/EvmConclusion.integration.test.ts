@@ -127,12 +127,30 @@ describe("EvmConclusion", () => {
       })
     )
 
+    it.effect(
+      "needs no events for what the state has as unused: a node that has none cannot keep a payment from its end",
+      () =>
+        Effect.gen(function* () {
+          const proxy = yield* RpcProxy.make
+          const { conclude, pass } = yield* start(7, { rpcUrl: proxy.url })
+          proxy.spoil("eth_getLogs", RpcProxy.refusal(-32_601, "the method eth_getLogs does not exist"))
+          assert.deepStrictEqual(yield* conclude, pending)
+          yield* pass(0n, finalityDepth)
+          yield* isUnused(yield* conclude)
+          const used = yield* start(8, { rpcUrl: proxy.url })
+          yield* used.submitted()
+          assert.strictEqual((yield* Effect.flip(used.conclude))._tag, "ChainUnavailable")
+          proxy.mend()
+          assert.strictEqual((yield* used.conclude)._tag, "Settled")
+        })
+    )
+
     it.effect("concludes nothing from a node that cannot answer, or does not know the state any more", () =>
       Effect.gen(function* () {
         const proxy = yield* RpcProxy.make
         const { conclude, pass } = yield* start(6, { rpcUrl: proxy.url, rpcTimeoutMillis: 1_000 })
         yield* pass(0n, finalityDepth)
-        for (const method of ["eth_getBlockByNumber", "eth_getLogs", "eth_call"]) {
+        for (const method of ["eth_getBlockByNumber", "eth_call"]) {
           for (const fault of [
             RpcProxy.broken,
             RpcProxy.httpError,

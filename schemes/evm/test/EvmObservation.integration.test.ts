@@ -50,6 +50,58 @@ const race = Effect.fnUntraced(function* <A, R>(
   }
 })
 
+const finalityDepth = 3
+
+/**
+ * A transaction of ours and a stranger's that goes before it, in one block, seen by a half of its own. `endsWhenFinal` is what is
+ * told once the block is final, and `endsWhenOver` once the validity is over as well; both hold that nothing is told before.
+ */
+const overtaken = Effect.fnUntraced(function* <A, R>(
+  { authorization, request }: Effect.Success<ReturnType<typeof Payment.signedPayment>>,
+  meanwhile: Effect.Effect<A, never, R>,
+  options: Payment.FacilitatorOptions = {}
+) {
+  const { accounts, balanceOf, mine, setAutomine } = yield* chain
+  const half = yield* Payment.scheme(yield* chain, { finalityDepth, ...options })
+  const payment = yield* Payment.read(half, request)
+  yield* half.verify(payment)
+  const before = yield* balanceOf(accounts.payee.address)
+  const prepared = yield* Payment.prepareAlone(half, payment)
+  yield* setAutomine(false)
+  yield* half.submit(prepared)
+  const other = yield* meanwhile
+  yield* mine()
+  yield* setAutomine(true)
+  const look = Effect.map(Payment.observeAlone(half, payment, prepared), ({ landed, observation }) => {
+    assert.strictEqual(landed?.transaction, prepared.transaction)
+    return observation
+  })
+  const isPending = Effect.map(look, ({ _tag }) => assert.strictEqual(_tag, "Pending"))
+  const word = Effect.flatMap(look, (seen) =>
+    seen._tag === "Failed" ? Payment.outcome(Effect.fail(seen.error)) : Effect.succeed(seen._tag)
+  )
+  const untilFinal = Effect.andThen(isPending, mine(finalityDepth - 1)).pipe(
+    Effect.andThen(isPending),
+    Effect.andThen(mine())
+  )
+  return {
+    half,
+    payment,
+    prepared,
+    other,
+    look,
+    received: Effect.map(balanceOf(accounts.payee.address), (after) => after - before),
+    endsWhenFinal: Effect.andThen(untilFinal, word),
+    endsWhenOver: untilFinal.pipe(
+      Effect.andThen(isPending),
+      Effect.andThen(Payment.finalise(authorization.validBefore - 1n, finalityDepth)),
+      Effect.andThen(isPending),
+      Effect.andThen(Payment.finalise(authorization.validBefore, finalityDepth)),
+      Effect.andThen(word)
+    )
+  }
+})
+
 const payer = Effect.fnUntraced(function* (place: number) {
   const { accounts } = yield* chain
   const account = accounts.payers[place] ?? accounts.payers[0]
@@ -76,9 +128,9 @@ describe("EvmObservation", () => {
         const elsewhere = { ...signed.authorization, to: Payment.parsed(accounts.deployer.address) }
         const signature = yield* Payment.sign(elsewhere, { signer: account })
         const call = { to: signed.call.to, data: Eip3009.encodeTransferByParts(elsewhere, signature) }
-        const { end, other, received, record } = yield* race(signed, overtake(call))
-        assert.strictEqual(end, `already_used ${other}`)
-        assert.deepStrictEqual({ received, status: record?.status }, { received: 0n, status: "failed" })
+        const { endsWhenFinal, other, received } = yield* overtaken(signed, overtake(call))
+        assert.strictEqual(yield* endsWhenFinal, `already_used ${other}`)
+        assert.strictEqual(yield* received, 0n)
       })
     )
 
@@ -89,9 +141,9 @@ describe("EvmObservation", () => {
         const less = { ...signed.authorization, value: 1n }
         const signature = yield* Payment.sign(less, { signer: account })
         const call = { to: signed.call.to, data: Eip3009.encodeTransferByParts(less, signature) }
-        const { end, other, record, received } = yield* race(signed, overtake(call))
-        assert.strictEqual(end, `already_used ${other}`)
-        assert.deepStrictEqual({ received, status: record?.status }, { received: 1n, status: "failed" })
+        const { endsWhenFinal, other, received } = yield* overtaken(signed, overtake(call))
+        assert.strictEqual(yield* endsWhenFinal, `already_used ${other}`)
+        assert.strictEqual(yield* received, 1n)
       })
     )
 
@@ -100,24 +152,46 @@ describe("EvmObservation", () => {
         const { account, deviation } = yield* payer(2)
         const signed = yield* Payment.signedPayment(deviation)
         const call = yield* Token.cancellation(signed.authorization, account)
-        const { end, received, record, uses } = yield* race(signed, overtake(call))
-        assert.strictEqual(end, "already_used nonce_canceled")
-        assert.deepStrictEqual({ received, uses, status: record?.status }, { received: 0n, uses: 0, status: "failed" })
+        const { endsWhenFinal, received } = yield* overtaken(signed, overtake(call))
+        assert.strictEqual(yield* endsWhenFinal, "already_used nonce_canceled")
+        assert.strictEqual(yield* received, 0n)
+        assert.strictEqual(yield* Payment.timesUsed(signed.authorization), 0)
       })
     )
 
-    it.effect("a payer who empties the account has not paid, and is told why", () =>
+    it.effect("a payer who empties the account has not paid, and is told why when nobody can submit it any more", () =>
       Effect.gen(function* () {
         const { accounts } = yield* chain
         const { account, deviation } = yield* payer(3)
         yield* Token.allow(account)
         const signed = yield* Payment.signedPayment(deviation)
         const call = yield* Token.emptying(account.address)
-        const { again, end, received, record } = yield* race(signed, overtake(call, accounts.deployer.address))
-        assert.strictEqual(end, "INSUFFICIENT_BALANCE balance_below_amount")
-        assert.strictEqual(again, end)
-        assert.deepStrictEqual({ received, status: record?.status }, { received: 0n, status: "failed" })
+        const { endsWhenOver, received } = yield* overtaken(signed, overtake(call, accounts.deployer.address))
+        assert.strictEqual(yield* endsWhenOver, "INSUFFICIENT_BALANCE balance_below_amount")
+        assert.strictEqual(yield* received, 0n)
       })
+    )
+
+    it.effect(
+      "a payer whose money comes back is paid for by whoever submits the authorization, though ours has failed",
+      () =>
+        Effect.gen(function* () {
+          const { accounts, mine, mint, send } = yield* chain
+          const { account, deviation } = yield* payer(3)
+          yield* mint(account.address, 10_000n)
+          yield* Token.allow(account)
+          const signed = yield* Payment.signedPayment(deviation)
+          const call = yield* Token.emptying(account.address)
+          const { look, received } = yield* overtaken(signed, overtake(call, accounts.deployer.address))
+          assert.strictEqual((yield* look)._tag, "Pending")
+          yield* mint(account.address, 10_000n)
+          yield* mine(2 * finalityDepth)
+          assert.strictEqual((yield* look)._tag, "Pending")
+          const { transactionHash } = yield* send({ from: accounts.stranger.address, ...signed.call })
+          const end = yield* look
+          assert.deepInclude(end, { _tag: "Settled", transaction: transactionHash, external: true })
+          assert.strictEqual(yield* received, 10_000n)
+        })
     )
 
     it.effect("a token that is paused before inclusion fails the payment, and not for ever", () =>
@@ -125,10 +199,12 @@ describe("EvmObservation", () => {
         const { accounts } = yield* chain
         const { deviation } = yield* payer(4)
         const signed = yield* Payment.signedPayment(deviation)
-        const { end, received } = yield* race(signed, overtake(yield* Token.ruling("pause"), accounts.deployer.address))
+        const pausing = overtake(yield* Token.ruling("pause"), accounts.deployer.address)
+        const { endsWhenOver, look, received } = yield* overtaken(signed, pausing)
+        assert.strictEqual((yield* look)._tag, "Pending")
         yield* Token.rule("unpause")
-        assert.strictEqual(end, "unsupported_authorization token_paused")
-        assert.strictEqual(received, 0n)
+        assert.strictEqual(yield* endsWhenOver, "unsupported_authorization token_paused")
+        assert.strictEqual(yield* received, 0n)
       })
     )
 

@@ -87,10 +87,10 @@ describe("EvmRpc", () => {
         assert(receipt !== undefined)
         const filter = {
           address: address(token.address),
-          topics: [Eip3009.authorizationUsedTopic, Eip3009.addressTopic(authorization.from), authorization.nonce],
-          fromBlock: 0n
+          topics: [Eip3009.authorizationUsedTopic, Eip3009.addressTopic(authorization.from), authorization.nonce]
         } as const
-        const [used, ...others] = yield* rpc.getLogs(filter)
+        const everywhere = { fromBlock: 0n, toBlock: receipt.blockNumber }
+        const [used, ...others] = yield* rpc.getLogs(filter, everywhere)
         assert(used !== undefined)
         const { address: by, data: words, topics } = used
         assert.deepStrictEqual({ address: by, topics, data: words }, receipt.logs[0])
@@ -98,9 +98,18 @@ describe("EvmRpc", () => {
         assert.lengthOf(others, 0)
         assert.strictEqual(receipt.logs[1]?.topics[0], Eip3009.transferTopic)
         assert.strictEqual(receipt.effectiveGasPrice, sent.effectiveGasPrice)
+        const inItsBlock = { hash: receipt.blockHash }
+        assert.deepStrictEqual(yield* rpc.getLogs(filter, inItsBlock), [used])
+        const nonceState = {
+          to: address(token.address),
+          data: Eip3009.encodeAuthorizationState(authorization.from, authorization.nonce)
+        }
+        assert.deepStrictEqual(yield* rpc.call(nonceState, inItsBlock), yield* rpc.call(nonceState))
         yield* reorg(1)
         assert.isUndefined(yield* rpc.getTransactionReceipt(sent.transactionHash))
-        assert.deepStrictEqual(yield* rpc.getLogs(filter), [])
+        assert.deepStrictEqual(yield* rpc.getLogs(filter, everywhere), [])
+        assert.strictEqual((yield* Effect.flip(rpc.getLogs(filter, inItsBlock)))._tag, "ChainUnavailable")
+        assert.strictEqual((yield* Effect.flip(rpc.call(nonceState, inItsBlock)))._tag, "ChainUnavailable")
       })
     )
   })

@@ -89,6 +89,17 @@ export const landed = <Payload>(
     })
   )
 
+/** The same, once all their validities are over in a final block. */
+export const ended = Effect.fnUntraced(function* <Payload>(
+  half: SchemeFacilitator<Payload>,
+  list: ReadonlyArray<HeldPayment<Payload>>,
+  ...attempts: readonly [Prepared, ...Array<Prepared>]
+) {
+  yield* landed(half, list, ...attempts)
+  yield* Payment.finalise(BigInt(Math.max(...list.map(({ authorization }) => authorization.validBefore))))
+  return yield* observe(half, list, ...attempts)
+})
+
 const noBlock = { number: 0n, hash: "none" }
 
 /** What became of a payment, in a word or two. */

@@ -30,6 +30,7 @@ import * as EvmAddress from "../src/EvmAddress.ts"
 import type { CustomAsset } from "../src/EvmAsset.ts"
 import * as EvmHex from "../src/EvmHex.ts"
 import * as EvmNetwork from "../src/EvmNetwork.ts"
+import * as EvmSurvey from "../src/EvmSurvey.ts"
 import { exactEvm } from "../src/index.ts"
 import { DollarToken, type EvmTestAccounts, EvmTestChain } from "../src/testing/index.ts"
 
@@ -72,6 +73,23 @@ export const bound = (salt: Uint8Array = randomBytes(16)): Required<Pick<Deviati
 
 export const now = Effect.map(Clock.currentTimeMillis, (millis) => BigInt(Math.floor(millis / 1000)))
 
+/** The later one of our time and the chain's, which a test may have moved on; seconds since 1970. */
+export const latestTime = Effect.gen(function* () {
+  const { client } = yield* EvmTestChain.EvmTestChain
+  const { timestamp } = yield* Effect.promise(() => client.getBlock())
+  const ours = yield* now
+  return timestamp > ours ? timestamp : ours
+})
+
+/** Moves the chain's time on to this one, and has so many blocks made behind it. */
+export const finalise = Effect.fnUntraced(function* (time: bigint, depth = EvmSurvey.defaultFinalityDepth) {
+  const { client, mine, setNextBlockTimestamp } = yield* EvmTestChain.EvmTestChain
+  const { timestamp } = yield* Effect.promise(() => client.getBlock())
+  yield* setNextBlockTimestamp(time > timestamp ? time : timestamp + 1n)
+  yield* mine()
+  yield* mine(depth)
+})
+
 /** The operator's table entry of a token that calls itself what the chain's token does. */
 export const asset = (chain: EvmTestChain.Shape, address: string = chain.token.address): CustomAsset => ({
   ...chain.token,
@@ -100,7 +118,7 @@ export const authorization = Effect.fnUntraced(function* ({ from, signed }: Devi
     to: parsed(accounts.payee.address),
     value: 10_000n,
     validAfter: 0n,
-    validBefore: (yield* now) + 60n,
+    validBefore: (yield* latestTime) + 60n,
     nonce: freshNonce(),
     ...signed
   }
@@ -252,15 +270,26 @@ export const observeAlone = <Payload>(
     })
   )
 
-/** Sends prepared bytes and looks until the chain proves an end. */
-export const sendAlone = <Payload>(half: SchemeFacilitator<Payload>, payment: Payment<Payload>, prepared: Prepared) =>
-  Effect.andThen(
-    half.submit(prepared),
-    Effect.repeat(
-      Effect.map(observeAlone(half, payment, prepared), ({ observation }) => observation),
-      { while: ({ _tag }) => _tag === "Pending" }
-    )
-  )
+/**
+ * Sends prepared bytes and looks until the chain proves an end: where the transaction is in a block and does not show the
+ * transfer, its validity has to be over in a final block. For halves of the usual finality.
+ */
+export const sendAlone = Effect.fnUntraced(function* <Payload>(
+  half: SchemeFacilitator<Payload>,
+  payment: Payment<Payload>,
+  prepared: Prepared
+) {
+  yield* half.submit(prepared)
+  const { observation } = yield* Effect.repeat(observeAlone(half, payment, prepared), {
+    while: ({ landed, observation: { _tag } }) => landed === undefined && _tag === "Pending"
+  })
+  if (observation._tag !== "Pending") return observation
+  yield* finalise(BigInt(payment.authorization.validBefore))
+  return (yield* Effect.repeat(observeAlone(half, payment, prepared), {
+    while: ({ observation: { _tag } }) => _tag === "Pending",
+    times: 100
+  })).observation
+})
 
 /** The next slot of a half's first lane. */
 export const nextSlot = Effect.fnUntraced(function* (half: SchemeFacilitator<never>) {

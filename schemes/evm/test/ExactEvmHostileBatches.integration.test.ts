@@ -70,7 +70,13 @@ describe("a hostile batch", () => {
         yield* mine()
         yield* setAutomine(true)
 
-        const { observations } = yield* Batch.landed(half, list, prepared)
+        const first = yield* Batch.landed(half, list, prepared)
+        const settledAtOnce = new Set([2, 7, ...honest.map((_, index) => index + 8)])
+        assert.deepStrictEqual(
+          first.observations.map(({ _tag }) => _tag),
+          list.map((_, index) => (settledAtOnce.has(index) ? "Settled" : "Pending"))
+        )
+        const { observations } = yield* Batch.ended(half, list, prepared)
         assert.deepStrictEqual(yield* Effect.forEach(observations, Batch.word), [
           "INVALID_SIGNATURE token_refused",
           "INVALID_SIGNATURE token_refused",
@@ -93,29 +99,33 @@ describe("a hostile batch", () => {
       })
     )
 
-    it.effect("asks once for each receipt and its block and once for the events, however many did not settle", () =>
-      Effect.gen(function* () {
-        const { accounts, send } = yield* chain
-        const proxy = yield* RpcProxy.make
-        const half = yield* Batch.scheme({ rpcUrl: proxy.url })
-        const signed = yield* Batch.payments(half, 12, 22)
-        const list = signed.map(({ payment }) => payment)
-        const { prepared } = yield* Batch.prepare(half, list)
-        const from = accounts.stranger.address
-        for (const { call } of signed.slice(0, 6)) yield* send({ from, ...call })
-        yield* half.submit(prepared)
-        yield* Batch.receiptOf(prepared.transaction)
-        proxy.requests.length = 0
-        const { observations } = yield* Batch.observe(half, list, prepared)
-        const words = yield* Effect.forEach(observations, Batch.word)
-        assert.deepStrictEqual(words, [...Array(6).fill("Settled by another"), ...Array(4).fill("Settled")])
-        const asked = proxy.requests.map(({ method }) => method)
-        assert.strictEqual(asked.filter((method) => method === "eth_getLogs").length, 1)
-        // Its own receipt, and those of the six strangers' transactions.
-        assert.strictEqual(asked.filter((method) => method === "eth_getTransactionReceipt").length, 7)
-        assert.strictEqual(asked.filter((method) => method === "eth_getBlockByNumber").length, 7)
-        assert.lengthOf(asked, 15)
-      })
+    it.effect(
+      "asks once for each receipt and its block, and once for the events, of payments that others have settled",
+      () =>
+        Effect.gen(function* () {
+          const { accounts, send } = yield* chain
+          const proxy = yield* RpcProxy.make
+          const half = yield* Batch.scheme({ rpcUrl: proxy.url })
+          const signed = yield* Batch.payments(half, 12, 22)
+          const list = signed.map(({ payment }) => payment)
+          const { prepared } = yield* Batch.prepare(half, list)
+          const from = accounts.stranger.address
+          for (const { call } of signed.slice(0, 6)) yield* send({ from, ...call })
+          yield* half.submit(prepared)
+          yield* Batch.receiptOf(prepared.transaction)
+          proxy.requests.length = 0
+          const { observations } = yield* Batch.observe(half, list, prepared)
+          const words = yield* Effect.forEach(observations, Batch.word)
+          assert.deepStrictEqual(words, [...Array(6).fill("Settled by another"), ...Array(4).fill("Settled")])
+          const asked = proxy.requests.map(({ method }) => method)
+          assert.strictEqual(asked.filter((method) => method === "eth_getLogs").length, 1)
+          // Its own receipt, and those of the six strangers' transactions.
+          assert.strictEqual(asked.filter((method) => method === "eth_getTransactionReceipt").length, 7)
+          assert.strictEqual(asked.filter((method) => method === "eth_getBlockByNumber").length, 7)
+          // The token's state for each of the six.
+          assert.strictEqual(asked.filter((method) => method === "eth_call").length, 6)
+          assert.lengthOf(asked, 21)
+        })
     )
 
     it.effect("is overtaken for one payment: that one is settled by the other, the rest by ours", () =>

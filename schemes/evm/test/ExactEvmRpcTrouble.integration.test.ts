@@ -46,8 +46,8 @@ const settleThrough = Effect.fnUntraced(function* (
   method: string,
   [name, fault]: readonly [string, RpcProxy.Fault]
 ) {
-  const { proxy, settle } = yield* through(signer)
   const { authorization, request } = yield* Payment.signedPayment()
+  const { proxy, settle } = yield* through(signer)
   proxy.spoil(method, fault)
   const outcome = yield* Payment.outcome(settle(request, Payment.claim("first")))
   assert.isTrue(isInfrastructure(outcome), `${name}: ${outcome}`)

@@ -2,6 +2,7 @@
 import type { ServerResponse } from "node:http"
 
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 
 import { EvmTestChain } from "../src/testing/index.ts"
 import * as HostileNode from "./HostileNode.ts"
@@ -42,6 +43,39 @@ export const result =
   (value: unknown): Fault =>
   (response, { id }) =>
     void response.end(JSON.stringify({ jsonrpc: "2.0", id, result: value }))
+
+/** Events of so many blocks at once, and no more; a block by its hash is one. */
+export const cappedLogs =
+  (most: bigint): Fault =>
+  async (response, request, pass) => {
+    const { fromBlock = "0x0", toBlock = "0x0" } = Range(request.params[0])
+    const isTooWide = BigInt(toBlock) - BigInt(fromBlock) + 1n > most
+    if (isTooWide) return void refusal(-32_005, `exceed maximum block range: ${most}`)(response, request, pass)
+    response.end(await pass())
+  }
+
+const Range = Schema.decodeUnknownSync(
+  Schema.Struct({ fromBlock: Schema.optionalKey(Schema.String), toBlock: Schema.optionalKey(Schema.String) })
+)
+
+/** The chain's answer with some of its fields changed; an answer of nothing stays one. */
+export const changed =
+  (fields: Readonly<Record<string, unknown>>): Fault =>
+  async (response, _, pass) => {
+    const answer = Answer(await pass())
+    const { result: was } = answer
+    response.end(JSON.stringify({ ...answer, result: was === null ? null : { ...was, ...fields } }))
+  }
+
+const Answer = Schema.decodeUnknownSync(
+  Schema.fromJsonString(
+    Schema.Struct({
+      jsonrpc: Schema.String,
+      id: Schema.Number,
+      result: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown))
+    })
+  )
+)
 
 /** Starts the proxy. A fault holds for so many questions of its method, by default for ever. */
 export const make = Effect.gen(function* () {

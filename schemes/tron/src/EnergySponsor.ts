@@ -58,6 +58,8 @@ export interface EnergySponsor {
   readonly covers: (lending: SponsorBudget.Lending, sums: Resources) => Effect.Effect<boolean, ChainUnavailable>
   /** Remembers on whose behalf a payment will be sent, by its id. */
   readonly announce: (id: string, caller: string) => void
+  /** A payment is settled: if a loan for it had counted as misused, by a block that was taken back, its payer is not banned. */
+  readonly absolve: (id: string) => Effect.Effect<void>
   /** The most that a loan costs the sponsor, in sun: the bandwidth of two transactions. */
   readonly cost: Effect.Effect<bigint, ChainUnavailable>
   /** Sends a payment, after lending what it lacks. The loan goes on in the background; asking again is harmless. */
@@ -128,6 +130,7 @@ export const make = Effect.fnUntraced(function* (
     address,
     covers: (lending, sums) => covers(sponsor, lending, sums),
     announce: (id, caller) => announce(sponsor, id, caller),
+    absolve: (id) => budget.absolve(id),
     cost: Effect.map(prices, ({ bandwidth }) => loanBytes * bandwidth),
     submit: (id, signedHex) => submit(sponsor, fibers, id, signedHex),
     balance: Effect.map(rpc.account(address), (account) => ({

@@ -62,9 +62,11 @@ const half = (chain: ExactTronChain): SchemeFacilitator<Held> => {
       sponsor === undefined ? TronSubmission.submit(rpc, transaction, bytes) : sponsor.submit(transaction, bytes),
     observe: (passengers, attempts) =>
       Effect.tap(TronObservation.observe(chain, passengers.map(soughtOf), attempts), ({ observations }) =>
-        Effect.forEach(passengers, ({ payment }, index) =>
-          observations[index]?._tag === "Pending" ? Effect.void : commitments.release(payment.payload.id)
-        )
+        Effect.forEach(passengers, ({ payment: { payload } }, index) => {
+          const seen = observations[index]?._tag ?? "Pending"
+          const absolving = seen === "Settled" && sponsor !== undefined ? sponsor.absolve(payload.id) : Effect.void
+          return seen === "Pending" ? Effect.void : Effect.andThen(absolving, commitments.release(payload.id))
+        })
       ),
     conclude: (passenger) =>
       Effect.tap(TronObservation.conclude(chain, soughtOf(passenger)), ({ _tag }) =>

@@ -85,6 +85,8 @@ export interface SponsorBudget {
   /** Counts a loan that is made, unless it may not be; until it ends, or until this time (Unix milliseconds). */
   readonly lend: (id: string, lending: Lending, until: number) => Effect.Effect<boolean>
   readonly end: (id: string, lending: Lending, end: LoanEnd) => Effect.Effect<void>
+  /** The payment of a loan is settled, whatever its end was: nothing is held against its payer. */
+  readonly absolve: (id: string) => Effect.Effect<void>
 }
 
 const dayMillis = 86_400_000
@@ -165,7 +167,8 @@ export const make = Effect.fnUntraced(function* (limits: Limits): Effect.fn.Retu
       if (end === "misused") return losses.lose(id, { ...risk, culprit: lending.payer })
       if (end === "spared") return losses.release(id)
       return losses.lose(id, { ...risk, amount: 0n, culprit: lending.payer, gravity: "slight" })
-    }
+    },
+    absolve: (id) => losses.retract(id)
   }
 })
 

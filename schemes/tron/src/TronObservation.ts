@@ -1,7 +1,8 @@
 /**
  * What the chain shows of payments: the transaction's receipt and the token's own event in it. A transaction that a node
  * has taken may still fail in its block, by a revert or for want of energy: that the money did not move is proven when two looks
- * at the chain agree on it, with a block between them.
+ * at the chain agree on it, with a block between them, and the block is solidified. One that is taken back takes the failure
+ * with it, and the same bytes may move the money then: whoever had been told to sign others would pay twice.
  */
 import {
   type Block,
@@ -80,15 +81,21 @@ const find = Effect.fnUntraced(function* ({ finality, rpc }: ExactTronChain, id:
   return { receipt, block: { number: block.number, hash: block.id }, time } satisfies Found
 })
 
-/** Nothing is found while it speaks against a payment and was seen only once. */
-const findTwice = (chain: ExactTronChain, id: string, sought: ReadonlyArray<Sought>) =>
-  chain.twice(id, find(chain, id), (found) => {
-    const details = sought.flatMap((one) => {
-      const seen = observed(one, found)
-      return seen._tag === "Failed" ? [seen.error.detail] : []
-    })
-    return details.length === 0 ? undefined : [found.block.hash, found.receipt.result, ...details].join(" ")
+/** Nothing is found while it speaks against a payment and was seen only once, or in a block that may be taken back. */
+const findTwice = Effect.fnUntraced(function* (chain: ExactTronChain, id: string, sought: ReadonlyArray<Sought>) {
+  const found = yield* chain.twice(id, find(chain, id), (one) => failuresIn(one, sought))
+  if (found === undefined || failuresIn(found, sought) === undefined) return found
+  return found.block.number <= (yield* chain.rpc.solid).number ? found : undefined
+})
+
+/** What speaks against payments, in words that are equal where it is the same; `undefined` where nothing does. */
+const failuresIn = (found: Found, sought: ReadonlyArray<Sought>): string | undefined => {
+  const details = sought.flatMap((one) => {
+    const seen = observed(one, found)
+    return seen._tag === "Failed" ? [seen.error.detail] : []
   })
+  return details.length === 0 ? undefined : [found.block.hash, found.receipt.result, ...details].join(" ")
+}
 
 const observed = ({ held, isOwn }: Sought, found: Found | undefined): Observation => {
   if (found === undefined) return pending

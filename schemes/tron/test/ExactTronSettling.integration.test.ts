@@ -138,8 +138,9 @@ describe("exactTron.facilitator", () => {
               const settling = yield* Effect.forkChild(Payment.outcome(settle(request)))
               yield* waiting(1)
               yield* chain.setEnergyFactor(chain.token.address, 1_000_000n)
-              yield* chain.mine()
+              yield* chain.mine(solidified)
               yield* chain.setMining("instant")
+              yield* chain.mine()
               return yield* Fiber.join(settling)
             })
           )
@@ -161,6 +162,8 @@ describe("exactTron.facilitator", () => {
         yield* setFee(10n)
         const [, gained] = yield* gain(scheme.submit(prepared))
         yield* setFee(0n)
+        yield* Payment.observe(scheme, one, prepared)
+        yield* chain.mine(solidified)
         const { landed, seen } = yield* Payment.end(scheme, one, prepared)
         assert.deepStrictEqual([seen, gained], ["INVALID_RECIPIENT transfer_effect", 9_990n])
         assert.strictEqual(landed?.transaction, prepared.transaction)
@@ -178,7 +181,12 @@ describe("exactTron.facilitator", () => {
         yield* chain.call({ signature: "addBlackList(address)", parameters: [payer.address] })
         const [submission, gained] = yield* gain(scheme.submit(prepared))
         assert.deepStrictEqual([submission._tag, gained], ["Accepted", 0n])
-        assert.deepInclude(yield* Payment.observe(scheme, one, prepared), { landed: undefined, seen: "Pending" })
+        const isPending = Effect.gen(function* () {
+          assert.deepInclude(yield* Payment.observe(scheme, one, prepared), { landed: undefined, seen: "Pending" })
+        })
+        yield* isPending
+        yield* chain.mine(solidified - 2)
+        yield* isPending
         yield* chain.mine()
         const { landed, seen, word } = yield* Payment.end(scheme, one, prepared)
         assert.strictEqual(seen, "INSUFFICIENT_BALANCE reverted")
@@ -310,7 +318,7 @@ describe("exactTron.facilitator, where a node or the chain misleads", () => {
         const late = { ...prepared, head: prepared.head + 1n }
         assert.strictEqual((yield* Payment.observe(scheme, one, prepared)).seen, "Settled")
         assert.strictEqual((yield* Payment.observe(scheme, one, late)).seen, "Pending")
-        yield* chain.mine()
+        yield* chain.mine(solidified)
         assert.strictEqual((yield* Payment.end(scheme, one, late)).seen, "already_used on_chain")
       })
     )
@@ -354,6 +362,27 @@ describe("exactTron.facilitator, where a node or the chain misleads", () => {
         const [again, gained] = yield* gain(lands)
         assert.deepStrictEqual([again.seen, gained], ["Settled", 10_000n])
         assert.notDeepEqual(again.landed?.block, block)
+      })
+    )
+
+    it.effect("tells nobody of a failure in a block that is taken back: the same bytes pay, once", () =>
+      Effect.gen(function* () {
+        const chain = yield* TronTestChain.TronTestChain
+        const payer = yield* aPayer(4)
+        const scheme = yield* Payment.half()
+        const one = yield* Payment.read(scheme, yield* Payment.payment({ payer }))
+        yield* scheme.verify(one)
+        const prepared = yield* Payment.prepare(scheme, one)
+        yield* chain.call({ signature: "addBlackList(address)", parameters: [payer.address] })
+        yield* scheme.submit(prepared)
+        for (let block = 0; block < 5; block++) {
+          assert.strictEqual((yield* Payment.observe(scheme, one, prepared)).seen, "Pending")
+          yield* chain.mine()
+        }
+        yield* chain.reorganise(6)
+        yield* chain.call({ signature: "removeBlackList(address)", parameters: [payer.address] })
+        const [again, gained] = yield* gain(Effect.andThen(scheme.submit(prepared), Payment.end(scheme, one, prepared)))
+        assert.deepStrictEqual([again.seen, gained], ["Settled", 10_000n])
       })
     )
 

@@ -12,7 +12,14 @@ import { refuse } from "../../protocol/PaymentError.ts"
 import type { ChainUnavailable } from "../../protocol/ProtocolError.ts"
 import { isSettled } from "../../protocol/Settlement.ts"
 import { invalid } from "../../protocol/ValidationError.ts"
-import type { Observation, Passenger, Sighting, Submission, Survey } from "../../scheme/SchemeFacilitator.ts"
+import type {
+  Conclusion,
+  Observation,
+  Passenger,
+  Sighting,
+  Submission,
+  Survey
+} from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { marginSeconds } from "../Offer.ts"
 import type { Advance } from "../records/PaymentStore.ts"
@@ -422,9 +429,7 @@ export const concluded = (
       onFailure: (error) => Effect.as(Effect.logDebug("the chain could not be asked for a payment's end", error), []),
       onSuccess: (conclusion) =>
         Effect.succeed(
-          conclusion._tag === "Unused"
-            ? [unused(traveller, conclusion.at.number)]
-            : advancesOf(work, traveller, conclusion)
+          conclusion._tag === "Unused" ? [unused(traveller, conclusion)] : advancesOf(work, traveller, conclusion)
         )
     }
   )
@@ -445,10 +450,14 @@ const expired = refuse(
   "the authorization's validity ended before it was used on the chain; no money has moved, sign a new one"
 )
 
-const unused = ({ stored: { paymentId, status } }: Traveller, block: bigint): Advance => ({
+/** What our transaction came to is said where it is known; else that nothing has used it. */
+const unused = (
+  { stored: { paymentId, status } }: Traveller,
+  { at, reason }: Extract<Conclusion, { readonly _tag: "Unused" }>
+): Advance => ({
   paymentId,
   from: [status],
-  to: "expired",
-  refusal: expired,
-  note: `unused at block ${block}, which is final`
+  to: reason === undefined ? "expired" : "failed",
+  refusal: reason ?? expired,
+  note: `unused at block ${at.number}, which is final`
 })

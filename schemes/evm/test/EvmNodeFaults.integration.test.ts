@@ -1,0 +1,251 @@
+/** Nodes that cap their logs, tell false receipts or are behind their fellows: no payment fails by them, and each is found. */
+import { assert, describe, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+
+import * as EvmSurvey from "../src/EvmSurvey.ts"
+import { EvmTestChain } from "../src/testing/index.ts"
+import * as Batch from "./EvmTestBatch.ts"
+import * as Payment from "./EvmTestPayment.ts"
+import * as Token from "./EvmTestToken.ts"
+import * as RpcProxy from "./RpcProxy.ts"
+
+const chain = EvmTestChain.EvmTestChain
+const finalityDepth = 4
+
+/** A payment of a payer that is valid for so many seconds, prepared by a half behind a node whose answers can be spoilt. */
+const planned = Effect.fnUntraced(function* (place: number, validFor = 60n) {
+  const proxy = yield* RpcProxy.make
+  const half = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url, finalityDepth, rpcTimeoutMillis: 2_000 })
+  const account = yield* Batch.payerAt(place)
+  const validBefore = (yield* Payment.latestTime) + validFor
+  const signed = yield* Batch.signedBy(account, { signed: { validBefore } })
+  const payment = yield* Payment.read(half, signed.request)
+  yield* half.verify(payment)
+  const prepared = yield* Payment.prepareAlone(half, payment)
+  const look = Payment.observeAlone(half, payment, prepared)
+  const seen = Effect.map(look, ({ observation }) => observation._tag)
+  const conclude = half.conclude({ payment, since: prepared.head })
+  return { ...signed, account, conclude, half, look, payment, prepared, proxy, seen, validBefore }
+})
+
+const falseReceipt = RpcProxy.changed({ status: "0x0", logs: [] })
+const zero = `0x${"0".repeat(64)}`
+
+describe("a node that answers about the events of 50 blocks at once", () => {
+  layer(EvmTestChain.layer({ payers: 4 }), { excludeTestServices: true })((it) => {
+    it.effect("shows who has moved the money, however many blocks have passed", () =>
+      Effect.gen(function* () {
+        const { accounts, mine, send } = yield* chain
+        const { call, half, look, prepared, proxy } = yield* planned(0, 3_000n)
+        proxy.spoil("eth_getLogs", RpcProxy.cappedLogs(50n))
+        yield* mine(470)
+        const { transactionHash } = yield* send({ from: accounts.stranger.address, ...call })
+        yield* mine(530)
+        yield* half.submit(prepared)
+        const { landed, observation } = yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+        assert.strictEqual(landed?.transaction, prepared.transaction)
+        assert.deepInclude(observation, { _tag: "Settled", transaction: transactionHash, external: true })
+        // A refusal for the first hundred blocks, and then what it takes.
+        const logs = proxy.requests.filter(({ method }) => method === "eth_getLogs").length
+        assert.isAtMost(logs, 16)
+      })
+    )
+
+    it.effect("shows the end of a payment that nobody has submitted, without a single question for events", () =>
+      Effect.gen(function* () {
+        const { mine } = yield* chain
+        const { conclude, proxy, validBefore } = yield* planned(1)
+        proxy.spoil("eth_getLogs", RpcProxy.cappedLogs(50n))
+        yield* mine(300)
+        yield* Payment.finalise(validBefore, finalityDepth)
+        assert.strictEqual((yield* conclude)._tag, "Unused")
+        assert.isEmpty(proxy.requests.filter(({ method }) => method === "eth_getLogs"))
+      })
+    )
+
+    it.effect("is asked no further than the first block past the validity", () =>
+      Effect.gen(function* () {
+        const { accounts, mine, send } = yield* chain
+        const { conclude, call, proxy, validBefore } = yield* planned(2)
+        const { transactionHash } = yield* send({ from: accounts.stranger.address, ...call })
+        yield* Payment.finalise(validBefore, finalityDepth)
+        yield* mine(400)
+        proxy.spoil("eth_getLogs", RpcProxy.cappedLogs(50n))
+        assert.deepInclude(yield* conclude, { _tag: "Settled", transaction: transactionHash })
+        assert.isAtMost(proxy.requests.filter(({ method }) => method === "eth_getLogs").length, 3)
+      })
+    )
+
+    it.effect(
+      "shows where a transaction of ours has landed though it has no events at all, also one that does nothing",
+      () =>
+        Effect.gen(function* () {
+          const { accounts, send } = yield* chain
+          const { call, half, look, payment, prepared, proxy } = yield* planned(3)
+          proxy.spoil("eth_getLogs", RpcProxy.refusal(-32_601, "the method eth_getLogs does not exist"))
+          const { transactionHash } = yield* send({ from: accounts.stranger.address, ...call })
+          const slot = prepared.slot ?? assert.fail("there is a slot")
+          const filler = yield* half.fill(slot, yield* half.survey)
+          yield* half.submit(filler)
+          const attempts = [prepared, filler]
+          const sighting = yield* Effect.repeat(half.observe([{ payment, since: prepared.head }], attempts), {
+            while: ({ landed }) => landed === undefined
+          })
+          assert.strictEqual(sighting.landed?.transaction, filler.transaction)
+          assert.deepStrictEqual(sighting.observations, [{ _tag: "Pending" }])
+          proxy.mend()
+          const again = yield* half.observe([{ payment, since: prepared.head }], attempts)
+          assert.deepInclude(again.observations[0], { _tag: "Settled", transaction: transactionHash, external: true })
+          assert.isUndefined((yield* look).landed)
+        })
+    )
+  })
+})
+
+describe("a node that tells of a good payment that it has failed", () => {
+  layer(EvmTestChain.layer({ payers: 6 }), { excludeTestServices: true })((it) => {
+    const lies: Readonly<Record<string, ReadonlyArray<readonly [string, RpcProxy.Fault]>>> = {
+      "by its receipt": [["eth_getTransactionReceipt", falseReceipt]],
+      "by its receipt, and has no events": [
+        ["eth_getTransactionReceipt", falseReceipt],
+        ["eth_getLogs", RpcProxy.result([])]
+      ],
+      "by its receipt and the token's state": [
+        ["eth_getTransactionReceipt", falseReceipt],
+        ["eth_call", RpcProxy.result(zero)]
+      ]
+    }
+    for (const [place, [name, spoilt]] of Object.entries(lies).entries()) {
+      it.effect(`${name}, twice and more, ends nothing: the payment is settled when it tells the truth`, () =>
+        Effect.gen(function* () {
+          const { mine } = yield* chain
+          const { half, look, prepared, proxy, seen } = yield* planned(place)
+          for (const [method, fault] of spoilt) proxy.spoil(method, fault)
+          yield* half.submit(prepared)
+          yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+          for (let block = 0; block < 2 * finalityDepth; block++) {
+            assert.strictEqual(yield* seen, "Pending")
+            assert.strictEqual(yield* seen, "Pending")
+            yield* mine()
+          }
+          proxy.mend()
+          assert.strictEqual(yield* seen, "Settled")
+        })
+      )
+    }
+
+    it.effect("once, right when it would be final, ends nothing either", () =>
+      Effect.gen(function* () {
+        const { conclude, half, look, prepared, proxy, seen, validBefore } = yield* planned(4)
+        yield* half.submit(prepared)
+        yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+        proxy.spoil("eth_getTransactionReceipt", falseReceipt)
+        yield* Payment.finalise(validBefore, finalityDepth)
+        assert.strictEqual(yield* seen, "Pending")
+        assert.strictEqual((yield* conclude)._tag, "Pending")
+        proxy.mend()
+        assert.strictEqual(yield* seen, "Settled")
+        assert.strictEqual((yield* conclude)._tag, "Settled")
+      })
+    )
+  })
+})
+
+describe("a node behind its fellows", () => {
+  layer(EvmTestChain.layer({ payers: 3 }), { excludeTestServices: true })((it) => {
+    it.effect("that has neither the events nor the state of the receipt's block is no proof of anything", () =>
+      Effect.gen(function* () {
+        const { accounts, mine, send } = yield* chain
+        const { call, half, look, prepared, proxy, seen } = yield* planned(0)
+        yield* send({ from: accounts.stranger.address, ...call })
+        proxy.spoil("eth_getLogs", RpcProxy.result([]))
+        proxy.spoil("eth_call", RpcProxy.refusal(-32_000, "header not found"))
+        yield* half.submit(prepared)
+        yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+        for (let block = 0; block < 2 * finalityDepth; block++) {
+          assert.strictEqual(yield* seen, "Pending")
+          yield* mine()
+        }
+        proxy.mend()
+        assert.strictEqual(yield* seen, "Settled")
+      })
+    )
+  })
+})
+
+describe("a failure in a block that is taken back", () => {
+  layer(EvmTestChain.layer({ payers: 3, payerBalance: 10_000n }), { excludeTestServices: true })((it) => {
+    it.effect("was told to nobody, the payer is not banned any more, and the payment is settled", () =>
+      Effect.gen(function* () {
+        const { accounts, mine, mint, reorg, send } = yield* chain
+        const { account, half, look, payment, prepared, seen } = yield* planned(0)
+        yield* Token.allow(account)
+        yield* send({ from: accounts.deployer.address, ...(yield* Token.emptying(account.address)) })
+        yield* half.submit(prepared)
+        yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+        assert.strictEqual(yield* seen, "Pending")
+        const next = Effect.flatMap(Batch.signedBy(account), ({ request }) => Payment.read(half, request))
+        yield* mint(account.address, 20_000n)
+        const banned = yield* Payment.outcome(Effect.flatMap(next, (one) => half.verify(one)))
+        assert.strictEqual(banned, "unsupported_authorization account_banned")
+        // The mint, our transaction and the emptying are taken back; the blocks in their places are empty.
+        yield* reorg(3)
+        yield* mine()
+        assert.isUndefined((yield* look).landed)
+        assert.strictEqual(yield* Payment.outcome(Effect.flatMap(next, (one) => half.verify(one))), "ok")
+        yield* half.submit(prepared)
+        yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+        assert.strictEqual(yield* seen, "Settled")
+        assert.strictEqual(yield* Payment.outcome(half.verify(payment)), "already_used nonce_used")
+      })
+    )
+
+    it.effect("is no reason to lift a ban while a node only does not show it", () =>
+      Effect.gen(function* () {
+        const { accounts, mint, send } = yield* chain
+        const { account, half, look, prepared, proxy } = yield* planned(1)
+        yield* Token.allow(account)
+        yield* send({ from: accounts.deployer.address, ...(yield* Token.emptying(account.address)) })
+        yield* half.submit(prepared)
+        yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+        yield* mint(account.address, 20_000n)
+        const next = Effect.flatMap(Batch.signedBy(account), ({ request }) => Payment.read(half, request))
+        const verdict = Payment.outcome(Effect.flatMap(next, (one) => half.verify(one)))
+        assert.strictEqual(yield* verdict, "unsupported_authorization account_banned")
+        proxy.spoil("eth_getTransactionReceipt", RpcProxy.result(null))
+        assert.isUndefined((yield* look).landed)
+        assert.strictEqual(yield* verdict, "unsupported_authorization account_banned")
+        proxy.mend()
+        proxy.spoil("eth_call", RpcProxy.broken)
+        yield* look
+        proxy.mend()
+        assert.strictEqual(yield* verdict, "unsupported_authorization account_banned")
+      })
+    )
+  })
+})
+
+describe("the usual finality", () => {
+  layer(EvmTestChain.layer({ payers: 1 }), { excludeTestServices: true })((it) => {
+    it.effect("is 64 blocks, and nothing is told against a payment before", () =>
+      Effect.gen(function* () {
+        const { accounts, mine, send } = yield* chain
+        const half = yield* Payment.scheme(yield* chain)
+        const account = yield* Batch.payerAt(0)
+        const signed = yield* Batch.signedBy(account)
+        const payment = yield* Payment.read(half, signed.request)
+        yield* half.verify(payment)
+        const prepared = yield* Payment.prepareAlone(half, payment)
+        yield* send({ from: accounts.stranger.address, ...(yield* Token.cancellation(signed.authorization, account)) })
+        yield* half.submit(prepared)
+        const look = Payment.observeAlone(half, payment, prepared)
+        yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+        // The cancellation is a block before ours: it is the one that has to be final.
+        yield* mine(EvmSurvey.defaultFinalityDepth - 2)
+        assert.strictEqual((yield* look).observation._tag, "Pending")
+        yield* mine()
+        assert.strictEqual((yield* look).observation._tag, "Failed")
+      })
+    )
+  })
+})
