@@ -14,6 +14,9 @@ type Chain = TronTestChain.Shape
 const until = <A>(look: Effect.Effect<A>, is: (seen: A) => boolean): Effect.Effect<void> =>
   Effect.flatMap(look, (seen) => (is(seen) ? Effect.void : Effect.andThen(Effect.sleep("5 millis"), until(look, is))))
 
+/** A failure counts when its block is solidified, and is seen again after another one. */
+const solidified = (chain: Chain) => Effect.andThen(chain.mine(20), chain.setMining("instant"))
+
 interface Failure {
   readonly detail: string
   /** Before anything is paid. */
@@ -30,7 +33,10 @@ const failures: ReadonlyArray<Failure> = [
       yield* until(chain.requests, (requests) => requests.has("/wallet/broadcasthex"))
       const parameters = [chain.accounts.payers[0].address]
       yield* chain.call({ signature: "addBlackList(address)", parameters })
+      yield* chain.setMining("manual")
       yield* chain.heal
+      yield* until(chain.waiting, ({ length }) => length === 1)
+      yield* solidified(chain)
     })
   },
   {
@@ -39,9 +45,7 @@ const failures: ReadonlyArray<Failure> = [
     spoil: Effect.fnUntraced(function* (chain) {
       yield* until(chain.waiting, ({ length }) => length === 1)
       yield* chain.setEnergyFactor(chain.token.address, 1_000_000n)
-      yield* chain.mine()
-      // A failure counts when it is seen again after another block.
-      yield* chain.setMining("instant")
+      yield* solidified(chain)
     })
   }
 ]
