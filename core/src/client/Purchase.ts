@@ -69,9 +69,16 @@ export const maximumHeaderLength = 32 * 1024
  */
 export const entitlement = 10 * 60 * 1000
 
-/** How long to wait where the server does not say, in seconds: doubling from the first to the last. */
+/**
+ * How long to wait where the server does not say, in seconds: doubling from the first to the last. A server that begins again
+ * takes seconds, and its buyers should not wait much longer.
+ */
 const shortestWait = 1
+const longestOwnWait = 4
+/** The longest wait that a server's word is taken for, in seconds. */
 const longestWait = 30
+/** The last time to ask, before the end of the validity, in milliseconds. */
+const lastAsk = 1_000
 
 /**
  * Buys what the logical request asks for: reserves, signs, writes down and sends. Where it ends before anything was sent,
@@ -210,13 +217,13 @@ const present = Effect.fnUntraced(function* (
       yield* record(till, { ...entry, state: "settled" })
       return yield* attempt === 0 ? new ServedElsewhere({ refusal: answer.error }) : Effect.fail(answer.error)
     }
-    const seconds = Math.max(shortestWait, answer.retryAfter ?? 2 ** Math.min(attempt, 5))
-    const pause = Math.min(seconds, longestWait) * 1000
     const now = yield* Clock.currentTimeMillis
+    const left = Math.min(until - lastAsk - now, maximumValiditySeconds * 1000 - waited)
+    if (left <= 0) return yield* Effect.fail(pending(entry, answer))
+    const seconds = Math.max(shortestWait, answer.retryAfter ?? Math.min(2 ** Math.min(attempt, 5), longestOwnWait))
+    // What is left of the time is waited too: an answer may come until its end.
+    const pause = Math.min(seconds * 1000, longestWait * 1000, left)
     waited += pause
-    if (now + pause >= until || waited > maximumValiditySeconds * 1000) {
-      return yield* Effect.fail(pending(entry, answer))
-    }
     yield* Effect.sleep(pause)
   }
 })

@@ -35,6 +35,30 @@ describe("an unknown outcome", () => {
     })
   )
 
+  it.effect("is waited for to the end of the validity, however long the server lets it wait", () =>
+    Effect.gen(function* () {
+      const world = yield* Payer.make()
+      const slowly = Shop.refuse(503, { retry: "same_payment" }, { "Retry-After": "30" })
+      const shop = Shop.make(slowly, slowly, Shop.paid())
+      const fiber = yield* Effect.forkChild(buyText(world, shop.request()))
+      yield* TestClock.adjust("58 seconds")
+      assert.strictEqual(shop.payments.length, 2)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* Fiber.join(fiber), "the report")
+    })
+  )
+
+  it.effect("is asked for every few seconds while the server does not answer at all", () =>
+    Effect.gen(function* () {
+      const world = yield* Payer.make()
+      const shop = Shop.make(...Array.from({ length: 9 }, () => Shop.reset), Shop.paid())
+      const fiber = yield* Effect.forkChild(buyText(world, shop.request()))
+      yield* TestClock.adjust("31 seconds")
+      assert.strictEqual(yield* Fiber.join(fiber), "the report")
+      assert.strictEqual(world.wallet.signed.length, 1)
+    })
+  )
+
   it.effect.each([
     ["a reset connection", Shop.reset],
     ["in flight for ever", inFlight],
@@ -74,9 +98,9 @@ describe("an unknown outcome", () => {
   it.effect("that turns out well is the answer of the next call", () =>
     Effect.gen(function* () {
       const world = yield* Payer.make()
-      const shop = Shop.make(...Array.from({ length: 8 }, () => Shop.reset), Shop.paid())
+      const shop = Shop.make(...Array.from({ length: 24 }, () => Shop.reset), Shop.paid())
       assert.strictEqual((yield* waitingOut(failure(buy(world, shop.request()))))._tag, "SettlementPending")
-      while (shop.payments.length < 8) yield* waitingOut(failure(buy(world, shop.request())))
+      while (shop.payments.length < 24) yield* waitingOut(failure(buy(world, shop.request())))
       assert.strictEqual(yield* buyText(world, shop.request()), "the report")
       assert.strictEqual(world.wallet.signed.length, 1)
       assert.strictEqual(new Set(shop.payments).size, 1)
