@@ -89,6 +89,8 @@ export interface Records {
   readonly pass: (transaction: Transaction, passages: ReadonlyArray<Passage>) => Effect.Effect<void, SqlError>
   /** Writes records that have begun to travel in a flight, in the order of their seats. */
   readonly board: (transaction: Transaction, passages: ReadonlyArray<Passage>) => Effect.Effect<void, SqlError>
+  /** Removes the rows of records whose other rows are gone. */
+  readonly remove: (transaction: Transaction, payments: ReadonlyArray<Stored>) => Effect.Effect<void, SqlError>
 }
 
 /**
@@ -101,6 +103,7 @@ export const make = (dialect: Dialect): Records => {
   const updateStanding = dialect.update("payment", "serial", PaymentRow.standing)
   const updateEnded = dialect.update("payment", "serial", PaymentRow.ended)
   const updatePlaced = dialect.update("payment", "serial", PaymentRow.placed)
+  const removal = `DELETE FROM payment WHERE ${dialect.isIn("serial", "bigint")}`
   const updateSeated = dialect.update("payment", "serial", PaymentRow.seated)
   return {
     ...reading(dialect),
@@ -140,7 +143,9 @@ export const make = (dialect: Dialect): Records => {
       transaction.run.write([
         updateSeated(passages.map(({ after }, seat) => PaymentRow.toSeated(after, seat))),
         ...chronicle(transaction, passages)
-      ])
+      ]),
+    remove: ({ run }, payments) =>
+      Effect.asVoid(run(removal, [JSON.stringify(payments.map(({ serial }) => `${serial}`))]))
   }
 }
 

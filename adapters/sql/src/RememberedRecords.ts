@@ -26,7 +26,9 @@ export const make = (plain: Records, image: RecordImage): Records => ({
   pass: (transaction, passages) =>
     Effect.map(plain.pass(transaction, passages), () => passages.forEach(({ after }) => keeping(image)(after))),
   board: (transaction, passages) =>
-    Effect.map(plain.board(transaction, passages), () => passages.forEach(({ after }) => keeping(image)(after)))
+    Effect.map(plain.board(transaction, passages), () => passages.forEach(({ after }) => keeping(image)(after))),
+  remove: (transaction, payments) =>
+    Effect.map(plain.remove(transaction, payments), () => payments.forEach(({ paymentId }) => image.forget(paymentId)))
 })
 
 const reading = (

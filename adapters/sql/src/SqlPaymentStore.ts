@@ -10,6 +10,7 @@ import * as ClaimSteps from "./ClaimSteps.ts"
 import * as CostBook from "./CostBook.ts"
 import type { Database, Transaction } from "./Database.ts"
 import * as FlightRows from "./FlightRows.ts"
+import * as ForgetSteps from "./ForgetSteps.ts"
 import * as LaneSteps from "./LaneSteps.ts"
 import * as NoticeSteps from "./NoticeSteps.ts"
 import * as Records from "./Records.ts"
@@ -41,6 +42,7 @@ export const make = (database: Database, signals: Signals.Signals): Store => {
     ...lanes(database, desk),
     ...books(database, desk),
     ...notices(database, desk),
+    ...forgetting(database, desk),
     probe: probing(database)
   })
 }
@@ -164,6 +166,13 @@ const notices = (
     closeNotice: (id, retryInMillis) => linger((transaction) => steps.close(transaction, id, retryInMillis)),
     giveUpNotices: (ageMillis, limit) => linger((transaction) => steps.giveUp(transaction, ageMillis, limit)),
     untold: ask(steps.untold)
+  }
+}
+
+const forgetting = ({ linger }: Database, { dialect, records }: Desk): Pick<Store, "forget"> => {
+  const steps = ForgetSteps.make(dialect, records)
+  return {
+    forget: (ageMillis, after, limit) => linger((transaction) => steps.forget(transaction, ageMillis, after, limit))
   }
 }
 

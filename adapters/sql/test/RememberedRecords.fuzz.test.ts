@@ -146,6 +146,11 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
     )
   },
   fc.constant<Deed>(({ expireUnwanted }) => expireUnwanted(5_000_000_000)),
+  fc.constantFrom(0, 30_000).map(
+    (age): Deed =>
+      ({ forget }) =>
+        forget(age, -1n, 3)
+  ),
   fc.constant<Deed>(({ takeNotices }) => takeNotices(new Map([["", 2]]), 1000))
 )
 

@@ -100,6 +100,12 @@ export const environmentVariables = {
     "25000",
     EnvironmentVariable.integer({ minimum: 1000, maximum: 120_000 })
   ),
+  PONTAGE_RETENTION_HOURS: EnvironmentVariable.make(
+    "PONTAGE_RETENTION_HOURS",
+    "hours from 24 to 876000",
+    "9600",
+    EnvironmentVariable.integer({ minimum: 24, maximum: 876_000 })
+  ),
   PONTAGE_EVM_RPC_URL: EnvironmentVariable.make(
     "PONTAGE_EVM_RPC_URL",
     "the http or https address of an EVM node",

@@ -1,9 +1,10 @@
 /**
  * The service as a process is set up: settings in, a facilitator over its chains behind HTTP out.
  */
-import { IntakeGate, LocalFacilitator, Network, OptionCheck } from "@pontage/core"
+import { IntakeGate, LocalFacilitator, Network, OptionCheck, RecordRetention } from "@pontage/core"
 import { EvmCrypto } from "@pontage/evm"
 import * as BestCrypto from "@pontage/evm/crypto"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
@@ -36,7 +37,7 @@ export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.
     Layer.provideMerge(FacilitatorStorage.layer(settings.store)),
     Layer.provide(Layer.succeed(EvmCrypto.EvmCrypto, crypto))
   )
-  const facilitator = yield* Layer.build(local)
+  const facilitator = yield* Layer.build(Layer.provideMerge(retentionOf(settings), local))
   const running = yield* Effect.provide(
     FacilitatorServer.serve({
       allowedHosts,
@@ -55,6 +56,9 @@ export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.
   yield* Effect.logInfo(`the facilitator listens on ${running.url}; its API is shown at ${running.url}/docs`)
   return running
 })
+
+const retentionOf = ({ retentionHours }: FacilitatorSettings.FacilitatorSettings) =>
+  retentionHours === undefined ? Layer.empty : RecordRetention.layer({ age: Duration.hours(retentionHours) })
 
 /** What is under way at the end is waited for where nobody else and no later start could go on with it. */
 const drainOf = ({ store }: FacilitatorSettings.FacilitatorSettings) =>

@@ -55,6 +55,8 @@ export interface FacilitatorSettings {
   /** How long a request may take to arrive. */
   readonly requestTimeoutMillis: number
   readonly settleTimeoutMillis: number
+  /** How long records are kept after everything about them is over; for ever without it. */
+  readonly retentionHours: number | undefined
   readonly evm: ReadonlyArray<EvmNetworkSettings>
   readonly evmSignerKeys: ReadonlyArray<Redacted.Redacted>
   readonly evmAssets: ReadonlyArray<EvmAsset.CustomAsset>
@@ -83,6 +85,7 @@ export const check: OptionCheck.Check<FacilitatorSettings> = OptionCheck.options
   store: OptionCheck.any(),
   webhooksToPrivate: OptionCheck.flag,
   settleTimeoutMillis: OptionCheck.whole(),
+  retentionHours: OptionCheck.optional(OptionCheck.whole(1)),
   evm: OptionCheck.list(
     OptionCheck.options<EvmNetworkSettings>({
       rpcUrl: OptionCheck.any(),
@@ -273,6 +276,7 @@ const settingsOf = (values: Values, callers: ReadonlyArray<CallerTerms.CallerTer
     maximumConnections: values.PONTAGE_MAX_CONNECTIONS ?? ConnectionGuard.defaultMaximum,
     requestTimeoutMillis: values.PONTAGE_REQUEST_TIMEOUT_MS ?? ConnectionGuard.defaultRequestTimeoutMillis,
     settleTimeoutMillis: values.PONTAGE_SETTLE_TIMEOUT_MS ?? 25_000,
+    retentionHours: values.PONTAGE_RETENTION_HOURS,
     evm: evmNetworks(values),
     evmSignerKeys: (values.PONTAGE_EVM_SIGNER_KEY?.split(",") ?? []).map((key) => Redacted.make(key)),
     evmAssets: values.PONTAGE_EVM_ASSETS ?? [],

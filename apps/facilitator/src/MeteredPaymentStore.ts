@@ -51,6 +51,7 @@ const reads = (store: Store) => ({
   takeNotices: timed("takeNotices", store.takeNotices),
   closeNotice: timed("closeNotice", store.closeNotice),
   giveUpNotices: timed("giveUpNotices", store.giveUpNotices),
+  forget: timed("forget", store.forget),
   untold: StoreMetrics.timed("untold")(store.untold),
   probe: StoreMetrics.timed("probe")(store.probe)
 })

@@ -22,6 +22,7 @@ const settingsFor = (chain: EvmTestChain.Shape) => ({
   allowedHosts: [],
   maximumConnections: 5000,
   requestTimeoutMillis: 15_000,
+  retentionHours: undefined,
   anonymousRates: { rate: { perSecond: 100, burst: 200 }, payerRate: { perSecond: 20, burst: 40 } },
   store: { kind: "memory" as const },
   webhooksToPrivate: false,

@@ -51,6 +51,7 @@ describe("settings", () => {
         allowedHosts: [],
         maximumConnections: 5000,
         requestTimeoutMillis: 15_000,
+        retentionHours: undefined,
         anonymousRates: standardRates,
         store: { kind: "sqlite", filename: "pontage-payments.sqlite" },
         webhooksToPrivate: false,

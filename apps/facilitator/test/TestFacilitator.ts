@@ -145,6 +145,7 @@ export const store = (methods: Partial<Store>): Store =>
     closeNotice: () => Effect.void,
     probe: Effect.void,
     giveUpNotices: () => Effect.succeed(new Map()),
+    forget: () => Effect.succeed({ count: 0, next: undefined }),
     untold: Effect.succeed({ count: 0, oldest: undefined }),
     ...methods
   })

@@ -9,6 +9,7 @@ import * as StoreBookLaws from "./StoreBookLaws.ts"
 import * as StoreClaimLaws from "./StoreClaimLaws.ts"
 import * as StoreEntryLaws from "./StoreEntryLaws.ts"
 import * as StoreFenceLaws from "./StoreFenceLaws.ts"
+import * as StoreForgetLaws from "./StoreForgetLaws.ts"
 import * as StoreLaneLaws from "./StoreLaneLaws.ts"
 import * as StoreNoticeLaws from "./StoreNoticeLaws.ts"
 import * as StoreRefusedLaws from "./StoreRefusedLaws.ts"
@@ -30,5 +31,6 @@ export const all: ReadonlyArray<StoreLaw> = [
   ...StoreFenceLaws.laws,
   ...StoreBookLaws.laws,
   ...StoreNoticeLaws.laws,
-  ...StoreAllowanceLaws.laws
+  ...StoreAllowanceLaws.laws,
+  ...StoreForgetLaws.laws
 ]

@@ -33,3 +33,10 @@ export const hourOf = (millis: number): number => Math.floor(millis / 3_600_000)
  * @category getters
  */
 export const networkOf = (lane: string): string => lane.slice(0, lane.indexOf(" "))
+
+/**
+ * How long costs are kept, in milliseconds: longer than ceilings look back.
+ *
+ * @category constants
+ */
+export const keptMillis = 48 * 3_600_000

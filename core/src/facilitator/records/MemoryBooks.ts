@@ -47,6 +47,7 @@ export const makeCosts = (): MemoryCosts => {
       for (const [caller, part] of FlightCost.shares(cost, callers)) {
         const hours = hoursOf(FlightCost.networkOf(lane), caller)
         hours.set(hour, (hours.get(hour) ?? 0n) + part)
+        for (const old of hours.keys()) if (old < FlightCost.hourOf(now - FlightCost.keptMillis)) hours.delete(old)
       }
     },
     spent: (network, since, caller) => {

@@ -12,6 +12,7 @@ import { firstOf } from "./MemoryRecords.ts"
 import * as MemoryState from "./MemoryState.ts"
 import * as PaymentChange from "./PaymentChange.ts"
 import * as PaymentStore from "./PaymentStore.ts"
+import * as RecordAge from "./RecordAge.ts"
 import * as Signals from "./Signals.ts"
 
 type Store = PaymentStore.PaymentStore["Service"]
@@ -32,7 +33,8 @@ export const make: Effect.Effect<Store> = Effect.sync(() => {
     ...claims(state),
     ...MemoryLaneWork.make(state),
     ...books(state),
-    ...outbox(state)
+    ...outbox(state),
+    ...forgetting(state)
   })
 })
 
@@ -145,6 +147,27 @@ const books = ({ costs, put, records, step }: State): Pick<Store, "expireUnwante
       return [...firstOf(later, limit)]
     }),
   probe: Effect.void
+})
+
+/** What kept records come before is passed by each time: they are few, since all others are forgotten. */
+const forgetting = ({ lanes, notices, records, step }: State): Pick<Store, "forget"> => ({
+  forget: (ageMillis, after, limit) =>
+    step((now) => {
+      let [count, looks] = [0, 0]
+      let next: bigint | undefined
+      for (const payment of records.all()) {
+        if (payment.serial <= after) continue
+        if (looks === limit) return { count, next }
+        if (payment.serial === records.lastSerial() || RecordAge.isYoung(payment, now, ageMillis)) break
+        looks += 1
+        next = payment.serial
+        const isNeeded = lanes.isAboard(payment) || notices.isOpenFor(payment)
+        if (isNeeded || !RecordAge.isForgettable(payment, now, ageMillis)) continue
+        records.drop(payment)
+        count += 1
+      }
+      return { count, next: undefined }
+    })
 })
 
 const outbox = ({

@@ -25,11 +25,13 @@ export interface MemoryRecords {
   readonly find: (paymentId: string) => StoredPayment | undefined
   readonly all: () => Iterable<StoredPayment>
   readonly nextSerial: () => bigint
+  readonly lastSerial: () => bigint
   readonly put: (payment: StoredPayment) => void
   /** What the payer's payments hold of its balance. */
   readonly reservedBy: (payment: NewPayment, now: number) => bigint
   /** Drops a few of the oldest records that nobody needs any more. */
   readonly sweep: (now: number, isNeeded: (payment: StoredPayment) => boolean) => void
+  readonly drop: (payment: StoredPayment) => void
 }
 
 /**
@@ -63,6 +65,7 @@ export const make = (): MemoryRecords => {
     find: (paymentId) => payments.get(paymentId),
     all: () => payments.values(),
     nextSerial: () => ++serial,
+    lastSerial: () => serial,
     put: (payment) => {
       if (!payments.has(payment.paymentId)) aging.add(payment.paymentId)
       payments.set(payment.paymentId, payment)
@@ -80,14 +83,14 @@ export const make = (): MemoryRecords => {
     sweep: (now, isNeeded) => {
       for (const id of firstOf(aging, sweepPerClaim)) {
         const payment = payments.get(id)
-        if (payment !== undefined && isRecent(payment, now)) return
-        // One that is long overdue and still needed does not keep the sweep from those behind it.
+        // One of a long validity, or overdue and still needed, does not keep the sweep from those behind it.
         aging.delete(id)
         if (payment === undefined) continue
-        if (isUnderWay(payment) || isNeeded(payment)) aging.add(id)
+        if (isRecent(payment, now) || isUnderWay(payment) || isNeeded(payment)) aging.add(id)
         else drop(payment)
       }
-    }
+    },
+    drop
   }
 }
 

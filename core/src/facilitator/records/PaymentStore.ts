@@ -205,6 +205,17 @@ export interface Untold {
   readonly oldest: number | undefined
 }
 
+/**
+ * What a look at old records came to: how many were forgotten, and the serial after which to look on; `undefined` where all
+ * that follow are younger.
+ *
+ * @category models
+ */
+export interface Forgotten {
+  readonly count: number
+  readonly next: bigint | undefined
+}
+
 type Stored<A> = Effect.Effect<A, FacilitatorUnavailable>
 type Fenced<A> = Effect.Effect<A, FacilitatorUnavailable | LeaseLost>
 
@@ -302,6 +313,12 @@ export class PaymentStore extends Context.Service<
     /** Closes at most `limit` notices whose state was reached longer ago than `ageMillis`; returns how many, by caller. */
     readonly giveUpNotices: (ageMillis: number, limit: number) => Stored<ReadonlyMap<string, number>>
     readonly untold: Stored<Untold>
+    /**
+     * Looks at records of serials after this one, the oldest first, at most at so many, and forgets for good those that have
+     * been over for longer than `ageMillis` (`RecordAge.isForgettable`), have no open notice and do not travel in an open flight.
+     * The newest record and that of the newest notice may stay, so that no serial and no notice's id comes twice.
+     */
+    readonly forget: (ageMillis: number, after: bigint, limit: number) => Stored<Forgotten>
     /**
      * Whether records can be kept at this moment: writes as much as a payment does and in the same way, and no record of it
      * stays. `FacilitatorUnavailable` names the cause and what mends it.

@@ -157,6 +157,9 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
   "tells more than there is room for": (store) => ({
     takeNotices: (room, lease) => store.takeNotices(new Map([...room].map(([caller]) => [caller, 1000])), lease)
   }),
+  "forgets nothing": () => ({ forget: () => Effect.succeed({ count: 0, next: undefined }) }),
+  "forgets too early": (store) => ({ forget: (age, after, limit) => store.forget(age / 2, after, limit) }),
+  "forgets more than it was told": (store) => ({ forget: (age, after) => store.forget(age, after, 100) }),
   "never gives up": () => ({ giveUpNotices: () => Effect.succeed(new Map()) }),
   "gives everything up": (store) => ({ giveUpNotices: (_, limit) => store.giveUpNotices(0, limit) }),
   "counts no notices": () => ({ untold: Effect.succeed({ count: 0, oldest: undefined }) }),
