@@ -1,6 +1,6 @@
-/** A process of its own, running one of the programs beside this file, to be frozen or killed; gone with the scope. */
+/** A process of its own, running one of the programs beside this file or a packed one, to be frozen or killed; gone with the scope. */
 import { type ChildProcess, spawn } from "node:child_process"
-import { join } from "node:path"
+import { resolve } from "node:path"
 import { createInterface } from "node:readline"
 
 import * as Effect from "effect/Effect"
@@ -44,7 +44,7 @@ export const run = (program: string, ...parameters: ReadonlyArray<string>): Effe
   )
 
 const open = (program: string, parameters: ReadonlyArray<string>) => {
-  const file = join(import.meta.dirname, program)
+  const file = resolve(import.meta.dirname, program)
   const child: ChildProcess = spawn(
     process.execPath,
     ["--conditions=@pontage/source", "--no-warnings", file, ...parameters],

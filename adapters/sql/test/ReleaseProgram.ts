@@ -1,0 +1,175 @@
+/**
+ * What is packed of each release (`scripts/pack-release.ts`), to be run beside later ones and before them. It uses of the
+ * store only what every release has.
+ *
+ * - `populate <database>`: makes payments in every state, and prints them.
+ * - `work <database> <name> <first>`: claims payments that everybody else claims too, from this number on, and works the
+ *   lanes, on a chain where whatever is sent lands; prints what it was answered.
+ */
+import { LaneLeases, PaymentStore, refuse } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+
+import { PostgresPaymentStore } from "../src/postgres.ts"
+import { SqlitePaymentStore } from "../src/sqlite.ts"
+import * as TrialPayments from "./TrialPayments.ts"
+
+type Store = PaymentStore.PaymentStore["Service"]
+
+const [task = "", database = "", name = "", first = "0"] = process.argv.slice(2)
+const { network, payment, prepared } = TrialPayments
+
+const say = (line: unknown) =>
+  Effect.sync(() =>
+    process.stdout.write(
+      `${JSON.stringify(line, (_, value: unknown) => (typeof value === "bigint" ? `${value}` : value))}\n`
+    )
+  )
+
+/** A payment that has come so far and no further, in a lane of its own. */
+const populated = Effect.fnUntraced(function* (
+  store: Store,
+  id: string,
+  way: ReadonlyArray<PaymentStore.Advance["to"]>
+) {
+  const lane = `${network} lane of ${id}`
+  const lease = { lane, epoch: 1, isValid: () => true }
+  const paymentId = `pay_${id}`
+  yield* store.claim({ ...payment(id), caller: "shop", notify: true }, { id: "claim", resource: "report" }, { lane })
+  yield* store.openLane(lease, 5n)
+  if (way.length === 0) return
+  yield* store.plan(lease, [{ number: 5n, prepared: prepared(5n), paymentIds: [paymentId] }])
+  let from: PaymentStore.Advance["from"] = ["planned"]
+  for (const to of way) {
+    if (to === "planned") continue
+    const landed = { transaction: "transaction 5", block: { number: 9n, hash: "block 9" }, cost: 7n }
+    const { block, transaction } = landed
+    yield* store.enter(lease, {
+      advances: [
+        {
+          paymentId,
+          from,
+          to,
+          note: `to ${to}`,
+          ...(to === "included" && { transaction, block }),
+          ...(to === "failed" && { refusal: refuse("EXPIRED_PAYMENT", "a trial", "a trial") })
+        }
+      ],
+      ...(to === "included" && { flight: { number: 5n, landed } }),
+      ...((to === "final" || to === "failed") && { flight: { number: 5n, closed: true as const } })
+    })
+    from = [to]
+  }
+})
+
+const populate = Effect.fnUntraced(function* (store: Store) {
+  yield* store.claim(payment("unwanted"), undefined)
+  yield* store.claim(payment("held"), { id: "claim", resource: "report" })
+  yield* store.claim(payment("released"), { id: "claim", resource: "report" })
+  yield* store.finish("pay_released", "claim", "failed")
+  yield* populated(store, "queued", [])
+  yield* populated(store, "planned", ["planned"])
+  yield* populated(store, "sent", ["planned", "sent"])
+  yield* populated(store, "replaced", ["planned", "sent"])
+  yield* store.replace({ lane: `${network} lane of replaced`, epoch: 1, isValid: () => true }, 5n, {
+    ...prepared(5n),
+    transaction: "transaction 5 once more",
+    fees: { maximum: 2n ** 70n, priority: 3n }
+  })
+  yield* populated(store, "included", ["planned", "sent", "included"])
+  yield* populated(store, "final", ["planned", "sent", "included", "final"])
+  yield* store.finish("pay_final", "claim", "served")
+  yield* populated(store, "failed", ["planned", "sent", "failed"])
+  yield* populated(store, "back", ["planned", "sent", "accepted"])
+  for (const one of yield* store.page(0n, 100)) yield* say(one)
+})
+
+/** A lane's worker: what has begun comes to its end, then what waits begins. */
+const worker = Effect.fnUntraced(function* (store: Store, lease: LaneLeases.Lease) {
+  const { lane } = lease
+  let next = yield* store.openLane(lease, 0n)
+  while (true) {
+    const waiting = yield* store.queued(lane, 4)
+    if (waiting.length > 0) {
+      const paymentIds = waiting.map(({ paymentId }) => paymentId)
+      yield* store.plan(lease, [{ number: next, prepared: prepared(next), paymentIds }])
+      next++
+    }
+    for (const { attempts, number, payments } of yield* store.flights(lane)) {
+      const transaction = attempts.at(-1)?.transaction ?? ""
+      const block = { number, hash: `block ${number}` }
+      const included = payments.map(({ paymentId }) => ({
+        paymentId,
+        from: ["sent" as const],
+        to: "included" as const,
+        transaction,
+        block
+      }))
+      const sent = payments.map(({ paymentId }) => ({ paymentId, from: ["planned" as const], to: "sent" as const }))
+      yield* store.enter(lease, { advances: sent })
+      const moved = yield* store.enter(lease, {
+        advances: included,
+        flight: { number, landed: { transaction, block, cost: 10n }, closed: true }
+      })
+      for (const one of moved) if (one !== undefined) yield* say({ settled: one.paymentId, number, lane, by: name })
+    }
+    yield* Effect.sleep(20)
+  }
+})
+
+const lanes = [1, 2, 3].map((one) => `${network} shared-${one}`)
+
+const again = <A, E>(effect: Effect.Effect<A, E>) => Effect.orDie(Effect.retry(effect, Schedule.spaced(20)))
+
+const claims = Effect.fnUntraced(function* (store: Store) {
+  for (let count = Number(first); ; count++) {
+    const one = payment(`shared-${count}`)
+    const claim = { id: `claim of ${name}`, resource: "report" }
+    const lane = lanes[count % lanes.length]
+    const result = yield* again(
+      Effect.tapError(store.claim(one, claim, { lane }), ({ message }) => say({ fault: message, by: name }))
+    )
+    const execution = result._tag === "Claimed" ? result.execution : result._tag
+    if (execution === "granted") {
+      const settled = Effect.flatMap(store.find(one.paymentId), (found) =>
+        found?.status === "included" ? Effect.void : Effect.fail("not yet")
+      )
+      yield* again(settled)
+      yield* again(store.finish(one.paymentId, claim.id, "served"))
+    }
+    yield* say({ claimed: one.paymentId, count, execution, by: name })
+  }
+})
+
+const program = Effect.gen(function* () {
+  const store = yield* PaymentStore.PaymentStore
+  if (task === "populate") return yield* populate(store)
+  const leases = yield* LaneLeases.LaneLeases
+  yield* say({ open: name })
+  const work = leases.work(lanes, (lease) =>
+    Effect.matchEffect(worker(store, lease), {
+      onFailure: (error) => say({ left: lease.lane, why: error._tag, by: name }),
+      onSuccess: () => Effect.void
+    })
+  )
+  return yield* Effect.raceFirst(work, claims(store))
+})
+
+const stop = new AbortController()
+process.once("SIGTERM", () => stop.abort())
+const layer = database.startsWith("postgres://")
+  ? PostgresPaymentStore.layer({
+      url: Redacted.make(database),
+      connections: 3,
+      leases: { ttl: "3 seconds", tick: "500 millis" }
+    })
+  : SqlitePaymentStore.layer({ filename: database })
+await Effect.runPromise(
+  Effect.provide(program, layer).pipe(
+    Effect.catch((error) => say({ ended: error._tag, message: error.message, by: name }))
+  ),
+  { signal: stop.signal }
+).catch((error: unknown) =>
+  process.stdout.write(`${JSON.stringify({ stopped: name, why: String(error).slice(0, 200) })}\n`)
+)
