@@ -71,7 +71,7 @@ const compareAll = Effect.fnUntraced(function* (pair: EvmModelPair.EvmModelPair,
     yield* compare(pair, `block ${number}`, (rpc) => rpc.getBlock(number))
   }
   for (const hash of sent) yield* compare(pair, `receipt ${hash}`, (rpc) => rpc.getTransactionReceipt(hash))
-  yield* compare(pair, "logs", (rpc) => rpc.getLogs({ address: token, fromBlock: first }))
+  yield* compare(pair, "logs", (rpc) => rpc.getLogs({ address: token }, { fromBlock: first, toBlock: head }))
   for (const one of beginning.people) {
     for (const tag of ["latest", "pending"] as const) {
       yield* compare(pair, `count ${one} ${tag}`, (rpc) => rpc.getTransactionCount(one, tag))
@@ -143,6 +143,8 @@ const question = Effect.fnUntraced(function* (
   const head = modelChain.head()
   const token = beginning.token.domain.verifyingContract
   const from = EvmModelPair.addressOf(beginning.chain.accounts.signers[0].address)
+  const known = luck.pick(pair.hashes().slice(-8))
+  if (luck.perMille(300)) return yield* questionByHash(pair, luck, draw, known)
   const block = luck.pick([
     "latest",
     "safe",
@@ -172,14 +174,13 @@ const question = Effect.fnUntraced(function* (
     }
     case 3:
       return yield* compare(pair, `count ${block}`, (rpc) => rpc.getTransactionCount(from, block))
-    case 4:
-      return yield* compare(pair, `logs ${block}`, (rpc) =>
-        rpc.getLogs({
-          address: token,
-          fromBlock: head.number - BigInt(luck.branch(head.hash).below(6)),
-          toBlock: block
-        })
+    case 4: {
+      const fromBlock = head.number - BigInt(luck.below(6))
+      const toBlock = head.number + BigInt(luck.below(3)) - 1n
+      return yield* compare(pair, `logs ${fromBlock} ${toBlock}`, (rpc) =>
+        rpc.getLogs({ address: token }, { fromBlock, toBlock })
       )
+    }
     case 5: {
       const { terms } = draw.authorization(head.time)
       const data: EvmHex.Hex = `0xe94a0102${terms.from.slice(2).padStart(64, "0")}${terms.nonce.slice(2)}`
@@ -195,6 +196,28 @@ const question = Effect.fnUntraced(function* (
       )
     }
   }
+})
+
+/** A block by its hash, which may have given way. */
+const questionByHash = Effect.fnUntraced(function* (
+  pair: EvmModelPair.EvmModelPair,
+  luck: TrialRandom.TrialRandom,
+  draw: ReturnType<typeof EvmModelProgram.make>,
+  known: EvmHex.Hex
+) {
+  const { beginning, modelChain } = pair
+  const token = beginning.token.domain.verifyingContract
+  const from = EvmModelPair.addressOf(beginning.chain.accounts.signers[0].address)
+  const data = draw.transferData(modelChain.head().time)
+  const asks: ReadonlyArray<Ask> = [
+    (rpc, hash) => rpc.getLogs({ address: token }, { hash: hash(known) }),
+    (rpc, hash) => rpc.call({ from, to: token, data, gas: 150_000n }, { hash: hash(known) }),
+    (rpc, hash) => rpc.getTransactionCount(from, { hash: hash(known) }),
+    (rpc, hash) => rpc.getCode(token, { hash: hash(known) })
+  ]
+  const place = luck.below(asks.length)
+  const ask = asks[place]
+  if (ask !== undefined) yield* compare(pair, `question ${place} at ${known}`, ask)
 })
 
 const onItsOwnChain = (program: number, planted?: EvmModelPair.Planted) =>

@@ -1,8 +1,6 @@
 /**
  * The purchases of a simulation: who wants what, what was signed for it, and whether what its buyer is told is true.
  */
-import { TestScheme } from "@pontage/core/testing"
-
 import * as RecordWatch from "./RecordWatch.ts"
 import * as SimulatedBuyer from "./SimulatedBuyer.ts"
 import type { SimulatedChain } from "./SimulatedChain.ts"
@@ -77,7 +75,7 @@ export const buy = (world: Market, purchase: Purchase): void => {
       maxAmountRequired: `${price}`,
       resource: shop.origin + target,
       payTo: chain.payee,
-      asset: TestScheme.asset.address
+      asset: chain.asset
     },
     promised: () => {
       world.promised = true

@@ -113,6 +113,8 @@ export interface SimulatedChain {
   /** Whether asking it makes promises: then the world lets them end after every step. */
   readonly promises: boolean
   readonly payee: string
+  /** The token that is paid in. */
+  readonly asset: string
   /** The name of an authorization: payer and nonce in one text. */
   readonly keyOf: (authorization: Pick<Authorization, "payer" | "nonce">) => string
   readonly deposit: (buyer: number, amount: bigint) => void

@@ -98,6 +98,7 @@ export const make = (surroundings: ChainSurroundings, options: Options): Simulat
     nodes: options.nodes,
     promises: false,
     payee,
+    asset: TestScheme.asset.address,
     keyOf: ({ nonce, payer }) => `${payer} ${nonce}`,
     deposit: (buyer, amount) => ledger.deposit(payerOf(buyer), amount),
     payer: payerOf,

@@ -14,6 +14,8 @@ import type { WireWeather } from "./Wire.ts"
  * @category models
  */
 export interface Setup {
+  /** The ledger in memory, or the real scheme on a modelled EVM chain. */
+  readonly chain: "ledger" | "evm"
   readonly facilitators: number
   readonly shops: number
   readonly nodes: number
@@ -122,6 +124,13 @@ export const draw = (seed: number): SimulationPlan => {
   return { seed, setup, purchases, acts: acts.toSorted((a, b) => a.at - b.at) }
 }
 
+/**
+ * The same plan, with the real scheme on a modelled EVM chain.
+ *
+ * @category combinators
+ */
+export const onEvm = (plan: SimulationPlan): SimulationPlan => ({ ...plan, setup: { ...plan.setup, chain: "evm" } })
+
 const latencies = [
   [0, 0],
   [0, 2],
@@ -146,7 +155,8 @@ const setupOf = (random: TrialRandom.TrialRandom): Setup => ({
   callLatency: random.pick(latencies),
   lostWrites: random.pick([0, 0, 0, 5, 30]),
   isAfterHandler: random.perMille(200),
-  shuffles: random.perMille(300)
+  shuffles: random.perMille(300),
+  chain: "ledger"
 })
 
 const purchaseOf = (random: TrialRandom.TrialRandom, { shops }: Setup): Purchase => ({

@@ -1,6 +1,7 @@
 /**
  * A whole world of a simulation: chain, records, facilitators, shops and buyers of a plan, and what is seen of them.
  */
+import * as SimulatedEvm from "./evm/SimulatedEvm.ts"
 import * as FacilitatorByWire from "./FacilitatorByWire.ts"
 import * as FacilitatorPlaces from "./FacilitatorPlaces.ts"
 import type { PurchaseStory } from "./Purchases.ts"
@@ -50,10 +51,12 @@ export const make = (plan: SimulationPlan, fault: SimulationFault, tells: boolea
   const ground = SimulationGround.make(plan, tells)
   const { random, startProcess, story, time, violate } = ground
   const { setup } = plan
-  const chain = SimulatedLedger.make(
-    { time, random: random.branch("chain"), note: (line) => story.tell(() => line) },
-    { ...setup, broken: fault.half }
-  )
+  const waiting: { promised: () => void } = { promised: () => undefined }
+  const surroundings = { time, random: random.branch("chain"), note: (line: string) => story.tell(() => line) }
+  const chain =
+    setup.chain === "evm"
+      ? SimulatedEvm.make(surroundings, { ...setup, broken: fault.half, promised: () => waiting.promised() })
+      : SimulatedLedger.make(surroundings, { ...setup, broken: fault.half })
   const debtsTaken = new Set<string>()
   const records = watchedRecords(ground, fault, chain, debtsTaken)
   const calls = Array.from({ length: setup.shops }, () => Wire.fair(setup.callLatency))
@@ -76,6 +79,9 @@ export const make = (plan: SimulationPlan, fault: SimulationFault, tells: boolea
     strikes: Strikes.make(),
     debtsTaken,
     promised: false
+  }
+  waiting.promised = () => {
+    world.promised = true
   }
   chain.onSubmit(({ bytes, process }) => {
     if (isOnRecord(world, bytes)) return

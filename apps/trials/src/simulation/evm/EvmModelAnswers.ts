@@ -70,14 +70,17 @@ const wordsIn = (data: EvmHex.Hex): string | undefined =>
 const count = atBlock(1, (block, [account, tag], { chain }) => {
   const address = decodeAddress(account)
   const mined = nonceAt(block, address)
-  return quantity(tag === "pending" ? chain.pool.behind(address, mined) : mined)
+  if (tag !== "pending") return quantity(mined)
+  // What is in a block that this node has not seen still waits here.
+  const unseen = nonceAt(chain.head(), address)
+  return quantity(chain.pool.behind(address, unseen > mined ? unseen : mined))
 })
 
 const send: Method = (view, [bytes]) => {
   const { chain } = view
   const transaction = EvmHex.isHex(bytes) ? EvmModelTransaction.decode(bytes, chain.world.crypto) : undefined
   if (transaction === undefined) return refused(view, { _tag: "Undecodable" })
-  const refusal = chain.submit(transaction)
+  const refusal = chain.submit(transaction, view.head)
   return refusal === undefined ? { result: transaction.hash } : refused(view, refusal)
 }
 

@@ -69,8 +69,8 @@ export interface EvmModelChain {
   readonly blockOf: (hash: EvmHex.Hex) => ModelBlock | undefined
   /** Where a transaction is on the branch that ends with `head`. */
   readonly find: (head: ModelBlock, transaction: EvmHex.Hex) => ModelPlace | undefined
-  /** A transaction comes in: why it is not taken, if it is not. */
-  readonly submit: (transaction: ModelTransaction) => NodeRefusal | undefined
+  /** A transaction comes in at a node whose newest block is `head`, by default the chain's: why it is not taken, if it is not. */
+  readonly submit: (transaction: ModelTransaction, head?: ModelBlock) => NodeRefusal | undefined
   /** Makes a block of what waits; its time is seconds since 1970. */
   readonly mine: (time: bigint) => ModelBlock
   readonly reorganise: (how: Reorganisation) => void
@@ -79,6 +79,8 @@ export interface EvmModelChain {
   readonly nextBaseFee: () => bigint
   /** Changes the state at the head, as no transaction could. */
   readonly write: (name: string, value: bigint) => void
+  /** Adds to a number in the state of every block that is or was, as if it had been there from the beginning. */
+  readonly endow: (name: string, amount: bigint) => void
 }
 
 /**
@@ -111,9 +113,9 @@ export const make = ({ dialect, first, ...world }: ChainOptions): EvmModelChain 
   }
   const mine = (time: bigint) => makeBlock(time, (block, baseFee) => take(pool, block, baseFee))
 
-  const submit: EvmModelChain["submit"] = (transaction) => {
-    const { state } = blocks.head()
-    if (blocks.find(blocks.head(), transaction.hash) !== undefined) {
+  const submit: EvmModelChain["submit"] = (transaction, head = blocks.head()) => {
+    const { state } = head
+    if (blocks.find(head, transaction.hash) !== undefined) {
       const next = state.get(EvmModelState.nonceOf(transaction.from)) ?? 0n
       return { _tag: "NonceTooLow", next, given: transaction.nonce }
     }
@@ -159,7 +161,8 @@ export const make = ({ dialect, first, ...world }: ChainOptions): EvmModelChain 
     reorganise,
     setNextBaseFee: (wei) => void (givenFee = wei),
     nextBaseFee,
-    write: (name, value) => blocks.rewrite((state) => new Map(state).set(name, value))
+    write: (name, value) => blocks.rewrite((state) => new Map(state).set(name, value)),
+    endow: blocks.endow
   }
 }
 
@@ -196,6 +199,15 @@ const makeBlocks = (genesis: ModelBlock) => {
     rewrite: (change: (state: State) => State) => {
       const block = head()
       Object.assign(block, { state: change(block.state) })
+    },
+    /** Blocks that share a state go on sharing it. */
+    endow: (name: string, amount: bigint) => {
+      const richer = new Map<State, State>()
+      for (const block of every.values()) {
+        const state = richer.get(block.state) ?? new Map(block.state).set(name, (block.state.get(name) ?? 0n) + amount)
+        richer.set(block.state, state)
+        Object.assign(block, { state })
+      }
     }
   }
 }

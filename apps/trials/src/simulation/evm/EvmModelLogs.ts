@@ -44,7 +44,7 @@ const blocksOf = (
 ): Result.Result<ReadonlyArray<ModelBlock>, NodeRefusal> => {
   const { chain, head, logRange } = view
   if (filter.blockHash !== undefined) {
-    const block = blockByHash(view, filter.blockHash)
+    const block = blockByHash(view, filter.blockHash) ?? orphanOf(view, filter.blockHash)
     return block === undefined ? Result.fail({ _tag: "NoLogsOfHash" }) : Result.succeed([block])
   }
   const { dialect } = chain
@@ -63,6 +63,13 @@ const blocksOf = (
     if (block !== undefined) blocks.push(block)
   }
   return Result.succeed(blocks)
+}
+
+/** A block that has given way, where the node has come as far and tells of such. */
+const orphanOf = ({ chain, head }: EvmModelView, hash: EvmHex.Hex): ModelBlock | undefined => {
+  const block = chain.dialect.tellsLogsOfOrphans ? chain.blockOf(hash) : undefined
+  const isOrphan = block !== undefined && chain.blockAt(chain.head(), block.number) !== block
+  return isOrphan && block.number <= head.number ? block : undefined
 }
 
 const includes = <A>(wanted: A | ReadonlyArray<A>, found: A | undefined): boolean =>

@@ -44,6 +44,8 @@ export interface NodeDialect {
   readonly cheapWaits: boolean
   /** A question about the logs from a block on that is beyond the head is refused; else there are none. */
   readonly refusesLogsBeyondHead: boolean
+  /** The logs of a block that has given way are told to who knows its hash. */
+  readonly tellsLogsOfOrphans: boolean
   /** A question about the logs of a range that ends before it begins is refused; else there are none. */
   readonly refusesInvertedRange: boolean
 }
@@ -67,6 +69,7 @@ export const geth: NodeDialect = {
   cheapWaits: true,
   refusesLogsBeyondHead: false,
   refusesInvertedRange: true,
+  tellsLogsOfOrphans: true,
   words: (refusal) => ({ code: refusal._tag === "RangeTooWide" ? -32_005 : -32_000, message: gethMessage(refusal) })
 }
 
@@ -107,6 +110,7 @@ export const anvil: NodeDialect = {
   cheapWaits: false,
   refusesLogsBeyondHead: true,
   refusesInvertedRange: false,
+  tellsLogsOfOrphans: false,
   words: (refusal) => {
     if (refusal._tag === "RangeTooWide") {
       return { code: -32_602, message: `query exceeds max block range ${refusal.most}` }

@@ -1,0 +1,104 @@
+/**
+ * What others do on a simulated EVM chain: somebody with a copy of a signer's key, somebody who submits what payers have signed
+ * before we do, and payers who take their money away.
+ */
+import { type EvmAddress, EvmHex } from "@pontage/evm"
+import { TransferProbe } from "@pontage/evm/testing"
+
+import type { EvmModelChain } from "./EvmModelChain.ts"
+import { nonceAt } from "./EvmModelChain.ts"
+import { slots } from "./EvmModelToken.ts"
+import type { ModelTransaction } from "./EvmModelTransaction.ts"
+
+/**
+ * Everything that has gone over the wires and could be submitted by whoever has heard it.
+ *
+ * @category models
+ */
+export interface EvmStrangers {
+  /** A question to a node that somebody overhears. */
+  readonly overhear: (method: string, params: ReadonlyArray<unknown>) => void
+  /** Submits what was overheard and has not been used; the choice is drawn. */
+  readonly submitOverheard: (below: (bound: number) => number) => void
+  /** Uses a signer's next nonce. */
+  readonly useSlot: (signer: EvmAddress.Address) => void
+  /** A payer sends all that it has to somebody else. */
+  readonly empty: (payer: EvmAddress.Address) => void
+}
+
+/** What their transactions are known by: nobody else's hash begins so but by chance. */
+const mark = "0xf00d"
+
+/**
+ * Whether strangers have sent a transaction.
+ *
+ * @category guards
+ */
+export const isStrangers = (transaction: string): boolean => transaction.startsWith(`${mark}${"0".repeat(40)}`)
+
+const generous = 1_000_000_000_000n
+
+/**
+ * Strangers of a chain. `account` is their own, with coin; `settler` takes packs of transfers.
+ *
+ * @category constructors
+ */
+export const make = (
+  chain: EvmModelChain,
+  { account, settler, token }: Readonly<Record<"account" | "settler" | "token", EvmAddress.Address>>
+): EvmStrangers => {
+  const heard = new Map<string, Pick<ModelTransaction, "to" | "data">>()
+  let serial = 0
+  const send = (from: EvmAddress.Address, call: Pick<ModelTransaction, "to" | "data">, nonce: bigint) => {
+    const id = (++serial).toString(16).padStart(60, "0")
+    const fees = { maximum: generous, priority: generous / 2n }
+    const hash: EvmHex.Hex = `${mark}${id}`
+    chain.pool.drop(chain.pool.at(from, nonce)?.hash ?? "0x")
+    chain.pool.restore({
+      ...call,
+      ...fees,
+      hash,
+      bytes: "0x",
+      chainId: BigInt(chain.world.chainId),
+      from,
+      nonce,
+      gas: 5_000_000n,
+      value: 0n
+    })
+  }
+  const sendNext = (from: EvmAddress.Address, call: Pick<ModelTransaction, "to" | "data">) =>
+    send(from, call, chain.pool.behind(from, nonceAt(chain.head(), from)))
+  return {
+    overhear: (method, [asked]) => {
+      const call = method === "eth_call" ? transferIn(asked, token, settler) : undefined
+      if (call !== undefined) heard.set(call.data, call)
+    },
+    submitOverheard: (below) => {
+      const call = [...heard.values()][below(Math.max(1, heard.size))]
+      if (call === undefined) return
+      heard.delete(call.data)
+      sendNext(account, call)
+    },
+    useSlot: (signer) => send(signer, { to: account, data: "0x" }, nonceAt(chain.head(), signer)),
+    empty: (payer) => {
+      const all = chain.head().state.get(slots.balance(token, payer)) ?? 0n
+      const data: EvmHex.Hex = `0xa9059cbb${account.slice(2).padStart(64, "0")}${EvmHex.toWord(all)}`
+      sendNext(payer, { to: token, data })
+    }
+  }
+}
+
+/** The transfers of a simulated call, as a call that makes them. */
+const transferIn = (
+  asked: unknown,
+  token: EvmAddress.Address,
+  settler: EvmAddress.Address
+): Pick<ModelTransaction, "to" | "data"> | undefined => {
+  const { data, to }: { data?: unknown; to?: unknown } = typeof asked === "object" && asked !== null ? asked : {}
+  if (!EvmHex.isHex(data)) return undefined
+  if (to === undefined && data.startsWith(TransferProbe.bytecode)) {
+    return { to: settler, data: `0xd0322fbf${data.slice(TransferProbe.bytecode.length)}` }
+  }
+  const isTransfer = to === token && (data.startsWith("0xe3ee160e") || data.startsWith("0xcf092995"))
+  return isTransfer ? { to: token, data } : undefined
+}

@@ -1,0 +1,336 @@
+/**
+ * An EVM chain of the simulation: the real scheme `exact` on EVM, with its real signatures, asks nodes of a modelled chain, alone
+ * or through a load balancer, over the wires of the simulated world.
+ */
+import type { FacilitatorScheme, SchemeFacilitator } from "@pontage/core"
+import { EvmAddress, type EvmHex, EvmNetwork, exactEvm } from "@pontage/evm"
+import { BatchSettler } from "@pontage/evm/testing"
+import * as Effect from "effect/Effect"
+
+import type { TrialRandom } from "../../TrialRandom.ts"
+import type { NetworkLink } from "../NetworkLink.ts"
+import type { ChainConfiguration, ChainSurroundings, SimulatedChain } from "../SimulatedChain.ts"
+import * as SimulationFault from "../SimulationFault.ts"
+import * as EvmModelChain from "./EvmModelChain.ts"
+import * as EvmModelState from "./EvmModelState.ts"
+import { type ModelToken, slots } from "./EvmModelToken.ts"
+import * as EvmModelTransaction from "./EvmModelTransaction.ts"
+import { usualDepths } from "./EvmModelView.ts"
+import * as EvmStrangers from "./EvmStrangers.ts"
+import * as EvmTroubles from "./EvmTroubles.ts"
+import * as EvmWires from "./EvmWires.ts"
+import * as NodeDialect from "./NodeDialect.ts"
+import * as SimulatedEvmNode from "./SimulatedEvmNode.ts"
+import * as SimulatedEvmPeople from "./SimulatedEvmPeople.ts"
+import * as SimulatedEvmTruth from "./SimulatedEvmTruth.ts"
+
+/**
+ * How a chain is to be.
+ *
+ * @category models
+ */
+export interface Options {
+  readonly blockMillis: number
+  readonly finality: number
+  readonly nodes: number
+  readonly signers: number
+  readonly capacity: number
+  /** What a fault of the scheme's half is put around; `lagging` is the same half, asking a node that is two blocks behind. */
+  readonly broken?: (half: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
+  /** Told when something was asked that answers by a promise. */
+  readonly promised: () => void
+}
+
+/** The local chain that the scheme knows, with its token. */
+const chainId = 31_337
+const network = EvmNetwork.fromChainId(chainId)
+const at = EvmAddress.fromTail("0x5fbdb2315678afecb367f032d93f642f64180aa3")
+const token: ModelToken = {
+  domain: {
+    name: "Test Dollar",
+    version: "1",
+    chainId,
+    verifyingContract: at
+  },
+  decimals: 6,
+  owner: EvmAddress.fromTail("0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266")
+}
+const settler = EvmAddress.fromTail("0x00000000000000000000000000000000005e771e")
+
+/** Where the chain begins, so far from zero that nobody looks behind it. */
+const firstBlock = 1_000n
+const gwei = 1_000_000_000n
+const calmFee = gwei
+/** Above this nothing is sent. */
+const ceiling = 100n * gwei
+const plenty = 10n ** 21n
+
+/**
+ * What a chain's nodes are like; drawn once for a simulation.
+ *
+ * @category models
+ */
+interface Temper {
+  /** A facilitator asks all nodes through one address, and does not know which of them answers. */
+  readonly isBalanced: boolean
+  readonly logRange: number
+  readonly dialect: NodeDialect.NodeDialect
+  readonly blockMillis: number
+  readonly delays: ReadonlyArray<number>
+  /** Which node lies about receipts, how, and from when to when; milliseconds since the beginning. */
+  readonly lie:
+    | {
+        readonly node: number
+        readonly kind: SimulatedEvmNode.ReceiptLie
+        readonly from: number
+        readonly millis: number
+      }
+    | undefined
+}
+
+const temperOf = (random: TrialRandom, { blockMillis, nodes }: Options): Temper => {
+  const isBalanced = nodes > 1 && random.perMille(700)
+  const dialect = random.pick([
+    NodeDialect.geth,
+    NodeDialect.geth,
+    { ...NodeDialect.geth, refusesLogsBeyondHead: true }
+  ])
+  return {
+    isBalanced,
+    dialect,
+    logRange: random.pick([100_000, 1_000, 50]),
+    blockMillis: Math.max(250, Math.floor(blockMillis / random.pick([1, 1, 2, 4]))),
+    delays: Array.from({ length: nodes }, () => random.pick([0, 0, 20, 300, 1_500])),
+    lie:
+      isBalanced && random.perMille(250)
+        ? {
+            node: random.below(nodes),
+            kind: random.pick(["failed", "missing", "forged"]),
+            from: random.below(30_000),
+            millis: random.pick([2_000, 20_000])
+          }
+        : undefined
+  }
+}
+
+/** Everything that a chain is made of. */
+interface Works {
+  readonly chain: EvmModelChain.EvmModelChain
+  readonly surroundings: ChainSurroundings
+  readonly options: Options
+  readonly temper: Temper
+  readonly nodes: ReadonlyArray<SimulatedEvmNode.SimulatedEvmNode>
+  readonly history: Array<SimulatedEvmNode.HeadHistory[number]>
+  readonly strangers: EvmStrangers.EvmStrangers
+  readonly signers: ReadonlyArray<SimulatedEvmPeople.SimulatedPerson>
+  /** The hashes of the transactions that facilitators have sent. */
+  readonly sent: Set<EvmHex.Hex>
+  readonly tellers: Array<Parameters<SimulatedChain["onSubmit"]>[0]>
+  readonly truth: ReturnType<typeof SimulatedEvmTruth.make>
+  readonly weather: { heldUntil: number; dearUntil: number }
+}
+
+/**
+ * A chain whose blocks have begun to come.
+ *
+ * @category constructors
+ */
+export const make = (surroundings: ChainSurroundings, options: Options): SimulatedChain => {
+  const works = build(surroundings, options)
+  const { nodes, signers, tellers, truth, weather } = works
+  const { payee } = SimulatedEvmPeople.bystanders()
+  beat(works)
+  lieInTime(works)
+  return {
+    network,
+    signers: signers.map(({ address }) => EvmAddress.checksum(address)),
+    nodes: options.nodes,
+    promises: true,
+    payee: EvmAddress.checksum(payee.address),
+    asset: EvmAddress.checksum(at),
+    keyOf: SimulatedEvmTruth.keyOf,
+    deposit: (buyer, amount) => works.chain.endow(slots.balance(at, SimulatedEvmPeople.payerAt(buyer).address), amount),
+    payer: (buyer) => EvmAddress.checksum(SimulatedEvmPeople.payerAt(buyer).address),
+    client: (buyer) => exactEvm.client({ signer: announced(works, SimulatedEvmPeople.payerAt(buyer)), network }),
+    server: (link) => serverOver(works, link),
+    facilitator: (link, configuration) => facilitatorOver(works, link, configuration),
+    bring: (trouble) => EvmTroubles.bring(befallen(works), trouble),
+    calm: () => {
+      weather.heldUntil = 0
+      weather.dearUntil = 0
+      for (const node of nodes) SimulatedEvmNode.mend(node)
+    },
+    onSubmit: (told) => void tellers.push(told),
+    truth
+  }
+}
+
+const build = (surroundings: ChainSurroundings, options: Options): Works => {
+  const { random, time } = surroundings
+  const temper = temperOf(random.branch("temper"), options)
+  const chain = begin(Math.floor(time.now() / 1000), temper.dialect, options)
+  const sent = new Set<EvmHex.Hex>()
+  const isOurs = (transaction: EvmHex.Hex) => sent.has(transaction)
+  const account = SimulatedEvmPeople.bystanders().stranger.address
+  return {
+    chain,
+    surroundings,
+    options,
+    temper,
+    nodes: temper.delays.map(SimulatedEvmNode.make),
+    history: [{ at: 0, head: chain.head() }],
+    strangers: EvmStrangers.make(chain, { account, settler, token: at }),
+    signers: Array.from({ length: options.signers }, (_, place) => SimulatedEvmPeople.signerAt(place)),
+    sent,
+    tellers: [],
+    truth: SimulatedEvmTruth.make(chain, { token: at, finality: options.finality, isOurs }),
+    weather: { heldUntil: 0, dearUntil: 0 }
+  }
+}
+
+/** A chain with some blocks, whose people have coin and whose payers have no tokens. */
+const begin = (now: number, dialect: NodeDialect.NodeDialect, { finality, signers }: Options) => {
+  const state = new Map<string, bigint>()
+  const rich = Array.from({ length: signers }, (_, place) => SimulatedEvmPeople.signerAt(place))
+  for (const { address } of [SimulatedEvmPeople.bystanders().stranger, ...rich]) {
+    state.set(EvmModelState.coinOf(address), plenty)
+  }
+  const blocks = finality + 8
+  const chain = EvmModelChain.make({
+    chainId,
+    contracts: { tokens: new Map([[at, token]]), settler },
+    code: new Map<EvmAddress.Address, EvmHex.Hex>([
+      [settler, BatchSettler.runtime],
+      [at, "0x60"]
+    ]),
+    crypto: SimulatedEvmPeople.crypto(),
+    blockGas: 30_000_000n,
+    dialect,
+    first: { number: firstBlock, time: BigInt(now - blocks), baseFee: calmFee, gasUsed: 0n, state }
+  })
+  for (let block = blocks - 1; block >= 0; block--) {
+    chain.setNextBaseFee(calmFee)
+    chain.mine(BigInt(now - block))
+  }
+  return chain
+}
+
+/** There is a new head: everybody will hear of it, each in its own time. */
+const note = ({ chain, history, surroundings, truth }: Works): void => {
+  history.push({ at: surroundings.time.now(), head: chain.head() })
+  truth.note()
+}
+
+/** Makes a block now and then. Gas costs the same from block to block, but in dear times. */
+const beat = (works: Works): void => {
+  const { chain, surroundings, temper, weather } = works
+  const { time } = surroundings
+  time.after(temper.blockMillis, "a block", () => {
+    const now = time.now()
+    if (now >= weather.heldUntil) {
+      if (now >= weather.dearUntil) chain.setNextBaseFee(calmFee)
+      const before = chain.head().time
+      const at = BigInt(Math.floor(now / 1000))
+      const { baseFee } = chain.mine(at > before ? at : before)
+      if (now < weather.dearUntil) chain.setNextBaseFee(baseFee)
+      note(works)
+    }
+    beat(works)
+  })
+}
+
+const lieInTime = ({ nodes, surroundings: { time }, temper: { lie } }: Works): void => {
+  if (lie === undefined) return
+  const node = nodes[lie.node]
+  if (node === undefined) return
+  time.after(lie.from, "a node begins to lie", () => {
+    node.lie = lie.kind
+    node.liesUntil = time.now() + lie.millis
+  })
+}
+
+const befallen = (works: Works): EvmTroubles.Befallen => {
+  const { chain, nodes, options, signers, strangers, surroundings, weather } = works
+  const { random, time } = surroundings
+  return {
+    chain,
+    time,
+    below: random.below,
+    nodes,
+    signers,
+    payer: SimulatedEvmPeople.payerAt,
+    strangers,
+    deepest: options.finality - 1,
+    weather,
+    noted: () => note(works)
+  }
+}
+
+/** A signer answers by a promise. */
+const announced = ({ options }: Works, { signer }: SimulatedEvmPeople.SimulatedPerson) => ({
+  address: signer.address,
+  signTransaction: (transaction: Parameters<typeof signer.signTransaction>[0]) => {
+    options.promised()
+    return signer.signTransaction(transaction)
+  },
+  signTypedData: (data: Parameters<typeof signer.signTypedData>[0]) => {
+    options.promised()
+    return signer.signTypedData(data)
+  }
+})
+
+/** A node's answer to a process; `place` is the node that it is configured with. */
+const askOf =
+  (works: Works, link: NetworkLink, place: number, lag = 0n): EvmWires.AskNode =>
+  (method, params) => {
+    const { chain, history, nodes, sent, strangers, surroundings, temper, tellers } = works
+    const now = surroundings.time.now()
+    const node = nodes[temper.isBalanced ? surroundings.random.below(nodes.length) : place % nodes.length]
+    if (node === undefined) return undefined
+    const bytes = now < node.downUntil ? undefined : EvmWires.bytesOf(method, params)
+    if (bytes !== undefined) {
+      for (const teller of tellers) teller({ bytes, process: link.process })
+      const transaction = EvmModelTransaction.decode(bytes, chain.world.crypto)
+      if (transaction !== undefined) sent.add(transaction.hash)
+    }
+    strangers.overhear(method, params)
+    const seen = SimulatedEvmNode.headOf(node, chain, history, now)
+    const head = chain.blockAt(seen, seen.number - lag) ?? seen
+    const view = { chain, head, depths: usualDepths, logRange: temper.logRange }
+    return SimulatedEvmNode.answer(node, view, now, method, params)
+  }
+
+const serverOver = (works: Works, link: NetworkLink): ReturnType<SimulatedChain["server"]> => {
+  const server = exactEvm.server({ rpcUrl: EvmWires.rpcUrl, network })
+  const { prove, useOf } = server
+  const ask = askOf(works, link, 0)
+  return {
+    ...server,
+    ...(prove && { prove: (...asked) => EvmWires.over(link, ask, prove(...asked)) }),
+    ...(useOf && { useOf: (...asked) => EvmWires.over(link, ask, useOf(...asked)) })
+  }
+}
+
+const facilitatorOver = (
+  works: Works,
+  link: NetworkLink,
+  { batch, nodes: [place = 0], signers: chosen }: ChainConfiguration
+): FacilitatorScheme => {
+  const { options, signers } = works
+  const people = [...new Set(chosen.map((one) => signers[one % signers.length]))]
+  const half = exactEvm.facilitator({
+    signer: people.flatMap((person) => (person === undefined ? [] : [announced(works, person)])),
+    rpcUrl: EvmWires.rpcUrl,
+    network,
+    finalityDepth: options.finality,
+    maxFeePerGas: ceiling,
+    ...(batch > 1 && { batches: { settler, maximum: batch, windowMillis: 40 } })
+  })
+  const asking = EvmWires.over(link, askOf(works, link, place), half)
+  const { broken } = options
+  const whole =
+    broken === undefined || broken === SimulationFault.none.half
+      ? asking
+      : Effect.zipWith(asking, EvmWires.over(link, askOf(works, link, place, 2n), half), broken)
+  return Effect.map(whole, (one) => ({ ...one, capacity: options.capacity }))
+}

@@ -1,0 +1,161 @@
+/**
+ * A node of a simulated EVM chain, on its good and bad days: what it sees comes late, or it is some blocks behind; it is gone,
+ * takes what it is sent and forgets it, or tells receipts that are not so.
+ */
+import { EvmHex } from "@pontage/evm"
+
+import type { ChainTrouble } from "../SimulatedChain.ts"
+import * as EvmModelAnswers from "./EvmModelAnswers.ts"
+import type { RpcAnswer } from "./EvmModelAnswers.ts"
+import type { ModelBlock } from "./EvmModelBlock.ts"
+import type { EvmModelChain } from "./EvmModelChain.ts"
+import * as EvmModelTransaction from "./EvmModelTransaction.ts"
+import type { EvmModelView } from "./EvmModelView.ts"
+
+/**
+ * How a node lies about receipts: ours in a block have failed without a trace; they are in no block; those that wait are in a
+ * block that does not exist.
+ *
+ * @category models
+ */
+export type ReceiptLie = "failed" | "missing" | "forged"
+
+/**
+ * A node's condition. Instants are true Unix milliseconds.
+ *
+ * @category models
+ */
+export interface SimulatedEvmNode {
+  /** How late it hears of a block, in milliseconds. */
+  readonly delayMillis: number
+  downUntil: number
+  muteUntil: number
+  dropsUntil: number
+  lagsUntil: number
+  blocks: number
+  /** It lies about receipts until then. */
+  liesUntil: number
+  lie: ReceiptLie
+}
+
+const healthy = {
+  downUntil: 0,
+  muteUntil: 0,
+  dropsUntil: 0,
+  lagsUntil: 0,
+  blocks: 0,
+  liesUntil: 0,
+  lie: "failed"
+} as const
+
+/**
+ * A node in good health that hears of blocks so many milliseconds late.
+ *
+ * @category constructors
+ */
+export const make = (delayMillis: number): SimulatedEvmNode => ({ delayMillis, ...healthy })
+
+/**
+ * Ends its troubles.
+ *
+ * @category combinators
+ */
+export const mend = (node: SimulatedEvmNode): void => void Object.assign(node, healthy)
+
+/**
+ * Brings a trouble upon it.
+ *
+ * @category combinators
+ */
+export const trouble = (
+  node: SimulatedEvmNode,
+  one: Extract<ChainTrouble, { readonly _tag: "NodeDown" | "NodeLags" | "AnswersLost" | "SendsDropped" }>,
+  now: number
+): void => {
+  const until = now + one.millis
+  if (one._tag === "NodeDown") node.downUntil = until
+  else if (one._tag === "AnswersLost") node.muteUntil = until
+  else if (one._tag === "SendsDropped") node.dropsUntil = until
+  else Object.assign(node, { lagsUntil: until, blocks: one.blocks })
+}
+
+/**
+ * The heads of a chain, each from the instant on at which it became the head.
+ *
+ * @category models
+ */
+export type HeadHistory = ReadonlyArray<{ readonly at: number; readonly head: ModelBlock }>
+
+/**
+ * The newest block that a node knows.
+ *
+ * @category getters
+ */
+export const headOf = (
+  { blocks, delayMillis, lagsUntil }: SimulatedEvmNode,
+  chain: EvmModelChain,
+  history: HeadHistory,
+  now: number
+): ModelBlock => {
+  const heard = history.findLast(({ at }) => at <= now - delayMillis)?.head ?? chain.head()
+  const lag = now < lagsUntil ? BigInt(blocks) : 0n
+  return chain.blockAt(heard, heard.number - lag) ?? heard
+}
+
+/**
+ * Answers a question as this node does; `undefined` where no answer comes.
+ *
+ * @category combinators
+ */
+export const answer = (
+  node: SimulatedEvmNode,
+  view: EvmModelView,
+  now: number,
+  method: string,
+  params: ReadonlyArray<unknown>
+): RpcAnswer | undefined => {
+  if (now < node.downUntil) return undefined
+  const said = saidBy(node, view, now, method, params)
+  return now < node.muteUntil ? undefined : said
+}
+
+const saidBy = (
+  node: SimulatedEvmNode,
+  view: EvmModelView,
+  now: number,
+  method: string,
+  params: ReadonlyArray<unknown>
+): RpcAnswer => {
+  if (method === "eth_sendRawTransaction" && now < node.dropsUntil) return forgotten(view, params)
+  const said = EvmModelAnswers.answer(view, method, params)
+  return method === "eth_getTransactionReceipt" && now < node.liesUntil ? lied(node, view, params, said) : said
+}
+
+/** The node says that it has taken the transaction. */
+const forgotten = ({ chain }: EvmModelView, [bytes]: ReadonlyArray<unknown>): RpcAnswer => {
+  const transaction = EvmHex.isHex(bytes) ? EvmModelTransaction.decode(bytes, chain.world.crypto) : undefined
+  return transaction === undefined
+    ? { error: chain.dialect.words({ _tag: "Undecodable" }) }
+    : { result: transaction.hash }
+}
+
+const lied = (
+  { lie }: SimulatedEvmNode,
+  view: EvmModelView,
+  [hash]: ReadonlyArray<unknown>,
+  said: RpcAnswer
+): RpcAnswer => {
+  if (lie === "missing") return { result: null }
+  if (lie === "failed") {
+    return "result" in said && typeof said.result === "object" && said.result !== null
+      ? { result: { ...said.result, status: "0x0", logs: [] } }
+      : said
+  }
+  const { chain, head } = view
+  const waiting = chain.pool.all().find((one) => one.hash === hash)
+  if (waiting === undefined || ("result" in said && said.result !== null)) return said
+  const mined = { transaction: waiting, index: 0, succeeded: true, output: "0x", gasUsed: 60_000n } as const
+  const place = { gasSoFar: 60_000n, price: waiting.maximum, events: [], firstLog: 0 }
+  const block = { ...head, number: head.number, hash: `0xbad0${waiting.hash.slice(6)}` } as const
+  return { result: EvmModelAnswers.receiptOf({ block, mined: { ...mined, ...place } }) }
+}
