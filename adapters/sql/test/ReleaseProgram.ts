@@ -13,6 +13,7 @@ import * as Schedule from "effect/Schedule"
 
 import { PostgresPaymentStore } from "../src/postgres.ts"
 import { SqlitePaymentStore } from "../src/sqlite.ts"
+import * as LaneTrial from "./LaneTrial.ts"
 import * as TrialPayments from "./TrialPayments.ts"
 
 type Store = PaymentStore.PaymentStore["Service"]
@@ -85,48 +86,13 @@ const populate = Effect.fnUntraced(function* (store: Store) {
   for (const one of yield* store.page(0n, 100)) yield* say(one)
 })
 
-/** A lane's worker: what has begun comes to its end, then what waits begins. */
-const worker = Effect.fnUntraced(function* (store: Store, lease: LaneLeases.Lease) {
-  const { lane } = lease
-  let next = yield* store.openLane(lease, 0n)
-  while (true) {
-    const waiting = yield* store.queued(lane, 4)
-    if (waiting.length > 0) {
-      const paymentIds = waiting.map(({ paymentId }) => paymentId)
-      yield* store.plan(lease, [{ number: next, prepared: prepared(next), paymentIds }])
-      next++
-    }
-    for (const { attempts, number, payments } of yield* store.flights(lane)) {
-      const transaction = attempts.at(-1)?.transaction ?? ""
-      const block = { number, hash: `block ${number}` }
-      const included = payments.map(({ paymentId }) => ({
-        paymentId,
-        from: ["sent" as const],
-        to: "included" as const,
-        transaction,
-        block
-      }))
-      const sent = payments.map(({ paymentId }) => ({ paymentId, from: ["planned" as const], to: "sent" as const }))
-      yield* store.enter(lease, { advances: sent })
-      const moved = yield* store.enter(lease, {
-        advances: included,
-        flight: { number, landed: { transaction, block, cost: 10n }, closed: true }
-      })
-      for (const one of moved) if (one !== undefined) yield* say({ settled: one.paymentId, number, lane, by: name })
-    }
-    yield* Effect.sleep(20)
-  }
-})
-
-const lanes = [1, 2, 3].map((one) => `${network} shared-${one}`)
-
 const again = <A, E>(effect: Effect.Effect<A, E>) => Effect.orDie(Effect.retry(effect, Schedule.spaced(20)))
 
 const claims = Effect.fnUntraced(function* (store: Store) {
   for (let count = Number(first); ; count++) {
     const one = payment(`shared-${count}`)
     const claim = { id: `claim of ${name}`, resource: "report" }
-    const lane = lanes[count % lanes.length]
+    const lane = LaneTrial.lanes[count % LaneTrial.lanes.length]
     const result = yield* again(
       Effect.tapError(store.claim(one, claim, { lane }), ({ message }) => say({ fault: message, by: name }))
     )
@@ -147,11 +113,14 @@ const program = Effect.gen(function* () {
   if (task === "populate") return yield* populate(store)
   const leases = yield* LaneLeases.LaneLeases
   yield* say({ open: name })
-  const work = leases.work(lanes, (lease) =>
-    Effect.matchEffect(worker(store, lease), {
-      onFailure: (error) => say({ left: lease.lane, why: error._tag, by: name }),
-      onSuccess: () => Effect.void
-    })
+  const work = leases.work(LaneTrial.lanes, (lease) =>
+    Effect.matchEffect(
+      LaneTrial.worked(store, lease, (line) => say({ ...line, by: name })),
+      {
+        onFailure: (error) => say({ left: lease.lane, why: error._tag, by: name }),
+        onSuccess: () => Effect.void
+      }
+    )
   )
   return yield* Effect.raceFirst(work, claims(store))
 })

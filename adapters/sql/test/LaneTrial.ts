@@ -1,0 +1,44 @@
+/** Lanes that several instances work, on a chain where whatever is sent lands. */
+import type { LaneLeases, PaymentStore } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import { network, prepared } from "./TrialPayments.ts"
+
+export const lanes = [1, 2, 3].map((one) => `${network} shared-${one}`)
+
+/** What has begun comes to its end, then what waits begins. Each payment that this worker has settled is said. */
+export const worked = Effect.fnUntraced(function* (
+  store: PaymentStore.PaymentStore["Service"],
+  lease: LaneLeases.Lease,
+  say: (line: object) => Effect.Effect<unknown>
+) {
+  const { lane } = lease
+  let next = yield* store.openLane(lease, 0n)
+  while (true) {
+    const waiting = yield* store.queued(lane, 4)
+    if (waiting.length > 0) {
+      const paymentIds = waiting.map(({ paymentId }) => paymentId)
+      yield* store.plan(lease, [{ number: next, prepared: prepared(next), paymentIds }])
+      next++
+    }
+    for (const { attempts, number, payments } of yield* store.flights(lane)) {
+      const transaction = attempts.at(-1)?.transaction ?? ""
+      const block = { number, hash: `block ${number}` }
+      const included = payments.map(({ paymentId }) => ({
+        paymentId,
+        from: ["sent" as const],
+        to: "included" as const,
+        transaction,
+        block
+      }))
+      const sent = payments.map(({ paymentId }) => ({ paymentId, from: ["planned" as const], to: "sent" as const }))
+      yield* store.enter(lease, { advances: sent })
+      const moved = yield* store.enter(lease, {
+        advances: included,
+        flight: { number, landed: { transaction, block, cost: 10n }, closed: true }
+      })
+      for (const one of moved) if (one !== undefined) yield* say({ settled: one.paymentId, number, lane })
+    }
+    yield* Effect.sleep(20)
+  }
+})
