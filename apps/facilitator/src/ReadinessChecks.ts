@@ -4,6 +4,7 @@
 import type { PaymentStore, SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import * as ChainChecks from "./ChainChecks.ts"
 import type * as LaneWatch from "./LaneWatch.ts"
 import { type ChainView, type Finding, fine, type ReadinessCheck, type Trouble } from "./ReadinessCheck.ts"
 
@@ -28,7 +29,8 @@ export interface Watched {
 export const all = (watched: Watched): ReadonlyArray<ReadinessCheck> => [
   records(watched),
   lanes(watched),
-  ...watched.schemes.map((half) => chain(half, watched.minimumGas(half.network)))
+  ...watched.schemes.map((half) => chain(half, watched.minimumGas(half.network))),
+  ...ChainChecks.all(watched.schemes, watched.store)
 ]
 
 /** The name of the check of the records. */

@@ -30,7 +30,8 @@ describe("ready", () => {
         checks: [
           { name: "records", troubles: [] },
           { name: "lanes", troubles: [] },
-          { name: `chain ${network}`, troubles: [] }
+          { name: `chain ${network}`, troubles: [] },
+          { name: `branch ${network}`, troubles: [] }
         ]
       })
     })

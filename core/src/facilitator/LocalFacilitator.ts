@@ -18,6 +18,7 @@ import { invalid } from "../protocol/ValidationError.ts"
 import type { SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
 import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
 import { CurrentCaller, maySee } from "./Caller.ts"
+import * as ChainClock from "./ChainClock.ts"
 import * as Checkpoint from "./Checkpoint.ts"
 import { type Claim, Facilitator, type PaymentRequest, type Settled } from "./Facilitator.ts"
 import * as IntakeGate from "./IntakeGate.ts"
@@ -146,7 +147,9 @@ export const make = Effect.fnUntraced(function* (
   })
   const patience = Duration.millis(options.settleTimeoutMillis ?? 25_000)
   const intake = options.intake ?? IntakeGate.make()
-  const desk: Desk = { store, registry, engine, intake, patience, arriving: new Map(), ungiven: new Map() }
+  const clocks = ChainClock.make()
+  yield* Effect.forkScoped(Effect.forEach(halves, (half) => Effect.ignore(clocks.demand(half)), { discard: true }))
+  const desk: Desk = { store, registry, engine, intake, clocks, patience, arriving: new Map(), ungiven: new Map() }
   return Facilitator.of({
     verify: (request) => verify(desk, request),
     settle: (request, claim) => inSettle(settle(desk, request, claim)),
@@ -202,10 +205,10 @@ const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest)
   if (known === undefined) {
     if (presented.refusal !== undefined) return yield* presented.refusal
     yield* desk.intake.passNew(presented.half.network)
-    return yield* Effect.as(examine(presented), { payer })
+    return yield* Effect.as(examine(desk, presented), { payer })
   }
   if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
-  if (known.status === "accepted") return yield* Effect.as(examine(presented), { payer })
+  if (known.status === "accepted") return yield* Effect.as(examine(desk, presented), { payer })
   // Servers that ask before they settle would never come to the answer that they are owed.
   return isAnswerOwed(desk, known) ? { payer } : yield* Presentation.used(known, presented.caller)
 })
@@ -280,7 +283,7 @@ const transfer = Effect.fnUntraced(function* (
  */
 const examineAgain = (desk: Desk, { fresh, presented, stored }: Taken): Effect.Effect<void, PaymentFailure> => {
   if (fresh || stored.status !== "accepted" || stored.lane !== undefined) return Effect.void
-  return Effect.matchEffect(examine(presented), {
+  return Effect.matchEffect(examine(desk, presented), {
     onSuccess: (at) => Effect.sync(() => desk.engine.examined(presented, presented.payment, at)),
     onFailure: (error) =>
       Effect.flatMap(mayBeSettled(desk, presented, stored, error), (may) => (may ? Effect.void : Effect.fail(error)))

@@ -34,11 +34,31 @@ export const check = (
   envelope: PaymentPayload,
   payment: Payment,
   now: number
-): Result.Result<void, PaymentError | ValidationError> => {
-  const failure =
-    networkFailure(scheme, envelope, payment) ?? termsFailure(scheme, payment) ?? timeFailure(payment, now)
-  return failure === undefined ? Result.void : Result.fail(failure)
-}
+): Result.Result<void, PaymentError | ValidationError> =>
+  Result.flatMap(checkTerms(scheme, envelope, payment), () => checkTime(payment, now))
+
+/**
+ * The part of it that no clock decides.
+ *
+ * @category combinators
+ */
+export const checkTerms = (
+  scheme: Scheme,
+  envelope: PaymentPayload,
+  payment: Payment
+): Result.Result<void, PaymentError | ValidationError> =>
+  toResult(networkFailure(scheme, envelope, payment) ?? termsFailure(scheme, payment))
+
+/**
+ * The part of it that the clock decides, at `now` (Unix seconds).
+ *
+ * @category combinators
+ */
+export const checkTime = (payment: Payment, now: number): Result.Result<void, PaymentError | ValidationError> =>
+  toResult(timeFailure(payment, now))
+
+const toResult = (failure: PaymentError | ValidationError | undefined) =>
+  failure === undefined ? Result.void : Result.fail(failure)
 
 const networkFailure = (scheme: Scheme, { network }: PaymentPayload, { requirements }: Payment) =>
   scheme.network(network) === requirements.network

@@ -16,6 +16,7 @@ import type { Payment, SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
 import type * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
 import * as BalanceCover from "./BalanceCover.ts"
 import { CurrentCaller } from "./Caller.ts"
+import type * as ChainClock from "./ChainClock.ts"
 import * as Checkpoint from "./Checkpoint.ts"
 import { type Claim, isArrivingAs, notOnRecord, type PaymentRequest, type Settled } from "./Facilitator.ts"
 import type { IntakeGate } from "./IntakeGate.ts"
@@ -35,6 +36,8 @@ export interface Desk {
   readonly store: PaymentStore["Service"]
   readonly registry: SchemeRegistry.SchemeRegistry<SchemeFacilitator>
   readonly engine: SettlementEngine.SettlementEngine
+  /** Judges no payment while this machine's clock and its chain's are far apart. */
+  readonly clocks: ChainClock.ChainClock
   readonly intake: IntakeGate
   /** How long a caller waits for the chain. */
   readonly patience: Duration.Duration
@@ -115,10 +118,12 @@ const halfFor = (desk: Desk, { paymentPayload, paymentRequirements }: PaymentReq
  *
  * @category combinators
  */
-export const examine = Effect.fnUntraced(function* ({ half, payment, request }: Presented) {
-  const now = yield* Clock.currentTimeMillis
+export const examine = Effect.fnUntraced(function* ({ clocks }: Desk, { half, payment, request }: Presented) {
   yield* PaymentReading.demandCurrent(payment)
-  yield* Effect.fromResult(Offer.check(half.scheme, request.paymentPayload, payment, Math.floor(now / 1000)))
+  yield* Effect.fromResult(Offer.checkTerms(half.scheme, request.paymentPayload, payment))
+  yield* clocks.demand(half)
+  const now = yield* Clock.currentTimeMillis
+  yield* Effect.fromResult(Offer.checkTime(payment, Math.floor(now / 1000)))
   yield* half.verify(payment)
   yield* Checkpoint.pass("examined")
   return now
@@ -170,7 +175,7 @@ const takeNew = Effect.fnUntraced(function* (
   wanted: boolean
 ) {
   yield* desk.intake.passNew(presented.half.network)
-  const at = yield* examine(presented)
+  const at = yield* examine(desk, presented)
   if (!wanted) return yield* reserve(desk, presented, claim, undefined)
   desk.engine.examined(presented, presented.payment, at)
   return yield* reserve(desk, presented, claim, yield* desk.engine.laneFor(presented.half))

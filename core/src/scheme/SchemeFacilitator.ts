@@ -273,6 +273,11 @@ export interface SchemeFacilitator<Payload = unknown> {
    * wait in the pool too.
    */
   readonly nextSlot: (lane: string, counting: "included" | "known") => Effect.Effect<bigint, ChainUnavailable>
+  /**
+   * The chain's time now, in Unix seconds: its newest block's, or where it makes none for want of transactions the one that the next
+   * would have. The facilitator's clock is held against it. A family without such a time leaves it out.
+   */
+  readonly time?: Effect.Effect<number, ChainUnavailable>
   /** The chain now. The answer is not older than the question. */
   readonly survey: Effect.Effect<Survey, ChainUnavailable>
   /** Whether this block is still part of the chain. */

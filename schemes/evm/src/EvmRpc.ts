@@ -51,6 +51,9 @@ const Block = Schema.Struct({
  */
 export type Block = typeof Block.Type
 
+/** A block that is not made yet has neither number nor hash on some nodes. */
+const PendingBlock = Schema.Struct({ timestamp: EvmHex.Quantity })
+
 const Event = Schema.Struct({
   address: EvmAddress.FromNode,
   topics: Schema.Array(EvmHex.Bytes32),
@@ -178,6 +181,8 @@ export interface Shape {
   readonly getBlock: (
     block: Exclude<BlockTag, "pending" | BlockByHash>
   ) => Effect.Effect<Block | undefined, ChainUnavailable>
+  /** The time of the block that would come next, in seconds since 1970; `undefined` where the node does not tell. */
+  readonly pendingTime: Effect.Effect<bigint | undefined, ChainUnavailable>
   /** `eth_call`; default on the latest block's state, and in that block. */
   readonly call: (
     call: Call,
@@ -280,6 +285,7 @@ const makeShape = (send: EvmJsonRpc.Send, network: string): Shape => {
   const count = ask(EvmHex.Count, same)
   const bytes = ask(EvmHex.Hex, same)
   const block = ask(Schema.NullOr(Block), present)
+  const pendingTime = ask(Schema.NullOr(PendingBlock), (found) => found?.timestamp)
   const call = ask(EvmHex.Hex, returned, EvmNodeRefusal.toCallOutcome)
   const accessList = ask(AccessList, toTouched, failedTouch)
   const sending = ask(EvmHex.Bytes32, accepted, EvmNodeRefusal.toSendOutcome)
@@ -295,6 +301,7 @@ const makeShape = (send: EvmJsonRpc.Send, network: string): Shape => {
     network,
     chainId: count("eth_chainId", []),
     blockNumber: quantity("eth_blockNumber", []),
+    pendingTime: pendingTime("eth_getBlockByNumber", ["pending", false]),
     getBlock: (tag) => block("eth_getBlockByNumber", [toTag(tag), false]),
     call: (asked, tag = "latest", pretended) =>
       call("eth_call", [toParameter(asked), toTag(tag), ...toOverrides(pretended)]),

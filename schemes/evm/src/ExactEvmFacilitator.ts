@@ -23,6 +23,7 @@ import * as EvmHex from "./EvmHex.ts"
 import * as EvmObservation from "./EvmObservation.ts"
 import type * as EvmRpc from "./EvmRpc.ts"
 import * as EvmSpending from "./EvmSpending.ts"
+import * as EvmTime from "./EvmTime.ts"
 import * as EvmTransferCall from "./EvmTransferCall.ts"
 import * as EvmVerification from "./EvmVerification.ts"
 import * as ExactEvm from "./ExactEvm.ts"
@@ -53,6 +54,7 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
     balance: ({ payload }) => balance(chain.head, payload),
     nextSlot: (lane, counting) =>
       Effect.map(rpc.getTransactionCount(addressOf(lane), counting === "included" ? "latest" : "pending"), BigInt),
+    time: EvmTime.make(rpc),
     survey,
     isCanonical: (block) => isCanonical(rpc, block),
     prepare: (payments, slot, survey, maximumCost, replaced) =>

@@ -23,9 +23,17 @@ describe("a hostile token", () => {
       it.effect(`that ${what} is never reported settled`, () =>
         Effect.gen(function* () {
           const token = yield* deployed(artifact)
-          const { payment, settle } = yield* Payment.facilitator({ tokens: [token] })
+          const { mine } = yield* EvmTestChain.EvmTestChain
+          const patience = { finalityDepth: 2, settleTimeoutMillis: 1_000 }
+          const { payment, settle } = yield* Payment.facilitator({ tokens: [token], ...patience })
           const request = yield* Payment.payment({ token })
-          const outcome = yield* Payment.outcome(settle(request, Payment.claim("one")))
+          const first = yield* Payment.outcome(settle(request, Payment.claim("one")))
+          assert.strictEqual(first, "SettlementPending")
+          yield* mine(patience.finalityDepth + 1)
+          const insisting = Effect.retry(settle(request, Payment.claim("one")), {
+            while: ({ _tag }) => _tag === "SettlementPending"
+          })
+          const outcome = yield* Payment.outcome(insisting)
           assert.match(outcome, /^already_used 0x[0-9a-f]{64}$/)
           const again = yield* Payment.outcome(settle(request, Payment.claim("two")))
           assert.strictEqual(again, outcome)

@@ -5,7 +5,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-import * as EvmSurvey from "../src/EvmSurvey.ts"
 import { deployBatchSettler, EvmNetwork, exactEvm } from "../src/index.ts"
 import { type EvmTestAccounts, EvmTestChain } from "../src/testing/index.ts"
 import * as HostileNode from "./HostileNode.ts"
@@ -29,12 +28,15 @@ const cuttableLine = Effect.gen(function* () {
   return { url: node.url, whileDown }
 })
 
+/** Each block moves this chain's clock on by a second, so there are few. */
+const finalityDepth = 2
+
 /** Waits for the time and has so many blocks made behind it that its block is final. */
 const finalise = Effect.fnUntraced(function* (time: number) {
   const { mine } = yield* EvmTestChain.EvmTestChain
   const now = yield* Clock.currentTimeMillis
   yield* Effect.sleep(Duration.millis(Math.max(0, time * 1000 - now)))
-  yield* mine(EvmSurvey.defaultFinalityDepth + 1)
+  yield* mine(finalityDepth + 1)
 })
 
 /** Settles one by one, or together. */
@@ -51,8 +53,8 @@ const subject = Effect.fnUntraced(function* (isTogether: boolean) {
   return SchemeLaws.Subject.of({
     payer: payerOf(accounts.payers[0]),
     poor: payerOf(accounts.stranger),
-    facilitator: yield* exactEvm.facilitator({ signer: first, rpcUrl: line.url, assets, ...batches }),
-    stranger: yield* exactEvm.facilitator({ signer: second, rpcUrl: chain.rpcUrl, assets }),
+    facilitator: yield* exactEvm.facilitator({ signer: first, rpcUrl: line.url, assets, finalityDepth, ...batches }),
+    stranger: yield* exactEvm.facilitator({ signer: second, rpcUrl: chain.rpcUrl, assets, finalityDepth }),
     requirements: {
       scheme: "exact",
       network: EvmNetwork.fromChainId(chain.chainId),

@@ -56,6 +56,7 @@ const half = (chain: ExactTonChain): SchemeFacilitator<Held> => {
     balance: ({ payload: { jettonWallet, master } }) =>
       Effect.map(chain.jettons.holding(master, jettonWallet), ({ balance }) => balance),
     nextSlot: (lane) => seqnoOf(rpc, lane),
+    time: Effect.map(accountOf(rpc, first), ({ head }) => head.time),
     survey: Effect.map(accountOf(rpc, first), ({ head }) => ({ head, final: head.number })),
     isCanonical: TonBlocks.make(rpc),
     prepare: (payments, slot, survey, maximumCost, replaced) =>

@@ -52,6 +52,7 @@ const half = (chain: ExactTronChain): SchemeFacilitator<Held> => {
       ),
     balance: ({ payload }) => balance(rpc, payload),
     nextSlot: () => Effect.succeed(0n),
+    time: Effect.map(rpc.head, ({ time }) => Number(time / 1000n)),
     survey: survey(rpc),
     isCanonical: (block) => isCanonical(rpc, block),
     prepare: ([payment], _, { head }) => prepare(chain, verifications, payment, head.number),
