@@ -4,7 +4,9 @@
  * far apart nothing is judged, and the operator is told both.
  */
 import * as Clock from "effect/Clock"
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 
 import { ChainUnavailable } from "../protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../scheme/SchemeFacilitator.ts"
@@ -52,10 +54,8 @@ export const toText = (network: string, { chain, own }: Comparison): string => {
 }
 
 /** A time beyond what a date can be is shown as it is. */
-const toDate = (seconds: number): string => {
-  const date = new Date(seconds * 1000)
-  return Number.isNaN(date.getTime()) ? `${seconds}` : date.toISOString()
-}
+const toDate = (seconds: number): string =>
+  Option.match(DateTime.make(seconds * 1000), { onNone: () => `${seconds}`, onSome: DateTime.formatIso })
 
 /**
  * A comparison for each payment that is judged, with few questions.
