@@ -4,4 +4,5 @@
 export * as BaseSepolia from "./BaseSepolia.ts"
 export * as ConformanceChain from "./ConformanceChain.ts"
 export * as LoopbackServer from "./LoopbackServer.ts"
+export * as PeerBuyer from "./PeerBuyer.ts"
 export * as PeerFacilitator from "./PeerFacilitator.ts"

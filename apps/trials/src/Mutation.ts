@@ -6,9 +6,11 @@ import type { LaneLeases, PaymentStore, SchemeFacilitator } from "@pontage/core"
 
 import { broadcastBeforePersist } from "./mutations/BroadcastBeforePersist.ts"
 import { claimAlwaysGranted } from "./mutations/ClaimAlwaysGranted.ts"
+import { claimsLapse } from "./mutations/ClaimsLapse.ts"
 import { feesFrozen } from "./mutations/FeesFrozen.ts"
 import { leaseForEver } from "./mutations/LeaseForEver.ts"
 import { noReceiptIsFailure } from "./mutations/NoReceiptIsFailure.ts"
+import { owesNobody } from "./mutations/OwesNobody.ts"
 import { reorganisationUnseen } from "./mutations/ReorganisationUnseen.ts"
 import { rpcErrorIsVerdict } from "./mutations/RpcErrorIsVerdict.ts"
 
@@ -46,6 +48,8 @@ export interface Mutation {
 export const mutationNames = [
   "broadcast-before-persist",
   "claim-always-granted",
+  "claims-lapse",
+  "owes-nobody",
   "lease-for-ever",
   "no-receipt-is-failure",
   "rpc-error-is-verdict",
@@ -68,6 +72,8 @@ export type MutationName = (typeof mutationNames)[number]
 export const mutations: Readonly<Record<MutationName, Mutation>> = {
   "broadcast-before-persist": broadcastBeforePersist,
   "claim-always-granted": claimAlwaysGranted,
+  "claims-lapse": claimsLapse,
+  "owes-nobody": owesNobody,
   "lease-for-ever": leaseForEver,
   "no-receipt-is-failure": noReceiptIsFailure,
   "rpc-error-is-verdict": rpcErrorIsVerdict,

@@ -17,9 +17,15 @@ const strikes = (...actions: ReadonlyArray<string>) => ({
 const lossesOfMemory = ["forgotten", "unbooked-transfer", "unbooked-broadcast"]
 
 describe.concurrent("a facilitator that is killed under load", () => {
-  keeps("loses nothing of what is in its file", { run: CrashTrial.run, size: 20 })
-  keeps("loses nothing of what is in its database", { run: CrashTrial.run, size: 5, store: "postgres" })
+  keeps("loses nothing of what is in its file, and serves who has paid", { run: CrashTrial.run, size: 10 })
+  keeps("loses nothing of what is in its database, and serves who has paid", {
+    run: CrashTrial.run,
+    size: 5,
+    store: "postgres"
+  })
   breaks("claim-always-granted", "granted-twice", { run: CrashTrial.run, size: 2 })
+  breaks("claims-lapse", "charged-unserved", { run: CrashTrial.run, size: 5 })
+  breaks("owes-nobody", "unanswered", { run: CrashTrial.run, size: 5 })
   breaks(undefined, lossesOfMemory, { run: CrashTrial.run, size: 4, store: "memory" })
 })
 
