@@ -2,7 +2,7 @@
  * A facilitator as a shop of the simulation reaches it: behind a balancer that knows who listens, over a wire with weather. What
  * no answer comes to is `FacilitatorUnavailable`, as it is over HTTP.
  */
-import { CurrentCaller, Facilitator, FacilitatorUnavailable } from "@pontage/core"
+import { CurrentCaller, Facilitator, FacilitatorUnavailable, type Settled } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import type * as Result from "effect/Result"
 
@@ -16,7 +16,7 @@ import type { WireWeather } from "./Wire.ts"
 const timeoutMillis = 30_000
 
 /**
- * The service as this process has it.
+ * The service as this process has it. `granted` is told what was said to a claim.
  *
  * @category constructors
  */
@@ -24,7 +24,8 @@ export const make = (
   caller: SimulatedProcess,
   time: SimulatedTime,
   weather: WireWeather,
-  listening: () => ReadonlyArray<RunningFacilitator>
+  listening: () => ReadonlyArray<RunningFacilitator>,
+  granted: (settled: Settled) => void
 ): Service => {
   const ask = <A, E>(
     what: string,
@@ -53,7 +54,11 @@ export const make = (
   return Facilitator.of({
     verify: (request) => ask("verify", ({ verify }) => verify(request)),
     settle: (request, claim) => ask("settle", ({ settle }) => settle(request, claim)),
-    claim: (request, claim) => ask("claim", (service) => service.claim(request, claim)),
+    claim: (request, claim) =>
+      Effect.tap(
+        ask("claim", (service) => service.claim(request, claim)),
+        (settled) => Effect.sync(() => granted(settled))
+      ),
     finish: (...report) => ask("finish", ({ finish }) => finish(...report)),
     payment: (paymentId) => ask("payment", ({ payment }) => payment(paymentId)),
     supported: ask("supported", ({ supported }) => supported)

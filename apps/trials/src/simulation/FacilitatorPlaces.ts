@@ -85,6 +85,7 @@ export const launch = (world: Country, place: FacilitatorPlace): void => {
     batch: place.batch,
     nodes: [node]
   })
+  const ceiling = plan.setup.gasCeiling
   const isSole = plan.setup.facilitators === 1
   const shared = SimulatedLeases.make(leases, toRecords, time, process.name, plan.setup.facilitators)
   const kept = isSole ? Effect.runSync(Effect.provide(LaneLeases.LaneLeases, LaneLeases.layerSole)) : shared
@@ -105,7 +106,11 @@ export const launch = (world: Country, place: FacilitatorPlace): void => {
       schemes: [scheme],
       store: records.over(process, toRecords),
       leases: fault.leases(kept),
-      options: { settleTimeoutMillis: plan.setup.settleTimeoutMillis, drainMillis: 0 },
+      options: {
+        settleTimeoutMillis: plan.setup.settleTimeoutMillis,
+        drainMillis: 0,
+        ...(ceiling > 0 && !fault.ignoresCeilings && { gasCeilings: { total: () => BigInt(ceiling) } })
+      },
       strike
     },
     (message) => {

@@ -55,7 +55,7 @@ export const buy = (world: Market, purchase: Purchase): void => {
   if (shop === undefined) return
   const one: PurchaseStory = { ...purchase, name, signed: [], served: false, missed: false }
   purchases.push(one)
-  chain.deposit(purchase.buyer, price)
+  if (!purchase.isPoor) chain.deposit(purchase.buyer, price)
   const process = world.startProcess(name)
   const payer = chain.payer(purchase.buyer)
   const target = `/goods/${purchases.length}`
@@ -127,16 +127,19 @@ const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void =>
 }
 
 /**
- * Whether this purchase may end unserved: who hangs up while the goods are on their way misses them. A server without claims is told an end once: where those words are lost on their way,
+ * Whether this purchase may end unserved: who hangs up while the goods are on their way misses them; who shares an account with
+ * one that brought no money may find none; and where settling has a ceiling it may be reached. A server without claims is told an end once: where those words are lost on their way,
  * they are lost. And a payment that is not bound to its request opens nothing when somebody else has sent it.
  *
  * @category guards
  */
 export const isExcused = (
-  { chain, debtsTaken, records }: Pick<Market, "chain" | "debtsTaken" | "records">,
-  { kind, missed, signed }: PurchaseStory
+  { chain, debtsTaken, plan, purchases, records }: Market,
+  { buyer, kind, missed, signed }: PurchaseStory
 ): boolean =>
   missed ||
+  plan.setup.gasCeiling > 0 ||
+  purchases.some((one) => one.buyer === buyer && one.isPoor) ||
   (kind !== "ours" &&
     (signed.some(({ key }) => chain.truth.transferOf(key)?.isStrangers === true) ||
       RecordWatch.all(records).some(

@@ -1,7 +1,7 @@
 /**
  * Looks at every record after every write, and compares what it says with what the chain really holds.
  */
-import { type PaymentStore, Settlement } from "@pontage/core"
+import { PaymentChange, PaymentStore, Settlement } from "@pontage/core"
 
 import type { Violation } from "./Invariant.ts"
 import type { ChainTruth, SimulatedChain } from "./SimulatedChain.ts"
@@ -15,6 +15,12 @@ import type { SimulatedRecords } from "./SimulatedRecords.ts"
 export interface Watched {
   readonly chain: SimulatedChain
   readonly records: SimulatedRecords
+  /** Payments that a claim was granted for before their money has moved. */
+  readonly granted: ReadonlySet<string>
+  /** Nothing can happen to a payer's balance behind a facilitator's back. */
+  readonly isCertain: boolean
+  /** The records' time. */
+  readonly now: () => number
   /** Told of each change, for the story. */
   readonly changed: (words: string) => void
   /** A caller was owed an answer, and it was given. */
@@ -36,12 +42,37 @@ export const make = (watched: Watched): { readonly look: () => Violation | undef
         known.set(record.paymentId, record)
         tell(watched, before, record)
         if (before?.answerOwed === true && !record.answerOwed) watched.debtTaken(record.paymentId)
-        const violation = before?.status === record.status ? undefined : judge(watched, before, record)
+        const violation =
+          (before?.status === record.status ? undefined : judge(watched, before, record)) ?? overdrawn(watched, record)
         if (violation !== undefined) return violation
       }
       return undefined
     }
   }
+}
+
+/**
+ * Whether what is on its way for the payer of this payment, and what handlers run for on its word, is more than it has. Where a
+ * reorganisation takes transfers back, or a node does not know of them yet, it may be.
+ *
+ * @category getters
+ */
+export const overdrawn = (
+  { chain, granted, isCertain, now, records }: Watched,
+  { authorization: { payer } }: PaymentStore.StoredPayment
+): Violation | undefined => {
+  if (!isCertain) return undefined
+  const promised = all(records)
+    .filter(
+      (one) =>
+        one.authorization.payer === payer &&
+        (PaymentChange.isTravelling(one) || (granted.has(one.paymentId) && PaymentStore.reserves(one, now()))) &&
+        chain.truth.transferOf(chain.keyOf(one.authorization)) === undefined
+    )
+    .reduce((sum, one) => sum + one.authorization.amount, 0n)
+  const balance = chain.truth.balanceOf(payer)
+  if (promised <= balance) return undefined
+  return { invariant: "content-for-money", words: `${payer} has ${balance}, and ${promised} of it are promised` }
 }
 
 /** More payments than any simulation has. */

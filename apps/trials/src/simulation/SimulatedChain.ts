@@ -95,6 +95,7 @@ export interface ChainTruth {
   readonly wasShown: (key: string, block: Block) => boolean
   /** Whether any block ever has. */
   readonly wasEverShown: (key: string) => boolean
+  readonly balanceOf: (payer: string) => bigint
   /** What the transactions of all signers in the chain have cost them, strangers' with their keys not counted. */
   readonly costs: () => bigint
 }

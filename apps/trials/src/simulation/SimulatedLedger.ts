@@ -188,6 +188,7 @@ const truthOf = (ledger: TestLedger.TestLedger): ChainTruth & { readonly note: (
     transferOf: (key) => transfers().find((one) => one.key === key),
     wasShown: (key, { hash }) => shown.has(`${key} ${hash}`),
     wasEverShown: (key) => shown.has(key),
+    balanceOf: ledger.balanceOf,
     costs: () => {
       const ids = new Set(ledger.submissions.map(({ id }) => id))
       return [...ids].reduce((sum, id) => sum + (ledger.receipt(id)?.cost ?? 0n), 0n)

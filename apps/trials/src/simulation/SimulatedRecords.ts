@@ -67,7 +67,7 @@ export const make = ({ broken, context, time, written }: Options): SimulatedReco
       })
     }
     const signals = signalsOver(disk.signals, process, time)
-    return broken(methodsOver(disk, signals, call))
+    return broken(methodsOver(disk, signals, Effect.sync(time.now), call))
   }
   return { disk, read: (effect) => Effect.runSyncWith(context)(effect), over }
 }
@@ -80,10 +80,12 @@ type Call = <A, E>(method: string, effect: Effect.Effect<A, E>) => Effect.Effect
 const isComplete = (member: unknown): member is Effect.Effect<unknown, unknown> => Effect.isEffect(member)
 
 /** Arguments are taken when a method is called, the method itself runs when the call arrives. */
-const methodsOver = (disk: Store, signals: Store["signals"], call: Call): Store =>
+const methodsOver = (disk: Store, signals: Store["signals"], now: Store["now"], call: Call): Store =>
   new Proxy(disk, {
     get: (target, name) => {
       if (name === "signals") return signals
+      // A process knows how far the database's clock is from its own, and does not ask it each time.
+      if (name === "now") return now
       const member: unknown = Reflect.get(target, name)
       if (typeof member !== "function") return isComplete(member) ? call(String(name), member) : member
       return (...given: ReadonlyArray<unknown>) =>

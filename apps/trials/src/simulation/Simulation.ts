@@ -112,7 +112,7 @@ const watchTheEnd = (world: SimulationWorld, deadline: number, phase: { isOver: 
     }
     if (open === undefined) {
       isProbed = true
-      Purchases.buy(world, { at: 0, buyer: 100, kind: "ours", shop: 0, copies: 1, patienceMillis: 0 })
+      Purchases.buy(world, { at: 0, buyer: 100, kind: "ours", shop: 0, copies: 1, isPoor: false, patienceMillis: 0 })
     }
     if (world.time.now() >= deadline && open !== undefined) {
       return world.violate({ invariant: "all-ends", words: open })

@@ -9,6 +9,8 @@ import type { LaneLeases, PaymentStore, SchemeFacilitator } from "@pontage/core"
 export interface SimulationFault {
   readonly store: (store: PaymentStore.PaymentStore["Service"]) => PaymentStore.PaymentStore["Service"]
   readonly leases: (leases: LaneLeases.LaneLeases["Service"]) => LaneLeases.LaneLeases["Service"]
+  /** The ceilings of gas are not given to the engine. */
+  readonly ignoresCeilings: boolean
   /** `lagging` is the same half, asking a node that is two blocks behind. */
   readonly half: (half: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
 }
@@ -18,4 +20,9 @@ export interface SimulationFault {
  *
  * @category constants
  */
-export const none: SimulationFault = { store: (store) => store, leases: (leases) => leases, half: (half) => half }
+export const none: SimulationFault = {
+  store: (store) => store,
+  leases: (leases) => leases,
+  ignoresCeilings: false,
+  half: (half) => half
+}

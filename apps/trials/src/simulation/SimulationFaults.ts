@@ -25,7 +25,8 @@ const ofTrials = (name: MutationName, words: string): NamedFault => ({
     return {
       store: store ?? SimulationFault.none.store,
       leases: leases ?? SimulationFault.none.leases,
-      half: half ?? SimulationFault.none.half
+      half: half ?? SimulationFault.none.half,
+      ignoresCeilings: mutations[name].ignoresCeilings === true
     }
   }
 })

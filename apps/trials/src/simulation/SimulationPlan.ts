@@ -33,6 +33,8 @@ export interface Setup {
   /** Of a thousand answers of the records so many are lost. */
   readonly lostWrites: number
   readonly isAfterHandler: boolean
+  /** What settling may cost in 24 hours, in the chain's smallest native unit; 0 for what it takes. */
+  readonly gasCeiling: number
   readonly shuffles: boolean
 }
 
@@ -55,6 +57,8 @@ export interface Purchase {
   readonly shop: number
   /** Of x402's: each payment is sent so many times at once. */
   readonly copies: number
+  /** It has not brought the money for this one: its account pays for what others have brought, or for nothing. */
+  readonly isPoor: boolean
   /** It hangs up when there is no answer for so long, and asks again; milliseconds, 0 for never. */
   readonly patienceMillis: number
 }
@@ -118,9 +122,9 @@ export const draw = (seed: number): SimulationPlan => {
   const random = TrialRandom.make(`plan ${seed}`)
   const setup = setupOf(random.branch("setup"))
   const buying = random.branch("purchases")
-  const purchases = Array.from({ length: buying.between(1, 5) }, () => purchaseOf(buying, setup))
+  const purchases = Array.from({ length: buying.pick([1, 2, 3, 4, 5, 8]) }, () => purchaseOf(buying, setup))
   const acting = random.branch("acts")
-  const acts = Array.from({ length: acting.between(0, 6) }, () => actOf(acting, setup))
+  const acts = Array.from({ length: acting.pick([0, 1, 2, 3, 4, 5, 6, 7, 8, 10]) }, () => actOf(acting, setup))
   return { seed, setup, purchases, acts: acts.toSorted((a, b) => a.at - b.at) }
 }
 
@@ -155,6 +159,7 @@ const setupOf = (random: TrialRandom.TrialRandom): Setup => ({
   callLatency: random.pick(latencies),
   lostWrites: random.pick([0, 0, 0, 5, 30]),
   isAfterHandler: random.perMille(200),
+  gasCeiling: random.perMille(100) ? random.between(2000, 12_000) : 0,
   shuffles: random.perMille(300),
   chain: "ledger"
 })
@@ -165,6 +170,7 @@ const purchaseOf = (random: TrialRandom.TrialRandom, { shops }: Setup): Purchase
   kind: random.pick(["ours", "ours", "x402", "unclaimed"]),
   shop: random.below(shops),
   copies: random.pick([1, 1, 1, 2, 5]),
+  isPoor: random.perMille(80),
   patienceMillis: random.pick([0, 0, 0, 1500, 6000])
 })
 

@@ -22,6 +22,7 @@ const simplest: Partial<Setup> = {
   callLatency: [0, 0],
   lostWrites: 0,
   isAfterHandler: false,
+  gasCeiling: 0,
   shuffles: false
 }
 

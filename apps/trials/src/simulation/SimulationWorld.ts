@@ -1,9 +1,12 @@
 /**
  * A whole world of a simulation: chain, records, facilitators, shops and buyers of a plan, and what is seen of them.
  */
+import { type Settled, Settlement } from "@pontage/core"
+
 import * as SimulatedEvm from "./evm/SimulatedEvm.ts"
 import * as FacilitatorByWire from "./FacilitatorByWire.ts"
 import * as FacilitatorPlaces from "./FacilitatorPlaces.ts"
+import type { Violation } from "./Invariant.ts"
 import type { PurchaseStory } from "./Purchases.ts"
 import * as RecordWatch from "./RecordWatch.ts"
 import * as RunWatch from "./RunWatch.ts"
@@ -58,12 +61,13 @@ export const make = (plan: SimulationPlan, fault: SimulationFault, tells: boolea
       ? SimulatedEvm.make(surroundings, { ...setup, broken: fault.half, promised: () => waiting.promised() })
       : SimulatedLedger.make(surroundings, { ...setup, broken: fault.half })
   const debtsTaken = new Set<string>()
-  const records = watchedRecords(ground, fault, chain, debtsTaken)
+  const granted = new Set<string>()
+  const { records, watched } = watchedRecords(ground, fault, { chain, debtsTaken, granted })
   const calls = Array.from({ length: setup.shops }, () => Wire.fair(setup.callLatency))
   const runs: Array<RunWatch.HandlerRun> = []
   const places = FacilitatorPlaces.make(setup, chain)
   const shops = calls.map((weather, index) =>
-    opened({ ground, chain, records, runs, places }, startProcess(`shop-${index + 1}`), weather)
+    opened({ ground, chain, records, runs, places, granted, watched }, startProcess(`shop-${index + 1}`), weather)
   )
   const world: SimulationWorld = {
     ...ground,
@@ -92,27 +96,50 @@ export const make = (plan: SimulationPlan, fault: SimulationFault, tells: boolea
   return world
 }
 
+interface Sight extends Pick<SimulationWorld, "chain" | "debtsTaken"> {
+  readonly granted: Set<string>
+}
+
 /** Records that are looked at after every write. */
 const watchedRecords = (
-  { startProcess, story, time, violate }: SimulationGround.SimulationGround,
+  { plan, startProcess, story, time, violate }: SimulationGround.SimulationGround,
   fault: SimulationFault,
-  chain: SimulatedChain,
-  debtsTaken: Set<string>
-): SimulatedRecords.SimulatedRecords => {
+  { chain, debtsTaken, granted }: Sight
+) => {
   const watch: { look: () => void } = { look: () => undefined }
   const { context } = startProcess("database")
   const records = SimulatedRecords.make({ time, context, broken: fault.store, written: () => watch.look() })
-  const { look } = RecordWatch.make({
+  const watched: RecordWatch.Watched = {
     chain,
     records,
+    granted,
+    isCertain: plan.acts.every((act) => act._tag !== "Chain" || !uncertain.has(act.trouble._tag)),
+    now: time.now,
     changed: (words) => story.tell(() => words),
     debtTaken: (paymentId) => debtsTaken.add(paymentId)
-  })
+  }
+  const { look } = RecordWatch.make(watched)
   watch.look = () => {
-    const found = look()
+    const found = look() ?? tooDear(plan.setup.gasCeiling, chain)
     if (found !== undefined) violate(found)
   }
-  return records
+  return { records, watched }
+}
+
+const uncertain: ReadonlySet<string> = new Set(["Reorganise", "NodeLags"])
+
+/** A claim was granted before the money has moved: the payer has to have it. */
+const judgeGrant = ({ granted, ground, records, watched }: Street, { execution, paymentId, status }: Settled): void => {
+  if (execution !== "granted" || Settlement.isSettled(status)) return
+  granted.add(paymentId)
+  const record = records.read(records.disk.find(paymentId))
+  const found = record && RecordWatch.overdrawn(watched, record)
+  if (found !== undefined) ground.violate(found)
+}
+
+const tooDear = (ceiling: number, { truth }: SimulatedChain): Violation | undefined => {
+  if (ceiling === 0 || truth.costs() <= BigInt(ceiling)) return undefined
+  return { invariant: "gas-is-a-budget", words: `settling has cost ${truth.costs()} of the ${ceiling} that it may` }
 }
 
 const isOnRecord = ({ chain, records }: SimulationWorld, bytes: string): boolean =>
@@ -124,6 +151,8 @@ const isOnRecord = ({ chain, records }: SimulationWorld, bytes: string): boolean
 
 interface Street extends Pick<SimulationWorld, "chain" | "records" | "runs" | "places"> {
   readonly ground: SimulationGround.SimulationGround
+  readonly granted: Set<string>
+  readonly watched: RecordWatch.Watched
 }
 
 const opened = (street: Street, process: SimulatedProcess, weather: Wire.WireWeather): SimulatedShop.SimulatedShop => {
@@ -132,7 +161,7 @@ const opened = (street: Street, process: SimulatedProcess, weather: Wire.WireWea
   const listening = () => places.flatMap(({ running }) => (running?.service() === undefined ? [] : [running]))
   return SimulatedShop.open({
     process,
-    facilitator: FacilitatorByWire.make(process, time, weather, listening),
+    facilitator: FacilitatorByWire.make(process, time, weather, listening, (settled) => judgeGrant(street, settled)),
     scheme: chain.server(Wire.link(process, time, Wire.fair([0, 0]), () => undefined)),
     network: chain.network,
     payTo: chain.payee,
