@@ -63,7 +63,7 @@ export const make = (setup: Setup, chain: SimulatedChain): ReadonlyArray<Facilit
     downUntil: 0
   }))
 
-/** No process starts sooner after its death; milliseconds. */
+/** No process starts sooner after its death, and so often it is looked at whether it may; milliseconds. */
 const leastDownMillis = 1000
 
 /**
@@ -97,8 +97,11 @@ export const launch = (world: Country, place: FacilitatorPlace): void => {
   story.tell(() => `${process.name} starts: signers ${place.signers.join()}, batches of ${place.batch}`)
   process.onDeath(() => {
     story.tell(() => `${process.name} is dead`)
-    const again = () => launch(world, place)
-    time.after(Math.max(leastDownMillis, place.downUntil - time.now()), `${place.name} is started`, again)
+    const again = () => {
+      if (time.now() >= place.downUntil) return launch(world, place)
+      time.after(leastDownMillis, `${place.name} is down`, again)
+    }
+    time.after(leastDownMillis, `${place.name} is down`, again)
   })
   place.running = SimulatedFacilitator.start(
     {

@@ -16,7 +16,7 @@ export interface Watched {
   readonly chain: SimulatedChain
   readonly records: SimulatedRecords
   /** Payments that a claim was granted for before their money has moved. */
-  readonly granted: ReadonlySet<string>
+  readonly granted: Set<string>
   /** Nothing can happen to a payer's balance behind a facilitator's back. */
   readonly isCertain: boolean
   /** The records' time. */
@@ -42,8 +42,8 @@ export const make = (watched: Watched): { readonly look: () => Violation | undef
         known.set(record.paymentId, record)
         tell(watched, before, record)
         if (before?.answerOwed === true && !record.answerOwed) watched.debtTaken(record.paymentId)
-        const violation =
-          (before?.status === record.status ? undefined : judge(watched, before, record)) ?? overdrawn(watched, record)
+        if (record.run.holder === undefined) watched.granted.delete(record.paymentId)
+        const violation = before?.status === record.status ? undefined : judge(watched, before, record)
         if (violation !== undefined) return violation
       }
       return undefined

@@ -2,7 +2,7 @@
  * One simulation: a plan is carried out step by step, every promise is looked at after every step, and when the troubles are
  * over everything has to come to its end.
  */
-import { type PaymentStore, Settlement } from "@pontage/core"
+import { PaymentChange, type PaymentStore, Settlement } from "@pontage/core"
 
 import * as Acts from "./Acts.ts"
 import type { Violation } from "./Invariant.ts"
@@ -11,7 +11,7 @@ import * as Purchases from "./Purchases.ts"
 import * as RecordWatch from "./RecordWatch.ts"
 import * as SimulationFault from "./SimulationFault.ts"
 import * as SimulationGround from "./SimulationGround.ts"
-import type { SimulationPlan } from "./SimulationPlan.ts"
+import type { Purchase, SimulationPlan } from "./SimulationPlan.ts"
 import type { SimulationWorld } from "./SimulationWorld.ts"
 import * as SimulationWorlds from "./SimulationWorld.ts"
 
@@ -41,16 +41,13 @@ export interface Options {
 }
 
 /**
- * From then on nothing new goes wrong, and what was wrong is mended: when the last trouble is over and the last buyer has come,
- * and at the latest then; milliseconds since the beginning.
+ * When nothing new goes wrong any more, and what was wrong is mended: when the last trouble is over and the last buyer has come;
+ * milliseconds since the beginning.
  */
-const latestCalm = 50_000
 const calmOf = ({ acts, purchases }: SimulationPlan): number =>
-  Math.min(
-    latestCalm,
-    Math.max(...acts.map((act) => act.at + Acts.durationOf(act)), ...purchases.map(({ at }) => at + patience))
-  )
-const patience = 10_000
+  Math.max(...acts.map((act) => act.at + Acts.durationOf(act)), ...purchases.map(({ at }) => at + patienceMillis))
+
+const patienceMillis = 10_000
 /** The longest that everything may take to end after that. */
 const endMillis = 300_000
 /** How often it is looked at whether everything has ended. */
@@ -64,6 +61,17 @@ const mostSteps = 400_000
  * @category combinators
  */
 export const run = async (plan: SimulationPlan, options: Options = {}): Promise<SimulationResult> => {
+  // Nobody reads where the errors of a simulation were made, and to find out costs more than to make them.
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return await carriedOut(plan, options)
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+const carriedOut = async (plan: SimulationPlan, options: Options): Promise<SimulationResult> => {
   const world = SimulationWorlds.make(plan, options.fault ?? SimulationFault.none, options.tells === true)
   const { time } = world
   const begun = time.now()
@@ -72,7 +80,7 @@ export const run = async (plan: SimulationPlan, options: Options = {}): Promise<
   const phase = { isOver: false, steps: 0 }
   time.after(calmOf(plan), "calm", () => {
     Acts.calm(world)
-    watchTheEnd(world, time.now() + endMillis, phase)
+    watchTheEnd(world, travellersOf(world), time.now() + endMillis, phase)
   })
   while (!phase.isOver && world.violation() === undefined) {
     if (++phase.steps > mostSteps) world.violate({ invariant: "all-ends", words: "it goes on and on" })
@@ -100,26 +108,58 @@ const step = (world: SimulationWorld): boolean => {
 
 const drained = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
-const watchTheEnd = (world: SimulationWorld, deadline: number, phase: { isOver: boolean }): void => {
-  let isProbed = false
+/** One more buyer comes when all is well again: whatever else has ended, it has to be served too. */
+const watchTheEnd = (
+  world: SimulationWorld,
+  travellers: ReadonlyArray<string>,
+  deadline: number,
+  phase: { isOver: boolean }
+): void => {
+  Purchases.buy(world, lastPurchase)
   const look = () => {
     const open = whatIsOpen(world)
-    if (open === undefined && isProbed) {
-      phase.isOver = true
-      const off = booksOff(world)
-      if (off !== undefined) world.violate(off)
-      return
-    }
     if (open === undefined) {
-      isProbed = true
-      Purchases.buy(world, { at: 0, buyer: 100, kind: "ours", shop: 0, copies: 1, isPoor: false, patienceMillis: 0 })
-    }
-    if (world.time.now() >= deadline && open !== undefined) {
-      return world.violate({ invariant: "all-ends", words: open })
-    }
-    world.time.after(lookMillis, "a look", look)
+      phase.isOver = true
+      const off = booksOff(world) ?? leftBehind(world, travellers)
+      if (off !== undefined) world.violate(off)
+    } else if (world.time.now() >= deadline) world.violate({ invariant: "all-ends", words: open })
+    else world.time.after(lookMillis, "a look", look)
   }
   look()
+}
+
+const lastPurchase: Purchase = {
+  at: 0,
+  buyer: 100,
+  kind: "ours",
+  shop: 0,
+  copies: 1,
+  isPoor: false,
+  patienceMillis: 0
+}
+
+/** Payments that are on their way when all is well again, with time enough to arrive. */
+const travellersOf = ({ plan, records, time }: SimulationWorld): ReadonlyArray<string> =>
+  RecordWatch.all(records)
+    .filter(
+      (one) =>
+        PaymentChange.isTravelling(one) &&
+        plan.setup.gasCeiling === 0 &&
+        one.authorization.validBefore * 1000 > time.now() + timeToArrive
+    )
+    .map(({ paymentId }) => paymentId)
+
+const timeToArrive = 30_000
+
+/** What had time enough and has not arrived, though its payer had the money. */
+const leftBehind = ({ chain, records }: SimulationWorld, travellers: ReadonlyArray<string>): Violation | undefined => {
+  const one = RecordWatch.all(records).find(
+    ({ authorization, paymentId, status }) =>
+      Settlement.isDead(status) &&
+      travellers.includes(paymentId) &&
+      chain.truth.balanceOf(authorization.payer) >= authorization.amount
+  )
+  return one && { invariant: "all-ends", words: `${one.paymentId.slice(0, 10)} had time enough, and is ${one.status}` }
 }
 
 /** Something that has not come to its end. */

@@ -2,7 +2,8 @@
  * Faults brought back into a simulation, so that it is known how soon each is found. A simulation that stays green with a fault
  * proves nothing.
  */
-import type { SchemeFacilitator } from "@pontage/core"
+import { refuse, type SchemeFacilitator, type Submission } from "@pontage/core"
+import * as Effect from "effect/Effect"
 
 import { type MutationName, mutations } from "../Mutation.ts"
 import * as SimulationFault from "./SimulationFault.ts"
@@ -36,6 +37,11 @@ const onHalf = (
   half: (half: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
 ): NamedFault => ({ words, make: () => ({ ...SimulationFault.none, half }) })
 
+const onStore = (words: string, store: SimulationFault.SimulationFault["store"]): NamedFault => ({
+  words,
+  make: () => ({ ...SimulationFault.none, store })
+})
+
 /**
  * Their names.
  *
@@ -49,7 +55,15 @@ export const simulationFaultNames = [
   "rpc-error-is-verdict",
   "reorganisation-unseen",
   "fees-frozen",
-  "logs-lag-behind-receipts"
+  "no-gas-ceiling",
+  "logs-lag-behind-receipts",
+  "answer-never-owed",
+  "balance-not-judged",
+  "ceiling-not-judged-again",
+  "highest-count-believed",
+  "head-counts-as-final",
+  "expired-at-the-head",
+  "sent-only-once"
 ] as const
 
 /**
@@ -70,12 +84,85 @@ export const simulationFaults: Readonly<Record<SimulationFaultName, NamedFault>>
   "rpc-error-is-verdict": ofTrials("rpc-error-is-verdict", "a chain that cannot be asked counts as a wrong signature"),
   "reorganisation-unseen": ofTrials("reorganisation-unseen", "what was in a block once counts as there for ever"),
   "fees-frozen": ofTrials("fees-frozen", "the first fees are offered for ever"),
+  "no-gas-ceiling": ofTrials("no-gas-ceiling", "the ceilings of gas are not given to the engine"),
   "logs-lag-behind-receipts": onHalf(
-    "receipts are read from one node and transfers from another that is two blocks behind",
+    "receipts are read from one node, and transfers from another that is two blocks behind",
     (half, lagging) => ({
       ...half,
-      observe: (passengers, attempts) => half.observe(passengers, attempts),
-      balance: (payment) => lagging.balance(payment)
+      observe: (passengers, attempts) =>
+        Effect.zipWith(half.observe(passengers, attempts), lagging.observe(passengers, attempts), (fresh, old) => ({
+          landed: fresh.landed,
+          observations: old.observations.map((one) =>
+            one._tag === "Pending" && fresh.landed !== undefined
+              ? { _tag: "Failed", transaction: fresh.landed.transaction, error: notShown }
+              : one
+          )
+        }))
     })
-  )
+  ),
+  "answer-never-owed": onStore("a caller without a claim is owed nothing once the first call has ended", (store) => ({
+    ...store,
+    oweAnswer: () => Effect.succeed(false)
+  })),
+  "balance-not-judged": onStore(
+    "a known payment that is claimed again is not judged by its payer's balance",
+    (store) => ({
+      ...store,
+      claim: (payment, claim, intake) => store.claim(payment, claim, { ...intake, available: plenty }),
+      queue: (paymentId, lane) => store.queue(paymentId, lane, plenty)
+    })
+  ),
+  "ceiling-not-judged-again": onStore(
+    "ceilings are judged before a plan is written, and not by the write",
+    (store) => ({
+      ...store,
+      plan: (lease, plans) => store.plan(lease, plans)
+    })
+  ),
+  "highest-count-believed": onHalf("the highest count of a signer's transactions is believed for ever", (half) => {
+    const highest = new Map<string, bigint>()
+    return {
+      ...half,
+      nextSlot: (lane, counting) =>
+        Effect.map(half.nextSlot(lane, counting), (count) => {
+          const known = highest.get(lane) ?? 0n
+          highest.set(lane, count > known ? count : known)
+          return count > known ? count : known
+        })
+    }
+  }),
+  "head-counts-as-final": onHalf("the newest block counts as final", (half) => ({
+    ...half,
+    survey: Effect.map(half.survey, (survey) => ({ ...survey, final: survey.head.number }))
+  })),
+  "expired-at-the-head": onHalf("a payment is over when the newest block is past its validity", (half) => ({
+    ...half,
+    conclude: (passenger) =>
+      Effect.zipWith(half.conclude(passenger), half.survey, (conclusion, { head }) =>
+        conclusion._tag === "Pending" && head.time >= passenger.payment.authorization.validBefore
+          ? { _tag: "Unused", at: head }
+          : conclusion
+      )
+  })),
+  "sent-only-once": onHalf("bytes are sent once, whatever becomes of them", (half) => {
+    const sent = new Set<string>()
+    return {
+      ...half,
+      submit: (prepared) =>
+        Effect.suspend(() => {
+          if (sent.has(prepared.transaction)) return Effect.succeed<Submission>({ _tag: "Accepted" })
+          sent.add(prepared.transaction)
+          return half.submit(prepared)
+        })
+    }
+  })
 }
+
+const notShown = refuse(
+  "EXPIRED_PAYMENT",
+  "transfer_not_shown",
+  "the transaction is in a block, and its transfer is not"
+)
+
+/** More than anybody has. */
+const plenty = 10n ** 30n
