@@ -124,8 +124,10 @@ export const draw = (seed: number): SimulationPlan => {
   const buying = random.branch("purchases")
   const purchases = Array.from({ length: buying.pick([1, 2, 3, 4, 5, 8]) }, () => purchaseOf(buying, setup))
   const acting = random.branch("acts")
+  const isOnEvm = random.branch("chain").perMille(evmShare)
   const acts = Array.from({ length: acting.pick([0, 1, 2, 3, 4, 5, 6, 7, 8, 10]) }, () => actOf(acting, setup))
-  return { seed, setup, purchases, acts: acts.toSorted((a, b) => a.at - b.at) }
+  const plan: SimulationPlan = { seed, setup, purchases, acts: acts.toSorted((a, b) => a.at - b.at) }
+  return isOnEvm ? onEvm(plan) : plan
 }
 
 /**
@@ -133,7 +135,10 @@ export const draw = (seed: number): SimulationPlan => {
  *
  * @category combinators
  */
-export const onEvm = (plan: SimulationPlan): SimulationPlan => ({ ...plan, setup: { ...plan.setup, chain: "evm" } })
+export const onEvm = (plan: SimulationPlan): SimulationPlan => ({
+  ...plan,
+  setup: { ...plan.setup, chain: "evm", gasCeiling: 0 }
+})
 
 const latencies = [
   [0, 0],
@@ -141,6 +146,9 @@ const latencies = [
   [1, 15],
   [2, 60]
 ] as const
+
+/** Of a thousand simulations so many take place on the modelled EVM chain. */
+const evmShare = 120
 
 const setupOf = (random: TrialRandom.TrialRandom): Setup => ({
   facilitators: random.pick([1, 1, 1, 2, 2, 3]),

@@ -7,6 +7,7 @@ import type { ChainTruth, TrueTransfer } from "../SimulatedChain.ts"
 import type { ModelBlock } from "./EvmModelBlock.ts"
 import type { EvmModelChain } from "./EvmModelChain.ts"
 import type { ModelEvent } from "./EvmModelState.ts"
+import { slots } from "./EvmModelToken.ts"
 import * as EvmStrangers from "./EvmStrangers.ts"
 
 /**
@@ -64,6 +65,8 @@ export const make = (
       return block !== undefined && shownBy(block).some((one) => one.key === key)
     },
     wasEverShown: (key) => current().has(key) || ever.has(key),
+    balanceOf: (payer) =>
+      chain.head().state.get(slots.balance(token, EvmAddress.fromTail(`0x${payer.slice(2).toLowerCase()}`))) ?? 0n,
     note: () => void current(),
     costs: () =>
       branchOf(chain.head())
