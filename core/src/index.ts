@@ -84,6 +84,7 @@ export type {
   Sighting,
   SignerBalance,
   Slot,
+  SlotCount,
   Submission,
   Survey
 } from "./scheme/SchemeFacilitator.ts"

@@ -30,6 +30,13 @@ export interface OpenFlight {
  */
 export interface FlightRows {
   readonly begin: (run: Run, lane: string, plans: ReadonlyArray<PaymentStore.Plan>) => Effect.Effect<void, SqlError>
+  /** Begins a flight again that is closed, or one that never was; `false` when it is open. */
+  readonly beginAgain: (
+    run: Run,
+    lane: string,
+    number: bigint,
+    prepared: Prepared
+  ) => Effect.Effect<boolean, RecordFault>
   readonly addAttempt: (run: Run, lane: string, number: bigint, prepared: Prepared) => Effect.Effect<void, RecordFault>
   readonly open: (run: Run, lane: string, number: bigint) => Effect.Effect<OpenFlight | undefined, RecordFault>
   readonly change: (run: Run, flight: OpenFlight, change: PaymentStore.Entry["flight"]) => Effect.Effect<void, SqlError>
@@ -45,16 +52,25 @@ export interface FlightRows {
 export const make = (dialect: Dialect, records: Records): FlightRows => {
   const addFlights = dialect.insert("flight", flightColumns)
   const addAttempts = dialect.insert("attempt", attemptColumns)
+  const addAttempt: FlightRows["addAttempt"] = (run, lane, number, prepared) =>
+    Effect.flatMap(askOrdinal(run, lastOrdinal, [lane, number]), ([last]) =>
+      run.write([addAttempts([toAttempt(lane, number, (last?.ordinal ?? -1n) + 1n, prepared)])])
+    )
   return {
     begin: (run, lane, plans) =>
       run.write([
         addFlights(plans.map(({ number }) => ({ lane, number, booked: false, closed: false }))),
         addAttempts(plans.map(({ number, prepared }) => toAttempt(lane, number, 0n, prepared)))
       ]),
-    addAttempt: (run, lane, number, prepared) =>
-      Effect.flatMap(askOrdinal(run, lastOrdinal, [lane, number]), ([last]) =>
-        run.write([addAttempts([toAttempt(lane, number, (last?.ordinal ?? -1n) + 1n, prepared)])])
-      ),
+    beginAgain: Effect.fnUntraced(function* (run, lane, number, prepared) {
+      const [known] = yield* askClosed(run, isClosed, [lane, number])
+      if (known !== undefined && !known.closed) return false
+      if (known === undefined) yield* run.write([addFlights([{ lane, number, booked: false, closed: false }])])
+      else yield* run(reopening, [lane, number])
+      yield* addAttempt(run, lane, number, prepared)
+      return true
+    }),
+    addAttempt,
     open: (run, lane, number) =>
       Effect.map(askOpen(run, openFlight, [lane, number]), ([flight]) =>
         flight === undefined ? undefined : { lane, number, booked: Boolean(flight.booked) }
@@ -108,6 +124,11 @@ const askOrdinal = asks("attempt", Schema.Struct({ ordinal: Schema.BigInt }))
 const openFlight = "SELECT booked FROM flight WHERE lane = ? AND number = ? AND NOT closed"
 const Flag = Schema.Union([Schema.Boolean, Schema.Literals([0n, 1n])])
 const askOpen = asks("flight", Schema.Struct({ booked: Flag }))
+
+const isClosed = "SELECT closed FROM flight WHERE lane = ? AND number = ?"
+const askClosed = asks("flight", Schema.Struct({ closed: Flag }))
+const reopening = `UPDATE flight SET closed = FALSE, landed_transaction = NULL, landed_block_number = NULL,
+  landed_block_hash = NULL, landed_cost = NULL WHERE lane = ? AND number = ?`
 
 const landing = `UPDATE flight SET landed_transaction = ?, landed_block_number = ?, landed_block_hash = ?, landed_cost = ?,
   booked = booked OR ? WHERE lane = ? AND number = ?`

@@ -60,6 +60,13 @@ export const make = (desk: Desk) => {
       return undefined
     }),
 
+    fillGap: Effect.fnUntraced(function* ({ run }: Transaction, lease: Lease, number: bigint, prepared: Prepared) {
+      const next = yield* lane(run, lease)
+      const isBegun =
+        next !== null && number < next && (yield* desk.flights.beginAgain(run, lease.lane, number, prepared))
+      if (!isBegun) return yield* new LaneLeases.LeaseLost({ lane: lease.lane })
+    }),
+
     replace: Effect.fnUntraced(function* (transaction: Transaction, lease: Lease, number: bigint, prepared: Prepared) {
       yield* lane(transaction.run, lease)
       yield* openFlight(desk, transaction, lease, number)

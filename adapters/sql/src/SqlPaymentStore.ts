@@ -84,7 +84,7 @@ const askLoads = Records.asks("payment", Schema.Struct({ lane: Schema.String, lo
 const queues = (
   { ask }: Database,
   { dialect, flights, records }: Desk
-): Pick<Store, "loads" | "queued" | "queuedInTurn" | "flights"> => {
+): Pick<Store, "loads" | "queued" | "queuedInTurn" | "lanesInUse" | "flights"> => {
   const loads = `SELECT p.lane, count(*) AS load FROM payment p
     WHERE ${dialect.isIn("p.lane", "text")} AND p.active GROUP BY p.lane`
   return {
@@ -98,17 +98,26 @@ const queues = (
     queued: (lane, limit) => ask((transaction) => records.waiting(transaction, lane, limit)),
     queuedInTurn: (lane, limit, ofPayer) =>
       ask((transaction) => records.waitingInTurn(transaction, lane, limit, ofPayer)),
+    lanesInUse: ask(({ run }) => Effect.map(askLanes(run, lanesInUse, []), (rows) => rows.map(({ lane }) => lane))),
     flights: (lane) => ask((transaction) => flights.all(transaction, lane))
   }
 }
 
-const lanes = (database: Database, desk: Desk): Pick<Store, "openLane" | "skipTo" | "plan" | "replace" | "enter"> => {
+const askLanes = Records.asks("lane", Schema.Struct({ lane: Schema.String }))
+const lanesInUse = `SELECT lane FROM payment WHERE active AND lane IS NOT NULL GROUP BY lane
+  UNION SELECT lane FROM flight WHERE NOT closed GROUP BY lane ORDER BY lane`
+
+type LaneMethods = "openLane" | "skipTo" | "plan" | "fillGap" | "replace" | "enter"
+
+const lanes = (database: Database, desk: Desk): Pick<Store, LaneMethods> => {
   const { transact } = database
   const steps = LaneSteps.make(desk)
   return {
     openLane: (lease, first) => transact((transaction) => steps.openLane(transaction, lease, first)),
     skipTo: (lease, next) => transact((transaction) => steps.skipTo(transaction, lease, next)),
     plan: (lease, plans, allowance) => transact((transaction) => steps.plan(transaction, lease, plans, allowance)),
+    fillGap: (lease, number, prepared) =>
+      transact((transaction) => steps.fillGap(transaction, lease, number, prepared)),
     replace: (lease, flight, prepared) =>
       transact((transaction) => steps.replace(transaction, lease, flight, prepared)),
     enter: (lease, entry) => database[urgencyOf(entry)]((transaction) => steps.enter(transaction, lease, entry))

@@ -44,6 +44,7 @@ const reads = (store: Store) => ({
   loads: timed("loads", store.loads),
   queued: timed("queued", store.queued),
   queuedInTurn: timed("queuedInTurn", store.queuedInTurn),
+  lanesInUse: StoreMetrics.timed("lanesInUse")(store.lanesInUse),
   flights: timed("flights", store.flights),
   spent: timed("spent", store.spent),
   books: timed("books", store.books),
@@ -79,6 +80,7 @@ const laneWork = (store: Store) => {
   return {
     openLane: timed("openLane", store.openLane),
     skipTo: timed("skipTo", store.skipTo),
+    fillGap: timed("fillGap", store.fillGap),
     replace: timed("replace", store.replace),
     plan: (...args: Parameters<Store["plan"]>) =>
       Effect.tap(plan(...args), (refused) =>

@@ -48,6 +48,14 @@ export interface Slot {
 }
 
 /**
+ * What a count of a lane's slots takes in: transactions in blocks, those that nodes wait to include too, or those in final blocks
+ * alone.
+ *
+ * @category models
+ */
+export type SlotCount = "included" | "known" | "final"
+
+/**
  * A block, by its place and by what tells it from another in the same place.
  *
  * @category models
@@ -270,9 +278,10 @@ export interface SchemeFacilitator<Payload = unknown> {
   balance(payment: Payment<Payload>): Effect.Effect<bigint, ChainUnavailable>
   /**
    * The next slot of a lane by the chain's own count: `included` counts transactions in blocks alone, `known` those that
-   * wait in the pool too.
+   * wait in the pool too, `final` those in blocks that are not reorganised any more. A node that serves another chain by now is
+   * `ChainUnavailable`: its count would have the lane leave slots out that no transaction ever takes.
    */
-  readonly nextSlot: (lane: string, counting: "included" | "known") => Effect.Effect<bigint, ChainUnavailable>
+  readonly nextSlot: (lane: string, counting: SlotCount) => Effect.Effect<bigint, ChainUnavailable>
   /**
    * The chain's time now, in Unix seconds: its newest block's, or where it makes none for want of transactions the one that the next
    * would have. The facilitator's clock is held against it. A family without such a time leaves it out.

@@ -12,6 +12,8 @@ export interface LedgerBlock extends Block {
   /** Unix seconds. */
   readonly time: number
   readonly undo: Array<() => void>
+  /** The signers of its transactions with slots, one for each slot. */
+  readonly signers: Array<string>
 }
 
 /**
@@ -23,6 +25,8 @@ export interface LedgerChain {
   readonly head: () => LedgerBlock
   /** The block so many below the head; the first one when there are fewer. */
   readonly below: (depth: number) => LedgerBlock
+  /** The newest blocks, so many of them. */
+  readonly newest: (count: number) => ReadonlyArray<LedgerBlock>
   readonly isCanonical: (block: Block) => boolean
   /** Adds an empty block. */
   readonly extend: (time: number) => LedgerBlock
@@ -36,17 +40,24 @@ export interface LedgerChain {
  * @category constructors
  */
 export const make = (): LedgerChain => {
-  const first: LedgerBlock = { number: 1n, hash: "block-1-0", time: 0, undo: [] }
+  const first: LedgerBlock = { number: 1n, hash: "block-1-0", time: 0, undo: [], signers: [] }
   const blocks = [first]
   let branch = 0
   const below = (depth: number) => blocks[Math.max(0, blocks.length - 1 - depth)] ?? first
   return {
     head: () => below(0),
     below,
+    newest: (count) => (count === 0 ? [] : blocks.slice(-count)),
     isCanonical: ({ hash, number }) => blocks[Number(number) - 1]?.hash === hash,
     extend: (time) => {
       const number = BigInt(blocks.length + 1)
-      const block = { number, hash: `block-${number}-${branch}`, time: Math.max(time, below(0).time), undo: [] }
+      const block = {
+        number,
+        hash: `block-${number}-${branch}`,
+        time: Math.max(time, below(0).time),
+        undo: [],
+        signers: []
+      }
       blocks.push(block)
       return block
     },

@@ -46,7 +46,8 @@ const everyQuestionFails = law(
       signers: facilitator.signers,
       ...(lane !== undefined && {
         "nextSlot in blocks": facilitator.nextSlot(lane, "included"),
-        "nextSlot in the pool": facilitator.nextSlot(lane, "known")
+        "nextSlot in the pool": facilitator.nextSlot(lane, "known"),
+        "nextSlot in final blocks": facilitator.nextSlot(lane, "final")
       })
     }
     for (const [name, question] of Object.entries(questions)) {
@@ -338,6 +339,8 @@ const fillerMovesNothing = law("a filler uses its slot and moves no money", (sub
       const { landed: place } = yield* landed(facilitator, [], [filler])
       yield* same("what landed", place?.transaction, filler.transaction)
       const counted = yield* succeeds("nextSlot", facilitator.nextSlot(slot.lane, "included"))
+      const final = yield* succeeds("nextSlot", facilitator.nextSlot(slot.lane, "final"))
+      yield* holds("final blocks have no more than all blocks", final <= counted)
       yield* same("the next slot by blocks", counted, slot.number + 1n)
     })
   )

@@ -50,7 +50,8 @@ const staleWritesNothing = law(
       replace: (holder) => store.replace(holder, firstFlight, dearer),
       enter: (holder) => store.enter(holder, entry),
       "enter nothing": (holder) => store.enter(holder, { advances: [] }),
-      skipTo: (holder) => store.skipTo(holder, 1_000n)
+      skipTo: (holder) => store.skipTo(holder, 1_000n),
+      fillGap: (holder) => store.fillGap(holder, 500n, dearer)
     }
     for (const [name, write] of Object.entries(writes)) yield* loses(name, write(stale))
     yield* same("the records after the stale writes", yield* everything(store, lane, [flying, queued]), before)

@@ -10,6 +10,7 @@ import {
   claimed,
   firstFlight,
   flown,
+  landing,
   law,
   loses,
   newLane,
@@ -286,6 +287,54 @@ const lanesOpen = law(
   })
 )
 
+const gapsAreFilled = law(
+  "a number that the lane has passed and no open flight has can be filled once, and again when its flight was closed; no other can",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lane, lease } = yield* flown(store, subject, 1)
+    const gap = firstFlight + 1n
+    yield* store.skipTo(lease, firstFlight + 3n)
+    const filler = yield* signed(gap)
+    yield* loses("the lane's next number", store.fillGap(lease, firstFlight + 3n, filler))
+    yield* loses("the number of an open flight", store.fillGap(lease, firstFlight, filler))
+    const stale = lease
+    const newer = yield* opened(store, subject, lane)
+    yield* loses("under a lease that has passed on", store.fillGap(stale, gap, filler))
+    yield* store.plan(newer, [yield* planOf(firstFlight + 3n, [])])
+    yield* store.fillGap(newer, gap, filler)
+    const numbers = Effect.map(store.flights(lane), (flights) => flights.map(({ number }) => number))
+    yield* same("the flights", yield* numbers, [firstFlight, gap, firstFlight + 3n])
+    yield* same("its bytes", (yield* store.flights(lane))[1]?.attempts, [filler])
+    yield* loses("the same number again", store.fillGap(newer, gap, filler))
+    yield* same("the next number", yield* store.openLane(newer, 0n), firstFlight + 4n)
+    const advances = [change(ids[0] ?? "", "planned", "failed")]
+    yield* store.enter(newer, { advances, flight: { number: firstFlight, landed: landing(filler), closed: true } })
+    yield* same("the flights after one was closed", yield* numbers, [gap, firstFlight + 3n])
+    yield* store.fillGap(newer, firstFlight, filler)
+    const [first] = yield* store.flights(lane)
+    yield* same("the number that is open again", first?.number, firstFlight)
+    yield* same("its newest bytes", first?.attempts.at(-1), filler)
+    yield* same("where it landed", first?.landed, undefined)
+    yield* statusIs(store, ids[0] ?? "", "failed")
+  })
+)
+
+const lanesInUse = law(
+  "a lane is in use while something waits in it or a flight of it is not closed",
+  Effect.fnUntraced(function* (store, subject) {
+    const { name: empty } = yield* newLane
+    yield* opened(store, subject, empty)
+    const { name: queue } = yield* newLane
+    yield* waiting(store, queue, 1)
+    const { ids, lane, lease } = yield* flown(store, subject, 1)
+    const used = Effect.map(store.lanesInUse, (names) => [empty, queue, lane].filter((name) => names.includes(name)))
+    yield* same("the lanes in use", yield* used, [queue, lane])
+    yield* store.enter(lease, { advances: [change(ids[0] ?? "", "planned", "expired")] })
+    yield* same("the lanes with a flight that is not closed", yield* used, [queue, lane])
+    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, closed: true } })
+    yield* same("the lanes when it is closed", yield* used, [queue])
+  })
+)
+
 const numbersAreLarge = law(
   "numbers of flights are as large as a chain's",
   Effect.fnUntraced(function* (store, subject) {
@@ -330,6 +379,8 @@ export const laws: ReadonlyArray<StoreLaw> = [
   endsStay,
   flightsStayOpen,
   lanesOpen,
+  gapsAreFilled,
+  lanesInUse,
   numbersAreLarge,
   claimIsNotWaiting
 ]

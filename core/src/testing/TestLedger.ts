@@ -4,7 +4,7 @@
  * authorization. Blocks, slots, fees and receipts follow the rules of an account chain; `TestScheme` settles on it. For
  * tests of whatever settles, sells or pays, without a node.
  */
-import type { Block } from "../scheme/SchemeFacilitator.ts"
+import type { Block, SlotCount } from "../scheme/SchemeFacilitator.ts"
 import * as LedgerAccounts from "./LedgerAccounts.ts"
 import * as LedgerChain from "./LedgerChain.ts"
 import * as LedgerPool from "./LedgerPool.ts"
@@ -87,7 +87,7 @@ export interface TestLedger extends Pick<
   readonly gasMoneyOf: (lane: string) => bigint
   readonly setGasMoney: (lane: string, amount: bigint) => void
   /** The next slot of a signer; the pool counts unless told otherwise. */
-  readonly nextSlot: (lane: string, counting?: "included" | "known") => bigint
+  readonly nextSlot: (lane: string, counting?: SlotCount) => bigint
   readonly submit: (transaction: LedgerTransaction) => LedgerAnswer
   /** Mines one block of everything that is next in its lane and pays enough. */
   readonly mine: () => void
@@ -157,7 +157,11 @@ export const make = (): TestLedger => {
     balanceOf: accounts.balanceOf,
     deposit: accounts.deposit,
     withdraw: (account, amount) => accounts.deposit(account, -amount),
-    nextSlot: (lane, counting = "known") => pool.nextSlot(lane, counting),
+    nextSlot: (lane, counting = "known") => {
+      if (counting !== "final") return pool.nextSlot(lane, counting)
+      const recent = chain.newest(ledger.finality).flatMap(({ signers }) => signers.filter((one) => one === lane))
+      return pool.nextSlot(lane, "included") - BigInt(recent.length)
+    },
     submit: (transaction) => {
       if (faults.dropNext > 0) return void faults.dropNext--
       submissions.push(transaction)
@@ -176,7 +180,9 @@ export const make = (): TestLedger => {
     burn: (order) => accounts.burn(order, `burn/${order.nonce}`, chain.extend(now)),
     useSlot: (lane) => {
       pool.skip(lane)
-      chain.extend(now).undo.push(() => pool.unskip(lane))
+      const { signers, undo } = chain.extend(now)
+      signers.push(lane)
+      undo.push(() => pool.unskip(lane))
     },
     emptyPool: pool.clear,
     reorganise: (depth) => {
@@ -217,6 +223,7 @@ const makeMiner = ({ accounts, chain, faults, market, pool }: Works) => {
     const paid = orders.map((order) => execute(order, id, block))
     receipts.set(id, { transaction: id, block: { number: block.number, hash: block.hash }, paid, cost })
     gas.set(lane, gasMoneyOf(lane) - cost)
+    if (slot !== undefined) block.signers.push(lane)
     block.undo.push(() => {
       receipts.delete(id)
       gas.set(lane, gasMoneyOf(lane) + cost)

@@ -11,7 +11,8 @@ import {
   type Passenger,
   type Payment,
   type Prepared,
-  type SchemeFacilitator
+  type SchemeFacilitator,
+  type SlotCount
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
@@ -20,6 +21,7 @@ import * as EvmConclusion from "./EvmConclusion.ts"
 import type * as EvmEnding from "./EvmEnding.ts"
 import type * as EvmHead from "./EvmHead.ts"
 import * as EvmHex from "./EvmHex.ts"
+import * as EvmNetwork from "./EvmNetwork.ts"
 import * as EvmObservation from "./EvmObservation.ts"
 import type * as EvmRpc from "./EvmRpc.ts"
 import * as EvmSpending from "./EvmSpending.ts"
@@ -52,8 +54,7 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
     recall: (requirements, json) => read(network, EvmAsset.retired, requirements, json),
     verify: (payment) => EvmVerification.verify(chain, callOf, payment),
     balance: ({ payload }) => balance(chain.head, payload),
-    nextSlot: (lane, counting) =>
-      Effect.map(rpc.getTransactionCount(addressOf(lane), counting === "included" ? "latest" : "pending"), BigInt),
+    nextSlot: (lane, counting) => nextSlot(chain, lane, counting),
     time: EvmTime.make(rpc),
     survey,
     isCanonical: (block) => isCanonical(rpc, block),
@@ -88,6 +89,24 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
     )
   }
 }
+
+/**
+ * The account's count of transactions, of the network that is meant: the same key may be used on others, and a node that serves
+ * one of them by now counts those.
+ */
+const nextSlot = Effect.fnUntraced(function* (
+  { network, rpc, survey }: ExactEvmChain,
+  lane: string,
+  counting: SlotCount
+) {
+  const served = EvmNetwork.fromChainId(yield* rpc.chainId)
+  if (served !== network) {
+    const message = `the node that is configured for ${network} serves ${served} by now`
+    return yield* new ChainUnavailable({ network, message })
+  }
+  const block = counting === "final" ? (yield* survey).final : counting === "included" ? "latest" : "pending"
+  return BigInt(yield* rpc.getTransactionCount(addressOf(lane), block))
+})
 
 const limitsOf = ({ maximum, maximumCost, windowMillis }: NonNullable<ExactEvmChain["batches"]>) => ({
   maximum,

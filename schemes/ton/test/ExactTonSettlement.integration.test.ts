@@ -1,6 +1,6 @@
 /** Payments on a real virtual machine: who pays what, when a payment counts, and that it counts once. */
 import { assert, describe, layer } from "@effect/vitest"
-import { MemoryPaymentStore, PaymentStore } from "@pontage/core"
+import { MemoryPaymentStore, PaymentStore, type SchemeFacilitator } from "@pontage/core"
 import { loadMessageRelaxed, SendMode } from "@ton/core"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -338,6 +338,38 @@ describe("fifty payers at once", () => {
         assert.isAtMost(yield* Trial.externals(chain.accounts.relayers[0]), 5)
         assert.strictEqual(trial.expenses.length, 50)
       })
+    )
+  })
+})
+
+describe("a relayer's numbers", () => {
+  layer(chainOf(), { excludeTestServices: true })((it) => {
+    it.effect(
+      "that a wrong count has left out are used up by messages that send nothing, and the payment behind them settles",
+      () =>
+        Effect.gen(function* () {
+          const trial = yield* Trial.make()
+          const { chain, half } = trial
+          let lie = 2n
+          const misled: SchemeFacilitator = {
+            ...half,
+            nextSlot: (lane, counting) => Effect.map(half.nextSlot(lane, counting), (honest) => honest + lie)
+          }
+          const payload = yield* Trial.signed(trial, chain.accounts.payers[0])
+          const settled = yield* Trial.withService(misled, (service) =>
+            Effect.gen(function* () {
+              const settling = yield* Effect.forkChild(service.settle(Trial.request(trial, payload), Trial.newClaim()))
+              yield* Effect.repeat(Effect.sleep("50 millis"), {
+                until: () => lie === 0n || settling.pollUnsafe() !== undefined,
+                times: 20
+              })
+              lie = 0n
+              return yield* Fiber.join(settling)
+            })
+          )
+          assert.isTrue(Trial.isSettled(settled))
+          assert.strictEqual(yield* Trial.externals(chain.accounts.relayers[0]), 3)
+        })
     )
   })
 })

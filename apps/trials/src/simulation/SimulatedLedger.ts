@@ -2,7 +2,7 @@
  * The ledger in memory as a chain of the simulation: blocks come by the one time, and each process asks nodes of its own, which
  * lag, forget, or are gone.
  */
-import type { ChainUnavailable, SchemeFacilitator } from "@pontage/core"
+import type { ChainUnavailable, SchemeFacilitator, SlotCount } from "@pontage/core"
 import { ChainUnavailable as Unavailable } from "@pontage/core"
 import { TestLedger, TestScheme } from "@pontage/core/testing"
 import * as Effect from "effect/Effect"
@@ -146,7 +146,7 @@ const askedOver = (
     ...half,
     verify: (payment: Parameters<SchemeFacilitator["verify"]>[0]) => over("verify", half.verify(payment)),
     balance: (payment: Parameters<SchemeFacilitator["balance"]>[0]) => over("balance", half.balance(payment)),
-    nextSlot: (lane: string, counting: "included" | "known") => over("nextSlot", half.nextSlot(lane, counting)),
+    nextSlot: (lane: string, counting: SlotCount) => over("nextSlot", half.nextSlot(lane, counting)),
     survey: over("survey", half.survey),
     isCanonical: (block: Parameters<SchemeFacilitator["isCanonical"]>[0]) =>
       over("isCanonical", half.isCanonical(block)),

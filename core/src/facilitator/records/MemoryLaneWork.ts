@@ -15,11 +15,13 @@ type Methods =
   | "loads"
   | "queued"
   | "queuedInTurn"
+  | "lanesInUse"
   | "flights"
   | "openLane"
   | "skipTo"
   | "plan"
   | "books"
+  | "fillGap"
   | "replace"
   | "enter"
 
@@ -54,12 +56,18 @@ export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods>
     queued: (name, limit) => Effect.sync(() => found(state, lanes.of(name).waiting(limit))),
     queuedInTurn: (name, limit, ofPayer) =>
       Effect.sync(() => inTurn(found(state, lanes.of(name).waiting(Infinity)), limit, ofPayer)),
+    lanesInUse: Effect.sync(() => lanes.inUse()),
     flights: (name) => Effect.sync(() => flightsOf(state, name)),
     openLane: (lease, first) => fenced(lease, ({ lane }) => (lane.next ??= first)),
     skipTo: (lease, next) =>
       fenced(lease, ({ lane }) => (lane.next = lane.next !== undefined && lane.next > next ? lane.next : next)),
     plan: (lease, plans, allowance) => fenced(lease, (desk) => plan(desk, plans, allowance)),
     books: (network, since) => Effect.sync(() => booksOf(state, network, since)),
+    fillGap: (lease, number, prepared) =>
+      fenced(lease, ({ lane }) => {
+        if (lane.next === undefined || number >= lane.next || lane.flights.has(number)) return lost
+        lane.flights.set(number, MemoryLanes.begun({ number, prepared, paymentIds: [] }))
+      }),
     replace: (lease, number, prepared) =>
       fenced(lease, ({ lane, now }) => {
         const flight = lane.flights.get(number)
@@ -101,13 +109,16 @@ const found = ({ records }: MemoryState, ids: Iterable<string>): ReadonlyArray<S
   [...ids].flatMap((id) => records.find(id) ?? [])
 
 const flightsOf = (state: MemoryState, name: string): ReadonlyArray<Flight> =>
-  [...state.lanes.of(name).flights.values()].map(({ attempts, landed, number, paymentIds }) => ({
+  inOrder(state.lanes.of(name).flights.values()).map(({ attempts, landed, number, paymentIds }) => ({
     lane: name,
     number,
     attempts,
     payments: found(state, paymentIds),
     landed
   }))
+
+const inOrder = (flights: Iterable<MemoryLanes.MemoryFlight>): ReadonlyArray<MemoryLanes.MemoryFlight> =>
+  [...flights].toSorted((a, b) => (a.number < b.number ? -1 : 1))
 
 /** Nothing is written before everything was found to be as planned. */
 const plan = (

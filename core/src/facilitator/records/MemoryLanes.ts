@@ -51,6 +51,8 @@ interface Queue extends MemoryLane {
  */
 export interface MemoryLanes {
   readonly of: (name: string) => MemoryLane
+  /** Those in which something waits, travels or is not closed. */
+  readonly inUse: () => ReadonlyArray<string>
   /** The lanes of a network. */
   readonly on: (network: string) => ReadonlyArray<MemoryLane>
   /** The lane of a lease; `undefined` when a newer one has been seen. */
@@ -77,6 +79,7 @@ export const make = (): MemoryLanes => {
 
   return {
     of,
+    inUse: () => [...lanes].filter(([, lane]) => lane.load() > 0 || lane.flights.size > 0).map(([name]) => name),
     on: (network) => [...lanes].flatMap(([name, lane]) => (FlightCost.networkOf(name) === network ? [lane] : [])),
     held: (lease) => {
       const lane = of(lease.lane)

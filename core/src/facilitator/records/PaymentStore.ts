@@ -274,6 +274,8 @@ export class PaymentStore extends Context.Service<
      * callers take turns, and so do the payers of each; what the turns choose is in the order of its age.
      */
     readonly queuedInTurn: (lane: string, limit: number, ofPayer: number) => Stored<ReadonlyArray<StoredPayment>>
+    /** The names of all lanes, of any network, in which payments wait or travel, or of which flights are not closed. */
+    readonly lanesInUse: Stored<ReadonlyArray<string>>
     /** A lane's flights that are not closed, by their numbers. */
     readonly flights: (lane: string) => Stored<ReadonlyArray<Flight>>
     /** The number of a lane's next flight; a lane nobody has worked before begins with `first`. */
@@ -287,6 +289,12 @@ export class PaymentStore extends Context.Service<
      * allow it nothing is written, and the books are returned.
      */
     readonly plan: (lease: Lease, plans: ReadonlyArray<Plan>, allowance?: Allowance) => Fenced<NetworkBooks | undefined>
+    /**
+     * Begins a flight without payments in a number below the lane's next one that no open flight has: the chain has not used it,
+     * and takes none after it. A closed flight of that number is opened again, with these bytes after its own. `LeaseLost` when the
+     * number is not such a one.
+     */
+    readonly fillGap: (lease: Lease, flight: bigint, prepared: Prepared) => Fenced<void>
     /** Keeps other bytes for a flight that has begun, before they are sent. */
     readonly replace: (lease: Lease, flight: bigint, prepared: Prepared) => Fenced<void>
     /** Writes an entry; returns the records that it changed, in the order of its advances. */

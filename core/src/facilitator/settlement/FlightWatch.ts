@@ -49,6 +49,7 @@ import {
   tellOfSlot,
   turnOf
 } from "./LaneWork.ts"
+import * as SlotGaps from "./SlotGaps.ts"
 
 /** Between looks at the chain: quick at first, since many chains include within milliseconds or a second. */
 const firstPause = Duration.millis(8)
@@ -269,7 +270,7 @@ const checkLost = Effect.fnUntraced(function* (
   if (counted === undefined || counted <= aboard.number) return
   const survey = yield* Effect.catch(work.half.survey, () => Effect.undefined)
   if (survey === undefined) return
-  work.next = yield* work.store.skipTo(work.lease, counted)
+  yield* SlotGaps.skip(work, counted)
   yield* lose(work, aboard, survey.head.number)
 })
 

@@ -18,6 +18,7 @@ import type { AwaitedPayments } from "./AwaitedPayments.ts"
 import type { ExaminedPayments } from "./ExaminedPayments.ts"
 import type * as FairShare from "./FairShare.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
+import type { SlotWatch } from "./SlotGaps.ts"
 
 /**
  * How many have come, and when the first and the last of them came (Unix milliseconds).
@@ -61,6 +62,8 @@ export interface LaneWork {
   readonly landings: Signals
   /** The number of the next flight. */
   next: bigint
+  /** The numbers that were left out. */
+  readonly slots: SlotWatch
   /** Why the node took the last transaction not; of a signer's lane it will hardly take the next one. */
   refusal: string | undefined
   /** What its signer has at least, beyond the most that all it has signed for may cost; `undefined` when it is to be asked. */

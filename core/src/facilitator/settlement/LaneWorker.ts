@@ -36,6 +36,7 @@ import {
   placesTaken,
   type Stopped
 } from "./LaneWork.ts"
+import * as SlotGaps from "./SlotGaps.ts"
 import { strand } from "./StrandedPayments.ts"
 
 /**
@@ -117,7 +118,7 @@ const workOnce = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease) {
       Effect.catchCause(effect, (stopped) => Deferred.failCause(broken, stopped))
     )
   for (const aboard of own.flights.values()) yield* background(follow(own, aboard, false))
-  yield* background(lookAfter(own, (aboard) => background(follow(own, aboard, false))))
+  yield* background(lookAfter(own, (aboard, sentJustNow) => background(follow(own, aboard, sentJustNow))))
   const takeUp = Effect.fnUntraced(function* (queued: ReadonlyArray<StoredPayment>) {
     for (const aboard of yield* depart(own, queued)) yield* background(follow(own, aboard, true))
     for (const one of queued) if (own.stranded.has(one.paymentId)) yield* background(strand(own, one))
@@ -139,6 +140,7 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     stranded: new Set(),
     landings: Signals.make(),
     next: 0n,
+    slots: SlotGaps.make(),
     refusal: undefined,
     gasMoney: undefined,
     payable: Number.POSITIVE_INFINITY,
@@ -152,17 +154,12 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     surveyed: undefined
   }
   const counted = address === "" ? 0n : yield* countSlots(work)
-  work.next = yield* store.openLane(lease, counted)
+  work.next = yield* store.openLane(lease, yield* SlotGaps.believed(work, counted))
   const now = yield* Clock.currentTimeMillis
   for (const flight of yield* store.flights(lease.lane)) {
     work.flights.set(flight.number, yield* read(half, flight, now))
   }
-  if (counted > work.next) work.next = yield* store.skipTo(lease, counted)
-  if (counted < work.next && inTheAir(work).length === 0) {
-    yield* Effect.logError(
-      `the chain counts ${counted} transactions of ${lease.lane}, the records ${work.next}: the node lags, or the chain was begun anew under old records`
-    )
-  }
+  yield* SlotGaps.skip(work, counted)
   return work
 })
 
@@ -363,11 +360,12 @@ const roomIn = (work: LaneWork, now: number): number => {
 
 const lookAfter = Effect.fnUntraced(function* (
   work: LaneWork,
-  takeUp: (aboard: Aboard) => Effect.Effect<unknown>
+  takeUp: (aboard: Aboard, sentJustNow: boolean) => Effect.Effect<unknown>
 ): Effect.fn.Return<void, Stopped> {
   const memory: Finality.Memory = { trusted: [] }
   while (true) {
     yield* Effect.sleep(finalityPause)
-    yield* Effect.forEach(yield* Finality.round(work, memory), takeUp, { discard: true })
+    yield* Effect.forEach(yield* Finality.round(work, memory), (aboard) => takeUp(aboard, false), { discard: true })
+    yield* Effect.forEach(yield* SlotGaps.heal(work), (aboard) => takeUp(aboard, true), { discard: true })
   }
 })
