@@ -158,6 +158,7 @@ const fill = Effect.fnUntraced(function* (
   survey: Survey
 ): Effect.fn.Return<ReadonlyArray<Aboard>, Stopped> {
   const { address, capacity, half, lease, next, store } = work
+  const { fill: sign } = half
   const behind = `the chain counts ${counted} transactions of ${lease.lane}, the records are at ${next}`
   if (missing.length > mostAhead) {
     yield* Effect.logError(
@@ -168,7 +169,7 @@ const fill = Effect.fnUntraced(function* (
   if (survey.fees !== undefined && survey.fees.maximum > survey.fees.ceiling) return []
   const sent: Array<Aboard> = []
   for (const number of missing.slice(0, Math.min(capacity, atOnce))) {
-    const filler = yield* Effect.result(half.fill({ lane: address, number }, survey))
+    const filler = yield* Effect.result(sign({ lane: address, number }, survey))
     if (filler._tag === "Failure") {
       yield* Effect.logWarning(`${behind}: the missing number ${number} could not be signed for`, filler.failure)
       return sent
