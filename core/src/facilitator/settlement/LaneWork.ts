@@ -18,7 +18,7 @@ import type { AwaitedPayments } from "./AwaitedPayments.ts"
 import type { ExaminedPayments } from "./ExaminedPayments.ts"
 import type * as FairShare from "./FairShare.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
-import type { SlotWatch } from "./SlotGaps.ts"
+import type { SlotWatch } from "./SlotWatch.ts"
 
 /**
  * How many have come, and when the first and the last of them came (Unix milliseconds).

@@ -37,6 +37,7 @@ import {
   type Stopped
 } from "./LaneWork.ts"
 import * as SlotGaps from "./SlotGaps.ts"
+import * as SlotWatch from "./SlotWatch.ts"
 import { strand } from "./StrandedPayments.ts"
 
 /**
@@ -140,7 +141,7 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     stranded: new Set(),
     landings: Signals.make(),
     next: 0n,
-    slots: SlotGaps.make(),
+    slots: SlotWatch.make(),
     refusal: undefined,
     gasMoney: undefined,
     payable: Number.POSITIVE_INFINITY,

@@ -11,24 +11,7 @@ import * as Effect from "effect/Effect"
 import type { Prepared, Survey } from "../../scheme/SchemeFacilitator.ts"
 import type { Aboard } from "./Aboard.ts"
 import { inTheAir, type LaneWork, send, type Stopped } from "./LaneWork.ts"
-
-/**
- * What is watched of a lane's numbers.
- *
- * @category models
- */
-export interface SlotWatch {
-  /** The chain's head when the watch began; `undefined` until it is first asked. When it is final, nothing is taken back. */
-  since: bigint | undefined
-  /** No number was left out since then that a reorganisation may give back. */
-  isOver: boolean
-  /** The first number that was missing at the last look, and the chain's head when it was first missed. */
-  missed: { readonly first: bigint; readonly head: bigint } | undefined
-  /** Numbers below this one, as far as they are missing, are known to be missing for good. */
-  confirmed: bigint
-  /** Not looked again before this (Unix milliseconds). */
-  nextLook: number
-}
+import * as SlotWatch from "./SlotWatch.ts"
 
 /** Between looks, while nothing is missing; milliseconds. */
 const lookPause = Duration.toMillis("3 seconds")
@@ -38,19 +21,6 @@ const patience = Duration.toMillis("4 seconds")
 const blocksMissing = 2n
 /** The most numbers that a count moves the lane ahead of final blocks, and the most that are filled. */
 const mostAhead = 64n
-
-/**
- * Begins a watch.
- *
- * @category constructors
- */
-export const make = (): SlotWatch => ({
-  since: undefined,
-  isOver: false,
-  missed: undefined,
-  confirmed: 0n,
-  nextLook: 0
-})
 
 /**
  * How much of a count is believed. A signer's key may be used elsewhere, by many
@@ -77,7 +47,7 @@ export const skip = Effect.fnUntraced(function* (work: LaneWork, counted: bigint
   const next = counted > work.next ? yield* believed(work, counted) : work.next
   if (next <= work.next) return
   work.next = yield* work.store.skipTo(work.lease, next)
-  Object.assign(work.slots, make())
+  Object.assign(work.slots, SlotWatch.make())
 })
 
 /**
@@ -115,7 +85,7 @@ export const heal = Effect.fnUntraced(function* (work: LaneWork): Effect.fn.Retu
   return yield* fill(work, missing, counted, survey)
 })
 
-const isMissingStill = (slots: SlotWatch, first: bigint, { head }: Survey): boolean => {
+const isMissingStill = (slots: SlotWatch.SlotWatch, first: bigint, { head }: Survey): boolean => {
   if (slots.missed?.first !== first) slots.missed = { first, head: head.number }
   return head.number >= slots.missed.head + blocksMissing
 }
@@ -142,7 +112,7 @@ const missingFrom = ({ flights, next }: LaneWork, counted: bigint): ReadonlyArra
   return missing
 }
 
-const watch = (slots: SlotWatch, { final, head }: Survey): void => {
+const watch = (slots: SlotWatch.SlotWatch, { final, head }: Survey): void => {
   slots.missed = undefined
   slots.since ??= head.number
   if (final >= slots.since) slots.isOver = true
