@@ -8,8 +8,10 @@ import type * as Scope from "effect/Scope"
 
 import type { FacilitatorLife } from "./FacilitatorLife.ts"
 import * as FileSizeLimit from "./FileSizeLimit.ts"
+import * as LostFile from "./LostFile.ts"
 import { mutations } from "./Mutation.ts"
 import type { Testimony } from "./PaymentStory.ts"
+import * as ReadinessWatch from "./ReadinessWatch.ts"
 import * as RpcChaos from "./RpcChaos.ts"
 import * as TrialAct from "./TrialAct.ts"
 import type { TrialDatabase } from "./TrialDatabase.ts"
@@ -20,7 +22,7 @@ import * as TrialWorld from "./TrialWorld.ts"
 const usualCuts = 20
 /** Cut connections for each power cut. */
 const connectionsPerCut = 10
-const faultMillis = 5_000
+const faultMillis = 3_000
 
 interface Scene {
   readonly world: TrialWorld.TrialWorld
@@ -29,7 +31,8 @@ interface Scene {
   readonly cuts: number
 }
 
-type Fault = (scene: Scene) => Effect.Effect<void>
+/** Hurts the database, and tells what was broken by what the facilitator said of it. */
+type Fault = (scene: Scene) => Effect.Effect<ReadonlyArray<Broken> | void>
 
 const times = (count: number, act: (index: number) => Effect.Effect<unknown>): Effect.Effect<void> =>
   Effect.forEach(
@@ -48,14 +51,20 @@ const postgresFaults: Readonly<Record<string, Fault>> = {
     times(scene.cuts * connectionsPerCut, (index) =>
       Effect.andThen(sometimeIn(scene, index, 200), scene.database.cutConnections("one"))
     ),
-  "read only": ({ database }) =>
+  "read only": ({ database, facilitator }) =>
     Effect.gen(function* () {
       yield* Effect.sleep(2_000)
       yield* database.setReadOnly(true)
-      yield* Effect.sleep(faultMillis)
+      const inTrouble = yield* lastingTrouble(facilitator)
       yield* database.setReadOnly(false)
+      return [...inTrouble, ...(yield* ReadinessWatch.saysReady(facilitator.url))]
     }),
-  "disk full": ({ database }) => Effect.andThen(Effect.sleep(2_000), database.fillDisk(faultMillis))
+  "disk full": ({ database, facilitator }) =>
+    Effect.gen(function* () {
+      yield* Effect.sleep(2_000)
+      const inTrouble = yield* database.fillDisk(lastingTrouble(facilitator))
+      return [...inTrouble, ...(yield* ReadinessWatch.saysReady(facilitator.url))]
+    })
 }
 
 /** A file has no connections, and a power cut takes its facilitator with it (G1). */
@@ -64,10 +73,20 @@ const sqliteFaults: Readonly<Record<string, Fault>> = {
     Effect.gen(function* () {
       yield* Effect.sleep(2_000)
       yield* limit(facilitator, 8_192)
-      yield* Effect.sleep(faultMillis)
+      const inTrouble = yield* lastingTrouble(facilitator)
       yield* limit(facilitator, "unlimited")
+      return [...inTrouble, ...(yield* ReadinessWatch.saysReady(facilitator.url))]
+    }),
+  "file deleted": ({ facilitator, world }) =>
+    Effect.gen(function* () {
+      const found = world.file === undefined ? [] : yield* LostFile.loseAndRecover(facilitator, world.file)
+      return [...found, ...(yield* ReadinessWatch.saysReady(facilitator.url))]
     })
 }
+
+/** The trouble is seen, and lasts for a while. */
+const lastingTrouble = ({ url }: FacilitatorLife) =>
+  Effect.tap(ReadinessWatch.saysTrouble(url), () => Effect.sleep(faultMillis))
 
 const limit = (facilitator: FacilitatorLife, bytes: number | "unlimited") => {
   const pid = facilitator.pid()
@@ -118,7 +137,7 @@ const suffer = Effect.fnUntraced(function* (
   )
   const { said } = outcome
   const unavailable = said.journal.filter((one) => one._tag === "Answered" && one.told._tag === "CannotTell").length
-  const findings = [...otherStatuses(said), ...unrecorded(said, line), ...outcome.findings]
+  const findings = [...(outcome.result ?? []), ...otherStatuses(said), ...unrecorded(said, line), ...outcome.findings]
   yield* Effect.logInfo(`${name}: ${findings.length} differences, ${facilitator.lives.length} lives`)
   return {
     figures: {
@@ -139,7 +158,7 @@ const nothing: TrialDatabase = {
   powerCut: Effect.void,
   cutConnections: () => Effect.void,
   setReadOnly: () => Effect.void,
-  fillDisk: () => Effect.void
+  fillDisk: (during) => during
 }
 
 /** Records that cannot be asked are told as 503, and as nothing else. */

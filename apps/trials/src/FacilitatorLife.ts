@@ -10,8 +10,9 @@ import { fileURLToPath } from "node:url"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 
+import * as SourceMutation from "./attacks/SourceMutation.ts"
 import { type Failpoint, toText as failpointText } from "./Failpoint.ts"
-import type { MutationName } from "./Mutation.ts"
+import { type MutationName, mutations } from "./Mutation.ts"
 import { toText as settingsText, type TrialSettings } from "./TrialSettings.ts"
 
 /**
@@ -155,14 +156,16 @@ class Keeper {
 
   private spawn(isFirst: boolean): ChildProcess {
     const { failpoint, mutation, settings } = this.options
+    const sources = mutation === undefined ? undefined : mutations[mutation].sources
+    const { environment, execArgv } = SourceMutation.processOptions(sources, false)
     const env = {
       ...process.env,
+      ...environment,
       NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache"),
       TRIAL_SETTINGS: settingsText(settings),
       ...(mutation !== undefined && { MUTATION: mutation }),
       ...(isFirst && failpoint !== undefined && { FAILPOINT: failpointText(failpoint) })
     }
-    const execArgv = isSource ? ["--conditions=@pontage/source"] : []
     return fork(main, [], { env, execArgv, stdio: ["ignore", "pipe", "pipe", "ipc"] })
   }
 

@@ -4,15 +4,20 @@
  */
 import type { LaneLeases, PaymentStore, SchemeFacilitator } from "@pontage/core"
 
+import type { SourceMutation } from "./attacks/SourceMutation.ts"
 import { broadcastBeforePersist } from "./mutations/BroadcastBeforePersist.ts"
 import { claimAlwaysGranted } from "./mutations/ClaimAlwaysGranted.ts"
 import { claimsLapse } from "./mutations/ClaimsLapse.ts"
+import { commitBeforeSync } from "./mutations/CommitBeforeSync.ts"
 import { feesFrozen } from "./mutations/FeesFrozen.ts"
+import { fileUnwatched } from "./mutations/FileUnwatched.ts"
 import { leaseForEver } from "./mutations/LeaseForEver.ts"
 import { noReceiptIsFailure } from "./mutations/NoReceiptIsFailure.ts"
 import { owesNobody } from "./mutations/OwesNobody.ts"
+import { probeOnlyReads } from "./mutations/ProbeOnlyReads.ts"
 import { reorganisationUnseen } from "./mutations/ReorganisationUnseen.ts"
 import { rpcErrorIsVerdict } from "./mutations/RpcErrorIsVerdict.ts"
+import { tablesUnlookedAt } from "./mutations/TablesUnlookedAt.ts"
 
 /**
  * The services that a mutation may wrap.
@@ -38,6 +43,8 @@ export interface Mutation {
   readonly ignoresCeilings?: true
   /** The database answers a commit before it is on the disk. */
   readonly commitsLater?: true
+  /** Pieces of the product's sources, for what no service is around. */
+  readonly sources?: SourceMutation
 }
 
 /**
@@ -56,7 +63,10 @@ export const mutationNames = [
   "reorganisation-unseen",
   "fees-frozen",
   "no-gas-ceiling",
-  "commit-before-sync"
+  "commit-before-sync",
+  "probe-only-reads",
+  "file-unwatched",
+  "tables-unlooked-at"
 ] as const
 
 /**
@@ -80,5 +90,8 @@ export const mutations: Readonly<Record<MutationName, Mutation>> = {
   "reorganisation-unseen": reorganisationUnseen,
   "fees-frozen": feesFrozen,
   "no-gas-ceiling": { ignoresCeilings: true },
-  "commit-before-sync": { commitsLater: true }
+  "commit-before-sync": commitBeforeSync,
+  "probe-only-reads": probeOnlyReads,
+  "file-unwatched": fileUnwatched,
+  "tables-unlooked-at": tablesUnlookedAt
 }

@@ -32,8 +32,8 @@ export interface TrialDatabase {
   readonly cutConnections: (which: "one" | "all") => Effect.Effect<void>
   /** Lets nobody write any more; or again. */
   readonly setReadOnly: (readOnly: boolean) => Effect.Effect<void>
-  /** Leaves no room on the disk, for so many milliseconds. An operator starts the server again if that has stopped it. */
-  readonly fillDisk: (millis: number) => Effect.Effect<void>
+  /** Leaves no room on the disk during this. An operator starts the server again if that has stopped it. */
+  readonly fillDisk: <A>(during: Effect.Effect<A>) => Effect.Effect<A>
 }
 
 /**
@@ -73,14 +73,15 @@ export const make: Effect.Effect<TrialDatabase, never, Scope.Scope> = Effect.gen
         command(`ALTER DATABASE ${name} SET default_transaction_read_only = ${readOnly ? "on" : "off"}`),
         cutConnections("all")
       ),
-    fillDisk: Effect.fnUntraced(function* (millis) {
+    fillDisk: Effect.fnUntraced(function* (during) {
       const pids = yield* Effect.orDie(processesOf(folder))
       for (const pid of pids) yield* FileSizeLimit.set(pid, noRoom)
-      yield* Effect.sleep(millis)
+      const result = yield* during
       for (const pid of yield* Effect.catch(processesOf(folder), () => Effect.succeed(pids))) {
         yield* FileSizeLimit.set(pid, "unlimited")
       }
       yield* Effect.catch(isUp, () => restart)
+      return result
     })
   }
 })

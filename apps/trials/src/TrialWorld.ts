@@ -56,6 +56,8 @@ export interface TrialWorld {
   readonly chain: EvmTestChain.Shape
   readonly rpc: ChainRpc.ChainRpc
   readonly database: TrialDatabase.TrialDatabase | undefined
+  /** The file of the records, where they are in one. */
+  readonly file: string | undefined
   readonly journal: TrialJournal.TrialJournal
   readonly caller: TrialCaller.TrialCaller
   readonly signers: ReadonlyArray<string>
@@ -108,6 +110,7 @@ export const make = Effect.fnUntraced(function* (
     chain,
     rpc: ChainRpc.make(chain.rpcUrl),
     database,
+    file: store.kind === "sqlite" ? store.filename : undefined,
     journal,
     caller,
     signers: keys.map(({ address }) => address),

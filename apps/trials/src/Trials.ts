@@ -11,6 +11,7 @@ import * as CrashTrial from "./CrashTrial.ts"
 import * as DatabaseTrial from "./DatabaseTrial.ts"
 import * as GasTrial from "./GasTrial.ts"
 import * as InstancesTrial from "./InstancesTrial.ts"
+import * as OlderDatabaseTrial from "./OlderDatabaseTrial.ts"
 import * as ReorganisationTrial from "./ReorganisationTrial.ts"
 import * as SignerTrial from "./SignerTrial.ts"
 import type { TrialOptions } from "./TrialOptions.ts"
@@ -35,5 +36,6 @@ export const trials: Readonly<Record<string, Trial>> = {
   "g9-2": InstancesTrial.run(2),
   "g9-4": InstancesTrial.run(4),
   g10: (options) => DatabaseTrial.run(options),
-  g21: GasTrial.run
+  g21: GasTrial.run,
+  g25: OlderDatabaseTrial.run
 }

@@ -4,6 +4,7 @@ import * as ChaosTrial from "../src/ChaosTrial.ts"
 import * as DatabaseTrial from "../src/DatabaseTrial.ts"
 import * as GasTrial from "../src/GasTrial.ts"
 import * as InstancesTrial from "../src/InstancesTrial.ts"
+import * as OlderDatabaseTrial from "../src/OlderDatabaseTrial.ts"
 import * as ReorganisationTrial from "../src/ReorganisationTrial.ts"
 import * as SignerTrial from "../src/SignerTrial.ts"
 import { breaks, keeps } from "./TrialCase.ts"
@@ -37,13 +38,30 @@ describe.concurrent("a database", () => {
     size: 2,
     store: "postgres"
   })
-  keeps("in a file may run out of room", { run: (options) => DatabaseTrial.run(options) })
+  keeps("in a file may run out of room, and be deleted", { run: (options) => DatabaseTrial.run(options) })
   // What the power cut takes with it: answered claims, or the records of what was sent.
   breaks("commit-before-sync", ["forgotten", "unrecorded-broadcast", "unbooked-transfer"], {
     run: (options) => DatabaseTrial.run(options, ["power cuts"]),
     size: 2,
     store: "postgres"
   })
+})
+
+describe.concurrent("readiness", () => {
+  breaks("probe-only-reads", "ready-in-trouble", {
+    run: (options) => DatabaseTrial.run(options, ["read only"]),
+    store: "postgres"
+  })
+  // The records are gone, and where the runs were: what was answered meanwhile is in no copy.
+  breaks("file-unwatched", ["ready-in-trouble", "forgotten"], {
+    run: (options) => DatabaseTrial.run(options, ["file deleted"])
+  })
+})
+
+describe.concurrent("an older database", () => {
+  keeps("in a file is brought up to date under load", { run: OlderDatabaseTrial.run, size: 1 })
+  keeps("on PostgreSQL is brought up to date under load", { run: OlderDatabaseTrial.run, size: 1, store: "postgres" })
+  breaks("tables-unlooked-at", "began-on-strange-tables", { run: OlderDatabaseTrial.run, size: 1 })
 })
 
 describe.concurrent("somebody else's gas", () => {

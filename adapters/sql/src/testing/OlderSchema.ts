@@ -1,0 +1,31 @@
+/**
+ * Takes tables back to an older schema: a database as an earlier release has left it, with all that today's has put in.
+ */
+import type { Dialect } from "../Dialect.ts"
+import type { Change } from "../Migration.ts"
+import * as Migrations from "../Migrations.ts"
+
+/**
+ * Statements that undo every migration after this number, the last one first.
+ *
+ * @category constructors
+ */
+export const statements = (dialect: Dialect["name"], number: number): ReadonlyArray<string> => [
+  ...Migrations.all
+    .slice(number)
+    .flatMap(({ changes }) => changes(dialect))
+    .toReversed()
+    .map(undoing),
+  `DELETE FROM pontage_migration WHERE migration_id > ${number}`
+]
+
+const undoing = (change: Change): string => {
+  switch (change._tag) {
+    case "Table":
+      return `DROP TABLE ${change.table}`
+    case "Column":
+      return `ALTER TABLE ${change.table} DROP COLUMN ${change.column}`
+    case "Index":
+      return `DROP INDEX ${change.name}`
+  }
+}

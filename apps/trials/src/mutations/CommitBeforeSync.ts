@@ -1,0 +1,21 @@
+/**
+ * The database answers a commit before it is on the disk, and sessions leave that as it is.
+ */
+import type { SourceMutation } from "../attacks/SourceMutation.ts"
+
+const sources: SourceMutation = [
+  {
+    module: "adapters/sql/src/PostgresSessions",
+    piece: "WHEN 'off' THEN 'on'",
+    instead: "WHEN 'off' THEN 'off'"
+  },
+  { module: "adapters/sql/src/PostgresSessions", piece: 'found[name] === "off"', instead: 'found[name] === "never"' }
+]
+
+/**
+ * @category mutations
+ */
+export const commitBeforeSync = {
+  commitsLater: true as const,
+  sources
+}

@@ -1,0 +1,15 @@
+/**
+ * Nobody looks whether the file that is written is still the one that its name leads to.
+ */
+import type { SourceMutation } from "../attacks/SourceMutation.ts"
+
+const sources: SourceMutation = [
+  { module: "adapters/sql/src/FilePlace", piece: "own === now", instead: "own !== null" }
+]
+
+/**
+ * @category mutations
+ */
+export const fileUnwatched = {
+  sources
+}
