@@ -37,6 +37,9 @@ const askUntold = asks("notice", Schema.Struct({ count: Schema.BigInt, oldest: S
 const followMillis = 15_000
 const passedBy = 64
 
+/** After so many in one transaction the other callers wait for the next one. */
+const takenAtOnce = 128
+
 /** The steps, over the records of one database. */
 export const make = (dialect: Dialect, records: Records) => {
   const due = `SELECT n.id, n.payment, n.status, n.at, n.attempts,
@@ -46,7 +49,6 @@ export const make = (dialect: Dialect, records: Records) => {
   const waiting = `SELECT r.caller FROM ${dialect.listed("caller")} r
     WHERE EXISTS (SELECT 1 FROM notice n WHERE n.caller = r.caller AND NOT n.closed AND n.due <= ?)`
   const take = dialect.update("notice", "id", { id: "bigint", attempts: "bigint", due: "bigint" })
-  const close = `UPDATE notice SET closed = TRUE WHERE ${dialect.isIn("id", "bigint")}`
 
   const takeOf = Effect.fnUntraced(function* (
     { now, run }: Transaction,
@@ -66,6 +68,8 @@ export const make = (dialect: Dialect, records: Records) => {
   })
 
   return {
+    ...care(dialect),
+
     /** Those of these callers for whom something is due. */
     waiting: (
       { now, run }: Transaction,
@@ -80,8 +84,10 @@ export const make = (dialect: Dialect, records: Records) => {
       room: ReadonlyMap<string, number>,
       leaseMillis: number
     ): Effect.fn.Return<ReadonlyArray<PaymentStore.Notice>, RecordFault> {
-      const taken = yield* Effect.forEach(room, ([caller, limit]) => takeOf(transaction, caller, limit, leaseMillis))
-      const rows = taken.flat()
+      const rows: Array<Row> = []
+      for (const [caller, limit] of room) {
+        if (rows.length < takenAtOnce) rows.push(...(yield* takeOf(transaction, caller, limit, leaseMillis)))
+      }
       const payments = yield* records.ofSerials(transaction, [...new Set(rows.map(({ payment }) => payment))])
       const bySerial = new Map(payments.map((payment) => [payment.serial, payment]))
       return rows.flatMap(({ at, attempts, id, payment: serial, status }) => {
@@ -104,8 +110,14 @@ export const make = (dialect: Dialect, records: Records) => {
       }
       const [told] = yield* askTold(run, closed, [BigInt(id)])
       if (told !== undefined) yield* run(release, [BigInt(now), told.payment, BigInt(id), BigInt(now)])
-    }),
+    })
+  }
+}
 
+/** Looks after all notices, whosever they are. */
+const care = (dialect: Dialect) => {
+  const close = `UPDATE notice SET closed = TRUE WHERE ${dialect.isIn("id", "bigint")}`
+  return {
     giveUp: Effect.fnUntraced(function* (
       { now, run }: Transaction,
       ageMillis: number,

@@ -82,6 +82,8 @@ interface Office {
   readonly allowPrivate: boolean
   /** Open when there may be something to tell, and room for it. */
   readonly bell: Latch.Latch
+  /** Which of the receivers with room comes first. */
+  turn: number
 }
 
 const makeOffice = (store: Store, send: WebhookPost.Send, { allowPrivate, callers }: Options): Office => {
@@ -91,6 +93,7 @@ const makeOffice = (store: Store, send: WebhookPost.Send, { allowPrivate, caller
     send,
     allowPrivate,
     bell: Latch.makeUnsafe(),
+    turn: 0,
     receivers: new Map(
       wanting.map(({ name, webhook }) => [name, WebhookReceiver.make(webhook, wanting.length)] as const)
     )
@@ -102,17 +105,19 @@ const round = Effect.fnUntraced(function* (office: Office, fibers: FiberSet.Fibe
   const { bell, receivers, store } = office
   bell.closeUnsafe()
   const now = yield* Clock.monotonicTimeNanos
-  const room = new Map<string, number>()
-  for (const [name, receiver] of receivers) {
+  const open = [...receivers].flatMap(([name, receiver]) => {
     const free = WebhookReceiver.room(receiver, now)
-    if (free > 0) room.set(name, free)
-  }
+    return free > 0 ? [[name, free] as const] : []
+  })
+  // Another one comes first each time: what is taken at once is bounded.
+  office.turn = (office.turn + 1) % Math.max(1, open.length)
+  const room = new Map([...open.slice(office.turn), ...open.slice(0, office.turn)])
   const notices = room.size === 0 ? [] : yield* Effect.catch(store.takeNotices(room, takenMillis), troubled)
   for (const notice of notices) {
     const receiver = receivers.get(notice.payment.caller)
     if (receiver !== undefined) yield* FiberSet.run(fibers, deliver(office, receiver, notice))
   }
-  yield* Effect.raceFirst(bell.await, Effect.sleep(pause))
+  if (notices.length === 0) yield* Effect.raceFirst(bell.await, Effect.sleep(pause))
 })
 
 const troubled = ({ message }: FacilitatorUnavailable): Effect.Effect<ReadonlyArray<PaymentStore.Notice>> =>

@@ -378,6 +378,20 @@ describe("a receiver's queue", () => {
     })
   )
 
+  it.effect("comes to its turn among hundreds, of which most are dead", () =>
+    Effect.gen(function* () {
+      const store = yield* MemoryPaymentStore.make
+      const dead = Object.fromEntries(
+        Array.from({ length: 300 }, (_, index) => [`dead${index}`, "http://127.0.0.1:1/"])
+      )
+      for (const name of Object.keys(dead)) yield* ends(store, name, 3)
+      const { url } = yield* shop(200)
+      yield* ends(store, "shop", 60)
+      const { counted } = yield* deliver({ ...dead, shop: url }, store)
+      yield* patiently(counted("told"), (told) => told === 60)
+    })
+  )
+
   it.effect("is not held by an answer that never ends", () =>
     Effect.gen(function* () {
       const store = yield* MemoryPaymentStore.make

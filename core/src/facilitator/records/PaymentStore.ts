@@ -313,7 +313,8 @@ export class PaymentStore extends Context.Service<
     readonly page: (after: bigint, limit: number, caller?: string) => Stored<ReadonlyArray<StoredPayment>>
     /**
      * Takes notices that nobody else has taken: of each of these callers at most as many as its number says, the oldest of what
-     * is due. One is due only when every earlier one of its payment is closed. Each may be taken again after `leaseMillis`.
+     * is due; of many callers those that stand first, while the others wait for the next time. One is due only when every earlier
+     * one of its payment is closed. Each may be taken again after `leaseMillis`.
      */
     readonly takeNotices: (room: ReadonlyMap<string, number>, leaseMillis: number) => Stored<ReadonlyArray<Notice>>
     /** A notice was told; or it was not, and is due again in `retryInMillis`. */

@@ -7,7 +7,7 @@
  * told that it has expired before any record is made. A transfer that was made before a record does not count for it.
  */
 import * as Settlement from "../../protocol/Settlement.ts"
-import { circumstances, settledAt, type StoredPayment } from "./PaymentStore.ts"
+import { circumstances, type StoredPayment } from "./PaymentStore.ts"
 import * as Run from "./Run.ts"
 
 /**
@@ -36,14 +36,13 @@ const isOwed = (payment: StoredPayment, now: number): boolean => {
   return payment.answerOwed || (standing !== "served" && standing !== "free")
 }
 
-/** The end of the validity, of the last change, and of the time in which what was paid may be asked for again. */
+/** The end of the validity, and of the last change. What was paid and may still be asked for is owed. */
 const overSince = (payment: StoredPayment): number => {
   const { authorization, history, run } = payment
   return Math.max(
     authorization.validBefore * 1000,
     history.at(-1)?.at ?? 0,
     run.releasedAt ?? 0,
-    run.holder?.until ?? 0,
-    (settledAt(payment) ?? 0) + Run.entitlementMillis
+    run.holder?.until ?? 0
   )
 }
