@@ -9,6 +9,8 @@ import { fileURLToPath } from "node:url"
 
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 
 import * as SourceMutation from "./attacks/SourceMutation.ts"
 import { type Failpoint, toText as failpointText } from "./Failpoint.ts"
@@ -25,6 +27,8 @@ export interface Options {
   readonly mutation?: MutationName | undefined
   /** In its first life alone. */
   readonly failpoint?: Failpoint | undefined
+  /** Its memory is measured after what nothing refers to was collected. */
+  readonly collects?: boolean | undefined
 }
 
 /**
@@ -41,6 +45,14 @@ export interface Life {
   readonly by: number | string | undefined
 }
 
+const MemoryUse = Schema.Struct({ rss: Schema.Int, heapUsed: Schema.Int })
+const decodeMemory = Schema.decodeUnknownOption(MemoryUse)
+
+/**
+ * @category models
+ */
+export type MemoryUse = typeof MemoryUse.Type
+
 /**
  * The facilitator.
  *
@@ -53,6 +65,8 @@ export interface FacilitatorLife {
   readonly log: ReadonlyArray<string>
   /** Completes when the present life listens. */
   readonly listening: Effect.Effect<void>
+  /** What it uses of the memory, in bytes; waits until it says so. */
+  readonly memory: Effect.Effect<MemoryUse>
   /** Sends a signal; after a deadly one it is started again at once. */
   readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
   /** The process, while there is one. */
@@ -77,6 +91,10 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     lives: keeper.lives,
     log: keeper.log,
     listening: Effect.suspend(() => Deferred.await(keeper.listening)),
+    memory: Effect.callback((resume) => {
+      keeper.heard = (use) => resume(Effect.succeed(use))
+      keeper.child?.send("memory")
+    }),
     signal: (name) => Effect.sync(() => void keeper.child?.kill(name)),
     pid: () => keeper.child?.pid,
     stop: Effect.suspend(() => keeper.end("SIGTERM"))
@@ -103,6 +121,7 @@ class Keeper {
   readonly log: Array<string> = []
   listening = Deferred.makeUnsafe<void>()
   child: ChildProcess | undefined
+  heard: ((use: MemoryUse) => void) | undefined
   private readonly options: Options
   private isOver = false
 
@@ -117,7 +136,9 @@ class Keeper {
     this.child = child
     for (const stream of [child.stdout, child.stderr])
       stream?.on("data", (chunk: Buffer) => this.note(chunk.toString()))
-    child.once("message", () => {
+    child.on("message", (message) => {
+      const use = decodeMemory(message)
+      if (Option.isSome(use)) return this.heard?.(use.value)
       life.listened = performance.now()
       Deferred.doneUnsafe(this.listening, Effect.void)
     })
@@ -155,7 +176,7 @@ class Keeper {
   }
 
   private spawn(isFirst: boolean): ChildProcess {
-    const { failpoint, mutation, settings } = this.options
+    const { collects = false, failpoint, mutation, settings } = this.options
     const sources = mutation === undefined ? undefined : mutations[mutation].sources
     const { environment, execArgv } = SourceMutation.processOptions(sources, false)
     const env = {
@@ -166,7 +187,11 @@ class Keeper {
       ...(mutation !== undefined && { MUTATION: mutation }),
       ...(isFirst && failpoint !== undefined && { FAILPOINT: failpointText(failpoint) })
     }
-    return fork(main, [], { env, execArgv, stdio: ["ignore", "pipe", "pipe", "ipc"] })
+    return fork(main, [], {
+      env,
+      execArgv: [...execArgv, ...(collects ? ["--expose-gc"] : [])],
+      stdio: ["ignore", "pipe", "pipe", "ipc"]
+    })
   }
 
   private note(text: string): void {

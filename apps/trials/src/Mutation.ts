@@ -12,9 +12,11 @@ import { commitBeforeSync } from "./mutations/CommitBeforeSync.ts"
 import { feesFrozen } from "./mutations/FeesFrozen.ts"
 import { fileUnwatched } from "./mutations/FileUnwatched.ts"
 import { leaseForEver } from "./mutations/LeaseForEver.ts"
+import { memoryLeak } from "./mutations/MemoryLeak.ts"
 import { noReceiptIsFailure } from "./mutations/NoReceiptIsFailure.ts"
 import { owesNobody } from "./mutations/OwesNobody.ts"
 import { probeOnlyReads } from "./mutations/ProbeOnlyReads.ts"
+import { recordsKept } from "./mutations/RecordsKept.ts"
 import { reorganisationUnseen } from "./mutations/ReorganisationUnseen.ts"
 import { rpcErrorIsVerdict } from "./mutations/RpcErrorIsVerdict.ts"
 import { tablesUnlookedAt } from "./mutations/TablesUnlookedAt.ts"
@@ -66,7 +68,9 @@ export const mutationNames = [
   "commit-before-sync",
   "probe-only-reads",
   "file-unwatched",
-  "tables-unlooked-at"
+  "tables-unlooked-at",
+  "records-kept",
+  "memory-leak"
 ] as const
 
 /**
@@ -93,5 +97,7 @@ export const mutations: Readonly<Record<MutationName, Mutation>> = {
   "commit-before-sync": commitBeforeSync,
   "probe-only-reads": probeOnlyReads,
   "file-unwatched": fileUnwatched,
-  "tables-unlooked-at": tablesUnlookedAt
+  "tables-unlooked-at": tablesUnlookedAt,
+  "records-kept": recordsKept,
+  "memory-leak": memoryLeak
 }

@@ -4,13 +4,14 @@
  */
 import { flushCompileCache } from "node:module"
 
-import { Checkpoint, type FacilitatorScheme, LocalFacilitator } from "@pontage/core"
+import { Checkpoint, type FacilitatorScheme, LocalFacilitator, RecordRetention } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
 import * as BestCrypto from "@pontage/evm/crypto"
 import { ApiKey, type CallerTerms, serve } from "@pontage/facilitator"
 import * as Effect from "effect/Effect"
 import "effect/schema/SchemaJITCompiler/enable"
 import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { privateKeyToAccount } from "viem/accounts"
@@ -48,13 +49,21 @@ const schemeOf = (settings: TrialSettings, { half = (same) => same }: Mutation):
 /** A chain that cannot be asked yet. */
 const isLate = ({ _tag }: { readonly _tag: string }) => _tag === "ChainUnavailable"
 
-const callersOf = (settings: TrialSettings, network: string): ReadonlyArray<CallerTerms> =>
-  (settings.callers ?? []).map(({ gasCeiling, key, name, operator = false }) => ({
-    name,
-    operator,
-    keys: [ApiKey.digestOf(key)],
-    gasCeilings: new Map(gasCeiling === undefined ? [] : [[network, gasCeiling]])
-  }))
+const callersOf = ({ callers = [] }: TrialSettings, network: string): ReadonlyArray<CallerTerms> =>
+  callers.map((one) => callerOf(one, network))
+
+const callerOf = (
+  { gasCeiling, key, name, operator = false, webhook }: NonNullable<TrialSettings["callers"]>[number],
+  network: string
+): CallerTerms => ({
+  name,
+  operator,
+  ...(webhook !== undefined && {
+    webhook: { url: Redacted.make(webhook), secret: Redacted.make("the-secret-of-the-trial") }
+  }),
+  keys: [ApiKey.digestOf(key)],
+  gasCeilings: new Map(gasCeiling === undefined ? [] : [[network, gasCeiling]])
+})
 
 /** The default holds an attack back, and a long trial with it. */
 const unlimited = 10n ** 24n
@@ -72,22 +81,33 @@ const program = Effect.gen(function* () {
   const settings = fromText(process.env["TRIAL_SETTINGS"] ?? "")
   const mutation = mutationOf(process.env["MUTATION"])
   const strike = checkpointOf(process.env["FAILPOINT"], settings)
-  const { port, settleTimeoutMillis, store } = settings
+  const { port, retentionMillis, settleTimeoutMillis, store } = settings
+  const retention = retentionMillis === undefined ? Layer.empty : RecordRetention.layer({ age: retentionMillis })
   const local = LocalFacilitator.layer({
     schemes: [schemeOf(settings, mutation)],
     settleTimeoutMillis,
     gasCeilings: ceilingsOf(settings, mutation)
   }).pipe(Layer.provideMerge(TrialStore.layer(store, mutation)), Layer.provide(BestCrypto.layer))
   const served = Effect.gen(function* () {
-    const facilitator = yield* Layer.build(local)
+    const facilitator = yield* Layer.build(Layer.provideMerge(retention, local))
     const callers = callersOf(settings, settings.assets[0]?.network ?? "")
-    const { url } = yield* Effect.provide(serve({ port, ...(callers.length > 0 && { callers }) }), facilitator)
+    const { url } = yield* Effect.provide(
+      serve({ port, webhooksToPrivate: true, ...(callers.length > 0 && { callers }) }),
+      facilitator
+    )
     process.send?.({ url })
     // A process that is killed keeps nothing: the next life begins quicker with what this one has compiled.
     flushCompileCache()
     return yield* Effect.never
   })
   return yield* Effect.provideService(served, Checkpoint.Checkpoint, strike)
+})
+
+// What nothing refers to any more is collected first, where this process may say so: what is left is what it needs.
+process.on("message", () => {
+  globalThis.gc?.()
+  const { heapUsed, rss } = process.memoryUsage()
+  process.send?.({ heapUsed, rss })
 })
 
 // Whoever has started this process is gone: so is its purpose.

@@ -13,6 +13,8 @@ export interface TrialOptions {
   readonly seed: string
   readonly size: number | undefined
   readonly mutation: MutationName | undefined
+  /** How long it goes on, for trials that take a time; default by trial. */
+  readonly minutes?: number | undefined
   /** How long buyers ask for an outcome and the audit waits for an end, in milliseconds; default by trial. */
   readonly patienceMillis?: number
 }

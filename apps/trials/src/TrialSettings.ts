@@ -26,7 +26,9 @@ const TrialCallerTerms = Schema.Struct({
   name: Schema.String,
   key: Schema.String,
   operator: Schema.optionalKey(Schema.Boolean),
-  gasCeiling: Schema.optionalKey(Schema.BigIntFromString)
+  gasCeiling: Schema.optionalKey(Schema.BigIntFromString),
+  /** Where it is told of ends. */
+  webhook: Schema.optionalKey(Schema.String)
 })
 
 const Asset = Schema.Struct({
@@ -60,6 +62,8 @@ export const TrialSettings = Schema.Struct({
   /** Wei that all payments together may cost in gas. */
   gasCeiling: Schema.optionalKey(Schema.BigIntFromString),
   callers: Schema.optionalKey(Schema.Array(TrialCallerTerms)),
+  /** How long records are kept after everything about them is over; default for ever. */
+  retentionMillis: Schema.optionalKey(Schema.Int),
   /** How long a step stands still that a failpoint hangs. */
   hangMillis: Schema.Int
 })

@@ -65,7 +65,7 @@ export interface TrialWorld {
   /** Starts a facilitator on the world's records. */
   readonly facilitator: (
     changed?: Partial<TrialSettings>,
-    options?: Pick<FacilitatorLife.Options, "failpoint">
+    options?: Pick<FacilitatorLife.Options, "failpoint" | "collects">
   ) => Effect.Effect<FacilitatorLife.FacilitatorLife, never, Scope.Scope>
   /** What buyers need, all but the facilitators. */
   readonly load: Omit<TrialLoad.Options, "facilitators" | "concurrency">

@@ -14,6 +14,7 @@ import * as InstancesTrial from "./InstancesTrial.ts"
 import * as OlderDatabaseTrial from "./OlderDatabaseTrial.ts"
 import * as ReorganisationTrial from "./ReorganisationTrial.ts"
 import * as SignerTrial from "./SignerTrial.ts"
+import * as SoakTrial from "./SoakTrial.ts"
 import type { TrialOptions } from "./TrialOptions.ts"
 import type { TrialReport } from "./TrialReport.ts"
 
@@ -37,5 +38,6 @@ export const trials: Readonly<Record<string, Trial>> = {
   "g9-4": InstancesTrial.run(4),
   g10: (options) => DatabaseTrial.run(options),
   g21: GasTrial.run,
-  g25: OlderDatabaseTrial.run
+  g25: OlderDatabaseTrial.run,
+  soak: SoakTrial.run
 }

@@ -1,5 +1,5 @@
 /**
- * `npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--seed <text>] [--mutation <name>]`: runs one
+ * `npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>]`: runs one
  * trial, prints what came out, and ends with 0 only if every promise was kept. `npm run trials -- attacks [--only <name>]
  * [--target pontage|x402|both] [--mutations]` carries out the battery of attacks; `npm run trials -- simulate [--seeds <number>]
  * [--seed <number>] [--fault <name>] [--mutations]` simulates whole worlds.
@@ -26,6 +26,7 @@ const { positionals, values } = parseArgs({
   options: {
     store: { type: "string", default: "sqlite" },
     size: { type: "string" },
+    minutes: { type: "string" },
     seed: { type: "string" },
     mutation: { type: "string" },
     only: { type: "string", multiple: true },
@@ -42,6 +43,7 @@ const decode = Schema.decodeUnknownOption(
     goal: Schema.Literals(Object.keys(trials)),
     store: Schema.Literals(["sqlite", "postgres", "memory"]),
     size: Schema.UndefinedOr(Schema.NumberFromString.check(Schema.isBetween({ minimum: 1, maximum: 100_000 }))),
+    minutes: Schema.UndefinedOr(Schema.NumberFromString.check(Schema.isBetween({ minimum: 1, maximum: 10_000 }))),
     seed: Schema.String,
     mutation: Schema.UndefinedOr(Schema.Literals(mutationNames))
   })
@@ -70,7 +72,7 @@ const decodeAttacks = Schema.decodeUnknownOption(
 )
 
 const usage = [
-  "npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--seed <text>] [--mutation <name>]",
+  "npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>]",
   "npm run trials -- attacks [--only <attack>]... [--target pontage|x402|both] [--mutations]",
   `attacks: ${battery.map(({ name }) => name).join(", ")}`,
   "npm run trials -- simulate [--seeds <number>] [--seed <number>] [--threads <number>] [--fault <name>] [--mutations]",
@@ -112,8 +114,8 @@ const attacks = Effect.gen(function* () {
 })
 
 const trial = Effect.gen(function* () {
-  const { size, mutation, seed = randomBytes(4).toString("hex") } = values
-  const asked = decode({ ...values, goal: positionals[0], size, mutation, seed })
+  const { minutes, size, mutation, seed = randomBytes(4).toString("hex") } = values
+  const asked = decode({ ...values, goal: positionals[0], minutes, size, mutation, seed })
   if (Option.isNone(asked)) {
     yield* Console.error(usage)
     return false

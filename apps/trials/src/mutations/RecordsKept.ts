@@ -1,0 +1,15 @@
+/**
+ * Old records are looked at, and kept.
+ */
+import type { PaymentStore } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+/**
+ * @category mutations
+ */
+export const recordsKept = {
+  store: (store: PaymentStore.PaymentStore["Service"]): PaymentStore.PaymentStore["Service"] => ({
+    ...store,
+    forget: () => Effect.succeed({ count: 0, next: undefined })
+  })
+}
