@@ -48,6 +48,7 @@ const factsOf = (change: Change): ReadonlyArray<string> => {
   const primary = [...key, ...own.filter(([, definition]) => isPrimary(definition)).map(([name]) => name)]
   const keys = [primary, unique ?? []].filter(({ length }) => length > 0)
   return [
+    tableFact(table),
     ...own.map(([name, definition]) => definedFact(table, name, definition, key)),
     ...keys.map((columns) => keyFact(table, columns.join(", ")))
   ]
@@ -70,6 +71,8 @@ const ColumnRow = Schema.Struct({
   table_name: Schema.String,
   name: Schema.String,
   type: Schema.String,
+  /** Whether a crash leaves the table its rows. */
+  lasting: Flag,
   required: Flag,
   defaulted: Flag
 })
@@ -84,7 +87,9 @@ const IndexRow = Schema.Struct({
 const decodeColumns = Schema.decodeUnknownEffect(Schema.Array(ColumnRow))
 const decodeIndexes = Schema.decodeUnknownEffect(Schema.Array(IndexRow))
 
-const columnFact = ({ defaulted, name, required, table_name, type }: typeof ColumnRow.Type): string =>
+const tableFact = (table: string): string => `table ${table} that outlives a crash`
+
+const columnFact = ({ defaulted, name, required, table_name, type }: Omit<typeof ColumnRow.Type, "lasting">): string =>
   `column ${table_name}.${name} ${type}${required ? " NOT NULL" : ""}${defaulted ? " with a default" : ""}`
 
 const keyFact = (table: string, columns: string): string => `key ${table} (${columns})`
@@ -108,6 +113,7 @@ export const found = Effect.fnUntraced(function* (
   return {
     tables: new Set(columns.map(({ table_name }) => table_name)),
     facts: new Set([
+      ...columns.filter(({ lasting }) => lasting).map(({ table_name }) => tableFact(table_name)),
       ...columns.map(columnFact),
       ...keys,
       ...indexes.map(({ name, table_name }) => indexFact(table_name, name))
@@ -121,7 +127,7 @@ const visible = `pg_table_is_visible(c.oid) AND c.relnamespace NOT IN ('pg_catal
 const catalogues: Readonly<Record<Dialect["name"], { readonly columns: string; readonly indexes: string }>> = {
   pg: {
     columns: `SELECT c.relname::text AS table_name, a.attname::text AS name,
-        upper(format_type(a.atttypid, a.atttypmod)) AS type, a.attnotnull AS required,
+        upper(format_type(a.atttypid, a.atttypmod)) AS type, c.relpersistence = 'p' AS lasting, a.attnotnull AS required,
         (a.atthasdef OR a.attidentity <> '') AS defaulted
       FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
       WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped AND ${visible}`,
@@ -134,7 +140,7 @@ const catalogues: Readonly<Record<Dialect["name"], { readonly columns: string; r
       WHERE x.indisvalid AND ${visible}`
   },
   sqlite: {
-    columns: `SELECT m.name AS table_name, t.name AS name, upper(t.type) AS type,
+    columns: `SELECT m.name AS table_name, t.name AS name, upper(t.type) AS type, 1 AS lasting,
         (t."notnull" OR t.pk > 0) AS required, (t.dflt_value IS NOT NULL) AS defaulted
       FROM sqlite_schema m, pragma_table_info(m.name) t WHERE m.type = 'table'`,
     indexes: `SELECT m.name AS table_name, l.name AS name, (l."unique" AND NOT l.partial) AS sole,

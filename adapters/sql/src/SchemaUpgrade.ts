@@ -51,6 +51,8 @@ const steps = Effect.fnUntraced(function* (
     // An index of many rows takes longer than any statement of the store may; so does waiting for who makes it.
     yield* ask("SET LOCAL statement_timeout = 0")
     yield* sql.unsafe(dialect.text(dialect.lock), [log])
+    // Everybody else would wait behind a change of tables that waits for a backup.
+    yield* ask("SET LOCAL lock_timeout = '5s'")
   }
   const actual = yield* SchemaShape.found(dialect.name, ask)
   const done = yield* logged(ask, actual)
