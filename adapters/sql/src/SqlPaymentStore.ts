@@ -79,12 +79,18 @@ const claims = (
   }
 }
 
+const askShares = Records.asks(
+  "payment",
+  Schema.Struct({ caller: Schema.String, payer: Schema.String, waiting: Schema.BigInt })
+)
+const shares = `SELECT p.caller, p.payer, count(*) AS waiting FROM payment p
+  WHERE p.lane = ? AND p.flight IS NULL AND p.status = 'accepted' AND p.active GROUP BY p.caller, p.payer`
 const askLoads = Records.asks("payment", Schema.Struct({ lane: Schema.String, load: Schema.BigInt }))
 
 const queues = (
   { ask }: Database,
   { dialect, flights, records }: Desk
-): Pick<Store, "loads" | "queued" | "queuedInTurn" | "lanesInUse" | "flights"> => {
+): Pick<Store, "loads" | "queued" | "queuedInTurn" | "lanesInUse" | "waitingBy" | "flights"> => {
   const loads = `SELECT p.lane, count(*) AS load FROM payment p
     WHERE ${dialect.isIn("p.lane", "text")} AND p.active GROUP BY p.lane`
   return {
@@ -99,6 +105,12 @@ const queues = (
     queuedInTurn: (lane, limit, ofPayer) =>
       ask((transaction) => records.waitingInTurn(transaction, lane, limit, ofPayer)),
     lanesInUse: ask(({ run }) => Effect.map(askLanes(run, lanesInUse, []), (rows) => rows.map(({ lane }) => lane))),
+    waitingBy: (lane) =>
+      ask(({ run }) =>
+        Effect.map(askShares(run, shares, [lane]), (rows) =>
+          rows.map(({ waiting, ...share }) => ({ ...share, waiting: Number(waiting) }))
+        )
+      ),
     flights: (lane) => ask((transaction) => flights.all(transaction, lane))
   }
 }

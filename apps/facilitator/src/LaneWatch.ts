@@ -2,7 +2,7 @@
  * The lanes as the records show them: how many payments wait and travel, whether anybody works on them, and what settling
  * has cost. Whoever works a lane, here or elsewhere, every process sees the same.
  */
-import { type FacilitatorUnavailable, PaymentStore, type SchemeFacilitator } from "@pontage/core"
+import { type FacilitatorUnavailable, type LaneAdmission, PaymentStore, type SchemeFacilitator } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
@@ -47,7 +47,8 @@ interface Head {
 export const make = (
   store: PaymentStore.PaymentStore["Service"],
   schemes: ReadonlyArray<SchemeFacilitator>,
-  budgeted: ReadonlyArray<string>
+  budgeted: ReadonlyArray<string>,
+  admission?: LaneAdmission["Service"]
 ): LaneWatch => {
   const heads = new Map<string, Head>()
   const lanes = schemes.flatMap(({ lanes, network }) => lanes.map((address) => ({ network: String(network), address })))
@@ -89,9 +90,39 @@ export const make = (
     }
   })
 
+  const capacities = admission === undefined ? Effect.void : showingCapacities(admission)
+
   return {
-    look: Effect.andThen(Effect.forEach(networks, bookkeeping, { discard: true }), Effect.forEach(lanes, lookAt))
+    look: Effect.andThen(
+      Effect.andThen(capacities, Effect.forEach(networks, bookkeeping, { discard: true })),
+      Effect.forEach(lanes, lookAt)
+    )
   }
+}
+
+/** What the lanes land, as far as was seen, and how many payments each has turned away. */
+const showingCapacities = (admission: LaneAdmission["Service"]): Effect.Effect<void> => {
+  const told = new Map<string, number>()
+  return Effect.flatMap(admission.views, (views) =>
+    Effect.forEach(
+      views,
+      ({ landingMillis, lane, perSecond, turnedAway }) => {
+        const [network = "", address = ""] = lane.split(" ")
+        const place = { network, address }
+        const more = turnedAway - (told.get(lane) ?? 0)
+        told.set(lane, turnedAway)
+        return Effect.all(
+          [
+            Metric.update(capacityGauge(place), perSecond),
+            Metric.update(landingGauge(place), landingMillis / 1000),
+            Metric.update(turnedAwayCounter(place), more)
+          ],
+          { discard: true }
+        )
+      },
+      { discard: true }
+    )
+  )
 }
 
 /** Nothing is sent for it any more: the lane's worker asks the chain for its end. */
@@ -113,6 +144,28 @@ const unlandedGauge = seriesOf((attributes) =>
   Metric.gauge("pontage_lane_flights_unlanded", {
     attributes,
     description: "A signer's transactions that are in no block yet"
+  })
+)
+
+const capacityGauge = seriesOf((attributes) =>
+  Metric.gauge("pontage_lane_capacity", {
+    attributes,
+    description: "Payments a second that a lane lands while more wait than it has places for, as far as was seen"
+  })
+)
+
+const landingGauge = seriesOf((attributes) =>
+  Metric.gauge("pontage_lane_landing_seconds", {
+    attributes,
+    description: "How long a payment takes to land that waits for nobody, as far as was seen"
+  })
+)
+
+const turnedAwayCounter = seriesOf((attributes) =>
+  Metric.counter("pontage_lane_turned_away_total", {
+    attributes,
+    description: "Payments that were told to come again because they would have expired in a lane's queue",
+    incremental: true
   })
 )
 

@@ -45,6 +45,7 @@ const reads = (store: Store) => ({
   queued: timed("queued", store.queued),
   queuedInTurn: timed("queuedInTurn", store.queuedInTurn),
   lanesInUse: StoreMetrics.timed("lanesInUse")(store.lanesInUse),
+  waitingBy: timed("waitingBy", store.waitingBy),
   flights: timed("flights", store.flights),
   spent: timed("spent", store.spent),
   books: timed("books", store.books),

@@ -3,10 +3,11 @@
  * take two: asking often asks the chains no more often, and what breaks shows within five. What costs no question to a chain
  * is looked at all the time, and so is what is in trouble, so that payments are taken again when it is mended.
  */
-import { FacilitatorSchemes, type IntakeGate, PaymentStore } from "@pontage/core"
+import { FacilitatorSchemes, type IntakeGate, LaneAdmission, PaymentStore } from "@pontage/core"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 import * as FacilitatorMetrics from "./FacilitatorMetrics.ts"
@@ -97,7 +98,8 @@ export class Readiness extends Context.Service<
       Effect.gen(function* () {
         const store = yield* PaymentStore.PaymentStore
         const schemes = yield* FacilitatorSchemes
-        const lanes = LaneWatch.make(store, schemes, budgetedCallers)
+        const admission = Option.getOrUndefined(yield* Effect.serviceOption(LaneAdmission))
+        const lanes = LaneWatch.make(store, schemes, budgetedCallers, admission)
         const checks = ReadinessChecks.all({ store, schemes, lanes, minimumGas }).map((check) => entered(check, intake))
         const look = Effect.forEach(checks, ({ look }) => look, { concurrency: "unbounded" }).pipe(
           Effect.map(reportOf),

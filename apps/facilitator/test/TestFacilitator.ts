@@ -132,6 +132,7 @@ export const store = (methods: Partial<Store>): Store =>
     queued: () => Effect.succeed([]),
     queuedInTurn: () => Effect.succeed([]),
     lanesInUse: Effect.succeed([]),
+    waitingBy: () => Effect.succeed([]),
     flights: () => Effect.succeed([]),
     openLane: unasked,
     skipTo: unasked,

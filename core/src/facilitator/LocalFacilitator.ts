@@ -38,6 +38,7 @@ import { LaneLeases, layerSole } from "./records/LaneLeases.ts"
 import * as MemoryPaymentStore from "./records/MemoryPaymentStore.ts"
 import { PaymentStore, type StoredPayment, toRecord, toSettled } from "./records/PaymentStore.ts"
 import * as Presentation from "./records/Presentation.ts"
+import * as Admission from "./settlement/Admission.ts"
 import * as GasCeilings from "./settlement/GasCeilings.ts"
 import * as LaneChoice from "./settlement/LaneChoice.ts"
 import * as SettlementEngine from "./settlement/SettlementEngine.ts"
@@ -98,22 +99,39 @@ export class FacilitatorSchemes extends Context.Service<FacilitatorSchemes, Read
 ) {}
 
 /**
+ * Who is let into the lanes' queues, for those who watch over it: what each lane lands, and who was turned away.
+ *
+ * @category services
+ */
+export class LaneAdmission extends Context.Service<LaneAdmission, Admission.Admission>()(
+  "@pontage/core/LaneAdmission"
+) {}
+
+/**
  * A facilitator over a payment store.
  *
  * @category layers
  */
 export const layer = (
   options: Options
-): Layer.Layer<Facilitator | FacilitatorSchemes, Misconfigured | ChainUnavailable, PaymentStore | LaneLeases> =>
-  opened(options, 0)
+): Layer.Layer<
+  Facilitator | FacilitatorSchemes | LaneAdmission,
+  Misconfigured | ChainUnavailable,
+  PaymentStore | LaneLeases
+> => opened(options, 0)
 
 const opened = (options: Options, drainMillis: number) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const { schemes, ...rest } = yield* Effect.fromResult(OptionCheck.read(check, options, "LocalFacilitator"))
       const halves = yield* Effect.all(schemes, { concurrency: "unbounded" })
-      const facilitator = yield* make(halves, { ...rest, drainMillis: rest.drainMillis ?? drainMillis })
-      return Context.make(Facilitator, facilitator).pipe(Context.add(FacilitatorSchemes, halves))
+      const admission = Admission.make(yield* PaymentStore)
+      const making = make(halves, { ...rest, drainMillis: rest.drainMillis ?? drainMillis })
+      const facilitator = yield* Effect.provideService(making, LaneAdmission, admission)
+      return Context.make(Facilitator, facilitator).pipe(
+        Context.add(FacilitatorSchemes, halves),
+        Context.add(LaneAdmission, admission)
+      )
     })
   )
 
@@ -142,6 +160,7 @@ export const make = Effect.fnUntraced(function* (
     store,
     leases: yield* LaneLeases,
     halves,
+    admission: Option.getOrUndefined(yield* Effect.serviceOption(LaneAdmission)),
     ceilings: GasCeilings.orDefault(options.gasCeilings ?? {}, halves),
     drainMillis: options.drainMillis ?? 0
   })
@@ -205,6 +224,7 @@ const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest)
   if (known === undefined) {
     if (presented.refusal !== undefined) return yield* presented.refusal
     yield* desk.intake.passNew(presented.half.network)
+    yield* desk.engine.judge(presented.half, presented)
     return yield* Effect.as(examine(desk, presented), { payer })
   }
   if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)

@@ -174,11 +174,13 @@ const takeNew = Effect.fnUntraced(function* (
   claim: Claim | undefined,
   wanted: boolean
 ) {
-  yield* desk.intake.passNew(presented.half.network)
+  const { half } = presented
+  yield* desk.intake.passNew(half.network)
+  if (!wanted) yield* desk.engine.judge(half, presented)
+  const lane = wanted ? yield* desk.engine.admit(half, presented) : undefined
   const at = yield* examine(desk, presented)
-  if (!wanted) return yield* reserve(desk, presented, claim, undefined)
-  desk.engine.examined(presented, presented.payment, at)
-  return yield* reserve(desk, presented, claim, yield* desk.engine.laneFor(presented.half))
+  if (lane !== undefined) desk.engine.examined(presented, presented.payment, at)
+  return yield* reserve(desk, presented, claim, lane)
 })
 
 /** Another claim brought the same authorization a moment ago and is being looked at. */

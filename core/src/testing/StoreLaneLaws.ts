@@ -89,6 +89,38 @@ const queuedInTurn = law(
   })
 )
 
+const waitingIsCounted = law(
+  "what waits in a lane is counted by callers and payers, without what travels or waits elsewhere",
+  Effect.fnUntraced(function* (store, subject) {
+    const { name: lane } = yield* newLane
+    const [caller, other, payer] = [yield* newName, yield* newName, `acct-${yield* newName}`]
+    const counts = Effect.map(store.waitingBy(lane), (shares) => {
+      const sums: Record<string, number> = {}
+      for (const share of shares) {
+        const name = `${share.caller} ${share.payer}`
+        sums[name] = (sums[name] ?? 0) + share.waiting
+      }
+      return sums
+    })
+    yield* same("at first", yield* counts, {})
+    const claimedBy = Effect.fnUntraced(function* (name: string, where: string) {
+      const payment = yield* newPayment({ caller: name, payer })
+      yield* store.claim(payment, undefined, { lane: where, available: 1_000_000n })
+      return payment.paymentId
+    })
+    const first = yield* claimedBy(caller, lane)
+    yield* claimedBy(caller, lane)
+    yield* claimedBy(other, lane)
+    yield* claimedBy(other, (yield* newLane).name)
+    yield* same("of two callers", yield* counts, { [`${caller} ${payer}`]: 2, [`${other} ${payer}`]: 1 })
+    const lease = yield* opened(store, subject, lane)
+    yield* store.plan(lease, [yield* planOf(firstFlight, [first])])
+    yield* same("once one travels", yield* counts, { [`${caller} ${payer}`]: 1, [`${other} ${payer}`]: 1 })
+    yield* store.enter(lease, { advances: [change(first, "planned", "accepted")] })
+    yield* same("once it is back", yield* counts, { [`${caller} ${payer}`]: 2, [`${other} ${payer}`]: 1 })
+  })
+)
+
 const queuedOnce = law(
   "an accepted payment is put into one lane once; a payment in another state into none",
   Effect.fnUntraced(function* (store, subject) {
@@ -368,6 +400,7 @@ const claimIsNotWaiting = law(
 export const laws: ReadonlyArray<StoreLaw> = [
   claimsQueue,
   queuedInTurn,
+  waitingIsCounted,
   queuedOnce,
   knownIsNotQueued,
   queueIsByAge,

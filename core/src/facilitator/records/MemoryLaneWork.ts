@@ -9,13 +9,14 @@ import * as MemoryLanes from "./MemoryLanes.ts"
 import type { MemoryState } from "./MemoryState.ts"
 import type { Allowance, NetworkBooks } from "./NetworkBooks.ts"
 import * as PaymentChange from "./PaymentChange.ts"
-import type { Advance, Entry, Flight, PaymentStore, Plan, StoredPayment } from "./PaymentStore.ts"
+import type { Advance, Entry, Flight, PaymentStore, Plan, QueueShare, StoredPayment } from "./PaymentStore.ts"
 
 type Methods =
   | "loads"
   | "queued"
   | "queuedInTurn"
   | "lanesInUse"
+  | "waitingBy"
   | "flights"
   | "openLane"
   | "skipTo"
@@ -57,6 +58,7 @@ export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods>
     queuedInTurn: (name, limit, ofPayer) =>
       Effect.sync(() => inTurn(found(state, lanes.of(name).waiting(Infinity)), limit, ofPayer)),
     lanesInUse: Effect.sync(() => lanes.inUse()),
+    waitingBy: (name) => Effect.sync(() => waitingBy(found(state, lanes.of(name).waiting(Infinity)))),
     flights: (name) => Effect.sync(() => flightsOf(state, name)),
     openLane: (lease, first) => fenced(lease, ({ lane }) => (lane.next ??= first)),
     skipTo: (lease, next) =>
@@ -92,6 +94,18 @@ const inTurn = (waiting: ReadonlyArray<StoredPayment>, limit: number, ofPayer: n
     .slice(0, limit)
     .map(({ one }) => one)
     .toSorted((a, b) => (a.serial < b.serial ? -1 : 1))
+}
+
+const waitingBy = (waiting: ReadonlyArray<StoredPayment>): ReadonlyArray<QueueShare> => {
+  const shares = new Map<string, { readonly caller: string; readonly payer: string; waiting: number }>()
+  for (const { authorization, caller } of waiting) {
+    const { payer } = authorization
+    const key = JSON.stringify([caller, payer])
+    const share = shares.get(key) ?? { caller, payer, waiting: 0 }
+    share.waiting++
+    shares.set(key, share)
+  }
+  return [...shares.values()]
 }
 
 /** Each with how many of its kind come before it. */

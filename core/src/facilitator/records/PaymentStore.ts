@@ -180,6 +180,17 @@ export interface Entry {
 }
 
 /**
+ * How many payments of one payer wait in a lane, that came through one caller.
+ *
+ * @category models
+ */
+export interface QueueShare {
+  readonly caller: string
+  readonly payer: string
+  readonly waiting: number
+}
+
+/**
  * An end that a caller is to be told of.
  *
  * @category models
@@ -276,6 +287,8 @@ export class PaymentStore extends Context.Service<
     readonly queuedInTurn: (lane: string, limit: number, ofPayer: number) => Stored<ReadonlyArray<StoredPayment>>
     /** The names of all lanes, of any network, in which payments wait or travel, or of which flights are not closed. */
     readonly lanesInUse: Stored<ReadonlyArray<string>>
+    /** How many payments wait in a lane, by their callers and payers. */
+    readonly waitingBy: (lane: string) => Stored<ReadonlyArray<QueueShare>>
     /** A lane's flights that are not closed, by their numbers. */
     readonly flights: (lane: string) => Stored<ReadonlyArray<Flight>>
     /** The number of a lane's next flight; a lane nobody has worked before begins with `first`. */

@@ -254,7 +254,7 @@ const signByTheBooks = Effect.fnUntraced(function* (
   survey: Survey
 ): Effect.fn.Return<ReadonlyArray<Aboard>, Stopped> {
   const { ceilings, half, store } = work
-  const since = (yield* Clock.currentTimeMillis) - GasCeilings.periodMillis
+  const since = (yield* store.now) - GasCeilings.periodMillis
   let books = yield* store.books(half.network, since)
   let waiting = ready
   for (let signing = 1; ; signing++) {

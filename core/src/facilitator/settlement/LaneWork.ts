@@ -254,6 +254,19 @@ export const sendInstead = Effect.fnUntraced(function* (
   return yield* send(work, aboard)
 })
 
+/** Transactions of one signer that may be on their way at once: nodes promise to hold about so many for an account. */
+const defaultCapacity = 16
+/** The same where payers send their own transactions. */
+const slotlessCapacity = 256
+
+/**
+ * How many transactions of one lane may be on their way at once.
+ *
+ * @category getters
+ */
+export const transactionsOf = ({ capacity, lanes }: Pick<SchemeFacilitator, "capacity" | "lanes">): number =>
+  capacity ?? (lanes.length === 0 ? slotlessCapacity : defaultCapacity)
+
 /**
  * The flights whose slots are open.
  *

@@ -34,7 +34,8 @@ import {
   isRefused,
   type LaneWork,
   placesTaken,
-  type Stopped
+  type Stopped,
+  transactionsOf
 } from "./LaneWork.ts"
 import * as SlotGaps from "./SlotGaps.ts"
 import * as SlotWatch from "./SlotWatch.ts"
@@ -59,10 +60,6 @@ export interface LaneToWork {
   readonly startedAt: number
 }
 
-/** Transactions of one signer that may be on their way at once: nodes promise to hold about so many for an account. */
-const defaultCapacity = 16
-/** The same where payers send their own transactions. */
-const slotlessCapacity = 256
 /** Of a capacity where payers send their own, one payer may take a 32nd, and one caller a half. */
 const sharesOf = (capacity: number): FairShare.Limits => ({
   payer: Math.max(1, Math.floor(capacity / 32)),
@@ -130,7 +127,7 @@ const workOnce = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease) {
 /** Everything there is on record of the lane. */
 const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effect.fn.Return<LaneWork, Stopped> {
   const { address, half, store } = lane
-  const capacity = half.capacity ?? (address === "" ? slotlessCapacity : defaultCapacity)
+  const capacity = transactionsOf(half)
   const work: LaneWork = {
     ...lane,
     lease,

@@ -20,6 +20,7 @@ import * as PaymentReading from "../PaymentReading.ts"
 import type { LaneLeases } from "../records/LaneLeases.ts"
 import { LaneName, type PaymentStore, type StoredPayment } from "../records/PaymentStore.ts"
 import { isOver } from "./Aboard.ts"
+import * as Admission from "./Admission.ts"
 import * as AwaitedPayments from "./AwaitedPayments.ts"
 import * as ExaminedPayments from "./ExaminedPayments.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
@@ -38,6 +39,8 @@ export interface Options {
   readonly leases: LaneLeases["Service"]
   readonly halves: ReadonlyArray<SchemeFacilitator>
   readonly ceilings: GasCeilings
+  /** Who is let into the lanes' queues; default by what they land. */
+  readonly admission?: Admission.Admission | undefined
   /** How long a closing engine waits for what is under way; milliseconds. */
   readonly drainMillis: number
 }
@@ -48,8 +51,13 @@ export interface Options {
  * @category models
  */
 export interface SettlementEngine {
-  /** The lane in which a payment on this half's network waits least. */
-  readonly laneFor: (half: SchemeFacilitator) => Effect.Effect<string, FacilitatorUnavailable>
+  /**
+   * Lets a payment in that arrives, and says in which lane it waits least. Fails where it would expire there before its turn: then
+   * nobody is to wait for it.
+   */
+  readonly admit: (half: SchemeFacilitator, arrival: Admission.Arrival) => Effect.Effect<string, FacilitatorUnavailable>
+  /** Fails where a payment that arrives would not be let in; counts nothing. */
+  readonly judge: (half: SchemeFacilitator, arrival: Admission.Arrival) => Effect.Effect<void, FacilitatorUnavailable>
   /** Remembers that a payment was found good just now (Unix milliseconds), so that its lane need not look again. */
   readonly examined: ExaminedPayments.ExaminedPayments["add"]
   /**
@@ -118,8 +126,10 @@ export const make = Effect.fnUntraced(function* (
   yield* Effect.forkScoped(closeUnwanted(store))
   yield* Effect.addFinalizer(() => drain(store, names, options.drainMillis))
   const choice = LaneChoice.make(store)
+  const admission = options.admission ?? Admission.make(store)
   return {
-    laneFor: choice.laneFor,
+    admit: (half, arrival) => Effect.tap(choice.laneFor(half), (lane) => admission.admit(half, lane, arrival)),
+    judge: (half, arrival) => Effect.flatMap(choice.laneFor(half), (lane) => admission.judge(half, lane, arrival)),
     examined: examined.add,
     settle: (half, wish) => (isOver(wish.stored) ? Effect.succeed(wish.stored) : settle(store, choice, half, wish)),
     isSettledByAnother: (half, stored, payment, refusal) =>

@@ -107,6 +107,22 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
   "takes what waits newest first": (store) => ({
     queued: (lane, limit) => Effect.map(store.queued(lane, 1_000), (all) => all.toReversed().slice(0, limit))
   }),
+  "counts what waits for one caller": (store) => ({
+    waitingBy: (lane) =>
+      Effect.map(store.waitingBy(lane), (shares) => [
+        { caller: "", payer: "", waiting: shares.reduce((sum, { waiting }) => sum + waiting, 0) }
+      ])
+  }),
+  "counts what travels among what waits": (store) => ({
+    waitingBy: (lane) =>
+      Effect.gen(function* () {
+        const flights = yield* store.flights(lane)
+        const travelling = flights.flatMap(({ payments }) =>
+          payments.map(({ authorization: { payer }, caller }) => ({ caller, payer, waiting: 1 }))
+        )
+        return [...(yield* store.waitingBy(lane)), ...travelling]
+      })
+  }),
   "keeps the last attempt alone": (store) => ({
     flights: (lane) =>
       Effect.map(store.flights(lane), (all) => all.map((one) => ({ ...one, attempts: one.attempts.slice(-1) })))

@@ -1,0 +1,161 @@
+/** Lanes that are asked for more than they can land, on a ledger whose blocks come once a second. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+
+import type { Settled } from "../../../src/facilitator/Facilitator.ts"
+import type { PaymentFailure } from "../../../src/protocol/PaymentFailure.ts"
+import * as LedgerShop from "../LedgerShop.ts"
+
+const { claim, pay } = LedgerShop
+
+interface Purchase {
+  readonly caller: string
+  readonly at: number
+  readonly fiber: Fiber.Fiber<{ readonly end: Exit.Exit<Settled, PaymentFailure>; readonly at: number }>
+}
+
+/** A shop whose signer has so many transactions on their way at most, so that it lands as many a second. */
+const open = Effect.fnUntraced(function* (capacity: number, options: LedgerShop.Options = {}) {
+  const shop = yield* LedgerShop.open({ capacity, settleTimeoutMillis: 600_000, balance: 10n ** 12n, ...options })
+  shop.ledger.faults.holdBlocks = true
+  const purchases: Array<Purchase> = []
+  const buy = Effect.fnUntraced(function* (caller: string, validFor: number) {
+    const at = yield* Clock.currentTimeMillis
+    const settling = shop.facilitator.settle(yield* pay({ validFor }), claim(`${caller}${purchases.length}`))
+    const timed = Effect.flatMap(Effect.exit(LedgerShop.as(caller, settling)), (end) =>
+      Effect.map(Clock.currentTimeMillis, (now) => ({ end, at: now }))
+    )
+    purchases.push({ caller, at, fiber: yield* Effect.forkDetach(timed) })
+  })
+  /** Buys so much a second, by these callers, for so many seconds; a block ends each of them. */
+  const load = Effect.fnUntraced(function* (
+    seconds: number,
+    perSecond: Readonly<Record<string, number>>,
+    { blocks = true, validFor = 30 } = {}
+  ) {
+    for (let second = 0; second < seconds; second++) {
+      for (const [caller, count] of Object.entries(perSecond)) {
+        for (let index = 0; index < count; index++) yield* buy(caller, validFor)
+      }
+      yield* TestClock.adjust("1 second")
+      if (blocks) shop.ledger.mine()
+    }
+  })
+  return { ...shop, load, purchases }
+})
+
+type Loaded = Effect.Success<ReturnType<typeof open>>
+
+/** What became of the purchases: those that were turned away at once, and the ends of the others. */
+const outcome = ({ purchases }: Loaded, caller?: string) => {
+  const counts = { turnedAway: 0, settled: 0, expired: 0, other: 0, open: 0 }
+  for (const one of purchases) {
+    if (caller !== undefined && one.caller !== caller) continue
+    const exit = one.fiber.pollUnsafe()
+    if (exit === undefined || Exit.isFailure(exit)) {
+      counts.open++
+      continue
+    }
+    const { at, end } = exit.value
+    const reason = Exit.isFailure(end) ? end.cause.reasons.find(({ _tag }) => _tag === "Fail") : undefined
+    const failure = reason?._tag === "Fail" ? reason.error : undefined
+    if (Exit.isSuccess(end)) counts.settled++
+    else if (failure?._tag === "FacilitatorUnavailable" && failure.retryAfter !== undefined) {
+      assert.strictEqual(at, one.at, "it is told at once")
+      assert.isAtLeast(failure.retryAfter, 1)
+      counts.turnedAway++
+    } else if (failure?._tag === "PaymentError" && failure.code === "EXPIRED_PAYMENT") counts.expired++
+    else counts.other++
+  }
+  return counts
+}
+
+/** Blocks until nothing is left to be settled. */
+const runDry = ({ load }: Loaded) => load(60, {})
+
+describe("a lane at four times what it can land", () => {
+  it.effect(
+    "serves what it takes before it expires, tells the rest at once when to come again, and is never idle for that",
+    () =>
+      Effect.gen(function* () {
+        const shop = yield* open(4)
+        const seconds = 90
+        yield* shop.load(seconds, { shop: 16 })
+        yield* runDry(shop)
+        const { expired, other, open: unanswered, settled, turnedAway } = outcome(shop)
+        assert.strictEqual(other + unanswered, 0)
+        assert.strictEqual(settled + expired + turnedAway, 16 * seconds)
+        assert.isAtLeast(settled / (settled + expired), 0.95)
+        assert.isAtLeast(settled, 4 * seconds * 0.95)
+        assert.isAbove(turnedAway, 0)
+      })
+  )
+
+  it.effect("does so in batches too, whatever the settings promise of their size", () =>
+    Effect.gen(function* () {
+      const shop = yield* open(2, { batches: { maximum: 50, windowMillis: 50 }, fitting: 3 })
+      const seconds = 90
+      yield* shop.load(seconds, { shop: 24 })
+      yield* runDry(shop)
+      const { expired, other, open: unanswered, settled } = outcome(shop)
+      assert.strictEqual(other + unanswered, 0)
+      assert.isAtLeast(settled / (settled + expired), 0.95)
+      assert.isAtLeast(settled, 6 * seconds * 0.9)
+    })
+  )
+
+  it.effect("turns nobody away whose turn comes: a caller with few payments notices nothing of one with many", () =>
+    Effect.gen(function* () {
+      const shop = yield* open(4)
+      yield* shop.load(60, { greedy: 20, modest: 1 })
+      yield* runDry(shop)
+      assert.deepStrictEqual(outcome(shop, "modest"), { turnedAway: 0, settled: 60, expired: 0, other: 0, open: 0 })
+      assert.isAbove(outcome(shop, "greedy").turnedAway, 0)
+    })
+  )
+})
+
+describe("a lane of which nothing is known", () => {
+  it.effect("takes a crowd, and what it can serve of it", () =>
+    Effect.gen(function* () {
+      const shop = yield* open(4)
+      yield* shop.load(1, { shop: 30 })
+      yield* runDry(shop)
+      assert.deepStrictEqual(outcome(shop), { turnedAway: 0, settled: 30, expired: 0, other: 0, open: 0 })
+    })
+  )
+})
+
+describe("a chain that stands still", () => {
+  it.effect("is noticed by what is under way; when it moves again payments are taken as before", () =>
+    Effect.gen(function* () {
+      const shop = yield* open(4)
+      yield* shop.load(10, { shop: 4 })
+      yield* runDry(shop)
+      yield* shop.load(30, { halted: 4 }, { blocks: false, validFor: 60 })
+      const halted = outcome(shop, "halted")
+      assert.isAbove(halted.turnedAway, 0)
+      assert.isBelow(halted.turnedAway, 120)
+      yield* runDry(shop)
+      yield* shop.load(20, { later: 3 })
+      yield* runDry(shop)
+      assert.deepStrictEqual(outcome(shop, "later"), { turnedAway: 0, settled: 60, expired: 0, other: 0, open: 0 })
+    })
+  )
+})
+
+describe("a payment whose time is up", () => {
+  it.effect("is refused for that, however long the queue is", () =>
+    Effect.gen(function* () {
+      const shop = yield* open(2)
+      yield* shop.load(5, { shop: 40 })
+      const request = yield* pay({ validFor: 3 })
+      const error = yield* Effect.flip(shop.facilitator.settle(request, claim("late")))
+      assert.deepInclude(error, { _tag: "PaymentError", code: "EXPIRED_PAYMENT" })
+    })
+  )
+})
