@@ -16,6 +16,8 @@ export interface Rules {
   readonly refusals?: ReadonlyArray<string>
   /** Payers who try to cheat, in lower case: they may be refused, and need not be told. */
   readonly hostile?: ReadonlySet<string>
+  /** Whether a payment may be left without a record whose caller was told when to come again; default no. */
+  readonly turnsAway?: boolean
   /** Wei for a unit of gas that no transaction of a signer may have paid more than. */
   readonly gasPrice?: bigint
 }
@@ -55,7 +57,8 @@ const looks = {
     return open !== undefined && wanted && `is still ${open.status}`
   },
   /** A caller that asked for a settlement was never told its outcome. */
-  untold: (story, { hostile }) => {
+  untold: (story, { hostile, turnsAway = false }) => {
+    if (turnsAway && PaymentStory.isTurnedAway(story)) return undefined
     const asked = !isBy(story, hostile) && story.exchanges.some(({ asked: { operation } }) => operation === "settle")
     const told = verdicts(story, "settle").some((one) => one.success || one.refusal !== undefined || !isTakenIn(one))
     return asked && !told && "its caller was never told the outcome"

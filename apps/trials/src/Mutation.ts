@@ -16,6 +16,7 @@ import { memoryLeak } from "./mutations/MemoryLeak.ts"
 import { noReceiptIsFailure } from "./mutations/NoReceiptIsFailure.ts"
 import { owesNobody } from "./mutations/OwesNobody.ts"
 import { probeOnlyReads } from "./mutations/ProbeOnlyReads.ts"
+import { queueUncounted } from "./mutations/QueueUncounted.ts"
 import { recordsKept } from "./mutations/RecordsKept.ts"
 import { reorganisationUnseen } from "./mutations/ReorganisationUnseen.ts"
 import { rpcErrorIsVerdict } from "./mutations/RpcErrorIsVerdict.ts"
@@ -70,7 +71,8 @@ export const mutationNames = [
   "file-unwatched",
   "tables-unlooked-at",
   "records-kept",
-  "memory-leak"
+  "memory-leak",
+  "queue-uncounted"
 ] as const
 
 /**
@@ -99,5 +101,6 @@ export const mutations: Readonly<Record<MutationName, Mutation>> = {
   "file-unwatched": fileUnwatched,
   "tables-unlooked-at": tablesUnlookedAt,
   "records-kept": recordsKept,
-  "memory-leak": memoryLeak
+  "memory-leak": memoryLeak,
+  "queue-uncounted": queueUncounted
 }

@@ -139,3 +139,15 @@ export const isSettled = ({ status }: { readonly status: string }): boolean =>
  */
 export const isOver = ({ status }: { readonly status: string }): boolean =>
   ["final", "rejected", "failed", "expired"].includes(status)
+
+/**
+ * Whether it was not taken, and its caller was told when to come again.
+ *
+ * @category guards
+ */
+export const isTurnedAway = ({ exchanges, records }: PaymentStory): boolean =>
+  records.length === 0 &&
+  exchanges.some(
+    ({ answered }) =>
+      answered?.told._tag === "CannotTell" && answered.told.httpStatus === 503 && (answered.told.retryAfter ?? 0) > 0
+  )

@@ -131,8 +131,13 @@ const post = async (
     const signal = AbortSignal.timeout(timeoutMillis)
     const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body), signal })
     const text = await response.text()
-    return response.ok ? read(JSON.parse(text)) : { _tag: "CannotTell", httpStatus: response.status }
+    return response.ok ? read(JSON.parse(text)) : cannotTell(response)
   } catch {
     return { _tag: "Lost" }
   }
+}
+
+const cannotTell = ({ headers, status }: Response): Told => {
+  const seconds = headers.get("retry-after")
+  return { _tag: "CannotTell", httpStatus: status, ...(seconds !== null && { retryAfter: Number(seconds) }) }
 }

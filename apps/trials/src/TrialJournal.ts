@@ -58,7 +58,12 @@ export type Told =
       readonly detail: string | undefined
     }
   | { readonly _tag: "Finished" }
-  | { readonly _tag: "CannotTell"; readonly httpStatus: number }
+  | {
+      readonly _tag: "CannotTell"
+      readonly httpStatus: number
+      /** Seconds after which the same request makes sense again, where that was said. */
+      readonly retryAfter?: number
+    }
   | { readonly _tag: "Lost" }
 
 /**

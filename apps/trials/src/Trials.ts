@@ -12,6 +12,7 @@ import * as DatabaseTrial from "./DatabaseTrial.ts"
 import * as GasTrial from "./GasTrial.ts"
 import * as InstancesTrial from "./InstancesTrial.ts"
 import * as OlderDatabaseTrial from "./OlderDatabaseTrial.ts"
+import * as OverloadTrial from "./OverloadTrial.ts"
 import * as ReorganisationTrial from "./ReorganisationTrial.ts"
 import * as SignerTrial from "./SignerTrial.ts"
 import * as SoakTrial from "./SoakTrial.ts"
@@ -39,5 +40,6 @@ export const trials: Readonly<Record<string, Trial>> = {
   g10: (options) => DatabaseTrial.run(options),
   g21: GasTrial.run,
   g25: OlderDatabaseTrial.run,
-  soak: SoakTrial.run
+  soak: SoakTrial.run,
+  overload: OverloadTrial.run
 }

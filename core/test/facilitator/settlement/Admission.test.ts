@@ -108,6 +108,17 @@ describe("a lane at four times what it can land", () => {
     })
   )
 
+  it.effect("would serve less than half of it with nobody counted that waits", () =>
+    Effect.gen(function* () {
+      const shop = yield* open(4, { store: (store) => ({ ...store, waitingBy: () => Effect.succeed([]) }) })
+      yield* shop.load(90, { shop: 16 })
+      yield* runDry(shop)
+      const { expired, settled, turnedAway } = outcome(shop)
+      assert.strictEqual(turnedAway, 0)
+      assert.isAbove(expired, settled)
+    })
+  )
+
   it.effect("turns nobody away whose turn comes: a caller with few payments notices nothing of one with many", () =>
     Effect.gen(function* () {
       const shop = yield* open(4)
