@@ -3,39 +3,50 @@
  * state as of a block that is not reorganised any more and whose time is past the validity; its events are looked for only
  * where that says that there is one.
  */
-import type { ChainUnavailable, Conclusion, Survey } from "@pontage/core"
+import { ChainUnavailable, type Conclusion, type Survey } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as EvmEnding from "./EvmEnding.ts"
+import type * as EvmHead from "./EvmHead.ts"
 import type * as EvmRpc from "./EvmRpc.ts"
 import * as EvmTokenState from "./EvmTokenState.ts"
 
 const pending: Conclusion = { _tag: "Pending" }
 
 /**
- * Concludes. The payment's transfer is found at any time. A payment that was burnt on something else, taken back, or used
- * before it was claimed here will not be made: it is `Unused`, once the final block is past the validity. `Pending` until
- * then, and where the state knows an end that no event shows. The node has to know the state as of the final block.
+ * Concludes. The payment's transfer is found at any time, as of the newest block that was seen: a node that is behind is not
+ * believed. A payment that was burnt on something else, taken back, or used before it was claimed here will not be made: it is
+ * `Unused`, once the final block is past the validity. `Pending` until then. Where the state knows an end that no node shows by
+ * an event, nothing is known; what stays so beyond the validity is `Pending`. The node has to know the state as of the final
+ * block.
  *
  * @category combinators
  */
 export const conclude = Effect.fnUntraced(function* (
-  rpc: EvmRpc.Shape,
+  { confirm, rpc }: EvmHead.EvmHead,
   survey: Effect.Effect<Survey, ChainUnavailable>,
   sought: EvmEnding.Sought
 ): Effect.fn.Return<Conclusion, ChainUnavailable> {
   const { expected } = sought
-  const { final, head } = yield* survey
-  const isEnded = yield* EvmTokenState.hasEnded(rpc, expected, head.number)
-  const seen = isEnded ? yield* endOf(rpc, sought, head.number) : undefined
+  const { isEnded, newest } = yield* confirm((newest) =>
+    Effect.map(EvmTokenState.hasEnded(rpc, expected, newest), (isEnded) => ({ isEnded, newest }))
+  )
+  const seen = isEnded ? yield* endOf(rpc, sought, newest) : undefined
   if (seen?._tag === "Settled") return seen
-  const block = yield* rpc.getBlock(final)
-  if (block === undefined || block.timestamp < expected.authorization.validBefore) return pending
+  const block = yield* rpc.getBlock((yield* survey).final)
+  if (block === undefined || block.timestamp < expected.authorization.validBefore) {
+    return isEnded && seen?._tag !== "Failed" ? yield* unseen(rpc, newest) : pending
+  }
   const unused: Conclusion = { _tag: "Unused", at: { number: block.number, hash: block.hash } }
   if (isEnded) return seen?._tag === "Failed" ? unused : pending
   // Two blocks say the same, or no more than that one node contradicts another.
   return (yield* EvmTokenState.hasEnded(rpc, expected, block.number)) ? pending : unused
 })
+
+const unseen = ({ network }: EvmRpc.Shape, newest: bigint) => {
+  const message = `the token's state at block ${newest} of ${network} has the authorization as used, and no event or receipt shows by what`
+  return Effect.fail(new ChainUnavailable({ network, message }))
+}
 
 /** What has ended it: after it was prepared for, or before; a bound one perhaps by its own transfer. */
 const endOf = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, sought: EvmEnding.Sought, head: bigint) {

@@ -148,7 +148,8 @@ export const reader = (rpc: EvmRpc.Shape) => {
 
 /**
  * What an ending event before a transaction was prepared means for a bound payment: somebody else may have submitted it
- * when it had been taken in already. `undefined` where it was not the payment's own transfer.
+ * when it had been taken in already. `undefined` where it was not the payment's own transfer; a node that does not show the
+ * transfer's receipt or block has said nothing.
  *
  * @category constructors
  */
@@ -159,8 +160,9 @@ export const own = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Observation | undefined, ChainUnavailable> {
   if (end === undefined || isOwn === undefined) return undefined
   const seen = yield* reader(rpc)(expected, end)
+  if (seen._tag === "Failed") return undefined
   const block = seen._tag === "Settled" ? yield* rpc.getBlock(seen.block.number) : undefined
-  if (seen._tag !== "Settled" || block?.hash !== seen.block.hash) return undefined
+  if (seen._tag !== "Settled" || block?.hash !== seen.block.hash) return yield* unknownBlock(rpc, end.blockNumber)
   return isOwn({ number: block.number, time: Number(block.timestamp) }) ? seen : undefined
 })
 

@@ -28,7 +28,7 @@ export interface EvmHead {
    * `ChainUnavailable`.
    */
   readonly confirm: <A>(
-    ask: (block: EvmRpc.BlockTag) => Effect.Effect<A, ChainUnavailable>
+    ask: (block: bigint) => Effect.Effect<A, ChainUnavailable>
   ) => Effect.Effect<A, ChainUnavailable>
 }
 

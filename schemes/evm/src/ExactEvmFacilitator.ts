@@ -79,7 +79,7 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
           })
       ),
     conclude: (passenger) =>
-      Effect.map(EvmConclusion.conclude(rpc, survey, soughtOf(passenger)), (conclusion) =>
+      Effect.map(EvmConclusion.conclude(chain.head, survey, soughtOf(passenger)), (conclusion) =>
         conclusion._tag === "Unused" ? { ...conclusion, ...reasonOf(chain, passenger) } : conclusion
       ),
     signers: Effect.forEach(

@@ -20,7 +20,7 @@ const make = Effect.fnUntraced(function* (...codes: ReadonlyArray<string>) {
   })
   const rpc = yield* EvmRpc.make({ url: node.url, network: "eip155:1" })
   // A node that is never behind.
-  const codeOf = EvmAccountCode.make({ rpc, judge: (ask) => ask("latest"), confirm: (ask) => ask("latest") })
+  const codeOf = EvmAccountCode.make({ rpc, judge: (ask) => ask("latest"), confirm: (ask) => ask(0n) })
   return { asked, codeOf }
 })
 

@@ -111,6 +111,30 @@ describe("EvmConclusion", () => {
       })
     )
 
+    it.effect("finds the transfer though a node behind tells the head, and knows nothing while no event shows it", () =>
+      Effect.gen(function* () {
+        const proxy = yield* RpcProxy.make
+        const { conclude, submitted } = yield* start(9, { rpcUrl: proxy.url })
+        const { request } = yield* chain
+        const behind = yield* request("eth_getBlockByNumber", ["latest", false])
+        yield* submitted()
+        const headBehind: RpcProxy.Fault = async (response, asked, pass) => {
+          if (asked.params[0] === "latest") return RpcProxy.result(behind)(response, asked, pass)
+          response.end(await pass())
+        }
+        proxy.spoil("eth_getBlockByNumber", headBehind)
+        assert.strictEqual((yield* conclude)._tag, "Settled")
+        for (const [method, answer] of [
+          ["eth_getLogs", []],
+          ["eth_getTransactionReceipt", null]
+        ] as const) {
+          proxy.mend()
+          proxy.spoil(method, RpcProxy.result(answer))
+          assert.strictEqual((yield* Effect.flip(conclude))._tag, "ChainUnavailable")
+        }
+      })
+    )
+
     it.effect("believes no node whose events lag behind its state, and is asked again", () =>
       Effect.gen(function* () {
         const proxy = yield* RpcProxy.make
