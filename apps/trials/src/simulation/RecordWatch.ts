@@ -4,7 +4,7 @@
 import { PaymentChange, PaymentStore, Settlement } from "@pontage/core"
 
 import type { Violation } from "./Invariant.ts"
-import type { ChainTruth, SimulatedChain } from "./SimulatedChain.ts"
+import type { ChainTruth, SimulatedChain, TrueTransfer } from "./SimulatedChain.ts"
 import type { SimulatedRecords } from "./SimulatedRecords.ts"
 
 /**
@@ -118,6 +118,17 @@ const judge = (
   return Settlement.isDead(status) ? judgeDead(truth, key, before, record) : undefined
 }
 
+/**
+ * Whether a transfer counts for nothing: somebody else has sent it, perhaps before it came here, and the payment is not bound to a
+ * request, so that it may have bought something elsewhere. Nothing is known of one without a record.
+ *
+ * @category guards
+ */
+export const isForNothing = (
+  { isStrangers }: TrueTransfer,
+  authorization: Pick<PaymentStore.StoredPayment["authorization"], "binding"> | undefined
+): boolean => isStrangers && authorization?.binding === undefined
+
 const judgeSettled = (
   truth: ChainTruth,
   key: string,
@@ -143,7 +154,7 @@ const judgeDead = (
 ): Violation | undefined => {
   const name = paymentId.slice(0, 10)
   const transfer = truth.transferOf(key)
-  if (transfer !== undefined) {
+  if (transfer !== undefined && !isForNothing(transfer, authorization)) {
     return {
       invariant: "unknown-is-no-end",
       words: `${name} is ${status}, and block ${transfer.block.number} holds its transfer`

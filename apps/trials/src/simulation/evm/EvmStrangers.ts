@@ -16,12 +16,14 @@ import type { ModelTransaction } from "./EvmModelTransaction.ts"
  * @category models
  */
 export interface EvmStrangers {
-  /** A question to a node that somebody overhears. */
-  readonly overhear: (method: string, params: ReadonlyArray<unknown>) => void
+  /** A question to a node that somebody overhears; whether there is something new in it. */
+  readonly overhear: (method: string, params: ReadonlyArray<unknown>) => boolean
   /** Submits what was overheard and has not been used; the choice is drawn. */
   readonly submitOverheard: (below: (bound: number) => number) => void
   /** Uses a signer's next nonce. */
   readonly useSlot: (signer: EvmAddress.Address) => void
+  /** The token's owner pauses it, or lets it go on. */
+  readonly pause: (isPaused: boolean) => void
   /** A payer sends all that it has to somebody else. */
   readonly empty: (payer: EvmAddress.Address) => void
 }
@@ -45,9 +47,10 @@ const generous = 1_000_000_000_000n
  */
 export const make = (
   chain: EvmModelChain,
-  { account, settler, token }: Readonly<Record<"account" | "settler" | "token", EvmAddress.Address>>
+  { account, owner, settler, token }: Readonly<Record<"account" | "owner" | "settler" | "token", EvmAddress.Address>>
 ): EvmStrangers => {
   const heard = new Map<string, Pick<ModelTransaction, "to" | "data">>()
+  const used = new Set<string>()
   let serial = 0
   const send = (from: EvmAddress.Address, call: Pick<ModelTransaction, "to" | "data">, nonce: bigint) => {
     const id = (++serial).toString(16).padStart(60, "0")
@@ -71,15 +74,19 @@ export const make = (
   return {
     overhear: (method, [asked]) => {
       const call = method === "eth_call" ? transferIn(asked, token, settler) : undefined
-      if (call !== undefined) heard.set(call.data, call)
+      if (call === undefined || used.has(call.data)) return false
+      heard.set(call.data, call)
+      return true
     },
     submitOverheard: (below) => {
       const call = [...heard.values()][below(Math.max(1, heard.size))]
       if (call === undefined) return
       heard.delete(call.data)
+      used.add(call.data)
       sendNext(account, call)
     },
     useSlot: (signer) => send(signer, { to: account, data: "0x" }, nonceAt(chain.head(), signer)),
+    pause: (isPaused) => sendNext(owner, { to: token, data: isPaused ? "0x8456cb59" : "0x3f4ba83a" }),
     empty: (payer) => {
       const all = chain.head().state.get(slots.balance(token, payer)) ?? 0n
       const data: EvmHex.Hex = `0xa9059cbb${account.slice(2).padStart(64, "0")}${EvmHex.toWord(all)}`

@@ -86,32 +86,36 @@ interface Temper {
         readonly millis: number
       }
     | undefined
+  /** Its owner pauses the token then, for so long; milliseconds since the beginning. */
+  readonly pause: { readonly from: number; readonly millis: number } | undefined
+  /** Of a thousand transfers that are simulated so many are submitted at once by somebody who has overheard it. */
+  readonly eager: number
+  /** Of a thousand questions so many are refused by a node that has too much to do. */
+  readonly busy: number
 }
 
 const temperOf = (random: TrialRandom, { blockMillis, nodes }: Options): Temper => {
   const isBalanced = nodes > 1 && random.perMille(700)
-  const dialect = random.pick([
-    NodeDialect.geth,
-    NodeDialect.geth,
-    { ...NodeDialect.geth, refusesLogsBeyondHead: true }
-  ])
+  const { geth } = NodeDialect
   return {
     isBalanced,
-    dialect,
-    logRange: random.pick([100_000, 1_000, 50]),
+    dialect: random.pick([geth, geth, { ...geth, refusesLogsBeyondHead: true, tellsLogsOfOrphans: false }]),
+    logRange: random.pick([100_000, 1_000, 50, 10]),
     blockMillis: Math.max(250, Math.floor(blockMillis / random.pick([1, 1, 2, 4]))),
     delays: Array.from({ length: nodes }, () => random.pick([0, 0, 20, 300, 1_500])),
-    lie:
-      isBalanced && random.perMille(250)
-        ? {
-            node: random.below(nodes),
-            kind: random.pick(["failed", "missing", "forged"]),
-            from: random.below(30_000),
-            millis: random.pick([2_000, 20_000])
-          }
-        : undefined
+    lie: isBalanced && random.perMille(250) ? lieOf(random, nodes) : undefined,
+    pause: random.perMille(100) ? { from: random.below(30_000), millis: random.pick([1_000, 8_000]) } : undefined,
+    eager: random.pick([0, 0, 0, 0, 0, 300]),
+    busy: random.pick([0, 0, 0, 5, 50])
   }
 }
+
+const lieOf = (random: TrialRandom, nodes: number): NonNullable<Temper["lie"]> => ({
+  node: random.below(nodes),
+  kind: random.pick(["failed", "missing", "forged"]),
+  from: random.below(30_000),
+  millis: random.pick([2_000, 20_000])
+})
 
 /** Everything that a chain is made of. */
 interface Works {
@@ -141,6 +145,7 @@ export const make = (surroundings: ChainSurroundings, options: Options): Simulat
   const { payee } = SimulatedEvmPeople.bystanders()
   beat(works)
   lieInTime(works)
+  pauseInTime(works)
   return {
     network,
     signers: signers.map(({ address }) => EvmAddress.checksum(address)),
@@ -179,7 +184,7 @@ const build = (surroundings: ChainSurroundings, options: Options): Works => {
     temper,
     nodes: temper.delays.map(SimulatedEvmNode.make),
     history: [{ at: 0, head: chain.head() }],
-    strangers: EvmStrangers.make(chain, { account, settler, token: at }),
+    strangers: EvmStrangers.make(chain, { account, settler, token: at, owner: token.owner }),
     signers: Array.from({ length: options.signers }, (_, place) => SimulatedEvmPeople.signerAt(place)),
     sent,
     tellers: [],
@@ -192,9 +197,8 @@ const build = (surroundings: ChainSurroundings, options: Options): Works => {
 const begin = (now: number, dialect: NodeDialect.NodeDialect, { finality, signers }: Options) => {
   const state = new Map<string, bigint>()
   const rich = Array.from({ length: signers }, (_, place) => SimulatedEvmPeople.signerAt(place))
-  for (const { address } of [SimulatedEvmPeople.bystanders().stranger, ...rich]) {
-    state.set(EvmModelState.coinOf(address), plenty)
-  }
+  const addresses = [SimulatedEvmPeople.bystanders().stranger, ...rich].map(({ address }) => address)
+  for (const address of [token.owner, ...addresses]) state.set(EvmModelState.coinOf(address), plenty)
   const blocks = finality + 8
   const chain = EvmModelChain.make({
     chainId,
@@ -249,6 +253,12 @@ const lieInTime = ({ nodes, surroundings: { time }, temper: { lie } }: Works): v
   })
 }
 
+const pauseInTime = ({ strangers, surroundings: { time }, temper: { pause } }: Works): void => {
+  if (pause === undefined) return
+  time.after(pause.from, "the token is paused", () => strangers.pause(true))
+  time.after(pause.from + pause.millis, "the token is not paused any more", () => strangers.pause(false))
+}
+
 const befallen = (works: Works): EvmTroubles.Befallen => {
   const { chain, nodes, options, signers, strangers, surroundings, weather } = works
   const { random, time } = surroundings
@@ -279,6 +289,8 @@ const announced = ({ options }: Works, { signer }: SimulatedEvmPeople.SimulatedP
   }
 })
 
+const busy = { error: { code: -32_005, message: "rate limit exceeded, try again later" } }
+
 /** A node's answer to a process; `place` is the node that it is configured with. */
 const askOf =
   (works: Works, link: NetworkLink, place: number, lag = 0n): EvmWires.AskNode =>
@@ -293,7 +305,9 @@ const askOf =
       const transaction = EvmModelTransaction.decode(bytes, chain.world.crypto)
       if (transaction !== undefined) sent.add(transaction.hash)
     }
-    strangers.overhear(method, params)
+    const isHeard = strangers.overhear(method, params)
+    if (isHeard && surroundings.random.perMille(temper.eager)) strangers.submitOverheard(surroundings.random.below)
+    if (temper.busy > 0 && surroundings.random.perMille(temper.busy)) return busy
     const seen = SimulatedEvmNode.headOf(node, chain, history, now)
     const head = chain.blockAt(seen, seen.number - lag) ?? seen
     const view = { chain, head, depths: usualDepths, logRange: temper.logRange }

@@ -7,9 +7,11 @@ import { EvmHex } from "@pontage/evm"
 import type { ChainTrouble } from "../SimulatedChain.ts"
 import * as EvmModelAnswers from "./EvmModelAnswers.ts"
 import type { RpcAnswer } from "./EvmModelAnswers.ts"
+import * as EvmModelBlock from "./EvmModelBlock.ts"
 import type { ModelBlock } from "./EvmModelBlock.ts"
 import type { EvmModelChain } from "./EvmModelChain.ts"
 import * as EvmModelTransaction from "./EvmModelTransaction.ts"
+import type { ModelTransaction } from "./EvmModelTransaction.ts"
 import type { EvmModelView } from "./EvmModelView.ts"
 
 /**
@@ -153,9 +155,14 @@ const lied = (
   }
   const { chain, head } = view
   const waiting = chain.pool.all().find((one) => one.hash === hash)
-  if (waiting === undefined || ("result" in said && said.result !== null)) return said
-  const mined = { transaction: waiting, index: 0, succeeded: true, output: "0x", gasUsed: 60_000n } as const
-  const place = { gasSoFar: 60_000n, price: waiting.maximum, events: [], firstLog: 0 }
-  const block = { ...head, number: head.number, hash: `0xbad0${waiting.hash.slice(6)}` } as const
-  return { result: EvmModelAnswers.receiptOf({ block, mined: { ...mined, ...place } }) }
+  return waiting === undefined ? said : forged(view, waiting, head)
+}
+
+/** As if the transaction were in the newest block, with all that it would do there. */
+const forged = ({ chain }: EvmModelView, waiting: ModelTransaction, head: ModelBlock): RpcAnswer => {
+  const invented = EvmModelBlock.begin(chain.world, head.parent ?? head, head.time, head.baseFee)
+  invented.include(waiting)
+  const block = invented.finish(`0xbad0${waiting.hash.slice(6)}`)
+  const [mined] = block.mined
+  return { result: mined === undefined ? null : EvmModelAnswers.receiptOf({ block, mined }) }
 }

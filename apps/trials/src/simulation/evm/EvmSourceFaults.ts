@@ -1,0 +1,129 @@
+/**
+ * Faults of the EVM scheme, brought back into its source while a process of its own loads it, and the seeds that it takes to find
+ * each: what keeps a payment from a false end is held in several places, so a fault takes them all out.
+ */
+import { fork } from "node:child_process"
+
+import * as Schema from "effect/Schema"
+
+import { fileOf, processOptions, type SourceMutation } from "../../attacks/SourceMutation.ts"
+
+/**
+ * A fault: what is wrong, in words, and where.
+ *
+ * @category models
+ */
+export interface EvmSourceFault {
+  readonly words: string
+  readonly mutation: SourceMutation
+}
+
+/** A failure is told at the first look that repeats, however young its block is. */
+const toldAtOnce = {
+  module: "schemes/evm/src/EvmDoubts",
+  piece: "head.number > since && block.number <= final.number && (isEnded || final.timestamp >= validBefore)",
+  instead: "true"
+}
+
+const finalStateUnasked = {
+  module: "schemes/evm/src/EvmObservation",
+  piece: "(yield* EvmTokenState.hasEnded(rpc, expected, final)) !== doubt.isEnded",
+  instead: "false"
+}
+
+/**
+ * All of them.
+ *
+ * @category constants
+ */
+export const evmSourceFaults = {
+  "ranges-in-one-question": {
+    words: "the events of a range are asked for in one question, whatever the node takes",
+    mutation: [{ module: "schemes/evm/src/EvmLogRange", piece: "asked <= 1n", instead: "true" }]
+  },
+  "read-at-the-newest-block": {
+    words: "what is not in a receipt is looked for at the newest block that some node has, and is told at once",
+    mutation: [
+      toldAtOnce,
+      finalStateUnasked,
+      {
+        module: "schemes/evm/src/EvmShortfall",
+        piece: "const at = { hash: landing.receipt.blockHash }",
+        instead: 'const at = "latest"'
+      },
+      {
+        module: "schemes/evm/src/EvmShortfall",
+        piece: "explain(call.success, { hash: landing.receipt.blockHash })",
+        instead: 'explain(call.success, "latest")'
+      }
+    ]
+  },
+  "failure-at-depth-one": {
+    words: "a failure is told when a block shows it, which may be taken back",
+    mutation: [toldAtOnce, finalStateUnasked]
+  },
+  "receipt-is-believed": {
+    words: "a receipt is believed whatever block it names",
+    mutation: [
+      {
+        module: "schemes/evm/src/EvmInclusion",
+        piece: "block?.hash === found.blockHash ? found : undefined",
+        instead: "found"
+      }
+    ]
+  },
+  "status-is-proof": {
+    words:
+      "a transaction that a receipt tells to have failed has failed for all its payments, and they are told at once",
+    mutation: [
+      toldAtOnce,
+      finalStateUnasked,
+      {
+        module: "schemes/evm/src/EvmShortfall",
+        piece: "if (isEnded === undefined) return pending",
+        instead: "if (isEnded !== undefined) return doubtOf(landing, unexplained, false)"
+      }
+    ]
+  }
+} as const satisfies Readonly<Record<string, EvmSourceFault>>
+
+/**
+ * @category models
+ */
+export type EvmSourceFaultName = keyof typeof evmSourceFaults
+
+/**
+ * What a search came to: the seeds that it took, and what was broken then; nothing where no seed shows it.
+ *
+ * @category models
+ */
+export interface FaultSearch {
+  readonly seeds: number
+  readonly broken: string | undefined
+}
+
+const decodeSearch = Schema.decodeUnknownSync(
+  Schema.Struct({ seeds: Schema.Number, broken: Schema.optional(Schema.String) })
+)
+
+/**
+ * Simulates seeds from this one on, at most so many, in a process with the fault, or in one without any.
+ *
+ * @category combinators
+ */
+export const search = (name: EvmSourceFaultName | undefined, first: number, most: number): Promise<FaultSearch> => {
+  const mutation = name === undefined ? undefined : evmSourceFaults[name].mutation
+  const { environment, execArgv } = processOptions(mutation, false)
+  const { PATH } = process.env
+  const child = fork(fileOf("apps/trials/src/simulation/evm/EvmFaultMain"), [`${first}`, `${most}`], {
+    execArgv: [...execArgv, "--no-warnings"],
+    env: { PATH, ...environment }
+  })
+  return new Promise((resolve, reject) => {
+    child.once("message", (found) => {
+      const { broken, seeds } = decodeSearch(found)
+      resolve({ broken, seeds })
+    })
+    child.once("exit", (code) => reject(new Error(`the process ended with ${code} before it had found anything`)))
+  })
+}
