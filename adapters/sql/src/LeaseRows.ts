@@ -60,17 +60,20 @@ export const attend = (run: Run, { owner, ttlMillis }: Tenant, lanes: ReadonlyAr
      ON CONFLICT (lane, owner) DO UPDATE SET until = EXCLUDED.until`,
     [owner, `${ttlMillis}`, list]
   )
-  const members = askMembers(
-    run,
-    `SELECT lane, count(*) AS members FROM lane_member
-     WHERE ${Dialect.postgres.isIn("lane", "text")} AND until > clock_timestamp() GROUP BY lane`,
-    [list]
-  )
-  return Effect.andThen(
-    said,
-    Effect.map(members, (rows) => new Map(rows.map((row) => [row.lane, Number(row.members)] as const)))
-  )
+  return Effect.andThen(said, members(run, lanes))
 }
+
+/** How many instances would work each of these lanes; nothing of those that nobody would. */
+export const members = (run: Run, lanes: ReadonlyArray<string>) =>
+  Effect.map(
+    askMembers(
+      run,
+      `SELECT lane, count(*) AS members FROM lane_member
+       WHERE ${Dialect.postgres.isIn("lane", "text")} AND until > clock_timestamp() GROUP BY lane`,
+      [JSON.stringify(lanes)]
+    ),
+    (rows): ReadonlyMap<string, number> => new Map(rows.map((row) => [row.lane, Number(row.members)]))
+  )
 
 /** Prolongs the leases of these lanes that this instance still has, and says which they are. */
 export const renew = (run: Run, { owner, ttlMillis }: Tenant, lanes: ReadonlyArray<string>) =>

@@ -68,8 +68,10 @@ const farewell = Duration.seconds(3)
  */
 export const make = (surroundings: Surroundings): LaneLeases.LaneLeases["Service"] =>
   LaneLeases.LaneLeases.of({
-    work: (lanes, run) =>
-      lanes.length === 0 ? Effect.never : Effect.scoped(shift(surroundings, [...new Set(lanes)].toSorted(), run))
+    work: (lanes, run, of) =>
+      lanes.length === 0
+        ? Effect.never
+        : Effect.scoped(shift(surroundings, [...new Set(lanes)].toSorted(), run, of === "orphaned"))
   })
 
 /** A lane that this instance works, or is just ceasing to work. */
@@ -86,6 +88,8 @@ interface Held {
 interface Shift extends Surroundings {
   readonly lanes: ReadonlyArray<string>
   readonly held: Map<string, Held>
+  /** Lanes of signers that this instance does not have: they are anybody else's first. */
+  readonly isGuest: boolean
   readonly clock: Clock.Clock
   readonly run: (lease: LaneLeases.Lease) => Effect.Effect<void>
   readonly scope: Scope.Scope
@@ -94,10 +98,11 @@ interface Shift extends Surroundings {
 const shift = Effect.fnUntraced(function* (
   surroundings: Surroundings,
   lanes: ReadonlyArray<string>,
-  run: Shift["run"]
+  run: Shift["run"],
+  isGuest: boolean
 ): Effect.fn.Return<never, never, Scope.Scope> {
   const clock = yield* Clock.Clock
-  const self: Shift = { ...surroundings, lanes, held: new Map(), clock, run, scope: yield* Effect.scope }
+  const self: Shift = { ...surroundings, lanes, held: new Map(), isGuest, clock, run, scope: yield* Effect.scope }
   const { database, signals, tickMillis, ttlMillis } = surroundings
   yield* Effect.addFinalizer(() => goodbye(self))
   const ear = yield* signals.listen(freed)
@@ -124,12 +129,18 @@ const shift = Effect.fnUntraced(function* (
 
 /** Prolongs, gives up, takes: everything that is to be done in a tick. */
 const round = Effect.fnUntraced(function* (self: Shift, run: Run): Effect.fn.Return<void, RecordFault> {
-  const { clock, held, lanes, ttlMillis } = self
+  const { clock, held, isGuest, lanes, ttlMillis } = self
   const deadline = clock.monotonicTimeNanosUnsafe() + BigInt(Math.floor(ttlMillis * 900_000))
-  const members = yield* LeaseRows.attend(run, self, lanes)
+  const members = yield* isGuest ? LeaseRows.members(run, lanes) : LeaseRows.attend(run, self, lanes)
   yield* clearAway(self, run)
+  if (isGuest)
+    yield* giveBack(
+      self,
+      run,
+      [...held.keys()].filter((lane) => members.has(lane))
+    )
   const ending = new Set([...held].filter(([, { state }]) => state !== "working").map(([lane]) => lane))
-  const candidates = lanes.filter((lane) => !ending.has(lane))
+  const candidates = lanes.filter((lane) => !ending.has(lane) && !(isGuest && members.has(lane)))
   const mine = yield* LeaseRows.renew(run, self, candidates)
   for (const [lane, one] of held) if (mine.get(lane) === one.epoch) one.deadline = deadline
   yield* stop(
@@ -139,7 +150,7 @@ const round = Effect.fnUntraced(function* (self: Shift, run: Run): Effect.fn.Ret
   // A lane may be ours without our knowing: the answer to the take was lost.
   for (const [lane, epoch] of mine) if (!held.has(lane)) yield* start(self, lane, epoch, deadline)
 
-  const room = shareOf(lanes, members) - mine.size
+  const room = isGuest ? 0 : shareOf(lanes, members) - mine.size
   if (room < 0) return yield* giveBack(self, run, crowded([...mine.keys()], members).slice(0, -room))
   const free = candidates.filter((lane) => !mine.has(lane))
   if (free.length === 0) return

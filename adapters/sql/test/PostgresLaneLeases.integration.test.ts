@@ -22,21 +22,24 @@ type Holding = ReadonlyMap<string, LaneLeases.Lease>
 type Leases = LaneLeases.LaneLeases["Service"]
 
 /** Works lanes; tells at any time which it holds. */
-const working = Effect.fnUntraced(function* (service: Leases, lanes: ReadonlyArray<string>) {
+const working = Effect.fnUntraced(function* (service: Leases, lanes: ReadonlyArray<string>, of?: "orphaned") {
   const holding = yield* SubscriptionRef.make<Holding>(new Map())
   const fiber = yield* Effect.forkScoped(
-    service.work(lanes, (lease) =>
-      Effect.ensuring(
-        Effect.andThen(
-          SubscriptionRef.update(holding, (before) => new Map(before).set(lease.lane, lease)),
-          Effect.never
+    service.work(
+      lanes,
+      (lease) =>
+        Effect.ensuring(
+          Effect.andThen(
+            SubscriptionRef.update(holding, (before) => new Map(before).set(lease.lane, lease)),
+            Effect.never
+          ),
+          SubscriptionRef.update(holding, (before) => {
+            const after = new Map(before)
+            after.delete(lease.lane)
+            return after
+          })
         ),
-        SubscriptionRef.update(holding, (before) => {
-          const after = new Map(before)
-          after.delete(lease.lane)
-          return after
-        })
-      )
+      of
     )
   )
   const until = (wanted: (holding: Holding) => boolean) =>
@@ -190,6 +193,25 @@ layer(PostgresServer.layer, { timeout: 60_000, excludeTestServices: true })("lea
       yield* Effect.all([both.until(({ size }) => size === 3), few.until(({ size }) => size === 1)])
       const held = [...(yield* both.now).keys(), ...(yield* few.now).keys()]
       assert.deepStrictEqual(held.toSorted(), [w, x, y, z])
+    })
+  )
+
+  it.effect("of orphaned lanes are held only while nobody has their signer, and given back at once", () =>
+    Effect.gen(function* () {
+      const url = yield* database
+      const [a, b] = yield* Effect.all([instance(url, { leases }), instance(url, { leases })])
+      const [w = "", x = ""] = lanesOf(2)
+      const own = yield* working(a.leases, [w])
+      yield* own.until(({ size }) => size === 1)
+      const guest = yield* working(b.leases, [w, x], "orphaned")
+      assert.deepStrictEqual([...(yield* guest.until(({ size }) => size > 0)).keys()], [x])
+      yield* own.stop
+      const older = (yield* guest.until(({ size }) => size === 2)).get(w)
+      const again = yield* working(a.leases, [w])
+      const newer = (yield* again.until(({ size }) => size === 1)).get(w)
+      assert.deepStrictEqual([...(yield* guest.until(({ size }) => size === 1)).keys()], [x])
+      assert.isFalse(older?.isValid())
+      assert.isAbove(newer?.epoch ?? 0, older?.epoch ?? Infinity)
     })
   )
 

@@ -62,7 +62,7 @@ export const make = (
     return true
   }
 
-  const lookAt = Effect.fnUntraced(function* (place: { readonly network: string; readonly address: string }) {
+  const lookAt = Effect.fnUntraced(function* (place: Place) {
     const lane = PaymentStore.LaneName(place.network, place.address)
     const loads = yield* store.loads([lane])
     const now = yield* Clock.currentTimeMillis
@@ -71,14 +71,21 @@ export const make = (
     )
     const flights = yield* store.flights(lane)
     const mark = first && `${first.paymentId} ${flights.at(-1)?.number ?? ""}`
+    const half = schemes.find(({ lanes, network }) => network === place.network && lanes.includes(place.address))
     const view: LaneView = {
       ...place,
       waiting: Math.max(0, (loads.get(lane) ?? 0) - travelling(flights)),
       flights: flights.length,
-      moving: isMoving(lane, mark, now)
+      // What nobody signs for stands still by right.
+      moving: half === undefined || isMoving(lane, mark, now),
+      gap: half === undefined ? 0 : yield* gapIn(half, place.address, flights),
+      signer: half !== undefined
     }
     yield* show(view)
-    yield* Metric.update(unlandedGauge(place), flights.filter(({ landed }) => landed === undefined).length)
+    yield* Metric.update(
+      unlandedGauge({ network: place.network, address: place.address }),
+      flights.filter(({ landed }) => landed === undefined).length
+    )
     return view
   })
 
@@ -92,10 +99,18 @@ export const make = (
 
   const capacities = admission === undefined ? Effect.void : showingCapacities(admission)
 
+  /** Those of the schemes, and those on record whose signers are none of theirs. */
+  const places = Effect.map(store.lanesInUse, (names): ReadonlyArray<Place> => {
+    const own = new Set(lanes.map(({ address, network }) => PaymentStore.LaneName(network, address)))
+    const slotless = new Set(networks.map((network) => PaymentStore.LaneName(network, "")))
+    const others = names.filter((name) => !own.has(name) && !slotless.has(name))
+    return [...lanes, ...others.map(placeOf)]
+  })
+
   return {
-    look: Effect.andThen(
-      Effect.andThen(capacities, Effect.forEach(networks, bookkeeping, { discard: true })),
-      Effect.forEach(lanes, lookAt)
+    look: Effect.andThen(capacities, Effect.forEach(networks, bookkeeping, { discard: true })).pipe(
+      Effect.andThen(places),
+      Effect.flatMap((all) => Effect.forEach(all, lookAt))
     )
   }
 }
@@ -123,6 +138,35 @@ const showingCapacities = (admission: LaneAdmission["Service"]): Effect.Effect<v
       { discard: true }
     )
   )
+}
+
+interface Place {
+  readonly network: string
+  readonly address: string
+}
+
+const placeOf = (lane: string): Place => {
+  const network = lane.slice(0, lane.indexOf(" "))
+  return { network, address: lane.slice(network.length + 1) }
+}
+
+/** The most numbers that are counted. */
+const longestGap = 1_000n
+
+/** How many numbers from the chain's count up to the last transaction on its way have none; 0 where the chain does not answer. */
+const gapIn = (half: SchemeFacilitator, address: string, flights: ReadonlyArray<PaymentStore.Flight>) => {
+  const numbers = new Set(flights.map(({ number }) => number))
+  const last = flights.findLast(({ landed }) => landed === undefined)?.number
+  if (last === undefined) return Effect.succeed(0)
+  return Effect.match(half.nextSlot(address, "included"), {
+    onFailure: () => 0,
+    onSuccess: (counted) => {
+      let gap = 0
+      const end = last < counted + longestGap ? last : counted + longestGap
+      for (let number = counted; number < end; number++) if (!numbers.has(number)) gap++
+      return gap
+    }
+  })
 }
 
 /** Nothing is sent for it any more: the lane's worker asks the chain for its end. */

@@ -40,7 +40,9 @@ const report = {
       address: Schema.String,
       waiting: Schema.Int,
       flights: Schema.Int,
-      moving: Schema.Boolean
+      moving: Schema.Boolean,
+      gap: Schema.Int,
+      signer: Schema.Boolean
     })
   ),
   /** Everything that was looked at; `troubles` is empty where all is well. */

@@ -52,6 +52,10 @@ export interface LaneView {
   readonly waiting: number
   readonly flights: number
   readonly moving: boolean
+  /** Numbers that the chain waits for, before the first transaction that is on its way, and no transaction takes: they are being filled. */
+  readonly gap: number
+  /** `false`: no signer of this process; its transactions are watched to their ends, and nothing is signed for it here. */
+  readonly signer: boolean
 }
 
 /**

@@ -246,12 +246,16 @@ describe("a lane", () => {
       const callers = [
         { name: "capped", keys: [ApiKey.digestOf("key-of-capped")], gasCeilings: new Map([[network, 1n]]) }
       ]
-      const { get } = yield* start({}, { callers }, halves, records)
+      const counting = halves.map((half) => ({ ...half, nextSlot: () => Effect.succeed(5n) }))
+      const others = Effect.succeed([`${network} ${lane}`, `${network} 0xgone`, "eip155:404 0xgone"])
+      const { get } = yield* start({}, { callers }, counting, { ...records, lanesInUse: others })
       state.queue = [waiting("a", "capped"), waiting("b", "capped")]
       const landed = { transaction: "0x1", block: { number: 1n, hash: "0x1" }, cost: 1n }
       state.flights = [flight(7n, "sent"), { ...flight(8n, "included"), landed }]
       state.spent = 10n ** 18n + 1n
-      const lanes = [{ network, address: lane, waiting: 2, flights: 2, moving: true }]
+      const view = { network, address: lane, waiting: 2, flights: 2, moving: true, gap: 2, signer: true }
+      const gone = { ...view, address: "0xgone", gap: 0, signer: false }
+      const lanes = [view, gone, { ...gone, network: "eip155:404" }]
       assert.deepInclude(yield* json(yield* get("/ready")), { lanes })
       const metrics = yield* Effect.flatMap(get("/metrics"), (answer) => Effect.promise(() => answer.text()))
       for (const line of [

@@ -188,7 +188,7 @@ export const half = (
   read: unused,
   verify: unused,
   balance: unused,
-  nextSlot: unused,
+  nextSlot: () => Effect.succeed(0n),
   survey: Effect.die("the service uses no chain by itself"),
   isCanonical: unused,
   prepare: unused,

@@ -42,9 +42,14 @@ export class LaneLeases extends Context.Service<
   {
     /**
      * Runs `run` for every lane that this process holds, interrupts it when the lease is lost and starts it again when it
-     * comes back. Never ends by itself; an end of `run` is the end of that lease's work.
+     * comes back. Never ends by itself; an end of `run` is the end of that lease's work. `orphaned` lanes are those whose signer
+     * this process does not have: it holds one only while nobody else would work it, and gives it back to whoever comes.
      */
-    readonly work: (lanes: ReadonlyArray<string>, run: (lease: Lease) => Effect.Effect<void>) => Effect.Effect<never>
+    readonly work: (
+      lanes: ReadonlyArray<string>,
+      run: (lease: Lease) => Effect.Effect<void>,
+      of?: "orphaned"
+    ) => Effect.Effect<never>
   }
 >()("@pontage/core/LaneLeases") {}
 

@@ -40,6 +40,8 @@ export interface Aboard {
   cancelled: boolean
   /** A node has its bytes, and the records do not say so yet. */
   unmarked: boolean
+  /** Its signer is not configured any more: nothing takes its slot, and it is over with its payments. */
+  readonly orphaned?: boolean
   /** When its first bytes were sent, or were found on record; Unix milliseconds. */
   readonly begunAt: number
   /** The node did not take its bytes for new ones when they were first sent. */
@@ -67,12 +69,15 @@ export const lastAttempt = ({ attempts, number }: Aboard): Prepared => {
 export const isOpen = ({ stored: { status } }: Traveller): boolean => status === "planned" || status === "sent"
 
 /**
- * Whether its slot is still to be used. A flight without a slot is in the air while a payment in it is open.
+ * Whether its slot is still to be used. A flight without a slot, or of a signer that is gone, is in the air while a payment in
+ * it is open.
  *
  * @category guards
  */
-export const isInTheAir = ({ attempts, landed, lostAt, travellers }: Aboard): boolean =>
-  landed === undefined && lostAt === undefined && (attempts[0]?.slot !== undefined || travellers.some(isOpen))
+export const isInTheAir = ({ attempts, landed, lostAt, orphaned, travellers }: Aboard): boolean => {
+  if (landed !== undefined || lostAt !== undefined) return false
+  return (orphaned !== true && attempts[0]?.slot !== undefined) || travellers.some(isOpen)
+}
 
 /**
  * Whether there is anything to wait for before the outcome of every payment is known and the slot is used.

@@ -310,6 +310,7 @@ const renew = Effect.fnUntraced(function* (
   aboard: Aboard,
   watch: Watch
 ): Effect.fn.Return<void, Stopped> {
+  if (work.orphaned === true) return
   const now = yield* Clock.currentTimeMillis
   const waited = now - watch.changedAt >= patience
   if (!watch.outdated && !waited) return

@@ -42,6 +42,8 @@ export interface LaneWork {
   readonly lease: Lease
   /** The signer; empty for a family without slots. */
   readonly address: string
+  /** The signer is not configured any more: what is on its way is watched, and nothing is signed. */
+  readonly orphaned?: boolean
   readonly capacity: number
   /** Where payers send their own transactions: what one of them may have on its way, and one caller. */
   readonly shares: FairShare.Limits | undefined

@@ -28,6 +28,7 @@ import { follow } from "./FlightWatch.ts"
 import type { GasCeilings } from "./GasCeilings.ts"
 import {
   type Arrivals,
+  enterQueued,
   hasPlace,
   inTheAir,
   isCrowded,
@@ -37,6 +38,7 @@ import {
   type Stopped,
   transactionsOf
 } from "./LaneWork.ts"
+import { released } from "./OrphanedLanes.ts"
 import * as SlotGaps from "./SlotGaps.ts"
 import * as SlotWatch from "./SlotWatch.ts"
 import { strand } from "./StrandedPayments.ts"
@@ -51,6 +53,8 @@ export interface LaneToWork {
   readonly half: SchemeFacilitator
   /** The signer; empty for a family without slots. */
   readonly address: string
+  /** The signer is not configured any more: what is on its way is watched, and nothing is signed. */
+  readonly orphaned?: boolean
   readonly examined: ExaminedPayments
   readonly awaited: AwaitedPayments
   readonly ceilings: GasCeilings
@@ -118,11 +122,19 @@ const workOnce = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease) {
   for (const aboard of own.flights.values()) yield* background(follow(own, aboard, false))
   yield* background(lookAfter(own, (aboard, sentJustNow) => background(follow(own, aboard, sentJustNow))))
   const takeUp = Effect.fnUntraced(function* (queued: ReadonlyArray<StoredPayment>) {
-    for (const aboard of yield* depart(own, queued)) yield* background(follow(own, aboard, true))
+    if (own.orphaned === true) yield* letGo(own, queued)
+    else for (const aboard of yield* depart(own, queued)) yield* background(follow(own, aboard, true))
     for (const one of queued) if (own.stranded.has(one.paymentId)) yield* background(strand(own, one))
   })
   yield* Effect.raceFirst(serveQueue(own, takeUp), Deferred.await(broken))
 })
+
+/** Payments that were never sent leave a lane without a signer; the others stay in it until their ends are proven. */
+const letGo = (work: LaneWork, queued: ReadonlyArray<StoredPayment>): Effect.Effect<void, Stopped> =>
+  Effect.suspend(() => {
+    for (const one of queued) if (wasSent(one)) work.stranded.add(one.paymentId)
+    return enterQueued(work, queued.filter((one) => !wasSent(one)).map(released))
+  })
 
 /** Everything there is on record of the lane. */
 const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effect.fn.Return<LaneWork, Stopped> {
@@ -151,11 +163,12 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     landingMillis: 0,
     surveyed: undefined
   }
-  const counted = address === "" ? 0n : yield* countSlots(work)
-  work.next = yield* store.openLane(lease, yield* SlotGaps.believed(work, counted))
+  const isOrphan = work.orphaned === true
+  const counted = address === "" || isOrphan ? 0n : yield* countSlots(work)
+  if (!isOrphan) work.next = yield* store.openLane(lease, yield* SlotGaps.believed(work, counted))
   const now = yield* Clock.currentTimeMillis
   for (const flight of yield* store.flights(lease.lane)) {
-    work.flights.set(flight.number, yield* read(half, flight, now))
+    work.flights.set(flight.number, { ...(yield* read(half, flight, now)), orphaned: isOrphan })
   }
   yield* SlotGaps.skip(work, counted)
   return work
@@ -243,7 +256,7 @@ const serveQueue = (
  */
 const inCompany = Effect.fnUntraced(function* (work: LaneWork) {
   const { batches } = work.half
-  if (batches === undefined) return yield* waiting(work)
+  if (batches === undefined || work.orphaned === true) return yield* waiting(work)
   const first = yield* waiting(work, 2)
   if (work.isFull || first.length === 0) return first
   if (first.length === 1 && work.company === 1) {
@@ -305,6 +318,7 @@ const waiting = Effect.fnUntraced(function* (
   most = longestQueue
 ): Effect.fn.Return<ReadonlyArray<StoredPayment>, FacilitatorUnavailable> {
   const now = yield* Clock.currentTimeMillis
+  if (work.orphaned === true) return yield* inTurn(work, longestQueue)
   const limit = Math.min(roomIn(work, now) * (work.half.batches?.maximum ?? 1), most)
   work.holdsBack = false
   if (limit === 0) return yield* impatient(work, now)

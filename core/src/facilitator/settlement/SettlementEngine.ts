@@ -27,6 +27,7 @@ import type { GasCeilings } from "./GasCeilings.ts"
 import * as LaneChoice from "./LaneChoice.ts"
 import { refusedBy } from "./LaneWork.ts"
 import * as LaneWorker from "./LaneWorker.ts"
+import * as OrphanedLanes from "./OrphanedLanes.ts"
 import * as OthersTransfers from "./OthersTransfers.ts"
 
 /**
@@ -123,6 +124,7 @@ export const make = Effect.fnUntraced(function* (
       return lane === undefined ? Effect.void : LaneWorker.work(lane, lease)
     })
   )
+  yield* Effect.forkScoped(watchOrphans(options, names, { examined, awaited, startedAt }))
   yield* Effect.forkScoped(closeUnwanted(store))
   yield* Effect.addFinalizer(() => drain(store, names, options.drainMillis))
   const choice = LaneChoice.make(store)
@@ -138,6 +140,34 @@ export const make = Effect.fnUntraced(function* (
         : Effect.succeed(false),
     awaiting: awaited.during
   }
+})
+
+/** What lanes of this process share. */
+type Shared = Pick<LaneWorker.LaneToWork, "examined" | "awaited" | "startedAt">
+
+/** Lanes that earlier settings have left open are watched to their ends. */
+const watchOrphans = Effect.fnUntraced(function* (
+  { ceilings, halves, leases, store }: Options,
+  names: ReadonlyArray<string>,
+  shared: Shared
+) {
+  const orphans = new Map((yield* OrphanedLanes.find(store, halves, names)).map((lane) => [lane.name, lane]))
+  if (orphans.size === 0) return
+  yield* leases.work(
+    [...orphans.keys()],
+    (lease) => {
+      const orphan = orphans.get(lease.lane)
+      if (orphan === undefined) return Effect.void
+      const { address, half } = orphan
+      const spending = Semaphore.makeUnsafe(1)
+      const work =
+        half === undefined
+          ? OrphanedLanes.release(store, lease)
+          : LaneWorker.work({ ...shared, address, ceilings, half, spending, store, orphaned: true }, lease)
+      return Effect.andThen(OrphanedLanes.tell(orphan), work)
+    },
+    "orphaned"
+  )
 })
 
 const lanesToWork = (
@@ -234,7 +264,7 @@ const readable = (half: SchemeFacilitator, stored: StoredPayment) =>
   )
 
 const wasRefused = ({ history, requirements: { network } }: StoredPayment): boolean =>
-  history.at(-1)?.note?.startsWith(refusedBy(network)) === true
+  history.at(-1)?.note?.startsWith(refusedBy(network)) === true || history.at(-1)?.note === OrphanedLanes.noSigner
 
 const notStarted = ({ history, paymentId, requirements: { network } }: StoredPayment) =>
   new FacilitatorUnavailable({

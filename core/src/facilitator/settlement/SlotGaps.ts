@@ -44,6 +44,7 @@ export const believed = (work: Pick<LaneWork, "half" | "address">, counted: bigi
  * @category combinators
  */
 export const skip = Effect.fnUntraced(function* (work: LaneWork, counted: bigint): Effect.fn.Return<void, Stopped> {
+  if (work.orphaned === true) return
   const next = counted > work.next ? yield* believed(work, counted) : work.next
   if (next <= work.next) return
   work.next = yield* work.store.skipTo(work.lease, next)
@@ -59,7 +60,8 @@ export const skip = Effect.fnUntraced(function* (work: LaneWork, counted: bigint
 export const heal = Effect.fnUntraced(function* (work: LaneWork): Effect.fn.Return<ReadonlyArray<Aboard>, Stopped> {
   const { address, half, slots } = work
   const now = yield* Clock.currentTimeMillis
-  if (address === "" || now < slots.nextLook || (slots.isOver && !isStuck(work, now))) return []
+  if (address === "" || work.orphaned === true || now < slots.nextLook || (slots.isOver && !isStuck(work, now)))
+    return []
   slots.nextLook = now + lookPause
   const counted = yield* asked(half.nextSlot(address, "included"))
   if (counted === undefined) return []

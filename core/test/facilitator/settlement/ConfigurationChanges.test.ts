@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
+import * as Network from "../../../src/protocol/Network.ts"
 import { isSettled } from "../../../src/protocol/Settlement.ts"
 import { invalid } from "../../../src/protocol/ValidationError.ts"
 import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
@@ -28,16 +29,18 @@ const interrupted = Effect.fnUntraced(function* (count: number, options: LedgerS
   return shop
 })
 
+const batches = { maximum: 5, windowMillis: 50 }
+
 describe("a lower maximum of a batch", () => {
-  for (const [name, batches] of [
+  for (const [name, later] of [
     ["that is lower", { maximum: 2, windowMillis: 50 }],
     ["of none", undefined]
   ] as const) {
     it.effect(`${name} does not keep a batch on its way from being replaced with all of its payments`, () =>
       Effect.gen(function* () {
-        const shop = yield* interrupted(5, { batches: { maximum: 5, windowMillis: 50 } })
+        const shop = yield* interrupted(5, { batches })
         const { ledger, restartWith } = shop
-        yield* restartWith([TestScheme.facilitator(ledger, batches === undefined ? {} : { batches })])
+        yield* restartWith([TestScheme.facilitator(ledger, later === undefined ? {} : { batches: later })])
         ledger.market.base = 60n
         ledger.faults.holdBlocks = false
         yield* TestClock.adjust("40 seconds")
@@ -50,7 +53,6 @@ describe("a lower maximum of a batch", () => {
 
   it.effect("of what one transaction may cost does not either", () =>
     Effect.gen(function* () {
-      const batches = { maximum: 5, windowMillis: 50 }
       const shop = yield* interrupted(5, { batches })
       const { ledger, restartWith } = shop
       yield* restartWith([TestScheme.facilitator(ledger, { batches: { ...batches, maximumCost: 100n } })])
@@ -70,8 +72,6 @@ describe("an asset that is not configured any more", () => {
     const half = TestScheme.facilitator(ledger, { batches })
     return { ...half, read: () => notSettled, ...(reading === "with recall" && { recall: half.read }) }
   }
-  const batches = { maximum: 5, windowMillis: 50 }
-
   it.effect("has its signed bytes sent again, and its payments have their ends", () =>
     Effect.gen(function* () {
       const shop = yield* interrupted(3, { batches, half: (half) => ({ ...half, submit: () => Effect.never }) })
@@ -172,6 +172,133 @@ describe("an asset that is not configured any more", () => {
       assert.deepStrictEqual(yield* statusesIn(shop), ["sent", "sent"])
       assert.isDefined(changed)
       assert.strictEqual(ledger.nextSlot("signer-1", "included"), 1n)
+    })
+  )
+})
+
+/** A half of another signer on the same chain, which notes what it is asked to sign. */
+const other = (ledger: TestLedger, signed: Array<string | undefined>): SchemeFacilitator => {
+  const half = TestScheme.facilitator(ledger, { lanes: ["signer-2"] })
+  return {
+    ...half,
+    prepare: (payments, slot, ...rest) => {
+      signed.push(slot?.lane)
+      return half.prepare(payments, slot, ...rest)
+    },
+    fill: (slot, survey) => {
+      signed.push(slot.lane)
+      return half.fill(slot, survey)
+    }
+  }
+}
+
+describe("a signer that is not configured any more", () => {
+  it.effect("leaves its transactions to be sent again as they are, and watched to their ends", () =>
+    Effect.gen(function* () {
+      const shop = yield* interrupted(2, { batches, half: (half) => ({ ...half, submit: () => Effect.never }) })
+      const { ledger, restartWith, store } = shop
+      const signed: Array<string | undefined> = []
+      yield* restartWith([other(ledger, signed)])
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(yield* statusesIn(shop), ["final", "final"])
+      assert.deepStrictEqual(yield* store.flights(lane), [])
+      assert.deepStrictEqual(yield* store.lanesInUse, [])
+      assert.deepStrictEqual(signed, [])
+    })
+  )
+
+  it.effect(
+    "leaves payments that offer too little to end by proof, without a replacement; and their balance is free again",
+    () =>
+      Effect.gen(function* () {
+        const shop = yield* interrupted(2, { balance: 2n * LedgerShop.amount })
+        const { ledger, restartWith, store } = shop
+        const signed: Array<string | undefined> = []
+        ledger.emptyPool()
+        ledger.market.base = 60n
+        const facilitator = yield* restartWith([other(ledger, signed)])
+        ledger.faults.holdBlocks = false
+        yield* TestClock.adjust("90 seconds")
+        assert.deepStrictEqual(yield* statusesIn(shop), ["expired", "expired"])
+        assert.deepStrictEqual(yield* store.lanesInUse, [])
+        assert.deepStrictEqual(signed, [])
+        for (const name of ["a", "b"]) {
+          assert.strictEqual((yield* facilitator.settle(yield* pay(), claim(name))).execution, "granted")
+        }
+        assert.deepStrictEqual(new Set(signed), new Set(["signer-2"]))
+        ledger.market.base = 10n
+        const back = yield* restartWith([TestScheme.facilitator(ledger)])
+        ledger.deposit(LedgerShop.payer, LedgerShop.amount)
+        const next = yield* Effect.forkDetach(back.settle(yield* pay(), claim("c")))
+        yield* TestClock.adjust("50 seconds")
+        assert.strictEqual((yield* Fiber.join(next)).execution, "granted")
+        assert.strictEqual(ledger.nextSlot("signer-1", "included"), 3n)
+      })
+  )
+
+  it.effect("releases payments that were never sent: another signer settles them for whoever asks", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger, restartWith, store } = yield* LedgerShop.open({ capacity: 1 })
+      ledger.faults.holdBlocks = true
+      const request = yield* pay()
+      for (const one of [yield* pay(), request]) {
+        const caller = yield* Effect.forkDetach(facilitator.settle(one, claim("a")))
+        yield* TestClock.adjust("1 second")
+        yield* Fiber.interrupt(caller)
+      }
+      const signed: Array<string | undefined> = []
+      const changed = yield* restartWith([other(ledger, signed)])
+      ledger.faults.holdBlocks = false
+      const asking = yield* Effect.forkDetach(changed.settle(request, claim("b")))
+      yield* TestClock.adjust("20 seconds")
+      assert.strictEqual((yield* Fiber.join(asking)).execution, "granted")
+      assert.deepStrictEqual(signed, ["signer-2"])
+      assert.strictEqual(ledger.transfers.length, 2)
+      yield* TestClock.adjust("20 seconds")
+      assert.deepStrictEqual(yield* store.lanesInUse, [])
+    })
+  )
+
+  it.effect("ends a payment that has lost its slot by proof alone", () =>
+    Effect.gen(function* () {
+      const shop = yield* interrupted(1, {})
+      const { ledger, restartWith, store } = shop
+      ledger.useSlot("signer-1")
+      ledger.faults.holdBlocks = false
+      yield* restartWith([other(ledger, [])])
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(yield* statusesIn(shop), ["accepted"])
+      yield* TestClock.adjust("90 seconds")
+      assert.deepStrictEqual(yield* statusesIn(shop), ["expired"])
+      assert.deepStrictEqual(yield* store.lanesInUse, [])
+    })
+  )
+})
+
+describe("a network that is not configured any more", () => {
+  it.effect("leaves what was sent open, releases what was not, and goes on when it is configured again", () =>
+    Effect.gen(function* () {
+      const shop = yield* LedgerShop.open({ capacity: 1 })
+      const { facilitator, ledger, restartWith, store } = shop
+      ledger.faults.holdBlocks = true
+      for (const name of ["a", "b"]) {
+        const caller = yield* Effect.forkDetach(facilitator.settle(yield* pay({ validFor: 80 }), claim(name)))
+        yield* TestClock.adjust("1 second")
+        yield* Fiber.interrupt(caller)
+      }
+      const elsewhere: SchemeFacilitator = { ...TestScheme.facilitator(ledger), network: Network.make("ledger:other") }
+      yield* restartWith([elsewhere])
+      yield* TestClock.adjust("10 seconds")
+      const [sent, waiting] = yield* store.page(0n, 2)
+      assert.deepStrictEqual([sent?.status, sent?.lane], ["sent", lane])
+      assert.deepStrictEqual([waiting?.status, waiting?.lane], ["accepted", undefined])
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(yield* statusesIn(shop), ["sent", "accepted"])
+      yield* restartWith([TestScheme.facilitator(ledger)])
+      yield* TestClock.adjust("20 seconds")
+      assert.deepStrictEqual(yield* statusesIn(shop), ["final", "accepted"])
     })
   )
 })
