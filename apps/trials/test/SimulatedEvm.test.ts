@@ -23,10 +23,12 @@ describe("a simulation on the modelled EVM chain", () => {
   it.live("settles and serves where nothing goes wrong", () =>
     Effect.gen(function* () {
       for (let seed = 1; seed <= 6; seed++) {
-        const plan = { ...SimulationPlan.onEvm(SimulationPlan.draw(seed)), acts: [] }
+        const drawn = SimulationPlan.onEvm(SimulationPlan.draw(seed))
+        const purchases = drawn.purchases.map((one) => Object.assign(one, { isPoor: false, patienceMillis: 0 }))
+        const plan = { ...drawn, purchases, acts: [] }
         const { served, story, violation } = yield* Effect.promise(() => Simulation.run(plan, { tells: true }))
         assert.strictEqual(violation, undefined)
-        assert.isAtLeast(served, plan.purchases.length)
+        assert.isAtLeast(served, purchases.length)
         assert.isTrue(story.some((line) => line.includes("is final")))
       }
     })

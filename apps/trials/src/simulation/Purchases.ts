@@ -129,7 +129,8 @@ const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void =>
 /**
  * Whether this purchase may end unserved: who hangs up while the goods are on their way misses them; who shares an account with
  * one that brought no money may find none; and where settling has a ceiling it may be reached. A server without claims is told an end once: where those words are lost on their way,
- * they are lost. And a payment that is not bound to its request opens nothing when somebody else has sent it.
+ * they are lost. And a payment that is not bound to its request opens nothing when somebody else has sent it; nor does one that
+ * was overheard and sent before it was on record.
  *
  * @category guards
  */
@@ -140,14 +141,15 @@ export const isExcused = (
   missed ||
   plan.setup.gasCeiling > 0 ||
   purchases.some((one) => one.buyer === buyer && one.isPoor) ||
-  (kind !== "ours" &&
-    (signed.some(({ key }) => chain.truth.transferOf(key)?.isStrangers === true) ||
-      RecordWatch.all(records).some(
-        ({ authorization, paymentId }) =>
-          kind === "unclaimed" &&
-          debtsTaken.has(paymentId) &&
-          signed.some(({ key }) => key === chain.keyOf(authorization))
-      )))
+  signed.some(({ key }) => {
+    if (chain.truth.transferOf(key)?.isStrangers !== true) return false
+    return kind !== "ours" || !RecordWatch.all(records).some(({ authorization }) => chain.keyOf(authorization) === key)
+  }) ||
+  (kind === "unclaimed" &&
+    RecordWatch.all(records).some(
+      ({ authorization, paymentId }) =>
+        debtsTaken.has(paymentId) && signed.some(({ key }) => key === chain.keyOf(authorization))
+    ))
 
 /** What is left of a validity has to be as long as this, and clocks differ by as much; milliseconds. */
 const lateMillis = 15_000

@@ -119,15 +119,19 @@ const judge = (
 }
 
 /**
- * Whether a transfer counts for nothing: somebody else has sent it, perhaps before it came here, and the payment is not bound to a
- * request, so that it may have bought something elsewhere. Nothing is known of one without a record.
+ * Whether a transfer counts for nothing here: somebody else has sent it, perhaps before it came here, and the payment is not bound to
+ * a request, so that it may have bought something elsewhere; or nobody has asked for it since it was taken in, or ever.
  *
  * @category guards
  */
 export const isForNothing = (
   { isStrangers }: TrueTransfer,
-  authorization: Pick<PaymentStore.StoredPayment["authorization"], "binding"> | undefined
-): boolean => isStrangers && authorization?.binding === undefined
+  record: Pick<PaymentStore.StoredPayment, "authorization" | "lane" | "status"> | undefined
+): boolean =>
+  isStrangers &&
+  (record === undefined ||
+    record.authorization.binding === undefined ||
+    (record.status === "accepted" && record.lane === undefined))
 
 const judgeSettled = (
   truth: ChainTruth,
@@ -150,11 +154,12 @@ const judgeDead = (
   truth: ChainTruth,
   key: string,
   before: PaymentStore.StoredPayment | undefined,
-  { authorization, paymentId, since, status }: PaymentStore.StoredPayment
+  record: PaymentStore.StoredPayment
 ): Violation | undefined => {
+  const { authorization, paymentId, since, status } = record
   const name = paymentId.slice(0, 10)
   const transfer = truth.transferOf(key)
-  if (transfer !== undefined && !isForNothing(transfer, authorization)) {
+  if (transfer !== undefined && !isForNothing(transfer, record)) {
     return {
       invariant: "unknown-is-no-end",
       words: `${name} is ${status}, and block ${transfer.block.number} holds its transfer`

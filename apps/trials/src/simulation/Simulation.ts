@@ -209,7 +209,7 @@ const booksOff = (world: SimulationWorld): Violation | undefined => {
   }
   for (const transfer of chain.truth.transfers()) {
     const record = known.find(({ authorization }) => chain.keyOf(authorization) === transfer.key)
-    if (RecordWatch.isForNothing(transfer, record?.authorization)) continue
+    if (RecordWatch.isForNothing(transfer, record)) continue
     if (record === undefined || !Settlement.isSettled(record.status)) {
       const words = `the chain holds a transfer of ${transfer.key}, and its record is ${record?.status ?? "not there"}`
       return { invariant: "books-balance", words }
