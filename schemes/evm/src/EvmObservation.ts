@@ -221,7 +221,7 @@ const lookAt = Effect.fnUntraced(function* (
   if (doubt === undefined) return held
   if (!Doubts.isSame(doubt, known.doubt)) {
     doubts.remember(expected, landed.block, doubt, head.number)
-    return { observation: pending, doubt }
+    return { ...held, doubt }
   }
   // The state as of the final block says it too: ended on something else, or not used at all.
   if ((yield* EvmTokenState.hasEnded(rpc, expected, final)) !== doubt.isEnded) return held

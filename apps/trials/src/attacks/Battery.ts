@@ -5,6 +5,7 @@ import type { Attack } from "./Attack.ts"
 import * as BuyerAttacks from "./BuyerAttacks.ts"
 import * as EvmChainAttacks from "./EvmChainAttacks.ts"
 import * as EvmGasAttacks from "./EvmGasAttacks.ts"
+import * as EvmNodeAttacks from "./EvmNodeAttacks.ts"
 import * as HostAttacks from "./HostAttacks.ts"
 import * as KoaAttacks from "./KoaAttacks.ts"
 import * as McpAttacks from "./McpAttacks.ts"
@@ -35,6 +36,7 @@ export const battery: ReadonlyArray<Attack> = [
   ...BuyerAttacks.attacks,
   ...EvmGasAttacks.attacks,
   ...EvmChainAttacks.attacks,
+  ...EvmNodeAttacks.attacks,
   ...TonAttacks.attacks,
   ...TronAttacks.attacks
 ]

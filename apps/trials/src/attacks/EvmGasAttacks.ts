@@ -28,6 +28,12 @@ const gas = { contract: 400_000n, plain: 150_000n }
 /** What all payers may lose, so that one caller's quarter has room for this gas at the highest price. */
 const budgetFor = (gasOfCaller: bigint): bigint => 4n * gasOfCaller * highestPrice
 
+/** Settings that leave one caller a quarter of it, however many share it. */
+const quarterOf = (budget: bigint) => ({
+  PONTAGE_EVM_LOSS_BUDGET_WEI: `${budget}`,
+  PONTAGE_EVM_LOSS_BUDGET_PER_CALLER_WEI: `${budget / 4n}`
+})
+
 const order = (signed: HostileWallet.Signed, to: Tenant): Direct.Order => {
   const offer = Direct.evmOffer(to)
   return { paymentPayload: HostileWallet.envelope(signed, offer), paymentRequirements: Direct.requirementsOf(offer) }
@@ -74,9 +80,14 @@ const round = Effect.fnUntraced(function* (stage: AttackStage, { url }: StagedPr
     return { inPool, fibers }
   })
   const { fibers, inPool } = yield* EvmSigner.byHand(stage, bringing)
-  const replies = yield* Effect.forEach(fibers, (fiber) => Fiber.join(fiber))
-  return { inPool, replies }
+  if (inPool === 0) return { inPool, replies: yield* Effect.forEach(fibers, (fiber) => Fiber.join(fiber)) }
+  // Those that were sent are told nothing before their failure is beyond doubt; what it has cost is counted at the first look.
+  yield* Effect.sleep(firstLook)
+  yield* Effect.forEach(fibers, (fiber) => Fiber.interrupt(fiber), { concurrency: "unbounded", discard: true })
+  return { inPool, replies: [] }
 })
+
+const firstLook = "3 seconds"
 
 /** Rounds until nothing of the gang's is sent any more. */
 const raid = Effect.fnUntraced(function* (stage: AttackStage, facilitator: StagedProcess, gang: Gang) {
@@ -197,7 +208,7 @@ const anyContract: Attack = {
   mutation: nothingReserved,
   run: Effect.fnUntraced(function* (stage) {
     const budget = budgetFor((5n * gas.contract) / 2n)
-    const environment = { PONTAGE_EVM_CONTRACT_PAYERS: "any", PONTAGE_EVM_LOSS_BUDGET_WEI: `${budget}` }
+    const environment = { PONTAGE_EVM_CONTRACT_PAYERS: "any", ...quarterOf(budget) }
     const seen = yield* measured(stage, environment, yield* burners(stage))
     const isTried = seen.lost > 0n && seen.counts.at(-1) === 0
     return seenIn(seen, isTried && seen.lost <= budget / 4n && seen.isServedOn, budget / 4n)
@@ -238,7 +249,7 @@ const emptyingPayers: Attack = {
   mutation: nothingReserved,
   run: Effect.fnUntraced(function* (stage) {
     const budget = budgetFor((3n * gas.plain) / 2n)
-    const seen = yield* measured(stage, { PONTAGE_EVM_LOSS_BUDGET_WEI: `${budget}` }, yield* emptying(stage))
+    const seen = yield* measured(stage, quarterOf(budget), yield* emptying(stage))
     const banned = seen.replies.filter((reply) => Direct.wordOf(reply) === "account_banned").length
     const isTried = seen.lost > 0n && seen.counts.at(-1) === 0
     return seenIn(seen, isTried && banned === seen.count && seen.lost <= budget / 4n && seen.isServedOn, budget / 4n)

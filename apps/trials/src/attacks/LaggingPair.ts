@@ -4,6 +4,7 @@
 import { createServer } from "node:http"
 
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 import { Quantity } from "../ChainRpc.ts"
@@ -17,8 +18,8 @@ import * as TrialRandom from "../TrialRandom.ts"
  */
 export interface LaggingPair {
   readonly url: string
-  /** From now on one of them is behind. */
-  readonly lag: () => void
+  /** From now on one of them is behind; or, said with `false`, none is. */
+  readonly lag: (isLagging?: boolean) => void
   /** How many questions the one that is behind has answered. */
   readonly answered: () => number
 }
@@ -51,11 +52,25 @@ const isAhead = ({ params }: RpcQuestion, head: bigint): boolean =>
     return block._tag === "Some" && block.value > head && String(one).length < 20
   })
 
+const decodeHash = Schema.decodeUnknownOption(Schema.Struct({ blockHash: Schema.String }))
+const decodeNumbered = Schema.decodeUnknownOption(Schema.Struct({ number: Quantity }))
+
+/** Whether a question names a block by its hash, and by one that has not come yet. */
+const namesBlock = async (ask: Ask, { params }: RpcQuestion, head: bigint) => {
+  const named = params.map((one) => decodeHash(one)).find(Option.isSome)
+  if (named === undefined) return { isNamed: false, isAhead: false }
+  const asked = { id: 0, method: "eth_getBlockByHash", params: [named.value.blockHash, false] }
+  const block = decodeNumbered((await ask(asked)).result)
+  return { isNamed: true, isAhead: Option.isNone(block) || block.value.number > head }
+}
+
 const behind = async (ask: Ask, question: RpcQuestion, lagBlocks: bigint): Promise<typeof Answer.Type> => {
   const newest = decodeHead((await ask({ id: 0, method: "eth_blockNumber", params: [] })).result)
   const head = newest > lagBlocks ? newest - lagBlocks : 0n
-  if (isOfState(question) && isAhead(question, head)) return { error: { code: -32_000, message: "header not found" } }
-  const { error, result } = await ask(questionAt(question, head))
+  const named = await namesBlock(ask, question, head)
+  if (named.isAhead || (isOfState(question) && isAhead(question, head)))
+    return { error: { code: -32_000, message: "header not found" } }
+  const { error, result } = await ask(named.isNamed ? question : questionAt(question, head))
   return error === undefined ? { result: answerAt(question, result, head) } : { error }
 }
 
@@ -63,11 +78,12 @@ const isOfState = ({ method }: RpcQuestion): boolean =>
   ["eth_call", "eth_getBalance", "eth_getCode", "eth_getStorageAt"].includes(method)
 
 /**
- * Starts the pair before a node; it goes away with the scope.
+ * Starts the pair before a node; it goes away with the scope. Questions of the methods given, if any are, all fall to the one
+ * that is behind, and all others to the other.
  *
  * @category constructors
  */
-export const make = Effect.fnUntraced(function* (upstream: string, lagBlocks: bigint) {
+export const make = Effect.fnUntraced(function* (upstream: string, lagBlocks: bigint, methods?: ReadonlyArray<string>) {
   const ask = makeAsk(upstream)
   const luck = TrialRandom.make("lagging pair")
   let [isLagging, asked, answered] = [false, 0, 0]
@@ -81,8 +97,9 @@ export const make = Effect.fnUntraced(function* (upstream: string, lagBlocks: bi
       const chunks: Array<Buffer> = []
       for await (const chunk of request) chunks.push(Buffer.from(chunk))
       const body = decodeBody(Buffer.concat(chunks).toString())
-      const isBehind = isLagging && luck.branch(asked++).perMille(500)
       const questions = [body].flat().map(({ id, method, params = [] }) => ({ id, method, params }))
+      const isDrawn = methods === undefined && luck.branch(asked++).perMille(500)
+      const isBehind = isLagging && (isDrawn || questions.some(({ method }) => methods?.includes(method) === true))
       const answers = await Promise.all(questions.map((question) => reply(question, isBehind)))
       const text = JSON.stringify(Array.isArray(body) ? answers : answers[0])
       response.writeHead(200, { "content-type": "application/json" }).end(text)
@@ -102,7 +119,7 @@ export const make = Effect.fnUntraced(function* (upstream: string, lagBlocks: bi
   const port = typeof address === "object" && address !== null ? address.port : 0
   return {
     url: `http://127.0.0.1:${port}`,
-    lag: () => void (isLagging = true),
+    lag: (now = true) => void (isLagging = now),
     answered: () => answered
   } satisfies LaggingPair
 })
