@@ -176,10 +176,11 @@ const takeNew = Effect.fnUntraced(function* (
 ) {
   const { half } = presented
   yield* desk.intake.passNew(half.network)
-  if (!wanted) yield* desk.engine.judge(half, presented)
-  const lane = wanted ? yield* desk.engine.admit(half, presented) : undefined
+  const lane = yield* desk.engine.judge(half, presented)
   const at = yield* examine(desk, presented)
-  if (lane !== undefined) desk.engine.examined(presented, presented.payment, at)
+  if (!wanted) return yield* reserve(desk, presented, claim, undefined)
+  desk.engine.examined(presented, presented.payment, at)
+  yield* desk.engine.admit(half, lane, presented)
   return yield* reserve(desk, presented, claim, lane)
 })
 

@@ -43,18 +43,14 @@ export interface LaneView {
  * @category models
  */
 export interface Admission {
-  /** Fails for a payment that would expire in this lane's queue. Counts nothing. */
+  /** Fails for a payment that would expire in this lane's queue. Counts nothing: anybody can bring a payment that is none. */
   readonly judge: (
     half: SchemeFacilitator,
     lane: string,
     arrival: Arrival
   ) => Effect.Effect<void, FacilitatorUnavailable>
-  /** The same for one that is taken in at once; it counts from now on. */
-  readonly admit: (
-    half: SchemeFacilitator,
-    lane: string,
-    arrival: Arrival
-  ) => Effect.Effect<void, FacilitatorUnavailable>
+  /** A payment was found good, and is about to wait in this lane: it counts from now on. */
+  readonly admit: (half: SchemeFacilitator, lane: string, arrival: Arrival) => Effect.Effect<void>
   /** The lanes of which anything was asked. */
   readonly views: Effect.Effect<ReadonlyArray<LaneView>>
 }
@@ -98,21 +94,23 @@ export const make = (store: PaymentStore["Service"]): Admission => {
     lanes.set(name, lane)
     return lane
   }
-  const judged = Effect.fnUntraced(function* (half: SchemeFacilitator, name: string, arrival: Arrival) {
-    const now = yield* store.now
-    const lane = laneOf(half, name)
-    if (now >= lane.askedAt + freshness) yield* count(store, lane, now)
-    const excess = excessOf(lane, arrival, now)
-    if (excess <= 0) return { lane, now }
-    lane.turnedAway++
-    return yield* busy(half.network, excess)
-  })
   return {
-    judge: (half, name, arrival) => Effect.asVoid(judged(half, name, arrival)),
+    judge: Effect.fnUntraced(function* (half, name, arrival) {
+      const now = yield* store.now
+      const lane = laneOf(half, name)
+      if (now >= lane.askedAt + freshness) yield* count(store, lane, now)
+      const excess = excessOf(lane, arrival, now)
+      if (excess <= 0) return
+      lane.turnedAway++
+      return yield* busy(half.network, excess)
+    }),
     admit: (half, name, arrival) =>
-      Effect.map(judged(half, name, arrival), ({ lane, now }) => {
+      Effect.map(store.now, (now) => {
+        const lane = laneOf(half, name)
         const { authorization, caller, paymentId } = arrival
-        if (lane.capacity.isWatching()) lane.capacity.watch(paymentId, beforeIn(lane, arrival), now)
+        const place = lane.capacity.isWatching() ? beforeIn(lane, arrival) : undefined
+        // Where payers send their own, one may wait for its own earlier ones alone: that says nothing of the queue.
+        if (place === 0 || (place !== undefined && half.lanes.length > 0)) lane.capacity.watch(paymentId, place, now)
         if (lane.waiting === 0) return
         lane.waiting++
         lane.shares.push({ caller, payer: authorization.payer, waiting: 1 })
@@ -143,7 +141,7 @@ const count = Effect.fnUntraced(function* (
     const payment = yield* store.find(paymentId)
     if (payment === undefined || payment.lane !== name) capacity.left(paymentId)
     else if (isSettled(payment.status)) capacity.landed(paymentId, settledAt(payment) ?? now)
-    else if (payment.status === "expired") capacity.landed(paymentId, now)
+    else if (payment.status === "expired") capacity.expired(paymentId, now)
     else if (isDead(payment.status)) capacity.left(paymentId)
   }
 })

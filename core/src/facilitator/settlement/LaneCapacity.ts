@@ -23,8 +23,10 @@ export interface LaneCapacity {
   readonly watch: (paymentId: string, before: number, now: number) => void
   /** Those that are watched, the oldest first. */
   readonly watched: () => ReadonlyArray<string>
-  /** A watched payment has landed, or its validity is over, at this time (Unix milliseconds). */
+  /** A watched payment has landed at this time (Unix milliseconds). */
   readonly landed: (paymentId: string, at: number) => void
+  /** A watched payment has expired at this time: the queue was that slow, or it had a trouble of its own. */
+  readonly expired: (paymentId: string, at: number) => void
   /** A watched payment has left the lane for another reason. */
   readonly left: (paymentId: string) => void
 }
@@ -54,6 +56,8 @@ interface Watched {
 export const make = (places: number): LaneCapacity => {
   const watched = new Map<string, Watched>()
   let landing: number | undefined
+  /** When the last one landed that was watched; Unix milliseconds. */
+  let lastLanding = 0
   /** Of payments that waited: the time that they waited, and the payments that went before them meanwhile. */
   let queue = { millis: 0, payments: 0, at: 0 }
 
@@ -61,9 +65,11 @@ export const make = (places: number): LaneCapacity => {
     for (const one of watched.values()) if (one.before > 0 === isQueued) return one
     return undefined
   }
-  const underWay = (one: Watched | undefined, now: number) => (one === undefined ? 0 : now - one.since)
+  /** How long one has been under way while no other has landed: what one alone waits for is its own trouble. */
+  const still = (one: Watched | undefined, now: number) =>
+    one === undefined ? 0 : now - Math.max(one.since, lastLanding)
   const seenLanding = () => landing ?? guessedMillis
-  const landingMillis = (now: number) => Math.max(seenLanding(), underWay(oldest(false), now))
+  const landingMillis = (now: number) => Math.max(seenLanding(), still(oldest(false), now))
   /** What is expected counts as much as so many payments that were seen. */
   const weight = Math.min(places, mostWatched)
   const faded = (now: number) => 0.5 ** (Math.max(0, now - queue.at) / halfLifeMillis)
@@ -73,7 +79,7 @@ export const make = (places: number): LaneCapacity => {
     const expected = (landingMillis(now) / places) * weight
     const seen = (queue.millis * share + expected) / (queue.payments * share + weight)
     const first = oldest(true)
-    const open = first === undefined ? 0 : (underWay(first, now) - seenLanding()) / first.before
+    const open = first === undefined ? 0 : (now - first.since - seenLanding()) / first.before
     return Math.max(seen, open)
   }
   const landed = ({ before, since }: Watched, at: number) => {
@@ -97,7 +103,14 @@ export const make = (places: number): LaneCapacity => {
     landed: (paymentId, at) => {
       const known = watched.get(paymentId)
       watched.delete(paymentId)
-      if (known !== undefined) landed(known, at)
+      if (known === undefined) return
+      lastLanding = Math.max(lastLanding, at)
+      landed(known, at)
+    },
+    expired: (paymentId, at) => {
+      const known = watched.get(paymentId)
+      watched.delete(paymentId)
+      if (known !== undefined && known.before > 0) landed(known, at)
     },
     left: (paymentId) => void watched.delete(paymentId)
   }

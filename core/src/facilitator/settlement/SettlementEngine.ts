@@ -53,12 +53,11 @@ export interface Options {
  */
 export interface SettlementEngine {
   /**
-   * Lets a payment in that arrives, and says in which lane it waits least. Fails where it would expire there before its turn: then
-   * nobody is to wait for it.
+   * Says in which lane a payment that arrives would wait least. Fails where it would expire there before its turn. Counts nothing.
    */
-  readonly admit: (half: SchemeFacilitator, arrival: Admission.Arrival) => Effect.Effect<string, FacilitatorUnavailable>
-  /** Fails where a payment that arrives would not be let in; counts nothing. */
-  readonly judge: (half: SchemeFacilitator, arrival: Admission.Arrival) => Effect.Effect<void, FacilitatorUnavailable>
+  readonly judge: (half: SchemeFacilitator, arrival: Admission.Arrival) => Effect.Effect<string, FacilitatorUnavailable>
+  /** A payment was found good, and is about to wait in this lane. */
+  readonly admit: (half: SchemeFacilitator, lane: string, arrival: Admission.Arrival) => Effect.Effect<void>
   /** Remembers that a payment was found good just now (Unix milliseconds), so that its lane need not look again. */
   readonly examined: ExaminedPayments.ExaminedPayments["add"]
   /**
@@ -130,8 +129,8 @@ export const make = Effect.fnUntraced(function* (
   const choice = LaneChoice.make(store)
   const admission = options.admission ?? Admission.make(store)
   return {
-    admit: (half, arrival) => Effect.tap(choice.laneFor(half), (lane) => admission.admit(half, lane, arrival)),
-    judge: (half, arrival) => Effect.flatMap(choice.laneFor(half), (lane) => admission.judge(half, lane, arrival)),
+    judge: (half, arrival) => Effect.tap(choice.laneFor(half), (lane) => admission.judge(half, lane, arrival)),
+    admit: admission.admit,
     examined: examined.add,
     settle: (half, wish) => (isOver(wish.stored) ? Effect.succeed(wish.stored) : settle(store, choice, half, wish)),
     isSettledByAnother: (half, stored, payment, refusal) =>

@@ -130,6 +130,23 @@ describe("a lane at four times what it can land", () => {
   )
 })
 
+describe("a flood of payments that are none", () => {
+  it.effect("turns nobody away: what was not found good does not count", () =>
+    Effect.gen(function* () {
+      const shop = yield* open(4)
+      yield* shop.load(3, { shop: 8 })
+      for (let index = 0; index < 300; index++) {
+        const request = yield* pay({ payer: `acct-nobody-${index}`, validFor: 30 })
+        const settling = LedgerShop.as("honest", shop.facilitator.settle(request, claim(`none${index}`)))
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(settling)))
+      }
+      yield* shop.load(1, { honest: 4 })
+      yield* runDry(shop)
+      assert.deepStrictEqual(outcome(shop, "honest"), { turnedAway: 0, settled: 4, expired: 0, other: 0, open: 0 })
+    })
+  )
+})
+
 describe("a lane of which nothing is known", () => {
   it.effect("takes a crowd, and what it can serve of it", () =>
     Effect.gen(function* () {
