@@ -2,7 +2,8 @@
  * Whether the files that are open are still those that their names lead to. A file that was deleted, moved away or replaced
  * takes every write of who has it open, and all of that is gone with the process.
  */
-import { statSync } from "node:fs"
+import { realpathSync, statSync } from "node:fs"
+import { resolve } from "node:path"
 
 /**
  * What has happened to a database's files, in words; `undefined` while they are in their places.
@@ -17,7 +18,11 @@ export type FilePlace = () => string | undefined
  * @category constructors
  */
 export const watch = (filename: string): FilePlace => {
-  const places = [place(filename, "the file of the records"), place(`${filename}-wal`, "the log of the records' file")]
+  const places = [
+    place(resolve(filename), "the file of the records"),
+    // The log lies beside the file itself, and not beside a link to it.
+    place(`${realpathSync(filename)}-wal`, "the log of the records' file")
+  ]
   return () => {
     for (const look of places) {
       const fault = look()

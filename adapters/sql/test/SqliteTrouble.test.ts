@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs"
+import { copyFileSync, existsSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs"
 
 import { assert, describe, it } from "@effect/vitest"
 import { type PaymentStore, Signals } from "@pontage/core"
@@ -10,6 +10,7 @@ import * as Dialect from "../src/Dialect.ts"
 import * as GroupCommit from "../src/GroupCommit.ts"
 import * as RecordImage from "../src/RecordImage.ts"
 import * as SchemaUpgrade from "../src/SchemaUpgrade.ts"
+import { SqlitePaymentStore } from "../src/sqlite.ts"
 import * as SqliteFile from "../src/SqliteFile.ts"
 import * as SqlPaymentStore from "../src/SqlPaymentStore.ts"
 import * as DatabaseFile from "./DatabaseFile.ts"
@@ -87,6 +88,31 @@ describe("a file that is in its place no more:", () => {
       }).pipe(Effect.provide(Logger.layer([logger])))
     })
   }
+
+  it.effect("behind a link, it sees that the link leads elsewhere, and that its log is gone", () =>
+    Effect.gen(function* () {
+      const target = yield* DatabaseFile.filename
+      const link = `${target}.link`
+      for (const displace of [
+        () => {
+          unlinkSync(link)
+          symlinkSync(`${target}.other`, link)
+        },
+        () => unlinkSync(`${target}-wal`)
+      ]) {
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            rmSync(link, { force: true })
+            symlinkSync(target, link)
+            const store = yield* SqlitePaymentStore.make({ filename: link })
+            yield* store.probe
+            displace()
+            assert.include((yield* Effect.flip(store.probe)).message, "was deleted or moved away")
+          })
+        )
+      }
+    })
+  )
 
   it.effect("goes on when the same file is back", () =>
     Effect.gen(function* () {
