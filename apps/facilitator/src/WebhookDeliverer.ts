@@ -35,7 +35,7 @@ export interface Options {
 const pause = "1 second"
 
 /** Longer than a request can take: while one is under way, nobody else tells the same. */
-const takenMillis = 60_000
+const takenMillis = 20_000
 
 const firstRetryMillis = 2000
 const longestRetryMillis = 3_600_000

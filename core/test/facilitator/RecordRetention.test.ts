@@ -51,6 +51,33 @@ describe("retention", () => {
     })
   )
 
+  it.effect.each(["settle", "claim"] as const)(
+    "opens nothing and moves nothing where a record goes between the look at it and the %s",
+    (operation) =>
+      Effect.gen(function* () {
+        let goes = false
+        const { facilitator, ledger, store } = yield* LedgerShop.open({
+          store: (memory) => ({
+            ...memory,
+            claim: (...claimed) =>
+              goes ? Effect.andThen(memory.forget(60_000, -1n, 9), memory.claim(...claimed)) : memory.claim(...claimed)
+          })
+        })
+        const request: PaymentRequest = yield* LedgerShop.pay()
+        const { paymentId } = yield* facilitator.settle(request, claim("a"))
+        yield* facilitator.finish(paymentId, claim("a").id, "served")
+        yield* TestClock.adjust("30 minutes")
+        yield* facilitator.settle(yield* LedgerShop.pay(), claim("newest"))
+        const moved = ledger.transfers.length
+        goes = true
+        const fiber = yield* Effect.forkChild(Effect.flip(facilitator[operation](request, claim("b"))))
+        yield* TestClock.adjust("2 minutes")
+        assert.strictEqual(wordOf(yield* Fiber.join(fiber)), "EXPIRED_PAYMENT")
+        assert.strictEqual(ledger.transfers.length, moved)
+        assert.strictEqual((yield* store.find(paymentId))?.status, "expired")
+      })
+  )
+
   it.effect("leaves most of the time to others, rests when all is done, and goes on after trouble", () =>
     Effect.gen(function* () {
       const asked: Array<bigint> = []

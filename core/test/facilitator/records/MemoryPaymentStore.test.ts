@@ -215,6 +215,18 @@ describe("forgetting", () => {
     })
   )
 
+  it.effect("drops others behind one that is valid for long", () =>
+    Effect.gen(function* () {
+      const store = yield* MemoryPaymentStore.make
+      const long = yield* visit(store, { validFor: 10 * 86_400 })
+      const old = yield* visit(store)
+      yield* TestClock.adjust("48 hours")
+      yield* visits(store, 3)
+      assert.isUndefined(yield* store.find(old))
+      assert.isDefined(yield* store.find(long))
+    })
+  )
+
   it.effect("keeps what waits, what is on its way, what is in an open flight and what is still to be told", () =>
     Effect.gen(function* () {
       const store = yield* MemoryPaymentStore.make
