@@ -19,6 +19,22 @@ export interface Tenant {
   readonly ttlMillis: number
 }
 
+/** How the name of an instance begins that has a session for as long as it lives. */
+const staying = "stays."
+
+/** What its sessions are called, before its name. */
+const sessionPrefix = "pontage "
+
+/**
+ * The name of an instance, and of its sessions. One whose sessions come and go is known by its leases alone.
+ *
+ * @category constructors
+ */
+export const named = (identifier: string, stays: boolean) => {
+  const owner = stays ? `${staying}${identifier}` : identifier
+  return { owner, applicationName: `${sessionPrefix}${owner}` }
+}
+
 /**
  * Epochs by the names of lanes.
  *
@@ -33,7 +49,16 @@ const askMembers = asks("lane_member", MemberRow)
 
 const names = Dialect.postgres.isIn("name", "text")
 const until = "clock_timestamp() + make_interval(secs => CAST(? AS DOUBLE PRECISION) / 1000)"
-const isFree = "until <= clock_timestamp()"
+
+/**
+ * Whether the sessions of an instance are gone: it has died, or is cut off, and then the epoch keeps it from the lane. Only
+ * instances with a session that stays say so by their names; of all others the time alone tells.
+ */
+const isGone = (owner: string) =>
+  `${owner} LIKE '${staying}%' AND NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
+     AND (application_name IS NULL OR application_name = '${sessionPrefix}' || ${owner}))`
+
+const isFree = `(until <= clock_timestamp() OR (${isGone("owner")}))`
 
 const epochs = (run: Run, text: string, parameters: ReadonlyArray<Value>): Effect.Effect<Epochs, RecordFault> =>
   Effect.map(
@@ -69,7 +94,8 @@ export const members = (run: Run, lanes: ReadonlyArray<string>) =>
     askMembers(
       run,
       `SELECT lane, count(*) AS members FROM lane_member
-       WHERE ${Dialect.postgres.isIn("lane", "text")} AND until > clock_timestamp() GROUP BY lane`,
+       WHERE ${Dialect.postgres.isIn("lane", "text")} AND until > clock_timestamp()
+         AND NOT (${isGone("owner")}) GROUP BY lane`,
       [JSON.stringify(lanes)]
     ),
     (rows): ReadonlyMap<string, number> => new Map(rows.map((row) => [row.lane, Number(row.members)]))

@@ -1,7 +1,7 @@
 /**
  * Leases of lanes for instances that share a PostgreSQL database. Each instance holds its fair share of the lanes and
  * prolongs its leases every `tick`; whoever is silent for `ttl` has lost them, and another instance takes over under a
- * higher epoch.
+ * higher epoch. Nobody waits for the leases of one whose sessions the database has seen end: a process that was killed.
  *
  * A lease is held to be good for nine tenths of its time, by the monotonic clock and counted from before the question: a
  * process that was frozen or cut off finds it over before anybody else can have the lane, and does nothing more. What a

@@ -25,6 +25,7 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { unavailable } from "./Database.ts"
 import * as DatabaseTrouble from "./DatabaseTrouble.ts"
 import * as Dialect from "./Dialect.ts"
+import * as LeaseRows from "./LeaseRows.ts"
 import * as PostgresDatabase from "./PostgresDatabase.ts"
 import * as PostgresLaneLeases from "./PostgresLaneLeases.ts"
 import * as PostgresSessions from "./PostgresSessions.ts"
@@ -74,11 +75,11 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const checked = yield* Effect.fromResult(OptionCheck.read(check, options, "PostgresPaymentStore"))
   const { clockSkew = "30 seconds", connections = 10, leases = {}, listens = true, url } = checked
   const times = yield* timesOf(leases)
-  const config = { url, applicationName: "pontage", keepAlive: Duration.seconds(10) }
+  const { applicationName, owner } = LeaseRows.named(Entropy.identifier(yield* Entropy.Entropy), listens)
+  const config = { url, applicationName, keepAlive: Duration.seconds(10) }
   yield* Effect.mapError(SessionPooling.check(PgConnection.make(config)), refused)
   yield* Effect.mapError(Effect.scoped(prepare(config)), refused)
   const sessions = yield* Effect.mapError(PostgresSessions.make({ ...config, maxConnections: connections }), refused)
-  const owner = Entropy.identifier(yield* Entropy.Entropy)
   const signals = Signals.make()
   const announce = PostgresSignals.announcing(owner)
   const database = PostgresDatabase.make(sessions, signals, announce, Duration.toMillis(clockSkew))

@@ -104,6 +104,25 @@ layer(PostgresServer.layer, { timeout: 60_000, excludeTestServices: true })("lea
     })
   )
 
+  it.effect("pass on at once when their holder is killed: the database has seen its sessions end", () =>
+    Effect.gen(function* () {
+      const url = yield* database
+      const lanes = lanesOf(2)
+      const hour = 3_600_000
+      const owner = yield* ChildProcess.run("LaneHolder.ts", Redacted.value(url), lanes.join(","), `${hour}`, "250")
+      yield* Effect.forEach(lanes, (lane) => owner.line(`wrote ${lane} 1`), { concurrency: "unbounded" })
+      yield* owner.signal("SIGKILL")
+      const next = yield* instance(url, { leases: { ttl: hour, tick: 250 } })
+      const other = yield* working(next.leases, lanes)
+      // All of them: who is dead has no share either.
+      const holding = yield* other.until(({ size }) => size === 2)
+      assert.deepStrictEqual(
+        Array.from(holding.values(), ({ epoch }) => epoch),
+        [2, 2]
+      )
+    })
+  )
+
   it.effect("a holder that was frozen does nothing more once it wakes, and writes nothing", () =>
     Effect.gen(function* () {
       const url = yield* database

@@ -22,6 +22,8 @@ const usualKills = 200
 /** Payments for each kill, of those who ask the facilitator themselves and of the shop's buyers. */
 const paymentsPerKill = 25
 const purchasesPerKill = 10
+/** The product's own: the lanes of one that was killed are free at once. */
+const leases = { ttl: 9_000, tick: 2_000 }
 /** The longest life, in milliseconds from its begin. */
 const longestLife = 3_000
 /** The longest time for which one that listens is left alone, in milliseconds. */
@@ -40,7 +42,7 @@ const usualPatience = 180_000
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
-  const world = yield* TrialWorld.make(options)
+  const world = yield* TrialWorld.make(options, { leases })
   const kills = options.size ?? usualKills
   const facilitator = yield* world.facilitator()
   yield* facilitator.listening
