@@ -65,6 +65,13 @@ const interrupted = Effect.fnUntraced(function* (
   for (const { transaction } of yield* of.store.page(0n, 100)) yield* drop(EvmHex.fromTrusted(transaction))
 })
 
+const requestsOf = (places: ReadonlyArray<number>) =>
+  Effect.forEach(places, (place) =>
+    Effect.flatMap(Batch.payerAt(place), (payer) =>
+      Effect.map(Batch.signedBy(payer, Payment.bound()), ({ request }) => request)
+    )
+  )
+
 const withoutBlocks = <A, E, R>(body: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const { setAutomine } = yield* chain
@@ -112,6 +119,57 @@ describe("a configuration that changes between restarts", () => {
           yield* Payment.outcome(facilitator.settle(fresh.request, Payment.claim("fresh"))),
           "asset_mismatch asset_not_settled"
         )
+      })
+    )
+
+    it.effect("lacks a signer: what it has signed lands and ends, and its successor signs nothing for it", () =>
+      Effect.gen(function* () {
+        const { accounts, balanceOf, client } = yield* chain
+        const [gone, successor] = accounts.signers
+        const before = yield* balanceOf(accounts.payee.address)
+        const of = yield* records
+        const requests = yield* requestsOf([3, 4, 5])
+        const sent = Effect.promise(() => client.getTransactionCount({ address: successor.address }))
+        const earlier = yield* sent
+        const facilitator = yield* withoutBlocks(
+          Effect.gen(function* () {
+            yield* interrupted(of, { signer: gone }, requests, 1)
+            const next = yield* of.start({ signer: successor })
+            yield* Payment.pooled(1)
+            yield* allAre(of, "final")
+            return next
+          })
+        )
+        assert.strictEqual(yield* sent, earlier)
+        assert.strictEqual((yield* balanceOf(accounts.payee.address)) - before, 30_000n)
+        assert.deepStrictEqual(yield* of.store.lanesInUse, [])
+        const [first] = requests
+        assert.isDefined(first)
+        const again = first && (yield* facilitator.settle(first, Payment.claim("claim0")))
+        assert.include(again, { status: "final", execution: "granted" })
+      })
+    )
+
+    it.effect("has a lower maximum of a batch: one on its way is replaced with all of its payments", () =>
+      Effect.gen(function* () {
+        const { accounts, balanceOf, setNextBlockBaseFee } = yield* chain
+        const before = yield* balanceOf(accounts.payee.address)
+        const of = yield* records
+        const requests = yield* requestsOf([6, 7, 8, 9])
+        yield* withoutBlocks(
+          Effect.gen(function* () {
+            yield* interrupted(of, {}, requests, 1)
+            yield* setNextBlockBaseFee(20_000_000_000n)
+            yield* (yield* chain).mine()
+            yield* of.start({ maximum: 2 })
+            yield* Payment.pooled(1)
+            yield* allAre(of, "final")
+          })
+        )
+        const [flight] = yield* of.store.page(0n, 1)
+        assert.strictEqual((yield* balanceOf(accounts.payee.address)) - before, 40_000n)
+        const landed = (yield* of.store.page(0n, 10)).map(({ transaction }) => transaction)
+        assert.deepStrictEqual(new Set(landed), new Set([flight?.transaction]))
       })
     )
   })

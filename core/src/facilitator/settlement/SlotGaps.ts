@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 
 import type { Prepared, Survey } from "../../scheme/SchemeFacilitator.ts"
 import type { Aboard } from "./Aboard.ts"
+import * as GasCeilings from "./GasCeilings.ts"
 import { inTheAir, type LaneWork, send, type Stopped } from "./LaneWork.ts"
 import * as SlotWatch from "./SlotWatch.ts"
 
@@ -139,6 +140,7 @@ const fill = Effect.fnUntraced(function* (
     return []
   }
   if (survey.fees !== undefined && survey.fees.maximum > survey.fees.ceiling) return []
+  const room = yield* roomFor(work)
   const sent: Array<Aboard> = []
   for (const number of missing.slice(0, Math.min(capacity, atOnce))) {
     const filler = yield* Effect.result(sign({ lane: address, number }, survey))
@@ -146,6 +148,12 @@ const fill = Effect.fnUntraced(function* (
       yield* Effect.logWarning(`${behind}: the missing number ${number} could not be signed for`, filler.failure)
       return sent
     }
+    const expense = { cost: filler.success.cost, callers: [] }
+    if (room.broken(expense).length > 0) {
+      yield* Effect.logWarning(`${behind}: the missing number ${number} waits for room below the ceiling of gas`)
+      return sent
+    }
+    room.spend(expense)
     yield* Effect.logWarning(`${behind}: a transaction that does nothing takes the missing number ${number}`)
     yield* store.fillGap(lease, number, filler.success)
     const aboard = toAboard(number, filler.success, yield* Clock.currentTimeMillis)
@@ -155,6 +163,13 @@ const fill = Effect.fnUntraced(function* (
     sent.push(aboard)
   }
   return sent
+})
+
+/** A node whose counts come and go could have us sign for ever: that costs no more than all settling may. */
+const roomFor = Effect.fnUntraced(function* ({ ceilings, half, store }: LaneWork) {
+  if (!GasCeilings.hold(ceilings, half.network, [])) return GasCeilings.unlimited
+  const since = (yield* store.now) - GasCeilings.periodMillis
+  return GasCeilings.room(ceilings, half.network, yield* store.books(half.network, since))
 })
 
 const toAboard = (number: bigint, prepared: Prepared, begunAt: number): Aboard => ({

@@ -302,3 +302,48 @@ describe("a network that is not configured any more", () => {
     })
   )
 })
+
+/** What the promises above are worth: each fault brought back breaks its own. */
+describe("without what keeps an earlier configuration's payments alive", () => {
+  it.effect("a batch that obeys today's maximum is not replaced, and its payments expire", () =>
+    Effect.gen(function* () {
+      const shop = yield* interrupted(5, { batches })
+      const { ledger, restartWith } = shop
+      const half = TestScheme.facilitator(ledger, { batches: { maximum: 2, windowMillis: 50 } })
+      yield* restartWith([{ ...half, prepare: (payments, slot, survey) => half.prepare(payments, slot, survey) }])
+      ledger.market.base = 60n
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("90 seconds")
+      assert.deepStrictEqual(yield* statusesIn(shop), Array(5).fill("expired"))
+    })
+  )
+
+  it.effect("payments in an asset that nothing recalls have no end, and their buyers are refused", () =>
+    Effect.gen(function* () {
+      const shop = yield* interrupted(2, { batches })
+      const { ledger, restartWith } = shop
+      const half = TestScheme.facilitator(ledger, { batches })
+      const notSettled = Effect.fail(invalid("asset_mismatch", "asset_not_settled", "the asset is not settled here"))
+      yield* restartWith([{ ...half, read: () => notSettled }])
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("90 seconds")
+      assert.strictEqual(ledger.transfers.length, 2)
+      assert.deepStrictEqual(yield* statusesIn(shop), ["sent", "sent"])
+    })
+  )
+
+  it.effect("a lane that nobody looks for stays as it was, and its balances reserved", () =>
+    Effect.gen(function* () {
+      const shop = yield* interrupted(2, {
+        batches,
+        half: (half) => ({ ...half, submit: () => Effect.never }),
+        store: (store) => ({ ...store, lanesInUse: Effect.succeed([]) })
+      })
+      const { ledger, restartWith } = shop
+      yield* restartWith([other(ledger, [])])
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("10 minutes")
+      assert.deepStrictEqual(yield* statusesIn(shop), ["planned", "planned"])
+    })
+  )
+})

@@ -120,6 +120,24 @@ describe("a gap in a signer's numbers", () => {
     })
   )
 
+  it.effect("is filled for no more than the ceiling of gas allows, however often a node counts wrongly", () =>
+    Effect.gen(function* () {
+      let lie = 40n
+      const shop = yield* LedgerShop.open({
+        ...patient,
+        gasCeilings: { total: () => 4_000n },
+        half: counting((honest) => honest + lie)
+      })
+      yield* TestClock.adjust("1 second")
+      lie = 0n
+      yield* TestClock.adjust("5 minutes")
+      const { ledger } = shop
+      const spent = ledger.submissions.reduce((sum, { id }) => sum + (ledger.receipt(id)?.cost ?? 0n), 0n)
+      assert.isTrue(spent > 2_000n && spent <= 4_000n, `${spent}`)
+      assert.isBelow(fillers(ledger).size, 40)
+    })
+  )
+
   it.effect("left by a chain that was begun anew is not filled when it is large, and is told", () =>
     Effect.gen(function* () {
       let older = 500n
