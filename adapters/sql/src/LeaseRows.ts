@@ -58,6 +58,10 @@ const isGone = (owner: string) =>
   `${owner} LIKE '${staying}%' AND NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
      AND (application_name IS NULL OR application_name = '${sessionPrefix}' || ${owner}))`
 
+/** Sessions of other instances, of any release; the parameter is what ours are called. */
+export const others = `SELECT 1 AS other FROM pg_stat_activity WHERE datname = current_database()
+  AND (application_name IS NULL OR (application_name LIKE 'pontage%' AND application_name <> ?)) LIMIT 1`
+
 const isFree = `(until <= clock_timestamp() OR (${isGone("owner")}))`
 
 const epochs = (run: Run, text: string, parameters: ReadonlyArray<Value>): Effect.Effect<Epochs, RecordFault> =>

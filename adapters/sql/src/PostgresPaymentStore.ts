@@ -24,6 +24,7 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
 import { unavailable } from "./Database.ts"
 import * as DatabaseTrouble from "./DatabaseTrouble.ts"
+import * as DeadCalls from "./DeadCalls.ts"
 import * as Dialect from "./Dialect.ts"
 import * as LeaseRows from "./LeaseRows.ts"
 import * as PostgresDatabase from "./PostgresDatabase.ts"
@@ -83,6 +84,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const signals = Signals.make()
   const announce = PostgresSignals.announcing(owner)
   const database = PostgresDatabase.make(sessions, signals, announce, Duration.toMillis(clockSkew))
+  yield* DeadCalls.giveBack(database, DeadCalls.isAloneAs(applicationName))
   if (listens) yield* PostgresSignals.listen(config, owner, signals)
   return Context.make(PaymentStore.PaymentStore, SqlPaymentStore.make(database, signals)).pipe(
     Context.add(LaneLeases.LaneLeases, PostgresLaneLeases.make({ ...times, owner, database, signals, announce }))

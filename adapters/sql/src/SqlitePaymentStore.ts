@@ -9,6 +9,7 @@ import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
+import * as DeadCalls from "./DeadCalls.ts"
 import * as Dialect from "./Dialect.ts"
 import * as GroupCommit from "./GroupCommit.ts"
 import * as RecordImage from "./RecordImage.ts"
@@ -39,7 +40,9 @@ export const make = Effect.fnUntraced(function* (
   )
   const signals = Signals.make()
   const transactions = yield* GroupCommit.make(file, signals, RecordImage.make())
-  return SqlPaymentStore.make({ dialect: Dialect.sqlite, ...transactions }, signals)
+  const database = { dialect: Dialect.sqlite, ...transactions }
+  yield* DeadCalls.giveBack(database)
+  return SqlPaymentStore.make(database, signals)
 })
 
 const misfit = (filename: string, error: Misconfigured | SqlError): Misconfigured =>

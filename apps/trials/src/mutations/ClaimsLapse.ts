@@ -1,7 +1,9 @@
 /**
- * A claim that was left without an answer is resumed by nobody and given back by nobody: its lease has to lapse.
+ * The claim of a dead call holds until a lease has lapsed: nobody resumes it, and nobody gives it back, neither the shop nor
+ * the process that begins again.
  */
-import type { PaymentStore } from "@pontage/core"
+import { type PaymentStore, Run } from "@pontage/core"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 type Store = PaymentStore.PaymentStore["Service"]
@@ -12,12 +14,16 @@ type Store = PaymentStore.PaymentStore["Service"]
 export const claimsLapse = {
   store: (store: Store): Store => ({
     ...store,
-    claim: (payment, claim, intake) => {
-      if (claim === undefined) return store.claim(payment, claim, intake)
-      const { resumes: _, ...alone } = claim
-      return store.claim(payment, alone, intake)
-    },
-    finish: (paymentId, claimId, outcome, caller) =>
-      outcome === "unanswered" ? Effect.undefined : store.finish(paymentId, claimId, outcome, caller)
+    claim: (payment, claim, intake) =>
+      Effect.gen(function* () {
+        const known = yield* store.find(payment.paymentId)
+        const result = yield* store.claim(payment, claim, intake)
+        const now = yield* Clock.currentTimeMillis
+        const isOwn = known === undefined || known.run.holder?.claimId === claim?.id
+        const isOver = now >= (known?.history[0]?.at ?? 0) + Run.leaseMillis
+        return result._tag === "Claimed" && result.execution === "granted" && !isOwn && !isOver
+          ? { ...result, execution: "held" as const }
+          : result
+      })
   })
 }

@@ -1,0 +1,51 @@
+/**
+ * Calls that have died with the process that had them. A call that asks for a settlement is told of its claim only once the
+ * money has moved; so where that process is gone and the money had not moved, nobody runs anything, and nobody should wait
+ * for the claim's lease. A claim without a wish for settlement was answered before: its handler may be at work.
+ */
+import { PaymentChange, type PaymentStore, Settlement } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import type { Database, Transaction } from "./Database.ts"
+import * as LeaseRows from "./LeaseRows.ts"
+import * as Records from "./Records.ts"
+
+/**
+ * Gives the claims of dead calls back. For who opens a database that nobody else has open, before the first payment is taken
+ * in: `isAlone` says so in the same step. To have been wrong about that costs a living call its turn, and grants no run twice:
+ * it claims anew when the money has moved. Records that cannot be written leave the claims to their leases.
+ *
+ * @category combinators
+ */
+export const giveBack = (
+  { dialect, transact }: Pick<Database, "dialect" | "transact">,
+  isAlone: (transaction: Transaction) => Effect.Effect<boolean, Records.RecordFault> = () => Effect.succeed(true)
+): Effect.Effect<void> => {
+  const records = Records.make(dialect)
+  const giving = transact((transaction) =>
+    Effect.gen(function* () {
+      if (!(yield* isAlone(transaction))) return
+      const underWay = yield* records.lock(transaction, "WHERE p.active AND p.lane IS NOT NULL", [])
+      for (const payment of underWay) {
+        const after = released(payment, transaction.now)
+        if (after !== payment) yield* records.keepRun(transaction, after)
+      }
+    })
+  )
+  return Effect.ignore(giving)
+}
+
+/** Whether no other instance has a session on this PostgreSQL database. */
+export const isAloneAs =
+  (applicationName: string) =>
+  ({ run }: Transaction): Effect.Effect<boolean, Records.RecordFault> =>
+    Effect.map(run(LeaseRows.others, [applicationName]), ({ length }) => length === 0)
+
+const released = (payment: PaymentStore.StoredPayment, now: number): PaymentStore.StoredPayment => {
+  const { holder, resource } = payment.run
+  // A block that is gone takes back what a call may have been told.
+  const wasSettled = payment.history.some(({ status }) => Settlement.isSettled(status))
+  return holder === undefined || resource === undefined || wasSettled
+    ? payment
+    : PaymentChange.finished(payment, holder.claimId, "unanswered", now)
+}

@@ -1,0 +1,43 @@
+/** What a process leaves behind that had calls under way, and what the next one finds. */
+import { assert } from "@effect/vitest"
+import type { PaymentStore } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import { lane, payment, prepared } from "./TrialPayments.ts"
+
+type Store = PaymentStore.PaymentStore["Service"]
+
+const claimOf = (name: string) => ({ id: `claim-of-${name}`, resource: "report" })
+const names = ["waiting", "sent", "included", "taken-back", "claimed"] as const
+
+/** A call that waits in a lane, one whose bytes were sent, two whose money has moved (one was taken back), one that asked for a claim alone. */
+export const leave = Effect.fnUntraced(function* (store: Store) {
+  const lease = { lane, epoch: 1, isValid: () => true }
+  for (const name of names) {
+    yield* store.claim(payment(name), claimOf(name), name === "claimed" ? {} : { lane })
+  }
+  yield* store.openLane(lease, 0n)
+  const travelling = ["sent", "included", "taken-back"].map((name) => `pay_${name}`)
+  yield* store.plan(lease, [{ number: 0n, prepared: prepared(0n), paymentIds: travelling }])
+  const enter = (name: string, from: "planned" | "included", to: "sent" | "included") =>
+    store.enter(lease, { advances: [{ paymentId: `pay_${name}`, from: [from], to }] })
+  yield* enter("sent", "planned", "sent")
+  yield* enter("included", "planned", "included")
+  yield* enter("taken-back", "planned", "included")
+  yield* enter("taken-back", "included", "sent")
+})
+
+/** Which of them another claim is granted. */
+export const grants = Effect.fnUntraced(function* (store: Store) {
+  const granted: Array<string> = []
+  for (const name of names) {
+    const result = yield* store.claim(payment(name), { id: "another-claim", resource: "report" })
+    assert(result._tag === "Claimed")
+    if (result.execution === "granted") granted.push(name)
+    else assert.strictEqual(result.execution, "held")
+  }
+  return granted
+})
+
+/** Those whose calls were told nothing. */
+export const dead: ReadonlyArray<string> = ["waiting", "sent"]
