@@ -67,10 +67,10 @@ export interface Dialect {
   /** Skips rows that another transaction works on. */
   readonly skipLocked: string
   /**
-   * Leaves out records `p` beside which one of a lower serial may still appear, because the transaction that took that
-   * serial is open: who reads page by page misses none.
+   * Where several instances write: the highest serial that was taken, and the transactions that write records, at once or
+   * after a moment.
    */
-  readonly settledOrder: string
+  readonly horizon: { readonly last: string; readonly writers: string; readonly writersSoon: string } | undefined
   /** Writes as much as a payment does, on pages that have to be found on the disk for it. */
   readonly probe: ReadonlyArray<string>
   /** The statement as this database wants its placeholders. */
@@ -97,7 +97,7 @@ export const sqlite: Dialect = {
   locksRows: false,
   lock: undefined,
   skipLocked: "",
-  settledOrder: "",
+  horizon: undefined,
   // The same bytes once more would not be written at all.
   probe: [
     `INSERT INTO probe (id, filler) VALUES (1, hex(randomblob(32768)))
@@ -135,8 +135,11 @@ export const postgres: Dialect = {
   locksRows: true,
   lock: "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))",
   skipLocked: "FOR UPDATE SKIP LOCKED",
-  settledOrder: `AND (p.born < pg_snapshot_xmin(pg_current_snapshot())
-    OR p.serial <= (SELECT max(settled) FROM restoration))`,
+  horizon: {
+    last: "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('payment', 'serial')::regclass), 0) AS serial",
+    writers: writersOn("pg_locks"),
+    writersSoon: writersOn("pg_sleep(0.005), pg_locks")
+  },
   // An emptied table gets a new file: rows in the old one's free places would tell nothing of the disk. A backup keeps the
   // table from being emptied, and then it grows for a while.
   probe: [
@@ -176,6 +179,13 @@ export const postgres: Dialect = {
  */
 export const namesOf = <Name extends string>(columns: Columns<Name>): ReadonlyArray<Name> =>
   Object.keys(columns).filter((name): name is Name => name in columns)
+
+/** Whoever inserts into a table holds a lock of this mode on it until the end of its transaction. */
+function writersOn(source: string): string {
+  return `SELECT virtualtransaction AS writer FROM ${source}
+    WHERE locktype = 'relation' AND relation = 'payment'::regclass AND mode = 'RowExclusiveLock' AND granted
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+}
 
 const recordset = (columns: Columns): string =>
   `json_to_recordset(?::text::json) AS v(${Object.entries(columns)

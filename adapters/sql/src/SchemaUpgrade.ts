@@ -13,9 +13,7 @@ import { cannotBeAsked } from "./Database.ts"
 import type { Dialect, Run } from "./Dialect.ts"
 import * as Migration from "./Migration.ts"
 import * as Migrations from "./Migrations.ts"
-import { restorationTable } from "./migrations/RestorationTable.ts"
 import { asks } from "./Records.ts"
-import * as RestoredRecords from "./RestoredRecords.ts"
 import * as SchemaShape from "./SchemaShape.ts"
 
 const log = "pontage_migration"
@@ -62,10 +60,6 @@ const steps = Effect.fnUntraced(function* (
     for (const text of Migration.statements(migration, dialect.name)) yield* ask(text)
     const row = [place + 1, migration.name, migration.serves]
     yield* sql.unsafe(dialect.text(`INSERT INTO ${log} (migration_id, name, serves) VALUES (?, ?, ?)`), row)
-  }
-  const place = migrations.indexOf(restorationTable)
-  if (dialect.name === "pg" && place !== -1) {
-    yield* RestoredRecords.settle(ask, place < done.length ? "latest" : "all")
   }
 })
 

@@ -13,6 +13,7 @@ import * as FlightRows from "./FlightRows.ts"
 import * as ForgetSteps from "./ForgetSteps.ts"
 import * as LaneSteps from "./LaneSteps.ts"
 import * as NoticeSteps from "./NoticeSteps.ts"
+import * as PageHorizon from "./PageHorizon.ts"
 import * as Records from "./Records.ts"
 import * as RememberedRecords from "./RememberedRecords.ts"
 
@@ -148,20 +149,18 @@ const books = (
   { costs, dialect, records }: Desk
 ): Pick<Store, "expireUnwanted" | "spent" | "books" | "page"> => {
   const { ask } = database
-  const inOrder = `${dialect.settledOrder} ORDER BY p.serial LIMIT ?`
+  const inOrder = "p.serial > ? AND p.serial <= ? ORDER BY p.serial LIMIT ?"
   return {
     expireUnwanted: (validBefore) => expireUnwanted(database, records, BigInt(Math.ceil(validBefore))),
     spent: (network, since, caller) => ask((transaction) => costs.spent(transaction, network, since, caller)),
     books: (network, since) => ask((transaction) => costs.books(transaction, network, since)),
     page: (after, limit, caller) =>
       ask((transaction) =>
-        caller === undefined
-          ? records.select(transaction, `WHERE p.serial > ? ${inOrder}`, [after, BigInt(limit)])
-          : records.select(transaction, `WHERE p.caller = ? AND p.serial > ? ${inOrder}`, [
-              caller,
-              after,
-              BigInt(limit)
-            ])
+        Effect.flatMap(PageHorizon.settled(dialect, transaction), (last) =>
+          caller === undefined
+            ? records.select(transaction, `WHERE ${inOrder}`, [after, last, BigInt(limit)])
+            : records.select(transaction, `WHERE p.caller = ? AND ${inOrder}`, [caller, after, last, BigInt(limit)])
+        )
       )
   }
 }

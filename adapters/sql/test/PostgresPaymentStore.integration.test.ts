@@ -2,6 +2,7 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
 import { PaymentStoreLaws } from "@pontage/core/testing"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Redacted from "effect/Redacted"
@@ -26,6 +27,32 @@ const trial = Layer.unwrap(
     )
   )
 )
+
+/** Writes a record like that of `pay_model`, in a transaction of the test's own. */
+const copy = (sql: PgClient.PgClient, name: string) =>
+  Effect.andThen(
+    sql.unsafe(
+      `INSERT INTO payment (payment_id, network, asset, payer, nonce, amount, valid_before, caller, notify, status,
+         active, transaction_id, run, answer_owed)
+       SELECT $1, network, asset, payer, nonce, amount, valid_before, caller, notify, status,
+         active, transaction_id, run, answer_owed FROM payment WHERE payment_id = 'pay_model'`,
+      [name]
+    ),
+    Effect.andThen(
+      sql.unsafe(
+        `INSERT INTO contract (payment, requirements, terms, payload)
+         SELECT (SELECT serial FROM payment WHERE payment_id = $1), requirements, terms, payload
+         FROM contract JOIN payment ON serial = payment WHERE payment_id = 'pay_model'`,
+        [name]
+      ),
+      sql.unsafe(
+        `INSERT INTO event (payment, ordinal, status, at)
+         SELECT (SELECT serial FROM payment WHERE payment_id = $1), ordinal, event.status, at
+         FROM event JOIN payment ON serial = payment WHERE payment_id = 'pay_model'`,
+        [name]
+      )
+    )
+  )
 
 layer(PostgresServer.layer, { timeout: 60_000 })("on PostgreSQL", (it) => {
   it.layer(trial)("the laws of a payment store hold", (it) => {
@@ -160,26 +187,42 @@ layer(PostgresServer.layer, { timeout: 60_000 })("on PostgreSQL", (it) => {
     })
   )
 
-  it.effect("a page ends before a record whose forerunner may still be written", () =>
-    Effect.gen(function* () {
-      const url = yield* database
-      const { store } = yield* instance(url)
-      const idsOf = Effect.map(store.page(0n, 10), (page) => page.map(({ paymentId }) => paymentId))
-      const sql = yield* Effect.provide(PgClient.makeClient({ url }), Reactivity.layer)
-      yield* store.claim(payment("before"), undefined)
-      yield* sql.withTransaction(
-        Effect.gen(function* () {
-          // Another instance has begun to write, and may have taken the next serial.
-          yield* sql.unsafe(
-            "SELECT nextval(pg_get_serial_sequence('payment', 'serial'))::text, pg_current_xact_id()::text"
-          )
-          yield* store.claim(payment("after"), undefined)
-          assert.deepStrictEqual(yield* idsOf, ["pay_before"])
-        })
-      )
-      assert.deepStrictEqual(yield* idsOf, ["pay_before", "pay_after"])
-    })
-  )
+  for (const [name, statement] of [
+    ["has the lower serial", "SELECT pg_current_xact_id()::text"],
+    ["has the lower serial and the later transaction", "SELECT 1"]
+  ] as const) {
+    it.effect(`a page waits for a record that is being written and ${name}`, () =>
+      Effect.gen(function* () {
+        const url = yield* database
+        const { store } = yield* instance(url)
+        const listed = Effect.map(store.page(0n, 10), (page) => page.map(({ paymentId }) => paymentId))
+        yield* store.claim(payment("model"), undefined)
+        const session = Effect.provide(PgClient.makeClient({ url }), Reactivity.layer)
+        const [late, early] = [yield* session, yield* session]
+        const begin = (sql: typeof late, first: string) => Effect.andThen(sql.unsafe("BEGIN"), sql.unsafe(first))
+        yield* begin(early, "SELECT pg_current_xact_id()::text")
+        yield* begin(late, statement)
+        yield* copy(late, "pay_lower")
+        yield* copy(early, "pay_higher")
+        yield* early.unsafe("COMMIT")
+        const reading = yield* Effect.forkChild(listed)
+        // The reader has begun to wait when it has been seen to sleep.
+        yield* Effect.retry(
+          Effect.filterOrFail(
+            early.unsafe(
+              "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()"
+            ),
+            (rows) => rows.length > 0,
+            () => "not yet"
+          ),
+          { while: () => true }
+        )
+        assert.isUndefined(reading.pollUnsafe())
+        yield* late.unsafe("COMMIT")
+        assert.deepStrictEqual(yield* Fiber.join(reading), ["pay_model", "pay_lower", "pay_higher"])
+      })
+    )
+  }
 
   it.effect("words that PostgreSQL cannot hold do not stop a record", () =>
     Effect.gen(function* () {

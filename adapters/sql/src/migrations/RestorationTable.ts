@@ -1,6 +1,6 @@
 /**
- * - `restoration` (PostgreSQL): the highest serial that came out of another cluster by a dump, whose transactions have nothing
- *   to do with this one's.
+ * - `restoration` (PostgreSQL): the highest serial that came out of another cluster by a dump. Nothing reads it any more, as
+ *   nothing reads `payment.born`: pages do not depend on the numbers of transactions (`PageHorizon`).
  */
 import { type Migration, table } from "../Migration.ts"
 
