@@ -28,7 +28,7 @@ const operator = Effect.fnUntraced(function* (url: Redacted.Redacted) {
     say: (text: string) => inside.unsafe(text),
     command: (text: string) => beside.unsafe(text.replaceAll("DB", name)),
     cutOff: beside.unsafe(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND application_name = 'pontage'",
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND application_name LIKE 'pontage%'",
       [name]
     )
   }

@@ -52,7 +52,7 @@ export const make: Effect.Effect<TrialDatabase, never, Scope.Scope> = Effect.gen
   const command = (statement: string) => Effect.asVoid(runOn(outside.href, statement))
   const cutConnections = (which: "one" | "all") =>
     command(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pontage' ORDER BY random() ${which === "one" ? "LIMIT 1" : ""}`
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'pontage%' ORDER BY random() ${which === "one" ? "LIMIT 1" : ""}`
     )
   const folder = yield* Effect.map(run("SHOW data_directory"), (rows) => decodeFolder(rows)[0].data_directory)
   const isUp = Effect.retry(Effect.sandbox(command("SELECT 1")), patience)
