@@ -120,7 +120,7 @@ const watchedRecords = (
   }
   const { look } = RecordWatch.make(watched)
   watch.look = () => {
-    const found = look() ?? tooDear(plan.setup.gasCeiling, chain)
+    const found = look() ?? tooDear(plan, chain)
     if (found !== undefined) violate(found)
   }
   return { records, watched }
@@ -137,7 +137,10 @@ const judgeGrant = ({ granted, ground, records, watched }: Street, { execution, 
   if (found !== undefined) ground.violate(found)
 }
 
-const tooDear = (ceiling: number, { truth }: SimulatedChain): Violation | undefined => {
+/** Where gas becomes dear, what is in the air is signed anew at a higher price than its ceiling was judged by. */
+const tooDear = ({ acts, setup }: SimulationPlan, { truth }: SimulatedChain): Violation | undefined => {
+  const { gasCeiling: ceiling } = setup
+  if (acts.some((act) => act._tag === "Chain" && act.trouble._tag === "Dear")) return undefined
   if (ceiling === 0 || truth.costs() <= BigInt(ceiling)) return undefined
   return { invariant: "gas-is-a-budget", words: `settling has cost ${truth.costs()} of the ${ceiling} that it may` }
 }
