@@ -87,9 +87,9 @@ const firstOfEach = (
 /** So many seeds are tried for a fault. */
 const mostSeeds = 10_000
 
-const mutations = async ({ print, seed }: Options): Promise<boolean> => {
+const mutations = async ({ fault, print, seed }: Options): Promise<boolean> => {
   let isEachFound = true
-  for (const name of simulationFaultNames) {
+  for (const name of fault === undefined ? simulationFaultNames : [fault]) {
     const begun = performance.now()
     // oxlint-disable-next-line no-await-in-loop -- each has the machine to itself
     const { failed, seeds } = await sweepUntilFound(seed, () => faultOf(name))
