@@ -52,8 +52,8 @@ export const make = (desk: Desk) => {
       if (next === null || plans.some(({ number }, index) => number !== next + BigInt(index))) {
         return yield* new LaneLeases.LeaseLost({ lane: lease.lane })
       }
-      const books = allowance && (yield* booksToJudge(desk, transaction, lease, allowance))
-      if (books !== undefined && allowance?.allows(books) === false) return books
+      const refused = allowance && (yield* refusedBy(desk, transaction, lease, allowance))
+      if (refused !== undefined) return refused
       yield* transaction.run(setNext, [next + BigInt(plans.length), lease.lane])
       yield* desk.flights.begin(transaction.run, lease.lane, plans)
       yield* board(desk, transaction, lease, plans)
@@ -67,15 +67,23 @@ export const make = (desk: Desk) => {
       if (!isBegun) return yield* new LaneLeases.LeaseLost({ lane: lease.lane })
     }),
 
-    replace: Effect.fnUntraced(function* (transaction: Transaction, lease: Lease, number: bigint, prepared: Prepared) {
+    replace: Effect.fnUntraced(function* (
+      transaction: Transaction,
+      lease: Lease,
+      { number, prepared }: Pick<PaymentStore.Plan, "number" | "prepared">,
+      allowance: Allowance | undefined
+    ) {
       yield* lane(transaction.run, lease)
       yield* openFlight(desk, transaction, lease, number)
+      const refused = allowance && (yield* refusedBy(desk, transaction, lease, allowance))
+      if (refused !== undefined) return refused
       yield* desk.flights.addAttempt(transaction.run, lease.lane, number, prepared)
       const aboard = yield* desk.records.lock(transaction, inFlight, [lease.lane, number])
       yield* desk.records.keep(
         transaction,
         aboard.filter(PaymentChange.isTravelling).map((one) => PaymentChange.signedAnew(one, prepared))
       )
+      return undefined
     }),
 
     enter: Effect.fnUntraced(function* (transaction: Transaction, lease: Lease, entry: PaymentStore.Entry) {
@@ -112,16 +120,17 @@ const holding = (dialect: Dialect) => {
   })
 }
 
-/** The books as nobody changes them by a plan of their own until this transaction ends. */
-const booksToJudge = Effect.fnUntraced(function* (
+/** The books that do not allow what is to be written. Nobody else writes by them until this transaction ends. */
+const refusedBy = Effect.fnUntraced(function* (
   { costs }: Desk,
   transaction: Transaction,
   { lane }: Lease,
-  { since }: Allowance
+  { allows, since }: Allowance
 ) {
   const network = FlightCost.networkOf(lane)
   yield* costs.lock(transaction, network)
-  return yield* costs.books(transaction, network, since)
+  const books = yield* costs.books(transaction, network, since)
+  return allows(books) ? undefined : books
 })
 
 const openFlight = (desk: Desk, { run }: Transaction, lease: Lease, number: bigint): Step<OpenFlight> =>

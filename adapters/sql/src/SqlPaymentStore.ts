@@ -131,8 +131,8 @@ const lanes = (database: Database, desk: Desk): Pick<Store, LaneMethods> => {
     plan: (lease, plans, allowance) => transact((transaction) => steps.plan(transaction, lease, plans, allowance)),
     fillGap: (lease, number, prepared) =>
       transact((transaction) => steps.fillGap(transaction, lease, number, prepared)),
-    replace: (lease, flight, prepared) =>
-      transact((transaction) => steps.replace(transaction, lease, flight, prepared)),
+    replace: (lease, number, prepared, allowance) =>
+      transact((transaction) => steps.replace(transaction, lease, { number, prepared }, allowance)),
     enter: (lease, entry) => database[urgencyOf(entry)]((transaction) => steps.enter(transaction, lease, entry))
   }
 }

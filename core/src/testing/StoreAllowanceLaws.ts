@@ -118,6 +118,30 @@ const refusedPlansAreNotWritten = law(
   })
 )
 
+const refusedBytesAreNotKept = law(
+  "other bytes for a flight that the books do not allow are not kept, and its books are returned",
+  Effect.fnUntraced(function* (store, subject) {
+    const { first, network } = yield* neighbours(store, subject)
+    const plan = yield* planOf(firstFlight, first.ids)
+    yield* store.plan(first.lease, [plan])
+    const dearer = { ...(yield* signed(firstFlight)), cost: most + 5n }
+    const refused = yield* store.replace(first.lease, firstFlight, dearer, {
+      since: 0,
+      allows: ({ open }) => open.length === 0
+    })
+    yield* same("the books", refused && costs(refused), [most])
+    const [flight] = yield* store.flights(first.lease.lane)
+    yield* same("the bytes", flight?.attempts.length, 1)
+    yield* same("what is open", costs(yield* store.books(network, 0)), [most])
+    const allowed = yield* store.replace(first.lease, firstFlight, dearer, {
+      since: 0,
+      allows: ({ open }) => open.length === 1
+    })
+    yield* same("the answer to bytes that are allowed", allowed, undefined)
+    yield* same("what is open then", costs(yield* store.books(network, 0)), [most + 5n])
+  })
+)
+
 const oneTakesTheRoom = law(
   "of two lanes that plan at once where there is room for one, one writes",
   Effect.fnUntraced(function* (store, subject) {
@@ -139,4 +163,10 @@ const oneTakesTheRoom = law(
  *
  * @category constants
  */
-export const laws: ReadonlyArray<StoreLaw> = [booksShowAll, withoutSlotsEnd, refusedPlansAreNotWritten, oneTakesTheRoom]
+export const laws: ReadonlyArray<StoreLaw> = [
+  booksShowAll,
+  withoutSlotsEnd,
+  refusedPlansAreNotWritten,
+  refusedBytesAreNotKept,
+  oneTakesTheRoom
+]

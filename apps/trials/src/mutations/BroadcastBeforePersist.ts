@@ -41,7 +41,7 @@ export const broadcastBeforePersist = {
             return Effect.as(Effect.forkDetach(Effect.andThen(later, done)), undefined)
           })
         ),
-      replace: (lease, flight, prepared) => afterPlans(lease.lane, store.replace(lease, flight, prepared)),
+      replace: (lease, ...bytes) => afterPlans(lease.lane, store.replace(lease, ...bytes)),
       enter: (lease, entry) => afterPlans(lease.lane, store.enter(lease, entry)),
       queued: (lane, limit) => afterPlans(lane, store.queued(lane, limit)),
       queuedInTurn: (lane, ...turn) => afterPlans(lane, store.queuedInTurn(lane, ...turn)),

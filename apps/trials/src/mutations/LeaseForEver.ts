@@ -33,7 +33,7 @@ export const leaseForEver = {
     openLane: (lease, first) => store.openLane(unfenced(lease), first),
     skipTo: (lease, next) => store.skipTo(unfenced(lease), next),
     plan: (lease, plans, allowance) => store.plan(unfenced(lease), plans, allowance),
-    replace: (lease, flight, prepared) => store.replace(unfenced(lease), flight, prepared),
+    replace: (lease, ...bytes) => store.replace(unfenced(lease), ...bytes),
     enter: (lease, entry) => store.enter(unfenced(lease), entry)
   })
 }

@@ -70,12 +70,15 @@ export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods>
         if (lane.next === undefined || number >= lane.next || lane.flights.has(number)) return lost
         lane.flights.set(number, MemoryLanes.begun({ number, prepared, paymentIds: [] }))
       }),
-    replace: (lease, number, prepared) =>
-      fenced(lease, ({ lane, now }) => {
+    replace: (lease, number, prepared, allowance) =>
+      fenced(lease, ({ lane, name, now }) => {
         const flight = lane.flights.get(number)
         if (flight === undefined) return lost
+        const refused = refusedBy(state, name, allowance)
+        if (refused !== undefined) return refused
         flight.attempts = [...flight.attempts, prepared]
         for (const one of found(state, flight.paymentIds)) state.put(PaymentChange.signedAnew(one, prepared), now)
+        return undefined
       }),
     enter: (lease, entry) => fenced(lease, (desk) => enter(desk, entry))
   }
@@ -145,8 +148,8 @@ const plan = (
   if (next === undefined || plans.some(({ number }, index) => number !== next + BigInt(index))) return lost
   const waiting = found(state, ids).filter((one) => PaymentChange.isWaiting(one) && one.lane === name)
   if (waiting.length !== ids.length || new Set(ids).size !== ids.length) return lost
-  const books = allowance && booksOf(state, FlightCost.networkOf(name), allowance.since)
-  if (books !== undefined && allowance?.allows(books) === false) return books
+  const refused = refusedBy(state, name, allowance)
+  if (refused !== undefined) return refused
   for (const one of plans) {
     lane.flights.set(one.number, MemoryLanes.begun(one))
     for (const payment of found(state, one.paymentIds)) {
@@ -155,6 +158,12 @@ const plan = (
   }
   lane.next = next + BigInt(plans.length)
   return undefined
+}
+
+/** The books that do not allow what is to be written. */
+const refusedBy = (state: MemoryState, lane: string, allowance: Allowance | undefined): NetworkBooks | undefined => {
+  const books = allowance && booksOf(state, FlightCost.networkOf(lane), allowance.since)
+  return books === undefined || allowance?.allows(books) === true ? undefined : books
 }
 
 const booksOf = (state: MemoryState, network: string, since: number): NetworkBooks => ({

@@ -308,8 +308,13 @@ export class PaymentStore extends Context.Service<
      * number is not such a one.
      */
     readonly fillGap: (lease: Lease, flight: bigint, prepared: Prepared) => Fenced<void>
-    /** Keeps other bytes for a flight that has begun, before they are sent. */
-    readonly replace: (lease: Lease, flight: bigint, prepared: Prepared) => Fenced<void>
+    /** Keeps other bytes for a flight that has begun, before they are sent. An allowance is asked as for a plan. */
+    readonly replace: (
+      lease: Lease,
+      flight: bigint,
+      prepared: Prepared,
+      allowance?: Allowance
+    ) => Fenced<NetworkBooks | undefined>
     /** Writes an entry; returns the records that it changed, in the order of its advances. */
     readonly enter: (lease: Lease, entry: Entry) => Fenced<ReadonlyArray<StoredPayment | undefined>>
 

@@ -34,8 +34,6 @@ import {
   type Traveller,
   validBefore
 } from "./Aboard.ts"
-import * as FeeBump from "./FeeBump.ts"
-import * as GasMoney from "./GasMoney.ts"
 import {
   enter,
   enterPayments,
@@ -49,6 +47,7 @@ import {
   tellOfSlot,
   turnOf
 } from "./LaneWork.ts"
+import * as Replacement from "./Replacement.ts"
 import * as SlotGaps from "./SlotGaps.ts"
 
 /** Between looks at the chain: quick at first, since many chains include within milliseconds or a second. */
@@ -323,33 +322,14 @@ const renew = Effect.fnUntraced(function* (
   const isLate = watch.outdated || head.number - lastAttempt(aboard).head >= patienceInBlocks
   if (!isOver && !isLate) return
   watch.changedAt = now
-  const dearer = dearerThan(aboard, survey, isOver ? undefined : yield* mostFor(work, aboard))
+  const most = isOver || carriesNothing(aboard) ? undefined : yield* Replacement.mostFor(work, aboard)
+  const dearer = Replacement.dearerThan(aboard, survey, most)
   if (dearer === undefined) return
   yield* isOver ? cancel(work, aboard, dearer, watch) : bump(work, aboard, dearer, watch)
 })
 
-/**
- * What a replacement may cost: no more than its signer has, nor, with several payments, than a node lets through. A node would
- * refuse it, and the bytes that it takes the place of may be good.
- */
-const mostFor = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard) {
-  const { cost } = lastAttempt(aboard)
-  const left = yield* GasMoney.left(work, FeeBump.anEighthMore(cost) - cost, [])
-  const cap = aboard.travellers.length > 1 ? work.half.batches?.maximumCost : undefined
-  // Above today's cap it was signed under a higher one, and a node has taken it all the same.
-  const most = cap === undefined || cost > cap ? undefined : cap
-  return GasMoney.lowest(left === undefined ? undefined : cost + left, most)
-})
-
-/** A chain without fees takes newer bytes at the same price. */
-const dearerThan = (aboard: Aboard, survey: Survey, most: bigint | undefined): Survey | undefined => {
-  const { cost, fees: earlier } = lastAttempt(aboard)
-  if (survey.fees === undefined || earlier === undefined) return survey
-  const affordable = most === undefined || cost === 0n ? undefined : (most * earlier.maximum) / cost
-  const ceiling = GasMoney.lowest(survey.fees.ceiling, affordable) ?? survey.fees.ceiling
-  const fees = FeeBump.replacing({ ...survey.fees, ceiling }, earlier)
-  return fees && { ...survey, fees }
-}
+/** Then its bytes do nothing but free their number. */
+const carriesNothing = (aboard: Aboard): boolean => isEmpty(aboard) || aboard.cancelled
 
 const bump = Effect.fnUntraced(function* (
   work: LaneWork,
@@ -361,10 +341,9 @@ const bump = Effect.fnUntraced(function* (
   const { fill } = half
   const slot = { lane: address, number: aboard.number }
   const payments = aboard.travellers.map(({ payment }) => payment)
-  const preparing =
-    isEmpty(aboard) || aboard.cancelled
-      ? Effect.map(fill(slot, survey), (prepared) => ({ prepared, count: payments.length }))
-      : half.prepare(payments, slot, survey, undefined, aboard.attempts[0])
+  const preparing = carriesNothing(aboard)
+    ? Effect.map(fill(slot, survey), (prepared) => ({ prepared, count: payments.length }))
+    : half.prepare(payments, slot, survey, undefined, aboard.attempts[0])
   const preparation = yield* Effect.catch(preparing, (error) =>
     Effect.as(
       Effect.logWarning(`the flight ${aboard.number} of ${work.lease.lane} could not be signed again`, error),
@@ -378,7 +357,10 @@ const bump = Effect.fnUntraced(function* (
       `the flight ${aboard.number} of ${work.lease.lane} could be signed again with ${some}`
     )
   }
-  yield* hear(watch, yield* sendInstead(work, aboard, preparation.prepared))
+  const { prepared } = preparation
+  const allowance = carriesNothing(aboard) ? undefined : yield* Replacement.allowanceFor(work, aboard, prepared.cost)
+  const submission = yield* sendInstead(work, aboard, prepared, allowance)
+  if (submission !== undefined) yield* hear(watch, submission)
 })
 
 const cancel = (work: LaneWork, aboard: Aboard, survey: Survey, watch: Watch): Effect.Effect<void, Stopped> =>

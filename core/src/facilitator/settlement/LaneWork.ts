@@ -11,6 +11,7 @@ import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { Landed, Prepared, SchemeFacilitator, Submission, Survey } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { type Lease, LeaseLost } from "../records/LaneLeases.ts"
+import type { Allowance } from "../records/NetworkBooks.ts"
 import type { Advance, Entry, PaymentStore, StoredPayment } from "../records/PaymentStore.ts"
 import type { Signals } from "../records/Signals.ts"
 import { type Aboard, isInTheAir, lastAttempt, update } from "./Aboard.ts"
@@ -239,17 +240,19 @@ export const isRefused = (work: LaneWork): boolean =>
 export const refusedBy = (network: string): string => `a node of ${network} does not take the transactions`
 
 /**
- * Keeps other bytes for a flight, and sends them.
+ * Keeps other bytes for a flight, and sends them; `undefined` where the allowance lets them not be kept.
  *
  * @category combinators
  */
 export const sendInstead = Effect.fnUntraced(function* (
   work: LaneWork,
   aboard: Aboard,
-  prepared: Prepared
-): Effect.fn.Return<Submission, Stopped> {
+  prepared: Prepared,
+  allowance?: Allowance
+): Effect.fn.Return<Submission | undefined, Stopped> {
   yield* Checkpoint.pass("re-signed")
-  yield* work.store.replace(work.lease, aboard.number, prepared)
+  const refused = yield* work.store.replace(work.lease, aboard.number, prepared, allowance)
+  if (refused !== undefined) return undefined
   aboard.attempts = [...aboard.attempts, prepared]
   work.gasMoney = undefined
   yield* Checkpoint.pass("replaced")
