@@ -81,9 +81,9 @@ export const after = Effect.fnUntraced(function* (
 export const inBlock = (
   rpc: EvmRpc.Shape,
   sought: ReadonlyArray<Sought>,
-  block: EvmRpc.BlockByHash
+  block: bigint | EvmRpc.BlockByHash
 ): Effect.Effect<Ends, ChainUnavailable> =>
-  Effect.map(rpc.getLogs(filterOf(sought), block), (logs) =>
+  Effect.map(rpc.getLogs(filterOf(sought), placeOf(block)), (logs) =>
     sought.map(({ expected }) => logs.find((log) => EvmTransferProof.isEnding(expected, log)))
   )
 
@@ -103,6 +103,9 @@ export const before = (rpc: EvmRpc.Shape, sought: ReadonlyArray<Sought>): Effect
     )
   )
 }
+
+const placeOf = (block: bigint | EvmRpc.BlockByHash): EvmRpc.LogPlace =>
+  typeof block === "bigint" ? { fromBlock: block, toBlock: block } : block
 
 const filterOf = (sought: ReadonlyArray<Sought>) => EvmTransferProof.endings(sought.map(({ expected }) => expected))
 

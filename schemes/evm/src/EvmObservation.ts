@@ -36,7 +36,22 @@ export interface View {
   readonly survey: Effect.Effect<Survey, ChainUnavailable>
   readonly explain: EvmShortfall.Explain
   readonly doubts: EvmDoubts
+  /** What the last looks at flights with doubts have shown, by their newest transaction. */
+  readonly lastLooks: Map<string, LastLook>
 }
+
+/**
+ * A look, and the newest block then.
+ *
+ * @category models
+ */
+export interface LastLook {
+  readonly head: string
+  readonly sighting: CostedSighting
+}
+
+/** So many last looks are remembered; who is forgotten is looked at once more. */
+const capacity = 1_000
 
 /**
  * What the chain shows of a slot, what speaks against each payment as of now (told or not), and what each of these has cost
@@ -60,6 +75,25 @@ const pending: Observation = { _tag: "Pending" }
  * @category combinators
  */
 export const observe = Effect.fnUntraced(function* (
+  view: View,
+  passengers: ReadonlyArray<Passenger>,
+  attempts: ReadonlyArray<Prepared>
+): Effect.fn.Return<CostedSighting, ChainUnavailable> {
+  const key = `${attempts.at(-1)?.transaction} ${passengers.length}`
+  const last = view.lastLooks.get(key)
+  // A doubt is held for minutes: only a new block can show anything of it, and many wait for the same one.
+  if (last !== undefined && last.head === (yield* view.survey).head.hash) return last.sighting
+  const sighting = yield* look(view, passengers, attempts)
+  view.lastLooks.delete(key)
+  const isHeld = sighting.landed !== undefined && sighting.against.some((error) => error !== undefined)
+  if (!isHeld) return sighting
+  view.lastLooks.set(key, { head: (yield* view.survey).head.hash, sighting })
+  const [oldest] = view.lastLooks.keys()
+  if (view.lastLooks.size > capacity && oldest !== undefined) view.lastLooks.delete(oldest)
+  return sighting
+})
+
+const look = Effect.fnUntraced(function* (
   view: View,
   passengers: ReadonlyArray<Passenger>,
   attempts: ReadonlyArray<Prepared>

@@ -38,7 +38,10 @@ export interface Passenger extends EvmEnding.Sought {
  *
  * @category models
  */
-export type Explain = (call: TransferCall, block: EvmRpc.BlockByHash) => Effect.Effect<CallOutcome, ChainUnavailable>
+export type Explain = (
+  call: TransferCall,
+  block: bigint | EvmRpc.BlockByHash
+) => Effect.Effect<CallOutcome, ChainUnavailable>
 
 /**
  * Our transaction in its block.
@@ -79,10 +82,11 @@ export const ask = Effect.fnUntraced(function* (
   landing: Landing,
   absent: ReadonlyArray<Passenger>
 ): Effect.fn.Return<ReadonlyArray<Shown>> {
-  const at = { hash: landing.receipt.blockHash }
-  const states = yield* Effect.forEach(absent, ({ expected }) => known(EvmTokenState.hasEnded(rpc, expected, at)), {
-    concurrency
-  })
+  const states = yield* Effect.forEach(
+    absent,
+    ({ expected }) => known(inItsBlock(landing, (block) => EvmTokenState.hasEnded(rpc, expected, block))),
+    { concurrency }
+  )
   const ended = absent.filter((_, index) => states[index] === true)
   const ends = (yield* known(endsOf(rpc, landing, ended))) ?? ended.map(() => pending)
   const reasons = yield* Effect.forEach(
@@ -96,6 +100,15 @@ export const ask = Effect.fnUntraced(function* (
     return (isEnded ? endsInOrder : reasonsInOrder).next().value ?? pending
   })
 })
+
+/**
+ * Asks about the block of our transaction, by its hash; nodes that do not take one are asked by its number. One that is behind has
+ * neither, and what one of another branch says is not told before the final state says it too.
+ */
+const inItsBlock = <A>(
+  { receipt: { blockHash, blockNumber } }: Landing,
+  ask: (block: bigint | EvmRpc.BlockByHash) => Effect.Effect<A, ChainUnavailable>
+): Effect.Effect<A, ChainUnavailable> => Effect.catch(ask({ hash: blockHash }), () => ask(blockNumber))
 
 /** A question that cannot be answered now says nothing. */
 const known = <A>(asked: Effect.Effect<A, ChainUnavailable>): Effect.Effect<A | undefined> =>
@@ -114,7 +127,7 @@ const endsOf = Effect.fnUntraced(function* (
   const later = yield* found(
     ended,
     () => EvmEnding.after(rpc, ended, landing.receipt.blockNumber),
-    (rest) => EvmEnding.inBlock(rpc, rest, { hash: landing.receipt.blockHash })
+    (rest) => inItsBlock(landing, (block) => EvmEnding.inBlock(rpc, rest, block))
   )
   const earlier = yield* found(
     ended.filter((_, index) => later[index] === undefined),
@@ -179,7 +192,7 @@ const unused = Effect.fnUntraced(function* (
   if (Result.isFailure(call)) {
     return call.failure._tag === "ChainUnavailable" ? yield* call.failure : doubtOf(landing, call.failure, false)
   }
-  const outcome = yield* explain(call.success, { hash: landing.receipt.blockHash })
+  const outcome = yield* inItsBlock(landing, (block) => explain(call.success, block))
   if (outcome._tag !== "Reverted") {
     const isWhole = landing.company > 1 && landing.receipt.status === "reverted"
     return doubtOf(landing, isWhole ? wholeReverted : unexplained, false)

@@ -17,6 +17,7 @@ import * as EvmHead from "./EvmHead.ts"
 import * as EvmKnownCode from "./EvmKnownCode.ts"
 import * as EvmLosses from "./EvmLosses.ts"
 import * as EvmNetwork from "./EvmNetwork.ts"
+import type * as EvmObservation from "./EvmObservation.ts"
 import * as EvmProof from "./EvmProof.ts"
 import * as EvmRpc from "./EvmRpc.ts"
 import type * as EvmShortfall from "./EvmShortfall.ts"
@@ -146,6 +147,7 @@ export interface ExactEvmChain {
   readonly explain: EvmShortfall.Explain
   /** What speaks against payments and is not told yet. */
   readonly doubts: EvmDoubts.EvmDoubts
+  readonly lastLooks: Map<string, EvmObservation.LastLook>
   readonly judges: EvmTransferCall.Judges
   readonly judgeCode: ContractPayers.Judge
   readonly losses: EvmLosses.EvmLosses
@@ -199,6 +201,7 @@ export const connect = Effect.fnUntraced(function* (
     simulate,
     explain: TransferSimulation.explaining(rpc, addressOf(first)),
     doubts: EvmDoubts.make(),
+    lastLooks: new Map(),
     judges: {
       crypto: yield* EvmCrypto,
       codeOf: contractPayers === "none" ? EvmAccountCode.never : EvmAccountCode.make(head)

@@ -110,7 +110,7 @@ const makeAlone =
  */
 export const explaining =
   (rpc: EvmRpc.Shape, from: EvmAddress.Address) =>
-  ({ data, gas, to }: TransferCall, block: EvmRpc.BlockByHash): Effect.Effect<CallOutcome, ChainUnavailable> =>
+  ({ data, gas, to }: TransferCall, block: bigint | EvmRpc.BlockByHash): Effect.Effect<CallOutcome, ChainUnavailable> =>
     rpc.call({ from, to, data, gas }, block)
 
 /**

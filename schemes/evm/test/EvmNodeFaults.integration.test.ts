@@ -202,7 +202,7 @@ describe("a failure in a block that is taken back", () => {
 
     it.effect("is no reason to lift a ban while a node only does not show it", () =>
       Effect.gen(function* () {
-        const { accounts, mint, send } = yield* chain
+        const { accounts, mine, mint, send } = yield* chain
         const { account, half, look, prepared, proxy } = yield* planned(1)
         yield* Token.allow(account)
         yield* send({ from: accounts.deployer.address, ...(yield* Token.emptying(account.address)) })
@@ -213,13 +213,70 @@ describe("a failure in a block that is taken back", () => {
         const verdict = Payment.outcome(Effect.flatMap(next, (one) => half.verify(one)))
         assert.strictEqual(yield* verdict, "unsupported_authorization account_banned")
         proxy.spoil("eth_getTransactionReceipt", RpcProxy.result(null))
+        yield* mine()
         assert.isUndefined((yield* look).landed)
         assert.strictEqual(yield* verdict, "unsupported_authorization account_banned")
         proxy.mend()
         proxy.spoil("eth_call", RpcProxy.broken)
+        yield* mine()
         yield* look
         proxy.mend()
         assert.strictEqual(yield* verdict, "unsupported_authorization account_banned")
+      })
+    )
+  })
+})
+
+describe("a failure that is held back", () => {
+  layer(EvmTestChain.layer({ payers: 3, payerBalance: 10_000n }), { excludeTestServices: true })((it) => {
+    const failing = Effect.fnUntraced(function* (place: number, spoil: (proxy: RpcProxy.RpcProxy) => void) {
+      const { accounts, send } = yield* chain
+      const plan = yield* planned(place)
+      const { account, half, look, prepared, proxy } = plan
+      spoil(proxy)
+      yield* Token.allow(account)
+      yield* send({ from: accounts.deployer.address, ...(yield* Token.emptying(account.address)) })
+      yield* half.submit(prepared)
+      yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+      return plan
+    })
+
+    it.effect("costs a question or two a look while there is no new block, however often it is looked at", () =>
+      Effect.gen(function* () {
+        const { mine } = yield* chain
+        const { look, proxy } = yield* failing(0, () => undefined)
+        yield* look
+        proxy.requests.length = 0
+        for (let times = 0; times < 20; times++) yield* look
+        assert.isAtMost(proxy.requests.length, 40)
+        assert.isEmpty(proxy.requests.filter(({ method }) => method !== "eth_getBlockByNumber"))
+        proxy.requests.length = 0
+        yield* mine()
+        yield* look
+        assert.isAtMost(proxy.requests.length, 8)
+      })
+    )
+
+    it.effect("bans its payer also by a node that takes blocks by their numbers alone", () =>
+      Effect.gen(function* () {
+        const { mint } = yield* chain
+        const { account, half, look, prepared, seen, validBefore } = yield* failing(1, (proxy) => {
+          const refuse = RpcProxy.refusal(-32_602, "invalid argument 1: hex string without 0x prefix")
+          proxy.spoil("eth_call", (response, request, pass) =>
+            typeof request.params[1] === "object"
+              ? refuse(response, request, pass)
+              : pass().then((text) => void response.end(text))
+          )
+        })
+        assert.strictEqual(yield* seen, "Pending")
+        yield* mint(account.address, 20_000n)
+        const next = Effect.flatMap(Batch.signedBy(account), ({ request }) => Payment.read(half, request))
+        const verdict = yield* Payment.outcome(Effect.flatMap(next, (one) => half.verify(one)))
+        assert.strictEqual(verdict, "unsupported_authorization account_banned")
+        yield* Payment.finalise(validBefore, finalityDepth)
+        const { landed, observation } = yield* look
+        assert.strictEqual(landed?.transaction, prepared.transaction)
+        assert.strictEqual(observation._tag, "Failed")
       })
     )
   })

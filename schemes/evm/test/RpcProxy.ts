@@ -102,3 +102,6 @@ export const make = Effect.gen(function* () {
     mend: () => faults.clear()
   }
 })
+
+/** The proxy. */
+export type RpcProxy = Effect.Success<typeof make>

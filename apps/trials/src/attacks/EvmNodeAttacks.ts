@@ -96,13 +96,8 @@ const backendsApart: Attack = {
   mutation: [
     {
       module: "schemes/evm/src/EvmShortfall",
-      piece: "const at = { hash: landing.receipt.blockHash }",
-      instead: 'const at = "latest"'
-    },
-    {
-      module: "schemes/evm/src/EvmShortfall",
-      piece: "explain(call.success, { hash: landing.receipt.blockHash })",
-      instead: 'explain(call.success, "latest")'
+      piece: "Effect.catch(ask({ hash: blockHash }), () => ask(blockNumber))",
+      instead: 'Effect.catch(ask("latest"), () => ask(blockNumber + blockHash))'
     },
     {
       module: "schemes/evm/src/EvmObservation",
