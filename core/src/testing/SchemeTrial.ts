@@ -348,6 +348,8 @@ export const landed = (
 
 /** How often the chain is taken on until it says of a payment that it has failed. */
 const maximumRounds = 10
+/** A family may take a head for the newest so long; milliseconds. */
+const roundPause = 300
 
 /**
  * The same, of payments that have failed: a chain says so when it cannot take it back any more, and to who has looked before.
@@ -364,6 +366,7 @@ export const failed = Effect.fnUntraced(function* (
     const sighting = yield* look(facilitator, payments, attempts, earliest)
     if (sighting.observations.every(({ _tag }) => _tag !== "Pending")) return sighting
     yield* finalise((yield* succeeds("survey", facilitator.survey)).head.time)
+    yield* Effect.sleep(roundPause)
   }
   return yield* new LawBroken({ message: "what has failed is not told, though it is final" })
 })

@@ -59,7 +59,7 @@ describe("exactTron.facilitator, where the node is in trouble", () => {
         for (const path of asked) {
           for (const [name, fault] of Object.entries(faults)) {
             if (isAnswer(path, name)) continue
-            const { verify } = yield* Payment.facilitator({ rpcTimeoutMillis: 100 })
+            const { verify } = yield* Payment.facilitator({ rpcTimeoutMillis: 1_000 })
             const outcome = yield* spoilt(path, fault, Payment.outcome(verify(request)))
             assert.strictEqual(outcome, "ChainUnavailable", `${path}: ${name}`)
           }
