@@ -131,7 +131,8 @@ interface Works {
   readonly sent: Set<EvmHex.Hex>
   readonly tellers: Array<Parameters<SimulatedChain["onSubmit"]>[0]>
   readonly truth: ReturnType<typeof SimulatedEvmTruth.make>
-  readonly weather: { heldUntil: number; dearUntil: number }
+  /** Instants, true Unix milliseconds; and whether all troubles are over. */
+  readonly weather: { heldUntil: number; dearUntil: number; isCalm: boolean }
 }
 
 /**
@@ -161,8 +162,8 @@ export const make = (surroundings: ChainSurroundings, options: Options): Simulat
     facilitator: (link, configuration) => facilitatorOver(works, link, configuration),
     bring: (trouble) => EvmTroubles.bring(befallen(works), trouble),
     calm: () => {
-      weather.heldUntil = 0
-      weather.dearUntil = 0
+      Object.assign(weather, { heldUntil: 0, dearUntil: 0, isCalm: true })
+      works.strangers.pause(false)
       for (const node of nodes) SimulatedEvmNode.mend(node)
     },
     onSubmit: (told) => void tellers.push(told),
@@ -189,7 +190,7 @@ const build = (surroundings: ChainSurroundings, options: Options): Works => {
     sent,
     tellers: [],
     truth: SimulatedEvmTruth.make(chain, { token: at, finality: options.finality, isOurs }),
-    weather: { heldUntil: 0, dearUntil: 0 }
+    weather: { heldUntil: 0, dearUntil: 0, isCalm: false }
   }
 }
 
@@ -243,19 +244,22 @@ const beat = (works: Works): void => {
   })
 }
 
-const lieInTime = ({ nodes, surroundings: { time }, temper: { lie } }: Works): void => {
+const lieInTime = ({ nodes, surroundings: { time }, temper: { lie }, weather }: Works): void => {
   if (lie === undefined) return
   const node = nodes[lie.node]
   if (node === undefined) return
   time.after(lie.from, "a node begins to lie", () => {
+    if (weather.isCalm) return
     node.lie = lie.kind
     node.liesUntil = time.now() + lie.millis
   })
 }
 
-const pauseInTime = ({ strangers, surroundings: { time }, temper: { pause } }: Works): void => {
+const pauseInTime = ({ strangers, surroundings: { time }, temper: { pause }, weather }: Works): void => {
   if (pause === undefined) return
-  time.after(pause.from, "the token is paused", () => strangers.pause(true))
+  time.after(pause.from, "the token is paused", () => {
+    if (!weather.isCalm) strangers.pause(true)
+  })
   time.after(pause.from + pause.millis, "the token is not paused any more", () => strangers.pause(false))
 }
 
@@ -295,7 +299,7 @@ const busy = { error: { code: -32_005, message: "rate limit exceeded, try again 
 const askOf =
   (works: Works, link: NetworkLink, place: number, lag = 0n): EvmWires.AskNode =>
   (method, params) => {
-    const { chain, history, nodes, sent, strangers, surroundings, temper, tellers } = works
+    const { chain, history, nodes, sent, strangers, surroundings, temper, tellers, weather } = works
     const now = surroundings.time.now()
     const node = nodes[temper.isBalanced ? surroundings.random.below(nodes.length) : place % nodes.length]
     if (node === undefined) return undefined
@@ -306,8 +310,9 @@ const askOf =
       if (transaction !== undefined) sent.add(transaction.hash)
     }
     const isHeard = strangers.overhear(method, params)
-    if (isHeard && surroundings.random.perMille(temper.eager)) strangers.submitOverheard(surroundings.random.below)
-    if (temper.busy > 0 && surroundings.random.perMille(temper.busy)) return busy
+    const isTold = isHeard && !weather.isCalm && surroundings.random.perMille(temper.eager)
+    if (isTold) strangers.submitOverheard(surroundings.random.below)
+    if (!weather.isCalm && temper.busy > 0 && surroundings.random.perMille(temper.busy)) return busy
     const seen = SimulatedEvmNode.headOf(node, chain, history, now)
     const head = chain.blockAt(seen, seen.number - lag) ?? seen
     const view = { chain, head, depths: usualDepths, logRange: temper.logRange }
