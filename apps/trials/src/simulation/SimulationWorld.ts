@@ -137,10 +137,8 @@ const judgeGrant = ({ granted, ground, records, watched }: Street, { execution, 
   if (found !== undefined) ground.violate(found)
 }
 
-/** Where gas becomes dear, what is in the air is signed anew at a higher price than its ceiling was judged by. */
-const tooDear = ({ acts, setup }: SimulationPlan, { truth }: SimulatedChain): Violation | undefined => {
+const tooDear = ({ setup }: SimulationPlan, { truth }: SimulatedChain): Violation | undefined => {
   const { gasCeiling: ceiling } = setup
-  if (acts.some((act) => act._tag === "Chain" && act.trouble._tag === "Dear")) return undefined
   if (ceiling === 0 || truth.costs() <= BigInt(ceiling)) return undefined
   return { invariant: "gas-is-a-budget", words: `settling has cost ${truth.costs()} of the ${ceiling} that it may` }
 }
