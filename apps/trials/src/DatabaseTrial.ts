@@ -51,42 +51,43 @@ const postgresFaults: Readonly<Record<string, Fault>> = {
     times(scene.cuts * connectionsPerCut, (index) =>
       Effect.andThen(sometimeIn(scene, index, 200), scene.database.cutConnections("one"))
     ),
-  "read only": ({ database, facilitator }) =>
+  "read only": ({ database, facilitator, world }) =>
     Effect.gen(function* () {
       yield* Effect.sleep(2_000)
       yield* database.setReadOnly(true)
-      const inTrouble = yield* lastingTrouble(facilitator)
+      const inTrouble = yield* lastingTrouble(facilitator, world.options)
       yield* database.setReadOnly(false)
-      return [...inTrouble, ...(yield* ReadinessWatch.saysReady(facilitator.url))]
+      return [...inTrouble, ...(yield* ReadinessWatch.saysReady(facilitator.url, world.options))]
     }),
-  "disk full": ({ database, facilitator }) =>
+  "disk full": ({ database, facilitator, world }) =>
     Effect.gen(function* () {
       yield* Effect.sleep(2_000)
-      const inTrouble = yield* database.fillDisk(lastingTrouble(facilitator))
-      return [...inTrouble, ...(yield* ReadinessWatch.saysReady(facilitator.url))]
+      const inTrouble = yield* database.fillDisk(lastingTrouble(facilitator, world.options))
+      return [...inTrouble, ...(yield* ReadinessWatch.saysReady(facilitator.url, world.options))]
     })
 }
 
 /** A file has no connections, and a power cut takes its facilitator with it (G1). */
 const sqliteFaults: Readonly<Record<string, Fault>> = {
-  "disk full": ({ facilitator }) =>
+  "disk full": ({ facilitator, world }) =>
     Effect.gen(function* () {
       yield* Effect.sleep(2_000)
       yield* limit(facilitator, 8_192)
-      const inTrouble = yield* lastingTrouble(facilitator)
+      const inTrouble = yield* lastingTrouble(facilitator, world.options)
       yield* limit(facilitator, "unlimited")
-      return [...inTrouble, ...(yield* ReadinessWatch.saysReady(facilitator.url))]
+      return [...inTrouble, ...(yield* ReadinessWatch.saysReady(facilitator.url, world.options))]
     }),
   "file deleted": ({ facilitator, world }) =>
     Effect.gen(function* () {
-      const found = world.file === undefined ? [] : yield* LostFile.loseAndRecover(facilitator, world.file)
-      return [...found, ...(yield* ReadinessWatch.saysReady(facilitator.url))]
+      const found =
+        world.file === undefined ? [] : yield* LostFile.loseAndRecover(facilitator, world.file, world.options)
+      return [...found, ...(yield* ReadinessWatch.saysReady(facilitator.url, world.options))]
     })
 }
 
 /** The trouble is seen, and lasts for a while. */
-const lastingTrouble = ({ url }: FacilitatorLife) =>
-  Effect.tap(ReadinessWatch.saysTrouble(url), () => Effect.sleep(faultMillis))
+const lastingTrouble = ({ url }: FacilitatorLife, options: TrialOptions) =>
+  Effect.tap(ReadinessWatch.saysTrouble(url, options), () => Effect.sleep(faultMillis))
 
 const limit = (facilitator: FacilitatorLife, bytes: number | "unlimited") => {
   const pid = facilitator.pid()

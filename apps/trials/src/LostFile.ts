@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 
 import type { FacilitatorLife } from "./FacilitatorLife.ts"
 import * as ReadinessWatch from "./ReadinessWatch.ts"
+import type { TrialOptions } from "./TrialOptions.ts"
 import type { Broken } from "./TrialReport.ts"
 
 /**
@@ -15,12 +16,16 @@ import type { Broken } from "./TrialReport.ts"
  *
  * @category combinators
  */
-export const loseAndRecover = (facilitator: FacilitatorLife, filename: string): Effect.Effect<ReadonlyArray<Broken>> =>
+export const loseAndRecover = (
+  facilitator: FacilitatorLife,
+  filename: string,
+  options: TrialOptions
+): Effect.Effect<ReadonlyArray<Broken>> =>
   Effect.gen(function* () {
     const files = [filename, `${filename}-wal`]
     yield* Effect.sleep("2 seconds")
     for (const file of files) rmSync(file)
-    const found = yield* ReadinessWatch.saysTrouble(facilitator.url)
+    const found = yield* ReadinessWatch.saysTrouble(facilitator.url, options)
     const pid = facilitator.pid() ?? 0
     for (const file of files) copyFileSync(open(pid, file), `${file}.copy`)
     // What is taken from here on is in no copy.

@@ -56,7 +56,7 @@ export const run = Effect.fnUntraced(function* (
     const found = yield* refusesToBegin(facilitator)
     yield* replaced(mended)
     yield* facilitator.listening
-    return [...found, ...(yield* ReadinessWatch.saysReady(url))]
+    return [...found, ...(yield* ReadinessWatch.saysReady(url, options))]
   })
   const outcome = yield* TrialAct.underLoad(
     world,
