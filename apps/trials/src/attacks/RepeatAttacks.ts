@@ -29,7 +29,7 @@ const copies: Attack = {
     { module: "core/src/facilitator/records/Run", piece: 'return ["held", self]', instead: 'return ["granted", self]' },
     {
       module: "core/src/facilitator/PaymentDesk",
-      piece: "arrival !== undefined && claim !== undefined && arrival.claimId !== claim.id",
+      piece: "arrival !== undefined && claim !== undefined && !isArrivingAs(claim, arrival.claimId)",
       instead: "arrival !== undefined && claim !== undefined && arrival.claimId === 0"
     }
   ],
