@@ -20,6 +20,7 @@ import { queueUncounted } from "./mutations/QueueUncounted.ts"
 import { recordsKept } from "./mutations/RecordsKept.ts"
 import { reorganisationUnseen } from "./mutations/ReorganisationUnseen.ts"
 import { rpcErrorIsVerdict } from "./mutations/RpcErrorIsVerdict.ts"
+import { assetForgotten, maximumObeyed, signerForgotten } from "./mutations/SettingsForgotten.ts"
 import { tablesUnlookedAt } from "./mutations/TablesUnlookedAt.ts"
 
 /**
@@ -72,7 +73,10 @@ export const mutationNames = [
   "tables-unlooked-at",
   "records-kept",
   "memory-leak",
-  "queue-uncounted"
+  "queue-uncounted",
+  "asset-forgotten",
+  "signer-forgotten",
+  "maximum-obeyed"
 ] as const
 
 /**
@@ -102,5 +106,8 @@ export const mutations: Readonly<Record<MutationName, Mutation>> = {
   "tables-unlooked-at": tablesUnlookedAt,
   "records-kept": recordsKept,
   "memory-leak": memoryLeak,
-  "queue-uncounted": queueUncounted
+  "queue-uncounted": queueUncounted,
+  "asset-forgotten": assetForgotten,
+  "signer-forgotten": signerForgotten,
+  "maximum-obeyed": maximumObeyed
 }

@@ -14,6 +14,7 @@ import * as InstancesTrial from "./InstancesTrial.ts"
 import * as OlderDatabaseTrial from "./OlderDatabaseTrial.ts"
 import * as OverloadTrial from "./OverloadTrial.ts"
 import * as ReorganisationTrial from "./ReorganisationTrial.ts"
+import * as SettingsTrial from "./SettingsTrial.ts"
 import * as SignerTrial from "./SignerTrial.ts"
 import * as SoakTrial from "./SoakTrial.ts"
 import type { TrialOptions } from "./TrialOptions.ts"
@@ -40,6 +41,7 @@ export const trials: Readonly<Record<string, Trial>> = {
   g10: (options) => DatabaseTrial.run(options),
   g21: GasTrial.run,
   g25: OlderDatabaseTrial.run,
+  settings: (options) => SettingsTrial.run(options),
   soak: SoakTrial.run,
   overload: OverloadTrial.run
 }

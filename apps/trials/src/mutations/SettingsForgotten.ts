@@ -1,0 +1,44 @@
+/**
+ * The mutations that give up what earlier settings have begun: payments in an asset that is not configured any more, lanes without
+ * their signer, and batches above today's maximum.
+ */
+import type { SourceMutation } from "../attacks/SourceMutation.ts"
+
+/**
+ * @category mutations
+ */
+export const assetForgotten: { readonly sources: SourceMutation } = {
+  sources: [
+    {
+      module: "core/src/facilitator/PaymentReading",
+      piece: "half.recall === undefined",
+      instead: "half.recall !== null"
+    }
+  ]
+}
+
+/**
+ * @category mutations
+ */
+export const signerForgotten: { readonly sources: SourceMutation } = {
+  sources: [
+    {
+      module: "core/src/facilitator/settlement/SettlementEngine",
+      piece: "orphans.size === 0",
+      instead: "orphans.size >= 0"
+    }
+  ]
+}
+
+/**
+ * @category mutations
+ */
+export const maximumObeyed: { readonly sources: SourceMutation } = {
+  sources: [
+    {
+      module: "schemes/evm/src/ExactEvmFacilitator",
+      piece: "replaced === undefined",
+      instead: "replaced !== null"
+    }
+  ]
+}
