@@ -131,10 +131,10 @@ const restarted = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, rou
   const { listening, url } = yield* world.facilitator(round.later)
   yield* chain.setIntervalMining(1)
   yield* listening
-  const nonces = new Set(signed.map(({ journal }) => journal.nonce))
+  const nonces = new Set<string>(signed.map(({ journal }) => journal.nonce))
   const deadline = performance.now() + (options.patienceMillis ?? usualPatience)
   const open = Effect.map(PaymentBooks.read(url), (books) =>
-    books.filter(({ nonce, status }) => nonces.has(nonce as `0x${string}`) && status !== "final")
+    books.filter(({ nonce, status }) => nonces.has(nonce) && status !== "final")
   )
   const unended = yield* Effect.repeat(open, {
     until: (left) => left.length === 0 || performance.now() > deadline,
