@@ -48,12 +48,12 @@ export const evmSourceFaults = {
       finalStateUnasked,
       {
         module: "schemes/evm/src/EvmShortfall",
-        piece: "const at = { hash: landing.receipt.blockHash }",
-        instead: 'const at = "latest"'
+        piece: "inItsBlock(landing, (block) => EvmTokenState.hasEnded(rpc, expected, block))",
+        instead: 'EvmTokenState.hasEnded(rpc, expected, "latest")'
       },
       {
         module: "schemes/evm/src/EvmShortfall",
-        piece: "explain(call.success, { hash: landing.receipt.blockHash })",
+        piece: "inItsBlock(landing, (block) => explain(call.success, block))",
         instead: 'explain(call.success, "latest")'
       }
     ]
