@@ -151,11 +151,11 @@ const travellersOf = ({ plan, records, time }: SimulationWorld): ReadonlyArray<s
 
 const timeToArrive = 30_000
 
-/** What had time enough and has not arrived, though its payer had the money. */
+/** What had time enough and has not arrived, though its payer had the money and the chain has not refused it. */
 const leftBehind = ({ chain, records }: SimulationWorld, travellers: ReadonlyArray<string>): Violation | undefined => {
   const one = RecordWatch.all(records).find(
     ({ authorization, paymentId, status }) =>
-      Settlement.isDead(status) &&
+      status === "expired" &&
       travellers.includes(paymentId) &&
       chain.truth.balanceOf(authorization.payer) >= authorization.amount
   )

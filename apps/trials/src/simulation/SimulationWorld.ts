@@ -113,7 +113,10 @@ const watchedRecords = (
     chain,
     records,
     granted,
-    isCertain: plan.acts.every((act) => act._tag !== "Chain" || !uncertain.has(act.trouble._tag)),
+    // The modelled nodes hear of a block at different times, also on their best days.
+    isCertain:
+      plan.setup.chain === "ledger" &&
+      plan.acts.every((act) => act._tag !== "Chain" || !uncertain.has(act.trouble._tag)),
     now: time.now,
     changed: (words) => story.tell(() => words),
     debtTaken: (paymentId) => debtsTaken.add(paymentId)
