@@ -40,6 +40,8 @@ const states = [
   "back"
 ]
 
+const underWay = new Set(["queued", "planned", "sent", "replaced", "back"].map((name) => `pay_${name}`))
+
 const plain = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, one: unknown) => (typeof one === "bigint" ? `${one}` : one)))
 
@@ -61,7 +63,10 @@ const isKept = Effect.fnUntraced(function* (store: Store, before: ReadonlyArray<
   for (const [place, old] of before.entries()) {
     const now = plain(page[place]) as Record
     const known = Object.fromEntries(Object.keys(old).map((key) => [key, now[key as keyof Record]]))
-    assert.deepStrictEqual(known, { ...old }, old.paymentId)
+    // The calls of payments under way have died with the old process, and their claims are given back (`DeadCalls`).
+    const given = underWay.has(old.paymentId) ? { run: { resource: "report", refused: false, served: false } } : {}
+    assert.deepInclude(page[place]?.run, { ...given.run }, old.paymentId)
+    assert.deepStrictEqual({ ...known, ...given }, { ...old, ...given }, old.paymentId)
   }
 })
 
