@@ -18,21 +18,26 @@ import * as Records from "./Records.ts"
  * @category combinators
  */
 export const giveBack = (
-  { dialect, transact }: Pick<Database, "dialect" | "transact">,
+  { ask, dialect, transact }: Pick<Database, "ask" | "dialect" | "transact">,
   isAlone: (transaction: Transaction) => Effect.Effect<boolean, Records.RecordFault> = () => Effect.succeed(true)
 ): Effect.Effect<void> => {
   const records = Records.make(dialect)
   const giving = transact((transaction) =>
     Effect.gen(function* () {
       if (!(yield* isAlone(transaction))) return
-      const underWay = yield* records.lock(transaction, "WHERE p.active AND p.lane IS NOT NULL", [])
-      for (const payment of underWay) {
-        const after = released(payment, transaction.now)
-        if (after !== payment) yield* records.keepRun(transaction, after)
+      for (const payment of yield* records.lock(transaction, underWay, [])) {
+        const { holder } = payment.run
+        if (holder === undefined || !isDead(payment)) continue
+        yield* records.keepRun(
+          transaction,
+          PaymentChange.finished(payment, holder.claimId, "unanswered", transaction.now)
+        )
       }
     })
   )
-  return Effect.ignore(giving)
+  // Most starts find nothing, and then nothing is written.
+  const found = ask((transaction) => Effect.map(records.select(transaction, underWay, []), (all) => all.some(isDead)))
+  return Effect.ignore(Effect.flatMap(found, (any) => (any ? giving : Effect.void)))
 }
 
 /** Whether no other instance has a session on this PostgreSQL database. */
@@ -41,11 +46,8 @@ export const isAloneAs =
   ({ run }: Transaction): Effect.Effect<boolean, Records.RecordFault> =>
     Effect.map(run(LeaseRows.others, [applicationName]), ({ length }) => length === 0)
 
-const released = (payment: PaymentStore.StoredPayment, now: number): PaymentStore.StoredPayment => {
-  const { holder, resource } = payment.run
-  // A block that is gone takes back what a call may have been told.
-  const wasSettled = payment.history.some(({ status }) => Settlement.isSettled(status))
-  return holder === undefined || resource === undefined || wasSettled
-    ? payment
-    : PaymentChange.finished(payment, holder.claimId, "unanswered", now)
-}
+const underWay = "WHERE p.active AND p.lane IS NOT NULL"
+
+/** A block that is gone takes back what a call may have been told. */
+const isDead = ({ history, run: { holder, resource } }: PaymentStore.StoredPayment): boolean =>
+  holder !== undefined && resource !== undefined && !history.some(({ status }) => Settlement.isSettled(status))
