@@ -5,7 +5,6 @@
 import type { Migration } from "./Migration.ts"
 import { noticeQueues } from "./migrations/NoticeQueues.ts"
 import { probeTable } from "./migrations/ProbeTable.ts"
-import { restorationTable } from "./migrations/RestorationTable.ts"
 import { settlementTables } from "./migrations/SettlementTables.ts"
 
 /**
@@ -13,4 +12,4 @@ import { settlementTables } from "./migrations/SettlementTables.ts"
  *
  * @category constants
  */
-export const all: ReadonlyArray<Migration> = [settlementTables, probeTable, noticeQueues, restorationTable]
+export const all: ReadonlyArray<Migration> = [settlementTables, probeTable, noticeQueues]
