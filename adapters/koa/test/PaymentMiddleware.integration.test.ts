@@ -481,7 +481,7 @@ describe("after-handler", () => {
     for (const name of ["etag", "set-cookie", "content-disposition"]) assert.notProperty(headers, name)
     assert.strictEqual(headers["x-request-id"], "7")
     assert.strictEqual(headers["content-length"], `${Buffer.byteLength(body)}`)
-    assert.strictEqual(await shop.facilitator.nextEnd(), "notRun")
+    assert.strictEqual(await shop.facilitator.nextEnd(), "unanswered")
   })
 
   it.each<readonly [string, Koa.Middleware]>([

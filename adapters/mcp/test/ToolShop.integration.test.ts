@@ -234,7 +234,7 @@ describe("a payment", () => {
     const refusal = requestIn(await buy(client, "weather", { city: "Rome" }))
     assert.include(refusal as object, { error: "settlement_pending", retry: "same_payment" })
     await facilitator.nextEnd()
-    assert.deepStrictEqual([seen, ends()], [[], ["notRun"]])
+    assert.deepStrictEqual([seen, ends()], [[], ["unanswered"]])
   })
 
   it("that another call runs on is told to wait", async () => {
@@ -340,7 +340,7 @@ describe("a tool that is charged for after it has run", () => {
     assert.include(requestIn(result) as object, { retry: "new_payment" })
     assert.notInclude(JSON.stringify(result), "precious")
     assert.notProperty(result._meta ?? {}, "x402/payment-response")
-    assert.strictEqual(await facilitator.nextEnd(), "notRun")
+    assert.strictEqual(await facilitator.nextEnd(), "unanswered")
   })
 })
 
