@@ -136,6 +136,8 @@ const openAlone = (database: NodeSqlite.DatabaseSync): NodeSqlite.DatabaseSync =
 class NoLog extends Error {}
 
 const busy = 5
+const readOnly = 8
+const inputOrOutput = 10
 const cannotOpenFile = 14
 const notADatabase = 26
 
@@ -146,6 +148,13 @@ const cannotOpen = (filename: string, cause: unknown): Misconfigured => {
       return misconfigured(
         filename,
         "is in use by another process: stop that one first, or use PostgreSQL to run several at once"
+      )
+    // Beside a file that may not be written no log can be made, which SQLite tells as a failure of the disk.
+    case readOnly:
+    case inputOrOutput:
+      return misconfigured(
+        filename,
+        `cannot be written (SQLite says ${resultCode(cause)}): let this process write the file, the "-wal" file beside it and their folder; where it may, look at the disk in the system's log`
       )
     case cannotOpenFile:
       return misconfigured(filename, "cannot be opened: create its folder, and let this process write in it")

@@ -62,7 +62,7 @@ const branch = (half: SchemeFacilitator, lastFinal: LastFinal.Find): ReadinessCh
         {
           kind: "other_branch",
           problem: `the node of ${half.network} shows another block ${block.number} than ${block.hash}, in which the payment ${paymentId} became final: it follows another branch, or is of another chain`,
-          mend: "name a node of the chain that these records are of; where a local chain was begun anew, begin with new records",
+          mend: "name a node of the chain that these records are of; where a local chain was begun anew, begin with new records; where the chain itself was reorganised below its final blocks, keep these records for what is owed, set a higher finality, and go on with new ones",
           stops: { network: half.network }
         }
       ]

@@ -4,11 +4,14 @@
  * is looked at all the time, and so is what is in trouble, so that payments are taken again when it is mended.
  */
 import { FacilitatorSchemes, type IntakeGate, LaneAdmission, PaymentStore } from "@pontage/core"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
 
 import * as FacilitatorMetrics from "./FacilitatorMetrics.ts"
 import * as LaneWatch from "./LaneWatch.ts"
@@ -108,14 +111,30 @@ export class Readiness extends Context.Service<
           Effect.tap(({ chains }) => FacilitatorMetrics.balances(chains))
         )
         yield* Effect.forkScoped(Effect.forever(watch(checks)))
-        return Readiness.of({ report: yield* Effect.cachedWithTTL(look, keptFor) })
+        return Readiness.of({ report: kept(look) })
       })
     )
 }
 
-const keptFor = "2 seconds"
+const keptFor = Duration.seconds(2)
+const keptForNanos = Duration.toNanosUnsafe(keptFor)
 /** How soon it is looked again whether payments may be taken again. */
 const stoppedFor = "500 millis"
+
+/** Everybody who asks meanwhile gets one answer. It ages by the time that nobody sets: a clock set back would keep it for as long. */
+const kept = <A>(look: Effect.Effect<A>): Effect.Effect<A> => {
+  const turn = Semaphore.makeUnsafe(1)
+  let known: { readonly found: A; readonly until: bigint } | undefined
+  return turn.withPermit(
+    Effect.gen(function* () {
+      const now = yield* Clock.monotonicTimeNanos
+      if (known !== undefined && now < known.until) return known.found
+      const found = yield* look
+      known = { found, until: (yield* Clock.monotonicTimeNanos) + keptForNanos }
+      return found
+    })
+  )
+}
 
 interface Entry {
   readonly check: ReadinessCheck.ReadinessCheck

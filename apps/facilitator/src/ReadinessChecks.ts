@@ -48,7 +48,7 @@ const records = ({ store }: Watched): ReadinessCheck => ({
         {
           kind: "records_unwritable",
           problem: message,
-          mend: "once that is mended, payments are taken again without a restart",
+          mend: "once that is mended, payments are taken again; without a restart, unless it says otherwise",
           stops: "all"
         }
       ]

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ChainUnavailable, FacilitatorUnavailable, type PaymentStore } from "@pontage/core"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -89,6 +90,33 @@ describe("ready", () => {
       assert.strictEqual(questions, 1)
       yield* TestClock.adjust("2 seconds")
       yield* get("/ready")
+      assert.strictEqual(questions, 2)
+    })
+  )
+
+  it.effect("asks anew after two seconds, though the clock is set back meanwhile", () =>
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      let ahead = 3_600_000
+      const settable: Clock.Clock = {
+        currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + ahead),
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead,
+        currentTimeNanos: Effect.sync(() => clock.currentTimeNanosUnsafe() + BigInt(ahead) * 1_000_000n),
+        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + BigInt(ahead) * 1_000_000n,
+        monotonicTimeNanos: clock.monotonicTimeNanos,
+        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+        sleep: (duration) => clock.sleep(duration)
+      }
+      const withIt = Effect.provideService(Clock.Clock, settable)
+      let questions = 0
+      const counting = Effect.suspend(() => (questions++, signer(5n)))
+      const { get } = yield* withIt(start({}, {}, [half(counting)]))
+      yield* withIt(get("/ready"))
+      ahead = 0
+      yield* withIt(get("/ready"))
+      assert.strictEqual(questions, 1)
+      yield* TestClock.adjust("2 seconds")
+      yield* withIt(get("/ready"))
       assert.strictEqual(questions, 2)
     })
   )

@@ -80,7 +80,7 @@ describe("records that cannot be written", () => {
         store.probe = Effect.fail(new FacilitatorUnavailable({ message: full }))
         yield* TestClock.adjust("5 seconds")
         assert.deepStrictEqual(lines, [
-          `not ready (records): ${full}; once that is mended, payments are taken again without a restart`
+          `not ready (records): ${full}; once that is mended, payments are taken again; without a restart, unless it says otherwise`
         ])
         assert.isFalse(yield* isOpen)
         assert.include((yield* Effect.flip(intake.passNew("eip155:1"))).message, "the disk is full")

@@ -20,7 +20,7 @@ export type Look = <A>(
 ) => Effect.Effect<A | undefined, ChainUnavailable>
 
 /** How long a head is taken for the newest: blocks come every three seconds. */
-const headMillis = 250
+const headNanos = 250_000_000n
 /** Transactions that are remembered; of those beyond it the oldest are asked for once too often. */
 const capacity = 4_096
 
@@ -53,13 +53,14 @@ export const make = (ask: Effect.Effect<Block, ChainUnavailable>): Look => {
 /** One question at a time, whose answer holds for a moment. A question that fails is asked again by the next. */
 const shared = (ask: Effect.Effect<Block, ChainUnavailable>): Effect.Effect<Block, ChainUnavailable> => {
   const turn = Semaphore.makeUnsafe(1)
-  let known: { readonly block: Block; readonly until: number } | undefined
+  let known: { readonly block: Block; readonly until: bigint } | undefined
   return turn.withPermits(1)(
     Effect.gen(function* () {
-      const now = yield* Clock.currentTimeMillis
+      // A clock that is set back would keep the answer for as long.
+      const now = yield* Clock.monotonicTimeNanos
       if (known !== undefined && now < known.until) return known.block
       const block = yield* ask
-      known = { block, until: (yield* Clock.currentTimeMillis) + headMillis }
+      known = { block, until: (yield* Clock.monotonicTimeNanos) + headNanos }
       return block
     })
   )

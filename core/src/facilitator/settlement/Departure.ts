@@ -225,7 +225,8 @@ const askOrRemember = Effect.fnUntraced(function* (work: LaneWork, ready: Readon
   // Records are dated by the store.
   const now = yield* work.store.now
   const newest = ready.reduce((latest, { stored }) => Math.max(latest, stored.history[0]?.at ?? now), 0)
-  if (known !== undefined && newest < known.at && now < known.at + surveyMillis) return known.survey
+  const isFresh = known !== undefined && now >= known.at && now < known.at + surveyMillis
+  if (isFresh && newest < known.at) return known.survey
   const survey = yield* half.survey
   work.surveyed = { survey, at: now }
   return survey
