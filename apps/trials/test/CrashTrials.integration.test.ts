@@ -23,7 +23,6 @@ describe.concurrent("a facilitator that is killed under load", () => {
     size: 5,
     store: "postgres"
   })
-  breaks("claim-always-granted", "granted-twice", { run: CrashTrial.run, size: 2 })
   breaks("claims-lapse", "charged-unserved", { run: CrashTrial.run, size: 5 })
   breaks("owes-nobody", "unanswered", { run: CrashTrial.run, size: 5 })
   breaks(undefined, lossesOfMemory, { run: CrashTrial.run, size: 4, store: "memory" })
@@ -33,11 +32,4 @@ describe.concurrent("a facilitator that is struck at every checkpoint", () => {
   keeps("survives a crash", strikes("kill"))
   keeps("survives a defect", strikes("throw"))
   keeps("survives a hang", strikes("hang"))
-  // A bound payment's transfer is found whoever has sent it, so one crash may do no harm; several do.
-  breaks("broadcast-before-persist", "unbooked-transfer", {
-    run: (options) =>
-      CheckpointTrial.run(options, {
-        failpoints: [1, 2, 3, 4].map((passing) => ({ checkpoint: "submitted", action: "kill", passing }))
-      })
-  })
 })

@@ -18,13 +18,11 @@ describe.concurrent("a signer's queue", () => {
 
 describe.concurrent("a chain", () => {
   keeps("may be reorganised", { run: ReorganisationTrial.run, size: 5 })
-  breaks("reorganisation-unseen", "unpaid-settlement", { run: ReorganisationTrial.run, size: 2 })
 })
 
 describe.concurrent("a node", () => {
   keeps("may fail, lag and lie", { run: ChaosTrial.run, size: 1 })
   breaks("rpc-error-is-verdict", "false-refusal", { run: ChaosTrial.run, size: 1 })
-  breaks("no-receipt-is-failure", "told-refused", { run: ChaosTrial.run, size: 1 })
 })
 
 describe.concurrent("one of two instances", () => {

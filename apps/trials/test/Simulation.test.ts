@@ -39,4 +39,15 @@ describe("a simulation", () => {
     expect(shortest.violation?.invariant).toBe("one-run")
     expect(shortest.plan.acts.length).toBeLessThanOrEqual(found.plan.acts.length)
   })
+
+  it.each([
+    ["broadcast-before-persist", "write-first"],
+    ["no-receipt-is-failure", "no-false-verdict"],
+    ["reorganisation-unseen", "proven-by-transfer"],
+    ["claim-always-granted", "one-run"]
+  ] as const)("finds %s, and nothing in the same worlds without it", async (name, broken) => {
+    const { failed } = await sweep(1, 60, { fault: simulationFaults[name].make() })
+    expect(failed.map(({ violation }) => violation?.invariant)).toContain(broken)
+    expect((await sweep(1, 60)).failed).toEqual([])
+  })
 })

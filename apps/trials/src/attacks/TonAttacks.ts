@@ -94,7 +94,7 @@ const hostileEncodings: Attack = {
 }
 
 const gangSize = 10
-/** Of all payers; those of one caller may lose a half. */
+/** Of all payers; those of one caller may lose a half, however many callers share it. */
 const lossBudget = 320_000_000n
 
 /** The account's own message moves all its Jettons to the deployer; the next block has the account send it. */
@@ -136,6 +136,7 @@ const jettonsInFlight: Attack = {
       { payers: gangSize + 1 },
       {
         PONTAGE_TON_LOSS_BUDGET_NANOTON: `${lossBudget}`,
+        PONTAGE_TON_LOSS_BUDGET_PER_CALLER_NANOTON: `${lossBudget / 2n}`,
         PONTAGE_TON_LOSS_BUDGET_PER_PAYER_NANOTON: `${lossBudget / 2n}`,
         PONTAGE_TON_BATCH_WINDOW_MS: "500",
         PONTAGE_SETTLE_TIMEOUT_MS: "60000"
