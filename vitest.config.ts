@@ -1,4 +1,5 @@
 import { globSync } from "node:fs"
+import { availableParallelism } from "node:os"
 
 import { defaultServerConditions } from "vite"
 import { defineConfig } from "vitest/config"
@@ -17,6 +18,8 @@ const packages = globSync(root.workspaces, { cwd: import.meta.dirname }).map((di
 export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
+    // On two cores one worker would leave one of them idle: many tests wait for chains and databases.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 60_000,
     hookTimeout: 120_000,
     projects: [

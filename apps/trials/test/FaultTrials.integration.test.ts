@@ -13,7 +13,6 @@ const quick = { ttl: 3_000, tick: 900, slack: 3_000 }
 
 describe.concurrent("a signer's queue", () => {
   keeps("heals by itself", { run: (options) => SignerTrial.run(options), size: 1 })
-  breaks("fees-frozen", "stuck", { run: (options) => SignerTrial.run(options, ["fees times 100"]), size: 1 })
 })
 
 describe.concurrent("a chain", () => {
@@ -22,12 +21,10 @@ describe.concurrent("a chain", () => {
 
 describe.concurrent("a node", () => {
   keeps("may fail, lag and lie", { run: ChaosTrial.run, size: 1 })
-  breaks("rpc-error-is-verdict", "false-refusal", { run: ChaosTrial.run, size: 1 })
 })
 
 describe.concurrent("one of two instances", () => {
   keeps("may be frozen, and wake", { run: InstancesTrial.run(2, quick), size: 2 })
-  breaks("lease-for-ever", "woken-act", { run: InstancesTrial.run(2, quick), size: 1 })
 })
 
 describe.concurrent("a database", () => {
@@ -45,17 +42,6 @@ describe.concurrent("a database", () => {
   })
 })
 
-describe.concurrent("readiness", () => {
-  breaks("probe-only-reads", "ready-in-trouble", {
-    run: (options) => DatabaseTrial.run(options, ["read only"]),
-    store: "postgres"
-  })
-  // The records are gone, and where the runs were: what was answered meanwhile is in no copy.
-  breaks("file-unwatched", ["ready-in-trouble", "forgotten"], {
-    run: (options) => DatabaseTrial.run(options, ["file deleted"])
-  })
-})
-
 describe.concurrent("an older database", () => {
   keeps("in a file is brought up to date under load", { run: OlderDatabaseTrial.run, size: 1 })
   keeps("on PostgreSQL is brought up to date under load", { run: OlderDatabaseTrial.run, size: 1, store: "postgres" })
@@ -64,5 +50,4 @@ describe.concurrent("an older database", () => {
 
 describe.concurrent("somebody else's gas", () => {
   keeps("is a budget", { run: GasTrial.run, size: 16 })
-  breaks("no-gas-ceiling", "ceiling", { run: GasTrial.run, size: 24 })
 })
