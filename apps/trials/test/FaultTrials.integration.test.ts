@@ -34,12 +34,6 @@ describe.concurrent("a database", () => {
     store: "postgres"
   })
   keeps("in a file may run out of room, and be deleted", { run: (options) => DatabaseTrial.run(options) })
-  // What the power cut takes with it: answered claims, or the records of what was sent.
-  breaks("commit-before-sync", ["forgotten", "unrecorded-broadcast", "unbooked-transfer"], {
-    run: (options) => DatabaseTrial.run(options, ["power cuts"]),
-    size: 2,
-    store: "postgres"
-  })
 })
 
 describe.concurrent("an older database", () => {
