@@ -22,7 +22,7 @@ export interface GrantedClaim {
 }
 
 /**
- * What runs are kept with: fibers that outlive their requests.
+ * The fibers of runs, which outlive their requests.
  *
  * @category models
  */
@@ -30,6 +30,8 @@ export interface Keeper {
   readonly facilitator: Facilitator["Service"]
   readonly leases: FiberSet.FiberSet
   readonly reports: FiberSet.FiberSet
+  /** One fiber for each claim that is being given back. */
+  readonly returns: FiberSet.FiberSet
   /** Payments that this process has served, and whose facilitator does not know it yet. */
   readonly untold: Set<string>
 }
@@ -66,8 +68,9 @@ export const keep = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Keeper, never, Scope.Scope> {
   const leases = yield* FiberSet.make()
   const reports = yield* FiberSet.make()
+  const returns = yield* FiberSet.make()
   yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(reports), farewell))
-  return { facilitator, leases, reports, untold: new Set() }
+  return { facilitator, leases, reports, returns, untold: new Set() }
 })
 
 /**
@@ -119,21 +122,27 @@ const reported = ({ facilitator, untold }: Keeper, { claim, paymentId }: Granted
 /** The buyer's repeat usually comes sooner, and takes the claim over; then there is nothing to give back. */
 const beforeGivingBack = "1 second"
 
+/** The limit on claims that are given back at the same time: any stranger can leave one open while the facilitator is silent. */
+const returnsAtOnce = 1_000
+
 /**
  * Gives a claim back whose asking got no answer, as soon as the facilitator can be asked: another process of the shop then
- * need not wait for its lease. A process that ends leaves the rest to the lease.
+ * need not wait for its lease. A process that ends leaves the rest to the lease, and so does one that has too many to give back.
  *
  * @category combinators
  */
 export const giveBack = (
-  { facilitator, leases }: Keeper,
+  { facilitator, returns }: Keeper,
   { claim, paymentId }: Pick<GrantedClaim, "claim" | "paymentId">
-): Effect.Effect<void> =>
-  facilitator
+): Effect.Effect<void> => {
+  const giving = facilitator
     .finish(paymentId, claim.id, "unanswered")
     .pipe(
       Effect.retry({ schedule: pauses, times: repeats, while: (error) => error._tag !== "ValidationError" }),
       Effect.ignore,
-      Effect.delay(beforeGivingBack),
-      (giving) => Effect.asVoid(FiberSet.run(leases, giving))
+      Effect.delay(beforeGivingBack)
     )
+  return Effect.flatMap(FiberSet.size(returns), (size) =>
+    size >= returnsAtOnce ? Effect.void : Effect.asVoid(FiberSet.run(returns, giving))
+  )
+}
