@@ -34,6 +34,15 @@ describe("a simulation on the modelled EVM chain", () => {
     })
   )
 
+  it.live("ends a payment whose slot one stranger has used and whose money another has moved", () =>
+    Effect.gen(function* () {
+      const { story, violation } = yield* run(1079, { tells: true })
+      assert.strictEqual(violation, undefined)
+      assert.isTrue(story.some((line) => line.includes("was used by a transaction that is not ours")))
+      assert.isTrue(story.some((line) => line.includes("sent by another")))
+    })
+  )
+
   it.live.each(["broadcast-before-persist", "no-receipt-is-failure", "rpc-error-is-verdict"] as const)(
     "finds %s",
     (name) =>

@@ -6,11 +6,11 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import type { Block, Sighting } from "../../scheme/SchemeFacilitator.ts"
+import type { Block, Observation, Sighting } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type { Advance } from "../records/PaymentStore.ts"
 import { type Aboard, isDone, isUnderWay, type Traveller } from "./Aboard.ts"
-import { advancesOf, concluded, sight } from "./FlightWatch.ts"
+import { advancesOf, backToQueue, concluded, conclusionOf, sight } from "./FlightWatch.ts"
 import { enter, type LaneWork, type Stopped } from "./LaneWork.ts"
 
 /**
@@ -134,9 +134,9 @@ const settleDown = Effect.fnUntraced(function* (
  */
 const isShownAgain = Effect.fnUntraced(function* (work: LaneWork, aboard: Aboard): Effect.fn.Return<boolean, Stopped> {
   if (aboard.landed === undefined && !aboard.travellers.some(({ stored }) => stored.status === "included")) return true
-  const sighting = yield* sight(work, aboard)
+  const sighting = yield* sightOfAll(work, aboard)
   if (sighting === undefined) return false
-  const changes = aboard.travellers.flatMap((traveller, index) => changesOf(work, traveller, sighting, index))
+  const changes = yield* changesOf(work, aboard, sighting)
   const isLanded = sighting.landed?.block.hash === aboard.landed?.block.hash
   if (isLanded && !changes.some(({ from }) => from.includes("included"))) {
     aboard.contradicted = false
@@ -176,9 +176,9 @@ const recheck = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, Stopped> {
   const seen = yield* Effect.forEach(blocksOf(aboard), look)
   if (!seen.includes(false)) return
-  const sighting = yield* sight(work, aboard)
+  const sighting = yield* sightOfAll(work, aboard)
   if (sighting === undefined) return
-  const advances = aboard.travellers.flatMap((traveller, index) => changesOf(work, traveller, sighting, index))
+  const advances = yield* changesOf(work, aboard, sighting)
   const was = aboard.landed
   const is = sighting.landed
   const moved = is?.block.hash !== was?.block.hash
@@ -186,21 +186,72 @@ const recheck = Effect.fnUntraced(function* (
   yield* enter(work, aboard, { advances, ...(moved && { landed: is ?? null }) })
 })
 
-/** A settled payment is in another block now, or in none; one that failed may have been settled after all. */
-const changesOf = (
+/**
+ * What the chain shows of a flight and of each of its payments; `undefined` when it cannot be asked. Where a stranger's
+ * transaction has used the slot and another stranger's has moved the money, none of the flight's own shows anything of that
+ * payment: the chain is asked for it by itself.
+ */
+const sightOfAll = Effect.fnUntraced(function* (
   work: LaneWork,
+  aboard: Aboard
+): Effect.fn.Return<Sighting | undefined> {
+  const sighting = yield* sight(work, aboard)
+  if (sighting === undefined || sighting.landed !== undefined) return sighting
+  const asking = Effect.forEach(
+    aboard.travellers,
+    (traveller, index) => {
+      const seen = sighting.observations[index] ?? pending
+      const isHidden = traveller.stored.status === "included" && seen._tag === "Pending"
+      return isHidden ? transferOf(work, aboard, traveller) : Effect.succeed(seen)
+    },
+    { concurrency }
+  )
+  return yield* Effect.matchEffect(asking, {
+    onFailure: (error) =>
+      Effect.as(
+        Effect.logDebug("the chain could not be asked for a payment that a stranger has sent", error),
+        undefined
+      ),
+    onSuccess: (observations) => Effect.succeed({ ...sighting, observations })
+  })
+})
+
+const pending: Observation = { _tag: "Pending" }
+
+/** That it will never be made is proven by the flight's watch, which takes it up again. */
+const transferOf = (work: LaneWork, aboard: Aboard, traveller: Traveller) =>
+  Effect.map(conclusionOf(work, aboard, traveller), (conclusion): Observation =>
+    conclusion._tag === "Settled" ? conclusion : pending
+  )
+
+const changesOf = (work: LaneWork, aboard: Aboard, sighting: Sighting): Effect.Effect<ReadonlyArray<Advance>> =>
+  Effect.map(Clock.currentTimeMillis, (now) =>
+    aboard.travellers.flatMap((traveller, index) => {
+      const seen = sighting.observations[index]
+      return seen === undefined ? [] : changeOf(work, aboard, traveller, seen, now)
+    })
+  )
+
+/** A settled payment is in another block now, or in none; one that failed may have been settled after all. */
+const changeOf = (
+  work: LaneWork,
+  aboard: Aboard,
   traveller: Traveller,
-  { observations }: Sighting,
-  index: number
+  seen: Observation,
+  now: number
 ): ReadonlyArray<Advance> => {
-  const { block, paymentId, status } = traveller.stored
-  const seen = observations[index]
+  const { block, status } = traveller.stored
   if (status !== "included" && status !== "failed") return []
-  if (seen === undefined) return []
-  if (seen._tag === "Pending")
-    return status === "included" ? [{ paymentId, from: [status], to: "sent", note: reorganised }] : []
+  if (seen._tag === "Pending") return status === "included" ? takenBack(aboard, traveller, now) : []
   if (seen._tag === "Settled") return seen.block.hash === block?.hash ? [] : advancesOf(work, traveller, seen)
   return status === "included" ? advancesOf(work, traveller, seen) : []
+}
+
+/** A slot that a stranger has used carries it no more: it needs another one. */
+const takenBack = (aboard: Aboard, traveller: Traveller, now: number): ReadonlyArray<Advance> => {
+  const { paymentId, status } = traveller.stored
+  const [queued] = aboard.lostAt === undefined ? [] : backToQueue(traveller, now)
+  return [{ ...(queued ?? { paymentId, from: [status], to: "sent" }), note: reorganised }]
 }
 
 const reorganised = "its block was reorganised away"

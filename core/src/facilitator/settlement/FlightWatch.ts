@@ -296,7 +296,12 @@ const lose = Effect.fnUntraced(function* (
   tellOfSlot(work)
 })
 
-const backToQueue = ({ stored }: Traveller, now: number): ReadonlyArray<Advance> =>
+/**
+ * The change that has a payment wait for another slot: none when its validity is as good as over.
+ *
+ * @category conversions
+ */
+export const backToQueue = ({ stored }: Traveller, now: number): ReadonlyArray<Advance> =>
   stored.authorization.validBefore * 1000 > now + marginSeconds * 1000
     ? [{ paymentId: stored.paymentId, from: [stored.status], to: "accepted", note: slotLost }]
     : []
@@ -407,16 +412,25 @@ export const concluded = (
   aboard: Aboard | undefined,
   traveller: Traveller
 ): Effect.Effect<ReadonlyArray<Advance>> =>
-  Effect.matchEffect(
-    Effect.flatMap(passengerIn(work, aboard, traveller), (one) => work.half.conclude(one)),
-    {
-      onFailure: (error) => Effect.as(Effect.logDebug("the chain could not be asked for a payment's end", error), []),
-      onSuccess: (conclusion) =>
-        Effect.succeed(
-          conclusion._tag === "Unused" ? [unused(traveller, conclusion)] : advancesOf(work, traveller, conclusion)
-        )
-    }
-  )
+  Effect.matchEffect(conclusionOf(work, aboard, traveller), {
+    onFailure: (error) => Effect.as(Effect.logDebug("the chain could not be asked for a payment's end", error), []),
+    onSuccess: (conclusion) =>
+      Effect.succeed(
+        conclusion._tag === "Unused" ? [unused(traveller, conclusion)] : advancesOf(work, traveller, conclusion)
+      )
+  })
+
+/**
+ * What the chain shows of a payment by itself, whichever transaction has moved its money.
+ *
+ * @category combinators
+ */
+export const conclusionOf = (
+  work: LaneWork,
+  aboard: Aboard | undefined,
+  traveller: Traveller
+): Effect.Effect<Conclusion, ChainUnavailable> =>
+  Effect.flatMap(passengerIn(work, aboard, traveller), (one) => work.half.conclude(one))
 
 /** For a payment that no transaction was prepared for, no block counts by its number: all that there are were there before. */
 const passengerIn = (

@@ -5,6 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as MemoryPaymentStore from "../../../src/facilitator/records/MemoryPaymentStore.ts"
+import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 
 const { claim, pay } = LedgerShop
@@ -25,6 +26,17 @@ const lost = Effect.fnUntraced(function* (then: (shop: LedgerShop.Shop) => void,
   then(shop)
   yield* TestClock.adjust("15 seconds")
   return { ...shop, request, caller, paymentId: stored?.paymentId ?? "" }
+})
+
+/** As on an EVM chain, where a payment is looked for only once one of our own transactions is in a block. */
+const showsOwnAlone = (half: SchemeFacilitator): SchemeFacilitator => ({
+  ...half,
+  observe: (passengers, attempts) =>
+    Effect.map(half.observe(passengers, attempts), (sighting) =>
+      sighting.landed === undefined
+        ? { ...sighting, observations: passengers.map(() => ({ _tag: "Pending" as const })) }
+        : sighting
+    )
 })
 
 const orderOf = ({ ledger }: LedgerShop.Shop) => ledger.submissions[0]!.orders[0]!
@@ -102,6 +114,47 @@ describe("a payment between two flights", () => {
 })
 
 describe("a slot that a stranger has used", () => {
+  it.effect("while another stranger has moved the money: the payment becomes final", () =>
+    Effect.gen(function* () {
+      const { caller, ledger, paymentId, store } = yield* lost((one) => one.ledger.settleByStranger(orderOf(one)), {
+        half: showsOwnAlone
+      })
+      assert.strictEqual((yield* Fiber.join(caller)).transaction, ledger.transfers[0]?.transaction)
+      yield* TestClock.adjust("30 seconds")
+      const stored = yield* store.find(paymentId)
+      assert.deepStrictEqual(
+        stored?.history.map(({ status }) => status),
+        ["accepted", "planned", "sent", "included", "final"]
+      )
+      assert.deepStrictEqual(yield* store.flights(lane), [])
+    })
+  )
+
+  it.effect("and whose payment's transfer is taken back: the payment takes another slot", () =>
+    Effect.gen(function* () {
+      let used = 0n
+      const { caller, ledger, paymentId, store } = yield* lost(
+        (one) => {
+          one.ledger.finality = 100
+          used = one.ledger.head().number
+          one.ledger.settleByStranger(orderOf(one))
+        },
+        { half: showsOwnAlone }
+      )
+      yield* Fiber.join(caller)
+      ledger.reorganise(Number(ledger.head().number - used))
+      assert.strictEqual(ledger.transfers.length, 0)
+      yield* TestClock.adjust("10 seconds")
+      const stored = yield* store.find(paymentId)
+      assert.strictEqual(stored?.status, "included")
+      assert.strictEqual(stored?.flight, 1n)
+      assert.deepStrictEqual(
+        ledger.transfers.map(({ transaction }) => transaction),
+        [stored?.transaction]
+      )
+    })
+  )
+
   it.effect("and that is open again after a reorganisation does not hold the lane up", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* lost((one) => void (one.ledger.finality = 100))
