@@ -105,6 +105,7 @@ export type {
   SellerDialect
 } from "./wire/Dialect.ts"
 export * as FacilitatorApi from "./wire/FacilitatorApi.ts"
+export * as ChainNodeClient from "./wire/http/ChainNodeClient.ts"
 export * as HttpOrigin from "./wire/HttpOrigin.ts"
 export { protocolPayer } from "./wire/ProtocolPayer.ts"
 export { protocolSeller } from "./wire/ProtocolSeller.ts"

@@ -37,9 +37,9 @@ const executionFailure =
  *
  * @category conversions
  */
-export const toCallOutcome = ({ code, data, message }: Refusal): CallOutcome | undefined => {
+export const toCallOutcome = ({ code, data, message, words }: Refusal): CallOutcome | undefined => {
   const bytes = EvmHex.isHex(data) ? EvmHex.toLowerCase(data) : "0x"
-  const failed = code === 3 || bytes !== "0x" || executionFailure.test(message)
+  const failed = code === 3 || bytes !== "0x" || executionFailure.test(words)
   return failed ? { _tag: "Reverted", data: bytes, message } : undefined
 }
 
@@ -53,7 +53,7 @@ const sendOutcomes = [
 const busyWords = /rate limit|too many requests|timed? ?out|unavailable/i
 
 /** A node that is busy or broken has said nothing about the transaction. */
-const isBusy = ({ code, message }: Refusal): boolean => code === -32_005 || code === -32_603 || busyWords.test(message)
+const isBusy = ({ code, words }: Refusal): boolean => code === -32_005 || code === -32_603 || busyWords.test(words)
 
 /** What a question about fewer blocks would not mend: too many questions, no such method, or a block that is not there. */
 const unmendable =
@@ -67,9 +67,10 @@ const unmendable =
  */
 export const toWidthRefusal = ({
   code,
-  message
+  message,
+  words
 }: Refusal): { readonly _tag: "TooWide"; readonly words: string } | undefined =>
-  code === -32_601 || unmendable.test(message) ? undefined : { _tag: "TooWide", words: message }
+  code === -32_601 || unmendable.test(words) ? undefined : { _tag: "TooWide", words: message }
 
 /**
  * The refusal of a signed transaction, or `undefined` when the node itself was the trouble.
@@ -77,7 +78,7 @@ export const toWidthRefusal = ({
  * @category conversions
  */
 export const toSendOutcome = (refusal: Refusal): SendOutcome | undefined => {
-  const known = sendOutcomes.find(([, words]) => words.test(refusal.message))
+  const known = sendOutcomes.find(([, pattern]) => pattern.test(refusal.words))
   if (known !== undefined) return { _tag: known[0], message: refusal.message }
   return isBusy(refusal) ? undefined : { _tag: "Rejected", message: refusal.message }
 }

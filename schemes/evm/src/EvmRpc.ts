@@ -227,7 +227,7 @@ const fail = (network: string, what: string): Effect.Effect<never, ChainUnavaila
 
 /** Asks and decodes. A refusal that is given no meaning is the chain's unavailability. */
 const makeAsk =
-  (send: EvmJsonRpc.Send, network: string) =>
+  ({ network, quote, send }: EvmJsonRpc.EvmNode) =>
   <S extends Schema.ConstraintDecoder<unknown>, A>(
     schema: S,
     answered: (value: S["Type"]) => A,
@@ -239,7 +239,7 @@ const makeAsk =
         if (Result.isSuccess(answer)) {
           const decoded = decode(answer.success)
           if (Result.isSuccess(decoded)) return Effect.succeed(answered(decoded.success))
-          return fail(network, `answered ${method} with something else: ${decoded.failure.message}`)
+          return fail(network, `answered ${method} with something else: ${quote(decoded.failure.message)}`)
         }
         const meaning = refused?.(answer.failure)
         if (meaning !== undefined) return Effect.succeed(meaning)
@@ -279,8 +279,9 @@ const toOverrides = (pretended: PretendedBlock | undefined) =>
 
 const accepted = (hash: EvmHex.Hex): SendOutcome => ({ _tag: "Accepted", hash })
 
-const makeShape = (send: EvmJsonRpc.Send, network: string): Shape => {
-  const ask = makeAsk(send, network)
+const makeShape = (node: EvmJsonRpc.EvmNode): Shape => {
+  const { network } = node
+  const ask = makeAsk(node)
   const quantity = ask(EvmHex.Quantity, same)
   const count = ask(EvmHex.Count, same)
   const bytes = ask(EvmHex.Hex, same)
@@ -332,7 +333,7 @@ const makeShape = (send: EvmJsonRpc.Send, network: string): Shape => {
  * @throws Misconfigured when the URL is not one of HTTP.
  */
 export const make = (options: EvmJsonRpc.Options): Effect.Effect<Shape, Misconfigured> =>
-  Effect.map(EvmJsonRpc.make(options), (send) => makeShape(send, options.network))
+  Effect.map(EvmJsonRpc.make(options), makeShape)
 
 /**
  * {@link make} as a layer.

@@ -47,14 +47,13 @@ const nodeOf = (most: () => bigint, words = "exceed maximum block range: ") => {
 const numbers = (from: bigint, to: bigint) =>
   Array.from({ length: Number(to - from + 1n) }, (_, at) => from + BigInt(at))
 
+const refusal = (code: number, words: string) => ({ code, message: words, words, data: undefined })
+
 describe("EvmLogRange", () => {
   for (const [words, width, next] of refusals) {
     it(`asks for ${next} blocks after ${width} were refused: ${words.slice(0, 60)}`, () => {
       assert.strictEqual(EvmLogRange.narrower(width, words), next)
-      assert.strictEqual(
-        EvmNodeRefusal.toWidthRefusal({ code: -32_005, message: words, data: undefined })?._tag,
-        "TooWide"
-      )
+      assert.strictEqual(EvmNodeRefusal.toWidthRefusal(refusal(-32_005, words))?._tag, "TooWide")
     })
   }
 
@@ -67,8 +66,8 @@ describe("EvmLogRange", () => {
       "header not found",
       "unknown block"
     ])
-      assert.isUndefined(EvmNodeRefusal.toWidthRefusal({ code: -32_000, message, data: undefined }), message)
-    assert.isUndefined(EvmNodeRefusal.toWidthRefusal({ code: -32_601, message: "no such method", data: undefined }))
+      assert.isUndefined(EvmNodeRefusal.toWidthRefusal(refusal(-32_000, message)), message)
+    assert.isUndefined(EvmNodeRefusal.toWidthRefusal(refusal(-32_601, "no such method")))
   })
 
   it.effect("finds every event once and in order, whatever a node takes, and learns it from one refusal", () =>

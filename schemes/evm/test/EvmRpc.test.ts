@@ -174,6 +174,41 @@ describe("EvmRpc against a node that misbehaves", () => {
     })
   )
 
+  it.effect("hides the keys of its URL and headers wherever the node repeats them", () =>
+    Effect.gen(function* () {
+      const key = "0123456789abcdef"
+      const words = `no ${key} for 5ecret`
+      const headers = { "x-api-key": "5ecret" }
+      const through = Effect.fnUntraced(function* (handler: HostileNode.Handler) {
+        const { url } = yield* HostileNode.make(handler)
+        return yield* EvmRpc.make({ url: `${url}${key}`, network, headers })
+      })
+      const refusing = yield* through(HostileNode.error({ code: -32_000, message: words }))
+      const refused = (yield* Effect.flip(refusing.blockNumber)).message
+      const sent = JSON.stringify(yield* refusing.sendRawTransaction("0x00"))
+      const odd = (yield* Effect.flip((yield* through(HostileNode.result(words))).blockNumber)).message
+      const none = yield* through((response) => void response.end(JSON.stringify({ jsonrpc: words })))
+      for (const shown of [refused, sent, odd, (yield* Effect.flip(none.blockNumber)).message]) {
+        assert.notInclude(shown, key)
+        assert.notInclude(shown, "5ecret")
+      }
+      assert.include(refused, "no <hidden> for <hidden> (-32000)")
+    })
+  )
+
+  it.effect("recognises a refusal whose words hold a value of its URL", () =>
+    Effect.gen(function* () {
+      const { url } = yield* HostileNode.make(
+        HostileNode.error({ code: -32_000, message: "max fee per gas less than block base fee" })
+      )
+      const rpc = yield* EvmRpc.make({ url: `${url}?chain=base`, network })
+      assert.deepStrictEqual(yield* rpc.sendRawTransaction("0x00"), {
+        _tag: "Underpriced",
+        message: "max fee per gas less than block <hidden> fee"
+      })
+    })
+  )
+
   it.effect("sends a URL's user and password, and headers of its own", () =>
     Effect.gen(function* () {
       const { url } = yield* HostileNode.make((response, request, incoming) => {

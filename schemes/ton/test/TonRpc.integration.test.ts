@@ -133,6 +133,25 @@ describe("a node", () => {
     )
   )
 
+  it.live("gets the credentials of its address and the key, and shows neither", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const sent: Array<unknown> = []
+        const { url } = yield* node((response, { headers }) => {
+          sent.push(headers.authorization, headers["x-api-key"])
+          json(response, { ok: false, error: "no 5ecret for me:pass, bWU6cGFzcw==", code: 500 }, 500)
+        })
+        const withUser = url.replace("//", "//me:pass@")
+        const rpc = yield* TonRpc.make({ url: withUser, network: "ton:local", apiKey: "5ecret" })
+        assert.deepStrictEqual(yield* rpc.send("te6c"), {
+          _tag: "Refused",
+          message: "no <hidden> for me:<hidden>, <hidden>"
+        })
+        assert.deepStrictEqual(sent, [`Basic ${btoa("me:pass")}`, "5ecret"])
+      })
+    )
+  )
+
   it.live("knows no block, which is an answer", () =>
     Effect.scoped(
       Effect.gen(function* () {

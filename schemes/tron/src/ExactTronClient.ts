@@ -99,7 +99,7 @@ const recentBlockBy = (network: string, { rpcHeaders, rpcUrl }: Options): Wallet
     return Effect.fail(failed(message))
   }
   const node = { url: rpcUrl, network, ...(rpcHeaders && { headers: rpcHeaders }) }
-  const { solid } = TronBlocks.make(Effect.runSync(TronHttp.make(node)), network)
+  const { solid } = TronBlocks.make(Effect.runSync(TronHttp.make(node)))
   return Effect.mapBoth(solid, { onSuccess: TronBlocks.referenceTo, onFailure: ({ message }) => failed(message) })
 }
 

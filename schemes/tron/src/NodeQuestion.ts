@@ -49,18 +49,17 @@ export type Question<A> = (...asked: Parameters<TronHttp.Ask>) => Effect.Effect<
  * @category constructors
  */
 export const make = <S extends Schema.ConstraintDecoder<unknown>, A>(
-  ask: TronHttp.Ask,
-  network: string,
+  node: TronHttp.TronNode,
   schema: S,
   read: (answer: S["Type"]) => A | Nonsense
 ): Question<A> => {
   const decode = Schema.decodeUnknownResult(schema)
   return (path, body) =>
-    Effect.flatMap(ask(path, body), (json) => {
+    Effect.flatMap(node.ask(path, body), (json) => {
       const decoded = decode(json)
-      if (Result.isFailure(decoded)) return odd(network, path, decoded.failure.message)
+      if (Result.isFailure(decoded)) return odd(node, path, decoded.failure.message)
       const value = read(decoded.success)
-      return value instanceof Nonsense ? odd(network, path, value.what) : Effect.succeed(value)
+      return value instanceof Nonsense ? odd(node, path, value.what) : Effect.succeed(value)
     })
 }
 
@@ -69,10 +68,14 @@ export const make = <S extends Schema.ConstraintDecoder<unknown>, A>(
  *
  * @category constructors
  */
-export const odd = (network: string, path: string, what: string): Effect.Effect<never, ChainUnavailable> =>
+export const odd = (
+  { network, quote }: TronHttp.TronNode,
+  path: string,
+  what: string
+): Effect.Effect<never, ChainUnavailable> =>
   Effect.fail(
     new ChainUnavailable({
       network,
-      message: `The node of ${network} answered ${path} with something else: ${what.slice(0, 300)}`
+      message: `The node of ${network} answered ${path} with something else: ${quote(what)}`
     })
   )

@@ -59,18 +59,18 @@ const read = ({ blockID, block_header }: typeof Answer.Type): Block | undefined 
  *
  * @category constructors
  */
-export const make = (ask: TronHttp.Ask, network: string): TronBlocks => {
-  const question = NodeQuestion.make(ask, network, Answer, read)
+export const make = (node: TronHttp.TronNode): TronBlocks => {
+  const question = NodeQuestion.make(node, Answer, read)
   const newest = (path: string) =>
     Effect.flatMap(question(path, { detail: false }), (found) =>
-      found === undefined ? NodeQuestion.odd(network, path, "no block") : Effect.succeed(found)
+      found === undefined ? NodeQuestion.odd(node, path, "no block") : Effect.succeed(found)
     )
   return {
     block: (number) =>
       Effect.flatMap(question("wallet/getblock", { id_or_num: `${number}`, detail: false }), (found) =>
         found === undefined || found.number === number
           ? Effect.succeed(found)
-          : NodeQuestion.odd(network, "wallet/getblock", "another block")
+          : NodeQuestion.odd(node, "wallet/getblock", "another block")
       ),
     head: newest("wallet/getblock"),
     solid: newest("walletsolidity/getblock")

@@ -235,33 +235,39 @@ const readLog = ({ address, data = "", topics = [] }: typeof Log.Type): Log => (
 const wordsOf = (text: string | undefined): string => {
   const words = text ?? ""
   return TronHex.isHex(words.toLowerCase()) && words !== ""
-    ? new TextDecoder().decode(TronHex.toBytes(words.toLowerCase())).slice(0, 300)
-    : words.slice(0, 300)
+    ? new TextDecoder().decode(TronHex.toBytes(words.toLowerCase()))
+    : words
 }
 
 /** The chain's words for a contract that is not there; any other refusal is the node's own trouble. */
 const noContract = /contract is not exist|No contract or not a (?:valid )?smart contract/i
 
-const readCall = (answer: typeof CallAnswer.Type): CallOutcome | NodeQuestion.Nonsense => {
-  const { constant_result: returned = [], energy_used: energy, logs = [], result, transaction } = answer
-  if (result.result !== true) {
-    const message = `${result.code ?? ""} ${wordsOf(result.message)}`
-    return noContract.test(message) ? { _tag: "NoContract", message } : new NodeQuestion.Nonsense(message)
+type Quote = TronHttp.TronNode["quote"]
+
+const readCall =
+  (quote: Quote) =>
+  (answer: typeof CallAnswer.Type): CallOutcome | NodeQuestion.Nonsense => {
+    const { constant_result: returned = [], energy_used: energy, logs = [], result, transaction } = answer
+    if (result.result !== true) {
+      const message = `${result.code ?? ""} ${wordsOf(result.message)}`
+      return noContract.test(message)
+        ? { _tag: "NoContract", message: quote(message) }
+        : new NodeQuestion.Nonsense(message)
+    }
+    const ends = transaction?.ret ?? []
+    return ends.some(({ ret }) => ret !== undefined && ret !== "SUCESS" && ret !== "SUCCESS")
+      ? { _tag: "Failed", message: quote(wordsOf(result.message)) }
+      : { _tag: "Returned", data: returned.join(""), energy, logs: logs.map(readLog) }
   }
-  const ends = transaction?.ret ?? []
-  return ends.some(({ ret }) => ret !== undefined && ret !== "SUCESS" && ret !== "SUCCESS")
-    ? { _tag: "Failed", message: wordsOf(result.message) }
-    : { _tag: "Returned", data: returned.join(""), energy, logs: logs.map(readLog) }
-}
 
 const readReceipt =
-  (id: string) =>
+  (quote: Quote, id: string) =>
   ({ id: answered, blockNumber, log = [], receipt, resMessage }: typeof InfoAnswer.Type) => {
     if (answered === undefined) return undefined
     if (answered !== id) return new NodeQuestion.Nonsense("the receipt of another transaction")
     const result = receipt?.result ?? ""
     if (!endings.has(result)) return new NodeQuestion.Nonsense(`a receipt with the result "${result.slice(0, 40)}"`)
-    return { block: blockNumber, result, logs: log.map(readLog), message: wordsOf(resMessage) }
+    return { block: blockNumber, result, logs: log.map(readLog), message: quote(wordsOf(resMessage)) }
   }
 
 const readAccount =
@@ -301,14 +307,14 @@ const readPrices = ({ chainParameter }: typeof ParametersAnswer.Type): Prices | 
 }
 
 const readBroadcast =
-  (id: string) =>
+  (quote: Quote, id: string) =>
   ({ code = "", message, result = false, txid }: typeof BroadcastAnswer.Type): Broadcast | NodeQuestion.Nonsense => {
     if (txid !== undefined && txid !== "" && txid.toLowerCase() !== id)
       return new NodeQuestion.Nonsense("another transaction")
     if (result) return { code: "SUCCESS", message: "" }
     return code === "" || code === "SUCCESS"
       ? new NodeQuestion.Nonsense("neither a result nor a code")
-      : { code, message: (message ?? "").slice(0, 300) }
+      : { code: quote(code), message: quote(message ?? "") }
   }
 
 /**
@@ -318,13 +324,14 @@ const readBroadcast =
  * @throws Misconfigured when the URL is not one of HTTP.
  */
 export const make = (options: TronHttp.Options): Effect.Effect<TronRpc, Misconfigured> =>
-  Effect.map(TronHttp.make(options), (ask) => makeQuestions(ask, options.network))
+  Effect.map(TronHttp.make(options), makeQuestions)
 
-const makeQuestions = (http: TronHttp.Ask, network: string): TronRpc => {
+const makeQuestions = (node: TronHttp.TronNode): TronRpc => {
+  const { network, quote } = node
   const ask = <S extends Schema.ConstraintDecoder<unknown>, A>(
     schema: S,
     read: (answer: S["Type"]) => A | NodeQuestion.Nonsense
-  ) => NodeQuestion.make(http, network, schema, read)
+  ) => NodeQuestion.make(node, schema, read)
   const resources = ask(ResourceAnswer, readResources)
   const delegation = ask(DelegationAnswer, ({ delegatedResource = [] }) =>
     delegatedResource.reduce((sum, one) => sum + one.frozen_balance_for_energy, 0n)
@@ -333,7 +340,7 @@ const makeQuestions = (http: TronHttp.Ask, network: string): TronRpc => {
   const receivers = ask(ReceiversAnswer, ({ toAccounts = [] }) => toAccounts.map(TronAddress.fromTail))
   return {
     network,
-    ...TronBlocks.make(http, network),
+    ...TronBlocks.make(node),
     account: (address) => ask(AccountAnswer, readAccount(address))("wallet/getaccount", { address, visible: false }),
     resources: (address) => resources("wallet/getaccountresource", { address, visible: false }),
     isKnown: (id) =>
@@ -345,19 +352,20 @@ const makeQuestions = (http: TronHttp.Ask, network: string): TronRpc => {
         found === undefined || found === id ? found !== undefined : new NodeQuestion.Nonsense("another transaction")
       )("wallet/gettransactioninfobyid", { value: id }),
     receipt: (id, where) =>
-      ask(InfoAnswer, readReceipt(id))(
+      ask(InfoAnswer, readReceipt(quote, id))(
         `${where === "solidified" ? "walletsolidity" : "wallet"}/gettransactioninfobyid`,
         { value: id }
       ),
     call: (owner, contract, data) =>
-      ask(CallAnswer, readCall)("wallet/triggerconstantcontract", {
+      ask(CallAnswer, readCall(quote))("wallet/triggerconstantcontract", {
         owner_address: owner,
         contract_address: contract,
         data,
         visible: false
       }),
     prices: ask(ParametersAnswer, readPrices)("wallet/getchainparameters", {}),
-    broadcast: (id, transaction) => ask(BroadcastAnswer, readBroadcast(id))("wallet/broadcasthex", { transaction }),
+    broadcast: (id, transaction) =>
+      ask(BroadcastAnswer, readBroadcast(quote, id))("wallet/broadcasthex", { transaction }),
     lendable: (from) => lendable("wallet/getcandelegatedmaxsize", { owner_address: from, type: 1, visible: false }),
     delegated: (from, to) =>
       delegation("wallet/getdelegatedresourcev2", { fromAddress: from, toAddress: to, visible: false }),

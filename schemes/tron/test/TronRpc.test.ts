@@ -107,6 +107,31 @@ describe("TronRpc", () => {
     })
   )
 
+  it.effect("hides its key in every word of a node that ends up in a message or a record", () =>
+    Effect.gen(function* () {
+      const key = "0123456789abcdef"
+      const words = `${key} ${"x".repeat(10_000)}`
+      const through = (json: unknown) => asking(PretendNode.answer(json), {}, `/${key}`)
+      const sent = yield* (yield* through({ result: false, code: words, message: words })).broadcast(id, "0a")
+      const failing = { result: { result: true, message: hex(words) }, transaction: { ret: [{ ret: "FAILED" }] } }
+      const called = yield* (yield* through(failing)).call(account, token, "00")
+      const none = { result: { result: false, message: hex(`No contract or not a smart contract ${words}`) } }
+      const absent = yield* (yield* through(none)).call(account, token, "00")
+      const included = { id, blockNumber: 9, resMessage: hex(words), receipt: { result: "REVERT" } }
+      const receipt = yield* (yield* through(included)).receipt(id, "included")
+      const odd = (yield* Effect.flip((yield* through({ id: 1, txID: [words] })).isKnown(id))).message
+      assert.deepStrictEqual(
+        [called, absent].map(({ _tag }) => _tag),
+        ["Failed", "NoContract"]
+      )
+      const shown = [sent.code, sent.message, called, absent, receipt?.message, odd]
+      for (const one of shown.map((value) => (typeof value === "string" ? value : JSON.stringify(value)))) {
+        assert.notInclude(one, key)
+        assert.isBelow((one ?? "").length, 1_000)
+      }
+    })
+  )
+
   it.effect("is not made of an address that is none of HTTP", () =>
     Effect.gen(function* () {
       for (const url of ["", "node", "ws://node", "file:///node"]) {
