@@ -45,27 +45,27 @@ export {
   type Settled,
   type Verified
 } from "./facilitator/Facilitator.ts"
-export * as FacilitatorByUrl from "./facilitator/FacilitatorByUrl.ts"
-export * as FacilitatorClient from "./facilitator/FacilitatorClient.ts"
-export * as IntakeGate from "./facilitator/IntakeGate.ts"
-export * as ForeignFacilitator from "./facilitator/ForeignFacilitator.ts"
+export * as FacilitatorByUrl from "./facilitator/x402/FacilitatorByUrl.ts"
+export * as FacilitatorClient from "./facilitator/remote/FacilitatorClient.ts"
+export * as IntakeGate from "./facilitator/local/IntakeGate.ts"
+export * as X402Facilitator from "./facilitator/x402/X402Facilitator.ts"
 export { CurrentBuyer } from "./facilitator/CurrentBuyer.ts"
 export { CurrentCaller, maySee, type Caller } from "./facilitator/Caller.ts"
-export * as ChainClock from "./facilitator/ChainClock.ts"
+export * as ChainClock from "./facilitator/local/ChainClock.ts"
 export * as Checkpoint from "./facilitator/Checkpoint.ts"
-export * as LaneLeases from "./facilitator/records/LaneLeases.ts"
-export { FacilitatorSchemes, LaneAdmission, type FacilitatorScheme } from "./facilitator/LocalFacilitator.ts"
-export * as LocalFacilitator from "./facilitator/LocalFacilitator.ts"
-export * as MemoryPaymentStore from "./facilitator/records/MemoryPaymentStore.ts"
-export type { Allowance, NetworkBooks, OpenExpense } from "./facilitator/records/NetworkBooks.ts"
-export * as FlightCost from "./facilitator/records/FlightCost.ts"
-export * as RecordAge from "./facilitator/records/RecordAge.ts"
-export * as RecordRetention from "./facilitator/RecordRetention.ts"
-export * as PaymentReading from "./facilitator/PaymentReading.ts"
-export * as PaymentChange from "./facilitator/records/PaymentChange.ts"
-export * as PaymentStore from "./facilitator/records/PaymentStore.ts"
-export * as Run from "./facilitator/records/Run.ts"
-export * as Signals from "./facilitator/records/Signals.ts"
+export * as LaneLeases from "./facilitator/store/LaneLeases.ts"
+export { FacilitatorSchemes, LaneAdmission, type FacilitatorScheme } from "./facilitator/local/LocalFacilitator.ts"
+export * as LocalFacilitator from "./facilitator/local/LocalFacilitator.ts"
+export * as MemoryPaymentStore from "./facilitator/store/MemoryPaymentStore.ts"
+export type { Allowance, NetworkSpend, OpenExpense } from "./facilitator/store/NetworkSpend.ts"
+export * as TransactionCost from "./facilitator/store/TransactionCost.ts"
+export * as RecordAge from "./facilitator/store/RecordAge.ts"
+export * as RecordRetention from "./facilitator/local/RecordRetention.ts"
+export * as PaymentReading from "./facilitator/lane/PaymentReading.ts"
+export * as PaymentChange from "./facilitator/store/PaymentChange.ts"
+export * as PaymentStore from "./facilitator/store/PaymentStore.ts"
+export * as Run from "./facilitator/store/Run.ts"
+export * as Signals from "./facilitator/store/Signals.ts"
 export * as CallerShares from "./scheme/CallerShares.ts"
 export * as LossBudget from "./scheme/LossBudget.ts"
 export type { Scheme } from "./scheme/Scheme.ts"
@@ -86,13 +86,13 @@ export type {
   Slot,
   SlotCount,
   Submission,
-  Survey
+  ChainHead
 } from "./scheme/SchemeFacilitator.ts"
 export * as OwnTransfer from "./scheme/OwnTransfer.ts"
 export * as SchemeRegistry from "./scheme/SchemeRegistry.ts"
 export type { SchemeServer, Use } from "./scheme/SchemeServer.ts"
-export * as AsciiJson from "./wire/AsciiJson.ts"
-export * as BoundedBody from "./wire/BoundedBody.ts"
+export * as AsciiJson from "./wire/http/AsciiJson.ts"
+export * as BoundedBody from "./wire/http/BoundedBody.ts"
 export type {
   AcceptedOffer,
   AnswerHead,
@@ -103,33 +103,42 @@ export type {
   ReadRefusal,
   RefusalWords,
   SellerDialect
-} from "./wire/Dialect.ts"
-export * as FacilitatorApi from "./wire/FacilitatorApi.ts"
+} from "./wire/pontage/Dialect.ts"
+export * as FacilitatorApi from "./wire/pontage/FacilitatorApi.ts"
 export * as ChainNodeClient from "./wire/http/ChainNodeClient.ts"
-export * as HttpOrigin from "./wire/HttpOrigin.ts"
-export { protocolPayer } from "./wire/ProtocolPayer.ts"
-export { protocolSeller } from "./wire/ProtocolSeller.ts"
-export * as Refusal from "./wire/Refusal.ts"
-export * as X402SettlingAnswer from "./wire/X402SettlingAnswer.ts"
-export * as X402SettlingKinds from "./wire/X402SettlingKinds.ts"
-export * as X402SettlingRequest from "./wire/X402SettlingRequest.ts"
-export * as MetaPayer from "./wire/X402MetaPayer.ts"
-export * as MetaSeller from "./wire/X402MetaSeller.ts"
-export * as Understood from "./wire/Understood.ts"
-export { x402v1Payer } from "./wire/X402v1Payer.ts"
-export { x402v1Seller } from "./wire/X402v1Seller.ts"
-export { x402v2Payer } from "./wire/X402v2Payer.ts"
-export { x402v2Seller } from "./wire/X402v2Seller.ts"
-export type { Answer, Decision, Deferred, Free, GateRequest, Granted, Refused, Uncharged } from "./server/Decision.ts"
+export * as HttpOrigin from "./wire/http/HttpOrigin.ts"
+export { protocolPayer } from "./wire/pontage/ProtocolPayer.ts"
+export { protocolSeller } from "./wire/pontage/ProtocolSeller.ts"
+export * as Refusal from "./wire/pontage/Refusal.ts"
+export * as X402ServerApiResponse from "./wire/x402-api/X402ServerApiResponse.ts"
+export * as X402ServerApiKinds from "./wire/x402-api/X402ServerApiKinds.ts"
+export * as X402ServerApiRequest from "./wire/x402-api/X402ServerApiRequest.ts"
+export * as MetaPayer from "./wire/x402/X402MetaPayer.ts"
+export * as MetaSeller from "./wire/x402/X402MetaSeller.ts"
+export * as PayerDialects from "./wire/PayerDialects.ts"
+export { x402v1Payer } from "./wire/x402/X402v1Payer.ts"
+export { x402v1Seller } from "./wire/x402/X402v1Seller.ts"
+export { x402v2Payer } from "./wire/x402/X402v2Payer.ts"
+export { x402v2Seller } from "./wire/x402/X402v2Seller.ts"
+export type {
+  Answer,
+  Decision,
+  Deferred,
+  Free,
+  GateRequest,
+  Granted,
+  Refused,
+  Uncharged
+} from "./server/http/Decision.ts"
 export * as PaymentGate from "./server/PaymentGate.ts"
-export { routeKeys, type PricedRoute } from "./server/PricedRoute.ts"
-export * as PriceResolver from "./server/PriceResolver.ts"
-export * as RequestHeaders from "./server/RequestHeaders.ts"
-export * as RequestTarget from "./server/RequestTarget.ts"
-export * as ResponseHeaders from "./server/ResponseHeaders.ts"
-export * as ResponseSeal from "./server/ResponseSeal.ts"
-export * as ResponseWatch from "./server/ResponseWatch.ts"
-export type { BodyStream } from "./server/UnreadBody.ts"
+export { routeKeys, type PricedRoute } from "./server/route/PricedRoute.ts"
+export * as PriceResolver from "./server/shop/PriceResolver.ts"
+export * as RequestHeaders from "./server/http/RequestHeaders.ts"
+export * as RequestTarget from "./server/http/RequestTarget.ts"
+export * as ResponseHeaders from "./server/http/ResponseHeaders.ts"
+export * as ResponseSeal from "./server/http/ResponseSeal.ts"
+export * as ResponseWatch from "./server/http/ResponseWatch.ts"
+export type { BodyStream } from "./server/http/UnreadBody.ts"
 export type {
   AcceptTerms,
   GetPrice,
@@ -139,10 +148,10 @@ export type {
   RouteTerms,
   SingleTerms,
   Validate
-} from "./server/RouteConfig.ts"
-export * as RunOutcome from "./server/RunOutcome.ts"
-export * as RouteKey from "./server/RouteKey.ts"
-export * as RouteTable from "./server/RouteTable.ts"
+} from "./server/route/RouteConfig.ts"
+export * as RunOutcome from "./server/http/RunOutcome.ts"
+export * as RouteKey from "./server/route/RouteKey.ts"
+export * as RouteTable from "./server/route/RouteTable.ts"
 export * as Seller from "./server/Seller.ts"
 export * as Buyer from "./client/Buyer.ts"
 export { JournalEntry, JournalState } from "./client/JournalEntry.ts"

@@ -9,6 +9,7 @@ import { functionsOf } from "./architecture/FunctionLength.ts"
 import { importsOf } from "./architecture/Imports.ts"
 import * as Layers from "./architecture/Layers.ts"
 import * as ProjectFiles from "./architecture/ProjectFiles.ts"
+import * as Rooms from "./architecture/Rooms.ts"
 import { blanked, codeLines, type SourceFile } from "./architecture/SourceText.ts"
 
 const files = ProjectFiles.all()
@@ -53,6 +54,7 @@ describe("what was seen", () => {
 
 describe("the project", () => {
   it("keeps the layers", () => assert.deepStrictEqual(Layers.breaches(sources, ProjectFiles.isStable), []))
+  it("keeps the rooms", () => assert.deepStrictEqual(Rooms.breaches(sources), []))
   it("keeps the size budget", () => assert.deepStrictEqual(Budget.sizeBreaches(sources), []))
   it("names each file after its concept", () => assert.deepStrictEqual(Budget.nameBreaches(sources), []))
   it("keeps clocks, chance and floats out of its libraries", () =>
@@ -93,7 +95,7 @@ describe("a planted breach of the layers is found:", () => {
     "a library imports an app": ["adapters/koa/src/A.ts", 'import { b } from "@pontage/facilitator"'],
     "a path leaves the package": ["adapters/koa/src/A.ts", 'import { b } from "../../../core/src/index.ts"'],
     "a path has no extension": ["core/src/client/A.ts", 'import { b } from "./B"'],
-    "a half imports another": ["schemes/evm/src/ExactEvmClient.ts", 'import { b } from "./ExactEvmServer.ts"'],
+    "a half imports another": ["schemes/evm/src/exact/ExactEvmClient.ts", 'import { b } from "./ExactEvmServer.ts"'],
     "a file imports Effect's barrel": ["apps/demo/src/A.ts", 'import { Effect } from "effect"'],
     "a library imports an unstable module of Effect": [
       "core/src/client/A.ts",
@@ -122,13 +124,34 @@ describe("a planted breach of the layers is found:", () => {
       file("core/src/platform/P.ts", 'import * as Effect from "effect/Effect"'),
       file("core/src/server/A.ts", 'import { b } from "../facilitator/Facilitator.ts"\nimport { c } from "./C.ts"'),
       file("core/src/testing/A.ts", 'import { b } from "../facilitator/SettlementEngine.ts"'),
-      file("schemes/evm/src/ExactEvmClient.ts", 'import { a } from "viem/accounts"\nimport { b } from "./ExactEvm.ts"'),
+      file(
+        "schemes/evm/src/exact/ExactEvmClient.ts",
+        'import { a } from "viem/accounts"\nimport { b } from "./ExactEvm.ts"'
+      ),
       file(
         "apps/demo/src/A.ts",
         'import { a } from "@pontage/evm/testing"\nimport * as B from "effect/http/HttpClient"'
       )
     ]
     assert.deepStrictEqual(layersOf(...allowed), [])
+  })
+})
+
+describe("a planted breach of the rooms is found:", () => {
+  it("an import from a room above", () => {
+    const planted = [file("schemes/evm/src/node/A.ts", 'import { b } from "../exact/B.ts"')]
+    assert.strictEqual(Rooms.breaches(planted).length, 1)
+  })
+  it("a file in no room", () => assert.strictEqual(Rooms.breaches([file("schemes/ton/src/attic/A.ts", "")]).length, 1))
+  it("a crowded folder", () => {
+    const crowd = Array.from({ length: Rooms.mostBeside + 1 }, (_, index) => file(`core/src/wire/A${index}.ts`, ""))
+    assert.strictEqual(Rooms.crowdedFolders(crowd).length, 1)
+  })
+  it("and imports of the own room and those below are not", () => {
+    const planted = [
+      file("schemes/evm/src/node/A.ts", 'import { b } from "../primitives/B.ts"\nimport { c } from "./C.ts"')
+    ]
+    assert.deepStrictEqual(Rooms.breaches(planted), [])
   })
 })
 
@@ -285,7 +308,7 @@ describe("a planted breach of the budget is found:", () => {
       assert.deepStrictEqual(Budget.dialectBreaches([file("core/src/wire/A.ts", code)]), [], code)
       assert.deepStrictEqual(Budget.dialectBreaches([file("apps/bench/src/A.ts", code)]), [], code)
     }
-    const named = '/** x402 */\n// x402\nimport * as Asking from "../wire/X402Asking.ts"\n'
+    const named = '/** x402 */\n// x402\nimport * as Asking from "../wire/X402ClientApi.ts"\n'
     assert.deepStrictEqual(Budget.dialectBreaches([file("core/src/client/A.ts", named)]), [])
   })
 

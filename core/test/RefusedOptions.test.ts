@@ -7,18 +7,18 @@ import * as Result from "effect/Result"
 import * as Buyer from "../src/client/Buyer.ts"
 import * as PaymentClient from "../src/client/PaymentClient.ts"
 import * as PaymentJournal from "../src/client/PaymentJournal.ts"
-import * as FacilitatorByUrl from "../src/facilitator/FacilitatorByUrl.ts"
-import * as FacilitatorClient from "../src/facilitator/FacilitatorClient.ts"
-import * as ForeignFacilitator from "../src/facilitator/ForeignFacilitator.ts"
-import * as LocalFacilitator from "../src/facilitator/LocalFacilitator.ts"
-import { layerSole } from "../src/facilitator/records/LaneLeases.ts"
-import * as MemoryPaymentStore from "../src/facilitator/records/MemoryPaymentStore.ts"
+import * as LocalFacilitator from "../src/facilitator/local/LocalFacilitator.ts"
+import * as FacilitatorClient from "../src/facilitator/remote/FacilitatorClient.ts"
+import { layerSole } from "../src/facilitator/store/LaneLeases.ts"
+import * as MemoryPaymentStore from "../src/facilitator/store/MemoryPaymentStore.ts"
+import * as FacilitatorByUrl from "../src/facilitator/x402/FacilitatorByUrl.ts"
+import * as X402Facilitator from "../src/facilitator/x402/X402Facilitator.ts"
 import { Misconfigured } from "../src/protocol/ProtocolError.ts"
 import * as PaymentGate from "../src/server/PaymentGate.ts"
-import * as PricedRoute from "../src/server/PricedRoute.ts"
-import * as PriceResolver from "../src/server/PriceResolver.ts"
+import * as PricedRoute from "../src/server/route/PricedRoute.ts"
 import * as Seller from "../src/server/Seller.ts"
-import * as Shop from "../src/server/Shop.ts"
+import * as PriceResolver from "../src/server/shop/PriceResolver.ts"
+import * as Shop from "../src/server/shop/Shop.ts"
 import * as TestLedger from "../src/testing/TestLedger.ts"
 import * as TestScheme from "../src/testing/TestScheme.ts"
 import * as Wallet from "./client/Wallet.ts"
@@ -76,8 +76,8 @@ const constructors: Readonly<Record<string, { readonly make: Try; readonly good:
     make: (options: never) => built(FacilitatorByUrl.layer(options)),
     good: { url, schemes: [seller] }
   },
-  "ForeignFacilitator.layer": {
-    make: (options: never) => built(ForeignFacilitator.layer(options)),
+  "X402Facilitator.layer": {
+    make: (options: never) => built(X402Facilitator.layer(options)),
     good: { url, schemes: [seller] }
   },
   "LocalFacilitator.layerMemory": {
@@ -126,7 +126,7 @@ const refusals: ReadonlyArray<readonly [keyof typeof constructors, Loose, string
   ["Seller.make", { facilitator: { url, header: {} } }, "facilitator: header: unknown key; did you mean headers?"],
   ["Seller.make", { facilitator: { url, timeoutMillis: "5" } }, "facilitator: timeoutMillis: expected a whole number"],
   ["FacilitatorClient.layer", { headers: { a: 1 } }, 'facilitator: headers["a"]: expected a text, got a number'],
-  ["ForeignFacilitator.layer", { capacity: 0 }, "facilitator: capacity: expected a whole number of at least 1, got 0"],
+  ["X402Facilitator.layer", { capacity: 0 }, "facilitator: capacity: expected a whole number of at least 1, got 0"],
   ["LocalFacilitator.layerMemory", { schemes: [{}] }, "schemes[0]: expected a facilitator's half of a scheme"],
   [
     "LocalFacilitator.layerMemory",

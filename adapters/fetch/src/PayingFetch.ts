@@ -2,7 +2,7 @@
  * A `fetch` that pays. It is called like the one it wraps and answers like it: only a refusal that asks for a payment is
  * acted on, everything else passes through untouched.
  */
-import { type Misconfigured, type PayerDialect, type Settlement, Understood } from "@pontage/core"
+import { type Misconfigured, type PayerDialect, type Settlement, PayerDialects } from "@pontage/core"
 import * as Buyer from "@pontage/core/Buyer"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as PaymentClient from "@pontage/core/PaymentClient"
@@ -65,7 +65,7 @@ export const make = Effect.fnUntraced(function* (
   options: PayingFetchOptions
 ): Effect.fn.Return<PayingFetch, Misconfigured> {
   const checked = yield* Effect.fromResult(OptionCheck.read(check, options))
-  const { dialects = Understood.usual, maxBodyBytes = defaultMaxBodyBytes, ...rest } = checked
+  const { dialects = PayerDialects.usual, maxBodyBytes = defaultMaxBodyBytes, ...rest } = checked
   const buyer = yield* Buyer.make(rest, dialects)
   const paying: FetchFunction = async (input, init = {}) => {
     const request = OutgoingRequest.make(fetch, input, init, maxBodyBytes)
@@ -93,8 +93,8 @@ export const make = Effect.fnUntraced(function* (
  */
 export const settlementOf = (
   response: Response,
-  dialects: ReadonlyArray<PayerDialect> = Understood.usual
-): Settlement.Receipt | undefined => Understood.readReceipt(dialects, (name) => response.headers.get(name))
+  dialects: ReadonlyArray<PayerDialect> = PayerDialects.usual
+): Settlement.Receipt | undefined => PayerDialects.readReceipt(dialects, (name) => response.headers.get(name))
 
 /**
  * A caller that sends a payment of its own handles the refusal too; and nothing is paid for HEAD, whose answer has nothing

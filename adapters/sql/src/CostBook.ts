@@ -2,7 +2,7 @@
  * What transactions have cost whom, by the hour. Costs are text: a busy day's may be more than 64 bits hold, so they are
  * added here and not by the database.
  */
-import { FlightCost, type NetworkBooks } from "@pontage/core"
+import { TransactionCost, type NetworkSpend } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { SqlError } from "effect/sql/SqlError"
@@ -32,7 +32,7 @@ export interface CostBook {
     caller: string | undefined
   ) => Effect.Effect<bigint, RecordFault>
   /** The books of a network (`PaymentStore.books`). What is open is read first: what lands meanwhile counts twice, never not at all. */
-  readonly books: (transaction: Transaction, network: string, since: number) => Effect.Effect<NetworkBooks, RecordFault>
+  readonly books: (transaction: Transaction, network: string, since: number) => Effect.Effect<NetworkSpend, RecordFault>
   /** Has this transaction be the only one that plans on the network, until it ends. */
   readonly lock: (transaction: Transaction, network: string) => Effect.Effect<void, SqlError>
 }
@@ -49,10 +49,10 @@ export const make = (dialect: Dialect): CostBook => {
   }`
   return {
     book: Effect.fnUntraced(function* ({ now, run }, lane, cost, callers) {
-      const network = FlightCost.networkOf(lane)
-      const hour = BigInt(FlightCost.hourOf(now))
+      const network = TransactionCost.networkOf(lane)
+      const hour = BigInt(TransactionCost.hourOf(now))
       // In one order everywhere, so that two lanes that book to the same callers never wait for each other.
-      for (const [caller, part] of [...FlightCost.shares(cost, callers)].toSorted(byName)) {
+      for (const [caller, part] of [...TransactionCost.shares(cost, callers)].toSorted(byName)) {
         const row = [network, caller, hour]
         yield* run(begun, row)
         const [before] = yield* ask(run, current, row)
@@ -62,13 +62,13 @@ export const make = (dialect: Dialect): CostBook => {
     spent: ({ run }, network, since, caller) =>
       Effect.map(
         caller === undefined
-          ? ask(run, `${all} `, [network, BigInt(FlightCost.hourOf(since))])
-          : ask(run, `${all} AND caller = ?`, [network, BigInt(FlightCost.hourOf(since)), caller]),
+          ? ask(run, `${all} `, [network, BigInt(TransactionCost.hourOf(since))])
+          : ask(run, `${all} AND caller = ?`, [network, BigInt(TransactionCost.hourOf(since)), caller]),
         (rows) => rows.reduce((total, { cost }) => total + cost, 0n)
       ),
     books: Effect.fnUntraced(function* (transaction, network, since) {
       const open = yield* expenses.on(transaction.run, network)
-      const rows = yield* askByCaller(transaction.run, byCaller, [network, BigInt(FlightCost.hourOf(since))])
+      const rows = yield* askByCaller(transaction.run, byCaller, [network, BigInt(TransactionCost.hourOf(since))])
       const spent = new Map<string, bigint>()
       for (const { caller, cost } of rows) spent.set(caller, (spent.get(caller) ?? 0n) + cost)
       return { open, spent }

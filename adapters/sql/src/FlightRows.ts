@@ -43,7 +43,7 @@ export interface FlightRows {
   readonly all: (
     transaction: Transaction,
     lane: string
-  ) => Effect.Effect<ReadonlyArray<PaymentStore.Flight>, RecordFault>
+  ) => Effect.Effect<ReadonlyArray<PaymentStore.LaneTransaction>, RecordFault>
 }
 
 /**
@@ -134,7 +134,7 @@ const landing = `UPDATE flight SET landed_transaction = ?, landed_block_number =
   booked = booked OR ? WHERE lane = ? AND number = ?`
 const closing = "UPDATE flight SET closed = TRUE WHERE lane = ? AND number = ?"
 
-const landedColumns = (landed: PaymentStore.Flight["landed"] | null): ReadonlyArray<Value> =>
+const landedColumns = (landed: PaymentStore.LaneTransaction["landed"] | null): ReadonlyArray<Value> =>
   landed === null || landed === undefined
     ? [null, null, null, null, false]
     : [landed.transaction, `${landed.block.number}`, landed.block.hash, `${landed.cost}`, true]
@@ -174,7 +174,7 @@ const askAttempts = asks("attempt", AttemptRow)
 const travelling = `JOIN flight f ON f.lane = p.lane AND f.number = p.flight
   WHERE f.lane = ? AND NOT f.closed AND p.flight IS NOT NULL ORDER BY p.flight, p.seat`
 
-const toLanded = (row: typeof FlightRow.Type): PaymentStore.Flight["landed"] =>
+const toLanded = (row: typeof FlightRow.Type): PaymentStore.LaneTransaction["landed"] =>
   row.landed_transaction === null ||
   row.landed_block_number === null ||
   row.landed_block_hash === null ||

@@ -2,7 +2,7 @@
  * Forgets old records: their rows, those of their histories, contracts and notices, and the transactions that nobody
  * travelled in but them. What is asked of a step is bounded, so that no other write waits long for it.
  */
-import { FlightCost, type PaymentStore, RecordAge } from "@pontage/core"
+import { TransactionCost, type PaymentStore, RecordAge } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -68,7 +68,8 @@ export const make = (dialect: Dialect, records: Records) => {
         yield* removeFlights(transaction, gone)
       }
       const isDone = young !== -1 || serials.length < limit
-      if (isDone) yield* run(oldCosts, [BigInt(FlightCost.hourOf(now - Math.max(ageMillis, FlightCost.keptMillis)))])
+      if (isDone)
+        yield* run(oldCosts, [BigInt(TransactionCost.hourOf(now - Math.max(ageMillis, TransactionCost.keptMillis)))])
       return { count: gone.length, next: isDone ? undefined : serials.at(-1) }
     })
   }

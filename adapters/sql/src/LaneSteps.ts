@@ -2,7 +2,14 @@
  * What a lane's worker writes. Each step locks the lane's row and looks at its epoch first, so that a worker whose lease
  * has passed on, asleep or cut off as it may have been, writes nothing.
  */
-import { type Allowance, FlightCost, LaneLeases, PaymentChange, type PaymentStore, type Prepared } from "@pontage/core"
+import {
+  type Allowance,
+  TransactionCost,
+  LaneLeases,
+  PaymentChange,
+  type PaymentStore,
+  type Prepared
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -127,7 +134,7 @@ const refusedBy = Effect.fnUntraced(function* (
   { lane }: Lease,
   { allows, since }: Allowance
 ) {
-  const network = FlightCost.networkOf(lane)
+  const network = TransactionCost.networkOf(lane)
   yield* costs.lock(transaction, network)
   const books = yield* costs.books(transaction, network, since)
   return allows(books) ? undefined : books

@@ -1,7 +1,7 @@
 /**
  * The transactions of a network that are in no block yet, with the most that each may cost and the callers who share it.
  */
-import { FlightCost, type OpenExpense } from "@pontage/core"
+import { TransactionCost, type OpenExpense } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -44,7 +44,7 @@ export const make = (dialect: Dialect): OpenExpenses => {
   return {
     on: Effect.fnUntraced(function* (run, network) {
       const lanes = (yield* askLanes(run, "SELECT name FROM lane", [])).map(({ name }) => name)
-      const own = JSON.stringify(lanes.filter((lane) => FlightCost.networkOf(lane) === network))
+      const own = JSON.stringify(lanes.filter((lane) => TransactionCost.networkOf(lane) === network))
       const open = new Map<string, { cost: bigint; readonly callers: Array<string>; isOpen: boolean }>()
       for (const { cost, lane, number, slot_lane: slot } of yield* askAttempts(run, attempts, [own])) {
         open.set(`${lane} ${number}`, { cost, callers: [], isOpen: slot !== null })

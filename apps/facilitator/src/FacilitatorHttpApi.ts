@@ -1,7 +1,7 @@
 /**
  * The facilitator's HTTP API: its endpoints, what they take and what they answer. The OpenAPI page is made of this.
  */
-import { FacilitatorApi, Settlement, X402SettlingKinds } from "@pontage/core"
+import { FacilitatorApi, Settlement, X402ServerApiKinds } from "@pontage/core"
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
@@ -125,7 +125,7 @@ class RecordsGroup extends HttpApiGroup.make("records")
 class OffersGroup extends HttpApiGroup.make("offers")
   .add(
     HttpApiEndpoint.get("supported", "/supported", {
-      success: X402SettlingKinds.SupportedAnswer,
+      success: X402ServerApiKinds.SupportedAnswer,
       error: CannotTellAnswer
     }).annotateMerge(described("The schemes and networks that are settled here, and the signers that settle them."))
   )

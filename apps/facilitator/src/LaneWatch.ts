@@ -154,7 +154,7 @@ const placeOf = (lane: string): Place => {
 const longestGap = 1_000n
 
 /** How many numbers from the chain's count up to the last transaction on its way have none; 0 where the chain does not answer. */
-const gapIn = (half: SchemeFacilitator, address: string, flights: ReadonlyArray<PaymentStore.Flight>) => {
+const gapIn = (half: SchemeFacilitator, address: string, flights: ReadonlyArray<PaymentStore.LaneTransaction>) => {
   const numbers = new Set(flights.map(({ number }) => number))
   const last = flights.findLast(({ landed }) => landed === undefined)?.number
   if (last === undefined) return Effect.succeed(0)
@@ -173,7 +173,7 @@ const gapIn = (half: SchemeFacilitator, address: string, flights: ReadonlyArray<
 const isConcluded = ({ authorization, since }: PaymentStore.StoredPayment, now: number): boolean =>
   since !== undefined && authorization.validBefore * 1000 <= now
 
-const travelling = (flights: ReadonlyArray<PaymentStore.Flight>): number =>
+const travelling = (flights: ReadonlyArray<PaymentStore.LaneTransaction>): number =>
   flights.flatMap(({ payments }) => payments).filter(({ status }) => status === "planned" || status === "sent").length
 
 const waitingGauge = seriesOf((attributes) =>

@@ -13,8 +13,8 @@ import {
   type PaymentRequirements,
   type SchemeFacilitator,
   type ValidationError,
-  X402SettlingAnswer,
-  X402SettlingRequest
+  X402ServerApiResponse,
+  X402ServerApiRequest
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -41,9 +41,9 @@ const ours = {
 const theirs = { protocolVersion: otherwise("x402Version") }
 
 const x402Requests = [
-  Schema.Struct({ ...X402SettlingRequest.RequestV2.fields, ...theirs }),
-  Schema.Struct({ ...X402SettlingRequest.RequestV1.fields, ...theirs }),
-  Schema.Struct({ ...X402SettlingRequest.RequestOther.fields, ...theirs }).annotate({
+  Schema.Struct({ ...X402ServerApiRequest.RequestV2.fields, ...theirs }),
+  Schema.Struct({ ...X402ServerApiRequest.RequestV1.fields, ...theirs }),
+  Schema.Struct({ ...X402ServerApiRequest.RequestOther.fields, ...theirs }).annotate({
     description: "Any other version of x402 is answered with a verdict"
   })
 ] as const
@@ -80,14 +80,14 @@ export const ClaimRequest = Schema.Struct({ ...FacilitatorApi.ClaimRequest.field
  *
  * @category schemas
  */
-export const VerifyAnswer = Schema.Union([X402SettlingAnswer.VerifyAnswer, FacilitatorApi.VerifyResponse])
+export const VerifyAnswer = Schema.Union([X402ServerApiResponse.VerifyAnswer, FacilitatorApi.VerifyResponse])
 
 /**
  * The answer of `POST /settle`, to either kind of caller.
  *
  * @category schemas
  */
-export const SettleAnswer = Schema.Union([FacilitatorApi.SettleResponse, X402SettlingAnswer.SettleAnswer])
+export const SettleAnswer = Schema.Union([FacilitatorApi.SettleResponse, X402ServerApiResponse.SettleAnswer])
 
 type Refusal = PaymentError | ValidationError
 
@@ -112,16 +112,16 @@ export interface PresentedPayment {
  * @category constructors
  */
 export const read = (body: typeof VerifyRequest.Type): PresentedPayment =>
-  body.protocolVersion === undefined ? readTheirs(X402SettlingRequest.read(body)) : readOurs(body)
+  body.protocolVersion === undefined ? readTheirs(X402ServerApiRequest.read(body)) : readOurs(body)
 
-const readTheirs = (asked: X402SettlingRequest.Asked): PresentedPayment => {
+const readTheirs = (asked: X402ServerApiRequest.Asked): PresentedPayment => {
   const { network, paymentPayload, paymentRequirements } = asked
   return {
     network,
     paymentRequirements,
     request: Result.all({ paymentRequirements, paymentPayload }),
-    verified: (answer) => X402SettlingAnswer.ofVerify(asked, answer),
-    settled: (answer) => X402SettlingAnswer.ofSettle(asked, answer)
+    verified: (answer) => X402ServerApiResponse.ofVerify(asked, answer),
+    settled: (answer) => X402ServerApiResponse.ofSettle(asked, answer)
   }
 }
 

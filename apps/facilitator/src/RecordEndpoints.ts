@@ -1,7 +1,7 @@
 /**
  * Answers what is asked of the records, and what is settled here at all.
  */
-import { CurrentCaller, Facilitator, maySee, PaymentId, PaymentStore, X402SettlingKinds } from "@pontage/core"
+import { CurrentCaller, Facilitator, maySee, PaymentId, PaymentStore, X402ServerApiKinds } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 
@@ -37,7 +37,7 @@ export const layerOffers = HttpApiBuilder.group(
   "offers",
   Effect.fnUntraced(function* (handlers) {
     const facilitator = yield* Facilitator
-    const supported = Effect.map(facilitator.supported, X402SettlingKinds.fromSupported)
+    const supported = Effect.map(facilitator.supported, X402ServerApiKinds.fromSupported)
     return handlers.handleAll({ supported: () => Effect.catch(supported, FacilitatorVerdict.cannotTell) })
   })
 )

@@ -169,7 +169,7 @@ const waiting = (paymentId: string, caller = ""): PaymentStore.StoredPayment => 
   status: "accepted"
 })
 
-const flight = (number: bigint, status: "sent" | "included"): PaymentStore.Flight => ({
+const flight = (number: bigint, status: "sent" | "included"): PaymentStore.LaneTransaction => ({
   lane,
   number,
   attempts: [],
@@ -179,7 +179,11 @@ const flight = (number: bigint, status: "sent" | "included"): PaymentStore.Fligh
 
 /** A lane whose queue and flights a test changes. */
 const laneOf = () => {
-  const state: { queue: Array<PaymentStore.StoredPayment>; flights: Array<PaymentStore.Flight>; spent: bigint } = {
+  const state: {
+    queue: Array<PaymentStore.StoredPayment>
+    flights: Array<PaymentStore.LaneTransaction>
+    spent: bigint
+  } = {
     queue: [],
     flights: [],
     spent: 0n

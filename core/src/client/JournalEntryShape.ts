@@ -2,7 +2,7 @@
  * A purchase as a browser's journal reads it back, where a schema would cost more than the rest of the journal.
  */
 import * as Shape from "../protocol/Shape.ts"
-import { settlement } from "../wire/ProtocolPayer.ts"
+import { settlement } from "../wire/pontage/ProtocolPayer.ts"
 import { type JournalEntry, journalStates } from "./JournalEntry.ts"
 
 const maybeText = /* @__PURE__ */ Shape.optional(Shape.text)

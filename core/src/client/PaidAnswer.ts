@@ -10,9 +10,9 @@ import { PaymentError } from "../protocol/PaymentError.ts"
 import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
 import { type IfRefused, isDead, type PaymentState, type Settlement } from "../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
-import * as AsciiJson from "../wire/AsciiJson.ts"
-import type { PayerDialect } from "../wire/Dialect.ts"
-import * as Understood from "../wire/Understood.ts"
+import * as AsciiJson from "../wire/http/AsciiJson.ts"
+import * as PayerDialects from "../wire/PayerDialects.ts"
+import type { PayerDialect } from "../wire/pontage/Dialect.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
 import { PaymentRefused } from "./PaymentRefused.ts"
 import * as RefusalBody from "./RefusalBody.ts"
@@ -99,12 +99,12 @@ export const fromResponse = Effect.fnUntraced(function* (
   entry: JournalEntry,
   response: Response
 ): Effect.fn.Return<PaidAnswer> {
-  const dialects = Understood.spokenIn(understood, entry.headers ?? {})
+  const dialects = PayerDialects.spokenIn(understood, entry.headers ?? {})
   const receipt = receiptOn(dialects, entry, response)
   // With a receipt it is what was paid for, also where the handler has handed on somebody else's refusal.
   const refusal = receipt === undefined ? yield* RefusalBody.read(dialects, response) : undefined
   if (refusal === undefined) {
-    const ifRefused = receipt && Understood.readReceipt(dialects, (name) => response.headers.get(name))?.ifRefused
+    const ifRefused = receipt && PayerDialects.readReceipt(dialects, (name) => response.headers.get(name))?.ifRefused
     return { _tag: "Answered", response, receipt, ifRefused }
   }
   return Result.isSuccess(refusal)
@@ -118,7 +118,7 @@ const receiptOn = (
   entry: JournalEntry,
   { headers }: Response
 ): Settlement | undefined => {
-  const receipt = Understood.readReceipt(dialects, (name) => headers.get(name))
+  const receipt = PayerDialects.readReceipt(dialects, (name) => headers.get(name))
   if (receipt === undefined) return undefined
   const { amount = entry.amount, network, transaction } = receipt
   if (network !== entry.network || amount !== entry.amount) return undefined

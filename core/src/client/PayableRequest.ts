@@ -6,7 +6,7 @@ import * as Base64Url from "effect/encoding/Base64Url"
 import * as Result from "effect/Result"
 
 import { Hash } from "../platform/Hash.ts"
-import type { HeaderFields } from "../wire/Dialect.ts"
+import type { HeaderFields } from "../wire/pontage/Dialect.ts"
 import type { NoAnswer } from "./PaidAnswer.ts"
 import { decline, type PaymentDeclined } from "./PaymentDeclined.ts"
 

@@ -17,9 +17,9 @@ import { isDead, type PaymentRecord, type Settlement } from "../protocol/Settlem
 import type { ValidationError } from "../protocol/ValidationError.ts"
 import type { SchemeClient, SigningFailed } from "../scheme/SchemeClient.ts"
 import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
-import * as AsciiJson from "../wire/AsciiJson.ts"
-import type { PayerDialect, ReadRefusal } from "../wire/Dialect.ts"
-import * as Understood from "../wire/Understood.ts"
+import * as AsciiJson from "../wire/http/AsciiJson.ts"
+import * as PayerDialects from "../wire/PayerDialects.ts"
+import type { PayerDialect, ReadRefusal } from "../wire/pontage/Dialect.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
 import { isExpired } from "./JournalLedger.ts"
 import type { Refusal } from "./PaidAnswer.ts"
@@ -170,7 +170,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   const { halves } = yield* Effect.fromResult(SchemeRegistry.make(options.schemes))
   const schemes = halves.map(({ scheme }) => scheme)
   const policy = yield* Effect.fromResult(PaymentPolicy.make(options.limits ?? {}, options.allow ?? {}, schemes))
-  const { dialects = Understood.usual } = options
+  const { dialects = PayerDialects.usual } = options
   const counter: Counter = {
     journal,
     policy,

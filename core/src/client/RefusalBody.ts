@@ -6,9 +6,9 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
-import { depthOf } from "../wire/AsciiJson.ts"
-import * as BoundedBody from "../wire/BoundedBody.ts"
-import type { AnswerHead, PayerDialect, ReadRefusal } from "../wire/Dialect.ts"
+import { depthOf } from "../wire/http/AsciiJson.ts"
+import * as BoundedBody from "../wire/http/BoundedBody.ts"
+import type { AnswerHead, PayerDialect, ReadRefusal } from "../wire/pontage/Dialect.ts"
 
 /**
  * The most that is read of a refusal's body, in bytes.

@@ -82,7 +82,7 @@ export interface Fees {
  *
  * @category models
  */
-export interface Survey {
+export interface ChainHead {
   /** The newest block, and its time in Unix seconds. */
   readonly head: Block & { readonly time: number }
   /** The number of the newest block that is not reorganised any more. */
@@ -288,7 +288,7 @@ export interface SchemeFacilitator<Payload = unknown> {
    */
   readonly time?: Effect.Effect<number, ChainUnavailable>
   /** The chain now. The answer is not older than the question. */
-  readonly survey: Effect.Effect<Survey, ChainUnavailable>
+  readonly survey: Effect.Effect<ChainHead, ChainUnavailable>
   /** Whether this block is still part of the chain. */
   readonly isCanonical: (block: Block) => Effect.Effect<boolean, ChainUnavailable>
   /**
@@ -304,7 +304,7 @@ export interface SchemeFacilitator<Payload = unknown> {
   prepare(
     payments: ReadonlyArray<Payment<Payload>>,
     slot: Slot | undefined,
-    survey: Survey,
+    survey: ChainHead,
     maximumCost?: bigint,
     replaced?: Prepared
   ): Effect.Effect<Preparation, ChainUnavailable | FacilitatorUnavailable | Misconfigured>
@@ -314,7 +314,7 @@ export interface SchemeFacilitator<Payload = unknown> {
    */
   release?(payments: ReadonlyArray<Payment<Payload>>): Effect.Effect<void>
   /** Signs a transaction that does nothing, at the survey's fees, to use a slot up. */
-  readonly fill: (slot: Slot, survey: Survey) => Effect.Effect<Prepared, ChainUnavailable | Misconfigured>
+  readonly fill: (slot: Slot, survey: ChainHead) => Effect.Effect<Prepared, ChainUnavailable | Misconfigured>
   /** Sends prepared bytes. Harmless to repeat. */
   readonly submit: (prepared: Prepared) => Effect.Effect<Submission, ChainUnavailable>
   /** Looks for a slot's transactions and for the proof of each payment's transfer, or of its impossibility. */

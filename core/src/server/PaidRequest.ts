@@ -7,7 +7,7 @@ import * as Result from "effect/Result"
 
 import { CurrentBuyer } from "../facilitator/CurrentBuyer.ts"
 import { type Claim, notOnRecord, type RunEnd, type Settled } from "../facilitator/Facilitator.ts"
-import * as FacilitatorClient from "../facilitator/FacilitatorClient.ts"
+import * as FacilitatorClient from "../facilitator/remote/FacilitatorClient.ts"
 import * as Entropy from "../platform/Entropy.ts"
 import type { RepeatedWarning } from "../platform/RepeatedWarning.ts"
 import type { Authorization } from "../protocol/Authorization.ts"
@@ -17,18 +17,18 @@ import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
 import * as RetryToken from "../protocol/RetryToken.ts"
 import { isSettled, type Settlement } from "../protocol/Settlement.ts"
 import { isSameAddress } from "../scheme/Scheme.ts"
-import type { PresentedPayment } from "../wire/Dialect.ts"
-import * as Refusal from "../wire/Refusal.ts"
-import * as Spoken from "../wire/Spoken.ts"
-import * as BuyerPlace from "./BuyerPlace.ts"
-import * as ClaimedResource from "./ClaimedResource.ts"
-import type { ClaimsInDoubt } from "./ClaimsInDoubt.ts"
-import type { Deferred, Granted, Refused, Uncharged } from "./Decision.ts"
-import * as GateAnswer from "./GateAnswer.ts"
-import * as OfferMatch from "./OfferMatch.ts"
-import * as PaymentRun from "./PaymentRun.ts"
-import * as RouteOffer from "./RouteOffer.ts"
-import * as ShopInspection from "./ShopInspection.ts"
+import type { PresentedPayment } from "../wire/pontage/Dialect.ts"
+import * as Refusal from "../wire/pontage/Refusal.ts"
+import * as SellerDialects from "../wire/SellerDialects.ts"
+import type { Deferred, Granted, Refused, Uncharged } from "./http/Decision.ts"
+import * as GateAnswer from "./http/GateAnswer.ts"
+import * as ClaimedResource from "./offer/ClaimedResource.ts"
+import * as OfferMatch from "./offer/OfferMatch.ts"
+import * as RouteOffer from "./offer/RouteOffer.ts"
+import type { ClaimsInDoubt } from "./request/ClaimsInDoubt.ts"
+import * as PaymentRun from "./request/PaymentRun.ts"
+import * as ShopInspection from "./request/ShopInspection.ts"
+import * as BuyerPlace from "./shop/BuyerPlace.ts"
 
 /**
  * The things that every taking of a payment needs.
@@ -36,7 +36,7 @@ import * as ShopInspection from "./ShopInspection.ts"
  * @category models
  */
 export interface Counter {
-  readonly notary: RouteOffer.Notary
+  readonly notary: RouteOffer.ChallengeSigner
   readonly entropy: { readonly bytes: (length: number) => Uint8Array }
   readonly keeper: PaymentRun.Keeper
   readonly doubts: ClaimsInDoubt
@@ -54,7 +54,7 @@ export interface Asking {
   /** Whether the request names its `Origin`. */
   readonly crossOrigin: boolean
   /** The dialects of the answer. */
-  readonly spoken: Spoken.Spoken
+  readonly spoken: SellerDialects.SellerDialects
   /** Where the request comes from, if the host knows it. */
   readonly clientAddress: string | undefined
 }
@@ -297,7 +297,7 @@ const charged = Effect.fnUntraced(function* (
     settlement,
     finish: run.finish,
     headers: {
-      ...Spoken.receiptHeaders(spoken, settlement),
+      ...SellerDialects.receiptHeaders(spoken, settlement),
       "Cache-Control": priced.route.cache,
       Vary: priced.route.speaks.paymentHeaders,
       ...(crossOrigin ? GateAnswer.exposed(priced.route.speaks) : {})

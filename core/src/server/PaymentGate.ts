@@ -16,23 +16,23 @@ import { Hash } from "../platform/Hash.ts"
 import * as RepeatedWarning from "../platform/RepeatedWarning.ts"
 import * as OptionCheck from "../protocol/OptionCheck.ts"
 import { FacilitatorUnavailable, type Misconfigured } from "../protocol/ProtocolError.ts"
-import * as Refusal from "../wire/Refusal.ts"
-import * as Spoken from "../wire/Spoken.ts"
-import * as ChainProof from "./ChainProof.ts"
-import * as Challenge from "./Challenge.ts"
-import * as ClaimsInDoubt from "./ClaimsInDoubt.ts"
-import type { Decision, Free, GateRequest, Refused } from "./Decision.ts"
-import * as GateAnswer from "./GateAnswer.ts"
+import * as Refusal from "../wire/pontage/Refusal.ts"
+import * as SellerDialects from "../wire/SellerDialects.ts"
+import type { Decision, Free, GateRequest, Refused } from "./http/Decision.ts"
+import * as GateAnswer from "./http/GateAnswer.ts"
+import * as RequestTarget from "./http/RequestTarget.ts"
+import * as Challenge from "./offer/Challenge.ts"
+import type { PricedRequest } from "./offer/RouteOffer.ts"
+import * as UnpaidAnswers from "./offer/UnpaidAnswers.ts"
 import * as PaidRequest from "./PaidRequest.ts"
-import * as PaymentRun from "./PaymentRun.ts"
-import * as PricedRoute from "./PricedRoute.ts"
-import { PriceResolver } from "./PriceResolver.ts"
-import * as RequestTarget from "./RequestTarget.ts"
-import * as RequestTerms from "./RequestTerms.ts"
-import type { RouteConfig } from "./RouteConfig.ts"
-import type { PricedRequest } from "./RouteOffer.ts"
-import * as Shop from "./Shop.ts"
-import * as UnpaidAnswers from "./UnpaidAnswers.ts"
+import * as ClaimsInDoubt from "./request/ClaimsInDoubt.ts"
+import * as PaymentRun from "./request/PaymentRun.ts"
+import * as RequestTerms from "./request/RequestTerms.ts"
+import * as PricedRoute from "./route/PricedRoute.ts"
+import type { RouteConfig } from "./route/RouteConfig.ts"
+import * as NetworkReadiness from "./shop/NetworkReadiness.ts"
+import { PriceResolver } from "./shop/PriceResolver.ts"
+import * as Shop from "./shop/Shop.ts"
 
 /**
  * The service.
@@ -98,7 +98,7 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
     unpaid: UnpaidAnswers.make(notary, entropy)
   }
   const admit = (route: PricedRoute.PricedRoute) =>
-    Effect.forEach(route.options, ({ proof }) => FiberSet.run(proofs, ChainProof.ask(proof, facilitator)), {
+    Effect.forEach(route.options, ({ proof }) => FiberSet.run(proofs, NetworkReadiness.ask(proof, facilitator)), {
       discard: true
     })
   return PaymentGate.of({
@@ -173,7 +173,7 @@ const decidePriced = (
   const target = RequestTarget.of(request.target)
   const { pattern = "" } = request
   const priced: PricedRequest = { route, method, pattern, target, amounts, bodyDigest }
-  const heard = Spoken.hear(route.speaks, request.header)
+  const heard = SellerDialects.hear(route.speaks, request.header)
   if (heard === undefined) return desk.unpaid.answer(priced, epoch, crossOrigin)
   const { presented, spoken } = heard
   const clientAddress = desk.shop.addressOf(request)

@@ -12,19 +12,19 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 
 import type { Facilitator } from "../facilitator/Facilitator.ts"
-import * as FacilitatorByUrl from "../facilitator/FacilitatorByUrl.ts"
-import * as FacilitatorClient from "../facilitator/FacilitatorClient.ts"
+import * as FacilitatorClient from "../facilitator/remote/FacilitatorClient.ts"
+import * as FacilitatorByUrl from "../facilitator/x402/FacilitatorByUrl.ts"
 import type { Asset } from "../protocol/Asset.ts"
 import * as OptionCheck from "../protocol/OptionCheck.ts"
 import { FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
-import * as Refusal from "../wire/Refusal.ts"
-import type { Decision, GateRequest } from "./Decision.ts"
-import * as GateAnswer from "./GateAnswer.ts"
+import * as Refusal from "../wire/pontage/Refusal.ts"
+import type { Decision, GateRequest } from "./http/Decision.ts"
+import * as GateAnswer from "./http/GateAnswer.ts"
 import { PaymentGate, fromShop, isDecision } from "./PaymentGate.ts"
-import * as PricedRoute from "./PricedRoute.ts"
-import * as PriceResolver from "./PriceResolver.ts"
-import type { RouteConfig } from "./RouteConfig.ts"
-import * as Shop from "./Shop.ts"
+import * as PricedRoute from "./route/PricedRoute.ts"
+import type { RouteConfig } from "./route/RouteConfig.ts"
+import * as PriceResolver from "./shop/PriceResolver.ts"
+import * as Shop from "./shop/Shop.ts"
 
 /**
  * What a shop is made of, in plain values.
@@ -35,7 +35,7 @@ export interface SellerOptions extends Shop.ShopOptions {
   /**
    * The facilitator's URL; or its URL and how to speak to it, such as headers with a key; or the service itself, for
    * example in this process. A URL may be that of a facilitator of another kind, which keeps no claims: then they are kept
-   * in this process, with the limits that `ForeignFacilitator` names.
+   * in this process, with the limits that `X402Facilitator` names.
    */
   readonly facilitator: string | FacilitatorClient.Options | Layer.Layer<Facilitator, unknown>
   /**

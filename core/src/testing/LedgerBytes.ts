@@ -4,7 +4,7 @@
 import * as Schema from "effect/Schema"
 
 import * as Amount from "../protocol/Amount.ts"
-import type { Prepared, Slot, Survey } from "../scheme/SchemeFacilitator.ts"
+import type { Prepared, Slot, ChainHead } from "../scheme/SchemeFacilitator.ts"
 import { gasOf, type LedgerOrder, type LedgerTransaction } from "./LedgerTransaction.ts"
 
 const Order = Schema.Struct({
@@ -37,7 +37,7 @@ const decodeBytes = Schema.decodeSync(Bytes)
 export const sign = (
   orders: ReadonlyArray<LedgerOrder>,
   slot: Slot | undefined,
-  { fees: market, head }: Survey
+  { fees: market, head }: ChainHead
 ): Prepared => {
   const fees = market && { maximum: market.maximum, priority: market.priority }
   const { lane, number } = slot ?? { lane: "anybody", number: null }

@@ -23,7 +23,7 @@ import type {
   Sighting,
   Slot,
   Submission,
-  Survey
+  ChainHead
 } from "../scheme/SchemeFacilitator.ts"
 import * as LedgerBytes from "./LedgerBytes.ts"
 import { asked, boundNonce, network, Payload, scheme, signatureOf, unavailable } from "./LedgerScheme.ts"
@@ -86,7 +86,7 @@ export const make = (ledger: TestLedger, options: FacilitatorOptions = {}): Sche
 const prepare = (
   orders: ReadonlyArray<LedgerOrder>,
   slot: Slot | undefined,
-  now: Survey,
+  now: ChainHead,
   maximumCost: bigint | undefined
 ): Preparation => {
   const prepared = LedgerBytes.sign(orders, slot, now)
@@ -153,7 +153,7 @@ const obstacle = (ledger: TestLedger, order: LedgerOrder): PaymentError | Valida
     : undefined
 }
 
-const survey = (ledger: TestLedger, withFees: boolean): Survey => {
+const survey = (ledger: TestLedger, withFees: boolean): ChainHead => {
   const { hash, number, time } = ledger.head()
   const { base, ceiling, priority } = ledger.market
   return {

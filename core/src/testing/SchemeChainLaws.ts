@@ -5,7 +5,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import type { Conclusion, Observation, Payment, Survey } from "../scheme/SchemeFacilitator.ts"
+import type { Conclusion, Observation, Payment, ChainHead } from "../scheme/SchemeFacilitator.ts"
 import { holds, type Law, type LawBroken, same, succeeds } from "./Law.ts"
 import {
   concluded,
@@ -239,7 +239,7 @@ const attemptsSettleOnce = law(
     )
 )
 
-const dearer = (survey: Survey): Survey => {
+const dearer = (survey: ChainHead): ChainHead => {
   const { fees } = survey
   return fees === undefined
     ? survey
@@ -347,7 +347,7 @@ const fillerMovesNothing = law("a filler uses its slot and moves no money", (sub
 )
 
 /** How far the laws before have moved the chain's clock ahead of ours, in seconds. */
-const aheadOf = ({ head: { time } }: Survey): Effect.Effect<number> =>
+const aheadOf = ({ head: { time } }: ChainHead): Effect.Effect<number> =>
   Effect.map(Clock.currentTimeMillis, (now) => Math.max(0, time - Math.floor(now / 1000)))
 
 const slotWasGivenUp = law(

@@ -8,9 +8,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
 import type { Claim, PaymentRequest } from "../facilitator/Facilitator.ts"
-import * as LocalFacilitator from "../facilitator/LocalFacilitator.ts"
-import { layerSole } from "../facilitator/records/LaneLeases.ts"
-import * as MemoryPaymentStore from "../facilitator/records/MemoryPaymentStore.ts"
+import * as LocalFacilitator from "../facilitator/local/LocalFacilitator.ts"
+import { layerSole } from "../facilitator/store/LaneLeases.ts"
+import * as MemoryPaymentStore from "../facilitator/store/MemoryPaymentStore.ts"
 import { Entropy, identifier } from "../platform/Entropy.ts"
 import * as Binding from "../protocol/Binding.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
@@ -24,7 +24,7 @@ import type {
   Prepared,
   SchemeFacilitator,
   Sighting,
-  Survey
+  ChainHead
 } from "../scheme/SchemeFacilitator.ts"
 import { holds, type Law, LawBroken, same, succeeds } from "./Law.ts"
 
@@ -280,7 +280,7 @@ export const slotOf = Effect.fnUntraced(function* (facilitator: SchemeFacilitato
 export const prepareAll = Effect.fnUntraced(function* (
   facilitator: SchemeFacilitator,
   payments: ReadonlyArray<Payment>,
-  change: (survey: Survey) => Survey = (survey) => survey
+  change: (survey: ChainHead) => ChainHead = (survey) => survey
 ): Effect.fn.Return<Preparation, LawBroken> {
   const survey = yield* succeeds("survey", facilitator.survey)
   const slot = yield* slotOf(facilitator)

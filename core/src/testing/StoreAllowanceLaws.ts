@@ -5,8 +5,8 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import type { NetworkBooks } from "../facilitator/records/NetworkBooks.ts"
-import { LaneName } from "../facilitator/records/PaymentStore.ts"
+import type { NetworkSpend } from "../facilitator/store/NetworkSpend.ts"
+import { LaneName } from "../facilitator/store/PaymentStore.ts"
 import { same } from "./Law.ts"
 import {
   change,
@@ -28,10 +28,10 @@ import {
 /** What a transaction of the laws may cost. */
 const most = 2n ** 80n + 1n
 
-const entries = (spent: NetworkBooks["spent"]) => [...spent].filter(([, cost]) => cost > 0n)
-const costs = ({ open }: NetworkBooks) => open.map(({ cost }) => cost).toSorted((a, b) => (a < b ? -1 : 1))
+const entries = (spent: NetworkSpend["spent"]) => [...spent].filter(([, cost]) => cost > 0n)
+const costs = ({ open }: NetworkSpend) => open.map(({ cost }) => cost).toSorted((a, b) => (a < b ? -1 : 1))
 /** The callers of each transaction, the one with more payments first. */
-const callersIn = ({ open }: NetworkBooks) => open.map(({ callers }) => callers).toSorted((a, b) => b.length - a.length)
+const callersIn = ({ open }: NetworkSpend) => open.map(({ callers }) => callers).toSorted((a, b) => b.length - a.length)
 
 /** Two lanes of one network, opened, each with payments of a caller that wait in it. */
 const neighbours = Effect.fnUntraced(function* (store: Store, subject: StoreSubject) {
@@ -98,7 +98,7 @@ const refusedPlansAreNotWritten = law(
     const since = yield* Clock.currentTimeMillis
     yield* store.plan(first.lease, [yield* planOf(firstFlight, [id])])
     const plan = yield* planOf(firstFlight + 1n, [other])
-    const judged: Array<NetworkBooks> = []
+    const judged: Array<NetworkSpend> = []
     const refused = yield* store.plan(first.lease, [plan], {
       since,
       allows: (books) => {
@@ -146,7 +146,7 @@ const oneTakesTheRoom = law(
   "of two lanes that plan at once where there is room for one, one writes",
   Effect.fnUntraced(function* (store, subject) {
     const { first, network, second } = yield* neighbours(store, subject)
-    const allowance = { since: 0, allows: ({ open }: NetworkBooks) => open.length === 0 }
+    const allowance = { since: 0, allows: ({ open }: NetworkSpend) => open.length === 0 }
     const plans = yield* Effect.forEach([first, second], ({ ids, lease }) =>
       Effect.map(planOf(firstFlight, ids), (plan) => ({ lease, plan }))
     )

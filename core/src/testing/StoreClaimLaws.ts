@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 
-import { entitlementMillis, leaseMillis, maximumRuns } from "../facilitator/records/Run.ts"
+import { entitlementMillis, leaseMillis, maximumRuns } from "../facilitator/store/Run.ts"
 import * as RetryToken from "../protocol/RetryToken.ts"
 import { holds, same } from "./Law.ts"
 import { claimed, executionIs, law, moved, newClaim, newPayment, type StoreLaw, taken } from "./PaymentStoreTrial.ts"

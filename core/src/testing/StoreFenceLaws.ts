@@ -3,7 +3,7 @@
  */
 import * as Effect from "effect/Effect"
 
-import type { Lease, LeaseLost } from "../facilitator/records/LaneLeases.ts"
+import type { Lease, LeaseLost } from "../facilitator/store/LaneLeases.ts"
 import type { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
 import { same } from "./Law.ts"
 import {

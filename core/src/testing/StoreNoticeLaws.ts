@@ -5,7 +5,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
-import { type Notice, noticesTopic } from "../facilitator/records/PaymentStore.ts"
+import { type Notice, noticesTopic } from "../facilitator/store/PaymentStore.ts"
 import type { PaymentState } from "../protocol/Settlement.ts"
 import { same, succeeds } from "./Law.ts"
 import {

@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 
 import type { Claim, Outcome } from "../facilitator/Facilitator.ts"
-import { entitlementMillis, leaseMillis, maximumRuns } from "../facilitator/records/Run.ts"
+import { entitlementMillis, leaseMillis, maximumRuns } from "../facilitator/store/Run.ts"
 import { same } from "./Law.ts"
 import {
   claimed,

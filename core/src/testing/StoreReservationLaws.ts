@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 
-import { leaseMillis } from "../facilitator/records/Run.ts"
+import { leaseMillis } from "../facilitator/store/Run.ts"
 import { same, succeeds } from "./Law.ts"
 import {
   change,

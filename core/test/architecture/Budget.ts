@@ -80,8 +80,9 @@ export const wordBreaches = (project: ReadonlyArray<SourceFile>): ReadonlyArray<
       return forbidden.flatMap(([pattern, word]) => (pattern.test(code) ? [`${path}: ${word}`] : []))
     })
 
-/** Where dialects are known by name: the floor that writes them, and the list of what a user may import. */
-const namesDialects = (path: string) => path.startsWith("core/src/wire/") || path === "core/src/index.ts"
+/** Dialects are known by name where they are written, where another facilitator speaks one, and in the list of exports. */
+const namesDialects = (path: string) =>
+  path.startsWith("core/src/wire/") || path.startsWith("core/src/facilitator/x402/") || path === "core/src/index.ts"
 
 /** Code with its texts; comments may name a dialect for the reader, and a module's path is where it lies. */
 const spoken = (text: string): string =>

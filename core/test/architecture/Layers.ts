@@ -20,9 +20,9 @@ const core = ["@pontage/core", "@pontage/core/"]
 export const table: ReadonlyArray<Layer> = [
   { files: "core/src/platform/", may: effect },
   { files: "core/src/protocol/", may: [...effect, "core/src/platform/"] },
-  { files: "core/src/wire/HttpOrigin.ts", may: [...effect, "core/src/wire/", "#http-origin"] },
+  { files: "core/src/wire/http/HttpOrigin.ts", may: [...effect, "core/src/wire/", "#http-origin"] },
   {
-    files: "core/src/wire/NodeOrigin.ts",
+    files: "core/src/wire/http/NodeOrigin.ts",
     may: [...effect, "core/src/wire/", "node:http", "node:https", "node:stream"]
   },
   { files: "core/src/wire/", may: [...effect, ...protocol] },
@@ -36,8 +36,8 @@ export const table: ReadonlyArray<Layer> = [
       ...contracts,
       "core/src/facilitator/CurrentBuyer.ts",
       "core/src/facilitator/Facilitator.ts",
-      "core/src/facilitator/FacilitatorByUrl.ts",
-      "core/src/facilitator/FacilitatorClient.ts"
+      "core/src/facilitator/x402/FacilitatorByUrl.ts",
+      "core/src/facilitator/remote/FacilitatorClient.ts"
     ]
   },
   { files: "core/src/testing/", may: [...effect, "core/src/"] },

@@ -7,8 +7,8 @@ import { NoAnswer } from "../../src/client/PaidAnswer.ts"
 import type { PayableRequest } from "../../src/client/PayableRequest.ts"
 import type { PaymentRequired } from "../../src/protocol/PaymentRequired.ts"
 import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
-import type { HeaderFields } from "../../src/wire/Dialect.ts"
-import { protocolSeller } from "../../src/wire/ProtocolSeller.ts"
+import type { HeaderFields } from "../../src/wire/pontage/Dialect.ts"
+import { protocolSeller } from "../../src/wire/pontage/ProtocolSeller.ts"
 import * as Wallet from "./Wallet.ts"
 
 export type Reply = () => Effect.Effect<Response, NoAnswer>

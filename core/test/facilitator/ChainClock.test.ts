@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as ChainClock from "../../src/facilitator/ChainClock.ts"
+import * as ChainClock from "../../src/facilitator/local/ChainClock.ts"
 import type { PaymentFailure } from "../../src/protocol/PaymentFailure.ts"
 import { ChainUnavailable } from "../../src/protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../../src/scheme/SchemeFacilitator.ts"

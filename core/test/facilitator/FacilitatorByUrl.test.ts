@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as FacilitatorByUrl from "../../src/facilitator/FacilitatorByUrl.ts"
+import * as FacilitatorByUrl from "../../src/facilitator/x402/FacilitatorByUrl.ts"
 import * as TestLedger from "../../src/testing/TestLedger.ts"
 import * as TestScheme from "../../src/testing/TestScheme.ts"
 import * as FacilitatorStub from "./FacilitatorStub.ts"

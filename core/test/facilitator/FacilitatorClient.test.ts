@@ -6,7 +6,7 @@ import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
 import { Facilitator, type Claim, type PaymentRequest } from "../../src/facilitator/Facilitator.ts"
-import * as FacilitatorClient from "../../src/facilitator/FacilitatorClient.ts"
+import * as FacilitatorClient from "../../src/facilitator/remote/FacilitatorClient.ts"
 import * as Network from "../../src/protocol/Network.ts"
 import * as FacilitatorStub from "./FacilitatorStub.ts"
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-import * as FacilitatorExchange from "../../src/facilitator/FacilitatorExchange.ts"
+import * as FacilitatorExchange from "../../src/facilitator/remote/FacilitatorExchange.ts"
 import { FacilitatorUnavailable } from "../../src/protocol/ProtocolError.ts"
 import * as LoopbackServer from "../wire/LoopbackServer.ts"
 

@@ -5,7 +5,7 @@ import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
 import type { PaymentRequest } from "../../src/facilitator/Facilitator.ts"
-import * as ForeignLedger from "../../src/facilitator/ForeignLedger.ts"
+import * as X402FacilitatorLedger from "../../src/facilitator/x402/X402FacilitatorLedger.ts"
 import { openPayload, sealPayload } from "../../src/protocol/PaymentPayload.ts"
 import * as TestScheme from "../../src/testing/TestScheme.ts"
 import { failureOf, open } from "./ForeignShop.ts"
@@ -110,7 +110,7 @@ describe("a payment whose resource is being run", () => {
   )
 })
 
-const admitted = (ledger: ForeignLedger.ForeignLedger, name: string, now = 0) =>
+const admitted = (ledger: X402FacilitatorLedger.X402FacilitatorLedger, name: string, now = 0) =>
   ledger.admit(
     {
       paymentId: name,
@@ -127,10 +127,10 @@ const admitted = (ledger: ForeignLedger.ForeignLedger, name: string, now = 0) =>
 describe("a ledger", () => {
   it("forgets the oldest whose money has not moved, and none whose money has, or that is busy", () => {
     const busy = new Set(["0"])
-    const ledger = ForeignLedger.make(2_000, (paymentId) => busy.has(paymentId))
+    const ledger = X402FacilitatorLedger.make(2_000, (paymentId) => busy.has(paymentId))
     for (let index = 0; index < 200; index++) assert.isDefined(admitted(ledger, `${index}`))
-    ledger.change("1", (record) => ForeignLedger.settled(record, "tx", 1))
-    ledger.change("2", (record) => ForeignLedger.unanswered(record, 1, "no answer"))
+    ledger.change("1", (record) => X402FacilitatorLedger.settled(record, "tx", 1))
+    ledger.change("2", (record) => X402FacilitatorLedger.unanswered(record, 1, "no answer"))
     assert.isDefined(admitted(ledger, "in the place of 1"))
     for (const gone of ["2", "3"]) {
       assert.isDefined(ledger.find(gone))
@@ -141,7 +141,7 @@ describe("a ledger", () => {
   })
 
   it("has no place where all are busy", () => {
-    const ledger = ForeignLedger.make(1, () => true)
+    const ledger = X402FacilitatorLedger.make(1, () => true)
     assert.isDefined(admitted(ledger, "one"))
     assert.isUndefined(admitted(ledger, "two"))
   })
@@ -152,7 +152,7 @@ describe("a ledger", () => {
       [500, 100],
       [5_000, 500]
     ] as const) {
-      const ledger = ForeignLedger.make(capacity, () => true)
+      const ledger = X402FacilitatorLedger.make(capacity, () => true)
       let count = 0
       while (admitted(ledger, `${count}`) !== undefined) count++
       assert.strictEqual(count, expected)
@@ -176,7 +176,7 @@ describe("what is kept of a payment", () => {
   )
 
   it("is no tree of values", () => {
-    const ledger = ForeignLedger.make(10)
+    const ledger = X402FacilitatorLedger.make(10)
     const payment = {
       paymentId: "pay_0123456789abcdefghijkl",
       requirements: { scheme: "exact", network: "ledger:test" },
@@ -187,7 +187,7 @@ describe("what is kept of a payment", () => {
     } as never
     const record = ledger.admit(payment, undefined, 0)
     assert.isString(record?.payload)
-    const after = ledger.change("pay_0123456789abcdefghijkl", (one) => ForeignLedger.settled(one, "tx", 1))
+    const after = ledger.change("pay_0123456789abcdefghijkl", (one) => X402FacilitatorLedger.settled(one, "tx", 1))
     assert.isNull(after?.payload)
   })
 })

@@ -1,4 +1,4 @@
-/** A seller on a facilitator that speaks x402 alone: what the tests of `ForeignFacilitator` start from. */
+/** A seller on a facilitator that speaks x402 alone: what the tests of `X402Facilitator` start from. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -7,7 +7,7 @@ import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
 import { Facilitator, type Settled } from "../../src/facilitator/Facilitator.ts"
-import * as ForeignFacilitator from "../../src/facilitator/ForeignFacilitator.ts"
+import * as X402Facilitator from "../../src/facilitator/x402/X402Facilitator.ts"
 import type { PaymentFailure } from "../../src/protocol/PaymentFailure.ts"
 import * as TestLedger from "../../src/testing/TestLedger.ts"
 import * as TestScheme from "../../src/testing/TestScheme.ts"
@@ -17,10 +17,10 @@ import { amount, payer, start } from "./LedgerShop.ts"
 export const half = TestScheme.server(TestLedger.make())
 
 /** The service over a stub of its own; the clock stands at `start`. */
-export const open = Effect.fnUntraced(function* (options: Partial<ForeignFacilitator.Options> = {}) {
+export const open = Effect.fnUntraced(function* (options: Partial<X402Facilitator.Options> = {}) {
   yield* TestClock.setTime(start)
   const stub = yield* ForeignStub.make()
-  const context = yield* Layer.build(ForeignFacilitator.layer({ url: stub.url, schemes: [half], ...options }))
+  const context = yield* Layer.build(X402Facilitator.layer({ url: stub.url, schemes: [half], ...options }))
   return { stub, facilitator: yield* Effect.provide(Facilitator, context) }
 })
 

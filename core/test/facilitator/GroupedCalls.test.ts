@@ -6,7 +6,7 @@ import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 import * as fc from "fast-check"
 
-import * as GroupedCalls from "../../src/facilitator/GroupedCalls.ts"
+import * as GroupedCalls from "../../src/facilitator/remote/GroupedCalls.ts"
 
 type Answer = Result.Result<string, string>
 

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as IntakeGate from "../../src/facilitator/IntakeGate.ts"
+import * as IntakeGate from "../../src/facilitator/local/IntakeGate.ts"
 import * as TestScheme from "../../src/testing/TestScheme.ts"
 import * as LedgerShop from "./LedgerShop.ts"
 

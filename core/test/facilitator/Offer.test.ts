@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 
-import * as Offer from "../../src/facilitator/Offer.ts"
+import * as OfferCheck from "../../src/facilitator/OfferCheck.ts"
 import * as Network from "../../src/protocol/Network.ts"
 import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
 import type { Payment } from "../../src/scheme/SchemeFacilitator.ts"
@@ -43,7 +43,7 @@ const verdict = (change: Change = {}): string => {
     authorization: { ...authorization, ...change.authorization },
     payload: {}
   }
-  return Result.match(Offer.check(TestScheme.scheme, envelope, payment, now), {
+  return Result.match(OfferCheck.check(TestScheme.scheme, envelope, payment, now), {
     onSuccess: () => "taken",
     onFailure: (error) => `${error._tag === "PaymentError" ? error.code : error.reason} ${error.detail}`
   })
@@ -82,13 +82,13 @@ describe("each check alone", () => {
   it("an offer without an asset: asset_mismatch", () => {
     const payment = { requirements: withoutAsset, authorization, payload: {} }
     const envelope = { protocolVersion: 2 as const, scheme: "exact", network: "ledger:test", payload: "" }
-    const error = Result.getOrThrow(Result.flip(Offer.check(TestScheme.scheme, envelope, payment, now)))
+    const error = Result.getOrThrow(Result.flip(OfferCheck.check(TestScheme.scheme, envelope, payment, now)))
     assert.strictEqual(error._tag === "ValidationError" && error.reason, "asset_mismatch")
   })
 })
 
 describe("the time window, to the second", () => {
-  const margin = Offer.marginSeconds
+  const margin = OfferCheck.marginSeconds
   const cases: ReadonlyArray<readonly [string, Change, string]> = [
     ["expired long ago", { authorization: { validBefore: 0 } }, "EXPIRED_PAYMENT expired"],
     ["expires now", { authorization: { validBefore: now } }, "EXPIRED_PAYMENT expired"],

@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
 import type { Claim, PaymentRequest } from "../../src/facilitator/Facilitator.ts"
-import * as MemoryPaymentStore from "../../src/facilitator/records/MemoryPaymentStore.ts"
+import * as MemoryPaymentStore from "../../src/facilitator/store/MemoryPaymentStore.ts"
 import { openPayload } from "../../src/protocol/PaymentPayload.ts"
 import type { SchemeFacilitator } from "../../src/scheme/SchemeFacilitator.ts"
 import type { Payload } from "../../src/testing/LedgerScheme.ts"

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
 import type { PaymentRequest } from "../../src/facilitator/Facilitator.ts"
-import * as PaymentReading from "../../src/facilitator/PaymentReading.ts"
+import * as PaymentReading from "../../src/facilitator/lane/PaymentReading.ts"
 import { sealPayload } from "../../src/protocol/PaymentPayload.ts"
 import type { SchemeFacilitator } from "../../src/scheme/SchemeFacilitator.ts"
 import * as TestLedger from "../../src/testing/TestLedger.ts"

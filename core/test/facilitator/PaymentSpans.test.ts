@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
 
-import * as FacilitatorClient from "../../src/facilitator/FacilitatorClient.ts"
+import * as FacilitatorClient from "../../src/facilitator/remote/FacilitatorClient.ts"
 import * as FacilitatorStub from "./FacilitatorStub.ts"
 import * as LedgerShop from "./LedgerShop.ts"
 

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as fc from "fast-check"
 import { assert, describe, it } from "vitest"
 
-import * as Challenge from "../../src/server/Challenge.ts"
+import * as Challenge from "../../src/server/offer/Challenge.ts"
 
 const subject: Challenge.Subject = {
   origin: "https://shop.example",

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
 import { Hash } from "../../src/platform/Hash.ts"
-import * as KeyedDigest from "../../src/server/KeyedDigest.ts"
+import * as KeyedDigest from "../../src/server/shop/KeyedDigest.ts"
 
 const keyedBy = (secret: string) =>
   Effect.map(Hash, (hash) => {

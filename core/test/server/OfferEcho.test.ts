@@ -3,8 +3,8 @@ import * as Result from "effect/Result"
 
 import * as Network from "../../src/protocol/Network.ts"
 import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
-import * as OfferEcho from "../../src/server/OfferEcho.ts"
-import type { AcceptedOffer } from "../../src/wire/Dialect.ts"
+import * as OfferEcho from "../../src/server/offer/OfferEcho.ts"
+import type { AcceptedOffer } from "../../src/wire/pontage/Dialect.ts"
 
 const offered: PaymentRequirements = {
   scheme: "exact",

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
 import { FacilitatorUnavailable } from "../../src/protocol/ProtocolError.ts"
-import * as PaymentRun from "../../src/server/PaymentRun.ts"
+import * as PaymentRun from "../../src/server/request/PaymentRun.ts"
 import * as PretendFacilitator from "./PretendFacilitator.ts"
 
 const claimOf = (id: string) => ({ claim: { id, resource: "a report" }, paymentId: `pay_${id}` })

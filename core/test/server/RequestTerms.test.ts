@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as BoundBody from "../../src/server/BoundBody.ts"
+import * as BoundBody from "../../src/server/http/BoundBody.ts"
 import * as PretendFacilitator from "./PretendFacilitator.ts"
 import { challengeIn, payment, request } from "./PretendRequest.ts"
 import * as PretendScheme from "./PretendScheme.ts"

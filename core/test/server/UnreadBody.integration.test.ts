@@ -7,7 +7,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-import * as UnreadBody from "../../src/server/UnreadBody.ts"
+import * as UnreadBody from "../../src/server/http/UnreadBody.ts"
 
 const maximum = 1024 * 1024
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as fc from "fast-check"
 
-import * as AsciiJson from "../../src/wire/AsciiJson.ts"
+import * as AsciiJson from "../../src/wire/http/AsciiJson.ts"
 
 const anyJson = fc.jsonValue({ maxDepth: 6, stringUnit: "binary" })
 const detailOf = (text: string) =>

@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 
-import * as NodeOrigin from "../../src/wire/NodeOrigin.ts"
+import * as NodeOrigin from "../../src/wire/http/NodeOrigin.ts"
 
 const call = { method: "POST", path: "/a?b", headers: {}, body: "{}", maximumBytes: 1_000, redirect: "error" } as const
 

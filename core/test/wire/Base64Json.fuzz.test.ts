@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as fc from "fast-check"
 
-import * as Base64Json from "../../src/wire/Base64Json.ts"
+import * as Base64Json from "../../src/wire/http/Base64Json.ts"
 
 const maximumBytes = 4096
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 
-import * as BoundedBody from "../../src/wire/BoundedBody.ts"
+import * as BoundedBody from "../../src/wire/http/BoundedBody.ts"
 
 /** A body in these chunks, which tells whether it was given up. */
 const bodyOf = (chunks: ReadonlyArray<Uint8Array>) => {

@@ -5,7 +5,7 @@ import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as ChainNodeClient from "../../src/wire/http/ChainNodeClient.ts"
-import * as HttpOrigin from "../../src/wire/HttpOrigin.ts"
+import * as HttpOrigin from "../../src/wire/http/HttpOrigin.ts"
 import * as LoopbackServer from "./LoopbackServer.ts"
 
 const network = "test:1"

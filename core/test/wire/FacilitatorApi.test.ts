@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-import * as FacilitatorApi from "../../src/wire/FacilitatorApi.ts"
+import * as FacilitatorApi from "../../src/wire/pontage/FacilitatorApi.ts"
 
 const paymentPayload = { protocolVersion: 2, scheme: "exact", network: "eip155:8453", payload: "e30=" }
 const paymentRequirements = {

@@ -3,9 +3,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 
-import type { HttpCall } from "../../src/wire/HttpCall.ts"
-import * as HttpOrigin from "../../src/wire/HttpOrigin.ts"
-import * as NodeOrigin from "../../src/wire/NodeOrigin.ts"
+import type { HttpCall } from "../../src/wire/http/HttpCall.ts"
+import * as HttpOrigin from "../../src/wire/http/HttpOrigin.ts"
+import * as NodeOrigin from "../../src/wire/http/NodeOrigin.ts"
 import * as LoopbackServer from "./LoopbackServer.ts"
 
 const { answer, saying } = LoopbackServer

@@ -4,7 +4,7 @@ import * as Result from "effect/Result"
 import * as Network from "../../src/protocol/Network.ts"
 import type { PaymentRequired } from "../../src/protocol/PaymentRequired.ts"
 import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
-import { protocolPayer } from "../../src/wire/ProtocolPayer.ts"
+import { protocolPayer } from "../../src/wire/pontage/ProtocolPayer.ts"
 
 const settlement = {
   success: true,

@@ -4,7 +4,7 @@ import * as Result from "effect/Result"
 import * as Network from "../../src/protocol/Network.ts"
 import { sealPayload } from "../../src/protocol/PaymentPayload.ts"
 import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
-import { protocolSeller } from "../../src/wire/ProtocolSeller.ts"
+import { protocolSeller } from "../../src/wire/pontage/ProtocolSeller.ts"
 
 const payment = { protocolVersion: 2, scheme: "exact", network: "eip155:8453", payload: "e30=" } as const
 const settlement = {

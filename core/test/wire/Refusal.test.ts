@@ -9,7 +9,7 @@ import {
 } from "../../src/protocol/ProtocolError.ts"
 import { PaymentState } from "../../src/protocol/Settlement.ts"
 import { invalid, ValidationReason } from "../../src/protocol/ValidationError.ts"
-import * as Refusal from "../../src/wire/Refusal.ts"
+import * as Refusal from "../../src/wire/pontage/Refusal.ts"
 
 const secret = "http://10.0.0.1:8545 said no"
 

@@ -11,7 +11,7 @@ import { PaymentRequired, Retry } from "../../src/protocol/PaymentRequired.ts"
 import { PaymentState } from "../../src/protocol/Settlement.ts"
 import * as Shape from "../../src/protocol/Shape.ts"
 import { ValidationReason } from "../../src/protocol/ValidationError.ts"
-import * as RefusalShape from "../../src/wire/RefusalShape.ts"
+import * as RefusalShape from "../../src/wire/pontage/RefusalShape.ts"
 
 /** Mostly the right thing, so that whole refusals come out right often enough; sometimes nothing, or any JSON. */
 const mostly = <A>(right: fc.Arbitrary<A>) =>

@@ -1,14 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 
-import type { SellerDialect } from "../../src/wire/Dialect.ts"
-import { protocolSeller } from "../../src/wire/ProtocolSeller.ts"
-import * as Spoken from "../../src/wire/Spoken.ts"
-import { x402v1Seller } from "../../src/wire/X402v1Seller.ts"
-import { x402v2Seller } from "../../src/wire/X402v2Seller.ts"
+import type { SellerDialect } from "../../src/wire/pontage/Dialect.ts"
+import { protocolSeller } from "../../src/wire/pontage/ProtocolSeller.ts"
+import * as SellerDialects from "../../src/wire/SellerDialects.ts"
+import { x402v1Seller } from "../../src/wire/x402/X402v1Seller.ts"
+import { x402v2Seller } from "../../src/wire/x402/X402v2Seller.ts"
 import * as X402 from "./X402Cases.ts"
 
-const all = Spoken.make([x402v1Seller, protocolSeller, x402v2Seller])
+const all = SellerDialects.make([x402v1Seller, protocolSeller, x402v2Seller])
 
 const ours = '{"protocolVersion":2,"scheme":"exact","network":"eip155:84532","payload":"e30="}'
 const v1 = X402.base64(X402.paymentV1)
@@ -16,14 +16,18 @@ const v2 = X402.base64(X402.paymentV2)
 
 type Headers = Readonly<Record<string, string | ReadonlyArray<string>>>
 
-const hear = (spoken: Spoken.Spoken, headers: Headers) => Spoken.hear(spoken, (name) => headers[name])
+const hear = (spoken: SellerDialects.SellerDialects, headers: Headers) =>
+  SellerDialects.hear(spoken, (name) => headers[name])
 
-const speakers = (spoken: Spoken.Spoken, headers: Headers): ReadonlyArray<SellerDialect> | undefined => {
+const speakers = (
+  spoken: SellerDialects.SellerDialects,
+  headers: Headers
+): ReadonlyArray<SellerDialect> | undefined => {
   const heard = hear(spoken, headers)
   return heard && Result.isSuccess(heard.presented) ? heard.spoken.dialects : undefined
 }
 
-const failureOf = (spoken: Spoken.Spoken, headers: Headers) => {
+const failureOf = (spoken: SellerDialects.SellerDialects, headers: Headers) => {
   const heard = hear(spoken, headers)
   assert.isDefined(heard)
   return { detail: Result.getOrThrow(Result.flip(heard.presented)).detail, dialects: heard.spoken.dialects }
@@ -32,11 +36,11 @@ const failureOf = (spoken: Spoken.Spoken, headers: Headers) => {
 describe("hear", () => {
   it("hears nothing where no payment is", () => {
     assert.isUndefined(hear(all, {}))
-    assert.isUndefined(hear(Spoken.make([protocolSeller]), { "payment-signature": v2 }))
+    assert.isUndefined(hear(SellerDialects.make([protocolSeller]), { "payment-signature": v2 }))
   })
 
   it("tells dialects of one header by what they say, in any order", () => {
-    for (const spoken of [all, Spoken.make([protocolSeller, x402v2Seller, x402v1Seller])]) {
+    for (const spoken of [all, SellerDialects.make([protocolSeller, x402v2Seller, x402v1Seller])]) {
       assert.deepStrictEqual(speakers(spoken, { "x-payment": ours }), [protocolSeller])
       assert.deepStrictEqual(speakers(spoken, { "x-payment": v1 }), [x402v1Seller])
       assert.deepStrictEqual(speakers(spoken, { "payment-signature": v2 }), [x402v2Seller])
@@ -44,7 +48,7 @@ describe("hear", () => {
   })
 
   it("answers what nobody recognises in a dialect of its header", () => {
-    assert.deepStrictEqual(failureOf(Spoken.usual, { "x-payment": v1 }), {
+    assert.deepStrictEqual(failureOf(SellerDialects.usual, { "x-payment": v1 }), {
       detail: "not_json",
       dialects: [protocolSeller]
     })
@@ -60,26 +64,29 @@ describe("hear", () => {
     assert.strictEqual(detail, "mixed_dialects")
     assert.deepStrictEqual(dialects, all.dialects)
     assert.strictEqual(failureOf(all, { "x-payment": v1, "payment-signature": v2 }).detail, "mixed_dialects")
-    assert.strictEqual(failureOf(Spoken.usual, { "x-payment": "", "payment-signature": "" }).detail, "mixed_dialects")
+    assert.strictEqual(
+      failureOf(SellerDialects.usual, { "x-payment": "", "payment-signature": "" }).detail,
+      "mixed_dialects"
+    )
   })
 
   it("refuses a header that came twice", () => {
     for (const headers of [{ "x-payment": [ours, ours] }, { "payment-signature": [v2, v2] }, { "x-payment": [] }]) {
-      assert.strictEqual(failureOf(Spoken.usual, headers).detail, "duplicate_header")
+      assert.strictEqual(failureOf(SellerDialects.usual, headers).detail, "duplicate_header")
     }
   })
 })
 
 describe("refusal", () => {
   it("offers ours and version 2 side by side, with our body", () => {
-    const { body, headers, personal } = Spoken.refusal(Spoken.usual, X402.unpaid)
+    const { body, headers, personal } = SellerDialects.refusal(SellerDialects.usual, X402.unpaid)
     assert.deepStrictEqual(Object.keys(headers), ["X-Payment"])
     assert.deepStrictEqual(Object.keys(personal?.("t").headers ?? {}), ["PAYMENT-REQUIRED"])
     assert.deepStrictEqual(body, X402.unpaid)
   })
 
   it("has the body of the first dialect", () => {
-    const { body, headers, personal } = Spoken.refusal(all, X402.unpaid)
+    const { body, headers, personal } = SellerDialects.refusal(all, X402.unpaid)
     assert.deepStrictEqual(Object.keys(headers), ["X-Payment"])
     assert.deepStrictEqual(Object.keys(personal?.("t").headers ?? {}), ["PAYMENT-REQUIRED"])
     assert.include(body as object, { x402Version: 1 })

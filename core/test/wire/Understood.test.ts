@@ -1,19 +1,19 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { protocolPayer } from "../../src/wire/ProtocolPayer.ts"
-import * as Understood from "../../src/wire/Understood.ts"
-import { x402v1Payer } from "../../src/wire/X402v1Payer.ts"
-import { x402v2Payer } from "../../src/wire/X402v2Payer.ts"
+import * as PayerDialects from "../../src/wire/PayerDialects.ts"
+import { protocolPayer } from "../../src/wire/pontage/ProtocolPayer.ts"
+import { x402v1Payer } from "../../src/wire/x402/X402v1Payer.ts"
+import { x402v2Payer } from "../../src/wire/x402/X402v2Payer.ts"
 import { base64, settlement } from "./X402Cases.ts"
 
-const named = (name: string) => Understood.spokenIn(Understood.usual, { [name]: "" })
+const named = (name: string) => PayerDialects.spokenIn(PayerDialects.usual, { [name]: "" })
 
 const read = (headers: Readonly<Record<string, string>>) =>
-  Understood.readReceipt(Understood.usual, (name) => new Headers(headers).get(name))
+  PayerDialects.readReceipt(PayerDialects.usual, (name) => new Headers(headers).get(name))
 
 describe("usual", () => {
   it("prefers ours, then the newer of the others", () => {
-    assert.deepStrictEqual(Understood.usual, [protocolPayer, x402v2Payer, x402v1Payer])
+    assert.deepStrictEqual(PayerDialects.usual, [protocolPayer, x402v2Payer, x402v1Payer])
   })
 })
 
@@ -22,7 +22,7 @@ describe("spokenIn", () => {
     assert.deepStrictEqual(named("X-Payment"), [protocolPayer, x402v1Payer])
     assert.deepStrictEqual(named("payment-signature"), [x402v2Payer])
     assert.deepStrictEqual(named("Authorization"), [])
-    assert.deepStrictEqual(Understood.spokenIn(Understood.usual, {}), [])
+    assert.deepStrictEqual(PayerDialects.spokenIn(PayerDialects.usual, {}), [])
   })
 })
 

@@ -8,9 +8,9 @@ import * as fc from "fast-check"
 
 import * as Network from "../../src/protocol/Network.ts"
 import * as PaymentPayload from "../../src/protocol/PaymentPayload.ts"
-import * as X402Asking from "../../src/wire/X402Asking.ts"
-import * as X402Network from "../../src/wire/X402Network.ts"
-import * as X402SettlingRequest from "../../src/wire/X402SettlingRequest.ts"
+import * as X402ClientApi from "../../src/wire/x402-api/X402ClientApi.ts"
+import * as X402ServerApiRequest from "../../src/wire/x402-api/X402ServerApiRequest.ts"
+import * as X402Network from "../../src/wire/x402/X402Network.ts"
 import { offerV1, offerV2, paymentV1, paymentV2, requirements, signed } from "./X402Cases.ts"
 
 const salted = { ...signed, binding: { challenge: "c".repeat(43), salt: "s".repeat(22) } }
@@ -18,21 +18,21 @@ const salted = { ...signed, binding: { challenge: "c".repeat(43), salt: "s".repe
 describe("a body", () => {
   it("of version 2 is the one that peers write, without the payer's salt", () => {
     const body = { x402Version: 2, paymentPayload: paymentV2, paymentRequirements: offerV2 }
-    assert.deepStrictEqual(X402Asking.bodyOf(2, requirements, salted), body)
+    assert.deepStrictEqual(X402ClientApi.bodyOf(2, requirements, salted), body)
   })
 
   it("of version 1 is the one that peers write, without the payer's salt", () => {
     const body = { x402Version: 1, paymentPayload: paymentV1, paymentRequirements: offerV1 }
-    assert.deepStrictEqual(X402Asking.bodyOf(1, requirements, salted), body)
+    assert.deepStrictEqual(X402ClientApi.bodyOf(1, requirements, salted), body)
   })
 
   it("of version 1 is none where version 1 has no name for the network", () => {
-    assert.isUndefined(X402Asking.bodyOf(1, { ...requirements, network: Network.make("eip155:1") }, {}))
+    assert.isUndefined(X402ClientApi.bodyOf(1, { ...requirements, network: Network.make("eip155:1") }, {}))
   })
 
   const json = fc.jsonValue({ maxDepth: 3 })
   const decode = Schema.decodeUnknownSync(
-    Schema.Union([X402SettlingRequest.RequestV2, X402SettlingRequest.RequestV1, X402SettlingRequest.RequestOther])
+    Schema.Union([X402ServerApiRequest.RequestV2, X402ServerApiRequest.RequestV1, X402ServerApiRequest.RequestOther])
   )
   const isJson = Schema.is(Schema.Json)
 
@@ -49,8 +49,8 @@ describe("a body", () => {
         (version, maxAmountRequired, payTo, payload) => {
           const plain: unknown = JSON.parse(JSON.stringify(payload))
           assert(isJson(plain))
-          const body = X402Asking.bodyOf(version, { ...requirements, maxAmountRequired, payTo }, plain)
-          const asked = X402SettlingRequest.read(decode(JSON.parse(JSON.stringify(body))))
+          const body = X402ClientApi.bodyOf(version, { ...requirements, maxAmountRequired, payTo }, plain)
+          const asked = X402ServerApiRequest.read(decode(JSON.parse(JSON.stringify(body))))
           assert.strictEqual(asked.version, version)
           assert.deepStrictEqual(Result.getOrThrow(asked.paymentRequirements), {
             ...requirements,
@@ -72,8 +72,8 @@ describe("kinds", () => {
   const ours = { ...theirs, protocolVersion: 2 }
 
   it("tell whose facilitator it is", () => {
-    assert.isTrue(X402Asking.isForeign({ kinds: [theirs] }))
-    assert.isTrue(X402Asking.isForeign({ kinds: [{ ...theirs, x402Version: 1, extra: null }], extensions: [] }))
+    assert.isTrue(X402ClientApi.isForeign({ kinds: [theirs] }))
+    assert.isTrue(X402ClientApi.isForeign({ kinds: [{ ...theirs, x402Version: 1, extra: null }], extensions: [] }))
     for (const json of [
       { kinds: [ours] },
       { kinds: [theirs, ours] },
@@ -83,7 +83,7 @@ describe("kinds", () => {
       null,
       { kinds: [1, {}] }
     ]) {
-      assert.isFalse(X402Asking.isForeign(json), JSON.stringify(json))
+      assert.isFalse(X402ClientApi.isForeign(json), JSON.stringify(json))
     }
   })
 
@@ -96,8 +96,8 @@ describe("kinds", () => {
       "nonsense"
     ]
     assert.deepStrictEqual(
-      X402Asking.readKinds({ kinds, signers: 1 }),
-      Result.succeed<X402Asking.Kinds>({
+      X402ClientApi.readKinds({ kinds, signers: 1 }),
+      Result.succeed<X402ClientApi.Kinds>({
         kinds: [
           { version: 2, scheme: "exact", network: "eip155:1", extra: undefined },
           { version: 1, scheme: "exact", network: "eip155:8453", extra: { name: "USDC" } }
@@ -124,8 +124,8 @@ describe("kinds", () => {
     )
     fc.assert(
       fc.property(answers, (answer) => {
-        const read = X402Asking.readKinds(JSON.parse(JSON.stringify(answer)))
-        if (Result.isFailure(read)) return assert.isFalse(X402Asking.isForeign(answer))
+        const read = X402ClientApi.readKinds(JSON.parse(JSON.stringify(answer)))
+        if (Result.isFailure(read)) return assert.isFalse(X402ClientApi.isForeign(answer))
         for (const { version } of read.success.kinds) assert.include([1, 2], version)
       })
     )

@@ -7,8 +7,8 @@ import * as Result from "effect/Result"
 import * as fc from "fast-check"
 
 import { isDead, PaymentState } from "../../src/protocol/Settlement.ts"
-import * as X402AskingAnswer from "../../src/wire/X402AskingAnswer.ts"
-import * as X402SettlingAnswer from "../../src/wire/X402SettlingAnswer.ts"
+import * as X402ClientApiResponse from "../../src/wire/x402-api/X402ClientApiResponse.ts"
+import * as X402ServerApiResponse from "../../src/wire/x402-api/X402ServerApiResponse.ts"
 
 const failed = (errorReason: unknown, more: object = {}) => ({
   success: false,
@@ -19,10 +19,10 @@ const failed = (errorReason: unknown, more: object = {}) => ({
 })
 
 const reasonOf = (word: string, more: object = {}) =>
-  Result.getOrThrow(X402AskingAnswer.readSettlement(failed(word, more))).reason
+  Result.getOrThrow(X402ClientApiResponse.readSettlement(failed(word, more))).reason
 
 describe("a reason", () => {
-  const table: Readonly<Record<string, X402AskingAnswer.Reason["_tag"]>> = {
+  const table: Readonly<Record<string, X402ClientApiResponse.Reason["_tag"]>> = {
     invalid_exact_evm_nonce_already_used: "Used",
     insufficient_funds: "Refused",
     invalid_exact_evm_insufficient_balance: "Refused",
@@ -51,7 +51,7 @@ describe("a reason", () => {
 
   it("is none where there is no word", () => {
     for (const nothing of [undefined, null, ""]) {
-      const read = X402AskingAnswer.readSettlement(JSON.parse(JSON.stringify(failed(nothing))))
+      const read = X402ClientApiResponse.readSettlement(JSON.parse(JSON.stringify(failed(nothing))))
       assert.isUndefined(Result.getOrThrow(read).reason)
     }
   })
@@ -72,7 +72,7 @@ describe("a reason", () => {
 describe("an answer", () => {
   it("names its network by CAIP-2 in both versions, and says nothing where it says nothing", () => {
     const said = { success: true, transaction: "0x1", network: "base-sepolia", payer: "", amount: null }
-    assert.deepStrictEqual(Result.getOrThrow(X402AskingAnswer.readSettlement(said)), {
+    assert.deepStrictEqual(Result.getOrThrow(X402ClientApiResponse.readSettlement(said)), {
       success: true,
       transaction: "0x1",
       network: "eip155:84532",
@@ -96,8 +96,10 @@ describe("an answer", () => {
     })
     fc.assert(
       fc.property(fc.constantFrom(1 as const, 2 as const), answers, (version, answer) => {
-        const said = X402SettlingAnswer.ofSettle({ version, network: "base" }, answer)
-        const { reason, success } = Result.getOrThrow(X402AskingAnswer.readSettlement(JSON.parse(JSON.stringify(said))))
+        const said = X402ServerApiResponse.ofSettle({ version, network: "base" }, answer)
+        const { reason, success } = Result.getOrThrow(
+          X402ClientApiResponse.readSettlement(JSON.parse(JSON.stringify(said)))
+        )
         assert.isFalse(success)
         const expected = isDead(answer.status) ? "Reverted" : version === 2 ? "Pending" : "Unknown"
         assert.strictEqual(reason?._tag, expected)
@@ -118,8 +120,8 @@ describe("an answer", () => {
     fc.assert(
       fc.property(answers, (answer) => {
         const json: unknown = JSON.parse(JSON.stringify(answer))
-        const settlement = Result.getOrUndefined(X402AskingAnswer.readSettlement(json))
-        const verification = Result.getOrUndefined(X402AskingAnswer.readVerification(json))
+        const settlement = Result.getOrUndefined(X402ClientApiResponse.readSettlement(json))
+        const verification = Result.getOrUndefined(X402ClientApiResponse.readVerification(json))
         const fields = new Map(typeof json === "object" && json !== null ? Object.entries(json) : [])
         if (settlement !== undefined || verification !== undefined) read++
         if (settlement !== undefined) assert.strictEqual(settlement.success, fields.get("success"))

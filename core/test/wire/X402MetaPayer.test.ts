@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as fc from "fast-check"
 
-import * as MetaPayer from "../../src/wire/X402MetaPayer.ts"
+import * as MetaPayer from "../../src/wire/x402/X402MetaPayer.ts"
 import * as X402 from "./X402Cases.ts"
 
 const { metaPayer, toResponse } = MetaPayer

@@ -3,7 +3,7 @@ import * as Result from "effect/Result"
 
 import { openPayload } from "../../src/protocol/PaymentPayload.ts"
 import type { ValidationReason } from "../../src/protocol/ValidationError.ts"
-import * as MetaSeller from "../../src/wire/X402MetaSeller.ts"
+import * as MetaSeller from "../../src/wire/x402/X402MetaSeller.ts"
 import * as X402 from "./X402Cases.ts"
 
 const { metaSeller } = MetaSeller

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import * as X402Network from "../../src/wire/X402Network.ts"
+import * as X402Network from "../../src/wire/x402/X402Network.ts"
 
 describe("names", () => {
   it("go to their network and back, one for one", () => {

@@ -9,8 +9,8 @@ import * as Schema from "effect/Schema"
 import * as fc from "fast-check"
 
 import * as Shape from "../../src/protocol/Shape.ts"
-import * as X402Offer from "../../src/wire/X402Offer.ts"
-import * as X402OfferShape from "../../src/wire/X402OfferShape.ts"
+import * as X402Offer from "../../src/wire/x402/X402Offer.ts"
+import * as X402OfferShape from "../../src/wire/x402/X402OfferShape.ts"
 
 const mostly = <A>(right: fc.Arbitrary<A>) =>
   fc.oneof({ weight: 40, arbitrary: right }, { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) })

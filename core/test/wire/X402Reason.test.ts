@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 
 import { PaymentErrorCode } from "../../src/protocol/PaymentError.ts"
 import { ValidationReason } from "../../src/protocol/ValidationError.ts"
-import * as X402Reason from "../../src/wire/X402Reason.ts"
+import * as X402Reason from "../../src/wire/x402/X402Reason.ts"
 import { reasonsV1 } from "./X402PeerAnswers.ts"
 
 const closed = new Set<string>(reasonsV1.literals)

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "vitest"
 
-import * as X402Refusal from "../../src/wire/X402Refusal.ts"
+import * as X402Refusal from "../../src/wire/x402/X402Refusal.ts"
 
 describe("words", () => {
   it("are ours where the body has them", () => {

@@ -8,8 +8,8 @@ import * as fc from "fast-check"
 import { PaymentErrorCode } from "../../src/protocol/PaymentError.ts"
 import { isSettled, PaymentState } from "../../src/protocol/Settlement.ts"
 import { ValidationReason } from "../../src/protocol/ValidationError.ts"
-import type { SettleResponse, VerifyResponse } from "../../src/wire/FacilitatorApi.ts"
-import * as X402SettlingAnswer from "../../src/wire/X402SettlingAnswer.ts"
+import type { SettleResponse, VerifyResponse } from "../../src/wire/pontage/FacilitatorApi.ts"
+import * as X402ServerApiResponse from "../../src/wire/x402-api/X402ServerApiResponse.ts"
 import { networksV1, settle, verify } from "./X402PeerAnswers.ts"
 
 const hex = (length: number) => fc.stringMatching(new RegExp(`^[0-9a-fA-F]{${length}}$`)).map((digits) => `0x${digits}`)
@@ -71,7 +71,7 @@ for (const version of [1, 2] as const) {
       const read = Schema.decodeUnknownSync(verify[version])
       fc.assert(
         fc.property(callers(version), verifications, (caller, answer) => {
-          const said: unknown = JSON.parse(JSON.stringify(X402SettlingAnswer.ofVerify(caller, answer)))
+          const said: unknown = JSON.parse(JSON.stringify(X402ServerApiResponse.ofVerify(caller, answer)))
           const heard = read(said, strict)
           assert.strictEqual(heard.isValid, answer.isValid)
           assert.strictEqual(heard.invalidReason === undefined, answer.isValid)
@@ -85,7 +85,7 @@ for (const version of [1, 2] as const) {
       const read = Schema.decodeUnknownSync(settle[version])
       fc.assert(
         fc.property(callers(version), settlements, (caller, answer) => {
-          const said: unknown = JSON.parse(JSON.stringify(X402SettlingAnswer.ofSettle(caller, answer)))
+          const said: unknown = JSON.parse(JSON.stringify(X402ServerApiResponse.ofSettle(caller, answer)))
           const heard = read(said, strict)
           assert.strictEqual(heard.success, answer.success)
           assert.strictEqual(heard.errorReason === undefined, answer.success)
@@ -97,13 +97,13 @@ for (const version of [1, 2] as const) {
     })
 
     it("what is said passes the service's own description unchanged", () => {
-      const writeVerify = Schema.encodeSync(X402SettlingAnswer.VerifyAnswer)
-      const writeSettle = Schema.encodeSync(X402SettlingAnswer.SettleAnswer)
+      const writeVerify = Schema.encodeSync(X402ServerApiResponse.VerifyAnswer)
+      const writeSettle = Schema.encodeSync(X402ServerApiResponse.SettleAnswer)
       fc.assert(
         fc.property(callers(version), verifications, settlements, (caller, verification, settlement) => {
-          const verified = X402SettlingAnswer.ofVerify(caller, verification)
+          const verified = X402ServerApiResponse.ofVerify(caller, verification)
           assert.deepStrictEqual<unknown>(writeVerify(verified), verified)
-          const settled = X402SettlingAnswer.ofSettle(caller, settlement)
+          const settled = X402ServerApiResponse.ofSettle(caller, settlement)
           assert.deepStrictEqual<unknown>(writeSettle(settled), settled)
         })
       )
@@ -118,7 +118,7 @@ describe("what is not known yet", () => {
   it("is pending in every state that may still move money, and in no other", () => {
     for (const status of PaymentState.literals) {
       if (isSettled(status)) continue
-      const { errorReason } = { errorReason: "", ...X402SettlingAnswer.ofSettle(caller, { ...answer, status }) }
+      const { errorReason } = { errorReason: "", ...X402ServerApiResponse.ofSettle(caller, { ...answer, status }) }
       const isOver = status === "rejected" || status === "failed" || status === "expired"
       assert.strictEqual(errorReason, isOver ? "invalid_transaction_state" : "settlement_pending")
     }
@@ -126,6 +126,6 @@ describe("what is not known yet", () => {
 
   it("is never pending where a payment was refused", () => {
     const refused = { ...answer, status: "rejected", code: "INVALID_SIGNATURE", detail: "in_flight" } as const
-    assert.deepInclude(X402SettlingAnswer.ofSettle(caller, refused), { errorReason: "invalid_exact_evm_signature" })
+    assert.deepInclude(X402ServerApiResponse.ofSettle(caller, refused), { errorReason: "invalid_exact_evm_signature" })
   })
 })

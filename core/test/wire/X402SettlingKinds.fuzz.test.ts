@@ -7,8 +7,8 @@ import * as Schema from "effect/Schema"
 import * as fc from "fast-check"
 
 import * as Supported from "../../src/protocol/Supported.ts"
-import * as X402Network from "../../src/wire/X402Network.ts"
-import * as X402SettlingKinds from "../../src/wire/X402SettlingKinds.ts"
+import * as X402ServerApiKinds from "../../src/wire/x402-api/X402ServerApiKinds.ts"
+import * as X402Network from "../../src/wire/x402/X402Network.ts"
 import * as X402PeerAnswers from "./X402PeerAnswers.ts"
 
 const networks = fc.constantFrom("eip155:8453", "eip155:84532", "eip155:1", "eip155:31337", "ton:mainnet", "tron:nile")
@@ -25,14 +25,14 @@ const offered = fc.record({ kinds: fc.array(kinds), signers: fc.dictionary(netwo
 
 const readAsPeer = Schema.decodeUnknownSync(X402PeerAnswers.supported)
 const isKindV1 = Schema.is(X402PeerAnswers.kindV1)
-const write = Schema.encodeSync(X402SettlingKinds.SupportedAnswer)
+const write = Schema.encodeSync(X402ServerApiKinds.SupportedAnswer)
 
 describe("what is supported", () => {
   it("is read by x402 of both versions and by ours, each its own", () => {
     fc.assert(
       fc.property(offered, (supported) => {
         const plain: Supported.Supported = JSON.parse(JSON.stringify(supported))
-        const said: unknown = JSON.parse(JSON.stringify(write(X402SettlingKinds.fromSupported(plain))))
+        const said: unknown = JSON.parse(JSON.stringify(write(X402ServerApiKinds.fromSupported(plain))))
         assert.deepStrictEqual(Supported.decode(said), Result.succeed(plain))
         const heard = readAsPeer(said)
         const of = (version: number) => heard.kinds.filter(({ x402Version }) => x402Version === version)

@@ -10,12 +10,12 @@ import type { PaymentError } from "../../src/protocol/PaymentError.ts"
 import * as PaymentPayload from "../../src/protocol/PaymentPayload.ts"
 import { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
 import type { ValidationError } from "../../src/protocol/ValidationError.ts"
-import * as X402Reason from "../../src/wire/X402Reason.ts"
-import * as X402SettlingRequest from "../../src/wire/X402SettlingRequest.ts"
+import * as X402ServerApiRequest from "../../src/wire/x402-api/X402ServerApiRequest.ts"
+import * as X402Reason from "../../src/wire/x402/X402Reason.ts"
 import { offerV1, offerV2, paymentV1, paymentV2 } from "./X402Cases.ts"
 
 const decodeRequest = Schema.decodeUnknownResult(
-  Schema.Union([X402SettlingRequest.RequestV2, X402SettlingRequest.RequestV1, X402SettlingRequest.RequestOther])
+  Schema.Union([X402ServerApiRequest.RequestV2, X402ServerApiRequest.RequestV1, X402ServerApiRequest.RequestOther])
 )
 const encodeRequirements = Schema.encodeSync(PaymentRequirements)
 
@@ -57,7 +57,7 @@ describe("a request of x402", () => {
           seen.none++
           return
         }
-        const asked = X402SettlingRequest.read(request.success)
+        const asked = X402ServerApiRequest.read(request.success)
         assert.strictEqual(asked.version, request.success.x402Version === 1 ? 1 : 2)
         for (const failure of [failureOf(asked.paymentPayload), failureOf(asked.paymentRequirements)]) {
           seen[failure === undefined ? "good" : "bad"]++
@@ -91,7 +91,7 @@ describe("a request of x402", () => {
             { ...v2, paymentPayload: { ...paymentV2, payload, accepted }, paymentRequirements: accepted }
           ]) {
             const plain: unknown = JSON.parse(JSON.stringify(sent))
-            const asked = X402SettlingRequest.read(Result.getOrThrow(decodeRequest(plain)))
+            const asked = X402ServerApiRequest.read(Result.getOrThrow(decodeRequest(plain)))
             const requirements = Result.getOrThrow(asked.paymentRequirements)
             assert.deepInclude<object>(requirements, {
               maxAmountRequired: amount,

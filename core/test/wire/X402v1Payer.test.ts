@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 
-import { x402v1Payer } from "../../src/wire/X402v1Payer.ts"
+import { x402v1Payer } from "../../src/wire/x402/X402v1Payer.ts"
 import * as X402 from "./X402Cases.ts"
 
 const head = (status: number, headers: Readonly<Record<string, string>> = { "content-type": "application/json" }) => ({

@@ -3,7 +3,7 @@ import * as Result from "effect/Result"
 
 import * as Network from "../../src/protocol/Network.ts"
 import { openPayload } from "../../src/protocol/PaymentPayload.ts"
-import { x402v1Seller } from "../../src/wire/X402v1Seller.ts"
+import { x402v1Seller } from "../../src/wire/x402/X402v1Seller.ts"
 import * as X402 from "./X402Cases.ts"
 
 const failureOf = (text: string) => Result.getOrThrow(Result.flip(x402v1Seller.readPayment(text)))

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 
-import { x402v2Payer } from "../../src/wire/X402v2Payer.ts"
+import { x402v2Payer } from "../../src/wire/x402/X402v2Payer.ts"
 import * as X402 from "./X402Cases.ts"
 
 const headOf = (status: number, headers: Readonly<Record<string, unknown>>) => ({

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 
 import { openPayload } from "../../src/protocol/PaymentPayload.ts"
-import { x402v2Seller } from "../../src/wire/X402v2Seller.ts"
+import { x402v2Seller } from "../../src/wire/x402/X402v2Seller.ts"
 import * as X402 from "./X402Cases.ts"
 
 const failureOf = (text: string) => Result.getOrThrow(Result.flip(x402v2Seller.readPayment(text)))

@@ -3,11 +3,11 @@ import { encodeFunctionData, getContractAddress, parseAbi } from "viem"
 
 import { BatchSettler } from "../src/artifacts/BatchSettler.ts"
 import { TransferProbe } from "../src/artifacts/TransferProbe.ts"
-import * as BatchSettling from "../src/BatchSettling.ts"
-import * as EvmAddress from "../src/EvmAddress.ts"
 import { batchSettlerAddress } from "../src/index.ts"
-import * as PackedTransfers from "../src/PackedTransfers.ts"
-import * as TransferProbing from "../src/TransferProbing.ts"
+import * as EvmAddress from "../src/primitives/EvmAddress.ts"
+import * as BatchSettling from "../src/sending/BatchSettling.ts"
+import * as PackedTransfers from "../src/transfer/PackedTransfers.ts"
+import * as TransferProbing from "../src/transfer/TransferProbing.ts"
 
 const settler = EvmAddress.fromTail(`0x${"9".repeat(40)}`)
 

@@ -3,11 +3,11 @@ import { Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 
-import * as BestCrypto from "../src/BestCrypto.ts"
-import * as EvmCrypto from "../src/EvmCrypto.ts"
-import * as EvmCryptoProof from "../src/EvmCryptoProof.ts"
-import * as NativeCrypto from "../src/NativeCrypto.ts"
-import * as WasmCrypto from "../src/WasmCrypto.ts"
+import * as BestCrypto from "../src/crypto/BestCrypto.ts"
+import * as CryptoSelfTest from "../src/crypto/CryptoSelfTest.ts"
+import * as EvmCrypto from "../src/crypto/EvmCrypto.ts"
+import * as NativeCrypto from "../src/crypto/NativeCrypto.ts"
+import * as WasmCrypto from "../src/crypto/WasmCrypto.ts"
 import * as CryptoTable from "./CryptoTable.ts"
 
 const named = (name: string) => Effect.succeed({ ...EvmCrypto.javaScript, name })
@@ -31,7 +31,7 @@ describe("BestCrypto", () => {
 
   it.effect("goes on where one is missing or wrong, and says why", () =>
     Effect.gen(function* () {
-      const broken = EvmCryptoProof.prove({ ...EvmCrypto.javaScript, name: "B", recoverPublicKey: () => undefined })
+      const broken = CryptoSelfTest.prove({ ...EvmCrypto.javaScript, name: "B", recoverPublicKey: () => undefined })
       const { lines, value } = yield* logged(BestCrypto.choose([missing("A is missing"), broken, named("C")]))
       assert.strictEqual(value.name, "C")
       assert.deepStrictEqual(lines, [

@@ -7,10 +7,10 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as fc from "fast-check"
 
-import * as EvmCrypto from "../src/EvmCrypto.ts"
-import * as EvmHex from "../src/EvmHex.ts"
-import * as NativeCrypto from "../src/NativeCrypto.ts"
-import * as WasmCrypto from "../src/WasmCrypto.ts"
+import * as EvmCrypto from "../src/crypto/EvmCrypto.ts"
+import * as NativeCrypto from "../src/crypto/NativeCrypto.ts"
+import * as WasmCrypto from "../src/crypto/WasmCrypto.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
 
 /** The machines that the package secp256k1 brings a built addon for. */
 const prebuilt = ["linux-x64", "darwin-arm64", "win32-x64"]

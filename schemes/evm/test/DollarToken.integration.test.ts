@@ -2,13 +2,11 @@ import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { encodeFunctionData, type Hex } from "viem"
 
-import * as Eip3009 from "../src/Eip3009.ts"
-import * as EvmAddress from "../src/EvmAddress.ts"
-import * as EvmCrypto from "../src/EvmCrypto.ts"
-import * as EvmHex from "../src/EvmHex.ts"
-import * as EvmRevert from "../src/EvmRevert.ts"
-import * as EvmRpc from "../src/EvmRpc.ts"
-import * as EvmSignature from "../src/EvmSignature.ts"
+import * as EvmCrypto from "../src/crypto/EvmCrypto.ts"
+import * as EvmSignature from "../src/crypto/EvmSignature.ts"
+import * as EvmRpc from "../src/node/EvmRpc.ts"
+import * as EvmAddress from "../src/primitives/EvmAddress.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
 import {
   Delegate7702,
   DollarToken,
@@ -19,6 +17,8 @@ import {
   ReturnBomb1271,
   SilentToken
 } from "../src/testing/index.ts"
+import * as Eip3009 from "../src/transfer/Eip3009.ts"
+import * as EvmRevert from "../src/transfer/EvmRevert.ts"
 import * as TestAuthorization from "./TestAuthorization.ts"
 
 const { address } = TestAuthorization

@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { bytesToHex, serializeTransaction } from "viem"
 
-import * as Eip1559 from "../src/Eip1559.ts"
-import * as EvmHex from "../src/EvmHex.ts"
+import * as Eip1559 from "../src/primitives/Eip1559.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
 
 const bits = (count: bigint) =>
   fc.oneof(fc.constantFrom(0n, 1n, 127n, 128n, 255n, 256n, 2n ** count - 1n), fc.bigInt(0n, 2n ** count - 1n))

@@ -12,12 +12,12 @@ import {
 } from "viem"
 import { mnemonicToAccount } from "viem/accounts"
 
-import * as Eip3009 from "../src/Eip3009.ts"
-import * as EvmAddress from "../src/EvmAddress.ts"
-import { javaScript } from "../src/EvmCrypto.ts"
-import * as EvmHex from "../src/EvmHex.ts"
-import * as EvmSignature from "../src/EvmSignature.ts"
+import { javaScript } from "../src/crypto/EvmCrypto.ts"
+import * as EvmSignature from "../src/crypto/EvmSignature.ts"
+import * as EvmAddress from "../src/primitives/EvmAddress.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
 import { DollarToken, EvmTestAccounts } from "../src/testing/index.ts"
+import * as Eip3009 from "../src/transfer/Eip3009.ts"
 import * as CryptoTable from "./CryptoTable.ts"
 
 const address = (text: string) => Schema.decodeSync(EvmAddress.FromText)(text)

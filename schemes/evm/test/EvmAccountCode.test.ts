@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as EvmAccountCode from "../src/EvmAccountCode.ts"
-import * as EvmAddress from "../src/EvmAddress.ts"
-import * as EvmRpc from "../src/EvmRpc.ts"
+import * as EvmRpc from "../src/node/EvmRpc.ts"
+import * as EvmAddress from "../src/primitives/EvmAddress.ts"
+import * as EvmAccountCode from "../src/transfer/EvmAccountCode.ts"
 import * as HostileNode from "./HostileNode.ts"
 
 const account = EvmAddress.fromTail(`0x${"a".repeat(40)}`)

@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import * as fc from "fast-check"
 import { getAddress } from "viem"
 
-import * as EvmAddress from "../src/EvmAddress.ts"
+import * as EvmAddress from "../src/primitives/EvmAddress.ts"
 
 const lowerCaseText = fc.stringMatching(/^0x[0-9a-f]{40}$/)
 

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 
-import * as EvmAddress from "../src/EvmAddress.ts"
-import * as EvmAsset from "../src/EvmAsset.ts"
+import * as EvmAddress from "../src/primitives/EvmAddress.ts"
+import * as EvmAsset from "../src/transfer/EvmAsset.ts"
 
 const custom: EvmAsset.CustomAsset = {
   network: "eip155:8453",

@@ -4,8 +4,8 @@ import * as fc from "fast-check"
 import { bytesToHex, keccak256, recoverPublicKey, serializeSignature } from "viem"
 import { sign } from "viem/accounts"
 
-import type * as EvmCrypto from "../src/EvmCrypto.ts"
-import * as EvmHex from "../src/EvmHex.ts"
+import type * as EvmCrypto from "../src/crypto/EvmCrypto.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
 import * as CryptoTable from "./CryptoTable.ts"
 
 const { all, word } = CryptoTable

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
-import * as EvmCrypto from "../src/EvmCrypto.ts"
-import * as EvmHex from "../src/EvmHex.ts"
+import * as EvmCrypto from "../src/crypto/EvmCrypto.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
 
 const digest = new Uint8Array(32).fill(7)
 const key = new Uint8Array(32).fill(1)

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
-import * as EvmCrypto from "../src/EvmCrypto.ts"
-import * as EvmCryptoProof from "../src/EvmCryptoProof.ts"
+import * as CryptoSelfTest from "../src/crypto/CryptoSelfTest.ts"
+import * as EvmCrypto from "../src/crypto/EvmCrypto.ts"
 import * as CryptoTable from "./CryptoTable.ts"
 
 const { javaScript } = EvmCrypto
@@ -33,11 +33,11 @@ const wrong: Readonly<Record<string, Partial<EvmCrypto.Shape>>> = {
   }
 }
 
-describe("EvmCryptoProof", () => {
+describe("CryptoSelfTest", () => {
   for (const crypto of CryptoTable.all) {
     it.effect(`proves ${crypto.name}`, () =>
       Effect.gen(function* () {
-        assert.strictEqual(yield* EvmCryptoProof.prove(crypto), crypto)
+        assert.strictEqual(yield* CryptoSelfTest.prove(crypto), crypto)
       })
     )
   }
@@ -45,7 +45,7 @@ describe("EvmCryptoProof", () => {
   for (const [what, deviation] of Object.entries(wrong)) {
     it.effect(`says of one what it cannot: ${what}`, () =>
       Effect.gen(function* () {
-        const error = yield* Effect.flip(EvmCryptoProof.prove({ ...javaScript, name: "a broken build", ...deviation }))
+        const error = yield* Effect.flip(CryptoSelfTest.prove({ ...javaScript, name: "a broken build", ...deviation }))
         assert.strictEqual(error._tag, "Misconfigured")
         assert.include(error.message, `the cryptography by a broken build ${what.trim()}`)
       })
@@ -55,7 +55,7 @@ describe("EvmCryptoProof", () => {
   it.effect("does not pass one that hashes only short texts", () =>
     Effect.gen(function* () {
       const keccak256 = (bytes: Uint8Array) => javaScript.keccak256(bytes.subarray(0, 136))
-      assert.include((yield* Effect.flip(EvmCryptoProof.prove({ ...javaScript, keccak256 }))).message, "does not hash")
+      assert.include((yield* Effect.flip(CryptoSelfTest.prove({ ...javaScript, keccak256 }))).message, "does not hash")
     })
   )
 })

@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import * as fc from "fast-check"
 import { bytesToHex, hexToBytes } from "viem"
 
-import * as EvmHex from "../src/EvmHex.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
 
 describe("EvmHex", () => {
   it("converts bytes as viem does", () => {

@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { ChainUnavailable } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import type * as EvmHex from "../src/EvmHex.ts"
-import * as EvmInclusion from "../src/EvmInclusion.ts"
-import type * as EvmRpc from "../src/EvmRpc.ts"
+import * as EvmInclusion from "../src/evidence/EvmInclusion.ts"
+import type * as EvmRpc from "../src/node/EvmRpc.ts"
+import type * as EvmHex from "../src/primitives/EvmHex.ts"
 
 const hash = (digit: string): EvmHex.Hex => `0x${digit.repeat(64)}`
 const transaction = hash("1")

@@ -4,8 +4,8 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as EvmLogRange from "../src/EvmLogRange.ts"
-import * as EvmNodeRefusal from "../src/EvmNodeRefusal.ts"
+import * as EvmLogRange from "../src/node/EvmLogRange.ts"
+import * as EvmNodeRefusal from "../src/node/EvmNodeRefusal.ts"
 
 /** Words of nodes and providers that refuse ranges, the width that was asked for, and what is asked for next. */
 const refusals: ReadonlyArray<readonly [string, bigint, bigint]> = [

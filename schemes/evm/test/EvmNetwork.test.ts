@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import * as EvmNetwork from "../src/EvmNetwork.ts"
+import * as EvmNetwork from "../src/primitives/EvmNetwork.ts"
 
 describe("EvmNetwork", () => {
   it("reads a chain id and gives it back", () => {

@@ -2,7 +2,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
-import * as EvmSurvey from "../src/EvmSurvey.ts"
+import * as EvmSurvey from "../src/node/EvmSurvey.ts"
 import { EvmTestChain } from "../src/testing/index.ts"
 import * as Batch from "./EvmTestBatch.ts"
 import * as Payment from "./EvmTestPayment.ts"

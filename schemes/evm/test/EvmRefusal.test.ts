@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
-import * as EvmRefusal from "../src/EvmRefusal.ts"
-import type { EvmRevert } from "../src/EvmRevert.ts"
+import * as EvmRefusal from "../src/transfer/EvmRefusal.ts"
+import type { EvmRevert } from "../src/transfer/EvmRevert.ts"
 import * as Payment from "./EvmTestPayment.ts"
 
 const rows: ReadonlyArray<readonly [EvmRevert, string]> = [

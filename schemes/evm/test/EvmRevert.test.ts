@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { encodeErrorResult, type Hex, parseAbi } from "viem"
 
-import * as EvmHex from "../src/EvmHex.ts"
-import * as EvmRevert from "../src/EvmRevert.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
+import * as EvmRevert from "../src/transfer/EvmRevert.ts"
 
 const abi = parseAbi([
   "error Error(string)",

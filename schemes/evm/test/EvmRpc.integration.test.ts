@@ -2,9 +2,9 @@ import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { keccak256, parseGwei } from "viem"
 
-import * as Eip3009 from "../src/Eip3009.ts"
-import * as EvmRpc from "../src/EvmRpc.ts"
+import * as EvmRpc from "../src/node/EvmRpc.ts"
 import { EvmTestChain } from "../src/testing/index.ts"
+import * as Eip3009 from "../src/transfer/Eip3009.ts"
 import * as TestAuthorization from "./TestAuthorization.ts"
 
 const { address } = TestAuthorization

@@ -6,9 +6,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as EvmAddress from "../src/EvmAddress.ts"
-import type * as EvmJsonRpc from "../src/EvmJsonRpc.ts"
-import * as EvmRpc from "../src/EvmRpc.ts"
+import type * as EvmJsonRpc from "../src/node/EvmJsonRpc.ts"
+import * as EvmRpc from "../src/node/EvmRpc.ts"
+import * as EvmAddress from "../src/primitives/EvmAddress.ts"
 import * as HostileNode from "./HostileNode.ts"
 
 const network = "eip155:31337"

@@ -4,9 +4,9 @@ import * as fc from "fast-check"
 import { bytesToHex, parseSignature, recoverAddress, serializeErc6492Signature, serializeSignature } from "viem"
 import { privateKeyToAccount, sign } from "viem/accounts"
 
-import { javaScript } from "../src/EvmCrypto.ts"
-import * as EvmHex from "../src/EvmHex.ts"
-import * as EvmSignature from "../src/EvmSignature.ts"
+import { javaScript } from "../src/crypto/EvmCrypto.ts"
+import * as EvmSignature from "../src/crypto/EvmSignature.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
 
 const { n: order } = secp256k1.Point.CURVE()
 const keys = fc.bigInt(1n, order - 1n).map((value) => EvmHex.toWord(value))

@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as EvmRpc from "../src/EvmRpc.ts"
-import * as EvmSurvey from "../src/EvmSurvey.ts"
+import * as EvmRpc from "../src/node/EvmRpc.ts"
+import * as EvmSurvey from "../src/node/EvmSurvey.ts"
 import * as HostileNode from "./HostileNode.ts"
 
 const nothing = `0x${"0".repeat(64)}`

@@ -2,8 +2,8 @@
 import type { Observation, Payment as HeldPayment, Prepared, SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import * as EvmHex from "../src/EvmHex.ts"
 import { deployBatchSettler } from "../src/index.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
 import { type EvmTestAccounts, EvmTestChain } from "../src/testing/index.ts"
 import * as Payment from "./EvmTestPayment.ts"
 

@@ -25,14 +25,14 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { Hex } from "viem"
 
-import * as Eip3009 from "../src/Eip3009.ts"
-import * as EvmAddress from "../src/EvmAddress.ts"
-import type { CustomAsset } from "../src/EvmAsset.ts"
-import * as EvmHex from "../src/EvmHex.ts"
-import * as EvmNetwork from "../src/EvmNetwork.ts"
-import * as EvmSurvey from "../src/EvmSurvey.ts"
 import { exactEvm } from "../src/index.ts"
+import * as EvmSurvey from "../src/node/EvmSurvey.ts"
+import * as EvmAddress from "../src/primitives/EvmAddress.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
+import * as EvmNetwork from "../src/primitives/EvmNetwork.ts"
 import { DollarToken, type EvmTestAccounts, EvmTestChain } from "../src/testing/index.ts"
+import * as Eip3009 from "../src/transfer/Eip3009.ts"
+import type { CustomAsset } from "../src/transfer/EvmAsset.ts"
 
 /** What is signed, in the words a payload carries it in. */
 type Fields = Readonly<Record<keyof Eip3009.TransferWithAuthorization, unknown>>

@@ -3,8 +3,8 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { encodeFunctionData, type Hex, maxUint256, parseSignature } from "viem"
 
-import * as Eip3009 from "../src/Eip3009.ts"
 import { DollarToken, type EvmTestAccounts, EvmTestChain } from "../src/testing/index.ts"
+import * as Eip3009 from "../src/transfer/Eip3009.ts"
 
 type Ruling = "pause" | "unpause" | "blacklist" | "unBlacklist"
 

@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import { keccak256, parseTransaction, recoverTransactionAddress } from "viem"
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
 
-import * as EvmHex from "../src/EvmHex.ts"
-import { type EvmTransactionSigner, sign } from "../src/EvmTransactionSigner.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
+import { type EvmTransactionSigner, sign } from "../src/wallet/EvmTransactionSigner.ts"
 
 const account = privateKeyToAccount(generatePrivateKey())
 const call = { to: account.address, data: "0x1234", gas: 150_000n } as const

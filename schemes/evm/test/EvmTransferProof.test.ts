@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import * as Eip3009 from "../src/Eip3009.ts"
-import * as EvmAddress from "../src/EvmAddress.ts"
-import * as EvmHex from "../src/EvmHex.ts"
-import type { Log } from "../src/EvmRpc.ts"
-import * as EvmTransferProof from "../src/EvmTransferProof.ts"
+import * as EvmTransferProof from "../src/evidence/EvmTransferProof.ts"
+import type { Log } from "../src/node/EvmRpc.ts"
+import * as EvmAddress from "../src/primitives/EvmAddress.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
+import * as Eip3009 from "../src/transfer/Eip3009.ts"
 
 const address = (digit: string) => EvmAddress.fromText(`0x${digit.repeat(40)}`) ?? EvmAddress.zero
 const [payer, payee, token, other] = [address("1"), address("2"), address("3"), address("4")]

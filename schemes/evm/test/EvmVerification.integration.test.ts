@@ -2,7 +2,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
-import * as EvmHex from "../src/EvmHex.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
 import { EvmTestChain } from "../src/testing/index.ts"
 import * as Payment from "./EvmTestPayment.ts"
 import * as Token from "./EvmTestToken.ts"
@@ -22,7 +22,7 @@ const verified = Effect.fnUntraced(function* (deviation: Payment.Deviation) {
   return yield* Payment.outcome(Effect.flatMap(Payment.payment(deviation), verify))
 })
 
-describe("EvmVerification", () => {
+describe("ExactEvmVerification", () => {
   layer(EvmTestChain.layer({ payers: 7, payerBalance: 10_000n }), { excludeTestServices: true })((it) => {
     it.effect("takes a payment of all that the payer has and none of a unit more", () =>
       Effect.gen(function* () {

@@ -5,11 +5,11 @@ import * as Schema from "effect/Schema"
 import { recoverTypedDataAddress } from "viem"
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
 
-import * as Eip3009 from "../src/Eip3009.ts"
-import * as EvmNetwork from "../src/EvmNetwork.ts"
-import * as EvmSigner from "../src/EvmSigner.ts"
-import * as ExactEvm from "../src/ExactEvm.ts"
 import { exactEvm } from "../src/index.ts"
+import * as ExactEvm from "../src/payment/ExactEvm.ts"
+import * as EvmNetwork from "../src/primitives/EvmNetwork.ts"
+import * as Eip3009 from "../src/transfer/Eip3009.ts"
+import * as EvmSigner from "../src/wallet/EvmSigner.ts"
 import * as Payment from "./EvmTestPayment.ts"
 
 const account = privateKeyToAccount(generatePrivateKey())

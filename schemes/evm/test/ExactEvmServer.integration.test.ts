@@ -2,10 +2,10 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import type { CustomAsset } from "../src/EvmAsset.ts"
-import * as EvmNetwork from "../src/EvmNetwork.ts"
 import { exactEvm } from "../src/index.ts"
+import * as EvmNetwork from "../src/primitives/EvmNetwork.ts"
 import { EvmTestChain } from "../src/testing/index.ts"
+import type { CustomAsset } from "../src/transfer/EvmAsset.ts"
 import * as Payment from "./EvmTestPayment.ts"
 import * as RpcProxy from "./RpcProxy.ts"
 

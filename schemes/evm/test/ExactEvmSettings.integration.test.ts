@@ -7,7 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { encodeFunctionData } from "viem"
 
-import * as EvmHex from "../src/EvmHex.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
 import { DollarToken, EvmTestChain } from "../src/testing/index.ts"
 import * as Batch from "./EvmTestBatch.ts"
 import * as Payment from "./EvmTestPayment.ts"

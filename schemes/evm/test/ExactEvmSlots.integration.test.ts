@@ -3,7 +3,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import type { Payment as HeldPayment, Prepared, SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import * as Eip1559 from "../src/Eip1559.ts"
+import * as Eip1559 from "../src/primitives/Eip1559.ts"
 import { EvmTestChain } from "../src/testing/index.ts"
 import * as Batch from "./EvmTestBatch.ts"
 import * as Payment from "./EvmTestPayment.ts"

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
-import { javaScript } from "../src/EvmCrypto.ts"
-import * as NativeCrypto from "../src/NativeCrypto.ts"
+import { javaScript } from "../src/crypto/EvmCrypto.ts"
+import * as NativeCrypto from "../src/crypto/NativeCrypto.ts"
 
 /** What an addon offers, computed by the JavaScript that it stands in for, so that this runs where there is no addon. */
 const secp256k1 = {

@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import type { Hex } from "viem"
 
-import * as EvmAddress from "../src/EvmAddress.ts"
-import * as PackedTransfers from "../src/PackedTransfers.ts"
+import * as EvmAddress from "../src/primitives/EvmAddress.ts"
+import * as PackedTransfers from "../src/transfer/PackedTransfers.ts"
 
 const hex = (bytes: number) =>
   fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((value): Hex => `0x${Buffer.from(value).toString("hex")}`)

@@ -1,10 +1,10 @@
 /** Authorizations as tests need them: for the test chain's token, valid for an hour of the chain's time, signed by a key. */
 import * as Effect from "effect/Effect"
 
-import * as Eip3009 from "../src/Eip3009.ts"
-import * as EvmAddress from "../src/EvmAddress.ts"
-import * as EvmHex from "../src/EvmHex.ts"
+import * as EvmAddress from "../src/primitives/EvmAddress.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
 import { type EvmTestAccounts, EvmTestChain } from "../src/testing/index.ts"
+import * as Eip3009 from "../src/transfer/Eip3009.ts"
 
 /** The parsed address of a text that is one. */
 export const address = (text: string): EvmAddress.Address => EvmAddress.fromText(text) ?? EvmAddress.zero

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 
-import * as EvmHex from "../src/EvmHex.ts"
-import * as TransferProbing from "../src/TransferProbing.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
+import * as TransferProbing from "../src/transfer/TransferProbing.ts"
 
 const words = fc.uint8Array({ minLength: 1, maxLength: 260 })
 const outcome = fc.oneof(fc.constantFrom("returned", "unknown", "code"), words)

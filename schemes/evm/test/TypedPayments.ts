@@ -6,9 +6,9 @@ import * as fc from "fast-check"
 import { bytesToHex } from "viem"
 import { mnemonicToAccount } from "viem/accounts"
 
-import * as Eip3009 from "../src/Eip3009.ts"
-import * as EvmAddress from "../src/EvmAddress.ts"
+import * as EvmAddress from "../src/primitives/EvmAddress.ts"
 import { EvmTestAccounts } from "../src/testing/index.ts"
+import * as Eip3009 from "../src/transfer/Eip3009.ts"
 
 const address = Schema.decodeSync(EvmAddress.FromText)
 /** The account that signed {@link arbitrum}. */

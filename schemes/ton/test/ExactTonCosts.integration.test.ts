@@ -7,8 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
 import { TonAddress, TonNetwork, TonWallet, WalletRequest } from "../src/index.ts"
-import * as SandboxEmulation from "../src/SandboxEmulation.ts"
 import { type TonTestAccounts, TonTestChain } from "../src/testing/index.ts"
+import * as SandboxEmulation from "../src/transfer/SandboxEmulation.ts"
 import * as Forgery from "./TonForgery.ts"
 import * as Trial from "./TonTrial.ts"
 

@@ -7,8 +7,8 @@ import * as Effect from "effect/Effect"
 import { vi } from "vitest"
 
 import { type TonEmulation, TonMessage, TonNetwork, TonRpc, TonWallet, WalletRequest } from "../src/index.ts"
-import * as SandboxEmulation from "../src/SandboxEmulation.ts"
 import { SwallowingWallet, ToncenterFault, type TonTestAccounts, TonTestChain } from "../src/testing/index.ts"
+import * as SandboxEmulation from "../src/transfer/SandboxEmulation.ts"
 import * as Forgery from "./TonForgery.ts"
 import * as Trial from "./TonTrial.ts"
 

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { beginCell, Cell } from "@ton/core"
 import * as Result from "effect/Result"
 
+import * as TonPayer from "../src/exact/TonPayer.ts"
 import {
   Ed25519,
   type ExactTon,
@@ -13,7 +14,6 @@ import {
   WalletRequest
 } from "../src/index.ts"
 import { TestJetton, TonTestAccounts } from "../src/testing/index.ts"
-import * as TonPayer from "../src/TonPayer.ts"
 import * as Forgery from "./TonForgery.ts"
 
 const payer = TonTestAccounts.ofName("payer 0")

@@ -3,7 +3,7 @@ import { beginCell, Cell } from "@ton/core"
 import * as fc from "fast-check"
 
 import { JettonTransfer, TonAddress, TonBoc, TonMessage, WalletRequest } from "../src/index.ts"
-import * as TonTransaction from "../src/TonTransaction.ts"
+import * as TonTransaction from "../src/node/TonTransaction.ts"
 
 const tree: fc.Arbitrary<Cell> = fc.letrec<{ cell: Cell }>((tie) => ({
   cell: fc

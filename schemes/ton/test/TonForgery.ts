@@ -2,8 +2,8 @@
 import { beginCell, type Builder, Cell, type StateInit, storeStateInit } from "@ton/core"
 
 import { Ed25519, TonBoc, TonNetwork, WalletRequest } from "../src/index.ts"
+import * as TonAddress from "../src/primitives/TonAddress.ts"
 import type { TonTestAccounts } from "../src/testing/index.ts"
-import * as TonAddress from "../src/TonAddress.ts"
 
 /** What an inner message may differ in from a good one. */
 export interface Inner {

@@ -5,8 +5,8 @@ import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
 import { TonAuthorization, TonNetwork } from "../src/index.ts"
+import * as TonLosses from "../src/sending/TonLosses.ts"
 import { TonTestAccounts } from "../src/testing/index.ts"
-import * as TonLosses from "../src/TonLosses.ts"
 import * as Forgery from "./TonForgery.ts"
 import * as Trial from "./TonTrial.ts"
 

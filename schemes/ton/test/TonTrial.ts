@@ -19,7 +19,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-import type { Options } from "../src/ExactTonChain.ts"
+import type { Options } from "../src/exact/ExactTonChain.ts"
 import { exactTon, type TonExpense, TonNetwork } from "../src/index.ts"
 import { type TestJetton, type TonTestAccounts, TonTestChain } from "../src/testing/index.ts"
 

@@ -3,7 +3,7 @@ import { ChainUnavailable } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as BlockNews from "../src/BlockNews.ts"
+import * as BlockNews from "../src/evidence/BlockNews.ts"
 
 const makeChain = () => {
   const chain = { head: 1n, heads: 0, looks: 0, found: false, isDown: false }

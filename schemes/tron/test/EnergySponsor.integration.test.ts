@@ -2,10 +2,10 @@
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
-import * as EnergySponsor from "../src/EnergySponsor.ts"
-import { localSigner } from "../src/LocalTronSigner.ts"
+import type * as TronRpc from "../src/node/TronRpc.ts"
+import * as EnergySponsor from "../src/sending/EnergySponsor.ts"
 import { TronTestAccounts, TronTestChain } from "../src/testing/index.ts"
-import type * as TronRpc from "../src/TronRpc.ts"
+import { localSigner } from "../src/wallet/LocalTronSigner.ts"
 import * as Payment from "./TronTestPayment.ts"
 
 type Options = Partial<EnergySponsor.Options>

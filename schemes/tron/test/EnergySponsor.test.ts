@@ -6,11 +6,11 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as EnergySponsor from "../src/EnergySponsor.ts"
-import { localSigner } from "../src/LocalTronSigner.ts"
-import type * as TronBlocks from "../src/TronBlocks.ts"
-import type * as TronRpc from "../src/TronRpc.ts"
-import * as TronTransaction from "../src/TronTransaction.ts"
+import type * as TronBlocks from "../src/node/TronBlocks.ts"
+import type * as TronRpc from "../src/node/TronRpc.ts"
+import * as EnergySponsor from "../src/sending/EnergySponsor.ts"
+import * as TronTransaction from "../src/transfer/TronTransaction.ts"
+import { localSigner } from "../src/wallet/LocalTronSigner.ts"
 import { transfer } from "./TronTransfers.ts"
 
 const rawHex = TronTransaction.unsignedTransfer(transfer).raw_data_hex

@@ -4,8 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import { exactTron } from "../src/index.ts"
-import { localSigner } from "../src/LocalTronSigner.ts"
-import * as TronAddress from "../src/TronAddress.ts"
+import * as TronAddress from "../src/primitives/TronAddress.ts"
+import { localSigner } from "../src/wallet/LocalTronSigner.ts"
 
 const signer = localSigner("1".padStart(64, "0"))
 const client = exactTron.client({ signer })

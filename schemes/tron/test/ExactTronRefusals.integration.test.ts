@@ -3,9 +3,9 @@ import { assert, describe, layer } from "@effect/vitest"
 import * as Network from "@pontage/core/Network"
 import * as Effect from "effect/Effect"
 
+import * as TronHex from "../src/primitives/TronHex.ts"
 import { TronSilentToken, TronTestAccounts, TronTestChain } from "../src/testing/index.ts"
-import * as TronHex from "../src/TronHex.ts"
-import * as TronTransaction from "../src/TronTransaction.ts"
+import * as TronTransaction from "../src/transfer/TronTransaction.ts"
 import * as Payment from "./TronTestPayment.ts"
 
 const key = (address: string) => [{ address, weight: 1 }]

@@ -5,10 +5,10 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
 import { exactTron, TronSigner } from "../src/index.ts"
-import { localSigner } from "../src/LocalTronSigner.ts"
 import { TronTestChain } from "../src/testing/index.ts"
-import * as TronAsset from "../src/TronAsset.ts"
-import * as TronTransaction from "../src/TronTransaction.ts"
+import * as TronAsset from "../src/transfer/TronAsset.ts"
+import * as TronTransaction from "../src/transfer/TronTransaction.ts"
+import { localSigner } from "../src/wallet/LocalTronSigner.ts"
 import * as Payment from "./TronTestPayment.ts"
 import { tronWebOf } from "./TronTransfers.ts"
 

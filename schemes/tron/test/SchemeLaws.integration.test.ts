@@ -7,8 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
 import { exactTron } from "../src/index.ts"
-import { localSigner } from "../src/LocalTronSigner.ts"
 import { type TronTestAccounts, TronTestChain } from "../src/testing/index.ts"
+import { localSigner } from "../src/wallet/LocalTronSigner.ts"
 
 /** Blocks on top of one before it is solidified, and one more. */
 const solidified = 19

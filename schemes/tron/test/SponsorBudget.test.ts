@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as SponsorBudget from "../src/SponsorBudget.ts"
+import * as SponsorBudget from "../src/sending/SponsorBudget.ts"
 
 const lending = (payer: string, energy: bigint, caller = ""): SponsorBudget.Lending => ({ payer, caller, energy })
 

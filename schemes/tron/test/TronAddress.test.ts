@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { TronWeb } from "tronweb"
 
-import * as TronAddress from "../src/TronAddress.ts"
-import * as TronHex from "../src/TronHex.ts"
+import * as TronAddress from "../src/primitives/TronAddress.ts"
+import * as TronHex from "../src/primitives/TronHex.ts"
 
 const usdt = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 const usdtHex = "41a614f803b6fd780986a42c78ec9c7f77e6ded13c"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 
-import * as TronAsset from "../src/TronAsset.ts"
+import * as TronAsset from "../src/transfer/TronAsset.ts"
 
 const usdt = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 const own: TronAsset.CustomAsset = {

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as TronCommitments from "../src/TronCommitments.ts"
+import * as TronCommitments from "../src/sending/TronCommitments.ts"
 
 const prices = { energy: 100n, bandwidth: 1_000n }
 const nothing: TronCommitments.Means = { balance: 0n, energy: 0n, freeBandwidth: 0n, stakedBandwidth: 0n }

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
 import { TronTestAccounts, TronTestChain } from "../src/testing/index.ts"
-import * as TronTransaction from "../src/TronTransaction.ts"
+import * as TronTransaction from "../src/transfer/TronTransaction.ts"
 import * as Payment from "./TronTestPayment.ts"
 
 /** Blocks are made by the test alone. */

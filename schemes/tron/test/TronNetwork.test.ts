@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import * as TronNetwork from "../src/TronNetwork.ts"
+import * as TronNetwork from "../src/primitives/TronNetwork.ts"
 
 const names: Readonly<Record<string, ReadonlyArray<string>>> = {
   "tron:mainnet": ["tron:mainnet", "tron:728126428", "tron:0x2b6653dc", "tron", "tron-mainnet"],

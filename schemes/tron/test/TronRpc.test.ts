@@ -3,9 +3,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as TronAddress from "../src/TronAddress.ts"
-import * as TronHttp from "../src/TronHttp.ts"
-import * as TronRpc from "../src/TronRpc.ts"
+import * as TronHttp from "../src/node/TronHttp.ts"
+import * as TronRpc from "../src/node/TronRpc.ts"
+import * as TronAddress from "../src/primitives/TronAddress.ts"
 import * as PretendNode from "./PretendNode.ts"
 
 const account = TronAddress.fromTail("7e5f4552091a69125d5dfcb7b8c2659029395bdf")

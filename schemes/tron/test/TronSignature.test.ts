@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { TronWeb } from "tronweb"
 
-import { localSigner } from "../src/LocalTronSigner.ts"
-import * as TronAddress from "../src/TronAddress.ts"
-import * as TronHex from "../src/TronHex.ts"
-import * as TronSignature from "../src/TronSignature.ts"
-import * as TronSigner from "../src/TronSigner.ts"
-import * as TronTransaction from "../src/TronTransaction.ts"
+import * as TronSignature from "../src/crypto/TronSignature.ts"
+import * as TronAddress from "../src/primitives/TronAddress.ts"
+import * as TronHex from "../src/primitives/TronHex.ts"
+import * as TronTransaction from "../src/transfer/TronTransaction.ts"
+import { localSigner } from "../src/wallet/LocalTronSigner.ts"
+import * as TronSigner from "../src/wallet/TronSigner.ts"
 import { transfer, tronWebOf } from "./TronTransfers.ts"
 
 const parts = "12".repeat(64)

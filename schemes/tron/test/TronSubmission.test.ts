@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import * as TronSubmission from "../src/TronSubmission.ts"
+import * as TronSubmission from "../src/sending/TronSubmission.ts"
 
 /** Every code of java-tron's `response_code`, and what it means here. */
 const meanings: Readonly<Record<string, string>> = {

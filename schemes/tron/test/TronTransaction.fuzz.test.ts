@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as fc from "fast-check"
 
-import * as TronHex from "../src/TronHex.ts"
-import * as TronTransaction from "../src/TronTransaction.ts"
+import * as TronHex from "../src/primitives/TronHex.ts"
+import * as TronTransaction from "../src/transfer/TronTransaction.ts"
 import { byTronWeb, transfer, transfersBelow } from "./TronTransfers.ts"
 
 const mutations = 60_000

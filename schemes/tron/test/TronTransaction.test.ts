@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import { TronWeb } from "tronweb"
 
-import * as StrictProtobuf from "../src/StrictProtobuf.ts"
-import * as TronHex from "../src/TronHex.ts"
-import * as TronTransaction from "../src/TronTransaction.ts"
+import * as TronHex from "../src/primitives/TronHex.ts"
+import * as StrictProtobuf from "../src/transfer/StrictProtobuf.ts"
+import * as TronTransaction from "../src/transfer/TronTransaction.ts"
 import { byTronWeb, transfer } from "./TronTransfers.ts"
 
 type Entries = ReadonlyArray<readonly [number, bigint | Uint8Array]>

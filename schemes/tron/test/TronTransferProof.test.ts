@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import * as TronAddress from "../src/TronAddress.ts"
-import * as TronHex from "../src/TronHex.ts"
-import type { Log } from "../src/TronRpc.ts"
-import * as TronTransferProof from "../src/TronTransferProof.ts"
+import * as TronTransferProof from "../src/evidence/TronTransferProof.ts"
+import type { Log } from "../src/node/TronRpc.ts"
+import * as TronAddress from "../src/primitives/TronAddress.ts"
+import * as TronHex from "../src/primitives/TronHex.ts"
 import { transfer } from "./TronTransfers.ts"
 
 const topic = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"

@@ -2,9 +2,9 @@
 import * as fc from "fast-check"
 import { TronWeb, utils } from "tronweb"
 
-import * as TronAddress from "../src/TronAddress.ts"
-import * as TronHex from "../src/TronHex.ts"
-import type * as TronTransaction from "../src/TronTransaction.ts"
+import * as TronAddress from "../src/primitives/TronAddress.ts"
+import * as TronHex from "../src/primitives/TronHex.ts"
+import type * as TronTransaction from "../src/transfer/TronTransaction.ts"
 
 const bits = (count: bigint, least = 1n) =>
   fc.oneof(

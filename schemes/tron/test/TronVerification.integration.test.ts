@@ -2,8 +2,8 @@
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
-import { localSigner } from "../src/LocalTronSigner.ts"
 import { TronTestChain } from "../src/testing/index.ts"
+import { localSigner } from "../src/wallet/LocalTronSigner.ts"
 import * as Payment from "./TronTestPayment.ts"
 
 /** How verifying a payment ends whose transaction expires so many milliseconds after the head. */
@@ -23,7 +23,7 @@ const referring = Effect.fnUntraced(function* (ahead: bigint) {
   return yield* Payment.outcome(scheme.verify(one))
 })
 
-describe("TronVerification", () => {
+describe("ExactTronVerification", () => {
   layer(TronTestChain.layer(), { excludeTestServices: true })((it) => {
     it.effect("wants two slots to be left by the chain's clock, and five where energy is lent", () =>
       Effect.gen(function* () {

@@ -105,7 +105,7 @@ const twoFacilitators: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "core/src/facilitator/settlement/FlightWatch",
+      module: "core/src/facilitator/settlement/Confirmation",
       piece: "isOthers && payment.authorization.binding === undefined && !wasSettled",
       instead: "isOthers && work === null && !wasSettled"
     }
@@ -141,7 +141,7 @@ const boundByStranger: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "core/src/facilitator/settlement/FlightWatch",
+      module: "core/src/facilitator/settlement/Confirmation",
       piece: "isOthers && payment.authorization.binding === undefined && !wasSettled",
       instead: "isOthers && !wasSettled"
     }

@@ -17,7 +17,7 @@ const withoutPrice: SourceMutation = [
   },
   { module: "core/src/server/PaidRequest", piece: "difference === undefined", instead: "true" },
   {
-    module: "core/src/facilitator/FacilitatorAnswer",
+    module: "core/src/facilitator/FacilitatorResponse",
     piece: "isEnough ? undefined",
     instead: "isEnough || true ? undefined"
   }

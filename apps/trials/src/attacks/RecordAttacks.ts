@@ -57,7 +57,7 @@ const everyComparison: ReadonlyArray<Replacement> = [
   },
   { module: "core/src/server/PaidRequest", piece: "difference === undefined", instead: "true" },
   {
-    module: "core/src/facilitator/FacilitatorAnswer",
+    module: "core/src/facilitator/FacilitatorResponse",
     piece: "isEnough ? undefined",
     instead: "isEnough || true ? undefined"
   },

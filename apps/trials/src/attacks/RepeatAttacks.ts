@@ -28,7 +28,7 @@ const copies: Attack = {
   mutation: [
     { module: "core/src/facilitator/records/Run", piece: 'return ["held", self]', instead: 'return ["granted", self]' },
     {
-      module: "core/src/facilitator/PaymentDesk",
+      module: "core/src/facilitator/PaymentIntake",
       piece: "arrival !== undefined && claim !== undefined && !isArrivingAs(claim, arrival.claimId)",
       instead: "arrival !== undefined && claim !== undefined && arrival.claimId === 0"
     }

@@ -9,8 +9,8 @@ import * as Result from "effect/Result"
 
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import { ChainUnavailable, Misconfigured } from "../../protocol/ProtocolError.ts"
-import type { BoundedBody } from "../BoundedBody.ts"
-import * as HttpOrigin from "../HttpOrigin.ts"
+import type { BoundedBody } from "./BoundedBody.ts"
+import * as HttpOrigin from "./HttpOrigin.ts"
 import * as RequestSecrets from "./RequestSecrets.ts"
 
 /**

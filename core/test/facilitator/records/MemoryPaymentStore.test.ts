@@ -3,8 +3,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as MemoryPaymentStore from "../../../src/facilitator/records/MemoryPaymentStore.ts"
-import { PaymentStore, type Entry } from "../../../src/facilitator/records/PaymentStore.ts"
+import * as MemoryPaymentStore from "../../../src/facilitator/store/MemoryPaymentStore.ts"
+import { PaymentStore, type Entry } from "../../../src/facilitator/store/PaymentStore.ts"
 import * as PaymentStoreLaws from "../../../src/testing/PaymentStoreLaws.ts"
 import * as Trial from "../../../src/testing/PaymentStoreTrial.ts"
 

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
-import * as MemoryPaymentStore from "../../../src/facilitator/records/MemoryPaymentStore.ts"
-import * as PaymentChange from "../../../src/facilitator/records/PaymentChange.ts"
+import * as MemoryPaymentStore from "../../../src/facilitator/store/MemoryPaymentStore.ts"
+import * as PaymentChange from "../../../src/facilitator/store/PaymentChange.ts"
 import type { PaymentState } from "../../../src/protocol/Settlement.ts"
 import * as PaymentStoreTrial from "../../../src/testing/PaymentStoreTrial.ts"
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Network, type PaymentStore, RetryToken } from "@pontage/core"
 import * as fc from "fast-check"
 
-import * as Presentation from "../../../src/facilitator/records/Presentation.ts"
+import * as Presentation from "../../../src/facilitator/store/Presentation.ts"
 
 type NewPayment = PaymentStore.NewPayment
 

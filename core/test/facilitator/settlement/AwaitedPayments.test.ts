@@ -3,9 +3,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as MemoryPaymentStore from "../../../src/facilitator/records/MemoryPaymentStore.ts"
-import type { PaymentStore } from "../../../src/facilitator/records/PaymentStore.ts"
-import * as AwaitedPayments from "../../../src/facilitator/settlement/AwaitedPayments.ts"
+import * as WaitingCallers from "../../../src/facilitator/lane/WaitingCallers.ts"
+import * as MemoryPaymentStore from "../../../src/facilitator/store/MemoryPaymentStore.ts"
+import type { PaymentStore } from "../../../src/facilitator/store/PaymentStore.ts"
 import * as PaymentStoreTrial from "../../../src/testing/PaymentStoreTrial.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 
@@ -15,7 +15,7 @@ const looking = "looks into the records"
 const waiting = Effect.fnUntraced(function* () {
   const { signals } = yield* MemoryPaymentStore.make
   const { stored } = yield* PaymentStoreTrial.taken(yield* MemoryPaymentStore.make)
-  const awaited = yield* AwaitedPayments.make(signals)
+  const awaited = yield* WaitingCallers.make(signals)
   const fiber = yield* Effect.forkChild(
     awaited.during(stored.paymentId, (next) => Effect.map(next, (news) => news ?? looking))
   )
@@ -61,7 +61,7 @@ describe("news of a payment", () => {
     Effect.gen(function* () {
       const { signals } = yield* MemoryPaymentStore.make
       const { stored } = yield* PaymentStoreTrial.taken(yield* MemoryPaymentStore.make)
-      const awaited = yield* AwaitedPayments.make(signals)
+      const awaited = yield* WaitingCallers.make(signals)
       const news = yield* awaited.during(stored.paymentId, (next) =>
         Effect.suspend(() => {
           awaited.tell([stored])

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { GasCeilings } from "../../../src/facilitator/settlement/GasCeilings.ts"
+import type { SpendLimits } from "../../../src/facilitator/lane/SpendLimits.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 
 const { claim, pay } = LedgerShop
@@ -20,7 +20,7 @@ const exhaust = Effect.fnUntraced(function* (shop: LedgerShop.Shop, caller: stri
   }
 })
 
-const open = (gasCeilings: GasCeilings) => LedgerShop.open({ gasCeilings })
+const open = (gasCeilings: SpendLimits) => LedgerShop.open({ gasCeilings })
 
 const callers = () => ["cheap", "dear"]
 const total = 40n * costOfOne

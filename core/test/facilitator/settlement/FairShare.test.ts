@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 
-import * as FairShare from "../../../src/facilitator/settlement/FairShare.ts"
+import * as FairShare from "../../../src/facilitator/lane/FairShare.ts"
 
 let serials = 0n
 

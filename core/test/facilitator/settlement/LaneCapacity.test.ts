@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import * as LaneCapacity from "../../../src/facilitator/settlement/LaneCapacity.ts"
+import * as LaneCapacity from "../../../src/facilitator/lane/LaneCapacity.ts"
 
 /** A lane of 16 places in which landings take a second. */
 const seen = () => {

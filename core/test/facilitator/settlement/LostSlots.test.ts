@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as MemoryPaymentStore from "../../../src/facilitator/records/MemoryPaymentStore.ts"
+import * as MemoryPaymentStore from "../../../src/facilitator/store/MemoryPaymentStore.ts"
 import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 

@@ -1,22 +1,22 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 
-import * as QueueTurn from "../../../src/facilitator/settlement/QueueTurn.ts"
+import * as QueuePosition from "../../../src/facilitator/lane/QueuePosition.ts"
 
 const share = (caller: string, payer: string, waiting: number) => ({ caller, payer, waiting })
 
 describe("a payment's turn", () => {
   it("comes after one of each other caller, and after the others of its own", () => {
     const shares = [share("loud", "a", 40), share("loud", "b", 40), share("quiet", "c", 1)]
-    assert.strictEqual(QueueTurn.before(shares, { caller: "new", payer: "d" }), 2)
-    assert.strictEqual(QueueTurn.before(shares, { caller: "quiet", payer: "d" }), 1 + 2)
-    assert.strictEqual(QueueTurn.before(shares, { caller: "quiet", payer: "c" }), 1 + 2)
-    assert.strictEqual(QueueTurn.before(shares, { caller: "loud", payer: "a" }), 40 + 40 + 1)
-    assert.strictEqual(QueueTurn.before(shares, { caller: "loud", payer: "new" }), 2 + 1)
+    assert.strictEqual(QueuePosition.before(shares, { caller: "new", payer: "d" }), 2)
+    assert.strictEqual(QueuePosition.before(shares, { caller: "quiet", payer: "d" }), 1 + 2)
+    assert.strictEqual(QueuePosition.before(shares, { caller: "quiet", payer: "c" }), 1 + 2)
+    assert.strictEqual(QueuePosition.before(shares, { caller: "loud", payer: "a" }), 40 + 40 + 1)
+    assert.strictEqual(QueuePosition.before(shares, { caller: "loud", payer: "new" }), 2 + 1)
   })
 
   it("is at once where nobody waits", () => {
-    assert.strictEqual(QueueTurn.before([], { caller: "a", payer: "b" }), 0)
+    assert.strictEqual(QueuePosition.before([], { caller: "a", payer: "b" }), 0)
   })
 })
 
@@ -46,7 +46,7 @@ it("is never earlier than what the turns of the queue make of it, and at most a 
     )
   fc.assert(
     fc.property(shares, name, name, (all, caller, payer) => {
-      const estimate = QueueTurn.before(all, { caller, payer })
+      const estimate = QueuePosition.before(all, { caller, payer })
       const known = all.find((one) => one.caller === caller && one.payer === payer)
       const others = all.filter((one) => one !== known)
       const order = departures([...others, share(caller, payer, (known?.waiting ?? 0) + 1)])

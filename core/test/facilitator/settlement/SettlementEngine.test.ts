@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
 import type { Facilitator } from "../../../src/facilitator/Facilitator.ts"
-import type { PaymentStore } from "../../../src/facilitator/records/PaymentStore.ts"
+import type { PaymentStore } from "../../../src/facilitator/store/PaymentStore.ts"
 import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import { isSettled } from "../../../src/protocol/Settlement.ts"
 import type { Prepared } from "../../../src/scheme/SchemeFacilitator.ts"

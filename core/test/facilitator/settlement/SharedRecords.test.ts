@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
 import type { PaymentRequest } from "../../../src/facilitator/Facilitator.ts"
-import type { PaymentStore } from "../../../src/facilitator/records/PaymentStore.ts"
+import type { PaymentStore } from "../../../src/facilitator/store/PaymentStore.ts"
 import * as Binding from "../../../src/protocol/Binding.ts"
 import { sealPayload } from "../../../src/protocol/PaymentPayload.ts"
 import * as TestScheme from "../../../src/testing/TestScheme.ts"

@@ -8,7 +8,7 @@ import { ed25519 } from "@noble/curves/ed25519.js"
 import type { Address } from "@ton/core"
 import { WalletContractV4, WalletContractV5R1 } from "@ton/ton"
 
-import * as TonNetwork from "../TonNetwork.ts"
+import * as TonNetwork from "../primitives/TonNetwork.ts"
 
 /**
  * An account with its key and its wallet contract, which may not be deployed yet.

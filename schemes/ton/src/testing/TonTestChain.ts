@@ -30,7 +30,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-import * as TonNetwork from "../TonNetwork.ts"
+import * as TonNetwork from "../primitives/TonNetwork.ts"
 import * as TestJetton from "./TestJetton.ts"
 import * as TonBlockMaking from "./TonBlockMaking.ts"
 import * as ToncenterFacade from "./ToncenterFacade.ts"

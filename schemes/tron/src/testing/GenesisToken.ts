@@ -5,7 +5,7 @@
 import { sha256 } from "@noble/hashes/sha2.js"
 import * as Effect from "effect/Effect"
 
-import * as TronHex from "../TronHex.ts"
+import * as TronHex from "../primitives/TronHex.ts"
 import * as ContractCalls from "./ContractCalls.ts"
 import * as TronAccount from "./TronAccount.ts"
 import * as TronCallData from "./TronCallData.ts"

@@ -2,7 +2,7 @@
  * Addresses as a node handles them: inside and in its JSON in hexadecimal beginning with `41`, for people in base58check.
  * Callers may send either. Unlike the scheme, a node also holds texts that are no addresses, because it was sent them.
  */
-import * as TronAddress from "../TronAddress.ts"
+import * as TronAddress from "../primitives/TronAddress.ts"
 
 /**
  * An address in base58check. Given what is no address, it gives that back.

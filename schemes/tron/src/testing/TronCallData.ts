@@ -3,8 +3,8 @@
  */
 import { keccak_256 } from "@noble/hashes/sha3.js"
 
-import * as TronAddress from "../TronAddress.ts"
-import * as TronHex from "../TronHex.ts"
+import * as TronAddress from "../primitives/TronAddress.ts"
+import * as TronHex from "../primitives/TronHex.ts"
 
 /**
  * A parameter: a number, a truth, or an address in any form.

@@ -5,8 +5,8 @@
 import { secp256k1 } from "@noble/curves/secp256k1.js"
 import { sha256 } from "@noble/hashes/sha2.js"
 
-import * as TronAddress from "../TronAddress.ts"
-import * as TronHex from "../TronHex.ts"
+import * as TronAddress from "../primitives/TronAddress.ts"
+import * as TronHex from "../primitives/TronHex.ts"
 
 /**
  * An account with its key.

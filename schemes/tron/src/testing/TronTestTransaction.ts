@@ -4,7 +4,7 @@
 import { secp256k1 } from "@noble/curves/secp256k1.js"
 import * as Effect from "effect/Effect"
 
-import * as TronHex from "../TronHex.ts"
+import * as TronHex from "../primitives/TronHex.ts"
 import * as DevBlock from "./DevBlock.ts"
 import type { DevChain } from "./DevChain.ts"
 import * as NodeTransaction from "./NodeTransaction.ts"

@@ -1,0 +1,173 @@
+/**
+ * Who is let into a lane's queue: a payment whose turn comes before its validity is over. One that would expire unserved is told so when
+ * it arrives, with the time after which it makes sense again, instead of waiting for nothing. While a lane has free places
+ * everybody is let in, and so is whoever is next in turn where others have filled the queue.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+
+import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import { isDead, isSettled } from "../../protocol/Settlement.ts"
+import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import { marginSeconds } from "../OfferCheck.ts"
+import { type NewPayment, type PaymentStore, type QueueShare, settledAt } from "../store/PaymentStore.ts"
+import * as LaneCapacity from "./LaneCapacity.ts"
+import { transactionsOf } from "./LaneState.ts"
+import * as QueuePosition from "./QueuePosition.ts"
+
+/**
+ * A payment that arrives.
+ *
+ * @category models
+ */
+export type Arrival = Pick<NewPayment, "authorization" | "caller" | "paymentId">
+
+/**
+ * What is known of a lane.
+ *
+ * @category models
+ */
+export interface LaneView {
+  readonly lane: string
+  /** Payments a second that it lands while more wait than it has places for. */
+  readonly perSecond: number
+  /** Milliseconds that a payment takes to land that waits for nobody. */
+  readonly landingMillis: number
+  /** Payments that were turned away because they would have expired in its queue. */
+  readonly turnedAway: number
+}
+
+/**
+ * The admission to the lanes of a facilitator.
+ *
+ * @category models
+ */
+export interface Admission {
+  /** Fails for a payment that would expire in this lane's queue. Counts nothing: anybody can bring a payment that is none. */
+  readonly judge: (
+    half: SchemeFacilitator,
+    lane: string,
+    arrival: Arrival
+  ) => Effect.Effect<void, FacilitatorUnavailable>
+  /** A payment was found good, and is about to wait in this lane: it counts from now on. */
+  readonly admit: (half: SchemeFacilitator, lane: string, arrival: Arrival) => Effect.Effect<void>
+  /** The lanes of which anything was asked. */
+  readonly views: Effect.Effect<ReadonlyArray<LaneView>>
+}
+
+interface Lane {
+  readonly name: string
+  readonly capacity: LaneCapacity.LaneCapacity
+  /** While fewer than this wait or travel in it, nobody waits for a place. */
+  readonly transactions: number
+  /** How many wait in it: asked from the records, and counted since; and the same by callers and payers. */
+  waiting: number
+  shares: Array<QueueShare>
+  askedAt: number
+  turnedAway: number
+}
+
+/** How old the counts may be; milliseconds. */
+const freshness = Duration.toMillis("250 millis")
+/** How many of the watched payments are looked up when the counts are. */
+const lookedUp = 8
+/** An estimate of a queue may be wrong by so much before a payment in it expires. */
+const caution = 1.3
+/** The longest queue, however long a payment is valid: buyers wait no longer; milliseconds. */
+const longestQueue = Duration.toMillis("2 minutes")
+/** When a payment that was turned away may come again, at the latest; seconds. */
+const longestRetry = 60
+
+/**
+ * The admission to lanes whose payments are in this store.
+ *
+ * @category constructors
+ */
+export const make = (store: PaymentStore["Service"]): Admission => {
+  const lanes = new Map<string, Lane>()
+  const laneOf = (half: SchemeFacilitator, name: string): Lane => {
+    const known = lanes.get(name)
+    if (known !== undefined) return known
+    const transactions = transactionsOf(half)
+    const capacity = LaneCapacity.make(transactions * (half.batches?.maximum ?? 1))
+    const lane: Lane = { name, capacity, transactions, waiting: 0, shares: [], askedAt: -Infinity, turnedAway: 0 }
+    lanes.set(name, lane)
+    return lane
+  }
+  return {
+    judge: Effect.fnUntraced(function* (half, name, arrival) {
+      const now = yield* store.now
+      const lane = laneOf(half, name)
+      if (now >= lane.askedAt + freshness) yield* count(store, lane, now)
+      const excess = excessOf(lane, arrival, now)
+      if (excess <= 0) return
+      lane.turnedAway++
+      return yield* busy(half.network, excess)
+    }),
+    admit: (half, name, arrival) =>
+      Effect.map(store.now, (now) => {
+        const lane = laneOf(half, name)
+        const { authorization, caller, paymentId } = arrival
+        const place = lane.capacity.isWatching() ? beforeIn(lane, arrival) : undefined
+        // Where payers send their own, one may wait for its own earlier ones alone: that says nothing of the queue.
+        if (place === 0 || (place !== undefined && half.lanes.length > 0)) lane.capacity.watch(paymentId, place, now)
+        if (lane.waiting === 0) return
+        lane.waiting++
+        lane.shares.push({ caller, payer: authorization.payer, waiting: 1 })
+      }),
+    views: Effect.map(store.now, (now) =>
+      [...lanes.values()].map(({ capacity, name, turnedAway }) => ({
+        lane: name,
+        perSecond: capacity.perSecond(now),
+        landingMillis: capacity.landingMillis(now),
+        turnedAway
+      }))
+    )
+  }
+}
+
+/** Counts a lane anew, and looks what has become of the payments that are watched. */
+const count = Effect.fnUntraced(function* (
+  store: PaymentStore["Service"],
+  lane: Lane,
+  now: number
+): Effect.fn.Return<void, FacilitatorUnavailable> {
+  lane.askedAt = now
+  const { capacity, name, transactions } = lane
+  const load = (yield* store.loads([name])).get(name) ?? 0
+  lane.shares = load < transactions ? [] : [...(yield* store.waitingBy(name))]
+  lane.waiting = lane.shares.reduce((sum, { waiting }) => sum + waiting, 0)
+  for (const paymentId of capacity.watched().slice(0, lookedUp)) {
+    const payment = yield* store.find(paymentId)
+    if (payment === undefined || payment.lane !== name) capacity.left(paymentId)
+    else if (isSettled(payment.status)) capacity.landed(paymentId, settledAt(payment) ?? now)
+    else if (payment.status === "expired") capacity.expired(paymentId, now)
+    else if (isDead(payment.status)) capacity.left(paymentId)
+  }
+})
+
+/** The place in the queue: how many leave it up to and with this one; 0 where nobody waits. */
+const beforeIn = ({ shares, waiting }: Lane, { authorization: { payer }, caller }: Arrival): number =>
+  waiting === 0 ? 0 : 1 + QueuePosition.before(shares, { caller, payer })
+
+/**
+ * How many milliseconds too long the queue is for this payment: up to 0 where it is not. The turns are counted only where the payment
+ * could not wait for everybody.
+ */
+const excessOf = (lane: Lane, arrival: Arrival, now: number): number => {
+  const { capacity, waiting } = lane
+  const left = (arrival.authorization.validBefore - marginSeconds) * 1000 - now
+  // One whose time is up is refused for that, not for the queue.
+  if (left <= 0) return 0
+  const room = Math.min(left, longestQueue) - capacity.landingMillis(now)
+  const excess = (before: number) => (before <= 1 ? 0 : before * capacity.paceMillis(now) * caution - room)
+  return excess(waiting + 1) <= 0 ? 0 : excess(beforeIn(lane, arrival))
+}
+
+const busy = (network: string, excess: number) => {
+  const retryAfter = Math.min(longestRetry, Math.max(1, Math.ceil(excess / 1000)))
+  return new FacilitatorUnavailable({
+    message: `more payments wait for the signers on ${network} than they can send before this one expires; nothing was sent, come again in ${retryAfter} seconds`,
+    retryAfter
+  })
+}

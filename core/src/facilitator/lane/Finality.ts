@@ -1,0 +1,267 @@
+/**
+ * Looks after flights whose outcome is known, until it is beyond doubt. A block may be reorganised away: then its flights
+ * are looked at anew, and what is in no block any more is sent again as it was. A payment that failed may still be settled
+ * by somebody else while it is valid, since its authorization is public: it is looked at once more after that.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+import type { Block, Observation, Sighting } from "../../scheme/SchemeFacilitator.ts"
+import * as Checkpoint from "../Checkpoint.ts"
+import type { Advance } from "../store/PaymentStore.ts"
+import { advancesOf, backToQueue, concluded, conclusionOf, sight } from "./Confirmation.ts"
+import { enter, type LaneState, type Stopped } from "./LaneState.ts"
+import { type TrackedTransaction, isDone, isUnderWay, type BatchedPayment } from "./TrackedTransaction.ts"
+
+/**
+ * What is remembered from one round to the next: blocks that were part of the chain then.
+ *
+ * @category models
+ */
+export interface Memory {
+  readonly trusted: Array<Block>
+}
+
+/** How many flights are looked at at once. */
+const concurrency = 16
+
+/**
+ * One round. Returns the flights that are under way again.
+ *
+ * @category combinators
+ */
+export const round = Effect.fnUntraced(function* (
+  work: LaneState,
+  memory: Memory
+): Effect.fn.Return<ReadonlyArray<TrackedTransaction>, Stopped> {
+  const flights = [...work.flights.values()].filter((aboard) => !isUnderWay(aboard))
+  if (flights.length === 0) return []
+  const survey = yield* Effect.catch(work.half.survey, () => Effect.undefined)
+  if (survey === undefined) return []
+  const look = canonical(work)
+  const isSame = yield* Effect.forEach([...memory.trusted, ...newestOf(flights)], look)
+  memory.trusted.splice(0, memory.trusted.length, survey.head)
+  yield* Effect.forEach(flights, (aboard) => lookAgain(work, aboard, look, survey.final, isSame.includes(false)), {
+    concurrency,
+    discard: true
+  })
+  return flights.filter(isUnderWay)
+})
+
+const lookAgain = Effect.fnUntraced(function* (
+  work: LaneState,
+  aboard: TrackedTransaction,
+  look: Look,
+  final: bigint,
+  suspicious: boolean
+): Effect.fn.Return<void, Stopped> {
+  const isDeep = (aboard.lostAt ?? 0n) <= final && blocksOf(aboard).every(({ number }) => number <= final)
+  if (aboard.lostAt !== undefined && (isDeep || suspicious) && !(yield* isLostForGood(work, aboard))) return
+  if (isDeep) yield* settleDown(work, aboard, look)
+  else if (suspicious) yield* recheck(work, aboard, look)
+})
+
+/** A stranger's transaction may have been taken back, or have been ours all the same: then it is looked at as before. */
+const isLostForGood = Effect.fnUntraced(function* (
+  work: LaneState,
+  aboard: TrackedTransaction
+): Effect.fn.Return<boolean, Stopped> {
+  const sighting = yield* sight(work, aboard)
+  const counted = yield* Effect.catch(work.half.nextSlot(work.address, "included"), () => Effect.undefined)
+  if (sighting === undefined || counted === undefined) return false
+  if (sighting.landed === undefined && counted > aboard.number) return true
+  if (sighting.landed !== undefined) yield* enter(work, aboard, { landed: sighting.landed })
+  aboard.lostAt = undefined
+  return false
+})
+
+type Look = (block: Block) => Effect.Effect<boolean | undefined>
+
+/** Asks for each block once; `undefined` when the chain cannot be asked. */
+const canonical = ({ half }: LaneState): Look => {
+  const known = new Map<string, boolean>()
+  return (block) =>
+    Effect.suspend(() => {
+      const answer = known.get(block.hash)
+      if (answer !== undefined) return Effect.succeed(answer)
+      return Effect.catch(
+        Effect.tap(half.isCanonical(block), (is) => Effect.sync(() => void known.set(block.hash, is))),
+        () => Effect.undefined
+      )
+    })
+}
+
+/** Every block below is an ancestor of the newest one, or was replaced together with it. */
+const newestOf = (flights: ReadonlyArray<TrackedTransaction>): ReadonlyArray<Block> => {
+  const newest = flights
+    .flatMap(blocksOf)
+    .reduce<Block | undefined>((a, b) => (a === undefined || b.number > a.number ? b : a), undefined)
+  return newest === undefined ? [] : [newest]
+}
+
+const blocksOf = ({ landed, travellers }: TrackedTransaction): ReadonlyArray<Block> => [
+  ...(landed === undefined ? [] : [landed.block]),
+  ...travellers.flatMap(({ stored: { block, status } }) =>
+    status === "included" && block !== undefined ? [block] : []
+  )
+]
+
+/** Blocks that should be deep enough, if they are still there. */
+const settleDown = Effect.fnUntraced(function* (
+  work: LaneState,
+  aboard: TrackedTransaction,
+  look: Look
+): Effect.fn.Return<void, Stopped> {
+  const seen = yield* Effect.forEach(blocksOf(aboard), look)
+  if (seen.includes(undefined)) return
+  if (seen.includes(false)) return yield* recheck(work, aboard, look)
+  if (!(yield* isShownAgain(work, aboard))) return
+  const finalised = aboard.travellers.flatMap(({ stored: { block, paymentId, status } }): ReadonlyArray<Advance> =>
+    status === "included" ? [{ paymentId, from: ["included"], to: "final", note: `block ${block?.number}` }] : []
+  )
+  const late = yield* lateTransfers(work, aboard)
+  const isLast =
+    aboard.opaque.length === 0 &&
+    late.length === 0 &&
+    aboard.travellers.every((one) => isDone(one) || one.stored.status === "included")
+  const advances = [...finalised, ...late]
+  if (advances.length === 0 && !isLast) return
+  yield* enter(work, aboard, { advances, ...(isLast && { closed: true }) })
+  yield* Checkpoint.pass("finalised")
+})
+
+/**
+ * Whether the chain shows once more what its records say. A single false answer of a node would otherwise be final: a payment
+ * counts as made that was not, and its signer waits for ever behind a transaction that is in no block. Two looks that
+ * contradict the records take them back, as a reorganisation does.
+ */
+const isShownAgain = Effect.fnUntraced(function* (
+  work: LaneState,
+  aboard: TrackedTransaction
+): Effect.fn.Return<boolean, Stopped> {
+  if (aboard.landed === undefined && !aboard.travellers.some(({ stored }) => stored.status === "included")) return true
+  const sighting = yield* sightOfAll(work, aboard)
+  if (sighting === undefined) return false
+  const changes = yield* changesOf(work, aboard, sighting)
+  const isLanded = sighting.landed?.block.hash === aboard.landed?.block.hash
+  if (isLanded && !changes.some(({ from }) => from.includes("included"))) {
+    aboard.contradicted = false
+    return true
+  }
+  if (aboard.contradicted === true) {
+    yield* Effect.logWarning(
+      `the chain does not show what it showed of the flight ${aboard.number} of ${work.lease.lane}`
+    )
+    yield* enter(work, aboard, { advances: changes, ...(!isLanded && { landed: sighting.landed ?? null }) })
+  }
+  aboard.contradicted = aboard.contradicted !== true
+  return false
+})
+
+/** Payments that failed are looked at once more when nobody can use their authorization any longer. */
+const lateTransfers = Effect.fnUntraced(function* (work: LaneState, aboard: TrackedTransaction) {
+  const now = yield* Clock.currentTimeMillis
+  const advances: Array<Advance> = []
+  for (const traveller of aboard.travellers) {
+    if (!isDoubtful(traveller) || traveller.payment.authorization.validBefore * 1000 > now) continue
+    for (const advance of yield* concluded(work, aboard, traveller)) {
+      if (advance.to === "included") advances.push(advance)
+      else traveller.concluded = true
+    }
+  }
+  return advances
+})
+
+const isDoubtful = ({ concluded: done, stored: { status } }: BatchedPayment): boolean => status === "failed" && !done
+
+/** The chain may have changed under this flight: what it shows now counts. */
+const recheck = Effect.fnUntraced(function* (
+  work: LaneState,
+  aboard: TrackedTransaction,
+  look: Look
+): Effect.fn.Return<void, Stopped> {
+  const seen = yield* Effect.forEach(blocksOf(aboard), look)
+  if (!seen.includes(false)) return
+  const sighting = yield* sightOfAll(work, aboard)
+  if (sighting === undefined) return
+  const advances = yield* changesOf(work, aboard, sighting)
+  const was = aboard.landed
+  const is = sighting.landed
+  const moved = is?.block.hash !== was?.block.hash
+  yield* Effect.logWarning(`a reorganisation has touched the flight ${aboard.number} of ${work.lease.lane}`)
+  yield* enter(work, aboard, { advances, ...(moved && { landed: is ?? null }) })
+})
+
+/**
+ * What the chain shows of a flight and of each of its payments; `undefined` when it cannot be asked. Where a stranger's
+ * transaction has used the slot and another stranger's has moved the money, none of the flight's own shows anything of that
+ * payment: the chain is asked for it by itself.
+ */
+const sightOfAll = Effect.fnUntraced(function* (
+  work: LaneState,
+  aboard: TrackedTransaction
+): Effect.fn.Return<Sighting | undefined> {
+  const sighting = yield* sight(work, aboard)
+  if (sighting === undefined || sighting.landed !== undefined) return sighting
+  const asking = Effect.forEach(
+    aboard.travellers,
+    (traveller, index) => {
+      const seen = sighting.observations[index] ?? pending
+      const isHidden = traveller.stored.status === "included" && seen._tag === "Pending"
+      return isHidden ? transferOf(work, aboard, traveller) : Effect.succeed(seen)
+    },
+    { concurrency }
+  )
+  return yield* Effect.matchEffect(asking, {
+    onFailure: (error) =>
+      Effect.as(
+        Effect.logDebug("the chain could not be asked for a payment that a stranger has sent", error),
+        undefined
+      ),
+    onSuccess: (observations) => Effect.succeed({ ...sighting, observations })
+  })
+})
+
+const pending: Observation = { _tag: "Pending" }
+
+/** That it will never be made is proven by the flight's watch, which takes it up again. */
+const transferOf = (work: LaneState, aboard: TrackedTransaction, traveller: BatchedPayment) =>
+  Effect.map(conclusionOf(work, aboard, traveller), (conclusion): Observation =>
+    conclusion._tag === "Settled" ? conclusion : pending
+  )
+
+const changesOf = (
+  work: LaneState,
+  aboard: TrackedTransaction,
+  sighting: Sighting
+): Effect.Effect<ReadonlyArray<Advance>> =>
+  Effect.map(Clock.currentTimeMillis, (now) =>
+    aboard.travellers.flatMap((traveller, index) => {
+      const seen = sighting.observations[index]
+      return seen === undefined ? [] : changeOf(work, aboard, traveller, seen, now)
+    })
+  )
+
+/** A settled payment is in another block now, or in none; one that failed may have been settled after all. */
+const changeOf = (
+  work: LaneState,
+  aboard: TrackedTransaction,
+  traveller: BatchedPayment,
+  seen: Observation,
+  now: number
+): ReadonlyArray<Advance> => {
+  const { block, status } = traveller.stored
+  if (status !== "included" && status !== "failed") return []
+  if (seen._tag === "Pending") return status === "included" ? takenBack(aboard, traveller, now) : []
+  if (seen._tag === "Settled") return seen.block.hash === block?.hash ? [] : advancesOf(work, traveller, seen)
+  return status === "included" ? advancesOf(work, traveller, seen) : []
+}
+
+/** A slot that a stranger has used carries it no more: it needs another one. */
+const takenBack = (aboard: TrackedTransaction, traveller: BatchedPayment, now: number): ReadonlyArray<Advance> => {
+  const { paymentId, status } = traveller.stored
+  const [queued] = aboard.lostAt === undefined ? [] : backToQueue(traveller, now)
+  return [{ ...(queued ?? { paymentId, from: [status], to: "sent" }), note: reorganised }]
+}
+
+const reorganised = "its block was reorganised away"

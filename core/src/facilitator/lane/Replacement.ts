@@ -1,0 +1,78 @@
+/**
+ * How dear the bytes may be that take the place of a flight's: its signer has to own as much, a node has to let it through, and
+ * the ceilings of gas have to have room for what they cost more than those before them.
+ */
+import * as Effect from "effect/Effect"
+
+import type { ChainHead } from "../../scheme/SchemeFacilitator.ts"
+import type { Allowance } from "../store/NetworkSpend.ts"
+import * as FeeBump from "./FeeBump.ts"
+import type { LaneState } from "./LaneState.ts"
+import * as SignerFunds from "./SignerFunds.ts"
+import * as SpendLimits from "./SpendLimits.ts"
+import { type TrackedTransaction, expenseOf, lastAttempt } from "./TrackedTransaction.ts"
+
+/**
+ * The most that a replacement with the flight's payments may cost, in the chain's smallest native unit; `undefined` where nothing
+ * bounds it. A node would refuse what its signer cannot pay for, and the bytes that it takes the place of may be good.
+ *
+ * @category getters
+ */
+export const mostFor = Effect.fnUntraced(function* (work: LaneState, aboard: TrackedTransaction) {
+  const { cost } = lastAttempt(aboard)
+  const left = yield* SignerFunds.left(work, FeeBump.anEighthMore(cost) - cost, [])
+  const cap = aboard.travellers.length > 1 ? work.half.batches?.maximumCost : undefined
+  // Above today's cap it was signed under a higher one, and a node has taken it all the same.
+  const most = cap === undefined || cost > cap ? undefined : cap
+  const room = yield* roomFor(work, aboard)
+  return SignerFunds.lowest(plus(cost, left), most, plus(cost, room))
+})
+
+const plus = (cost: bigint, more: bigint | undefined): bigint | undefined =>
+  more === undefined ? undefined : cost + more
+
+/** The ceilings' room for these callers; the books count what the flight costs already. */
+const roomFor = Effect.fnUntraced(function* (work: LaneState, aboard: TrackedTransaction) {
+  const { ceilings, half, store } = work
+  const { callers } = expenseOf(aboard)
+  if (!SpendLimits.hold(ceilings, half.network, callers)) return undefined
+  const books = yield* store.books(half.network, yield* since(work))
+  return SpendLimits.room(ceilings, half.network, books).most(callers)
+})
+
+const since = ({ store }: LaneState) => Effect.map(store.now, (now) => now - SpendLimits.periodMillis)
+
+/**
+ * The judgement of a replacement by the network's books, in the step that writes it down; `undefined` where no ceiling holds.
+ *
+ * @category getters
+ */
+export const allowanceFor = Effect.fnUntraced(function* (work: LaneState, aboard: TrackedTransaction, dearest: bigint) {
+  const { ceilings, half } = work
+  const { callers, cost } = expenseOf(aboard)
+  if (dearest <= cost || !SpendLimits.hold(ceilings, half.network, callers)) return undefined
+  const allowance: Allowance = {
+    since: yield* since(work),
+    allows: (books) => SpendLimits.allow(ceilings, half.network, [{ callers, cost: dearest - cost }], books)
+  }
+  return allowance
+})
+
+/**
+ * The survey with the fees of a replacement that costs no more than `most`; `undefined` where such a one would not be taken. A chain
+ * without fees takes newer bytes at the same price.
+ *
+ * @category conversions
+ */
+export const dearerThan = (
+  aboard: TrackedTransaction,
+  survey: ChainHead,
+  most: bigint | undefined
+): ChainHead | undefined => {
+  const { cost, fees: earlier } = lastAttempt(aboard)
+  if (survey.fees === undefined || earlier === undefined) return survey
+  const affordable = most === undefined || cost === 0n ? undefined : (most * earlier.maximum) / cost
+  const ceiling = SignerFunds.lowest(survey.fees.ceiling, affordable) ?? survey.fees.ceiling
+  const fees = FeeBump.replacing({ ...survey.fees, ceiling }, earlier)
+  return fees && { ...survey, fees }
+}

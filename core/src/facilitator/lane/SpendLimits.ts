@@ -1,0 +1,149 @@
+/**
+ * What settling may cost: somebody else's gas is a budget. The ceilings hold for any 24 hours, to the hour, for everything
+ * on a network and for each caller on it; what is in the air counts with the most that it may cost. Callers without a ceiling of their
+ * own share the network's (`CallerShares`).
+ */
+import * as Duration from "effect/Duration"
+
+import * as OptionCheck from "../../protocol/OptionCheck.ts"
+import * as CallerShares from "../../scheme/CallerShares.ts"
+import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import type { NetworkSpend, OpenExpense } from "../store/NetworkSpend.ts"
+import * as TransactionCost from "../store/TransactionCost.ts"
+
+/**
+ * The ceilings, in a network's smallest native unit; `undefined` where there is none.
+ *
+ * @category models
+ */
+export interface SpendLimits {
+  readonly total?: (network: string) => bigint | undefined
+  /** A ceiling of this caller alone: it wins over its share in the total, whether it is more or less. */
+  readonly caller?: (name: string, network: string) => bigint | undefined
+  /** The callers who share a network's total; default none, and then who comes first has everything. */
+  readonly callers?: (network: string) => ReadonlyArray<string>
+}
+
+/**
+ * The keys of the ceilings.
+ *
+ * @category constants
+ */
+export const check: OptionCheck.Check<SpendLimits> = OptionCheck.options<SpendLimits>({
+  total: OptionCheck.optional(OptionCheck.callable()),
+  caller: OptionCheck.optional(OptionCheck.callable()),
+  callers: OptionCheck.optional(OptionCheck.callable())
+})
+
+/**
+ * How far back spending counts; milliseconds.
+ *
+ * @category constants
+ */
+export const periodMillis = Duration.toMillis("24 hours")
+
+/**
+ * The operator's ceilings, and for a network without one that of its scheme.
+ *
+ * @category constructors
+ */
+export const orDefault = (
+  { total, ...ceilings }: SpendLimits,
+  halves: ReadonlyArray<Pick<SchemeFacilitator, "gasCeiling" | "network">>
+): SpendLimits => ({
+  ...ceilings,
+  total: (network) => total?.(network) ?? halves.find((half) => half.network === network)?.gasCeiling
+})
+
+/**
+ * Whether there is any ceiling for these callers.
+ *
+ * @category guards
+ */
+export const hold = (ceilings: SpendLimits, network: string, callers: Iterable<string>): boolean =>
+  ceilings.total?.(network) !== undefined ||
+  [...new Set(callers)].some((caller) => ceilings.caller?.(caller, network) !== undefined)
+
+/**
+ * The ceilings of one network, and what is used of them.
+ *
+ * @category models
+ */
+export interface Room {
+  /** Counts an expense. */
+  readonly spend: (expense: OpenExpense) => void
+  /** Whose ceiling an expense would break: names of callers, `undefined` for that of all. Counts nothing. */
+  readonly broken: (expense: OpenExpense) => ReadonlyArray<string | undefined>
+  /** The most that a transaction for payments of these callers may cost; `undefined` where there is no ceiling. */
+  readonly most: (callers: Iterable<string>) => bigint | undefined
+}
+
+/**
+ * The room of a network where there is no ceiling.
+ *
+ * @category constants
+ */
+export const unlimited: Room = { spend: () => undefined, broken: () => [], most: () => undefined }
+
+/**
+ * What the ceilings leave by the books.
+ *
+ * @category constructors
+ */
+export const room = (ceilings: SpendLimits, network: string, { open, spent }: NetworkSpend): Room => {
+  const total = ceilings.total?.(network)
+  const ownLimit = (caller: string) => ceilings.caller?.(caller, network)
+  const parts =
+    total === undefined ? new Map() : CallerShares.partsOf(total, ceilings.callers?.(network) ?? [], ownLimit)
+  const used = new Map(spent)
+  let all = [...spent.values()].reduce((sum, cost) => sum + cost, 0n)
+  const of = (caller: string) => used.get(caller) ?? 0n
+  const spend = ({ callers, cost }: OpenExpense) => {
+    all += cost
+    for (const [caller, part] of TransactionCost.shares(cost, callers)) used.set(caller, of(caller) + part)
+  }
+  for (const expense of open) spend(expense)
+  const left = (caller: string, more = 0n): bigint | undefined => {
+    const limit = ownLimit(caller)
+    if (limit !== undefined) return limit - of(caller)
+    return total === undefined ? undefined : CallerShares.roomOf(total, parts, caller, { all: all + more, of })
+  }
+  return {
+    spend,
+    broken: ({ callers, cost }) => {
+      const breaking: Array<string | undefined> = total !== undefined && cost > total - all ? [undefined] : []
+      let more = 0n
+      for (const [caller, part] of callers.length === 0 ? [] : TransactionCost.shares(cost, callers)) {
+        const most = left(caller, more)
+        if (most !== undefined && part > most) breaking.push(caller)
+        more += part
+      }
+      return breaking
+    },
+    most: (callers) => {
+      const free = total === undefined ? undefined : total - all
+      const [only, ...others] = new Set(callers)
+      const own = only === undefined || others.length > 0 ? undefined : left(only)
+      return own !== undefined && (free === undefined || own < free) ? own : free
+    }
+  }
+}
+
+/**
+ * Whether the ceilings allow all these expenses by the books.
+ *
+ * @category guards
+ */
+export const allow = (
+  ceilings: SpendLimits,
+  network: string,
+  expenses: ReadonlyArray<OpenExpense>,
+  books: NetworkSpend
+): boolean => {
+  const left = room(ceilings, network, books)
+  return expenses.every((expense) => {
+    if (left.broken(expense).length > 0) return false
+    left.spend(expense)
+    return true
+  })
+}

@@ -1,0 +1,136 @@
+/**
+ * Payments whose callers wait for an end. A lane's worker in this process tells them of what it has just written down, so
+ * that nobody has to read it again; a hint says that somebody else may have written, and sends them to the records. Hints
+ * may be lost: who has waited for long looks without one.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import type * as Scope from "effect/Scope"
+
+import type { StoredPayment } from "../store/PaymentStore.ts"
+import type { Signals } from "../store/Signals.ts"
+
+/**
+ * News of a payment since it was last asked for: its record as it was written down, or `undefined` when the records have
+ * to be looked into.
+ *
+ * @category models
+ */
+export type News = StoredPayment | undefined
+
+/**
+ * The payments.
+ *
+ * @category models
+ */
+export interface WaitingCallers {
+  /** Runs `use` while news of the payment is kept for it; `next` completes with it. */
+  readonly during: <A, E, R>(
+    paymentId: string,
+    use: (next: Effect.Effect<News>) => Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E, R>
+  /** Tells of records that were written just now. */
+  readonly tell: (records: ReadonlyArray<StoredPayment>) => void
+}
+
+/** After a hint: mostly it is of what a worker in this process has written, who tells the record itself in no time. */
+const hintPause = Duration.millis(5)
+/** Who has waited as long as this, and at most twice, looks without a hint. */
+const longPause = Duration.seconds(1)
+
+/** Somebody who waits. */
+interface Waiter {
+  /** What came while nobody asked. */
+  kept: { readonly news: News } | undefined
+  wake: ((news: News) => void) | undefined
+  /** There already when the last round began of those who wait for long. */
+  old: boolean
+}
+
+/**
+ * Nobody waits yet. In the scope, those who wait are woken.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (
+  signals: Signals
+): Effect.fn.Return<WaitingCallers, never, Scope.Scope> {
+  const awaited = new Map<string, Set<Waiter>>()
+  const hinted = new Set<Waiter>()
+  const bell = Latch.makeUnsafe()
+  const followHints = Effect.gen(function* () {
+    yield* bell.await
+    yield* Effect.sleep(hintPause)
+    bell.closeUnsafe()
+    const all = [...hinted]
+    hinted.clear()
+    for (const waiter of all) give(waiter, undefined)
+  })
+  const wakeOld = Effect.map(Effect.sleep(longPause), () => {
+    const all = [...awaited.values()].flatMap((waiters) => Array.from(waiters))
+    for (const waiter of all) {
+      if (waiter.old) give(waiter, undefined)
+      else waiter.old = true
+    }
+  })
+  yield* Effect.forkScoped(Effect.forever(followHints))
+  yield* Effect.forkScoped(Effect.forever(wakeOld))
+
+  const enter = (paymentId: string) => {
+    const waiter: Waiter = { kept: undefined, wake: undefined, old: false }
+    const waiters = awaited.get(paymentId) ?? new Set()
+    awaited.set(paymentId, waiters.add(waiter))
+    const stop = signals.hear(paymentId, () => {
+      hinted.add(waiter)
+      bell.openUnsafe()
+    })
+    return { waiter, stop }
+  }
+  const leave = (paymentId: string, waiter: Waiter) => {
+    const waiters = awaited.get(paymentId)
+    waiters?.delete(waiter)
+    if (waiters?.size === 0) awaited.delete(paymentId)
+    hinted.delete(waiter)
+  }
+  return {
+    during: (paymentId, use) =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => enter(paymentId)),
+        ({ waiter }) => use(next(waiter)),
+        ({ stop, waiter }) =>
+          Effect.sync(() => {
+            stop()
+            leave(paymentId, waiter)
+          })
+      ),
+    tell: (records) => {
+      for (const record of records) {
+        for (const waiter of awaited.get(record.paymentId) ?? []) {
+          hinted.delete(waiter)
+          give(waiter, record)
+        }
+      }
+    }
+  }
+})
+
+const give = (waiter: Waiter, news: News): void => {
+  if (waiter.wake === undefined) waiter.kept = { news }
+  else waiter.wake(news)
+}
+
+const next = (waiter: Waiter): Effect.Effect<News> =>
+  Effect.callback<News>((resume) => {
+    const wake = (news: News) => {
+      waiter.kept = undefined
+      waiter.wake = undefined
+      waiter.old = false
+      resume(Effect.succeed(news))
+    }
+    if (waiter.kept !== undefined) return wake(waiter.kept.news)
+    waiter.wake = wake
+    return Effect.sync(() => {
+      waiter.wake = undefined
+    })
+  })

@@ -1,0 +1,114 @@
+/**
+ * This machine's clock, held against the chains'. Validity is a matter of time: with a clock that is wrong every verdict about it is,
+ * and so is each decision what may still be sent. A chain's time is agreed on by those who make its blocks, so where the two are
+ * far apart nothing is judged, and the operator is told both.
+ */
+import * as Clock from "effect/Clock"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+
+import { ChainUnavailable } from "../../protocol/ProtocolError.ts"
+import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+
+/**
+ * Both times; Unix seconds.
+ *
+ * @category models
+ */
+export interface Comparison {
+  readonly own: number
+  readonly chain: number
+  readonly isApart: boolean
+}
+
+/**
+ * How far apart the two may be, in seconds. Blocks are some seconds old when they are seen, and buyers' clocks are allowed as much.
+ *
+ * @category constants
+ */
+export const toleranceSeconds = 30
+
+/**
+ * Compares the clock with a chain's time; `undefined` for a family that does not tell it.
+ *
+ * @category combinators
+ */
+export const compare = Effect.fnUntraced(function* ({
+  time
+}: SchemeFacilitator): Effect.fn.Return<Comparison | undefined, ChainUnavailable> {
+  if (time === undefined) return undefined
+  const chain = yield* time
+  const own = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+  return { own, chain, isApart: Math.abs(own - chain) > toleranceSeconds }
+})
+
+/**
+ * What is wrong, as half a sentence that names both times.
+ *
+ * @category conversions
+ */
+export const toText = (network: string, { chain, own }: Comparison): string => {
+  const [seconds, way] = own > chain ? [own - chain, "ahead of"] : [chain - own, "behind"]
+  return `this machine's clock (${toDate(own)}) is ${seconds} seconds ${way} the time of ${network} (${toDate(chain)})`
+}
+
+/** A time beyond what a date can be is shown as it is. */
+const toDate = (seconds: number): string =>
+  Option.match(DateTime.make(seconds * 1000), { onNone: () => `${seconds}`, onSome: DateTime.formatIso })
+
+/**
+ * A comparison for each payment that is judged, with few questions.
+ *
+ * @category models
+ */
+export interface ChainClock {
+  /** Fails where the two are too far apart. */
+  readonly demand: (half: SchemeFacilitator) => Effect.Effect<void, ChainUnavailable>
+}
+
+/** How long a comparison holds, in milliseconds. A clock that jumps makes it too old, or one of the future. */
+const holdsMillis = 2_000
+/** How often at most the same is logged, in milliseconds. */
+const logMillis = 60_000
+
+interface Known {
+  readonly comparison: Comparison | undefined
+  readonly at: number
+}
+
+/**
+ * Makes one that has compared nothing yet.
+ *
+ * @category constructors
+ */
+export const make = (): ChainClock => {
+  const known = new Map<SchemeFacilitator, Known>()
+  const logged = new Map<SchemeFacilitator, number>()
+  const latest = Effect.fnUntraced(function* (half: SchemeFacilitator) {
+    const now = yield* Clock.currentTimeMillis
+    const last = known.get(half)
+    if (last !== undefined && now >= last.at && now - last.at < holdsMillis) return last.comparison
+    const comparison = yield* compare(half)
+    known.set(half, { comparison, at: yield* Clock.currentTimeMillis })
+    return comparison
+  })
+  const tell = Effect.fnUntraced(function* (half: SchemeFacilitator, words: string) {
+    const now = yield* Clock.currentTimeMillis
+    const last = logged.get(half)
+    if (last !== undefined && now >= last && now - last < logMillis) return
+    logged.set(half, now)
+    yield* Effect.logError(`${words}: no payment on ${half.network} is judged; set the clock, or look at the node`)
+  })
+  return {
+    demand: Effect.fnUntraced(function* (half) {
+      if (half.time === undefined) return
+      const comparison = yield* latest(half)
+      if (comparison === undefined || !comparison.isApart) return
+      const words = toText(half.network, comparison)
+      yield* tell(half, words)
+      const message = `${words}; no payment is judged meanwhile, send the same one again later`
+      return yield* new ChainUnavailable({ network: half.network, message })
+    })
+  }
+}

@@ -1,0 +1,340 @@
+/**
+ * The facilitator in this process. Its order of work is the order of trust: decode, identify, look into the own records;
+ * only a payment that is not known yet is compared with the offer and with the chain, and only then claimed.
+ */
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+
+import * as OptionCheck from "../../protocol/OptionCheck.ts"
+import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import { protocolVersion } from "../../protocol/PaymentPayload.ts"
+import { type ChainUnavailable, Misconfigured, SettlementPending } from "../../protocol/ProtocolError.ts"
+import { invalid } from "../../protocol/ValidationError.ts"
+import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import * as SchemeRegistry from "../../scheme/SchemeRegistry.ts"
+import { CurrentCaller, maySee } from "../Caller.ts"
+import * as Checkpoint from "../Checkpoint.ts"
+import { type Claim, Facilitator, type PaymentRequest, type Settled } from "../Facilitator.ts"
+import * as Admission from "../lane/Admission.ts"
+import * as LaneChoice from "../lane/LaneChoice.ts"
+import * as SettlementEngine from "../lane/SettlementEngine.ts"
+import * as SpendLimits from "../lane/SpendLimits.ts"
+import { LaneLeases, layerSole } from "../store/LaneLeases.ts"
+import * as MemoryPaymentStore from "../store/MemoryPaymentStore.ts"
+import { PaymentStore, type StoredPayment, toRecord, toSettled } from "../store/PaymentStore.ts"
+import * as Presentation from "../store/Presentation.ts"
+import * as ChainClock from "./ChainClock.ts"
+import * as IntakeGate from "./IntakeGate.ts"
+import {
+  claimKnown,
+  type Desk,
+  examine,
+  giveBack,
+  isAnswerOwed,
+  present,
+  type Presented,
+  take,
+  takeAnswer,
+  type Taken
+} from "./PaymentIntake.ts"
+
+/**
+ * A scheme's settling half as its constructor gives it: asked to life once, when the facilitator starts.
+ *
+ * @category models
+ */
+export type FacilitatorScheme = Effect.Effect<SchemeFacilitator, Misconfigured | ChainUnavailable, Scope.Scope>
+
+/**
+ * Options of a facilitator in this process.
+ *
+ * @category models
+ */
+export interface Options {
+  readonly schemes: ReadonlyArray<FacilitatorScheme>
+  /** How long `settle` waits for the chain before it answers `SettlementPending`; milliseconds, default 25 000. */
+  readonly settleTimeoutMillis?: number
+  /** What settling may cost in any 24 hours; default what each scheme says for its network. Above it nothing new is sent. */
+  readonly gasCeilings?: SpendLimits.SpendLimits
+  /**
+   * How long a facilitator that closes waits for settlements under way; milliseconds, default 25 000 in memory, else 0:
+   * what is on record goes on after the next start.
+   */
+  readonly drainMillis?: number
+  /** The door that a watcher may close; default one that is always open. */
+  readonly intake?: IntakeGate.IntakeGate
+}
+
+const keys = {
+  settleTimeoutMillis: OptionCheck.optional(OptionCheck.whole()),
+  gasCeilings: OptionCheck.optional(SpendLimits.check),
+  drainMillis: OptionCheck.optional(OptionCheck.whole()),
+  intake: OptionCheck.optional(IntakeGate.check)
+}
+
+const check = OptionCheck.options<Options>({
+  schemes: OptionCheck.list(
+    OptionCheck.given<FacilitatorScheme>(
+      "a facilitator's half of a scheme, such as exactEvm.facilitator({ ... })",
+      Effect.isEffect
+    )
+  ),
+  ...keys
+})
+
+const checkOfHalves = OptionCheck.options<Omit<Options, "schemes">>(keys)
+
+/**
+ * The settling halves a facilitator runs on, for those who watch over it: chains to ask, signers to fund.
+ *
+ * @category services
+ */
+export class FacilitatorSchemes extends Context.Service<FacilitatorSchemes, ReadonlyArray<SchemeFacilitator>>()(
+  "@pontage/core/FacilitatorSchemes"
+) {}
+
+/**
+ * Who is let into the lanes' queues, for those who watch over it: what each lane lands, and who was turned away.
+ *
+ * @category services
+ */
+export class LaneAdmission extends Context.Service<LaneAdmission, Admission.Admission>()(
+  "@pontage/core/LaneAdmission"
+) {}
+
+/**
+ * A facilitator over a payment store.
+ *
+ * @category layers
+ */
+export const layer = (
+  options: Options
+): Layer.Layer<
+  Facilitator | FacilitatorSchemes | LaneAdmission,
+  Misconfigured | ChainUnavailable,
+  PaymentStore | LaneLeases
+> => opened(options, 0)
+
+const opened = (options: Options, drainMillis: number) =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const { schemes, ...rest } = yield* Effect.fromResult(OptionCheck.read(check, options, "LocalFacilitator"))
+      const halves = yield* Effect.all(schemes, { concurrency: "unbounded" })
+      const admission = Admission.make(yield* PaymentStore)
+      const making = make(halves, { ...rest, drainMillis: rest.drainMillis ?? drainMillis })
+      const facilitator = yield* Effect.provideService(making, LaneAdmission, admission)
+      return Context.make(Facilitator, facilitator).pipe(
+        Context.add(FacilitatorSchemes, halves),
+        Context.add(LaneAdmission, admission)
+      )
+    })
+  )
+
+/**
+ * A facilitator that remembers in memory.
+ *
+ * @category layers
+ */
+export const layerMemory = (options: Options) =>
+  opened(options, 25_000).pipe(Layer.provide(layerSole), Layer.provideMerge(MemoryPaymentStore.layer))
+
+/**
+ * Makes a facilitator of settling halves.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (
+  halves: ReadonlyArray<SchemeFacilitator>,
+  options: Omit<Options, "schemes"> = {}
+) {
+  yield* Effect.fromResult(OptionCheck.read(checkOfHalves, options, "LocalFacilitator"))
+  const store = yield* PaymentStore
+  const registry = yield* Effect.fromResult(SchemeRegistry.make(halves))
+  yield* Effect.fromResult(separateLanes(halves))
+  const engine = yield* SettlementEngine.make({
+    store,
+    leases: yield* LaneLeases,
+    halves,
+    admission: Option.getOrUndefined(yield* Effect.serviceOption(LaneAdmission)),
+    ceilings: SpendLimits.orDefault(options.gasCeilings ?? {}, halves),
+    drainMillis: options.drainMillis ?? 0
+  })
+  const patience = Duration.millis(options.settleTimeoutMillis ?? 25_000)
+  const intake = options.intake ?? IntakeGate.make()
+  const clocks = ChainClock.make()
+  yield* Effect.forkScoped(Effect.forEach(halves, (half) => Effect.ignore(clocks.demand(half)), { discard: true }))
+  const desk: Desk = { store, registry, engine, intake, clocks, patience, arriving: new Map(), ungiven: new Map() }
+  return Facilitator.of({
+    verify: (request) => verify(desk, request),
+    settle: (request, claim) => inSettle(settle(desk, request, claim)),
+    claim: (request, claim) => inClaim(claimOnly(desk, request, claim)),
+    finish: Effect.fnUntraced(function* (paymentId, claimId, outcome) {
+      const { name } = yield* CurrentCaller
+      yield* Checkpoint.pass("finishing")
+      const stored = yield* store.finish(paymentId, claimId, outcome, name)
+      yield* Checkpoint.pass("finished")
+      return stored === undefined ? yield* unknownPayment(paymentId) : yield* recordOf(store, stored)
+    }),
+    payment: Effect.fnUntraced(function* (paymentId) {
+      const stored = yield* store.find(paymentId)
+      return stored !== undefined && maySee(yield* CurrentCaller, stored) ? yield* recordOf(store, stored) : undefined
+    }),
+    supported: Effect.succeed({
+      kinds: halves.map(({ extra, network, scheme }) => ({
+        protocolVersion,
+        scheme: scheme.name,
+        network,
+        ...(extra !== undefined && { extra })
+      })),
+      signers: signersOf(halves)
+    })
+  })
+})
+
+/** A signer's transactions are numbered by one worker, so no two schemes can send from it. */
+const separateLanes = (halves: ReadonlyArray<SchemeFacilitator>): Result.Result<void, Misconfigured> => {
+  const lanes = halves.flatMap((half) => LaneChoice.lanesOf(half))
+  const twice = lanes.find((lane, index) => lanes.indexOf(lane) !== index)
+  return twice === undefined
+    ? Result.void
+    : Result.fail(
+        new Misconfigured({ message: `schemes: two of them send from the signer ${twice}; give each its own` })
+      )
+}
+
+const signersOf = (halves: ReadonlyArray<SchemeFacilitator>) => {
+  const signers: Record<string, ReadonlyArray<string>> = {}
+  for (const { lanes, network } of halves) signers[network] = [...new Set([...(signers[network] ?? []), ...lanes])]
+  return signers
+}
+
+/** Made once: a span that is made at each call looks for its place in the stack, which costs more than the span. */
+const inSettle = Effect.withSpan("Facilitator.settle")
+const inClaim = Effect.withSpan("Facilitator.claim")
+
+const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
+  const presented = yield* present(desk, request)
+  const known = yield* desk.store.find(presented.paymentId)
+  const { payer } = presented.authorization
+  if (known === undefined) {
+    if (presented.refusal !== undefined) return yield* presented.refusal
+    yield* desk.intake.passNew(presented.half.network)
+    yield* desk.engine.judge(presented.half, presented)
+    return yield* Effect.as(examine(desk, presented), { payer })
+  }
+  if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
+  if (known.status === "accepted") return yield* Effect.as(examine(desk, presented), { payer })
+  // Servers that ask before they settle would never come to the answer that they are owed.
+  return isAnswerOwed(desk, known) ? { payer } : yield* Presentation.used(known, presented.caller)
+})
+
+/** Claims without a transfer. A payment that lay about is examined again before a handler runs for it. */
+const claimOnly = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest, claim: Claim) {
+  const taken = yield* take(desk, yield* present(desk, request), claim, false)
+  if (taken.execution === "granted" && !taken.renewed) {
+    yield* Effect.onError(examineAgain(desk, taken), () => giveBack(desk, taken.stored.paymentId, claim))
+  }
+  return answer(taken, yield* desk.store.now)
+})
+
+/** News of the payment is kept from before it is taken in, so that its end is not missed. */
+const settle = (desk: Desk, request: PaymentRequest, claim: Claim | undefined) =>
+  Effect.flatMap(present(desk, request), (presented) =>
+    desk.engine.awaiting(presented.paymentId, (news) => settlePresented(desk, presented, claim, news))
+  )
+
+const settlePresented = Effect.fnUntraced(function* (
+  desk: Desk,
+  presented: Presented,
+  claim: Claim | undefined,
+  news: SettlementEngine.Wish["news"]
+) {
+  const taken = yield* take(desk, presented, claim, true)
+  if (claim !== undefined && taken.execution !== "granted") return answer(taken, yield* desk.store.now)
+  const stored = yield* Effect.onError(transfer(desk, taken, news), () => giveBack(desk, taken.stored.paymentId, claim))
+  const execution = yield* confirmed(desk, taken, claim, stored)
+  if (claim !== undefined) yield* Checkpoint.pass("told")
+  return answer({ ...taken, stored, execution }, yield* desk.store.now)
+})
+
+/**
+ * A claim that waited may have lost the run meanwhile: to its lease, or to a call of its own that gave up. Of callers
+ * without a claim who wait for the answer, one gets it.
+ */
+const confirmed = Effect.fnUntraced(function* (
+  desk: Desk,
+  { execution, fresh, presented, stored: before }: Taken,
+  claim: Claim | undefined,
+  stored: StoredPayment
+) {
+  if (claim === undefined) {
+    const isTheirs = yield* takeAnswer(desk, stored.paymentId, Checkpoint.pass("told"))
+    return isTheirs ? undefined : yield* Presentation.used(stored)
+  }
+  if (stored === before) return execution
+  const { holder } = stored.run
+  const now = yield* desk.store.now
+  if (fresh && holder?.claimId === claim.id && now < holder.until) return execution
+  return (yield* claimKnown(desk, presented, claim)).execution
+})
+
+/** Moves the money, or waits for a move that is under way. When it fails, the caller has no right to run anything. */
+const transfer = Effect.fnUntraced(function* (
+  desk: Desk,
+  taken: Taken,
+  news: SettlementEngine.Wish["news"]
+): Effect.fn.Return<StoredPayment, PaymentFailure> {
+  const { fresh, presented, stored } = taken
+  yield* examineAgain(desk, taken)
+  const settling = desk.engine.settle(presented.half, { stored, news, isNew: fresh })
+  const end = yield* Effect.timeoutOption(settling, desk.patience)
+  if (Option.isNone(end)) return yield* pending(desk, stored)
+  return end.value.refusal === undefined ? end.value : yield* end.value.refusal
+})
+
+/**
+ * A record that waited is examined anew before anything is sent for it, unless it is on its way all the same. One that was
+ * on its way before, or that somebody else has sent, may have moved its money meanwhile: its lane finds out.
+ */
+const examineAgain = (desk: Desk, { fresh, presented, stored }: Taken): Effect.Effect<void, PaymentFailure> => {
+  if (fresh || stored.status !== "accepted" || stored.lane !== undefined) return Effect.void
+  return Effect.matchEffect(examine(desk, presented), {
+    onSuccess: (at) => Effect.sync(() => desk.engine.examined(presented, presented.payment, at)),
+    onFailure: (error) =>
+      Effect.flatMap(mayBeSettled(desk, presented, stored, error), (may) => (may ? Effect.void : Effect.fail(error)))
+  })
+}
+
+const mayBeSettled = Effect.fnUntraced(function* (
+  { engine, store }: Desk,
+  { half, payment }: Presented,
+  { paymentId }: StoredPayment,
+  refusal: PaymentFailure
+) {
+  const now = yield* store.find(paymentId)
+  if (now === undefined) return false
+  if (now.status !== "accepted" || now.lane !== undefined || now.since !== undefined) return true
+  return yield* engine.isSettledByAnother(half, now, payment, refusal)
+})
+
+const pending = Effect.fnUntraced(function* (desk: Desk, { paymentId }: StoredPayment) {
+  const now = yield* desk.store.find(paymentId)
+  return yield* new SettlementPending({
+    paymentId,
+    status: now?.status ?? "accepted",
+    ...(now !== undefined && now.transaction !== "" && { transaction: now.transaction }),
+    message: `the transfer of ${paymentId} is not confirmed yet; send the same payment again, do not sign a new one`
+  })
+})
+
+const answer = ({ execution, stored }: Taken, now: number): Settled => toSettled(stored, execution, now)
+
+const recordOf = (store: Desk["store"], stored: StoredPayment) => Effect.map(store.now, (now) => toRecord(stored, now))
+
+const unknownPayment = (paymentId: string) =>
+  invalid("malformed", "unknown_payment", `no payment ${paymentId} is known here`)

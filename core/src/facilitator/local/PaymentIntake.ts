@@ -1,0 +1,323 @@
+/**
+ * The desk where payments are taken in. A known one answers from its record, to its payer alone; one that nobody has seen
+ * is compared with the offer and with the chain, by one of all its copies, and claimed with a part of its payer's balance.
+ */
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+
+import { Entropy, identifier } from "../../platform/Entropy.ts"
+import { type PaymentError, refuse } from "../../protocol/PaymentError.ts"
+import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import * as PaymentId from "../../protocol/PaymentId.ts"
+import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
+import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import type * as SchemeRegistry from "../../scheme/SchemeRegistry.ts"
+import { CurrentCaller } from "../Caller.ts"
+import * as Checkpoint from "../Checkpoint.ts"
+import { type Claim, isArrivingAs, notOnRecord, type PaymentRequest, type Settled } from "../Facilitator.ts"
+import * as BalanceCover from "../lane/BalanceCover.ts"
+import * as PaymentReading from "../lane/PaymentReading.ts"
+import type * as SettlementEngine from "../lane/SettlementEngine.ts"
+import * as OfferCheck from "../OfferCheck.ts"
+import type { NewPayment, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
+import * as Presentation from "../store/Presentation.ts"
+import * as Run from "../store/Run.ts"
+import type * as ChainClock from "./ChainClock.ts"
+import type { IntakeGate } from "./IntakeGate.ts"
+
+/**
+ * What every request meets.
+ *
+ * @category models
+ */
+export interface Desk {
+  readonly store: PaymentStore["Service"]
+  readonly registry: SchemeRegistry.SchemeRegistry<SchemeFacilitator>
+  readonly engine: SettlementEngine.SettlementEngine
+  /** Judges no payment while this machine's clock and its chain's are far apart. */
+  readonly clocks: ChainClock.ChainClock
+  readonly intake: IntakeGate
+  /** How long a caller waits for the chain. */
+  readonly patience: Duration.Duration
+  /** Payments that are being looked at for the first time: a copy that arrives meanwhile waits here, unverified. */
+  readonly arriving: Map<string, Arrival>
+  /** Calls without a claim that may have taken their payment's answer and have not given it, by the payment. */
+  readonly ungiven: Map<string, string>
+}
+
+interface Arrival {
+  readonly claimId: string | undefined
+  readonly done: Deferred.Deferred<void>
+}
+
+/**
+ * A payment that was decoded and identified; nothing of it is believed yet.
+ *
+ * @category models
+ */
+export interface Presented extends NewPayment {
+  readonly half: SchemeFacilitator
+  readonly payment: Payment
+  readonly request: PaymentRequest
+  /** Why it would not be taken in today; it may be on record from other days. */
+  readonly refusal: PaymentError | ValidationError | undefined
+}
+
+/**
+ * A payment and its record, and whether this caller may run the resource.
+ *
+ * @category models
+ */
+export interface Taken {
+  readonly presented: Presented
+  readonly stored: StoredPayment
+  readonly execution: Settled["execution"]
+  /** Whether the payment was examined by this very call. */
+  readonly fresh: boolean
+  /** Whether this claim held the run before this call. */
+  readonly renewed: boolean
+}
+
+/**
+ * Decodes and identifies a payment, unless the records are in doubt. Neither the chain nor the records are asked.
+ *
+ * @category combinators
+ */
+export const present = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
+  yield* desk.intake.passAny
+  const half = yield* halfFor(desk, request)
+  const { payload, payment: read, refusal } = yield* PaymentReading.readKnown(half, request)
+  const { name: caller, notify } = yield* CurrentCaller
+  const payment: Payment = { ...read, caller }
+  const paymentId = yield* PaymentId.make(half.network, payment.authorization)
+  const { authorization } = payment
+  const requirements = Presentation.canonical(half.scheme, payment.requirements)
+  const terms = { requirements, authorization, payload, caller, notify }
+  return { half, payment, request, paymentId, refusal, ...terms } satisfies Presented
+})
+
+const halfFor = (desk: Desk, { paymentPayload, paymentRequirements }: PaymentRequest) => {
+  const { network, scheme } = paymentRequirements
+  if (paymentPayload.scheme !== scheme) {
+    const message = `the payment is of the scheme "${paymentPayload.scheme}", the offer of "${scheme}"`
+    return Effect.fail(invalid("unsupported_scheme", "other_scheme", message))
+  }
+  const half = desk.registry.halves.find(
+    (one) => one.scheme.name === scheme && one.scheme.network(network) === one.network
+  )
+  if (half !== undefined) return Effect.succeed(half)
+  return desk.registry.halves.some((one) => one.scheme.name === scheme)
+    ? Effect.fail(refuse("NETWORK_MISMATCH", "network_not_settled", `payments on ${network} are not settled here`))
+    : Effect.fail(invalid("unsupported_scheme", "scheme_not_settled", `the scheme "${scheme}" is not settled here`))
+}
+
+/**
+ * Everything that must hold of a payment nobody has seen before. Returns when it was seen, in Unix milliseconds.
+ *
+ * @category combinators
+ */
+export const examine = Effect.fnUntraced(function* ({ clocks }: Desk, { half, payment, request }: Presented) {
+  yield* PaymentReading.demandCurrent(payment)
+  yield* Effect.fromResult(OfferCheck.checkTerms(half.scheme, request.paymentPayload, payment))
+  yield* clocks.demand(half)
+  const now = yield* Clock.currentTimeMillis
+  yield* Effect.fromResult(OfferCheck.checkTime(payment, Math.floor(now / 1000)))
+  yield* half.verify(payment)
+  yield* Checkpoint.pass("examined")
+  return now
+})
+
+/**
+ * Takes a payment in: the record it has, or the one it gets after it was examined. With `wanted` a new one waits for its
+ * settlement at once.
+ *
+ * @category combinators
+ */
+export const take = Effect.fnUntraced(function* (
+  desk: Desk,
+  presented: Presented,
+  claim: Claim | undefined,
+  wanted: boolean
+): Effect.fn.Return<Taken, PaymentFailure> {
+  const { paymentId } = presented
+  const known = yield* desk.store.find(paymentId)
+  if (known !== undefined) return yield* takeKnown(desk, presented, known, claim)
+  if (claim?.onlyKnown === true) return yield* notOnRecord
+  if (presented.refusal !== undefined) return yield* presented.refusal
+  const arrival = desk.arriving.get(paymentId)
+  if (arrival !== undefined && claim !== undefined && !isArrivingAs(claim, arrival.claimId)) {
+    return heldOnArrival(presented)
+  }
+  if (arrival !== undefined) {
+    yield* Deferred.await(arrival.done)
+    return yield* take(desk, presented, claim, wanted)
+  }
+  return yield* Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const done = Deferred.makeUnsafe<void>()
+      desk.arriving.set(paymentId, { claimId: claim?.id, done })
+      return done
+    }),
+    () => takeNew(desk, presented, claim, wanted),
+    (done) => {
+      desk.arriving.delete(paymentId)
+      return Deferred.succeed(done, undefined)
+    }
+  )
+})
+
+const takeNew = Effect.fnUntraced(function* (
+  desk: Desk,
+  presented: Presented,
+  claim: Claim | undefined,
+  wanted: boolean
+) {
+  const { half } = presented
+  yield* desk.intake.passNew(half.network)
+  const lane = yield* desk.engine.judge(half, presented)
+  const at = yield* examine(desk, presented)
+  if (!wanted) return yield* reserve(desk, presented, claim, undefined)
+  desk.engine.examined(presented, presented.payment, at)
+  yield* desk.engine.admit(half, lane, presented)
+  return yield* reserve(desk, presented, claim, lane)
+})
+
+/** Another claim brought the same authorization a moment ago and is being looked at. */
+const heldOnArrival = (presented: Presented): Taken => ({
+  presented,
+  execution: "held",
+  fresh: false,
+  renewed: false,
+  stored: {
+    ...presented,
+    serial: 0n,
+    status: "accepted",
+    transaction: "",
+    block: undefined,
+    lane: undefined,
+    flight: undefined,
+    since: undefined,
+    refusal: undefined,
+    run: Run.make(undefined, 0),
+    answerOwed: false,
+    history: []
+  }
+})
+
+const reserve = Effect.fnUntraced(function* (
+  desk: Desk,
+  presented: Presented,
+  claim: Claim | undefined,
+  lane: string | undefined
+): Effect.fn.Return<Taken, PaymentFailure> {
+  const result = yield* BalanceCover.ask(
+    wanted(presented),
+    (available) =>
+      Effect.onError(desk.store.claim(newPayment(presented), claim, { available, lane }), () =>
+        giveBack(desk, presented.paymentId, claim)
+      ),
+    (available) => insufficient(presented, available)
+  )
+  if (result._tag === "Different") return yield* Presentation.used(result.payment, presented.caller)
+  yield* Checkpoint.pass("claimed")
+  return result.created
+    ? { presented, stored: result.payment, execution: result.execution, fresh: true, renewed: false }
+    : yield* takeKnown(desk, presented, result.payment, claim)
+})
+
+const wanted = ({ half, payment }: Presented) => ({ ...payment, balance: half.balance(payment) })
+
+const insufficient = ({ authorization: { amount, payer } }: Presented, available: bigint) =>
+  refuse("INSUFFICIENT_BALANCE", "balance_below_amount", `${payer} holds ${available}, the payment is of ${amount}`)
+
+const newPayment = ({ authorization, caller, notify, payload, paymentId, requirements }: Presented): NewPayment => ({
+  paymentId,
+  requirements,
+  authorization,
+  payload,
+  caller,
+  notify
+})
+
+/** A known payment answers from its record, for the offer it was taken for and to its payer alone. */
+const takeKnown = Effect.fnUntraced(function* (
+  desk: Desk,
+  presented: Presented,
+  known: StoredPayment,
+  claim: Claim | undefined
+): Effect.fn.Return<Taken, PaymentFailure> {
+  if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
+  if (known.refusal !== undefined) return yield* known.refusal
+  if (claim === undefined) return yield* takeUnclaimed(desk, presented, known)
+  const { execution, payment } = yield* claimKnown(desk, presented, claim)
+  return { presented, stored: payment, execution, fresh: false, renewed: known.run.holder?.claimId === claim.id }
+})
+
+/**
+ * Claims a payment that is on record.
+ *
+ * @category combinators
+ */
+export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
+  Effect.flatMap(
+    BalanceCover.ask(wanted(presented), (available) => desk.store.claim(newPayment(presented), claim, { available })),
+    (result) =>
+      result._tag === "Claimed"
+        ? Effect.succeed(result)
+        : Effect.fail(Presentation.used(result.payment, presented.caller))
+  )
+
+/**
+ * Whether a caller without a claim is owed the answer to a payment on record: no call has taken it yet.
+ *
+ * @category guards
+ */
+export const isAnswerOwed = (
+  { ungiven }: Pick<Desk, "ungiven">,
+  { answerOwed, paymentId, refusal, run }: StoredPayment
+): boolean => run.resource === undefined && refusal === undefined && (answerOwed || ungiven.has(paymentId))
+
+/** An answer that is owed is taken only when it is given: a process may end while its caller waits. */
+const takeUnclaimed = (desk: Desk, presented: Presented, known: StoredPayment) =>
+  isAnswerOwed(desk, known)
+    ? Effect.succeed({ presented, stored: known, execution: undefined, fresh: false, renewed: false })
+    : Effect.fail(Presentation.used(known))
+
+/** So many calls are remembered that may have taken an answer they could not give; the oldest goes first. */
+const ungivenAtMost = 1_000
+
+/**
+ * Takes the answer that a caller without a claim is owed, for `tell`, and says whether it is this caller's. A call that fails
+ * or ends before it has told it owes the answer again; where the records do not say whether it had taken it, its name goes
+ * to the next call, which asks in its place.
+ *
+ * @category combinators
+ */
+export const takeAnswer = Effect.fnUntraced(function* (
+  { store, ungiven }: Desk,
+  paymentId: string,
+  tell: Effect.Effect<void>
+) {
+  const call = ungiven.get(paymentId) ?? identifier(yield* Entropy)
+  ungiven.delete(paymentId)
+  const taken = Effect.tap(store.takeAnswer(paymentId, call), (isTheirs) => (isTheirs ? tell : Effect.void))
+  return yield* Effect.onError(taken, () =>
+    Effect.suspend(() => {
+      const [oldest] = ungiven.size < ungivenAtMost ? [] : ungiven.keys()
+      if (oldest !== undefined) ungiven.delete(oldest)
+      ungiven.set(paymentId, call)
+      return Effect.ignore(store.returnAnswer(paymentId, call))
+    })
+  )
+})
+
+/**
+ * A claim gives the run back; a caller without one is owed the answer all the same. Records that cannot be asked let the
+ * claim's lease run out.
+ *
+ * @category combinators
+ */
+export const giveBack = ({ store }: Desk, paymentId: string, claim: Claim | undefined): Effect.Effect<void> =>
+  claim === undefined ? Effect.void : Effect.ignore(store.finish(paymentId, claim.id, "unanswered"))

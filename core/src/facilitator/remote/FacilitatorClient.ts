@@ -1,0 +1,262 @@
+/**
+ * The facilitator behind HTTP, as the same service as the one in this process. It believes nothing but a complete,
+ * well-formed answer with status 200: everything else is `FacilitatorUnavailable`, which servers answer with 503 and
+ * "send the same payment again", because a `/settle` without an answer may have settled.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import * as OptionCheck from "../../protocol/OptionCheck.ts"
+import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import * as PaymentId from "../../protocol/PaymentId.ts"
+import { protocolVersion } from "../../protocol/PaymentPayload.ts"
+import { FacilitatorUnavailable, type Misconfigured } from "../../protocol/ProtocolError.ts"
+import { PaymentRecord } from "../../protocol/Settlement.ts"
+import * as Supported from "../../protocol/Supported.ts"
+import { invalid, ValidationError } from "../../protocol/ValidationError.ts"
+import * as FacilitatorApi from "../../wire/pontage/FacilitatorApi.ts"
+import { CurrentBuyer } from "../CurrentBuyer.ts"
+import { Facilitator, type Claim, type PaymentRequest, type RunEnd } from "../Facilitator.ts"
+import * as FacilitatorExchange from "./FacilitatorExchange.ts"
+import type { Call, Exchange, Reply } from "./FacilitatorExchange.ts"
+import * as FacilitatorResponse from "./FacilitatorResponse.ts"
+import * as GroupedCalls from "./GroupedCalls.ts"
+
+/**
+ * Where the facilitator is and how to speak to it.
+ *
+ * @category models
+ */
+export type Options = FacilitatorExchange.Options
+
+/**
+ * The keys of the options, for those who take a part of them.
+ *
+ * @category constants
+ */
+export const { keys } = FacilitatorExchange
+
+/**
+ * How much a call that failed leaves open: it may have been heard.
+ *
+ * @category getters
+ */
+export const { leavesOpen } = FacilitatorExchange
+
+const check = OptionCheck.options<Options>(keys)
+
+const encodeVerify = Schema.encodeResult(FacilitatorApi.VerifyRequest)
+const encodeSettle = Schema.encodeResult(FacilitatorApi.SettleRequest)
+const encodeFinish = Schema.encodeResult(FacilitatorApi.FinishRequest)
+const encodeFinishes = Schema.encodeResult(FacilitatorApi.FinishesRequest)
+const decodeFinishes = Schema.decodeUnknownResult(
+  Schema.Struct({ answers: Schema.Array(Schema.Struct({ status: Schema.Int, body: Schema.Unknown })) })
+)
+const decodeVerify = Schema.decodeUnknownResult(FacilitatorApi.VerifyResponse)
+const decodeSettle = Schema.decodeUnknownResult(FacilitatorApi.SettleResponse)
+const decodeFault = Schema.decodeUnknownResult(FacilitatorApi.Fault)
+const decodeRecord = Schema.decodeUnknownResult(PaymentRecord)
+
+/**
+ * The service over HTTP. Fails where an option is a mistake; it asks nothing at start.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (options: Options) {
+  const checked = yield* Effect.fromResult(OptionCheck.read(check, options, "facilitator"))
+  return over(yield* Effect.fromResult(FacilitatorExchange.make(checked)))
+})
+
+/**
+ * The service over an exchange that is there already.
+ *
+ * @category constructors
+ */
+export const over = (exchange: Exchange): Facilitator["Service"] => {
+  const report = GroupedCalls.make<Report, PaymentRecord, ValidationError | FacilitatorUnavailable>({
+    alone: (one) => finishOne(exchange, one),
+    together: (reports) => finishSeveral(exchange, reports),
+    maximum: maximumReports
+  })
+  return Facilitator.of({
+    verify: (request) => verify(exchange, request),
+    settle: (request, claim) => settle(exchange, request, claim),
+    claim: (request, claim) => takeClaim(exchange, request, claim),
+    finish: (paymentId, claimId, outcome) => finish(report, { paymentId, claimId, outcome }),
+    payment: (paymentId) => payment(exchange, paymentId),
+    supported: supported(exchange)
+  })
+}
+
+/**
+ * The layer of a facilitator behind HTTP.
+ *
+ * @category layers
+ */
+export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured> =>
+  Layer.effect(Facilitator, make(options))
+
+const maySettle = "Whether the payment is settled is unknown: send the same payment again, never a new one."
+
+const verify = Effect.fnUntraced(function* (
+  exchange: Exchange,
+  { paymentPayload, paymentRequirements }: PaymentRequest
+) {
+  const body = yield* written(encodeVerify({ protocolVersion, paymentPayload, paymentRequirements }))
+  const call = { method: "POST", path: "/verify", body } as const
+  const reply = yield* exchange.call(call)
+  const answer = yield* decoded(exchange, call, reply, decodeVerify)
+  return yield* meant(exchange, call, reply, FacilitatorResponse.verified(answer))
+}, Effect.withSpan("FacilitatorClient.verify"))
+
+const settle = (exchange: Exchange, request: PaymentRequest, claim: Claim | undefined) =>
+  inSettle(transact(exchange, { path: "/settle", request, claim, wish: "settled" }))
+
+const takeClaim = (exchange: Exchange, request: PaymentRequest, claim: Claim) =>
+  inClaim(transact(exchange, { path: "/claims", request, claim, wish: "claimed" }))
+
+/** Made once: a span that is made at each call looks for its place in the stack, which costs more than the span. */
+const inSettle = Effect.withSpan("FacilitatorClient.settle")
+const inClaim = Effect.withSpan("FacilitatorClient.claim")
+
+interface Transaction extends Pick<FacilitatorResponse.Asked, "wish"> {
+  readonly path: string
+  readonly request: PaymentRequest
+  readonly claim: Claim | undefined
+}
+
+const transact = Effect.fnUntraced(function* (exchange: Exchange, { claim, path, request, wish }: Transaction) {
+  const { paymentPayload, paymentRequirements } = request
+  const claimed = claim === undefined ? {} : { claim }
+  const body = yield* written(encodeSettle({ protocolVersion, paymentPayload, paymentRequirements, ...claimed }))
+  const buyer = yield* CurrentBuyer
+  const headers = buyer === undefined ? {} : { [FacilitatorApi.buyerField]: buyer }
+  const call = { method: "POST", path, body, headers, unsettled: maySettle } as const
+  const reply = yield* exchange.call(call)
+  const answer = yield* decoded(exchange, call, reply, decodeSettle)
+  const asked = {
+    requirements: paymentRequirements,
+    claimed: claim !== undefined,
+    wish
+  }
+  return yield* meant(exchange, call, reply, FacilitatorResponse.settled(asked, answer))
+})
+
+/** How a run ended. */
+interface Report {
+  readonly paymentId: string
+  readonly claimId: string
+  readonly outcome: RunEnd
+}
+
+/** Of an answer of 64 KiB each record may then take 1.6 KiB, which is twice what most take. */
+const maximumReports = 40
+
+const finish = Effect.fnUntraced(function* (
+  report: (one: Report) => Effect.Effect<PaymentRecord, ValidationError | FacilitatorUnavailable>,
+  one: Report
+) {
+  if (!PaymentId.isPaymentId(one.paymentId)) {
+    return yield* invalid("malformed", "payment_id", "a payment's name is pay_ and 22 characters of base64url")
+  }
+  yield* written(encodeFinish(one))
+  return yield* report(one)
+}, Effect.withSpan("FacilitatorClient.finish"))
+
+const finishOne = Effect.fnUntraced(function* (exchange: Exchange, { claimId, outcome, paymentId }: Report) {
+  const call = { method: "POST", path: `/payments/${paymentId}/finish`, body: { claimId, outcome } } as const
+  return yield* ended(exchange, call, yield* exchange.call(call), paymentId)
+})
+
+/**
+ * Where a facilitator takes no groups, or gives one no answer of use, each of its members is asked for by itself: telling
+ * the end of a run twice does no harm.
+ */
+const finishSeveral = Effect.fnUntraced(function* (exchange: Exchange, runs: ReadonlyArray<Report>) {
+  const call = { method: "POST", path: "/payments/finish", body: yield* written(encodeFinishes({ runs })) } as const
+  const reply = yield* exchange.call(call)
+  if (reply.status === 429 || reply.status >= 500) return yield* exchange.unusable(call, reply)
+  const answers = reply.status === 200 ? Result.getOrUndefined(decodeFinishes(reply.json))?.answers : undefined
+  const told = answers?.length === runs.length ? answers : undefined
+  return yield* Effect.forEach(
+    runs,
+    (run, index) => {
+      const answer = told?.[index]
+      return Effect.result(
+        answer === undefined
+          ? finishOne(exchange, run)
+          : ended(exchange, call, { ...reply, status: answer.status, json: answer.body }, run.paymentId)
+      )
+    },
+    { concurrency: "unbounded" }
+  )
+})
+
+const ended = Effect.fnUntraced(function* (exchange: Exchange, call: Call, reply: Reply, paymentId: string) {
+  const refusal = reply.status === 404 || reply.status === 409 ? refusalOf(reply) : undefined
+  if (refusal !== undefined) return yield* refusal
+  return yield* recordOf(exchange, call, reply, paymentId)
+})
+
+const payment = Effect.fn("FacilitatorClient.payment")(function* (exchange: Exchange, paymentId: string) {
+  if (!PaymentId.isPaymentId(paymentId)) return undefined
+  const call = { method: "GET", path: `/payments/${paymentId}` } as const
+  const reply = yield* exchange.call(call)
+  if (reply.status === 404 && isUnknownPayment(reply)) return undefined
+  return yield* recordOf(exchange, call, reply, paymentId)
+})
+
+const supported = Effect.fn("FacilitatorClient.supported")(function* (exchange: Exchange) {
+  const call = { method: "GET", path: "/supported" } as const
+  const reply = yield* exchange.call(call)
+  return yield* decoded(exchange, call, reply, Supported.decode)
+})
+
+const written = <A>(body: Result.Result<A, { readonly message: string }>) =>
+  Effect.mapError(
+    Effect.fromResult(body),
+    ({ message }) => new FacilitatorUnavailable({ message: `the facilitator was not asked: ${message}` })
+  )
+
+/** The body of an answer with status 200, decoded; any other answer is unusable. */
+const decoded = <A>(
+  exchange: Exchange,
+  call: Call,
+  reply: Reply,
+  decode: (json: unknown) => Result.Result<A, { readonly message: string }>
+) => {
+  if (reply.status !== 200 || reply.json === undefined) return Effect.fail(exchange.unusable(call, reply))
+  const wrong = ({ message }: { readonly message: string }) =>
+    exchange.unusable(call, reply, `has the wrong shape: ${message.slice(0, 300)}`)
+  return Effect.mapError(Effect.fromResult(decode(reply.json)), wrong)
+}
+
+const meant = <A>(
+  exchange: Exchange,
+  call: Call,
+  reply: Reply,
+  answer: Result.Result<A, PaymentFailure | FacilitatorResponse.Nonsense>
+): Effect.Effect<A, PaymentFailure> =>
+  Effect.mapError(Effect.fromResult(answer), (failure) =>
+    failure._tag === "Nonsense" ? exchange.unusable(call, reply, failure.why) : failure
+  )
+
+const recordOf = Effect.fnUntraced(function* (exchange: Exchange, call: Call, reply: Reply, paymentId: string) {
+  const record = yield* decoded(exchange, call, reply, decodeRecord)
+  if (record.paymentId !== paymentId) return yield* exchange.unusable(call, reply, "is about another payment")
+  return record
+})
+
+/** A 404 without this word may come from a wrong address, where it would say nothing about the payment. */
+const isUnknownPayment = ({ json }: Reply): boolean => {
+  const fault = decodeFault(json)
+  return Result.isSuccess(fault) && fault.success.error === FacilitatorApi.unknownPayment
+}
+
+const refusalOf = ({ json }: Reply): ValidationError | undefined => {
+  const fault = Result.getOrUndefined(decodeFault(json))
+  if (fault?.reason === undefined) return undefined
+  return new ValidationError({ reason: fault.reason, detail: fault.detail ?? fault.error, message: fault.message })
+}

@@ -1,0 +1,326 @@
+/**
+ * One HTTP exchange with a facilitator: bounded in time and size, redirects refused, `https` or this machine only. It
+ * knows statuses and JSON, and nothing of payments.
+ */
+import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import { isLoopback } from "../../protocol/Loopback.ts"
+import * as OptionCheck from "../../protocol/OptionCheck.ts"
+import { FacilitatorUnavailable, Misconfigured } from "../../protocol/ProtocolError.ts"
+import * as HttpOrigin from "../../wire/http/HttpOrigin.ts"
+import { Fault } from "../../wire/pontage/FacilitatorApi.ts"
+
+/**
+ * Headers that go with every call, for example `{ authorization: "Bearer …" }`; as a function where they change.
+ *
+ * @category models
+ */
+export type CallHeaders = Readonly<Record<string, string>> | (() => Promise<Readonly<Record<string, string>>>)
+
+/**
+ * Where the facilitator is and how to speak to it.
+ *
+ * @category models
+ */
+export interface Options {
+  /** The base address, for example `https://facilitator.example`. Plain `http` only for this machine. */
+  readonly url: string | URL
+  readonly headers?: CallHeaders
+  /** For one whole call, headers function included. Default 30 000. */
+  readonly timeoutMillis?: number
+  /** Allows plain `http` to other machines, where the network between is trusted (a container's side car). */
+  readonly allowInsecure?: boolean
+  /**
+   * Default: on Node its own HTTP client with connections that are kept, elsewhere `globalThis.fetch`. It must honour
+   * `redirect: "manual"` and `signal`.
+   */
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/**
+ * The keys of the options, for those who add their own.
+ *
+ * @category constants
+ */
+export const keys: OptionCheck.Table<Options> = {
+  url: OptionCheck.any(),
+  headers: OptionCheck.optional(OptionCheck.either(OptionCheck.record(OptionCheck.text), OptionCheck.callable())),
+  timeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
+  allowInsecure: OptionCheck.optional(OptionCheck.flag),
+  fetch: OptionCheck.optional(OptionCheck.callable())
+}
+
+/**
+ * One call. `path` starts with a slash; `unsettled` says what is unknown when no answer comes.
+ *
+ * @category models
+ */
+export interface Call {
+  readonly method: "GET" | "POST"
+  readonly path: string
+  readonly body?: unknown
+  /** Fields of this call alone. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly unsettled?: string
+}
+
+/**
+ * An answer: `json` is `undefined` where the body is no JSON.
+ *
+ * @category models
+ */
+export interface Reply {
+  readonly status: number
+  readonly contentType: string
+  readonly json: unknown
+}
+
+/**
+ * The means to make calls.
+ *
+ * @category models
+ */
+export interface Exchange {
+  readonly call: (call: Call) => Effect.Effect<Reply, FacilitatorUnavailable>
+  /** The failure for an answer that cannot be used. */
+  readonly unusable: (call: Call, reply: Reply, why?: string) => FacilitatorUnavailable
+}
+
+/**
+ * The largest answer that is read, in bytes.
+ *
+ * @category constants
+ */
+export const maximumAnswerBytes = 64 * 1024
+
+const decodeFault = Schema.decodeUnknownResult(Fault)
+
+/**
+ * Checks the options and makes the exchange.
+ *
+ * @category constructors
+ */
+export const make = (options: Options): Result.Result<Exchange, Misconfigured> =>
+  Result.flatMap(baseOf(options), (base) =>
+    Result.map(headersOf(options.headers), (headers) => {
+      const { fetch, timeoutMillis = 30_000 } = options
+      const { origin, pathname } = new URL(base)
+      const path = pathname === "/" ? "" : pathname
+      return exchange({ base, headers, path, timeoutMillis, server: HttpOrigin.at(origin, fetch) })
+    })
+  )
+
+type Fields = Readonly<Record<string, string>>
+
+interface Wire {
+  readonly base: string
+  readonly server: HttpOrigin.HttpOrigin
+  /** The path of the base address, without a slash at its end. */
+  readonly path: string
+  readonly headers: Effect.Effect<Fields, Unsent>
+  readonly timeoutMillis: number
+}
+
+const exchange = (wire: Wire): Exchange => {
+  const fail = (call: Call, what: string, { cause, retryAfter }: Circumstances = {}) => {
+    const unsettled = call.unsettled === undefined ? "" : ` ${call.unsettled}`
+    const message = `the facilitator at ${wire.base} ${what} (${call.method} ${call.path}).${unsettled}`
+    return new FacilitatorUnavailable({
+      message,
+      ...(cause === undefined ? {} : { cause }),
+      ...(retryAfter === undefined ? {} : { retryAfter })
+    })
+  }
+  return {
+    call: (call) =>
+      Effect.flatMap(wire.headers, (headers) => wire.server.ask(questionOf(wire, call, headers))).pipe(
+        Effect.mapBoth({
+          onFailure: (error) => fail(call, error instanceof Unsent ? error.what : reasonOf(error), { cause: error }),
+          onSuccess: replyOf
+        }),
+        Effect.timeoutOrElse({
+          duration: wire.timeoutMillis,
+          orElse: () => Effect.fail(fail(call, `did not answer within ${wire.timeoutMillis} ms`))
+        })
+      ),
+    unusable: (call, reply, why) =>
+      why === undefined
+        ? fail(call, complaintOf(reply), { retryAfter: retryAfterOf(reply), cause: new Answered(reply.status) })
+        : fail(call, `gave an answer that ${why}`)
+  }
+}
+
+interface Circumstances {
+  readonly cause?: unknown
+  readonly retryAfter?: number | undefined
+}
+
+/** The longest wait that a facilitator's word is taken for; seconds. */
+const longestRetry = 600
+
+/** When a facilitator that answered 503 wants the request again, in seconds. */
+const retryAfterOf = ({ json, status }: Reply): number | undefined => {
+  const fault = status === 503 ? Result.getOrUndefined(decodeFault(json)) : undefined
+  const seconds = fault?.retryAfter
+  return seconds !== undefined && seconds > 0 && seconds <= longestRetry ? Math.ceil(seconds) : undefined
+}
+
+/** What happens before the first byte is sent, by the names that Node and undici have for it. */
+const beforeSending: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ERR_SOCKET_CONNECTION_TIMEOUT",
+  "UND_ERR_CONNECT_TIMEOUT"
+])
+
+/**
+ * Whether it is certain that nothing of a call has reached the facilitator. Where it is not, the call may have been heard.
+ *
+ * @category guards
+ */
+export const isUnsent = ({ cause }: FacilitatorUnavailable): boolean =>
+  cause instanceof Unsent || isBeforeSending(innerOf(cause))
+
+/**
+ * How much a failure of a call leaves open. `nothing`: it never reached the facilitator, or was turned away with a status
+ * below 500. `little`: the facilitator has said that it failed, and undoes what it can. `all`: it said nothing, or something
+ * that cannot be read, and may have done whatever it was asked for.
+ *
+ * @category getters
+ */
+export const leavesOpen = (failure: FacilitatorUnavailable): "nothing" | "little" | "all" => {
+  const { cause } = failure
+  if (isUnsent(failure)) return "nothing"
+  if (!(cause instanceof Answered) || cause.status === 200) return "all"
+  return cause.status < 500 ? "nothing" : "little"
+}
+
+/** The status of an answer that is none. */
+class Answered {
+  readonly status: number
+  constructor(status: number) {
+    this.status = status
+  }
+}
+
+/** Where a host has several addresses, Node tries one after the other and tells of all. */
+const isBeforeSending = (reason: unknown): boolean =>
+  beforeSending.has(codeOf(reason) ?? "") ||
+  (Predicate.hasProperty(reason, "syscall") && reason.syscall === "connect") ||
+  (reason instanceof AggregateError && reason.errors.length > 0 && reason.errors.every(isBeforeSending))
+
+/** A failure of ours, told without its cause: what `Headers` throws quotes the value, which may be a secret. */
+class Unsent {
+  readonly what: string
+  constructor(what: string) {
+    this.what = what
+  }
+}
+
+const questionOf = ({ path }: Wire, call: Call, headers: Fields): HttpOrigin.HttpCall => ({
+  method: call.method,
+  path: path + call.path,
+  headers: call.headers === undefined ? headers : { ...headers, ...call.headers },
+  redirect: "manual",
+  maximumBytes: maximumAnswerBytes,
+  ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) })
+})
+
+const replyOf = ({ body, contentType = "no content type", status }: HttpOrigin.HttpAnswer): Reply => ({
+  status,
+  contentType,
+  json: body._tag === "Read" ? jsonOf(body.text) : undefined
+})
+
+const jsonOf = (text: string | undefined): unknown => {
+  try {
+    const json: unknown = JSON.parse(text ?? "")
+    return json
+  } catch {
+    return undefined
+  }
+}
+
+const misconfigured = (message: string) => Result.fail(new Misconfigured({ message: `facilitator: ${message}` }))
+
+/** The address without a trailing slash. Credentials in it would end up in messages; a query would be lost. */
+const baseOf = ({ allowInsecure = false, url }: Options): Result.Result<string, Misconfigured> => {
+  if (!URL.canParse(url)) {
+    return misconfigured('the url is no address; expected something like "https://facilitator.example"')
+  }
+  const { hash, hostname, origin, password, pathname, protocol, search, username } = new URL(url)
+  if (username !== "" || password !== "") return misconfigured("the url carries credentials; put them into headers")
+  if (search !== "" || hash !== "")
+    return misconfigured("the url has a query or a fragment; give the base address only")
+  if (protocol !== "https:" && (protocol !== "http:" || !(allowInsecure || isLoopback(hostname)))) {
+    const mend = "use https, or allowInsecure: true where the network between is trusted"
+    return misconfigured(`the url "${protocol}//${hostname}" is not https; ${mend}`)
+  }
+  return Result.succeed(origin + pathname.replace(/\/+$/, ""))
+}
+
+/** Fixed headers are checked now, changing ones when they are asked for. */
+const headersOf = (headers: CallHeaders = {}): Result.Result<Effect.Effect<Fields, Unsent>, Misconfigured> => {
+  if (typeof headers === "function") return Result.succeed(changing(headers))
+  const fixed = fieldsOf(headers)
+  return fixed === undefined
+    ? misconfigured("headers holds a name or a value that HTTP does not allow")
+    : Result.succeed(Effect.succeed(fixed))
+}
+
+const changing = (headers: () => Promise<Fields>): Effect.Effect<Fields, Unsent> => {
+  const unsent = () => new Unsent("was not asked: the headers function failed, or gave what HTTP does not allow")
+  return Effect.flatMap(Effect.tryPromise({ try: () => headers(), catch: unsent }), (given) => {
+    const fields = fieldsOf(given)
+    return fields === undefined ? Effect.fail(unsent()) : Effect.succeed(fields)
+  })
+}
+
+const fieldsOf = (given: Fields): Fields | undefined => {
+  try {
+    const fields = new Headers(given)
+    fields.set("accept", "application/json")
+    fields.set("content-type", "application/json")
+    return Object.fromEntries(fields)
+  } catch {
+    return undefined
+  }
+}
+
+/** `fetch` hides the reason one level down; Node's own client does not (`ECONNREFUSED`, `ECONNRESET`). */
+const reasonOf = (error: unknown): string => {
+  const inner = innerOf(error)
+  const message =
+    Predicate.hasProperty(inner, "message") && Predicate.isString(inner.message) ? inner.message : "no reason"
+  return `could not be asked: ${codeOf(error) ?? message}; check that it runs and that the url is right`
+}
+
+const innerOf = (error: unknown): unknown => (Predicate.hasProperty(error, "cause") ? error.cause : error)
+
+const codeOf = (error: unknown): string | undefined => {
+  const inner = innerOf(error)
+  return Predicate.hasProperty(inner, "code") && Predicate.isString(inner.code) ? inner.code : undefined
+}
+
+const complaintOf = ({ contentType, json, status }: Reply): string => {
+  if (status === 200)
+    return "answered 200 with a body that is no JSON of at most 64 KiB; check that the url is a facilitator's"
+  const fault = decodeFault(json)
+  const words = Result.isSuccess(fault)
+    ? `"${fault.success.error}: ${fault.success.message.slice(0, 200)}"`
+    : contentType
+  return `answered ${status}, ${words}; ${adviceOf(status)}`
+}
+
+const adviceOf = (status: number): string => {
+  if (status >= 300 && status < 400) return "redirects are not followed: set the url to the final address"
+  if (status === 401) return "check the API key in headers"
+  if (status === 403) return "this caller may not use it for this payee or asset: have them registered there"
+  if (status === 404) return "check that the url is the facilitator's base address"
+  if (status === 429) return "the caller is over its limit"
+  return status >= 500 ? "look at its log and at its GET /ready" : "check that its version and ours fit together"
+}

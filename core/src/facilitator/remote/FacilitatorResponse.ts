@@ -1,0 +1,134 @@
+/**
+ * What a facilitator's answer with status 200 means. Each answer is one of: a value, a verdict against the payment, an
+ * outcome that is not known yet, or nonsense. An answer that contradicts itself is nonsense, and nonsense is never a
+ * success and never a verdict.
+ */
+import * as Result from "effect/Result"
+
+import * as Amount from "../../protocol/Amount.ts"
+import { PaymentError } from "../../protocol/PaymentError.ts"
+import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import * as PaymentId from "../../protocol/PaymentId.ts"
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
+import { SettlementPending } from "../../protocol/ProtocolError.ts"
+import { isDead, isSettled } from "../../protocol/Settlement.ts"
+import { ValidationError } from "../../protocol/ValidationError.ts"
+import type { SettleResponse, VerifyResponse } from "../../wire/pontage/FacilitatorApi.ts"
+import type { Settled, Verified } from "../Facilitator.ts"
+
+/**
+ * An answer that means nothing; `why` completes the sentence "the answer …".
+ *
+ * @category models
+ */
+export interface Nonsense {
+  readonly _tag: "Nonsense"
+  readonly why: string
+}
+
+/**
+ * What was asked, as far as the answer must agree with it.
+ *
+ * @category models
+ */
+export interface Asked {
+  readonly requirements: PaymentRequirements
+  /** Whether an execution was claimed: then a value must say what became of the claim. */
+  readonly claimed: boolean
+  /** `settled`: success means that the money has moved. `claimed`: success means that the claim was taken in. */
+  readonly wish: "settled" | "claimed"
+}
+
+type Answered<A> = Result.Result<A, PaymentFailure | Nonsense>
+type Settling = typeof SettleResponse.Type
+type Words = Pick<Settling, "code" | "reason" | "detail" | "message">
+
+/**
+ * The meaning of an answer to `POST /verify`.
+ *
+ * @category conversions
+ */
+export const verified = (answer: typeof VerifyResponse.Type): Answered<Verified> => {
+  const refusal = refusalOf(answer)
+  if (!answer.isValid) return Result.fail(refusal ?? nonsense("says isValid: false and gives neither code nor reason"))
+  if (refusal !== undefined) return Result.fail(nonsense("says isValid: true and gives a code or a reason"))
+  if (answer.payer === undefined) return Result.fail(nonsense("says isValid: true and names no payer"))
+  return Result.succeed({ payer: answer.payer })
+}
+
+/**
+ * The meaning of an answer to `POST /settle` and `POST /claims`.
+ *
+ * @category conversions
+ */
+export const settled = (asked: Asked, answer: Settling): Answered<Settled> => {
+  const refusal = refusalOf(answer)
+  if (refusal !== undefined) return Result.fail(contradiction(answer, refusal) ?? refusal)
+  if (!PaymentId.isPaymentId(answer.paymentId)) {
+    return Result.fail(nonsense("has a paymentId that is not pay_ and 22 characters of base64url"))
+  }
+  const lost = answer.execution !== undefined && answer.execution !== "granted"
+  if (!answer.success && !lost) return Result.fail(pendingOf(answer))
+  const why = answer.success && !lost ? unearned(asked, answer) : undefined
+  return why === undefined ? valueOf(answer) : Result.fail(nonsense(why))
+}
+
+const nonsense = (why: string): Nonsense => ({ _tag: "Nonsense", why })
+
+const refusalOf = (answer: Words): PaymentError | ValidationError | Nonsense | undefined => {
+  const { code, detail = "unspecified", message = "the facilitator refused the payment", reason } = answer
+  if (code !== undefined && reason !== undefined) return nonsense("gives both a code and a reason")
+  if (code !== undefined) return new PaymentError({ code, detail, message })
+  return reason === undefined ? undefined : new ValidationError({ reason, detail, message })
+}
+
+/** A refusal makes a payer sign again, so it must not come with signs that the money has moved or still may. */
+const contradiction = (answer: Settling, refusal: PaymentError | ValidationError | Nonsense): Nonsense | undefined => {
+  if (answer.success) return nonsense("says success: true and gives a code or a reason")
+  if (answer.execution === "granted") return nonsense("grants the execution and gives a code or a reason")
+  const used = refusal._tag === "ValidationError" && refusal.reason === "already_used"
+  return used || isDead(answer.status) ? undefined : nonsense(`refuses a payment whose status is "${answer.status}"`)
+}
+
+const pendingOf = (answer: Settling): SettlementPending | Nonsense => {
+  const { paymentId, status, transaction } = answer
+  if (isSettled(status) || isDead(status)) {
+    return nonsense(`says success: false with status "${status}" and gives neither code nor reason`)
+  }
+  const message = answer.message ?? `payment ${paymentId} is ${status}; its outcome is not known yet`
+  return new SettlementPending({ paymentId, status, message, ...(transaction === "" ? {} : { transaction }) })
+}
+
+/** Why a success that opens the resource is not believed. */
+const unearned = (asked: Asked, answer: Settling): string | undefined => {
+  const { amount, execution, network, status, transaction } = answer
+  const { maxAmountRequired, network: offered } = asked.requirements
+  if (asked.claimed && execution === undefined) return "does not say what became of the claim"
+  if (isDead(status)) return `says success: true with status "${status}"`
+  if (asked.wish === "settled" && !isSettled(status)) return `says success: true with status "${status}"`
+  if (isSettled(status) && transaction === "") return `says status "${status}" and names no transaction`
+  if (network !== offered) return `is about network "${network}", asked was "${offered}"`
+  if (amount === undefined || !Amount.isText(amount)) return "names no amount"
+  // A payment on record may have been taken at a higher price.
+  const isEnough = BigInt(amount) >= BigInt(maxAmountRequired)
+  return isEnough ? undefined : `is about an amount of ${amount}, asked was ${maxAmountRequired}`
+}
+
+const valueOf = (answer: Settling): Answered<Settled> => {
+  const { amount, asset, entitlement, execution, network, payTo, paymentId, payer, status, transaction } = answer
+  if (payTo === undefined || asset === undefined) return Result.fail(nonsense("names no payee or no asset"))
+  if (payer === undefined) return Result.fail(nonsense("names no payer"))
+  if (amount === undefined || !Amount.isText(amount)) return Result.fail(nonsense("names no amount"))
+  return Result.succeed({
+    paymentId,
+    status,
+    execution,
+    transaction,
+    network,
+    payer,
+    payTo,
+    asset,
+    amount,
+    ...(entitlement && { entitlement })
+  })
+}

@@ -1,0 +1,161 @@
+import { firstOf } from "./MemoryRecords.ts"
+import * as PaymentChange from "./PaymentChange.ts"
+import type { Notice, StoredPayment, Untold } from "./PaymentStore.ts"
+/**
+ * What a memory store keeps beside the payments: what transactions have cost whom, and whom to tell of which end.
+ */
+import * as TransactionCost from "./TransactionCost.ts"
+
+/**
+ * The costs, by network, caller and hour.
+ *
+ * @category models
+ */
+export interface MemoryCosts {
+  readonly book: (lane: string, cost: bigint, callers: ReadonlyArray<string>, now: number) => void
+  readonly spent: (network: string, since: number, caller: string | undefined) => bigint
+  readonly byCaller: (network: string, since: number) => ReadonlyMap<string, bigint>
+}
+
+/**
+ * No costs.
+ *
+ * @category constructors
+ */
+export const makeCosts = (): MemoryCosts => {
+  const networks = new Map<string, Map<string, Map<number, bigint>>>()
+  const hoursOf = (network: string, caller: string): Map<number, bigint> => {
+    const callers = networks.get(network) ?? new Map<string, Map<number, bigint>>()
+    networks.set(network, callers)
+    const hours = callers.get(caller) ?? new Map<number, bigint>()
+    callers.set(caller, hours)
+    return hours
+  }
+  const byCaller = (network: string, since: number) => {
+    const first = TransactionCost.hourOf(since)
+    const costs = new Map<string, bigint>()
+    for (const [name, hours] of networks.get(network) ?? []) {
+      let total = 0n
+      for (const [hour, part] of hours) if (hour >= first) total += part
+      costs.set(name, total)
+    }
+    return costs
+  }
+  return {
+    book: (lane, cost, callers, now) => {
+      const hour = TransactionCost.hourOf(now)
+      for (const [caller, part] of TransactionCost.shares(cost, callers)) {
+        const hours = hoursOf(TransactionCost.networkOf(lane), caller)
+        hours.set(hour, (hours.get(hour) ?? 0n) + part)
+        for (const old of hours.keys())
+          if (old < TransactionCost.hourOf(now - TransactionCost.keptMillis)) hours.delete(old)
+      }
+    },
+    spent: (network, since, caller) => {
+      const callers = byCaller(network, since)
+      if (caller !== undefined) return callers.get(caller) ?? 0n
+      return [...callers.values()].reduce((total, cost) => total + cost, 0n)
+    },
+    byCaller
+  }
+}
+
+/** A notice that is open; `dueAt` is when it may be taken. */
+interface OpenNotice extends Omit<Notice, "payment" | "attempts"> {
+  readonly paymentId: string
+  attempts: number
+  dueAt: number
+}
+
+/**
+ * The notices.
+ *
+ * @category models
+ */
+export interface MemoryNotices {
+  /** Keeps the notices after a record's change; tells whether it wrote one. */
+  readonly follow: (before: StoredPayment | undefined, after: StoredPayment, now: number) => boolean
+  readonly take: (
+    room: ReadonlyMap<string, number>,
+    until: number,
+    now: number,
+    find: (paymentId: string) => StoredPayment | undefined
+  ) => ReadonlyArray<Notice>
+  readonly close: (id: string, retryAt: number | undefined) => void
+  /** Closes those of states that were reached before this time; returns how many, by caller. */
+  readonly giveUp: (before: number, limit: number) => ReadonlyMap<string, number>
+  readonly untold: () => Untold
+  readonly isOpenFor: (payment: StoredPayment) => boolean
+}
+
+/**
+ * No notices. Each caller has a queue of its own, oldest first.
+ *
+ * @category constructors
+ */
+export const makeNotices = (): MemoryNotices => {
+  const queues = new Map<string, Map<string, OpenNotice>>()
+  const callers = new Map<string, string>()
+  const close = (id: string) => {
+    const caller = callers.get(id) ?? ""
+    const queue = queues.get(caller)
+    queue?.delete(id)
+    callers.delete(id)
+    if (queue?.size === 0) queues.delete(caller)
+  }
+  return {
+    follow: (before, after, now) => {
+      const status = PaymentChange.news(before, after)
+      if (status === undefined) return false
+      const { caller, paymentId } = after
+      const id = `${paymentId} ${status}`
+      const queue = queues.get(caller) ?? new Map<string, OpenNotice>()
+      queues.set(caller, queue.set(id, { id, attempts: 0, paymentId, status, at: now, dueAt: now }))
+      callers.set(id, caller)
+      return true
+    },
+    take: (room, until, now, find) =>
+      [...room].flatMap(([caller, limit]) =>
+        [...firstOf(dueOf(queues.get(caller)?.values() ?? [], now), limit)].flatMap((notice) => {
+          const { at, attempts, id, paymentId, status } = notice
+          notice.attempts += 1
+          notice.dueAt = until
+          const payment = find(paymentId)
+          return payment === undefined ? [] : [{ id, attempts, payment, status, at }]
+        })
+      ),
+    close: (id, retryAt) => {
+      const notice = queues.get(callers.get(id) ?? "")?.get(id)
+      if (notice === undefined) return
+      if (retryAt === undefined) close(id)
+      else notice.dueAt = retryAt
+    },
+    giveUp: (before, limit) => {
+      const counts = new Map<string, number>()
+      let left = limit
+      for (const [caller, queue] of queues) {
+        for (const { at, id } of queue.values()) {
+          if (left === 0 || at >= before) break
+          left -= 1
+          close(id)
+          counts.set(caller, (counts.get(caller) ?? 0) + 1)
+        }
+      }
+      return counts
+    },
+    untold: () => {
+      const first = [...queues.values()].flatMap((queue) => [...firstOf(queue.values(), 1)].map(({ at }) => at))
+      return { count: callers.size, oldest: first.length === 0 ? undefined : Math.min(...first) }
+    },
+    isOpenFor: ({ history, paymentId }) => history.some(({ status }) => callers.has(`${paymentId} ${status}`))
+  }
+}
+
+/** Those that are due, and of each payment none before its earlier ones are closed. */
+function* dueOf(queue: Iterable<OpenNotice>, now: number): Generator<OpenNotice> {
+  const earlier = new Set<string>()
+  for (const notice of queue) {
+    if (!earlier.has(notice.paymentId) && notice.dueAt <= now) yield notice
+    earlier.add(notice.paymentId)
+  }
+}

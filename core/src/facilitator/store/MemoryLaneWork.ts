@@ -1,0 +1,212 @@
+/**
+ * What a lane's worker does in a memory store: every write of it is refused once a newer holder of the lane was seen.
+ */
+import * as Effect from "effect/Effect"
+
+import { type Lease, LeaseLost } from "./LaneLeases.ts"
+import * as MemoryLanes from "./MemoryLanes.ts"
+import type { MemoryState } from "./MemoryState.ts"
+import type { Allowance, NetworkSpend } from "./NetworkSpend.ts"
+import * as PaymentChange from "./PaymentChange.ts"
+import type { Advance, Entry, LaneTransaction, PaymentStore, Plan, QueueShare, StoredPayment } from "./PaymentStore.ts"
+import * as TransactionCost from "./TransactionCost.ts"
+
+type Methods =
+  | "loads"
+  | "queued"
+  | "queuedInTurn"
+  | "lanesInUse"
+  | "waitingBy"
+  | "flights"
+  | "openLane"
+  | "skipTo"
+  | "plan"
+  | "books"
+  | "fillGap"
+  | "replace"
+  | "enter"
+
+/** A lane that is being written in. */
+interface Desk {
+  readonly state: MemoryState
+  readonly name: string
+  readonly lane: MemoryLanes.MemoryLane
+  readonly now: number
+}
+
+/** What a write says when the records are not as its worker knows them. */
+const lost = Symbol("lost")
+
+/**
+ * The methods of the store that are about lanes.
+ *
+ * @category constructors
+ */
+export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods> => {
+  const { lanes } = state
+  const fenced = <A>({ epoch, isValid, lane: name }: Lease, body: (desk: Desk) => A | typeof lost) =>
+    Effect.flatMap(
+      state.step((now) => {
+        const lane = lanes.held({ epoch, isValid, lane: name })
+        return lane === undefined ? lost : body({ state, name, lane, now })
+      }),
+      (result) => (result === lost ? Effect.fail(new LeaseLost({ lane: name })) : Effect.succeed(result))
+    )
+  return {
+    loads: (names) => Effect.sync(() => new Map(names.map((name) => [name, lanes.of(name).load()]))),
+    queued: (name, limit) => Effect.sync(() => found(state, lanes.of(name).waiting(limit))),
+    queuedInTurn: (name, limit, ofPayer) =>
+      Effect.sync(() => inTurn(found(state, lanes.of(name).waiting(Infinity)), limit, ofPayer)),
+    lanesInUse: Effect.sync(() => lanes.inUse()),
+    waitingBy: (name) => Effect.sync(() => waitingBy(found(state, lanes.of(name).waiting(Infinity)))),
+    flights: (name) => Effect.sync(() => flightsOf(state, name)),
+    openLane: (lease, first) => fenced(lease, ({ lane }) => (lane.next ??= first)),
+    skipTo: (lease, next) =>
+      fenced(lease, ({ lane }) => (lane.next = lane.next !== undefined && lane.next > next ? lane.next : next)),
+    plan: (lease, plans, allowance) => fenced(lease, (desk) => plan(desk, plans, allowance)),
+    books: (network, since) => Effect.sync(() => booksOf(state, network, since)),
+    fillGap: (lease, number, prepared) =>
+      fenced(lease, ({ lane }) => {
+        if (lane.next === undefined || number >= lane.next || lane.flights.has(number)) return lost
+        lane.flights.set(number, MemoryLanes.begun({ number, prepared, paymentIds: [] }))
+      }),
+    replace: (lease, number, prepared, allowance) =>
+      fenced(lease, ({ lane, name, now }) => {
+        const flight = lane.flights.get(number)
+        if (flight === undefined) return lost
+        const refused = refusedBy(state, name, allowance)
+        if (refused !== undefined) return refused
+        flight.attempts = [...flight.attempts, prepared]
+        for (const one of found(state, flight.paymentIds)) state.put(PaymentChange.signedAnew(one, prepared), now)
+        return undefined
+      }),
+    enter: (lease, entry) => fenced(lease, (desk) => enter(desk, entry))
+  }
+}
+
+/** Each payer's oldest; of these the callers' first ones, then their second ones, and so on. */
+const inTurn = (waiting: ReadonlyArray<StoredPayment>, limit: number, ofPayer: number) => {
+  const own = placed(waiting, ({ authorization: { payer }, caller }) => JSON.stringify([caller, payer]))
+  const byPlace = own.filter(({ place }) => place < ofPayer).toSorted((a, b) => a.place - b.place)
+  const turns = placed(
+    byPlace.map(({ one }) => one),
+    ({ caller }) => caller
+  )
+  return turns
+    .toSorted((a, b) => a.place - b.place || (a.one.serial < b.one.serial ? -1 : 1))
+    .slice(0, limit)
+    .map(({ one }) => one)
+    .toSorted((a, b) => (a.serial < b.serial ? -1 : 1))
+}
+
+const waitingBy = (waiting: ReadonlyArray<StoredPayment>): ReadonlyArray<QueueShare> => {
+  const shares = new Map<string, { readonly caller: string; readonly payer: string; waiting: number }>()
+  for (const { authorization, caller } of waiting) {
+    const { payer } = authorization
+    const key = JSON.stringify([caller, payer])
+    const share = shares.get(key) ?? { caller, payer, waiting: 0 }
+    share.waiting++
+    shares.set(key, share)
+  }
+  return [...shares.values()]
+}
+
+/** Each with how many of its kind come before it. */
+const placed = (all: ReadonlyArray<StoredPayment>, keyOf: (one: StoredPayment) => string) => {
+  const counts = new Map<string, number>()
+  return all.map((one) => {
+    const key = keyOf(one)
+    const place = counts.get(key) ?? 0
+    counts.set(key, place + 1)
+    return { one, place }
+  })
+}
+
+const found = ({ records }: MemoryState, ids: Iterable<string>): ReadonlyArray<StoredPayment> =>
+  [...ids].flatMap((id) => records.find(id) ?? [])
+
+const flightsOf = (state: MemoryState, name: string): ReadonlyArray<LaneTransaction> =>
+  inOrder(state.lanes.of(name).flights.values()).map(({ attempts, landed, number, paymentIds }) => ({
+    lane: name,
+    number,
+    attempts,
+    payments: found(state, paymentIds),
+    landed
+  }))
+
+const inOrder = (flights: Iterable<MemoryLanes.MemoryFlight>): ReadonlyArray<MemoryLanes.MemoryFlight> =>
+  [...flights].toSorted((a, b) => (a.number < b.number ? -1 : 1))
+
+/** Nothing is written before everything was found to be as planned. */
+const plan = (
+  { lane, name, now, state }: Desk,
+  plans: ReadonlyArray<Plan>,
+  allowance: Allowance | undefined
+): NetworkSpend | undefined | typeof lost => {
+  const { next } = lane
+  const ids = plans.flatMap(({ paymentIds }) => paymentIds)
+  if (next === undefined || plans.some(({ number }, index) => number !== next + BigInt(index))) return lost
+  const waiting = found(state, ids).filter((one) => PaymentChange.isWaiting(one) && one.lane === name)
+  if (waiting.length !== ids.length || new Set(ids).size !== ids.length) return lost
+  const refused = refusedBy(state, name, allowance)
+  if (refused !== undefined) return refused
+  for (const one of plans) {
+    lane.flights.set(one.number, MemoryLanes.begun(one))
+    for (const payment of found(state, one.paymentIds)) {
+      state.put(PaymentChange.planned(payment, one.number, one.prepared, now), now)
+    }
+  }
+  lane.next = next + BigInt(plans.length)
+  return undefined
+}
+
+/** The books that do not allow what is to be written. */
+const refusedBy = (state: MemoryState, lane: string, allowance: Allowance | undefined): NetworkSpend | undefined => {
+  const books = allowance && booksOf(state, TransactionCost.networkOf(lane), allowance.since)
+  return books === undefined || allowance?.allows(books) === true ? undefined : books
+}
+
+const booksOf = (state: MemoryState, network: string, since: number): NetworkSpend => ({
+  spent: state.costs.byCaller(network, since),
+  open: state.lanes.on(network).flatMap(({ flights }) =>
+    [...flights.values()].flatMap(({ attempts, landed, paymentIds }) => {
+      const payments = found(state, paymentIds)
+      const last = attempts.at(-1)
+      const isOpen = last?.slot !== undefined || payments.some(PaymentChange.isTravelling)
+      return landed === undefined && last !== undefined && isOpen
+        ? [{ cost: last.cost, callers: payments.map(({ caller }) => caller) }]
+        : []
+    })
+  )
+})
+
+const enter = (desk: Desk, { advances, flight }: Entry): ReadonlyArray<StoredPayment | undefined> | typeof lost => {
+  const open = flight && desk.lane.flights.get(flight.number)
+  if (flight !== undefined && open === undefined) return lost
+  if (open !== undefined && flight?.landed !== undefined) land(desk, open, flight.landed ?? undefined)
+  const changed = advances.map((change) => advance(desk, change))
+  if (open !== undefined && flight?.closed === true) desk.lane.flights.delete(open.number)
+  return changed
+}
+
+/** A flight that lands again after its block was taken back costs its signer nothing more. */
+const land = (
+  { name, now, state }: Desk,
+  flight: MemoryLanes.MemoryFlight,
+  landed: MemoryLanes.MemoryFlight["landed"]
+) => {
+  flight.landed = landed
+  if (landed === undefined || flight.booked) return
+  flight.booked = true
+  const callers = found(state, flight.paymentIds).map(({ caller }) => caller)
+  state.costs.book(name, landed.cost, callers, now)
+}
+
+/** A payment that waits or travels in another lane by now is not this one's any more. */
+const advance = ({ name, now, state }: Desk, change: Advance): StoredPayment | undefined => {
+  const known = state.records.find(change.paymentId)
+  const isHere = known?.lane === undefined || known.lane === name
+  return known !== undefined && isHere && change.from.includes(known.status)
+    ? state.put(PaymentChange.advanced(known, change, now), now)
+    : undefined
+}

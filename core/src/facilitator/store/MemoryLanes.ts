@@ -1,0 +1,154 @@
+/**
+ * The lanes of a memory store: who may write in them, what waits in them, and what is on its way.
+ */
+import type { Landed, Prepared } from "../../scheme/SchemeFacilitator.ts"
+import type { Lease } from "./LaneLeases.ts"
+import { firstOf } from "./MemoryRecords.ts"
+import * as PaymentChange from "./PaymentChange.ts"
+import type { Plan, StoredPayment } from "./PaymentStore.ts"
+import * as TransactionCost from "./TransactionCost.ts"
+
+/**
+ * A flight that is not closed. `booked`: its cost is in the books.
+ *
+ * @category models
+ */
+export interface MemoryFlight {
+  readonly number: bigint
+  attempts: ReadonlyArray<Prepared>
+  readonly paymentIds: Set<string>
+  landed: Landed | undefined
+  booked: boolean
+}
+
+/**
+ * A lane.
+ *
+ * @category models
+ */
+export interface MemoryLane {
+  /** The number of its next flight; `undefined` before the lane was opened. */
+  next: bigint | undefined
+  readonly flights: Map<bigint, MemoryFlight>
+  readonly load: () => number
+  /** Ids of those that wait, oldest first. */
+  readonly waiting: (limit: number) => ReadonlyArray<string>
+}
+
+interface Queue extends MemoryLane {
+  epoch: number
+  /** Serials by ids; in order unless one came back. */
+  readonly queue: Map<string, bigint>
+  newest: bigint
+  inOrder: boolean
+  travelling: number
+}
+
+/**
+ * The lanes.
+ *
+ * @category models
+ */
+export interface MemoryLanes {
+  readonly of: (name: string) => MemoryLane
+  /** Those in which something waits, travels or is not closed. */
+  readonly inUse: () => ReadonlyArray<string>
+  /** The lanes of a network. */
+  readonly on: (network: string) => ReadonlyArray<MemoryLane>
+  /** The lane of a lease; `undefined` when a newer one has been seen. */
+  readonly held: (lease: Lease) => MemoryLane | undefined
+  /** Keeps the queues after a record's change; tells whether it began to wait by it. */
+  readonly follow: (before: StoredPayment | undefined, after: StoredPayment) => boolean
+  readonly isAboard: (payment: StoredPayment) => boolean
+}
+
+/**
+ * No lanes.
+ *
+ * @category constructors
+ */
+export const make = (): MemoryLanes => {
+  const lanes = new Map<string, Queue>()
+  const of = (name: string): Queue => {
+    const lane = lanes.get(name) ?? makeQueue()
+    lanes.set(name, lane)
+    return lane
+  }
+  const flightOf = ({ flight, lane }: StoredPayment): MemoryFlight | undefined =>
+    lane === undefined || flight === undefined ? undefined : of(lane).flights.get(flight)
+
+  return {
+    of,
+    inUse: () => [...lanes].filter(([, lane]) => lane.load() > 0 || lane.flights.size > 0).map(([name]) => name),
+    on: (network) => [...lanes].flatMap(([name, lane]) => (TransactionCost.networkOf(name) === network ? [lane] : [])),
+    held: (lease) => {
+      const lane = of(lease.lane)
+      if (lease.epoch < lane.epoch) return undefined
+      lane.epoch = lease.epoch
+      return lane
+    },
+    follow: (before, after) => {
+      if (before?.status === after.status && before.lane === after.lane) return false
+      if (before !== undefined) leave(before, of)
+      if (before !== undefined && before.flight !== after.flight) flightOf(before)?.paymentIds.delete(before.paymentId)
+      join(after, of)
+      return PaymentChange.isWaiting(after)
+    },
+    isAboard: (payment) => flightOf(payment)?.paymentIds.has(payment.paymentId) === true
+  }
+}
+
+/**
+ * A flight as it begins.
+ *
+ * @category constructors
+ */
+export const begun = ({ number, paymentIds, prepared }: Plan): MemoryFlight => ({
+  number,
+  attempts: [prepared],
+  paymentIds: new Set(paymentIds),
+  landed: undefined,
+  booked: false
+})
+
+const makeQueue = (): Queue => {
+  const lane: Queue = {
+    next: undefined,
+    epoch: 0,
+    flights: new Map(),
+    queue: new Map(),
+    newest: 0n,
+    inOrder: true,
+    travelling: 0,
+    load: () => lane.queue.size + lane.travelling,
+    waiting: (limit) => {
+      if (!lane.inOrder) sort(lane)
+      return [...firstOf(lane.queue.keys(), limit)]
+    }
+  }
+  return lane
+}
+
+const sort = (lane: Queue) => {
+  const entries = [...lane.queue].toSorted(([, a], [, b]) => (a < b ? -1 : 1))
+  lane.queue.clear()
+  for (const [id, serial] of entries) lane.queue.set(id, serial)
+  lane.inOrder = true
+}
+
+const join = (payment: StoredPayment, of: (name: string) => Queue) => {
+  if (payment.lane === undefined) return
+  const lane = of(payment.lane)
+  if (PaymentChange.isTravelling(payment)) lane.travelling++
+  if (!PaymentChange.isWaiting(payment)) return
+  lane.queue.set(payment.paymentId, payment.serial)
+  if (payment.serial < lane.newest) lane.inOrder = false
+  else lane.newest = payment.serial
+}
+
+const leave = (payment: StoredPayment, of: (name: string) => Queue) => {
+  if (payment.lane === undefined) return
+  const lane = of(payment.lane)
+  if (PaymentChange.isTravelling(payment)) lane.travelling--
+  lane.queue.delete(payment.paymentId)
+}

@@ -1,0 +1,85 @@
+/**
+ * A facilitator known by its address alone: one of ours, or one of another kind. Its `GET /supported` tells which, so it is
+ * asked that before anything else, and nothing is settled before it has answered.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+
+import * as OptionCheck from "../../protocol/OptionCheck.ts"
+import type { Misconfigured } from "../../protocol/ProtocolError.ts"
+import * as Supported from "../../protocol/Supported.ts"
+import { Facilitator } from "../Facilitator.ts"
+import * as FacilitatorClient from "../remote/FacilitatorClient.ts"
+import * as FacilitatorExchange from "../remote/FacilitatorExchange.ts"
+import * as X402Facilitator from "./X402Facilitator.ts"
+import * as X402FacilitatorExchange from "./X402FacilitatorExchange.ts"
+
+/**
+ * Where the facilitator is, and what is sold through it.
+ *
+ * @category models
+ */
+export type Options = X402Facilitator.Options
+
+/**
+ * The layer. `X402Facilitator` says what is weaker with a facilitator of another kind.
+ *
+ * @category layers
+ */
+export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured> =>
+  Layer.effect(Facilitator, make(options))
+
+/**
+ * The service. Fails where an option is a mistake; it asks nothing at start.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (options: Options) {
+  yield* Effect.fromResult(OptionCheck.read(X402Facilitator.check, options, "facilitator"))
+  const exchange = yield* Effect.fromResult(FacilitatorExchange.make(options))
+  const ours = FacilitatorClient.over(exchange)
+  const theirs = yield* X402Facilitator.make(exchange, options)
+  let chosen: Facilitator["Service"] | undefined
+  const supported = Effect.gen(function* () {
+    const call = X402FacilitatorExchange.supportedCall
+    const reply = yield* exchange.call(call)
+    const isForeign = X402FacilitatorExchange.isForeign(reply)
+    const meant = isForeign ? theirs.service : ours
+    // The claims on what the one has taken would be forgotten if it were taken for the other.
+    if (chosen !== undefined && chosen !== meant) return yield* exchange.unusable(call, reply, changed)
+    const known = yield* isForeign ? theirs.learn(reply) : ofOurs(exchange, call, reply)
+    // Whoever names nothing that is understood here, while it starts perhaps, has not said which kind it is.
+    if (chosen === undefined && known.kinds.length === 0) return yield* exchange.unusable(call, reply, silent)
+    chosen = meant
+    return known
+  })
+  const known = Effect.suspend(() =>
+    chosen === undefined ? Effect.map(supported, () => chosen ?? ours) : Effect.succeed(chosen)
+  )
+  return Facilitator.of({
+    verify: (request) => Effect.flatMap(known, (one) => one.verify(request)),
+    settle: (request, claim) => Effect.flatMap(known, (one) => one.settle(request, claim)),
+    claim: (request, claim) => Effect.flatMap(known, (one) => one.claim(request, claim)),
+    finish: (paymentId, claimId, outcome) => Effect.flatMap(known, (one) => one.finish(paymentId, claimId, outcome)),
+    payment: (paymentId) => Effect.flatMap(known, (one) => one.payment(paymentId)),
+    supported
+  })
+})
+
+const silent =
+  "names no kind of payments that is understood here, so it is not known yet how to speak to it. Look at its settings, and at what its GET /supported lists"
+
+const changed =
+  "names other kinds than before. To settle through another facilitator, start again when nothing is under way"
+
+const ofOurs = (
+  exchange: FacilitatorExchange.Exchange,
+  call: FacilitatorExchange.Call,
+  reply: FacilitatorExchange.Reply
+) => {
+  const supported = reply.status === 200 && reply.json !== undefined ? Supported.decode(reply.json) : undefined
+  if (supported !== undefined && Result.isSuccess(supported)) return Effect.succeed(supported.success)
+  const why = supported && `has the wrong shape: ${supported.failure.message.slice(0, 300)}`
+  return Effect.fail(exchange.unusable(call, reply, why))
+}

@@ -1,0 +1,362 @@
+/**
+ * A facilitator of another kind behind HTTP, as the same service as ours: one that verifies and settles, and keeps neither
+ * claims nor records for its callers. They are kept here instead, so that one authorization still buys one execution.
+ *
+ * What is weaker than with a facilitator of ours: the claims are in the memory of this one process. After a restart an
+ * authorization that was used is refused, and an entitlement to a failed run is forgotten. Several processes that sell
+ * through one such facilitator keep claims each for itself: only the chain keeps a payment from being settled in two of
+ * them, so a payment that is sent to two at once, and about which one is left in doubt, may be served by both. Balances are
+ * not reserved, and nobody goes on asking about a transfer whose payer has given up.
+ */
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+
+import * as OptionCheck from "../../protocol/OptionCheck.ts"
+import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import { FacilitatorUnavailable, type Misconfigured } from "../../protocol/ProtocolError.ts"
+import { isSettled } from "../../protocol/Settlement.ts"
+import { invalid } from "../../protocol/ValidationError.ts"
+import type { SchemeServer } from "../../scheme/SchemeServer.ts"
+import {
+  type Claim,
+  Facilitator,
+  isArrivingAs,
+  notOnRecord,
+  type PaymentRequest,
+  type Settled
+} from "../Facilitator.ts"
+import * as OfferCheck from "../OfferCheck.ts"
+import * as FacilitatorExchange from "../remote/FacilitatorExchange.ts"
+import { toRecord, toSettled } from "../store/PaymentStore.ts"
+import * as Presentation from "../store/Presentation.ts"
+import * as X402FacilitatorExchange from "./X402FacilitatorExchange.ts"
+import * as X402FacilitatorKinds from "./X402FacilitatorKinds.ts"
+import * as X402FacilitatorLedger from "./X402FacilitatorLedger.ts"
+import * as X402FacilitatorPayment from "./X402FacilitatorPayment.ts"
+import * as X402FacilitatorSettlements from "./X402FacilitatorSettlements.ts"
+
+/**
+ * Where the facilitator is, and what is sold through it.
+ *
+ * @category models
+ */
+export interface Options extends FacilitatorExchange.Options {
+  /** The seller's halves: what they cannot `read` cannot be sold through a facilitator that keeps no claims. */
+  readonly schemes: ReadonlyArray<SchemeServer>
+  /** How long `settle` waits for the outcome before it answers `SettlementPending`; milliseconds, default 25 000. */
+  readonly settleTimeoutMillis?: number
+  /**
+   * How many payments are remembered at once, a tenth of them (or 100) before their money has moved; above it the oldest of
+   * those give way, and without any new ones are turned away. Default 100 000.
+   */
+  readonly capacity?: number
+}
+
+/**
+ * The options, checked.
+ *
+ * @category constants
+ */
+export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
+  ...FacilitatorExchange.keys,
+  schemes: OptionCheck.list(
+    OptionCheck.having("a seller's half of a scheme, such as exactEvm.server({ ... })", "scheme", "asset", "prove")
+  ),
+  settleTimeoutMillis: OptionCheck.optional(OptionCheck.whole()),
+  capacity: OptionCheck.optional(OptionCheck.whole(1))
+})
+
+/**
+ * A foreign facilitator as a layer, for a `facilitator` that is known to be one. Its claims live in this process alone:
+ * see the opening of this module for what that means.
+ *
+ * @category layers
+ */
+export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured> =>
+  Layer.effect(
+    Facilitator,
+    Effect.gen(function* () {
+      const checked = yield* Effect.fromResult(OptionCheck.read(check, options, "facilitator"))
+      const exchange = yield* Effect.fromResult(FacilitatorExchange.make(checked))
+      return (yield* make(exchange, checked)).service
+    })
+  )
+
+/**
+ * The service, and how it learns from an answer to `GET /supported` that somebody else has asked for.
+ *
+ * @category models
+ */
+export interface Foreign {
+  readonly service: Facilitator["Service"]
+  readonly learn: (reply: FacilitatorExchange.Reply) => Facilitator["Service"]["supported"]
+}
+
+/** What every request meets. */
+interface Desk {
+  readonly schemes: ReadonlyArray<SchemeServer>
+  readonly exchange: X402FacilitatorExchange.X402FacilitatorExchange
+  readonly ledger: X402FacilitatorLedger.X402FacilitatorLedger
+  readonly settling: X402FacilitatorSettlements.X402FacilitatorSettlements
+  /** Payments that are being verified: a copy that arrives meanwhile waits, or is held. */
+  readonly arriving: Map<string, Arrival>
+}
+
+interface Arrival {
+  readonly claimId: string | undefined
+  readonly done: Deferred.Deferred<void>
+}
+
+/**
+ * Makes the service over an exchange.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (
+  http: FacilitatorExchange.Exchange,
+  { capacity, schemes, settleTimeoutMillis = 25_000 }: Pick<Options, "capacity" | "schemes" | "settleTimeoutMillis">
+) {
+  const exchange = X402FacilitatorExchange.make(http)
+  const ledger = X402FacilitatorLedger.make(capacity, (paymentId) =>
+    X402FacilitatorSettlements.isUnderWay(settling, paymentId)
+  )
+  const patience = Duration.millis(settleTimeoutMillis)
+  const settling = yield* X402FacilitatorSettlements.make({ exchange, ledger, patience })
+  const desk: Desk = { schemes, exchange, ledger, settling, arriving: new Map() }
+  const sellable = (kinds: X402FacilitatorExchange.Kinds) => X402FacilitatorKinds.sellable(schemes, kinds)
+  const service = Facilitator.of({
+    verify: (request) => verify(desk, request),
+    settle: (request, claim) => settle(desk, request, claim),
+    claim: (request, claim) => claimOnly(desk, request, claim),
+    finish: (paymentId, claimId, outcome) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const record = ledger.change(paymentId, (known) => X402FacilitatorLedger.finished(known, claimId, outcome, now))
+        return record === undefined ? Effect.fail(unknownPayment(paymentId)) : Effect.succeed(toRecord(record, now))
+      }),
+    payment: (paymentId) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const record = ledger.find(paymentId)
+        return record && toRecord(record, now)
+      }),
+    supported: Effect.map(exchange.kinds, sellable)
+  })
+  const learn: Foreign["learn"] = (reply) => Effect.map(exchange.learn(reply), sellable)
+  return { service, learn } satisfies Foreign
+})
+
+const unknownPayment = (paymentId: string) =>
+  invalid("malformed", "unknown_payment", `no payment ${paymentId.slice(0, 100)} is known here`)
+
+const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
+  const presented = yield* X402FacilitatorPayment.present(desk.schemes, request)
+  const known = desk.ledger.find(presented.paymentId)
+  if (known !== undefined && (known.status !== "accepted" || !Presentation.isOf(presented, known))) {
+    return yield* Presentation.used(known)
+  }
+  yield* examine(desk, presented)
+  return { payer: presented.authorization.payer }
+})
+
+type Presented = X402FacilitatorPayment.Presented
+
+/** A payment on record, and whether this caller may run the resource. */
+interface Taken {
+  readonly presented: Presented
+  readonly record: X402FacilitatorLedger.X402FacilitatorRecord
+  readonly execution: Settled["execution"]
+  /** Whether this very call has made the record. */
+  readonly fresh: boolean
+  /** Whether this claim held the run before this call. */
+  readonly renewed: boolean
+}
+
+/** The comparison with the offer, which needs nobody's word. */
+const compare = ({ half, payment, request }: Presented, now: number) =>
+  OfferCheck.check(half.scheme, request.paymentPayload, payment, Math.floor(now / 1000))
+
+const examine = Effect.fnUntraced(function* ({ exchange }: Desk, presented: Presented) {
+  yield* Effect.fromResult(compare(presented, yield* Clock.currentTimeMillis))
+  yield* exchange.verify(presented.half.scheme, presented)
+})
+
+/**
+ * A claim without a transfer. What lay about is verified again before a handler runs for it; what was to be settled before is
+ * settled first, or a handler could run again and again for what cannot be.
+ */
+const claimOnly = Effect.fnUntraced(function* (
+  desk: Desk,
+  request: PaymentRequest,
+  claim: Claim
+): Effect.fn.Return<Settled, PaymentFailure> {
+  const presented = yield* X402FacilitatorPayment.present(desk.schemes, request)
+  const taken = yield* atTheDesk(desk, presented, claim, () => takeVerified(desk, presented, claim))
+  const { execution, fresh, record, renewed } = taken
+  const at = yield* Clock.currentTimeMillis
+  if (execution !== "granted" || fresh || renewed || isSettled(record.status)) return answer(taken, at)
+  if (!isIdle(desk, record)) return yield* settleTaken(desk, taken, claim)
+  yield* Effect.onError(examine(desk, presented), () => letGo(desk, taken, claim))
+  return answer(taken, at)
+})
+
+/** Nothing was asked about it, or everything that was is answered: one in doubt is `sent`. */
+const isIdle = ({ settling }: Desk, { paymentId, status }: X402FacilitatorLedger.X402FacilitatorRecord): boolean =>
+  status === "accepted" && !X402FacilitatorSettlements.isUnderWay(settling, paymentId)
+
+/**
+ * The record of a payment is made when the facilitator has called it good: one that it refuses, or at which it stumbles, is
+ * not remembered, and settles nothing that would have to be remembered.
+ */
+const takeVerified = (
+  desk: Desk,
+  presented: Presented,
+  claim: Claim | undefined
+): Effect.Effect<Taken, PaymentFailure> =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const done = Deferred.makeUnsafe<void>()
+      desk.arriving.set(presented.paymentId, { claimId: claim?.id, done })
+      return done
+    }),
+    () =>
+      Effect.andThen(
+        examine(desk, presented),
+        Effect.flatMap(Clock.currentTimeMillis, (now) => taking(desk, presented, claim, now))
+      ),
+    (done) => {
+      desk.arriving.delete(presented.paymentId)
+      return Deferred.succeed(done, undefined)
+    }
+  )
+
+const settle = Effect.fnUntraced(function* (
+  desk: Desk,
+  request: PaymentRequest,
+  claim: Claim | undefined
+): Effect.fn.Return<Settled, PaymentFailure> {
+  const presented = yield* X402FacilitatorPayment.present(desk.schemes, request)
+  const taken = yield* atTheDesk(desk, presented, claim, () => takeVerified(desk, presented, claim))
+  if (claim !== undefined && taken.execution !== "granted") {
+    return answer(taken, yield* Clock.currentTimeMillis)
+  }
+  return yield* settleTaken(desk, taken, claim)
+})
+
+const settleTaken = Effect.fnUntraced(function* (desk: Desk, taken: Taken, claim: Claim | undefined) {
+  yield* Effect.onError(transfer(desk, taken), () => letGo(desk, taken, claim))
+  return yield* confirmed(desk, taken, claim, yield* Clock.currentTimeMillis)
+})
+
+const transfer = Effect.fnUntraced(function* (desk: Desk, { fresh, presented, record }: Taken) {
+  if (isSettled(record.status)) return
+  const now = yield* Clock.currentTimeMillis
+  if (!fresh && isIdle(desk, record)) yield* Effect.fromResult(compare(presented, now))
+  yield* X402FacilitatorSettlements.settle(desk.settling, presented.half, record)
+})
+
+/** A known payment answers from its record; one that is being verified lets its copies wait; `first` takes a new one. */
+const atTheDesk = (
+  desk: Desk,
+  presented: Presented,
+  claim: Claim | undefined,
+  first: () => Effect.Effect<Taken, PaymentFailure>
+): Effect.Effect<Taken, PaymentFailure> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const { paymentId } = presented
+    const known = desk.ledger.find(paymentId)
+    if (known !== undefined) return Effect.fromResult(takeKnown(desk, presented, known, claim, now))
+    if (claim?.onlyKnown === true) return Effect.fail(notOnRecord)
+    const arrival = desk.arriving.get(paymentId)
+    if (arrival === undefined) return first()
+    if (claim !== undefined && !isArrivingAs(claim, arrival.claimId)) {
+      const record = X402FacilitatorLedger.unseen(presented, now)
+      return Effect.succeed({ presented, record, execution: "held", fresh: false, renewed: false })
+    }
+    return Effect.andThen(Deferred.await(arrival.done), atTheDesk(desk, presented, claim, first))
+  })
+
+/** One step: of all the copies of a new payment, one makes its record. */
+const taking = (
+  desk: Desk,
+  presented: Presented,
+  claim: Claim | undefined,
+  now: number
+): Effect.Effect<Taken, PaymentFailure> =>
+  Effect.suspend(() => {
+    const known = desk.ledger.find(presented.paymentId)
+    if (known !== undefined) return Effect.fromResult(takeKnown(desk, presented, known, claim, now))
+    const offer = compare(presented, now)
+    if (Result.isFailure(offer)) return Effect.fail(offer.failure)
+    const record = desk.ledger.admit(X402FacilitatorPayment.toNew(presented), claim, now)
+    if (record === undefined) return Effect.fail(full)
+    const execution = claim && "granted"
+    return Effect.succeed({ presented, record, execution, fresh: true, renewed: false })
+  })
+
+const full = new FacilitatorUnavailable({
+  message:
+    "as many payments are on record as there is place for; raise the capacity, or send the same payment again later"
+})
+
+const takeKnown = (
+  { ledger }: Desk,
+  presented: Presented,
+  known: X402FacilitatorLedger.X402FacilitatorRecord,
+  claim: Claim | undefined,
+  now: number
+): Result.Result<Taken, PaymentFailure> => {
+  if (!Presentation.isOf(presented, known)) return Result.fail(Presentation.used(known))
+  if (known.refusal !== undefined) return Result.fail(known.refusal)
+  if (claim === undefined) {
+    return known.run.resource === undefined && known.answerOwed
+      ? Result.succeed({ presented, record: known, execution: undefined, fresh: false, renewed: false })
+      : Result.fail(Presentation.used(known))
+  }
+  const [execution, record] = X402FacilitatorLedger.claimed(known, claim, now)
+  ledger.change(known.paymentId, () => record)
+  const renewed = known.run.holder?.claimId === claim.id
+  return Result.succeed({ presented, record, execution, fresh: false, renewed })
+}
+
+/**
+ * The settlement is known. A claim that waited may have lost the run meanwhile: to its lease, or to a call of its own that
+ * gave up. Of callers without a claim who wait for an answer that is owed, one gets it.
+ */
+const confirmed = (
+  desk: Desk,
+  taken: Taken,
+  claim: Claim | undefined,
+  now: number
+): Effect.Effect<Settled, PaymentFailure> =>
+  Effect.suspend(() => {
+    const { fresh, presented, record } = taken
+    const known = desk.ledger.find(record.paymentId)
+    if (known === undefined) return Effect.fail(unknownPayment(record.paymentId))
+    if (claim !== undefined) {
+      const retaken = Effect.fromResult(takeKnown(desk, presented, known, claim, now))
+      return Effect.map(retaken, (again) => answer(again, now))
+    }
+    if (!fresh && !known.answerOwed) return Effect.fail(Presentation.used(known))
+    desk.ledger.change(known.paymentId, (one) => ({ ...one, answerOwed: false }))
+    return Effect.succeed(answer({ ...taken, record: known }, now))
+  })
+
+/**
+ * The caller gets no answer now: a claim gives its run back, a caller without one is owed the answer. A record that this
+ * very call has made, and that nothing depends on, is as if it had never been.
+ */
+const letGo = (desk: Desk, { fresh, record: { paymentId } }: Taken, claim: Claim | undefined) =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const after = desk.ledger.change(paymentId, (record) =>
+      claim === undefined
+        ? { ...record, answerOwed: record.answerOwed || fresh }
+        : X402FacilitatorLedger.finished(record, claim.id, "unanswered", now)
+    )
+    if (fresh && after !== undefined && after.run.holder === undefined && isIdle(desk, after))
+      desk.ledger.drop(paymentId)
+  })
+
+const answer = ({ execution, record }: Taken, now: number): Settled => toSettled(record, execution, now)

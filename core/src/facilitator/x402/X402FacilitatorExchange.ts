@@ -1,0 +1,171 @@
+/**
+ * The calls to a foreign facilitator: what it settles, `POST /verify` and `POST /settle`. A call to settle never fails
+ * here, because nothing that goes wrong with it is without meaning: it was heard, or perhaps, or certainly not.
+ */
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+
+import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import type { Scheme } from "../../scheme/Scheme.ts"
+import * as Asking from "../../wire/x402-api/X402ClientApi.ts"
+import * as AskingAnswer from "../../wire/x402-api/X402ClientApiResponse.ts"
+import type { Call, Exchange, Reply } from "../remote/FacilitatorExchange.ts"
+import * as FacilitatorExchange from "../remote/FacilitatorExchange.ts"
+import type { NewPayment } from "../store/PaymentStore.ts"
+import * as X402FacilitatorPayment from "./X402FacilitatorPayment.ts"
+import * as X402FacilitatorResponse from "./X402FacilitatorResponse.ts"
+
+/**
+ * What the facilitator says of itself.
+ *
+ * @category models
+ */
+export type Kinds = Asking.Kinds
+
+/**
+ * Whether an answer to `GET /supported` is that of a foreign facilitator.
+ *
+ * @category guards
+ */
+export const isForeign = ({ json, status }: Reply): boolean => status === 200 && Asking.isForeign(json)
+
+/**
+ * What can be asked.
+ *
+ * @category models
+ */
+export interface X402FacilitatorExchange {
+  /** Asks for the kinds. Later calls speak the version that the kind of their network has; 2 where it has both. */
+  readonly kinds: Effect.Effect<Kinds, FacilitatorUnavailable>
+  /** Takes an answer to `GET /supported` that somebody else has asked for. */
+  readonly learn: (reply: Reply) => Effect.Effect<Kinds, FacilitatorUnavailable>
+  /** Whether the payment could be settled now; it changes nothing. */
+  readonly verify: (scheme: Scheme, payment: NewPayment) => Effect.Effect<void, PaymentFailure>
+  /** Has a payment settled. Fails with a refusal only where the facilitator was not asked. */
+  readonly settle: (scheme: Scheme, payment: NewPayment) => Effect.Effect<X402FacilitatorResponse.Outcome>
+}
+
+/**
+ * `GET /supported`.
+ *
+ * @category constants
+ */
+export const supportedCall: Call = { method: "GET", path: "/supported" }
+
+const maySettle = "Whether the payment is settled is unknown: send the same payment again, never a new one."
+
+/**
+ * Makes the exchange.
+ *
+ * @category constructors
+ */
+export const make = (exchange: Exchange): X402FacilitatorExchange => {
+  let known: Kinds | undefined
+  const call = supportedCall
+  const learn: X402FacilitatorExchange["learn"] = (reply) =>
+    Effect.suspend(() => {
+      const kinds = reply.status === 200 ? Asking.readKinds(reply.json) : undefined
+      if (kinds === undefined) return Effect.fail(exchange.unusable(call, reply))
+      if (Result.isFailure(kinds)) return Effect.fail(misshapen(exchange, call, reply, kinds.failure))
+      known = kinds.success
+      return Effect.succeed(kinds.success)
+    })
+  const kinds = Effect.flatMap(exchange.call(call), learn)
+  const kindsOnce = Effect.suspend(() => (known === undefined ? kinds : Effect.succeed(known)))
+  return {
+    kinds,
+    learn,
+    verify: Effect.fn("X402Facilitator.verify")(function* (scheme, payment) {
+      const body = yield* bodyOf(yield* kindsOnce, scheme, payment)
+      return yield* verify(exchange, { scheme, payment }, { method: "POST", path: "/verify", body })
+    }),
+    settle: Effect.fn("X402Facilitator.settle")((scheme, payment) =>
+      Effect.matchEffect(
+        Effect.flatMap(kindsOnce, (all) => bodyOf(all, scheme, payment)),
+        {
+          onFailure: (failure) => Effect.succeed(unasked(failure)),
+          onSuccess: (body) =>
+            settle(exchange, { scheme, payment }, { method: "POST", path: "/settle", body, unsettled: maySettle })
+        }
+      )
+    )
+  }
+}
+
+const unasked = (error: FacilitatorUnavailable): X402FacilitatorResponse.Outcome => ({ _tag: "NotTaken", error })
+
+/** Nothing is sold before the facilitator has said that it settles it, so what it does not settle now is its own affair. */
+const bodyOf = ({ kinds }: Kinds, scheme: Scheme, payment: NewPayment) => {
+  const { requirements } = payment
+  const { network } = requirements
+  const settled = kinds.filter((kind) => kind.scheme === scheme.name && scheme.network(kind.network) === network)
+  const version = settled.some((kind) => kind.version === 2) ? 2 : 1
+  const body =
+    settled.length === 0 ? undefined : Asking.bodyOf(version, requirements, X402FacilitatorPayment.payloadOf(payment))
+  const message = `the facilitator does not settle "${scheme.name}" on ${network} now`
+  return body === undefined ? Effect.fail(new FacilitatorUnavailable({ message })) : Effect.succeed(body)
+}
+
+const misshapen = (exchange: Exchange, call: Call, reply: Reply, { message }: { readonly message: string }) =>
+  exchange.unusable(call, reply, `has the wrong shape: ${message.slice(0, 300)}`)
+
+/** Peers answer refusals with a status of 400 and above too. */
+const mayCarryVerdict = ({ status }: Reply): boolean => status === 200 || (status >= 400 && status < 500)
+
+const verify = Effect.fnUntraced(function* (exchange: Exchange, asked: X402FacilitatorResponse.Asked, call: Call) {
+  const reply = yield* exchange.call(call)
+  const answer = AskingAnswer.readVerification(reply.json)
+  if (!mayCarryVerdict(reply)) return yield* exchange.unusable(call, reply)
+  if (Result.isFailure(answer)) {
+    return yield* reply.status === 200
+      ? misshapen(exchange, call, reply, answer.failure)
+      : exchange.unusable(call, reply)
+  }
+  if (answer.success.isValid && reply.status !== 200) return yield* exchange.unusable(call, reply)
+  const meaning = X402FacilitatorResponse.verified(asked, answer.success)
+  if (Result.isSuccess(meaning)) return
+  const { failure } = meaning
+  return yield* failure._tag === "Nonsense" ? exchange.unusable(call, reply, failure.why) : failure
+})
+
+const settle = (
+  exchange: Exchange,
+  asked: X402FacilitatorResponse.Asked,
+  call: Call
+): Effect.Effect<X402FacilitatorResponse.Outcome> =>
+  Effect.match(exchange.call(call), {
+    onFailure: (error) => ({ _tag: FacilitatorExchange.isUnsent(error) ? "NotTaken" : "Unanswered", error }),
+    onSuccess: (reply) => outcomeOf(exchange, asked, call, reply)
+  })
+
+/**
+ * Statuses that say that a request was not looked into. Not 400 and 422: by them some facilitators tell of every exception,
+ * also of one that came after they had sent the transaction.
+ */
+const turnedAway: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 413, 415, 429])
+
+const outcomeOf = (
+  exchange: Exchange,
+  asked: X402FacilitatorResponse.Asked,
+  call: Call,
+  reply: Reply
+): X402FacilitatorResponse.Outcome => {
+  const { json, status } = reply
+  const answer = mayCarryVerdict(reply) ? AskingAnswer.readSettlement(json) : undefined
+  if (answer === undefined || Result.isFailure(answer)) {
+    const isRedirect = status >= 300 && status < 400
+    const error =
+      status === 200 && answer !== undefined && Result.isFailure(answer) && json !== undefined
+        ? misshapen(exchange, call, reply, answer.failure)
+        : exchange.unusable(call, reply)
+    return { _tag: isRedirect || turnedAway.has(status) ? "NotTaken" : "Unanswered", error }
+  }
+  if (answer.success.success && status !== 200) {
+    return { _tag: "Unanswered", error: exchange.unusable(call, reply, `says success: true with status ${status}`) }
+  }
+  const told = X402FacilitatorResponse.settled(asked, answer.success)
+  if (told._tag === "Unknown") return { _tag: "Unanswered", error: exchange.unusable(call, reply, told.why) }
+  if (told._tag === "Busy") return { _tag: "NotTaken", error: exchange.unusable(call, reply, told.why) }
+  return told
+}

@@ -1,0 +1,34 @@
+/**
+ * What a foreign facilitator settles, in the words of ours, and what of it cannot be sold from here.
+ */
+import { protocolVersion } from "../../protocol/PaymentPayload.ts"
+import type { Sellable } from "../../protocol/Supported.ts"
+import type { SchemeServer } from "../../scheme/SchemeServer.ts"
+import type { Kinds } from "./X402FacilitatorExchange.ts"
+
+/**
+ * The kinds, with the obstacle where the seller's half for a kind cannot read its payments.
+ *
+ * @category conversions
+ */
+export const sellable = (schemes: ReadonlyArray<SchemeServer>, { kinds, signers }: Kinds): Sellable => ({
+  kinds: kinds.map(({ extra, network, scheme }) => {
+    const half = schemes.find((one) => serves(one, scheme, network))
+    return {
+      protocolVersion,
+      scheme,
+      network,
+      ...(extra !== undefined && { extra }),
+      ...(half !== undefined && half.read === undefined && { obstacle: unreadable(scheme, network) })
+    }
+  }),
+  signers
+})
+
+const serves = (half: SchemeServer, scheme: string, network: string): boolean => {
+  const canonical = half.scheme.name === scheme ? half.scheme.network(network) : undefined
+  return canonical !== undefined && (half.network === undefined || half.network === canonical)
+}
+
+const unreadable = (scheme: string, network: string): string =>
+  `the facilitator keeps no claims, so payments by "${scheme}" on ${network} have to be read here, and the scheme given for them cannot do that. Sell them through a facilitator of Pontage, give a scheme whose seller's half has "read", or take the network out of the routes`

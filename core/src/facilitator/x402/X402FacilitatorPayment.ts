@@ -1,0 +1,90 @@
+/**
+ * A payment that goes through a foreign facilitator, read by the seller's half of its scheme: what was signed, and the name
+ * that all copies of it share.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import type { Network } from "../../protocol/Network.ts"
+import { refuse } from "../../protocol/PaymentError.ts"
+import * as PaymentId from "../../protocol/PaymentId.ts"
+import { openPayload } from "../../protocol/PaymentPayload.ts"
+import { invalid } from "../../protocol/ValidationError.ts"
+import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import type { SchemeServer } from "../../scheme/SchemeServer.ts"
+import type { PaymentRequest } from "../Facilitator.ts"
+import type { NewPayment } from "../store/PaymentStore.ts"
+import * as Presentation from "../store/Presentation.ts"
+
+/**
+ * A payment that was decoded and identified; nothing of it is believed yet.
+ *
+ * @category models
+ */
+export interface Presented extends NewPayment {
+  readonly half: SchemeServer
+  readonly payment: Payment
+  readonly request: PaymentRequest
+}
+
+const decodeJson = Schema.decodeUnknownResult(Schema.Json)
+
+/**
+ * Decodes and identifies a payment. Nobody is asked.
+ *
+ * @category constructors
+ */
+export const present = Effect.fnUntraced(function* (schemes: ReadonlyArray<SchemeServer>, request: PaymentRequest) {
+  const { paymentPayload, paymentRequirements } = request
+  const { half, network, read } = yield* readerOf(schemes, request)
+  const json = yield* Effect.fromResult(openPayload(paymentPayload))
+  const payload = yield* Effect.mapError(Effect.fromResult(decodeJson(json)), () =>
+    invalid("malformed", "payload_json", "the payload is no JSON value")
+  )
+  const payment = yield* read({ ...paymentRequirements, network }, payload)
+  const { authorization } = payment
+  const requirements = Presentation.canonical(half.scheme, payment.requirements)
+  const paymentId = yield* PaymentId.make(network, authorization)
+  const unnamed = { caller: "", notify: false }
+  const known = { ...unnamed, paymentId, requirements, authorization, payload: JSON.stringify(payload) }
+  return { ...known, half, payment, request } satisfies Presented
+})
+
+interface Reader {
+  readonly half: SchemeServer
+  readonly network: Network
+  readonly read: SchemeFacilitator["read"]
+}
+
+const readerOf = (schemes: ReadonlyArray<SchemeServer>, { paymentPayload, paymentRequirements }: PaymentRequest) => {
+  const { network: offered, scheme } = paymentRequirements
+  if (paymentPayload.scheme !== scheme) {
+    const message = `the payment is of the scheme "${paymentPayload.scheme}", the offer of "${scheme}"`
+    return Effect.fail(invalid("unsupported_scheme", "other_scheme", message))
+  }
+  for (const half of schemes) {
+    const network = half.scheme.name === scheme ? half.scheme.network(offered) : undefined
+    if (network === undefined || half.read === undefined) continue
+    if (half.network !== undefined && half.network !== network) continue
+    return Effect.succeed<Reader>({ half, network, read: half.read })
+  }
+  return Effect.fail(refuse("NETWORK_MISMATCH", "network_not_settled", `payments on ${offered} are not settled here`))
+}
+
+/**
+ * What is kept of it.
+ *
+ * @category conversions
+ */
+export const toNew = (presented: Presented): NewPayment => {
+  const { authorization, caller, notify, payload, paymentId, requirements } = presented
+  return { paymentId, requirements, authorization, payload, caller, notify }
+}
+
+/**
+ * The scheme's payload. It is kept as JSON text: as a tree of values, a few kilobytes of it can take ten times their length.
+ *
+ * @category getters
+ */
+export const payloadOf = ({ payload }: NewPayment): Schema.Json =>
+  typeof payload === "string" ? JSON.parse(payload) : payload

@@ -1,0 +1,130 @@
+/**
+ * What a foreign facilitator's answer means for the payment it was asked about. An answer that contradicts itself or what
+ * was asked is nonsense, and nonsense is never a success and never a verdict.
+ */
+import * as Result from "effect/Result"
+
+import type { PaymentError } from "../../protocol/PaymentError.ts"
+import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import type { ValidationError } from "../../protocol/ValidationError.ts"
+import type { Scheme } from "../../scheme/Scheme.ts"
+import type * as Asking from "../../wire/x402-api/X402ClientApiResponse.ts"
+import type { Nonsense } from "../remote/FacilitatorResponse.ts"
+import type { NewPayment } from "../store/PaymentStore.ts"
+
+/**
+ * What came of asking for a settlement:
+ *
+ * - `Settled` the money has moved by this transaction;
+ * - `Refused` nothing was sent, and why; `Used` the same, because the chain takes this authorization no more;
+ * - `Pending` this transaction was sent; `Reverted` it is in a block and has not moved the money;
+ * - `Unanswered` the call may have settled the payment; `NotTaken` it has certainly not.
+ *
+ * @category models
+ */
+export type Outcome =
+  | { readonly _tag: "Settled" | "Pending" | "Reverted"; readonly transaction: string }
+  | { readonly _tag: "Used" | "Refused"; readonly failure: PaymentError | ValidationError }
+  | { readonly _tag: "Unanswered" | "NotTaken"; readonly error: FacilitatorUnavailable }
+
+/**
+ * An outcome as far as the answer tells it: `Unknown` and `Busy` have yet to be put into words.
+ *
+ * @category models
+ */
+export type Told =
+  | Exclude<Outcome, { readonly error: FacilitatorUnavailable }>
+  | { readonly _tag: "Unknown"; readonly why: string }
+  | { readonly _tag: "Busy"; readonly why: string }
+
+/**
+ * What was asked about, as far as the answer must agree with it.
+ *
+ * @category models
+ */
+export interface Asked {
+  readonly scheme: Scheme
+  readonly payment: NewPayment
+}
+
+const nonsense = (why: string): Nonsense => ({ _tag: "Nonsense", why })
+
+/**
+ * The meaning of an answer to `POST /verify`: nothing, a refusal, `undefined` where it says nothing about the payment.
+ *
+ * @category conversions
+ */
+export const verified = (
+  asked: Asked,
+  { isValid, payer, reason, word }: Asking.Verification
+): Result.Result<void, PaymentError | ValidationError | Nonsense> => {
+  if (isOther(asked, payer)) return Result.fail(nonsense("is about another payer"))
+  if (isValid) return word === undefined ? Result.void : Result.fail(nonsense("says isValid: true and gives a reason"))
+  if (reason === undefined) return Result.fail(nonsense("says isValid: false and gives no reason"))
+  switch (reason._tag) {
+    case "Used":
+    case "Refused":
+    case "Unlisted":
+      return Result.fail(reason.failure)
+    case "Busy":
+    case "Pending":
+    case "Reverted":
+    case "Unknown":
+      return Result.fail(nonsense(`says nothing about the payment: ${word?.slice(0, 200)}`))
+  }
+}
+
+/**
+ * The meaning of an answer to `POST /settle`.
+ *
+ * @category conversions
+ */
+export const settled = (asked: Asked, answer: Asking.Settlement): Told => {
+  const { reason, success, transaction, word } = answer
+  if (isOther(asked, answer.payer)) return wrong("is about another payer")
+  if (success) {
+    const why = unearned(asked, answer)
+    return why === undefined ? { _tag: "Settled", transaction } : wrong(why)
+  }
+  if (reason === undefined) return wrong("says success: false and gives no reason")
+  switch (reason._tag) {
+    case "Used":
+      return { _tag: "Used", failure: reason.failure }
+    case "Refused":
+      return transaction === ""
+        ? { _tag: "Refused", failure: reason.failure }
+        : wrong("refuses the payment and names a transaction")
+    case "Pending":
+    case "Reverted":
+      return transaction === "" ? wrong(`says ${word} and names no transaction`) : { _tag: reason._tag, transaction }
+    case "Busy":
+      return { _tag: "Busy", why: "says that the payment is being settled already" }
+    case "Unlisted":
+    case "Unknown":
+      return wrong(`leaves it open what became of the payment: ${word?.slice(0, 200)}`)
+  }
+}
+
+const wrong = (why: string): Told => ({ _tag: "Unknown", why })
+
+/** Of a transaction, in characters. It goes to the payer in a header, and what a header cannot hold would cost the answer. */
+const longestName = 256
+
+/** Why a success is not believed. */
+const unearned = ({ payment, scheme }: Asked, answer: Asking.Settlement): string | undefined => {
+  const { amount, network, transaction, word } = answer
+  if (word !== undefined) return "says success: true and gives a reason"
+  if (transaction === "") return "says success: true and names no transaction"
+  if (transaction.length > longestName) return "says success: true and names a transaction by more than a name"
+  if (scheme.network(network) !== payment.requirements.network) {
+    return `is about network "${network.slice(0, 100)}", asked was "${payment.requirements.network}"`
+  }
+  if (amount !== undefined && amount !== `${payment.authorization.amount}`) {
+    return `is about an amount of ${amount.slice(0, 100)}, asked was ${payment.authorization.amount}`
+  }
+  return undefined
+}
+
+/** An answer need not name the payer; the one it names is the one who has signed. */
+const isOther = ({ payment, scheme }: Asked, payer: string | undefined): boolean =>
+  payer !== undefined && scheme.address(payer) !== payment.authorization.payer

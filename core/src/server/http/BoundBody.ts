@@ -1,0 +1,94 @@
+/**
+ * The digest of a request's body, for routes that bind a payment to it (`bind: "body"`): of its bytes where they are to be
+ * had, else of the value that the host's parser made of them. The application reads one of the two, so that another body
+ * is another digest. What cannot be had is an error, never an empty body.
+ */
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Base64Url from "effect/encoding/Base64Url"
+
+import type { HashFunctions } from "../../platform/Hash.ts"
+import * as CanonicalText from "../../protocol/CanonicalText.ts"
+import type { GateRequest } from "./Decision.ts"
+import * as UnreadBody from "./UnreadBody.ts"
+
+/**
+ * The longest body that a payment is bound to, in bytes.
+ *
+ * @category constants
+ */
+export const maximumBytes = 1024 * 1024
+
+/**
+ * The host gives neither the body's bytes nor a value that tells it from others. `message` says what to change.
+ *
+ * @category errors
+ */
+export class BodyUnavailable extends Data.TaggedError("BodyUnavailable")<{ readonly message: string }> {}
+
+/**
+ * Everything that keeps a body from being bound to.
+ *
+ * @category errors
+ */
+export type Unbindable = BodyUnavailable | UnreadBody.BodyTooLong | UnreadBody.BodyLost
+
+const utf8 = new TextEncoder()
+
+/**
+ * SHA-256 of the body, base64url.
+ *
+ * @category constructors
+ */
+export const digest = (hash: HashFunctions, request: GateRequest): Effect.Effect<string, Unbindable> =>
+  request.bodyDigest === undefined
+    ? Effect.flatMap(contentOf(request), (content) => Effect.map(hash.sha256(content), Base64Url.encode))
+    : Effect.succeed(request.bodyDigest)
+
+const contentOf = (request: GateRequest): Effect.Effect<Uint8Array, Unbindable> => {
+  const { rawBody, stream } = request
+  if (rawBody !== undefined) return bounded(request, typeof rawBody === "string" ? utf8.encode(rawBody) : rawBody)
+  if (!hasBody(request)) return Effect.succeed(new Uint8Array())
+  if (stream !== undefined && UnreadBody.isUnread(stream)) {
+    return Effect.map(UnreadBody.bytesOf(stream, maximumBytes), (bytes) => described(request, bytes))
+  }
+  const { body } = request
+  if (body instanceof Uint8Array) return bounded(request, body)
+  return Effect.suspend(() => {
+    const text = isForm(request) || body === undefined || body === null ? undefined : CanonicalText.of(body)
+    return text === undefined ? Effect.fail(unavailable) : Effect.succeed(utf8.encode(`parsed\n${text}`))
+  })
+}
+
+const bounded = (request: GateRequest, bytes: Uint8Array): Effect.Effect<Uint8Array, UnreadBody.BodyTooLong> =>
+  bytes.length > maximumBytes
+    ? Effect.fail(new UnreadBody.BodyTooLong({ maximumBytes }))
+    : Effect.succeed(described(request, bytes))
+
+/** The same bytes are another body under another type or encoding: both stand before them, and hold no line end. */
+const described = (request: GateRequest, bytes: Uint8Array): Uint8Array => {
+  const head = utf8.encode(`bytes\n${headerOf(request, "content-type")}\n${headerOf(request, "content-encoding")}\n`)
+  const all = new Uint8Array(head.length + bytes.length)
+  all.set(head)
+  all.set(bytes, head.length)
+  return all
+}
+
+const headerOf = ({ header }: GateRequest, name: string): string => [header(name) ?? ""].flat().join(", ")
+
+/** HTTP/1 says by these two whether a body follows. HTTP/2 need not, and a host without a stream may leave them out. */
+const hasBody = (request: GateRequest): boolean => {
+  if (headerOf(request, "transfer-encoding") !== "") return true
+  const length = headerOf(request, "content-length")
+  if (length !== "") return !/^0+$/.test(length)
+  const { body, stream } = request
+  return stream === undefined ? body !== undefined && body !== null : stream.httpVersionMajor >= 2
+}
+
+/** A parser of forms keeps files apart from the fields. */
+const isForm = (request: GateRequest): boolean => /^\s*multipart\//i.test(headerOf(request, "content-type"))
+
+const unavailable = new BodyUnavailable({
+  message:
+    'bind: "body" found neither the body\'s bytes nor a parsed body: let the body parser keep the raw body, or stand behind the gate'
+})

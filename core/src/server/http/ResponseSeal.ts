@@ -1,0 +1,98 @@
+/**
+ * The gate's last word about the head of a response of Node's: what it says is laid over the headers in the moment in
+ * which they are written, whoever writes them. A handler that sends by itself, an error, a filter or middleware further
+ * out come after every other place in which an adapter could do it.
+ */
+import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
+import * as ResponseHeaders from "./ResponseHeaders.ts"
+
+/**
+ * The part of Node's response that is used, of HTTP/1.1 and of HTTP/2.
+ *
+ * @category models
+ */
+export interface SealableResponse {
+  readonly headersSent: boolean
+  readonly getHeader: (name: string) => unknown
+  readonly getHeaderNames: () => ReadonlyArray<string>
+  readonly setHeader: (name: string, value: string) => unknown
+  readonly destroy: () => unknown
+}
+
+type Entry = readonly [name: string, value: unknown]
+
+/**
+ * Lays these headers over the response's when they are written, all but `Content-Type`, which goes with the body. Sealed
+ * twice, the first seal has the last word.
+ *
+ * @category combinators
+ */
+export const seal = (response: SealableResponse, headers: HeaderFields): void => {
+  const { "Content-Type": _, ...fields } = headers
+  beforeHead(response, (given) => {
+    const entries = entriesOf(given)
+    const current = (name: string) => textOf(valueOf(entries, name) ?? response.getHeader(name))
+    const names = [...response.getHeaderNames(), ...entries.map(([name]) => name)]
+    const laid = Object.entries(ResponseHeaders.over(fields, current, names))
+    for (const [name, value] of laid) response.setHeader(name, value)
+    const taken = new Set(laid.map(([name]) => name.toLowerCase()))
+    const left = entries.filter(([name]) => !taken.has(name.toLowerCase()))
+    return recordOf(left)
+  })
+}
+
+/**
+ * Holds a response back until the function that is returned is called: who begins to send it by himself before that cuts
+ * the connection instead. Nothing is thrown at him: he may be a stream that nobody listens to.
+ *
+ * @category combinators
+ */
+export const hold = (response: SealableResponse): (() => void) => {
+  let held = true
+  beforeHead(response, (given) => {
+    if (!held) return given
+    response.destroy()
+    return undefined
+  })
+  return () => {
+    held = false
+  }
+}
+
+/**
+ * Node takes `writeHead(status)`, `(status, headers)` and `(status, reason, headers)`, and calls it itself otherwise. No
+ * head is written where `change` gives none.
+ */
+const beforeHead = (response: SealableResponse, change: (given: unknown) => unknown): void => {
+  const write: unknown = Reflect.get(response, "writeHead")
+  if (typeof write !== "function") return
+  Reflect.set(response, "writeHead", (...given: ReadonlyArray<unknown>): unknown => {
+    const last = given.at(-1)
+    const hasHeaders = typeof last === "object" && last !== null
+    const head = hasHeaders ? given.slice(0, -1) : given
+    if (response.headersSent) return Reflect.apply(write, response, given)
+    const changed = change(hasHeaders ? last : {})
+    return changed === undefined ? response : Reflect.apply(write, response, [...head, changed])
+  })
+}
+
+const entriesOf = (given: unknown): ReadonlyArray<Entry> => {
+  if (!Array.isArray(given)) return typeof given === "object" && given !== null ? Object.entries(given) : []
+  const flat: ReadonlyArray<unknown> = given.flatMap((item: unknown) => item)
+  return flat.flatMap((name, index) => (index % 2 === 0 ? [[String(name), flat[index + 1]] as const] : []))
+}
+
+/** Node 20 keeps one of several entries of a name, unless they come as a list. */
+const recordOf = (entries: ReadonlyArray<Entry>): Readonly<Record<string, unknown>> => {
+  const values = new Map<string, unknown>()
+  for (const [name, value] of entries) values.set(name, values.has(name) ? [values.get(name), value].flat() : value)
+  return Object.fromEntries(values)
+}
+
+const valueOf = (entries: ReadonlyArray<Entry>, name: string): unknown =>
+  entries.findLast(([one]) => one.toLowerCase() === name.toLowerCase())?.[1]
+
+const textOf = (value: unknown): string | undefined => {
+  if (Array.isArray(value)) return value.join(", ")
+  return typeof value === "string" || typeof value === "number" ? `${value}` : undefined
+}

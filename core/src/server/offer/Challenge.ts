@@ -1,0 +1,78 @@
+/**
+ * The challenge a payer signs into a payment, so that the payment is good for one request only (decisions 4). It is a
+ * keyed hash over the request and the offer: the server keeps nothing, and every server of a shop that knows the secret
+ * can tell its own challenges from others.
+ */
+import * as Effect from "effect/Effect"
+import * as Base64Url from "effect/encoding/Base64Url"
+
+import type { HashFunctions } from "../../platform/Hash.ts"
+
+/**
+ * What a challenge stands for.
+ *
+ * @category models
+ */
+export interface Subject {
+  readonly origin: string
+  /** GET where the request says HEAD, so that a quote by HEAD can be paid by GET. */
+  readonly method: string
+  /** Path and query. */
+  readonly target: string
+  readonly scheme: string
+  readonly network: string
+  readonly asset: string
+  readonly payTo: string
+  readonly maxAmountRequired: string
+  readonly bodyDigest: string | undefined
+}
+
+/** Seconds; a challenge lives 15 to 30 minutes by the clock of the server that made it. */
+const epochSeconds = 900
+
+/**
+ * The epoch of an instant in Unix milliseconds.
+ *
+ * @category getters
+ */
+export const epochAt = (millis: number): number => Math.floor(millis / (epochSeconds * 1000))
+
+/**
+ * The epochs whose challenges are taken in this one, the likeliest first: this one, the one before, and the one after. At the
+ * end of an epoch the clock of another server of the shop may be in the next one already.
+ *
+ * @category getters
+ */
+export const takenIn = (epoch: number): ReadonlyArray<number> => [epoch, epoch - 1, epoch + 1]
+
+const utf8 = new TextEncoder()
+
+/**
+ * `base64url(HMAC-SHA-256(secret, JSON of the fields and the epoch))`; JSON, so that no two lists of fields join to the
+ * same text.
+ *
+ * @category constructors
+ */
+export const make = (
+  hash: HashFunctions,
+  secret: Uint8Array,
+  subject: Subject,
+  epoch: number
+): Effect.Effect<string> => {
+  const { asset, bodyDigest, maxAmountRequired, method, network, origin, payTo, scheme, target } = subject
+  const fields = [origin, method, target, scheme, network, asset, payTo, maxAmountRequired, epoch]
+  const message = JSON.stringify(bodyDigest === undefined ? fields : [...fields, bodyDigest])
+  return Effect.map(hash.hmacSha256(secret, utf8.encode(message)), (digest) => Base64Url.encode(digest))
+}
+
+/**
+ * Whether two challenges are the same, in a time that does not tell where they differ.
+ *
+ * @category guards
+ */
+export const isSame = (one: string, other: string): boolean => {
+  if (one.length !== other.length) return false
+  let difference = 0
+  for (let index = 0; index < one.length; index++) difference |= one.charCodeAt(index) ^ other.charCodeAt(index)
+  return difference === 0
+}

@@ -1,0 +1,30 @@
+/**
+ * The names of what a claim asks for: the resource, and the route that sells it. They are keyed by the shop's secret:
+ * anybody who could compute them could make records beforehand that look like purchases at this shop.
+ */
+import * as Effect from "effect/Effect"
+
+import * as KeyedDigest from "../shop/KeyedDigest.ts"
+import { isReusable, type ChallengeSigner, type PricedRequest } from "./RouteOffer.ts"
+
+const purpose = "claimed resource"
+const routePurpose = "claimed route"
+
+/**
+ * `base64url(HMAC-SHA-256(secret, JSON of purpose, origin, method, target and the body's digest))`.
+ *
+ * @category constructors
+ */
+export const digest = (notary: ChallengeSigner, { bodyDigest, method, target }: PricedRequest): Effect.Effect<string> =>
+  KeyedDigest.make(notary, [purpose, notary.origin, method, target, bodyDigest ?? null])
+
+/**
+ * `base64url(HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern))`; `undefined` where a refused
+ * payment is good for no other request of the route.
+ *
+ * @category constructors
+ */
+export const routeDigest = (notary: ChallengeSigner, request: PricedRequest): Effect.Effect<string | undefined> =>
+  isReusable(request)
+    ? KeyedDigest.remembered(notary, [routePurpose, notary.origin, request.method, request.route.name, request.pattern])
+    : Effect.undefined

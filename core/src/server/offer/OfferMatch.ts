@@ -1,0 +1,179 @@
+/**
+ * The offer that a payment answers, in the words it was signed for. A payer names it by scheme and network, by the challenge
+ * it has signed, or by repeating it whole; whatever it says beyond the signature must be what is offered now.
+ */
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import { notOnRecord, type PaymentRequest } from "../../facilitator/Facilitator.ts"
+import { type PaymentError, refuse } from "../../protocol/PaymentError.ts"
+import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import { openPayload, type PaymentPayload, RequestBinding } from "../../protocol/PaymentPayload.ts"
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
+import * as RetryToken from "../../protocol/RetryToken.ts"
+import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
+import type { PresentedPayment } from "../../wire/pontage/Dialect.ts"
+import type { PricedOption } from "../route/PricedRoute.ts"
+import * as Challenge from "./Challenge.ts"
+import * as OfferEcho from "./OfferEcho.ts"
+import * as RouteOffer from "./RouteOffer.ts"
+
+/**
+ * A payment presented for a request.
+ *
+ * @category models
+ */
+export interface Presented extends PresentedPayment {
+  readonly priced: RouteOffer.PricedRequest
+  readonly epoch: number
+}
+
+/**
+ * A payment shown for one of the offers.
+ *
+ * @category models
+ */
+export interface Order {
+  readonly option: PricedOption
+  readonly request: PaymentRequest
+  /** The scheme's JSON inside the payment, not yet read by the scheme. */
+  readonly payload: unknown
+}
+
+/**
+ * A payment's offer. With `unlessKnown` it answers none that is made now: it is good only if it was taken before, and
+ * refused with this if it was not. The token it was signed for is not known then, so each that is offered is a candidate.
+ *
+ * @category models
+ */
+export interface Matched {
+  /** At least one. */
+  readonly candidates: ReadonlyArray<Order>
+  readonly unlessKnown: PaymentError | ValidationError | undefined
+  /** The secrets under which it may have been claimed before, the likeliest first: that of its challenge, if it has one. */
+  readonly secrets: RouteOffer.ChallengeSigner["secrets"]
+}
+
+/**
+ * Finds the offer. Of several assets on one network, the challenge tells which is meant, or the repeated offer; without
+ * either it is the first. A payment whose price, challenge or repeated offer has passed is shown to the facilitator all the
+ * same: its money may be moving, or have moved before, and then its run is still owed.
+ *
+ * @category combinators
+ */
+export const find = Effect.fnUntraced(function* (
+  notary: RouteOffer.ChallengeSigner,
+  { accepted, epoch, payment, priced }: Presented
+): Effect.fn.Return<Matched, PaymentFailure> {
+  const { first, offers, network } = yield* Effect.fromResult(offersFor(priced, payment))
+  const payload = yield* Effect.fromResult(openPayload(payment))
+  const binding = yield* Effect.fromResult(bindingOf(payload))
+  const paymentPayload = { ...payment, network }
+  const { route } = priced
+  const requirementsOf = (offer: RouteOffer.OfferedOption, challenge?: string) =>
+    RouteOffer.toRequirements(notary.origin, priced, offer, challenge)
+  /** The token, which tells an unbound payer from a stranger, goes along, and stays with the record. */
+  const token = binding === undefined ? RetryToken.of(accepted?.extra) : undefined
+  const shown = (offer: RouteOffer.OfferedOption, challenge?: string): PaymentRequirements => {
+    const requirements = requirementsOf(offer, challenge)
+    return token === undefined
+      ? requirements
+      : { ...requirements, extra: { ...requirements.extra, [RetryToken.key]: token } }
+  }
+  const toOrder = (offer: RouteOffer.OfferedOption, challenge?: string): Order => ({
+    option: offer.option,
+    payload,
+    request: { paymentPayload, paymentRequirements: shown(offer, challenge) }
+  })
+  const toRequest = (
+    offer: RouteOffer.OfferedOption,
+    challenge?: string,
+    unlessKnown?: Matched["unlessKnown"],
+    secrets: Matched["secrets"] = notary.secrets
+  ): Matched => ({ unlessKnown, secrets, candidates: [toOrder(offer, challenge)] })
+  const echo = (among: ReadonlyArray<RouteOffer.OfferedOption>) =>
+    OfferEcho.pick(accepted, among, (offer) => requirementsOf(offer))
+  /** What may be on record is in the asset that was repeated; in one that is not offered nothing was taken. */
+  const outdated = (mismatch: PaymentError | ValidationError) => {
+    const meant = offers.find(({ option }) => option.asset.address === accepted?.asset)
+    return meant === undefined ? Effect.fail(mismatch) : Effect.succeed(toRequest(meant, undefined, mismatch))
+  }
+  if (binding === undefined) {
+    if (route.binding === "required") return yield* unbound
+    const echoed = echo(offers)
+    if (Result.isFailure(echoed)) return yield* outdated(echoed.failure)
+    const meant = echoed.success ?? first
+    return route.binding === "off"
+      ? toRequest(meant)
+      : toRequest(meant, yield* RouteOffer.challengeOf(notary, priced, meant, epoch))
+  }
+  if (route.binding === "off") return yield* notOnRecord
+  for (const offer of offers) {
+    const secret = yield* signerOf(notary, priced, offer, epoch, binding.challenge)
+    if (secret === undefined) continue
+    const echoed = echo([offer])
+    return Result.isFailure(echoed)
+      ? yield* outdated(echoed.failure)
+      : toRequest(offer, binding.challenge, undefined, [secret])
+  }
+  return { unlessKnown: notOnRecord, secrets: notary.secrets, candidates: offers.map((offer) => toOrder(offer)) }
+})
+
+/** The secret that made an offer's challenge lately. */
+const signerOf = Effect.fnUntraced(function* (
+  notary: RouteOffer.ChallengeSigner,
+  priced: RouteOffer.PricedRequest,
+  offer: RouteOffer.OfferedOption,
+  epoch: number,
+  challenge: string
+) {
+  for (const secret of notary.secrets) {
+    for (const then of Challenge.takenIn(epoch)) {
+      const made = yield* RouteOffer.challengeOf({ ...notary, secret }, priced, offer, then)
+      if (Challenge.isSame(made, challenge)) return secret
+    }
+  }
+  return undefined
+})
+
+const unbound = invalid(
+  "binding_mismatch",
+  "binding_missing",
+  "this resource takes only payments that are bound to their request; derive the nonce from extra.challenge"
+)
+
+interface Offers {
+  readonly first: RouteOffer.OfferedOption
+  readonly offers: ReadonlyArray<RouteOffer.OfferedOption>
+  readonly network: string
+}
+
+const offersFor = (
+  priced: RouteOffer.PricedRequest,
+  payment: PaymentPayload
+): Result.Result<Offers, PaymentError | ValidationError> => {
+  const known = RouteOffer.optionsOf(priced).filter(({ option }) => option.scheme === payment.scheme)
+  if (known.length === 0) {
+    const message = `the scheme ${JSON.stringify(payment.scheme)} is not offered here; choose one of the offers`
+    return Result.fail(invalid("unsupported_scheme", "scheme_not_offered", message))
+  }
+  const offers = known.filter(({ option }) => option.half.scheme.network(payment.network) === option.network)
+  const [first] = offers
+  if (first === undefined) {
+    const networks = [...new Set(known.map(({ option }) => option.network))].join(", ")
+    const message = `the payment is for the network ${JSON.stringify(payment.network)}; offered are ${networks}`
+    return Result.fail(refuse("NETWORK_MISMATCH", "network_not_offered", message))
+  }
+  return Result.succeed({ first, offers, network: first.option.network })
+}
+
+const decodeBound = Schema.decodeUnknownResult(Schema.Struct({ binding: Schema.optionalKey(RequestBinding) }))
+
+/** Every scheme's payload carries the binding under the same name. */
+const bindingOf = (payload: unknown) =>
+  Result.mapBoth(decodeBound(payload), {
+    onSuccess: ({ binding }) => binding,
+    onFailure: ({ message }) =>
+      invalid("malformed", "payload_fields", `the payment's payload is not usable: ${message}`)
+  })

@@ -1,0 +1,145 @@
+/**
+ * What a priced route offers to one request: its options as payment requirements, each with the challenge of the moment.
+ */
+import * as Effect from "effect/Effect"
+
+import type { HashFunctions } from "../../platform/Hash.ts"
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
+import * as RouteToken from "../../protocol/RouteToken.ts"
+import type { PricedOption, PricedRoute } from "../route/PricedRoute.ts"
+import * as KeyedDigest from "../shop/KeyedDigest.ts"
+import * as Challenge from "./Challenge.ts"
+
+/**
+ * A request whose price is known.
+ *
+ * @category models
+ */
+export interface PricedRequest {
+  readonly route: PricedRoute
+  /** GET where the request says HEAD. */
+  readonly method: string
+  /** The path pattern that the host's router went by; empty where the route alone says it. */
+  readonly pattern: string
+  /** Path and query. */
+  readonly target: string
+  readonly bodyDigest: string | undefined
+  /** One for each option, in their order. */
+  readonly amounts: ReadonlyArray<bigint>
+}
+
+/**
+ * An option as this request is offered it.
+ *
+ * @category models
+ */
+export interface OfferedOption {
+  readonly option: PricedOption
+  readonly maxAmountRequired: string
+}
+
+/**
+ * What challenges are made with.
+ *
+ * @category models
+ */
+export interface ChallengeSigner {
+  readonly hash: HashFunctions
+  /** Signs what is offered. */
+  readonly secret: Uint8Array
+  /** All whose signatures are taken, the one that signs among them. */
+  readonly secrets: readonly [Uint8Array, ...ReadonlyArray<Uint8Array>]
+  readonly origin: string
+}
+
+/**
+ * The options with their amounts.
+ *
+ * @category getters
+ */
+export const optionsOf = ({ amounts, route }: PricedRequest): ReadonlyArray<OfferedOption> =>
+  route.options.map((option, index) => ({ option, maxAmountRequired: `${amounts[index] ?? 0n}` }))
+
+/**
+ * The challenge of an option in an epoch.
+ *
+ * @category constructors
+ */
+export const challengeOf = (
+  { hash, origin, secret }: ChallengeSigner,
+  { bodyDigest, method, target }: PricedRequest,
+  { maxAmountRequired, option }: OfferedOption,
+  epoch: number
+): Effect.Effect<string> => {
+  const { asset, network, payTo, scheme } = option
+  const terms = { scheme, network, asset: asset.address, payTo, maxAmountRequired }
+  return Challenge.make(hash, secret, { origin, method, target, bodyDigest, ...terms }, epoch)
+}
+
+/**
+ * An option as it travels.
+ *
+ * @category conversions
+ */
+export const toRequirements = (
+  origin: string,
+  { route, target }: PricedRequest,
+  { maxAmountRequired, option }: OfferedOption,
+  challenge: string | undefined
+): PaymentRequirements => ({
+  scheme: option.scheme,
+  network: option.network,
+  maxAmountRequired,
+  resource: route.resource ?? `${origin}${target}`,
+  ...(route.description === undefined ? {} : { description: route.description }),
+  ...(route.mimeType === undefined ? {} : { mimeType: route.mimeType }),
+  payTo: option.payTo,
+  maxTimeoutSeconds: route.maxTimeoutSeconds,
+  asset: option.asset.address,
+  extra: { ...option.proof.extra, ...option.extra, ...(challenge !== undefined && { challenge }) }
+})
+
+/**
+ * Whether a payment whose request the application refused is good for another request of the route. Without a binding it
+ * would be anybody's.
+ *
+ * @category guards
+ */
+export const isReusable = ({ route }: Pick<PricedRequest, "route">): boolean =>
+  route.refused === "reusable" && route.settle === "before-handler" && route.binding !== "off"
+
+/**
+ * The route's token: 128 bits of `HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern)`, so that
+ * nobody else can name a route of this shop. `undefined` where a refused payment is good for nothing else.
+ *
+ * @category constructors
+ */
+export const routeTokenOf = (notary: ChallengeSigner, request: PricedRequest): Effect.Effect<string | undefined> => {
+  if (!isReusable(request)) return Effect.undefined
+  const { method, pattern, route } = request
+  return Effect.map(
+    KeyedDigest.remembered(notary, ["offered route", notary.origin, method, route.name, pattern]),
+    (digest) => digest.slice(0, RouteToken.length)
+  )
+}
+
+/**
+ * All options as they travel, with the route's token, and with the challenges of an epoch unless the route does without.
+ *
+ * @category conversions
+ */
+export const accepts = Effect.fnUntraced(function* (
+  notary: ChallengeSigner,
+  request: PricedRequest,
+  epoch: number
+): Effect.fn.Return<ReadonlyArray<PaymentRequirements>> {
+  const token = yield* routeTokenOf(notary, request)
+  const named = token === undefined ? {} : { [RouteToken.key]: token }
+  const offers: Array<PaymentRequirements> = []
+  for (const offered of optionsOf(request)) {
+    const challenge = request.route.binding === "off" ? undefined : yield* challengeOf(notary, request, offered, epoch)
+    const requirements = toRequirements(notary.origin, request, offered, challenge)
+    offers.push({ ...requirements, extra: { ...requirements.extra, ...named } })
+  }
+  return offers
+})

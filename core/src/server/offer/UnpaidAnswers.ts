@@ -1,0 +1,98 @@
+/**
+ * The answers to requests without a payment, made once per request and epoch but for the token of each answer. Most requests
+ * of a shop are these, and they must cost a server next to nothing.
+ */
+import * as Effect from "effect/Effect"
+
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
+import * as RetryToken from "../../protocol/RetryToken.ts"
+import * as Refusal from "../../wire/pontage/Refusal.ts"
+import type { Refused } from "../http/Decision.ts"
+import * as GateAnswer from "../http/GateAnswer.ts"
+import type { PricedRoute } from "../route/PricedRoute.ts"
+import * as RouteOffer from "./RouteOffer.ts"
+
+/**
+ * The store of answers.
+ *
+ * @category models
+ */
+export interface UnpaidAnswers {
+  /** The refusal itself when it is there already. */
+  readonly answer: (
+    request: RouteOffer.PricedRequest,
+    epoch: number,
+    crossOrigin: boolean
+  ) => Refused | Effect.Effect<Refused>
+}
+
+/** For requests that name an `Origin` and for the others. */
+interface Pair {
+  readonly plain: GateAnswer.Draft
+  readonly crossOrigin: GateAnswer.Draft
+}
+
+interface Page {
+  readonly epoch: number
+  readonly pairs: Map<string, Pair>
+}
+
+/** Per route; the oldest goes first. */
+const maximumPairs = 512
+const maximumTargetLength = 1024
+
+/**
+ * An empty store.
+ *
+ * @category constructors
+ */
+export const make = (notary: RouteOffer.ChallengeSigner, entropy: RetryToken.Source): UnpaidAnswers => {
+  const pages = new WeakMap<PricedRoute, Page>()
+  const pageOf = (route: PricedRoute, epoch: number): Page => {
+    const page = pages.get(route)
+    if (page !== undefined && page.epoch === epoch) return page
+    const fresh: Page = { epoch, pairs: new Map() }
+    pages.set(route, fresh)
+    return fresh
+  }
+  return {
+    answer: (request, epoch, crossOrigin) => {
+      const key = keyOf(request)
+      const { pairs } = pageOf(request.route, epoch)
+      const known = key === undefined ? undefined : pairs.get(key)
+      if (known !== undefined) return pick(entropy, known, crossOrigin)
+      return Effect.map(RouteOffer.accepts(notary, request, epoch), (accepts) => {
+        const pair = pairOf(request.route, accepts)
+        if (key !== undefined) keep(pairs, key, pair)
+        return pick(entropy, pair, crossOrigin)
+      })
+    }
+  }
+}
+
+const pick = (entropy: RetryToken.Source, pair: Pair, crossOrigin: boolean): Refused => ({
+  _tag: "Refused",
+  answer: (crossOrigin ? pair.crossOrigin : pair.plain)(RetryToken.make(entropy))
+})
+
+const pairOf = ({ settle: order, speaks: spoken }: PricedRoute, accepts: ReadonlyArray<PaymentRequirements>): Pair => {
+  const manner = { spoken, order, crossOrigin: false }
+  return {
+    plain: GateAnswer.drafted(manner, Refusal.unpaid, accepts),
+    crossOrigin: GateAnswer.drafted({ ...manner, crossOrigin: true }, Refusal.unpaid, accepts)
+  }
+}
+
+const keep = (pairs: Map<string, Pair>, key: string, pair: Pair): void => {
+  if (pairs.size >= maximumPairs) {
+    const oldest = pairs.keys().next()
+    if (oldest.done === false) pairs.delete(oldest.value)
+  }
+  pairs.set(key, pair)
+}
+
+/** Request targets hold no spaces, so no two requests share a key. */
+const keyOf = ({ amounts, bodyDigest, method, route, target }: RouteOffer.PricedRequest): string | undefined => {
+  if (bodyDigest !== undefined || target.length > maximumTargetLength) return undefined
+  return typeof route.price === "function" ? `${method} ${target} ${amounts.join(" ")}` : `${method} ${target}`
+}

@@ -1,0 +1,53 @@
+/**
+ * The seller's own check of a request before anything is asked for it (`validate`): what would be refused after the payment
+ * is refused before it, and nobody signs for it.
+ */
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import type { Answer, GateRequest } from "../http/Decision.ts"
+import * as GateAnswer from "../http/GateAnswer.ts"
+import type { PricedRoute } from "../route/PricedRoute.ts"
+import type { Validate } from "../route/RouteConfig.ts"
+import * as RouteHook from "../route/RouteHook.ts"
+
+/** 402 is the gate's own word. */
+const status = Schema.Int.check(
+  Schema.isBetween({ minimum: 400, maximum: 499 }),
+  Schema.makeFilter((value) => value !== 402)
+)
+
+const RefusalOfRequest = Schema.Union([
+  Schema.Struct({ status, message: Schema.optional(Schema.String) }),
+  Schema.Struct({ status, body: Schema.Json })
+])
+
+const decode = Schema.decodeUnknownResult(RefusalOfRequest, { onExcessProperty: "error" })
+
+const expected = "undefined, or { status: 400 to 499 without 402 } with a `message` or a JSON `body`"
+
+/**
+ * The answer to a request that `validate` refuses; `undefined` where it has nothing against it. Fails when it throws, returns
+ * something else, or takes longer than the route allows.
+ *
+ * @category combinators
+ */
+export const ask = (
+  route: PricedRoute,
+  request: GateRequest,
+  validate: Validate
+): Effect.Effect<Answer | undefined, RouteHook.HookFailed> =>
+  Effect.flatMap(RouteHook.ask("validate", route, request, validate), (said) => {
+    if (said === undefined) return Effect.undefined
+    const refusal = decode(said)
+    if (Result.isSuccess(refusal)) return Effect.succeed(answerOf(refusal.success))
+    const message = `validate returned ${RouteHook.kindOf(said)} that is no answer; expected ${expected}`
+    return Effect.fail(new RouteHook.HookFailed({ message }))
+  })
+
+const answerOf = (refusal: typeof RefusalOfRequest.Type): Answer =>
+  GateAnswer.plain(
+    refusal.status,
+    "body" in refusal ? refusal.body : { error: refusal.message ?? "This request was refused. Nothing was charged." }
+  )

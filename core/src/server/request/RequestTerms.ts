@@ -1,0 +1,88 @@
+/**
+ * The terms of a request, which are known before its payment is looked at: that the seller has nothing against it, what it costs,
+ * and, where payments are bound to it, the digest of its body. Nothing of it touches a payment.
+ */
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+
+import type { HashFunctions } from "../../platform/Hash.ts"
+import * as Refusal from "../../wire/pontage/Refusal.ts"
+import * as BoundBody from "../http/BoundBody.ts"
+import type { Answer, GateRequest } from "../http/Decision.ts"
+import * as GateAnswer from "../http/GateAnswer.ts"
+import type { PricedRoute } from "../route/PricedRoute.ts"
+import type { PriceResolver } from "../shop/PriceResolver.ts"
+import * as RequestCheck from "./RequestCheck.ts"
+import * as RequestPrice from "./RequestPrice.ts"
+
+/**
+ * The terms of one request. `amounts` are in the order of the route's options.
+ *
+ * @category models
+ */
+export interface RequestTerms {
+  readonly amounts: ReadonlyArray<bigint>
+  readonly bodyDigest: string | undefined
+}
+
+/**
+ * The request is not sold: this is its answer.
+ *
+ * @category errors
+ */
+export class NotSold extends Data.TaggedError("NotSold")<{ readonly answer: Answer }> {}
+
+/**
+ * The seller's configuration or code is at fault. `message` is for the operator.
+ *
+ * @category errors
+ */
+export class NotDecided extends Data.TaggedError("NotDecided")<{
+  readonly refusal: Refusal.Refusal
+  readonly message: string
+}> {}
+
+/**
+ * Finds the terms.
+ *
+ * @category combinators
+ */
+export const find = Effect.fnUntraced(function* (
+  prices: PriceResolver["Service"],
+  hash: HashFunctions,
+  route: PricedRoute,
+  request: GateRequest
+): Effect.fn.Return<RequestTerms, NotSold | NotDecided> {
+  const { bind, price, validate } = route
+  if (validate !== undefined) {
+    const no = yield* Effect.mapError(RequestCheck.ask(route, request, validate), (error) =>
+      undecided(Refusal.unchecked, error)
+    )
+    if (no !== undefined) return yield* new NotSold({ answer: no })
+  }
+  const amounts =
+    typeof price === "function"
+      ? yield* Effect.mapError(RequestPrice.ask(prices, route, request, price), (error) =>
+          undecided(Refusal.unpriced, error)
+        )
+      : price
+  if (bind === "none" || amounts[0] === 0n) return { amounts, bodyDigest: request.bodyDigest }
+  return { amounts, bodyDigest: yield* Effect.mapError(BoundBody.digest(hash, request), unbound) }
+})
+
+const undecided = (refusal: Refusal.Refusal, { message }: { readonly message: string }) =>
+  new NotDecided({ refusal, message })
+
+const unbound = (error: BoundBody.Unbindable): NotSold | NotDecided => {
+  switch (error._tag) {
+    case "BodyUnavailable":
+      return undecided(Refusal.unbindable, error)
+    case "BodyTooLong":
+      return new NotSold({ answer: GateAnswer.plain(413, { error: tooLong(error.maximumBytes) }) })
+    case "BodyLost":
+      return new NotSold({ answer: GateAnswer.plain(400, { error: error.message }) })
+  }
+}
+
+const tooLong = (maximumBytes: number): string =>
+  `A payment for this resource is bound to the request's body, which may have at most ${maximumBytes} bytes. Nothing was charged.`

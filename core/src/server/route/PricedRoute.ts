@@ -1,0 +1,382 @@
+/**
+ * A route's configuration after every check, with its prices in the smallest units of its assets. A mistake names the
+ * route, the option and the mend; it is found when the server starts, not when the first buyer comes.
+ */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import type { Asset } from "../../protocol/Asset.ts"
+import * as Network from "../../protocol/Network.ts"
+import * as OptionCheck from "../../protocol/OptionCheck.ts"
+import { defaultMaxTimeoutSeconds } from "../../protocol/PaymentRequirements.ts"
+import { Misconfigured } from "../../protocol/ProtocolError.ts"
+import type { Fault } from "../../protocol/Shape.ts"
+import type { SchemeServer } from "../../scheme/SchemeServer.ts"
+import type { SellerDialect } from "../../wire/pontage/Dialect.ts"
+import * as SellerDialects from "../../wire/SellerDialects.ts"
+import type * as NetworkReadiness from "../shop/NetworkReadiness.ts"
+import * as PriceResolver from "../shop/PriceResolver.ts"
+import * as Shop from "../shop/Shop.ts"
+import type { AcceptTerms, GetPrice, RouteConfig, Validate } from "./RouteConfig.ts"
+
+/**
+ * One way to pay for a route, checked.
+ *
+ * @category models
+ */
+export interface PricedOption {
+  readonly scheme: string
+  readonly network: Network.Network
+  /** In the family's wire form. */
+  readonly payTo: string
+  readonly asset: Asset
+  /** What the offer's `extra` holds beside the challenge. */
+  readonly extra: Readonly<Record<string, Schema.Json>>
+  readonly half: SchemeServer
+  readonly proof: NetworkReadiness.NetworkReadiness
+}
+
+/**
+ * A checked route. Host adapters need `name` and `settle`; the rest is the gate's.
+ *
+ * @category models
+ */
+export interface PricedRoute {
+  /** As error messages call it: `GET /report`. */
+  readonly name: string
+  /** With `after-handler` the adapter must be able to hold the response back. */
+  readonly settle: "before-handler" | "after-handler"
+  readonly binding: "required" | "preferred" | "off"
+  readonly cache: string
+  readonly description: string | undefined
+  readonly mimeType: string | undefined
+  readonly maxTimeoutSeconds: number
+  /** Of `getPrice` and of `validate`. */
+  readonly priceTimeoutMillis: number
+  readonly refused: "reusable" | "charged"
+  readonly bind: "none" | "body"
+  readonly validate: Validate | undefined
+  readonly resource: string | undefined
+  readonly speaks: SellerDialects.SellerDialects
+  readonly options: ReadonlyArray<PricedOption>
+  /** The amounts of the options, in their order; or how to find the price of a request. */
+  readonly price: ReadonlyArray<bigint> | GetPrice
+}
+
+/** Header values and offers are one line of printable text. */
+const line = Schema.String.check(Schema.isPattern(/^[\t\x20-\x7e]+$/), Schema.isMaxLength(1024))
+
+const acceptFields = {
+  network: Schema.String,
+  payTo: Schema.String,
+  price: Schema.optional(Schema.String),
+  asset: Schema.optional(Schema.String),
+  extra: Schema.optional(Schema.Record(Schema.String, Schema.Json))
+}
+
+const Accept = Schema.Struct({ scheme: Schema.String, ...acceptFields })
+type Accept = typeof Accept.Type
+
+const terms = {
+  description: Schema.optional(Schema.String.check(Schema.isMaxLength(1024))),
+  mimeType: Schema.optional(line.check(Schema.isMaxLength(255))),
+  maxTimeoutSeconds: Schema.optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))),
+  priceTimeoutMillis: Schema.optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 600_000 }))),
+  settle: Schema.optional(Schema.Literals(["before-handler", "after-handler"])),
+  refused: Schema.optional(Schema.Literals(["reusable", "charged"])),
+  bind: Schema.optional(Schema.Literals(["none", "body"])),
+  binding: Schema.optional(Schema.Literals(["required", "preferred", "off"])),
+  cache: Schema.optional(line),
+  resource: Schema.optional(line)
+}
+
+const defaultPriceTimeoutMillis = 10_000
+
+const Listed = Schema.Struct({ ...terms, accepts: Schema.NonEmptyArray(Accept) })
+const Single = Schema.Struct({ ...terms, scheme: Schema.optional(Schema.String), ...acceptFields })
+
+/** The compiler demands every key of a configuration here, and of an option: in its schema or beside it. */
+const acceptKeys = Object.keys(Accept.fields satisfies Readonly<Record<keyof AcceptTerms, unknown>>)
+const beside = { accepts: true, getPrice: true, speaks: true, validate: true }
+
+/**
+ * The keys of a route, for hosts that take some of them.
+ *
+ * @category constants
+ */
+export const routeKeys: ReadonlyArray<string> = Object.keys({ ...Single.fields, ...beside } satisfies Readonly<
+  Record<KeyOf<RouteConfig>, unknown>
+>)
+
+const listedKeys = Object.keys({ ...Listed.fields, ...beside })
+const listedHints = [...listedKeys, ...acceptKeys.map((key) => `accepts[].${key}`)]
+
+type KeyOf<Config> = Config extends unknown ? keyof Config : never
+
+const strictly = { onExcessProperty: "error", errors: "first" } as const
+const decodeListed = Schema.decodeUnknownResult(Listed, strictly)
+const decodeSingle = Schema.decodeUnknownResult(Single, strictly)
+
+/**
+ * Checks a route against its shop. `name` is how messages call it.
+ *
+ * @category constructors
+ */
+export const make = (shop: Shop.Shop, name: string, config: RouteConfig): Result.Result<PricedRoute, Misconfigured> =>
+  Result.mapError(
+    Result.flatMap(read(config), (written) => check(shop, name, written)),
+    (mistake) => new Misconfigured({ message: `route ${JSON.stringify(name)}: ${mistake}` })
+  )
+
+/** Inside this module a mistake is its text; `make` puts the route's name before it. */
+type Checked<A> = Result.Result<A, string>
+
+/** An option whose shape is right. */
+interface Entry {
+  /** Where it stands, for messages: `accepts[1]`, or nothing in the single-option form. */
+  readonly place: string
+  readonly scheme: string
+  readonly network: string
+  readonly payTo: string
+  readonly price: string | undefined
+  readonly asset: string | undefined
+  readonly extra: Readonly<Record<string, Schema.Json>> | undefined
+}
+
+/** A configuration whose shape is right. */
+interface Written {
+  readonly terms: Omit<typeof Listed.Type, "accepts">
+  readonly entries: ReadonlyArray<Entry>
+  readonly getPrice: GetPrice | undefined
+  readonly validate: Validate | undefined
+  readonly speaks: ReadonlyArray<SellerDialect> | undefined
+}
+
+const read = (config: RouteConfig): Checked<Written> => {
+  const fault = faultOf(config)
+  if (fault !== undefined) return Result.fail(OptionCheck.described(fault))
+  const { accepts: listed, getPrice, speaks, validate, ...fields } = config
+  if (getPrice !== undefined && typeof getPrice !== "function") return Result.fail("getPrice is no function")
+  if (validate !== undefined && typeof validate !== "function") return Result.fail("validate is no function")
+  return listed === undefined
+    ? Result.mapBoth(decodeSingle(fields), {
+        onFailure: (error) => error.message,
+        onSuccess: ({ scheme = "exact", ...single }) => ({
+          terms: single,
+          getPrice,
+          validate,
+          speaks,
+          entries: [entryOf("", { scheme, ...single })]
+        })
+      })
+    : Result.mapBoth(decodeListed({ ...fields, accepts: listed }), {
+        onFailure: (error) => error.message,
+        onSuccess: ({ accepts, ...terms }) => ({
+          terms,
+          getPrice,
+          validate,
+          speaks,
+          entries: accepts.map((accept, index) => entryOf(`accepts[${index}] `, accept))
+        })
+      })
+}
+
+/** What the keys show. Values are the schemas' affair. */
+const faultOf = (config: RouteConfig): Fault | undefined => {
+  const own = OptionCheck.unknownKey(routeKeys, config)
+  if (own !== undefined || config.accepts === undefined) return own
+  const alone = OptionCheck.unknownKey(listedKeys, config, listedHints)
+  return alone ?? (Array.isArray(config.accepts) ? acceptFault.fault(config.accepts) : undefined)
+}
+
+const acceptFault = OptionCheck.list({ fault: (accept) => OptionCheck.unknownKey(acceptKeys, accept) })
+
+const entryOf = (place: string, { asset, extra, network, payTo, price, scheme }: Accept): Entry => ({
+  place,
+  scheme,
+  network,
+  payTo,
+  price,
+  asset,
+  extra
+})
+
+const check = (
+  shop: Shop.Shop,
+  name: string,
+  { entries, getPrice, speaks, terms, validate }: Written
+): Checked<PricedRoute> =>
+  Result.gen(function* () {
+    const chosen = yield* Result.all(entries.map((entry) => choose(shop, entry)))
+    yield* distinct(chosen)
+    const price = yield* priceOf(shop, chosen, getPrice)
+    const options = chosen.map(({ option }) => option)
+    return {
+      name,
+      settle: terms.settle ?? "before-handler",
+      binding: terms.binding ?? "preferred",
+      cache: terms.cache ?? "private",
+      description: terms.description,
+      mimeType: terms.mimeType,
+      maxTimeoutSeconds: terms.maxTimeoutSeconds ?? defaultMaxTimeoutSeconds,
+      priceTimeoutMillis: terms.priceTimeoutMillis ?? defaultPriceTimeoutMillis,
+      refused: terms.refused ?? "reusable",
+      bind: terms.bind ?? "none",
+      validate,
+      resource: terms.resource,
+      speaks: yield* spokenOf(speaks, options),
+      options,
+      price
+    }
+  })
+
+/** A dialect that can say none of the options would answer with an empty offer. */
+const spokenOf = (
+  speaks: ReadonlyArray<SellerDialect> | undefined,
+  options: ReadonlyArray<PricedOption>
+): Checked<SellerDialects.SellerDialects> => {
+  if (speaks === undefined) return Result.succeed(SellerDialects.usual)
+  if (!Array.isArray(speaks) || !speaks.every((dialect) => typeof dialect?.readPayment === "function")) {
+    return Result.fail("speaks: expected a list of sellers' dialects such as [protocolSeller]")
+  }
+  if (speaks.length === 0) return Result.fail("speaks is empty; give at least one dialect, or leave it out")
+  if (new Set(speaks).size !== speaks.length) return Result.fail("speaks names a dialect twice; keep one")
+  const hidden = SellerDialects.hidden(speaks)
+  if (hidden !== undefined) {
+    return Result.fail(
+      `speaks: ${hidden.name} has its offers in the body of a refusal, which the first writes; put it first`
+    )
+  }
+  const mute = speaks.find((dialect) => !options.some(({ network, scheme }) => dialect.canOffer(scheme, network)))
+  if (mute === undefined) return Result.succeed(SellerDialects.make(speaks))
+  const networks = options.map(({ network }) => network).join(", ")
+  return Result.fail(`speaks: ${mute.name} has no name for ${networks}; offer a network it knows, or take it out`)
+}
+
+interface Choice {
+  readonly entry: Entry
+  readonly option: PricedOption
+}
+
+const choose = (shop: Shop.Shop, entry: Entry): Checked<Choice> =>
+  Result.gen(function* () {
+    const { half, network } = yield* halfFor(shop, entry)
+    const payTo = yield* recipientOf(shop, half, entry)
+    const asset = yield* assetOf(half, network, entry)
+    const extra = yield* extraOf(asset, entry)
+    const proof = Shop.prove(shop, half, asset)
+    return { entry, option: { scheme: entry.scheme, network, payTo, asset, extra, half, proof } }
+  })
+
+const halfFor = (shop: Shop.Shop, { network: text, place, scheme }: Entry) => {
+  const named = shop.schemes.halves.filter((half) => half.scheme.name === scheme)
+  if (named.length === 0) {
+    const names = [...new Set(shop.schemes.halves.map((half) => half.scheme.name))].join(", ")
+    return Result.fail(`${place}scheme "${scheme}" is not registered; the shop's schemes are: ${names}`)
+  }
+  const network = named.map((half) => half.scheme.network(text)).find((known) => known !== undefined)
+  if (network === undefined) {
+    const served = named.map((half) => half.network ?? `${half.scheme.family}:…`).join(", ")
+    return Result.fail(`${place}network "${text}" is unknown; the shop's schemes serve: ${served}`)
+  }
+  const half = shop.schemes.find(scheme, network) ?? shop.schemes.findOpen(scheme, Network.namespace(network))
+  if (half === undefined) {
+    return Result.fail(`${place}network "${text}": no scheme serves ${network}; add it to the shop's schemes`)
+  }
+  const chosen = half.network ?? shop.chosen.get(half) ?? network
+  if (chosen !== network) {
+    return Result.fail(
+      `${place}network "${text}": the scheme registered without a network serves ${chosen} already; register one scheme per network, each with its network`
+    )
+  }
+  shop.chosen.set(half, network)
+  return Result.succeed({ half, network })
+}
+
+const recipientOf = (shop: Shop.Shop, half: SchemeServer, { payTo: text, place }: Entry): Checked<string> => {
+  const { family } = half.scheme
+  const payTo = half.scheme.address(text)
+  if (payTo === undefined) {
+    const owner = shop.schemes.halves.find((other) => other.scheme.address(text) !== undefined)
+    const what = owner === undefined ? "no address" : `an address of ${owner.scheme.family}`
+    return Result.fail(`${place}payTo "${text}" is ${what}; expected an address of ${family}`)
+  }
+  const other = shop.recipients.get(text) ?? family
+  if (other !== family) {
+    return Result.fail(
+      `${place}payTo "${text}" is used for ${other} and ${family}; a recipient is reused within one chain family only`
+    )
+  }
+  shop.recipients.set(text, family)
+  return Result.succeed(payTo)
+}
+
+const assetOf = (half: SchemeServer, network: Network.Network, { asset: text, place }: Entry): Checked<Asset> => {
+  const asset = half.asset(network, text)
+  if (asset !== undefined) return Result.succeed(asset)
+  const names = half.assetNames(network).join(", ")
+  return Result.fail(
+    text === undefined
+      ? `${place}no dollar stablecoin is known on ${network}; name the asset, one of: ${names}`
+      : `${place}asset "${text}" is unknown on ${network}; known are: ${names}`
+  )
+}
+
+const filledIn: ReadonlySet<string> = new Set(["challenge", "routeToken", "retryToken"])
+
+/** What the chain was asked to prove cannot be overwritten, and the challenge is the gate's. */
+const extraOf = ({ extra: proven }: Asset, { extra = {}, place }: Entry): Checked<PricedOption["extra"]> => {
+  const taken = Object.keys(extra).find((key) => filledIn.has(key) || Object.hasOwn(proven, key))
+  if (taken !== undefined) return Result.fail(`${place}extra.${taken} is filled in by the gate; take it out`)
+  const { length } = new TextEncoder().encode(JSON.stringify(extra))
+  return length <= maximumExtraBytes
+    ? Result.succeed({ ...proven, ...extra })
+    : Result.fail(
+        `${place}extra takes ${length} bytes as JSON; at most ${maximumExtraBytes} fit where payers repeat it`
+      )
+}
+
+/** With the longest of everything else, and a payment of 2.5 KiB, an offer that is repeated fits the longest header that is read. */
+const maximumExtraBytes = 1024
+
+const distinct = (choices: ReadonlyArray<Choice>): Checked<void> => {
+  const seen = new Set<string>()
+  for (const { entry, option } of choices) {
+    const key = JSON.stringify([option.scheme, option.network, option.asset.address])
+    if (seen.has(key)) {
+      return Result.fail(
+        `${entry.place}offers "${option.scheme}" on ${option.network} in ${option.asset.symbol} a second time; keep one`
+      )
+    }
+    seen.add(key)
+  }
+  return Result.void
+}
+
+const priceOf = (
+  shop: Shop.Shop,
+  choices: ReadonlyArray<Choice>,
+  getPrice: GetPrice | undefined
+): Checked<PricedRoute["price"]> =>
+  Result.gen(function* () {
+    const amounts = yield* Result.all(choices.map((choice) => amountOf(shop, choice, getPrice)))
+    if (getPrice !== undefined) return getPrice
+    return amounts.some((amount) => amount === 0n) && amounts.some((amount) => amount > 0n)
+      ? yield* Result.fail("some options are free and others are not; give all of them a price, or none")
+      : amounts
+  })
+
+/** With `getPrice` a sample price shows at start whether the asset can be priced at all. */
+const amountOf = (shop: Shop.Shop, { entry, option }: Choice, getPrice: GetPrice | undefined): Checked<bigint> => {
+  const { place, price } = entry
+  if (getPrice !== undefined && price !== undefined) {
+    return Result.fail(`${place}price and getPrice are both given; keep one`)
+  }
+  if (getPrice === undefined && price === undefined) {
+    return Result.fail(`${place}price is missing; give a price such as "$0.01", or the route a getPrice`)
+  }
+  return Result.mapError(
+    PriceResolver.resolve(shop.prices, price ?? "$1", option.asset),
+    ({ message }) => `${place}price: ${message}`
+  )
+}

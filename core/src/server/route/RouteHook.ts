@@ -1,0 +1,62 @@
+/**
+ * A function of the seller's own that is asked about a request, `getPrice` or `validate`: whatever it does wrong is an error
+ * with a message for the operator, and it has a limited time.
+ */
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+
+import type { GateRequest } from "../http/Decision.ts"
+import * as RequestTarget from "../http/RequestTarget.ts"
+import type { PricedRoute } from "./PricedRoute.ts"
+import type { PriceRequest } from "./RouteConfig.ts"
+
+/**
+ * It threw, or did not answer in time.
+ *
+ * @category errors
+ */
+export class HookFailed extends Data.TaggedError("HookFailed")<{ readonly message: string }> {}
+
+/**
+ * Asks the function; what it returns is for the caller to check.
+ *
+ * @category combinators
+ */
+export const ask = (
+  name: string,
+  { priceTimeoutMillis }: Pick<PricedRoute, "priceTimeoutMillis">,
+  request: GateRequest,
+  hook: (request: PriceRequest) => unknown
+): Effect.Effect<unknown, HookFailed> =>
+  Effect.tryPromise({
+    try: async (): Promise<unknown> => hook(seen(request)),
+    catch: (error) => new HookFailed({ message: `${name} failed: ${messageOf(error)}` })
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: priceTimeoutMillis,
+      orElse: () =>
+        Effect.fail(
+          new HookFailed({ message: `${name} did not answer within ${priceTimeoutMillis} ms (priceTimeoutMillis)` })
+        )
+    })
+  )
+
+/** `String` itself fails for an object without a prototype. */
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : `threw ${kindOf(error)}`)
+
+/**
+ * The kind of a value, for messages.
+ *
+ * @category getters
+ */
+export const kindOf = (value: unknown): string => (value === null ? "null" : `a value of type ${typeof value}`)
+
+const seen = ({ body, headers, method, native, params, query, target }: GateRequest): PriceRequest => ({
+  method,
+  path: RequestTarget.pathOf(target),
+  params,
+  query,
+  headers,
+  body,
+  native
+})

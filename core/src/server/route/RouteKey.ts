@@ -1,0 +1,162 @@
+/**
+ * The key of a route in a map (specification 2.3): a method, a space and a path with `:param` segments and a `*` at its
+ * end, for example `GET /reports/:day` or `GET /files/*`.
+ */
+import * as Result from "effect/Result"
+
+import { Misconfigured } from "../../protocol/ProtocolError.ts"
+
+/**
+ * One segment of a path pattern. A literal is compared as written, and in its canonical form where a path is looked at
+ * through the eyes of a lenient router.
+ *
+ * @category models
+ */
+export type Segment =
+  | { readonly _tag: "Literal"; readonly text: string; readonly canonical: string }
+  | { readonly _tag: "Parameter"; readonly name: string }
+  | { readonly _tag: "Rest" }
+
+/**
+ * A parsed key.
+ *
+ * @category models
+ */
+export interface RouteKey {
+  readonly text: string
+  /** Upper case. `GET` stands for HEAD too. */
+  readonly method: string
+  readonly segments: ReadonlyArray<Segment>
+}
+
+const grammar = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\/[^\s?#]*)$/
+
+/**
+ * Reads a key. Fails with a message that quotes it and says how to write it.
+ *
+ * @category constructors
+ */
+export const parse = (text: string): Result.Result<RouteKey, Misconfigured> => {
+  const match = grammar.exec(text)
+  const method = match?.[1]
+  const path = match?.[2]
+  if (method === undefined || path === undefined) {
+    return mistake(text, 'expected a method, one space and a path from "/", for example "GET /report"')
+  }
+  if (method !== method.toUpperCase()) return mistake(text, `write the method in capitals: ${method.toUpperCase()}`)
+  if (method === "HEAD") return mistake(text, "HEAD is covered by GET; write the GET route")
+  if (method === "OPTIONS") return mistake(text, "OPTIONS is never sold; take the route out")
+  return Result.map(parsePath(text, path), (segments) => ({ text, method, segments }))
+}
+
+const parsePath = (text: string, path: string): Result.Result<ReadonlyArray<Segment>, Misconfigured> => {
+  if (/[\\{}()[\]+;]/.test(path)) {
+    return mistake(text, "only literal segments, :param and a * at the end are understood; list each path by itself")
+  }
+  const segments = segmentsOf(path)
+  for (const [index, segment] of segments.entries()) {
+    if (segment._tag === "Literal" && /^(\.{0,2})$/.test(segment.canonical)) {
+      return mistake(text, "empty and dot segments are never served; write the path without them")
+    }
+    if (segment._tag === "Rest" && index !== segments.length - 1) {
+      return mistake(text, "* stands for the rest of the path and must come last; write :name for one segment")
+    }
+  }
+  return Result.succeed(segments)
+}
+
+const mistake = (text: string, mend: string) =>
+  Result.fail(new Misconfigured({ message: `route ${JSON.stringify(text)}: ${mend}` }))
+
+/**
+ * The segments of a path pattern; one slash at its end says nothing. A segment that holds a parameter among other text
+ * counts as a parameter.
+ *
+ * @category constructors
+ */
+export const segmentsOf = (path: string): ReadonlyArray<Segment> => {
+  const parts = path.split("/").slice(1)
+  if (parts.at(-1) === "") parts.pop()
+  return parts.map((part) => {
+    if (part.startsWith("*")) return { _tag: "Rest" }
+    if (part.includes(":")) return { _tag: "Parameter", name: part.startsWith(":") ? part.slice(1) : part }
+    return { _tag: "Literal", text: part, canonical: decodeLeniently(part).toLowerCase() }
+  })
+}
+
+/**
+ * Percent decoding that never fails: of a run of bytes that is no UTF-8, only the ASCII ones are decoded.
+ *
+ * @category conversions
+ */
+export const decodeLeniently = (text: string): string =>
+  text.includes("%")
+    ? text.replace(/(?:%[0-9a-f]{2})+/gi, (encoded) =>
+        Result.getOrElse(
+          Result.try(() => decodeURIComponent(encoded)),
+          () => encoded.replace(/%[0-7][0-9a-f]/gi, decodeURIComponent)
+        )
+      )
+    : text
+
+/**
+ * Whether every path of the pattern `other` is a path of `self`. A literal covers a literal whatever their case.
+ *
+ * @category guards
+ */
+export const covers = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): boolean => {
+  for (const [index, segment] of self.entries()) {
+    const opposite = other[index]
+    if (segment._tag === "Rest") return true
+    if (opposite === undefined || opposite._tag === "Rest") return false
+    if (segment._tag === "Literal" && !(opposite._tag === "Literal" && opposite.canonical === segment.canonical)) {
+      return false
+    }
+  }
+  return self.length === other.length
+}
+
+/**
+ * Whether some path is one of both patterns.
+ *
+ * @category guards
+ */
+export const meets = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): boolean => {
+  for (const [index, segment] of self.entries()) {
+    const opposite = other[index]
+    if (segment._tag === "Rest" || opposite?._tag === "Rest") return true
+    if (opposite === undefined) return false
+    if (segment._tag === "Literal" && opposite._tag === "Literal" && segment.canonical !== opposite.canonical)
+      return false
+  }
+  return self.length === other.length || other[self.length]?._tag === "Rest"
+}
+
+/**
+ * A path as a pattern of its own: literals only, whatever signs it holds.
+ *
+ * @category constructors
+ */
+export const literals = (path: string): ReadonlyArray<Segment> => {
+  const parts = path.split("/").slice(1)
+  if (parts.at(-1) === "") parts.pop()
+  return parts.map((text) => ({ _tag: "Literal", text, canonical: decodeLeniently(text).toLowerCase() }))
+}
+
+/**
+ * Which of two patterns says more, from left to right: a literal (or the path's end) more than a parameter, a parameter
+ * more than the rest. Negative when it is `self`.
+ *
+ * @category ordering
+ */
+export const compare = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): number => {
+  for (let index = 0; index < Math.max(self.length, other.length); index++) {
+    const difference = rankOf(self[index]) - rankOf(other[index])
+    if (difference !== 0) return difference
+  }
+  return 0
+}
+
+const rankOf = (segment: Segment | undefined): number => (segment === undefined ? 0 : rank[segment._tag])
+
+const rank = { Literal: 0, Parameter: 1, Rest: 2 } as const

@@ -1,0 +1,125 @@
+/**
+ * Finds the route of a request by its path alone, for a gate that stands before a router. It matches too much rather than
+ * too little: the path as it came and every form that some router might make of it are looked up, and a request whose
+ * forms belong to different routes is refused, since nobody can say which price it has.
+ */
+import * as Result from "effect/Result"
+
+import { Misconfigured } from "../../protocol/ProtocolError.ts"
+import type { Answer } from "../http/Decision.ts"
+import * as GateAnswer from "../http/GateAnswer.ts"
+import * as PathForms from "./PathForms.ts"
+import * as RouteKey from "./RouteKey.ts"
+
+/**
+ * What was found: nothing to sell; a route with its path parameters; or an answer to be sent without running anything
+ * (OPTIONS on a sold path, or an ambiguous path).
+ *
+ * @category models
+ */
+export type RouteMatch<Route> =
+  | { readonly _tag: "None" }
+  | { readonly _tag: "Found"; readonly route: Route; readonly params: Readonly<Record<string, string>> }
+  | { readonly _tag: "Answered"; readonly answer: Answer }
+
+/**
+ * A table of routes.
+ *
+ * @category models
+ */
+export interface RouteTable<Route> {
+  /**
+   * Looks up a request by its method (in any case, as routers take it) and the paths it may be known under (the host's path,
+   * and the original one where a mount point cut it), without their queries.
+   */
+  readonly find: (method: string, ...paths: ReadonlyArray<string>) => RouteMatch<Route>
+}
+
+interface Row<Route> {
+  readonly key: RouteKey.RouteKey
+  readonly route: Route
+}
+
+interface Hit<Route> {
+  readonly row: Row<Route>
+  readonly form: PathForms.PathForm
+}
+
+/**
+ * Builds a table from keys (specification 2.3) and what they stand for. Two keys that no request can tell apart are a
+ * mistake.
+ *
+ * @category constructors
+ */
+export const make = <Route>(
+  entries: ReadonlyArray<readonly [key: RouteKey.RouteKey, route: Route]>
+): Result.Result<RouteTable<Route>, Misconfigured> => {
+  const rows = entries
+    .map(([key, route]) => ({ key, route }))
+    .toSorted((one, other) => RouteKey.compare(one.key.segments, other.key.segments))
+  for (const [index, { key }] of rows.entries()) {
+    const twin = rows.slice(index + 1).find((other) => isTwin(key, other.key))
+    if (twin !== undefined) {
+      const message = `route "${key.text}": it is the same as "${twin.key.text}"; keep one`
+      return Result.fail(new Misconfigured({ message }))
+    }
+  }
+  return Result.succeed({
+    find: (written, ...paths) => {
+      const method = written.toUpperCase()
+      const forms = paths.length === 1 || paths[0] === paths[1] ? PathForms.make(paths[0] ?? "/") : allForms(paths)
+      return method === "OPTIONS" ? preflight(rows, forms) : lookUp(rows, method === "HEAD" ? "GET" : method, forms)
+    }
+  })
+}
+
+const isTwin = (one: RouteKey.RouteKey, other: RouteKey.RouteKey) =>
+  one.method === other.method &&
+  RouteKey.covers(one.segments, other.segments) &&
+  RouteKey.covers(other.segments, one.segments)
+
+const allForms = (paths: ReadonlyArray<string>) => paths.flatMap((path) => PathForms.make(path))
+
+const none: RouteMatch<never> = { _tag: "None" }
+
+const lookUp = <Route>(
+  rows: ReadonlyArray<Row<Route>>,
+  method: string,
+  forms: ReadonlyArray<PathForms.PathForm>
+): RouteMatch<Route> => {
+  let found: Hit<Route> | undefined
+  for (const form of forms) {
+    const row = rows.find(({ key }) => key.method === method && matches(key.segments, form))
+    if (row === undefined) continue
+    if (found !== undefined && found.row !== row) return { _tag: "Answered", answer: GateAnswer.ambiguousPath }
+    found ??= { row, form }
+  }
+  return found === undefined ? none : { _tag: "Found", route: found.row.route, params: paramsOf(found) }
+}
+
+const preflight = <Route>(
+  rows: ReadonlyArray<Row<Route>>,
+  forms: ReadonlyArray<PathForms.PathForm>
+): RouteMatch<Route> => {
+  const sold = rows.filter(({ key }) => forms.some((form) => matches(key.segments, form)))
+  if (sold.length === 0) return none
+  return { _tag: "Answered", answer: GateAnswer.preflight(sold.map(({ key }) => key.method)) }
+}
+
+const matches = (segments: ReadonlyArray<RouteKey.Segment>, { exact, parts }: PathForms.PathForm): boolean => {
+  for (const [index, segment] of segments.entries()) {
+    const part = parts[index]
+    if (segment._tag === "Rest") return true
+    if (part === undefined) return false
+    if (segment._tag === "Literal" && part !== (exact ? segment.text : segment.canonical)) return false
+  }
+  return segments.length === parts.length
+}
+
+const paramsOf = <Route>({ form, row }: Hit<Route>): Record<string, string> => {
+  const params: Array<[string, string]> = []
+  for (const [index, segment] of row.key.segments.entries()) {
+    if (segment._tag === "Parameter") params.push([segment.name, form.values[index] ?? ""])
+  }
+  return Object.fromEntries(params)
+}

@@ -1,0 +1,55 @@
+/**
+ * Names that only a holder of the shop's secret can make: `base64url(HMAC-SHA-256(secret, JSON of the fields))`. The first
+ * field is the purpose, which keeps the names of one kind apart from those of another and from challenges.
+ */
+import * as Effect from "effect/Effect"
+import * as Base64Url from "effect/encoding/Base64Url"
+
+import type { HashFunctions } from "../../platform/Hash.ts"
+
+/**
+ * The part of a challenge's signer that names need.
+ *
+ * @category models
+ */
+export interface Keyed {
+  readonly hash: HashFunctions
+  readonly secret: Uint8Array
+}
+
+type Fields = readonly [purpose: string, ...fields: ReadonlyArray<string | null>]
+
+const utf8 = new TextEncoder()
+
+const digestOf = ({ hash, secret }: Keyed, message: string): Effect.Effect<string> =>
+  Effect.map(hash.hmacSha256(secret, utf8.encode(message)), (bytes) => Base64Url.encode(bytes))
+
+/**
+ * The name, 43 characters.
+ *
+ * @category constructors
+ */
+export const make = (keyed: Keyed, fields: Fields): Effect.Effect<string> => digestOf(keyed, JSON.stringify(fields))
+
+/** For each secret; the oldest goes first. */
+const capacity = 4_096
+const memories = new WeakMap<Uint8Array, Map<string, string>>()
+
+/**
+ * The name of something that is named again and again, such as a route or a buyer's address: it is made once.
+ *
+ * @category constructors
+ */
+export const remembered = (keyed: Keyed, fields: Fields): Effect.Effect<string> => {
+  const memory = memories.get(keyed.secret) ?? new Map<string, string>()
+  memories.set(keyed.secret, memory)
+  const message = JSON.stringify(fields)
+  const known = memory.get(message)
+  if (known !== undefined) return Effect.succeed(known)
+  return Effect.map(digestOf(keyed, message), (name) => {
+    const [oldest] = memory.keys()
+    if (memory.size >= capacity && oldest !== undefined) memory.delete(oldest)
+    memory.set(message, name)
+    return name
+  })
+}

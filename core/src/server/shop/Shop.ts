@@ -1,0 +1,160 @@
+/**
+ * One seller: the public origin, the secret that binds payments, the schemes and how prices become amounts. Everything
+ * that all routes of a process share, checked once.
+ */
+import * as Result from "effect/Result"
+
+import type { Asset } from "../../protocol/Asset.ts"
+import { isLoopback } from "../../protocol/Loopback.ts"
+import * as OptionCheck from "../../protocol/OptionCheck.ts"
+import { Misconfigured } from "../../protocol/ProtocolError.ts"
+import * as SchemeRegistry from "../../scheme/SchemeRegistry.ts"
+import type { SchemeServer } from "../../scheme/SchemeServer.ts"
+import type { GateRequest } from "../http/Decision.ts"
+import * as NetworkReadiness from "./NetworkReadiness.ts"
+import type { PriceResolver } from "./PriceResolver.ts"
+
+/**
+ * What a shop is made of.
+ *
+ * @category models
+ */
+export interface ShopOptions {
+  /** The public origin: `https://shop.example`. `Host` and `X-Forwarded-*` are never read. */
+  readonly origin: string
+  /** The seller's halves of the schemes, one per network. */
+  readonly schemes: ReadonlyArray<SchemeServer>
+  /**
+   * Binds payments to requests: at least 32 characters, secret, the same on every server of one shop. Of a list the first
+   * signs and all are accepted. To replace a secret, add the new one as the second on every server, then make it the first
+   * everywhere, and take the old one out once what was paid under it is served: an hour later at most.
+   */
+  readonly secret: string | ReadonlyArray<string>
+  /**
+   * Where a request comes from, for a shop behind a proxy of its own: the address that this proxy tells, for example
+   * `({ header }) => String(header("x-real-ip"))`. Default the address of the connection. It limits strangers who bring bad
+   * payments; only a keyed digest of it is told to the facilitator.
+   */
+  readonly clientAddress?: (request: GateRequest) => string | undefined
+}
+
+/**
+ * The keys of the options, for those who add their own.
+ *
+ * @category constants
+ */
+export const keys: OptionCheck.Table<ShopOptions> = {
+  origin: OptionCheck.any(),
+  schemes: OptionCheck.list(
+    OptionCheck.having("a seller's half of a scheme, such as exactEvm.server({ ... })", "scheme", "asset", "prove")
+  ),
+  secret: OptionCheck.any(),
+  clientAddress: OptionCheck.optional(OptionCheck.callable())
+}
+
+/**
+ * A checked shop. Its maps grow with its routes and are the memory of the checks that look across routes.
+ *
+ * @category models
+ */
+export interface Shop {
+  readonly origin: string
+  /** The first signs. */
+  readonly secrets: readonly [Uint8Array, ...ReadonlyArray<Uint8Array>]
+  readonly prices: PriceResolver["Service"]
+  readonly schemes: SchemeRegistry.SchemeRegistry<SchemeServer>
+  /** What has to be proven before anything is sold. */
+  readonly proofs: Map<string, NetworkReadiness.NetworkReadiness>
+  /** The network that a half registered without one has taken from the first route that named one. */
+  readonly chosen: Map<SchemeServer, string>
+  /** Recipients as they were written, and their family. */
+  readonly recipients: Map<string, string>
+  /** Where a request comes from, as far as it is known. Never throws. */
+  readonly addressOf: (request: GateRequest) => string | undefined
+}
+
+const minimumSecretLength = 32
+
+/**
+ * Checks the options.
+ *
+ * @category constructors
+ */
+export const make = (
+  options: ShopOptions & { readonly prices: PriceResolver["Service"] }
+): Result.Result<Shop, Misconfigured> =>
+  Result.flatMap(originOf(options.origin), (origin) =>
+    Result.flatMap(secretsOf(options.secret), (secrets) =>
+      Result.map(SchemeRegistry.make(options.schemes), (schemes) => ({
+        origin,
+        secrets,
+        schemes,
+        prices: options.prices,
+        proofs: new Map(),
+        chosen: new Map(),
+        recipients: new Map(),
+        addressOf: addressOf(options.clientAddress)
+      }))
+    )
+  )
+
+/** A function that fails leaves the place unknown: for that no request is refused. */
+const addressOf =
+  (told: ShopOptions["clientAddress"]): Shop["addressOf"] =>
+  (request) => {
+    try {
+      const address: unknown = told === undefined ? request.clientAddress : told(request)
+      return typeof address === "string" ? address : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+const originOf = (text: string): Result.Result<string, Misconfigured> => {
+  const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
+    return mistake(`origin: expected the shop's public origin such as "https://shop.example", got ${quote(text)}`)
+  }
+  if (url.href !== `${url.origin}/`) {
+    return mistake(`origin: expected an origin without user, path, query or fragment; write ${quote(url.origin)}`)
+  }
+  if (url.protocol === "http:" && !isLoopback(url.hostname)) {
+    return mistake(`origin: ${quote(text)} is plain http, which shows payments to everyone on the way; use https`)
+  }
+  return Result.succeed(url.origin)
+}
+
+/** Each that is accepted costs a digest for every offer of a payment that is none of ours. */
+const maximumSecrets = 4
+
+/** The texts themselves never appear in the message. */
+const secretsOf = (given: ShopOptions["secret"]): Result.Result<Shop["secrets"], Misconfigured> => {
+  const texts: ReadonlyArray<unknown> = Array.isArray(given) ? given : [given]
+  if (texts.length > maximumSecrets) return mistake(`secret: expected at most ${maximumSecrets}, got ${texts.length}`)
+  if (new Set(texts).size !== texts.length) return mistake("secret: two of the list are the same; keep one")
+  const [first, ...older] = texts.flatMap((text) =>
+    typeof text === "string" && text.length >= minimumSecretLength ? [new TextEncoder().encode(text)] : []
+  )
+  return first !== undefined && older.length + 1 === texts.length
+    ? Result.succeed([first, ...older])
+    : mistake(
+        `secret: expected at least ${minimumSecretLength} characters that only this shop's servers know, the same on all of them, or a list of such; make one with "openssl rand -base64 32"`
+      )
+}
+
+const mistake = (message: string) => Result.fail(new Misconfigured({ message }))
+
+const quote = (value: unknown): string => JSON.stringify(value) ?? typeof value
+
+/**
+ * Notes that a route takes this asset on this network, and gives back what has to be proven for it.
+ *
+ * @category combinators
+ */
+export const prove = (shop: Shop, half: SchemeServer, asset: Asset): NetworkReadiness.NetworkReadiness => {
+  const key = `${half.scheme.name} ${asset.network}`
+  const proof = shop.proofs.get(key) ?? NetworkReadiness.make(half, asset.network)
+  shop.proofs.set(key, proof)
+  NetworkReadiness.add(proof, asset)
+  return proof
+}

@@ -1,0 +1,162 @@
+/**
+ * The dialects that a route speaks, together: a request is read by what it carries, and an answer is written in all of
+ * them, or in the one the request has spoken.
+ */
+import * as Result from "effect/Result"
+
+import type { PaymentError } from "../protocol/PaymentError.ts"
+import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
+import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
+import type {
+  HeaderFields,
+  PresentedPayment,
+  ReadHeader,
+  RefusalWords,
+  SellerDialect,
+  SettleOrder
+} from "./pontage/Dialect.ts"
+import { protocolSeller } from "./pontage/ProtocolSeller.ts"
+import { x402v2Seller } from "./x402/X402v2Seller.ts"
+
+/**
+ * The dialects of one route, ready to be asked. The first one writes the body of a refusal that speaks all of them.
+ *
+ * @category models
+ */
+export interface SellerDialects {
+  readonly dialects: ReadonlyArray<SellerDialect>
+  /** The same by the header that carries their payments; dialects may share one. */
+  readonly byHeader: ReadonlyMap<string, ReadonlyArray<SellerDialect>>
+  /** The request headers that may carry a payment, as `Vary` lists them. */
+  readonly paymentHeaders: string
+  /** What pages of other origins have to read, as `Access-Control-Expose-Headers` lists it. */
+  readonly exposed: string
+}
+
+/**
+ * A payment that was heard, and the dialects that its answer speaks.
+ *
+ * @category models
+ */
+export interface Heard {
+  readonly spoken: SellerDialects
+  readonly presented: Result.Result<PresentedPayment, PaymentError | ValidationError>
+}
+
+const byHeader = (dialects: ReadonlyArray<SellerDialect>): SellerDialects["byHeader"] => {
+  const headers = new Map<string, Array<SellerDialect>>()
+  for (const dialect of dialects) {
+    const name = dialect.paymentHeader.toLowerCase()
+    headers.set(name, [...(headers.get(name) ?? []), dialect])
+  }
+  return headers
+}
+
+const distinct = (names: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const seen = new Map<string, string>()
+  for (const name of names) if (!seen.has(name.toLowerCase())) seen.set(name.toLowerCase(), name)
+  return [...seen.values()]
+}
+
+/**
+ * Dialects to be spoken together, in this order.
+ *
+ * @category constructors
+ */
+export const make = (dialects: ReadonlyArray<SellerDialect>): SellerDialects => ({
+  dialects,
+  byHeader: byHeader(dialects),
+  paymentHeaders: distinct(dialects.map(({ paymentHeader }) => paymentHeader)).join(", "),
+  exposed: distinct([...dialects.flatMap(({ exposed }) => exposed), "Retry-After"]).join(", ")
+})
+
+/**
+ * The first of these whose payers would never find an offer, because another one writes the body. Ours may leave it to
+ * other offers: its payer reads those of x402 as well.
+ *
+ * @category getters
+ */
+export const hidden = ([first, ...others]: ReadonlyArray<SellerDialect>): SellerDialect | undefined =>
+  others.find((one) => one.offersInBody && (first?.offersInBody !== true || one !== protocolSeller))
+
+/**
+ * What routes speak that say nothing of it: ours, and beside it x402 version 2.
+ *
+ * @category constants
+ */
+export const usual: SellerDialects = make([protocolSeller, x402v2Seller])
+
+/**
+ * The payment that a request carries; `undefined` when it carries none. Headers of two dialects at once are refused: it
+ * could not be said which of the payments was meant.
+ *
+ * @category conversions
+ */
+export const hear = (spoken: SellerDialects, header: ReadHeader): Heard | undefined => {
+  let heard: Heard | undefined
+  for (const [name, dialects] of spoken.byHeader) {
+    const value = header(name)
+    if (value === undefined) continue
+    if (heard !== undefined) return { spoken, presented: Result.fail(mixed) }
+    heard = listen(dialects, value)
+  }
+  return heard
+}
+
+/** What none of the dialects recognises, the last of them refuses. */
+const listen = (dialects: ReadonlyArray<SellerDialect>, value: string | ReadonlyArray<string>): Heard | undefined => {
+  const text = typeof value === "string" ? value : ""
+  const dialect = dialects.find((one) => one.isSpokenIn(text)) ?? dialects.at(-1)
+  if (dialect === undefined) return undefined
+  const presented = typeof value === "string" ? dialect.readPayment(text) : Result.fail(repeated(dialect.paymentHeader))
+  return { spoken: alone(dialect), presented }
+}
+
+const loners = new WeakMap<SellerDialect, SellerDialects>()
+
+const alone = (dialect: SellerDialect): SellerDialects => {
+  const known = loners.get(dialect)
+  if (known !== undefined) return known
+  const spoken = make([dialect])
+  loners.set(dialect, spoken)
+  return spoken
+}
+
+const mixed = invalid(
+  "malformed",
+  "mixed_dialects",
+  "the request carries payments in the headers of two protocols; send exactly one of them"
+)
+
+const repeated = (name: string) =>
+  invalid("malformed", "duplicate_header", `the ${name} header came more than once; send exactly one`)
+
+/**
+ * A refusal in all the dialects.
+ *
+ * @category conversions
+ */
+export const refusal = ({ dialects }: SellerDialects, required: PaymentRequired, order?: SettleOrder): RefusalWords => {
+  const said = dialects.map((dialect) => dialect.refusal(required, order))
+  const headers = Object.assign({}, ...said.map((words) => words.headers))
+  const body = said[0]?.body
+  if (said.every(({ personal }) => personal === undefined)) return { headers, body }
+  return {
+    headers,
+    body,
+    personal: (retryToken) => {
+      const own = said.map(({ personal }) => personal?.(retryToken))
+      return { headers: Object.assign({}, ...own.map((words) => words?.headers)), body: own[0]?.body }
+    }
+  }
+}
+
+/**
+ * The headers of a paid answer, in all the dialects.
+ *
+ * @category conversions
+ */
+export const receiptHeaders = (
+  { dialects }: SellerDialects,
+  settlement: Parameters<SellerDialect["receiptHeaders"]>[0]
+): HeaderFields => Object.assign({}, ...dialects.map((dialect) => dialect.receiptHeaders(settlement)))

@@ -1,0 +1,63 @@
+/**
+ * Our own wire format, version 2 (specification 4.2 and 4.3), as the payer speaks it.
+ */
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+
+import { sealPayload } from "../../protocol/PaymentPayload.ts"
+import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
+import type { Settlement } from "../../protocol/Settlement.ts"
+import * as Shape from "../../protocol/Shape.ts"
+import { invalid } from "../../protocol/ValidationError.ts"
+import * as AsciiJson from "../http/AsciiJson.ts"
+import type { HeaderFields, PayerDialect } from "./Dialect.ts"
+import { ifRefused } from "./IfRefusedShape.ts"
+import { amount, paymentRequired } from "./RefusalShape.ts"
+
+/**
+ * A receipt in full.
+ *
+ * @category shapes
+ */
+export const settlement = /* @__PURE__ */ Shape.struct<Settlement>({
+  success: /* @__PURE__ */ Shape.oneOf([true]),
+  transaction: Shape.text,
+  network: Shape.text,
+  payer: Shape.text,
+  amount,
+  paymentId: Shape.text,
+  ifRefused
+})
+
+const pay = ({ accepts }: PaymentRequired, index: number, payload: Schema.Json): HeaderFields => {
+  const option = accepts[index]
+  return option === undefined
+    ? {}
+    : { "X-Payment": AsciiJson.encode(sealPayload(option.scheme, option.network, payload)) }
+}
+
+/**
+ * The dialect.
+ *
+ * @category constants
+ */
+export const protocolPayer: PayerDialect = {
+  paymentHeader: "X-Payment",
+  isToldByHead: true,
+  mayRefuse: ({ header, status }) =>
+    (status === 402 || status === 409 || status === 503) && header("x-payment") !== null,
+  readRefusal: (_head, body) =>
+    Result.mapBoth(Shape.read(paymentRequired, body), {
+      onSuccess: (required) => ({
+        required,
+        paymentHeaders: (index, payload) => pay(required, index, payload)
+      }),
+      onFailure: (fault) =>
+        invalid("malformed", "payment_required", `the server's refusal is no payment request: ${fault}`)
+    }),
+  readReceipt: (header) => {
+    const text = header("x-payment-response")
+    if (text === null) return undefined
+    return Result.getOrUndefined(Result.flatMap(AsciiJson.decode(text), (json) => Shape.read(settlement, json)))
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * The one map from what went wrong to what goes over HTTP: status, body fields, and when to come back. Every server
+ * adapter and the facilitator's API use it, so that a fault has one meaning everywhere (decisions 2).
+ */
+import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
+import { isDead, type PaymentState } from "../../protocol/Settlement.ts"
+
+/**
+ * A refusal without its offers.
+ *
+ * @category models
+ */
+export interface Refusal {
+  readonly status: 402 | 409 | 500 | 503
+  readonly body: Omit<PaymentRequired, "accepts">
+  /** Seconds until a repeat makes sense; sent as `Retry-After`. */
+  readonly retryAfter: number | undefined
+}
+
+/**
+ * The refusal for a failure. Total: a new error without a line here does not compile.
+ *
+ * @category conversions
+ */
+export const fromFailure = (failure: PaymentFailure): Refusal => {
+  switch (failure._tag) {
+    case "PaymentError":
+      return refusal(402, { error: failure.message, code: failure.code, detail: failure.detail })
+    case "ValidationError":
+      return failure.reason === "already_used"
+        ? refusal(409, { error: failure.message, reason: failure.reason, detail: failure.detail, retry: "never" })
+        : refusal(402, { error: failure.message, reason: failure.reason, detail: failure.detail })
+    case "SettlementPending": {
+      const { message, paymentId, status } = failure
+      return refusal(503, { error: message, paymentId, paymentState: status, retry: "same_payment" }, 2)
+    }
+    case "FacilitatorUnavailable":
+      return unavailableNow(failure, failure.retryAfter)
+    case "ChainUnavailable":
+    case "Misconfigured":
+      return unavailableNow(failure)
+  }
+}
+
+/**
+ * A payment as the refusal of a claim names it.
+ *
+ * @category models
+ */
+export interface ClaimedPayment {
+  readonly paymentId: string
+  readonly status: PaymentState
+}
+
+/**
+ * The refusal of a request that may not run: another request runs it now, or the payment was used for this resource or
+ * for another one. Nothing of it asks for a new signature by itself; the body carries the offers all the same.
+ *
+ * @category conversions
+ */
+export const fromExecution = (execution: "held" | "spent" | "conflict", payment: ClaimedPayment): Refusal => {
+  const { paymentId, status } = payment
+  const known = { paymentId, paymentState: status }
+  switch (execution) {
+    case "held":
+      return refusal(409, { error: held, detail: "in_flight", ...known, retry: "wait" }, 2)
+    case "spent":
+      return refusal(409, { error: spent, reason: "already_used", detail: "spent", ...known, retry: "never" })
+    case "conflict":
+      return refusal(409, {
+        error: conflict,
+        reason: "already_used",
+        detail: "other_resource",
+        ...known,
+        retry: "never"
+      })
+  }
+}
+
+const held = "This payment is being used by another request right now. Wait, then send the same payment again."
+const spent = "This payment was used already. It pays for nothing more."
+const conflict = "This payment belongs to another resource. It does not pay for this one."
+
+/**
+ * The refusal when the run is granted but the transfer is not confirmed: in flight, or proven dead.
+ *
+ * @category conversions
+ */
+export const fromUnsettled = ({ paymentId, status }: ClaimedPayment): Refusal =>
+  isDead(status)
+    ? refusal(402, { error: dead, detail: status, paymentId, paymentState: status, retry: "new_payment" })
+    : refusal(503, { error: pending, paymentId, paymentState: status, retry: "same_payment" }, 2)
+
+const dead = "The transfer of this payment did not happen and will not. Nothing was charged; sign a new payment."
+const pending = "The transfer is not confirmed yet. Send the same payment again, do not sign a new one."
+
+/**
+ * The refusal when a route's price cannot be computed; nothing was looked at, nothing charged.
+ *
+ * @category constants
+ */
+export const unpriced: Refusal = {
+  status: 500,
+  body: {
+    error: "The price of this resource could not be computed. Nothing was charged.",
+    detail: "price_unavailable"
+  },
+  retryAfter: undefined
+}
+
+/**
+ * The refusal when the seller's own check of the request failed; nothing was looked at, nothing charged.
+ *
+ * @category constants
+ */
+export const unchecked: Refusal = {
+  status: 500,
+  body: { error: "This request could not be checked. Nothing was charged.", detail: "check_failed" },
+  retryAfter: undefined
+}
+
+/**
+ * The refusal when a payment is bound to the request's body, and the body cannot be had.
+ *
+ * @category constants
+ */
+export const unbindable: Refusal = {
+  status: 500,
+  body: {
+    error: "The body of this request could not be read, so no payment can be bound to it. Nothing was charged.",
+    detail: "body_unavailable"
+  },
+  retryAfter: undefined
+}
+
+/**
+ * The refusal while it is not proven yet that the payments a resource offers can be made.
+ *
+ * @category constants
+ */
+export const notReady: Refusal = {
+  status: 503,
+  body: {
+    error: "This resource is not on sale yet. Nothing was charged: send the same request again later.",
+    detail: "not_ready",
+    retry: "same_payment"
+  },
+  retryAfter: 5
+}
+
+/**
+ * The refusal of a request without a payment.
+ *
+ * @category constants
+ */
+export const unpaid: Refusal = {
+  status: 402,
+  body: { error: "Payment required: sign one of the offered payments and send the request again with it." },
+  retryAfter: undefined
+}
+
+const unavailableNow = ({ _tag }: { readonly _tag: keyof typeof words }, retryAfter = 2): Refusal =>
+  refusal(503, { error: unavailable, detail: words[_tag], retry: "same_payment" }, retryAfter)
+
+/** What went wrong inside stays inside: the operator reads it in the log, the payer learns only what to do. */
+const unavailable =
+  "The payment could not be checked right now. Nothing is decided: send the same payment again later, do not sign a new one."
+
+const words = {
+  FacilitatorUnavailable: "facilitator_unavailable",
+  ChainUnavailable: "chain_unavailable",
+  Misconfigured: "misconfigured"
+} as const
+
+const refusal = (status: Refusal["status"], body: Refusal["body"], retryAfter?: number): Refusal => ({
+  status,
+  body,
+  retryAfter
+})

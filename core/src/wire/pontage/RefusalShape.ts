@@ -1,0 +1,82 @@
+/**
+ * A refusal as a payer reads it from a server's JSON (specification 2.1, 4.2).
+ */
+import * as Amount from "../../protocol/Amount.ts"
+import * as Network from "../../protocol/Network.ts"
+import { paymentErrorCodes } from "../../protocol/PaymentError.ts"
+import { type PaymentRequired, retries } from "../../protocol/PaymentRequired.ts"
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
+import { paymentStates } from "../../protocol/Settlement.ts"
+import * as Shape from "../../protocol/Shape.ts"
+import { validationReasons } from "../../protocol/ValidationError.ts"
+
+/**
+ * An amount in the smallest unit of an asset.
+ *
+ * @category shapes
+ */
+export const amount = /* @__PURE__ */ Shape.guarded(
+  Amount.expected,
+  (value): value is string => typeof value === "string" && Amount.isText(value)
+)
+
+/**
+ * A network's CAIP-2 identifier.
+ *
+ * @category shapes
+ */
+export const network = /* @__PURE__ */ Shape.guarded(Network.expected, Network.isNetwork)
+
+const seconds = /* @__PURE__ */ Shape.guarded(
+  "a whole number of seconds between 1 and 86400",
+  (value): value is number => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 86_400
+)
+
+const maybeText = /* @__PURE__ */ Shape.optional(Shape.text)
+
+const words = {
+  code: /* @__PURE__ */ Shape.optional(/* @__PURE__ */ Shape.oneOf(paymentErrorCodes)),
+  reason: /* @__PURE__ */ Shape.optional(/* @__PURE__ */ Shape.oneOf(validationReasons)),
+  detail: maybeText,
+  paymentId: maybeText,
+  paymentState: /* @__PURE__ */ Shape.optional(/* @__PURE__ */ Shape.oneOf(paymentStates)),
+  retry: /* @__PURE__ */ Shape.optional(/* @__PURE__ */ Shape.oneOf(retries))
+}
+
+/**
+ * What a refusal says beside its offers.
+ *
+ * @category models
+ */
+export type RefusalWords = Omit<PaymentRequired, "error" | "accepts">
+
+/**
+ * What a refusal says beside its offers.
+ *
+ * @category shapes
+ */
+export const refusalWords = /* @__PURE__ */ Shape.struct<RefusalWords>(words)
+
+/**
+ * The body of a refusal.
+ *
+ * @category shapes
+ */
+export const paymentRequired = /* @__PURE__ */ Shape.struct<PaymentRequired>({
+  error: Shape.text,
+  accepts: /* @__PURE__ */ Shape.list(
+    /* @__PURE__ */ Shape.struct<PaymentRequirements>({
+      scheme: Shape.text,
+      network,
+      maxAmountRequired: amount,
+      resource: Shape.text,
+      description: maybeText,
+      mimeType: maybeText,
+      payTo: Shape.text,
+      maxTimeoutSeconds: /* @__PURE__ */ Shape.optional(seconds),
+      asset: maybeText,
+      extra: /* @__PURE__ */ Shape.optional(Shape.object)
+    })
+  ),
+  ...words
+})

@@ -1,0 +1,119 @@
+/**
+ * What a facilitator of x402 is asked, in both versions: which kinds it settles, and the bodies of `POST /verify` and
+ * `POST /settle` (x402 specification, section "Facilitator Interface"). The payer's salt stays here: it is not part of
+ * what the chain takes, and who knows it may have a paid run repeated.
+ */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
+import * as X402Network from "../x402/X402Network.ts"
+import * as X402Offer from "../x402/X402Offer.ts"
+import type { X402Version } from "../x402/X402Reason.ts"
+
+/**
+ * A kind that is settled; `network` is its CAIP-2 identifier, or an alias of it.
+ *
+ * @category models
+ */
+export interface Kind {
+  readonly version: X402Version
+  readonly scheme: string
+  readonly network: string
+  readonly extra: Readonly<Record<string, Schema.Json>> | undefined
+}
+
+/**
+ * What a facilitator says of itself.
+ *
+ * @category models
+ */
+export interface Kinds {
+  readonly kinds: ReadonlyArray<Kind>
+  readonly signers: Readonly<Record<string, ReadonlyArray<string>>>
+}
+
+/** Any kind of any version; those that are not understood say nothing. */
+const AnyKind = Schema.Struct({
+  x402Version: Schema.Int,
+  scheme: Schema.String,
+  network: Schema.String,
+  extra: Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Schema.Json)))
+})
+
+const decodeAnswer = Schema.decodeUnknownResult(
+  Schema.Struct({ kinds: Schema.Array(Schema.Json), signers: Schema.optionalKey(Schema.Json) })
+)
+const decodeKind = Schema.decodeUnknownResult(AnyKind)
+const decodeSigners = Schema.decodeUnknownResult(Schema.Record(Schema.String, Schema.Array(Schema.String)))
+const speaksOurs = Schema.is(Schema.Struct({ protocolVersion: Schema.Json }))
+
+/**
+ * Whether an answer to `GET /supported` is that of a facilitator that speaks x402 and nothing of ours.
+ *
+ * @category guards
+ */
+export const isForeign = (json: unknown): boolean => {
+  const answer = decodeAnswer(json)
+  if (Result.isFailure(answer)) return false
+  const { kinds } = answer.success
+  return !kinds.some(speaksOurs) && kinds.some((kind) => Result.isSuccess(decodeKind(kind)))
+}
+
+/**
+ * Reads the answer to `GET /supported`. Kinds of other versions, and on networks that have no CAIP-2 name, are left out.
+ *
+ * @category conversions
+ */
+export const readKinds = (json: unknown): Result.Result<Kinds, { readonly message: string }> =>
+  Result.map(decodeAnswer(json), ({ kinds, signers }) => ({
+    kinds: kinds.flatMap((kind) => {
+      const decoded = Result.getOrUndefined(decodeKind(kind))
+      const known = decoded && kindOf(decoded)
+      return known === undefined ? [] : [known]
+    }),
+    signers: Result.getOrElse(decodeSigners(signers), () => ({}))
+  }))
+
+const kindOf = ({ extra, network, scheme, x402Version }: typeof AnyKind.Type): Kind | undefined => {
+  if (x402Version === 2) return { version: 2, scheme, network, extra: extra ?? undefined }
+  const named = x402Version === 1 ? X402Network.fromName(network) : undefined
+  return named && { version: 1, scheme, network: named, extra: extra ?? undefined }
+}
+
+/**
+ * The body that asks about a payment; `undefined` on a network that the version has no name for.
+ *
+ * @category conversions
+ */
+export const bodyOf = (
+  version: X402Version,
+  requirements: PaymentRequirements,
+  payload: Schema.Json
+): Schema.Json | undefined => {
+  const signed = withoutBinding(payload)
+  if (version === 2) {
+    const accepted = X402Offer.toV2(requirements)
+    const payment = { x402Version: 2, payload: signed, resource: X402Offer.resourceOf(requirements), accepted }
+    return jsonOf({ x402Version: 2, paymentPayload: payment, paymentRequirements: accepted })
+  }
+  const offer = X402Offer.toV1(requirements)
+  if (offer === undefined) return undefined
+  const { network, scheme } = offer
+  const payment = { x402Version: 1, scheme, network, payload: signed }
+  return jsonOf({ x402Version: 1, paymentPayload: payment, paymentRequirements: offer })
+}
+
+const decodeRecord = Schema.decodeUnknownResult(Schema.Record(Schema.String, Schema.Json))
+
+const withoutBinding = (payload: Schema.Json): Schema.Json => {
+  const record = decodeRecord(payload)
+  if (Result.isFailure(record)) return payload
+  const { binding: _, ...signed } = record.success
+  return signed
+}
+
+const decodeJson = Schema.decodeUnknownSync(Schema.Json)
+
+/** Optional keys are typed as if they could be `undefined`; they are never written so. */
+const jsonOf = (body: unknown): Schema.Json => decodeJson(body)

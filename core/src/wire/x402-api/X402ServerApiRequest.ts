@@ -1,0 +1,162 @@
+/**
+ * What a server of x402 asks of a facilitator, `POST /verify` and `POST /settle` in both versions, in our words (x402
+ * specification, section "Facilitator Interface"). What is inside is decoded leniently, because what is wrong with it is a
+ * verdict that the peers have words for; only a body that is no such request at all is refused without one.
+ */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import { type PaymentError, refuse } from "../../protocol/PaymentError.ts"
+import type { PaymentPayload } from "../../protocol/PaymentPayload.ts"
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
+import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
+import type { PresentedPayment } from "../pontage/Dialect.ts"
+import * as X402Offer from "../x402/X402Offer.ts"
+import type { X402Version } from "../x402/X402Reason.ts"
+import * as X402v1Seller from "../x402/X402v1Seller.ts"
+import * as X402v2Seller from "../x402/X402v2Seller.ts"
+
+const described = <Shape extends Schema.Top>(shape: Shape, what: string) =>
+  Schema.Union([shape, Schema.Json]).annotate({ description: `${what}. Anything else is answered with a verdict` })
+
+/**
+ * A request of version 1.
+ *
+ * @category schemas
+ */
+export const RequestV1 = Schema.Struct({
+  x402Version: Schema.Literal(1),
+  paymentPayload: described(X402v1Seller.PaymentV1, "What the payer sent: a payment of x402 version 1"),
+  paymentRequirements: described(X402Offer.OfferV1, "The offer it pays, with the network's name in version 1")
+})
+
+const PaymentV2 = Schema.Struct({
+  ...X402v2Seller.PaymentV2.fields,
+  resource: Schema.optionalKey(X402Offer.ResourceV2)
+})
+
+/**
+ * A request of version 2.
+ *
+ * @category schemas
+ */
+export const RequestV2 = Schema.Struct({
+  x402Version: Schema.Literal(2),
+  paymentPayload: described(PaymentV2, "What the payer sent: a payment of x402 version 2"),
+  paymentRequirements: described(X402Offer.OfferV2, "The offer it pays")
+})
+
+/**
+ * A request of a version that nobody speaks yet.
+ *
+ * @category schemas
+ */
+export const RequestOther = Schema.Struct({
+  x402Version: Schema.Json,
+  paymentPayload: Schema.Json,
+  paymentRequirements: Schema.Json
+})
+
+/**
+ * A request of any version.
+ *
+ * @category models
+ */
+export type AnyRequest = typeof RequestV1.Type | typeof RequestV2.Type | typeof RequestOther.Type
+
+type Refusal = PaymentError | ValidationError
+
+/**
+ * A request as it is understood.
+ *
+ * @category models
+ */
+export interface Asked {
+  /** The version that its answer speaks. */
+  readonly version: X402Version
+  /** The network as the caller names it; empty where it does not. */
+  readonly network: string
+  readonly paymentRequirements: Result.Result<PaymentRequirements, Refusal>
+  readonly paymentPayload: Result.Result<PaymentPayload, Refusal>
+}
+
+const decodeOfferV1 = Schema.decodeUnknownResult(X402Offer.OfferV1)
+const decodeOfferV2 = Schema.decodeUnknownResult(X402Offer.OfferV2)
+const decodeNamed = Schema.decodeUnknownResult(Schema.Struct({ network: Schema.String }))
+const decodePlaced = Schema.decodeUnknownResult(Schema.Struct({ resource: X402Offer.ResourceV2 }))
+
+/**
+ * Reads a request. Fails inside with `malformed` (detail `requirements_fields` for the offer), `unsupported_version`,
+ * `unsupported_scheme` or `NETWORK_MISMATCH`. The scheme's own payload is not looked into.
+ *
+ * @category conversions
+ */
+export const read = (request: AnyRequest): Asked => {
+  if (request.x402Version === 1) return readV1(request)
+  return request.x402Version === 2 ? readV2(request) : readOther(request)
+}
+
+const nameIn = (requirements: unknown): string =>
+  Result.match(decodeNamed(requirements), { onSuccess: ({ network }) => network, onFailure: () => "" })
+
+const readV1 = ({ paymentPayload, paymentRequirements }: Omit<AnyRequest, "x402Version">): Asked => {
+  const requirements = Result.flatMap(
+    Result.mapError(decodeOfferV1(paymentRequirements), ({ message }) => noOffer(1, message)),
+    (offer) => Result.fromNullishOr(X402Offer.fromV1(offer), () => X402v1Seller.unknownName(offer.network))
+  )
+  return {
+    version: 1,
+    network: nameIn(paymentRequirements),
+    paymentRequirements: requirements,
+    paymentPayload: agreeing(X402v1Seller.fromJson(paymentPayload), requirements)
+  }
+}
+
+const readV2 = ({ paymentPayload, paymentRequirements }: Omit<AnyRequest, "x402Version">): Asked => {
+  const place = Result.getOrUndefined(decodePlaced(paymentPayload))
+  const requirements = Result.mapBoth(decodeOfferV2(paymentRequirements), {
+    onSuccess: (offer) => X402Offer.fromV2(offer, place?.resource),
+    onFailure: ({ message }) => noOffer(2, message)
+  })
+  return {
+    version: 2,
+    network: nameIn(paymentRequirements),
+    paymentRequirements: requirements,
+    paymentPayload: agreeing(X402v2Seller.fromJson(paymentPayload), requirements)
+  }
+}
+
+const readOther = ({ paymentRequirements, x402Version }: AnyRequest): Asked => {
+  const said = JSON.stringify(x402Version).slice(0, 100)
+  const message = `x402Version ${said} is not spoken here; use 1 or 2`
+  const failure = invalid("unsupported_version", "x402_version", message)
+  return {
+    version: 2,
+    network: nameIn(paymentRequirements),
+    paymentRequirements: Result.fail(failure),
+    paymentPayload: Result.fail(failure)
+  }
+}
+
+const noOffer = (version: X402Version, message: string) =>
+  invalid("malformed", "requirements_fields", `the requirements are none of x402 version ${version}: ${message}`)
+
+/** What a payer says it pays has to be what it is asked to pay, in the scheme and the network that its signature is of. */
+const agreeing = (
+  presented: Result.Result<PresentedPayment, Refusal>,
+  requirements: Result.Result<PaymentRequirements, Refusal>
+): Result.Result<PaymentPayload, Refusal> => {
+  if (Result.isFailure(presented)) return Result.fail(presented.failure)
+  const { payment } = presented.success
+  if (Result.isFailure(requirements)) return Result.succeed(payment)
+  const { network, scheme } = requirements.success
+  if (payment.scheme !== scheme) {
+    const message = `the payment is of the scheme "${payment.scheme}", the requirements of "${scheme}"`
+    return Result.fail(invalid("unsupported_scheme", "other_scheme", message))
+  }
+  if (payment.network !== network) {
+    const message = `the payment is for ${payment.network}, the requirements for ${network}`
+    return Result.fail(refuse("NETWORK_MISMATCH", "other_network", message))
+  }
+  return Result.succeed(payment)
+}

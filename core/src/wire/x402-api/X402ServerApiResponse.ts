@@ -1,0 +1,109 @@
+/**
+ * What a facilitator answers a server of x402, in both versions, from what it answers one of ours (x402 specification,
+ * section "Facilitator Interface"). Only verdicts are said in these words: a facilitator that cannot tell says nothing here.
+ */
+import * as Schema from "effect/Schema"
+
+import type * as FacilitatorApi from "../pontage/FacilitatorApi.ts"
+import * as X402Reason from "../x402/X402Reason.ts"
+import type { Asked } from "./X402ServerApiRequest.ts"
+
+const messages = { description: "For people; version 1 has no such field" }
+
+/**
+ * The answer of `POST /verify`.
+ *
+ * @category schemas
+ */
+export const VerifyAnswer = Schema.Union([
+  Schema.Struct({ isValid: Schema.Literal(true), payer: Schema.optionalKey(Schema.String) }),
+  Schema.Struct({
+    isValid: Schema.Literal(false),
+    invalidReason: Schema.String,
+    invalidMessage: Schema.optionalKey(Schema.String).annotate(messages),
+    payer: Schema.optionalKey(Schema.String)
+  })
+])
+
+/**
+ * @category models
+ */
+export type VerifyAnswer = typeof VerifyAnswer.Type
+
+/**
+ * The answer of `POST /settle`. `transaction` is empty while none is known; `network` is what the caller calls it.
+ *
+ * @category schemas
+ */
+export const SettleAnswer = Schema.Union([
+  Schema.Struct({
+    success: Schema.Literal(true),
+    payer: Schema.optionalKey(Schema.String),
+    transaction: Schema.String,
+    network: Schema.String,
+    amount: Schema.optionalKey(Schema.String)
+  }),
+  Schema.Struct({
+    success: Schema.Literal(false),
+    errorReason: Schema.String,
+    errorMessage: Schema.optionalKey(Schema.String).annotate(messages),
+    payer: Schema.optionalKey(Schema.String),
+    transaction: Schema.String,
+    network: Schema.String
+  })
+])
+
+/**
+ * @category models
+ */
+export type SettleAnswer = typeof SettleAnswer.Type
+
+type Caller = Pick<Asked, "version" | "network">
+
+const payerOf = ({ payer }: { readonly payer?: string }) => (payer === undefined || payer === "" ? {} : { payer })
+
+/**
+ * Says the verdict of a verification.
+ *
+ * @category conversions
+ */
+export const ofVerify = ({ version }: Caller, answer: typeof FacilitatorApi.VerifyResponse.Type): VerifyAnswer => {
+  if (answer.isValid) return { isValid: true, ...payerOf(answer) }
+  return {
+    isValid: false,
+    invalidReason: X402Reason.ofVerdict(version, answer),
+    ...(version === 2 && answer.message !== undefined && { invalidMessage: answer.message }),
+    ...payerOf(answer)
+  }
+}
+
+/**
+ * Says how a settlement stands. One that is not confirmed yet is `settlement_pending` in version 2, whose servers then ask
+ * once more if they see a transaction; version 1 has no better word for it than `unexpected_settle_error`.
+ *
+ * @category conversions
+ */
+export const ofSettle = (
+  { network, version }: Caller,
+  answer: typeof FacilitatorApi.SettleResponse.Type
+): SettleAnswer => {
+  const { amount, code, detail, message, reason, status, success, transaction } = answer
+  if (success) {
+    const counted = version === 2 && amount !== undefined ? { amount } : {}
+    return { success, ...payerOf(answer), transaction, network, ...counted }
+  }
+  const verdict = {
+    ...(code !== undefined && { code }),
+    ...(reason !== undefined && { reason }),
+    ...(detail !== undefined && { detail }),
+    paymentState: status
+  }
+  return {
+    success,
+    errorReason: X402Reason.ofVerdict(version, verdict),
+    ...(version === 2 && message !== undefined && { errorMessage: message }),
+    ...payerOf(answer),
+    transaction,
+    network
+  }
+}

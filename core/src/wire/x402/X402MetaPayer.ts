@@ -1,0 +1,136 @@
+/**
+ * x402 version 2 over MCP as the payer speaks it. The paying client reads answers of HTTP; a tool's result is shown to it
+ * as one: 402 (or 409) for a payment request; 400 for an error that says in its receipt that it was sold as it is, or that the
+ * payment is good for other arguments; 500 for another error; 200 otherwise; with the receipt as a header.
+ */
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+
+import { depthOf } from "../../protocol/JsonDepth.ts"
+import type { Receipt } from "../../protocol/Settlement.ts"
+import * as Shape from "../../protocol/Shape.ts"
+import * as AsciiJson from "../http/AsciiJson.ts"
+import type { HeaderFields, PayerDialect } from "../pontage/Dialect.ts"
+import { paymentKey, receiptKey, textOf } from "./X402Meta.ts"
+import { fromJson, outcomeFromJson, receiptFromJson, wordsOf } from "./X402v2Payer.ts"
+
+/** The receipt's key as a header's name, which has no slash. */
+const receiptHeader = receiptKey.replace("/", "-")
+
+/** The longest text that is looked into for a payment request, and the deepest. */
+const maximumTextLength = 64 * 1024
+const maximumDepth = 32
+
+/**
+ * What is looked at in a tool's result.
+ *
+ * @category models
+ */
+export interface ToolAnswer {
+  readonly isError?: boolean | undefined
+  readonly structuredContent?: unknown
+  readonly content?: unknown
+  readonly _meta?: unknown
+}
+
+/**
+ * A tool's result as an answer of HTTP. Its body is the payment request, if it is one, and empty otherwise.
+ *
+ * @category conversions
+ */
+export const toResponse = (answer: ToolAnswer): Response => {
+  const receipt = receiptIn(answer)
+  const headers = receipt === undefined ? {} : { [receiptHeader]: AsciiJson.escape(receipt) }
+  const request = requestIn(answer)
+  if (request !== undefined) return new Response(request, { status: statusOf(request), headers })
+  const failure = isServed(receipt) || readReceipt(receipt)?.ifRefused !== undefined ? 400 : 500
+  return new Response(null, { status: answer.isError === true ? failure : 200, headers })
+}
+
+const isServed = (receipt: string | undefined): boolean => {
+  const said = receipt === undefined ? undefined : parse(receipt)
+  return Shape.isObject(said) && said["served"] === true
+}
+
+/** A server of ours says by the status over HTTP, and here by a word, that a payment is good for nothing any more. */
+const statusOf = (request: string): 402 | 409 => {
+  const words: unknown = JSON.parse(request)
+  return Shape.isObject(words) && words["retry"] === "never" ? 409 : 402
+}
+
+/**
+ * The JSON text of the payment request that a tool's result is: its structured content, or else its first text.
+ * `undefined` for what is no such request, or has been paid for.
+ *
+ * @category getters
+ */
+export const requestIn = (answer: ToolAnswer): string | undefined => {
+  if (answer.isError !== true || receiptOf(answer) !== undefined) return undefined
+  const { content, structuredContent } = answer
+  if (isPaymentRequest(structuredContent)) return textOf(structuredContent)
+  const first: unknown = Array.isArray(content) ? content[0] : undefined
+  const text = Shape.isObject(first) && first["type"] === "text" ? first["text"] : undefined
+  return typeof text === "string" && isPaymentRequest(parse(text)) ? text : undefined
+}
+
+const receiptIn = ({ _meta }: ToolAnswer): string | undefined => {
+  if (!Shape.isObject(_meta) || !Object.hasOwn(_meta, receiptKey)) return undefined
+  const text = textOf(_meta[receiptKey])
+  return text === undefined || text.length > AsciiJson.maximumHeaderBytes ? undefined : text
+}
+
+const readReceipt = (text: string | undefined): Receipt | undefined =>
+  text === undefined ? undefined : receiptFromJson(parse(text))
+
+/**
+ * The receipt on a tool's result, if there is one and it says that the money has moved.
+ *
+ * @category getters
+ */
+export const receiptOf = (answer: ToolAnswer): Receipt | undefined => readReceipt(receiptIn(answer))
+
+const parse = (text: string): unknown => {
+  if (text.length > maximumTextLength || depthOf(text) > maximumDepth) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isPaymentRequest = (value: unknown): value is Schema.JsonObject =>
+  Shape.isObject(value) && value["x402Version"] === 2 && Array.isArray(value["accepts"])
+
+/**
+ * The headers that pay, as a request's `_meta` carries them.
+ *
+ * @category conversions
+ */
+export const metaOf = (headers: HeaderFields): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(headers).map(([key, text]) => [key, JSON.parse(text)]))
+
+/** A server of ours says in a sentence of its own what the one word of the request means. */
+const sentenceIn = (body: unknown): string | undefined => {
+  const sentence = Shape.isObject(body) ? body["message"] : undefined
+  return typeof sentence === "string" ? sentence : undefined
+}
+
+/**
+ * The dialect.
+ *
+ * @category constants
+ */
+export const metaPayer: PayerDialect = {
+  paymentHeader: paymentKey,
+  isToldByHead: true,
+  mayRefuse: ({ status }) => status === 402 || status === 409,
+  readRefusal: ({ header }, body) =>
+    Result.map(
+      fromJson(body, (error) => wordsOf(outcomeFromJson(parse(header(receiptHeader) ?? "")), body, error)),
+      ({ payment, required }) => ({
+        required: { ...required, error: sentenceIn(body) ?? required.error },
+        paymentHeaders: (index, payload) => ({ [paymentKey]: JSON.stringify(payment(index, payload)) })
+      })
+    ),
+  readReceipt: (header) => readReceipt(header(receiptHeader) ?? undefined)
+}

@@ -1,0 +1,82 @@
+/**
+ * x402 version 2 over MCP as the seller speaks it: what HTTP says in headers is said in `_meta`, and a refusal is a tool
+ * result that holds the payment request. For the gate a key of `_meta` is a header whose text is the value's JSON.
+ */
+import * as Result from "effect/Result"
+
+import { depthOf } from "../../protocol/JsonDepth.ts"
+import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
+import type { Settlement } from "../../protocol/Settlement.ts"
+import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
+import { maximumHeaderBytes } from "../http/AsciiJson.ts"
+import { maximumDepth } from "../http/Base64Json.ts"
+import type { ReadHeader, SellerDialect, SettleOrder } from "../pontage/Dialect.ts"
+import { paymentKey, receiptKey, textOf } from "./X402Meta.ts"
+import { fromJson, receiptOf, requestOf } from "./X402v2Seller.ts"
+
+const malformed = (detail: string, what: string) =>
+  Result.fail(invalid("malformed", detail, `_meta["${paymentKey}"] ${what}; expected one JSON object`))
+
+const decode = (text: string): Result.Result<unknown, ValidationError> => {
+  if (text.length > maximumHeaderBytes) return malformed("too_long", `is longer than ${maximumHeaderBytes} bytes`)
+  if (depthOf(text) > maximumDepth) return malformed("too_deep", `is nested deeper than ${maximumDepth}`)
+  try {
+    const value: unknown = JSON.parse(text)
+    return Result.succeed(value)
+  } catch {
+    return malformed("not_json", "is not JSON")
+  }
+}
+
+/**
+ * The payment request, and beside it, where a payment was refused, why in our words. A payer that knows the request alone
+ * can pay.
+ */
+const bodyOf = (required: PaymentRequired, order: SettleOrder | undefined, retryToken: string) => {
+  const { accepts: _, error: message, ...words } = required
+  const request = requestOf(required, order, retryToken) ?? { x402Version: 2, error: message, accepts: [] }
+  return Object.keys(words).length === 0 ? request : { ...request, ...words, message }
+}
+
+/**
+ * The dialect.
+ *
+ * @category constants
+ */
+export const metaSeller: SellerDialect = {
+  name: "x402 version 2 over MCP",
+  paymentHeader: paymentKey,
+  exposed: [],
+  offersInBody: true,
+  canOffer: () => true,
+  isSpokenIn: () => true,
+  readPayment: (text) => Result.flatMap(decode(text), fromJson),
+  refusal: (required, order) => ({
+    headers: {},
+    body: undefined,
+    personal: (retryToken) => ({ body: bodyOf(required, order, retryToken) })
+  }),
+  receiptHeaders: (settlement) => ({ [receiptKey]: JSON.stringify(receiptOf(settlement)) })
+}
+
+/**
+ * What a request's `_meta` says, as the gate reads headers. Of all keys only the payment's counts.
+ *
+ * @category conversions
+ */
+export const headersIn =
+  (meta: object | undefined): ReadHeader =>
+  (name) =>
+    name === paymentKey && meta !== undefined && Object.hasOwn(meta, name)
+      ? (textOf(Reflect.get(meta, name)) ?? "")
+      : undefined
+
+/**
+ * A receipt as a result's `_meta` carries it. HTTP has a status for an error that is the product; a result says so here:
+ * `isServed`.
+ *
+ * @category conversions
+ */
+export const receiptMeta = (settlement: Settlement, isServed = false): Readonly<Record<string, unknown>> => ({
+  [receiptKey]: { ...receiptOf(settlement), ...(isServed && { served: true }) }
+})

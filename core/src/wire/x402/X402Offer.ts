@@ -1,0 +1,183 @@
+/**
+ * What x402 calls payment requirements, in both versions, and how they say what ours say. Amounts are decimal strings of
+ * the smallest unit in all three. Sources: x402 specification versions 1 and 2, section "PaymentRequirements".
+ */
+import * as Schema from "effect/Schema"
+
+import * as Amount from "../../protocol/Amount.ts"
+import { Network } from "../../protocol/Network.ts"
+import { defaultMaxTimeoutSeconds, type PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
+import type { AcceptedOffer } from "../pontage/Dialect.ts"
+import * as X402Network from "./X402Network.ts"
+
+const Extra = /* @__PURE__ */ Schema.optionalKey(
+  /* @__PURE__ */ Schema.NullOr(/* @__PURE__ */ Schema.Record(Schema.String, Schema.Json))
+)
+
+/** Positive and finite; peers give no upper bound. */
+const Seconds = /* @__PURE__ */ Schema.Finite.check(
+  /* @__PURE__ */ Schema.makeFilter((seconds: number) => seconds > 0, { expected: "a positive number of seconds" })
+)
+
+/**
+ * Requirements of version 2.
+ *
+ * @category schemas
+ */
+export const OfferV2 = /* @__PURE__ */ Schema.Struct({
+  scheme: Schema.String,
+  network: Network,
+  amount: Amount.Text,
+  asset: Schema.String,
+  payTo: Schema.String,
+  maxTimeoutSeconds: Seconds,
+  extra: Extra
+})
+
+/**
+ * @category models
+ */
+export type OfferV2 = typeof OfferV2.Type
+
+/**
+ * Requirements of version 1.
+ *
+ * @category schemas
+ */
+export const OfferV1 = /* @__PURE__ */ Schema.Struct({
+  scheme: Schema.String,
+  network: Schema.String,
+  maxAmountRequired: Amount.Text,
+  resource: Schema.String,
+  description: /* @__PURE__ */ Schema.optionalKey(Schema.String),
+  mimeType: /* @__PURE__ */ Schema.optionalKey(Schema.String),
+  payTo: Schema.String,
+  maxTimeoutSeconds: Seconds,
+  asset: Schema.String,
+  extra: Extra
+})
+
+/**
+ * @category models
+ */
+export type OfferV1 = typeof OfferV1.Type
+
+/**
+ * The resource of an offer of version 2, which stands beside the offers there.
+ *
+ * @category schemas
+ */
+export const ResourceV2 = /* @__PURE__ */ Schema.Struct({
+  url: Schema.String,
+  description: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.NullOr(Schema.String)),
+  mimeType: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.NullOr(Schema.String))
+})
+
+/**
+ * @category models
+ */
+export type ResourceV2 = typeof ResourceV2.Type
+
+/**
+ * Requirements of version 2, their keys in the order in which peers write them.
+ *
+ * @category conversions
+ */
+export const toV2 = (requirements: PaymentRequirements): OfferV2 => ({
+  scheme: requirements.scheme,
+  network: requirements.network,
+  amount: requirements.maxAmountRequired,
+  asset: requirements.asset ?? "",
+  payTo: requirements.payTo,
+  maxTimeoutSeconds: requirements.maxTimeoutSeconds ?? defaultMaxTimeoutSeconds,
+  extra: { ...requirements.extra }
+})
+
+/**
+ * The resource that an offer names.
+ *
+ * @category conversions
+ */
+export const resourceOf = ({ description, mimeType, resource }: PaymentRequirements): ResourceV2 => ({
+  url: resource,
+  description: description ?? "",
+  mimeType: mimeType ?? ""
+})
+
+/**
+ * Requirements of version 1; `undefined` on a network that version 1 has no name for. Peers parse every field against a
+ * schema of their own, so the optional ones are written too.
+ *
+ * @category conversions
+ */
+export const toV1 = (requirements: PaymentRequirements): OfferV1 | undefined => {
+  const network = X402Network.nameOf(requirements.network)
+  if (network === undefined) return undefined
+  return {
+    scheme: requirements.scheme,
+    network,
+    maxAmountRequired: requirements.maxAmountRequired,
+    resource: requirements.resource,
+    description: requirements.description ?? "",
+    mimeType: requirements.mimeType ?? "",
+    payTo: requirements.payTo,
+    maxTimeoutSeconds: requirements.maxTimeoutSeconds ?? defaultMaxTimeoutSeconds,
+    asset: requirements.asset ?? "",
+    extra: { ...requirements.extra }
+  }
+}
+
+/** More than a day is as good as a day: no payer signs for so long. */
+const withinADay = (seconds: number): number => Math.max(1, Math.min(Math.floor(seconds), 86_400))
+
+/**
+ * Our requirements of those of version 2.
+ *
+ * @category conversions
+ */
+export const fromV2 = (offer: OfferV2, resource: ResourceV2 | undefined): PaymentRequirements => ({
+  scheme: offer.scheme,
+  network: offer.network,
+  maxAmountRequired: offer.amount,
+  resource: resource?.url ?? "",
+  ...(typeof resource?.description === "string" && { description: resource.description }),
+  ...(typeof resource?.mimeType === "string" && { mimeType: resource.mimeType }),
+  payTo: offer.payTo,
+  maxTimeoutSeconds: withinADay(offer.maxTimeoutSeconds),
+  asset: offer.asset,
+  extra: { ...offer.extra }
+})
+
+/**
+ * Our requirements of those of version 1; `undefined` when the network's name is unknown.
+ *
+ * @category conversions
+ */
+export const fromV1 = (offer: OfferV1): PaymentRequirements | undefined => {
+  const network = X402Network.fromName(offer.network)
+  if (network === undefined) return undefined
+  const { asset, description, maxAmountRequired, mimeType, payTo, resource, scheme } = offer
+  return {
+    scheme,
+    network,
+    maxAmountRequired,
+    resource,
+    ...(description !== undefined && { description }),
+    ...(mimeType !== undefined && { mimeType }),
+    payTo,
+    maxTimeoutSeconds: withinADay(offer.maxTimeoutSeconds),
+    asset,
+    extra: { ...offer.extra }
+  }
+}
+
+/**
+ * The offer that a payment of version 2 repeats.
+ *
+ * @category conversions
+ */
+export const accepted = ({ amount, extra, ...terms }: OfferV2): AcceptedOffer => ({
+  ...terms,
+  maxAmountRequired: amount,
+  extra: { ...extra }
+})

@@ -1,0 +1,151 @@
+/**
+ * The words that x402 has for what is wrong with a payment, and what they mean in ours. Peers spell them in three ways: the
+ * specification's section 9, the closed list of version 1 (its clients and servers parse against it), and the published
+ * code of version 2; all are read, and each version is written as its own code writes it.
+ */
+import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
+import { isDead } from "../../protocol/Settlement.ts"
+
+/**
+ * What a refusal says about a payment, in our words.
+ *
+ * @category models
+ */
+export type Verdict = Pick<PaymentRequired, "code" | "reason" | "detail" | "paymentState" | "retry">
+
+/**
+ * The versions.
+ *
+ * @category models
+ */
+export type X402Version = 1 | 2
+
+/** The transfer is on its way: for callers of `/settle` of version 2 the word to ask once more. */
+const pending = { 1: "unexpected_settle_error", 2: "settlement_pending" } as const
+
+/**
+ * The word for what is wrong, in one version. The words name EVM on every chain: other families have no lists of their own
+ * that peers share.
+ *
+ * @category conversions
+ */
+export const ofVerdict = (version: X402Version, verdict: Verdict): string => {
+  const { code, detail, paymentState, reason } = verdict
+  if (code !== undefined) return said(wordsOfCodes[code][version], detail)
+  if (reason !== undefined) return said(wordsOfReasons[reason][version], detail)
+  if (paymentState !== undefined && isDead(paymentState)) return "invalid_transaction_state"
+  if (detail === "in_flight") return "duplicate_settlement"
+  return paymentState === undefined ? "unexpected_verify_error" : pending[version]
+}
+
+/** What the first answer to a request says, where peers have a sentence. */
+const unpaid = { 1: "X-PAYMENT header is required", 2: "Payment required" } as const
+
+/**
+ * The `error` of a refusal: the word for what is wrong with the payment, or the peers' sentence where none was presented.
+ *
+ * @category conversions
+ */
+export const ofRefusal = (version: X402Version, required: PaymentRequired): string => {
+  const { code, detail, paymentState, reason, retry } = required
+  const isFirst = (code ?? reason ?? detail ?? paymentState ?? retry) === undefined
+  return isFirst ? unpaid[version] : ofVerdict(version, required)
+}
+
+type ByDetail = (detail: string | undefined) => string
+type Word = string | ByDetail
+
+const said = (word: Word, detail: string | undefined): string => (typeof word === "string" ? word : word(detail))
+
+const window: ByDetail = (detail) =>
+  detail === "not_yet_valid"
+    ? "invalid_exact_evm_payload_authorization_valid_after"
+    : "invalid_exact_evm_payload_authorization_valid_before"
+
+/** A network that is none of the facilitator's is another matter than a payment that is for another one. */
+const network: ByDetail = (detail) =>
+  detail === "network_not_settled" ? "invalid_network" : "invalid_exact_evm_network_mismatch"
+
+/** The offer may be at fault as well as what the payer sent. */
+const form: ByDetail = (detail) =>
+  detail === "requirements_fields" ? "invalid_payment_requirements" : "invalid_payload"
+
+const wordsOfCodes: Readonly<Record<NonNullable<Verdict["code"]>, Readonly<Record<X402Version, Word>>>> = {
+  INSUFFICIENT_BALANCE: { 1: "insufficient_funds", 2: "invalid_exact_evm_insufficient_balance" },
+  INVALID_SIGNATURE: {
+    1: "invalid_exact_evm_payload_signature",
+    2: "invalid_exact_evm_signature"
+  },
+  EXPIRED_PAYMENT: { 1: window, 2: window },
+  NETWORK_MISMATCH: { 1: "invalid_network", 2: network },
+  INVALID_RECIPIENT: {
+    1: "invalid_exact_evm_payload_recipient_mismatch",
+    2: "invalid_exact_evm_recipient_mismatch"
+  }
+}
+
+const wordsOfReasons: Readonly<Record<NonNullable<Verdict["reason"]>, Readonly<Record<X402Version, Word>>>> = {
+  malformed: { 1: form, 2: form },
+  unsupported_version: { 1: "invalid_x402_version", 2: "invalid_x402_version" },
+  unsupported_scheme: { 1: "unsupported_scheme", 2: "unsupported_scheme" },
+  unsupported_authorization: { 1: "invalid_payload", 2: "unsupported_payload_type" },
+  amount_mismatch: {
+    1: "invalid_exact_evm_payload_authorization_value",
+    2: "invalid_exact_evm_payload_authorization_value_mismatch"
+  },
+  asset_mismatch: { 1: "invalid_payment_requirements", 2: "invalid_payment_requirements" },
+  binding_mismatch: { 1: "invalid_payment", 2: "invalid_payment" },
+  already_used: { 1: "duplicate_settlement", 2: "invalid_exact_evm_nonce_already_used" }
+}
+
+/**
+ * What a peer's word means. A word that no list knows is a refusal without a reason; free text that is none of the known
+ * sentences is an exception that escaped at the peer, and says nothing about the payment: it is to be sent again.
+ *
+ * @category conversions
+ */
+export const toVerdict = (word: string): Verdict => {
+  const detail = word.slice(0, 200)
+  const known = meanings.get(kernelOf(word))
+  if (known !== undefined) return { ...known, detail }
+  return /^[a-z0-9_]+$/i.test(word) || sentences.test(word) ? { detail } : { detail, retry: "same_payment" }
+}
+
+/** The word without its chain family. */
+const kernelOf = (word: string): string => word.replace(/^invalid_exact_[a-z0-9]+_(?:payload_)?/, "")
+
+const sentences =
+  /^(?:payment required(?: to access this (?:tool|resource))?|no matching payment requirements(?: found)?|unable to find matching payment requirements|x-payment header is required|invalid or malformed payment header|unsupported x402 version.*)$/i
+
+const again: Verdict = { retry: "same_payment" }
+
+const meanings: ReadonlyMap<string, Verdict> = /* @__PURE__ */ new Map<string, Verdict>([
+  ["insufficient_funds", { code: "INSUFFICIENT_BALANCE" }],
+  ["insufficient_balance", { code: "INSUFFICIENT_BALANCE" }],
+  ["signature", { code: "INVALID_SIGNATURE" }],
+  ["failed_to_parse_signature", { code: "INVALID_SIGNATURE" }],
+  ["payment_expired", { code: "EXPIRED_PAYMENT" }],
+  ["authorization_valid_before", { code: "EXPIRED_PAYMENT" }],
+  ["authorization_valid_after", { code: "EXPIRED_PAYMENT" }],
+  ["network_mismatch", { code: "NETWORK_MISMATCH" }],
+  ["invalid_network", { code: "NETWORK_MISMATCH" }],
+  ["recipient_mismatch", { code: "INVALID_RECIPIENT" }],
+  ["invalid_payload", { reason: "malformed" }],
+  ["invalid_x402_version", { reason: "unsupported_version" }],
+  ["scheme", { reason: "unsupported_scheme" }],
+  ["invalid_scheme", { reason: "unsupported_scheme" }],
+  ["unsupported_scheme", { reason: "unsupported_scheme" }],
+  ["unsupported_payload_type", { reason: "unsupported_authorization" }],
+  ["authorization_value", { reason: "amount_mismatch" }],
+  ["authorization_value_mismatch", { reason: "amount_mismatch" }],
+  ["invalid_payment_requirements", { reason: "asset_mismatch" }],
+  ["nonce_already_used", { reason: "already_used" }],
+  // The peer knows this authorization, on its way or through: what became of it is not said.
+  ["duplicate_settlement", again],
+  ["settlement_pending", again],
+  ["unexpected_verify_error", again],
+  ["unexpected_settle_error", again],
+  // A transaction that was not taken or has failed leaves the authorization as it was.
+  ["transaction_failed", again],
+  ["invalid_transaction_state", again]
+])

@@ -1,0 +1,97 @@
+/**
+ * x402 version 1 as the payer speaks it. Its refusals are told by their body alone, and a server of version 1 answers every
+ * trouble with status 402.
+ */
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+
+import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
+import type { Receipt } from "../../protocol/Settlement.ts"
+import * as Shape from "../../protocol/Shape.ts"
+import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
+import * as Base64Json from "../http/Base64Json.ts"
+import type { AnswerHead, HeaderFields, PayerDialect, ReadRefusal } from "../pontage/Dialect.ts"
+import * as X402Network from "./X402Network.ts"
+import * as X402Offer from "./X402Offer.ts"
+import { offerV1 } from "./X402OfferShape.ts"
+import * as X402Refusal from "./X402Refusal.ts"
+
+/** More than any server sends: Node reads 16 KiB of headers in all. */
+const maximumReceiptBytes = 64 * 1024
+
+const isVersionOne = (body: unknown): boolean => Shape.isObject(body) && body["x402Version"] === 1
+
+interface Body {
+  readonly error?: string
+  readonly accepts: ReadonlyArray<Schema.Json>
+}
+
+const bodyShape = /* @__PURE__ */ Shape.struct<Body>({
+  error: /* @__PURE__ */ Shape.nullable(Shape.text),
+  accepts: /* @__PURE__ */ Shape.list(Shape.json)
+})
+
+/** The offers that can be understood, and the name of the network of each as it came. */
+const readOffers = (accepts: ReadonlyArray<Schema.Json>) =>
+  accepts.flatMap((raw) => {
+    const offer = Result.getOrUndefined(Shape.read(offerV1, raw))
+    const requirements = offer && X402Offer.fromV1(offer)
+    return offer === undefined || requirements === undefined ? [] : [{ name: offer.network, requirements }]
+  })
+
+type Offers = ReturnType<typeof readOffers>
+
+const pay = (offers: Offers, index: number, payload: Schema.Json): HeaderFields => {
+  const offer = offers[index]
+  if (offer === undefined) return {}
+  const { name, requirements } = offer
+  const payment = { x402Version: 1, scheme: requirements.scheme, network: name, payload }
+  return { "X-PAYMENT": Base64Json.encode(payment) }
+}
+
+const readRefusal = (_head: AnswerHead, body: unknown): Result.Result<ReadRefusal, ValidationError> | undefined =>
+  isVersionOne(body)
+    ? Result.mapBoth(Shape.read(bodyShape, body), {
+        onSuccess: ({ accepts, error }) => {
+          const offers = readOffers(accepts)
+          const required: PaymentRequired = {
+            error: error ?? "",
+            accepts: offers.map(({ requirements }) => requirements),
+            ...X402Refusal.words(body, error)
+          }
+          return { required, paymentHeaders: (index, payload) => pay(offers, index, payload) }
+        },
+        onFailure: (fault) =>
+          invalid("malformed", "payment_required", `the server's refusal is no payment request: ${fault}`)
+      })
+    : undefined
+
+const outcomeShape = /* @__PURE__ */ Shape.struct<Omit<Receipt, "amount" | "paymentId" | "ifRefused">>({
+  success: /* @__PURE__ */ Shape.oneOf([true]),
+  transaction: /* @__PURE__ */ Shape.guarded(
+    "a transaction",
+    (value): value is string => typeof value === "string" && value !== ""
+  ),
+  network: Shape.text,
+  payer: /* @__PURE__ */ Shape.nullable(Shape.text)
+})
+
+/**
+ * The dialect.
+ *
+ * @category constants
+ */
+export const x402v1Payer: PayerDialect = {
+  paymentHeader: "X-PAYMENT",
+  isToldByHead: false,
+  mayRefuse: ({ header, status }) =>
+    status >= 400 && /^application\/json\s*(?:;|$)/i.test(header("content-type") ?? ""),
+  readRefusal,
+  readReceipt: (header) => {
+    const text = header("x-payment-response")
+    if (text === null) return undefined
+    const json = Base64Json.decode("X-PAYMENT-RESPONSE", text, maximumReceiptBytes)
+    const outcome = Result.getOrUndefined(Result.flatMap(json, (value) => Shape.read(outcomeShape, value)))
+    return outcome && { ...outcome, network: X402Network.fromName(outcome.network) ?? outcome.network }
+  }
+}

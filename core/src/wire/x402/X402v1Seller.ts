@@ -1,0 +1,104 @@
+/**
+ * x402 version 1 as the seller speaks it: the offers are the body, the payment is base64 of JSON in `X-PAYMENT`, the receipt
+ * in `X-PAYMENT-RESPONSE` (x402 specification version 1). Its clients parse every offer against a closed list of networks,
+ * so only those stand in the body.
+ */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import { type PaymentError, refuse } from "../../protocol/PaymentError.ts"
+import { sealPayload } from "../../protocol/PaymentPayload.ts"
+import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
+import type { Settlement } from "../../protocol/Settlement.ts"
+import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
+import { maximumBase64Bytes } from "../http/AsciiJson.ts"
+import * as Base64Json from "../http/Base64Json.ts"
+import type { PresentedPayment, SellerDialect } from "../pontage/Dialect.ts"
+import * as X402Network from "./X402Network.ts"
+import * as X402Offer from "./X402Offer.ts"
+import * as X402Reason from "./X402Reason.ts"
+
+/**
+ * A payment of version 1. It does not repeat what it pays.
+ *
+ * @category schemas
+ */
+export const PaymentV1 = Schema.Struct({
+  x402Version: Schema.Literal(1),
+  scheme: Schema.String,
+  network: Schema.String,
+  payload: Schema.Record(Schema.String, Schema.Json)
+})
+
+const decodePayment = Schema.decodeUnknownResult(PaymentV1)
+const readVersion = Schema.decodeUnknownResult(Schema.Struct({ x402Version: Schema.Json }))
+
+/**
+ * The refusal of a name that no network has.
+ *
+ * @category errors
+ */
+export const unknownName = (name: string): PaymentError => {
+  const message = `the network ${JSON.stringify(name)} is none that x402 version 1 knows: ${X402Network.knownNames.join(", ")}`
+  return refuse("NETWORK_MISMATCH", "unknown_network_name", message)
+}
+
+/**
+ * Reads a payment of version 1 from its JSON. Fails with `malformed`, `unsupported_version`, or `NETWORK_MISMATCH` for a
+ * name that no network has.
+ *
+ * @category conversions
+ */
+export const fromJson = (json: unknown): Result.Result<PresentedPayment, PaymentError | ValidationError> => {
+  const version = readVersion(json)
+  if (Result.isSuccess(version) && version.success.x402Version !== 1) {
+    const said = JSON.stringify(version.success.x402Version)
+    return Result.fail(invalid("unsupported_version", "x402_version", `x402Version ${said} is not 1`))
+  }
+  const payment = decodePayment(json)
+  if (Result.isFailure(payment)) {
+    const message = `the payment is none of x402 version 1: ${payment.failure.message}`
+    return Result.fail(invalid("malformed", "payment_fields", message))
+  }
+  const { network: name, payload, scheme } = payment.success
+  const network = X402Network.fromName(name)
+  if (network === undefined) {
+    return Result.fail(unknownName(name))
+  }
+  return Result.succeed({ payment: sealPayload(scheme, network, payload), accepted: undefined })
+}
+
+const bodyOf = (required: PaymentRequired) => {
+  const { accepts, error: message, ...words } = required
+  return {
+    x402Version: 1,
+    error: X402Reason.ofRefusal(1, required),
+    accepts: accepts.flatMap((requirements) => X402Offer.toV1(requirements) ?? []),
+    ...words,
+    message
+  }
+}
+
+const receiptOf = ({ network, payer, transaction }: Settlement) => ({
+  success: true,
+  transaction,
+  network: X402Network.nameOf(network) ?? network,
+  payer
+})
+
+/**
+ * The dialect. Put first into a route's `speaks`, it writes the body of its refusals.
+ *
+ * @category constants
+ */
+export const x402v1Seller: SellerDialect = {
+  name: "x402 version 1",
+  paymentHeader: "X-PAYMENT",
+  exposed: ["X-PAYMENT-RESPONSE"],
+  offersInBody: true,
+  canOffer: (_scheme, network) => X402Network.nameOf(network) !== undefined,
+  isSpokenIn: (text) => !text.trimStart().startsWith("{"),
+  readPayment: (text) => Result.flatMap(Base64Json.decode("X-PAYMENT", text, maximumBase64Bytes), fromJson),
+  refusal: (required) => ({ headers: {}, body: bodyOf(required) }),
+  receiptHeaders: (settlement) => ({ "X-PAYMENT-RESPONSE": Base64Json.encode(receiptOf(settlement)) })
+}

@@ -1,0 +1,184 @@
+/**
+ * x402 version 2 as the payer speaks it. What the server offered is repeated as it came, whole, with everything in it that
+ * we do not understand; only so does the server recognise its own offer.
+ */
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+
+import * as Amount from "../../protocol/Amount.ts"
+import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
+import type { IfRefused, Receipt } from "../../protocol/Settlement.ts"
+import * as Shape from "../../protocol/Shape.ts"
+import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
+import * as Base64Json from "../http/Base64Json.ts"
+import type { AnswerHead, PayerDialect, ReadRefusal } from "../pontage/Dialect.ts"
+import { ifRefused } from "../pontage/IfRefusedShape.ts"
+import type { RefusalWords } from "../pontage/RefusalShape.ts"
+import * as X402Offer from "./X402Offer.ts"
+import { offerV2, resourceV2 } from "./X402OfferShape.ts"
+import * as X402Refusal from "./X402Refusal.ts"
+
+/** More than any server sends: Node reads 16 KiB of headers in all. */
+const maximumOfferBytes = 64 * 1024
+
+interface Request {
+  readonly x402Version: 2
+  readonly error?: string
+  readonly resource?: Schema.Json
+  readonly accepts: ReadonlyArray<Schema.Json>
+  readonly extensions?: Schema.Json
+}
+
+const requestShape = /* @__PURE__ */ Shape.struct<Request>({
+  x402Version: /* @__PURE__ */ Shape.oneOf([2]),
+  error: /* @__PURE__ */ Shape.nullable(Shape.text),
+  resource: /* @__PURE__ */ Shape.optional(Shape.json),
+  accepts: /* @__PURE__ */ Shape.list(Shape.json),
+  extensions: /* @__PURE__ */ Shape.optional(Shape.json)
+})
+
+/** The offers that can be understood, each as it came and in our words. */
+const readOffers = ({ accepts, resource }: Request) => {
+  const place = Result.getOrUndefined(Shape.read(resourceV2, resource))
+  return accepts.flatMap((raw) => {
+    const offer = Shape.read(offerV2, raw)
+    return Result.isSuccess(offer) ? [{ raw, requirements: X402Offer.fromV2(offer.success, place) }] : []
+  })
+}
+
+/**
+ * What an answer says became of the settlement; `transaction` is empty where none was sent.
+ *
+ * @category models
+ */
+export interface Outcome {
+  readonly success: boolean
+  readonly transaction: string
+  readonly network: string
+  readonly payer?: string
+  readonly amount?: string
+  readonly errorReason?: string
+  readonly ifRefused?: IfRefused
+}
+
+const maybeText = /* @__PURE__ */ Shape.nullable(Shape.text)
+
+const outcomeShape = /* @__PURE__ */ Shape.struct<Outcome>({
+  success: /* @__PURE__ */ Shape.oneOf([true, false]),
+  transaction: Shape.text,
+  network: Shape.text,
+  payer: maybeText,
+  amount: maybeText,
+  errorReason: maybeText,
+  ifRefused
+})
+
+/**
+ * Reads an outcome from its JSON; `undefined` when it is none.
+ *
+ * @category conversions
+ */
+export const outcomeFromJson = (json: unknown): Outcome | undefined =>
+  Result.getOrUndefined(Shape.read(outcomeShape, json))
+
+/**
+ * What a refusal says about the payment. A settlement that names its transaction may have moved the money, or move it yet,
+ * whatever the word for it.
+ *
+ * @category conversions
+ */
+export const wordsOf = (outcome: Outcome | undefined, body: unknown, error: string | undefined): RefusalWords => {
+  const words = X402Refusal.words(body, outcome?.errorReason ?? error)
+  const isOpen = outcome !== undefined && outcome.transaction !== "" && words.reason !== "already_used"
+  return isOpen ? { ...words, retry: "same_payment" } : words
+}
+
+const readOutcome = (header: AnswerHead["header"]): Outcome | undefined => {
+  const text = header("payment-response")
+  if (text === null) return undefined
+  const json = Base64Json.decode("PAYMENT-RESPONSE", text, maximumOfferBytes)
+  return Result.isSuccess(json) ? outcomeFromJson(json.success) : undefined
+}
+
+/**
+ * Reads a payment request of version 2 from its JSON; `words` is what the answer says beside it. A payment that answers an
+ * offer is made as JSON by `payment`. Fails with `malformed`.
+ *
+ * @category conversions
+ */
+export const fromJson = (json: unknown, wordsFor: (word: string | undefined) => RefusalWords) =>
+  Result.mapBoth(Shape.read(requestShape, json), {
+    onSuccess: (request) => {
+      const offers = readOffers(request)
+      const required: PaymentRequired = {
+        error: request.error ?? "",
+        accepts: offers.map(({ requirements }) => requirements),
+        ...wordsFor(request.error)
+      }
+      const payment = (index: number, payload: Schema.Json) => ({
+        x402Version: 2,
+        payload,
+        ...(request.extensions !== undefined && { extensions: request.extensions }),
+        ...(request.resource !== undefined && { resource: request.resource }),
+        accepted: offers[index]?.raw
+      })
+      return { required, payment }
+    },
+    onFailure: (fault) =>
+      invalid("malformed", "payment_required", `the server's refusal is no payment request: ${fault}`)
+  })
+
+const readRefusal = (head: AnswerHead, body: unknown): Result.Result<ReadRefusal, ValidationError> | undefined => {
+  const outcome = readOutcome(head.header)
+  const text = head.header("payment-required")
+  if (text === null) return outcome === undefined ? undefined : Result.succeed(unsettled(outcome, body))
+  return Result.flatMap(Base64Json.decode("PAYMENT-REQUIRED", text, maximumOfferBytes), (json) =>
+    Result.map(
+      fromJson(json, (error) => wordsOf(outcome, body, error)),
+      ({ payment, required }) => ({
+        required,
+        paymentHeaders: (index, payload) => ({ "PAYMENT-SIGNATURE": Base64Json.encode(payment(index, payload)) })
+      })
+    )
+  )
+}
+
+const receiptOf = (outcome: Outcome | undefined): Receipt | undefined => {
+  if (outcome?.success !== true || outcome.transaction === "") return undefined
+  const { amount, ifRefused, network, payer, transaction } = outcome
+  return {
+    success: true,
+    transaction,
+    network,
+    ...(payer !== undefined && { payer }),
+    ...(amount !== undefined && Amount.isText(amount) && { amount }),
+    ...(ifRefused !== undefined && { ifRefused })
+  }
+}
+
+/**
+ * Reads a receipt of version 2 from its JSON; `undefined` when it is none, or says that no money has moved.
+ *
+ * @category conversions
+ */
+export const receiptFromJson = (json: unknown): Receipt | undefined => receiptOf(outcomeFromJson(json))
+
+/** A settlement that did not succeed is refused without new offers. */
+const unsettled = (outcome: Outcome, body: unknown): ReadRefusal => ({
+  required: { error: outcome.errorReason ?? "", accepts: [], ...wordsOf(outcome, body, undefined) },
+  paymentHeaders: () => ({})
+})
+
+/**
+ * The dialect.
+ *
+ * @category constants
+ */
+export const x402v2Payer: PayerDialect = {
+  paymentHeader: "PAYMENT-SIGNATURE",
+  isToldByHead: true,
+  mayRefuse: ({ header, status }) =>
+    status >= 400 && (header("payment-required") !== null || readOutcome(header)?.success === false),
+  readRefusal,
+  readReceipt: (header) => receiptOf(readOutcome(header))
+}

@@ -1,0 +1,150 @@
+/**
+ * x402 version 2 as the seller speaks it: the offers in `PAYMENT-REQUIRED`, the payment in `PAYMENT-SIGNATURE`, the receipt
+ * in `PAYMENT-RESPONSE`, each base64 of JSON (x402 specification version 2, HTTP transport). The body of a refusal is free
+ * there; it carries our words without the offers.
+ */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import * as Base64Text from "../../protocol/Base64Text.ts"
+import { sealPayload } from "../../protocol/PaymentPayload.ts"
+import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
+import * as RetryToken from "../../protocol/RetryToken.ts"
+import type { Settlement } from "../../protocol/Settlement.ts"
+import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
+import { maximumBase64Bytes } from "../http/AsciiJson.ts"
+import * as Base64Json from "../http/Base64Json.ts"
+import type { PresentedPayment, RefusalWords, SellerDialect, SettleOrder } from "../pontage/Dialect.ts"
+import * as X402Offer from "./X402Offer.ts"
+import * as X402Reason from "./X402Reason.ts"
+
+/**
+ * A payment of version 2. `payload` is the scheme's own JSON. Extensions that were not offered mean nothing to us and are
+ * left alone, as the specification wants it.
+ *
+ * @category schemas
+ */
+export const PaymentV2 = Schema.Struct({
+  x402Version: Schema.Literal(2),
+  accepted: X402Offer.OfferV2,
+  payload: Schema.Record(Schema.String, Schema.Json)
+})
+
+const decodePayment = Schema.decodeUnknownResult(PaymentV2)
+const readVersion = Schema.decodeUnknownResult(Schema.Struct({ x402Version: Schema.Json }))
+
+/**
+ * Reads a payment of version 2 from its JSON. Fails with `malformed` or `unsupported_version`.
+ *
+ * @category conversions
+ */
+export const fromJson = (json: unknown): Result.Result<PresentedPayment, ValidationError> => {
+  const version = readVersion(json)
+  if (Result.isSuccess(version) && version.success.x402Version !== 2) {
+    const said = JSON.stringify(version.success.x402Version)
+    return Result.fail(invalid("unsupported_version", "x402_version", `x402Version ${said} is not 2`))
+  }
+  return Result.mapBoth(decodePayment(json), {
+    onSuccess: ({ accepted, payload }) => ({
+      payment: sealPayload(accepted.scheme, accepted.network, payload),
+      accepted: X402Offer.accepted(accepted)
+    }),
+    onFailure: ({ message }) =>
+      invalid("malformed", "payment_fields", `the payment is none of x402 version 2: ${message}`)
+  })
+}
+
+/** Peers' payers take it that they are charged after the handler, and for no failure of it, unless an offer says this. */
+const flowOf = (order: SettleOrder | undefined) => (order === "before-handler" ? { paymentFlow: "upfront" } : {})
+
+/** The longest description that an offer tells in full, in characters of three bytes at most. */
+const maximumDescriptionLength = 340
+
+/** The longest URL that an offer names in full. */
+const maximumUrlLength = 2048
+
+/** A payer repeats the resource in a header, beside what it has signed; nobody compares it. */
+const placeOf = (requirements: PaymentRequirements): X402Offer.ResourceV2 => {
+  const { description, url, ...place } = X402Offer.resourceOf(requirements)
+  return {
+    url: url.length > maximumUrlLength ? shortened(url) : url,
+    description: description?.slice(0, maximumDescriptionLength) ?? "",
+    ...place
+  }
+}
+
+/** Without its query, and where that is not enough without the last part of its path. */
+const shortened = (url: string): string => {
+  const [path = ""] = url.split("?", 1)
+  return path.length > maximumUrlLength ? path.slice(0, path.lastIndexOf("/", maximumUrlLength - 1) + 1) : path
+}
+
+/**
+ * The payment request of version 2, as it travels in a header or as a result; `undefined` where nothing is offered. Offers
+ * of a resource that is charged before its handler runs name that payment flow (section "Payment flows"). Each offer carries
+ * the token, which payers repeat in `accepted.extra`.
+ *
+ * @category conversions
+ */
+export const requestOf = (required: PaymentRequired, order: SettleOrder | undefined, retryToken: string) => {
+  const [first] = required.accepts
+  return first === undefined
+    ? undefined
+    : {
+        x402Version: 2,
+        error: X402Reason.ofRefusal(2, required),
+        resource: placeOf(first),
+        accepts: required.accepts.map((requirements) => {
+          const offer = X402Offer.toV2(requirements)
+          return { ...offer, extra: { ...offer.extra, ...flowOf(order), [RetryToken.key]: retryToken } }
+        })
+      }
+}
+
+/**
+ * The receipt of version 2. What the payment is still good for stands beside it, for our own payers.
+ *
+ * @category conversions
+ */
+export const receiptOf = ({ amount, ifRefused, network, payer, transaction }: Settlement) => ({
+  success: true,
+  payer,
+  transaction,
+  network,
+  amount,
+  ...(ifRefused && { ifRefused })
+})
+
+/** Stands in the text of the offers where each answer has its token; as long as one. */
+const tokenPlace = "retry-token-goes-here_"
+
+/** The offers are written once, and the header for each payer: most requests of a shop are answered like this. */
+const personalOffers = (required: PaymentRequired, order?: SettleOrder): Pick<RefusalWords, "personal"> => {
+  const request = requestOf(required, order, tokenPlace)
+  if (request === undefined) return {}
+  const parts = JSON.stringify(request).split(tokenPlace)
+  return {
+    personal: (retryToken) => ({ headers: { "PAYMENT-REQUIRED": Base64Text.encode(parts.join(retryToken)) } })
+  }
+}
+
+/**
+ * The dialect.
+ *
+ * @category constants
+ */
+export const x402v2Seller: SellerDialect = {
+  name: "x402 version 2",
+  paymentHeader: "PAYMENT-SIGNATURE",
+  exposed: ["PAYMENT-REQUIRED", "PAYMENT-RESPONSE"],
+  offersInBody: false,
+  canOffer: () => true,
+  isSpokenIn: () => true,
+  readPayment: (text) => Result.flatMap(Base64Json.decode("PAYMENT-SIGNATURE", text, maximumBase64Bytes), fromJson),
+  refusal: (required, order) => {
+    const { accepts: _, ...words } = required
+    return { headers: {}, body: words, ...personalOffers(required, order) }
+  },
+  receiptHeaders: (settlement) => ({ "PAYMENT-RESPONSE": Base64Json.encode(receiptOf(settlement)) })
+}

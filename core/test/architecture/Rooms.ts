@@ -1,0 +1,87 @@
+/**
+ * The rooms of each package. A room is a folder; rooms lie above each other, and a file imports from its own room and from
+ * the rooms below it, so that each room can be read without those above.
+ */
+import { importsOf, isRelative, resolved } from "./Imports.ts"
+import type { SourceFile } from "./SourceText.ts"
+
+/** The files that lie beside the rooms, in the package's folder itself. */
+const beside = ""
+
+const family = ["exact", "evidence", "sending", "wallet", "payment", "transfer", "node", "crypto", "primitives"]
+
+/** The rooms of a folder, from the top down. */
+export const plan: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "core/src/wire/": [beside, "x402-api", "x402", "pontage", "http"],
+  "core/src/server/": [beside, "request", "offer", "route", "shop", "http"],
+  "core/src/facilitator/": ["local", "lane", "x402", "remote", "store", beside],
+  "schemes/evm/src/": [beside, ...family],
+  "schemes/ton/src/": [
+    beside,
+    "exact",
+    "evidence",
+    "sending",
+    "payment",
+    "transfer",
+    "wallet",
+    "node",
+    "crypto",
+    "primitives"
+  ],
+  "schemes/tron/src/": [beside, ...family]
+}
+
+/** Folders that are no rooms: their own rules are in `Layers.ts`. */
+const isElsewhere = (path: string) => /\/(?:testing|artifacts)\//.test(path)
+
+/** The most files that lie beside each other in one folder. */
+export const mostBeside = 22
+
+interface Place {
+  readonly floor: number
+  readonly room: string
+}
+
+const placeOf = (base: string, rooms: ReadonlyArray<string>, path: string): Place | undefined => {
+  if (!path.startsWith(base) || isElsewhere(path)) return undefined
+  const rest = path.slice(base.length)
+  const room = rest.includes("/") ? rest.slice(0, rest.indexOf("/")) : beside
+  return { floor: rooms.indexOf(room), room }
+}
+
+/** Imports into a room above that still have to be turned round. */
+const stillAbove: ReadonlySet<string> = new Set([
+  "schemes/evm/src/transfer/TokenCode.ts",
+  "schemes/ton/src/evidence/TonConclusion.ts",
+  "schemes/ton/src/evidence/TonObservation.ts",
+  "schemes/ton/src/payment/ExactTonReading.ts",
+  "schemes/tron/src/evidence/TronObservation.ts"
+])
+
+/** Every file in no room of the plan, and every import from a room into one above it. */
+export const breaches = (project: ReadonlyArray<SourceFile>): ReadonlyArray<string> =>
+  Object.entries(plan).flatMap(([base, rooms]) => project.flatMap((file) => breachesOf(base, rooms, file)))
+
+const breachesOf = (base: string, rooms: ReadonlyArray<string>, file: SourceFile): ReadonlyArray<string> => {
+  const from = placeOf(base, rooms, file.path)
+  if (from === undefined) return []
+  if (from.floor < 0) return [`${file.path}: no room of ${base} is called ${from.room}`]
+  return importsOf(file).flatMap((one) => {
+    const to = isRelative(one) ? placeOf(base, rooms, resolved(one)) : undefined
+    return to !== undefined && to.floor < from.floor && !stillAbove.has(file.path)
+      ? [`${file.path}: imports ${resolved(one)}, from a room above`]
+      : []
+  })
+}
+
+/** Every folder in which too many files lie beside each other to be taken in at a glance. */
+export const crowdedFolders = (project: ReadonlyArray<SourceFile>): ReadonlyArray<string> => {
+  const counts = new Map<string, number>()
+  for (const { path } of project) {
+    const folder = path.slice(0, path.lastIndexOf("/"))
+    counts.set(folder, (counts.get(folder) ?? 0) + 1)
+  }
+  return [...counts].flatMap(([folder, count]) =>
+    count > mostBeside ? [`${folder}: ${count} files beside each other, at most ${mostBeside}`] : []
+  )
+}

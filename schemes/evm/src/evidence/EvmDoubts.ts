@@ -1,0 +1,96 @@
+/**
+ * What speaks against payments before it is beyond doubt. A transaction that did not move the money is in a block that may be
+ * taken back, a node may have told it wrongly, and as long as an authorization is valid anybody may still submit it: who is
+ * told of a failure signs another one and may pay twice. So a failure is told when the block is final and the authorization
+ * has ended by then, used on something else or past its validity, and when a second look, after a newer block, shows the same.
+ */
+import type { Block, PaymentError, ChainHead, ValidationError } from "@pontage/core"
+
+import type * as EvmRpc from "../node/EvmRpc.ts"
+import type * as EvmTransferProof from "./EvmTransferProof.ts"
+
+/**
+ * What one look has found against a payment.
+ *
+ * @category models
+ */
+export interface Doubt {
+  readonly error: PaymentError | ValidationError
+  readonly transaction: string
+  /** The block that shows it. */
+  readonly block: Block
+  /** The authorization is used or taken back: nobody can submit it any more, as long as the block stands. */
+  readonly isEnded: boolean
+}
+
+/**
+ * A doubt, the block that our transaction is in, and the heads of the chain when it was first and last looked at.
+ *
+ * @category models
+ */
+export interface Remembered {
+  readonly doubt: Doubt
+  readonly landed: Block
+  readonly since: bigint
+  lookedAt: bigint
+}
+
+/**
+ * The doubts, by payment.
+ *
+ * @category models
+ */
+export interface EvmDoubts {
+  readonly find: (expected: EvmTransferProof.Expected) => Remembered | undefined
+  readonly remember: (expected: EvmTransferProof.Expected, landed: Block, doubt: Doubt, head: bigint) => void
+  readonly forget: (expected: EvmTransferProof.Expected) => void
+}
+
+/** So many are remembered; of those beyond it the oldest begin anew, or are told without their reason. */
+const capacity = 10_000
+
+const keyOf = ({ authorization: { from, nonce }, token }: EvmTransferProof.Expected): string =>
+  `${token} ${from} ${nonce}`
+
+/**
+ * Remembers nothing yet.
+ *
+ * @category constructors
+ */
+export const make = (): EvmDoubts => {
+  const known = new Map<string, Remembered>()
+  return {
+    find: (expected) => known.get(keyOf(expected)),
+    remember: (expected, landed, doubt, head) => {
+      const key = keyOf(expected)
+      known.delete(key)
+      known.set(key, { doubt, landed, since: head, lookedAt: head })
+      const [oldest] = known.keys()
+      if (known.size > capacity && oldest !== undefined) known.delete(oldest)
+    },
+    forget: (expected) => void known.delete(keyOf(expected))
+  }
+}
+
+/**
+ * Whether the same, seen again now, is beyond doubt. `final` is the block that is not reorganised any more.
+ *
+ * @category guards
+ */
+export const isRipe = (
+  { doubt: { block, isEnded }, since }: Remembered,
+  { head }: ChainHead,
+  final: EvmRpc.Block,
+  { authorization: { validBefore } }: EvmTransferProof.Expected
+): boolean => head.number > since && block.number <= final.number && (isEnded || final.timestamp >= validBefore)
+
+/**
+ * Whether two looks have found the same.
+ *
+ * @category guards
+ */
+export const isSame = (a: Doubt, b: Doubt): boolean =>
+  a.transaction === b.transaction &&
+  a.block.hash === b.block.hash &&
+  a.isEnded === b.isEnded &&
+  a.error.detail === b.error.detail

@@ -1,0 +1,298 @@
+/**
+ * What the chain shows of a slot: the receipt of one of our transactions in it, and for each payment whose transfer that
+ * does not show, what else has become of it, since anybody may have submitted the authorization before us. What speaks
+ * against a payment is told when it is beyond doubt (`EvmDoubts`).
+ */
+import type {
+  Block,
+  ChainUnavailable,
+  Observation,
+  PaymentError,
+  Prepared,
+  Sighting,
+  ChainHead,
+  ValidationError
+} from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import type * as EvmRpc from "../node/EvmRpc.ts"
+import * as Eip1559 from "../primitives/Eip1559.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
+import type { Doubt, EvmDoubts } from "./EvmDoubts.ts"
+import * as Doubts from "./EvmDoubts.ts"
+import * as EvmEnding from "./EvmEnding.ts"
+import * as EvmInclusion from "./EvmInclusion.ts"
+import * as EvmShortfall from "./EvmShortfall.ts"
+import * as EvmTokenState from "./EvmTokenState.ts"
+import * as EvmTransferProof from "./EvmTransferProof.ts"
+
+/**
+ * What is looked at, and what is remembered from one look to the next.
+ *
+ * @category models
+ */
+export interface View {
+  readonly rpc: EvmRpc.Shape
+  readonly survey: Effect.Effect<ChainHead, ChainUnavailable>
+  readonly explain: EvmShortfall.Explain
+  readonly doubts: EvmDoubts
+  /** What the last looks at flights with doubts have shown, by their newest transaction. */
+  readonly lastLooks: Map<string, LastLook>
+}
+
+/**
+ * A look, and the newest block then.
+ *
+ * @category models
+ */
+export interface LastLook {
+  readonly head: string
+  readonly sighting: CostedSighting
+}
+
+/** So many last looks are remembered; who is forgotten is looked at once more. */
+const capacity = 1_000
+
+/**
+ * What the chain shows of a slot, what speaks against each payment as of now (told or not), and what each of these has cost
+ * for nothing, in wei.
+ *
+ * @category models
+ */
+export interface CostedSighting extends Sighting {
+  readonly against: ReadonlyArray<PaymentError | ValidationError | undefined>
+  readonly lost: bigint
+}
+
+type Passenger = EvmShortfall.Passenger
+
+const pending: Observation = { _tag: "Pending" }
+
+/**
+ * Looks for one of the attempts (oldest first) in a block, and for the proof of each payment's transfer, or of its
+ * impossibility. As long as none of them landed, nothing is known of the payments.
+ *
+ * @category combinators
+ */
+export const observe = Effect.fnUntraced(function* (
+  view: View,
+  passengers: ReadonlyArray<Passenger>,
+  attempts: ReadonlyArray<Prepared>
+): Effect.fn.Return<CostedSighting, ChainUnavailable> {
+  const key = `${attempts.at(-1)?.transaction} ${passengers.length}`
+  const last = view.lastLooks.get(key)
+  // A doubt is held for minutes: only a new block can show anything of it, and many wait for the same one.
+  if (last !== undefined && last.head === (yield* view.survey).head.hash) return last.sighting
+  const sighting = yield* look(view, passengers, attempts)
+  view.lastLooks.delete(key)
+  const isHeld = sighting.landed !== undefined && sighting.against.some((error) => error !== undefined)
+  if (!isHeld) return sighting
+  view.lastLooks.set(key, { head: (yield* view.survey).head.hash, sighting })
+  const [oldest] = view.lastLooks.keys()
+  if (view.lastLooks.size > capacity && oldest !== undefined) view.lastLooks.delete(oldest)
+  return sighting
+})
+
+const look = Effect.fnUntraced(function* (
+  view: View,
+  passengers: ReadonlyArray<Passenger>,
+  attempts: ReadonlyArray<Prepared>
+): Effect.fn.Return<CostedSighting, ChainUnavailable> {
+  const landing = yield* landingOf(view.rpc, attempts, passengers.length)
+  yield* forgetTakenBack(view, passengers, landing?.landed.block)
+  if (landing === undefined) {
+    const against = passengers.map(({ expected }) => view.doubts.find(expected)?.doubt.error)
+    return { landed: undefined, observations: passengers.map(() => pending), against, lost: 0n }
+  }
+  const evidence = EvmTransferProof.evidence(landing.receipt.logs)
+  const own = passengers.map(({ expected }) => shownBy(landing, evidence, expected))
+  const looks = yield* Effect.catch(judged(view, landing, passengers, own), (error) =>
+    Effect.as(
+      Effect.logDebug("the chain could not be asked for payments that a transaction does not show", error),
+      own.map((one, index) => told(one) ?? heldOf(view, passengers[index]))
+    )
+  )
+  return {
+    landed: landing.landed,
+    observations: looks.map(({ observation }) => observation),
+    against: looks.map(({ doubt }) => doubt?.error),
+    lost: lostWith(landing, looks)
+  }
+})
+
+/** Only one of them can have landed; the newest is the likeliest. */
+const landingOf = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  attempts: ReadonlyArray<Prepared>,
+  company: number
+): Effect.fn.Return<EvmShortfall.Landing | undefined, ChainUnavailable> {
+  for (const attempt of attempts.toReversed()) {
+    const receipt = yield* EvmInclusion.receipt(rpc, EvmHex.fromTrusted(attempt.transaction))
+    if (receipt === undefined) continue
+    // Where a node does not tell the price, it was at most what was offered.
+    const price = receipt.effectiveGasPrice ?? attempt.fees?.maximum ?? 0n
+    const landed = {
+      transaction: attempt.transaction,
+      block: { number: receipt.blockNumber, hash: receipt.blockHash },
+      cost: receipt.gasUsed * price + (receipt.l1Fee ?? 0n)
+    }
+    return { landed, receipt, company, isFiller: isFiller(attempt) }
+  }
+  return undefined
+})
+
+/** A transaction that calls nothing has tried none of them: only their validity's end is proof. */
+const isFiller = ({ bytes }: Prepared): boolean => Eip1559.callIn(bytes)?.data === "0x"
+
+const shownBy = (
+  landing: EvmShortfall.Landing,
+  evidence: EvmTransferProof.Evidence,
+  expected: EvmTransferProof.Expected
+): EvmShortfall.Shown | undefined => {
+  const { receipt } = landing
+  const verdict = EvmTransferProof.judge(expected, evidence)
+  if (verdict === "burnt") return EvmShortfall.doubtOf(landing, EvmEnding.burnt(receipt.transactionHash), true)
+  return verdict === "paid" && receipt.status === "success" ? settledHere(receipt) : undefined
+}
+
+const settledHere = ({ blockHash, blockNumber, transactionHash }: EvmRpc.Receipt): EvmShortfall.Shown => ({
+  _tag: "Settled",
+  transaction: transactionHash,
+  block: { number: blockNumber, hash: blockHash },
+  external: false
+})
+
+/** What a look tells of a payment, and what speaks against it, told or not. */
+interface Look {
+  readonly observation: Observation
+  readonly doubt: Doubt | undefined
+}
+
+/** What is shown and is told at once: all but what speaks against it. */
+const told = (shown: EvmShortfall.Shown | undefined): Look | undefined =>
+  shown?._tag === "Settled" ? { observation: shown, doubt: undefined } : undefined
+
+/** Nothing new. */
+const heldOf = ({ doubts }: View, passenger: Passenger | undefined): Look => ({
+  observation: pending,
+  doubt: passenger && doubts.find(passenger.expected)?.doubt
+})
+
+/**
+ * What spoke against a payment does not any more when the block that our transaction was in was taken back. A node that does not
+ * know that block, or shows no transaction, has said nothing of it.
+ */
+const forgetTakenBack = Effect.fnUntraced(function* (
+  { doubts, rpc }: View,
+  passengers: ReadonlyArray<Passenger>,
+  landed: Block | undefined
+): Effect.fn.Return<void, ChainUnavailable> {
+  for (const { expected } of passengers) {
+    const known = doubts.find(expected)
+    if (known === undefined || known.landed.hash === landed?.hash) continue
+    const block = yield* rpc.getBlock(known.landed.number)
+    if (block !== undefined && block.hash !== known.landed.hash) doubts.forget(expected)
+  }
+})
+
+/** Asks about those that our transaction does not show, and holds what speaks against them back until it is beyond doubt. */
+const judged = Effect.fnUntraced(function* (
+  view: View,
+  landing: EvmShortfall.Landing,
+  passengers: ReadonlyArray<Passenger>,
+  own: ReadonlyArray<EvmShortfall.Shown | undefined>
+): Effect.fn.Return<ReadonlyArray<Look>, ChainUnavailable> {
+  const { doubts, explain, rpc } = view
+  const asking = Effect.fnUntraced(function* (isAsked: (index: number) => boolean) {
+    const asked = passengers.filter((_, index) => own[index] === undefined && isAsked(index))
+    const answers = (yield* EvmShortfall.ask(rpc, explain, landing, asked)).values()
+    return own.map((one, index) => one ?? (isAsked(index) ? answers.next().value : undefined))
+  })
+  const known = passengers.map(({ expected }) => doubts.find(expected))
+  const fresh = yield* asking((index) => known[index] === undefined)
+  const isQuiet = fresh.every((one, index) => known[index] === undefined && one?._tag !== undefined)
+  if (isQuiet) return fresh.map((one) => told(one) ?? { observation: pending, doubt: undefined })
+  const survey = yield* view.survey
+  const final = yield* rpc.getBlock(survey.final)
+  const isDue = passengers.map(({ expected }, index) => {
+    const one = known[index]
+    return one !== undefined && final !== undefined && Doubts.isRipe(one, survey, final, expected)
+  })
+  const again = isDue.includes(true) ? yield* asking((index) => isDue[index] === true) : fresh
+  return yield* Effect.forEach(
+    passengers,
+    ({ expected }, index) =>
+      Effect.catch(
+        lookAt(view, landing, survey, expected, (isDue[index] ? again : fresh)[index], isDue[index] === true),
+        () => Effect.succeed(heldOf(view, passengers[index]))
+      ),
+    { concurrency: 8 }
+  )
+})
+
+/** What is told of one payment. A first look is remembered; a second one that agrees with it, when the time has come, is told. */
+const lookAt = Effect.fnUntraced(function* (
+  view: View,
+  { landed }: EvmShortfall.Landing,
+  { final, head }: ChainHead,
+  expected: EvmTransferProof.Expected,
+  shown: EvmShortfall.Shown | undefined,
+  isDue: boolean
+): Effect.fn.Return<Look, ChainUnavailable> {
+  const { doubts, rpc } = view
+  const known = doubts.find(expected)
+  const doubt = shown === undefined || shown._tag !== undefined ? undefined : shown.doubt
+  if (shown?._tag === "Settled") {
+    doubts.forget(expected)
+    return { observation: shown, doubt: undefined }
+  }
+  if (known === undefined) {
+    if (doubt !== undefined) doubts.remember(expected, landed.block, doubt, head.number)
+    return { observation: pending, doubt }
+  }
+  const held: Look = { observation: pending, doubt: known.doubt }
+  if (!isDue) return yield* laterUse(rpc, expected, known, head.number, held)
+  if (doubt === undefined) return held
+  if (!Doubts.isSame(doubt, known.doubt)) {
+    doubts.remember(expected, landed.block, doubt, head.number)
+    return { ...held, doubt }
+  }
+  // The state as of the final block says it too: ended on something else, or not used at all.
+  if ((yield* EvmTokenState.hasEnded(rpc, expected, final)) !== doubt.isEnded) return held
+  return { observation: EvmEnding.failed(doubt.transaction, doubt.error), doubt }
+})
+
+/** As long as an authorization is valid anybody may submit it, also after our transaction has failed. */
+const laterUse = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  expected: EvmTransferProof.Expected,
+  known: Doubts.Remembered,
+  head: bigint,
+  held: Look
+): Effect.fn.Return<Look, ChainUnavailable> {
+  const { block, isEnded } = known.doubt
+  if (isEnded || head === known.lookedAt) return held
+  known.lookedAt = head
+  if (!(yield* EvmTokenState.hasEnded(rpc, expected, head))) return held
+  const [end] = yield* EvmEnding.after(rpc, [{ expected, since: block.number }], head)
+  const seen = end && (yield* EvmEnding.reader(rpc)(expected, end))
+  return seen?._tag === "Settled" ? { observation: seen, doubt: undefined } : held
+})
+
+/** What a transfer that succeeds costs at least, in gas: what the others have burnt is the rest. */
+const leastGas = 40_000n
+/** What one that fails in company can burn at most. */
+const mostGas = 175_000n
+
+/** What each payment that something speaks against has cost for nothing, in wei. */
+const lostWith = ({ landed: { cost }, receipt }: EvmShortfall.Landing, looks: ReadonlyArray<Look>): bigint => {
+  const failed = BigInt(looks.filter(({ doubt }) => doubt !== undefined).length)
+  const { gasUsed } = receipt
+  if (failed === 0n || gasUsed === 0n) return 0n
+  if (looks.length === 1) return cost
+  const settled = BigInt(
+    looks.filter(({ observation }) => observation._tag === "Settled" && !observation.external).length
+  )
+  const burnt = gasUsed > settled * leastGas ? (gasUsed - settled * leastGas) / failed : 0n
+  return ((burnt < mostGas ? burnt : mostGas) * cost) / gasUsed
+}

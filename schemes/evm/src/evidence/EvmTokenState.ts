@@ -1,0 +1,31 @@
+/**
+ * What a token's own state says of an authorization, as of a block: the proof that it has not been used by then. Events only
+ * tell by what it was used.
+ */
+import { ChainUnavailable } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import type * as EvmRpc from "../node/EvmRpc.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
+import * as Eip3009 from "../transfer/Eip3009.ts"
+import type * as EvmTransferProof from "./EvmTransferProof.ts"
+
+const readGas = 100_000n
+
+/**
+ * Whether the token's state as of a block has the authorization as used or taken back. A node that does not know the block
+ * cannot tell.
+ *
+ * @category combinators
+ */
+export const hasEnded = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  { authorization, token }: EvmTransferProof.Expected,
+  block: bigint | EvmRpc.BlockByHash
+): Effect.fn.Return<boolean, ChainUnavailable> {
+  const data = Eip3009.encodeAuthorizationState(authorization.from, authorization.nonce)
+  const outcome = yield* rpc.call({ to: token, data, gas: readGas }, block)
+  if (outcome._tag === "Returned" && EvmHex.isBytes32(outcome.data)) return BigInt(outcome.data) !== 0n
+  const message = `the token ${token} does not tell the state of an authorization`
+  return yield* new ChainUnavailable({ network: rpc.network, message })
+})

@@ -1,0 +1,295 @@
+/**
+ * What the parts of the settling half share: a node that was shown to serve the network, the signers, the tokens, and the
+ * ways a payment is judged.
+ */
+import { type Asset, ChainUnavailable, Misconfigured, type PaymentRequirements, type ChainHead } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
+import * as Effect from "effect/Effect"
+
+import { EvmCrypto } from "../crypto/EvmCrypto.ts"
+import * as EvmDoubts from "../evidence/EvmDoubts.ts"
+import type * as EvmObservation from "../evidence/EvmObservation.ts"
+import type * as EvmShortfall from "../evidence/EvmShortfall.ts"
+import * as EvmHead from "../node/EvmHead.ts"
+import * as EvmRpc from "../node/EvmRpc.ts"
+import * as EvmSurvey from "../node/EvmSurvey.ts"
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import * as BatchSettling from "../sending/BatchSettling.ts"
+import * as EvmLosses from "../sending/EvmLosses.ts"
+import * as EvmSpending from "../sending/EvmSpending.ts"
+import * as EvmAccountCode from "../transfer/EvmAccountCode.ts"
+import * as EvmAsset from "../transfer/EvmAsset.ts"
+import * as EvmKnownCode from "../transfer/EvmKnownCode.ts"
+import type * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
+import * as PackedTransfers from "../transfer/PackedTransfers.ts"
+import * as TransferSimulation from "../transfer/TransferSimulation.ts"
+import type { EvmTransactionSigner } from "../wallet/EvmTransactionSigner.ts"
+import * as ContractPayers from "./ContractPayers.ts"
+import * as EvmChainCheck from "./EvmChainCheck.ts"
+
+/**
+ * How payments travel together.
+ *
+ * @category models
+ */
+export interface Batches {
+  /** The address of the contract `BatchSettler`, which `deployBatchSettler` makes. Its code is proven at start. */
+  readonly settler: string
+  /** How many payments go into one transaction at most: 2 to 100, default 50. */
+  readonly maximum?: number
+  /**
+   * What one transaction may cost at most, in wei; default 1 ether, since nodes commonly take no dearer one (`rpc.txfeecap` of
+   * geth). It is counted with the gas that its payments may use at most, about 160 000 each.
+   */
+  readonly maximumCost?: bigint
+  /** How long a payment waits for company at most, in milliseconds; default 50. */
+  readonly windowMillis?: number
+}
+
+/**
+ * Who settles, and where.
+ *
+ * @category models
+ */
+export interface Options {
+  /** The account that sends transactions and pays their gas, or several to share the load. A viem local account fits. */
+  readonly signer: EvmTransactionSigner | ReadonlyArray<EvmTransactionSigner>
+  readonly rpcUrl: string
+  /** `eip155:<chain id>`; left out, it is the one the RPC serves. */
+  readonly network?: string
+  /** Tokens to settle beyond the known ones; no other token is ever settled. */
+  readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
+  /** The most that is paid for a unit of gas, in wei; default 500 gwei. Above it nothing is settled until it falls. */
+  readonly maxFeePerGas?: bigint
+  /**
+   * How many blocks behind the head a block is not reorganised any more; default 64. The node has to know the state that
+   * many blocks back.
+   */
+  readonly finalityDepth?: number
+  /** Several payments in one transaction; default one by one. */
+  readonly batches?: Batches
+  /** How long a verification waits for others to share its question, in milliseconds; default 2, 0 for not at all. */
+  readonly verifyWindowMillis?: number
+  /**
+   * Which accounts with code may pay (ERC-1271, EIP-7702); default `known`: those that run nothing but code that is known to judge
+   * a signature by the chain's state. `any` takes whatever a simulation takes, and `none` refuses them; there a signature that is
+   * not the payer's own costs no question to the RPC. What hostile code can cost is bounded by `lossBudget` in any case.
+   */
+  readonly contractPayers?: ContractPayers.ContractPayers
+  /** Code that is known beside our own table: addresses of implementations (20 bytes), or Keccak-256 hashes of code (32 bytes). */
+  readonly knownImplementations?: ReadonlyArray<string>
+  /**
+   * The most that failed payments may cost in 24 hours, in wei; default 0.1 ether, and about as much in other coins
+   * (`EvmSpending`). Above it only payers are served that have settled a payment here in the last 24 hours.
+   */
+  readonly lossBudget?: bigint
+  /** The part of `lossBudget` that the payers of one caller may use, in wei; default its share by `callers`, else a quarter. */
+  readonly lossBudgetPerCaller?: bigint
+  /** The names of the callers who share `lossBudget`: half of it is held for them in equal parts (`CallerShares`). */
+  readonly callers?: ReadonlyArray<string>
+  /** How long a payer is banned whose payment failed on the chain by its own doing, in milliseconds; default one hour. */
+  readonly banMillis?: number
+  /** Milliseconds until a question to the RPC counts as unanswered; default 10 000. */
+  readonly rpcTimeoutMillis?: number
+  /** Called with the method of each question to the RPC: for counting. */
+  readonly onRequest?: (method: string) => void
+}
+
+const signer = OptionCheck.having<EvmTransactionSigner>(
+  "a signer, such as a viem local account",
+  "address",
+  "signTransaction"
+)
+
+const check = OptionCheck.options<Options>({
+  signer: OptionCheck.either(OptionCheck.list(signer), signer),
+  rpcUrl: OptionCheck.text,
+  network: OptionCheck.optional(OptionCheck.text),
+  assets: OptionCheck.optional(EvmAsset.check),
+  maxFeePerGas: OptionCheck.optional(OptionCheck.amount(1n)),
+  finalityDepth: OptionCheck.optional(OptionCheck.whole()),
+  batches: OptionCheck.optional(
+    OptionCheck.options<Batches>({
+      settler: OptionCheck.text,
+      maximum: OptionCheck.optional(OptionCheck.whole()),
+      maximumCost: OptionCheck.optional(OptionCheck.amount()),
+      windowMillis: OptionCheck.optional(OptionCheck.whole())
+    })
+  ),
+  verifyWindowMillis: OptionCheck.optional(OptionCheck.whole()),
+  contractPayers: OptionCheck.optional(OptionCheck.oneOf("known", "any", "none")),
+  knownImplementations: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
+  lossBudget: OptionCheck.optional(OptionCheck.amount(1n)),
+  lossBudgetPerCaller: OptionCheck.optional(OptionCheck.amount(1n)),
+  callers: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
+  banMillis: OptionCheck.optional(OptionCheck.whole()),
+  rpcTimeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
+  onRequest: OptionCheck.optional(OptionCheck.callable())
+})
+
+/**
+ * What the parts of the half share.
+ *
+ * @category models
+ */
+export interface ExactEvmChain {
+  readonly rpc: EvmRpc.Shape
+  readonly head: EvmHead.EvmHead
+  readonly network: PaymentRequirements.PaymentRequirements["network"]
+  readonly chainId: number
+  readonly assets: EvmAsset.EvmAssets
+  /** By their addresses with checksum. */
+  readonly signers: ReadonlyMap<string, EvmTransactionSigner>
+  readonly survey: Effect.Effect<ChainHead, ChainUnavailable>
+  readonly simulate: TransferSimulation.Simulate
+  /** Why a transfer that has failed does. */
+  readonly explain: EvmShortfall.Explain
+  /** What speaks against payments and is not told yet. */
+  readonly doubts: EvmDoubts.EvmDoubts
+  readonly lastLooks: Map<string, EvmObservation.LastLook>
+  readonly judges: EvmTransferCall.Judges
+  readonly judgeCode: ContractPayers.Judge
+  readonly losses: EvmLosses.EvmLosses
+  readonly batches: (Required<Batches> & { readonly settler: EvmAddress.Address }) | undefined
+  /** Proves a token against the chain before it is first used. */
+  readonly prove: (token: Asset) => Effect.Effect<void, ChainUnavailable>
+}
+
+const defaultMaximum = 50
+const defaultMaximumCost = 10n ** 18n
+const defaultWindowMillis = 50
+const defaultVerifyWindowMillis = 2
+/** How many verifications share a question: node operators limit the gas of one. */
+const verifyMaximum = 25
+
+/**
+ * Connects. It succeeds once the RPC has shown that it serves the network, that the signers are plain accounts (one with
+ * code (EIP-7702) has no lane of its own in a node's pool), and that the batch settler is ours.
+ *
+ * @category constructors
+ */
+export const connect = Effect.fnUntraced(function* (
+  options: Options
+): Effect.fn.Return<ExactEvmChain, Misconfigured | ChainUnavailable> {
+  yield* Effect.fromResult(OptionCheck.read(check, options, "exactEvm.facilitator"))
+  const { finalityDepth = EvmSurvey.defaultFinalityDepth, verifyWindowMillis = defaultVerifyWindowMillis } = options
+  yield* inRange("finalityDepth", finalityDepth, 0, Number.MAX_SAFE_INTEGER)
+  yield* inRange("verifyWindowMillis", verifyWindowMillis, 0, 1_000)
+  const assets = yield* Effect.fromResult(EvmAsset.table(options.assets ?? []))
+  const { network, node } = yield* connected(options)
+  const head = EvmHead.make(node)
+  const { rpc } = head
+  const signers = yield* plainAccounts(rpc, Array.isArray(options.signer) ? options.signer : [options.signer])
+  const [first] = signers.keys()
+  if (first === undefined) return yield* wrong("give at least one signer")
+  const { banMillis, contractPayers = "known", lossBudgetPerCaller: perCaller, maxFeePerGas } = options
+  const survey = EvmSurvey.make(rpc, { finalityDepth, ...(maxFeePerGas !== undefined && { maxFeePerGas }) })
+  const simulate = TransferSimulation.make(head, {
+    from: addressOf(first),
+    windowMillis: verifyWindowMillis,
+    maximum: verifyMaximum
+  })
+  return {
+    rpc,
+    head,
+    network,
+    chainId: EvmNetwork.chainId(network),
+    assets,
+    signers,
+    survey,
+    simulate,
+    explain: TransferSimulation.explaining(rpc, addressOf(first)),
+    doubts: EvmDoubts.make(),
+    lastLooks: new Map(),
+    judges: {
+      crypto: yield* EvmCrypto,
+      codeOf: contractPayers === "none" ? EvmAccountCode.never : EvmAccountCode.make(head)
+    },
+    judgeCode: ContractPayers.make(head, {
+      policy: contractPayers,
+      known: yield* Effect.fromResult(EvmKnownCode.make(options.knownImplementations ?? [])),
+      signers: [...signers.keys()].map(addressOf),
+      survey
+    }),
+    losses: yield* EvmLosses.make({
+      total: options.lossBudget ?? EvmSpending.lossBudget(network),
+      ...(perCaller !== undefined && { perCaller }),
+      ...(options.callers && { callers: options.callers }),
+      ...(banMillis !== undefined && { banMillis })
+    }),
+    batches: options.batches && (yield* settling(rpc, options.batches)),
+    prove: provingOnce(rpc)
+  }
+})
+
+/**
+ * The address of a lane.
+ *
+ * @category conversions
+ */
+export const addressOf = (lane: string): EvmAddress.Address => EvmAddress.fromText(lane) ?? EvmAddress.zero
+
+const connected = Effect.fnUntraced(function* ({ network: given, onRequest, rpcTimeoutMillis, rpcUrl }: Options) {
+  const rpcFor = (network: string) =>
+    EvmRpc.make({
+      url: rpcUrl,
+      network,
+      ...(rpcTimeoutMillis !== undefined && { timeout: rpcTimeoutMillis }),
+      ...(onRequest && { onRequest })
+    })
+  const network = given ?? EvmNetwork.fromChainId(yield* (yield* rpcFor("eip155")).chainId)
+  const canonical = EvmNetwork.fromText(network)
+  if (canonical === undefined) return yield* wrong(`"${network}" is not of the form eip155:<chain id>`)
+  const node = yield* rpcFor(canonical)
+  yield* EvmChainCheck.network(node, canonical)
+  return { node, network: canonical }
+})
+
+const plainAccounts = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: ReadonlyArray<EvmTransactionSigner>) {
+  const signers = new Map<string, EvmTransactionSigner>()
+  for (const signer of given) {
+    const address = EvmAddress.fromText(signer.address)
+    if (address === undefined) return yield* wrong(`the signer's address "${signer.address}" is no address`)
+    if ((yield* rpc.getCode(address)) !== "0x") {
+      const what = `the signer ${signer.address} has code on ${rpc.network}; use a plain account that delegates to nothing`
+      return yield* wrong(what)
+    }
+    signers.set(EvmAddress.checksum(address), signer)
+  }
+  return signers
+})
+
+const settling = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: Batches) {
+  const { maximum = defaultMaximum, maximumCost = defaultMaximumCost, windowMillis = defaultWindowMillis } = given
+  yield* inRange("batches.maximum", maximum, 2, PackedTransfers.maximumEntries)
+  yield* inRange("batches.windowMillis", windowMillis, 0, 60_000)
+  if (maximumCost <= 0n) return yield* wrong(`batches.maximumCost ${maximumCost} is not above zero`)
+  const settler = EvmAddress.fromText(given.settler)
+  if (settler === undefined) return yield* wrong(`batches.settler: "${given.settler}" is no address`)
+  yield* BatchSettling.prove(rpc, settler)
+  return { settler, maximum, maximumCost, windowMillis }
+})
+
+const provingOnce = (rpc: EvmRpc.Shape) => {
+  const proven = new Set<Asset>()
+  return (token: Asset): Effect.Effect<void, ChainUnavailable> =>
+    proven.has(token)
+      ? Effect.void
+      : EvmChainCheck.asset(rpc, token).pipe(
+          Effect.andThen(Effect.sync(() => void proven.add(token))),
+          Effect.catchTag("Misconfigured", (error) => notSettleable(rpc.network, error))
+        )
+}
+
+/** A token that is not what the operator's table says is the operator's fault, and no verdict about the payment. */
+const notSettleable = (network: string, { message }: Misconfigured) =>
+  Effect.andThen(Effect.logError(message), Effect.fail(new ChainUnavailable({ network, message })))
+
+const inRange = (name: string, value: number, least: number, most: number) =>
+  Number.isSafeInteger(value) && value >= least && value <= most
+    ? Effect.void
+    : wrong(`${name} ${value} is not an integer between ${least} and ${most}`)
+
+const wrong = (what: string): Effect.Effect<never, Misconfigured> =>
+  Effect.fail(new Misconfigured({ message: `exactEvm.facilitator: ${what}` }))

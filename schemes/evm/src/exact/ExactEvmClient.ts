@@ -1,0 +1,131 @@
+/**
+ * The payer's half of `exact` on EVM: it signs the authorization that the core has decided on. It needs no chain and no
+ * chain library.
+ */
+import { AsciiJson, Misconfigured, type SchemeClient, SigningFailed, type SigningRequest } from "@pontage/core"
+import { Entropy } from "@pontage/core/Entropy"
+import * as OptionCheck from "@pontage/core/OptionCheck"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+
+import * as EvmSignature from "../crypto/EvmSignature.ts"
+import * as ExactEvm from "../payment/ExactEvm.ts"
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
+import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import * as Eip3009 from "../transfer/Eip3009.ts"
+import * as EvmAsset from "../transfer/EvmAsset.ts"
+import type { EvmSigner } from "../wallet/EvmSigner.ts"
+
+/**
+ * Who pays, and where.
+ *
+ * @category models
+ */
+export interface Options {
+  /** A viem account, `EvmSigner.fromEip1193(...)`, or anything that signs typed data. */
+  readonly signer: EvmSigner
+  /** `eip155:<chain id>`. */
+  readonly network: string
+  /** Tokens to pay in beyond the known ones. */
+  readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
+}
+
+const check = OptionCheck.options<Options>({
+  signer: OptionCheck.having("a signer, such as a viem account", "address", "signTypedData"),
+  network: OptionCheck.text,
+  assets: OptionCheck.optional(EvmAsset.check)
+})
+
+/**
+ * The payer's half. Throws `Misconfigured` when the network, the signer's address or an asset is not one.
+ *
+ * @category constructors
+ */
+export const client = (options: Options): SchemeClient => {
+  const { assets, network, signer } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.client"))
+  const table = Result.getOrThrow(EvmAsset.table(assets ?? []))
+  const chain = EvmNetwork.fromText(network)
+  const payer = EvmAddress.fromText(signer.address)
+  if (chain === undefined) {
+    throw new Misconfigured({ message: `exactEvm.client: network "${network}" is not of the form eip155:<chain id>` })
+  }
+  if (payer === undefined) {
+    throw new Misconfigured({ message: `exactEvm.client: the signer's address "${signer.address}" is no address` })
+  }
+  return {
+    scheme: ExactEvm.scheme,
+    network: chain,
+    asset: (requirements) => (requirements.asset === undefined ? undefined : table.find(chain, requirements.asset)),
+    objection,
+    sign: (request) => sign(signer, payer, request)
+  }
+}
+
+/**
+ * The domain is never the server's word. But what is signed under ours would be called false by a server that names
+ * another, and could be settled all the same; so would be an authorization where another kind is wanted.
+ */
+const objection: NonNullable<SchemeClient["objection"]> = ({ extra = {} }, asset) => {
+  const kind = extra["assetTransferMethod"] ?? authorizations
+  if (kind !== authorizations) {
+    return `the offer wants ${quoted(kind)}, and this client signs transfer authorizations (EIP-3009) alone`
+  }
+  const wrong = ["name", "version"].find((part) => typeof extra[part] === "string" && extra[part] !== asset.extra[part])
+  if (wrong === undefined) return undefined
+  return `the offer says that the ${wrong} of its EIP-712 domain is ${quoted(extra[wrong])}, and this client knows it as ${quoted(asset.extra[wrong])}; if the offer is right, give the token to exactEvm.client as one of its assets`
+}
+
+/** A stranger's words: short, and without characters that a terminal would obey. */
+const quoted = (value: unknown): string => AsciiJson.encode(value).slice(0, 100)
+
+/** The word that some offers have for what this scheme signs; most leave it out. */
+const authorizations = "eip3009"
+
+const sign = Effect.fnUntraced(function* (signer: EvmSigner, from: EvmAddress.Address, request: SigningRequest) {
+  const { asset, binding, requirements } = request
+  const to = EvmAddress.fromText(requirements.payTo)
+  if (to === undefined || to === EvmAddress.zero) {
+    return yield* new SigningFailed({
+      message: `the offer's recipient "${requirements.payTo}" is no address to pay to`
+    })
+  }
+  const entropy = yield* Entropy
+  const nonce = yield* binding ? ExactEvm.boundNonce(binding) : Effect.succeed(ExactEvm.nonceFrom(entropy.bytes(24)))
+  const authorization: Eip3009.TransferWithAuthorization = {
+    from,
+    to,
+    value: BigInt(requirements.maxAmountRequired),
+    validAfter: BigInt(request.validAfter),
+    validBefore: BigInt(request.validBefore),
+    nonce
+  }
+  const signature = yield* Effect.tryPromise({
+    try: () => signer.signTypedData(Eip3009.typedData(EvmAsset.domain(asset), authorization)),
+    catch: (cause) => new SigningFailed({ message: `the wallet of ${signer.address} did not sign`, cause })
+  })
+  if (!isSignature(signature)) {
+    return yield* new SigningFailed({
+      message: `the wallet of ${signer.address} answered something that is no signature`
+    })
+  }
+  return {
+    payer: EvmAddress.checksum(from),
+    nonce,
+    payload: { signature, authorization: onWire(authorization), ...(binding && { binding: { ...binding } }) }
+  }
+})
+
+/** Only the payer's account knows what its signatures look like; but none is empty, and none longer than is read. */
+const isSignature = (text: string): boolean =>
+  EvmHex.isHex(text) && text !== "0x" && text.length <= 2 + 2 * EvmSignature.maximumBytes
+
+/** Numbers travel as decimal strings, addresses with their checksum. */
+const onWire = (authorization: Eip3009.TransferWithAuthorization) => ({
+  from: EvmAddress.checksum(authorization.from),
+  to: EvmAddress.checksum(authorization.to),
+  value: `${authorization.value}`,
+  validAfter: `${authorization.validAfter}`,
+  validBefore: `${authorization.validBefore}`,
+  nonce: authorization.nonce
+})

@@ -1,0 +1,206 @@
+/**
+ * The settling half of `exact` on EVM: reads and verifies authorizations, signs the transactions that submit them, and
+ * believes only the token's own events.
+ */
+import {
+  type Asset,
+  type Block,
+  ChainUnavailable,
+  type FacilitatorScheme,
+  OwnTransfer,
+  type Passenger,
+  type Payment,
+  type Prepared,
+  type SchemeFacilitator,
+  type SlotCount
+} from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import * as EvmConclusion from "../evidence/EvmConclusion.ts"
+import type * as EvmEnding from "../evidence/EvmEnding.ts"
+import * as EvmObservation from "../evidence/EvmObservation.ts"
+import type * as EvmHead from "../node/EvmHead.ts"
+import type * as EvmRpc from "../node/EvmRpc.ts"
+import * as EvmTime from "../node/EvmTime.ts"
+import * as ExactEvm from "../payment/ExactEvm.ts"
+import { type Held, read } from "../payment/ExactEvmReading.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
+import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import * as EvmSpending from "../sending/EvmSpending.ts"
+import * as EvmAsset from "../transfer/EvmAsset.ts"
+import * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
+import { addressOf, connect, type ExactEvmChain, type Options } from "./ExactEvmChain.ts"
+import * as ExactEvmPreparation from "./ExactEvmPreparation.ts"
+import * as ExactEvmVerification from "./ExactEvmVerification.ts"
+
+/**
+ * The settling half. It comes to life once the RPC has shown that it serves the network, that the signers are plain
+ * accounts, and that the batch settler, if one is given, is ours.
+ *
+ * @category constructors
+ */
+export const facilitator = (options: Options): FacilitatorScheme => Effect.map(connect(options), half)
+
+const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
+  const { network, rpc, signers, survey } = chain
+  const callOf = makeCallOf(chain)
+  return {
+    scheme: ExactEvm.scheme,
+    network,
+    lanes: [...signers.keys()],
+    gasCeiling: EvmSpending.gasCeiling(network),
+    ...(chain.batches && { batches: limitsOf(chain.batches) }),
+    read: (requirements, json) => read(network, chain.assets.find, requirements, json),
+    recall: (requirements, json) => read(network, EvmAsset.retired, requirements, json),
+    verify: (payment) => ExactEvmVerification.verify(chain, callOf, payment),
+    balance: ({ payload }) => balance(chain.head, payload),
+    nextSlot: (lane, counting) => nextSlot(chain, lane, counting),
+    time: EvmTime.make(rpc),
+    survey,
+    isCanonical: (block) => isCanonical(rpc, block),
+    prepare: (payments, slot, survey, maximumCost, replaced) =>
+      replaced === undefined
+        ? ExactEvmPreparation.prepare(chain, callOf, payments, slot, survey, maximumCost)
+        : ExactEvmPreparation.prepareAgain(chain, payments, slot, survey, replaced),
+    release: (payments) => ExactEvmPreparation.release(chain, payments),
+    fill: (slot, survey) => ExactEvmPreparation.fill(chain, slot, survey),
+    submit: (prepared) => submit(rpc, prepared),
+    observe: (passengers, attempts) =>
+      Effect.flatMap(
+        EvmObservation.observe(
+          chain,
+          passengers.map((passenger) => ({ ...soughtOf(passenger), call: callOf(passenger.payment) })),
+          attempts
+        ),
+        (sighting) =>
+          Effect.as(bookEnds(chain, passengers, sighting), {
+            landed: sighting.landed,
+            observations: sighting.observations
+          })
+      ),
+    conclude: (passenger) =>
+      Effect.map(EvmConclusion.conclude(chain.head, survey, soughtOf(passenger)), (conclusion) =>
+        conclusion._tag === "Unused" ? { ...conclusion, ...reasonOf(chain, passenger) } : conclusion
+      ),
+    signers: Effect.forEach(
+      [...signers.keys()],
+      (address) => Effect.map(rpc.getBalance(addressOf(address)), (wei) => ({ address, balance: wei })),
+      { concurrency: "unbounded" }
+    )
+  }
+}
+
+/**
+ * The account's count of transactions, of the network that is meant: the same key may be used on others, and a node that serves
+ * one of them by now counts those.
+ */
+const nextSlot = Effect.fnUntraced(function* (
+  { network, rpc, survey }: ExactEvmChain,
+  lane: string,
+  counting: SlotCount
+) {
+  const served = EvmNetwork.fromChainId(yield* rpc.chainId)
+  if (served !== network) {
+    const message = `the node that is configured for ${network} serves ${served} by now`
+    return yield* new ChainUnavailable({ network, message })
+  }
+  const block = counting === "final" ? (yield* survey).final : counting === "included" ? "latest" : "pending"
+  return BigInt(yield* rpc.getTransactionCount(addressOf(lane), block))
+})
+
+const limitsOf = ({ maximum, maximumCost, windowMillis }: NonNullable<ExactEvmChain["batches"]>) => ({
+  maximum,
+  maximumCost,
+  windowMillis
+})
+
+/** Tells the losses what became of each payment, and what speaks against it before that is told. */
+const bookEnds = (
+  { losses }: ExactEvmChain,
+  passengers: ReadonlyArray<Passenger<Held>>,
+  { against, lost, observations }: EvmObservation.CostedSighting
+) =>
+  Effect.forEach(
+    passengers,
+    ({ payment }, index) => {
+      if (observations[index]?._tag === "Settled") return losses.settle(payment)
+      const error = against[index]
+      return error === undefined ? losses.absolve(payment) : losses.lose(payment, error, lost)
+    },
+    { discard: true }
+  )
+
+/** Why our transaction for it has not moved the money, where there was one. */
+const reasonOf = ({ doubts }: ExactEvmChain, { payment }: Passenger<Held>) => {
+  const known = doubts.find(expectedOf(payment))
+  return known === undefined ? {} : { reason: known.doubt.error }
+}
+
+/** A payment's signature is judged once, as long as the payment is held. */
+const makeCallOf =
+  ({ judges }: ExactEvmChain): ExactEvmPreparation.CallOf =>
+  ({ payload: { authorization, found, signature, token } }) => {
+    if (found.call !== undefined) return Effect.succeed(found.call)
+    return EvmAsset.isRetired(token)
+      ? Effect.fail(notConfigured(token))
+      : Effect.map(
+          EvmTransferCall.make(judges, EvmAsset.domain(token), authorization, signature),
+          (call) => (found.call = call)
+        )
+  }
+
+/** What it was signed under is not known, so that its signature cannot be judged: that is no verdict about it. */
+const notConfigured = ({ address, network }: Asset) =>
+  new ChainUnavailable({
+    network,
+    message: `the token ${address} is not configured any more; its payments are only watched`
+  })
+
+const expectedOf = ({ payload: { authorization, token } }: Payment<Held>) => ({
+  token: EvmAsset.domain(token).verifyingContract,
+  authorization
+})
+
+const soughtOf = (passenger: Passenger<Held>): EvmEnding.Sought => {
+  const { earliest, payment, since } = passenger
+  const isLater = earliest !== undefined && payment.authorization.binding !== undefined
+  return {
+    expected: expectedOf(payment),
+    since,
+    ...(isLater && { isOwn: (block: OwnTransfer.TimedBlock) => OwnTransfer.isOwn(passenger, block) })
+  }
+}
+
+const balance = Effect.fnUntraced(function* ({ judge, rpc }: EvmHead.EvmHead, { authorization, token }: Held) {
+  const data: EvmHex.Hex = `0x70a08231${authorization.from.slice(2).padStart(64, "0")}`
+  const outcome = yield* judge(
+    (block) => rpc.call({ to: EvmAsset.domain(token).verifyingContract, data, gas: 100_000n }, block),
+    (answer) => answer._tag === "Returned" && EvmHex.isBytes32(answer.data) && BigInt(answer.data) < authorization.value
+  )
+  if (outcome._tag === "Returned" && EvmHex.isBytes32(outcome.data)) return BigInt(outcome.data)
+  return yield* new ChainUnavailable({ network: rpc.network, message: `${token.symbol} does not tell its balances` })
+})
+
+/** A node that does not know the place yet has fallen behind, or another has: that proves nothing. */
+const isCanonical = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, { hash, number }: Block) {
+  const found = yield* rpc.getBlock(number)
+  if (found !== undefined) return found.hash === hash
+  const message = `the node of ${rpc.network} does not know block ${number}`
+  return yield* new ChainUnavailable({ network: rpc.network, message })
+})
+
+const submit = (rpc: EvmRpc.Shape, prepared: Prepared): ReturnType<SchemeFacilitator["submit"]> =>
+  Effect.map(rpc.sendRawTransaction(EvmHex.fromTrusted(prepared.bytes)), (outcome) => {
+    switch (outcome._tag) {
+      case "Accepted":
+      case "AlreadyKnown":
+        return { _tag: "Accepted" }
+      case "NonceTooLow":
+        return { _tag: "SlotUsed" }
+      case "Underpriced":
+        return { _tag: "Outdated", message: outcome.message }
+      case "InsufficientFunds":
+      case "Rejected":
+        return { _tag: "Refused", message: outcome.message }
+    }
+  })

@@ -1,0 +1,51 @@
+/**
+ * What used an authorization, asked by a seller whose facilitator cannot tell: the token's own events of the last blocks,
+ * back to when the payment was taken. That a nonce is used proves nothing, because its payer can cancel it, or burn it on another transfer.
+ */
+import type { ChainUnavailable, Use } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import * as EvmEnding from "../evidence/EvmEnding.ts"
+import type * as EvmTransferProof from "../evidence/EvmTransferProof.ts"
+import type * as EvmRpc from "../node/EvmRpc.ts"
+import type { Held } from "../payment/ExactEvmReading.ts"
+import * as EvmAsset from "../transfer/EvmAsset.ts"
+
+const unseen: Use = { _tag: "Unseen" }
+
+/** How often at most it is looked a thousand blocks further back: over two hours where there are four blocks a second. */
+const looks = 32
+
+/**
+ * Looks for the use, the newest blocks first, back to `since` (Unix seconds). A node that has fallen behind does not see it.
+ *
+ * @category combinators
+ */
+export const find = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  { authorization, token }: Held,
+  since: number
+): Effect.fn.Return<Use, ChainUnavailable> {
+  const expected = { token: EvmAsset.domain(token).verifyingContract, authorization }
+  let newest = yield* rpc.blockNumber
+  for (let look = 0; look < looks; look++) {
+    const [end] = yield* EvmEnding.before(rpc, [{ expected, since: newest }])
+    if (end !== undefined) return yield* useBy(rpc, expected, end)
+    newest -= EvmEnding.blocksBefore
+    const oldest = newest > 0n ? yield* rpc.getBlock(newest) : undefined
+    if (oldest === undefined || oldest.timestamp < BigInt(since)) return unseen
+  }
+  return unseen
+})
+
+const useBy = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  expected: EvmTransferProof.Expected,
+  end: EvmRpc.Log
+): Effect.fn.Return<Use, ChainUnavailable> {
+  const seen = yield* EvmEnding.reader(rpc)(expected, end)
+  if (seen._tag === "Failed") return { _tag: "Burnt", error: seen.error }
+  const block = seen._tag === "Settled" ? yield* rpc.getBlock(seen.block.number) : undefined
+  if (seen._tag !== "Settled" || block?.hash !== seen.block.hash) return unseen
+  return { _tag: "Settled", transaction: seen.transaction, time: Number(block.timestamp) }
+})

@@ -1,0 +1,178 @@
+/**
+ * The tokens this package knows, with the EIP-712 domain each is signed under. A domain is looked up here and never
+ * believed from a counterparty: signed under a wrong name, a payment is somebody else's.
+ */
+import { type Asset, Misconfigured } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
+import * as Result from "effect/Result"
+
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import type * as Eip3009 from "./Eip3009.ts"
+
+/**
+ * A token of the operator's own: it must take EIP-3009 authorizations. `name` and `version` are those of its EIP-712
+ * domain, which servers and facilitators compare with the chain before they use it.
+ *
+ * @category models
+ */
+export interface CustomAsset {
+  readonly network: string
+  readonly address: string
+  readonly symbol: string
+  readonly decimals: number
+  readonly name: string
+  readonly version: string
+  /** Whether one whole token is one dollar; default `true`. */
+  readonly dollar?: boolean
+}
+
+/**
+ * The keys of the operator's own tokens.
+ *
+ * @category constants
+ */
+export const check: OptionCheck.Check<ReadonlyArray<CustomAsset>> = OptionCheck.list(
+  OptionCheck.options<CustomAsset>({
+    network: OptionCheck.text,
+    address: OptionCheck.text,
+    symbol: OptionCheck.text,
+    decimals: OptionCheck.whole(0, 36),
+    name: OptionCheck.text,
+    version: OptionCheck.text,
+    dollar: OptionCheck.optional(OptionCheck.flag)
+  })
+)
+
+const usdc = (chainId: number, address: string, name: string): CustomAsset => ({
+  network: `eip155:${chainId}`,
+  address,
+  symbol: "USDC",
+  decimals: 6,
+  name,
+  version: "2"
+})
+
+const usdt0 = (chainId: number, address: string): CustomAsset => ({
+  network: `eip155:${chainId}`,
+  address,
+  symbol: "USDT0",
+  decimals: 6,
+  name: "USD₮0",
+  version: "1"
+})
+
+/** The first of a network is its default. */
+const known: ReadonlyArray<CustomAsset> = [
+  usdc(1, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "USD Coin"),
+  usdc(137, "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359", "USD Coin"),
+  usdc(8453, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "USD Coin"),
+  usdc(42161, "0xaf88d065e77c8cC2239327C5EDb3A432268e5831", "USD Coin"),
+  usdc(84532, "0x036CbD53842c5426634e7929541eC2318f3dCF7e", "USDC"),
+  usdc(11155111, "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "USDC"),
+  usdt0(10, "0x01bFF41798a0BcF287b996046Ca68b395DbC1071"),
+  usdt0(130, "0x9151434b16b9763660705744891fA906F660EcC5"),
+  usdt0(137, "0xc2132D05D31c914a87C6611C10748AEb04B58e8F"),
+  usdt0(42161, "0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9"),
+  usdt0(57073, "0x0200C29006150606B650577BBE7B6248F58470c1"),
+  usdt0(80094, "0x779Ded0c9e1022225f8E0630b35a9b54bE713736"),
+  // The local chain's own token (`@pontage/evm/testing` deploys it here in every run), so that a first try needs no table.
+  {
+    network: "eip155:31337",
+    address: "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+    symbol: "TUSD",
+    decimals: 6,
+    name: "Test Dollar",
+    version: "1"
+  }
+]
+
+/**
+ * The assets of one role: the known ones, and before them the operator's own.
+ *
+ * @category models
+ */
+export interface EvmAssets {
+  /** By address, by symbol, or the network's default without a text. */
+  readonly find: (network: string, text: string | undefined) => Asset | undefined
+  readonly names: (network: string) => ReadonlyArray<string>
+}
+
+/**
+ * Builds the table. An operator's asset with a bad address, network or decimals is a mistake that names it.
+ *
+ * @category constructors
+ */
+export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<EvmAssets, Misconfigured> =>
+  Result.map(Result.all([...custom, ...known].map(toAsset)), (assets) => {
+    const of = (network: string) => assets.filter((asset) => asset.network === network)
+    return {
+      find: (network, text) => (text === undefined ? of(network)[0] : lookUp(of(network), text)),
+      names: (network) => of(network).map(({ address, symbol }) => `${symbol} (${address})`)
+    }
+  })
+
+/**
+ * A token that is not in the table any more, by its address: enough to find its events. What an authorization in it was signed
+ * under is not known, so that nothing new can be signed for it ({@link isRetired}). `undefined` where the text is no address.
+ *
+ * @category constructors
+ */
+export const retired = (network: string, text: string): Asset | undefined => {
+  const address = EvmAddress.fromText(text)
+  const canonical = EvmNetwork.fromText(network)
+  if (address === undefined || canonical === undefined) return undefined
+  const name = EvmAddress.checksum(address)
+  return { network: canonical, address: name, symbol: name, decimals: 0, dollar: false, extra: {} }
+}
+
+/**
+ * Whether the token is not in the table any more.
+ *
+ * @category guards
+ */
+export const isRetired = ({ extra }: Asset): boolean => extra["name"] === undefined
+
+const domains = new WeakMap<Asset, Eip3009.Domain>()
+
+/**
+ * What an authorization in this asset is signed under (EIP-712).
+ *
+ * @category getters
+ */
+export const domain = (asset: Asset): Eip3009.Domain => {
+  const known = domains.get(asset)
+  if (known !== undefined) return known
+  const made: Eip3009.Domain = {
+    name: asset.extra["name"] ?? "",
+    version: asset.extra["version"] ?? "",
+    chainId: EvmNetwork.chainId(asset.network),
+    verifyingContract: EvmAddress.fromText(asset.address) ?? EvmAddress.zero
+  }
+  domains.set(asset, made)
+  return made
+}
+
+const lookUp = (assets: ReadonlyArray<Asset>, text: string): Asset | undefined =>
+  assets.find(({ address, symbol }) => symbol === text || EvmAddress.equals(address, text))
+
+const toAsset = (custom: CustomAsset): Result.Result<Asset, Misconfigured> => {
+  const network = EvmNetwork.fromText(custom.network)
+  if (network === undefined) return wrong(custom, `network "${custom.network}" is not of the form eip155:<chain id>`)
+  const address = EvmAddress.fromText(custom.address)
+  if (address === undefined) return wrong(custom, `address "${custom.address}" is no address, or its checksum is wrong`)
+  if (!Number.isInteger(custom.decimals) || custom.decimals < 0 || custom.decimals > 36) {
+    return wrong(custom, `decimals ${custom.decimals} is not an integer between 0 and 36`)
+  }
+  return Result.succeed({
+    network,
+    address: EvmAddress.checksum(address),
+    symbol: custom.symbol,
+    decimals: custom.decimals,
+    dollar: custom.dollar ?? true,
+    extra: { name: custom.name, version: custom.version }
+  })
+}
+
+const wrong = (custom: CustomAsset, what: string) =>
+  Result.fail(new Misconfigured({ message: `assets: ${custom.symbol}: ${what}` }))

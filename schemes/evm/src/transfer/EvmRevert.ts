@@ -1,0 +1,143 @@
+/**
+ * Why a token refused a transfer authorization, in words of our own. Tokens say it in revert strings (the dollar tokens in
+ * circulation and the first EIP-3009 implementations) or in custom errors (OpenZeppelin); this is the one table of both.
+ * It explains; it proves nothing: a simulation fails against the state it saw.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+import * as EvmHex from "../primitives/EvmHex.ts"
+
+/**
+ * The reason. `Other` carries the token's own words, or the data where it had none.
+ *
+ * @category models
+ */
+export type EvmRevert =
+  | {
+      readonly _tag:
+        | "UsedOrCanceled"
+        | "Expired"
+        | "NotYetValid"
+        | "InvalidSignature"
+        | "InsufficientBalance"
+        | "Blacklisted"
+        | "Paused"
+    }
+  | { readonly _tag: "Other"; readonly message: string }
+
+type Reason = Exclude<EvmRevert["_tag"], "Other">
+
+const phrases: ReadonlyArray<readonly [Reason, RegExp]> = [
+  ["UsedOrCanceled", /authorization (?:is |was |has been |already )*(?:used|canceled|cancelled)/i],
+  ["NotYetValid", /not yet valid/i],
+  ["Expired", /authorization (?:is |has |has been )?expired/i],
+  ["InvalidSignature", /invalid signature|signature is invalid/i],
+  ["InsufficientBalance", /exceeds balance|insufficient[ -]balance/i],
+  ["Blacklisted", /blacklist|blocklist|denylist|blocked|frozen/i],
+  ["Paused", /\bpaused\b/i]
+]
+
+/** Custom errors whose selector says all: those of OpenZeppelin, and two that many tokens declare. */
+const selectors: Readonly<Record<string, Reason>> = {
+  // ERC3009UsedAuthorization(address authorizer, bytes32 nonce)
+  "0x8f7808c1": "UsedOrCanceled",
+  // ERC3009InvalidSignature()
+  "0x77c207f4": "InvalidSignature",
+  // ECDSAInvalidSignature()
+  "0xf645eedf": "InvalidSignature",
+  // ECDSAInvalidSignatureLength(uint256 length)
+  "0xfce698f7": "InvalidSignature",
+  // ECDSAInvalidSignatureS(bytes32 s)
+  "0xd78bce0c": "InvalidSignature",
+  // InvalidSignature()
+  "0x8baa579f": "InvalidSignature",
+  // ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)
+  "0xe450d38c": "InsufficientBalance",
+  // InsufficientBalance()
+  "0xf4d678b8": "InsufficientBalance",
+  // ERC20Blocked(address user)
+  "0xbfe39372": "Blacklisted",
+  // ERC20UserRestricted(address user)
+  "0xba858f16": "Blacklisted",
+  // EnforcedPause()
+  "0xd93c0665": "Paused"
+}
+
+const errorString = "0x08c379a0"
+const panic = "0x4e487b71"
+/** ERC3009InvalidAuthorizationTime(uint256 validAfter, uint256 validBefore) */
+const invalidAuthorizationTime = "0x4a931c17"
+/** InvalidAccountNonce(address account, uint256 currentNonce) */
+const invalidAccountNonce = "0x752d88c0"
+
+const longestText = 500
+
+const word = (data: EvmHex.Hex, index: number): bigint | undefined => {
+  const digits = data.slice(10 + 64 * index, 74 + 64 * index)
+  return digits.length === 64 ? BigInt(`0x${digits}`) : undefined
+}
+
+const utf8 = new TextDecoder()
+
+const other = (text: string): EvmRevert => ({ _tag: "Other", message: text.slice(0, longestText) })
+
+const fromWords = (text: string): EvmRevert => {
+  const known = phrases.find(([, phrase]) => phrase.test(text))
+  return known === undefined ? other(text) : { _tag: known[0] }
+}
+
+/** The string of `Error(string)`; what does not have that layout is no string. */
+const decodeString = (data: EvmHex.Hex): string | undefined => {
+  const length = word(data, 1)
+  if (word(data, 0) !== 32n || length === undefined || length * 2n > BigInt(data.length - 138)) return undefined
+  const bytes = Math.min(Number(length), longestText)
+  return utf8.decode(EvmHex.toBytes(`0x${data.slice(138, 138 + 2 * bytes)}`))
+}
+
+/** One error for both ends of the window. Where the time cannot tell, it is the end that passes by itself. */
+const outsideWindow = (data: EvmHex.Hex, time: bigint | undefined): EvmRevert => {
+  const validBefore = word(data, 1)
+  const expired = time !== undefined && validBefore !== undefined && time >= validBefore
+  return { _tag: expired ? "Expired" : "NotYetValid" }
+}
+
+/** Keyed sequential nonces: the low 64 bits count the uses of the key, so a key that counts was used. */
+const sequentialNonce = (data: EvmHex.Hex): EvmRevert => {
+  const uses = BigInt.asUintN(64, word(data, 1) ?? 0n)
+  return uses > 0n ? { _tag: "UsedOrCanceled" } : other("the token wants nonces whose last 64 bits count from zero")
+}
+
+/**
+ * Reads a revert. `data` is what the call returned, `message` the node's words, used where there is no data. `time` is the
+ * chain's, in seconds since 1970: only some tokens need it, to tell an expired authorization from one that is not valid yet.
+ *
+ * @category constructors
+ */
+export const fromCall = (revert: { readonly data: EvmHex.Hex; readonly message: string }, time?: bigint): EvmRevert => {
+  const { data, message } = revert
+  const selector = data.slice(0, 10)
+  const reason = selectors[selector]
+  if (reason !== undefined) return { _tag: reason }
+  switch (selector) {
+    case errorString:
+      return fromWords(decodeString(data) ?? message)
+    case panic:
+      return other(`Panic 0x${(word(data, 0) ?? 0n).toString(16)}`)
+    case invalidAuthorizationTime:
+      return outsideWindow(data, time)
+    case invalidAccountNonce:
+      return sequentialNonce(data)
+    default:
+      return data === "0x" ? fromWords(message) : other(data)
+  }
+}
+
+/**
+ * Why a simulated transfer reverts. Some tokens have one word for both ends of the validity; which one it is, our clock
+ * tells.
+ *
+ * @category constructors
+ */
+export const explain = (revert: Parameters<typeof fromCall>[0]): Effect.Effect<EvmRevert> =>
+  Effect.map(Clock.currentTimeMillis, (now) => fromCall(revert, BigInt(Math.floor(now / 1000))))

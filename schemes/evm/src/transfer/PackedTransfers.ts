@@ -1,0 +1,99 @@
+import type * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
+/**
+ * Transfers of plain accounts in few bytes, as the contracts `BatchSettler` and `TransferProbe` read them: 158 bytes each,
+ * and 21 more wherever the token changes.
+ */
+import type * as Eip3009 from "./Eip3009.ts"
+
+/**
+ * A transfer that its payer's own key has signed.
+ *
+ * @category models
+ */
+export interface PlainTransfer {
+  readonly token: EvmAddress.Address
+  readonly authorization: Eip3009.TransferWithAuthorization
+  /** 65 bytes: r, s in the lower half of the order, v of 27 or 28; lower case. */
+  readonly signature: EvmHex.Hex
+}
+
+/**
+ * Transfers as bytes, and what they come to.
+ *
+ * @category models
+ */
+export interface Packed {
+  readonly runs: EvmHex.Hex
+  readonly entries: number
+}
+
+/**
+ * The most entries that one pack may have: so many still fit into the gas that one transaction may use (EIP-7825).
+ *
+ * @category constants
+ */
+export const maximumEntries = 100
+
+const valueLimit = 2n ** 96n
+const timeLimit = 2n ** 40n
+
+/**
+ * Whether an authorization's numbers fit: an amount below 2^96, times below 2^40.
+ *
+ * @category predicates
+ */
+export const fits = ({ validAfter, validBefore, value }: Eip3009.TransferWithAuthorization): boolean =>
+  value < valueLimit && validAfter < timeLimit && validBefore < timeLimit
+
+/**
+ * Packs transfers in their order. Each is trusted to fit, and there are at most {@link maximumEntries}.
+ *
+ * @category constructors
+ */
+export const pack = (transfers: ReadonlyArray<PlainTransfer>): Packed => {
+  let runs: EvmHex.Hex = "0x"
+  for (const [start, end] of runBounds(transfers)) {
+    const run = transfers.slice(start, end)
+    runs += `${run[0]?.token.slice(2)}${digits(run.length, 1)}${run.map(entry).join("")}`
+  }
+  return { runs, entries: transfers.length }
+}
+
+/**
+ * A pack as the one argument (`bytes`) of a call or a constructor, without `0x`.
+ *
+ * @category conversions
+ */
+export const toArgument = (runs: EvmHex.Hex): string => {
+  const bytes = runs.slice(2)
+  return `${EvmHex.toWord(32)}${EvmHex.toWord(bytes.length / 2)}${bytes.padEnd(Math.ceil(bytes.length / 64) * 64, "0")}`
+}
+
+/**
+ * How often the token changes in a list, its first included.
+ *
+ * @category getters
+ */
+export const runCount = (transfers: ReadonlyArray<PlainTransfer>): number => runBounds(transfers).length
+
+/** Where each row of neighbours with the same token begins and ends. */
+const runBounds = (transfers: ReadonlyArray<PlainTransfer>): ReadonlyArray<readonly [number, number]> => {
+  const starts = transfers.flatMap(({ token }, index) => (token === transfers[index - 1]?.token ? [] : [index]))
+  return starts.map((start, run) => [start, starts[run + 1] ?? transfers.length])
+}
+
+const digits = (value: bigint | number, bytes: number): string => value.toString(16).padStart(2 * bytes, "0")
+
+const entry = ({ authorization, signature }: PlainTransfer): string => {
+  const { from, nonce, to, validAfter, validBefore, value } = authorization
+  const terms = `${from.slice(2)}${to.slice(2)}${digits(value, 12)}${digits(validAfter, 5)}${digits(validBefore, 5)}`
+  return `${terms}${nonce.slice(2)}${compact(signature)}`
+}
+
+/** The recovery id goes into the highest bit of s, which is free in the lower half of the order (EIP-2098). */
+const compact = (signature: EvmHex.Hex): string => {
+  const highest = Number.parseInt(signature.slice(66, 67), 16)
+  const marked = signature.endsWith("1c") ? highest | 8 : highest
+  return `${signature.slice(2, 66)}${marked.toString(16)}${signature.slice(67, 130)}`
+}

@@ -1,0 +1,63 @@
+/**
+ * Many transfers tried in one simulated call: the init code of the contract `TransferProbe`, which is never deployed, tries
+ * each within a gas cap of its own and returns what became of it. What it cannot tell for certain is `undefined`, and to
+ * be tried alone.
+ */
+import { TransferProbe } from "../artifacts/TransferProbe.ts"
+import type { CallOutcome } from "../node/EvmNodeRefusal.ts"
+import type { Call } from "../node/EvmRpc.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
+import * as PackedTransfers from "./PackedTransfers.ts"
+
+/** For the transaction, and the init code itself. */
+const gasBase = 150_000n
+/** Its cap and the 64th part a call leaves behind (126 000), its calldata (2 500) and an answer of full length (53 000). */
+const gasPerEntry = 190_000n
+
+/**
+ * The call that tries transfers. It has no recipient: its data is run as init code.
+ *
+ * @category constructors
+ */
+export const toCall = (transfers: ReadonlyArray<PackedTransfers.PlainTransfer>): Pick<Call, "data" | "gas"> => {
+  const { entries, runs } = PackedTransfers.pack(transfers)
+  return {
+    data: `${TransferProbe.bytecode}${PackedTransfers.toArgument(runs)}`,
+    gas: gasBase + BigInt(entries) * gasPerEntry
+  }
+}
+
+/**
+ * What a tried transfer came to. One whose payer `HasCode` was not tried.
+ *
+ * @category models
+ */
+export type ProbeOutcome = CallOutcome | { readonly _tag: "HasCode" }
+
+const told: Readonly<Record<number, ProbeOutcome>> = { 1: { _tag: "Returned", data: "0x" }, 2: { _tag: "HasCode" } }
+
+/**
+ * Reads the outcomes. A failure without words, or with more than the probe copies, is `undefined`; so is everything when
+ * the answer is not of as many outcomes.
+ *
+ * @category conversions
+ */
+export const fromAnswer = (data: EvmHex.Hex, entries: number): ReadonlyArray<ProbeOutcome | undefined> => {
+  const outcomes: Array<ProbeOutcome | undefined> = []
+  const bytes = EvmHex.toBytes(data)
+  let offset = 0
+  while (offset < bytes.length && outcomes.length < entries) {
+    const short = told[bytes[offset] ?? 0]
+    if (short !== undefined) {
+      outcomes.push(short)
+      offset += 1
+      continue
+    }
+    const length = ((bytes[offset + 1] ?? 0) << 8) | (bytes[offset + 2] ?? 0)
+    const words = bytes.subarray(offset + 3, offset + 3 + length)
+    outcomes.push(length === 0 ? undefined : { _tag: "Reverted", data: EvmHex.fromBytes(words), message: "" })
+    offset += 3 + length
+  }
+  const isWhole = offset === bytes.length && outcomes.length === entries
+  return isWhole ? outcomes : Array.from({ length: entries }, () => undefined)
+}

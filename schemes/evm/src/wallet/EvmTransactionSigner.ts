@@ -1,0 +1,58 @@
+/**
+ * Who signs the facilitator's own transactions: `exactEvm.localSigner` where the key is at hand, a viem local account as it
+ * is, and any key that is kept elsewhere and offers the same method.
+ */
+import { Misconfigured, type Prepared, type Slot, type ChainHead } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import * as EvmCrypto from "../crypto/EvmCrypto.ts"
+import type { UnsignedTransaction } from "../primitives/Eip1559.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
+
+/**
+ * Signs transactions of one account.
+ *
+ * @category models
+ */
+export interface EvmTransactionSigner {
+  readonly address: EvmHex.Hex
+  readonly signTransaction: (transaction: UnsignedTransaction) => Promise<EvmHex.Hex>
+}
+
+/**
+ * Signs a call in a slot: the bytes and, known before they are sent, the transaction's hash. The hash is of what the signer
+ * answered, whatever it says of itself.
+ *
+ * @category combinators
+ */
+export const sign = Effect.fnUntraced(function* (
+  signer: EvmTransactionSigner,
+  chainId: number,
+  call: Pick<UnsignedTransaction, "to" | "data" | "gas">,
+  slot: Slot,
+  survey: ChainHead,
+  { keccak256 }: Pick<EvmCrypto.Shape, "keccak256"> = EvmCrypto.javaScript
+): Effect.fn.Return<Prepared, Misconfigured> {
+  const { maximum, priority } = survey.fees ?? { maximum: 0n, priority: 0n }
+  const transaction: UnsignedTransaction = {
+    type: "eip1559",
+    chainId,
+    nonce: Number(slot.number),
+    ...call,
+    value: 0n,
+    maxFeePerGas: maximum,
+    maxPriorityFeePerGas: priority
+  }
+  const bytes = yield* Effect.tryPromise({
+    try: () => signer.signTransaction(transaction),
+    catch: (cause) =>
+      new Misconfigured({ message: `the facilitator's signer ${signer.address} did not sign: ${String(cause)}` })
+  })
+  if (!EvmHex.isHex(bytes) || bytes === "0x") {
+    const message = `the facilitator's signer ${signer.address} answered something that is no transaction`
+    return yield* new Misconfigured({ message })
+  }
+  const id = EvmHex.fromBytes(keccak256(EvmHex.toBytes(bytes)))
+  const head = survey.head.number
+  return { slot, transaction: id, bytes, head, cost: call.gas * maximum, fees: { maximum, priority } }
+})

@@ -1,0 +1,327 @@
+/**
+ * What the parts of the settling half share: a node that was shown to serve the network, the relayers, the Jettons, and
+ * what is remembered of payers.
+ */
+import { type Asset, ChainUnavailable, type LossBudget, Misconfigured } from "@pontage/core"
+import type { Network } from "@pontage/core/Network"
+import * as OptionCheck from "@pontage/core/OptionCheck"
+import type { Cell } from "@ton/core"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+import * as Ed25519 from "../crypto/Ed25519.ts"
+import * as TonBooks from "../evidence/TonBooks.ts"
+import * as TonLanding from "../evidence/TonLanding.ts"
+import * as TonSearches from "../evidence/TonSearches.ts"
+import * as TonChainCheck from "../node/TonChainCheck.ts"
+import * as TonRpc from "../node/TonRpc.ts"
+import * as ExactTon from "../payment/ExactTon.ts"
+import * as TonAddress from "../primitives/TonAddress.ts"
+import * as TonNetwork from "../primitives/TonNetwork.ts"
+import * as PayersInFlight from "../sending/PayersInFlight.ts"
+import * as TonLosses from "../sending/TonLosses.ts"
+import * as TonPrices from "../sending/TonPrices.ts"
+import * as TonRelayer from "../sending/TonRelayer.ts"
+import * as TonTariff from "../sending/TonTariff.ts"
+import * as TonAsset from "../transfer/TonAsset.ts"
+import type { TonEmulation } from "../transfer/TonEmulation.ts"
+import * as TonJettons from "../transfer/TonJettons.ts"
+import * as TonSigner from "../wallet/TonSigner.ts"
+import * as TonWallet from "../wallet/TonWallet.ts"
+
+/**
+ * Who settles, and where.
+ *
+ * @category models
+ */
+export interface Options {
+  /** The key of the relayer, which pays for everything, or several to share the load. Their W5 wallets must be deployed. */
+  readonly signer: TonSigner.TonKeySigner | ReadonlyArray<TonSigner.TonKeySigner>
+  /** The number of the relayers' wallets among those of their keys; default 0. */
+  readonly subwallet?: number
+  /** toncenter's API v2, its JSON-RPC address. */
+  readonly rpcUrl: string
+  readonly apiKey?: string
+  /** Default `ton:mainnet`. */
+  readonly network?: string
+  /** Jettons to settle beyond the known ones; no other is ever settled. */
+  readonly assets?: ReadonlyArray<TonAsset.CustomAsset>
+  /** How payments may be signed; default both. */
+  readonly kinds?: ReadonlyArray<ExactTon.Kind>
+  /**
+   * What is attached to a payment, in nanotons; what is not used comes back. Default what a transfer needs at the chain's
+   * prices (0.03 TON in 2025), and at least 0.05 TON for Jettons that this package does not know.
+   */
+  readonly attachedTon?: bigint
+  /** The most that a payer's request may hand on of what is attached, in nanotons; default what is attached at start. */
+  readonly maxInnerTon?: bigint
+  /** The least that a payment by an external message is of, in the Jetton's smallest unit; default a hundredth of a whole one. */
+  readonly externalMinimum?: bigint
+  /** Other accounts of the operator that the rest of the TON may go to; the relayers' own always may. */
+  readonly responseDestinations?: ReadonlyArray<string>
+  /** How payments travel together; default 50 after 250 milliseconds. */
+  readonly batches?: { readonly maximum?: number; readonly windowMillis?: number }
+  /** Whether wallets with extensions may pay: those can move the money between check and transfer. Default false. */
+  readonly extendedPayers?: boolean
+  /** Plays a transfer through before anything is spent on it: that of `@pontage/ton/emulation`. Default none. */
+  readonly emulation?: TonEmulation
+  /**
+   * The most that may be lost to failed payments in 24 hours, in nanotons, with what is attached to payments on their way;
+   * default 2 TON. Above it only payers are served of whom a payment was settled in that time.
+   */
+  readonly lossBudget?: bigint
+  /** The same for the payers of one caller; default its share by `callers`, else a half of `lossBudget`. */
+  readonly lossBudgetPerCaller?: bigint
+  /** The names of the callers who share `lossBudget`: half of it is held for them in equal parts (`CallerShares`). */
+  readonly callers?: ReadonlyArray<string>
+  /** The same for one payer; default an eighth of `lossBudget`. */
+  readonly lossBudgetPerPayer?: bigint
+  /** How long a griefer is banned, in milliseconds; default an hour. */
+  readonly banMillis?: number
+  /** Told what each payment cost. */
+  readonly onExpense?: (expense: TonBooks.TonExpense) => void
+  /** Milliseconds until a question to the RPC counts as unanswered; default 10 000. */
+  readonly rpcTimeoutMillis?: number
+  /** Called with the method of each question to the RPC: for counting. */
+  readonly onRequest?: (method: string) => void
+}
+
+const signer = OptionCheck.given<TonSigner.TonKeySigner>(
+  "a signer: a key pair, or { publicKey, sign }",
+  TonSigner.isKeySigner
+)
+
+const check = OptionCheck.options<Options>({
+  signer: OptionCheck.either(OptionCheck.list(signer), signer),
+  subwallet: OptionCheck.optional(OptionCheck.whole()),
+  rpcUrl: OptionCheck.text,
+  apiKey: OptionCheck.optional(OptionCheck.text),
+  network: OptionCheck.optional(OptionCheck.text),
+  assets: OptionCheck.optional(TonAsset.check),
+  kinds: OptionCheck.optional(OptionCheck.list(OptionCheck.oneOf(...ExactTon.Kind.literals))),
+  attachedTon: OptionCheck.optional(OptionCheck.amount(1n)),
+  maxInnerTon: OptionCheck.optional(OptionCheck.amount()),
+  responseDestinations: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
+  batches: OptionCheck.optional(
+    OptionCheck.options<NonNullable<Options["batches"]>>({
+      maximum: OptionCheck.optional(OptionCheck.whole()),
+      windowMillis: OptionCheck.optional(OptionCheck.whole())
+    })
+  ),
+  extendedPayers: OptionCheck.optional(OptionCheck.flag),
+  emulation: OptionCheck.optional(OptionCheck.callable()),
+  externalMinimum: OptionCheck.optional(OptionCheck.amount()),
+  lossBudget: OptionCheck.optional(OptionCheck.amount(1n)),
+  lossBudgetPerCaller: OptionCheck.optional(OptionCheck.amount(1n)),
+  callers: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
+  lossBudgetPerPayer: OptionCheck.optional(OptionCheck.amount(1n)),
+  banMillis: OptionCheck.optional(OptionCheck.whole()),
+  onExpense: OptionCheck.optional(OptionCheck.callable()),
+  rpcTimeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
+  onRequest: OptionCheck.optional(OptionCheck.callable())
+})
+
+/**
+ * What the parts of the half share.
+ *
+ * @category models
+ */
+export interface ExactTonChain {
+  readonly rpc: TonRpc.Shape
+  readonly network: Network
+  readonly assets: TonAsset.TonAssets
+  readonly jettons: TonJettons.TonJettons
+  readonly relayers: ReadonlyMap<string, TonRelayer.TonRelayer>
+  /** Where the rest of the TON may go: the first is what offers name. */
+  readonly responseDestinations: ReadonlyArray<TonAddress.Address>
+  readonly kinds: ReadonlyArray<ExactTon.Kind>
+  readonly maxInnerTon: bigint
+  readonly externalMinimum: bigint | undefined
+  readonly batches: { readonly maximum: number; readonly windowMillis: number }
+  readonly extendedPayers: boolean
+  readonly emulation: TonEmulation | undefined
+  /** The chain's configuration, asked for now and then. */
+  readonly config: Effect.Effect<Cell, ChainUnavailable>
+  /** What relaying costs at the prices of that configuration. */
+  readonly tariff: Effect.Effect<TonTariff.TonTariff, ChainUnavailable>
+  readonly ed25519: Ed25519.Shape
+  readonly flying: PayersInFlight.PayersInFlight
+  readonly searches: TonSearches.TonSearches
+  readonly landings: TonLanding.TonLandings
+  readonly losses: TonLosses.TonLosses
+  readonly books: TonBooks.TonBooks
+  /** Proves a Jetton against the chain before it is first used. */
+  readonly prove: (token: Asset) => Effect.Effect<void, ChainUnavailable>
+}
+
+const defaultLossBudget = 2_000_000_000n
+/** The shares of a caller and of a payer in the loss budget. */
+const callersPart = 2n
+const payersPart = 8n
+const defaultMaximum = 50
+const defaultWindowMillis = 250
+/** A wallet takes no more messages at once. */
+const maximumActions = 255
+
+/**
+ * Connects. It succeeds once the RPC has shown that it serves the network and that the relayers are deployed W5 wallets.
+ *
+ * @category constructors
+ */
+export const connect = Effect.fnUntraced(function* (
+  options: Options
+): Effect.fn.Return<ExactTonChain, Misconfigured | ChainUnavailable> {
+  yield* Effect.fromResult(OptionCheck.read(check, options, "exactTon.facilitator"))
+  const { batches: { maximum = defaultMaximum, windowMillis = defaultWindowMillis } = {} } = options
+  yield* inRange("batches.maximum", maximum, 1, maximumActions)
+  yield* inRange("batches.windowMillis", windowMillis, 0, 60_000)
+  const assets = yield* Effect.fromResult(TonAsset.table(options.assets ?? []))
+  const rpc = yield* connected(options)
+  const network = TonNetwork.fromText(rpc.network)
+  if (network === undefined) return yield* wrong(`network "${rpc.network}" is none of TON's`)
+  const relayers = yield* deployed(rpc, network, options)
+  const losses = yield* TonLosses.make(limitsOf(options))
+  const config = nowAndThen(rpc.config)
+  const tariff = tariffOf(network, config, options.attachedTon)
+  const { maxInnerTon = yield* dearest(tariff, network, assets, options) } = options
+  return {
+    rpc,
+    network,
+    assets,
+    relayers,
+    jettons: TonJettons.make(rpc),
+    responseDestinations: [...relayers.values()].map(({ address }) => address).concat(yield* own(options)),
+    kinds: options.kinds ?? ["w5-internal", "external"],
+    maxInnerTon,
+    externalMinimum: options.externalMinimum,
+    batches: { maximum, windowMillis },
+    extendedPayers: options.extendedPayers ?? false,
+    emulation: options.emulation,
+    config,
+    tariff,
+    ed25519: yield* Ed25519.Ed25519,
+    flying: PayersInFlight.make(),
+    searches: TonSearches.make(rpc),
+    landings: TonLanding.make(rpc),
+    losses,
+    books: TonBooks.make(losses, options.onExpense ?? (() => undefined)),
+    prove: provingOnce(rpc)
+  }
+})
+
+const limitsOf = ({ banMillis, ...options }: Options): LossBudget.Limits => {
+  const { lossBudget: total = defaultLossBudget } = options
+  const { callers, lossBudgetPerCaller: perCaller = callers ? undefined : part(total, callersPart) } = options
+  const { lossBudgetPerPayer: perPayer = part(total, payersPart) } = options
+  return {
+    total,
+    perPayer,
+    ...(perCaller !== undefined && { perCaller }),
+    ...(callers && { callers }),
+    ...(banMillis !== undefined && { banMillis })
+  }
+}
+
+const part = (whole: bigint, parts: bigint): bigint => (whole < parts ? 1n : whole / parts)
+
+/** The tariff is made anew when the configuration is. */
+const tariffOf = (
+  network: Network,
+  config: Effect.Effect<Cell, ChainUnavailable>,
+  attachedTon: bigint | undefined
+): ExactTonChain["tariff"] => {
+  let known: { readonly cell: Cell; readonly tariff: TonTariff.TonTariff } | undefined
+  return Effect.flatMap(config, (cell) => {
+    if (known?.cell === cell) return Effect.succeed(known.tariff)
+    const prices = TonPrices.read(cell)
+    if (prices === undefined) {
+      const message = `the configuration of ${network} holds no prices that can be read`
+      return Effect.fail(new ChainUnavailable({ network, message }))
+    }
+    const tariff = TonTariff.make(prices, TonAsset.isKnown, attachedTon)
+    known = { cell, tariff }
+    return Effect.succeed(tariff)
+  })
+}
+
+/** What the dearest of the tokens needs: offers that are made now name it. */
+const dearest = (
+  tariff: ExactTonChain["tariff"],
+  network: Network,
+  { of }: TonAsset.TonAssets,
+  { attachedTon }: Options
+): Effect.Effect<bigint, ChainUnavailable> =>
+  Effect.map(tariff, ({ transfer }) =>
+    of(network).reduce((most, token) => (transfer(token) > most ? transfer(token) : most), attachedTon ?? 1n)
+  )
+
+const connected = Effect.fnUntraced(function* (options: Options) {
+  const { apiKey, network: text = TonNetwork.mainnet, onRequest, rpcTimeoutMillis, rpcUrl } = options
+  const network = TonNetwork.fromText(text)
+  if (network === undefined) return yield* wrong(`network "${text}" is none of TON's`)
+  const rpc = yield* TonRpc.make({
+    url: rpcUrl,
+    network,
+    ...(apiKey !== undefined && { apiKey }),
+    ...(rpcTimeoutMillis !== undefined && { timeout: rpcTimeoutMillis }),
+    ...(onRequest && { onRequest })
+  })
+  yield* TonChainCheck.network(rpc, network)
+  return rpc
+})
+
+const deployed = Effect.fnUntraced(function* (rpc: TonRpc.Shape, network: Network, { signer, subwallet = 0 }: Options) {
+  const relayers = new Map<string, TonRelayer.TonRelayer>()
+  for (const given of Array.isArray(signer) ? signer : [signer]) {
+    const relayer = TonRelayer.make(given, network, subwallet)
+    if (relayer === undefined) return yield* wrong("a signer's keys are not 32 bytes of Ed25519 that belong together")
+    const { code, data } = yield* rpc.account(relayer.address)
+    if (code === undefined || data === undefined || TonWallet.read(code, data)?.version !== "w5")
+      return yield* wrong(`the relayer ${relayer.address} is no deployed W5 wallet on ${network}; deploy it first`)
+    relayers.set(relayer.address, relayer)
+  }
+  return relayers.size === 0 ? yield* wrong("give at least one signer") : relayers
+})
+
+const own = ({ responseDestinations = [] }: Options): Effect.Effect<ReadonlyArray<TonAddress.Address>, Misconfigured> =>
+  Effect.forEach(responseDestinations, (text) => {
+    const address = TonAddress.fromText(text)
+    return address === undefined ? wrong(`responseDestinations: "${text}" is no address`) : Effect.succeed(address)
+  })
+
+const provingOnce = (rpc: TonRpc.Shape) => {
+  const proven = new Set<Asset>()
+  return (token: Asset): Effect.Effect<void, ChainUnavailable> =>
+    proven.has(token)
+      ? Effect.void
+      : TonChainCheck.asset(rpc, token).pipe(
+          Effect.andThen(Effect.sync(() => void proven.add(token))),
+          Effect.catchTag("Misconfigured", (error) => notSettleable(rpc.network, error))
+        )
+}
+
+/** Prices change seldom, by a vote; milliseconds. */
+const configMillis = 600_000
+
+const nowAndThen = <A, E>(ask: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+  let known: { readonly answer: A; readonly until: number } | undefined
+  return Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    if (known !== undefined && now < known.until) return known.answer
+    const answer = yield* ask
+    known = { answer, until: now + configMillis }
+    return answer
+  })
+}
+
+/** A token that is not what the operator's table says is the operator's fault, and no verdict about the payment. */
+const notSettleable = (network: string, { message }: Misconfigured) =>
+  Effect.andThen(Effect.logError(message), Effect.fail(new ChainUnavailable({ network, message })))
+
+const inRange = (name: string, value: number, least: number, most: number) =>
+  Number.isSafeInteger(value) && value >= least && value <= most
+    ? Effect.void
+    : wrong(`${name} ${value} is not an integer between ${least} and ${most}`)
+
+const wrong = (what: string): Effect.Effect<never, Misconfigured> =>
+  Effect.fail(new Misconfigured({ message: `exactTon.facilitator: ${what}` }))

@@ -1,0 +1,217 @@
+/**
+ * The payer's half of `exact` on TON: it asks the chain for the payer's number and Jetton wallet, and signs the request that
+ * the core has decided on.
+ */
+import { Misconfigured, type SchemeClient, type SignedPayment, SigningFailed, type SigningRequest } from "@pontage/core"
+import { Entropy } from "@pontage/core/Entropy"
+import type { Network } from "@pontage/core/Network"
+import * as OptionCheck from "@pontage/core/OptionCheck"
+import type { StateInit } from "@ton/core"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+
+import * as TonRpc from "../node/TonRpc.ts"
+import * as ExactTon from "../payment/ExactTon.ts"
+import * as TonAuthorization from "../payment/TonAuthorization.ts"
+import * as TonAddress from "../primitives/TonAddress.ts"
+import * as TonBoc from "../primitives/TonBoc.ts"
+import * as TonMessage from "../primitives/TonMessage.ts"
+import * as TonNetwork from "../primitives/TonNetwork.ts"
+import * as JettonTransfer from "../transfer/JettonTransfer.ts"
+import * as TonAsset from "../transfer/TonAsset.ts"
+import * as TonJettons from "../transfer/TonJettons.ts"
+import * as TonSigner from "../wallet/TonSigner.ts"
+import * as TonWallet from "../wallet/TonWallet.ts"
+import * as WalletRequest from "../wallet/WalletRequest.ts"
+
+/**
+ * Who pays, and where.
+ *
+ * @category models
+ */
+export interface Options {
+  /** A key pair, anything that signs a hash, or a wallet's `signMessage` (TON Connect). */
+  readonly signer: TonSigner.TonKeySigner | TonSigner.TonMessageSigner
+  /** `ton:mainnet` or `ton:testnet`. */
+  readonly network: string
+  /** Where the payer's number and Jetton wallet are asked for: toncenter's API v2, its JSON-RPC address. */
+  readonly rpcUrl: string
+  readonly apiKey?: string
+  /** Jettons to pay in beyond the known ones. */
+  readonly assets?: ReadonlyArray<TonAsset.CustomAsset>
+  /** Who pays the gas; default `w5-internal`, the facilitator. With `external` the payer needs TON. */
+  readonly kind?: ExactTon.Kind
+  /** The number of the payer's W5 wallet among those of its key; default 0. */
+  readonly subwallet?: number
+}
+
+const signing = "a signer: a key pair, { publicKey, sign }, or { address, signMessage }"
+
+const check = OptionCheck.options<Options>({
+  signer: OptionCheck.given(signing, (value) => TonSigner.isKeySigner(value) || TonSigner.isMessageSigner(value)),
+  network: OptionCheck.text,
+  rpcUrl: OptionCheck.text,
+  apiKey: OptionCheck.optional(OptionCheck.text),
+  assets: OptionCheck.optional(TonAsset.check),
+  kind: OptionCheck.optional(OptionCheck.oneOf(...ExactTon.Kind.literals)),
+  subwallet: OptionCheck.optional(OptionCheck.whole())
+})
+
+/** What a payment that pays its own way, or a wallet that chooses the mode itself, hands on: nanotons. */
+const handedOn = 50_000_000n
+
+/** Signs one payment. */
+interface Payer {
+  readonly address: TonAddress.Address
+  readonly sign: (order: Order) => Effect.Effect<string, SigningFailed>
+}
+
+interface Order {
+  readonly kind: ExactTon.Kind
+  readonly validUntil: number
+  readonly jettonWallet: TonAddress.Address
+  readonly transfer: JettonTransfer.JettonTransfer
+  readonly value: bigint
+}
+
+/**
+ * The payer's half. Throws `Misconfigured` when the network, the signer, the RPC's URL or an asset is not one.
+ *
+ * @category constructors
+ */
+export const client = (options: Options): SchemeClient => {
+  Result.getOrThrow(OptionCheck.read(check, options, "exactTon.client"))
+  const { apiKey, assets, kind = "w5-internal", network: text, rpcUrl, signer } = options
+  const table = Result.getOrThrow(TonAsset.table(assets ?? []))
+  const network = TonNetwork.fromText(text)
+  if (network === undefined) throw wrong(`network "${text}" is none of TON's`)
+  const rpc = Effect.runSync(TonRpc.make({ url: rpcUrl, network, ...(apiKey !== undefined && { apiKey }) }))
+  if ("signMessage" in signer && kind === "external") throw wrong("signMessage signs for w5-internal alone")
+  const payer = "signMessage" in signer ? walletOf(signer, network) : keyOf(signer, network, options.subwallet, rpc)
+  const jettons = TonJettons.make(rpc)
+  return {
+    scheme: ExactTon.scheme,
+    network,
+    asset: (requirements) => (requirements.asset === undefined ? undefined : table.find(network, requirements.asset)),
+    sign: (request) => sign(payer, jettons, kind, request)
+  }
+}
+
+const wrong = (what: string) => new Misconfigured({ message: `exactTon.client: ${what}` })
+
+const failed = (message: string) => Effect.fail(new SigningFailed({ message }))
+
+const sign = Effect.fnUntraced(function* (
+  payer: Payer,
+  jettons: TonJettons.TonJettons,
+  kind: ExactTon.Kind,
+  request: SigningRequest
+): Effect.fn.Return<SignedPayment, SigningFailed> {
+  const { asset, binding, requirements, validBefore } = request
+  const to = TonAddress.fromText(requirements.payTo)
+  const master = TonAddress.fromText(asset.address)
+  if (to === undefined || master === undefined)
+    return yield* failed(`the offer's recipient "${requirements.payTo}" is no address to pay to`)
+  const terms = ExactTon.termsOf(requirements)
+  if (terms === undefined || !terms.kinds.includes(kind))
+    return yield* failed(`the offer does not take payments of the kind ${kind}`)
+  const responseTo = kind === "external" ? payer.address : terms.responseDestination
+  if (responseTo === undefined) return yield* failed("the offer names no responseDestination: nobody would relay it")
+  const jettonWallet = yield* Effect.mapError(jettons.walletOf(master, payer.address), notAsked)
+  const entropy = yield* Entropy
+  const queryId = yield* binding
+    ? ExactTon.boundQueryId(binding)
+    : Effect.succeed(ExactTon.queryIdFrom(entropy.bytes(8)))
+  const transfer = { queryId, amount: BigInt(requirements.maxAmountRequired), to, responseTo }
+  const value = terms.maxInnerTon < handedOn ? terms.maxInnerTon : handedOn
+  const boc = yield* payer.sign({ kind, validUntil: validBefore, jettonWallet, transfer, value })
+  const payload = { kind, boc, from: payer.address, ...(binding && { binding: { ...binding } }) }
+  const signed = TonAuthorization.read(payload, terms)
+  if (Result.isFailure(signed)) return yield* failed(`the wallet signed something else: ${signed.failure.message}`)
+  if (!isWhatWasAsked(signed.success, { jettonWallet, transfer, validUntil: validBefore }))
+    return yield* failed("the wallet signed another transfer than it was asked for")
+  return { payer: payer.address, nonce: signed.success.nonce, payload }
+})
+
+const notAsked = (cause: unknown) =>
+  new SigningFailed({ message: "the chain could not be asked for the payer's wallet", cause })
+
+/** A wallet may shorten the validity and choose the mode; nothing else. */
+const isWhatWasAsked = (
+  { jettonWallet, request, transfer }: TonAuthorization.TonAuthorization,
+  asked: Pick<Order, "jettonWallet" | "transfer" | "validUntil">
+): boolean =>
+  jettonWallet === asked.jettonWallet &&
+  transfer.amount === asked.transfer.amount &&
+  transfer.to === asked.transfer.to &&
+  transfer.queryId === asked.transfer.queryId &&
+  request.validUntil <= asked.validUntil
+
+/** A wallet that makes the message itself. */
+const walletOf = (signer: TonSigner.TonMessageSigner, network: Network): Payer => {
+  const address = TonAddress.fromText(signer.address)
+  if (address === undefined) throw wrong(`the signer's address "${signer.address}" is no address`)
+  return {
+    address,
+    sign: ({ jettonWallet, transfer, validUntil, value }) => {
+      const payload = TonBoc.toBase64(JettonTransfer.toCell(transfer))
+      const order = {
+        valid_until: validUntil,
+        network: `${TonNetwork.globalId(network)}`,
+        from: address,
+        messages: [{ address: jettonWallet, amount: `${value}`, payload }]
+      }
+      return Effect.tryPromise({
+        try: async () => (await signer.signMessage(order)).internalBoc,
+        catch: (cause) => new SigningFailed({ message: `the wallet of ${address} did not sign`, cause })
+      })
+    }
+  }
+}
+
+/** The W5 wallet of a key. */
+const keyOf = (
+  signer: TonSigner.TonKeySigner,
+  network: Network,
+  subwallet: number | undefined,
+  rpc: TonRpc.Shape
+): Payer => {
+  const key = TonSigner.fromKey(signer)
+  if (key === undefined) throw wrong("the signer's keys are not 32 bytes of Ed25519 that belong together")
+  const walletId = TonNetwork.walletId(network, subwallet)
+  const address = TonWallet.w5Address(key.publicKey, walletId)
+  const numberOf = Effect.fnUntraced(function* () {
+    const account = yield* Effect.mapError(rpc.account(address), notAsked)
+    if (account.state === "frozen") return yield* failed(`the wallet ${address} is frozen`)
+    if (account.code === undefined || account.data === undefined)
+      return { seqno: 0, init: TonWallet.w5Init(key.publicKey, walletId) }
+    const wallet = TonWallet.read(account.code, account.data)
+    return wallet === undefined ? yield* failed(`the account ${address} is no W5 wallet`) : { seqno: wallet.seqno }
+  })
+  return {
+    address,
+    sign: Effect.fnUntraced(function* (order) {
+      const { init, seqno }: { readonly seqno: number; readonly init?: StateInit } = yield* numberOf()
+      const unsigned = requestFor(order, walletId, seqno)
+      const signature = yield* Effect.mapError(
+        key.sign(unsigned.hash()),
+        (cause) => new SigningFailed({ message: `the key of ${address} did not sign`, cause })
+      )
+      if (signature.length !== 64) return yield* failed(`the key of ${address} answered no signature`)
+      const body = WalletRequest.signedW5(unsigned, signature)
+      const message =
+        order.kind === "external"
+          ? TonMessage.external(address, body, init)
+          : TonMessage.internal(address, 0n, body, init)
+      return TonBoc.toBase64(message)
+    })
+  }
+}
+
+/** Relayed, all that the facilitator attaches is handed on (64); else the wallet pays for itself (3). */
+const requestFor = ({ jettonWallet, kind, transfer, validUntil, value }: Order, walletId: number, seqno: number) => {
+  const isExternal = kind === "external"
+  const message = TonMessage.internal(jettonWallet, isExternal ? value : 0n, JettonTransfer.toCell(transfer))
+  const actions = WalletRequest.actionsOf([{ mode: isExternal ? 3 : 64, message }])
+  return WalletRequest.unsignedW5({ walletId, validUntil, seqno }, actions, isExternal)
+}

@@ -1,0 +1,40 @@
+/**
+ * What a shop can tell of a payment on TON by itself: the terms from the signed cells, and of a wallet that is not deployed
+ * yet, whose key comes along, that this key has signed. The key of a deployed wallet is on the chain alone.
+ */
+import { type Network, type PaymentRequirements, refuse } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import { Ed25519 } from "../crypto/Ed25519.ts"
+import * as ExactTon from "../payment/ExactTon.ts"
+import * as ExactTonReading from "../payment/ExactTonReading.ts"
+import type * as TonAsset from "../transfer/TonAsset.ts"
+import * as TonWallet from "../wallet/TonWallet.ts"
+
+/**
+ * Reads a payment by the offer's own terms: what a facilitator takes part in of them is its own to say.
+ *
+ * @category constructors
+ */
+export const inspect = Effect.fnUntraced(function* (
+  network: Network.Network,
+  assets: TonAsset.TonAssets,
+  requirements: PaymentRequirements.PaymentRequirements,
+  json: unknown
+) {
+  const offered = ExactTon.termsOf(requirements)
+  const reader: ExactTonReading.Reader = {
+    network,
+    assets,
+    kinds: ["w5-internal", "external"],
+    maxInnerTon: offered?.maxInnerTon ?? 0n,
+    responseDestinations: offered?.responseDestination === undefined ? [] : [offered.responseDestination],
+    relayers: new Map()
+  }
+  const { authorization, payload } = yield* ExactTonReading.read(reader, requirements, json)
+  const wallet = payload.init && TonWallet.fromInit(payload.init, payload.payer)
+  if (wallet === undefined) return authorization
+  const ed25519 = yield* Ed25519
+  if (ed25519.verify(wallet.publicKey, payload.request.signedHash, payload.request.signature)) return authorization
+  return yield* refuse("INVALID_SIGNATURE", "not_signed", `the signature is not by the key of ${payload.payer}`)
+})

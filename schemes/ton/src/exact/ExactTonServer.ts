@@ -1,0 +1,62 @@
+/**
+ * The seller's half of `exact` on TON: the assets of a network, and their proof at start.
+ */
+import { Misconfigured, type SchemeServer } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+
+import * as TonChainCheck from "../node/TonChainCheck.ts"
+import * as TonRpc from "../node/TonRpc.ts"
+import * as ExactTon from "../payment/ExactTon.ts"
+import * as TonNetwork from "../primitives/TonNetwork.ts"
+import * as TonAsset from "../transfer/TonAsset.ts"
+import * as ExactTonInspection from "./ExactTonInspection.ts"
+
+/**
+ * Where the chain can be asked. It is asked at start only, never for a request.
+ *
+ * @category models
+ */
+export interface Options {
+  /** toncenter's API v2, its JSON-RPC address. */
+  readonly rpcUrl: string
+  readonly apiKey?: string
+  /** Default `ton:mainnet`. */
+  readonly network?: string
+  /** Jettons to be paid in beyond the known ones. */
+  readonly assets?: ReadonlyArray<TonAsset.CustomAsset>
+}
+
+const check = OptionCheck.options<Options>({
+  rpcUrl: OptionCheck.text,
+  apiKey: OptionCheck.optional(OptionCheck.text),
+  network: OptionCheck.optional(OptionCheck.text),
+  assets: OptionCheck.optional(TonAsset.check)
+})
+
+/**
+ * The seller's half. What a facilitator demands of an offer (who gets the rest of the TON it attaches) comes from the
+ * facilitator itself. Throws `Misconfigured` when the network or an asset is not one.
+ *
+ * @category constructors
+ */
+export const server = (options: Options): SchemeServer => {
+  const checked = Result.getOrThrow(OptionCheck.read(check, options, "exactTon.server"))
+  const { apiKey, assets, network: text = TonNetwork.mainnet, rpcUrl } = checked
+  const table = Result.getOrThrow(TonAsset.table(assets ?? []))
+  const network = TonNetwork.fromText(text)
+  if (network === undefined) throw new Misconfigured({ message: `exactTon.server: network "${text}" is none of TON's` })
+  return {
+    scheme: ExactTon.scheme,
+    network,
+    asset: table.find,
+    assetNames: table.names,
+    inspect: (requirements, json) => ExactTonInspection.inspect(network, table, requirements, json),
+    prove: Effect.fnUntraced(function* (provenNetwork, used) {
+      const rpc = yield* TonRpc.make({ url: rpcUrl, network: provenNetwork, ...(apiKey !== undefined && { apiKey }) })
+      yield* TonChainCheck.network(rpc, provenNetwork)
+      yield* Effect.forEach(used, (token) => TonChainCheck.asset(rpc, token), { discard: true })
+    })
+  }
+}

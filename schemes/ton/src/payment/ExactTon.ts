@@ -1,0 +1,127 @@
+/**
+ * The scheme `exact` on TON: its definition, its payload, and the terms it adds to an offer. The payer signs a request to
+ * its own wallet to transfer exactly the amount of a Jetton; whoever brings it to the wallet pays the gas and can change
+ * nothing of it.
+ */
+import { invalid, type PaymentRequirements, type Scheme, type ValidationError } from "@pontage/core"
+import * as Binding from "@pontage/core/Binding"
+import { RequestBinding } from "@pontage/core/PaymentPayload"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import * as TonAddress from "../primitives/TonAddress.ts"
+import * as TonNetwork from "../primitives/TonNetwork.ts"
+
+/**
+ * The definition that the three halves share.
+ *
+ * @category constants
+ */
+export const scheme: Scheme = {
+  name: "exact",
+  family: "ton",
+  network: TonNetwork.fromText,
+  address: TonAddress.fromText
+}
+
+/**
+ * How the signed request travels: inside a message that the facilitator pays for (W5 wallets), or as an external message
+ * whose gas is the payer's.
+ *
+ * @category schemas
+ */
+export const Kind = /* @__PURE__ */ Schema.Literals(["w5-internal", "external"])
+
+/**
+ * @category models
+ */
+export type Kind = typeof Kind.Type
+
+/**
+ * The scheme's payload: the signed message as a bag of cells in base64, whose it is, and the binding of its query id to a
+ * request where there is one. Everything else stands in the signed cells.
+ *
+ * @category schemas
+ */
+export const Payload = /* @__PURE__ */ Schema.Struct({
+  kind: Kind,
+  boc: Schema.String,
+  from: Schema.String,
+  binding: /* @__PURE__ */ Schema.optionalKey(RequestBinding)
+})
+
+/**
+ * @category models
+ */
+export type Payload = typeof Payload.Type
+
+const decode = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
+
+/**
+ * Reads a payload; fails with `malformed`.
+ *
+ * @category conversions
+ */
+export const decodePayload = (json: unknown): Effect.Effect<Payload, ValidationError> =>
+  Effect.mapError(decode(json), (error) =>
+    invalid("malformed", "payload_fields", `the payload is no signed TON message: ${error.message}`)
+  )
+
+/**
+ * What a facilitator demands beside the common terms, as it stands in an offer's `extra`.
+ *
+ * @category models
+ */
+export interface Terms {
+  readonly kinds: ReadonlyArray<Kind>
+  /** Who gets the rest of the TON that the facilitator attaches to a payment. */
+  readonly responseDestination: TonAddress.Address | undefined
+  /** The most TON that a payer's request may hand on, in nanotons. */
+  readonly maxInnerTon: bigint
+}
+
+/**
+ * The most TON that a request may hand on where nothing else is said, in nanotons.
+ *
+ * @category constants
+ */
+export const defaultMaxInnerTon = 100_000_000n
+
+const Extra = /* @__PURE__ */ Schema.Struct({
+  kinds: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.Array(Kind)),
+  responseDestination: /* @__PURE__ */ Schema.optionalKey(Schema.String),
+  maxInnerTon: /* @__PURE__ */ Schema.optionalKey(Schema.String)
+})
+
+const decodeExtra = /* @__PURE__ */ Schema.decodeUnknownOption(Extra)
+const nanotons = /^(0|[1-9][0-9]{0,17})$/
+
+/**
+ * The terms of an offer; `undefined` when its `extra` is not of this scheme.
+ *
+ * @category conversions
+ */
+export const termsOf = ({ extra = {} }: PaymentRequirements.PaymentRequirements): Terms | undefined => {
+  const decoded = decodeExtra(extra)
+  if (decoded._tag === "None") return undefined
+  const { kinds = ["w5-internal"], maxInnerTon = `${defaultMaxInnerTon}`, responseDestination } = decoded.value
+  const response = responseDestination === undefined ? undefined : TonAddress.fromText(responseDestination)
+  if (!nanotons.test(maxInnerTon) || (responseDestination !== undefined && response === undefined)) return undefined
+  return { kinds, responseDestination: response, maxInnerTon: BigInt(maxInnerTon) }
+}
+
+/**
+ * The query id of a transfer: the first 8 bytes, as a number, big endian.
+ *
+ * @category constructors
+ */
+export const queryIdFrom = (bytes: Uint8Array): bigint =>
+  new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(0)
+
+/**
+ * The query id that binds a transfer to a request: of the binding's tag.
+ *
+ * @category constructors
+ */
+export const boundQueryId = (binding: RequestBinding): Effect.Effect<bigint> =>
+  Effect.map(Binding.tag(binding), queryIdFrom)

@@ -1,0 +1,54 @@
+/**
+ * The message with which a relayer brings a payer's request to the payer's wallet, and what it costs at most. It always
+ * bounces: what a wallet refuses comes back. And it deploys the wallet only where there is none: doing so twice costs.
+ */
+import type { Asset } from "@pontage/core"
+import type { Cell } from "@ton/core"
+
+import type { TonAuthorization } from "../payment/TonAuthorization.ts"
+import * as TonBoc from "../primitives/TonBoc.ts"
+import * as TonMessage from "../primitives/TonMessage.ts"
+import type { TonTariff } from "./TonTariff.ts"
+
+/**
+ * A message to a payer's wallet, and the most that it costs its relayer, in nanotons: what is attached, and its fees by its
+ * bits and cells.
+ *
+ * @category models
+ */
+export interface TonRelay {
+  readonly message: Cell
+  readonly cost: bigint
+}
+
+/**
+ * The message of a payment.
+ *
+ * @category constructors
+ */
+export const make = (
+  authorization: TonAuthorization & { readonly token: Asset },
+  isDeployed: boolean,
+  tariff: TonTariff
+): TonRelay => {
+  const { body, init, payer, token } = authorization
+  const attached = tariff.attached(authorization, token)
+  const message = TonMessage.internal(payer, attached, body, isDeployed ? undefined : init)
+  return { message, cost: attached + tariff.message(message) }
+}
+
+/**
+ * A payer's own message as it is sent, a bag of cells in base64.
+ *
+ * @category constructors
+ */
+export const externalOf = ({ body, init, payer }: TonAuthorization, isDeployed: boolean): string =>
+  TonBoc.toBase64(TonMessage.external(payer, body, isDeployed ? undefined : init))
+
+/**
+ * The most that an external message costs which carries these, in nanotons.
+ *
+ * @category getters
+ */
+export const costOf = (relays: ReadonlyArray<TonRelay>, { base }: TonTariff): bigint =>
+  relays.reduce((sum, { cost }) => sum + cost, base)

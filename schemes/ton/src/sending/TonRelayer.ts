@@ -1,0 +1,95 @@
+/**
+ * A relayer: a W5 wallet of the facilitator that brings payers' requests to their wallets, many in one external message,
+ * and pays for all of it. Its numbers are the slots of its lane.
+ */
+import { Misconfigured } from "@pontage/core"
+import type { Network } from "@pontage/core/Network"
+import { Cell } from "@ton/core"
+import * as Effect from "effect/Effect"
+
+import type * as TonAddress from "../primitives/TonAddress.ts"
+import * as TonBoc from "../primitives/TonBoc.ts"
+import * as TonMessage from "../primitives/TonMessage.ts"
+import * as TonNetwork from "../primitives/TonNetwork.ts"
+import * as TonSigner from "../wallet/TonSigner.ts"
+import * as TonWallet from "../wallet/TonWallet.ts"
+import * as WalletRequest from "../wallet/WalletRequest.ts"
+
+/**
+ * A relayer.
+ *
+ * @category models
+ */
+export interface TonRelayer {
+  readonly address: TonAddress.Address
+  readonly walletId: number
+  readonly key: TonSigner.HashSigning
+}
+
+/**
+ * An external message that is signed and ready.
+ *
+ * @category models
+ */
+export interface SignedExternal {
+  /** A bag of cells in base64. */
+  readonly boc: string
+  /** The hash it goes by, hexadecimal. */
+  readonly hash: string
+  readonly bytes: number
+}
+
+/**
+ * The largest external message that nodes take, in bytes.
+ *
+ * @category constants
+ */
+export const maximumBytes = 65_535
+
+/** Each message pays its own way, and one that cannot be paid hinders no other. */
+const sendMode = 3
+
+/**
+ * The relayer of a key, or `undefined` when it is none.
+ *
+ * @category constructors
+ */
+export const make = (signer: TonSigner.TonKeySigner, network: Network, subwallet: number): TonRelayer | undefined => {
+  const key = TonSigner.fromKey(signer)
+  const walletId = TonNetwork.walletId(network, subwallet)
+  return key && { address: TonWallet.w5Address(key.publicKey, walletId), walletId, key }
+}
+
+/**
+ * Signs an external message that has the wallet send these messages in this order; none uses its number up.
+ *
+ * @category combinators
+ */
+export const sign = Effect.fnUntraced(function* (
+  { address, key, walletId }: TonRelayer,
+  seqno: bigint,
+  validUntil: number,
+  messages: ReadonlyArray<Cell>
+): Effect.fn.Return<SignedExternal, Misconfigured> {
+  const actions = WalletRequest.actionsOf(messages.map((message) => ({ mode: sendMode, message })))
+  const unsigned = WalletRequest.unsignedW5({ walletId, validUntil, seqno: Number(seqno) }, actions, true)
+  const signature = yield* Effect.mapError(key.sign(unsigned.hash()), () => notSigned(address))
+  if (signature.length !== 64) return yield* notSigned(address)
+  const body = WalletRequest.signedW5(unsigned, signature)
+  const message = TonMessage.external(address, body)
+  const boc = TonBoc.toBase64(message)
+  return { boc, hash: TonBoc.hashOf(message), bytes: Buffer.byteLength(boc, "base64") }
+})
+
+const notSigned = (address: string) => new Misconfigured({ message: `the key of the relayer ${address} did not sign` })
+
+/**
+ * Until when a signed external message of a relayer is good, Unix seconds; 0 when it is none.
+ *
+ * @category getters
+ */
+export const validUntil = (boc: string): number =>
+  TonBoc.attempt(() => {
+    const message = TonMessage.read(Cell.fromBase64(boc))
+    return message?.body.beginParse().skip(64).loadUint(32)
+  }) ?? 0

@@ -1,0 +1,61 @@
+/**
+ * Signatures of TRON transactions: 65 bytes, r, s in the lower half of the order, and which of two keys it was. Wallets
+ * write the last byte as 0, 1, 27 or 28, in either case and sometimes behind `0x`; here it is one text.
+ */
+import { secp256k1 } from "@noble/curves/secp256k1.js"
+
+import * as TronAddress from "../primitives/TronAddress.ts"
+import * as TronHex from "../primitives/TronHex.ts"
+
+const grammar = /^(?:0x)?([0-9a-fA-F]{128})(00|01|1[bBcC])$/
+
+/** Half the order of secp256k1, as the digits it is compared by. */
+const halfOrder = "7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0"
+
+/**
+ * A signature in its one form: 130 lower-case digits, the last byte 27 or 28; `undefined` when it is none.
+ *
+ * @category constructors
+ */
+export const fromText = (text: string): string | undefined => {
+  const match = grammar.exec(text)
+  if (match === null) return undefined
+  const [, parts = "", v = ""] = match
+  return `${parts.toLowerCase()}${v === "00" || v.toLowerCase() === "1b" ? "1b" : "1c"}`
+}
+
+/**
+ * Whether s is in the upper half of the order: the malleated twin of a signature.
+ *
+ * @category guards
+ */
+export const isHighS = (signature: string): boolean => signature.slice(64, 128) > halfOrder
+
+/** Answers of `recoverAddress`. It takes milliseconds, and a shop that settles in its own process asks twice for a payment. */
+const recovered = new Map<string, TronAddress.Address | undefined>()
+const capacity = 512
+
+/**
+ * The account whose key signed the digest, or `undefined` when no key did. The last few answers are remembered.
+ *
+ * @category getters
+ */
+export const recoverAddress = (digest: Uint8Array, signature: string): TronAddress.Address | undefined => {
+  const key = `${TronHex.fromBytes(digest)} ${signature}`
+  if (recovered.has(key)) return recovered.get(key)
+  const [oldest] = recovered.keys()
+  if (recovered.size >= capacity && oldest !== undefined) recovered.delete(oldest)
+  const address = recover(digest, signature)
+  recovered.set(key, address)
+  return address
+}
+
+const recover = (digest: Uint8Array, signature: string): TronAddress.Address | undefined => {
+  const bytes = TronHex.toBytes(`${signature.endsWith("1b") ? "00" : "01"}${signature.slice(0, 128)}`)
+  try {
+    const publicKey = secp256k1.Signature.fromBytes(bytes, "recovered").recoverPublicKey(digest)
+    return TronAddress.fromPublicKey(publicKey.toBytes(false))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * The payer's half of `exact` on TRON: it builds the transfer that the core has decided on, and has the wallet sign those
+ * bytes and no others. It needs no chain library; a node only for a recent block to refer to, where the offer names none.
+ */
+import { Misconfigured, type SchemeClient, SigningFailed, type SigningRequest } from "@pontage/core"
+import { Entropy } from "@pontage/core/Entropy"
+import * as OptionCheck from "@pontage/core/OptionCheck"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import * as TronBlocks from "../node/TronBlocks.ts"
+import * as TronHttp from "../node/TronHttp.ts"
+import * as ExactTron from "../payment/ExactTron.ts"
+import * as TronAddress from "../primitives/TronAddress.ts"
+import * as TronNetwork from "../primitives/TronNetwork.ts"
+import * as TronAsset from "../transfer/TronAsset.ts"
+import * as TronTransaction from "../transfer/TronTransaction.ts"
+import * as TronSigner from "../wallet/TronSigner.ts"
+
+/**
+ * Who pays, and where.
+ *
+ * @category models
+ */
+export interface Options {
+  /** `TronSigner.fromTronWeb(...)`, `.fromTip1193(...)`, `localSigner(key)`, or anything that signs the bytes. */
+  readonly signer: TronSigner.TronSigner
+  /** Default `tron:mainnet`. */
+  readonly network?: string
+  /** A full node, asked for a recent block; needed where offers name no block (`extra.refBlock`). */
+  readonly rpcUrl?: string
+  /** Sent with every question to the node: a provider's key. */
+  readonly rpcHeaders?: Readonly<Record<string, string>>
+  /** Tokens to pay in beyond the known ones. */
+  readonly assets?: ReadonlyArray<TronAsset.CustomAsset>
+  /** The most that the chain may take for a payment's energy, in sun; default 100 TRX. An offer that needs more is not signed. */
+  readonly maxFeeLimit?: bigint
+}
+
+const check = OptionCheck.options<Options>({
+  signer: OptionCheck.having("a signer, such as localSigner(key)", "address", "signTransaction"),
+  network: OptionCheck.optional(OptionCheck.text),
+  rpcUrl: OptionCheck.optional(OptionCheck.text),
+  rpcHeaders: OptionCheck.optional(OptionCheck.record(OptionCheck.text)),
+  assets: OptionCheck.optional(TronAsset.check),
+  maxFeeLimit: OptionCheck.optional(OptionCheck.amount())
+})
+
+const defaultMaxFeeLimit = 100_000_000n
+
+/**
+ * The payer's half. Throws `Misconfigured` when the network, the signer's address, an asset or the RPC URL is not one.
+ *
+ * @category constructors
+ */
+export const client = (options: Options): SchemeClient => {
+  Result.getOrThrow(OptionCheck.read(check, options, "exactTron.client"))
+  const { assets, network = TronNetwork.mainnet, signer } = options
+  const table = Result.getOrThrow(TronAsset.table(assets ?? []))
+  const chain = TronNetwork.fromText(network)
+  const payer = TronAddress.fromText(signer.address)
+  if (chain === undefined) throw wrong(`network "${network}" is no TRON network such as tron:mainnet`)
+  if (payer === undefined) throw wrong(`the signer's address "${signer.address}" is no address`)
+  const wallet: Wallet = {
+    signer,
+    payer,
+    maxFeeLimit: options.maxFeeLimit ?? defaultMaxFeeLimit,
+    recentBlock: recentBlockBy(chain, options)
+  }
+  return {
+    scheme: ExactTron.scheme,
+    network: chain,
+    asset: (requirements) => (requirements.asset === undefined ? undefined : table.find(chain, requirements.asset)),
+    sign: (request) => sign(wallet, request)
+  }
+}
+
+const wrong = (what: string) => new Misconfigured({ message: `exactTron.client: ${what}` })
+
+/** The two fields of a block that a transaction refers to. */
+type Reference = Pick<TronTransaction.Header, "refBlockBytes" | "refBlockHash">
+
+interface Wallet {
+  readonly signer: TronSigner.TronSigner
+  readonly payer: TronAddress.Address
+  readonly maxFeeLimit: bigint
+  readonly recentBlock: Effect.Effect<Reference, SigningFailed>
+}
+
+const failed = (message: string, cause?: unknown) =>
+  new SigningFailed(cause === undefined ? { message } : { message, cause })
+
+/** A block that is not reorganised any more: a reference to one that is makes the payment impossible. */
+const recentBlockBy = (network: string, { rpcHeaders, rpcUrl }: Options): Wallet["recentBlock"] => {
+  if (rpcUrl === undefined) {
+    const message = `the offer names no recent block (extra.refBlock): give exactTron.client the rpcUrl of a node of ${network}`
+    return Effect.fail(failed(message))
+  }
+  const node = { url: rpcUrl, network, ...(rpcHeaders && { headers: rpcHeaders }) }
+  const { solid } = TronBlocks.make(Effect.runSync(TronHttp.make(node)))
+  return Effect.mapBoth(solid, { onSuccess: TronBlocks.referenceTo, onFailure: ({ message }) => failed(message) })
+}
+
+const makeHints = () =>
+  Schema.Struct({
+    minFeeLimit: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[1-9][0-9]{0,15}$/))),
+    refBlock: Schema.optionalKey(
+      Schema.Struct({
+        bytes: Schema.String.check(Schema.isPattern(/^[0-9a-f]{4}$/)),
+        hash: Schema.String.check(Schema.isPattern(/^[0-9a-f]{16}$/))
+      })
+    )
+  })
+
+/** What is read of an offer's `extra`. A hint that is not understood is no offer to sign for. */
+const decodeHints = /* @__PURE__ */ Schema.decodeUnknownOption(/* @__PURE__ */ makeHints())
+
+const sign = Effect.fnUntraced(function* (wallet: Wallet, request: SigningRequest) {
+  const transfer = yield* toSign(wallet, request)
+  const unsigned = TronTransaction.unsignedTransfer(transfer)
+  const signature = yield* Effect.mapError(TronSigner.sign(wallet.signer, unsigned), ({ cause, message }) =>
+    failed(message, cause)
+  )
+  const { raw_data_hex, txID } = unsigned
+  const { binding } = request
+  const from = TronAddress.toBase58(wallet.payer)
+  return {
+    payer: from,
+    nonce: txID,
+    payload: {
+      from,
+      signedTransaction: { txID, raw_data_hex, signature: [signature] },
+      ...(binding && { binding: { ...binding } })
+    }
+  }
+})
+
+const toSign = Effect.fnUntraced(function* (
+  wallet: Wallet,
+  { asset, binding, requirements, validBefore }: SigningRequest
+) {
+  const to = TronAddress.fromText(requirements.payTo)
+  if (to === undefined || to === wallet.payer) {
+    return yield* failed(`the offer's recipient "${requirements.payTo}" is no address to pay to`)
+  }
+  const token = TronAddress.fromText(asset.address)
+  if (token === undefined) return yield* failed(`the asset's address "${asset.address}" is no address`)
+  const hints = Option.getOrUndefined(decodeHints(requirements.extra ?? {}))
+  if (hints === undefined) return yield* failed("the offer's extra holds a fee limit or a block that is none")
+  const feeLimit = BigInt(hints.minFeeLimit ?? TronAsset.defaultFeeLimit)
+  if (feeLimit > wallet.maxFeeLimit) {
+    const message = `the offer asks for a fee limit of ${feeLimit} sun, at most ${wallet.maxFeeLimit} are signed for (maxFeeLimit)`
+    return yield* failed(message)
+  }
+  const { refBlock } = hints
+  const reference = refBlock
+    ? { refBlockBytes: refBlock.bytes, refBlockHash: refBlock.hash }
+    : yield* wallet.recentBlock
+  const entropy = yield* Entropy
+  const transfer: TronTransaction.TokenTransfer = {
+    ...reference,
+    owner: wallet.payer,
+    token,
+    to,
+    amount: BigInt(requirements.maxAmountRequired),
+    feeLimit,
+    expiration: BigInt(validBefore) * 1000n,
+    timestamp: binding ? yield* ExactTron.boundTimestamp(binding) : ExactTron.timestampFrom(entropy.bytes(6))
+  }
+  return transfer
+})

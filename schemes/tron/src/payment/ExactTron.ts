@@ -1,0 +1,93 @@
+/**
+ * The scheme `exact` on TRON: its definition and its payload. The payer signs the very transaction that moves the token, a
+ * TRC-20 `transfer` of exactly the amount; anyone may then submit it, and nobody can change it. The chain's fee is the
+ * payer's, or a sponsor's.
+ */
+import { invalid, type Scheme, type ValidationError } from "@pontage/core"
+import * as Binding from "@pontage/core/Binding"
+import { RequestBinding } from "@pontage/core/PaymentPayload"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import * as TronAddress from "../primitives/TronAddress.ts"
+import * as TronHex from "../primitives/TronHex.ts"
+import * as TronNetwork from "../primitives/TronNetwork.ts"
+import * as TronTransaction from "../transfer/TronTransaction.ts"
+
+/**
+ * The definition that the three halves share.
+ *
+ * @category constants
+ */
+export const scheme: Scheme = {
+  name: "exact",
+  family: "tron",
+  network: TronNetwork.fromText,
+  address: (text) => {
+    const address = TronAddress.fromText(text)
+    return address && TronAddress.toBase58(address)
+  }
+}
+
+const isAddress = (text: string) => TronAddress.fromBase58(text) !== undefined
+const isId = (text: string) => text.length === 64 && TronHex.isHex(text)
+const isRaw = (text: string) => text.length <= 2 * TronTransaction.maximumBytes && TronHex.isHex(text)
+const isSignature = (text: string) => text.length <= 2 + 2 * 65
+
+// A payer needs no schema of these: they are made by calls marked pure, so that its bundle leaves them out.
+const text = (is: (text: string) => boolean, expected: string) =>
+  Schema.String.check(Schema.makeFilter(is, { expected }))
+
+const makePayload = () =>
+  Schema.Struct({
+    from: text(isAddress, "an address in base58check"),
+    signedTransaction: Schema.Struct({
+      txID: text(isId, "64 lower-case hexadecimal digits"),
+      raw_data_hex: text(isRaw, `at most ${TronTransaction.maximumBytes} bytes in lower-case hexadecimal`),
+      signature: Schema.Array(text(isSignature, "65 bytes in hexadecimal")).check(
+        Schema.isMinLength(1),
+        Schema.isMaxLength(1)
+      )
+    }),
+    binding: Schema.optionalKey(RequestBinding)
+  })
+
+/**
+ * The scheme's payload: who pays, the transaction with its one signature as wallets return it (its JSON form is neither
+ * sent nor read), and the binding to a request where there is one.
+ *
+ * @category schemas
+ */
+export const Payload = /* @__PURE__ */ makePayload()
+
+/**
+ * @category models
+ */
+export type Payload = typeof Payload.Type
+
+const decode = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
+
+/**
+ * Reads a payload; fails with `malformed`.
+ *
+ * @category conversions
+ */
+export const decodePayload = (json: unknown): Effect.Effect<Payload, ValidationError> =>
+  Effect.mapError(decode(json), (error) =>
+    invalid("malformed", "payload_fields", `the payload is no signed TRON transaction: ${error.message}`)
+  )
+
+/**
+ * A transaction's timestamp of 48 bits: a number that no node looks at, which tells one payment from another.
+ *
+ * @category constructors
+ */
+export const timestampFrom = (bytes: Uint8Array): bigint => BigInt(`0x${TronHex.fromBytes(bytes.subarray(0, 6))}`)
+
+/**
+ * The timestamp that binds a payment to a request: the first 6 bytes of the binding's tag.
+ *
+ * @category constructors
+ */
+export const boundTimestamp = (binding: RequestBinding): Effect.Effect<bigint> =>
+  Effect.map(Binding.tag(binding), timestampFrom)

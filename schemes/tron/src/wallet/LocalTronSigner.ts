@@ -1,0 +1,39 @@
+/**
+ * A signer whose key is at hand: a payer's without a wallet, or a sponsor's.
+ */
+import { secp256k1 } from "@noble/curves/secp256k1.js"
+import { Misconfigured } from "@pontage/core"
+import * as Redacted from "effect/Redacted"
+
+import * as TronAddress from "../primitives/TronAddress.ts"
+import * as TronHex from "../primitives/TronHex.ts"
+import * as TronTransaction from "../transfer/TronTransaction.ts"
+import type { TronSigner } from "./TronSigner.ts"
+
+/** The words of an error about a key are never passed on: libraries quote what they are given. */
+const keyBytes = (key: Redacted.Redacted): Uint8Array => {
+  const text = Redacted.value(key).replace(/^0x/, "").toLowerCase()
+  const bytes = text.length === 64 && TronHex.isHex(text) ? TronHex.toBytes(text) : new Uint8Array(32)
+  if (secp256k1.utils.isValidSecretKey(bytes)) return bytes
+  const message = "exactTron.localSigner: the private key is not 64 digits of a number in range"
+  throw new Misconfigured({ message })
+}
+
+/**
+ * Signs with a private key: 64 hexadecimal digits, also behind `0x`, redacted or not. The key is kept redacted and is in
+ * no message. The same transaction gives the same signature (RFC 6979). Throws `Misconfigured` when the key is none.
+ *
+ * @category constructors
+ */
+export const localSigner = (privateKey: string | Redacted.Redacted): TronSigner => {
+  const key = Redacted.make(keyBytes(typeof privateKey === "string" ? Redacted.make(privateKey) : privateKey))
+  return {
+    address: TronAddress.toBase58(TronAddress.fromPublicKey(secp256k1.getPublicKey(Redacted.value(key), false))),
+    signTransaction: async ({ raw_data_hex }) => {
+      const digest = TronTransaction.idBytes(TronHex.toBytes(raw_data_hex))
+      const recovered = secp256k1.sign(digest, Redacted.value(key), { prehash: false, format: "recovered" })
+      const parts = TronHex.fromBytes(recovered.subarray(1))
+      return { raw_data_hex, signature: [`${parts}${recovered[0] === 0 ? "1b" : "1c"}`] }
+    }
+  }
+}
