@@ -35,7 +35,7 @@ const laggingNode: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "schemes/evm/src/TransferSimulation",
+      module: "schemes/evm/src/transfer/TransferSimulation",
       piece: 'first !== undefined && first._tag !== "Reverted"',
       instead: "first !== undefined"
     }
@@ -105,7 +105,7 @@ const twoFacilitators: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "core/src/facilitator/settlement/Confirmation",
+      module: "core/src/facilitator/lane/Confirmation",
       piece: "isOthers && payment.authorization.binding === undefined && !wasSettled",
       instead: "isOthers && work === null && !wasSettled"
     }
@@ -141,7 +141,7 @@ const boundByStranger: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "core/src/facilitator/settlement/Confirmation",
+      module: "core/src/facilitator/lane/Confirmation",
       piece: "isOthers && payment.authorization.binding === undefined && !wasSettled",
       instead: "isOthers && !wasSettled"
     }

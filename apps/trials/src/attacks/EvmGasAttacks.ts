@@ -177,14 +177,14 @@ const burners = Effect.fnUntraced(function* (stage: AttackStage) {
 
 const anyCode: SourceMutation = [
   {
-    module: "schemes/evm/src/ContractPayers",
+    module: "schemes/evm/src/exact/ContractPayers",
     piece: "EvmKnownCode.isKnown(known, account, code)",
     instead: "(known !== undefined)"
   }
 ]
 
 const nothingReserved: SourceMutation = [
-  { module: "schemes/evm/src/EvmLosses", piece: "amount: gas * price }", instead: "amount: gas * 0n }" }
+  { module: "schemes/evm/src/sending/EvmLosses", piece: "amount: gas * price }", instead: "amount: gas * 0n }" }
 ]
 
 const unknownCode: Attack = {

@@ -55,7 +55,7 @@ const cappedLogs: Attack = {
   expected: "the transfer is found and counts as the buyer's: one transfer, and the buyer is served",
   targets: ["pontage"],
   mutation: [
-    { module: "schemes/evm/src/EvmRpc", piece: "foundLogs, EvmNodeRefusal.toWidthRefusal)", instead: "foundLogs)" }
+    { module: "schemes/evm/src/node/EvmRpc", piece: "foundLogs, EvmNodeRefusal.toWidthRefusal)", instead: "foundLogs)" }
   ],
   run: Effect.fnUntraced(function* (stage) {
     const { node } = stage.chain
@@ -95,12 +95,12 @@ const backendsApart: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "schemes/evm/src/EvmShortfall",
+      module: "schemes/evm/src/evidence/EvmShortfall",
       piece: "Effect.catch(ask({ hash: blockHash }), () => ask(blockNumber))",
       instead: 'Effect.catch(ask("latest"), () => ask(blockNumber + blockHash))'
     },
     {
-      module: "schemes/evm/src/EvmObservation",
+      module: "schemes/evm/src/evidence/EvmObservation",
       piece: "{ observation: pending, doubt }",
       instead: "{ observation: doubt ? EvmEnding.failed(doubt.transaction, doubt.error) : pending, doubt }"
     }
@@ -159,7 +159,7 @@ const jumpingClock: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "core/src/facilitator/ChainClock",
+      module: "core/src/facilitator/local/ChainClock",
       piece: "isApart: Math.abs(own - chain) > toleranceSeconds",
       instead: "isApart: Math.abs(own - chain) === -1"
     }

@@ -26,7 +26,7 @@ const otherQuery: Attack = {
   targets: ["pontage", "x402"],
   mutation: [
     {
-      module: "core/src/server/RequestTarget",
+      module: "core/src/server/http/RequestTarget",
       piece: 'target.includes("#") || /^[^?]*\\?\\?/.test(target)',
       instead: "target === undefined"
     },
@@ -70,7 +70,7 @@ const sharedCache: Attack = {
   targets: ["pontage", "x402"],
   mutation: [
     {
-      module: "core/src/server/ResponseHeaders",
+      module: "core/src/server/http/ResponseHeaders",
       piece: 'isStrict(fields["Cache-Control"] ?? "")',
       instead: 'isStrict("")'
     }

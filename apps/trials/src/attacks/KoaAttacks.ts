@@ -128,7 +128,10 @@ const rewrittenMethod: Attack = {
   what: "a POST is sent whose method middleware rewrites to get, in small letters",
   expected: "402 where that stands before the gate, 500 where it stands behind it",
   targets: ["pontage"],
-  mutation: [lastLook, { module: "core/src/server/RouteTable", piece: "written.toUpperCase()", instead: "written" }],
+  mutation: [
+    lastLook,
+    { module: "core/src/server/route/RouteTable", piece: "written.toUpperCase()", instead: "written" }
+  ],
   run: unpaid([
     { shape: "method rewritten before the gate", init: byOverride, answered: 402 },
     { shape: "method rewritten before a gate in the router", init: byOverride, answered: 402 },
@@ -143,7 +146,7 @@ const badPrice: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "core/src/server/RouteHook",
+      module: "core/src/server/route/RouteHook",
       piece: "duration: priceTimeoutMillis",
       instead: "duration: priceTimeoutMillis * 100"
     }
@@ -189,7 +192,7 @@ const tierByCase: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "core/src/server/PathForms",
+      module: "core/src/server/route/PathForms",
       piece: "parts: lower(asItCame), values }",
       instead: "parts: lower(asItCame), values: lower(asItCame) }"
     }
@@ -222,7 +225,7 @@ const longestPath: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "core/src/wire/X402v2Seller",
+      module: "core/src/wire/x402/X402v2Seller",
       piece: "url.length > maximumUrlLength ? shortened(url) : url",
       instead: "url.length > maximumUrlLength ? url : url"
     }
@@ -281,7 +284,7 @@ const resetStreams: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "core/src/server/ResponseWatch",
+      module: "core/src/server/http/ResponseWatch",
       piece: "(meter?.read() ?? 0) >= bytesToDeliver(response)",
       instead: "meter === null"
     }

@@ -19,7 +19,7 @@ const attacksOfHosts = [
 const faultsOfNest: Readonly<Record<string, SourceMutation>> = {
   "another-query": [
     {
-      module: "core/src/server/RequestTarget",
+      module: "core/src/server/http/RequestTarget",
       piece: 'target.includes("#") || /^[^?]*\\?\\?/.test(target)',
       instead: "target === undefined"
     },

@@ -11,13 +11,13 @@ import type { SourceMutation } from "./SourceMutation.ts"
 
 const withoutPrice: SourceMutation = [
   {
-    module: "core/src/facilitator/records/Presentation",
+    module: "core/src/facilitator/store/Presentation",
     piece: "BigInt(requirements.maxAmountRequired) <= known.authorization.amount",
     instead: "known !== undefined && requirements !== undefined"
   },
   { module: "core/src/server/PaidRequest", piece: "difference === undefined", instead: "true" },
   {
-    module: "core/src/facilitator/FacilitatorResponse",
+    module: "core/src/facilitator/remote/FacilitatorResponse",
     piece: "isEnough ? undefined",
     instead: "isEnough || true ? undefined"
   }

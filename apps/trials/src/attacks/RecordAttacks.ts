@@ -51,18 +51,18 @@ const verdictOf = (stage: AttackStage, reply: HostileCall.Reply) =>
 /** The comparison with the record, in the core and in the gate. */
 const everyComparison: ReadonlyArray<Replacement> = [
   {
-    module: "core/src/facilitator/records/Presentation",
+    module: "core/src/facilitator/store/Presentation",
     piece: "all.every((agrees) => agrees(presented, known))",
     instead: "presented.authorization.nonce === known.authorization.nonce"
   },
   { module: "core/src/server/PaidRequest", piece: "difference === undefined", instead: "true" },
   {
-    module: "core/src/facilitator/FacilitatorResponse",
+    module: "core/src/facilitator/remote/FacilitatorResponse",
     piece: "isEnough ? undefined",
     instead: "isEnough || true ? undefined"
   },
   {
-    module: "core/src/server/ShopInspection",
+    module: "core/src/server/request/ShopInspection",
     piece: "half.inspect === undefined",
     instead: "half.inspect !== null"
   }
@@ -70,7 +70,7 @@ const everyComparison: ReadonlyArray<Replacement> = [
 
 const withUnkeyedClaims: SourceMutation = [
   {
-    module: "core/src/server/ClaimedResource",
+    module: "core/src/server/offer/ClaimedResource",
     piece: "KeyedDigest.make(notary, [purpose, notary.origin, method, target, bodyDigest ?? null])",
     instead:
       "Effect.map(notary.hash.sha256(new TextEncoder().encode(`${notary.origin}\\n${method}\\n${target}`)), (bytes) => Buffer.from(bytes).toString('base64url'))"
@@ -152,7 +152,7 @@ const strangersFinish: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "core/src/facilitator/records/MemoryPaymentStore",
+      module: "core/src/facilitator/store/MemoryPaymentStore",
       piece: "known === undefined || (caller !== undefined && known.caller !== caller)",
       instead: "known === undefined"
     }

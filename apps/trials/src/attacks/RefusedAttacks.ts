@@ -23,7 +23,7 @@ const refusedOnce = Effect.fnUntraced(function* (stage: AttackStage) {
 
 /** Without these an answer of 404 is a served one. */
 const fourHundredsAreServed = {
-  module: "core/src/server/RunOutcome",
+  module: "core/src/server/http/RunOutcome",
   piece: 'status >= 400 ? "refused" : "served"',
   instead: 'status >= 400 ? "served" : "served"'
 }
@@ -53,8 +53,8 @@ const refusedForMore: Attack = {
   expected: "no other route opens, and no more than one answer is served",
   targets: ["pontage", "x402"],
   mutation: [
-    { module: "core/src/facilitator/records/Run", piece: "self.route === route", instead: "route !== self.holder" },
-    { module: "core/src/facilitator/records/Run", piece: 'served: outcome === "served"', instead: "served: false" }
+    { module: "core/src/facilitator/store/Run", piece: "self.route === route", instead: "route !== self.holder" },
+    { module: "core/src/facilitator/store/Run", piece: 'served: outcome === "served"', instead: "served: false" }
   ],
   run: Effect.fnUntraced(function* (stage) {
     const { headers, offer, shop, wallet } = yield* refusedOnce(stage)

@@ -26,9 +26,9 @@ const copies: Attack = {
   expected: "one is served, one transfer",
   targets: ["pontage", "x402"],
   mutation: [
-    { module: "core/src/facilitator/records/Run", piece: 'return ["held", self]', instead: 'return ["granted", self]' },
+    { module: "core/src/facilitator/store/Run", piece: 'return ["held", self]', instead: 'return ["granted", self]' },
     {
-      module: "core/src/facilitator/PaymentIntake",
+      module: "core/src/facilitator/local/PaymentIntake",
       piece: "arrival !== undefined && claim !== undefined && !isArrivingAs(claim, arrival.claimId)",
       instead: "arrival !== undefined && claim !== undefined && arrival.claimId === 0"
     }
@@ -89,7 +89,7 @@ const stranger: Attack = {
   targets: ["pontage", "x402"],
   mutation: [
     {
-      module: "core/src/facilitator/records/Presentation",
+      module: "core/src/facilitator/store/Presentation",
       piece: "RetryToken.of(requirements.extra) === RetryToken.of(known.requirements.extra)",
       instead: "RetryToken.of(requirements.extra) !== known"
     }
@@ -151,7 +151,7 @@ const cutStreams: Attack = {
   targets: ["pontage", "x402"],
   mutation: [
     {
-      module: "core/src/server/ResponseWatch",
+      module: "core/src/server/http/ResponseWatch",
       piece: "(meter?.read() ?? 0) >= bytesToDeliver(response)",
       instead: "meter === null"
     }

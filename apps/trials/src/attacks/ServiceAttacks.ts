@@ -144,7 +144,7 @@ const badPayments: Attack = {
   targets: ["pontage", "x402"],
   mutation: [
     {
-      module: "core/src/server/BuyerPlace",
+      module: "core/src/server/shop/BuyerPlace",
       piece: 'address === undefined || address === ""',
       instead: "address !== null"
     }

@@ -53,12 +53,12 @@ const hostileEncodings: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "schemes/ton/src/TonMessage",
+      module: "schemes/ton/src/primitives/TonMessage",
       piece: "write(message, { isInitApart: init.isApart, isBodyApart }).equals(cell) ? message",
       instead: "write !== null ? message"
     },
     {
-      module: "schemes/ton/src/JettonTransfer",
+      module: "schemes/ton/src/transfer/JettonTransfer",
       piece: "toCell(transfer).equals(body) ? transfer",
       instead: "transfer !== null ? transfer"
     }
@@ -125,7 +125,7 @@ const jettonsInFlight: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "schemes/ton/src/TonLosses",
+      module: "schemes/ton/src/sending/TonLosses",
       piece: "{ ...partyOf(payment), amount }, until",
       instead: "{ ...partyOf(payment), amount: 0n }, until"
     }

@@ -25,7 +25,7 @@ const filledLane: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "schemes/tron/src/TronCommitments",
+      module: "schemes/tron/src/sending/TronCommitments",
       piece: "burntBy(needs, means, prices) <= means.balance",
       instead: "burntBy(needs, means, prices) >= 0n"
     }
@@ -83,7 +83,7 @@ const borrowedEnergy: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "schemes/tron/src/SponsorBudget",
+      module: "schemes/tron/src/sending/SponsorBudget",
       piece: 'end === "misused"',
       instead: "end === null"
     }

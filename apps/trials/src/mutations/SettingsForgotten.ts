@@ -10,7 +10,7 @@ import type { SourceMutation } from "../attacks/SourceMutation.ts"
 export const assetForgotten: { readonly sources: SourceMutation } = {
   sources: [
     {
-      module: "core/src/facilitator/PaymentReading",
+      module: "core/src/facilitator/lane/PaymentReading",
       piece: "half.recall === undefined",
       instead: "half.recall !== null"
     }
@@ -23,7 +23,7 @@ export const assetForgotten: { readonly sources: SourceMutation } = {
 export const signerForgotten: { readonly sources: SourceMutation } = {
   sources: [
     {
-      module: "core/src/facilitator/settlement/SettlementEngine",
+      module: "core/src/facilitator/lane/SettlementEngine",
       piece: "orphans.size === 0",
       instead: "orphans.size >= 0"
     }
@@ -36,7 +36,7 @@ export const signerForgotten: { readonly sources: SourceMutation } = {
 export const maximumObeyed: { readonly sources: SourceMutation } = {
   sources: [
     {
-      module: "schemes/evm/src/ExactEvmFacilitator",
+      module: "schemes/evm/src/exact/ExactEvmFacilitator",
       piece: "replaced === undefined",
       instead: "replaced !== null"
     }

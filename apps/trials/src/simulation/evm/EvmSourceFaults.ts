@@ -20,13 +20,13 @@ export interface EvmSourceFault {
 
 /** A failure is told at the first look that repeats, however young its block is. */
 const toldAtOnce = {
-  module: "schemes/evm/src/EvmDoubts",
+  module: "schemes/evm/src/evidence/EvmDoubts",
   piece: "head.number > since && block.number <= final.number && (isEnded || final.timestamp >= validBefore)",
   instead: "true"
 }
 
 const finalStateUnasked = {
-  module: "schemes/evm/src/EvmObservation",
+  module: "schemes/evm/src/evidence/EvmObservation",
   piece: "(yield* EvmTokenState.hasEnded(rpc, expected, final)) !== doubt.isEnded",
   instead: "false"
 }
@@ -39,7 +39,7 @@ const finalStateUnasked = {
 export const evmSourceFaults = {
   "ranges-in-one-question": {
     words: "the events of a range are asked for in one question, whatever the node takes",
-    mutation: [{ module: "schemes/evm/src/EvmLogRange", piece: "asked <= 1n", instead: "true" }]
+    mutation: [{ module: "schemes/evm/src/node/EvmLogRange", piece: "asked <= 1n", instead: "true" }]
   },
   "read-at-the-newest-block": {
     words: "what is not in a receipt is looked for at the newest block that some node has, and is told at once",
@@ -47,12 +47,12 @@ export const evmSourceFaults = {
       toldAtOnce,
       finalStateUnasked,
       {
-        module: "schemes/evm/src/EvmShortfall",
+        module: "schemes/evm/src/evidence/EvmShortfall",
         piece: "inItsBlock(landing, (block) => EvmTokenState.hasEnded(rpc, expected, block))",
         instead: 'EvmTokenState.hasEnded(rpc, expected, "latest")'
       },
       {
-        module: "schemes/evm/src/EvmShortfall",
+        module: "schemes/evm/src/evidence/EvmShortfall",
         piece: "inItsBlock(landing, (block) => explain(call.success, block))",
         instead: 'explain(call.success, "latest")'
       }
@@ -66,7 +66,7 @@ export const evmSourceFaults = {
     words: "a receipt is believed whatever block it names",
     mutation: [
       {
-        module: "schemes/evm/src/EvmInclusion",
+        module: "schemes/evm/src/evidence/EvmInclusion",
         piece: "block?.hash === found.blockHash ? found : undefined",
         instead: "found"
       }
@@ -79,7 +79,7 @@ export const evmSourceFaults = {
       toldAtOnce,
       finalStateUnasked,
       {
-        module: "schemes/evm/src/EvmShortfall",
+        module: "schemes/evm/src/evidence/EvmShortfall",
         piece: "if (isEnded === undefined) return pending",
         instead: "if (isEnded !== undefined) return doubtOf(landing, unexplained, false)"
       }
