@@ -14,6 +14,9 @@ import * as MemoryPaymentStore from "../src/facilitator/store/MemoryPaymentStore
 import * as FacilitatorByUrl from "../src/facilitator/x402/FacilitatorByUrl.ts"
 import * as X402Facilitator from "../src/facilitator/x402/X402Facilitator.ts"
 import { Misconfigured } from "../src/protocol/ProtocolError.ts"
+import * as ClientSchemeRegistry from "../src/scheme/ClientSchemeRegistry.ts"
+import * as FacilitatorSchemeRegistry from "../src/scheme/FacilitatorSchemeRegistry.ts"
+import * as ServerSchemeRegistry from "../src/scheme/ServerSchemeRegistry.ts"
 import * as PaymentGate from "../src/server/PaymentGate.ts"
 import * as PricedRoute from "../src/server/route/PricedRoute.ts"
 import * as Seller from "../src/server/Seller.ts"
@@ -44,28 +47,30 @@ const built = <A, E>(layer: Layer.Layer<A, E>) => Effect.scoped(Layer.build(laye
 const { half: payer } = Wallet.make()
 const seller = PretendScheme.evm("eip155:8453")
 const url = "https://facilitator.example"
-const shop: Loose = { origin: "https://shop.example", schemes: [seller], secret: "s".repeat(32) }
+const shop: Loose = { origin: "https://shop.example", secret: "s".repeat(32) }
 
 const throwing = <A>(make: () => A) => Effect.try({ try: make, catch: (error) => error })
 
-const gateNeeds = Layer.merge(PretendFacilitator.make().layer, PriceResolver.layerDollar)
+const servers = ServerSchemeRegistry.layer([seller])
+const gateNeeds = Layer.mergeAll(PretendFacilitator.make().layer, PriceResolver.layerDollar, servers)
+const clientNeeds = Layer.merge(PaymentJournal.layerMemory, ClientSchemeRegistry.layer([payer]))
 
 const half = [Effect.succeed(TestScheme.facilitator(TestLedger.make()))]
-const records = Layer.merge(MemoryPaymentStore.layer, layerSole)
+const records = Layer.mergeAll(MemoryPaymentStore.layer, layerSole, FacilitatorSchemeRegistry.layer(half))
 
 const constructors: Readonly<Record<string, { readonly make: Try; readonly good: Loose }>> = {
   "Buyer.make": { make: (options: never) => Buyer.make(options, []), good: { schemes: [payer] } },
   "PaymentClient.make": {
-    make: (options: never) => Effect.provide(PaymentClient.make(options), PaymentJournal.layerMemory),
-    good: { schemes: [payer] }
+    make: (options: never) => Effect.provide(PaymentClient.make(options), clientNeeds),
+    good: {}
   },
   "PaymentClient.layer": {
-    make: (options: never) => built(Layer.provide(PaymentClient.layer(options), PaymentJournal.layerMemory)),
-    good: { schemes: [payer] }
+    make: (options: never) => built(Layer.provide(PaymentClient.layer(options), clientNeeds)),
+    good: {}
   },
   "Seller.make": {
     make: (options: never) => throwing(() => Seller.make(options)),
-    good: { ...shop, facilitator: url }
+    good: { ...shop, schemes: [seller], facilitator: url }
   },
   "PaymentGate.layer": {
     make: (options: never) => built(Layer.provide(PaymentGate.layer(options), gateNeeds)),
@@ -73,12 +78,12 @@ const constructors: Readonly<Record<string, { readonly make: Try; readonly good:
   },
   "FacilitatorClient.layer": { make: (options: never) => built(FacilitatorClient.layer(options)), good: { url } },
   "FacilitatorByUrl.layer": {
-    make: (options: never) => built(FacilitatorByUrl.layer(options)),
-    good: { url, schemes: [seller] }
+    make: (options: never) => built(Layer.provide(FacilitatorByUrl.layer(options), servers)),
+    good: { url }
   },
   "X402Facilitator.layer": {
-    make: (options: never) => built(X402Facilitator.layer(options)),
-    good: { url, schemes: [seller] }
+    make: (options: never) => built(Layer.provide(X402Facilitator.layer(options), servers)),
+    good: { url }
   },
   "LocalFacilitator.layerMemory": {
     make: (options: never) => built(LocalFacilitator.layerMemory(options)),
@@ -86,7 +91,7 @@ const constructors: Readonly<Record<string, { readonly make: Try; readonly good:
   },
   "LocalFacilitator.layer": {
     make: (options: never) => built(Layer.provide(LocalFacilitator.layer(options), records)),
-    good: { schemes: half }
+    good: {}
   }
 }
 
@@ -151,7 +156,7 @@ describe("a route refuses", () => {
   const opened = Result.getOrThrow(
     Shop.make({
       origin: "https://shop.example",
-      schemes: [seller],
+      schemes: Result.getOrThrow(ServerSchemeRegistry.make([seller])),
       secret: "s".repeat(32),
       prices: PriceResolver.dollar
     })

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
+  FacilitatorSchemeRegistry,
   Binding,
   LaneLeases,
   LocalFacilitator,
@@ -71,10 +72,11 @@ describe("several instances on one PostgreSQL", () => {
         const facilitatorOf = Effect.fnUntraced(function* (index: number) {
           const { leases, store } = yield* PostgresServers.instance(url)
           const half = TestScheme.facilitator(ledger, { lanes: [`signer-${index}`] })
-          return yield* LocalFacilitator.make([half], {
+          return yield* LocalFacilitator.make({
             gasCeilings: { total: () => costOfOne },
             settleTimeoutMillis: 600_000
           }).pipe(
+            Effect.provide(FacilitatorSchemeRegistry.layer([Effect.succeed(half)])),
             Effect.provideService(PaymentStore.PaymentStore, { ...store, plan: meeting(store) }),
             Effect.provideService(LaneLeases.LaneLeases, leases)
           )

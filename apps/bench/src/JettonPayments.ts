@@ -7,6 +7,7 @@ import {
   LaneLeases,
   LocalFacilitator,
   MemoryPaymentStore,
+  FacilitatorSchemeRegistry,
   PaymentPayload,
   type PaymentRequest,
   type PaymentRequirements
@@ -62,8 +63,12 @@ const open = Effect.gen(function* () {
   })
   const context = yield* Layer.build(
     Layer.provide(
-      LocalFacilitator.layer({ schemes: [Effect.succeed(half)] }),
-      Layer.merge(MemoryPaymentStore.layer, LaneLeases.layerSole)
+      LocalFacilitator.layer({}),
+      Layer.mergeAll(
+        FacilitatorSchemeRegistry.layer([Effect.succeed(half)]),
+        MemoryPaymentStore.layer,
+        LaneLeases.layerSole
+      )
     )
   )
   const requirements: PaymentRequirements.PaymentRequirements = {

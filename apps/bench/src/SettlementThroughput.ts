@@ -11,6 +11,7 @@ import {
   Facilitator,
   LaneLeases,
   LocalFacilitator,
+  FacilitatorSchemeRegistry,
   MemoryPaymentStore,
   type PaymentRequest,
   type PaymentStore
@@ -74,7 +75,8 @@ const settling = Effect.fnUntraced(function* (
     ...(batches && { batches })
   })
   const context = yield* Layer.build(
-    LocalFacilitator.layer({ schemes: [scheme] }).pipe(
+    LocalFacilitator.layer({}).pipe(
+      Layer.provide(FacilitatorSchemeRegistry.layer([scheme])),
       Layer.provide(records),
       Layer.provide(Layer.succeed(EvmCrypto.EvmCrypto, crypto))
     )

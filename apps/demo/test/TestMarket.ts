@@ -6,7 +6,7 @@ import {
   LocalFacilitator,
   type Facilitator,
   type FacilitatorScheme,
-  type FacilitatorSchemes,
+  type FacilitatorSchemeRegistry,
   type PaymentStore
 } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
@@ -65,7 +65,7 @@ export const around = Effect.fnUntraced(function* (
 /** Puts up a facilitator that settles by these schemes. */
 export const settling = Effect.fnUntraced(function* (
   schemes: ReadonlyArray<FacilitatorScheme>,
-  options: Omit<LocalFacilitator.Options, "schemes"> = {}
+  options: LocalFacilitator.Options = {}
 ) {
   const memory = yield* Layer.build(LocalFacilitator.layerMemory({ schemes, ...options }))
   const front = yield* Effect.acquireRelease(open(memory, 0), ({ close }) => close)
@@ -82,7 +82,9 @@ export const settling = Effect.fnUntraced(function* (
 })
 
 const open = Effect.fnUntraced(function* (
-  memory: Context.Context<Facilitator | FacilitatorSchemes | PaymentStore.PaymentStore>,
+  memory: Context.Context<
+    Facilitator | FacilitatorSchemeRegistry.FacilitatorSchemeRegistry | PaymentStore.PaymentStore
+  >,
   port: number
 ) {
   const scope = yield* Scope.make()

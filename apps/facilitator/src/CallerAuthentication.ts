@@ -3,7 +3,7 @@
  * compared with all there are, by digests and in constant time, and its caller is held to its limits before anything of the
  * request is read.
  */
-import { type Caller, CurrentCaller, FacilitatorSchemes, type SchemeFacilitator } from "@pontage/core"
+import { type Caller, CurrentCaller, FacilitatorSchemeRegistry, type SchemeFacilitator } from "@pontage/core"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
@@ -46,7 +46,7 @@ export class CallerAuthentication extends HttpApiMiddleware.Service<
   static readonly layer = (options: Options) =>
     Layer.effect(
       CallerAuthentication,
-      Effect.map(FacilitatorSchemes, (schemes) => {
+      Effect.map(FacilitatorSchemeRegistry.FacilitatorSchemeRegistry, ({ schemes }) => {
         const { anonymous, register } = makeRegister(options, schemes)
         const find = (credential: string): Effect.Effect<Recognised, Stopped, HttpServerRequest.HttpServerRequest> => {
           const known = register.length === 0 ? undefined : findByKey(register, credential)

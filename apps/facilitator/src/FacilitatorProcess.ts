@@ -1,7 +1,14 @@
 /**
  * The service as a process is set up: settings in, a facilitator over its chains behind HTTP out.
  */
-import { IntakeGate, LocalFacilitator, Network, OptionCheck, RecordRetention } from "@pontage/core"
+import {
+  FacilitatorSchemeRegistry,
+  IntakeGate,
+  LocalFacilitator,
+  Network,
+  OptionCheck,
+  RecordRetention
+} from "@pontage/core"
 import { EvmCrypto } from "@pontage/evm"
 import * as BestCrypto from "@pontage/evm/crypto"
 import * as Duration from "effect/Duration"
@@ -28,12 +35,12 @@ export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.
   const gasCeilings = ceilingsOf(settings)
   const intake = IntakeGate.make()
   const local = LocalFacilitator.layer({
-    schemes,
     settleTimeoutMillis,
     gasCeilings,
     intake,
     ...drainOf(settings)
   }).pipe(
+    Layer.provideMerge(FacilitatorSchemeRegistry.layer(schemes)),
     Layer.provideMerge(FacilitatorStorage.layer(settings.store)),
     Layer.provide(Layer.succeed(EvmCrypto.EvmCrypto, crypto))
   )

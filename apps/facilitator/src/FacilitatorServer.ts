@@ -7,7 +7,7 @@ import { createServer, type Server } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import {
   type Facilitator,
-  type FacilitatorSchemes,
+  type FacilitatorSchemeRegistry,
   IntakeGate,
   type Misconfigured,
   OptionCheck,
@@ -121,7 +121,7 @@ export const layer = (
 ): Layer.Layer<
   HttpServer.HttpServer,
   ServeError | Misconfigured,
-  Facilitator | FacilitatorSchemes | PaymentStore.PaymentStore
+  Facilitator | FacilitatorSchemeRegistry.FacilitatorSchemeRegistry | PaymentStore.PaymentStore
 > => Layer.unwrap(Effect.map(Effect.fromResult(OptionCheck.read(check, options, "the service")), opened))
 
 const opened = (options: Options) => {

@@ -4,7 +4,7 @@
 import {
   FacilitatorApi,
   Facilitator,
-  FacilitatorSchemes,
+  FacilitatorSchemeRegistry,
   type PaymentError,
   type PaymentRequest,
   type PaymentRequirements,
@@ -41,7 +41,8 @@ export const layerPayments = HttpApiBuilder.group(
   FacilitatorHttpApi,
   "payments",
   Effect.fnUntraced(function* (handlers) {
-    const desk: Desk = { facilitator: yield* Facilitator, schemes: yield* FacilitatorSchemes }
+    const { schemes } = yield* FacilitatorSchemeRegistry.FacilitatorSchemeRegistry
+    const desk: Desk = { facilitator: yield* Facilitator, schemes }
     const { facilitator } = desk
     return handlers
       .handleRaw(
@@ -88,7 +89,7 @@ const from = (
 
 interface Desk {
   readonly facilitator: Facilitator["Service"]
-  readonly schemes: FacilitatorSchemes["Service"]
+  readonly schemes: FacilitatorSchemeRegistry.FacilitatorSchemeRegistry["Service"]["schemes"]
 }
 
 const verify = (desk: Desk, payment: Presented) =>

@@ -3,7 +3,7 @@
  * take two: asking often asks the chains no more often, and what breaks shows within five. What costs no question to a chain
  * is looked at all the time, and so is what is in trouble, so that payments are taken again when it is mended.
  */
-import { FacilitatorSchemes, type IntakeGate, LaneAdmission, PaymentStore } from "@pontage/core"
+import { FacilitatorSchemeRegistry, type IntakeGate, LaneAdmission, PaymentStore } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -102,7 +102,7 @@ export class Readiness extends Context.Service<
       Readiness,
       Effect.gen(function* () {
         const store = yield* PaymentStore.PaymentStore
-        const schemes = yield* FacilitatorSchemes
+        const { schemes } = yield* FacilitatorSchemeRegistry.FacilitatorSchemeRegistry
         const admission = Option.getOrUndefined(yield* Effect.serviceOption(LaneAdmission))
         const lanes = LaneWatch.make(store, schemes, budgetedCallers, admission)
         const checks = ReadinessChecks.all({ store, schemes, lanes, minimumGas }).map((check) => entered(check, intake))

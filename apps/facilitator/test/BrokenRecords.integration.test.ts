@@ -5,7 +5,7 @@ import { join } from "node:path"
 
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
-import { FacilitatorClient, IntakeGate, LocalFacilitator } from "@pontage/core"
+import { FacilitatorSchemeRegistry, FacilitatorClient, IntakeGate, LocalFacilitator } from "@pontage/core"
 import { TestLedger, TestScheme } from "@pontage/core/testing"
 import { PostgresPaymentStore } from "@pontage/sql/postgres"
 import { SqlitePaymentStore } from "@pontage/sql/sqlite"
@@ -29,7 +29,10 @@ const serviceOver = Effect.fnUntraced(function* <E>(
   ledger.deposit(LedgerService.payer, 10n ** 9n)
   const intake = IntakeGate.make()
   const schemes = [Effect.succeed(TestScheme.facilitator(ledger))]
-  const local = LocalFacilitator.layer({ schemes, intake }).pipe(Layer.provideMerge(records))
+  const local = LocalFacilitator.layer({ intake }).pipe(
+    Layer.provideMerge(FacilitatorSchemeRegistry.layer(schemes)),
+    Layer.provideMerge(records)
+  )
   const inside = Layer.mergeAll(local, Layer.succeed(Metric.MetricRegistry, new Map()), Logger.layer([]))
   const running = yield* Effect.provide(FacilitatorServer.serve({ port: 0, intake }), yield* Layer.build(inside))
   const client = yield* FacilitatorClient.make({ url: running.url })

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
+  FacilitatorSchemeRegistry,
   type Claim,
   CurrentCaller,
   FacilitatorUnavailable,
@@ -51,7 +52,8 @@ const open = Effect.fnUntraced(function* () {
   const ledger = TestLedger.make()
   const store = MeteredPaymentStore.make(yield* MemoryPaymentStore.make)
   const gasCeilings = { caller: (name: string) => (name === "capped" ? 0n : undefined) }
-  const facilitator = yield* LocalFacilitator.make([TestScheme.facilitator(ledger)], { gasCeilings }).pipe(
+  const facilitator = yield* LocalFacilitator.make({ gasCeilings }).pipe(
+    Effect.provide(FacilitatorSchemeRegistry.layer([Effect.succeed(TestScheme.facilitator(ledger))])),
     Effect.provideService(PaymentStore.PaymentStore, store),
     Effect.provide(LaneLeases.layerSole)
   )

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { FacilitatorSchemes, FacilitatorUnavailable, IntakeGate, PaymentStore } from "@pontage/core"
+import { FacilitatorUnavailable, IntakeGate, PaymentStore } from "@pontage/core"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -56,7 +56,7 @@ const watching = Effect.fnUntraced(function* () {
   const intake = IntakeGate.make()
   const store: { probe: PaymentStore.PaymentStore["Service"]["probe"] } = { probe: Effect.void }
   const inside = Layer.mergeAll(
-    Layer.succeed(FacilitatorSchemes, []),
+    TestFacilitator.registered([]),
     Layer.succeed(PaymentStore.PaymentStore, TestFacilitator.store({ probe: Effect.suspend(() => store.probe) })),
     Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
   )

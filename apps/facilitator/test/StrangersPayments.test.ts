@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
+  ServerSchemeRegistry,
   AsciiJson,
   Binding,
   type Decision,
@@ -53,9 +54,11 @@ const openShop = Effect.fnUntraced(function* (ledger: TestLedger.TestLedger, fac
   })
   const gate = yield* PaymentGate.make({
     origin: "https://shop.example",
-    schemes: [TestScheme.server(ledger)],
     secret: "the shop's own secret, 32 long...."
-  }).pipe(Effect.provideService(Facilitator, counted), Effect.provide(PriceResolver.layerDollar))
+  }).pipe(
+    Effect.provideService(Facilitator, counted),
+    Effect.provide([PriceResolver.layerDollar, ServerSchemeRegistry.layer([TestScheme.server(ledger)])])
+  )
   const { network } = TestScheme
   const accept = { scheme: "exact", network, payTo: LedgerService.payee, price: "$0.01" }
   const route = yield* gate.route("GET /report", accept)

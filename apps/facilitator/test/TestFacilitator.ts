@@ -5,7 +5,7 @@ import {
   type Claim,
   Facilitator,
   FacilitatorClient,
-  FacilitatorSchemes,
+  FacilitatorSchemeRegistry,
   invalid,
   Network,
   PaymentStore,
@@ -206,6 +206,16 @@ export interface TestService extends FacilitatorServer.Running {
   readonly post: (path: string, body: unknown, headers?: Record<string, string>) => Effect.Effect<Response>
 }
 
+/** These schemes, registered; also none, which no facilitator of its own would take. */
+export const registered = (schemes: ReadonlyArray<SchemeFacilitator>) =>
+  schemes.length > 0
+    ? FacilitatorSchemeRegistry.layer(schemes.map((scheme) => Effect.succeed(scheme)))
+    : Layer.succeed(FacilitatorSchemeRegistry.FacilitatorSchemeRegistry, {
+        schemes,
+        find: () => undefined,
+        findOpen: () => undefined
+      })
+
 /** The service on a facilitator with these methods. Each has its own metrics. */
 export const start = Effect.fnUntraced(function* (
   methods: Partial<Shape>,
@@ -215,7 +225,7 @@ export const start = Effect.fnUntraced(function* (
 ) {
   const inside = Layer.mergeAll(
     Layer.succeed(Facilitator, facilitator(methods)),
-    Layer.succeed(FacilitatorSchemes, halves),
+    registered(halves),
     Layer.succeed(PaymentStore.PaymentStore, store(records)),
     Layer.succeed(Metric.MetricRegistry, new Map()),
     Logger.layer([])

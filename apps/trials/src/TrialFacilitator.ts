@@ -4,7 +4,13 @@
  */
 import { flushCompileCache } from "node:module"
 
-import { Checkpoint, type FacilitatorScheme, LocalFacilitator, RecordRetention } from "@pontage/core"
+import {
+  Checkpoint,
+  type FacilitatorScheme,
+  FacilitatorSchemeRegistry,
+  LocalFacilitator,
+  RecordRetention
+} from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
 import * as BestCrypto from "@pontage/evm/crypto"
 import { ApiKey, type CallerTerms, serve } from "@pontage/facilitator"
@@ -84,10 +90,13 @@ const program = Effect.gen(function* () {
   const { port, retentionMillis, settleTimeoutMillis, store } = settings
   const retention = retentionMillis === undefined ? Layer.empty : RecordRetention.layer({ age: retentionMillis })
   const local = LocalFacilitator.layer({
-    schemes: [schemeOf(settings, mutation)],
     settleTimeoutMillis,
     gasCeilings: ceilingsOf(settings, mutation)
-  }).pipe(Layer.provideMerge(TrialStore.layer(store, mutation)), Layer.provide(BestCrypto.layer))
+  }).pipe(
+    Layer.provideMerge(FacilitatorSchemeRegistry.layer([schemeOf(settings, mutation)])),
+    Layer.provideMerge(TrialStore.layer(store, mutation)),
+    Layer.provide(BestCrypto.layer)
+  )
   const served = Effect.gen(function* () {
     const facilitator = yield* Layer.build(Layer.provideMerge(retention, local))
     const callers = callersOf(settings, settings.assets[0]?.network ?? "")

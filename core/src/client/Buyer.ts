@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as OptionCheck from "../protocol/OptionCheck.ts"
 import { FacilitatorUnavailable, type Misconfigured } from "../protocol/ProtocolError.ts"
 import type { PaymentRecord, Settlement } from "../protocol/Settlement.ts"
+import * as ClientSchemeRegistry from "../scheme/ClientSchemeRegistry.ts"
 import type { SchemeClient } from "../scheme/SchemeClient.ts"
 import type { PayerDialect } from "../wire/pontage/Dialect.ts"
 import type { PayableRequest } from "./PayableRequest.ts"
@@ -51,7 +52,7 @@ export interface BuyerOptions {
   readonly journal?: PaymentJournal.PaymentJournal["Service"]
 }
 
-const { allow, limits, schemes } = PaymentClient.keys
+const { allow, limits } = PaymentClient.keys
 
 /**
  * The keys of the options, for adapters that add their own.
@@ -59,7 +60,7 @@ const { allow, limits, schemes } = PaymentClient.keys
  * @category constants
  */
 export const keys: OptionCheck.Table<BuyerOptions> = {
-  schemes,
+  schemes: ClientSchemeRegistry.check,
   limits,
   allow,
   onPayment: OptionCheck.optional(OptionCheck.callable()),
@@ -107,8 +108,11 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Buyer, Misconfigured> {
   yield* Effect.fromResult(OptionCheck.read(check, options))
   const journal = options.journal ?? PaymentJournal.make(PaymentJournal.memoryLog())
-  const making = PaymentClient.make({ dialects, ...inEffects(options) })
-  const client = yield* Effect.provideService(making, PaymentJournal.PaymentJournal, journal)
+  const registry = yield* Effect.fromResult(ClientSchemeRegistry.make(options.schemes))
+  const client = yield* PaymentClient.make({ dialects, ...inEffects(options) }).pipe(
+    Effect.provideService(PaymentJournal.PaymentJournal, journal),
+    Effect.provideService(ClientSchemeRegistry.ClientSchemeRegistry, registry)
+  )
   const run = runner(yield* Effect.context())
   return {
     demandOf: (response, signal) => run(client.demandOf(response), signal),
@@ -119,9 +123,8 @@ export const make = Effect.fnUntraced(function* (
 })
 
 const inEffects = (options: BuyerOptions): PaymentClient.Options => {
-  const { allow, choose, confirm, limits, lookup, onPayment, onTrouble = warn, schemes } = options
+  const { allow, choose, confirm, limits, lookup, onPayment, onTrouble = warn } = options
   return {
-    schemes,
     onTrouble: (error) => Effect.sync(() => onTrouble(error)),
     ...(limits === undefined ? {} : { limits }),
     ...(allow === undefined ? {} : { allow }),

@@ -15,8 +15,8 @@ import type { Misconfigured, ProtocolError } from "../protocol/ProtocolError.ts"
 import * as RouteToken from "../protocol/RouteToken.ts"
 import { isDead, type PaymentRecord, type Settlement } from "../protocol/Settlement.ts"
 import type { ValidationError } from "../protocol/ValidationError.ts"
+import { ClientSchemeRegistry } from "../scheme/ClientSchemeRegistry.ts"
 import type { SchemeClient, SigningFailed } from "../scheme/SchemeClient.ts"
-import * as SchemeRegistry from "../scheme/SchemeRegistry.ts"
 import * as AsciiJson from "../wire/http/AsciiJson.ts"
 import * as PayerDialects from "../wire/PayerDialects.ts"
 import type { PayerDialect, ReadRefusal } from "../wire/pontage/Dialect.ts"
@@ -32,12 +32,12 @@ import * as Purchase from "./Purchase.ts"
 import * as RefusalBody from "./RefusalBody.ts"
 
 /**
- * What a client is made of. Only `schemes` is required.
+ * Options of a client. None is required: its schemes come from the context (`ClientSchemeRegistry`), and so does its
+ * journal.
  *
  * @category models
  */
 export interface Options {
-  readonly schemes: ReadonlyArray<SchemeClient>
   readonly limits?: PaymentLimits.PaymentLimits
   readonly allow?: PaymentPolicy.PaymentAllowances
   /** Picks among the quotes that the rules allow; the first one where nothing is said. `undefined` pays none. */
@@ -69,15 +69,6 @@ export interface Options {
  * @category constants
  */
 export const keys = {
-  schemes: OptionCheck.list(
-    OptionCheck.having<SchemeClient>(
-      "a payer's half of a scheme, such as exactEvm.client({ ... })",
-      "scheme",
-      "network",
-      "asset",
-      "sign"
-    )
-  ),
   limits: OptionCheck.optional(PaymentLimits.check),
   allow: OptionCheck.optional(PaymentPolicy.check),
   dialects: OptionCheck.optional(
@@ -160,14 +151,14 @@ export class PaymentClient extends Context.Service<
 >()("@pontage/core/PaymentClient") {}
 
 /**
- * A client over the journal in the context. Fails where an option is a mistake.
+ * A client for the schemes of the context, over the journal in the context. Fails where an option is a mistake.
  *
  * @category constructors
  */
 export const make = Effect.fnUntraced(function* (options: Options) {
   yield* Effect.fromResult(OptionCheck.read(check, options))
   const journal = yield* PaymentJournal
-  const { halves } = yield* Effect.fromResult(SchemeRegistry.make(options.schemes))
+  const { schemes: halves } = yield* ClientSchemeRegistry
   const schemes = halves.map(({ scheme }) => scheme)
   const policy = yield* Effect.fromResult(PaymentPolicy.make(options.limits ?? {}, options.allow ?? {}, schemes))
   const { dialects = PayerDialects.usual } = options
@@ -198,7 +189,9 @@ export const make = Effect.fnUntraced(function* (options: Options) {
  *
  * @category layers
  */
-export const layer = (options: Options): Layer.Layer<PaymentClient, Misconfigured, PaymentJournal> =>
+export const layer = (
+  options: Options
+): Layer.Layer<PaymentClient, Misconfigured, ClientSchemeRegistry | PaymentJournal> =>
   Layer.effect(
     PaymentClient,
     Effect.flatMap(Effect.fromResult(OptionCheck.read(check, options)), (checked) =>

@@ -1,6 +1,7 @@
 /**
- * Finds the scheme half that serves a (scheme, network). Built once from a list; there is no registering later, so what
- * is served can be read off the place where it is configured.
+ * Finds the scheme plugin of one role that serves a (scheme, network). Each role has a registry of its own as a service
+ * (`ClientSchemeRegistry`, `ServerSchemeRegistry`, `FacilitatorSchemeRegistry`). It is built once from a list; there is no
+ * registering later, so what is served can be read off the place where it is configured.
  */
 import * as Result from "effect/Result"
 
@@ -8,7 +9,7 @@ import { Misconfigured } from "../protocol/ProtocolError.ts"
 import type { Scheme } from "./Scheme.ts"
 
 /**
- * What a half needs to be found.
+ * The part of a plugin that the registry looks at.
  *
  * @category models
  */
@@ -18,40 +19,41 @@ export interface Registrable {
 }
 
 /**
- * A registry of one role's halves.
+ * A registry of one role's plugins.
  *
  * @category models
  */
-export interface SchemeRegistry<Half extends Registrable> {
-  readonly halves: ReadonlyArray<Half>
-  /** The half for this scheme and canonical network, if one is registered. */
-  readonly find: (scheme: string, network: string) => Half | undefined
-  /** The half of this scheme for a family that was registered without a network. */
-  readonly findOpen: (scheme: string, family: string) => Half | undefined
+export interface SchemeRegistry<Plugin extends Registrable> {
+  /** All of them, in the order of their registration. */
+  readonly schemes: ReadonlyArray<Plugin>
+  /** The plugin for this scheme and canonical network, if one is registered. */
+  readonly find: (scheme: string, network: string) => Plugin | undefined
+  /** The plugin of this scheme for a family that was registered without a network. */
+  readonly findOpen: (scheme: string, family: string) => Plugin | undefined
 }
 
 /**
- * Builds a registry. Two halves for the same scheme and network are a mistake, and so is an empty list.
+ * Builds a registry. Two plugins for the same scheme and network are a mistake, and so is an empty list.
  *
  * @category constructors
  */
-export const make = <Half extends Registrable>(
-  halves: ReadonlyArray<Half>
-): Result.Result<SchemeRegistry<Half>, Misconfigured> => {
-  const byKey = new Map<string, Half>()
-  for (const half of halves) {
-    const key = keyOf(half.scheme.name, half.network ?? half.scheme.family)
+export const make = <Plugin extends Registrable>(
+  schemes: ReadonlyArray<Plugin>
+): Result.Result<SchemeRegistry<Plugin>, Misconfigured> => {
+  const byKey = new Map<string, Plugin>()
+  for (const plugin of schemes) {
+    const key = keyOf(plugin.scheme.name, plugin.network ?? plugin.scheme.family)
     if (byKey.has(key)) {
-      const message = `schemes: "${half.scheme.name}" is given twice for ${half.network ?? half.scheme.family}; keep one`
+      const message = `schemes: "${plugin.scheme.name}" is given twice for ${plugin.network ?? plugin.scheme.family}; keep one`
       return Result.fail(new Misconfigured({ message }))
     }
-    byKey.set(key, half)
+    byKey.set(key, plugin)
   }
   if (byKey.size === 0) {
     return Result.fail(new Misconfigured({ message: "schemes: the list is empty; give at least one scheme" }))
   }
   return Result.succeed({
-    halves,
+    schemes,
     find: (scheme, network) => byKey.get(keyOf(scheme, network)),
     findOpen: (scheme, family) => byKey.get(keyOf(scheme, family))
   })

@@ -16,6 +16,7 @@ import { Hash } from "../platform/Hash.ts"
 import * as RepeatedWarning from "../platform/RepeatedWarning.ts"
 import * as OptionCheck from "../protocol/OptionCheck.ts"
 import { FacilitatorUnavailable, type Misconfigured } from "../protocol/ProtocolError.ts"
+import { ServerSchemeRegistry } from "../scheme/ServerSchemeRegistry.ts"
 import * as Refusal from "../wire/pontage/Refusal.ts"
 import * as SellerDialects from "../wire/SellerDialects.ts"
 import type { Decision, Free, GateRequest, Refused } from "./http/Decision.ts"
@@ -58,14 +59,15 @@ export class PaymentGate extends Context.Service<
 const ownOptions = OptionCheck.options<Shop.ShopOptions>(Shop.keys)
 
 /**
- * A gate of its own shop.
+ * A gate of its own shop, for the schemes and the prices of the context.
  *
  * @category constructors
  */
 export const make = Effect.fnUntraced(function* (options: Shop.ShopOptions) {
   const checked = yield* Effect.fromResult(OptionCheck.read(ownOptions, options))
   const prices = yield* PriceResolver
-  return yield* fromShop(yield* Effect.fromResult(Shop.make({ ...checked, prices })))
+  const schemes = yield* ServerSchemeRegistry
+  return yield* fromShop(yield* Effect.fromResult(Shop.make({ ...checked, prices, schemes })))
 })
 
 /**
@@ -75,7 +77,8 @@ export const make = Effect.fnUntraced(function* (options: Shop.ShopOptions) {
  */
 export const layer = (
   options: Shop.ShopOptions
-): Layer.Layer<PaymentGate, Misconfigured, Facilitator | PriceResolver> => Layer.effect(PaymentGate, make(options))
+): Layer.Layer<PaymentGate, Misconfigured, Facilitator | PriceResolver | ServerSchemeRegistry> =>
+  Layer.effect(PaymentGate, make(options))
 
 /**
  * The gate of a shop that was checked already.

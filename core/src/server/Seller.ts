@@ -17,6 +17,8 @@ import * as FacilitatorByUrl from "../facilitator/x402/FacilitatorByUrl.ts"
 import type { Asset } from "../protocol/Asset.ts"
 import * as OptionCheck from "../protocol/OptionCheck.ts"
 import { FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
+import type { SchemeServer } from "../scheme/SchemeServer.ts"
+import * as ServerSchemeRegistry from "../scheme/ServerSchemeRegistry.ts"
 import * as Refusal from "../wire/pontage/Refusal.ts"
 import type { Decision, GateRequest } from "./http/Decision.ts"
 import * as GateAnswer from "./http/GateAnswer.ts"
@@ -32,12 +34,14 @@ import * as Shop from "./shop/Shop.ts"
  * @category models
  */
 export interface SellerOptions extends Shop.ShopOptions {
+  /** What the shop sells by, one per network: `exactEvm.server({ rpcUrl })` and the like. */
+  readonly schemes: ReadonlyArray<SchemeServer>
   /**
    * The facilitator's URL; or its URL and how to speak to it, such as headers with a key; or the service itself, for
    * example in this process. A URL may be that of a facilitator of another kind, which keeps no claims: then they are kept
-   * in this process, with the limits that `X402Facilitator` names.
+   * in this process, with the limits that `X402Facilitator` names. A layer may take the shop's schemes from the context.
    */
-  readonly facilitator: string | FacilitatorClient.Options | Layer.Layer<Facilitator, unknown>
+  readonly facilitator: string | FacilitatorClient.Options | FacilitatorLayer
   /**
    * Prices assets that are no dollar: the smallest units of `asset` for a price text, or `undefined` for "as dollars".
    * Asked once for a fixed price, at every request for `getPrice`.
@@ -46,12 +50,20 @@ export interface SellerOptions extends Shop.ShopOptions {
 }
 
 /**
+ * A facilitator as a service, which may take the shop's schemes.
+ *
+ * @category models
+ */
+export type FacilitatorLayer = Layer.Layer<Facilitator, unknown, ServerSchemeRegistry.ServerSchemeRegistry>
+
+/**
  * The keys of the options, for adapters that add their own.
  *
  * @category constants
  */
 export const keys: OptionCheck.Table<SellerOptions> = {
   ...Shop.keys,
+  schemes: ServerSchemeRegistry.check,
   facilitator: OptionCheck.given(
     "the address of a facilitator, { url, ... }, or a layer such as LocalFacilitator.layerMemory({ ... })",
     (value) => typeof value === "string" || (typeof value === "object" && value !== null)
@@ -89,29 +101,33 @@ export interface Seller {
 export const make = (given: SellerOptions): Seller => {
   const options = Result.getOrThrow(OptionCheck.read(check, given))
   const prices = options.prices === undefined ? PriceResolver.dollar : PriceResolver.fromFunction(options.prices)
-  const { clientAddress, origin, schemes, secret } = options
+  const { clientAddress, origin, secret } = options
+  const schemes = Result.getOrThrow(ServerSchemeRegistry.make(options.schemes))
   const shop = Result.getOrThrow(
     Shop.make({ origin, schemes, secret, prices, ...(clientAddress && { clientAddress }) })
   )
-  const gate = Layer.provide(Layer.effect(PaymentGate, fromShop(shop)), facilitatorOf(options))
+  const gate = Layer.effect(PaymentGate, fromShop(shop)).pipe(
+    Layer.provide(facilitatorOf(options)),
+    Layer.provide(Layer.succeed(ServerSchemeRegistry.ServerSchemeRegistry, schemes))
+  )
   return new OpenShop(shop, ManagedRuntime.make(gate))
 }
 
-const facilitatorOf = ({ facilitator, schemes }: SellerOptions): Layer.Layer<Facilitator, unknown> => {
+const facilitatorOf = ({ facilitator }: SellerOptions): FacilitatorLayer => {
   if (isService(facilitator)) return insistent(facilitator)
   const options = typeof facilitator === "string" ? { url: facilitator } : facilitator
   const mistake = Effect.runSyncExit(FacilitatorClient.make(options))
   if (Exit.isFailure(mistake)) throw Cause.squash(mistake.cause)
-  return FacilitatorByUrl.layer({ ...options, schemes })
+  return FacilitatorByUrl.layer(options)
 }
 
-const isService = (facilitator: SellerOptions["facilitator"]): facilitator is Layer.Layer<Facilitator, unknown> =>
+const isService = (facilitator: SellerOptions["facilitator"]): facilitator is FacilitatorLayer =>
   Layer.isLayer(facilitator)
 
 const pauses = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])
 
 /** A facilitator in this process whose chain or store is down when the shop opens is started again until it comes up. */
-const insistent = (layer: Layer.Layer<Facilitator, unknown>): Layer.Layer<Facilitator, unknown> =>
+const insistent = (layer: FacilitatorLayer): FacilitatorLayer =>
   Layer.effectContext(
     Effect.gen(function* () {
       const scope = yield* Effect.scope

@@ -16,6 +16,7 @@ import * as Binding from "../protocol/Binding.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import { sealPayload } from "../protocol/PaymentPayload.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
+import * as FacilitatorSchemeRegistry from "../scheme/FacilitatorSchemeRegistry.ts"
 import type { SchemeClient } from "../scheme/SchemeClient.ts"
 import type {
   Conclusion,
@@ -162,8 +163,12 @@ export const withFacilitator = <A>(
 ): Effect.Effect<A, LawBroken> =>
   Effect.scoped(
     Effect.provide(
-      Effect.flatMap(succeeds("starting a facilitator", LocalFacilitator.make([facilitator])), use),
-      Layer.merge(MemoryPaymentStore.layer, layerSole)
+      Effect.flatMap(succeeds("starting a facilitator", LocalFacilitator.make({})), use),
+      Layer.mergeAll(
+        MemoryPaymentStore.layer,
+        layerSole,
+        Layer.orDie(FacilitatorSchemeRegistry.layer([Effect.succeed(facilitator)]))
+      )
     )
   )
 

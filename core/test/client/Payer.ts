@@ -1,6 +1,3 @@
-/**
- * A payer for tests: a client over a journal in memory and a wallet that counts its signatures.
- */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
@@ -9,6 +6,10 @@ import * as TestClock from "effect/testing/TestClock"
 import type { PayableRequest } from "../../src/client/PayableRequest.ts"
 import * as PaymentClient from "../../src/client/PaymentClient.ts"
 import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
+/**
+ * A payer for tests: a client over a journal in memory and a wallet that counts its signatures.
+ */
+import * as ClientSchemeRegistry from "../../src/scheme/ClientSchemeRegistry.ts"
 import * as Shop from "./Shop.ts"
 import * as Wallet from "./Wallet.ts"
 
@@ -16,12 +17,13 @@ import * as Wallet from "./Wallet.ts"
 export const start = 1_000_000
 
 export const make = Effect.fnUntraced(function* (
-  options: Partial<PaymentClient.Options> = {},
+  options: PaymentClient.Options = {},
   wallet: Wallet.Wallet = Wallet.make(),
   journal: PaymentJournal.PaymentJournal["Service"] = PaymentJournal.make(PaymentJournal.memoryLog())
 ) {
   yield* TestClock.setTime(start)
-  const client = yield* PaymentClient.make({ schemes: [wallet.half], ...options }).pipe(
+  const client = yield* PaymentClient.make(options).pipe(
+    Effect.provide(ClientSchemeRegistry.layer([wallet.half])),
     Effect.provideService(PaymentJournal.PaymentJournal, journal)
   )
   const spent = Effect.map(journal.spent, (spent) => spent("$").digits)

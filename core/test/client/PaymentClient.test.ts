@@ -9,6 +9,7 @@ import type { PayableRequest } from "../../src/client/PayableRequest.ts"
 import * as PaymentClient from "../../src/client/PaymentClient.ts"
 import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
 import { FacilitatorUnavailable } from "../../src/protocol/ProtocolError.ts"
+import * as ClientSchemeRegistry from "../../src/scheme/ClientSchemeRegistry.ts"
 import { buy, failure, waitingOut } from "./Payer.ts"
 import * as Payer from "./Payer.ts"
 import * as Shop from "./Shop.ts"
@@ -257,9 +258,6 @@ describe("status", () => {
 describe("make", () => {
   it.effect("fails where an option is a mistake", () =>
     Effect.gen(function* () {
-      const { half } = Wallet.make()
-      assert.strictEqual((yield* failure(Payer.make({ schemes: [] })))._tag, "Misconfigured")
-      assert.strictEqual((yield* failure(Payer.make({ schemes: [half, half] })))._tag, "Misconfigured")
       assert.strictEqual((yield* failure(Payer.make({ limits: { perDay: "2" } })))._tag, "Misconfigured")
       assert.strictEqual((yield* failure(Payer.make({ allow: { networks: ["x"] } })))._tag, "Misconfigured")
     })
@@ -271,11 +269,16 @@ describe("layer", () => {
     const logged: Array<unknown> = []
     const logger = Logger.make(({ message }) => void logged.push(message))
     const broken = new Error("the listener is broken")
-    const client = PaymentClient.layer({ schemes: [Wallet.make().half], onPayment: () => Effect.die(broken) })
+    const client = PaymentClient.layer({ onPayment: () => Effect.die(broken) })
     return Effect.gen(function* () {
       const client = yield* PaymentClient.PaymentClient
       yield* client.pay(Shop.make(Shop.paid("served")).request(), yield* Payer.demand(client, Shop.refusal(402)))
       assert.deepStrictEqual(logged, [[broken]])
-    }).pipe(Effect.provide(Layer.provide(client, PaymentJournal.layerMemory)), Effect.provide(Logger.layer([logger])))
+    }).pipe(
+      Effect.provide(
+        Layer.provide(client, [PaymentJournal.layerMemory, ClientSchemeRegistry.layer([Wallet.make().half])])
+      ),
+      Effect.provide(Logger.layer([logger]))
+    )
   })
 })

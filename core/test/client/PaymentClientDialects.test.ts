@@ -5,6 +5,7 @@ import * as TestClock from "effect/testing/TestClock"
 import * as PaymentClient from "../../src/client/PaymentClient.ts"
 import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
 import type { Settlement } from "../../src/protocol/Settlement.ts"
+import * as ClientSchemeRegistry from "../../src/scheme/ClientSchemeRegistry.ts"
 import { protocolPayer } from "../../src/wire/pontage/ProtocolPayer.ts"
 import { protocolSeller } from "../../src/wire/pontage/ProtocolSeller.ts"
 import { x402v1Payer } from "../../src/wire/x402/X402v1Payer.ts"
@@ -220,7 +221,8 @@ describe.each([versionTwo, versionOne])("a shop of $name", (foreign) => {
       const lost = Shop.make(Shop.reset)
       yield* waitingOut(failure(buy(world, lost.request(), demand())))
       const wallet = Wallet.make()
-      const other = yield* PaymentClient.make({ schemes: [wallet.half] }).pipe(
+      const other = yield* PaymentClient.make({}).pipe(
+        Effect.provide(ClientSchemeRegistry.layer([wallet.half])),
         Effect.provideService(PaymentJournal.PaymentJournal, world.journal)
       )
       const shop = Shop.make(Shop.reply(paid))

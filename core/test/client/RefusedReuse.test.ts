@@ -9,6 +9,8 @@ import type { PayableRequest } from "../../src/client/PayableRequest.ts"
 import * as PaymentClient from "../../src/client/PaymentClient.ts"
 import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
 import * as Spending from "../../src/client/Spending.ts"
+import * as ClientSchemeRegistry from "../../src/scheme/ClientSchemeRegistry.ts"
+import type { SchemeClient } from "../../src/scheme/SchemeClient.ts"
 import * as TestScheme from "../../src/testing/TestScheme.ts"
 import * as LedgerShop from "../facilitator/LedgerShop.ts"
 import * as LedgerGate from "../server/LedgerGate.ts"
@@ -38,18 +40,19 @@ const open = Effect.fnUntraced(function* (
   const sent: Array<LedgerGate.Headers> = []
   const signer = TestScheme.client(LedgerShop.payer)
   let signatures = 0
+  const counted: SchemeClient = {
+    ...signer,
+    sign: (request) => {
+      signatures += 1
+      return signer.sign(request)
+    }
+  }
   const client = yield* PaymentClient.make({
-    schemes: [
-      {
-        ...signer,
-        sign: (request) => {
-          signatures += 1
-          return signer.sign(request)
-        }
-      }
-    ],
     limits: { assets: { [TestScheme.asset.address]: "1000000" } }
-  }).pipe(Effect.provideService(PaymentJournal.PaymentJournal, journal))
+  }).pipe(
+    Effect.provide(ClientSchemeRegistry.layer([counted])),
+    Effect.provideService(PaymentJournal.PaymentJournal, journal)
+  )
   const send = (origin: string) => (href: string, added: Readonly<Record<string, string>>) =>
     Effect.gen(function* () {
       const url = new URL(href)

@@ -4,13 +4,14 @@ import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as FacilitatorByUrl from "../../src/facilitator/x402/FacilitatorByUrl.ts"
+import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import * as TestLedger from "../../src/testing/TestLedger.ts"
 import * as TestScheme from "../../src/testing/TestScheme.ts"
 import * as FacilitatorStub from "./FacilitatorStub.ts"
 import * as ForeignStub from "./ForeignStub.ts"
 import { claim, pay, start } from "./LedgerShop.ts"
 
-const schemes = [TestScheme.server(TestLedger.make())]
+const schemes = ServerSchemeRegistry.layer([TestScheme.server(TestLedger.make())])
 const ours = { protocolVersion: 2, scheme: "exact", network: "ledger:test" } as const
 const settlement = {
   success: true,
@@ -32,7 +33,7 @@ const opened = Effect.fnUntraced(function* (supported: unknown, status = 200) {
       ...(request.url === "/supported" ? ([supported, status] as const) : ([settlement, 200] as const))
     )(request, response)
   )
-  return { stub, facilitator: yield* FacilitatorByUrl.make({ url: stub.url, schemes }) }
+  return { stub, facilitator: yield* FacilitatorByUrl.make({ url: stub.url }).pipe(Effect.provide(schemes)) }
 })
 
 describe("a facilitator known by its address", () => {
@@ -64,7 +65,7 @@ describe("a facilitator known by its address", () => {
     Effect.gen(function* () {
       yield* TestClock.setTime(start)
       const stub = yield* ForeignStub.make()
-      const facilitator = yield* FacilitatorByUrl.make({ url: stub.url, schemes })
+      const facilitator = yield* FacilitatorByUrl.make({ url: stub.url }).pipe(Effect.provide(schemes))
       assert.deepStrictEqual((yield* facilitator.supported).kinds, [ours])
       const request = yield* pay()
       const { execution, paymentId } = yield* facilitator.settle(request, claim("one"))
@@ -90,7 +91,7 @@ describe("a facilitator known by its address", () => {
           const verdict = request.url === "/verify" ? { isValid: true } : settled
           FacilitatorStub.json(request.url === "/supported" ? { kinds: said, signers: {} } : verdict)(request, response)
         })
-        const facilitator = yield* FacilitatorByUrl.make({ url: stub.url, schemes })
+        const facilitator = yield* FacilitatorByUrl.make({ url: stub.url }).pipe(Effect.provide(schemes))
         const request = yield* pay()
         const { paymentId } = yield* facilitator.settle(request, claim("one"))
         said = kinds
@@ -138,7 +139,7 @@ describe("a facilitator known by its address", () => {
         const stub = yield* FacilitatorStub.make((request, response) =>
           FacilitatorStub.json({ kinds: said, signers: {} })(request, response)
         )
-        const facilitator = yield* FacilitatorByUrl.make({ url: stub.url, schemes })
+        const facilitator = yield* FacilitatorByUrl.make({ url: stub.url }).pipe(Effect.provide(schemes))
         assert.include((yield* Effect.flip(facilitator.supported)).message, "names no kind of payments")
         said = [first]
         assert.strictEqual((yield* facilitator.supported).kinds.length, 1)
@@ -152,7 +153,7 @@ describe("a facilitator known by its address", () => {
 
   it.effect("has to have an address", () =>
     Effect.gen(function* () {
-      const made = yield* Effect.result(FacilitatorByUrl.make({ url: "facilitator", schemes }))
+      const made = yield* Effect.result(FacilitatorByUrl.make({ url: "facilitator" }).pipe(Effect.provide(schemes)))
       assert.deepInclude(Result.getOrThrow(Result.flip(made)), { _tag: "Misconfigured" })
     })
   )

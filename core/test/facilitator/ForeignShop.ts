@@ -1,4 +1,3 @@
-/** A seller on a facilitator that speaks x402 alone: what the tests of `X402Facilitator` start from. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -9,6 +8,9 @@ import * as TestClock from "effect/testing/TestClock"
 import { Facilitator, type Settled } from "../../src/facilitator/Facilitator.ts"
 import * as X402Facilitator from "../../src/facilitator/x402/X402Facilitator.ts"
 import type { PaymentFailure } from "../../src/protocol/PaymentFailure.ts"
+/** A seller on a facilitator that speaks x402 alone: what the tests of `X402Facilitator` start from. */
+import type { SchemeServer } from "../../src/scheme/SchemeServer.ts"
+import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import * as TestLedger from "../../src/testing/TestLedger.ts"
 import * as TestScheme from "../../src/testing/TestScheme.ts"
 import * as ForeignStub from "./ForeignStub.ts"
@@ -17,10 +19,15 @@ import { amount, payer, start } from "./LedgerShop.ts"
 export const half = TestScheme.server(TestLedger.make())
 
 /** The service over a stub of its own; the clock stands at `start`. */
-export const open = Effect.fnUntraced(function* (options: Partial<X402Facilitator.Options> = {}) {
+export const open = Effect.fnUntraced(function* ({
+  schemes = [half],
+  ...options
+}: Partial<X402Facilitator.Options> & { readonly schemes?: ReadonlyArray<SchemeServer> } = {}) {
   yield* TestClock.setTime(start)
   const stub = yield* ForeignStub.make()
-  const context = yield* Layer.build(X402Facilitator.layer({ url: stub.url, schemes: [half], ...options }))
+  const context = yield* Layer.build(
+    Layer.provide(X402Facilitator.layer({ url: stub.url, ...options }), ServerSchemeRegistry.layer(schemes))
+  )
   return { stub, facilitator: yield* Effect.provide(Facilitator, context) }
 })
 

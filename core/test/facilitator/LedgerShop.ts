@@ -1,4 +1,3 @@
-/** A facilitator over a ledger in memory, and payments for it: what the tests of claims and settlements start from. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -16,6 +15,8 @@ import { PaymentStore } from "../../src/facilitator/store/PaymentStore.ts"
 import * as Binding from "../../src/protocol/Binding.ts"
 import { openPayload, type PaymentPayload, sealPayload } from "../../src/protocol/PaymentPayload.ts"
 import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
+/** A facilitator over a ledger in memory, and payments for it: what the tests of claims and settlements start from. */
+import * as FacilitatorSchemeRegistry from "../../src/scheme/FacilitatorSchemeRegistry.ts"
 import type { SchemeFacilitator } from "../../src/scheme/SchemeFacilitator.ts"
 import * as TestLedger from "../../src/testing/TestLedger.ts"
 import * as TestScheme from "../../src/testing/TestScheme.ts"
@@ -72,11 +73,12 @@ export type Shop = Effect.Success<ReturnType<typeof open>>
 
 /** Another facilitator over the same store and chain. */
 export const facilitatorOf = Effect.fnUntraced(function* (
-  halves: Parameters<typeof LocalFacilitator.make>[0],
+  halves: ReadonlyArray<SchemeFacilitator>,
   store: PaymentStore["Service"],
-  options: Omit<LocalFacilitator.Options, "schemes"> & Pick<Options, "leases"> = {}
+  options: LocalFacilitator.Options & Pick<Options, "leases"> = {}
 ) {
-  const facilitator = yield* LocalFacilitator.make(halves, ownOf(options)).pipe(
+  const facilitator = yield* LocalFacilitator.make(ownOf(options)).pipe(
+    Effect.provide(FacilitatorSchemeRegistry.layer(halves.map((half) => Effect.succeed(half)))),
     Effect.provideService(PaymentStore, store),
     Effect.provide(options.leases ?? layerSole)
   )
@@ -85,12 +87,7 @@ export const facilitatorOf = Effect.fnUntraced(function* (
 })
 
 /** What is the facilitator's of the options of a shop: it takes no others. */
-const ownOf = ({
-  drainMillis,
-  gasCeilings,
-  intake,
-  settleTimeoutMillis
-}: Omit<LocalFacilitator.Options, "schemes">) => ({
+const ownOf = ({ drainMillis, gasCeilings, intake, settleTimeoutMillis }: LocalFacilitator.Options) => ({
   ...(drainMillis !== undefined && { drainMillis }),
   ...(gasCeilings !== undefined && { gasCeilings }),
   ...(intake !== undefined && { intake }),

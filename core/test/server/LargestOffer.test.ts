@@ -1,8 +1,9 @@
-/** Whatever a route may offer can be paid: what payers repeat of it fits the longest header that is read. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
+/** Whatever a route may offer can be paid: what payers repeat of it fits the longest header that is read. */
+import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import * as PaymentGate from "../../src/server/PaymentGate.ts"
 import * as PriceResolver from "../../src/server/shop/PriceResolver.ts"
 import type { AnswerHead, PayerDialect, SellerDialect } from "../../src/wire/pontage/Dialect.ts"
@@ -32,9 +33,11 @@ const longest = {
 }
 
 const opened = Effect.gen(function* () {
-  const shop = { origin: "https://shop.example", schemes: [PretendScheme.evm()], secret: "s".repeat(32) }
+  const shop = { origin: "https://shop.example", secret: "s".repeat(32) }
   const { layer } = PretendFacilitator.make()
-  return yield* PaymentGate.make(shop).pipe(Effect.provide([layer, PriceResolver.layerDollar]))
+  return yield* PaymentGate.make(shop).pipe(
+    Effect.provide([layer, PriceResolver.layerDollar, ServerSchemeRegistry.layer([PretendScheme.evm()])])
+  )
 })
 
 const pairs: ReadonlyArray<readonly [string, SellerDialect, PayerDialect]> = [

@@ -1,7 +1,3 @@
-/**
- * A shop with a real gate and a real facilitator over a ledger in memory, without a network: requests go in, answers come
- * out, and the handler says with which status.
- */
 import * as Effect from "effect/Effect"
 
 import type { Claim, Outcome } from "../../src/facilitator/Facilitator.ts"
@@ -9,6 +5,11 @@ import { Facilitator } from "../../src/facilitator/Facilitator.ts"
 import * as Binding from "../../src/protocol/Binding.ts"
 import { sealPayload } from "../../src/protocol/PaymentPayload.ts"
 import type { PaymentRequired } from "../../src/protocol/PaymentRequired.ts"
+/**
+ * A shop with a real gate and a real facilitator over a ledger in memory, without a network: requests go in, answers come
+ * out, and the handler says with which status.
+ */
+import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import type { Decision, GateRequest } from "../../src/server/http/Decision.ts"
 import * as RunOutcome from "../../src/server/http/RunOutcome.ts"
 import * as PaymentGate from "../../src/server/PaymentGate.ts"
@@ -53,9 +54,11 @@ export const open = Effect.fnUntraced(function* ({ handler, routes, shop: shared
   })
   const gate = yield* PaymentGate.make({
     origin: options.origin ?? "https://shop.example",
-    schemes: [TestScheme.server(shop.ledger)],
     secret: options.secret ?? "the shop's own secret, 32 long...."
-  }).pipe(Effect.provide(PriceResolver.layerDollar), Effect.provideService(Facilitator, facilitator))
+  }).pipe(
+    Effect.provide([PriceResolver.layerDollar, ServerSchemeRegistry.layer([TestScheme.server(shop.ledger)])]),
+    Effect.provideService(Facilitator, facilitator)
+  )
   const sold = new Map<string, Parameters<typeof gate.decide>[0]>()
   for (const [name, config] of Object.entries(routes)) {
     // A part of one route's configuration, whatever form the rest has.

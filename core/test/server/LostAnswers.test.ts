@@ -1,4 +1,3 @@
-/** A shop goes on while its facilitator dies, and begins again: what was paid is served to the buyer that comes again. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -10,6 +9,8 @@ import * as TestClock from "effect/testing/TestClock"
 import { Facilitator } from "../../src/facilitator/Facilitator.ts"
 import type { PaymentStore } from "../../src/facilitator/store/PaymentStore.ts"
 import { FacilitatorUnavailable } from "../../src/protocol/ProtocolError.ts"
+/** A shop goes on while its facilitator dies, and begins again: what was paid is served to the buyer that comes again. */
+import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import type { Decision, Uncharged } from "../../src/server/http/Decision.ts"
 import * as PaymentGate from "../../src/server/PaymentGate.ts"
 import type { RouteConfig } from "../../src/server/route/RouteConfig.ts"
@@ -106,9 +107,11 @@ const shopOf = Effect.fnUntraced(function* (
 ) {
   const gate = yield* PaymentGate.make({
     origin: "https://shop.example",
-    schemes: [TestScheme.server(ledger)],
     secret: "the shop's own secret, 32 long...."
-  }).pipe(Effect.provide(PriceResolver.layerDollar), Effect.provideService(Facilitator, remote))
+  }).pipe(
+    Effect.provide([PriceResolver.layerDollar, ServerSchemeRegistry.layer([TestScheme.server(ledger)])]),
+    Effect.provideService(Facilitator, remote)
+  )
   const terms = { network: TestScheme.network, price: "$0.01", payTo: LedgerShop.payee }
   const route = yield* gate.route("GET /report", { ...terms, ...config } as RouteConfig)
   yield* gate.ready

@@ -21,6 +21,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
+import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import * as PretendFacilitator from "./PretendFacilitator.ts"
 import { bodyOf, challengeIn, payment, request } from "./PretendRequest.ts"
 import * as PretendScheme from "./PretendScheme.ts"
@@ -33,15 +34,16 @@ const report = { ...unpriced, price: "$0.01", description: "Daily report", mimeT
 
 const secret = "the shop's own secret, 32 long...."
 
+const schemes = [PretendScheme.evm(), PretendScheme.evm("eip155:1"), PretendScheme.ton()]
+
 /** A gate that is ready, over a facilitator that says what it is told. */
 const open = (says: Parameters<typeof PretendFacilitator.make>[0] = {}, options: { readonly origin?: string } = {}) =>
   Effect.gen(function* () {
     const facilitator = PretendFacilitator.make(says)
     const gate = yield* PaymentGate.make({
       origin: options.origin ?? "https://shop.example",
-      schemes: [PretendScheme.evm(), PretendScheme.evm("eip155:1"), PretendScheme.ton()],
       secret
-    }).pipe(Effect.provide([facilitator.layer, PriceResolver.layerDollar]))
+    }).pipe(Effect.provide([facilitator.layer, PriceResolver.layerDollar, ServerSchemeRegistry.layer(schemes)]))
     const sell = (config: RouteConfig) => Effect.tap(gate.route("GET /report", config), () => gate.ready)
     return { gate, sell, told: facilitator.told }
   })
@@ -889,9 +891,14 @@ const cold = (
     const facilitator = PretendFacilitator.make(says)
     const gate = yield* PaymentGate.make({
       origin: "https://shop.example",
-      schemes: [PretendScheme.evm("eip155:8453", prove)],
       secret
-    }).pipe(Effect.provide([facilitator.layer, PriceResolver.layerDollar]))
+    }).pipe(
+      Effect.provide([
+        facilitator.layer,
+        PriceResolver.layerDollar,
+        ServerSchemeRegistry.layer([PretendScheme.evm("eip155:8453", prove)])
+      ])
+    )
     return { gate, route: yield* gate.route("GET /report", report), told: facilitator.told }
   })
 

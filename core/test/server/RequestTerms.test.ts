@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
+import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import * as BoundBody from "../../src/server/http/BoundBody.ts"
 import * as PretendFacilitator from "./PretendFacilitator.ts"
 import { challengeIn, payment, request } from "./PretendRequest.ts"
@@ -15,9 +16,10 @@ const open = Effect.fnUntraced(function* (config: Partial<RouteConfig>) {
   const facilitator = PretendFacilitator.make()
   const gate = yield* PaymentGate.make({
     origin: "https://shop.example",
-    schemes: [PretendScheme.evm()],
     secret: "the shop's own secret, 32 long...."
-  }).pipe(Effect.provide([facilitator.layer, PriceResolver.layerDollar]))
+  }).pipe(
+    Effect.provide([facilitator.layer, PriceResolver.layerDollar, ServerSchemeRegistry.layer([PretendScheme.evm()])])
+  )
   // A part of one route's configuration, whatever form the rest has.
   const route = yield* gate.route("POST /render", { ...report, ...config } as RouteConfig)
   yield* gate.ready

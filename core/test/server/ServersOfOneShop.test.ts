@@ -1,4 +1,3 @@
-/** Servers of one shop share its secrets and a facilitator; their clocks differ, and a secret is replaced on one after the other. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -7,6 +6,8 @@ import * as TestClock from "effect/testing/TestClock"
 import { Facilitator } from "../../src/facilitator/Facilitator.ts"
 import * as Binding from "../../src/protocol/Binding.ts"
 import { sealPayload } from "../../src/protocol/PaymentPayload.ts"
+/** Servers of one shop share its secrets and a facilitator; their clocks differ, and a secret is replaced on one after the other. */
+import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import type { Decision } from "../../src/server/http/Decision.ts"
 import * as PaymentGate from "../../src/server/PaymentGate.ts"
 import * as PriceResolver from "../../src/server/shop/PriceResolver.ts"
@@ -37,10 +38,11 @@ const open = Effect.gen(function* () {
   const { facilitator, ledger } = yield* LedgerShop.open()
   const clock = yield* Clock.Clock
   const server = Effect.fnUntraced(function* ({ ahead = 0, secret = one }: Server = {}) {
-    const shop = { origin: "https://shop.example", schemes: [TestScheme.server(ledger)], secret }
+    const shop = { origin: "https://shop.example", secret }
     const gate = yield* PaymentGate.make(shop).pipe(
       Effect.provideService(Facilitator, facilitator),
       Effect.provideService(PriceResolver.PriceResolver, PriceResolver.dollar),
+      Effect.provide(ServerSchemeRegistry.layer([TestScheme.server(ledger)])),
       Effect.provideService(Clock.Clock, shifted(clock, ahead))
     )
     const route = yield* gate.route("GET /report", {

@@ -15,6 +15,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
+import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import * as LedgerShop from "../facilitator/LedgerShop.ts"
 import * as X402 from "../wire/X402Cases.ts"
 import { bodyOf, request } from "./PretendRequest.ts"
@@ -26,9 +27,14 @@ const open = Effect.fnUntraced(function* ({ settle }: Pick<RouteConfig, "settle"
   const { facilitator, ledger } = yield* LedgerShop.open()
   const gate = yield* PaymentGate.make({
     origin: "https://shop.example",
-    schemes: [TestScheme.server(ledger)],
     secret: "s".repeat(32)
-  }).pipe(Effect.provide([Layer.succeed(Facilitator, facilitator), PriceResolver.layerDollar]))
+  }).pipe(
+    Effect.provide([
+      Layer.succeed(Facilitator, facilitator),
+      PriceResolver.layerDollar,
+      ServerSchemeRegistry.layer([TestScheme.server(ledger)])
+    ])
+  )
   const sell = (name: string) => gate.route(name, { ...priced, ...(settle !== undefined && { settle }) })
   const report = yield* sell("GET /report")
   const other = yield* sell("GET /other")

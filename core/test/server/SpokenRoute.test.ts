@@ -15,6 +15,7 @@ import {
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
+import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import * as X402 from "../wire/X402Cases.ts"
 import * as PretendFacilitator from "./PretendFacilitator.ts"
 import { challengeIn, payment, request } from "./PretendRequest.ts"
@@ -28,9 +29,14 @@ const openWith = Effect.fnUntraced(function* (says: Parameters<typeof PretendFac
   const facilitator = PretendFacilitator.make(says)
   const gate = yield* PaymentGate.make({
     origin: "https://shop.example",
-    schemes: [PretendScheme.evm(), PretendScheme.ton()],
     secret
-  }).pipe(Effect.provide([facilitator.layer, PriceResolver.layerDollar]))
+  }).pipe(
+    Effect.provide([
+      facilitator.layer,
+      PriceResolver.layerDollar,
+      ServerSchemeRegistry.layer([PretendScheme.evm(), PretendScheme.ton()])
+    ])
+  )
   const sell = (config: RouteConfig) => Effect.tap(gate.route("GET /report", config), () => gate.ready)
   return { gate, sell, told: facilitator.told }
 })

@@ -1,6 +1,12 @@
 /** Numbers of a signer that a count has left out and the chain does not use: they are filled without an operator. */
 import { assert, describe, layer } from "@effect/vitest"
-import { LaneLeases, LocalFacilitator, MemoryPaymentStore, PaymentStore } from "@pontage/core"
+import {
+  FacilitatorSchemeRegistry,
+  LaneLeases,
+  LocalFacilitator,
+  MemoryPaymentStore,
+  PaymentStore
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
@@ -13,7 +19,8 @@ const chain = EvmTestChain.EvmTestChain
 const settleOn = Effect.fnUntraced(function* (options: Payment.FacilitatorOptions) {
   const half = yield* Payment.scheme(yield* chain, { finalityDepth: 1, ...options })
   const store = yield* MemoryPaymentStore.make
-  const facilitator = yield* LocalFacilitator.make([half]).pipe(
+  const facilitator = yield* LocalFacilitator.make({}).pipe(
+    Effect.provide(FacilitatorSchemeRegistry.layer([Effect.succeed(half)])),
     Effect.provideService(PaymentStore.PaymentStore, store),
     Effect.provide(LaneLeases.layerSole)
   )

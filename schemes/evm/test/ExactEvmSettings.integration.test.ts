@@ -1,6 +1,13 @@
 /** A configuration that changes between restarts, on a chain: what was signed under the earlier one has its end under the later one. */
 import { assert, describe, layer } from "@effect/vitest"
-import { LaneLeases, LocalFacilitator, MemoryPaymentStore, PaymentStore, type PaymentRequest } from "@pontage/core"
+import {
+  FacilitatorSchemeRegistry,
+  LaneLeases,
+  LocalFacilitator,
+  MemoryPaymentStore,
+  PaymentStore,
+  type PaymentRequest
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -27,7 +34,8 @@ const records = Effect.gen(function* () {
     life = yield* Scope.make()
     yield* Scope.addFinalizer(owner, Scope.close(life, Exit.void))
     const half = yield* Batch.scheme({ finalityDepth: 1, ...settings })
-    return yield* LocalFacilitator.make([half]).pipe(
+    return yield* LocalFacilitator.make({}).pipe(
+      Effect.provide(FacilitatorSchemeRegistry.layer([Effect.succeed(half)])),
       Effect.provideService(PaymentStore.PaymentStore, store),
       Effect.provide(LaneLeases.layerSole),
       Scope.provide(life)

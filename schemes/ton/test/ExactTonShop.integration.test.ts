@@ -1,6 +1,7 @@
 /** The whole of the protocol on TON: a shop that learns from its facilitator what to offer, and a payer who pays for it. */
 import { assert, describe, layer } from "@effect/vitest"
 import {
+  ServerSchemeRegistry,
   AsciiJson,
   type Decision,
   LocalFacilitator,
@@ -46,8 +47,7 @@ describe("a shop that sells for Jettons", () => {
         })
         const sold = Effect.gen(function* () {
           const secret = "the shop's own secret, 32 long...."
-          const schemes = [exactTon.server({ rpcUrl, network, assets })]
-          const gate = yield* PaymentGate.make({ origin: "https://shop.example", schemes, secret })
+          const gate = yield* PaymentGate.make({ origin: "https://shop.example", secret })
           const payTo = accounts.payee.address.toString()
           const route = yield* gate.route("GET /report", {
             scheme: "exact",
@@ -72,7 +72,11 @@ describe("a shop that sells for Jettons", () => {
           return { decision, offer, other }
         })
         const { decision, offer, other } = yield* Effect.scoped(
-          Effect.provide(sold, [facilitator, PriceResolver.layerDollar])
+          Effect.provide(sold, [
+            facilitator,
+            PriceResolver.layerDollar,
+            ServerSchemeRegistry.layer([exactTon.server({ rpcUrl, network, assets })])
+          ])
         )
         assert.strictEqual(offer.payTo, accounts.payee.raw)
         assert.strictEqual(offer.network, "ton:local")

@@ -1,5 +1,6 @@
 /** A shop, its payers and a facilitator on a local TON chain: what the tests of settlement are made of. */
 import {
+  FacilitatorSchemeRegistry,
   type Claim,
   LaneLeases,
   LocalFacilitator,
@@ -114,9 +115,15 @@ export const withService = <A, E>(
   records: Layer.Layer<PaymentStore.PaymentStore> = MemoryPaymentStore.layer
 ) =>
   Effect.scoped(
-    Effect.provide(Effect.flatMap(LocalFacilitator.make([half]), use), Layer.merge(records, LaneLeases.layerSole), {
-      local: true
-    })
+    Effect.provide(
+      Effect.flatMap(LocalFacilitator.make({}), use),
+      Layer.mergeAll(
+        records,
+        LaneLeases.layerSole,
+        Layer.orDie(FacilitatorSchemeRegistry.layer([Effect.succeed(half)]))
+      ),
+      { local: true }
+    )
   )
 
 let claims = 0

@@ -3,7 +3,14 @@
  * as long as nobody says that it is no good, until it is served.
  */
 import type { PaymentRequirements, PaymentRequest, PayableRequest, SchemeClient } from "@pontage/core"
-import { NoAnswer, PaymentClient, PaymentJournal, PaymentPayload, x402v2Payer } from "@pontage/core"
+import {
+  ClientSchemeRegistry,
+  NoAnswer,
+  PaymentClient,
+  PaymentJournal,
+  PaymentPayload,
+  x402v2Payer
+} from "@pontage/core"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -69,7 +76,8 @@ export const withOurs = (options: Options): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { reports, target } = options
     const journal = PaymentJournal.make(PaymentJournal.memoryLog())
-    const client = yield* PaymentClient.make({ schemes: [counted(options)] }).pipe(
+    const client = yield* PaymentClient.make({}).pipe(
+      Effect.provide(ClientSchemeRegistry.layer([counted(options)])),
       Effect.provideService(PaymentJournal.PaymentJournal, journal),
       Effect.orDie
     )

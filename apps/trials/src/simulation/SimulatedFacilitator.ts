@@ -3,9 +3,10 @@
  * starts again with another configuration on the same records.
  */
 import type { Facilitator, FacilitatorScheme } from "@pontage/core"
-import { Checkpoint, LaneLeases, LocalFacilitator, PaymentStore } from "@pontage/core"
+import { Checkpoint, FacilitatorSchemeRegistry, LaneLeases, LocalFacilitator, PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 
 import type { SimulatedProcess } from "./SimulatedProcess.ts"
@@ -53,8 +54,8 @@ export const start = (
   const scope = Effect.runSync(Scope.make())
   let service: Service | undefined
   const making = Effect.gen(function* () {
-    const halves = yield* Effect.all(schemes, { concurrency: "unbounded" })
-    return yield* LocalFacilitator.make(halves, options)
+    const registry = yield* Layer.build(FacilitatorSchemeRegistry.layer(schemes))
+    return yield* Effect.provide(LocalFacilitator.make(options), registry)
   }).pipe(
     Effect.provideService(PaymentStore.PaymentStore, store),
     Effect.provideService(LaneLeases.LaneLeases, leases),

@@ -11,7 +11,7 @@ import type {
   PaymentRequest,
   SchemeServer
 } from "@pontage/core"
-import { Facilitator, PaymentGate, PriceResolver } from "@pontage/core"
+import { Facilitator, PaymentGate, PriceResolver, ServerSchemeRegistry } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
@@ -113,8 +113,9 @@ export const open = (options: Options): SimulatedShop => {
 const opening = ({ facilitator, network, payTo, process, scheme, ...options }: Options, origin: string) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
-    const making = PaymentGate.make({ origin, schemes: [scheme], secret: `the secret of ${process.name}, 32 long....` })
+    const making = PaymentGate.make({ origin, secret: `the secret of ${process.name}, 32 long....` })
     const gate = yield* making.pipe(
+      Effect.provide(ServerSchemeRegistry.layer([scheme])),
       Effect.provideService(PriceResolver.PriceResolver, PriceResolver.dollar),
       Effect.provideService(Facilitator, facilitator),
       Effect.provideService(Scope.Scope, scope)

@@ -8,15 +8,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import type * as Scope from "effect/Scope"
 
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { protocolVersion } from "../../protocol/PaymentPayload.ts"
-import { type ChainUnavailable, Misconfigured, SettlementPending } from "../../protocol/ProtocolError.ts"
+import { Misconfigured, SettlementPending } from "../../protocol/ProtocolError.ts"
 import { invalid } from "../../protocol/ValidationError.ts"
+import * as FacilitatorSchemeRegistry from "../../scheme/FacilitatorSchemeRegistry.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
-import * as SchemeRegistry from "../../scheme/SchemeRegistry.ts"
 import { CurrentCaller, maySee } from "../Caller.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { type Claim, Facilitator, type PaymentRequest, type Settled } from "../Facilitator.ts"
@@ -44,19 +43,11 @@ import {
 } from "./PaymentIntake.ts"
 
 /**
- * A scheme's settling half as its constructor gives it: asked to life once, when the facilitator starts.
- *
- * @category models
- */
-export type FacilitatorScheme = Effect.Effect<SchemeFacilitator, Misconfigured | ChainUnavailable, Scope.Scope>
-
-/**
- * Options of a facilitator in this process.
+ * Options of a facilitator in this process. Its schemes come from the context (`FacilitatorSchemeRegistry`).
  *
  * @category models
  */
 export interface Options {
-  readonly schemes: ReadonlyArray<FacilitatorScheme>
   /** How long `settle` waits for the chain before it answers `SettlementPending`; milliseconds, default 25 000. */
   readonly settleTimeoutMillis?: number
   /** What settling may cost in any 24 hours; default what each scheme says for its network. Above it nothing new is sent. */
@@ -70,33 +61,26 @@ export interface Options {
   readonly intake?: IntakeGate.IntakeGate
 }
 
-const keys = {
+/**
+ * Options of a facilitator that needs nothing but them: its schemes as a plain value, its records in memory.
+ *
+ * @category models
+ */
+export interface MemoryOptions extends Options {
+  /** One per network: `exactEvm.facilitator({ signer, rpcUrl })`. */
+  readonly schemes: ReadonlyArray<FacilitatorSchemeRegistry.FacilitatorScheme>
+}
+
+const keys: OptionCheck.Table<Options> = {
   settleTimeoutMillis: OptionCheck.optional(OptionCheck.whole()),
   gasCeilings: OptionCheck.optional(SpendLimits.check),
   drainMillis: OptionCheck.optional(OptionCheck.whole()),
   intake: OptionCheck.optional(IntakeGate.check)
 }
 
-const check = OptionCheck.options<Options>({
-  schemes: OptionCheck.list(
-    OptionCheck.given<FacilitatorScheme>(
-      "a facilitator's half of a scheme, such as exactEvm.facilitator({ ... })",
-      Effect.isEffect
-    )
-  ),
-  ...keys
-})
+const check = OptionCheck.options<Options>(keys)
 
-const checkOfHalves = OptionCheck.options<Omit<Options, "schemes">>(keys)
-
-/**
- * The settling halves a facilitator runs on, for those who watch over it: chains to ask, signers to fund.
- *
- * @category services
- */
-export class FacilitatorSchemes extends Context.Service<FacilitatorSchemes, ReadonlyArray<SchemeFacilitator>>()(
-  "@pontage/core/FacilitatorSchemes"
-) {}
+const checkOfMemory = OptionCheck.options<MemoryOptions>({ schemes: FacilitatorSchemeRegistry.check, ...keys })
 
 /**
  * Who is let into the lanes' queues, for those who watch over it: what each lane lands, and who was turned away.
@@ -108,53 +92,56 @@ export class LaneAdmission extends Context.Service<LaneAdmission, Admission.Admi
 ) {}
 
 /**
- * A facilitator over a payment store.
+ * A facilitator over a payment store, for the schemes of the context.
  *
  * @category layers
  */
 export const layer = (
   options: Options
 ): Layer.Layer<
-  Facilitator | FacilitatorSchemes | LaneAdmission,
-  Misconfigured | ChainUnavailable,
-  PaymentStore | LaneLeases
+  Facilitator | LaneAdmission,
+  Misconfigured,
+  FacilitatorSchemeRegistry.FacilitatorSchemeRegistry | PaymentStore | LaneLeases
 > => opened(options, 0)
 
 const opened = (options: Options, drainMillis: number) =>
   Layer.effectContext(
     Effect.gen(function* () {
-      const { schemes, ...rest } = yield* Effect.fromResult(OptionCheck.read(check, options, "LocalFacilitator"))
-      const halves = yield* Effect.all(schemes, { concurrency: "unbounded" })
+      const checked = yield* Effect.fromResult(OptionCheck.read(check, options, "LocalFacilitator"))
       const admission = Admission.make(yield* PaymentStore)
-      const making = make(halves, { ...rest, drainMillis: rest.drainMillis ?? drainMillis })
+      const making = make({ ...checked, drainMillis: checked.drainMillis ?? drainMillis })
       const facilitator = yield* Effect.provideService(making, LaneAdmission, admission)
-      return Context.make(Facilitator, facilitator).pipe(
-        Context.add(FacilitatorSchemes, halves),
-        Context.add(LaneAdmission, admission)
-      )
+      return Context.make(Facilitator, facilitator).pipe(Context.add(LaneAdmission, admission))
     })
   )
 
 /**
- * A facilitator that remembers in memory.
+ * A facilitator of plain options: it registers their schemes and remembers in memory.
  *
  * @category layers
  */
-export const layerMemory = (options: Options) =>
-  opened(options, 25_000).pipe(Layer.provide(layerSole), Layer.provideMerge(MemoryPaymentStore.layer))
+export const layerMemory = (options: MemoryOptions) =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.fromResult(OptionCheck.read(checkOfMemory, options, "LocalFacilitator")),
+      ({ schemes, ...rest }) =>
+        opened(rest, 25_000).pipe(
+          Layer.provide(layerSole),
+          Layer.provideMerge(Layer.merge(MemoryPaymentStore.layer, FacilitatorSchemeRegistry.layer(schemes)))
+        )
+    )
+  )
 
 /**
- * Makes a facilitator of settling halves.
+ * Makes a facilitator for the schemes of the context.
  *
  * @category constructors
  */
-export const make = Effect.fnUntraced(function* (
-  halves: ReadonlyArray<SchemeFacilitator>,
-  options: Omit<Options, "schemes"> = {}
-) {
-  yield* Effect.fromResult(OptionCheck.read(checkOfHalves, options, "LocalFacilitator"))
+export const make = Effect.fnUntraced(function* (options: Options) {
+  yield* Effect.fromResult(OptionCheck.read(check, options, "LocalFacilitator"))
   const store = yield* PaymentStore
-  const registry = yield* Effect.fromResult(SchemeRegistry.make(halves))
+  const registry = yield* FacilitatorSchemeRegistry.FacilitatorSchemeRegistry
+  const halves = registry.schemes
   yield* Effect.fromResult(separateLanes(halves))
   const engine = yield* SettlementEngine.make({
     store,

@@ -12,8 +12,8 @@ import { type PaymentError, refuse } from "../../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import * as PaymentId from "../../protocol/PaymentId.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
+import type { FacilitatorSchemeRegistry } from "../../scheme/FacilitatorSchemeRegistry.ts"
 import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
-import type * as SchemeRegistry from "../../scheme/SchemeRegistry.ts"
 import { CurrentCaller } from "../Caller.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { type Claim, isArrivingAs, notOnRecord, type PaymentRequest, type Settled } from "../Facilitator.ts"
@@ -34,7 +34,7 @@ import type { IntakeGate } from "./IntakeGate.ts"
  */
 export interface Desk {
   readonly store: PaymentStore["Service"]
-  readonly registry: SchemeRegistry.SchemeRegistry<SchemeFacilitator>
+  readonly registry: FacilitatorSchemeRegistry["Service"]
   readonly engine: SettlementEngine.SettlementEngine
   /** Judges no payment while this machine's clock and its chain's are far apart. */
   readonly clocks: ChainClock.ChainClock
@@ -104,11 +104,11 @@ const halfFor = (desk: Desk, { paymentPayload, paymentRequirements }: PaymentReq
     const message = `the payment is of the scheme "${paymentPayload.scheme}", the offer of "${scheme}"`
     return Effect.fail(invalid("unsupported_scheme", "other_scheme", message))
   }
-  const half = desk.registry.halves.find(
+  const half = desk.registry.schemes.find(
     (one) => one.scheme.name === scheme && one.scheme.network(network) === one.network
   )
   if (half !== undefined) return Effect.succeed(half)
-  return desk.registry.halves.some((one) => one.scheme.name === scheme)
+  return desk.registry.schemes.some((one) => one.scheme.name === scheme)
     ? Effect.fail(refuse("NETWORK_MISMATCH", "network_not_settled", `payments on ${network} are not settled here`))
     : Effect.fail(invalid("unsupported_scheme", "scheme_not_settled", `the scheme "${scheme}" is not settled here`))
 }

@@ -9,6 +9,7 @@ import * as Result from "effect/Result"
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import type { Misconfigured } from "../../protocol/ProtocolError.ts"
 import * as Supported from "../../protocol/Supported.ts"
+import type { ServerSchemeRegistry } from "../../scheme/ServerSchemeRegistry.ts"
 import { Facilitator } from "../Facilitator.ts"
 import * as FacilitatorClient from "../remote/FacilitatorClient.ts"
 import * as FacilitatorExchange from "../remote/FacilitatorExchange.ts"
@@ -16,18 +17,18 @@ import * as X402Facilitator from "./X402Facilitator.ts"
 import * as X402FacilitatorExchange from "./X402FacilitatorExchange.ts"
 
 /**
- * Where the facilitator is, and what is sold through it.
+ * Where the facilitator is.
  *
  * @category models
  */
 export type Options = X402Facilitator.Options
 
 /**
- * The layer. `X402Facilitator` says what is weaker with a facilitator of another kind.
+ * The layer, for the schemes of the context. `X402Facilitator` says what is weaker with a facilitator of another kind.
  *
  * @category layers
  */
-export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured> =>
+export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured, ServerSchemeRegistry> =>
   Layer.effect(Facilitator, make(options))
 
 /**

@@ -21,6 +21,7 @@ import { FacilitatorUnavailable, type Misconfigured } from "../../protocol/Proto
 import { isSettled } from "../../protocol/Settlement.ts"
 import { invalid } from "../../protocol/ValidationError.ts"
 import type { SchemeServer } from "../../scheme/SchemeServer.ts"
+import { ServerSchemeRegistry } from "../../scheme/ServerSchemeRegistry.ts"
 import {
   type Claim,
   Facilitator,
@@ -40,13 +41,12 @@ import * as X402FacilitatorPayment from "./X402FacilitatorPayment.ts"
 import * as X402FacilitatorSettlements from "./X402FacilitatorSettlements.ts"
 
 /**
- * Where the facilitator is, and what is sold through it.
+ * Where the facilitator is, and how long it is waited for. The schemes that are sold through it come from the context
+ * (`ServerSchemeRegistry`): what they cannot `read` cannot be sold through a facilitator that keeps no claims.
  *
  * @category models
  */
 export interface Options extends FacilitatorExchange.Options {
-  /** The seller's halves: what they cannot `read` cannot be sold through a facilitator that keeps no claims. */
-  readonly schemes: ReadonlyArray<SchemeServer>
   /** How long `settle` waits for the outcome before it answers `SettlementPending`; milliseconds, default 25 000. */
   readonly settleTimeoutMillis?: number
   /**
@@ -63,9 +63,6 @@ export interface Options extends FacilitatorExchange.Options {
  */
 export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
   ...FacilitatorExchange.keys,
-  schemes: OptionCheck.list(
-    OptionCheck.having("a seller's half of a scheme, such as exactEvm.server({ ... })", "scheme", "asset", "prove")
-  ),
   settleTimeoutMillis: OptionCheck.optional(OptionCheck.whole()),
   capacity: OptionCheck.optional(OptionCheck.whole(1))
 })
@@ -76,7 +73,7 @@ export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
  *
  * @category layers
  */
-export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured> =>
+export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured, ServerSchemeRegistry> =>
   Layer.effect(
     Facilitator,
     Effect.gen(function* () {
@@ -112,14 +109,15 @@ interface Arrival {
 }
 
 /**
- * Makes the service over an exchange.
+ * Makes the service over an exchange, for the schemes of the context.
  *
  * @category constructors
  */
 export const make = Effect.fnUntraced(function* (
   http: FacilitatorExchange.Exchange,
-  { capacity, schemes, settleTimeoutMillis = 25_000 }: Pick<Options, "capacity" | "schemes" | "settleTimeoutMillis">
+  { capacity, settleTimeoutMillis = 25_000 }: Pick<Options, "capacity" | "settleTimeoutMillis">
 ) {
+  const { schemes } = yield* ServerSchemeRegistry
   const exchange = X402FacilitatorExchange.make(http)
   const ledger = X402FacilitatorLedger.make(capacity, (paymentId) =>
     X402FacilitatorSettlements.isUnderWay(settling, paymentId)

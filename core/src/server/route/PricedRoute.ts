@@ -269,9 +269,9 @@ const choose = (shop: Shop.Shop, entry: Entry): Checked<Choice> =>
   })
 
 const halfFor = (shop: Shop.Shop, { network: text, place, scheme }: Entry) => {
-  const named = shop.schemes.halves.filter((half) => half.scheme.name === scheme)
+  const named = shop.schemes.schemes.filter((half) => half.scheme.name === scheme)
   if (named.length === 0) {
-    const names = [...new Set(shop.schemes.halves.map((half) => half.scheme.name))].join(", ")
+    const names = [...new Set(shop.schemes.schemes.map((half) => half.scheme.name))].join(", ")
     return Result.fail(`${place}scheme "${scheme}" is not registered; the shop's schemes are: ${names}`)
   }
   const network = named.map((half) => half.scheme.network(text)).find((known) => known !== undefined)
@@ -297,7 +297,7 @@ const recipientOf = (shop: Shop.Shop, half: SchemeServer, { payTo: text, place }
   const { family } = half.scheme
   const payTo = half.scheme.address(text)
   if (payTo === undefined) {
-    const owner = shop.schemes.halves.find((other) => other.scheme.address(text) !== undefined)
+    const owner = shop.schemes.schemes.find((other) => other.scheme.address(text) !== undefined)
     const what = owner === undefined ? "no address" : `an address of ${owner.scheme.family}`
     return Result.fail(`${place}payTo "${text}" is ${what}; expected an address of ${family}`)
   }

@@ -8,22 +8,20 @@ import type { Asset } from "../../protocol/Asset.ts"
 import { isLoopback } from "../../protocol/Loopback.ts"
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import { Misconfigured } from "../../protocol/ProtocolError.ts"
-import * as SchemeRegistry from "../../scheme/SchemeRegistry.ts"
 import type { SchemeServer } from "../../scheme/SchemeServer.ts"
+import type { ServerSchemeRegistry } from "../../scheme/ServerSchemeRegistry.ts"
 import type { GateRequest } from "../http/Decision.ts"
 import * as NetworkReadiness from "./NetworkReadiness.ts"
 import type { PriceResolver } from "./PriceResolver.ts"
 
 /**
- * What a shop is made of.
+ * Options of a shop. Its schemes come from the context (`ServerSchemeRegistry`).
  *
  * @category models
  */
 export interface ShopOptions {
   /** The public origin: `https://shop.example`. `Host` and `X-Forwarded-*` are never read. */
   readonly origin: string
-  /** The seller's halves of the schemes, one per network. */
-  readonly schemes: ReadonlyArray<SchemeServer>
   /**
    * Binds payments to requests: at least 32 characters, secret, the same on every server of one shop. Of a list the first
    * signs and all are accepted. To replace a secret, add the new one as the second on every server, then make it the first
@@ -45,9 +43,6 @@ export interface ShopOptions {
  */
 export const keys: OptionCheck.Table<ShopOptions> = {
   origin: OptionCheck.any(),
-  schemes: OptionCheck.list(
-    OptionCheck.having("a seller's half of a scheme, such as exactEvm.server({ ... })", "scheme", "asset", "prove")
-  ),
   secret: OptionCheck.any(),
   clientAddress: OptionCheck.optional(OptionCheck.callable())
 }
@@ -62,7 +57,7 @@ export interface Shop {
   /** The first signs. */
   readonly secrets: readonly [Uint8Array, ...ReadonlyArray<Uint8Array>]
   readonly prices: PriceResolver["Service"]
-  readonly schemes: SchemeRegistry.SchemeRegistry<SchemeServer>
+  readonly schemes: ServerSchemeRegistry["Service"]
   /** What has to be proven before anything is sold. */
   readonly proofs: Map<string, NetworkReadiness.NetworkReadiness>
   /** The network that a half registered without one has taken from the first route that named one. */
@@ -81,21 +76,22 @@ const minimumSecretLength = 32
  * @category constructors
  */
 export const make = (
-  options: ShopOptions & { readonly prices: PriceResolver["Service"] }
+  options: ShopOptions & {
+    readonly prices: PriceResolver["Service"]
+    readonly schemes: ServerSchemeRegistry["Service"]
+  }
 ): Result.Result<Shop, Misconfigured> =>
   Result.flatMap(originOf(options.origin), (origin) =>
-    Result.flatMap(secretsOf(options.secret), (secrets) =>
-      Result.map(SchemeRegistry.make(options.schemes), (schemes) => ({
-        origin,
-        secrets,
-        schemes,
-        prices: options.prices,
-        proofs: new Map(),
-        chosen: new Map(),
-        recipients: new Map(),
-        addressOf: addressOf(options.clientAddress)
-      }))
-    )
+    Result.map(secretsOf(options.secret), (secrets) => ({
+      origin,
+      secrets,
+      schemes: options.schemes,
+      prices: options.prices,
+      proofs: new Map(),
+      chosen: new Map(),
+      recipients: new Map(),
+      addressOf: addressOf(options.clientAddress)
+    }))
   )
 
 /** A function that fails leaves the place unknown: for that no request is refused. */
