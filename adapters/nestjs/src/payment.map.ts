@@ -1,5 +1,5 @@
 /**
- * The map of routes (specification 2.3) resolved to handlers, when the application starts: after that, gate and router
+ * The map of routes (apps/docs/protocol.md#d28-routes) resolved to handlers, when the application starts: after that, gate and router
  * cannot disagree about a path.
  */
 import { Misconfigured, type RouteConfig, RouteKey } from "@pontage/core"

@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 
 import { assert, describe, it } from "@effect/vitest"
 
@@ -9,9 +9,6 @@ const read = (path: string) => readFileSync(new URL(path, root), "utf8")
 const readme = read("README.md")
 const snippets = [...readme.matchAll(/<!-- from (\S+) -->\n\n```ts\n([\s\S]*?)```/g)]
 const fences = [...readme.matchAll(/```ts\n/g)]
-
-/** `npm start`, `npm run <script>`, of the whole project or of one package by `-w <folder>`. */
-const npmCommand = /npm (?:run )?(?:-w (\S+) )?(start|test|(?<=npm run (?:-w \S+ )?)[a-z:-]+)(?: -w ([\w/]+))?/g
 
 /** Code without the indentation of the place it stands in. */
 const dedent = (code: string): string =>
@@ -34,28 +31,4 @@ describe("README", () => {
     assert.isAtLeast(named.length, 3)
     for (const goal of named) assert.match(read("apps/trials/src/Trials.ts"), new RegExp(`^  "?${goal}"?:`, "m"))
   })
-})
-
-const documents = globSync(["README.md", ".github/*.md", "core/*.md", "{adapters,schemes,apps}/*/*.md"], {
-  cwd: root,
-  exclude: ["**/node_modules/**"]
-})
-
-describe("the documents", () => {
-  it("are all looked at", () => assert.isAtLeast(documents.length, 9))
-
-  for (const document of documents) {
-    it(`link to what exists: ${document}`, () => {
-      for (const [, path = ""] of read(document).matchAll(/\]\((?!https?:)([^)#]*)(?:#[^)]*)?\)/g)) {
-        assert.isTrue(existsSync(new URL(path, new URL(document, root))), `${document} links to ${path}`)
-      }
-    })
-
-    it(`name commands that there are: ${document}`, () => {
-      for (const [command, before, script = "", after] of read(document).matchAll(npmCommand)) {
-        const { scripts } = JSON.parse(read(`${before ?? after ?? "."}/package.json`))
-        assert.property(scripts, script, command)
-      }
-    })
-  }
 })

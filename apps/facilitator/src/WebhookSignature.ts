@@ -1,6 +1,6 @@
 /**
  * The proof that a webhook comes from the facilitator and is not an old one sent again: `Pontage-Signature:
- * t=<unix seconds>,v1=<hex>`, where `v1` is HMAC-SHA256 of `<t>.<body>` by the secret both know.
+ * t=<unix seconds>,v1=<hex>`, where `v1` is HMAC-SHA256 of `<t>.<body>` by the secret both know (apps/docs/protocol.md#d26-delivery).
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 

@@ -63,7 +63,7 @@ export const maximumValiditySeconds = 120
 export const maximumHeaderLength = 32 * 1024
 
 /**
- * How long a server owes the answer of a run that failed after the payment, in milliseconds (decisions 3).
+ * How long a server owes the answer of a run that failed after the payment, in milliseconds (apps/docs/protocol.md#d16-entitlement).
  *
  * @category constants
  */

@@ -1,6 +1,6 @@
 /**
  * The checks that every scheme shares: does the signed authorization say what the offer asks for, and is it time? Pure
- * comparisons; the scheme's own checks and the chain come after them.
+ * comparisons; the scheme's own checks and the chain come after them (apps/docs/protocol.md#d17-order-of-checks).
  */
 import * as Result from "effect/Result"
 

@@ -29,7 +29,8 @@ export const expected =
 export const isText = (text: string): boolean => grammar.test(text) && (text.length < 78 || BigInt(text) <= maximum)
 
 /**
- * An amount as it travels (`maxAmountRequired`, specification 2.1): a decimal string of the asset's smallest unit.
+ * An amount as it travels (`maxAmountRequired`): a decimal string of the asset's smallest unit
+ * (apps/docs/protocol.md#d6-amounts-and-prices).
  *
  * @category schemas
  */

@@ -2,6 +2,7 @@
  * Binding a payment to its request: the payer signs a nonce that was derived from the server's challenge, so one signature
  * buys one request. The tag is what both sides derive; each chain family puts as many of its bytes into the signed message
  * as fit (EVM: 24 bytes of the nonce; TON: 8 of the query id; TRON: 6 of the timestamp).
+ * The rule: apps/docs/protocol.md#d11-binding.
  */
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"

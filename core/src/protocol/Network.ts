@@ -1,6 +1,6 @@
 /**
  * Networks by their CAIP-2 identifier, `<namespace>:<reference>`, for example `eip155:8453` or `ton:mainnet`
- * (specification 1). The namespace is the chain family; what a reference means is the family's business.
+ * (apps/docs/protocol.md#d4-networks). The namespace is the chain family; what a reference means is the family's business.
  */
 import * as Schema from "effect/Schema"
 

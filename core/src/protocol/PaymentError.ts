@@ -1,12 +1,12 @@
 /**
- * The five ways in which a payer's payment can fail (specification 7.2). Anything else is a `ValidationError` (the
+ * The five ways in which a payer's payment can fail (apps/docs/protocol.md#error-codes). Anything else is a `ValidationError` (the
  * message is malformed or does not match the offer) or a `ProtocolError` (nobody's fault in the payment).
  */
 import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
 
 /**
- * The codes of specification 7.2, exactly.
+ * The five codes, exactly (apps/docs/protocol.md#error-codes).
  *
  * @category constants
  */

@@ -1,6 +1,6 @@
 /**
  * The name of a payment: derived from what the chain itself consumes, so that every copy of one authorization has the
- * same name wherever and in whatever encoding it turns up.
+ * same name wherever and in whatever encoding it turns up (apps/docs/protocol.md#d14-name-of-a-payment).
  */
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"

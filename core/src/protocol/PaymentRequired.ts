@@ -1,5 +1,5 @@
 /**
- * The body of a refusal (specification 4.2): why, and what would be accepted. 409 and 503 carry the same body with the
+ * The body of a refusal (apps/docs/protocol.md#refusal): why, and what would be accepted. 409 and 503 carry the same body with the
  * payment's id, its state and what to do next; every field beyond `error` and `accepts` is additive.
  */
 import * as Schema from "effect/Schema"

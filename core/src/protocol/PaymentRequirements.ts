@@ -1,5 +1,5 @@
 /**
- * What one payment option of a resource demands (specification 2.1). A resource offers several as `accepts`.
+ * What one payment option of a resource demands (apps/docs/protocol.md#offer). A resource offers several as `accepts`.
  */
 import * as Schema from "effect/Schema"
 

@@ -1,6 +1,7 @@
 /**
  * Prices: what a seller writes (`"$0.01"`) and its exact conversion into the smallest unit of an asset. More digits than
- * the asset has, or a non-zero price that would become zero, is an error and never rounded (decisions on money).
+ * the asset has, or a non-zero price that would become zero, is an error and never rounded
+ * (apps/docs/protocol.md#d6-amounts-and-prices).
  */
 import * as Data from "effect/Data"
 import * as Result from "effect/Result"

@@ -1,7 +1,8 @@
 /**
  * How callers share what may be used in 24 hours, be it gas, losses or lent energy. Half of it is held for them in equal parts: what a
  * caller has not used of its part, no other one can use. The other half is for whoever comes first. So one caller's cheap goods never
- * use up all, and a caller that uses nothing costs the others no more than its part. A caller that is alone has everything.
+ * use up all, and a caller that uses nothing costs the others no more than its part. A caller that is alone has everything
+ * (apps/docs/protocol.md#d23-limits-and-shares).
  */
 
 /**

@@ -15,7 +15,7 @@
  * served and lost is of the same age.
  *
  * An unbound payment has no such second bound: who has its bytes may present it anywhere, so its transfer by somebody else
- * grants nothing in any case.
+ * grants nothing in any case (apps/docs/protocol.md#d21-transfers-by-others).
  */
 import type { Block, Passenger } from "./SchemeFacilitator.ts"
 

@@ -14,7 +14,7 @@ import * as Refusal from "../../src/wire/pontage/Refusal.ts"
 const secret = "http://10.0.0.1:8545 said no"
 
 describe("fromFailure", () => {
-  it("knows the five codes of the specification", () => {
+  it("knows the five codes of the protocol", () => {
     assert.deepStrictEqual(
       [...PaymentErrorCode.literals],
       ["INSUFFICIENT_BALANCE", "INVALID_SIGNATURE", "EXPIRED_PAYMENT", "NETWORK_MISMATCH", "INVALID_RECIPIENT"]

@@ -1,7 +1,8 @@
 /**
  * The door that every presentation of a known payment passes: `/verify`, `/settle` and `/claims`, in this process or over
  * HTTP, with a claim or without. A payment on record answers only for the offer it was taken for, to the caller who brought
- * it, and to the payer who signed it. A shop that is shown a payment of another shop, or a cheaper one, gets `already_used`.
+ * it, and to the payer who signed it. A shop that is shown a payment of another shop, or a cheaper one, gets
+ * `already_used` (apps/docs/protocol.md#d15-repeats).
  */
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import * as RetryToken from "../../protocol/RetryToken.ts"

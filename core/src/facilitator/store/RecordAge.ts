@@ -5,6 +5,7 @@
  * With the record goes its name, which keeps its authorization from being taken a second time. By then the chain itself
  * keeps it from that: the validity is over, so no transfer can use the authorization any more, and whoever shows it is
  * told that it has expired before any record is made. A transfer that was made before a record does not count for it.
+ * The rule: apps/docs/protocol.md#d22-retention.
  */
 import * as Settlement from "../../protocol/Settlement.ts"
 import { circumstances, type StoredPayment } from "./PaymentStore.ts"

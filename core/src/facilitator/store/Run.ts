@@ -1,6 +1,7 @@
 /**
  * The run of a paid resource: who may execute it, who is executing it, and whether it is still owed. One authorization
- * buys one successful execution; this is the whole of that rule, as pure functions that every store shares.
+ * buys one successful execution; this is the whole of that rule, as pure functions that every store shares
+ * (apps/docs/protocol.md#d13-claims, apps/docs/protocol.md#d16-entitlement).
  */
 import type { Claim, Entitlement, Execution, RunEnd } from "../Facilitator.ts"
 

@@ -1,5 +1,5 @@
 /**
- * The answers a gate gives instead of the resource, complete with headers (decisions 1.3 and 1.9): never cached, and
+ * The answers a gate gives instead of the resource, complete with headers (apps/docs/protocol.md#refusal): never cached, and
  * readable by a page from another origin.
  */
 import type * as Schema from "effect/Schema"

@@ -1,5 +1,6 @@
 /**
- * The challenge a payer signs into a payment, so that the payment is good for one request only (decisions 4). It is a
+ * The challenge a payer signs into a payment, so that the payment is good for one request only
+ * (apps/docs/protocol.md#d11-binding). It is a
  * keyed hash over the request and the offer: the server keeps nothing, and every server of a shop that knows the secret
  * can tell its own challenges from others.
  */

@@ -1,6 +1,6 @@
 /**
- * What a seller writes for one route (specification 2.3): who is paid, on which networks, and how much, either as a list
- * of options (`accepts`) or with the one option in place.
+ * What a seller writes for one route: who is paid, on which networks, and how much, either as a list of options
+ * (`accepts`) or with the one option in place (apps/docs/protocol.md#d28-routes).
  */
 import type * as Schema from "effect/Schema"
 
@@ -63,7 +63,7 @@ export interface RouteTerms {
    * 500.
    */
   readonly priceTimeoutMillis?: number
-  /** Whether a payment must be bound to its request (decisions 4). Default `preferred`. */
+  /** Whether a payment must be bound to its request (apps/docs/protocol.md#d11-binding). Default `preferred`. */
   readonly binding?: "required" | "preferred" | "off"
   /** `Cache-Control` of the paid answer; default `private`. Only this may say `public`, a handler's header may not. */
   readonly cache?: string

@@ -1,5 +1,5 @@
 /**
- * The key of a route in a map (specification 2.3): a method, a space and a path with `:param` segments and a `*` at its
+ * The key of a route in a map (apps/docs/protocol.md#d28-routes): a method, a space and a path with `:param` segments and a `*` at its
  * end, for example `GET /reports/:day` or `GET /files/*`.
  */
 import * as Result from "effect/Result"

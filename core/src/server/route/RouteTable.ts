@@ -46,7 +46,7 @@ interface Hit<Route> {
 }
 
 /**
- * Builds a table from keys (specification 2.3) and what they stand for. Two keys that no request can tell apart are a
+ * Builds a table from keys (apps/docs/protocol.md#d28-routes) and what they stand for. Two keys that no request can tell apart are a
  * mistake.
  *
  * @category constructors

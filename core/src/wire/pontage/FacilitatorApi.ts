@@ -1,7 +1,8 @@
 /**
  * The facilitator's HTTP messages: what `POST /verify`, `/settle`, `/claims`, `/payments/{id}/finish` and
  * `/payments/finish` take and answer.
- * Verdicts about a payment are answers with status 200; other statuses mean that no verdict was reached.
+ * Verdicts about a payment are answers with status 200; other statuses mean that no verdict was reached
+ * (apps/docs/protocol.md#facilitator-http-api).
  */
 import * as Schema from "effect/Schema"
 

@@ -1,5 +1,5 @@
 /**
- * Our own wire format, version 2 (specification 4.2 and 4.3), as the payer speaks it.
+ * Our own wire format, version 2 (apps/docs/protocol.md#payment), as the payer speaks it.
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"

@@ -1,6 +1,6 @@
 /**
- * Our own wire format, version 2 (specification 4.2 and 4.3), as the seller speaks it: `X-Payment` is one line of ASCII
- * JSON in both directions, `X-Payment-Response` is the receipt.
+ * Our own wire format, version 2 (apps/docs/protocol.md#payment), as the seller speaks it: `X-Payment` is one line of
+ * ASCII JSON in both directions, `X-Payment-Response` is the receipt.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

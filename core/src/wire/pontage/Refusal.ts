@@ -1,6 +1,6 @@
 /**
  * The one map from what went wrong to what goes over HTTP: status, body fields, and when to come back. Every server
- * adapter and the facilitator's API use it, so that a fault has one meaning everywhere (decisions 2).
+ * adapter and the facilitator's API use it, so that a fault has one meaning everywhere (apps/docs/protocol.md#statuses).
  */
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"

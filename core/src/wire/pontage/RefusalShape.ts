@@ -1,5 +1,5 @@
 /**
- * A refusal as a payer reads it from a server's JSON (specification 2.1, 4.2).
+ * A refusal as a payer reads it from a server's JSON (apps/docs/protocol.md#refusal).
  */
 import * as Amount from "../../protocol/Amount.ts"
 import * as Network from "../../protocol/Network.ts"
