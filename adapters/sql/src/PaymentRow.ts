@@ -131,6 +131,7 @@ const PaymentRow = Schema.Struct({
 
 /** What decides how much of a payer's balance is held. */
 export const Reservation = Schema.Struct({
+  payment_id: Schema.String,
   amount: Amount.FromText,
   status: Settlement.PaymentState,
   lane: OrNull(Schema.String),

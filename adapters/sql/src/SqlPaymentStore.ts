@@ -59,7 +59,7 @@ const probing = ({ dialect, inspect = Effect.void, transact }: Database): Store[
 const claims = (
   { ask, gather, glance, linger, recall }: Database,
   { dialect, records }: Desk
-): Pick<Store, "find" | "claim" | "queue" | "finish" | "takeAnswer" | "returnAnswer"> => {
+): Pick<Store, "find" | "claim" | "queue" | "openPayments" | "finish" | "takeAnswer" | "returnAnswer"> => {
   const steps = ClaimSteps.make(dialect, records)
   const asked = (paymentId: string) => ask((transaction) => records.find(transaction, paymentId))
   return {
@@ -71,8 +71,8 @@ const claims = (
         return glance?.(Records.isThere, [paymentId])?.length === 0 ? Effect.undefined : asked(paymentId)
       }),
     claim: (payment, claim, intake) => gather((transaction) => steps.claim(transaction, payment, claim, intake ?? {})),
-    queue: (paymentId, lane, available) =>
-      gather((transaction) => steps.queue(transaction, paymentId, lane, available)),
+    queue: (paymentId, lane, cover = {}) => gather((transaction) => steps.queue(transaction, paymentId, lane, cover)),
+    openPayments: (payment) => ask((transaction) => steps.openPayments(transaction, payment)),
     finish: (paymentId, claimId, outcome, caller) =>
       linger((transaction) => steps.finish(transaction, { paymentId, claimId, outcome, caller })),
     takeAnswer: (paymentId, call) => gather((transaction) => steps.takeAnswer(transaction, paymentId, call)),

@@ -41,6 +41,7 @@ const reads = (store: Store) => ({
   signals: store.signals,
   now: store.now,
   find: timed("find", store.find),
+  openPayments: timed("openPayments", store.openPayments),
   loads: timed("loads", store.loads),
   queued: timed("queued", store.queued),
   queuedInTurn: timed("queuedInTurn", store.queuedInTurn),

@@ -125,6 +125,7 @@ export const store = (methods: Partial<Store>): Store =>
     find: () => Effect.undefined,
     claim: unasked,
     queue: unasked,
+    openPayments: unasked,
     finish: unasked,
     takeAnswer: unasked,
     returnAnswer: unasked,

@@ -4,6 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 
+import type * as PaymentStore from "../facilitator/store/PaymentStore.ts"
 import { leaseMillis } from "../facilitator/store/Run.ts"
 import { same, succeeds } from "./Law.ts"
 import {
@@ -100,7 +101,7 @@ const waitingReserves = law(
       yield* store.claim(third, undefined, { available: 60n }),
       overdrawn(60n)
     )
-    const queue = (available?: bigint) => store.queue(second.paymentId, lane, available)
+    const queue = (available?: bigint) => store.queue(second.paymentId, lane, { available })
     yield* same("not knowing the balance", yield* queue(), overdrawn(60n))
     yield* same("with too little", yield* queue(64n), overdrawn(60n))
     yield* same("the second", (yield* store.find(second.paymentId))?.lane, undefined)
@@ -163,6 +164,48 @@ const reservationsAreThePayersOwn = law(
   })
 )
 
+const endedSinceCounts = law(
+  "what has ended since a balance was asked for counts beside it: open payments then, and younger ones",
+  Effect.fnUntraced(function* (store, subject) {
+    const first = yield* taken(store, { amount: 60n })
+    const { payer } = first.stored.authorization
+    const next = yield* newPayment({ payer, amount: 50n })
+    const early = yield* store.openPayments(next)
+    yield* same("open at first", [...early.amounts], [[first.paymentId, 60n]])
+    yield* moved(store, subject, first.paymentId)
+    yield* store.finish(first.paymentId, first.claim.id, "served")
+    const claim = yield* newClaim()
+    const claimWith = (cover: PaymentStore.Cover) => store.claim(next, claim, cover)
+    yield* same("the chain asked before", yield* claimWith({ beside: early }), overdrawn(60n))
+    yield* same("a balance asked before", yield* claimWith({ beside: early, available: 109n }), overdrawn(60n))
+    const between = yield* store.openPayments(next)
+    yield* same("open between", [...between.amounts], [])
+    const young = yield* taken(store, { payer, amount: 7n })
+    yield* moved(store, subject, young.paymentId)
+    yield* store.finish(young.paymentId, young.claim.id, "served")
+    yield* same("a younger one", yield* claimWith({ beside: between, available: 56n }), overdrawn(7n))
+    yield* taken(store, { amount: 1_000n })
+    yield* claimed(store, next, claim, { beside: yield* store.openPayments(next) })
+  })
+)
+
+const endedSinceCountsInLanes = law(
+  "what has ended since a balance was asked for counts for a payment that is put into a lane",
+  Effect.fnUntraced(function* (store, subject) {
+    const first = yield* taken(store, { amount: 60n })
+    const { payer } = first.stored.authorization
+    const { name: lane } = yield* newLane
+    const second = yield* newPayment({ payer, amount: 50n })
+    yield* claimed(store, second, undefined, { available: 110n })
+    const beside = yield* store.openPayments(second)
+    yield* moved(store, subject, first.paymentId)
+    yield* store.finish(first.paymentId, first.claim.id, "served")
+    const queue = (cover: PaymentStore.Cover) => store.queue(second.paymentId, lane, cover)
+    yield* same("a balance asked before", yield* queue({ beside, available: 109n }), overdrawn(60n))
+    yield* same("one that covers both", (yield* queue({ beside, available: 110n }))._tag, "Queued")
+  })
+)
+
 /**
  * The laws about balances.
  *
@@ -176,5 +219,7 @@ export const laws: ReadonlyArray<StoreLaw> = [
   waitingReserves,
   knownBeginsAnew,
   manyKnownFitAsCovered,
+  endedSinceCounts,
+  endedSinceCountsInLanes,
   reservationsAreThePayersOwn
 ]

@@ -864,6 +864,73 @@ describe("claim", () => {
   )
 })
 
+/**
+ * A balance of one payment, and a payment that is about to take it. The chain's next answer to this question, which is given
+ * before that one lands, arrives when it has landed and reserves nothing any more.
+ */
+const landingMeanwhile = Effect.fnUntraced(function* (question: "balance" | "verify") {
+  const arrived = yield* Deferred.make<void>()
+  const asked = yield* Deferred.make<void>()
+  let isHeld = false
+  const late = <A, E>(answer: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Effect.suspend(() => {
+      if (!isHeld) return answer
+      isHeld = false
+      return Effect.tap(answer, () => Effect.andThen(Deferred.succeed(asked, undefined), Deferred.await(arrived)))
+    })
+  const shop = yield* LedgerShop.open({
+    balance: LedgerShop.amount,
+    half: (half) => ({
+      ...half,
+      verify: (payment) => (question === "verify" ? late(half.verify(payment)) : half.verify(payment)),
+      balance: (payment) => (question === "balance" ? late(half.balance(payment)) : half.balance(payment))
+    })
+  })
+  const first = yield* LedgerShop.pay()
+  return {
+    ...shop,
+    /** Runs the effect, whose question is answered before the other payment lands and arrives after that. */
+    during: Effect.fnUntraced(function* <A, E>(effect: Effect.Effect<A, E>) {
+      shop.ledger.faults.holdBlocks = true
+      const settling = yield* Effect.forkChild(shop.facilitator.settle(first, claim("first")))
+      yield* TestClock.adjust("1 second")
+      isHeld = true
+      const running = yield* Effect.forkChild(effect)
+      yield* Deferred.await(asked)
+      shop.ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Fiber.join(settling)).status, "included")
+      yield* Deferred.succeed(arrived, undefined)
+      yield* TestClock.adjust("10 seconds")
+      return yield* Fiber.join(running)
+    })
+  }
+})
+
+describe("a balance that was asked for before another payment landed", () => {
+  it.effect.each(["verify", "balance"] as const)("covers no second one: %s", (question) =>
+    Effect.gen(function* () {
+      const { during, facilitator, ledger } = yield* landingMeanwhile(question)
+      const second = yield* LedgerShop.pay()
+      const refused = yield* during(Effect.flip(facilitator.claim(second, claim("second"))))
+      assert.strictEqual(wordOf(refused), "INSUFFICIENT_BALANCE")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("covers no second one that is on record and comes again", () =>
+    Effect.gen(function* () {
+      const { during, facilitator, ledger } = yield* landingMeanwhile("verify")
+      const second = yield* LedgerShop.pay()
+      ledger.market.ceiling = 1n
+      assert.strictEqual(yield* failing(facilitator.settle(second)), "FacilitatorUnavailable")
+      ledger.market.ceiling = 1_000n
+      assert.strictEqual(yield* during(failing(facilitator.settle(second))), "FacilitatorUnavailable")
+      assert.strictEqual(ledger.submissions.length, 1)
+    })
+  )
+})
+
 const onlyKnown = (name: string) => ({ ...claim(name), onlyKnown: true as const })
 
 describe("the order of the checks", () => {

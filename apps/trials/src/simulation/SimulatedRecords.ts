@@ -72,7 +72,7 @@ export const make = ({ broken, context, time, written }: Options): SimulatedReco
   return { disk, read: (effect) => Effect.runSyncWith(context)(effect), over }
 }
 
-const reading = new Set(["find", "loads", "queued", "queuedInTurn", "flights", "spent", "page"])
+const reading = new Set(["find", "openPayments", "loads", "queued", "queuedInTurn", "flights", "spent", "page"])
 
 type Call = <A, E>(method: string, effect: Effect.Effect<A, E>) => Effect.Effect<A, E | FacilitatorUnavailable>
 

@@ -109,7 +109,7 @@ export const simulationFaults: Readonly<Record<SimulationFaultName, NamedFault>>
     (store) => ({
       ...store,
       claim: (payment, claim, intake) => store.claim(payment, claim, { ...intake, available: plenty }),
-      queue: (paymentId, lane) => store.queue(paymentId, lane, plenty)
+      queue: (paymentId, lane) => store.queue(paymentId, lane, { available: plenty })
     })
   ),
   "ceiling-not-judged-again": onStore(

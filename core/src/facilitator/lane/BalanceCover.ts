@@ -1,26 +1,33 @@
 /**
  * A payer's balance and the payments that count on it: whenever a record begins to reserve its part, the store says whether
  * the others leave room for it, and the chain how much there is. What does not fit now may fit when the others have settled.
+ *
+ * The store names the payer's open payments before the chain is asked for the balance, and judges both together. Asked the
+ * other way round, a payment that lands in between would be counted by neither: its money is still in the balance, and it
+ * reserves nothing any more.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 import type { Authorization } from "../../protocol/Authorization.ts"
 import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
-import type { Overdrawn } from "../store/PaymentStore.ts"
+import type { Cover, OpenPayments, Overdrawn } from "../store/PaymentStore.ts"
 
 /** How often, and how many times, a balance that other payments hold is looked at again before giving up. */
 const pause = Duration.millis(250)
 const looks = 20
 
 /**
- * What is asked for: the payment's terms, and the payer's balance on the chain.
+ * What is asked for: the payment's terms, the payer's payments that are open now, and the payer's balance on the chain.
+ * `examinedBeside` are those that were open before the chain was last asked whether the payment can be made.
  *
  * @category models
  */
-export interface Wanted<E> {
+export interface Wanted<E, F> {
   readonly authorization: Pick<Authorization, "amount" | "payer">
-  readonly balance: Effect.Effect<bigint, E>
+  readonly open: Effect.Effect<OpenPayments, E>
+  readonly balance: Effect.Effect<bigint, F>
+  readonly examinedBeside?: OpenPayments | undefined
 }
 
 /**
@@ -31,16 +38,18 @@ export interface Wanted<E> {
  * @category combinators
  */
 export const ask = Effect.fnUntraced(function* <A extends { readonly _tag: string }, E, F, G = never>(
-  { authorization: { amount, payer }, balance }: Wanted<F>,
-  question: (available: bigint | undefined) => Effect.Effect<A | Overdrawn, E>,
+  { authorization: { amount, payer }, balance, examinedBeside, open }: Wanted<E, F>,
+  question: (cover: Cover) => Effect.Effect<A | Overdrawn, E>,
   tooLittle?: (available: bigint) => G
 ): Effect.fn.Return<A, E | F | G | FacilitatorUnavailable> {
-  let available: bigint | undefined
+  let cover: Cover = { beside: examinedBeside }
   for (let look = 0; look < looks; look++) {
-    const answer = yield* question(available)
+    const answer = yield* question(cover)
     if (!isOverdrawn(answer)) return answer
     if (look > 0) yield* Effect.sleep(pause)
-    available = yield* balance
+    const beside = yield* open
+    const available = yield* balance
+    cover = { available, beside }
     if (available < amount) return yield* Effect.fail(tooLittle?.(available) ?? held(payer))
   }
   return yield* held(payer)

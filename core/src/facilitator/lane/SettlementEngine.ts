@@ -16,7 +16,7 @@ import { type ChainUnavailable, FacilitatorUnavailable } from "../../protocol/Pr
 import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type { LaneLeases } from "../store/LaneLeases.ts"
-import { LaneName, type PaymentStore, type StoredPayment } from "../store/PaymentStore.ts"
+import { LaneName, type OpenPayments, type PaymentStore, type StoredPayment } from "../store/PaymentStore.ts"
 import * as Admission from "./Admission.ts"
 import * as BalanceCover from "./BalanceCover.ts"
 import * as LaneChoice from "./LaneChoice.ts"
@@ -91,6 +91,8 @@ export interface Wish {
   readonly news: Effect.Effect<WaitingCallers.News>
   /** The record was made since the news is kept: nothing has happened to it that the news would not tell. */
   readonly isNew: boolean
+  /** The payer's payments that were open before this one was examined; absent where it was not examined for this wish. */
+  readonly examinedBeside?: OpenPayments | undefined
 }
 
 /** Between looks at what is left to do when the engine closes. */
@@ -199,13 +201,13 @@ const settle = Effect.fnUntraced(function* (
   store: PaymentStore["Service"],
   choice: LaneChoice.LaneChoice,
   half: SchemeFacilitator,
-  { isNew, news, stored }: Wish
+  { examinedBeside, isNew, news, stored }: Wish
 ): Effect.fn.Return<StoredPayment, FacilitatorUnavailable | ChainUnavailable> {
   const { paymentId } = stored
   if (isImpatient(stored, yield* store.now)) return yield* notStarted(stored)
   let { lane } = stored
   if (stored.status === "accepted" && lane === undefined)
-    lane = yield* enqueue(store, half, stored, choice.laneFor(half))
+    lane = yield* enqueue(store, half, stored, choice.laneFor(half), examinedBeside)
   let known = isNew && stored.lane !== undefined ? yield* news : undefined
   while (true) {
     const now = known ?? (yield* store.find(paymentId))
@@ -243,13 +245,15 @@ const enqueue = Effect.fnUntraced(function* (
   store: PaymentStore["Service"],
   half: SchemeFacilitator,
   stored: StoredPayment,
-  choosing: Effect.Effect<string, FacilitatorUnavailable>
+  choosing: Effect.Effect<string, FacilitatorUnavailable>,
+  examinedBeside?: OpenPayments
 ) {
   const lane = yield* choosing
   const { authorization, paymentId } = stored
   const balance = Effect.flatMap(readable(half, stored), (payment) => half.balance(payment))
-  const { payment: queued } = yield* BalanceCover.ask({ authorization, balance }, (available) =>
-    store.queue(paymentId, lane, available)
+  const open = store.openPayments(stored)
+  const { payment: queued } = yield* BalanceCover.ask({ authorization, open, balance, examinedBeside }, (cover) =>
+    store.queue(paymentId, lane, cover)
   )
   yield* Checkpoint.pass("queued")
   return queued?.lane ?? lane

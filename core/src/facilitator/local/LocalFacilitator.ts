@@ -25,7 +25,7 @@ import * as SettlementEngine from "../lane/SettlementEngine.ts"
 import * as SpendLimits from "../lane/SpendLimits.ts"
 import { LaneLeases, layerSole } from "../store/LaneLeases.ts"
 import * as MemoryPaymentStore from "../store/MemoryPaymentStore.ts"
-import { PaymentStore, type StoredPayment, toRecord, toSettled } from "../store/PaymentStore.ts"
+import { type OpenPayments, PaymentStore, type StoredPayment, toRecord, toSettled } from "../store/PaymentStore.ts"
 import * as Presentation from "../store/Presentation.ts"
 import * as ChainClock from "./ChainClock.ts"
 import * as IntakeGate from "./IntakeGate.ts"
@@ -277,8 +277,8 @@ const transfer = Effect.fnUntraced(function* (
   news: SettlementEngine.Wish["news"]
 ): Effect.fn.Return<StoredPayment, PaymentFailure> {
   const { fresh, presented, stored } = taken
-  yield* examineAgain(desk, taken)
-  const settling = desk.engine.settle(presented.half, { stored, news, isNew: fresh })
+  const examinedBeside = yield* examineAgain(desk, taken)
+  const settling = desk.engine.settle(presented.half, { stored, news, isNew: fresh, examinedBeside })
   const end = yield* Effect.timeoutOption(settling, desk.patience)
   if (Option.isNone(end)) return yield* pending(desk, stored)
   return end.value.refusal === undefined ? end.value : yield* end.value.refusal
@@ -286,16 +286,27 @@ const transfer = Effect.fnUntraced(function* (
 
 /**
  * A record that waited is examined anew before anything is sent for it, unless it is on its way all the same. One that was
- * on its way before, or that somebody else has sent, may have moved its money meanwhile: its lane finds out.
+ * on its way before, or that somebody else has sent, may have moved its money meanwhile: its lane finds out. Returns the payer's
+ * payments that were open before it was examined; `undefined` where it was not.
  */
-const examineAgain = (desk: Desk, { fresh, presented, stored }: Taken): Effect.Effect<void, PaymentFailure> => {
-  if (fresh || stored.status !== "accepted" || stored.lane !== undefined) return Effect.void
-  return Effect.matchEffect(examine(desk, presented), {
-    onSuccess: (at) => Effect.sync(() => desk.engine.examined(presented, presented.payment, at)),
+const examineAgain = Effect.fnUntraced(function* (
+  desk: Desk,
+  { fresh, presented, stored }: Taken
+): Effect.fn.Return<OpenPayments | undefined, PaymentFailure> {
+  if (fresh || stored.status !== "accepted" || stored.lane !== undefined) return undefined
+  const beside = yield* desk.store.openPayments(presented)
+  return yield* Effect.matchEffect(examine(desk, presented), {
+    onSuccess: (at) =>
+      Effect.as(
+        Effect.sync(() => desk.engine.examined(presented, presented.payment, at)),
+        beside
+      ),
     onFailure: (error) =>
-      Effect.flatMap(mayBeSettled(desk, presented, stored, error), (may) => (may ? Effect.void : Effect.fail(error)))
+      Effect.flatMap(mayBeSettled(desk, presented, stored, error), (may) =>
+        may ? Effect.undefined : Effect.fail(error)
+      )
   })
-}
+})
 
 const mayBeSettled = Effect.fnUntraced(function* (
   { engine, store }: Desk,

@@ -21,7 +21,7 @@ import * as BalanceCover from "../lane/BalanceCover.ts"
 import * as PaymentReading from "../lane/PaymentReading.ts"
 import type * as SettlementEngine from "../lane/SettlementEngine.ts"
 import * as OfferCheck from "../OfferCheck.ts"
-import type { NewPayment, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
+import type { NewPayment, OpenPayments, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
 import * as Presentation from "../store/Presentation.ts"
 import * as Run from "../store/Run.ts"
 import type * as ChainClock from "./ChainClock.ts"
@@ -177,11 +177,12 @@ const takeNew = Effect.fnUntraced(function* (
   const { half } = presented
   yield* desk.intake.passNew(half.network)
   const lane = yield* desk.engine.judge(half, presented)
+  const beside = yield* desk.store.openPayments(presented)
   const at = yield* examine(desk, presented)
-  if (!wanted) return yield* reserve(desk, presented, claim, undefined)
+  if (!wanted) return yield* reserve(desk, presented, beside, claim, undefined)
   desk.engine.examined(presented, presented.payment, at)
   yield* desk.engine.admit(half, lane, presented)
-  return yield* reserve(desk, presented, claim, lane)
+  return yield* reserve(desk, presented, beside, claim, lane)
 })
 
 /** Another claim brought the same authorization a moment ago and is being looked at. */
@@ -209,13 +210,14 @@ const heldOnArrival = (presented: Presented): Taken => ({
 const reserve = Effect.fnUntraced(function* (
   desk: Desk,
   presented: Presented,
+  examinedBeside: OpenPayments,
   claim: Claim | undefined,
   lane: string | undefined
 ): Effect.fn.Return<Taken, PaymentFailure> {
   const result = yield* BalanceCover.ask(
-    wanted(presented),
-    (available) =>
-      Effect.onError(desk.store.claim(newPayment(presented), claim, { available, lane }), () =>
+    { ...wanted(desk, presented), examinedBeside },
+    (cover) =>
+      Effect.onError(desk.store.claim(newPayment(presented), claim, { ...cover, lane }), () =>
         giveBack(desk, presented.paymentId, claim)
       ),
     (available) => insufficient(presented, available)
@@ -227,7 +229,11 @@ const reserve = Effect.fnUntraced(function* (
     : yield* takeKnown(desk, presented, result.payment, claim)
 })
 
-const wanted = ({ half, payment }: Presented) => ({ ...payment, balance: half.balance(payment) })
+const wanted = ({ store }: Desk, presented: Presented) => ({
+  authorization: presented.authorization,
+  open: store.openPayments(presented),
+  balance: presented.half.balance(presented.payment)
+})
 
 const insufficient = ({ authorization: { amount, payer } }: Presented, available: bigint) =>
   refuse("INSUFFICIENT_BALANCE", "balance_below_amount", `${payer} holds ${available}, the payment is of ${amount}`)
@@ -256,13 +262,13 @@ const takeKnown = Effect.fnUntraced(function* (
 })
 
 /**
- * Claims a payment that is on record.
+ * Claims a payment that is on record. The chain is asked afterwards, when it reserves its part (`examine`).
  *
  * @category combinators
  */
 export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
   Effect.flatMap(
-    BalanceCover.ask(wanted(presented), (available) => desk.store.claim(newPayment(presented), claim, { available })),
+    BalanceCover.ask(wanted(desk, presented), (cover) => desk.store.claim(newPayment(presented), claim, cover)),
     (result) =>
       result._tag === "Claimed"
         ? Effect.succeed(result)

@@ -45,7 +45,9 @@ export const make: Effect.Effect<Store> = Effect.sync(() => {
  */
 export const layer: Layer.Layer<PaymentStore.PaymentStore> = Layer.effect(PaymentStore.PaymentStore, make)
 
-const claims = (state: State): Pick<Store, "find" | "claim" | "queue" | "finish" | "takeAnswer" | "returnAnswer"> => {
+type ClaimMethods = "find" | "claim" | "queue" | "openPayments" | "finish" | "takeAnswer" | "returnAnswer"
+
+const claims = (state: State): Pick<Store, ClaimMethods> => {
   const { put, records, step } = state
   return {
     find: (paymentId) => Effect.sync(() => records.find(paymentId)),
@@ -56,12 +58,13 @@ const claims = (state: State): Pick<Store, "find" | "claim" | "queue" | "finish"
           ? claimNew(state, payment, claim, intake, now)
           : kept(state, known, PaymentChange.claimed(known, payment, claim, now), intake, now)
       }),
-    queue: (paymentId, lane, available) =>
+    openPayments: (payment) => Effect.sync(() => records.openPayments(payment)),
+    queue: (paymentId, lane, cover = {}) =>
       step((now) => {
         const known = records.find(paymentId)
         if (known?.status !== "accepted" || known.lane !== undefined) return { _tag: "Queued", payment: known }
         const queued = { ...known, lane }
-        return overdrawn(state, known, queued, available, now) ?? { _tag: "Queued", payment: put(queued, now) }
+        return overdrawn(state, known, queued, cover, now) ?? { _tag: "Queued", payment: put(queued, now) }
       }),
     finish: (paymentId, claimId, outcome, caller) =>
       step((now) => {
@@ -89,11 +92,11 @@ const overdrawn = (
   { records }: State,
   before: Stored | undefined,
   after: Stored,
-  available: bigint | undefined,
+  { available, beside }: PaymentStore.Cover,
   now: number
 ): PaymentStore.Overdrawn | undefined => {
   if (!PaymentStore.beginsToReserve(before, after, now)) return undefined
-  const reserved = records.reservedBy(after, now)
+  const reserved = records.reservedBy(after, beside, now)
   return PaymentStore.isCovered(after, reserved, available) ? undefined : { _tag: "Overdrawn", reserved }
 }
 
@@ -101,10 +104,10 @@ const claimNew = (
   { lanes, notices, put, records }: State,
   payment: PaymentStore.NewPayment,
   claim: Claim | undefined,
-  { available, lane }: PaymentStore.Intake,
+  { available, beside, lane }: PaymentStore.Intake,
   now: number
 ): PaymentStore.ClaimResult => {
-  const reserved = records.reservedBy(payment, now)
+  const reserved = records.reservedBy(payment, beside, now)
   if (!PaymentStore.isCovered(payment, reserved, available)) return { _tag: "Overdrawn", reserved }
   records.sweep(now, (old) => lanes.isAboard(old) || notices.isOpenFor(old))
   return {
@@ -119,11 +122,11 @@ const kept = (
   state: State,
   known: Stored,
   result: PaymentStore.ClaimResult,
-  { available }: PaymentStore.Intake,
+  cover: PaymentStore.Cover,
   now: number
 ): PaymentStore.ClaimResult => {
   if (result._tag !== "Claimed" || result.payment === known) return result
-  const short = overdrawn(state, known, result.payment, available, now)
+  const short = overdrawn(state, known, result.payment, cover, now)
   if (short === undefined) state.put(result.payment, now)
   return short ?? result
 }

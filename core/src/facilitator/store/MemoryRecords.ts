@@ -3,7 +3,7 @@
  */
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import * as PaymentChange from "./PaymentChange.ts"
-import { type NewPayment, reserves, type StoredPayment } from "./PaymentStore.ts"
+import { type NewPayment, type OpenPayments, reserves, type StoredPayment } from "./PaymentStore.ts"
 
 /**
  * A record is dropped this long after its authorization has expired, in milliseconds: far beyond the entitlement, so nothing
@@ -27,8 +27,9 @@ export interface MemoryRecords {
   readonly nextSerial: () => bigint
   readonly lastSerial: () => bigint
   readonly put: (payment: StoredPayment) => void
-  /** What the payer's payments hold of its balance. */
-  readonly reservedBy: (payment: NewPayment, now: number) => bigint
+  readonly openPayments: (payment: NewPayment) => OpenPayments
+  /** What the payer's payments hold of its balance, and what those that have ended since `beside` have held. */
+  readonly reservedBy: (payment: NewPayment, beside: OpenPayments | undefined, now: number) => bigint
   /** Drops a few of the oldest records that nobody needs any more. */
   readonly sweep: (now: number, isNeeded: (payment: StoredPayment) => boolean) => void
   readonly drop: (payment: StoredPayment) => void
@@ -45,6 +46,7 @@ export const make = (): MemoryRecords => {
   const byPayer = new Map<string, Set<string>>()
   /** What the sweep looks at next. */
   const aging = new Set<string>()
+  const bySerial = new Map<bigint, StoredPayment>()
   let serial = 0n
 
   const hold = (payment: StoredPayment) => {
@@ -58,7 +60,20 @@ export const make = (): MemoryRecords => {
   }
   const drop = (payment: StoredPayment) => {
     payments.delete(payment.paymentId)
+    bySerial.delete(payment.serial)
     letGo(payment)
+  }
+  const openIds = (payment: NewPayment): ReadonlySet<string> => byPayer.get(payerKey(payment)) ?? new Set()
+  const endedSince = (payment: NewPayment, { amounts, newest }: OpenPayments): bigint => {
+    const open = openIds(payment)
+    let total = 0n
+    for (const [id, amount] of amounts) if (!open.has(id)) total += amount
+    for (let next = newest + 1n; next <= serial; next++) {
+      const one = bySerial.get(next)
+      const isPayers = one !== undefined && payerKey(one) === payerKey(payment)
+      if (isPayers && !open.has(one.paymentId)) total += one.authorization.amount
+    }
+    return total
   }
 
   return {
@@ -69,12 +84,18 @@ export const make = (): MemoryRecords => {
     put: (payment) => {
       if (!payments.has(payment.paymentId)) aging.add(payment.paymentId)
       payments.set(payment.paymentId, payment)
+      bySerial.set(payment.serial, payment)
       if (isSettled(payment.status) || isDead(payment.status)) letGo(payment)
       else hold(payment)
     },
-    reservedBy: (payment, now) => {
-      let total = 0n
-      for (const id of byPayer.get(payerKey(payment)) ?? []) {
+    openPayments: (payment) => {
+      const amounts = new Map<string, bigint>()
+      for (const id of openIds(payment)) amounts.set(id, payments.get(id)?.authorization.amount ?? 0n)
+      return { amounts, newest: serial }
+    },
+    reservedBy: (payment, beside, now) => {
+      let total = beside === undefined ? 0n : endedSince(payment, beside)
+      for (const id of openIds(payment)) {
         const other = payments.get(id)
         if (other !== undefined && reserves(other, now)) total += other.authorization.amount
       }

@@ -105,14 +105,34 @@ export interface Overdrawn {
 export type QueueResult = { readonly _tag: "Queued"; readonly payment: StoredPayment | undefined } | Overdrawn
 
 /**
- * What a claim depends on: `available` is the payer's balance, if the caller has asked for it, and must cover all that is in
- * flight and this, where the record begins to reserve; `lane`, if given, is where a new record waits for its settlement at
- * once.
+ * A payer's payments in one asset that have not ended, each with its amount, and the serial of the newest record of all.
  *
  * @category models
  */
-export interface Intake {
+export interface OpenPayments {
+  readonly amounts: ReadonlyMap<string, bigint>
+  readonly newest: bigint
+}
+
+/**
+ * What is known of a payer's balance: `available` is the balance, if the caller has asked the chain for it, and must cover all
+ * that is in flight and this, where the record begins to reserve. `beside` are the payer's payments that were open before the
+ * chain was asked: one of them, or a younger one, that has ended since counts as if it were in flight, because its money may
+ * still have been in that balance.
+ *
+ * @category models
+ */
+export interface Cover {
   readonly available?: bigint | undefined
+  readonly beside?: OpenPayments | undefined
+}
+
+/**
+ * What a claim depends on: the payer's balance; and `lane`, if given, is where a new record waits for its settlement at once.
+ *
+ * @category models
+ */
+export interface Intake extends Cover {
   readonly lane?: string | undefined
 }
 
@@ -257,7 +277,9 @@ export class PaymentStore extends Context.Service<
      * Has an `accepted` payment wait in this lane, unless it waits in one already: no payment when there is no record. The
      * balance is judged as it is for a claim.
      */
-    readonly queue: (paymentId: string, lane: string, available?: bigint) => Stored<QueueResult>
+    readonly queue: (paymentId: string, lane: string, cover?: Cover) => Stored<QueueResult>
+    /** The open payments of this payment's payer in its asset. It is asked before the chain is asked for the balance. */
+    readonly openPayments: (payment: NewPayment) => Stored<OpenPayments>
     /**
      * Ends the run that this claim holds. With a caller another caller's payment is as one that is not there: `undefined`,
      * and nothing is changed.
