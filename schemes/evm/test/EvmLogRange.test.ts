@@ -29,18 +29,23 @@ const refusals: ReadonlyArray<readonly [string, bigint, bigint]> = [
 ]
 
 /** A node with an event in every block, which takes so many blocks at once. */
-const nodeOf = (most: () => bigint, words = "exceed maximum block range: ") => {
+const nodeOf = (most: () => bigint, words = "exceed maximum block range: ", fails: () => boolean = () => false) => {
   const asked: Array<readonly [bigint, bigint]> = []
   const ask = EvmLogRange.make("eip155:1", (_: undefined, from, to) =>
-    Effect.sync((): EvmLogRange.RangeAnswer<bigint> => {
+    Effect.suspend(() => {
       asked.push([from, to])
-      if (to - from + 1n > most()) return { _tag: "TooWide", words: `${words}${most()}` }
-      return {
-        _tag: "Found",
-        logs: Array.from({ length: Number(to - from + 1n) }, (__, index) => from + BigInt(index))
-      }
+      return fails()
+        ? Effect.fail(new ChainUnavailable({ network: "eip155:1", message: "no answer" }))
+        : Effect.succeed(answerAbout(from, to))
     })
   )
+  const answerAbout = (from: bigint, to: bigint): EvmLogRange.RangeAnswer<bigint> => {
+    if (to - from + 1n > most()) return { _tag: "TooWide", words: `${words}${most()}` }
+    return {
+      _tag: "Found",
+      logs: Array.from({ length: Number(to - from + 1n) }, (__, index) => from + BigInt(index))
+    }
+  }
   return { ask: ask(undefined), asked }
 }
 
@@ -111,6 +116,59 @@ describe("EvmLogRange", () => {
       asked.length = 0
       yield* ask(1n, 1000n)
       assert.deepStrictEqual(asked, [[1n, 1000n]])
+    })
+  )
+
+  it.effect("goes on where a failing node has interrupted a search, over several ranges", () =>
+    Effect.gen(function* () {
+      let questions = 0
+      const { ask, asked } = nodeOf(
+        () => 10n,
+        undefined,
+        () => ++questions % 20 === 0
+      )
+      const strides = [
+        [1n, 100n],
+        [101n, 300n],
+        [301n, 1000n]
+      ] as const
+      const search = Effect.map(
+        Effect.forEach(strides, ([from, to]) => ask(from, to)),
+        (found) => found.flat()
+      )
+      let interruptions = 0
+      const found = yield* Effect.retry(
+        Effect.tapError(search, () => Effect.sync(() => void interruptions++)),
+        { times: 20 }
+      )
+      assert.deepStrictEqual(found, numbers(1n, 1000n))
+      assert.isAtLeast(interruptions, 5)
+      // Each block once, and again those of a question that has failed; a refusal or two for the width.
+      assert.isAtMost(asked.length, 100 + interruptions + 5)
+    })
+  )
+
+  it.effect("asks anew when a search has come to its end, and ten minutes after an interrupted one began", () =>
+    Effect.gen(function* () {
+      let fails = false
+      const { ask, asked } = nodeOf(
+        () => 10n,
+        undefined,
+        () => fails
+      )
+      yield* ask(1n, 50n)
+      asked.length = 0
+      yield* ask(1n, 50n)
+      assert.lengthOf(asked, 5)
+      fails = true
+      yield* Effect.flip(ask(51n, 60n))
+      fails = false
+      asked.length = 0
+      yield* ask(1n, 50n)
+      assert.lengthOf(asked, 0)
+      yield* TestClock.adjust(Duration.minutes(10))
+      yield* ask(1n, 50n)
+      assert.isAtLeast(asked.length, 5)
     })
   )
 
