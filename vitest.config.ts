@@ -9,11 +9,20 @@ import root from "./package.json" with { type: "json" }
 /** Tests read every package from its sources, so that nothing has to be built first. */
 const conditions = ["@pontage/source", ...defaultServerConditions]
 
-const packages = globSync(root.workspaces, { cwd: import.meta.dirname }).map((directory) => ({
+const project = (directory: string) => ({
   extends: true as const,
   root: directory,
   test: { name: directory, include: ["test/**/*.test.ts"], exclude: ["test/Architecture.test.ts"] }
-}))
+})
+
+const isExcluded = (pattern: string) => pattern.startsWith("!")
+const packages = globSync(
+  root.workspaces.filter((pattern) => !isExcluded(pattern)),
+  { cwd: import.meta.dirname, exclude: root.workspaces.filter(isExcluded).map((pattern) => pattern.slice(1)) }
+).map(project)
+
+/** The one app that is no workspace: the published peers have a lock file of their own, and are installed when it is tested. */
+const conformance = project("apps/conformance")
 
 export default defineConfig({
   ssr: { resolve: { conditions } },
@@ -24,6 +33,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     projects: [
       ...packages,
+      { ...conformance, test: { ...conformance.test, globalSetup: ["scripts/InstallPeers.ts"] } },
       {
         extends: true as const,
         root: "core",

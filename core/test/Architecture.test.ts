@@ -11,6 +11,7 @@ import * as Layers from "./architecture/Layers.ts"
 import * as ProjectFiles from "./architecture/ProjectFiles.ts"
 import * as Rooms from "./architecture/Rooms.ts"
 import { blanked, codeLines, type SourceFile } from "./architecture/SourceText.ts"
+import * as Weight from "./architecture/Weight.ts"
 
 const files = ProjectFiles.all()
 const sources = ProjectFiles.sources(files)
@@ -63,6 +64,7 @@ describe("the project", () => {
   it("mentions no place on one machine", () => assert.deepStrictEqual(Budget.placeBreaches(files), []))
   it("is written in the language of Node 20 where that runs it", () =>
     assert.deepStrictEqual(Budget.languageBreaches(files), []))
+  it("installs little, and the peers apart", () => assert.deepStrictEqual(Weight.weightBreaches(files), []))
 })
 
 const file = (path: string, text: string): SourceFile => ({ path, text })
@@ -134,6 +136,43 @@ describe("a planted breach of the layers is found:", () => {
       )
     ]
     assert.deepStrictEqual(layersOf(...allowed), [])
+  })
+})
+
+const lockOf = (packages: Readonly<Record<string, object>>) => JSON.stringify({ packages })
+const locks = (mine: Readonly<Record<string, object>>, theirs: Readonly<Record<string, object>> = {}) =>
+  Weight.weightBreaches([
+    file("package-lock.json", lockOf(mine)),
+    file("apps/conformance/package-lock.json", lockOf(theirs))
+  ])
+const many = (count: number, entry: object) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`node_modules/p${index}`, entry]))
+
+describe("a planted breach of the weight is found:", () => {
+  const cases: Readonly<Record<string, ReadonlyArray<string>>> = {
+    "there are too many packages": locks(many(Weight.packageCap + 1, { version: "1.0.0" })),
+    "a peer comes with the workspaces": locks({ "node_modules/x402-express": { version: "1.2.0" } }),
+    "a peer comes below another package": locks({
+      "node_modules/a/node_modules/@t402/evm": { version: "2.2.0" }
+    }),
+    "a lock file names a registry": locks({ "node_modules/a": { resolved: "https://registry.example/a.tgz" } }),
+    "the peers' lock file names a registry": locks({}, { "node_modules/a": { resolved: "https://a.example/a" } }),
+    "the peers meet another viem": locks(
+      { "node_modules/viem": { version: "2.57.1" } },
+      { "node_modules/viem": { version: "2.57.2" } }
+    ),
+    "a lock file is missing": Weight.weightBreaches([file("package-lock.json", lockOf({}))]),
+    "a lock file is none": Weight.weightBreaches([
+      file("package-lock.json", "{}"),
+      file("apps/conformance/package-lock.json", lockOf({}))
+    ])
+  }
+  for (const [name, found] of Object.entries(cases)) it(`where ${name}`, () => assert.lengthOf(found, 1))
+
+  it("and what is allowed is not", () => {
+    const light = { "node_modules/@x402/fetch": { version: "2.27.0" }, "node_modules/@pontage/core": { link: true } }
+    const platforms = many(Weight.packageCap + 1, { version: "1.0.0", os: ["linux"], cpu: ["x64"] })
+    assert.deepStrictEqual(locks({ ...light, ...platforms }, { "node_modules/x402": { version: "1.2.0" } }), [])
   })
 })
 

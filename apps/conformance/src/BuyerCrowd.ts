@@ -7,13 +7,13 @@
  */
 import { createServer } from "node:http"
 
+import { listen } from "@pontage/devnet/LoopbackServer"
 import * as BestCrypto from "@pontage/evm/crypto"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 
 import type { Buy } from "./Buyer.ts"
-import { listen } from "./LoopbackServer.ts"
 import { buyerNames, buyers } from "./Parties.ts"
 import { BuyerOptions } from "./RoleOptions.ts"
 

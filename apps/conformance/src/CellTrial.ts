@@ -1,3 +1,4 @@
+import type { BaseSepoliaChain } from "@pontage/devnet/BaseSepoliaChain"
 /**
  * One cell of the matrix run: a buyer with a purse of its own buys a report, and what became of it is seen at the buyer, at
  * the handler and on the chain.
@@ -5,7 +6,6 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 
-import type { ConformanceChain } from "./ConformanceChain.ts"
 import * as Goods from "./Goods.ts"
 import { type Market, reasonOf } from "./Market.ts"
 import { type BuyerName, buyers, type FacilitatorName, type ShopName } from "./Parties.ts"
@@ -58,7 +58,7 @@ export const run = Effect.fnUntraced(function* (market: Market, { buyer, facilit
 
 const nothing = { status: undefined, receipt: undefined }
 
-const onChain = Effect.fnUntraced(function* (chain: ConformanceChain, payer: `0x${string}`) {
+const onChain = Effect.fnUntraced(function* (chain: BaseSepoliaChain, payer: `0x${string}`) {
   const transfers = (yield* chain.spent(payer)).map(({ to, transactionHash, value }) => ({
     to,
     value,

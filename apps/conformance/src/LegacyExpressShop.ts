@@ -3,13 +3,13 @@
  */
 import { createServer } from "node:http"
 
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+import { listen } from "@pontage/devnet/LoopbackServer"
 import * as Effect from "effect/Effect"
 import express from "express"
 import { paymentMiddleware } from "x402-express"
 
-import * as BaseSepolia from "./BaseSepolia.ts"
 import * as Goods from "./Goods.ts"
-import { listen } from "./LoopbackServer.ts"
 import type { ShopOptions } from "./RoleOptions.ts"
 
 /** Opens it as long as the scope. */

@@ -4,13 +4,13 @@
  */
 import { createServer } from "node:http"
 
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+import { listen } from "@pontage/devnet/LoopbackServer"
 import * as Effect from "effect/Effect"
 import { settle, verify } from "x402/facilitator"
 import { PaymentPayloadSchema, PaymentRequirementsSchema } from "x402/types"
 
-import * as BaseSepolia from "./BaseSepolia.ts"
 import * as FacilitatorRoutes from "./FacilitatorRoutes.ts"
-import { listen } from "./LoopbackServer.ts"
 import type { FacilitatorOptions } from "./RoleOptions.ts"
 import { client } from "./ViemSettler.ts"
 

@@ -1,3 +1,4 @@
+import * as BaseSepoliaChain from "@pontage/devnet/BaseSepoliaChain"
 /**
  * One chain, every facilitator, and every shop at each of them, all in this process: what the cells of the matrix share.
  */
@@ -6,7 +7,6 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 
-import * as ConformanceChain from "./ConformanceChain.ts"
 import type { Shop } from "./Goods.ts"
 import { untilOnSale } from "./OnSale.ts"
 import { facilitatorNames, facilitators, shopNames, shops, type FacilitatorName, type ShopName } from "./Parties.ts"
@@ -16,7 +16,7 @@ export type Opened = Exit.Exit<Shop, unknown>
 
 /** Everything that is open. */
 export interface Market {
-  readonly chain: ConformanceChain.ConformanceChain
+  readonly chain: BaseSepoliaChain.BaseSepoliaChain
   readonly shop: (shop: ShopName, facilitator: FacilitatorName) => Opened
 }
 
@@ -25,7 +25,7 @@ export type Sells = (shop: ShopName, facilitator: FacilitatorName) => boolean
 
 /** Opens everything as long as the scope, and waits for the shops that are expected to sell. */
 export const make = Effect.fnUntraced(function* (sells: Sells): Effect.fn.Return<Market, unknown, Scope.Scope> {
-  const chain = yield* ConformanceChain.make
+  const chain = yield* BaseSepoliaChain.make
   const opened = yield* Effect.forEach(facilitatorNames, (name, lane) => openAround(chain, name, lane, sells), together)
   const open = new Map(opened.flat())
   return {
@@ -38,7 +38,7 @@ const together = { concurrency: "unbounded" } as const
 
 /** Starts a facilitator, and every shop at it. */
 const openAround = Effect.fnUntraced(function* (
-  { node }: ConformanceChain.ConformanceChain,
+  { node }: BaseSepoliaChain.BaseSepoliaChain,
   facilitator: FacilitatorName,
   lane: number,
   sells: Sells

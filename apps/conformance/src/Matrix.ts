@@ -4,9 +4,10 @@
  */
 import { isDeepStrictEqual } from "node:util"
 
-import * as BaseSepolia from "./BaseSepolia.ts"
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+import { initialBalance } from "@pontage/devnet/BaseSepoliaChain"
+
 import type { Cell, Sight } from "./CellTrial.ts"
-import { initialBalance } from "./ConformanceChain.ts"
 import * as Goods from "./Goods.ts"
 import type { Sells } from "./Market.ts"
 import {

@@ -3,13 +3,13 @@
  */
 import { createServer } from "node:http"
 
+import { listen } from "@pontage/devnet/LoopbackServer"
 import { ExactEvmScheme } from "@x402/evm/exact/server"
 import { paymentMiddlewareFromHTTPServer } from "@x402/express"
 import * as Effect from "effect/Effect"
 import express from "express"
 
 import * as Goods from "./Goods.ts"
-import { listen } from "./LoopbackServer.ts"
 import type { MeasuredShopOptions } from "./MeasuredShopOptions.ts"
 import { resourceServer } from "./PeerExpressShop.ts"
 

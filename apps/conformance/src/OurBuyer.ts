@@ -1,10 +1,10 @@
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 /**
  * Our paying `fetch`.
  */
 import { exactEvm } from "@pontage/evm"
 import { settlementOf, wrapFetch } from "@pontage/fetch"
 
-import * as BaseSepolia from "./BaseSepolia.ts"
 import type { Buyer, ReadReceipt } from "./Buyer.ts"
 
 /** Wraps a `fetch`. */

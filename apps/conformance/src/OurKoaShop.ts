@@ -4,13 +4,13 @@
 import { createServer } from "node:http"
 
 import { Router } from "@koa/router"
+import { listen } from "@pontage/devnet/LoopbackServer"
 import { exactEvm } from "@pontage/evm"
 import { paymentMiddleware } from "@pontage/koa"
 import * as Effect from "effect/Effect"
 import Koa from "koa"
 
 import * as Goods from "./Goods.ts"
-import { listen } from "./LoopbackServer.ts"
 import { routeOf, secret } from "./OurRoute.ts"
 import type { ShopOptions } from "./RoleOptions.ts"
 

@@ -3,13 +3,13 @@
  */
 import { Controller, Get, Inject, Module, Res } from "@nestjs/common"
 import { NestFactory } from "@nestjs/core"
+import { freePort } from "@pontage/devnet/LoopbackServer"
 import { exactEvm } from "@pontage/evm"
 import { PaymentModule } from "@pontage/nestjs"
 import * as Effect from "effect/Effect"
 import type { Response } from "express"
 
 import * as Goods from "./Goods.ts"
-import { freePort } from "./LoopbackServer.ts"
 import { routeOf, secret } from "./OurRoute.ts"
 import type { ShopOptions } from "./RoleOptions.ts"
 

@@ -2,8 +2,8 @@
  * How both of our shops sell the goods: to whoever speaks any of the dialects.
  */
 import { protocolSeller, type RouteConfig, x402v1Seller, x402v2Seller } from "@pontage/core"
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 
-import * as BaseSepolia from "./BaseSepolia.ts"
 import type { ShopOptions } from "./RoleOptions.ts"
 
 /** What our shops are given for the binding of payments; a real shop keeps its own in its environment. */

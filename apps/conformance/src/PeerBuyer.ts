@@ -14,13 +14,6 @@ export const make: Buyer = ({ key, send }) => {
   return wrapFetchWithPayment(send, client)
 }
 
-/** The same for a chain whose token is in no package's table: any token is paid, at any amount. */
-export const makeUnlimited: Buyer = ({ key, send }) => {
-  const client = x402Client.fromConfig({ schemes: [], spendControls: false })
-  registerExactEvmScheme(client, { signer: privateKeyToAccount(key) })
-  return wrapFetchWithPayment(send, client)
-}
-
 /** Both versions' headers, as its HTTP client reads them. */
 export const receiptOf: ReadReceipt = ({ headers, ok }) =>
   ok

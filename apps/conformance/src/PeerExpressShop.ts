@@ -3,6 +3,8 @@
  */
 import { createServer } from "node:http"
 
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+import { listen } from "@pontage/devnet/LoopbackServer"
 import { HTTPFacilitatorClient } from "@x402/core/server"
 import type { SchemeNetworkServer } from "@x402/core/types"
 import { ExactEvmScheme } from "@x402/evm/exact/server"
@@ -10,9 +12,7 @@ import { paymentMiddlewareFromHTTPServer, x402HTTPResourceServer, x402ResourceSe
 import * as Effect from "effect/Effect"
 import express from "express"
 
-import * as BaseSepolia from "./BaseSepolia.ts"
 import * as Goods from "./Goods.ts"
-import { listen } from "./LoopbackServer.ts"
 import type { ShopOptions } from "./RoleOptions.ts"
 
 /** The peer's routes: the goods at their price, each for `GET`, as its README writes them. */

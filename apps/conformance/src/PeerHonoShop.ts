@@ -4,13 +4,13 @@
 import { createServer } from "node:http"
 
 import { getRequestListener } from "@hono/node-server"
+import { listen } from "@pontage/devnet/LoopbackServer"
 import { ExactEvmScheme } from "@x402/evm/exact/server"
 import { paymentMiddlewareFromHTTPServer } from "@x402/hono"
 import * as Effect from "effect/Effect"
 import { Hono } from "hono"
 
 import * as Goods from "./Goods.ts"
-import { listen } from "./LoopbackServer.ts"
 import { resourceServer } from "./PeerExpressShop.ts"
 import type { ShopOptions } from "./RoleOptions.ts"
 

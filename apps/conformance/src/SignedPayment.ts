@@ -1,9 +1,10 @@
+import type { Payer } from "@pontage/devnet/BaseSepoliaChain"
+
 /**
  * Payments that a buyer has signed and not sent: what it would have put on the wire is kept, so that it can be sent as often
  * and wherever a behaviour wants it.
  */
 import type { Buyer } from "./Buyer.ts"
-import type { Payer } from "./ConformanceChain.ts"
 
 /** A header that pays. */
 export type SignedPayment = Readonly<Record<string, string>>

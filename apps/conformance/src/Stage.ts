@@ -1,3 +1,4 @@
+import * as BaseSepoliaChain from "@pontage/devnet/BaseSepoliaChain"
 /**
  * Where behaviours are looked at: a chain, our facilitator and the peer's, each behind a front, and shops that are opened
  * for one look. The peers' shops are at their facilitator, ours at either.
@@ -5,7 +6,6 @@
 import * as Effect from "effect/Effect"
 
 import type { Buy } from "./Buyer.ts"
-import * as ConformanceChain from "./ConformanceChain.ts"
 import * as Front from "./Front.ts"
 import type { Path, Shop } from "./Goods.ts"
 import { untilOnSale } from "./OnSale.ts"
@@ -31,7 +31,7 @@ export const compared: ReadonlyArray<Compared> = [
 
 /** Everything that is set up. */
 export interface Stage {
-  readonly chain: ConformanceChain.ConformanceChain
+  readonly chain: BaseSepoliaChain.BaseSepoliaChain
   /** The front of the facilitator of a shop. */
   readonly front: (shop: Compared) => Front.Front
   /** How many transactions the facilitator of a shop has had mined. */
@@ -40,7 +40,7 @@ export interface Stage {
 
 /** Sets it up as long as the scope. */
 export const make = Effect.gen(function* () {
-  const chain = yield* ConformanceChain.make
+  const chain = yield* BaseSepoliaChain.make
   const { accounts, client, rpcUrl } = chain.node
   const [ourSigner, peerSigner] = accounts.signers
   const own = yield* facilitators.ours.start({ rpcUrl, key: ourSigner.privateKey })

@@ -3,14 +3,14 @@
  */
 import { createServer } from "node:http"
 
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+import { listen } from "@pontage/devnet/LoopbackServer"
 import { t402Facilitator } from "@t402/core/facilitator"
 import { ExactEvmScheme } from "@t402/evm/exact/facilitator"
 import { ExactEvmSchemeV1 } from "@t402/evm/exact/v1/facilitator"
 import * as Effect from "effect/Effect"
 
-import * as BaseSepolia from "./BaseSepolia.ts"
 import * as FacilitatorRoutes from "./FacilitatorRoutes.ts"
-import { listen } from "./LoopbackServer.ts"
 import type { FacilitatorOptions } from "./RoleOptions.ts"
 import { settler } from "./ViemSettler.ts"
 

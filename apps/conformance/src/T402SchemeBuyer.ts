@@ -1,3 +1,4 @@
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 /**
  * The first peer's paying `fetch` with the other peer's scheme classes in it, but for the name of the version's field.
  */
@@ -8,7 +9,6 @@ import type { SchemeNetworkClient } from "@x402/core/types"
 import { wrapFetchWithPayment, x402Client } from "@x402/fetch"
 import { privateKeyToAccount } from "viem/accounts"
 
-import * as BaseSepolia from "./BaseSepolia.ts"
 import type { Buyer } from "./Buyer.ts"
 
 /** Wraps a `fetch`. Spend controls ask the scheme for its known tokens, which these cannot tell. */

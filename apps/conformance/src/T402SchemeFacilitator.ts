@@ -3,6 +3,8 @@
  */
 import { createServer } from "node:http"
 
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+import { listen } from "@pontage/devnet/LoopbackServer"
 import type { SchemeNetworkFacilitator as T402Scheme } from "@t402/core/types"
 import { ExactEvmScheme } from "@t402/evm/exact/facilitator"
 import { ExactEvmSchemeV1 } from "@t402/evm/exact/v1/facilitator"
@@ -10,9 +12,7 @@ import { x402Facilitator } from "@x402/core/facilitator"
 import type { PaymentPayload, SchemeNetworkFacilitator } from "@x402/core/types"
 import * as Effect from "effect/Effect"
 
-import * as BaseSepolia from "./BaseSepolia.ts"
 import * as FacilitatorRoutes from "./FacilitatorRoutes.ts"
-import { listen } from "./LoopbackServer.ts"
 import type { FacilitatorOptions } from "./RoleOptions.ts"
 import { settler } from "./ViemSettler.ts"
 

@@ -4,14 +4,14 @@
  */
 import { createServer } from "node:http"
 
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+import { listen } from "@pontage/devnet/LoopbackServer"
 import { HTTPFacilitatorClient, t402HTTPResourceServer, t402ResourceServer } from "@t402/core/server"
 import { ExactEvmScheme } from "@t402/evm/exact/server"
 import * as Effect from "effect/Effect"
 import express, { type Request, type Response } from "express"
 
-import * as BaseSepolia from "./BaseSepolia.ts"
 import * as Goods from "./Goods.ts"
-import { listen } from "./LoopbackServer.ts"
 import type { ShopOptions } from "./RoleOptions.ts"
 
 /** Opens it as long as the scope. */

@@ -1,11 +1,11 @@
 import { createServer } from "node:http"
 
 import { assert, describe, it } from "@effect/vitest"
+import { listen } from "@pontage/devnet/LoopbackServer"
 import * as Effect from "effect/Effect"
 import { generatePrivateKey } from "viem/accounts"
 
 import * as BuyerCrowd from "../src/BuyerCrowd.ts"
-import { listen } from "../src/LoopbackServer.ts"
 
 const crowdAt = (url: string) =>
   BuyerCrowd.start({

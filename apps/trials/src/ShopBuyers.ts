@@ -2,13 +2,15 @@
  * Buyers in front of a shop, of two kinds: our `fetch` that pays, and the peer's (`@x402/fetch`). Both repeat what they were
  * told to repeat, the same payment, for as long as the shop says "come again".
  */
-import { PeerBuyer } from "@pontage/conformance"
 import { exactEvm } from "@pontage/evm"
 import type { EvmTestAccounts } from "@pontage/evm/testing"
 import { wrapFetch } from "@pontage/fetch"
+import { registerExactEvmScheme } from "@x402/evm/exact/client"
+import { wrapFetchWithPayment, x402Client } from "@x402/fetch"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { privateKeyToAccount } from "viem/accounts"
 
 import * as PaidHeaders from "./PaidHeaders.ts"
 import type { Told } from "./TrialJournal.ts"
@@ -93,7 +95,7 @@ const purchase = async (
   const wire = watched(world, shop)
   const deadline = performance.now() + patienceMillis
   const isOver = () => performance.now() > deadline
-  const buy = kind === "ours" ? ours(world, payer, wire.send, isOver) : peers(world, payer, wire.send, isOver)
+  const buy = kind === "ours" ? ours(world, payer, wire.send, isOver) : peers(payer, wire.send, isOver)
   let last = "served"
   let servedAt: number | undefined
   try {
@@ -182,12 +184,7 @@ const isPending = (error: unknown): boolean =>
   typeof error === "object" && error !== null && Reflect.get(error, "_tag") === "SettlementPending"
 
 /** The peer's `fetch` sends its payment once; its program repeats the request as the answer says. */
-const peers = (
-  { chain: { rpcUrl } }: TrialWorld,
-  { privateKey }: EvmTestAccounts.TestAccount,
-  send: typeof fetch,
-  isOver: () => boolean
-): Buy => {
+const peers = ({ privateKey }: EvmTestAccounts.TestAccount, send: typeof fetch, isOver: () => boolean): Buy => {
   const repeating: typeof fetch = async (input, init) => {
     const request = new Request(input, init)
     const response = await send(request.clone())
@@ -198,5 +195,8 @@ const peers = (
     await new Promise((resume) => setTimeout(resume, seconds * 1000))
     return repeating(request)
   }
-  return PeerBuyer.makeUnlimited({ key: privateKey, rpcUrl, send: repeating })
+  // The chain's token is in no package's table: any token is paid, at any amount.
+  const client = x402Client.fromConfig({ schemes: [], spendControls: false })
+  registerExactEvmScheme(client, { signer: privateKeyToAccount(privateKey) })
+  return wrapFetchWithPayment(repeating, client)
 }

@@ -5,7 +5,7 @@
 import { createServer } from "node:http"
 
 import { Router } from "@koa/router"
-import { LoopbackServer } from "@pontage/conformance"
+import * as LoopbackServer from "@pontage/devnet/LoopbackServer"
 import { exactEvm } from "@pontage/evm"
 import { paymentMiddleware } from "@pontage/koa"
 import * as Effect from "effect/Effect"

@@ -7,7 +7,8 @@ import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-import { BaseSepolia, ConformanceChain } from "@pontage/conformance"
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+import * as BaseSepoliaChain from "@pontage/devnet/BaseSepoliaChain"
 import { type Anvil, DollarToken } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -16,6 +17,7 @@ import { encodeFunctionData } from "viem"
 
 import * as HostileCall from "./HostileCall.ts"
 import * as HostileWallet from "./HostileWallet.ts"
+import * as PeerPrograms from "./PeerPrograms.ts"
 import type { SourceMutation } from "./SourceMutation.ts"
 import * as StagedProcess from "./StagedProcess.ts"
 
@@ -45,7 +47,7 @@ export interface Tenant {
 export interface AttackStage {
   readonly target: TargetName
   readonly mutation: SourceMutation | undefined
-  readonly chain: ConformanceChain.ConformanceChain
+  readonly chain: BaseSepoliaChain.BaseSepoliaChain
   /** The shop that is robbed, and a tenant of the same facilitator who robs it. */
   readonly victim: Tenant
   readonly mallory: Tenant
@@ -94,7 +96,7 @@ export const make = Effect.fnUntraced(function* (
   target: TargetName,
   mutation: SourceMutation | undefined
 ): Effect.fn.Return<AttackStage, Anvil.AnvilFailed, Scope.Scope> {
-  const chain = yield* ConformanceChain.make
+  const chain = yield* BaseSepoliaChain.make
   const stage: Stage = { target, mutation, chain, victim: tenant("victim"), mallory: tenant("mallory") }
   const facilitator: AttackStage["facilitator"] = (environment = {}) =>
     target === "pontage" ? ourFacilitator(stage, environment) : peerFacilitator(stage)
@@ -171,17 +173,23 @@ const ourFacilitator = (stage: Stage, environment: Environment) => {
 }
 
 const peerFacilitator = ({ chain: { node } }: Stage) =>
-  StagedProcess.start({
-    module: "apps/trials/src/attacks/PeerFacilitatorMain",
-    mutation: undefined,
-    environment: { ROLE: JSON.stringify({ rpcUrl: node.rpcUrl, key: node.accounts.signers[1].privateKey }) }
-  })
+  Effect.andThen(
+    PeerPrograms.ready,
+    StagedProcess.start({
+      module: "apps/conformance/src/AttackedFacilitator",
+      mutation: undefined,
+      environment: { ROLE: JSON.stringify({ rpcUrl: node.rpcUrl, key: node.accounts.signers[1].privateKey }) }
+    })
+  )
 
-const shopModules = { koa: "KoaShopMain", nest: "NestShopMain" } as const
+const shopModules = {
+  koa: "apps/trials/src/attacks/KoaShopMain",
+  nest: "apps/trials/src/attacks/NestShopMain"
+} as const
 
 const openShop = (stage: Stage, facilitator: string, { host = "koa", tenant = stage.victim }: ShopChoice) =>
   StagedProcess.start({
-    module: `apps/trials/src/attacks/${stage.target === "pontage" ? shopModules[host] : "PeerShopMain"}`,
+    module: stage.target === "pontage" ? shopModules[host] : "apps/conformance/src/AttackedShop",
     mutation: stage.mutation,
     decorators: host === "nest",
     environment: roleOf(stage, facilitator, tenant)

@@ -4,7 +4,8 @@
  */
 import { createServer } from "node:http"
 
-import { BaseSepolia, LoopbackServer } from "@pontage/conformance"
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+import * as LoopbackServer from "@pontage/devnet/LoopbackServer"
 import { exactEvm } from "@pontage/evm"
 import { type PayingFetchOptions, wrapFetch } from "@pontage/fetch"
 import { fileJournal } from "@pontage/fetch/node"

@@ -1,7 +1,7 @@
 /**
  * Payments that a tenant brings to the facilitator by itself, without a shop: what a hostile tenant does, who sells nothing.
  */
-import { BaseSepolia } from "@pontage/conformance"
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"

@@ -1,7 +1,7 @@
 /**
  * Attacks by way of the chain: a node that is behind its fellows, and payments that somebody else brings to the chain.
  */
-import { BaseSepolia } from "@pontage/conformance"
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 

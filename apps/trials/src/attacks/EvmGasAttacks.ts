@@ -2,7 +2,7 @@
  * Attacks on the coin of a facilitator's signer: payers whose payments are good when they are verified, and refused by the
  * token when they are executed.
  */
-import { BaseSepolia } from "@pontage/conformance"
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 import { DollarToken } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -6,7 +6,7 @@ import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-import { BaseSepolia } from "@pontage/conformance"
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 

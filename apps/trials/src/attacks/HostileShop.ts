@@ -4,7 +4,8 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 
-import { BaseSepolia, LoopbackServer } from "@pontage/conformance"
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+import * as LoopbackServer from "@pontage/devnet/LoopbackServer"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 

@@ -17,8 +17,9 @@ import {
   StreamableFile
 } from "@nestjs/common"
 import { NestFactory } from "@nestjs/core"
-import { BaseSepolia, LoopbackServer } from "@pontage/conformance"
 import { protocolSeller, x402v2Seller } from "@pontage/core"
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+import * as LoopbackServer from "@pontage/devnet/LoopbackServer"
 import { exactEvm } from "@pontage/evm"
 import { PaymentModule } from "@pontage/nestjs"
 import * as Effect from "effect/Effect"

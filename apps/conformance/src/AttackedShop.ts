@@ -4,15 +4,15 @@
 import { createServer } from "node:http"
 import { Readable } from "node:stream"
 
-import { BaseSepolia, LoopbackServer } from "@pontage/conformance"
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+import * as LoopbackServer from "@pontage/devnet/LoopbackServer"
+import * as ShopGoods from "@pontage/trials/ShopGoods"
 import { HTTPFacilitatorClient } from "@x402/core/server"
 import { ExactEvmScheme } from "@x402/evm/exact/server"
 import { paymentMiddlewareFromHTTPServer, x402HTTPResourceServer, x402ResourceServer } from "@x402/express"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import express from "express"
-
-import * as ShopGoods from "./ShopGoods.ts"
 
 const { facilitator, payTo } = Schema.decodeUnknownSync(ShopGoods.Role)(process.env["ROLE"] ?? "")
 

@@ -21,7 +21,7 @@ export interface Payer {
 export type Transfer = EvmTestChain.TestTransfer
 
 /** The chain. */
-export interface ConformanceChain {
+export interface BaseSepoliaChain {
   readonly node: EvmTestChain.Shape
   /** Somebody new, who owns a dollar. */
   readonly payer: Effect.Effect<Payer>
@@ -38,7 +38,7 @@ export const initialBalance = 1_000_000n
 const domainSlots = [0n, 1n, 2n]
 
 /** Runs it as long as the scope. */
-export const make: Effect.Effect<ConformanceChain, Anvil.AnvilFailed, Scope.Scope> = Effect.gen(function* () {
+export const make: Effect.Effect<BaseSepoliaChain, Anvil.AnvilFailed, Scope.Scope> = Effect.gen(function* () {
   const node = yield* EvmTestChain.make({ chainId: 84_532, payers: 1 })
   yield* placeToken(node)
   const mint = (to: Hex) =>

@@ -1,9 +1,10 @@
 /**
  * The peer's facilitator, as a process under attack.
  */
-import { PeerFacilitator } from "@pontage/conformance"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+
+import * as PeerFacilitator from "./PeerFacilitator.ts"
 
 const Role = Schema.fromJsonString(
   Schema.Struct({ rpcUrl: Schema.String, key: Schema.TemplateLiteral(["0x", Schema.String]) })
