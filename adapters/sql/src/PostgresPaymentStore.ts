@@ -22,17 +22,17 @@ import * as Redacted from "effect/Redacted"
 import * as SqlClient from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
-import { unavailable } from "./Database.ts"
-import * as DatabaseTrouble from "./DatabaseTrouble.ts"
-import * as DeadCalls from "./DeadCalls.ts"
-import * as Dialect from "./Dialect.ts"
-import * as LeaseRows from "./LeaseRows.ts"
-import * as PostgresDatabase from "./PostgresDatabase.ts"
-import * as PostgresLaneLeases from "./PostgresLaneLeases.ts"
-import * as PostgresSessions from "./PostgresSessions.ts"
-import * as PostgresSignals from "./PostgresSignals.ts"
-import * as SchemaUpgrade from "./SchemaUpgrade.ts"
-import * as SessionPooling from "./SessionPooling.ts"
+import { unavailable } from "./database/Database.ts"
+import * as DatabaseTrouble from "./database/DatabaseTrouble.ts"
+import * as SqlDialect from "./database/SqlDialect.ts"
+import * as PostgresDatabase from "./postgres/PostgresDatabase.ts"
+import * as PostgresLaneLeases from "./postgres/PostgresLaneLeases.ts"
+import * as PostgresSessions from "./postgres/PostgresSessions.ts"
+import * as PostgresSignals from "./postgres/PostgresSignals.ts"
+import * as SessionPooling from "./postgres/SessionPooling.ts"
+import * as DeadCalls from "./records/DeadCalls.ts"
+import * as LeaseRows from "./records/LeaseRows.ts"
+import * as SchemaUpgrade from "./schema/SchemaUpgrade.ts"
 import * as SqlPaymentStore from "./SqlPaymentStore.ts"
 
 /**
@@ -95,7 +95,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
 const prepare = Effect.fnUntraced(function* (config: PgConnection.Config) {
   const client = yield* PgClient.makeClient(config)
   yield* PostgresSessions.setUp({ query: (text) => Effect.map(client.unsafe(text), (rows) => ({ rows })) })
-  yield* Effect.provideService(SchemaUpgrade.upgrade(Dialect.postgres), SqlClient.SqlClient, client)
+  yield* Effect.provideService(SchemaUpgrade.upgrade(SqlDialect.postgres), SqlClient.SqlClient, client)
 })
 
 const timesOf = ({ tick = "2 seconds", ttl = "9 seconds" }: PostgresLaneLeases.Options) => {

@@ -6,16 +6,16 @@ import { type FacilitatorUnavailable, PaymentChange, PaymentStore, type Signals 
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-import * as ClaimSteps from "./ClaimSteps.ts"
-import * as CostBook from "./CostBook.ts"
-import type { Database, Transaction } from "./Database.ts"
-import * as FlightRows from "./FlightRows.ts"
-import * as ForgetSteps from "./ForgetSteps.ts"
-import * as LaneSteps from "./LaneSteps.ts"
-import * as NoticeSteps from "./NoticeSteps.ts"
-import * as PageHorizon from "./PageHorizon.ts"
-import * as Records from "./Records.ts"
-import * as RememberedRecords from "./RememberedRecords.ts"
+import type { Database, Transaction } from "./database/Database.ts"
+import * as PageHorizon from "./postgres/PageHorizon.ts"
+import * as ClaimSteps from "./records/ClaimSteps.ts"
+import * as CostBook from "./records/CostBook.ts"
+import * as ForgetSteps from "./records/ForgetSteps.ts"
+import * as LaneSteps from "./records/LaneSteps.ts"
+import * as LaneTransactionRows from "./records/LaneTransactionRows.ts"
+import * as NoticeSteps from "./records/NoticeSteps.ts"
+import * as Records from "./records/Records.ts"
+import * as RememberedRecords from "./sqlite/RememberedRecords.ts"
 
 type Store = PaymentStore.PaymentStore["Service"]
 
@@ -32,7 +32,7 @@ export const make = (database: Database, signals: Signals.Signals): Store => {
   const desk = {
     dialect: database.dialect,
     records,
-    flights: FlightRows.make(database.dialect, records),
+    flights: LaneTransactionRows.make(database.dialect, records),
     costs: CostBook.make(database.dialect)
   }
   return PaymentStore.PaymentStore.of({

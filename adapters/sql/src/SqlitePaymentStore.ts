@@ -9,12 +9,12 @@ import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
-import * as DeadCalls from "./DeadCalls.ts"
-import * as Dialect from "./Dialect.ts"
-import * as GroupCommit from "./GroupCommit.ts"
-import * as RecordImage from "./RecordImage.ts"
-import * as SchemaUpgrade from "./SchemaUpgrade.ts"
-import * as SqliteFile from "./SqliteFile.ts"
+import * as GroupCommit from "./database/GroupCommit.ts"
+import * as SqlDialect from "./database/SqlDialect.ts"
+import * as DeadCalls from "./records/DeadCalls.ts"
+import * as SchemaUpgrade from "./schema/SchemaUpgrade.ts"
+import * as RecordImage from "./sqlite/RecordImage.ts"
+import * as SqliteFile from "./sqlite/SqliteFile.ts"
 import * as SqlPaymentStore from "./SqlPaymentStore.ts"
 
 /**
@@ -35,12 +35,16 @@ export const make = Effect.fnUntraced(function* (
   yield* Effect.fromResult(OptionCheck.read(SqliteFile.check, options, "SqlitePaymentStore"))
   const file = yield* SqliteFile.open(options)
   yield* Effect.mapError(
-    Effect.provideServiceEffect(SchemaUpgrade.upgrade(Dialect.sqlite), SqlClient.SqlClient, SqliteFile.toClient(file)),
+    Effect.provideServiceEffect(
+      SchemaUpgrade.upgrade(SqlDialect.sqlite),
+      SqlClient.SqlClient,
+      SqliteFile.toClient(file)
+    ),
     (error) => misfit(options.filename, error)
   )
   const signals = Signals.make()
   const transactions = yield* GroupCommit.make(file, signals, RecordImage.make())
-  const database = { dialect: Dialect.sqlite, ...transactions }
+  const database = { dialect: SqlDialect.sqlite, ...transactions }
   yield* DeadCalls.giveBack(database)
   return SqlPaymentStore.make(database, signals)
 })

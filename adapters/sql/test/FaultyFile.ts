@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import { SqlError, UnknownError } from "effect/sql/SqlError"
 
-import type { SqliteFile } from "../src/SqliteFile.ts"
+import type { SqliteFile } from "../src/sqlite/SqliteFile.ts"
 
 /** Which statements fail, questions apart: of those that begin with a text, so many from one on. */
 export interface Fault {

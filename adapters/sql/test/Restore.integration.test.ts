@@ -6,10 +6,10 @@ import * as Reactivity from "effect/reactivity/Reactivity"
 import type * as Redacted from "effect/Redacted"
 import * as SqlClient from "effect/sql/SqlClient"
 
-import * as Dialect from "../src/Dialect.ts"
-import * as Migrations from "../src/Migrations.ts"
-import * as SchemaShape from "../src/SchemaShape.ts"
-import * as SchemaUpgrade from "../src/SchemaUpgrade.ts"
+import * as SqlDialect from "../src/database/SqlDialect.ts"
+import * as Migrations from "../src/schema/Migrations.ts"
+import * as SchemaShape from "../src/schema/SchemaShape.ts"
+import * as SchemaUpgrade from "../src/schema/SchemaUpgrade.ts"
 import { PostgresServer } from "../src/testing/index.ts"
 import * as PostgresServers from "./PostgresServers.ts"
 import * as TrialPayments from "./TrialPayments.ts"
@@ -39,7 +39,7 @@ const restore = (url: Redacted.Redacted, dumped: ReadonlyArray<readonly [table: 
   Effect.scoped(
     Effect.gen(function* () {
       const sql = yield* client(url)
-      yield* Effect.provideService(SchemaUpgrade.upgrade(Dialect.postgres), SqlClient.SqlClient, sql)
+      yield* Effect.provideService(SchemaUpgrade.upgrade(SqlDialect.postgres), SqlClient.SqlClient, sql)
       yield* sql.unsafe(`TRUNCATE ${tables.join(", ")}`)
       for (const [table, rows] of dumped) {
         yield* sql.unsafe(

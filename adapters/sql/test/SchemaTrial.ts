@@ -5,11 +5,11 @@ import * as Effect from "effect/Effect"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 
-import type { Dialect } from "../src/Dialect.ts"
-import { column, type Migration } from "../src/Migration.ts"
-import * as Migrations from "../src/Migrations.ts"
-import * as SchemaShape from "../src/SchemaShape.ts"
-import * as SchemaUpgrade from "../src/SchemaUpgrade.ts"
+import type { Dialect } from "../src/database/SqlDialect.ts"
+import { column, type Migration } from "../src/schema/Migration.ts"
+import * as Migrations from "../src/schema/Migrations.ts"
+import * as SchemaShape from "../src/schema/SchemaShape.ts"
+import * as SchemaUpgrade from "../src/schema/SchemaUpgrade.ts"
 
 type Trial = Effect.Effect<void, void | Misconfigured | SqlError, SqlClient.SqlClient>
 

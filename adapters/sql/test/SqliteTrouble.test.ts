@@ -6,12 +6,12 @@ import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as SqlClient from "effect/sql/SqlClient"
 
-import * as Dialect from "../src/Dialect.ts"
-import * as GroupCommit from "../src/GroupCommit.ts"
-import * as RecordImage from "../src/RecordImage.ts"
-import * as SchemaUpgrade from "../src/SchemaUpgrade.ts"
+import * as GroupCommit from "../src/database/GroupCommit.ts"
+import * as SqlDialect from "../src/database/SqlDialect.ts"
+import * as SchemaUpgrade from "../src/schema/SchemaUpgrade.ts"
 import { SqlitePaymentStore } from "../src/sqlite.ts"
-import * as SqliteFile from "../src/SqliteFile.ts"
+import * as RecordImage from "../src/sqlite/RecordImage.ts"
+import * as SqliteFile from "../src/sqlite/SqliteFile.ts"
 import * as SqlPaymentStore from "../src/SqlPaymentStore.ts"
 import * as DatabaseFile from "./DatabaseFile.ts"
 import * as TrialPayments from "./TrialPayments.ts"
@@ -23,13 +23,13 @@ const opened = Effect.fnUntraced(function* (onStatement: (text: string, filename
   const filename = yield* DatabaseFile.filename
   const file = yield* SqliteFile.open({ filename, onStatement: (text) => onStatement(text, filename) })
   yield* Effect.provideServiceEffect(
-    SchemaUpgrade.upgrade(Dialect.sqlite),
+    SchemaUpgrade.upgrade(SqlDialect.sqlite),
     SqlClient.SqlClient,
     SqliteFile.toClient(file)
   )
   const signals = Signals.make()
   const transactions = yield* GroupCommit.make(file, signals, RecordImage.make())
-  const store = SqlPaymentStore.make({ dialect: Dialect.sqlite, ...transactions }, signals)
+  const store = SqlPaymentStore.make({ dialect: SqlDialect.sqlite, ...transactions }, signals)
   return { file, filename, say: (text: string) => file.connection.execute(text, [], undefined), store }
 })
 

@@ -9,12 +9,12 @@ import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Redacted from "effect/Redacted"
 import * as SqlClient from "effect/sql/SqlClient"
 
-import * as Dialect from "../src/Dialect.ts"
-import * as Migrations from "../src/Migrations.ts"
+import * as SqlDialect from "../src/database/SqlDialect.ts"
 import { PostgresPaymentStore } from "../src/postgres.ts"
-import * as SchemaUpgrade from "../src/SchemaUpgrade.ts"
+import * as Migrations from "../src/schema/Migrations.ts"
+import * as SchemaUpgrade from "../src/schema/SchemaUpgrade.ts"
 import { SqlitePaymentStore } from "../src/sqlite.ts"
-import * as SqliteFile from "../src/SqliteFile.ts"
+import * as SqliteFile from "../src/sqlite/SqliteFile.ts"
 import { PostgresServer } from "../src/testing/index.ts"
 import * as ChildProcess from "./ChildProcess.ts"
 import * as DatabaseFile from "./DatabaseFile.ts"
@@ -149,7 +149,7 @@ const goesOn = Effect.fnUntraced(function* (store: Store, epoch: number) {
 })
 
 /** Each schema is gone through by itself, as by who has never left a release out. */
-const stepByStep = (dialect: Dialect.Dialect) =>
+const stepByStep = (dialect: SqlDialect.Dialect) =>
   Effect.forEach(Migrations.all, (_, place) => SchemaUpgrade.upgrade(dialect, Migrations.all.slice(0, place + 1)), {
     discard: true
   })
@@ -166,7 +166,11 @@ describe("an upgrade", () => {
           if (way === "step by step") {
             yield* Effect.scoped(
               Effect.flatMap(SqliteFile.open({ filename }), (file) =>
-                Effect.provideServiceEffect(stepByStep(Dialect.sqlite), SqlClient.SqlClient, SqliteFile.toClient(file))
+                Effect.provideServiceEffect(
+                  stepByStep(SqlDialect.sqlite),
+                  SqlClient.SqlClient,
+                  SqliteFile.toClient(file)
+                )
               )
             )
           }
@@ -186,7 +190,7 @@ describe("an upgrade", () => {
           if (way === "step by step") {
             yield* Effect.scoped(
               Effect.provideServiceEffect(
-                stepByStep(Dialect.postgres),
+                stepByStep(SqlDialect.postgres),
                 SqlClient.SqlClient,
                 Effect.provide(PgClient.makeClient({ url }), Reactivity.layer)
               )

@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 
 import * as AnvilCpu from "./AnvilCpu.ts"
 import type { PaidMarket } from "./PaidMarket.ts"
-import type { RoleProcess } from "./RoleProcess.ts"
+import type { RoleProcess } from "./roles/RoleProcess.ts"
 
 /** So many buy at once for so long, each one thing after the other. */
 export interface Level {

@@ -1,10 +1,10 @@
+import type * as PeerChain from "./PeerChain.ts"
 /**
  * A facilitator, a shop and buyers who belong together, each a process of its own: ours, or the peer's.
  */
-import * as KoaShop from "./KoaShop.ts"
-import * as OurService from "./OurService.ts"
-import type * as PeerChain from "./PeerChain.ts"
-import * as RoleProcess from "./RoleProcess.ts"
+import * as KoaShop from "./roles/KoaShop.ts"
+import * as OurService from "./roles/OurService.ts"
+import * as RoleProcess from "./roles/RoleProcess.ts"
 
 /** The processes whose CPU time is told apart, and the chain they share. */
 export interface PaidMarket {

@@ -4,7 +4,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-import * as PeerFacilitator from "./PeerFacilitator.ts"
+import * as PeerFacilitator from "./facilitators/PeerFacilitator.ts"
 
 const Role = Schema.fromJsonString(
   Schema.Struct({ rpcUrl: Schema.String, key: Schema.TemplateLiteral(["0x", Schema.String]) })

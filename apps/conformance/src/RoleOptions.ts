@@ -5,7 +5,7 @@ import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
-import type { Shop } from "./Goods.ts"
+import type { Shop } from "./shops/Goods.ts"
 
 const Hex = Schema.TemplateLiteral(["0x", Schema.String])
 const port = Schema.optionalKey(Schema.Number)

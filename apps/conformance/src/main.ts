@@ -7,13 +7,13 @@ import "reflect-metadata"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 
-import { shownBy } from "./Behaviour.ts"
-import * as Behaviours from "./Behaviours.ts"
-import * as CellTrial from "./CellTrial.ts"
-import * as Market from "./Market.ts"
-import * as Matrix from "./Matrix.ts"
-import * as MatrixTable from "./MatrixTable.ts"
-import * as Stage from "./Stage.ts"
+import { shownBy } from "./behaviours/Behaviour.ts"
+import * as Behaviours from "./behaviours/Behaviours.ts"
+import * as Stage from "./behaviours/Stage.ts"
+import * as CellTrial from "./matrix/CellTrial.ts"
+import * as Market from "./matrix/Market.ts"
+import * as Matrix from "./matrix/Matrix.ts"
+import * as MatrixTable from "./matrix/MatrixTable.ts"
 
 const matrix = Effect.gen(function* () {
   const market = yield* Market.make(Matrix.sells)

@@ -7,12 +7,12 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 
-import * as BuyerCrowd from "./BuyerCrowd.ts"
-import * as MeasuredExpressShop from "./MeasuredExpressShop.ts"
-import * as MeasuredHonoShop from "./MeasuredHonoShop.ts"
-import { MeasuredShopOptions } from "./MeasuredShopOptions.ts"
-import * as PeerFacilitator from "./PeerFacilitator.ts"
+import * as BuyerCrowd from "./buyers/BuyerCrowd.ts"
+import * as PeerFacilitator from "./facilitators/PeerFacilitator.ts"
 import { FacilitatorOptions } from "./RoleOptions.ts"
+import * as MeasuredExpressShop from "./shops/MeasuredExpressShop.ts"
+import * as MeasuredHonoShop from "./shops/MeasuredHonoShop.ts"
+import { MeasuredShopOptions } from "./shops/MeasuredShopOptions.ts"
 
 const roles = {
   facilitator: (json: unknown) => Effect.flatMap(decode(FacilitatorOptions)(json), PeerFacilitator.start),

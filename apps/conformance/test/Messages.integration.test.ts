@@ -14,8 +14,8 @@ import * as Layer from "effect/Layer"
 import { exact } from "x402/schemes"
 import { PaymentRequirementsSchema, SupportedPaymentKindsResponseSchema } from "x402/types"
 
-import { paths } from "../src/Goods.ts"
-import * as Stage from "../src/Stage.ts"
+import * as Stage from "../src/behaviours/Stage.ts"
+import { paths } from "../src/shops/Goods.ts"
 
 class OpenStage extends Context.Service<OpenStage, Stage.Stage>()("OpenStage") {}
 

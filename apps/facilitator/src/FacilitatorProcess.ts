@@ -15,11 +15,11 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-import * as CallerTerms from "./CallerTerms.ts"
-import * as FacilitatorServer from "./FacilitatorServer.ts"
-import * as FacilitatorSettings from "./FacilitatorSettings.ts"
-import * as FacilitatorStorage from "./FacilitatorStorage.ts"
-import * as SettlingSchemes from "./SettlingSchemes.ts"
+import * as CallerTerms from "./callers/CallerTerms.ts"
+import * as FacilitatorServer from "./http/FacilitatorServer.ts"
+import * as FacilitatorSettings from "./settings/FacilitatorSettings.ts"
+import * as FacilitatorStorage from "./settling/FacilitatorStorage.ts"
+import * as SettlingSchemes from "./settling/SettlingSchemes.ts"
 
 /**
  * Runs the service as long as the scope: connects to the chains, listens, and says where.

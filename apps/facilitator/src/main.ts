@@ -12,8 +12,8 @@ import * as Exit from "effect/Exit"
 import * as Runtime from "effect/Runtime"
 
 import * as FacilitatorProcess from "./FacilitatorProcess.ts"
-import * as FacilitatorSettings from "./FacilitatorSettings.ts"
-import * as SettlerDeployment from "./SettlerDeployment.ts"
+import * as FacilitatorSettings from "./settings/FacilitatorSettings.ts"
+import * as SettlerDeployment from "./settling/SettlerDeployment.ts"
 
 /** What a process manager commonly grants between asking and killing is 30 seconds. */
 const stopDeadlineMillis = 28_000

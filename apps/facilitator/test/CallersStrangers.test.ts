@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
-import * as AskingCaller from "../src/AskingCaller.ts"
-import * as RateLimiter from "../src/RateLimiter.ts"
+import * as AskingCaller from "../src/callers/AskingCaller.ts"
+import * as RateLimiter from "../src/callers/RateLimiter.ts"
 
 const rates = { rate: { perSecond: 4, burst: 8 }, payerRate: { perSecond: 1, burst: 2 } }
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-import * as ApiKey from "../src/ApiKey.ts"
+import * as ApiKey from "../src/callers/ApiKey.ts"
 import * as LedgerService from "./LedgerService.ts"
 
 const keyOf = (name: string) => ({ authorization: `Bearer key-of-${name}` })

@@ -3,9 +3,9 @@ import { Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 
-import * as ApiKey from "../src/ApiKey.ts"
+import * as ApiKey from "../src/callers/ApiKey.ts"
 import * as FacilitatorProcess from "../src/FacilitatorProcess.ts"
-import * as FacilitatorSettings from "../src/FacilitatorSettings.ts"
+import * as FacilitatorSettings from "../src/settings/FacilitatorSettings.ts"
 import * as LedgerService from "./LedgerService.ts"
 
 const shop = { name: "shop", keys: [ApiKey.digestOf("a key of the shop")] }

@@ -23,9 +23,9 @@ import * as Redacted from "effect/Redacted"
 import * as References from "effect/References"
 import * as Tracer from "effect/Tracer"
 
-import * as ApiKey from "../src/ApiKey.ts"
+import * as ApiKey from "../src/callers/ApiKey.ts"
 import * as FacilitatorProcess from "../src/FacilitatorProcess.ts"
-import * as FacilitatorSettings from "../src/FacilitatorSettings.ts"
+import * as FacilitatorSettings from "../src/settings/FacilitatorSettings.ts"
 import * as ServiceProcess from "./ServiceProcess.ts"
 import * as TestPayment from "./TestPayment.ts"
 

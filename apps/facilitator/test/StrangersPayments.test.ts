@@ -20,7 +20,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as ApiKey from "../src/ApiKey.ts"
+import * as ApiKey from "../src/callers/ApiKey.ts"
 import * as LedgerService from "./LedgerService.ts"
 
 const perSecond = 40

@@ -24,7 +24,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Metric from "effect/Metric"
 
-import * as FacilitatorServer from "../src/FacilitatorServer.ts"
+import * as FacilitatorServer from "../src/http/FacilitatorServer.ts"
 
 export const network = Network.make("eip155:8453")
 export const paymentId = "pay_0123456789abcdefghijkl"

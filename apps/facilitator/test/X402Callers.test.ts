@@ -10,7 +10,7 @@ import {
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import * as ApiKey from "../src/ApiKey.ts"
+import * as ApiKey from "../src/callers/ApiKey.ts"
 import * as TestFacilitator from "./TestFacilitator.ts"
 import * as X402Bodies from "./X402Bodies.ts"
 

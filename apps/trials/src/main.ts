@@ -18,8 +18,8 @@ import { battery } from "./attacks/Battery.ts"
 import { mutationNames } from "./Mutation.ts"
 import * as SimulateCommand from "./simulation/SimulateCommand.ts"
 import { simulationFaultNames } from "./simulation/SimulationFaults.ts"
-import { toText } from "./TrialReport.ts"
 import { trials } from "./Trials.ts"
+import { toText } from "./world/TrialReport.ts"
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

@@ -1,8 +1,8 @@
 import { describe } from "@effect/vitest"
 
-import * as CheckpointTrial from "../src/CheckpointTrial.ts"
-import * as CrashTrial from "../src/CrashTrial.ts"
-import { everyFailpoint } from "../src/Failpoint.ts"
+import { everyFailpoint } from "../src/faults/Failpoint.ts"
+import * as CheckpointTrial from "../src/trials/CheckpointTrial.ts"
+import * as CrashTrial from "../src/trials/CrashTrial.ts"
 import { keeps } from "./TrialCase.ts"
 
 const strikes = (...actions: ReadonlyArray<string>) => ({

@@ -10,14 +10,14 @@ import { BatchSettler, EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-import * as EvmModelAnswers from "../src/simulation/evm/EvmModelAnswers.ts"
-import * as EvmModelChain from "../src/simulation/evm/EvmModelChain.ts"
-import * as EvmModelState from "../src/simulation/evm/EvmModelState.ts"
-import { slots } from "../src/simulation/evm/EvmModelToken.ts"
-import type { ModelToken } from "../src/simulation/evm/EvmModelToken.ts"
-import type { EvmModelView } from "../src/simulation/evm/EvmModelView.ts"
-import { usualDepths } from "../src/simulation/evm/EvmModelView.ts"
-import * as NodeDialect from "../src/simulation/evm/NodeDialect.ts"
+import * as EvmModelAnswers from "../src/simulation/evm/model/EvmModelAnswers.ts"
+import * as EvmModelChain from "../src/simulation/evm/model/EvmModelChain.ts"
+import * as EvmModelState from "../src/simulation/evm/model/EvmModelState.ts"
+import { slots } from "../src/simulation/evm/model/EvmModelToken.ts"
+import type { ModelToken } from "../src/simulation/evm/model/EvmModelToken.ts"
+import type { EvmModelView } from "../src/simulation/evm/model/EvmModelView.ts"
+import { usualDepths } from "../src/simulation/evm/model/EvmModelView.ts"
+import * as NodeDialect from "../src/simulation/evm/model/NodeDialect.ts"
 
 /** Where programs begin, and the time of the block there. */
 const firstBlock = 80n

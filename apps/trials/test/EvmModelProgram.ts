@@ -7,9 +7,9 @@ import type { EvmTestAccounts } from "@pontage/evm/testing"
 import { DollarToken } from "@pontage/evm/testing"
 import { encodeFunctionData, type Hex } from "viem"
 
-import { cancellationDigest } from "../src/simulation/evm/EvmModelToken.ts"
-import * as GasMeter from "../src/simulation/evm/GasMeter.ts"
-import type { TrialRandom } from "../src/TrialRandom.ts"
+import { cancellationDigest } from "../src/simulation/evm/model/EvmModelToken.ts"
+import * as GasMeter from "../src/simulation/evm/model/GasMeter.ts"
+import type { TrialRandom } from "../src/world/TrialRandom.ts"
 import { addressOf, type PairBeginning } from "./EvmModelPair.ts"
 
 const gwei = 1_000_000_000n

@@ -1,12 +1,12 @@
 import { describe } from "@effect/vitest"
 
-import * as ChaosTrial from "../src/ChaosTrial.ts"
-import * as DatabaseTrial from "../src/DatabaseTrial.ts"
-import * as GasTrial from "../src/GasTrial.ts"
-import * as InstancesTrial from "../src/InstancesTrial.ts"
-import * as OlderDatabaseTrial from "../src/OlderDatabaseTrial.ts"
-import * as ReorganisationTrial from "../src/ReorganisationTrial.ts"
-import * as SignerTrial from "../src/SignerTrial.ts"
+import * as ChaosTrial from "../src/trials/ChaosTrial.ts"
+import * as DatabaseTrial from "../src/trials/DatabaseTrial.ts"
+import * as GasTrial from "../src/trials/GasTrial.ts"
+import * as InstancesTrial from "../src/trials/InstancesTrial.ts"
+import * as OlderDatabaseTrial from "../src/trials/OlderDatabaseTrial.ts"
+import * as ReorganisationTrial from "../src/trials/ReorganisationTrial.ts"
+import * as SignerTrial from "../src/trials/SignerTrial.ts"
 import { breaks, keeps } from "./TrialCase.ts"
 
 const quick = { ttl: 3_000, tick: 900, slack: 3_000 }

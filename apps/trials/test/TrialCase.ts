@@ -6,8 +6,8 @@ import * as Logger from "effect/Logger"
 import type * as Scope from "effect/Scope"
 
 import type { MutationName } from "../src/Mutation.ts"
-import type { TrialOptions } from "../src/TrialOptions.ts"
-import { toText, type TrialReport } from "../src/TrialReport.ts"
+import type { TrialOptions } from "../src/world/TrialOptions.ts"
+import { toText, type TrialReport } from "../src/world/TrialReport.ts"
 
 /** A trial in a small size. */
 export interface TrialCase {

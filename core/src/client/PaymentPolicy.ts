@@ -6,10 +6,10 @@
 import * as Result from "effect/Result"
 
 import type { Asset } from "../protocol/Asset.ts"
-import { isLoopback } from "../protocol/Loopback.ts"
 import * as OptionCheck from "../protocol/OptionCheck.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import { Misconfigured } from "../protocol/ProtocolError.ts"
+import { isLoopback } from "../protocol/text/Loopback.ts"
 import type { Scheme } from "../scheme/Scheme.ts"
 import type { SchemeClient } from "../scheme/SchemeClient.ts"
 import * as AsciiJson from "../wire/http/AsciiJson.ts"

@@ -9,10 +9,10 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 
-import { escape } from "./AsciiEscape.ts"
-import * as LikelySpelling from "./LikelySpelling.ts"
 import { Misconfigured } from "./ProtocolError.ts"
 import { Fault } from "./Shape.ts"
+import { escape } from "./text/AsciiEscape.ts"
+import * as LikelySpelling from "./text/LikelySpelling.ts"
 
 /** A check, whatever the type. */
 interface Judge {

@@ -4,8 +4,8 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-import * as Base64Text from "./Base64Text.ts"
-import { depthOf, maximumDepth } from "./JsonDepth.ts"
+import * as Base64Text from "./text/Base64Text.ts"
+import { depthOf, maximumDepth } from "./text/JsonDepth.ts"
 import { invalid, type ValidationError } from "./ValidationError.ts"
 
 /**

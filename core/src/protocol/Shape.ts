@@ -6,7 +6,7 @@
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 
-import { escape } from "./AsciiEscape.ts"
+import { escape } from "./text/AsciiEscape.ts"
 
 /**
  * What a JSON value must be like to be an `A`.

@@ -3,8 +3,8 @@
  * with a scheme on it, for tests that need a chain and its faults but no node.
  */
 export { type Law, LawBroken } from "./Law.ts"
-export * as PaymentStoreLaws from "./PaymentStoreLaws.ts"
-export * as SchemeLaws from "./SchemeLaws.ts"
-export * as Tampering from "./Tampering.ts"
-export * as TestLedger from "./TestLedger.ts"
-export * as TestScheme from "./TestScheme.ts"
+export * as PaymentStoreLaws from "./store/PaymentStoreLaws.ts"
+export * as SchemeLaws from "./scheme/SchemeLaws.ts"
+export * as Tampering from "./scheme/Tampering.ts"
+export * as TestLedger from "./ledger/TestLedger.ts"
+export * as TestScheme from "./ledger/TestScheme.ts"

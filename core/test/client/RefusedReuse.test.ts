@@ -11,7 +11,7 @@ import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
 import * as Spending from "../../src/client/Spending.ts"
 import * as ClientSchemeRegistry from "../../src/scheme/ClientSchemeRegistry.ts"
 import type { SchemeClient } from "../../src/scheme/SchemeClient.ts"
-import * as TestScheme from "../../src/testing/TestScheme.ts"
+import * as TestScheme from "../../src/testing/ledger/TestScheme.ts"
 import * as LedgerShop from "../facilitator/LedgerShop.ts"
 import * as LedgerGate from "../server/LedgerGate.ts"
 

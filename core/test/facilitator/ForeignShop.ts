@@ -11,8 +11,8 @@ import type { PaymentFailure } from "../../src/protocol/PaymentFailure.ts"
 /** A seller on a facilitator that speaks x402 alone: what the tests of `X402Facilitator` start from. */
 import type { SchemeServer } from "../../src/scheme/SchemeServer.ts"
 import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
-import * as TestLedger from "../../src/testing/TestLedger.ts"
-import * as TestScheme from "../../src/testing/TestScheme.ts"
+import * as TestLedger from "../../src/testing/ledger/TestLedger.ts"
+import * as TestScheme from "../../src/testing/ledger/TestScheme.ts"
 import * as ForeignStub from "./ForeignStub.ts"
 import { amount, payer, start } from "./LedgerShop.ts"
 

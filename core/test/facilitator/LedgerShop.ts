@@ -18,8 +18,8 @@ import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements
 /** A facilitator over a ledger in memory, and payments for it: what the tests of claims and settlements start from. */
 import * as FacilitatorSchemeRegistry from "../../src/scheme/FacilitatorSchemeRegistry.ts"
 import type { SchemeFacilitator } from "../../src/scheme/SchemeFacilitator.ts"
-import * as TestLedger from "../../src/testing/TestLedger.ts"
-import * as TestScheme from "../../src/testing/TestScheme.ts"
+import * as TestLedger from "../../src/testing/ledger/TestLedger.ts"
+import * as TestScheme from "../../src/testing/ledger/TestScheme.ts"
 
 /** When these tests take place: some instant far from zero, Unix milliseconds. */
 export const start = 1_700_000_000_000

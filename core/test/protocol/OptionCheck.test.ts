@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as FastCheck from "fast-check"
 
-import * as LikelySpelling from "../../src/protocol/LikelySpelling.ts"
 import * as OptionCheck from "../../src/protocol/OptionCheck.ts"
+import * as LikelySpelling from "../../src/protocol/text/LikelySpelling.ts"
 
 interface Inner {
   readonly perDay?: string

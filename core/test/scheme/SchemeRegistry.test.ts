@@ -8,8 +8,8 @@ import * as ClientSchemeRegistry from "../../src/scheme/ClientSchemeRegistry.ts"
 import * as FacilitatorSchemeRegistry from "../../src/scheme/FacilitatorSchemeRegistry.ts"
 import * as SchemeRegistry from "../../src/scheme/SchemeRegistry.ts"
 import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
-import * as TestLedger from "../../src/testing/TestLedger.ts"
-import * as TestScheme from "../../src/testing/TestScheme.ts"
+import * as TestLedger from "../../src/testing/ledger/TestLedger.ts"
+import * as TestScheme from "../../src/testing/ledger/TestScheme.ts"
 
 const half = (network: string | undefined, name = "exact", family = "ledger") => ({
   scheme: { ...TestScheme.scheme, name, family },

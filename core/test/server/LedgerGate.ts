@@ -15,7 +15,7 @@ import * as RunOutcome from "../../src/server/http/RunOutcome.ts"
 import * as PaymentGate from "../../src/server/PaymentGate.ts"
 import type { RouteConfig } from "../../src/server/route/RouteConfig.ts"
 import * as PriceResolver from "../../src/server/shop/PriceResolver.ts"
-import * as TestScheme from "../../src/testing/TestScheme.ts"
+import * as TestScheme from "../../src/testing/ledger/TestScheme.ts"
 import * as AsciiJson from "../../src/wire/http/AsciiJson.ts"
 import * as LedgerShop from "../facilitator/LedgerShop.ts"
 

@@ -1,9 +1,9 @@
 /** The scheme on a ledger in memory, ready for the laws of a scheme. */
 import * as Effect from "effect/Effect"
 
-import type * as SchemeLaws from "../../src/testing/SchemeLaws.ts"
-import type * as TestLedger from "../../src/testing/TestLedger.ts"
-import * as TestScheme from "../../src/testing/TestScheme.ts"
+import type * as TestLedger from "../../src/testing/ledger/TestLedger.ts"
+import * as TestScheme from "../../src/testing/ledger/TestScheme.ts"
+import type * as SchemeLaws from "../../src/testing/scheme/SchemeLaws.ts"
 
 export const make = (
   ledger: TestLedger.TestLedger,

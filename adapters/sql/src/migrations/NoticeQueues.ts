@@ -2,7 +2,7 @@
  * A queue of notices for each caller. Rows of programs of the release before have no caller: they are given theirs while
  * notices are looked after.
  */
-import { column, index, type Migration } from "../Migration.ts"
+import { column, index, type Migration } from "../schema/Migration.ts"
 
 /**
  * Schema 3.

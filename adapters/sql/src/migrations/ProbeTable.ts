@@ -3,7 +3,7 @@
  *
  * - `probe`: what is written to see that something can be written; nothing is ever read from it.
  */
-import { type Migration, table } from "../Migration.ts"
+import { type Migration, table } from "../schema/Migration.ts"
 
 /** The table of `PaymentStore.probe`. */
 export const probeTable: Migration = {

@@ -12,7 +12,7 @@
  * - `notice`: what callers are to be told.
  * - `lane_member` (PostgreSQL): which instances would work which lanes.
  */
-import { type Change, column, index, type Migration, table } from "../Migration.ts"
+import { type Change, column, index, type Migration, table } from "../schema/Migration.ts"
 
 /**
  * SQLite keeps a table in the order of its key when the key's type is exactly so. A new row gets the number after the

@@ -1,9 +1,9 @@
 /**
  * Takes tables back to an older schema: a database as an earlier release has left it, with all that today's has put in.
  */
-import type { Dialect } from "../Dialect.ts"
-import type { Change } from "../Migration.ts"
-import * as Migrations from "../Migrations.ts"
+import type { Dialect } from "../database/SqlDialect.ts"
+import type { Change } from "../schema/Migration.ts"
+import * as Migrations from "../schema/Migrations.ts"
 
 /**
  * Statements that undo every migration after this number, the last one first.

@@ -5,8 +5,8 @@
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
-import type { AttackStage, TargetName } from "./AttackStage.ts"
 import type { SourceMutation } from "./SourceMutation.ts"
+import type { AttackStage, TargetName } from "./stage/AttackStage.ts"
 
 /**
  * What came of an attack.

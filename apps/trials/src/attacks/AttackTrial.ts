@@ -8,8 +8,8 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 
 import type { Attack, Seen } from "./Attack.ts"
-import * as AttackStage from "./AttackStage.ts"
 import { battery } from "./Battery.ts"
+import * as AttackStage from "./stage/AttackStage.ts"
 
 /**
  * Which attacks, and on what.

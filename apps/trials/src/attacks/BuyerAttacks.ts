@@ -12,11 +12,11 @@ import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 
 import type { Attack } from "./Attack.ts"
-import type { AttackStage } from "./AttackStage.ts"
-import * as HostileCall from "./HostileCall.ts"
-import * as HostileShop from "./HostileShop.ts"
-import * as HostileWallet from "./HostileWallet.ts"
-import * as StagedProcess from "./StagedProcess.ts"
+import * as HostileCall from "./hostile/HostileCall.ts"
+import * as HostileShop from "./hostile/HostileShop.ts"
+import * as HostileWallet from "./hostile/HostileWallet.ts"
+import type { AttackStage } from "./stage/AttackStage.ts"
+import * as StagedProcess from "./stage/StagedProcess.ts"
 
 interface Buyer {
   readonly options?: Readonly<Record<string, unknown>>
@@ -30,7 +30,7 @@ const impatient = { patience: 1_000 }
 
 const startBuyer = ({ mutation }: AttackStage, { options = {}, patience = 30_000, ...rest }: Buyer = {}) =>
   StagedProcess.start({
-    module: "apps/trials/src/attacks/BuyerMain",
+    module: "apps/trials/src/attacks/stage/BuyerMain",
     mutation,
     environment: { ROLE: JSON.stringify({ privateKey: HostileWallet.make().privateKey, options, patience, ...rest }) }
   })

@@ -6,13 +6,13 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
 import type { Attack } from "./Attack.ts"
-import type { AttackStage } from "./AttackStage.ts"
-import * as Direct from "./DirectSettlement.ts"
-import * as EvmSigner from "./EvmSigner.ts"
-import * as HostileCall from "./HostileCall.ts"
-import * as HostileWallet from "./HostileWallet.ts"
-import * as LaggingPair from "./LaggingPair.ts"
-import * as TokenCall from "./TokenCall.ts"
+import * as Direct from "./hostile/DirectSettlement.ts"
+import * as EvmSigner from "./hostile/EvmSigner.ts"
+import * as HostileCall from "./hostile/HostileCall.ts"
+import * as HostileWallet from "./hostile/HostileWallet.ts"
+import * as LaggingPair from "./hostile/LaggingPair.ts"
+import * as TokenCall from "./hostile/TokenCall.ts"
+import type { AttackStage } from "./stage/AttackStage.ts"
 
 const lagBlocks = 8n
 const goodPayments = 6

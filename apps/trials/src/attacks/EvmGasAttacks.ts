@@ -9,13 +9,13 @@ import * as Fiber from "effect/Fiber"
 import { encodeFunctionData, type Hex, parseGwei } from "viem"
 
 import type { Attack, Seen } from "./Attack.ts"
-import type { AttackStage, Tenant } from "./AttackStage.ts"
-import * as Direct from "./DirectSettlement.ts"
-import * as EvmSigner from "./EvmSigner.ts"
-import * as HostileWallet from "./HostileWallet.ts"
+import * as Direct from "./hostile/DirectSettlement.ts"
+import * as EvmSigner from "./hostile/EvmSigner.ts"
+import * as HostileWallet from "./hostile/HostileWallet.ts"
+import * as TokenCall from "./hostile/TokenCall.ts"
 import type { SourceMutation } from "./SourceMutation.ts"
-import type { StagedProcess } from "./StagedProcess.ts"
-import * as TokenCall from "./TokenCall.ts"
+import type { AttackStage, Tenant } from "./stage/AttackStage.ts"
+import type { StagedProcess } from "./stage/StagedProcess.ts"
 
 const gangSize = 8
 

@@ -11,14 +11,14 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
 import type { Attack } from "./Attack.ts"
-import type { AttackStage } from "./AttackStage.ts"
-import * as CappedNode from "./CappedNode.ts"
-import * as Direct from "./DirectSettlement.ts"
-import * as EvmSigner from "./EvmSigner.ts"
-import * as HostileCall from "./HostileCall.ts"
-import * as HostileWallet from "./HostileWallet.ts"
-import * as LaggingPair from "./LaggingPair.ts"
-import * as TokenCall from "./TokenCall.ts"
+import * as CappedNode from "./hostile/CappedNode.ts"
+import * as Direct from "./hostile/DirectSettlement.ts"
+import * as EvmSigner from "./hostile/EvmSigner.ts"
+import * as HostileCall from "./hostile/HostileCall.ts"
+import * as HostileWallet from "./hostile/HostileWallet.ts"
+import * as LaggingPair from "./hostile/LaggingPair.ts"
+import * as TokenCall from "./hostile/TokenCall.ts"
+import type { AttackStage } from "./stage/AttackStage.ts"
 
 /** So often a buyer asks again, after two seconds each. */
 const patience = 24
@@ -148,7 +148,7 @@ const backendsApart: Attack = {
 const looks = 2
 
 const isSource = import.meta.url.endsWith(".ts")
-const clockHook = new URL(`./ClockHook.${isSource ? "ts" : "js"}`, import.meta.url).href
+const clockHook = new URL(`./stage/ClockHook.${isSource ? "ts" : "js"}`, import.meta.url).href
 const jumps = [300_000, -300_000, 86_400_000, -86_400_000]
 
 const jumpingClock: Attack = {

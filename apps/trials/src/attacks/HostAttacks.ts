@@ -5,9 +5,9 @@
 import * as Effect from "effect/Effect"
 
 import type { Attack } from "./Attack.ts"
-import * as HostileCall from "./HostileCall.ts"
-import * as HostileWallet from "./HostileWallet.ts"
-import { rawly } from "./RawRequest.ts"
+import * as HostileCall from "./hostile/HostileCall.ts"
+import * as HostileWallet from "./hostile/HostileWallet.ts"
+import { rawly } from "./hostile/RawRequest.ts"
 
 const statusOf = (response: string): string => response.slice(9, 12)
 

@@ -10,10 +10,10 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
 import type { Attack, Seen } from "./Attack.ts"
-import type { AttackStage } from "./AttackStage.ts"
-import * as HostileCall from "./HostileCall.ts"
-import * as HostileWallet from "./HostileWallet.ts"
-import { rawly } from "./RawRequest.ts"
+import * as HostileCall from "./hostile/HostileCall.ts"
+import * as HostileWallet from "./hostile/HostileWallet.ts"
+import { rawly } from "./hostile/RawRequest.ts"
+import type { AttackStage } from "./stage/AttackStage.ts"
 
 const Opened = Schema.Record(
   Schema.String,

@@ -5,9 +5,9 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 import type { Attack } from "./Attack.ts"
-import type { AttackStage } from "./AttackStage.ts"
-import * as HostileCall from "./HostileCall.ts"
-import type { Offer } from "./HostileWallet.ts"
+import * as HostileCall from "./hostile/HostileCall.ts"
+import type { Offer } from "./hostile/HostileWallet.ts"
+import type { AttackStage } from "./stage/AttackStage.ts"
 
 const Called = Schema.fromJsonString(
   Schema.Struct({

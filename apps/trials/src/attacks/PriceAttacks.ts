@@ -4,10 +4,10 @@
 import * as Effect from "effect/Effect"
 
 import type { Attack } from "./Attack.ts"
-import type { AttackStage } from "./AttackStage.ts"
-import * as HostileCall from "./HostileCall.ts"
-import * as HostileWallet from "./HostileWallet.ts"
+import * as HostileCall from "./hostile/HostileCall.ts"
+import * as HostileWallet from "./hostile/HostileWallet.ts"
 import type { SourceMutation } from "./SourceMutation.ts"
+import type { AttackStage } from "./stage/AttackStage.ts"
 
 const withoutPrice: SourceMutation = [
   {

@@ -8,10 +8,10 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 import type { Attack } from "./Attack.ts"
-import type { AttackStage, Tenant } from "./AttackStage.ts"
-import * as HostileCall from "./HostileCall.ts"
-import * as HostileWallet from "./HostileWallet.ts"
+import * as HostileCall from "./hostile/HostileCall.ts"
+import * as HostileWallet from "./hostile/HostileWallet.ts"
 import type { Replacement, SourceMutation } from "./SourceMutation.ts"
+import type { AttackStage, Tenant } from "./stage/AttackStage.ts"
 
 const bearer = ({ key }: Tenant) => ({ authorization: `Bearer ${key}` })
 const newClaimId = () => randomBytes(16).toString("base64url")

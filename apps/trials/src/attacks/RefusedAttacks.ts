@@ -5,9 +5,9 @@
 import * as Effect from "effect/Effect"
 
 import type { Attack } from "./Attack.ts"
-import type { AttackStage } from "./AttackStage.ts"
-import * as HostileCall from "./HostileCall.ts"
-import * as HostileWallet from "./HostileWallet.ts"
+import * as HostileCall from "./hostile/HostileCall.ts"
+import * as HostileWallet from "./hostile/HostileWallet.ts"
+import type { AttackStage } from "./stage/AttackStage.ts"
 
 /** A payment whose request the application has refused with 404. */
 const refusedOnce = Effect.fnUntraced(function* (stage: AttackStage) {

@@ -8,9 +8,9 @@ import * as Effect from "effect/Effect"
 import type { Hex } from "viem"
 
 import type { Attack } from "./Attack.ts"
-import type { AttackStage } from "./AttackStage.ts"
-import * as HostileCall from "./HostileCall.ts"
-import * as HostileWallet from "./HostileWallet.ts"
+import * as HostileCall from "./hostile/HostileCall.ts"
+import * as HostileWallet from "./hostile/HostileWallet.ts"
+import type { AttackStage } from "./stage/AttackStage.ts"
 
 /** A wallet that can pay this once, and the payment. */
 const bought = Effect.fnUntraced(function* (stage: AttackStage, url: string) {

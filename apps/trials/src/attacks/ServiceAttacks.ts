@@ -9,10 +9,10 @@ import { connect, type Socket } from "node:net"
 import * as Effect from "effect/Effect"
 
 import type { Attack } from "./Attack.ts"
-import type { AttackStage } from "./AttackStage.ts"
-import * as HostileCall from "./HostileCall.ts"
-import * as HostileWallet from "./HostileWallet.ts"
-import { rawly } from "./RawRequest.ts"
+import * as HostileCall from "./hostile/HostileCall.ts"
+import * as HostileWallet from "./hostile/HostileWallet.ts"
+import { rawly } from "./hostile/RawRequest.ts"
+import type { AttackStage } from "./stage/AttackStage.ts"
 
 const isRefused = (response: string) => /^HTTP\/1\.1 (?:403|415) /.test(response)
 const lineOf = (response: string) => response.slice(9, 12)
@@ -24,12 +24,12 @@ const blindPost: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "apps/facilitator/src/BrowserRequest",
+      module: "apps/facilitator/src/http/BrowserRequest",
       piece: "return message === undefined ? answer",
       instead: "return message !== null ? answer"
     },
     {
-      module: "apps/facilitator/src/RequestBody",
+      module: "apps/facilitator/src/http/RequestBody",
       piece: "type !== undefined && jsonType.test(type) && !otherCharset.test(type)",
       instead: "type !== null"
     }
@@ -81,7 +81,7 @@ const silentConnections: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "apps/facilitator/src/ConnectionGuard",
+      module: "apps/facilitator/src/http/ConnectionGuard",
       piece: "const victims = leastMissed(connections.values(), connection, now())",
       instead: "const victims = []"
     }

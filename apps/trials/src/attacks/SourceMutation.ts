@@ -45,7 +45,7 @@ export type SourceMutation = typeof SourceMutation.Type
 export const variable = "SOURCE_MUTATION"
 
 const isSource = import.meta.url.endsWith(".ts")
-const hookAt = (name: string): string => new URL(`./${name}.${isSource ? "ts" : "js"}`, import.meta.url).href
+const hookAt = (name: string): string => new URL(`./stage/${name}.${isSource ? "ts" : "js"}`, import.meta.url).href
 
 /**
  * What a process needs to run from where this runs, and with the fault.

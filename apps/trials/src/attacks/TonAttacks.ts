@@ -8,9 +8,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
 import type { Attack } from "./Attack.ts"
-import * as Direct from "./DirectSettlement.ts"
-import * as HostileTonWallet from "./HostileTonWallet.ts"
-import * as TonStage from "./TonStage.ts"
+import * as Direct from "./hostile/DirectSettlement.ts"
+import * as HostileTonWallet from "./hostile/HostileTonWallet.ts"
+import * as TonStage from "./stage/TonStage.ts"
 
 type Account = TonTestAccounts.TestAccount
 type Odd = NonNullable<HostileTonWallet.Order["odd"]>

@@ -7,8 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
 import type { Attack } from "./Attack.ts"
-import * as Direct from "./DirectSettlement.ts"
-import * as TronStage from "./TronStage.ts"
+import * as Direct from "./hostile/DirectSettlement.ts"
+import * as TronStage from "./stage/TronStage.ts"
 
 const flood = 12
 

@@ -5,11 +5,15 @@ import type { SourceMutation } from "../attacks/SourceMutation.ts"
 
 const sources: SourceMutation = [
   {
-    module: "adapters/sql/src/PostgresSessions",
+    module: "adapters/sql/src/postgres/PostgresSessions",
     piece: "WHEN 'off' THEN 'on'",
     instead: "WHEN 'off' THEN 'off'"
   },
-  { module: "adapters/sql/src/PostgresSessions", piece: 'found[name] === "off"', instead: 'found[name] === "never"' }
+  {
+    module: "adapters/sql/src/postgres/PostgresSessions",
+    piece: 'found[name] === "off"',
+    instead: 'found[name] === "never"'
+  }
 ]
 
 /**

@@ -4,7 +4,7 @@
 import type { SourceMutation } from "../attacks/SourceMutation.ts"
 
 const sources: SourceMutation = [
-  { module: "adapters/sql/src/FilePlace", piece: "own === now", instead: "own !== null" }
+  { module: "adapters/sql/src/sqlite/FilePlace", piece: "own === now", instead: "own !== null" }
 ]
 
 /**

@@ -4,7 +4,7 @@
 import type { SourceMutation } from "../attacks/SourceMutation.ts"
 
 const sources: SourceMutation = [
-  { module: "adapters/sql/src/SchemaUpgrade", piece: "unlike.length === 0", instead: "unlike.length >= 0" }
+  { module: "adapters/sql/src/schema/SchemaUpgrade", piece: "unlike.length === 0", instead: "unlike.length >= 0" }
 ]
 
 /**

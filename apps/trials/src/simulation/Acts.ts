@@ -1,10 +1,10 @@
-import type { FacilitatorPlace } from "./FacilitatorPlaces.ts"
 /**
  * Carries the acts of a plan out, and ends what they have begun.
  */
 import type { Act } from "./SimulationPlan.ts"
 import type { SimulationWorld } from "./SimulationWorld.ts"
-import type { WireWeather } from "./Wire.ts"
+import type { FacilitatorPlace } from "./world/FacilitatorPlaces.ts"
+import type { WireWeather } from "./world/Wire.ts"
 
 /**
  * Has one act happen.

@@ -2,13 +2,13 @@
  * The purchases of a simulation: who wants what, what was signed for it, and whether what its buyer is told is true.
  */
 import * as RecordWatch from "./RecordWatch.ts"
-import * as SimulatedBuyer from "./SimulatedBuyer.ts"
-import type { SimulatedChain } from "./SimulatedChain.ts"
-import type { SimulatedRecords } from "./SimulatedRecords.ts"
-import type { SimulatedShop } from "./SimulatedShop.ts"
 import type { SimulationGround } from "./SimulationGround.ts"
 import type { Purchase } from "./SimulationPlan.ts"
-import * as Wire from "./Wire.ts"
+import * as SimulatedBuyer from "./world/SimulatedBuyer.ts"
+import type { SimulatedChain } from "./world/SimulatedChain.ts"
+import type { SimulatedRecords } from "./world/SimulatedRecords.ts"
+import type { SimulatedShop } from "./world/SimulatedShop.ts"
+import * as Wire from "./world/Wire.ts"
 
 /** What everything costs, in the smallest unit: a cent. */
 const price = 10_000n

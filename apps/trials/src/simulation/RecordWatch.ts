@@ -4,8 +4,8 @@
 import { PaymentChange, PaymentStore, Settlement } from "@pontage/core"
 
 import type { Violation } from "./Invariant.ts"
-import type { ChainTruth, SimulatedChain, TrueTransfer } from "./SimulatedChain.ts"
-import type { SimulatedRecords } from "./SimulatedRecords.ts"
+import type { ChainTruth, SimulatedChain, TrueTransfer } from "./world/SimulatedChain.ts"
+import type { SimulatedRecords } from "./world/SimulatedRecords.ts"
 
 /**
  * What is watched.

@@ -2,7 +2,7 @@
  * Looks at every run of a handler: it is the only one of its payment, and the payment was not served before.
  */
 import type { Violation } from "./Invariant.ts"
-import type { SimulatedProcess } from "./SimulatedProcess.ts"
+import type { SimulatedProcess } from "./world/SimulatedProcess.ts"
 
 /**
  * A run.

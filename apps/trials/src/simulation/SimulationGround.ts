@@ -1,13 +1,13 @@
 /**
  * The ground of a simulation: its time, its scheduler, its chance and its story, which everything else stands on.
  */
-import * as TrialRandom from "../TrialRandom.ts"
+import * as TrialRandom from "../world/TrialRandom.ts"
 import type { Violation } from "./Invariant.ts"
-import * as SimulatedProcess from "./SimulatedProcess.ts"
-import * as SimulatedScheduler from "./SimulatedScheduler.ts"
-import * as SimulatedTime from "./SimulatedTime.ts"
 import type { SimulationPlan } from "./SimulationPlan.ts"
 import * as Story from "./Story.ts"
+import * as SimulatedProcess from "./world/SimulatedProcess.ts"
+import * as SimulatedScheduler from "./world/SimulatedScheduler.ts"
+import * as SimulatedTime from "./world/SimulatedTime.ts"
 
 /**
  * When simulations take place: some instant far from zero, Unix milliseconds.

@@ -4,9 +4,9 @@
  */
 import { Checkpoint } from "@pontage/core"
 
-import * as TrialRandom from "../TrialRandom.ts"
-import type { ChainTrouble } from "./SimulatedChain.ts"
-import type { WireWeather } from "./Wire.ts"
+import * as TrialRandom from "../world/TrialRandom.ts"
+import type { ChainTrouble } from "./world/SimulatedChain.ts"
+import type { WireWeather } from "./world/Wire.ts"
 
 /**
  * What stays as it is for the whole simulation. Times are milliseconds unless they say otherwise.

@@ -1,7 +1,7 @@
 /**
  * What happened in a simulation, in words for people, and a digest of every single step of it.
  */
-import type { SimulatedTime } from "./SimulatedTime.ts"
+import type { SimulatedTime } from "./world/SimulatedTime.ts"
 
 /**
  * A story.

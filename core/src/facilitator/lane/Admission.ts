@@ -10,10 +10,10 @@ import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { marginSeconds } from "../OfferCheck.ts"
+import * as LaneCapacity from "../queue/LaneCapacity.ts"
+import * as QueuePosition from "../queue/QueuePosition.ts"
 import { type NewPayment, type PaymentStore, type QueueShare, settledAt } from "../store/PaymentStore.ts"
-import * as LaneCapacity from "./LaneCapacity.ts"
 import { transactionsOf } from "./LaneState.ts"
-import * as QueuePosition from "./QueuePosition.ts"
 
 /**
  * A payment that arrives.

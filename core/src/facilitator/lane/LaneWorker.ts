@@ -14,11 +14,13 @@ import type * as Semaphore from "effect/Semaphore"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { marginSeconds } from "../OfferCheck.ts"
+import * as FairShare from "../queue/FairShare.ts"
+import type { VerifiedPayments } from "../queue/VerifiedPayments.ts"
+import type { WaitingCallers } from "../queue/WaitingCallers.ts"
 import type { Lease } from "../store/LaneLeases.ts"
 import type { LaneTransaction, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
 import * as Signals from "../store/Signals.ts"
 import { follow } from "./Confirmation.ts"
-import * as FairShare from "./FairShare.ts"
 import * as Finality from "./Finality.ts"
 import {
   type Arrivals,
@@ -40,8 +42,6 @@ import * as SlotWatch from "./SlotWatch.ts"
 import type { SpendLimits } from "./SpendLimits.ts"
 import { depart, putBack } from "./Submission.ts"
 import { type TrackedTransaction, isOpen, type BatchedPayment, wasSent } from "./TrackedTransaction.ts"
-import type { VerifiedPayments } from "./VerifiedPayments.ts"
-import type { WaitingCallers } from "./WaitingCallers.ts"
 
 /**
  * A lane to be worked.

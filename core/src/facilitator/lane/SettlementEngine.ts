@@ -15,6 +15,8 @@ import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { type ChainUnavailable, FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
+import * as VerifiedPayments from "../queue/VerifiedPayments.ts"
+import * as WaitingCallers from "../queue/WaitingCallers.ts"
 import type { LaneLeases } from "../store/LaneLeases.ts"
 import { LaneName, type OpenPayments, type PaymentStore, type StoredPayment } from "../store/PaymentStore.ts"
 import * as Admission from "./Admission.ts"
@@ -27,8 +29,6 @@ import * as OthersTransfers from "./OthersTransfers.ts"
 import * as PaymentReading from "./PaymentReading.ts"
 import type { SpendLimits } from "./SpendLimits.ts"
 import { isOver } from "./TrackedTransaction.ts"
-import * as VerifiedPayments from "./VerifiedPayments.ts"
-import * as WaitingCallers from "./WaitingCallers.ts"
 
 /**
  * What the engine runs on.

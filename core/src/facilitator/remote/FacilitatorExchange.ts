@@ -7,9 +7,9 @@ import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-import { isLoopback } from "../../protocol/Loopback.ts"
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import { FacilitatorUnavailable, Misconfigured } from "../../protocol/ProtocolError.ts"
+import { isLoopback } from "../../protocol/text/Loopback.ts"
 import * as HttpOrigin from "../../wire/http/HttpOrigin.ts"
 import { Fault } from "../../wire/pontage/FacilitatorApi.ts"
 

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 
 import type { HashFunctions } from "../../platform/Hash.ts"
-import * as CanonicalText from "../../protocol/CanonicalText.ts"
+import * as CanonicalText from "../../protocol/text/CanonicalText.ts"
 import type { GateRequest } from "./Decision.ts"
 import * as UnreadBody from "./UnreadBody.ts"
 

@@ -5,9 +5,9 @@
 import * as Result from "effect/Result"
 
 import type { Asset } from "../../protocol/Asset.ts"
-import { isLoopback } from "../../protocol/Loopback.ts"
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import { Misconfigured } from "../../protocol/ProtocolError.ts"
+import { isLoopback } from "../../protocol/text/Loopback.ts"
 import type { SchemeServer } from "../../scheme/SchemeServer.ts"
 import type { ServerSchemeRegistry } from "../../scheme/ServerSchemeRegistry.ts"
 import type { GateRequest } from "../http/Decision.ts"

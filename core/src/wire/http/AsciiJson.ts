@@ -4,8 +4,8 @@
  */
 import * as Result from "effect/Result"
 
-import { escape } from "../../protocol/AsciiEscape.ts"
-import { depthOf, maximumDepth } from "../../protocol/JsonDepth.ts"
+import { escape } from "../../protocol/text/AsciiEscape.ts"
+import { depthOf, maximumDepth } from "../../protocol/text/JsonDepth.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 
 export { depthOf, escape, maximumDepth }

@@ -4,8 +4,8 @@
  */
 import * as Result from "effect/Result"
 
-import * as Base64Text from "../../protocol/Base64Text.ts"
-import { depthOf } from "../../protocol/JsonDepth.ts"
+import * as Base64Text from "../../protocol/text/Base64Text.ts"
+import { depthOf } from "../../protocol/text/JsonDepth.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 
 /**

@@ -2,7 +2,7 @@
  * The secrets of a request's URL and headers. Providers put their customers' keys there, and some servers and HTTP clients
  * repeat them in messages, which end up in logs and records. One rule for every server that we send requests to.
  */
-import * as Base64Text from "../../protocol/Base64Text.ts"
+import * as Base64Text from "../../protocol/text/Base64Text.ts"
 
 /**
  * Hides the secrets in a text.

@@ -6,9 +6,9 @@
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 
-import { depthOf } from "../../protocol/JsonDepth.ts"
 import type { Receipt } from "../../protocol/Settlement.ts"
 import * as Shape from "../../protocol/Shape.ts"
+import { depthOf } from "../../protocol/text/JsonDepth.ts"
 import * as AsciiJson from "../http/AsciiJson.ts"
 import type { HeaderFields, PayerDialect } from "../pontage/Dialect.ts"
 import { paymentKey, receiptKey, textOf } from "./X402Meta.ts"

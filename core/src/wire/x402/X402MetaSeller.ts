@@ -4,9 +4,9 @@
  */
 import * as Result from "effect/Result"
 
-import { depthOf } from "../../protocol/JsonDepth.ts"
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import type { Settlement } from "../../protocol/Settlement.ts"
+import { depthOf } from "../../protocol/text/JsonDepth.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import { maximumHeaderBytes } from "../http/AsciiJson.ts"
 import { maximumDepth } from "../http/Base64Json.ts"

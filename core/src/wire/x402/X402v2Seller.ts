@@ -6,12 +6,12 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-import * as Base64Text from "../../protocol/Base64Text.ts"
 import { sealPayload } from "../../protocol/PaymentPayload.ts"
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import * as RetryToken from "../../protocol/RetryToken.ts"
 import type { Settlement } from "../../protocol/Settlement.ts"
+import * as Base64Text from "../../protocol/text/Base64Text.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import { maximumBase64Bytes } from "../http/AsciiJson.ts"
 import * as Base64Json from "../http/Base64Json.ts"

@@ -8,8 +8,8 @@ import * as Network from "../../../src/protocol/Network.ts"
 import { isSettled } from "../../../src/protocol/Settlement.ts"
 import { invalid } from "../../../src/protocol/ValidationError.ts"
 import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
-import type { TestLedger } from "../../../src/testing/TestLedger.ts"
-import * as TestScheme from "../../../src/testing/TestScheme.ts"
+import type { TestLedger } from "../../../src/testing/ledger/TestLedger.ts"
+import * as TestScheme from "../../../src/testing/ledger/TestScheme.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 
 const { claim, pay, settleMany } = LedgerShop

@@ -8,7 +8,7 @@ import type { PaymentRequest } from "../../../src/facilitator/Facilitator.ts"
 import type { PaymentStore } from "../../../src/facilitator/store/PaymentStore.ts"
 import * as Binding from "../../../src/protocol/Binding.ts"
 import { sealPayload } from "../../../src/protocol/PaymentPayload.ts"
-import * as TestScheme from "../../../src/testing/TestScheme.ts"
+import * as TestScheme from "../../../src/testing/ledger/TestScheme.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 
 const { claim, idle } = LedgerShop

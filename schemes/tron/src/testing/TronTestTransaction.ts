@@ -5,11 +5,11 @@ import { secp256k1 } from "@noble/curves/secp256k1.js"
 import * as Effect from "effect/Effect"
 
 import * as TronHex from "../primitives/TronHex.ts"
-import * as DevBlock from "./DevBlock.ts"
-import type { DevChain } from "./DevChain.ts"
-import * as NodeTransaction from "./NodeTransaction.ts"
-import * as TronMessage from "./TronMessage.ts"
-import { type ContractName, contracts } from "./TronMessageTable.ts"
+import * as DevBlock from "./ledger/DevBlock.ts"
+import type { DevChain } from "./ledger/DevChain.ts"
+import * as TronMessage from "./messages/TronMessage.ts"
+import { type ContractName, contracts } from "./messages/TronMessageTable.ts"
+import * as NodeTransaction from "./node/NodeTransaction.ts"
 import type { TestAccount } from "./TronTestAccounts.ts"
 
 /**

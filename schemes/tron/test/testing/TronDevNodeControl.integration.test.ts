@@ -2,7 +2,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as NodeTransaction from "../../src/testing/NodeTransaction.ts"
+import * as NodeTransaction from "../../src/testing/node/NodeTransaction.ts"
 import * as TronDevNode from "../../src/testing/TronDevNode.ts"
 import { TronTestChain } from "../../src/testing/TronTestChain.ts"
 import * as TestChain from "../../src/testing/TronTestChain.ts"

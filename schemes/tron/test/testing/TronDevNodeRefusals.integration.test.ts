@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { TronWeb } from "tronweb"
 
-import * as NodeTransaction from "../../src/testing/NodeTransaction.ts"
+import * as NodeTransaction from "../../src/testing/node/NodeTransaction.ts"
 import type { TestAccount } from "../../src/testing/TronTestAccounts.ts"
 import * as TronTestAccounts from "../../src/testing/TronTestAccounts.ts"
 import { TronTestChain } from "../../src/testing/TronTestChain.ts"

@@ -5,10 +5,10 @@
 import { type EvmAddress, EvmHex } from "@pontage/evm"
 import { TransferProbe } from "@pontage/evm/testing"
 
-import type { EvmModelChain } from "./EvmModelChain.ts"
-import { nonceAt } from "./EvmModelChain.ts"
-import { slots } from "./EvmModelToken.ts"
-import type { ModelTransaction } from "./EvmModelTransaction.ts"
+import type { EvmModelChain } from "./model/EvmModelChain.ts"
+import { nonceAt } from "./model/EvmModelChain.ts"
+import { slots } from "./model/EvmModelToken.ts"
+import type { ModelTransaction } from "./model/EvmModelTransaction.ts"
 
 /**
  * Everything that has gone over the wires and could be submitted by whoever has heard it.

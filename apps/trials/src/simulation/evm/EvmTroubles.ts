@@ -1,10 +1,10 @@
 /**
  * The troubles of a plan, brought upon a simulated EVM chain.
  */
-import type { ChainTrouble } from "../SimulatedChain.ts"
-import type { SimulatedTime } from "../SimulatedTime.ts"
-import type { EvmModelChain } from "./EvmModelChain.ts"
+import type { ChainTrouble } from "../world/SimulatedChain.ts"
+import type { SimulatedTime } from "../world/SimulatedTime.ts"
 import type { EvmStrangers } from "./EvmStrangers.ts"
+import type { EvmModelChain } from "./model/EvmModelChain.ts"
 import * as SimulatedEvmNode from "./SimulatedEvmNode.ts"
 import type { SimulatedPerson } from "./SimulatedEvmPeople.ts"
 

@@ -7,8 +7,8 @@ import { EvmCrypto, EvmHex } from "@pontage/evm"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-import type { NetworkLink } from "../NetworkLink.ts"
-import type { RpcAnswer } from "./EvmModelAnswers.ts"
+import type { NetworkLink } from "../world/NetworkLink.ts"
+import type { RpcAnswer } from "./model/EvmModelAnswers.ts"
 import * as SimulatedEvmPeople from "./SimulatedEvmPeople.ts"
 
 /**

@@ -4,15 +4,15 @@
  */
 import { EvmHex } from "@pontage/evm"
 
-import type { ChainTrouble } from "../SimulatedChain.ts"
-import * as EvmModelAnswers from "./EvmModelAnswers.ts"
-import type { RpcAnswer } from "./EvmModelAnswers.ts"
-import * as EvmModelBlock from "./EvmModelBlock.ts"
-import type { ModelBlock } from "./EvmModelBlock.ts"
-import type { EvmModelChain } from "./EvmModelChain.ts"
-import * as EvmModelTransaction from "./EvmModelTransaction.ts"
-import type { ModelTransaction } from "./EvmModelTransaction.ts"
-import type { EvmModelView } from "./EvmModelView.ts"
+import type { ChainTrouble } from "../world/SimulatedChain.ts"
+import * as EvmModelAnswers from "./model/EvmModelAnswers.ts"
+import type { RpcAnswer } from "./model/EvmModelAnswers.ts"
+import * as EvmModelBlock from "./model/EvmModelBlock.ts"
+import type { ModelBlock } from "./model/EvmModelBlock.ts"
+import type { EvmModelChain } from "./model/EvmModelChain.ts"
+import * as EvmModelTransaction from "./model/EvmModelTransaction.ts"
+import type { ModelTransaction } from "./model/EvmModelTransaction.ts"
+import type { EvmModelView } from "./model/EvmModelView.ts"
 
 /**
  * How a node lies about receipts: ours in a block have failed without a trace; they are in no block; those that wait are in a

@@ -3,12 +3,12 @@
  */
 import { Eip3009, EvmAddress, type EvmHex } from "@pontage/evm"
 
-import type { ChainTruth, TrueTransfer } from "../SimulatedChain.ts"
-import type { ModelBlock } from "./EvmModelBlock.ts"
-import type { EvmModelChain } from "./EvmModelChain.ts"
-import type { ModelEvent } from "./EvmModelState.ts"
-import { slots } from "./EvmModelToken.ts"
+import type { ChainTruth, TrueTransfer } from "../world/SimulatedChain.ts"
 import * as EvmStrangers from "./EvmStrangers.ts"
+import type { ModelBlock } from "./model/EvmModelBlock.ts"
+import type { EvmModelChain } from "./model/EvmModelChain.ts"
+import type { ModelEvent } from "./model/EvmModelState.ts"
+import { slots } from "./model/EvmModelToken.ts"
 
 /**
  * The name of an authorization.

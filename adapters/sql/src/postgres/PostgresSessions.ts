@@ -1,0 +1,153 @@
+/**
+ * Sessions on a PostgreSQL database: a pool of them, each set up before its first use so that what is answered is durable
+ * and nothing of a frozen process lasts. It is the session's own setting that counts, whatever the database, the user or a
+ * pooler on the way would have it be.
+ */
+import type * as PgConnection from "@effect/sql-pg/PgConnection"
+import * as PgPool from "@effect/sql-pg/PgPool"
+import type { FacilitatorUnavailable } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import { isSqlError, SqlError, UnknownError } from "effect/sql/SqlError"
+
+import { cannotBeAsked } from "../database/Database.ts"
+import * as DatabaseTrouble from "../database/DatabaseTrouble.ts"
+
+/**
+ * The sessions.
+ *
+ * @category models
+ */
+export interface PostgresSessions {
+  /** Does something on a session that nobody else uses meanwhile. */
+  readonly use: <A, E>(work: Work<A, E>) => Effect.Effect<A, E | SqlError | FacilitatorUnavailable>
+  /** Does the same in a transaction; a failure undoes it. */
+  readonly transact: <A, E>(work: Work<A, E>) => Effect.Effect<A, E | SqlError | FacilitatorUnavailable>
+}
+
+type Work<A, E> = (session: PgConnection.PgConnection) => Effect.Effect<A, E>
+
+/**
+ * The database may forget what it has said was written; `message` says what to set.
+ *
+ * @category errors
+ */
+export class NotDurable extends Schema.TaggedError<NotDurable>("@pontage/sql/NotDurable")("NotDurable", {
+  message: Schema.String
+}) {}
+
+/**
+ * Opens a pool. Sessions are opened when they are needed.
+ *
+ * @category constructors
+ */
+export const make = (config: PgPool.Config): Effect.Effect<PostgresSessions, SqlError, Scope.Scope> =>
+  Effect.map(PgPool.make(config), (pool) => {
+    const known = new WeakSet<PgConnection.PgConnection>()
+    const session = Effect.tap(pool.get, (connection) =>
+      known.has(connection) ? Effect.void : Effect.map(asUnavailable(setUp(connection)), () => known.add(connection))
+    )
+    /** A session of which nobody knows how it stands is nobody's any more. */
+    const watched = <A, E>(connection: PgConnection.PgConnection, work: Effect.Effect<A, E>) =>
+      Effect.tapError(work, (error) =>
+        isSqlError(error) && isBroken(error) ? pool.invalidate(connection) : Effect.void
+      )
+    return {
+      use: (work) => Effect.scoped(Effect.flatMap(session, (connection) => watched(connection, work(connection)))),
+      transact: (work) =>
+        Effect.scoped(
+          Effect.flatMap(session, (connection) =>
+            watched(connection, transaction(connection, work, pool.invalidate(connection)))
+          )
+        )
+    }
+  })
+
+/**
+ * The same failure, where payments have been taken already.
+ *
+ * @category combinators
+ */
+export const asUnavailable = Effect.mapError((error: SqlError | NotDurable) =>
+  isSqlError(error) ? error : cannotBeAsked(error.message)
+)
+
+const transaction = <A, E>(
+  connection: PgConnection.PgConnection,
+  work: Work<A, E>,
+  invalidate: Effect.Effect<void>
+): Effect.Effect<A, E | SqlError> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      yield* connection.query("BEGIN")
+      const exit = yield* Effect.exit(restore(work(connection)))
+      // A prepared ROLLBACK that the database has lost could not be said in a transaction that has failed.
+      const end = Exit.isSuccess(exit) ? commit(connection) : connection.query("ROLLBACK", [], false)
+      const ended = yield* Effect.exit(end)
+      if (Exit.isFailure(ended)) yield* invalidate
+      if (Exit.isSuccess(exit) && Exit.isFailure(ended)) return yield* Effect.failCause(ended.cause)
+      return yield* exit
+    })
+  )
+
+/** PostgreSQL answers the COMMIT of a transaction that has failed with ROLLBACK. */
+const commit = (connection: PgConnection.PgConnection): Effect.Effect<void, SqlError> =>
+  Effect.flatMap(connection.query("COMMIT"), ({ command }) =>
+    command === "COMMIT" ? Effect.void : Effect.fail(undone)
+  )
+
+const undone = new SqlError({
+  reason: new UnknownError({ cause: { code: "25P02" }, message: "the transaction was undone", operation: "commit" })
+})
+
+/** The transaction has failed before (25P02), or prepared statements are another's (26000, 42P05). */
+const isBroken = (error: SqlError): boolean => ["25P02", "26000", "42P05"].includes(DatabaseTrouble.ofFault(error).code)
+
+const Settings = Schema.Struct({
+  fsync: Schema.String,
+  full_page_writes: Schema.String,
+  synchronous_commit: Schema.String
+})
+const decodeSettings = Schema.decodeUnknownEffect(Schema.NonEmptyArray(Settings))
+
+/**
+ * A frozen owner must not keep row locks, nor a statement run on whose asker has gone: milliseconds. A commit waits for the
+ * disk at least: stronger promises, to standbys, stay as they are set. Each statement sees what was committed before it.
+ */
+const setting = `SELECT
+  current_setting('fsync') AS fsync,
+  current_setting('full_page_writes') AS full_page_writes,
+  set_config('synchronous_commit',
+    CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END,
+    false) AS synchronous_commit,
+  set_config('default_transaction_isolation', 'read committed', false) AS isolation,
+  set_config('idle_in_transaction_session_timeout', '3000', false) AS idle,
+  set_config('statement_timeout', '10000', false) AS statement`
+
+/** Whatever runs a statement on a session. */
+interface Asked {
+  readonly query: (text: string) => Effect.Effect<{ readonly rows: ReadonlyArray<unknown> }, SqlError>
+}
+
+/**
+ * Sets a session up. `NotDurable` when the server itself writes so that a crash loses what it has answered.
+ *
+ * @category combinators
+ */
+export const setUp = Effect.fnUntraced(function* (session: Asked): Effect.fn.Return<void, SqlError | NotDurable> {
+  const { rows } = yield* session.query(setting)
+  const [found] = yield* Effect.orDie(decodeSettings(rows))
+  for (const [name, why] of [
+    ["fsync", "a crash of the database's machine loses or damages records"],
+    ["full_page_writes", "a crash of the database's machine damages records"],
+    ["synchronous_commit", "a crash of the database loses records"]
+  ] as const) {
+    if (found[name] === "off") {
+      return yield* new NotDurable({
+        message: `${name} of the database was expected to be on, and is off: ${why}; set ${name} = on in postgresql.conf and reload it`
+      })
+    }
+  }
+})

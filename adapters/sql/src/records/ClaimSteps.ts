@@ -1,0 +1,178 @@
+/**
+ * What callers do to a record: claim it, have it wait for its settlement, end its run. The judgement of a run is the
+ * core's (`Run`); here it is made while nobody else can change the record.
+ */
+import { Amount, type Claim, PaymentChange, PaymentStore, type RunEnd } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import type { Transaction } from "../database/Database.ts"
+import type { Dialect } from "../database/SqlDialect.ts"
+import { Reservation, toRun } from "./PaymentRow.ts"
+import { asks, type RecordFault, type Records } from "./Records.ts"
+
+type Stored = PaymentStore.StoredPayment
+
+/** The end of a run, as it is told: by this caller, or in this process where it is left out. */
+interface End {
+  readonly paymentId: string
+  readonly claimId: string
+  readonly outcome: RunEnd
+  readonly caller: string | undefined
+}
+
+/** The steps, over the records of one database. */
+export const make = (dialect: Dialect, records: Records) => ({
+  claim: Effect.fnUntraced(function* (
+    transaction: Transaction,
+    payment: PaymentStore.NewPayment,
+    claim: Claim | undefined,
+    intake: PaymentStore.Intake
+  ): Effect.fn.Return<PaymentStore.ClaimResult, RecordFault> {
+    yield* takeTurn(dialect, transaction, payment)
+    const known = yield* records.lockOne(transaction, payment.paymentId)
+    return known === undefined
+      ? yield* claimNew(records, transaction, payment, claim, intake)
+      : yield* claimKnown(
+          records,
+          transaction,
+          known,
+          PaymentChange.claimed(known, payment, claim, transaction.now),
+          intake
+        )
+  }),
+
+  queue: Effect.fnUntraced(function* (
+    transaction: Transaction,
+    paymentId: string,
+    lane: string,
+    cover: PaymentStore.Cover
+  ): Effect.fn.Return<PaymentStore.QueueResult, RecordFault> {
+    // The payer's turn comes before the record's lock, as it does for claims.
+    const seen = dialect.lock === undefined ? undefined : yield* records.find(transaction, paymentId)
+    if (seen !== undefined) yield* takeTurn(dialect, transaction, seen)
+    const known = yield* records.lockOne(transaction, paymentId)
+    if (known === undefined || known.status !== "accepted" || known.lane !== undefined) {
+      return { _tag: "Queued", payment: known }
+    }
+    const queued = { ...known, lane }
+    const short = yield* overdrawn(transaction, known, queued, cover)
+    if (short !== undefined) return short
+    transaction.tell(lane)
+    yield* records.keep(transaction, [queued])
+    return { _tag: "Queued", payment: queued }
+  }),
+
+  openPayments,
+
+  finish: Effect.fnUntraced(function* (transaction: Transaction, { caller, claimId, outcome, paymentId }: End) {
+    const known = yield* records.lockOne(transaction, paymentId)
+    if (known === undefined || (caller !== undefined && known.caller !== caller)) return undefined
+    const after = PaymentChange.finished(known, claimId, outcome, transaction.now)
+    return after === known ? known : yield* records.keepRun(transaction, after)
+  }),
+
+  takeAnswer: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, call: string) {
+    const known = yield* records.lockOne(transaction, paymentId)
+    if (known === undefined) return false
+    const after = PaymentChange.answerTaken(known, call, transaction.now)
+    if (after !== known) yield* records.keepRun(transaction, after)
+    return PaymentChange.isAnsweredTo(after, call)
+  }),
+
+  returnAnswer: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, call: string) {
+    const known = yield* records.lockOne(transaction, paymentId)
+    if (known === undefined) return
+    const after = PaymentChange.answerReturned(known, call)
+    if (after !== known) yield* records.keepRun(transaction, after)
+  })
+})
+
+/** A payer's claims go one after another: each sees what the others reserve. */
+const takeTurn = (dialect: Dialect, transaction: Transaction, payment: PaymentStore.NewPayment) =>
+  dialect.lock === undefined ? Effect.void : Effect.asVoid(transaction.run(dialect.lock, [payerOf(payment).join(" ")]))
+
+const payerOf = ({ authorization, requirements }: PaymentStore.NewPayment): ReadonlyArray<string> => [
+  requirements.network,
+  authorization.asset,
+  authorization.payer
+]
+
+/** Whether the record would reserve what is not there. */
+const overdrawn = Effect.fnUntraced(function* (
+  transaction: Transaction,
+  before: Stored | undefined,
+  after: Stored,
+  { available, beside }: PaymentStore.Cover
+): Effect.fn.Return<PaymentStore.Overdrawn | undefined, RecordFault> {
+  if (!PaymentStore.beginsToReserve(before, after, transaction.now)) return undefined
+  const reserved = yield* reservedBy(transaction, after, beside)
+  return PaymentStore.isCovered(after, reserved, available) ? undefined : { _tag: "Overdrawn", reserved }
+})
+
+/** What the payer's payments hold of its balance, and what those that have ended since `beside` have held. */
+const reservedBy = Effect.fnUntraced(function* (
+  { now, run }: Transaction,
+  payment: PaymentStore.NewPayment,
+  beside: PaymentStore.OpenPayments | undefined
+) {
+  const payer = payerOf(payment)
+  const open = yield* askReservations(run, reserving, payer)
+  const younger = beside === undefined ? [] : yield* askAmounts(run, endedAfter, [...payer, beside.newest])
+  const openIds = new Set(open.map(({ payment_id }) => payment_id))
+  const earlier = [...(beside?.amounts ?? [])].filter(([paymentId]) => !openIds.has(paymentId))
+  const held = open.filter(({ lane, run: one, status }) =>
+    PaymentStore.reserves({ lane: lane ?? undefined, run: toRun(one), status }, now)
+  )
+  return [
+    ...held.map(({ amount }) => amount),
+    ...younger.map(({ amount }) => amount),
+    ...earlier.map(([, amount]) => amount)
+  ].reduce((total, amount) => total + amount, 0n)
+})
+
+const claimNew = Effect.fnUntraced(function* (
+  records: Records,
+  transaction: Transaction,
+  payment: PaymentStore.NewPayment,
+  claim: Claim | undefined,
+  { available, beside, lane }: PaymentStore.Intake
+): Effect.fn.Return<PaymentStore.ClaimResult, RecordFault> {
+  const reserved = yield* reservedBy(transaction, payment, beside)
+  if (!PaymentStore.isCovered(payment, reserved, available)) return { _tag: "Overdrawn", reserved }
+  const created = yield* records.create(transaction, PaymentChange.created(payment, claim, 0n, lane, transaction.now))
+  return { _tag: "Claimed", created: true, execution: claim && "granted", payment: created }
+})
+
+const claimKnown = Effect.fnUntraced(function* (
+  records: Records,
+  transaction: Transaction,
+  known: Stored,
+  result: PaymentStore.ClaimResult,
+  cover: PaymentStore.Cover
+): Effect.fn.Return<PaymentStore.ClaimResult, RecordFault> {
+  if (result._tag !== "Claimed" || result.payment === known) return result
+  const short = yield* overdrawn(transaction, known, result.payment, cover)
+  return short ?? { ...result, payment: yield* records.keepRun(transaction, result.payment) }
+})
+
+const askReservations = asks("payment", Reservation)
+const ofPayer = "network = ? AND asset = ? AND payer = ?"
+const reserving = `SELECT ${Object.keys(Reservation.fields).join(", ")} FROM payment WHERE ${ofPayer} AND active`
+
+const askAmounts = asks("payment", Schema.Struct({ payment_id: Schema.String, amount: Amount.FromText }))
+const amounts = `SELECT payment_id, amount FROM payment WHERE ${ofPayer}`
+/** Those whose records are younger than this serial, which are few: it was read a moment ago. */
+const endedAfter = `${amounts} AND serial > ? AND NOT active`
+
+const askNewest = asks("payment", Schema.Struct({ newest: Schema.BigInt }))
+
+/** The serial comes first: a record that is made between the two questions is younger, and open. */
+const openPayments = Effect.fnUntraced(function* ({ run }: Transaction, payment: PaymentStore.NewPayment) {
+  const [last] = yield* askNewest(run, "SELECT coalesce(max(serial), 0) AS newest FROM payment", [])
+  const open = yield* askAmounts(run, `${amounts} AND active`, payerOf(payment))
+  return {
+    amounts: new Map(open.map(({ amount, payment_id }) => [payment_id, amount])),
+    newest: last?.newest ?? 0n
+  } satisfies PaymentStore.OpenPayments
+})

@@ -1,0 +1,216 @@
+/**
+ * What a lane's worker writes. Each step locks the lane's row and looks at its epoch first, so that a worker whose lease
+ * has passed on, asleep or cut off as it may have been, writes nothing.
+ */
+import {
+  type Allowance,
+  TransactionCost,
+  LaneLeases,
+  PaymentChange,
+  type PaymentStore,
+  type Prepared
+} from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import type { Transaction } from "../database/Database.ts"
+import type { Dialect } from "../database/SqlDialect.ts"
+import type * as CostBook from "./CostBook.ts"
+import type { FlightRows, OpenFlight } from "./LaneTransactionRows.ts"
+import * as Records from "./Records.ts"
+
+type Stored = PaymentStore.StoredPayment
+type Lease = LaneLeases.Lease
+type Step<A> = Effect.Effect<A, Records.RecordFault | LaneLeases.LeaseLost>
+
+/** What the steps of one database work with. */
+export interface Desk {
+  readonly dialect: Dialect
+  readonly records: Records.Records
+  readonly flights: FlightRows
+  readonly costs: CostBook.CostBook
+}
+
+/** The steps. */
+export const make = (desk: Desk) => {
+  const lane = holding(desk.dialect)
+  return {
+    openLane: Effect.fnUntraced(function* ({ run }: Transaction, lease: Lease, first: bigint) {
+      const next = yield* lane(run, lease)
+      if (next !== null) return next
+      yield* run(setNext, [first, lease.lane])
+      return first
+    }),
+
+    skipTo: Effect.fnUntraced(function* ({ run }: Transaction, lease: Lease, least: bigint) {
+      const next = yield* lane(run, lease)
+      if (next !== null && next >= least) return next
+      yield* run(setNext, [least, lease.lane])
+      return least
+    }),
+
+    plan: Effect.fnUntraced(function* (
+      transaction: Transaction,
+      lease: Lease,
+      plans: ReadonlyArray<PaymentStore.Plan>,
+      allowance: Allowance | undefined
+    ) {
+      const next = yield* lane(transaction.run, lease)
+      if (next === null || plans.some(({ number }, index) => number !== next + BigInt(index))) {
+        return yield* new LaneLeases.LeaseLost({ lane: lease.lane })
+      }
+      const refused = allowance && (yield* refusedBy(desk, transaction, lease, allowance))
+      if (refused !== undefined) return refused
+      yield* transaction.run(setNext, [next + BigInt(plans.length), lease.lane])
+      yield* desk.flights.begin(transaction.run, lease.lane, plans)
+      yield* board(desk, transaction, lease, plans)
+      return undefined
+    }),
+
+    fillGap: Effect.fnUntraced(function* ({ run }: Transaction, lease: Lease, number: bigint, prepared: Prepared) {
+      const next = yield* lane(run, lease)
+      const isBegun =
+        next !== null && number < next && (yield* desk.flights.beginAgain(run, lease.lane, number, prepared))
+      if (!isBegun) return yield* new LaneLeases.LeaseLost({ lane: lease.lane })
+    }),
+
+    replace: Effect.fnUntraced(function* (
+      transaction: Transaction,
+      lease: Lease,
+      { number, prepared }: Pick<PaymentStore.Plan, "number" | "prepared">,
+      allowance: Allowance | undefined
+    ) {
+      yield* lane(transaction.run, lease)
+      yield* openFlight(desk, transaction, lease, number)
+      const refused = allowance && (yield* refusedBy(desk, transaction, lease, allowance))
+      if (refused !== undefined) return refused
+      yield* desk.flights.addAttempt(transaction.run, lease.lane, number, prepared)
+      const aboard = yield* desk.records.lock(transaction, inFlight, [lease.lane, number])
+      yield* desk.records.keep(
+        transaction,
+        aboard.filter(PaymentChange.isTravelling).map((one) => PaymentChange.signedAnew(one, prepared))
+      )
+      return undefined
+    }),
+
+    enter: Effect.fnUntraced(function* (transaction: Transaction, lease: Lease, entry: PaymentStore.Entry) {
+      yield* lane(transaction.run, lease)
+      const flight = entry.flight && (yield* openFlight(desk, transaction, lease, entry.flight.number))
+      const callers = flight && (yield* callersToBook(transaction, flight, entry.flight))
+      const changed = yield* advance(desk, transaction, lease, entry.advances)
+      if (flight !== undefined) yield* desk.flights.change(transaction.run, flight, entry.flight)
+      // Last, since all lanes of a network meet in this row.
+      if (callers !== undefined && entry.flight?.landed) {
+        yield* desk.costs.book(transaction, lease.lane, entry.flight.landed.cost, callers)
+      }
+      return changed
+    })
+  }
+}
+
+const setNext = "UPDATE lane SET next = ? WHERE name = ?"
+const inFlight = "WHERE p.lane = ? AND p.flight = ?"
+
+const LaneRow = Schema.Struct({ next: Schema.NullOr(Schema.BigInt), epoch: Schema.BigInt })
+const askLane = Records.asks("lane", LaneRow)
+
+/** Locks the lease's lane and says its next number: the newest epoch that was seen is the only one that may write. */
+const holding = (dialect: Dialect) => {
+  const text = `SELECT next, epoch FROM lane WHERE name = ?${dialect.locksRows ? " FOR UPDATE" : ""}`
+  return Effect.fnUntraced(function* (run: Transaction["run"], lease: Lease) {
+    const epoch = BigInt(lease.epoch)
+    const [known] = yield* askLane(run, text, [lease.lane])
+    if (known !== undefined && known.epoch > epoch) return yield* new LaneLeases.LeaseLost({ lane: lease.lane })
+    if (known === undefined) yield* run("INSERT INTO lane (name, next, epoch) VALUES (?, NULL, ?)", [lease.lane, epoch])
+    else if (known.epoch < epoch) yield* run("UPDATE lane SET epoch = ? WHERE name = ?", [epoch, lease.lane])
+    return known?.next ?? null
+  })
+}
+
+/** The books that do not allow what is to be written. Nobody else writes by them until this transaction ends. */
+const refusedBy = Effect.fnUntraced(function* (
+  { costs }: Desk,
+  transaction: Transaction,
+  { lane }: Lease,
+  { allows, since }: Allowance
+) {
+  const network = TransactionCost.networkOf(lane)
+  yield* costs.lock(transaction, network)
+  const books = yield* costs.books(transaction, network, since)
+  return allows(books) ? undefined : books
+})
+
+const openFlight = (desk: Desk, { run }: Transaction, lease: Lease, number: bigint): Step<OpenFlight> =>
+  Effect.flatMap(desk.flights.open(run, lease.lane, number), (flight) =>
+    flight === undefined ? Effect.fail(new LaneLeases.LeaseLost({ lane: lease.lane })) : Effect.succeed(flight)
+  )
+
+/** Takes the plans' payments out of the queue; every one of them has to be in it. */
+const board = Effect.fnUntraced(function* (
+  { records }: Desk,
+  transaction: Transaction,
+  lease: Lease,
+  plans: ReadonlyArray<PaymentStore.Plan>
+): Effect.fn.Return<void, Records.RecordFault | LaneLeases.LeaseLost> {
+  const ids = plans.flatMap(({ paymentIds }) => paymentIds)
+  if (ids.length === 0) return
+  const found = yield* records.lockAll(transaction, ids)
+  const waiting = new Map(
+    found
+      .filter((one) => PaymentChange.isWaiting(one) && one.lane === lease.lane)
+      .map((one) => [one.paymentId, one] as const)
+  )
+  const passages = plans.flatMap(({ number, paymentIds, prepared }) =>
+    paymentIds.flatMap((id) => {
+      const before = waiting.get(id)
+      waiting.delete(id)
+      return before === undefined
+        ? []
+        : [{ before, after: PaymentChange.planned(before, number, prepared, transaction.now) }]
+    })
+  )
+  if (passages.length !== ids.length) return yield* new LaneLeases.LeaseLost({ lane: lease.lane })
+  yield* records.board(transaction, passages)
+})
+
+/** Applies what applies, one advance after another. */
+const advance = Effect.fnUntraced(function* (
+  { records }: Desk,
+  transaction: Transaction,
+  lease: Lease,
+  advances: ReadonlyArray<PaymentStore.Advance>
+): Effect.fn.Return<ReadonlyArray<Stored | undefined>, Records.RecordFault> {
+  if (advances.length === 0) return []
+  const found = yield* records.lockAll(
+    transaction,
+    advances.map(({ paymentId }) => paymentId)
+  )
+  const current = new Map(found.map((one) => [one.paymentId, one]))
+  const passages: Array<Records.Passage> = []
+  const changed = advances.map((change) => {
+    const before = current.get(change.paymentId)
+    if (before === undefined || !change.from.includes(before.status) || isElsewhere(before, lease)) return undefined
+    const after = PaymentChange.advanced(before, change, transaction.now)
+    current.set(change.paymentId, after)
+    passages.push({ before, after })
+    return after
+  })
+  yield* records.pass(transaction, passages)
+  return changed
+})
+
+/** Whether the payment has moved to a lane that this lease is not for. */
+const isElsewhere = ({ lane }: Stored, lease: Lease): boolean => lane !== undefined && lane !== lease.lane
+
+/** The callers who pay for a landing; `undefined` when there is none, or one that was booked before. */
+const callersToBook = (
+  { run }: Transaction,
+  { booked, lane, number }: OpenFlight,
+  change: PaymentStore.Entry["flight"]
+): Effect.Effect<ReadonlyArray<string> | undefined, Records.RecordFault> =>
+  booked || !change?.landed
+    ? Effect.undefined
+    : Effect.map(askCallers(run, callersAboard, [lane, number]), (rows) => rows.map(({ caller }) => caller))
+
+const askCallers = Records.asks("payment", Schema.Struct({ caller: Schema.String }))
+const callersAboard = `SELECT p.caller FROM payment p ${inFlight} ORDER BY p.seat`

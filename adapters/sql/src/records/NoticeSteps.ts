@@ -1,0 +1,153 @@
+/**
+ * The notices that callers are to be told: written with the change they are about, taken by whoever tells them, and taken
+ * again when nobody has said that they were told. Each caller has a queue of its own, so that one that is never told keeps
+ * no other one waiting. The ends of one payment are told in their order: a notice is put off while an earlier one is open.
+ */
+import type { PaymentStore } from "@pontage/core"
+import { Settlement } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import type { Transaction } from "../database/Database.ts"
+import type { Dialect } from "../database/SqlDialect.ts"
+import { asks, type RecordFault, type Records } from "./Records.ts"
+
+const Flag = Schema.Union([Schema.Boolean, Schema.Literals([0n, 1n])])
+
+const NoticeRow = Schema.Struct({
+  id: Schema.BigInt,
+  payment: Schema.BigInt,
+  status: Settlement.PaymentState,
+  at: Schema.BigInt,
+  attempts: Schema.BigInt,
+  follows: Flag
+})
+const ask = asks("notice", NoticeRow)
+type Row = typeof NoticeRow.Type
+
+const askCallers = asks("notice", Schema.Struct({ caller: Schema.String }))
+const askOld = asks("notice", Schema.Struct({ id: Schema.BigInt, caller: Schema.NullOr(Schema.String) }))
+const askTold = asks("notice", Schema.Struct({ payment: Schema.BigInt }))
+const askUntold = asks("notice", Schema.Struct({ count: Schema.BigInt, oldest: Schema.NullOr(Schema.BigInt) }))
+
+/**
+ * A notice that follows an open one is looked at again after this, in milliseconds, unless that one is closed before. So many
+ * of them are passed by in one look.
+ */
+const followMillis = 15_000
+const passedBy = 64
+
+/** After so many in one transaction the other callers wait for the next one. */
+const takenAtOnce = 128
+
+/** The steps, over the records of one database. */
+export const make = (dialect: Dialect, records: Records) => {
+  const due = `SELECT n.id, n.payment, n.status, n.at, n.attempts,
+      EXISTS (SELECT 1 FROM notice o WHERE o.payment = n.payment AND o.id < n.id AND NOT o.closed) AS follows
+    FROM notice n WHERE n.caller = ? AND NOT n.closed AND n.due <= ?
+    ORDER BY n.due, n.id LIMIT CAST(? AS BIGINT) ${dialect.skipLocked}`
+  const waiting = `SELECT r.caller FROM ${dialect.listed("caller")} r
+    WHERE EXISTS (SELECT 1 FROM notice n WHERE n.caller = r.caller AND NOT n.closed AND n.due <= ?)`
+  const take = dialect.update("notice", "id", { id: "bigint", attempts: "bigint", due: "bigint" })
+
+  const takeOf = Effect.fnUntraced(function* (
+    { now, run }: Transaction,
+    caller: string,
+    room: number,
+    leaseMillis: number
+  ): Effect.fn.Return<ReadonlyArray<Row>, RecordFault> {
+    const rows = yield* ask(run, due, [caller, BigInt(now), BigInt(room + passedBy)])
+    const taken = rows.filter(({ follows }) => !follows).slice(0, room)
+    const following = rows.filter(({ follows }) => Boolean(follows))
+    const until = BigInt(Math.ceil(now + leaseMillis))
+    yield* run.write([
+      take(taken.map(({ attempts, id }) => ({ id, attempts: attempts + 1n, due: until }))),
+      take(following.map(({ attempts, id }) => ({ id, attempts, due: BigInt(now + followMillis) })))
+    ])
+    return taken
+  })
+
+  return {
+    ...care(dialect),
+
+    /** Those of these callers for whom something is due. */
+    waiting: (
+      { now, run }: Transaction,
+      callers: ReadonlyArray<string>
+    ): Effect.Effect<ReadonlyArray<string>, RecordFault> =>
+      Effect.map(askCallers(run, waiting, [JSON.stringify(callers), BigInt(now)]), (rows) =>
+        rows.map(({ caller }) => caller)
+      ),
+
+    take: Effect.fnUntraced(function* (
+      transaction: Transaction,
+      room: ReadonlyMap<string, number>,
+      leaseMillis: number
+    ): Effect.fn.Return<ReadonlyArray<PaymentStore.Notice>, RecordFault> {
+      const rows: Array<Row> = []
+      for (const [caller, limit] of room) {
+        if (rows.length < takenAtOnce) rows.push(...(yield* takeOf(transaction, caller, limit, leaseMillis)))
+      }
+      const payments = yield* records.ofSerials(transaction, [...new Set(rows.map(({ payment }) => payment))])
+      const bySerial = new Map(payments.map((payment) => [payment.serial, payment]))
+      return rows.flatMap(({ at, attempts, id, payment: serial, status }) => {
+        const payment = bySerial.get(serial)
+        return payment === undefined
+          ? []
+          : [{ id: `${id}`, attempts: Number(attempts), payment, status, at: Number(at) }]
+      })
+    }),
+
+    close: Effect.fnUntraced(function* (
+      { now, run }: Transaction,
+      id: string,
+      retryInMillis: number | undefined
+    ): Effect.fn.Return<void, RecordFault> {
+      if (!/^\d{1,18}$/.test(id)) return
+      if (retryInMillis !== undefined) {
+        const retryAt = BigInt(Math.ceil(now + retryInMillis))
+        return void (yield* run("UPDATE notice SET due = ? WHERE id = ? AND NOT closed", [retryAt, BigInt(id)]))
+      }
+      const [told] = yield* askTold(run, closed, [BigInt(id)])
+      if (told !== undefined) yield* run(release, [BigInt(now), told.payment, BigInt(id), BigInt(now)])
+    })
+  }
+}
+
+/** Looks after all notices, whosever they are. */
+const care = (dialect: Dialect) => {
+  const close = `UPDATE notice SET closed = TRUE WHERE ${dialect.isIn("id", "bigint")}`
+  return {
+    giveUp: Effect.fnUntraced(function* (
+      { now, run }: Transaction,
+      ageMillis: number,
+      limit: number
+    ): Effect.fn.Return<ReadonlyMap<string, number>, RecordFault> {
+      yield* run(named, [BigInt(limit)])
+      const rows = yield* askOld(run, old, [BigInt(Math.floor(now - ageMillis)), BigInt(limit)])
+      if (rows.length > 0) yield* run(close, [JSON.stringify(rows.map(({ id }) => `${id}`))])
+      const counts = new Map<string, number>()
+      for (const { caller } of rows) counts.set(caller ?? "", (counts.get(caller ?? "") ?? 0) + 1)
+      return counts
+    }),
+
+    untold: ({ run }: Transaction): Effect.Effect<PaymentStore.Untold, RecordFault> =>
+      Effect.map(askUntold(run, untold, []), ([row]) => ({
+        count: Number(row?.count ?? 0n),
+        oldest: row?.oldest === null || row === undefined ? undefined : Number(row.oldest)
+      }))
+  }
+}
+
+const closed = "UPDATE notice SET closed = TRUE WHERE id = ? AND NOT closed RETURNING payment"
+
+/** The next end of the same payment need not wait any longer. */
+const release = "UPDATE notice SET due = ? WHERE payment = ? AND id > ? AND NOT closed AND due > ?"
+
+const old = "SELECT id, caller FROM notice WHERE NOT closed AND at < ? ORDER BY id LIMIT CAST(? AS BIGINT)"
+
+const untold = "SELECT count(*) AS count, min(at) AS oldest FROM notice WHERE NOT closed"
+
+/** Releases before 0.2 write notices without their callers. */
+const named = `UPDATE notice SET caller = (SELECT p.caller FROM payment p WHERE p.serial = notice.payment)
+  WHERE id IN (SELECT id FROM notice WHERE caller IS NULL AND NOT closed LIMIT CAST(? AS BIGINT))`

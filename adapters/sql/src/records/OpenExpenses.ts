@@ -1,0 +1,61 @@
+/**
+ * The transactions of a network that are in no block yet, with the most that each may cost and the callers who share it.
+ */
+import { TransactionCost, type OpenExpense } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import type { Dialect, Run } from "../database/SqlDialect.ts"
+import { asks, type RecordFault } from "./Records.ts"
+
+/**
+ * The open transactions of one database.
+ *
+ * @category models
+ */
+export interface OpenExpenses {
+  readonly on: (run: Run, network: string) => Effect.Effect<ReadonlyArray<OpenExpense>, RecordFault>
+}
+
+const askLanes = asks("lane", Schema.Struct({ name: Schema.String }))
+const askAttempts = asks(
+  "attempt",
+  Schema.Struct({
+    lane: Schema.String,
+    number: Schema.BigInt,
+    cost: Schema.BigIntFromString,
+    slot_lane: Schema.NullOr(Schema.String)
+  })
+)
+const askPayments = asks(
+  "payment",
+  Schema.Struct({ lane: Schema.String, flight: Schema.BigInt, caller: Schema.String, status: Schema.String })
+)
+
+/**
+ * @category constructors
+ */
+export const make = (dialect: Dialect): OpenExpenses => {
+  const isOpen = `${dialect.isIn("f.lane", "text")} AND NOT f.closed AND f.landed_transaction IS NULL`
+  const attempts = `SELECT a.lane, a.number, a.cost, a.slot_lane FROM flight f
+    JOIN attempt a ON a.lane = f.lane AND a.number = f.number WHERE ${isOpen} ORDER BY a.lane, a.number, a.ordinal`
+  const payments = `SELECT p.lane, p.flight, p.caller, p.status FROM flight f
+    JOIN payment p ON p.lane = f.lane AND p.flight = f.number WHERE ${isOpen} ORDER BY p.seat`
+  return {
+    on: Effect.fnUntraced(function* (run, network) {
+      const lanes = (yield* askLanes(run, "SELECT name FROM lane", [])).map(({ name }) => name)
+      const own = JSON.stringify(lanes.filter((lane) => TransactionCost.networkOf(lane) === network))
+      const open = new Map<string, { cost: bigint; readonly callers: Array<string>; isOpen: boolean }>()
+      for (const { cost, lane, number, slot_lane: slot } of yield* askAttempts(run, attempts, [own])) {
+        open.set(`${lane} ${number}`, { cost, callers: [], isOpen: slot !== null })
+      }
+      if (open.size === 0) return []
+      for (const { caller, flight, lane, status } of yield* askPayments(run, payments, [own])) {
+        const expense = open.get(`${lane} ${flight}`)
+        expense?.callers.push(caller)
+        if (expense !== undefined && (status === "planned" || status === "sent")) expense.isOpen = true
+      }
+      return [...open.values()].flatMap(({ callers, cost, isOpen }) => (isOpen ? [{ cost, callers }] : []))
+    })
+  }
+}

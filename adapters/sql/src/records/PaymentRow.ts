@@ -1,0 +1,338 @@
+/**
+ * A payment's record as a row, and back. What is read is decoded: a row that another program has changed is not believed.
+ */
+import {
+  Amount,
+  type FacilitatorUnavailable,
+  PaymentError,
+  PaymentErrorCode,
+  PaymentPayload,
+  type PaymentStore,
+  PaymentRequirements,
+  type Run,
+  Settlement,
+  ValidationError,
+  ValidationReason
+} from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import { unreadable } from "../database/Database.ts"
+import type { Columns, Dialect, Value } from "../database/SqlDialect.ts"
+
+/** What is said of a record for good. */
+export const lasting = {
+  payment_id: "text",
+  network: "text",
+  asset: "text",
+  payer: "text",
+  nonce: "text",
+  amount: "text",
+  valid_before: "bigint",
+  caller: "text",
+  notify: "boolean"
+} as const satisfies Columns
+
+/** What is said at length, in a table of its own: the rows that change stay small. */
+export const contract = {
+  payment: "bigint",
+  requirements: "text",
+  terms: "text",
+  payload: "text"
+} as const satisfies Columns
+
+/** How the transfer stands. */
+export const standing = {
+  serial: "bigint",
+  status: "text",
+  transaction_id: "text",
+  block_number: "text",
+  block_hash: "text",
+  refusal: "text"
+} as const satisfies Columns
+
+/** The same, where its money has moved, or been proven not to, or the other way round. */
+export const ended = { ...standing, active: "boolean" } as const satisfies Columns
+
+/** The same, where it waits or travels elsewhere, or nowhere any more. */
+export const placed = { ...ended, lane: "text", flight: "bigint", since: "text" } as const satisfies Columns
+
+/** How the transfer stands of one that travels, and has waited in this lane until now. */
+export const seated = { ...standing, flight: "bigint", since: "text", seat: "bigint" } as const satisfies Columns
+
+/** How its run stands, and what its caller is owed. */
+export const running = { serial: "bigint", run: "text", answer_owed: "boolean" } as const satisfies Columns
+
+/** All that changes in a record's life. Updates write the part that has changed: an index costs when its columns are set. */
+export const changing = { ...placed, ...running } as const satisfies Columns
+
+const Int = Schema.Int
+const OrNull = Schema.NullOr
+const Flag = Schema.Union([Schema.Boolean, Schema.Literals([0n, 1n])])
+
+const Terms = Schema.Struct({
+  payer: Schema.String,
+  payTo: Schema.String,
+  asset: Schema.String,
+  amount: Amount.FromText,
+  nonce: Schema.String,
+  validAfter: Int,
+  validBefore: Int,
+  binding: OrNull(PaymentPayload.RequestBinding)
+})
+
+const RunRow = Schema.Struct({
+  resource: OrNull(Schema.String),
+  /** Rows of releases before 0.2 lack the optional fields. */
+  route: Schema.optionalKey(OrNull(Schema.String)),
+  holder: OrNull(Schema.Struct({ claimId: Schema.String, until: Int })),
+  served: Schema.Boolean,
+  refused: Schema.optionalKey(Schema.Boolean),
+  count: Int,
+  releasedAt: OrNull(Int)
+})
+
+const words = { detail: Schema.String, message: Schema.String }
+const Refusal = Schema.fromJsonString(
+  Schema.Union([
+    Schema.TaggedStruct("PaymentError", { code: PaymentErrorCode, ...words }),
+    Schema.TaggedStruct("ValidationError", { reason: ValidationReason, ...words })
+  ])
+)
+const encodeRefusal = Schema.encodeSync(Refusal)
+
+const ContractRow = Schema.Struct({
+  requirements: Schema.fromJsonString(PaymentRequirements.PaymentRequirements),
+  terms: Schema.fromJsonString(Terms),
+  payload: Schema.fromJsonString(Schema.Json)
+})
+
+const PaymentRow = Schema.Struct({
+  serial: Schema.BigInt,
+  payment_id: Schema.String,
+  caller: Schema.String,
+  notify: Flag,
+  requirements: Schema.String,
+  terms: Schema.String,
+  payload: Schema.String,
+  status: Settlement.PaymentState,
+  transaction_id: Schema.String,
+  block_number: OrNull(Schema.BigIntFromString),
+  block_hash: OrNull(Schema.String),
+  lane: OrNull(Schema.String),
+  flight: OrNull(Schema.BigInt),
+  since: OrNull(Schema.BigIntFromString),
+  refusal: OrNull(Refusal),
+  run: Schema.fromJsonString(RunRow),
+  answer_owed: Flag,
+  history: Schema.fromJsonString(Schema.Array(Schema.Tuple([Settlement.PaymentState, Int, OrNull(Schema.String)])))
+})
+
+/** What decides how much of a payer's balance is held. */
+export const Reservation = Schema.Struct({
+  payment_id: Schema.String,
+  amount: Amount.FromText,
+  status: Settlement.PaymentState,
+  lane: OrNull(Schema.String),
+  run: Schema.fromJsonString(RunRow)
+})
+
+const decode = Schema.decodeUnknownResult(PaymentRow)
+const decodeContract = Schema.decodeUnknownResult(ContractRow)
+
+/** The query of records, to be followed by a condition on the record, `p`. */
+export const selection = (dialect: Dialect): string => {
+  const history = dialect.gather(["e.status", "e.at", "e.note"], "FROM event e WHERE e.payment = p.serial", "e.ordinal")
+  const columns = Object.keys(PaymentRow.fields)
+    .filter((name) => name !== "history")
+    .map((name) => `${name in contract ? "c" : "p"}.${name}`)
+  return `SELECT ${columns.join(", ")}, ${history} AS history FROM payment p JOIN contract c ON c.payment = p.serial`
+}
+
+type Row = typeof PaymentRow.Type
+type Contract = Pick<PaymentStore.StoredPayment, "requirements" | "authorization" | "payload">
+
+/** So many contracts are remembered: those of payments on their way. */
+const remembered = 2000
+
+/**
+ * Makes records of rows. A record is read some six times in its life, and what it says at length stays the same: that is
+ * decoded once, as long as its text is the same.
+ */
+export const reader = () => {
+  const known = new Map<bigint, { readonly row: Row; readonly contract: Contract }>()
+  const contractOf = (row: Row): Contract | undefined => {
+    const before = known.get(row.serial)
+    if (before !== undefined && saysTheSame(before.row, row)) return before.contract
+    const decoded = decodeContract(row)
+    if (Result.isFailure(decoded)) return undefined
+    const contract = toTerms(decoded.success)
+    const [oldest] = known.size < remembered ? [] : known.keys()
+    if (oldest !== undefined) known.delete(oldest)
+    known.set(row.serial, { row, contract })
+    return contract
+  }
+  return (raw: unknown): Effect.Effect<PaymentStore.StoredPayment, FacilitatorUnavailable> => {
+    const decoded = decode(raw)
+    const contract = Result.isSuccess(decoded) ? contractOf(decoded.success) : undefined
+    return Result.isFailure(decoded) || contract === undefined
+      ? Effect.fail(unreadable("payment"))
+      : Effect.succeed(toStored(decoded.success, contract))
+  }
+}
+
+const saysTheSame = (a: Row, b: Row): boolean =>
+  a.requirements === b.requirements && a.terms === b.terms && a.payload === b.payload
+
+const toTerms = ({ payload, requirements, terms }: typeof ContractRow.Type): Contract => ({
+  requirements,
+  authorization: { ...terms, binding: terms.binding ?? undefined },
+  payload
+})
+
+const toStored = (row: Row, contract: Contract): PaymentStore.StoredPayment => ({
+  ...contract,
+  serial: row.serial,
+  paymentId: row.payment_id,
+  caller: row.caller,
+  notify: Boolean(row.notify),
+  status: row.status,
+  transaction: row.transaction_id,
+  block:
+    row.block_number === null || row.block_hash === null
+      ? undefined
+      : { number: row.block_number, hash: row.block_hash },
+  lane: row.lane ?? undefined,
+  flight: row.flight ?? undefined,
+  since: row.since ?? undefined,
+  refusal: row.refusal === null ? undefined : toRefusal(row.refusal),
+  run: toRun(row.run),
+  answerOwed: Boolean(row.answer_owed),
+  history: row.history.map(([status, at, note]) => ({ status, at, ...(note !== null && { note }) }))
+})
+
+const toRefusal = (row: typeof Refusal.Type): PaymentError | ValidationError =>
+  row._tag === "PaymentError" ? new PaymentError(row) : new ValidationError(row)
+
+/** The run as the core knows it. */
+export const toRun = ({
+  holder,
+  refused = false,
+  releasedAt,
+  resource,
+  route,
+  ...run
+}: typeof RunRow.Type): Run.Run => ({
+  ...run,
+  refused,
+  resource: resource ?? undefined,
+  route: route ?? undefined,
+  holder: holder ?? undefined,
+  releasedAt: releasedAt ?? undefined
+})
+
+/** What a new record says for good. */
+export const toLasting = (payment: PaymentStore.NewPayment): Readonly<Record<keyof typeof lasting, Value>> => {
+  const { authorization, requirements } = payment
+  return {
+    payment_id: payment.paymentId,
+    network: requirements.network,
+    asset: authorization.asset,
+    payer: authorization.payer,
+    nonce: authorization.nonce,
+    amount: `${authorization.amount}`,
+    valid_before: BigInt(authorization.validBefore),
+    caller: payment.caller,
+    notify: payment.notify
+  }
+}
+
+/** What a new record says at length. */
+export const toContract = ({
+  authorization,
+  payload,
+  requirements,
+  serial
+}: PaymentStore.StoredPayment): Readonly<Record<keyof typeof contract, Value>> => ({
+  payment: serial,
+  requirements: JSON.stringify(requirements),
+  terms: JSON.stringify({
+    ...authorization,
+    amount: `${authorization.amount}`,
+    binding: authorization.binding ?? null
+  }),
+  payload: JSON.stringify(payload)
+})
+
+/** Whether its money has neither moved nor been proven not to. */
+export const isActive = ({ status }: PaymentStore.StoredPayment): boolean =>
+  !Settlement.isSettled(status) && !Settlement.isDead(status)
+
+type Values<Of> = Readonly<Record<keyof Of, Value>>
+
+/** The columns of `standing`. */
+export const toStanding = (payment: PaymentStore.StoredPayment): Values<typeof standing> => ({
+  serial: payment.serial,
+  status: payment.status,
+  transaction_id: payment.transaction,
+  block_number: payment.block === undefined ? null : `${payment.block.number}`,
+  block_hash: payment.block?.hash ?? null,
+  refusal: payment.refusal === undefined ? null : encodeRefusal(payment.refusal)
+})
+
+/** The columns of `ended`. */
+export const toEnded = (payment: PaymentStore.StoredPayment): Values<typeof ended> => ({
+  ...toStanding(payment),
+  active: isActive(payment)
+})
+
+/** The columns of `placed`. */
+export const toPlaced = (payment: PaymentStore.StoredPayment): Values<typeof placed> => ({
+  ...toEnded(payment),
+  lane: payment.lane ?? null,
+  ...toVoyage(payment)
+})
+
+/** The columns of `seated`. */
+export const toSeated = (payment: PaymentStore.StoredPayment, seat: number): Values<typeof seated> => ({
+  ...toStanding(payment),
+  ...toVoyage(payment),
+  seat: BigInt(seat)
+})
+
+/** The columns of `running`. */
+export const toRunning = (payment: PaymentStore.StoredPayment): Values<typeof running> => ({
+  serial: payment.serial,
+  run: JSON.stringify(runJson(payment.run)),
+  answer_owed: payment.answerOwed
+})
+
+/** All that may change in a record. */
+export const toChanging = (payment: PaymentStore.StoredPayment): Values<typeof changing> => ({
+  ...toPlaced(payment),
+  ...toRunning(payment)
+})
+
+const toVoyage = ({ flight, since }: PaymentStore.StoredPayment) => ({
+  flight: flight ?? null,
+  since: since === undefined ? null : `${since}`
+})
+
+const runJson = ({
+  count,
+  holder,
+  refused,
+  releasedAt,
+  resource,
+  route,
+  served
+}: PaymentStore.StoredPayment["run"]) => ({
+  resource: resource ?? null,
+  route: route ?? null,
+  holder: holder ?? null,
+  served,
+  refused,
+  count,
+  releasedAt: releasedAt ?? null
+})

@@ -1,0 +1,318 @@
+/**
+ * Reading and writing the payments' records inside a transaction. A record is locked before it is read for a change, its
+ * new state is computed by the core's own functions, and what changed is written in one go: the row, the event, the notice.
+ */
+import { type FacilitatorUnavailable, PaymentChange, PaymentStore } from "@pontage/core"
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { SqlError } from "effect/sql/SqlError"
+
+import { type Transaction, unreadable } from "../database/Database.ts"
+import { type Batch, type Dialect, namesOf, type Run, type Value } from "../database/SqlDialect.ts"
+import * as PaymentRow from "./PaymentRow.ts"
+
+type Stored = PaymentStore.StoredPayment
+
+/**
+ * A record's change into another state. The last line of the new one's history is the event.
+ *
+ * @category models
+ */
+export interface Passage {
+  readonly before: Stored | undefined
+  readonly after: Stored
+}
+
+/**
+ * What a statement about records may fail with.
+ *
+ * @category errors
+ */
+export type RecordFault = SqlError | FacilitatorUnavailable
+
+type Read = (
+  transaction: Transaction,
+  condition: string,
+  parameters: ReadonlyArray<Value>
+) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
+
+/**
+ * The records of one database.
+ *
+ * @category models
+ */
+export interface Records {
+  /** Records as they are now: those for which a condition on `payment p` holds. */
+  readonly select: Read
+  /** The record of this name. */
+  readonly find: (transaction: Transaction, paymentId: string) => Effect.Effect<Stored | undefined, RecordFault>
+  /** Records that wait in a lane, oldest first. */
+  readonly waiting: (
+    transaction: Transaction,
+    lane: string,
+    limit: number
+  ) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
+  /** Records that wait in a lane whose turn it is (`PaymentStore.queuedInTurn`). */
+  readonly waitingInTurn: (
+    transaction: Transaction,
+    lane: string,
+    limit: number,
+    ofPayer: number
+  ) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
+  /** The serials alone of records for which a condition on `payment p` holds. */
+  readonly serials: (
+    transaction: Transaction,
+    condition: string,
+    parameters: ReadonlyArray<Value>
+  ) => Effect.Effect<ReadonlyArray<bigint>, RecordFault>
+  /** The records of these serials, in their order. */
+  readonly ofSerials: (
+    transaction: Transaction,
+    serials: ReadonlyArray<bigint>
+  ) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
+  /** Records that nobody else changes until this transaction ends, in the order of their serials. */
+  readonly lock: Read
+  /** Locks the record of this name. */
+  readonly lockOne: (transaction: Transaction, paymentId: string) => Effect.Effect<Stored | undefined, RecordFault>
+  /** Locks the records of these names. */
+  readonly lockAll: (
+    transaction: Transaction,
+    paymentIds: ReadonlyArray<string>
+  ) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
+  readonly create: (transaction: Transaction, payment: Stored) => Effect.Effect<Stored, RecordFault>
+  /** Writes what has changed of a record's run, or of the answer that is owed. */
+  readonly keepRun: (transaction: Transaction, payment: Stored) => Effect.Effect<Stored, SqlError>
+  /** Writes records that wait elsewhere, or travel with other bytes, without a new state. */
+  readonly keep: (transaction: Transaction, payments: ReadonlyArray<Stored>) => Effect.Effect<void, SqlError>
+  /** Writes records that have come into other states, one after another. */
+  readonly pass: (transaction: Transaction, passages: ReadonlyArray<Passage>) => Effect.Effect<void, SqlError>
+  /** Writes records that have begun to travel in a flight, in the order of their seats. */
+  readonly board: (transaction: Transaction, passages: ReadonlyArray<Passage>) => Effect.Effect<void, SqlError>
+  /** Removes the rows of records whose other rows are gone. */
+  readonly remove: (transaction: Transaction, payments: ReadonlyArray<Stored>) => Effect.Effect<void, SqlError>
+}
+
+/**
+ * @category constructors
+ */
+export const make = (dialect: Dialect): Records => {
+  const chronicle = chronicling(dialect)
+  const addContract = dialect.insert("contract", PaymentRow.contract)
+  const updateRun = dialect.update("payment", "serial", PaymentRow.running)
+  const updateStanding = dialect.update("payment", "serial", PaymentRow.standing)
+  const updateEnded = dialect.update("payment", "serial", PaymentRow.ended)
+  const updatePlaced = dialect.update("payment", "serial", PaymentRow.placed)
+  const removal = `DELETE FROM payment WHERE ${dialect.isIn("serial", "bigint")}`
+  const updateSeated = dialect.update("payment", "serial", PaymentRow.seated)
+  return {
+    ...reading(dialect),
+    create: Effect.fnUntraced(function* (transaction, payment) {
+      const [row] = yield* askSerials(transaction.run, insertion, parametersOf(payment))
+      if (row === undefined) return yield* unreadable("payment")
+      const created = { ...payment, serial: row.serial }
+      yield* transaction.run.write([
+        addContract([PaymentRow.toContract(created)]),
+        ...chronicle(transaction, [{ before: undefined, after: created }])
+      ])
+      return created
+    }),
+    keepRun: (transaction, payment) => {
+      transaction.tellHere(payment.paymentId)
+      return Effect.as(transaction.run.write([updateRun([PaymentRow.toRunning(payment)])]), payment)
+    },
+    keep: (transaction, payments) => {
+      for (const { paymentId } of payments) transaction.tell(paymentId)
+      return transaction.run.write([updatePlaced(payments.map(PaymentRow.toPlaced))])
+    },
+    pass: (transaction, passages) => {
+      const last = new Map(passages.map(({ after }) => [after.serial, after]))
+      const moved = serialsOf(passages.filter(isMove))
+      const ended = serialsOf(passages.filter(isEnd))
+      const rows = Arr.groupBy(last.values(), ({ serial }) =>
+        moved.has(serial) ? "placed" : ended.has(serial) ? "ended" : "standing"
+      )
+      return transaction.run.write([
+        updatePlaced((rows["placed"] ?? []).map(PaymentRow.toPlaced)),
+        updateEnded((rows["ended"] ?? []).map(PaymentRow.toEnded)),
+        updateStanding((rows["standing"] ?? []).map(PaymentRow.toStanding)),
+        ...chronicle(transaction, passages)
+      ])
+    },
+    board: (transaction, passages) =>
+      transaction.run.write([
+        updateSeated(passages.map(({ after }, seat) => PaymentRow.toSeated(after, seat))),
+        ...chronicle(transaction, passages)
+      ]),
+    remove: ({ run }, payments) =>
+      Effect.asVoid(run(removal, [JSON.stringify(payments.map(({ serial }) => `${serial}`))]))
+  }
+}
+
+type Reading = Pick<
+  Records,
+  "select" | "find" | "waiting" | "waitingInTurn" | "serials" | "ofSerials" | "lock" | "lockOne" | "lockAll"
+>
+
+const reading = (dialect: Dialect): Reading => {
+  const selection = PaymentRow.selection(dialect)
+  const read = PaymentRow.reader()
+  const select: Read = ({ run }, condition, parameters) =>
+    Effect.flatMap(run(`${selection} ${condition}`, parameters), (rows) => Effect.forEach(rows, read))
+  const bySerials = `WHERE ${dialect.isIn("p.serial", "bigint")} ORDER BY p.serial`
+  const ofSerials: Records["ofSerials"] = (transaction, found) =>
+    found.length === 0 ? none : select(transaction, bySerials, [JSON.stringify(found.map(String))])
+  // Two statements: one that waits for a row's lock still sees the histories as they were before it waited.
+  const lockRows: Read = (transaction, condition, parameters) =>
+    Effect.flatMap(serials(transaction, `${condition} ORDER BY p.serial FOR UPDATE`, parameters), (found) =>
+      ofSerials(transaction, found)
+    )
+  const lock: Read = dialect.locksRows
+    ? lockRows
+    : (transaction, condition, parameters) => select(transaction, `${condition} ORDER BY p.serial`, parameters)
+  const byIds = `WHERE ${dialect.isIn("p.payment_id", "text")}`
+  return {
+    select,
+    find: (transaction, paymentId) => Effect.map(select(transaction, byId, [paymentId]), ([payment]) => payment),
+    waiting: (transaction, lane, limit) => select(transaction, inQueue, [lane, BigInt(limit)]),
+    waitingInTurn: (transaction, lane, limit, ofPayer) =>
+      select(transaction, inTurn, [lane, BigInt(ofPayer), BigInt(limit)]),
+    serials,
+    ofSerials,
+    lock,
+    lockOne: (transaction, paymentId) => Effect.map(lock(transaction, byId, [paymentId]), ([payment]) => payment),
+    lockAll: (transaction, paymentIds) => lock(transaction, byIds, [JSON.stringify(paymentIds)])
+  }
+}
+
+const serials: Records["serials"] = ({ run }, condition, parameters) =>
+  Effect.map(askSerials(run, `SELECT p.serial FROM payment p ${condition}`, parameters), (rows) =>
+    rows.map(({ serial }) => serial)
+  )
+
+/** The condition on the one of a name. */
+export const byId = "WHERE p.payment_id = ?"
+
+/** Whether there is a record of a name: a row, or none. */
+export const isThere = `SELECT p.serial FROM payment p ${byId}`
+
+/** The condition on those that wait in a lane whose turn it is; of each payer so many, of all so many. */
+const inTurn = `WHERE p.serial IN (
+  SELECT fair.serial FROM (
+    SELECT own.serial, ROW_NUMBER() OVER (PARTITION BY own.caller ORDER BY own.place, own.serial) AS turn FROM (
+      SELECT q.serial, q.caller, ROW_NUMBER() OVER (PARTITION BY q.caller, q.payer ORDER BY q.serial) AS place
+      FROM payment q WHERE q.lane = ? AND q.flight IS NULL AND q.status = 'accepted' AND q.active
+    ) own WHERE own.place <= CAST(? AS BIGINT)
+  ) fair ORDER BY fair.turn, fair.serial LIMIT CAST(? AS BIGINT)
+) ORDER BY p.serial`
+
+/**
+ * The condition on those that wait in a lane, oldest first: in no flight, so that the index passes by those that are. For a
+ * bare `LIMIT ?` SQLite plans the question anew whenever it is asked, which costs ten times as much as its answer.
+ */
+export const inQueue = `WHERE p.lane = ? AND p.flight IS NULL AND p.status = 'accepted' AND p.active
+  ORDER BY p.serial LIMIT CAST(? AS BIGINT)`
+
+const chronicling = (dialect: Dialect) => {
+  const addEvents = dialect.insert("event", eventColumns)
+  const addNotices = dialect.insert("notice", noticeColumns, "ON CONFLICT (payment, status) DO NOTHING")
+  return ({ now, tell, tellHere }: Transaction, passages: ReadonlyArray<Passage>): ReadonlyArray<Batch> => {
+    const at = BigInt(now)
+    for (const { before, after } of passages) {
+      if (PaymentChange.isHeard(before, after)) tell(after.paymentId)
+      if (PaymentChange.isWaiting(after) && after.lane !== undefined) tell(after.lane)
+    }
+    const news = passages.filter(({ before, after }) => PaymentChange.news(before, after) !== undefined)
+    if (news.length > 0) tellHere(PaymentStore.noticesTopic)
+    return [
+      addEvents(
+        passages.map(({ after: { history, serial, status } }) => ({
+          payment: serial,
+          ordinal: BigInt(history.length - 1),
+          status,
+          at,
+          note: history.at(-1)?.note ?? null
+        }))
+      ),
+      addNotices(
+        news.map(({ after: { caller, serial, status } }) => ({
+          payment: serial,
+          caller,
+          status,
+          at,
+          attempts: 0n,
+          due: at,
+          closed: false
+        }))
+      )
+    ]
+  }
+}
+
+/** Whether it waits or travels elsewhere after it, or nowhere any more. */
+const isMove = ({ after, before }: Passage): boolean =>
+  before === undefined || before.lane !== after.lane || before.flight !== after.flight
+
+/** Whether its money has moved with it, or been proven not to; or the other way round. */
+const isEnd = ({ after, before }: Passage): boolean =>
+  before !== undefined && PaymentRow.isActive(before) !== PaymentRow.isActive(after)
+
+const serialsOf = (passages: ReadonlyArray<Passage>): ReadonlySet<bigint> =>
+  new Set(passages.map(({ after }) => after.serial))
+
+const none = Effect.succeed<ReadonlyArray<Stored>>([])
+
+const eventColumns = {
+  payment: "bigint",
+  ordinal: "bigint",
+  status: "text",
+  at: "bigint",
+  note: "text"
+} as const
+
+const noticeColumns = {
+  payment: "bigint",
+  caller: "text",
+  status: "text",
+  at: "bigint",
+  attempts: "bigint",
+  due: "bigint",
+  closed: "boolean"
+} as const
+
+/** The database gives the serial. */
+const inserted = namesOf({ ...PaymentRow.lasting, ...PaymentRow.changing }).filter((name) => name !== "serial")
+
+const insertion = `INSERT INTO payment (${inserted.join(", ")})
+  VALUES (${inserted.map(() => "?").join(", ")}) RETURNING serial`
+
+const parametersOf = (payment: Stored): ReadonlyArray<Value> => {
+  const row = { ...PaymentRow.toLasting(payment), ...PaymentRow.toChanging(payment) }
+  return inserted.map((name) => row[name])
+}
+
+/**
+ * Rows by the schema of a table.
+ *
+ * @category conversions
+ */
+export const reads = <A>(table: string, schema: Schema.ConstraintDecoder<A>) => {
+  const decode = Schema.decodeUnknownResult(Schema.Array(schema))
+  return (rows: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<A>, FacilitatorUnavailable> => {
+    const decoded = decode(rows)
+    return decoded._tag === "Success" ? Effect.succeed(decoded.success) : Effect.fail(unreadable(table))
+  }
+}
+
+/**
+ * A statement whose rows are decoded.
+ *
+ * @category combinators
+ */
+export const asks = <A>(table: string, schema: Schema.ConstraintDecoder<A>) => {
+  const read = reads(table, schema)
+  return (run: Run, text: string, parameters: ReadonlyArray<Value>): Effect.Effect<ReadonlyArray<A>, RecordFault> =>
+    Effect.flatMap(run(text, parameters), read)
+}
+
+const askSerials = asks("payment", Schema.Struct({ serial: Schema.BigInt }))

@@ -1,0 +1,15 @@
+import { noticeQueues } from "../migrations/NoticeQueues.ts"
+import { probeTable } from "../migrations/ProbeTable.ts"
+import { settlementTables } from "../migrations/SettlementTables.ts"
+/**
+ * The way of the tables through all releases: the first migration makes the first schema, each other one leads on from the
+ * one before. What is in this list is frozen, since databases have gone through it; `test/Migrations.test.ts` holds that.
+ */
+import type { Migration } from "./Migration.ts"
+
+/**
+ * Every migration, in order. A new one goes to the end.
+ *
+ * @category constants
+ */
+export const all: ReadonlyArray<Migration> = [settlementTables, probeTable, noticeQueues]

@@ -1,0 +1,93 @@
+/**
+ * Records that are mostly remembered. The database says which records a condition holds for, and the image says what is in
+ * them; only what it does not hold is read. Every record that is read or written here is kept in it.
+ */
+import { type PaymentStore, Settlement } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import { legible } from "../database/SqlDialect.ts"
+import { byId, inQueue, type Records } from "../records/Records.ts"
+import type { RecordImage } from "./RecordImage.ts"
+
+type Stored = PaymentStore.StoredPayment
+
+/**
+ * The records of a file whose image this is. `plain` are the same records without it.
+ *
+ * @category constructors
+ */
+export const make = (plain: Records, image: RecordImage): Records => ({
+  ...plain,
+  ...reading(plain, image),
+  create: (transaction, payment) => Effect.map(plain.create(transaction, payment), keeping(image)),
+  keepRun: (transaction, payment) => Effect.map(plain.keepRun(transaction, payment), keeping(image)),
+  keep: (transaction, payments) =>
+    Effect.map(plain.keep(transaction, payments), () => payments.forEach(keeping(image))),
+  pass: (transaction, passages) =>
+    Effect.map(plain.pass(transaction, passages), () => passages.forEach(({ after }) => keeping(image)(after))),
+  board: (transaction, passages) =>
+    Effect.map(plain.board(transaction, passages), () => passages.forEach(({ after }) => keeping(image)(after))),
+  remove: (transaction, payments) =>
+    Effect.map(plain.remove(transaction, payments), () => payments.forEach(({ paymentId }) => image.forget(paymentId)))
+})
+
+const reading = (
+  plain: Records,
+  image: RecordImage
+): Pick<Records, "find" | "waiting" | "ofSerials" | "lock" | "lockOne" | "lockAll"> => {
+  const ofSerials: Records["ofSerials"] = (transaction, serials) => {
+    const known = serials.map(image.findSerial)
+    const unknown = serials.filter((_, index) => known[index] === undefined)
+    if (unknown.length === 0) return Effect.succeed(existing(known))
+    return Effect.map(plain.ofSerials(transaction, unknown), (found) => {
+      const bySerial = new Map(found.map((payment) => [payment.serial, keeping(image)(payment)]))
+      return existing(serials.map((serial, index) => known[index] ?? bySerial.get(serial)))
+    })
+  }
+  const where: Records["lock"] = (transaction, condition, parameters) =>
+    Effect.flatMap(plain.serials(transaction, condition, parameters), (serials) => ofSerials(transaction, serials))
+  // Most that are not remembered do not exist: an index tells, without a record being put together.
+  const find: Records["find"] = (transaction, paymentId) => {
+    const known = image.find(paymentId)
+    return known === undefined
+      ? Effect.map(where(transaction, byId, [paymentId]), ([found]) => found)
+      : Effect.succeed(known)
+  }
+  return {
+    find,
+    waiting: (transaction, lane, limit) => where(transaction, inQueue, [lane, BigInt(limit)]),
+    ofSerials,
+    lock: (transaction, condition, parameters) => where(transaction, `${condition} ORDER BY p.serial`, parameters),
+    lockOne: find,
+    lockAll: (transaction, paymentIds) =>
+      Effect.map(
+        Effect.forEach(new Set(paymentIds), (paymentId) => find(transaction, paymentId)),
+        existing
+      )
+  }
+}
+
+const existing = (found: ReadonlyArray<Stored | undefined>): ReadonlyArray<Stored> =>
+  found.filter((one) => one !== undefined)
+
+/** Keeps a record, unless it is at its end, or the database has written one of its texts in another way. */
+const keeping =
+  (image: RecordImage) =>
+  (payment: Stored): Stored => {
+    if (!isAtItsEnd(payment) && textsOf(payment).every((text) => text === undefined || legible(text) === text)) {
+      image.keep(payment)
+    } else image.forget(payment.paymentId)
+    return payment
+  }
+
+const isAtItsEnd = ({ status }: Stored): boolean => status === "final" || Settlement.isDead(status)
+
+/** The texts that have a column of their own; in JSON every text is legible. */
+const textsOf = ({ block, caller, history, lane, paymentId, transaction }: Stored) => [
+  paymentId,
+  caller,
+  transaction,
+  block?.hash,
+  lane,
+  ...history.map(({ note }) => note)
+]

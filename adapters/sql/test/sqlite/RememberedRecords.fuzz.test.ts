@@ -1,0 +1,249 @@
+import { assert, describe, it } from "@effect/vitest"
+import {
+  type FacilitatorUnavailable,
+  type LaneLeases,
+  type PaymentStore,
+  refuse,
+  type Settlement,
+  Signals
+} from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as SqlClient from "effect/sql/SqlClient"
+import * as TestClock from "effect/testing/TestClock"
+import * as fc from "fast-check"
+
+import * as GroupCommit from "../../src/database/GroupCommit.ts"
+import * as SqlDialect from "../../src/database/SqlDialect.ts"
+import * as SchemaUpgrade from "../../src/schema/SchemaUpgrade.ts"
+import * as RecordImage from "../../src/sqlite/RecordImage.ts"
+import * as SqliteFile from "../../src/sqlite/SqliteFile.ts"
+import * as SqlPaymentStore from "../../src/SqlPaymentStore.ts"
+import * as DatabaseFile from "../DatabaseFile.ts"
+import * as FaultyFile from "../FaultyFile.ts"
+import * as TrialPayments from "../TrialPayments.ts"
+
+type Store = PaymentStore.PaymentStore["Service"]
+
+const { lane } = TrialPayments
+const names = ["a", "b", "c", "d", "e"]
+const ids = names.map((name) => `pay_${name}`)
+
+/** Less than there are payments: some are always forgotten. */
+const remembered = 3
+
+const tables = ["payment", "contract", "event", "flight", "attempt", "lane", "spending", "notice"]
+
+/** A store in a file of its own, which remembers or does not. */
+const opened = Effect.fnUntraced(function* (remembers: boolean) {
+  const filename = yield* DatabaseFile.filename
+  const file = yield* SqliteFile.open({ filename })
+  yield* Effect.provideServiceEffect(
+    SchemaUpgrade.upgrade(SqlDialect.sqlite),
+    SqlClient.SqlClient,
+    SqliteFile.toClient(file)
+  )
+  const faulty = FaultyFile.make(file)
+  const signals = Signals.make()
+  const { ask, gather, image, linger, now, recall, transact } = yield* GroupCommit.make(
+    faulty.file,
+    signals,
+    RecordImage.make(remembered)
+  )
+  const plain = { dialect: SqlDialect.sqlite, now, ask, gather, linger, transact }
+  const store = SqlPaymentStore.make(remembers ? { ...plain, image, recall } : plain, signals)
+  const rows = Effect.forEach(tables, (table) => file.connection.execute(`SELECT * FROM ${table}`, [], undefined))
+  return { ...faulty, rows, store }
+})
+
+/** Something that is done to a store. */
+type Deed = (store: Store) => Effect.Effect<unknown, { readonly _tag: string; readonly message: string }>
+
+const name = fc.constantFrom(...names)
+const id = name.map((one) => `pay_${one}`)
+const claimId = fc.constantFrom("one", "two")
+const number = fc.bigInt(0n, 2n)
+const lease = fc.constantFrom(1, 1, 1, 2).map((epoch): LaneLeases.Lease => ({ lane, epoch, isValid: () => true }))
+
+const payment = fc.tuple(name, fc.boolean()).map(([one, notify]) => wished(one, notify))
+
+const wished = (one: string, notify: boolean): PaymentStore.NewPayment => ({
+  ...TrialPayments.payment(one, { payer: one < "c" ? "one" : "other" }),
+  notify
+})
+
+const states = fc.constantFrom(...(["accepted", "planned", "sent", "included", "final", "failed", "expired"] as const))
+const optional = <A>(value: fc.Arbitrary<A>) => fc.option(value, { nil: undefined })
+
+const advance: fc.Arbitrary<PaymentStore.Advance> = fc.record(
+  {
+    paymentId: id,
+    from: fc.constant<ReadonlyArray<Settlement.PaymentState>>(["accepted", "planned", "sent", "included"]),
+    to: states,
+    note: fc.constantFrom("a note", "half \ud800 and \0"),
+    transaction: fc.constantFrom("tx", "t\0x"),
+    block: fc.constant({ number: 7n, hash: "hash" }),
+    refusal: fc.constant(refuse("EXPIRED_PAYMENT", "trial", "half \ud800 and \0")),
+    leave: fc.constant<true>(true)
+  },
+  { requiredKeys: ["paymentId", "from", "to"] }
+)
+
+const landed = fc.constantFrom(null, { transaction: "tx", block: { number: 7n, hash: "hash" }, cost: 5n })
+
+const entry = fc
+  .record({ advances: fc.array(advance, { maxLength: 4 }), number: optional(number), landed, closed: fc.boolean() })
+  .map(({ advances, closed, landed, number }): PaymentStore.Entry =>
+    number === undefined
+      ? { advances }
+      : { advances, flight: { number, landed, ...(closed && { closed: true as const }) } }
+  )
+
+/** Begins a flight with the number that is next. */
+const plan =
+  (by: LaneLeases.Lease, size: number, others: ReadonlyArray<string>): Deed =>
+  (store) =>
+    Effect.gen(function* () {
+      const next = yield* store.openLane(by, 0n)
+      const paymentIds = (yield* store.queued(lane, size)).map(({ paymentId }) => paymentId)
+      const prepared = TrialPayments.prepared(next)
+      yield* store.plan(by, [{ number: next, prepared, paymentIds: [...paymentIds, ...others] }])
+    })
+
+const deed: fc.Arbitrary<Deed> = fc.oneof(
+  fc.tuple(payment, optional(claimId), optional(fc.constant(lane)), fc.constantFrom(undefined, 150n, 1000n, 1000n)).map(
+    ([one, claim, wanted, available]): Deed =>
+      ({ claim: take }) =>
+        take(one, claim === undefined ? undefined : { id: claim, resource: "r" }, { available, lane: wanted })
+  ),
+  id.map(
+    (one): Deed =>
+      ({ queue }) =>
+        queue(one, lane)
+  ),
+  fc.tuple(id, claimId, fc.constantFrom("served" as const, "failed" as const, "notRun" as const)).map(
+    ([one, claim, outcome]): Deed =>
+      ({ finish }) =>
+        finish(one, claim, outcome)
+  ),
+  fc.tuple(id, claimId, fc.boolean()).map(
+    ([one, call, takes]): Deed =>
+      ({ returnAnswer, takeAnswer }) =>
+        takes ? takeAnswer(one, call) : returnAnswer(one, call)
+  ),
+  fc.tuple(lease, fc.nat(3), fc.array(id, { maxLength: 1 })).map(([by, size, others]) => plan(by, size, others)),
+  fc.tuple(lease, number).map(
+    ([by, flight]): Deed =>
+      ({ replace }) =>
+        replace(by, flight, { ...TrialPayments.prepared(flight), transaction: "another" })
+  ),
+  {
+    weight: 3,
+    arbitrary: fc.tuple(lease, entry).map(
+      ([by, one]): Deed =>
+        ({ enter }) =>
+          enter(by, one)
+    )
+  },
+  fc.constant<Deed>(({ expireUnwanted }) => expireUnwanted(5_000_000_000)),
+  fc.constantFrom(0, 30_000).map(
+    (age): Deed =>
+      ({ forget }) =>
+        forget(age, -1n, 3)
+  ),
+  fc.constant<Deed>(({ takeNotices }) => takeNotices(new Map([["", 2]]), 1000))
+)
+
+const stumbles = fc.constantFrom(
+  "",
+  "BEGIN",
+  "COMMIT",
+  "ROLLBACK",
+  "RELEASE",
+  "INSERT INTO contract",
+  "INSERT INTO event",
+  "INSERT INTO spending",
+  "UPDATE flight",
+  "UPDATE payment"
+)
+
+/** Deeds of one turn, which share a transaction, and what fails meanwhile. */
+const turn = fc.record({
+  deeds: fc.array(deed, { minLength: 1, maxLength: 4 }),
+  fault: fc.option(fc.record({ text: stumbles, from: fc.nat(3), length: fc.nat(8), undoes: fc.boolean() }), {
+    nil: FaultyFile.none
+  }),
+  millis: fc.constantFrom(0, 0, 61_000)
+})
+
+const outcome = <A>(exit: Exit.Exit<A, { readonly _tag: string; readonly message: string }>) =>
+  Exit.isSuccess(exit) ? exit.value : Exit.findErrorOption(exit)
+
+/** Everything that is asked of a store. */
+const seen = (store: Store) =>
+  Effect.forEach(
+    [
+      ...ids.map((one) => store.find(one)),
+      store.queued(lane, 2),
+      store.queued(lane, 10),
+      store.flights(lane),
+      store.page(0n, 10)
+    ],
+    (question: Effect.Effect<unknown, FacilitatorUnavailable>) => Effect.map(Effect.exit(question), outcome)
+  )
+
+/** Two stores to which the same happens, at the same time, say the same. */
+const same = Effect.fnUntraced(function* (turns: ReadonlyArray<typeof turn extends fc.Arbitrary<infer A> ? A : never>) {
+  const both = [yield* opened(true), yield* opened(false)] as const
+  for (const { deeds, fault, millis } of turns) {
+    yield* TestClock.adjust(millis)
+    const [answers, expected] = yield* Effect.forEach(both, ({ arm, disarm, store }) => {
+      arm(fault)
+      const done = Effect.forEach(deeds, (one) => Effect.map(Effect.exit(one(store)), outcome), {
+        concurrency: "unbounded"
+      })
+      return Effect.flatMap(done, (results) => {
+        disarm()
+        return Effect.map(seen(store), (after) => [results, after])
+      })
+    })
+    assert.deepStrictEqual(answers, expected)
+  }
+  const [rows, expected] = yield* Effect.forEach(both, (one) => one.rows)
+  assert.deepStrictEqual(rows, expected)
+}, Effect.provide(TestClock.layer()))
+
+describe("records that are remembered", () => {
+  it.live("are what the file says, whatever is done and whatever fails", () =>
+    Effect.promise(() =>
+      fc.assert(
+        fc.asyncProperty(fc.array(turn, { maxLength: 12 }), (turns) => Effect.runPromise(Effect.scoped(same(turns)))),
+        { numRuns: 100 }
+      )
+    )
+  )
+
+  it.effect("are not believed when what wrote them failed in the end, though others are committed beside it", () =>
+    Effect.gen(function* () {
+      const { arm, store } = yield* opened(true)
+      const by = { lane, epoch: 1, isValid: () => true }
+      yield* store.claim(wished("a", false), undefined, { lane })
+      yield* plan(by, 1, [])(store)
+      arm({ text: "UPDATE flight", from: 0, length: 2, undoes: false })
+      const entry: PaymentStore.Entry = {
+        advances: [{ paymentId: "pay_a", from: ["planned"], to: "included" }],
+        flight: { number: 0n, closed: true }
+      }
+      const outcomes = yield* Effect.all(
+        [Effect.exit(store.enter(by, entry)), Effect.exit(store.claim(wished("d", false), undefined))],
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(
+        outcomes.map(({ _tag }) => _tag),
+        ["Failure", "Success"]
+      )
+      assert.strictEqual((yield* store.find("pay_a"))?.status, "planned")
+      assert.strictEqual((yield* store.find("pay_d"))?.status, "accepted")
+    })
+  )
+})

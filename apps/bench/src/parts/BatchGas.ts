@@ -1,0 +1,64 @@
+/**
+ * The gas of a payment, by how many travel in one transaction: to a payee that holds the token already, each of a payer of
+ * its own.
+ */
+import type { Payment, PaymentFailure, SchemeFacilitator, SigningFailed } from "@pontage/core"
+import { deployBatchSettler, EvmCrypto, exactEvm } from "@pontage/evm"
+import * as BestCrypto from "@pontage/evm/crypto"
+import { type Anvil, EvmTestChain } from "@pontage/evm/testing"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { isHash } from "viem"
+
+import * as BenchPayment from "../BenchPayment.ts"
+import type { Row } from "../Row.ts"
+
+const sizes = [1, 10, 25, 50, 100]
+/** So many payments are needed, and one before that opens the payee's account with the token. */
+const payers = sizes.reduce((sum, size) => sum + size, 1)
+
+type Failure = Anvil.AnvilFailed | PaymentFailure | SigningFailed
+
+/** One row for each size, on a chain of their own. */
+export const measure: Effect.Effect<ReadonlyArray<Row>, Failure, Scope.Scope> = Effect.gen(function* () {
+  const chain = yield* EvmTestChain.make({ payers })
+  const settler = yield* deployBatchSettler({ signer: chain.accounts.deployer, rpcUrl: chain.rpcUrl })
+  const half = yield* exactEvm
+    .facilitator({ signer: chain.accounts.signers[0], rpcUrl: chain.rpcUrl, batches: { settler, maximum: 100 } })
+    .pipe(Effect.provideService(EvmCrypto.EvmCrypto, yield* BestCrypto.make))
+  let index = 0
+  const next = Effect.suspend(() => Effect.flatMap(BenchPayment.sign(chain, index++), (request) => read(half, request)))
+  yield* gasOf(chain, half, [yield* next])
+  return yield* Effect.forEach(
+    sizes,
+    Effect.fnUntraced(function* (size) {
+      const payments = yield* Effect.forEach(Array.from({ length: size }), () => next)
+      const gas = yield* gasOf(chain, half, payments)
+      const note = size >= 25 ? { note: "target at most 49 000" } : {}
+      return { name: `gas a payment, ${size} in a transaction`, value: gas / size, unit: "gas", ...note } satisfies Row
+    })
+  )
+})
+
+const read = (half: SchemeFacilitator, request: Effect.Success<ReturnType<typeof BenchPayment.sign>>) =>
+  half.read(
+    { ...request.paymentRequirements, network: half.network },
+    JSON.parse(Buffer.from(request.paymentPayload.payload, "base64").toString())
+  )
+
+/** Settles them in one transaction, and answers what it used. */
+const gasOf = Effect.fnUntraced(function* (
+  { receipt }: EvmTestChain.Shape,
+  half: SchemeFacilitator,
+  payments: ReadonlyArray<Payment>
+) {
+  yield* Effect.forEach(payments, (payment) => half.verify(payment), { concurrency: "unbounded" })
+  const [lane = ""] = half.lanes
+  const slot = { lane, number: yield* half.nextSlot(lane, "known") }
+  const { count, prepared } = yield* half.prepare(payments, slot, yield* half.survey)
+  yield* half.submit(prepared)
+  if (count !== payments.length || !isHash(prepared.transaction)) {
+    return yield* Effect.die(new Error(`${count} of ${payments.length} payments went into the transaction`))
+  }
+  return Number((yield* receipt(prepared.transaction)).gasUsed)
+})

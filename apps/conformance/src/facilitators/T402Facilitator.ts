@@ -1,0 +1,32 @@
+/**
+ * The other peer's facilitator class behind the same three routes.
+ */
+import { createServer } from "node:http"
+
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+import { listen } from "@pontage/devnet/LoopbackServer"
+import { t402Facilitator } from "@t402/core/facilitator"
+import { ExactEvmScheme } from "@t402/evm/exact/facilitator"
+import { ExactEvmSchemeV1 } from "@t402/evm/exact/v1/facilitator"
+import * as Effect from "effect/Effect"
+
+import type { FacilitatorOptions } from "../RoleOptions.ts"
+import * as FacilitatorRoutes from "./FacilitatorRoutes.ts"
+import { settler } from "./ViemSettler.ts"
+
+/** Runs it as long as the scope. */
+export const start = Effect.fnUntraced(function* (options: FacilitatorOptions) {
+  const signer = settler(options)
+  const facilitator = new t402Facilitator()
+    .register(BaseSepolia.network, new ExactEvmScheme(signer))
+    .registerV1(legacyNetwork, new ExactEvmSchemeV1(signer))
+  const app = FacilitatorRoutes.make({
+    verify: ({ paymentPayload, paymentRequirements }) => facilitator.verify(paymentPayload, paymentRequirements),
+    settle: ({ paymentPayload, paymentRequirements }) => facilitator.settle(paymentPayload, paymentRequirements),
+    supported: () => facilitator.getSupported()
+  })
+  return { url: yield* listen(createServer(app), options.port) }
+})
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- their type has a colon, which no older name has
+const legacyNetwork = BaseSepolia.legacyNetwork as `${string}:${string}`

@@ -1,0 +1,44 @@
+/**
+ * Our shop on Koa.
+ */
+import { createServer } from "node:http"
+
+import { Router } from "@koa/router"
+import { listen } from "@pontage/devnet/LoopbackServer"
+import { exactEvm } from "@pontage/evm"
+import { paymentMiddleware } from "@pontage/koa"
+import * as Effect from "effect/Effect"
+import Koa from "koa"
+
+import type { ShopOptions } from "../RoleOptions.ts"
+import * as Goods from "./Goods.ts"
+import { routeOf, secret } from "./OurRoute.ts"
+
+/** Opens it as long as the scope. It sells once it has proven its wiring. */
+export const start = Effect.fnUntraced(function* (options: ShopOptions) {
+  const { facilitator, port, rpcUrl } = options
+  const goods = Goods.make()
+  const router = new Router()
+  for (const path of Object.values(Goods.paths)) {
+    router.get(path, (context) => {
+      const { body, status } = goods.deliver(path)
+      context.status = status
+      context.body = body
+    })
+  }
+  const server = createServer()
+  const url = yield* listen(server, port)
+  const payment = paymentMiddleware({
+    origin: url,
+    facilitator,
+    secret,
+    schemes: [exactEvm.server({ rpcUrl })],
+    router,
+    routes: Object.fromEntries(Object.values(Goods.paths).map((path) => [`GET ${path}`, routeOf(options)]))
+  })
+  const app = new Koa()
+  app.use(payment).use(router.routes())
+  server.on("request", app.callback())
+  yield* Effect.addFinalizer(() => Effect.promise(() => payment.close()))
+  return { url, goods } satisfies Goods.Shop
+})

@@ -1,0 +1,23 @@
+/**
+ * How both of our shops sell the goods: to whoever speaks any of the dialects.
+ */
+import { protocolSeller, type RouteConfig, x402v1Seller, x402v2Seller } from "@pontage/core"
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+
+import type { ShopOptions } from "../RoleOptions.ts"
+
+/** What our shops are given for the binding of payments; a real shop keeps its own in its environment. */
+export const secret = "a secret of at least thirty-two characters"
+
+/** A route at the price of the goods. */
+export const routeOf = ({ binding, payTo, settle }: ShopOptions): RouteConfig => ({
+  description: "The report",
+  mimeType: "application/json",
+  scheme: "exact",
+  network: BaseSepolia.network,
+  price: BaseSepolia.price,
+  payTo,
+  speaks: [x402v1Seller, protocolSeller, x402v2Seller],
+  ...(binding !== undefined && { binding }),
+  ...(settle !== undefined && { settle })
+})

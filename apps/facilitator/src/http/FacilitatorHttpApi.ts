@@ -1,0 +1,162 @@
+/**
+ * The facilitator's HTTP API: its endpoints, what they take and what they answer. The OpenAPI page is made of this.
+ */
+import { FacilitatorApi, Settlement, X402ServerApiKinds } from "@pontage/core"
+import * as HttpApi from "effect/http-api/HttpApi"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import * as Schema from "effect/Schema"
+
+import { CallerAuthentication } from "../callers/CallerAuthentication.ts"
+import { NotReady, ReadinessReport } from "../readiness/Readiness.ts"
+import {
+  CannotTellAnswer,
+  FinishRefused,
+  Forbidden,
+  TooManyRequestsAnswer,
+  UnknownPayment
+} from "./FacilitatorFault.ts"
+import * as PaymentExport from "./PaymentExport.ts"
+import * as PresentedPayment from "./PresentedPayment.ts"
+import { RequestFaults } from "./RequestFaults.ts"
+
+const described = (description: string) => OpenApi.annotations({ description })
+
+const paymentId = { id: Schema.String.annotate({ description: "pay_ and 22 characters of base64url" }) }
+
+/**
+ * `POST /verify`.
+ *
+ * @category contracts
+ */
+export const verifying = { payload: PresentedPayment.VerifyRequest, success: PresentedPayment.VerifyAnswer }
+
+/**
+ * `POST /settle`.
+ *
+ * @category contracts
+ */
+export const settling = { payload: PresentedPayment.SettleRequest, success: PresentedPayment.SettleAnswer }
+
+/**
+ * `POST /claims`.
+ *
+ * @category contracts
+ */
+export const claiming = { payload: PresentedPayment.ClaimRequest, success: FacilitatorApi.SettleResponse }
+
+/**
+ * `POST /payments/{id}/finish`.
+ *
+ * @category contracts
+ */
+export const finishing = { payload: FacilitatorApi.FinishRequest, success: Settlement.PaymentRecord }
+
+/**
+ * `POST /payments/finish`.
+ *
+ * @category contracts
+ */
+export const finishingSeveral = { payload: FacilitatorApi.FinishesRequest, success: FacilitatorApi.FinishesResponse }
+
+/** What servers call, with their API key where keys are used. */
+class PaymentsGroup extends HttpApiGroup.make("payments")
+  .add(
+    HttpApiEndpoint.post("verify", "/verify", {
+      ...verifying,
+      error: [Forbidden, TooManyRequestsAnswer, CannotTellAnswer]
+    }).annotateMerge(
+      described(
+        "Checks a payment and changes nothing. Every verdict has status 200. Each caller is answered in its own words: a server of this protocol (protocolVersion) or of x402 (x402Version 1 or 2)."
+      )
+    ),
+    HttpApiEndpoint.post("settle", "/settle", {
+      ...settling,
+      error: [Forbidden, TooManyRequestsAnswer, CannotTellAnswer]
+    }).annotateMerge(
+      described(
+        "Verifies, claims and transfers. Idempotent by authorization. Every verdict has status 200; success: false without code and reason means that the outcome is not known yet: send the same payment again. Servers of x402 are told so by settlement_pending (version 2) or unexpected_settle_error (version 1)."
+      )
+    ),
+    HttpApiEndpoint.post("claim", "/claims", {
+      ...claiming,
+      error: [Forbidden, TooManyRequestsAnswer, CannotTellAnswer]
+    }).annotateMerge(described("Verifies and claims, without a transfer; POST /settle follows.")),
+    HttpApiEndpoint.post("finish", "/payments/:id/finish", {
+      params: paymentId,
+      ...finishing,
+      error: [UnknownPayment, FinishRefused, CannotTellAnswer]
+    }).annotateMerge(described("Tells how a granted run ended. Idempotent, fenced by the claim's id.")),
+    HttpApiEndpoint.post("finishSeveral", "/payments/finish", {
+      ...finishingSeveral,
+      error: TooManyRequestsAnswer
+    }).annotateMerge(
+      described(
+        `Tells how several granted runs ended, at most ${FacilitatorApi.maximumFinishes}. Each is answered for itself, in their order, with the status and the body that POST /payments/{id}/finish would have had.`
+      )
+    )
+  )
+  .middleware(RequestFaults)
+  .middleware(CallerAuthentication) {}
+
+/** What is on record: a caller sees its own payments, an operator all. Who calls without a key sees those of nobody. */
+class RecordsGroup extends HttpApiGroup.make("records")
+  .add(
+    HttpApiEndpoint.get("payment", "/payments/:id", {
+      params: paymentId,
+      success: Settlement.PaymentRecord,
+      error: [UnknownPayment, CannotTellAnswer]
+    }).annotateMerge(described("The recorded state and history of one payment.")),
+    HttpApiEndpoint.get("payments", "/payments", {
+      query: PaymentExport.PageQuery,
+      success: PaymentExport.PaymentPage,
+      error: CannotTellAnswer
+    }).annotateMerge(
+      described(
+        "All payments in the order of their records, page by page: enough to recompute the books from the chain."
+      )
+    )
+  )
+  .middleware(RequestFaults)
+  .middleware(CallerAuthentication) {}
+
+/** What anybody may ask. */
+class OffersGroup extends HttpApiGroup.make("offers")
+  .add(
+    HttpApiEndpoint.get("supported", "/supported", {
+      success: X402ServerApiKinds.SupportedAnswer,
+      error: CannotTellAnswer
+    }).annotateMerge(described("The schemes and networks that are settled here, and the signers that settle them."))
+  )
+  .middleware(RequestFaults) {}
+
+/** What those who run the service ask. */
+class OperationGroup extends HttpApiGroup.make("operation").add(
+  HttpApiEndpoint.get("live", "/live", { success: Schema.Struct({ live: Schema.Literal(true) }) }).annotateMerge(
+    described("Whether the process answers.")
+  ),
+  HttpApiEndpoint.get("ready", "/ready", { success: ReadinessReport, error: NotReady }).annotateMerge(
+    described(
+      "Whether the service can do its work: checks says of everything that was looked at what is wrong and what mends it. Looked at anew every 2 seconds."
+    )
+  )
+) {}
+
+/**
+ * The API.
+ *
+ * @category api
+ */
+export class FacilitatorHttpApi extends HttpApi.make("facilitator")
+  .add(PaymentsGroup)
+  .add(RecordsGroup)
+  .add(OffersGroup)
+  .add(OperationGroup)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Pontage facilitator",
+      version: "2",
+      description: "Verifies payments for HTTP resources, settles them on their chain, and remembers."
+    })
+  ) {}

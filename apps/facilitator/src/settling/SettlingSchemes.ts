@@ -1,0 +1,112 @@
+/**
+ * The settling halves of the settings: each comes to life when its node shows that it serves the network, and waits a while
+ * for one that is started together with the service.
+ */
+import { type ChainUnavailable, type FacilitatorScheme, Misconfigured } from "@pontage/core"
+import { type EvmCrypto, type EvmTransactionSigner, exactEvm } from "@pontage/evm"
+import { exactTon, TonNetwork } from "@pontage/ton"
+import { exactTron, TronNetwork } from "@pontage/tron"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+
+import * as CallerTerms from "../callers/CallerTerms.ts"
+import * as FacilitatorMetrics from "../metrics/FacilitatorMetrics.ts"
+import type { EvmNetworkSettings, FacilitatorSettings } from "../settings/FacilitatorSettings.ts"
+import * as TonTerms from "../settings/TonTerms.ts"
+import type { TronSettings } from "../settings/TronTerms.ts"
+import * as InstalledEmulation from "./InstalledEmulation.ts"
+
+/**
+ * The halves, of whatever families there are. `Misconfigured` where a key is none.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (
+  settings: FacilitatorSettings,
+  crypto: EvmCrypto.Shape
+): Effect.fn.Return<ReadonlyArray<FacilitatorScheme>, Misconfigured> {
+  const { ton, tron } = settings
+  const signers = yield* Effect.forEach(settings.evmSignerKeys, (key) => evmSignerOf(key, crypto))
+  const schemes = settings.evm.map((network) => evmScheme(settings, network, signers))
+  if (ton !== undefined) schemes.push(tonScheme(settings, ton))
+  if (tron !== undefined) schemes.push(yield* tronScheme(settings, tron))
+  return schemes.map(patiently)
+})
+
+const evmScheme = (
+  { callers, evmAssets: assets }: FacilitatorSettings,
+  { network, rpcUrl, terms }: EvmNetworkSettings,
+  signer: ReadonlyArray<EvmTransactionSigner>
+): FacilitatorScheme =>
+  Effect.suspend(() => {
+    let label = network ?? "eip155"
+    const half = exactEvm.facilitator({
+      signer,
+      callers: CallerTerms.sharers(callers, network),
+      ...terms,
+      assets,
+      rpcUrl: Redacted.value(rpcUrl),
+      ...(network !== undefined && { network }),
+      onRequest: (method) => FacilitatorMetrics.rpcRequest(label, method)
+    })
+    return Effect.tap(half, (alive) => Effect.sync(() => (label = alive.network)))
+  })
+
+const evmSignerOf = (key: Redacted.Redacted, crypto: EvmCrypto.Shape) =>
+  Effect.try({
+    try: () => exactEvm.localSigner(key, crypto),
+    catch: () => new Misconfigured({ message: "PONTAGE_EVM_SIGNER_KEY: one of the keys is no private key" })
+  })
+
+const tonScheme = (
+  { callers }: FacilitatorSettings,
+  { apiKey, emulation, rpcUrl, signerKeys, terms }: TonTerms.TonSettings
+): FacilitatorScheme => {
+  const label = TonNetwork.fromText(terms.network ?? TonNetwork.mainnet) ?? "ton"
+  return Effect.flatMap(InstalledEmulation.make(emulation), (played) =>
+    exactTon.facilitator({
+      callers: CallerTerms.sharers(callers, label),
+      ...terms,
+      signer: signerKeys.map(TonTerms.keyPairOf),
+      rpcUrl: Redacted.value(rpcUrl),
+      ...(apiKey !== undefined && { apiKey: Redacted.value(apiKey) }),
+      ...(played !== undefined && { emulation: played }),
+      onRequest: (method) => FacilitatorMetrics.rpcRequest(label, method)
+    })
+  )
+}
+
+/** The header in which providers of TRON nodes take their customers' keys. */
+const tronKeyHeader = "TRON-PRO-API-KEY"
+
+const tronScheme = Effect.fnUntraced(function* (
+  { callers }: FacilitatorSettings,
+  { apiKey, rpcUrl, sponsor, terms }: TronSettings
+) {
+  const label = TronNetwork.fromText(terms.network ?? TronNetwork.mainnet) ?? "tron"
+  const signer = sponsor && (yield* tronSignerOf(sponsor.key))
+  return exactTron.facilitator({
+    ...terms,
+    rpcUrl: Redacted.value(rpcUrl),
+    ...(apiKey !== undefined && { rpcHeaders: { [tronKeyHeader]: Redacted.value(apiKey) } }),
+    ...(sponsor && signer && { sponsor: { callers: CallerTerms.sharers(callers, label), ...sponsor.limits, signer } }),
+    onRequest: (path) => FacilitatorMetrics.rpcRequest(label, path)
+  })
+})
+
+const tronSignerOf = (key: Redacted.Redacted) =>
+  Effect.try({
+    try: () => exactTron.localSigner(key),
+    catch: () => new Misconfigured({ message: "PONTAGE_TRON_SPONSOR_KEY: the key is no private key" })
+  })
+
+/** A node that is started together with the service may be late; one that refuses is a mistake and ends the start. */
+const patience = Schedule.max([Schedule.spaced("2 seconds"), Schedule.recurs(15)])
+
+const patiently = (scheme: FacilitatorScheme): FacilitatorScheme =>
+  scheme.pipe(Effect.tapErrorTag("ChainUnavailable", late), Effect.retry({ schedule: patience, while: isLate }))
+
+const isLate = ({ _tag }: ChainUnavailable | Misconfigured) => _tag === "ChainUnavailable"
+
+const late = ({ message }: ChainUnavailable) => Effect.logWarning(`a chain cannot be asked yet: ${message}`)

@@ -1,0 +1,321 @@
+import { createConnection, type Socket } from "node:net"
+
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Queue from "effect/Queue"
+import * as TestClock from "effect/testing/TestClock"
+
+import { defaultRequestTimeoutMillis, patienceMillis } from "../../src/http/ConnectionGuard.ts"
+import * as TestFacilitator from "../TestFacilitator.ts"
+
+const { body, json, start } = TestFacilitator
+
+interface Wire {
+  readonly socket: Socket
+  readonly closed: Promise<void>
+  /** All that came. */
+  readonly heard: () => string
+}
+
+/** A connection that ends with the test: a service that stops waits for those who are connected. */
+const connect = (port: number, said?: string) =>
+  Effect.acquireRelease(connected(port, said), ({ socket }) => Effect.sync(() => socket.destroy()))
+
+const connected = (port: number, said = ""): Effect.Effect<Wire> =>
+  Effect.callback((resume) => {
+    let text = ""
+    const socket = createConnection(port, "127.0.0.1", () => {
+      const wire = { socket, closed, heard: () => text }
+      if (said === "") resume(Effect.succeed(wire))
+      else socket.write(said, () => resume(Effect.succeed(wire)))
+    })
+    socket.setEncoding("utf8").on("data", (piece: string) => (text += piece))
+    socket.on("error", () => undefined)
+    const closed = new Promise<void>((done) => socket.on("close", () => done()))
+  })
+
+const several = (count: number, port: number, said?: string) =>
+  Effect.forEach(Array.from({ length: count }), () => connect(port, said))
+
+const allClosed = (wires: ReadonlyArray<Wire>) => Effect.promise(() => Promise.all(wires.map(({ closed }) => closed)))
+
+const countOpen = (wires: ReadonlyArray<Wire>) => wires.filter(({ socket }) => !socket.closed).length
+
+/** Waits for this many to be cut, however long the sockets take. */
+const untilCut = (wires: ReadonlyArray<Wire>, count: number) =>
+  Effect.promise(() => new Promise<void>((done) => setImmediate(done))).pipe(
+    Effect.repeat({
+      until: () => {
+        return wires.length - countOpen(wires) >= count
+      }
+    })
+  )
+
+const slow = (port: number) =>
+  `POST /verify HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`
+
+describe("silent connections", () => {
+  it.effect("are cut, a hundred of them, once their time is over, and callers are answered meanwhile", () =>
+    Effect.gen(function* () {
+      const { get, port } = yield* start({})
+      const silent = yield* several(100, port)
+      assert.strictEqual((yield* get("/payments")).status, 200)
+      yield* TestClock.adjust(defaultRequestTimeoutMillis - 1000)
+      assert.strictEqual((yield* get("/payments")).status, 200)
+      assert.strictEqual(countOpen(silent), 100)
+      yield* TestClock.adjust(2000)
+      yield* allClosed(silent)
+      assert.strictEqual((yield* get("/payments")).status, 200)
+    })
+  )
+
+  it.effect("are silent while they have said the half of a head", () =>
+    Effect.gen(function* () {
+      const { get, port } = yield* start({})
+      const halves = yield* several(20, port, "GET /payments HTTP/1.1\r\nHost: loc")
+      assert.strictEqual((yield* get("/live")).status, 200)
+      yield* TestClock.adjust(defaultRequestTimeoutMillis + 1000)
+      yield* allClosed(halves)
+    })
+  )
+
+  it.effect("shut nobody out where there is no room: they give way to who asks", () =>
+    Effect.gen(function* () {
+      const { get, port } = yield* start({}, { maximumConnections: 20 })
+      const silent = yield* several(100, port)
+      yield* untilCut(silent, 80)
+      const answers = yield* Effect.forEach(Array.from({ length: 15 }), () => get("/payments"), {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status),
+        Array.from({ length: 15 }, () => 200)
+      )
+    })
+  )
+})
+
+describe("slow connections", () => {
+  it.effect("are cut when a body does not come, and give way like silent ones", () =>
+    Effect.gen(function* () {
+      const { get, port } = yield* start({})
+      const slowly = yield* several(20, port, slow(port))
+      assert.strictEqual((yield* get("/live")).status, 200)
+      yield* TestClock.adjust(defaultRequestTimeoutMillis + 1000)
+      yield* allClosed(slowly)
+      const crowded = yield* start({}, { maximumConnections: 10 })
+      const crowd = yield* several(40, crowded.port, slow(crowded.port))
+      yield* untilCut(crowd, 30)
+      assert.strictEqual((yield* crowded.get("/payments")).status, 200)
+    })
+  )
+
+  it.effect("are cut when they ask for an upgrade that nobody grants, and say no more", () =>
+    Effect.gen(function* () {
+      const { get, port } = yield* start({})
+      const fields = `Host: localhost:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n`
+      const wires = yield* several(
+        5,
+        port,
+        `GET /live HTTP/1.1\r\n${fields}Sec-WebSocket-Key: ${"A".repeat(22)}==\r\n\r\n`
+      )
+      const others = yield* several(5, port, `GET /live HTTP/1.1\r\n${fields.replace("websocket", "h2c")}\r\n`)
+      assert.strictEqual((yield* get("/live")).status, 200)
+      yield* TestClock.adjust(patienceMillis.answering + 1000)
+      yield* allClosed([...wires, ...others])
+    })
+  )
+})
+
+describe("a crowd of idle connections", () => {
+  it.effect("gives way to those that came a moment ago, whose request is still on its way", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start({}, { maximumConnections: 10 })
+      const head = `GET /live HTTP/1.1\r\nHost: localhost:${port}\r\n`
+      const idle = yield* several(10, port, `${head}\r\n`)
+      for (const { heard, socket } of idle) {
+        if (heard() === "") yield* Effect.promise(() => new Promise<void>((done) => socket.once("data", () => done())))
+      }
+      const honest = yield* several(3, port)
+      yield* untilCut(idle, 3)
+      for (const { socket } of honest) socket.write(`${head}Connection: close\r\n\r\n`)
+      yield* allClosed(honest)
+      for (const { heard } of honest) assert.match(heard(), /^HTTP\/1.1 200 /)
+    })
+  )
+})
+
+describe("connections that wait for an answer", () => {
+  const held = Effect.gen(function* () {
+    const gate = yield* Deferred.make<void>()
+    const begun = yield* Deferred.make<void>()
+    const verify = () =>
+      Effect.andThen(
+        Deferred.succeed(begun, undefined),
+        Effect.as(Deferred.await(gate), { payer: TestFacilitator.payer })
+      )
+    return { gate, begun, verify }
+  })
+
+  it.effect("are never cut for others", () =>
+    Effect.gen(function* () {
+      const { begun, gate, verify } = yield* held
+      const { port, post } = yield* start({ verify }, { maximumConnections: 10 })
+      const asking = yield* Effect.forkChild(post("/verify", body))
+      yield* Deferred.await(begun)
+      const silent = yield* several(60, port)
+      yield* untilCut(silent, 51)
+      yield* TestClock.adjust("60 seconds")
+      yield* Deferred.succeed(gate, undefined)
+      const answer = yield* Fiber.join(asking)
+      assert.deepStrictEqual(yield* json(answer), { isValid: true, payer: TestFacilitator.payer })
+    })
+  )
+
+  it.effect("that do not read what they asked for give way to others", () =>
+    Effect.gen(function* () {
+      const { get, port } = yield* start({}, { maximumConnections: 10 })
+      const question = `GET /openapi.json HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`
+      const deaf = yield* several(10, port)
+      for (const { socket } of deaf) {
+        socket.pause()
+        socket.write(question.repeat(300))
+      }
+      const answered = Effect.match(
+        Effect.catchDefect(get("/live"), () => Effect.fail("cut")),
+        {
+          onSuccess: ({ status }) => status,
+          onFailure: () => 0
+        }
+      )
+      assert.strictEqual(yield* Effect.repeat(answered, { until: (status) => status === 200 }), 200)
+    })
+  )
+
+  it.effect("leave no room when there are as many as there may be, until one is answered", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      const begun = yield* Queue.unbounded<void>()
+      const verify = () =>
+        Effect.andThen(Queue.offer(begun, undefined), Effect.as(Deferred.await(gate), { payer: TestFacilitator.payer }))
+      const { port, post } = yield* start({ verify }, { maximumConnections: 3 })
+      const asking = yield* Effect.forEach(Array.from({ length: 3 }), () =>
+        Effect.tap(Effect.forkChild(post("/verify", body)), Queue.take(begun))
+      )
+      const head = `GET /live HTTP/1.1\r\nHost: localhost:${port}\r\nConnection: close\r\n\r\n`
+      const refused = yield* connect(port, head)
+      yield* allClosed([refused])
+      assert.strictEqual(refused.heard(), "")
+      yield* Deferred.succeed(gate, undefined)
+      for (const one of asking) assert.strictEqual((yield* Fiber.join(one)).status, 200)
+      const wire = yield* connect(port, head)
+      yield* allClosed([wire])
+      assert.match(wire.heard(), /^HTTP\/1.1 200 /)
+    })
+  )
+
+  it.effect("are cut when nobody reads the answer", () =>
+    Effect.gen(function* () {
+      const supported = Effect.succeed({
+        kinds: Array.from({ length: 60_000 }, () => ({
+          protocolVersion: 2 as const,
+          scheme: "exact",
+          network: TestFacilitator.network
+        })),
+        signers: {}
+      })
+      const { get, port } = yield* start({ supported })
+      const wire = yield* connect(port)
+      wire.socket.pause()
+      wire.socket.write(`GET /supported HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`)
+      assert.strictEqual((yield* get("/live")).status, 200)
+      yield* TestClock.adjust(patienceMillis.answering + 1000)
+      wire.socket.resume()
+      yield* Effect.promise(() => wire.closed)
+    })
+  )
+})
+
+describe("idle connections", () => {
+  it.effect("are cut after a while", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start({})
+      const [wire] = yield* several(1, port, `GET /live HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`)
+      if (wire === undefined) return yield* Effect.die("no connection")
+      yield* Effect.repeat(
+        Effect.promise(() => new Promise<void>((done) => setImmediate(done))),
+        {
+          until: () => wire.heard().includes('{"live":true}')
+        }
+      )
+      yield* TestClock.adjust(patienceMillis.idle + 1000)
+      yield* Effect.promise(() => wire.closed)
+    })
+  )
+})
+
+/** What an outsider does to hold a connection: what is said at first, what after an answer, and what again and again. */
+interface Dribble {
+  readonly first?: string
+  readonly later?: string
+  readonly drip?: string
+}
+
+const dribbles = (port: number): Readonly<Record<string, Dribble>> => {
+  const host = `Host: localhost:${port}\r\n`
+  const post = (path: string, more = "Content-Length: 9999\r\n") =>
+    `POST ${path} HTTP/1.1\r\n${host}Content-Type: application/json\r\n${more}\r\n`
+  const chunked = "Transfer-Encoding: chunked\r\n"
+  const live = `GET /live HTTP/1.1\r\n${host}\r\n`
+  const chunk = "1\r\n \r\n"
+  return {
+    "says nothing": {},
+    "sends half a head": { first: "GET /live HT" },
+    "dribbles a head": { first: "GET /live HTTP/1.1\r\nX: ", drip: "a" },
+    "dribbles empty lines": { drip: "\r\n" },
+    "sends no body": { first: post("/verify") },
+    "dribbles a body": { first: post("/verify"), drip: " " },
+    "dribbles a body in chunks": { first: post("/verify", chunked), drip: chunk },
+    "waits to be told to go on": { first: post("/verify", "Content-Length: 99\r\nExpect: 100-continue\r\n") },
+    "sends half a head after an answer": { first: live, later: "GET /live HT" },
+    "dribbles a head after an answer": { first: live, later: "GET /live HTTP/1.1\r\nX: ", drip: "a" },
+    "dribbles a body after an answer": { first: live, later: post("/verify"), drip: " " },
+    "sends half a head behind another request": { first: `${live}${live}GET /live HT` },
+    "dribbles the body of what was answered": { first: post("/nowhere"), drip: " " },
+    "dribbles chunks of what was answered": { first: post("/nowhere", chunked), drip: chunk },
+    "dribbles the body of a GET": { first: `GET /live HTTP/1.1\r\n${host}Content-Length: 99\r\n\r\n`, drip: " " }
+  }
+}
+
+describe("a request that does not arrive", () => {
+  it.live("ends its connection, however it dribbles, by the setting; one that asks in time is answered", () =>
+    Effect.gen(function* () {
+      const { get, port } = yield* start({}, { requestTimeoutMillis: 400 })
+      yield* Effect.forEach(
+        Object.entries(dribbles(port)),
+        Effect.fnUntraced(function* ([name, { drip, first, later }]) {
+          const { closed, heard, socket } = yield* connect(port, first)
+          if (later !== undefined) {
+            yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => heard().includes("HTTP/1.1 200") })
+            socket.write(later)
+          }
+          const dribbling = Effect.forever(
+            Effect.andThen(
+              Effect.sleep("20 millis"),
+              Effect.sync(() => drip !== undefined && socket.writable && socket.write(drip))
+            )
+          )
+          yield* Effect.raceFirst(
+            Effect.promise(() => closed),
+            dribbling
+          )
+          assert.notInclude(heard().slice(1), "HTTP/1.1 500", name)
+        }),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual((yield* get("/live")).status, 200)
+    })
+  )
+})

@@ -1,0 +1,318 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ChainUnavailable, FacilitatorUnavailable, type PaymentStore } from "@pontage/core"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+
+import * as ApiKey from "../../src/callers/ApiKey.ts"
+import * as TestFacilitator from "../TestFacilitator.ts"
+
+const { half, json, network, start } = TestFacilitator
+
+const signer = (balance: bigint) => Effect.succeed([{ address: "0xsigner", balance }])
+const down = Effect.fail(new ChainUnavailable({ network, message: "down" }))
+const closed = () => Effect.fail(new FacilitatorUnavailable({ message: "the store is closed" }))
+const place = { scheme: "exact", network }
+
+describe("ready", () => {
+  it.live("where the store and every chain answer and every signer has gas money", () =>
+    Effect.gen(function* () {
+      const { get } = yield* start({}, { minimumGas: () => 5n }, [half(signer(5n))])
+      const answer = yield* get("/ready")
+      assert.strictEqual(answer.status, 200)
+      const signers = [{ address: "0xsigner", balance: "5", sufficient: true }]
+      assert.deepStrictEqual(yield* json(answer), {
+        ready: true,
+        store: true,
+        chains: [{ ...place, reachable: true, signers }],
+        lanes: [],
+        checks: [
+          { name: "records", troubles: [] },
+          { name: "lanes", troubles: [] },
+          { name: `chain ${network}`, troubles: [] },
+          { name: `branch ${network}`, troubles: [] }
+        ]
+      })
+    })
+  )
+
+  it.live("not where a signer is short of gas money, one wei being the least", () =>
+    Effect.gen(function* () {
+      const short = yield* start({}, { minimumGas: () => 6n }, [half(signer(5n))])
+      const answer = yield* short.get("/ready")
+      assert.strictEqual(answer.status, 503)
+      const signers = [{ address: "0xsigner", balance: "5", sufficient: false }]
+      const report = yield* json(answer)
+      assert.deepInclude(report, {
+        ready: false,
+        store: true,
+        chains: [{ ...place, reachable: true, signers }],
+        lanes: []
+      })
+      const problem = `the signer 0xsigner holds 5 of the smallest native unit on ${network}, less than the 6 that are set`
+      assert.deepNestedInclude(report, {
+        "checks[2]": { name: `chain ${network}`, troubles: [{ problem, mend: "send gas money to it" }] }
+      })
+      const empty = yield* start({}, {}, [half(signer(0n))])
+      assert.strictEqual((yield* empty.get("/ready")).status, 503)
+    })
+  )
+
+  it.live("not where one of the chains cannot be asked", () =>
+    Effect.gen(function* () {
+      const { get } = yield* start({}, {}, [half(signer(5n)), half(down)])
+      const answer = yield* get("/ready")
+      assert.strictEqual(answer.status, 503)
+      assert.deepInclude(yield* json(answer), { ready: false, store: true })
+      assert.strictEqual((yield* get("/live")).status, 200)
+    })
+  )
+
+  it.live("not where the store cannot be asked", () =>
+    Effect.gen(function* () {
+      const { get } = yield* start({}, {}, undefined, { probe: closed() })
+      const answer = yield* get("/ready")
+      assert.strictEqual(answer.status, 503)
+      assert.deepInclude(yield* json(answer), { ready: false, store: false })
+    })
+  )
+
+  it.effect("asks the chains once in two seconds, however often it is asked", () =>
+    Effect.gen(function* () {
+      let questions = 0
+      const counting = Effect.suspend(() => (questions++, signer(5n)))
+      const { get } = yield* start({}, {}, [half(counting)])
+      yield* get("/ready")
+      yield* get("/ready")
+      yield* get("/metrics")
+      assert.strictEqual(questions, 1)
+      yield* TestClock.adjust("2 seconds")
+      yield* get("/ready")
+      assert.strictEqual(questions, 2)
+    })
+  )
+
+  it.effect("asks anew after two seconds, though the clock is set back meanwhile", () =>
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      let ahead = 3_600_000
+      const settable: Clock.Clock = {
+        currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + ahead),
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead,
+        currentTimeNanos: Effect.sync(() => clock.currentTimeNanosUnsafe() + BigInt(ahead) * 1_000_000n),
+        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + BigInt(ahead) * 1_000_000n,
+        monotonicTimeNanos: clock.monotonicTimeNanos,
+        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+        sleep: (duration) => clock.sleep(duration)
+      }
+      const withIt = Effect.provideService(Clock.Clock, settable)
+      let questions = 0
+      const counting = Effect.suspend(() => (questions++, signer(5n)))
+      const { get } = yield* withIt(start({}, {}, [half(counting)]))
+      yield* withIt(get("/ready"))
+      ahead = 0
+      yield* withIt(get("/ready"))
+      assert.strictEqual(questions, 1)
+      yield* TestClock.adjust("2 seconds")
+      yield* withIt(get("/ready"))
+      assert.strictEqual(questions, 2)
+    })
+  )
+
+  it.effect("gives a silent chain two seconds", () =>
+    Effect.gen(function* () {
+      const asked = yield* Deferred.make<void>()
+      const { get } = yield* start({}, {}, [half(Effect.andThen(Deferred.succeed(asked, undefined), Effect.never))])
+      const fiber = yield* Effect.forkChild(get("/ready"))
+      yield* Deferred.await(asked)
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual((yield* Fiber.join(fiber)).status, 503)
+    })
+  )
+
+  it.effect("gives a silent store two seconds", () =>
+    Effect.gen(function* () {
+      const asked = yield* Deferred.make<void>()
+      const probe = Effect.andThen(Deferred.succeed(asked, undefined), Effect.never)
+      const { get } = yield* start({}, {}, undefined, { probe })
+      const fiber = yield* Effect.forkChild(get("/ready"))
+      yield* Deferred.await(asked)
+      yield* TestClock.adjust("2 seconds")
+      const answer = yield* Fiber.join(fiber)
+      assert.strictEqual(answer.status, 503)
+      assert.deepInclude(yield* json(answer), { ready: false, store: false })
+    })
+  )
+
+  it.live("the signers' balances are in the metrics, exactly", () =>
+    Effect.gen(function* () {
+      const { get } = yield* start({}, {}, [half(signer(10n ** 18n + 1n))])
+      const metrics = yield* Effect.flatMap(get("/metrics"), (answer) => Effect.promise(() => answer.text()))
+      assert.include(
+        metrics,
+        `pontage_signer_gas_balance{network="${network}",address="0xsigner"} 1000000000000000001\n`
+      )
+    })
+  )
+})
+
+const lane = "0xlane"
+const halves = [half(signer(5n), { lanes: [lane] })]
+
+/** A record that waits. */
+const waiting = (paymentId: string, caller = ""): PaymentStore.StoredPayment => ({
+  ...TestFacilitator.stored,
+  paymentId,
+  caller,
+  status: "accepted"
+})
+
+const flight = (number: bigint, status: "sent" | "included"): PaymentStore.LaneTransaction => ({
+  lane,
+  number,
+  attempts: [],
+  payments: [{ ...TestFacilitator.stored, status }],
+  landed: undefined
+})
+
+/** A lane whose queue and flights a test changes. */
+const laneOf = () => {
+  const state: {
+    queue: Array<PaymentStore.StoredPayment>
+    flights: Array<PaymentStore.LaneTransaction>
+    spent: bigint
+  } = {
+    queue: [],
+    flights: [],
+    spent: 0n
+  }
+  const asked: Array<unknown> = []
+  const travelling = () => state.flights.filter(({ payments }) => payments.some(({ status }) => status === "sent"))
+  return {
+    state,
+    asked,
+    records: {
+      loads: (lanes: ReadonlyArray<string>) =>
+        Effect.sync(() => new Map(lanes.map((name) => [name, state.queue.length + travelling().length]))),
+      queued: (_: string, limit: number) => Effect.sync(() => state.queue.slice(0, limit)),
+      flights: () => Effect.sync(() => state.flights),
+      spent: (...question: ReadonlyArray<unknown>) => Effect.sync(() => (asked.push(question), state.spent))
+    }
+  }
+}
+
+describe("a lane", () => {
+  it.effect("stands still when the first in its queue has waited for a minute and nothing was begun", () =>
+    Effect.gen(function* () {
+      const { records, state } = laneOf()
+      const { get } = yield* start({}, {}, halves, records)
+      const statusAfter = (time: "30 seconds" | "31 seconds") =>
+        Effect.andThen(
+          TestClock.adjust(time),
+          Effect.map(get("/ready"), ({ status }) => status)
+        )
+      state.queue = [waiting("a")]
+      assert.strictEqual(yield* statusAfter("30 seconds"), 200)
+      assert.strictEqual(yield* statusAfter("31 seconds"), 200)
+      assert.strictEqual(yield* statusAfter("30 seconds"), 503)
+      state.flights = [flight(7n, "sent")]
+      assert.strictEqual(yield* statusAfter("31 seconds"), 200)
+      assert.strictEqual(yield* statusAfter("30 seconds"), 200)
+      state.queue = [waiting("b")]
+      assert.strictEqual(yield* statusAfter("31 seconds"), 200)
+      assert.strictEqual(yield* statusAfter("31 seconds"), 200)
+      assert.strictEqual(yield* statusAfter("30 seconds"), 503)
+      state.queue = []
+      assert.strictEqual(yield* statusAfter("31 seconds"), 200)
+      assert.strictEqual((yield* get("/live")).status, 200)
+    })
+  )
+
+  it.effect("is not held against others where a caller waits that has a ceiling of its own", () =>
+    Effect.gen(function* () {
+      const { records, state } = laneOf()
+      const callers = [
+        { name: "capped", keys: [ApiKey.digestOf("key-of-capped")], gasCeilings: new Map([[network, 1n]]) }
+      ]
+      const { get } = yield* start({}, { callers }, halves, records)
+      state.queue = [waiting("a", "capped")]
+      for (let minutes = 0; minutes < 3; minutes++) {
+        assert.strictEqual((yield* get("/ready")).status, 200)
+        yield* TestClock.adjust("61 seconds")
+      }
+      state.queue = [waiting("a", "capped"), waiting("b", "free")]
+      assert.strictEqual((yield* get("/ready")).status, 200)
+      yield* TestClock.adjust("61 seconds")
+      assert.strictEqual((yield* get("/ready")).status, 503)
+    })
+  )
+
+  it.effect("is not held to stand still by a payment that came back and only waits for the proof of its end", () =>
+    Effect.gen(function* () {
+      const { authorization } = TestFacilitator.stored
+      yield* TestClock.setTime(authorization.validBefore * 1000)
+      const { records, state } = laneOf()
+      const { get } = yield* start({}, {}, halves, records)
+      const back = { ...waiting("back"), since: 7n }
+      state.queue = [back]
+      for (let minutes = 0; minutes < 3; minutes++) {
+        assert.strictEqual((yield* get("/ready")).status, 200)
+        yield* TestClock.adjust("61 seconds")
+      }
+      state.queue = [
+        back,
+        { ...waiting("still valid"), since: 7n, authorization: { ...authorization, validBefore: 2 ** 40 } }
+      ]
+      assert.strictEqual((yield* get("/ready")).status, 200)
+      yield* TestClock.adjust("61 seconds")
+      assert.strictEqual((yield* get("/ready")).status, 503)
+    })
+  )
+
+  it.effect("is in the report and in the metrics, with what it has cost", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(1_700_000_000_000)
+      const { asked, records, state } = laneOf()
+      const callers = [
+        { name: "capped", keys: [ApiKey.digestOf("key-of-capped")], gasCeilings: new Map([[network, 1n]]) }
+      ]
+      const counting = halves.map((half) => ({ ...half, nextSlot: () => Effect.succeed(5n) }))
+      const others = Effect.succeed([`${network} ${lane}`, `${network} 0xgone`, "eip155:404 0xgone"])
+      const { get } = yield* start({}, { callers }, counting, { ...records, lanesInUse: others })
+      state.queue = [waiting("a", "capped"), waiting("b", "capped")]
+      const landed = { transaction: "0x1", block: { number: 1n, hash: "0x1" }, cost: 1n }
+      state.flights = [flight(7n, "sent"), { ...flight(8n, "included"), landed }]
+      state.spent = 10n ** 18n + 1n
+      const view = { network, address: lane, waiting: 2, flights: 2, moving: true, gap: 2, signer: true }
+      const gone = { ...view, address: "0xgone", gap: 0, signer: false }
+      const lanes = [view, gone, { ...gone, network: "eip155:404" }]
+      assert.deepInclude(yield* json(yield* get("/ready")), { lanes })
+      const metrics = yield* Effect.flatMap(get("/metrics"), (answer) => Effect.promise(() => answer.text()))
+      for (const line of [
+        `pontage_lane_waiting{network="${network}",address="${lane}"} 2`,
+        `pontage_lane_flights{network="${network}",address="${lane}"} 2`,
+        `pontage_lane_flights_unlanded{network="${network}",address="${lane}"} 1`,
+        `pontage_lane_moving{network="${network}",address="${lane}"} 1`,
+        `pontage_gas_spent_24h{network="${network}"} 1000000000000000001`,
+        `pontage_caller_gas_spent_24h{network="${network}",caller="capped"} 1000000000000000001`
+      ])
+        assert.include(metrics, `${line}\n`)
+      const since = 1_700_000_000_000 - 24 * 3_600_000
+      assert.deepStrictEqual(asked, [
+        [network, since],
+        [network, since, "capped"]
+      ])
+    })
+  )
+
+  it.live("cannot be looked at while the store cannot be asked", () =>
+    Effect.gen(function* () {
+      const { get } = yield* start({}, {}, halves, { ...laneOf().records, flights: closed })
+      const answer = yield* get("/ready")
+      assert.strictEqual(answer.status, 503)
+      assert.deepInclude(yield* json(answer), { ready: false, store: false, lanes: [] })
+    })
+  )
+})

@@ -1,0 +1,409 @@
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+
+import { assert, describe, it } from "@effect/vitest"
+import { FacilitatorUnavailable, MemoryPaymentStore, PaymentStore } from "@pontage/core"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Metric from "effect/Metric"
+import * as Queue from "effect/Queue"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
+
+import { WebhookBody } from "../../src/webhooks/WebhookBody.ts"
+import * as WebhookDeliverer from "../../src/webhooks/WebhookDeliverer.ts"
+import { verifyWebhook } from "../../src/webhooks/WebhookSignature.ts"
+import * as TestFacilitator from "../TestFacilitator.ts"
+
+const secret = "a-secret-of-the-shop"
+const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(WebhookBody))
+
+interface Received {
+  readonly path: string | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+const listening = (server: Server) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+      () => Effect.sync(() => server.close().closeAllConnections())
+    ),
+    () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/payments`
+  )
+
+type Store = PaymentStore.PaymentStore["Service"]
+
+/** A shop that answers its webhooks as it is told, one status after the other; 0 hangs up. */
+const shop = Effect.fnUntraced(function* (...statuses: ReadonlyArray<number>) {
+  const received = yield* Queue.unbounded<Received>()
+  let asked = 0
+  const server = createServer((request, response) => {
+    const chunks: Array<Buffer> = []
+    request.on("data", (chunk: Buffer) => chunks.push(chunk))
+    request.on("end", () => {
+      const status = statuses[Math.min(asked++, statuses.length - 1)] ?? 200
+      Queue.offerUnsafe(received, {
+        path: request.url,
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString()
+      })
+      if (status === 0) return void request.socket.destroy()
+      response.writeHead(status, status === 302 ? { location: "/elsewhere" } : {}).end("ignored")
+    })
+  })
+  return { url: yield* listening(server), received }
+})
+
+/** A shop that takes every webhook and says nothing. */
+const silentShop = Effect.gen(function* () {
+  const received = yield* Queue.unbounded<void>()
+  return { url: yield* listening(createServer(() => Queue.offerUnsafe(received, undefined))), received }
+})
+
+/** Stores the end of a payment that nobody wanted. */
+const end = Effect.fnUntraced(function* (store: Store, caller: string, name: string) {
+  yield* store.claim({ ...TestFacilitator.stored, paymentId: name, caller, notify: true }, undefined, {
+    available: 10n ** 30n
+  })
+  yield* store.expireUnwanted(Infinity)
+})
+
+/** Stores the ends of so many of them. */
+const ends = Effect.fnUntraced(function* (store: Store, caller: string, count: number) {
+  for (let index = 0; index < count; index++) {
+    const payment = { ...TestFacilitator.stored, paymentId: `${caller}${index}`, caller, notify: true }
+    yield* store.claim(payment, undefined, { available: 10n ** 30n })
+  }
+  yield* store.expireUnwanted(Infinity)
+})
+
+/** Stores a payment that has gone all its way. */
+const settled = Effect.fnUntraced(function* (store: Store, caller: string, name: string) {
+  const lane = PaymentStore.LaneName("test:net", "signer")
+  const lease = { lane, epoch: 0, isValid: () => true }
+  yield* store.claim({ ...TestFacilitator.stored, paymentId: name, caller, notify: true }, undefined, { lane })
+  yield* store.openLane(lease, 0n)
+  yield* store.plan(lease, [{ number: 0n, prepared: prepared(0n), paymentIds: [name] }])
+  for (const [from, to] of [
+    ["planned", "included"],
+    ["included", "final"]
+  ] as const) {
+    yield* store.enter(lease, { advances: [{ paymentId: name, from: [from], to }] })
+  }
+})
+
+const notice = (id: string, at = 0, attempts = 0, caller = "shop"): PaymentStore.Notice => ({
+  id,
+  attempts,
+  at,
+  status: "included",
+  payment: { ...TestFacilitator.stored, caller, notify: true, status: "final" }
+})
+
+interface Closed {
+  readonly id: string
+  readonly retryInMillis: number | undefined
+}
+
+/** A store that hands these notices out, one batch each time it is asked, and tells what is closed. */
+const outbox = Effect.fnUntraced(function* (...batches: ReadonlyArray<ReadonlyArray<PaymentStore.Notice>>) {
+  const closed = yield* Queue.unbounded<Closed>()
+  const waiting = [...batches]
+  return {
+    closed,
+    methods: {
+      takeNotices: () => Effect.sync(() => waiting.shift() ?? []),
+      closeNotice: (id: string, retryInMillis?: number) => Effect.asVoid(Queue.offer(closed, { id, retryInMillis }))
+    }
+  }
+})
+
+/** Delivers as long as the test; gives its metrics. */
+const deliver = Effect.fnUntraced(function* (
+  urls: Readonly<Record<string, string>>,
+  methods: Partial<PaymentStore.PaymentStore["Service"]>,
+  allowPrivate = true
+) {
+  const logged: Array<string> = []
+  const inside = Layer.mergeAll(
+    Layer.succeed(PaymentStore.PaymentStore, TestFacilitator.store(methods)),
+    Layer.succeed(Metric.MetricRegistry, new Map()),
+    Logger.layer([Logger.make(({ message }) => void logged.push(String(message)))])
+  )
+  const context = yield* Layer.build(
+    Layer.provideMerge(
+      WebhookDeliverer.layer({
+        callers: [
+          ...Object.entries(urls).map(([name, url]) => ({
+            name,
+            keys: [],
+            webhook: { url: Redacted.make(url), secret: Redacted.make(secret) }
+          })),
+          { name: "silent", keys: [] }
+        ],
+        allowPrivate
+      }),
+      inside
+    )
+  )
+  const counted = (outcome: string) =>
+    Effect.map(Effect.provide(Metric.snapshot, context), (metrics) => {
+      const found = metrics.find(
+        ({ attributes, id }) => id === "pontage_webhook_deliveries_total" && attributes?.["outcome"] === outcome
+      )
+      return found?.type === "Counter" ? Number(found.state.count) : 0
+    })
+  const gauge = (name: string) =>
+    Effect.map(Effect.provide(Metric.snapshot, context), (metrics) => {
+      const found = metrics.find(({ id }) => id === name)
+      return found?.type === "Gauge" ? Number(found.state.value) : -1
+    })
+  const backlog = Effect.all({
+    count: gauge("pontage_webhook_backlog"),
+    oldest: gauge("pontage_webhook_oldest_seconds")
+  })
+  return { backlog, counted, logged, context: Context.pick(PaymentStore.PaymentStore)(context) }
+})
+
+describe("a payment's end", () => {
+  it.effect("is told, signed, with all that is on record, and then closed", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(1_700_000_000_000)
+      const { received, url } = yield* shop(204)
+      const { closed, methods } = yield* outbox([notice("n1", 1_699_999_999_000)])
+      const { counted } = yield* deliver({ shop: url }, methods)
+      const { body, headers, path } = yield* Queue.take(received)
+      assert.strictEqual(path, "/payments")
+      assert.strictEqual(headers["content-type"], "application/json")
+      assert.isTrue(verifyWebhook(secret, String(headers["pontage-signature"]), body, 1_700_000_000))
+      assert.isFalse(verifyWebhook("another-secret-0001", String(headers["pontage-signature"]), body, 1_700_000_000))
+      assert.deepInclude(yield* decode(body), {
+        id: "n1",
+        at: 1_699_999_999_000,
+        paymentId: TestFacilitator.paymentId,
+        status: "included",
+        serial: "7",
+        nonce: "0xnonce",
+        validBefore: 1_700_000_060,
+        block: { number: "12", hash: "0xb10c" },
+        transaction: "0xabc"
+      })
+      assert.deepStrictEqual(yield* Queue.take(closed), { id: "n1", retryInMillis: undefined })
+      yield* Effect.repeat(counted("told"), { until: (told) => told === 1 })
+    })
+  )
+
+  it.live.each([301, 302, 400, 404, 410, 500, 503, 0])("is told again later where the answer is %d", (status) =>
+    Effect.gen(function* () {
+      const { received, url } = yield* shop(status, 200)
+      const { closed, methods } = yield* outbox([notice("n1", 0, 3)])
+      const { logged } = yield* deliver({ shop: url }, methods)
+      yield* Queue.take(received)
+      assert.deepStrictEqual(yield* Queue.take(closed), { id: "n1", retryInMillis: 16_000 })
+      assert.strictEqual(yield* Queue.size(received), 0)
+      assert.notInclude(logged.join(), url)
+    })
+  )
+
+  it("is told again after longer and longer, at least every hour", () => {
+    const pauses = [0, 1, 2, 3, 10, 11, 100, 5000].map(WebhookDeliverer.retryAfterMillis)
+    assert.deepStrictEqual(pauses, [2000, 4000, 8000, 16_000, 2_048_000, 3_600_000, 3_600_000, 3_600_000])
+  })
+
+  it.effect("is told no more after three days, also where its caller has no webhook any more", () =>
+    Effect.gen(function* () {
+      const day = 24 * 3_600_000
+      const store = yield* MemoryPaymentStore.make
+      const { url } = yield* shop(500)
+      yield* end(store, "shop", "old")
+      yield* end(store, "gone", "theirs")
+      yield* TestClock.adjust(3 * day)
+      yield* end(store, "shop", "young")
+      const { backlog, counted, logged } = yield* deliver({ shop: url }, store)
+      yield* Effect.repeat(counted("failed"), { until: (failed) => failed === 1 })
+      assert.strictEqual(yield* counted("given_up"), 0)
+      yield* Effect.repeat(backlog, { until: (untold) => untold.count === 3 })
+      assert.strictEqual((yield* backlog).oldest, 3 * 86_400)
+      yield* TestClock.adjust("15 seconds")
+      yield* Effect.repeat(counted("given_up"), { until: (given) => given === 2 })
+      yield* Effect.repeat(backlog, { until: (untold) => untold.count === 1 })
+      assert.include(logged.join(), "1 webhooks of gone are given up")
+    })
+  )
+
+  it.effect("is not waited for longer than ten seconds", () =>
+    Effect.gen(function* () {
+      const { received, url } = yield* silentShop
+      const { closed, methods } = yield* outbox([notice("n1")])
+      const { logged } = yield* deliver({ shop: url }, methods)
+      yield* Queue.take(received)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(yield* Queue.take(closed), { id: "n1", retryInMillis: 2000 })
+      assert.include(logged.join(), "no answer in time")
+    })
+  )
+
+  it.effect("is not told in a private network unless that is allowed", () =>
+    Effect.gen(function* () {
+      for (const change of [
+        (url: string) => url,
+        (url: string) => url.replace("http:", "https:"),
+        (url: string) => url.replace("http://127.0.0.1", "https://localhost")
+      ]) {
+        const { received, url } = yield* shop(200)
+        const { closed, methods } = yield* outbox([notice("n1")])
+        yield* deliver({ shop: change(url) }, methods, false)
+        assert.isDefined((yield* Queue.take(closed)).retryInMillis)
+        assert.strictEqual(yield* Queue.size(received), 0)
+      }
+    })
+  )
+
+  it.effect("is told when the store answers again", () =>
+    Effect.gen(function* () {
+      const { received, url } = yield* shop(200)
+      const { closed, methods } = yield* outbox([notice("n1")])
+      let down = true
+      const takeNotices = () =>
+        Effect.suspend(() => {
+          if (!down) return methods.takeNotices()
+          down = false
+          return Effect.fail(new FacilitatorUnavailable({ message: "the store is closed" }))
+        })
+      const { logged } = yield* deliver({ shop: url }, { ...methods, takeNotices })
+      yield* Effect.repeat(Effect.yieldNow, { until: () => logged.length > 0 })
+      yield* TestClock.adjust("1 second")
+      yield* Queue.take(received)
+      assert.deepInclude(yield* Queue.take(closed), { id: "n1", retryInMillis: undefined })
+    })
+  )
+})
+
+/** How many ends an untold caller of these tests has, and how many one that is told. */
+const dead = 2000
+const good = 400
+
+const prepared = (number: bigint) => ({
+  slot: { lane: "signer", number },
+  transaction: `0x${number}`,
+  bytes: "0x",
+  head: 1n,
+  cost: 1n
+})
+
+const patiently = <A>(what: Effect.Effect<A>, until: (value: A) => boolean) => Effect.repeat(what, { until })
+
+describe("a receiver's queue", () => {
+  it.effect.each(["answers 500", "never answers", "hangs up", "is not there"])(
+    "takes no time of another's: one receiver is told at once while another one %s",
+    (trouble) =>
+      Effect.gen(function* () {
+        const store = yield* MemoryPaymentStore.make
+        const bad = yield* trouble === "never answers" ? silentShop : shop(trouble === "answers 500" ? 500 : 0)
+        const other = yield* shop(200)
+        yield* ends(store, "bad", dead)
+        yield* ends(store, "shop", good)
+        const badUrl = trouble === "is not there" ? "http://127.0.0.1:1/" : bad.url
+        const { counted } = yield* deliver({ bad: badUrl, shop: other.url }, store)
+        // No time passes here: nothing that is told waits for a clock.
+        yield* patiently(counted("told"), (told) => told === good)
+        assert.strictEqual((yield* store.untold).count, dead)
+        assert.isAtMost(yield* Queue.size(bad.received), 16)
+      })
+  )
+
+  it.effect(
+    "is asked by one request at a time where it fails, after longer and longer pauses, and at once when it answers",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* MemoryPaymentStore.make
+        const { received, url } = yield* shop(...Array.from({ length: 19 }, () => 500), 200)
+        yield* ends(store, "shop", 60)
+        const { counted } = yield* deliver({ shop: url }, store)
+        yield* patiently(counted("failed"), (failed) => failed === 16)
+        for (const [index, seconds] of [1, 2, 4].entries()) {
+          yield* TestClock.adjust(seconds * 1000 - 1)
+          assert.strictEqual(yield* Queue.size(received), 16 + index)
+          yield* TestClock.adjust("1 second")
+          yield* patiently(counted("failed"), (failed) => failed === 17 + index)
+        }
+        yield* TestClock.adjust("8 seconds")
+        yield* patiently(counted("told"), (told) => told >= 41)
+      })
+  )
+
+  it.effect("tells the ends of one payment in their order, whatever becomes of the first", () =>
+    Effect.gen(function* () {
+      const store = yield* MemoryPaymentStore.make
+      const { received, url } = yield* shop(500, 200)
+      yield* settled(store, "shop", "n1")
+      const { counted } = yield* deliver({ shop: url }, store)
+      yield* patiently(counted("failed"), (failed) => failed === 1)
+      yield* TestClock.adjust("1900 millis")
+      assert.strictEqual(yield* Queue.size(received), 1)
+      yield* TestClock.adjust("1 second")
+      yield* patiently(counted("told"), (told) => told === 2)
+      const bodies = yield* Effect.forEach(yield* Queue.takeAll(received), ({ body }) => decode(body))
+      assert.deepStrictEqual(
+        bodies.map(({ status }) => status),
+        ["included", "included", "final"]
+      )
+    })
+  )
+
+  it.effect("keeps its connection, and comes again at once where it was just closed", () =>
+    Effect.gen(function* () {
+      const store = yield* MemoryPaymentStore.make
+      const ports = new Set<number | undefined>()
+      const server = createServer((request, response) => {
+        ports.add(request.socket.remotePort)
+        request.resume().on("end", () => response.end("a word"))
+      })
+      const url = yield* listening(server)
+      const { counted } = yield* deliver({ shop: url }, store)
+      for (let index = 0; index < 5; index++) {
+        yield* end(store, "shop", `n${index}`)
+        yield* patiently(counted("told"), (told) => told === index + 1)
+      }
+      assert.strictEqual(ports.size, 1)
+      server.closeIdleConnections()
+      yield* end(store, "shop", "n5")
+      yield* patiently(counted("told"), (told) => told === 6)
+      assert.strictEqual(yield* counted("failed"), 0)
+    })
+  )
+
+  it.effect("comes to its turn among hundreds, of which most are dead", () =>
+    Effect.gen(function* () {
+      const store = yield* MemoryPaymentStore.make
+      const dead = Object.fromEntries(
+        Array.from({ length: 300 }, (_, index) => [`dead${index}`, "http://127.0.0.1:1/"])
+      )
+      for (const name of Object.keys(dead)) yield* ends(store, name, 3)
+      const { url } = yield* shop(200)
+      yield* ends(store, "shop", 60)
+      const { counted } = yield* deliver({ ...dead, shop: url }, store)
+      yield* patiently(counted("told"), (told) => told === 60)
+    })
+  )
+
+  it.effect("is not held by an answer that never ends", () =>
+    Effect.gen(function* () {
+      const store = yield* MemoryPaymentStore.make
+      const server = createServer((_, response) => {
+        const more = () => response.write("x".repeat(65_536), () => setImmediate(more))
+        response.on("error", () => undefined)
+        more()
+      })
+      const url = yield* listening(server)
+      yield* ends(store, "shop", 40)
+      const { counted } = yield* deliver({ shop: url }, store)
+      yield* patiently(counted("told"), (told) => told === 40)
+    })
+  )
+})

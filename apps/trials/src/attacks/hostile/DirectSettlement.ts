@@ -1,0 +1,134 @@
+/**
+ * Payments that a tenant brings to the facilitator by itself, without a shop: what a hostile tenant does, who sells nothing.
+ */
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+
+import type { Tenant } from "../stage/AttackStage.ts"
+import * as HostileCall from "./HostileCall.ts"
+import type { Offer } from "./HostileWallet.ts"
+
+/**
+ * What a settlement is asked for with: the payment in its envelope and the terms that it is for.
+ *
+ * @category models
+ */
+export interface Order {
+  readonly paymentPayload: unknown
+  readonly paymentRequirements: unknown
+}
+
+/**
+ * The header of a tenant's key.
+ *
+ * @category getters
+ */
+export const bearer = ({ key }: Tenant) => ({ authorization: `Bearer ${key}` })
+
+/**
+ * Asks for the settlement of a payment and reads the answer.
+ *
+ * @category combinators
+ */
+export const settle = (url: string, tenant: Tenant, order: Order): Effect.Effect<HostileCall.Reply> =>
+  HostileCall.send(`${url}/settle`, HostileCall.posting({ protocolVersion: 2, ...order }, bearer(tenant)))
+
+const Verdict = Schema.Struct({
+  success: Schema.optionalKey(Schema.Boolean),
+  detail: Schema.optionalKey(Schema.String),
+  code: Schema.optionalKey(Schema.String),
+  reason: Schema.optionalKey(Schema.String)
+})
+const decodeVerdict = Schema.decodeUnknownOption(Schema.fromJsonString(Verdict))
+
+const verdictIn = ({ text }: HostileCall.Reply): typeof Verdict.Type =>
+  Option.getOrElse(decodeVerdict(text), () => ({}))
+
+/**
+ * Whether an answer says that the payment is settled.
+ *
+ * @category guards
+ */
+export const isSettled = (reply: HostileCall.Reply): boolean =>
+  reply.status === 200 && verdictIn(reply).success === true
+
+/** Whether an answer leaves the payment's end open. */
+const isOpen = (reply: HostileCall.Reply): boolean => {
+  const { code, reason, success } = verdictIn(reply)
+  return reply.status === 200 && success === false && code === undefined && reason === undefined
+}
+
+/**
+ * The same, again as long as the payment's end is not known.
+ *
+ * @category combinators
+ */
+export const settled = (url: string, tenant: Tenant, order: Order): Effect.Effect<HostileCall.Reply> =>
+  Effect.repeat(settle(url, tenant, order), { while: isOpen, times: 60 })
+
+/**
+ * What an answer says, in a word: settled, open, its refusal's detail, or its status.
+ *
+ * @category getters
+ */
+export const wordOf = (reply: HostileCall.Reply): string => {
+  if (isSettled(reply)) return "settled"
+  if (isOpen(reply)) return "open"
+  return verdictIn(reply).detail ?? `${reply.status}`
+}
+
+/**
+ * Answers counted by their words.
+ *
+ * @category getters
+ */
+export const countsOf = (replies: ReadonlyArray<HostileCall.Reply>): string => {
+  const counts = new Map<string, number>()
+  for (const reply of replies) counts.set(wordOf(reply), (counts.get(wordOf(reply)) ?? 0) + 1)
+  return [...counts].map(([word, count]) => `${count} x ${word}`).join(", ")
+}
+
+/**
+ * A hundredth of a dollar to a tenant on the chain of the stage.
+ *
+ * @category constructors
+ */
+export const evmOffer = ({ payTo }: Tenant): Offer => ({
+  scheme: "exact",
+  network: BaseSepolia.network,
+  amount: `${BaseSepolia.amount}`,
+  asset: BaseSepolia.token,
+  payTo,
+  maxTimeoutSeconds: 60,
+  extra: { name: BaseSepolia.tokenDomain.name, version: BaseSepolia.tokenDomain.version }
+})
+
+/**
+ * The terms of an offer in our own words.
+ *
+ * @category conversions
+ */
+export const requirementsOf = (offer: Offer) => ({
+  scheme: offer.scheme,
+  network: offer.network,
+  maxAmountRequired: offer.amount,
+  resource: "https://mallory.example/",
+  payTo: offer.payTo,
+  asset: offer.asset,
+  maxTimeoutSeconds: offer.maxTimeoutSeconds,
+  extra: offer.extra
+})
+
+/**
+ * A payload in the envelope of our own dialect.
+ *
+ * @category conversions
+ */
+export const sealed = (network: string, payload: unknown) => ({
+  protocolVersion: 2,
+  scheme: "exact",
+  network,
+  payload: Buffer.from(JSON.stringify(payload)).toString("base64")
+})

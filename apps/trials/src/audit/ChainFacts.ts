@@ -1,0 +1,222 @@
+/**
+ * What the chain says, read by plain questions to the node: every transfer to our payees with the authorization that moved
+ * it, every transaction of our signers, and what waits in the pool. Nothing here knows how a facilitator works.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import { type ChainRpc, Quantity, toQuantity } from "../world/ChainRpc.ts"
+
+/**
+ * A transfer of tokens to a payee. Addresses and hashes are in lower case.
+ *
+ * @category models
+ */
+export interface ChainTransfer {
+  readonly transaction: string
+  readonly blockHash: string
+  readonly blockNumber: bigint
+  readonly from: string
+  readonly to: string
+  readonly value: bigint
+  /** The nonce of the authorization (EIP-3009) that moved it; `undefined` for a transfer by its owner. */
+  readonly nonce: string | undefined
+  /** Who sent the transaction. */
+  readonly sender: string
+}
+
+/**
+ * A transaction of a signer that is in a block.
+ *
+ * @category models
+ */
+export interface SignerTransaction {
+  readonly hash: string
+  readonly signer: string
+  readonly nonce: bigint
+  readonly blockNumber: bigint
+  readonly reverted: boolean
+  /** Wei for a unit of gas. */
+  readonly gasPrice: bigint
+  /** Wei. */
+  readonly cost: bigint
+  readonly input: string
+}
+
+/**
+ * Where a signer stands: the count of its transactions in blocks, and those that wait.
+ *
+ * @category models
+ */
+export interface SignerStanding {
+  readonly signer: string
+  readonly included: bigint
+  /** The nonces of its transactions in the pool. */
+  readonly pooled: ReadonlyArray<bigint>
+}
+
+/**
+ * Everything.
+ *
+ * @category models
+ */
+export interface ChainFacts {
+  readonly head: bigint
+  readonly transfers: ReadonlyArray<ChainTransfer>
+  readonly transactions: ReadonlyArray<SignerTransaction>
+  readonly standings: ReadonlyArray<SignerStanding>
+}
+
+/**
+ * Whom the trial is about.
+ *
+ * @category models
+ */
+export interface Parties {
+  readonly token: string
+  readonly payees: ReadonlyArray<string>
+  readonly signers: ReadonlyArray<string>
+  /** The first block that is looked at; default the chain's first. */
+  readonly fromBlock?: bigint
+}
+
+/**
+ * Reads the chain from the first block to its head.
+ *
+ * @category constructors
+ */
+export const read = Effect.fnUntraced(function* (rpc: ChainRpc, parties: Parties) {
+  const head = yield* rpc.ask(Quantity, "eth_blockNumber")
+  const first = parties.fromBlock ?? 0n
+  const logs = yield* readLogs(rpc, parties, first, head)
+  const blocks = yield* readBlocks(rpc, first, head)
+  const senders = new Map(blocks.flatMap(({ transactions }) => transactions.map((one) => [one.hash, one.from])))
+  const facts: ChainFacts = {
+    head,
+    transfers: transfersOf(logs, parties, senders),
+    transactions: transactionsOf(blocks, parties),
+    standings: yield* readStandings(rpc, parties)
+  }
+  return facts
+})
+
+const Log = Schema.Struct({
+  topics: Schema.Array(Schema.String),
+  data: Schema.String,
+  blockNumber: Quantity,
+  blockHash: Schema.String,
+  transactionHash: Schema.String
+})
+const Transaction = Schema.Struct({
+  hash: Schema.String,
+  from: Schema.String,
+  nonce: Quantity,
+  input: Schema.String
+})
+const Block = Schema.Struct({ number: Quantity, transactions: Schema.Array(Transaction) })
+const Receipt = Schema.Struct({
+  transactionHash: Schema.String,
+  status: Schema.Literals(["0x0", "0x1"]),
+  gasUsed: Quantity,
+  effectiveGasPrice: Quantity
+})
+const Receipts = Schema.Array(Receipt)
+const Pool = Schema.Struct({ nonce: Quantity })
+const Pooled = Schema.Record(Schema.String, Schema.Record(Schema.String, Pool))
+const PoolContent = Schema.Struct({ pending: Pooled, queued: Pooled })
+
+type Log = typeof Log.Type
+interface FullBlock extends Schema.Schema.Type<typeof Block> {
+  readonly receipts: typeof Receipts.Type
+}
+
+const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+const usedTopic = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"
+
+/** A node answers so many blocks at once. */
+const stride = 256n
+
+const readLogs = Effect.fnUntraced(function* (rpc: ChainRpc, { token }: Parties, first: bigint, head: bigint) {
+  const found: Array<Log> = []
+  for (let from = first; from <= head; from += stride) {
+    const to = from + stride - 1n < head ? from + stride - 1n : head
+    const range = { address: token, fromBlock: toQuantity(from), toBlock: toQuantity(to) }
+    const topics = [[transferTopic, usedTopic]]
+    found.push(...(yield* rpc.ask(Schema.Array(Log), "eth_getLogs", [{ ...range, topics }])))
+  }
+  return found
+})
+
+const readBlocks = (rpc: ChainRpc, first: bigint, head: bigint) =>
+  Effect.forEach(
+    Array.from({ length: Number(head - first) + 1 }, (_, index) => first + BigInt(index)),
+    Effect.fnUntraced(function* (number) {
+      const block = yield* rpc.ask(Block, "eth_getBlockByNumber", [toQuantity(number), true])
+      const empty = block.transactions.length === 0
+      const receipts = empty ? [] : yield* rpc.ask(Receipts, "eth_getBlockReceipts", [toQuantity(number)])
+      return { ...block, receipts } satisfies FullBlock
+    }),
+    { concurrency: 8 }
+  )
+
+const addressOf = (topic: string | undefined): string => `0x${(topic ?? "").slice(-40).toLowerCase()}`
+
+/** The token tells of an authorization's use right before the transfer that it made, in the same transaction. */
+const transfersOf = (
+  logs: ReadonlyArray<Log>,
+  { payees }: Parties,
+  senders: ReadonlyMap<string, string>
+): ReadonlyArray<ChainTransfer> => {
+  const ours = new Set(payees.map((payee) => payee.toLowerCase()))
+  return logs.flatMap((log, index) => {
+    const [topic, from, to] = log.topics
+    if (topic !== transferTopic || !ours.has(addressOf(to))) return []
+    const before = logs[index - 1]
+    const used = before?.transactionHash === log.transactionHash && before.topics[0] === usedTopic
+    const byAuthorization = used && addressOf(before.topics[1]) === addressOf(from)
+    return {
+      transaction: log.transactionHash.toLowerCase(),
+      blockHash: log.blockHash.toLowerCase(),
+      blockNumber: log.blockNumber,
+      from: addressOf(from),
+      to: addressOf(to),
+      value: BigInt(log.data),
+      nonce: byAuthorization ? before.topics[2]?.toLowerCase() : undefined,
+      sender: (senders.get(log.transactionHash) ?? "").toLowerCase()
+    }
+  })
+}
+
+const transactionsOf = (blocks: ReadonlyArray<FullBlock>, { signers }: Parties): ReadonlyArray<SignerTransaction> => {
+  const ours = new Set(signers.map((signer) => signer.toLowerCase()))
+  return blocks.flatMap(({ number, receipts, transactions }) =>
+    transactions.flatMap(({ from, hash, input, nonce }) => {
+      const receipt = receipts.find(({ transactionHash }) => transactionHash === hash)
+      if (receipt === undefined || !ours.has(from.toLowerCase())) return []
+      return {
+        hash: hash.toLowerCase(),
+        signer: from.toLowerCase(),
+        nonce,
+        blockNumber: number,
+        reverted: receipt.status === "0x0",
+        gasPrice: receipt.effectiveGasPrice,
+        cost: receipt.effectiveGasPrice * receipt.gasUsed,
+        input: input.toLowerCase()
+      }
+    })
+  )
+}
+
+const readStandings = Effect.fnUntraced(function* (rpc: ChainRpc, { signers }: Parties) {
+  const { pending, queued } = yield* rpc.ask(PoolContent, "txpool_content")
+  const waiting = [...Object.entries(pending), ...Object.entries(queued)]
+  return yield* Effect.forEach(signers, (signer) =>
+    Effect.map(rpc.ask(Quantity, "eth_getTransactionCount", [signer, "latest"]), (included): SignerStanding => ({
+      signer: signer.toLowerCase(),
+      included,
+      pooled: waiting
+        .filter(([address]) => address.toLowerCase() === signer.toLowerCase())
+        .flatMap(([, transactions]) => Object.values(transactions).map(({ nonce }) => nonce))
+    }))
+  )
+})

@@ -1,0 +1,72 @@
+/**
+ * A node that is some blocks behind, made of one that is not: questions about the newest block are asked about an older
+ * one, and what lies in between is not known.
+ */
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+
+import { Quantity, toQuantity } from "../world/ChainRpc.ts"
+
+/**
+ * A question to a node.
+ *
+ * @category models
+ */
+export interface RpcQuestion {
+  readonly id: unknown
+  readonly method: string
+  readonly params: ReadonlyArray<unknown>
+}
+
+/**
+ * The question as the node that is behind understands it; its newest block has this number.
+ *
+ * @category conversions
+ */
+export const questionAt = (question: RpcQuestion, head: bigint): RpcQuestion => {
+  const { method, params } = question
+  const at = tagPlace[method]
+  if (method === "eth_getLogs") return { ...question, params: [clampFilter(params[0], head)] }
+  return at === undefined ? question : { ...question, params: params.with(at, clampTag(params[at], head)) }
+}
+
+/**
+ * The answer as the node that is behind gives it.
+ *
+ * @category conversions
+ */
+export const answerAt = ({ method, params }: RpcQuestion, result: unknown, head: bigint): unknown => {
+  if (method === "eth_blockNumber") return toQuantity(head)
+  if (method === "eth_getBlockByNumber") return isAbove(decodeNumber(params[0]), head) ? null : result
+  if (method !== "eth_getTransactionReceipt") return result
+  return isAbove(
+    Option.map(decodeReceipt(result), ({ blockNumber }) => blockNumber),
+    head
+  )
+    ? null
+    : result
+}
+
+/** Where a method's parameters say which block is meant. */
+const tagPlace: Readonly<Record<string, number>> = {
+  eth_call: 1,
+  eth_getBalance: 1,
+  eth_getBlockByNumber: 0,
+  eth_getTransactionCount: 1
+}
+
+const decodeNumber = Schema.decodeUnknownOption(Quantity)
+const decodeReceipt = Schema.decodeUnknownOption(Schema.Struct({ blockNumber: Quantity }))
+const decodeFilter = Schema.decodeUnknownOption(Schema.Record(Schema.String, Schema.Unknown))
+
+const isAbove = (found: Option.Option<bigint>, head: bigint): boolean => Option.isSome(found) && found.value > head
+
+const clampTag = (tag: unknown, head: bigint): unknown =>
+  tag === undefined || tag === "latest" || tag === "pending" ? toQuantity(head) : tag
+
+const clampFilter = (filter: unknown, head: bigint): unknown => {
+  const fields = Option.getOrElse(decodeFilter(filter), () => ({}))
+  const toBlock = "toBlock" in fields ? clampTag(fields["toBlock"], head) : toQuantity(head)
+  const beyond = isAbove(decodeNumber(toBlock), head)
+  return { ...fields, toBlock: beyond ? toQuantity(head) : toBlock }
+}

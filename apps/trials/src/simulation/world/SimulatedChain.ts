@@ -1,0 +1,132 @@
+/**
+ * A chain of the simulation, seen from the world: the halves of its scheme for each process, the troubles that can be brought
+ * upon it, and the truth that no node tells: what the invariants are checked against.
+ */
+import type { Authorization, Block, FacilitatorScheme, Network, SchemeClient, SchemeServer } from "@pontage/core"
+
+import type { TrialRandom } from "../../world/TrialRandom.ts"
+import type { NetworkLink } from "./NetworkLink.ts"
+import type { SimulatedTime } from "./SimulatedTime.ts"
+
+/**
+ * What a chain lives in. Blocks come by `time`; all chance comes from `random`.
+ *
+ * @category models
+ */
+export interface ChainSurroundings {
+  readonly time: SimulatedTime
+  readonly random: TrialRandom
+  /** Writes a line of the story. The lines are a part of what a seed has to repeat exactly. */
+  readonly note: (line: string) => void
+}
+
+/**
+ * How a facilitator is configured on a chain; may differ from one start to the next.
+ *
+ * @category models
+ */
+export interface ChainConfiguration {
+  /** Which of the chain's signers it has, by their places in `signers`. */
+  readonly signers: ReadonlyArray<number>
+  /** The most payments in one transaction; 1 for one by one. */
+  readonly batch: number
+  /** Which of the chain's nodes it asks. */
+  readonly nodes: ReadonlyArray<number>
+}
+
+/**
+ * Trouble that a plan brings upon a chain. Times are milliseconds; nodes and signers are named by their places.
+ *
+ * @category models
+ */
+export type ChainTrouble =
+  /** The newest blocks give way to others; their transactions wait again, or have never been. */
+  | { readonly _tag: "Reorganise"; readonly depth: number; readonly keepsPool: boolean }
+  /** A node answers nobody. */
+  | { readonly _tag: "NodeDown"; readonly node: number; readonly millis: number }
+  /** A node is so many blocks behind. */
+  | { readonly _tag: "NodeLags"; readonly node: number; readonly blocks: number; readonly millis: number }
+  /** A node takes what it is sent, and its answers are lost. */
+  | { readonly _tag: "AnswersLost"; readonly node: number; readonly millis: number }
+  /** A node says that it has taken a transaction, and forgets it. */
+  | { readonly _tag: "SendsDropped"; readonly node: number; readonly millis: number }
+  /** Whatever waits to come into a block is forgotten. */
+  | { readonly _tag: "PoolEmptied" }
+  /** No blocks come. */
+  | { readonly _tag: "BlocksHeld"; readonly millis: number }
+  /** The price of gas becomes so many times what it was. */
+  | { readonly _tag: "Dear"; readonly times: number; readonly millis: number }
+  /** Somebody else sends a transaction with a signer's key. */
+  | { readonly _tag: "SlotUsedByStranger"; readonly signer: number }
+  /** Somebody else submits an authorization that is on its way. */
+  | { readonly _tag: "SettledByStranger" }
+  /** Payers take what they have out of their accounts for a while. */
+  | { readonly _tag: "PayerEmpties"; readonly buyer: number; readonly millis: number }
+
+/**
+ * A transfer that is in the chain.
+ *
+ * @category models
+ */
+export interface TrueTransfer {
+  /** As `keyOf` names its authorization. */
+  readonly key: string
+  readonly payTo: string
+  readonly amount: bigint
+  readonly transaction: string
+  readonly block: Block & { readonly time: number }
+  /** Neither a facilitator nor the payer has sent it. */
+  readonly isStrangers: boolean
+}
+
+/**
+ * What is so, whatever nodes say.
+ *
+ * @category models
+ */
+export interface ChainTruth {
+  readonly head: () => Block & { readonly time: number }
+  readonly final: () => Block & { readonly time: number }
+  /** The transfer of an authorization in the chain as it is now. */
+  readonly transferOf: (key: string) => TrueTransfer | undefined
+  /** All of them, oldest first. */
+  readonly transfers: () => ReadonlyArray<TrueTransfer>
+  /** Whether this block, of this branch or one that was given up, has held a transfer of the authorization. */
+  readonly wasShown: (key: string, block: Block) => boolean
+  /** Whether any block ever has. */
+  readonly wasEverShown: (key: string) => boolean
+  readonly balanceOf: (payer: string) => bigint
+  /** What the transactions of all signers in the chain have cost them, strangers' with their keys not counted. */
+  readonly costs: () => bigint
+}
+
+/**
+ * A chain.
+ *
+ * @category models
+ */
+export interface SimulatedChain {
+  readonly network: Network.Network
+  /** The signers that there are; a facilitator's configuration chooses among them. */
+  readonly signers: ReadonlyArray<string>
+  /** How many nodes there are. */
+  readonly nodes: number
+  /** Whether asking it makes promises: then the world lets them end after every step. */
+  readonly promises: boolean
+  readonly payee: string
+  /** The token that is paid in. */
+  readonly asset: string
+  /** The name of an authorization: payer and nonce in one text. */
+  readonly keyOf: (authorization: Pick<Authorization, "payer" | "nonce">) => string
+  readonly deposit: (buyer: number, amount: bigint) => void
+  readonly payer: (buyer: number) => string
+  readonly client: (buyer: number) => SchemeClient
+  readonly server: (link: NetworkLink) => SchemeServer
+  readonly facilitator: (link: NetworkLink, configuration: ChainConfiguration) => FacilitatorScheme
+  readonly bring: (trouble: ChainTrouble) => void
+  /** Ends all troubles: from here on everything works. */
+  readonly calm: () => void
+  /** Told of each transaction that reaches a node, before the node takes it: its bytes as the engine stored them. */
+  readonly onSubmit: (told: (submission: { readonly bytes: string; readonly process: string }) => void) => void
+  readonly truth: ChainTruth
+}

@@ -1,0 +1,124 @@
+/**
+ * G2: every place in the life of a payment where a crash, a defect or a hang may cut it is a safe place. The places are
+ * the checkpoints in the code, all of them.
+ */
+import type { Anvil } from "@pontage/evm/testing"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+
+import { everyFailpoint, type Failpoint, failpointActions, toText } from "../faults/Failpoint.ts"
+import * as ChainWeather from "../world/ChainWeather.ts"
+import * as TrialLoad from "../world/TrialLoad.ts"
+import type { TrialOptions } from "../world/TrialOptions.ts"
+import type { Broken, TrialReport } from "../world/TrialReport.ts"
+import * as TrialWorld from "../world/TrialWorld.ts"
+
+const payments = 8
+/** While the checkpoint was not passed there are more: on a busy machine the weather may miss those before. */
+const mostPayments = 80
+const buyers = 4
+/** More than usual are claimed before they are settled: a payment is put into a queue only then. */
+const mix = { unclaimed: 200, afterHandler: 400, copied: 100 }
+/** Worlds that run side by side: each waits for blocks most of the time. */
+const sideBySide = 4
+const usualHang = 30_000
+
+/**
+ * How the trial may be cut short: which failpoints, and how long a step hangs.
+ *
+ * @category models
+ */
+export interface Cut {
+  readonly failpoints?: ReadonlyArray<Failpoint>
+  readonly hangMillis?: number
+}
+
+/**
+ * Runs the trial; its size limits the number of failpoints, chosen by the seed.
+ *
+ * @category trials
+ */
+export const run = Effect.fnUntraced(function* (
+  options: TrialOptions,
+  cut: Cut = {}
+): Effect.fn.Return<TrialReport, Anvil.AnvilFailed> {
+  const began = performance.now()
+  const all = cut.failpoints ?? everyFailpoint
+  const failpoints = all.slice(0, options.size ?? all.length)
+  const findings = yield* Effect.forEach(
+    failpoints,
+    (failpoint) => Effect.scoped(strike(options, failpoint, cut.hangMillis ?? usualHang)),
+    { concurrency: sideBySide }
+  )
+  const report: TrialReport = {
+    goal: "G2",
+    title: "a crash, a defect and a hang at every checkpoint",
+    options,
+    figures: {
+      ...Object.fromEntries(
+        failpointActions.map((action) => [action, failpoints.filter((one) => one.action === action).length])
+      ),
+      "payments in each": payments,
+      seconds: Math.round((performance.now() - began) / 1000)
+    },
+    findings: findings.flat()
+  }
+  return report
+})
+
+/** One strike, in a world of its own. */
+const strike = Effect.fnUntraced(function* (
+  options: TrialOptions,
+  failpoint: Failpoint,
+  hangMillis: number
+): Effect.fn.Return<ReadonlyArray<Broken>, Anvil.AnvilFailed> {
+  return yield* Effect.scoped(
+    Effect.gen(function* () {
+      const name = toText(failpoint)
+      const patience = options.patienceMillis ?? 60_000
+      const began = performance.now()
+      const world = yield* TrialWorld.make({ ...options, seed: `${options.seed}/${name}` }, small)
+      const facilitator = yield* world.facilitator({ hangMillis }, { failpoint })
+      yield* facilitator.listening
+      const struck = () => facilitator.log.some((line) => line.includes(`strikes ${name}`))
+      const weather = yield* Effect.forkScoped(feesRise(world, failpoint, struck))
+      const counts = TrialLoad.none()
+      const load = {
+        ...world.load,
+        facilitators: [facilitator.url],
+        concurrency: buyers,
+        mix,
+        patienceMillis: 60_000 + hangMillis
+      }
+      yield* TrialLoad.run(load, counts, (begun) => begun >= (struck() ? payments : mostPayments))
+      yield* facilitator.listening
+      const { findings } = yield* TrialWorld.audited(world, facilitator.url, { patienceMillis: patience + hangMillis })
+      yield* Fiber.interrupt(weather)
+      const missed = struck() ? [] : [{ check: "not-struck", detail: "its checkpoint was never passed" }]
+      yield* Effect.logInfo(
+        `${name}: ${findings.length + missed.length} differences after ${Math.round((performance.now() - began) / 1000)} s`
+      )
+      return [...missed, ...findings].map(({ check, detail }) => ({ check, detail: `${name}: ${detail}` }))
+    })
+  )
+})
+
+const small = { signers: 1, payers: buyers, finalityDepth: 2 }
+
+/** Where bytes have to be signed again, what they offer has to become too little while they wait: until that has happened. */
+const feesRise = (world: TrialWorld.TrialWorld, { checkpoint }: Failpoint, struck: () => boolean) =>
+  checkpoint === "re-signed" || checkpoint === "replaced"
+    ? Effect.repeat(
+        Effect.andThen(
+          ChainWeather.evict(world.chain, world.rpc),
+          Effect.andThen(Effect.sleep("4 seconds"), calm(world))
+        ),
+        {
+          while: () => !struck()
+        }
+      )
+    : Effect.void
+
+/** The weather is fair again: the next bytes offer little. */
+const calm = ({ chain }: TrialWorld.TrialWorld) =>
+  Effect.andThen(chain.setNextBlockBaseFee(ChainWeather.gwei), chain.mine())

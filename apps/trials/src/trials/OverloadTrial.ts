@@ -1,0 +1,168 @@
+/**
+ * Overload: payments arrive at four times what a signer lands. What the facilitator takes it serves before it expires; the rest is told
+ * at once that and when it may come again.
+ */
+import type { Anvil } from "@pontage/evm/testing"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
+import type * as Scope from "effect/Scope"
+
+import type { PaymentStory } from "../audit/PaymentStory.ts"
+import * as PaymentStories from "../audit/PaymentStory.ts"
+import type { Told } from "../audit/TrialJournal.ts"
+import type { TrialOptions } from "../world/TrialOptions.ts"
+import * as TrialPayment from "../world/TrialPayment.ts"
+import type { TrialRandom } from "../world/TrialRandom.ts"
+import type { Broken, TrialReport } from "../world/TrialReport.ts"
+import * as TrialWorld from "../world/TrialWorld.ts"
+
+/** How long it goes on, where no size is given; seconds. */
+const usualSeconds = 120
+/** What one signer without batches has on its way at once: so many land in a block. */
+const placesPerBlock = 16
+const timesTooMany = 4
+/** Seconds. */
+const blockTime = 1
+const validSeconds = 60
+/** Of what is taken so much has to be served before it expires. */
+const leastServed = 0.95
+/** Milliseconds within which nearly all that are turned away have to hear so, on a machine that does everything at once. */
+const atOnceMillis = 2_000
+/** Milliseconds between two looks at a payment whose outcome is not known. */
+const pauseMillis = 1_000
+
+/**
+ * Runs the trial; its size counts the seconds.
+ *
+ * @category trials
+ */
+export const run = Effect.fnUntraced(function* (
+  options: TrialOptions
+): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
+  const seconds = options.size ?? usualSeconds
+  const perSecond = (timesTooMany * placesPerBlock) / blockTime
+  const world = yield* TrialWorld.make(options, { blockTime, signers: 1, payers: 100 })
+  const facilitator = yield* world.facilitator({ settleTimeoutMillis: 25_000 })
+  yield* facilitator.listening
+  yield* Effect.scoped(crowd(world, facilitator.url, seconds * perSecond, 1_000 / perSecond))
+  const { findings, millis, said } = yield* TrialWorld.audited(world, facilitator.url, {
+    refusals: ["EXPIRED_PAYMENT"],
+    turnsAway: true,
+    patienceMillis: options.patienceMillis ?? 120_000
+  })
+  const stories = PaymentStories.all(said)
+  const counts = countsOf(stories)
+  return {
+    goal: "overload",
+    title: `${perSecond} payments a second for ${seconds} seconds on one signer, ${timesTooMany} times what it lands`,
+    options,
+    figures: { ...figuresOf(counts), "drain, seconds": Math.round(millis / 1000) },
+    findings: [...brokenBy(counts), ...findings]
+  }
+})
+
+/** Payments arrive one after another at this interval (milliseconds), whatever becomes of those before. */
+const crowd = Effect.fnUntraced(function* (
+  world: TrialWorld.TrialWorld,
+  facilitator: string,
+  count: number,
+  interval: number
+) {
+  const start = yield* Clock.currentTimeMillis
+  const buyers = yield* FiberSet.make()
+  for (let index = 0; index < count; index++) {
+    const early = start + index * interval - (yield* Clock.currentTimeMillis)
+    if (early > 0) yield* Effect.sleep(early)
+    yield* FiberSet.run(buyers, purchase(world, facilitator, world.random.branch(`purchase${index}`)))
+  }
+  yield* FiberSet.awaitEmpty(buyers)
+})
+
+/** Buys once. Who is turned away leaves; whose payment is on its way asks until the outcome is known, or its time is over. */
+const purchase = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, facilitator: string, luck: TrialRandom) {
+  const { caller, market, payTo, payers } = world.load
+  const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + validSeconds
+  const terms = { payer: luck.pick(payers), payTo, amount: BigInt(luck.between(1, 10_000)), validBefore, bound: true }
+  const payment = yield* Effect.promise(() => TrialPayment.sign(market, terms, luck.branch("nonce")))
+  const claim = {
+    id: TrialPayment.bytesOf(luck.branch("claim"), 16).toString("base64url"),
+    resource: "resource".padEnd(43, "x")
+  }
+  for (let isFirst = true; ; isFirst = false) {
+    const told = yield* caller.present("settle", facilitator, payment, claim)
+    if (isDecided(told) || (isFirst && isTurnedAway(told))) return
+    if ((yield* Clock.currentTimeMillis) > (validBefore + validSeconds) * 1000) return
+    yield* Effect.sleep(pauseMillis)
+  }
+})
+
+const isTurnedAway = (told: Told): boolean => told._tag === "CannotTell" && told.retryAfter !== undefined
+
+const isDecided = (told: Told): boolean =>
+  told._tag === "Verdict" && (told.success || told.refusal !== undefined || told.execution === "spent")
+
+interface Counts {
+  readonly taken: number
+  readonly served: number
+  /** Without a record, and told to come again. */
+  readonly turnedAway: number
+  /** Without a record, and not told so. */
+  readonly untold: number
+  /** How long those waited who were turned away, in milliseconds, the shortest first. */
+  readonly waits: ReadonlyArray<number>
+  /** From the first presentation to the first answer that the money has moved. */
+  readonly services: ReadonlyArray<number>
+  /** Seconds from the first presentation to the last such answer. */
+  readonly span: number
+}
+
+const countsOf = (stories: ReadonlyArray<PaymentStory>): Counts => {
+  const taken = stories.filter(({ records }) => records.length > 0)
+  const services = taken.flatMap((story) => {
+    const from = story.exchanges[0]?.asked.at
+    const success = PaymentStories.verdicts(story, "settle").find((one) => one.success)
+    return from === undefined || success === undefined ? [] : [{ from, to: success.answered.at }]
+  })
+  const away = stories.filter(PaymentStories.isTurnedAway)
+  return {
+    taken: taken.length,
+    served: taken.filter(({ records }) => records.some(PaymentStories.isSettled)).length,
+    turnedAway: away.length,
+    untold: stories.length - taken.length - away.length,
+    waits: sorted(
+      away.flatMap(({ exchanges }) =>
+        exchanges.flatMap(({ answered, asked }) => (answered === undefined ? [] : [answered.at - asked.at]))
+      )
+    ),
+    services: sorted(services.map(({ from, to }) => to - from)),
+    span: (Math.max(...services.map(({ to }) => to)) - Math.min(...services.map(({ from }) => from))) / 1_000
+  }
+}
+
+const sorted = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)
+
+const quantile = (values: ReadonlyArray<number>, share: number): number =>
+  Math.round(values[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0)
+
+const figuresOf = ({ served, services, span, taken, turnedAway, waits }: Counts) => ({
+  taken,
+  "served of what was taken": `${((100 * served) / Math.max(1, taken)).toFixed(1)} %`,
+  "served a second": (served / span).toFixed(1),
+  "turned away": turnedAway,
+  "told so after, ms (p50, p99)": `${quantile(waits, 0.5)}, ${quantile(waits, 0.99)}`,
+  "served after, ms (p50, p99)": `${quantile(services, 0.5)}, ${quantile(services, 0.99)}`
+})
+
+const brokenBy = ({ served, taken, turnedAway, untold, waits }: Counts): ReadonlyArray<Broken> => {
+  const broken: Array<Broken> = []
+  if (served < leastServed * taken) {
+    broken.push({ check: "expired", detail: `of ${taken} payments that were taken ${served} were served in time` })
+  }
+  if (untold > 0) broken.push({ check: "not-told", detail: `${untold} were not taken and not told when to come again` })
+  if (turnedAway === 0) broken.push({ check: "no-overload", detail: "nobody was turned away: nothing was tried" })
+  if (quantile(waits, 0.9) > atOnceMillis) {
+    broken.push({ check: "late", detail: `of those turned away a tenth heard so after ${quantile(waits, 0.9)} ms` })
+  }
+  return broken
+}

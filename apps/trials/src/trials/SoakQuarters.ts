@@ -1,0 +1,94 @@
+/**
+ * What a process uses, looked at over time: by quarters of a run, and held against bounds. The first quarter is for warming
+ * up; what the last one uses beyond the second one, and beyond the bound, is growth that does not end.
+ */
+import type { Broken } from "../world/TrialReport.ts"
+
+/**
+ * One look. Bytes, but for `descriptors` and `atMillis` (since the beginning). What is not measured is left out.
+ *
+ * @category models
+ */
+export interface SoakSample {
+  readonly atMillis: number
+  readonly rss: number
+  /** The heap after a collection. */
+  readonly heap: number
+  readonly descriptors: number
+  readonly file?: number
+  /** The file of the write-ahead log. */
+  readonly log?: number
+}
+
+type LineName = Exclude<keyof SoakSample, "atMillis">
+
+/** How a line is measured in a quarter, and what it may grow by: a part of itself, and a slack. */
+interface Line {
+  readonly name: LineName
+  readonly title: string
+  readonly unit: number
+  readonly of: (values: ReadonlyArray<number>) => number
+  readonly share: number
+  readonly slack: number
+}
+
+const MiB = 1024 * 1024
+
+const median = (values: ReadonlyArray<number>): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+const least = (values: ReadonlyArray<number>): number => Math.min(...values)
+const most = (values: ReadonlyArray<number>): number => Math.max(...values)
+
+const lines: ReadonlyArray<Line> = [
+  { name: "rss", title: "RSS, median, MiB", unit: MiB, of: median, share: 0.1, slack: 16 * MiB },
+  { name: "heap", title: "heap floor, MiB", unit: MiB, of: least, share: 0.1, slack: 4 * MiB },
+  { name: "descriptors", title: "descriptors, median", unit: 1, of: median, share: 0.1, slack: 8 },
+  { name: "file", title: "records' file, MiB", unit: MiB, of: most, share: 0.1, slack: MiB },
+  { name: "log", title: "write-ahead log, MiB", unit: MiB, of: most, share: 0.25, slack: 4 * MiB }
+]
+
+/**
+ * The lines of a table, and what has grown.
+ *
+ * @category models
+ */
+export interface SoakTable {
+  readonly figures: Readonly<Record<string, string>>
+  readonly findings: ReadonlyArray<Broken>
+}
+
+/**
+ * The table of a run of so many milliseconds. A quarter in which nothing was measured is a finding.
+ *
+ * @category constructors
+ */
+export const table = (samples: ReadonlyArray<SoakSample>, totalMillis: number): SoakTable => {
+  const figures: Record<string, string> = {}
+  const findings: Array<Broken> = []
+  for (const line of lines) {
+    if (samples.every((sample) => sample[line.name] === undefined)) continue
+    const quarters = [0, 1, 2, 3].map((quarter) =>
+      samples
+        .filter(({ atMillis }) => Math.min(3, Math.floor((4 * atMillis) / totalMillis)) === quarter)
+        .flatMap((sample) => sample[line.name] ?? [])
+    )
+    const values = quarters.map((one) => (one.length === 0 ? Number.NaN : line.of(one)))
+    const bound = (values[1] ?? Number.NaN) * (1 + line.share) + line.slack
+    const last = values[3] ?? Number.NaN
+    figures[`${line.title}, by quarter`] =
+      `${values.map((value) => shown(value, line)).join(" / ")} (at most ${shown(bound, line)})`
+    if (values.some(Number.isNaN)) {
+      findings.push({ check: "unmeasured", detail: `${line.title}: a quarter has no measurement` })
+    } else if (last > bound) {
+      findings.push({
+        check: "growth",
+        detail: `${line.title}: ${shown(last, line)} in the last quarter, ${shown(values[1] ?? 0, line)} in the second; at most ${shown(bound, line)} were expected`
+      })
+    }
+  }
+  if (samples.length === 0) findings.push({ check: "unmeasured", detail: "nothing was measured" })
+  return { figures, findings }
+}
+
+const shown = (value: number, { unit }: Line): string =>
+  Number.isNaN(value) ? "-" : (value / unit).toFixed(unit === 1 ? 0 : 1)

@@ -1,0 +1,202 @@
+/**
+ * Buyers in front of a shop, of two kinds: our `fetch` that pays, and the peer's (`@x402/fetch`). Both repeat what they were
+ * told to repeat, the same payment, for as long as the shop says "come again".
+ */
+import { exactEvm } from "@pontage/evm"
+import type { EvmTestAccounts } from "@pontage/evm/testing"
+import { wrapFetch } from "@pontage/fetch"
+import { registerExactEvmScheme } from "@x402/evm/exact/client"
+import { wrapFetchWithPayment, x402Client } from "@x402/fetch"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { privateKeyToAccount } from "viem/accounts"
+
+import type { Told } from "../audit/TrialJournal.ts"
+import * as PaidHeaders from "./PaidHeaders.ts"
+import type { TrialShop } from "./TrialShop.ts"
+import type { TrialWorld } from "./TrialWorld.ts"
+
+/**
+ * The kinds.
+ *
+ * @category constants
+ */
+export const buyerKinds = ["ours", "x402"] as const
+
+/**
+ * @category models
+ */
+export type BuyerKind = (typeof buyerKinds)[number]
+
+/**
+ * A purchase: when its payment was first sent and when the goods came, in milliseconds of the monotonic clock, and the
+ * authorization. The last answer is for people.
+ *
+ * @category models
+ */
+export interface ShopPurchase {
+  readonly kind: BuyerKind
+  readonly key: string | undefined
+  readonly paidAt: number | undefined
+  readonly servedAt: number | undefined
+  readonly last: string
+}
+
+/**
+ * Who buys, and how long.
+ *
+ * @category models
+ */
+export interface Options {
+  readonly world: TrialWorld
+  readonly shop: TrialShop
+  /** Of each kind so many at once. */
+  readonly concurrency: number
+  /** How long a buyer repeats a payment, in milliseconds. */
+  readonly patienceMillis: number
+}
+
+/** Of a thousand purchases so many are of goods that are paid after their handler has run. */
+const lateGoods = 250
+
+/**
+ * Buys until `enough` says so; adds to `purchases` as it goes.
+ *
+ * @category combinators
+ */
+export const run = (
+  options: Options,
+  purchases: Array<ShopPurchase>,
+  enough: (begun: number) => boolean
+): Effect.Effect<void> => {
+  let begun = 0
+  const luck = options.world.random.branch("shop buyers")
+  const buyer = (kind: BuyerKind) =>
+    Effect.gen(function* () {
+      while (!enough(begun)) {
+        const turn = luck.branch(begun++)
+        const payer = turn.pick(options.world.load.payers)
+        const name = `${turn.perMille(lateGoods) ? "late" : "goods"}/${kind}-${begun}`
+        purchases.push(yield* Effect.promise(() => purchase(options, kind, payer, name)))
+      }
+    })
+  const buyers = buyerKinds.flatMap((kind) => Array.from({ length: options.concurrency }, () => buyer(kind)))
+  return Effect.forEach(buyers, (one) => one, { concurrency: "unbounded", discard: true })
+}
+
+const purchase = async (
+  { patienceMillis, shop, world }: Options,
+  kind: BuyerKind,
+  payer: EvmTestAccounts.TestAccount,
+  name: string
+): Promise<ShopPurchase> => {
+  const url = `${shop.url}/${name}`
+  const wire = watched(world, shop)
+  const deadline = performance.now() + patienceMillis
+  const isOver = () => performance.now() > deadline
+  const buy = kind === "ours" ? ours(world, payer, wire.send, isOver) : peers(payer, wire.send, isOver)
+  let last = "served"
+  let servedAt: number | undefined
+  try {
+    const response = await buy(url)
+    if (response.status === 200) {
+      await response.arrayBuffer()
+      servedAt = performance.now()
+    } else last = `${response.status} ${await response.text()}`.slice(0, 300)
+  } catch (error) {
+    last = String(error).slice(0, 300)
+  }
+  return { kind, key: wire.key(), paidAt: wire.paidAt(), servedAt, last }
+}
+
+/** A `fetch` that writes down what is paid, and what the shop says to it. */
+const watched = ({ journal }: TrialWorld, shop: TrialShop) => {
+  let key: string | undefined
+  let paidAt: number | undefined
+  const send: typeof fetch = async (input, init) => {
+    const request = new Request(input, init)
+    const payment = PaidHeaders.paymentIn((name) => request.headers.get(name))
+    if (payment === undefined) return fetch(request)
+    key ??= PaidHeaders.keyOf(payment)
+    paidAt ??= performance.now()
+    const order = journal.ask({ operation: "settle", facilitator: shop.url, payment, claimId: undefined })
+    try {
+      const response = await fetch(request)
+      journal.answer(order, await toldBy(response.clone()))
+      return response
+    } catch (error) {
+      journal.answer(order, { _tag: "Lost" })
+      throw error
+    }
+  }
+  return { send, key: () => key, paidAt: () => paidAt }
+}
+
+const Refusal = Schema.fromJsonString(
+  Schema.Struct({
+    code: Schema.optionalKey(Schema.String),
+    reason: Schema.optionalKey(Schema.String),
+    detail: Schema.optionalKey(Schema.String)
+  })
+)
+const decodeRefusal = Schema.decodeUnknownOption(Refusal)
+
+/** What an answer of the shop says of the payment, in the journal's words. */
+const toldBy = async (response: Response): Promise<Told> => {
+  const { headers, status } = response
+  const isLater = status >= 500 || (status === 409 && headers.has("retry-after"))
+  if (isLater) return { _tag: "CannotTell", httpStatus: status }
+  const paid = { paymentId: "", status: "included", execution: undefined, transaction: "" }
+  if (status === 200) return { _tag: "Verdict", ...paid, success: true, refusal: undefined, detail: undefined }
+  const { code, detail, reason } = Option.getOrElse(
+    decodeRefusal(await response.text()),
+    (): typeof Refusal.Type => ({})
+  )
+  const refusal = code ?? reason ?? (status === 409 ? "already_used" : `${status}`)
+  return { _tag: "Verdict", ...paid, success: false, refusal, detail }
+}
+
+type Buy = (url: string) => Promise<Response>
+
+/** Its own promise is to repeat within the payment's validity; after that its caller asks again, and it sends the same. */
+const ours = (
+  { chain }: TrialWorld,
+  { privateKey }: EvmTestAccounts.TestAccount,
+  send: typeof fetch,
+  isOver: () => boolean
+): Buy => {
+  const assets = [{ network: chain.network, ...chain.token }]
+  const signer = exactEvm.localSigner(privateKey)
+  const buy = wrapFetch(send, { schemes: [exactEvm.client({ signer, network: chain.network, assets })] })
+  const again: Buy = async (url) => {
+    try {
+      return await buy(url)
+    } catch (error) {
+      if (!isPending(error) || isOver()) throw error
+      return again(url)
+    }
+  }
+  return again
+}
+
+const isPending = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && Reflect.get(error, "_tag") === "SettlementPending"
+
+/** The peer's `fetch` sends its payment once; its program repeats the request as the answer says. */
+const peers = ({ privateKey }: EvmTestAccounts.TestAccount, send: typeof fetch, isOver: () => boolean): Buy => {
+  const repeating: typeof fetch = async (input, init) => {
+    const request = new Request(input, init)
+    const response = await send(request.clone())
+    const seconds = Number(response.headers.get("retry-after") ?? Number.NaN)
+    const isLater = response.status === 503 || response.status === 409
+    if (!isLater || Number.isNaN(seconds) || isOver()) return response
+    await response.arrayBuffer()
+    await new Promise((resume) => setTimeout(resume, seconds * 1000))
+    return repeating(request)
+  }
+  // The chain's token is in no package's table: any token is paid, at any amount.
+  const client = x402Client.fromConfig({ schemes: [], spendControls: false })
+  registerExactEvmScheme(client, { signer: privateKeyToAccount(privateKey) })
+  return wrapFetchWithPayment(repeating, client)
+}

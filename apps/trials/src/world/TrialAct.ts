@@ -1,0 +1,92 @@
+/**
+ * The common plot of the trials: buyers buy, something happens meanwhile, and when it is over and everything that was under
+ * way has ended, the books are audited.
+ */
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+
+import type { Finding, Rules } from "../audit/Audit.ts"
+import type { Testimony } from "../audit/PaymentStory.ts"
+import * as TrialLoad from "./TrialLoad.ts"
+import * as TrialWorld from "./TrialWorld.ts"
+
+/**
+ * Who buys, and where.
+ *
+ * @category models
+ */
+export interface Options extends Partial<TrialLoad.Options> {
+  /** Where the books are read at the end is the first of them. */
+  readonly facilitators: readonly [string, ...ReadonlyArray<string>]
+  /** Default 20. */
+  readonly concurrency?: number
+  /** At least so many payments; more while it is not over. */
+  readonly payments: number
+  readonly rules?: Rules
+  /** How long the end may take, in milliseconds; default 60 000. */
+  readonly drainMillis?: number
+}
+
+/**
+ * How it ended.
+ *
+ * @category models
+ */
+export interface Outcome<A> {
+  /** What came out of what happened. */
+  readonly result: A
+  readonly counts: TrialLoad.PurchaseCounts
+  readonly findings: ReadonlyArray<Finding>
+  readonly said: Testimony
+  /** How long it took until nothing was under way. */
+  readonly drainSeconds: number
+}
+
+/**
+ * Has something happen while buyers buy.
+ *
+ * @category combinators
+ */
+export const underLoad = <A, E, R>(
+  world: TrialWorld.TrialWorld,
+  options: Options,
+  act: Effect.Effect<A, E, R>
+): Effect.Effect<Outcome<A>, E, R> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const counts = TrialLoad.none()
+      let isOver = false
+      const { patienceMillis } = world.options
+      const { drainMillis = patienceMillis ?? 60_000, payments, rules = {}, ...load } = options
+      const patient = patienceMillis === undefined ? {} : { patienceMillis }
+      const buying = yield* Effect.forkScoped(
+        TrialLoad.run(
+          { ...world.load, concurrency: 20, ...patient, ...load },
+          counts,
+          (begun) => isOver && begun >= payments
+        )
+      )
+      const result = yield* act
+      isOver = true
+      yield* Fiber.join(buying)
+      const [first] = options.facilitators
+      const { findings, millis, said } = yield* TrialWorld.audited(world, first, {
+        ...rules,
+        patienceMillis: drainMillis
+      })
+      return { result, counts, findings, said, drainSeconds: Math.round(millis / 1000) }
+    })
+  )
+
+/**
+ * The figures that all trials show.
+ *
+ * @category getters
+ */
+export const figures = ({ counts, drainSeconds, said }: Outcome<unknown>) => ({
+  payments: said.books.length,
+  ...counts,
+  transactions: said.chain.transactions.length,
+  reverted: said.chain.transactions.filter(({ reverted }) => reverted).length,
+  "drain, seconds": drainSeconds
+})

@@ -1,0 +1,124 @@
+/**
+ * The facilitator under trial, as a process: the service put together as the product does it, with the store, the failpoint
+ * and the mutation that the trial wants. It is told by its environment: `TRIAL_SETTINGS`, `FAILPOINT`, `MUTATION`.
+ */
+import { flushCompileCache } from "node:module"
+
+import {
+  Checkpoint,
+  type FacilitatorScheme,
+  FacilitatorSchemeRegistry,
+  LocalFacilitator,
+  RecordRetention
+} from "@pontage/core"
+import { exactEvm } from "@pontage/evm"
+import * as BestCrypto from "@pontage/evm/crypto"
+import { ApiKey, type CallerTerms, serve } from "@pontage/facilitator"
+import * as Effect from "effect/Effect"
+import "effect/schema/SchemaJITCompiler/enable"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import { privateKeyToAccount } from "viem/accounts"
+
+import * as Failpoint from "../faults/Failpoint.ts"
+import { type Mutation, mutations } from "../Mutation.ts"
+import { fromText, MutationName, type TrialSettings } from "./TrialSettings.ts"
+import * as TrialStore from "./TrialStore.ts"
+
+const mutationOf = (name: string | undefined): Mutation =>
+  name === undefined || name === "" ? {} : mutations[Schema.decodeUnknownSync(MutationName)(name)]
+
+const kill = () => process.kill(process.pid, "SIGKILL")
+
+const checkpointOf = (text: string | undefined, { hangMillis }: TrialSettings) => {
+  const failpoint = text === undefined || text === "" ? undefined : Failpoint.fromText(text)
+  if (failpoint === undefined) return () => Effect.void
+  return Failpoint.make(failpoint, { hangMillis, kill, onStrike: () => void process.stdout.write(`strikes ${text}\n`) })
+}
+
+const schemeOf = (settings: TrialSettings, { half = (same) => same }: Mutation): FacilitatorScheme => {
+  const { assets, batchSettler, finalityDepth, maxFeePerGas, rpcTimeoutMillis, rpcUrl, signerKeys } = settings
+  const scheme = exactEvm.facilitator({
+    signer: signerKeys.map((key) => privateKeyToAccount(key)),
+    rpcUrl,
+    assets,
+    finalityDepth,
+    rpcTimeoutMillis,
+    ...(maxFeePerGas !== undefined && { maxFeePerGas }),
+    ...(batchSettler !== undefined && { batches: { settler: batchSettler } })
+  })
+  return Effect.map(Effect.retry(scheme, { schedule: Schedule.spaced("500 millis"), while: isLate }), half)
+}
+
+/** A chain that cannot be asked yet. */
+const isLate = ({ _tag }: { readonly _tag: string }) => _tag === "ChainUnavailable"
+
+const callersOf = ({ callers = [] }: TrialSettings, network: string): ReadonlyArray<CallerTerms> =>
+  callers.map((one) => callerOf(one, network))
+
+const callerOf = (
+  { gasCeiling, key, name, operator = false, webhook }: NonNullable<TrialSettings["callers"]>[number],
+  network: string
+): CallerTerms => ({
+  name,
+  operator,
+  ...(webhook !== undefined && {
+    webhook: { url: Redacted.make(webhook), secret: Redacted.make("the-secret-of-the-trial") }
+  }),
+  keys: [ApiKey.digestOf(key)],
+  gasCeilings: new Map(gasCeiling === undefined ? [] : [[network, gasCeiling]])
+})
+
+/** The default holds an attack back, and a long trial with it. */
+const unlimited = 10n ** 24n
+
+/** The engine's ceilings: the total, and each caller's own. */
+const ceilingsOf = ({ callers = [], gasCeiling }: TrialSettings, { ignoresCeilings }: Mutation) =>
+  ignoresCeilings
+    ? {}
+    : {
+        total: () => gasCeiling ?? unlimited,
+        caller: (name: string) => callers.find((one) => one.name === name)?.gasCeiling
+      }
+
+const program = Effect.gen(function* () {
+  const settings = fromText(process.env["TRIAL_SETTINGS"] ?? "")
+  const mutation = mutationOf(process.env["MUTATION"])
+  const strike = checkpointOf(process.env["FAILPOINT"], settings)
+  const { port, retentionMillis, settleTimeoutMillis, store } = settings
+  const retention = retentionMillis === undefined ? Layer.empty : RecordRetention.layer({ age: retentionMillis })
+  const local = LocalFacilitator.layer({
+    settleTimeoutMillis,
+    gasCeilings: ceilingsOf(settings, mutation)
+  }).pipe(
+    Layer.provideMerge(FacilitatorSchemeRegistry.layer([schemeOf(settings, mutation)])),
+    Layer.provideMerge(TrialStore.layer(store, mutation)),
+    Layer.provide(BestCrypto.layer)
+  )
+  const served = Effect.gen(function* () {
+    const facilitator = yield* Layer.build(Layer.provideMerge(retention, local))
+    const callers = callersOf(settings, settings.assets[0]?.network ?? "")
+    const { url } = yield* Effect.provide(
+      serve({ port, webhooksToPrivate: true, ...(callers.length > 0 && { callers }) }),
+      facilitator
+    )
+    process.send?.({ url })
+    // A process that is killed keeps nothing: the next life begins quicker with what this one has compiled.
+    flushCompileCache()
+    return yield* Effect.never
+  })
+  return yield* Effect.provideService(served, Checkpoint.Checkpoint, strike)
+})
+
+// What nothing refers to any more is collected first, where this process may say so: what is left is what it needs.
+process.on("message", () => {
+  globalThis.gc?.()
+  const { heapUsed, rss } = process.memoryUsage()
+  process.send?.({ heapUsed, rss })
+})
+
+// Whoever has started this process is gone: so is its purpose.
+process.on("disconnect", () => process.exit(1))
+await Effect.runPromise(Effect.scoped(program))

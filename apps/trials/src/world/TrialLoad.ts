@@ -1,0 +1,180 @@
+/**
+ * Buyers and sellers at work: payments are signed and presented as the protocol wants it, and presented again, the same
+ * authorization, for as long as the outcome is not known. What they see is in the journal; how it ended is counted here.
+ */
+import type { EvmTestAccounts } from "@pontage/evm/testing"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { Address } from "viem"
+
+import type { Told } from "../audit/TrialJournal.ts"
+import type { TrialCaller, TrialClaim } from "./TrialCaller.ts"
+import * as TrialPayment from "./TrialPayment.ts"
+import type { TrialRandom } from "./TrialRandom.ts"
+
+/**
+ * What is to be bought.
+ *
+ * @category models
+ */
+export interface Options {
+  readonly market: TrialPayment.Market
+  readonly caller: TrialCaller
+  readonly random: TrialRandom
+  /** Addresses of facilitators; each request goes to one of them. */
+  readonly facilitators: ReadonlyArray<string>
+  readonly payers: ReadonlyArray<EvmTestAccounts.TestAccount>
+  readonly payTo: Address
+  /** How many buyers buy at once. */
+  readonly concurrency: number
+  /** How long an authorization is valid, in seconds; default 120. */
+  readonly validSeconds?: number
+  /** How long a buyer asks for an outcome before it gives up, in milliseconds; default 180 000. */
+  readonly patienceMillis?: number
+  /** Of a thousand payments so many come without a claim (default 150), by `/claims` first (100), in two copies (100). */
+  readonly mix?: Partial<Mix>
+}
+
+/**
+ * How payments differ from each other: so many of a thousand.
+ *
+ * @category models
+ */
+export interface Mix {
+  readonly unclaimed: number
+  readonly afterHandler: number
+  readonly copied: number
+}
+
+/**
+ * How a purchase ended for its buyer.
+ *
+ * @category models
+ */
+export type PurchaseEnd = "settled" | "used" | "refused" | "elsewhere" | "unknown"
+
+/**
+ * The purchases so far, counted by how they ended.
+ *
+ * @category models
+ */
+export type PurchaseCounts = Record<PurchaseEnd, number>
+
+/**
+ * No purchases.
+ *
+ * @category constructors
+ */
+export const none = (): PurchaseCounts => ({ settled: 0, used: 0, refused: 0, elsewhere: 0, unknown: 0 })
+
+/**
+ * Buys so many times, or until `enough` says so; counts into `counts` as it goes.
+ *
+ * @category combinators
+ */
+export const run = (
+  options: Options,
+  counts: PurchaseCounts,
+  enough: (begun: number) => boolean
+): Effect.Effect<void> => {
+  let begun = 0
+  const buyer = Effect.gen(function* () {
+    while (!enough(begun)) {
+      const luck = options.random.branch(begun++)
+      const end = yield* purchase(options, luck)
+      counts[end] += 1
+    }
+  })
+  return Effect.forEach(Array.from({ length: options.concurrency }), () => buyer, {
+    concurrency: "unbounded",
+    discard: true
+  })
+}
+
+/** A copy comes in so many milliseconds after the first. */
+const copiesWithin = 1_500
+
+const usual: Mix = { unclaimed: 150, afterHandler: 100, copied: 100 }
+
+/**
+ * Signs one payment and has it settled.
+ *
+ * @category combinators
+ */
+export const purchase = Effect.fnUntraced(function* (options: Options, luck: TrialRandom) {
+  const mix = { ...usual, ...options.mix }
+  const now = yield* Clock.currentTimeMillis
+  const terms = {
+    payer: luck.pick(options.payers),
+    payTo: options.payTo,
+    amount: BigInt(luck.between(1, 10_000)),
+    validBefore: Math.floor(now / 1000) + (options.validSeconds ?? 120),
+    bound: luck.perMille(500)
+  }
+  const payment = yield* Effect.promise(() => TrialPayment.sign(options.market, terms, luck.branch("nonce")))
+  const claimed = !luck.perMille(mix.unclaimed)
+  const attempt: Attempt = {
+    options,
+    payment,
+    claim: claimed ? claimOf(luck) : undefined,
+    luck,
+    deadline: now + (options.patienceMillis ?? 180_000)
+  }
+  const first = claimed && luck.perMille(mix.afterHandler) ? taken(attempt) : Effect.undefined
+  const wanted = Effect.andThen(first, settled(attempt))
+  if (!claimed || !luck.perMille(mix.copied)) return yield* wanted
+  const copy = { ...attempt, claim: claimOf(luck.branch("copy")), luck: luck.branch("copies") }
+  const late = Effect.andThen(Effect.sleep(copy.luck.below(copiesWithin)), settled(copy))
+  const [end] = yield* Effect.all([wanted, late], { concurrency: "unbounded" })
+  return end
+})
+
+interface Attempt {
+  readonly options: Options
+  readonly payment: TrialPayment.TrialPayment
+  readonly claim: TrialClaim | undefined
+  readonly luck: TrialRandom
+  /** Unix milliseconds. */
+  readonly deadline: number
+}
+
+const claimOf = (luck: TrialRandom): TrialClaim => ({
+  id: TrialPayment.bytesOf(luck.branch("claim"), 16).toString("base64url"),
+  resource: "resource".padEnd(43, "x")
+})
+
+const isDecided = (told: Told): boolean =>
+  told._tag === "Finished" ||
+  (told._tag === "Verdict" &&
+    (told.success || told.refusal !== undefined || (told.execution !== undefined && told.execution !== "granted")))
+
+/** Asks until it is told, or has no patience left; then it keeps the last answer. */
+const insisting = Effect.fnUntraced(function* (
+  { deadline, luck, options }: Attempt,
+  ask: (facilitator: string) => Effect.Effect<Told>
+) {
+  for (let pause = 100; ; pause = Math.min(2000, pause * 2)) {
+    const told = yield* ask(luck.pick(options.facilitators))
+    if (isDecided(told) || (yield* Clock.currentTimeMillis) > deadline) return told
+    yield* Effect.sleep(pause + luck.below(pause))
+  }
+})
+
+/** Claims first, as a server does that settles after its handler has run. */
+const taken = (attempt: Attempt) =>
+  insisting(attempt, (facilitator) =>
+    attempt.options.caller.present("claim", facilitator, attempt.payment, attempt.claim)
+  )
+
+const settled = Effect.fnUntraced(function* (attempt: Attempt): Effect.fn.Return<PurchaseEnd> {
+  const { claim, options, payment } = attempt
+  const told = yield* insisting(attempt, (facilitator) => options.caller.present("settle", facilitator, payment, claim))
+  if (told._tag !== "Verdict" || !isDecided(told)) return "unknown"
+  if (told.refusal !== undefined) return told.refusal === "already_used" ? "used" : "refused"
+  if (claim === undefined) return "settled"
+  if (told.execution !== "granted") return "elsewhere"
+  yield* insisting(attempt, (facilitator) =>
+    options.caller.finish(facilitator, payment, told.paymentId, claim.id, "served")
+  )
+  return "settled"
+})

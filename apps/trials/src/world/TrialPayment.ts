@@ -1,0 +1,126 @@
+/**
+ * Payments as a trial needs them: by the thousand, each a signed authorization (EIP-3009) and the body of the request that
+ * presents it. They are put together here by hand, so that the facilitator is judged by something else than our client.
+ */
+import { createHash } from "node:crypto"
+
+import type { EvmTestAccounts } from "@pontage/evm/testing"
+import type { Address, Hex } from "viem"
+
+import type { JournalPayment } from "../audit/TrialJournal.ts"
+import type { TrialRandom } from "./TrialRandom.ts"
+
+/**
+ * Where payments are made: the network, the token and its EIP-712 domain.
+ *
+ * @category models
+ */
+export interface Market {
+  readonly network: string
+  readonly chainId: number
+  readonly token: { readonly address: Address; readonly name: string; readonly version: string }
+}
+
+/**
+ * What is signed.
+ *
+ * @category models
+ */
+export interface Terms {
+  readonly payer: EvmTestAccounts.TestAccount
+  readonly payTo: Address
+  /** In the token's smallest unit. */
+  readonly amount: bigint
+  /** Unix seconds. */
+  readonly validBefore: number
+  /** Whether it is bound to a request (a challenge and a salt give its nonce). */
+  readonly bound: boolean
+}
+
+/**
+ * A payment that was signed.
+ *
+ * @category models
+ */
+export interface TrialPayment {
+  readonly journal: JournalPayment
+  readonly signature: Hex
+  readonly validBefore: number
+  /** What `POST /settle` takes, without a claim. */
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Signs a payment; its nonce is drawn.
+ *
+ * @category constructors
+ */
+export const sign = async (market: Market, terms: Terms, random: TrialRandom): Promise<TrialPayment> => {
+  const { amount, payTo, payer, validBefore } = terms
+  const binding = terms.bound ? { challenge: "the-challenge-of-a-trial", salt: saltOf(random) } : undefined
+  const nonce = binding === undefined ? nonceOf(bytesOf(random, 24)) : boundNonce(binding)
+  const message = {
+    from: payer.address,
+    to: payTo,
+    value: amount,
+    validAfter: 0n,
+    validBefore: BigInt(validBefore),
+    nonce
+  }
+  const { address, name, version } = market.token
+  const domain = { name, version, chainId: market.chainId, verifyingContract: address }
+  const signature = await payer.signTypedData({ domain, types, primaryType: "TransferWithAuthorization", message })
+  const authorization = { ...message, value: `${amount}`, validAfter: "0", validBefore: `${validBefore}` }
+  const payload = { signature, authorization, ...(binding !== undefined && { binding }) }
+  return {
+    journal: { payer: payer.address.toLowerCase(), nonce, payTo: payTo.toLowerCase(), amount },
+    signature,
+    validBefore,
+    body: bodyOf(market, terms, payload)
+  }
+}
+
+const types = {
+  TransferWithAuthorization: [
+    { name: "from", type: "address" },
+    { name: "to", type: "address" },
+    { name: "value", type: "uint256" },
+    { name: "validAfter", type: "uint256" },
+    { name: "validBefore", type: "uint256" },
+    { name: "nonce", type: "bytes32" }
+  ]
+} as const
+
+const protocolVersion = 2
+
+const bodyOf = ({ network, token }: Market, { amount, payTo }: Terms, payload: unknown) => {
+  const encoded = Buffer.from(JSON.stringify(payload)).toString("base64")
+  return {
+    protocolVersion,
+    paymentPayload: { protocolVersion, scheme: "exact", network, payload: encoded },
+    paymentRequirements: {
+      scheme: "exact",
+      network,
+      maxAmountRequired: `${amount}`,
+      resource: "https://shop.example/report",
+      payTo,
+      asset: token.address,
+      maxTimeoutSeconds: 600
+    }
+  }
+}
+
+/**
+ * So many drawn bytes.
+ *
+ * @category constructors
+ */
+export const bytesOf = (random: TrialRandom, count: number): Buffer =>
+  Buffer.from(Array.from({ length: count }, () => random.below(256)))
+
+const saltOf = (random: TrialRandom): string => bytesOf(random, 16).toString("base64url")
+
+const nonceOf = (bytes: Buffer): Hex => `0x${bytes.subarray(0, 24).toString("hex")}0000000000000000`
+
+const boundNonce = ({ challenge, salt }: { readonly challenge: string; readonly salt: string }): Hex =>
+  nonceOf(createHash("sha256").update(challenge, "ascii").update(Buffer.from(salt, "base64url")).digest())

@@ -1,0 +1,61 @@
+/**
+ * What came out of a trial: figures, differences, and whether the promise was kept.
+ */
+import type { Finding } from "../audit/Audit.ts"
+import type { TrialOptions } from "./TrialOptions.ts"
+
+/**
+ * A run of a trial.
+ *
+ * @category models
+ */
+export interface TrialReport {
+  readonly goal: string
+  /** What was tried, in a few words. */
+  readonly title: string
+  readonly options: TrialOptions
+  /** What was measured, by name. */
+  readonly figures: Readonly<Record<string, number | string>>
+  /** What the audit found, and what the trial itself saw broken. */
+  readonly findings: ReadonlyArray<Finding | Broken>
+}
+
+/**
+ * A promise that the trial saw broken beside the audit.
+ *
+ * @category models
+ */
+export interface Broken {
+  readonly check: string
+  readonly detail: string
+}
+
+/** So many differences of each kind are shown. */
+const shown = 4
+
+/**
+ * A table for people, and after it the same as one line of JSON.
+ *
+ * @category conversions
+ */
+export const toText = ({ figures, findings, goal, options, title }: TrialReport): string => {
+  const { mutation, seed, store } = options
+  const rows = Object.entries({ store, seed, ...(mutation && { mutation }), ...figures })
+  const widest = Math.max(...rows.map(([name]) => name.length))
+  const counts = new Map<string, number>()
+  for (const { check } of findings) counts.set(check, (counts.get(check) ?? 0) + 1)
+  const verdict =
+    findings.length === 0 ? "kept" : `BROKEN: ${[...counts].map(([check, count]) => `${check} ${count}`).join(", ")}`
+  return [
+    `${goal}: ${title}`,
+    ...rows.map(([name, value]) => `  ${name.padEnd(widest)}  ${value}`),
+    ...[...counts.keys()].flatMap((kind) =>
+      findings
+        .filter(({ check }) => check === kind)
+        .slice(0, shown)
+        .map(({ check, detail }) => `  ! ${check}: ${detail}`)
+    ),
+    `  ${verdict}`,
+    JSON.stringify({ goal, ok: findings.length === 0, ...options, figures, broken: Object.fromEntries(counts) })
+  ].join("\n")
+}

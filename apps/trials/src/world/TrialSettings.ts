@@ -1,0 +1,104 @@
+/**
+ * What a facilitator under trial is told by its environment: where it listens and settles, where it keeps its records, and
+ * what is broken in it on purpose.
+ */
+import * as Schema from "effect/Schema"
+
+import { mutationNames } from "../Mutation.ts"
+
+const Store = Schema.Union([
+  Schema.Struct({ kind: Schema.Literal("memory") }),
+  Schema.Struct({ kind: Schema.Literal("sqlite"), filename: Schema.String }),
+  Schema.Struct({
+    kind: Schema.Literal("postgres"),
+    url: Schema.String,
+    /** How leases of lanes are kept, in milliseconds; default the product's. */
+    leases: Schema.optionalKey(Schema.Struct({ ttl: Schema.Int, tick: Schema.Int }))
+  })
+])
+
+/**
+ * A caller with a key of its own, and the wei that its payments may cost in gas.
+ *
+ * @category schemas
+ */
+const TrialCallerTerms = Schema.Struct({
+  name: Schema.String,
+  key: Schema.String,
+  operator: Schema.optionalKey(Schema.Boolean),
+  gasCeiling: Schema.optionalKey(Schema.BigIntFromString),
+  /** Where it is told of ends. */
+  webhook: Schema.optionalKey(Schema.String)
+})
+
+const Asset = Schema.Struct({
+  network: Schema.String,
+  address: Schema.String,
+  symbol: Schema.String,
+  decimals: Schema.Int,
+  name: Schema.String,
+  version: Schema.String
+})
+
+/**
+ * The settings, as the environment variable `TRIAL_SETTINGS` holds them in JSON.
+ *
+ * @category schemas
+ */
+export const TrialSettings = Schema.Struct({
+  port: Schema.Int,
+  rpcUrl: Schema.String,
+  signerKeys: Schema.Array(Schema.TemplateLiteral(["0x", Schema.String])),
+  assets: Schema.Array(Asset),
+  store: Store,
+  /** Blocks until a block is final. */
+  finalityDepth: Schema.Int,
+  settleTimeoutMillis: Schema.Int,
+  rpcTimeoutMillis: Schema.Int,
+  /** Payments travel together through this contract. */
+  batchSettler: Schema.optionalKey(Schema.String),
+  /** Wei for a unit of gas. */
+  maxFeePerGas: Schema.optionalKey(Schema.BigIntFromString),
+  /** Wei that all payments together may cost in gas. */
+  gasCeiling: Schema.optionalKey(Schema.BigIntFromString),
+  callers: Schema.optionalKey(Schema.Array(TrialCallerTerms)),
+  /** How long records are kept after everything about them is over; default for ever. */
+  retentionMillis: Schema.optionalKey(Schema.Int),
+  /** How long a step stands still that a failpoint hangs. */
+  hangMillis: Schema.Int
+})
+
+/**
+ * @category models
+ */
+export type TrialSettings = typeof TrialSettings.Type
+
+/**
+ * Where the records are kept.
+ *
+ * @category models
+ */
+export type StoreChoice = typeof Store.Type
+
+const Text = Schema.fromJsonString(TrialSettings)
+
+/**
+ * The settings of their text. Throws where they are none: a mistake of the trial.
+ *
+ * @category conversions
+ */
+export const fromText = Schema.decodeUnknownSync(Text)
+
+/**
+ * The text of settings.
+ *
+ * @category conversions
+ */
+export const toText = Schema.encodeSync(Text)
+
+/**
+ * What is broken on purpose.
+ *
+ * @category schemas
+ */
+export const MutationName = Schema.Literals(mutationNames)

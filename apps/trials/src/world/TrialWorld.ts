@@ -1,0 +1,191 @@
+/**
+ * The world of a trial: a chain of its own, a place for the records, facilitators, buyers, and a journal of what they saw.
+ * At the end it waits for what is under way, and has everything audited.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+import { type Anvil, EvmTestChain } from "@pontage/evm/testing"
+import { ReservedPort } from "@pontage/sql/testing"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+
+import * as Audit from "../audit/Audit.ts"
+import * as ChainFacts from "../audit/ChainFacts.ts"
+import * as PaymentBooks from "../audit/PaymentBooks.ts"
+import type { Testimony } from "../audit/PaymentStory.ts"
+import * as TrialJournal from "../audit/TrialJournal.ts"
+import * as ChainRpc from "./ChainRpc.ts"
+import * as FacilitatorLife from "./FacilitatorLife.ts"
+import * as TrialCaller from "./TrialCaller.ts"
+import * as TrialDatabase from "./TrialDatabase.ts"
+import type * as TrialLoad from "./TrialLoad.ts"
+import type { TrialOptions } from "./TrialOptions.ts"
+import * as TrialRandom from "./TrialRandom.ts"
+import type { StoreChoice, TrialSettings } from "./TrialSettings.ts"
+
+/**
+ * How the world is made, where trials differ.
+ *
+ * @category models
+ */
+export interface Shape {
+  /** Seconds between blocks; default 1. */
+  readonly blockTime?: number
+  /** Blocks until a block is final; default 3. */
+  readonly finalityDepth?: number
+  /** How many keys the facilitators settle with, 1 to 4; default 2. */
+  readonly signers?: number
+  /** Default 20. */
+  readonly payers?: number
+  /** The key of a caller that may see all books; without it they are open. */
+  readonly booksKey?: string
+  /** How leases of lanes are kept where several instances could share the records; default quick ones. */
+  readonly leases?: { readonly ttl: number; readonly tick: number }
+}
+
+/**
+ * The world.
+ *
+ * @category models
+ */
+export interface TrialWorld {
+  readonly options: TrialOptions
+  readonly random: TrialRandom.TrialRandom
+  readonly chain: EvmTestChain.Shape
+  readonly rpc: ChainRpc.ChainRpc
+  readonly database: TrialDatabase.TrialDatabase | undefined
+  /** The file of the records, where they are in one. */
+  readonly file: string | undefined
+  readonly journal: TrialJournal.TrialJournal
+  readonly caller: TrialCaller.TrialCaller
+  readonly signers: ReadonlyArray<string>
+  readonly booksKey: string | undefined
+  /** Starts a facilitator on the world's records. */
+  readonly facilitator: (
+    changed?: Partial<TrialSettings>,
+    options?: Pick<FacilitatorLife.Options, "failpoint" | "collects">
+  ) => Effect.Effect<FacilitatorLife.FacilitatorLife, never, Scope.Scope>
+  /** What buyers need, all but the facilitators. */
+  readonly load: Omit<TrialLoad.Options, "facilitators" | "concurrency">
+}
+
+/**
+ * Makes a world; it goes away with the scope.
+ *
+ * @category constructors
+ */
+export const make = Effect.fnUntraced(function* (
+  options: TrialOptions,
+  shape: Shape = {}
+): Effect.fn.Return<TrialWorld, Anvil.AnvilFailed, Scope.Scope> {
+  const { blockTime = 1, finalityDepth = 3, leases = quickLeases, payers = 20, signers = 2 } = shape
+  const random = TrialRandom.make(options.seed)
+  const chain = yield* EvmTestChain.make({ blockTime, payers, payerBalance: 10n ** 12n })
+  const database = options.store === "postgres" ? yield* TrialDatabase.make : undefined
+  const store = yield* storeFor(options, database, leases)
+  const journal = TrialJournal.make()
+  const keys = chain.accounts.signers.slice(0, signers)
+  const caller = TrialCaller.make({ journal })
+  const asset = { network: chain.network, ...chain.token }
+  const facilitator: TrialWorld["facilitator"] = Effect.fnUntraced(function* (changed, life) {
+    const settings: TrialSettings = {
+      port: yield* ReservedPort.make,
+      rpcUrl: chain.rpcUrl,
+      signerKeys: keys.map(({ privateKey }) => privateKey),
+      assets: [asset],
+      store,
+      finalityDepth,
+      settleTimeoutMillis: 15_000,
+      rpcTimeoutMillis: 3_000,
+      hangMillis: 30_000,
+      ...changed
+    }
+    return yield* FacilitatorLife.make({ settings, mutation: options.mutation, ...life })
+  })
+  return {
+    options,
+    random,
+    chain,
+    rpc: ChainRpc.make(chain.rpcUrl),
+    database,
+    file: store.kind === "sqlite" ? store.filename : undefined,
+    journal,
+    caller,
+    signers: keys.map(({ address }) => address),
+    booksKey: shape.booksKey,
+    facilitator,
+    load: {
+      market: { network: chain.network, chainId: chain.chainId, token: chain.token },
+      caller,
+      random: random.branch("load"),
+      payers: chain.accounts.payers,
+      payTo: chain.accounts.payee.address
+    }
+  }
+})
+
+/** In milliseconds: a facilitator that is killed often should not wait for its own old leases most of the time. */
+const quickLeases = { ttl: 2_000, tick: 500 }
+
+const storeFor = (
+  { store }: TrialOptions,
+  database: TrialDatabase.TrialDatabase | undefined,
+  leases: Shape["leases"] = quickLeases
+): Effect.Effect<StoreChoice, never, Scope.Scope> => {
+  if (database !== undefined) return Effect.succeed({ kind: "postgres", url: database.url, leases })
+  if (store === "memory") return Effect.succeed({ kind: "memory" })
+  return Effect.map(directory, (path) => ({ kind: "sqlite", filename: join(path, "payments.sqlite") }))
+}
+
+/** A directory that goes away with the scope. */
+const directory = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "pontage-trial-"))),
+  (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
+)
+
+/**
+ * What all witnesses say now.
+ *
+ * @category getters
+ */
+export const testimony = Effect.fnUntraced(function* (world: TrialWorld, facilitator: string) {
+  const { chain, journal, rpc, signers } = world
+  const books = yield* PaymentBooks.read(facilitator, world.booksKey)
+  const parties = { token: chain.token.address, payees: [chain.accounts.payee.address], signers }
+  const facts = yield* ChainFacts.read(rpc, parties)
+  return { books, chain: facts, journal: journal.lines } satisfies Testimony
+})
+
+/** Between looks at what is not over. */
+const drainPause = 500
+/** Differences that stay the same for so long, some of them beyond mending, are what there is to say. */
+const stillMillis = 10_000
+
+/**
+ * Waits until the audit finds nothing, at most so long, and returns what it found last and how long it took. Differences
+ * may be mended by waiting: what was not over yet is over then.
+ *
+ * @category combinators
+ */
+export const audited = Effect.fnUntraced(function* (
+  world: TrialWorld,
+  facilitator: string,
+  { patienceMillis = 60_000, ...rules }: Audit.Rules & { readonly patienceMillis?: number } = {}
+) {
+  const start = performance.now()
+  let last = { findings: "", since: start }
+  while (true) {
+    const said = yield* testimony(world, facilitator)
+    const findings = Audit.findings(said, rules)
+    const now = performance.now()
+    const text = JSON.stringify(findings)
+    if (text !== last.findings) last = { findings: text, since: now }
+    const isStill = now - last.since > stillMillis && findings.some(Audit.isLasting)
+    if (findings.length === 0 || isStill || now - start > patienceMillis) {
+      return { findings, said, millis: now - start }
+    }
+    yield* Effect.sleep(drainPause)
+  }
+})

@@ -1,0 +1,43 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+import { assert, describe, it } from "@effect/vitest"
+
+import * as TrialJournal from "../../src/audit/TrialJournal.ts"
+
+const payment = { payer: "0x1", nonce: "0x2", payTo: "0x3", amount: 2n ** 70n }
+const request = { operation: "settle", facilitator: "f", payment, claimId: undefined } as const
+
+describe("the journal", () => {
+  it("numbers what happens in its order, answers with what they answer", () => {
+    const journal = TrialJournal.make()
+    const first = journal.ask(request)
+    const second = journal.ask(request)
+    journal.answer(second, { _tag: "Lost" })
+    journal.answer(first, { _tag: "CannotTell", httpStatus: 503 })
+    assert.deepStrictEqual(
+      journal.lines.map(({ order }) => order),
+      [0, 1, 2, 3]
+    )
+    assert.deepStrictEqual(
+      journal.lines.flatMap((line) => (line._tag === "Answered" ? [line.to] : [])),
+      [second, first]
+    )
+    assert.isTrue(journal.lines.every(({ at }, index) => index === 0 || at >= (journal.lines[index - 1]?.at ?? at)))
+  })
+
+  it("is in its file as it happens, exact amounts included", () => {
+    const folder = mkdtempSync(join(tmpdir(), "journal-"))
+    try {
+      const file = join(folder, "journal.jsonl")
+      const journal = TrialJournal.make(file)
+      journal.ask(request)
+      const lines = readFileSync(file, "utf8").trim().split("\n")
+      assert.strictEqual(lines.length, 1)
+      assert.include(lines[0], `"amount":"${2n ** 70n}"`)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})

@@ -1,0 +1,57 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+
+import * as Simulation from "../../../src/simulation/Simulation.ts"
+import { simulationFaults } from "../../../src/simulation/SimulationFaults.ts"
+import * as SimulationPlan from "../../../src/simulation/SimulationPlan.ts"
+
+const run = (seed: number, options: Simulation.Options = {}) =>
+  Effect.promise(() => Simulation.run(SimulationPlan.onEvm(SimulationPlan.draw(seed)), options))
+
+describe("a simulation on the modelled EVM chain", () => {
+  it.live("tells the same story twice", () =>
+    Effect.gen(function* () {
+      for (let seed = 1; seed <= 12; seed++) {
+        const first = yield* run(seed, { tells: true })
+        const second = yield* run(seed, { tells: true })
+        assert.deepStrictEqual(second.story, first.story)
+        assert.strictEqual(second.digest, first.digest)
+      }
+    })
+  )
+
+  it.live("settles and serves where nothing goes wrong", () =>
+    Effect.gen(function* () {
+      for (let seed = 1; seed <= 6; seed++) {
+        const drawn = SimulationPlan.onEvm(SimulationPlan.draw(seed))
+        const purchases = drawn.purchases.map((one) => Object.assign(one, { isPoor: false, patienceMillis: 0 }))
+        const plan = { ...drawn, purchases, acts: [] }
+        const { served, story, violation } = yield* Effect.promise(() => Simulation.run(plan, { tells: true }))
+        assert.strictEqual(violation, undefined)
+        assert.isAtLeast(served, purchases.length)
+        assert.isTrue(story.some((line) => line.includes("is final")))
+      }
+    })
+  )
+
+  it.live("ends a payment whose slot one stranger has used and whose money another has moved", () =>
+    Effect.gen(function* () {
+      const { story, violation } = yield* run(1079, { tells: true })
+      assert.strictEqual(violation, undefined)
+      assert.isTrue(story.some((line) => line.includes("was used by a transaction that is not ours")))
+      assert.isTrue(story.some((line) => line.includes("sent by another")))
+    })
+  )
+
+  it.live.each(["broadcast-before-persist", "no-receipt-is-failure", "rpc-error-is-verdict"] as const)(
+    "finds %s",
+    (name) =>
+      Effect.gen(function* () {
+        for (let seed = 1; seed <= 60; seed++) {
+          const { violation } = yield* run(seed, { fault: simulationFaults[name].make() })
+          if (violation !== undefined && violation.invariant !== "all-ends") return
+        }
+        assert.fail("no seed shows it")
+      })
+  )
+})

@@ -1,0 +1,64 @@
+/**
+ * The bytes of a transaction of a ledger in memory: JSON, so that they can be stored, read back and sent by anybody.
+ */
+import * as Schema from "effect/Schema"
+
+import * as Amount from "../../protocol/Amount.ts"
+import type { Prepared, Slot, ChainHead } from "../../scheme/SchemeFacilitator.ts"
+import { gasOf, type LedgerOrder, type LedgerTransaction } from "./LedgerTransaction.ts"
+
+const Order = Schema.Struct({
+  payer: Schema.String,
+  payTo: Schema.String,
+  amount: Amount.FromText,
+  nonce: Schema.String,
+  validAfter: Schema.Int,
+  validBefore: Schema.Int
+})
+
+const Bytes = Schema.fromJsonString(
+  Schema.Struct({
+    id: Schema.String,
+    lane: Schema.String,
+    slot: Schema.NullOr(Amount.FromText),
+    orders: Schema.Array(Order),
+    fees: Schema.NullOr(Schema.Struct({ maximum: Amount.FromText, priority: Amount.FromText }))
+  })
+)
+
+const encodeBytes = Schema.encodeSync(Bytes)
+const decodeBytes = Schema.decodeSync(Bytes)
+
+/**
+ * Signs a transaction; the same one has the same id and the same bytes.
+ *
+ * @category constructors
+ */
+export const sign = (
+  orders: ReadonlyArray<LedgerOrder>,
+  slot: Slot | undefined,
+  { fees: market, head }: ChainHead
+): Prepared => {
+  const fees = market && { maximum: market.maximum, priority: market.priority }
+  const { lane, number } = slot ?? { lane: "anybody", number: null }
+  const load = orders.length === 0 ? "fill" : orders.map(({ nonce, payer }) => `${payer}:${nonce}`).join("+")
+  const id = [lane, number ?? "", load, fees?.maximum ?? "", fees?.priority ?? "", head.number].join("/")
+  return {
+    slot,
+    transaction: id,
+    bytes: encodeBytes({ id, lane, slot: number, orders, fees: fees ?? null }),
+    head: head.number,
+    cost: gasOf({ orders }) * (fees?.maximum ?? 1n),
+    ...(fees && { fees })
+  }
+}
+
+/**
+ * The transaction that the bytes are of.
+ *
+ * @category conversions
+ */
+export const toTransaction = (bytes: string): LedgerTransaction => {
+  const { fees, id, lane, orders, slot } = decodeBytes(bytes)
+  return { id, lane, slot: slot ?? undefined, orders, fees: fees ?? undefined }
+}

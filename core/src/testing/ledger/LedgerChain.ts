@@ -1,0 +1,71 @@
+/**
+ * The blocks of a ledger in memory, and how they are taken back: whatever a block changes, it notes how to undo.
+ */
+import type { Block } from "../../scheme/SchemeFacilitator.ts"
+
+/**
+ * A block. `undo` takes back what it did, newest first.
+ *
+ * @category models
+ */
+export interface LedgerBlock extends Block {
+  /** Unix seconds. */
+  readonly time: number
+  readonly undo: Array<() => void>
+  /** The signers of its transactions with slots, one for each slot. */
+  readonly signers: Array<string>
+}
+
+/**
+ * A chain of blocks; it always has one.
+ *
+ * @category models
+ */
+export interface LedgerChain {
+  readonly head: () => LedgerBlock
+  /** The block so many below the head; the first one when there are fewer. */
+  readonly below: (depth: number) => LedgerBlock
+  /** The newest blocks, so many of them. */
+  readonly newest: (count: number) => ReadonlyArray<LedgerBlock>
+  readonly isCanonical: (block: Block) => boolean
+  /** Adds an empty block. */
+  readonly extend: (time: number) => LedgerBlock
+  /** Takes the newest blocks back, all but the first one at most; returns them, oldest first. */
+  readonly drop: (count: number) => ReadonlyArray<LedgerBlock>
+}
+
+/**
+ * A chain with its first block, of the time zero.
+ *
+ * @category constructors
+ */
+export const make = (): LedgerChain => {
+  const first: LedgerBlock = { number: 1n, hash: "block-1-0", time: 0, undo: [], signers: [] }
+  const blocks = [first]
+  let branch = 0
+  const below = (depth: number) => blocks[Math.max(0, blocks.length - 1 - depth)] ?? first
+  return {
+    head: () => below(0),
+    below,
+    newest: (count) => (count === 0 ? [] : blocks.slice(-count)),
+    isCanonical: ({ hash, number }) => blocks[Number(number) - 1]?.hash === hash,
+    extend: (time) => {
+      const number = BigInt(blocks.length + 1)
+      const block = {
+        number,
+        hash: `block-${number}-${branch}`,
+        time: Math.max(time, below(0).time),
+        undo: [],
+        signers: []
+      }
+      blocks.push(block)
+      return block
+    },
+    drop: (count) => {
+      branch++
+      const dropped = blocks.splice(Math.max(1, blocks.length - count))
+      for (const { undo } of dropped.toReversed()) for (const step of undo.toReversed()) step()
+      return dropped
+    }
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * The settling half of `exact` on a ledger in memory: batches, replacements by dearer transactions, and proofs from the
+ * transfers themselves, in the fewest lines that keep all the laws.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import { type PaymentError, refuse } from "../../protocol/PaymentError.ts"
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
+import type { ChainUnavailable } from "../../protocol/ProtocolError.ts"
+import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
+import * as OwnTransfer from "../../scheme/OwnTransfer.ts"
+import type {
+  Block,
+  Conclusion,
+  Observation,
+  Passenger,
+  Payment,
+  Preparation,
+  Prepared,
+  SchemeFacilitator,
+  Sighting,
+  Slot,
+  Submission,
+  ChainHead
+} from "../../scheme/SchemeFacilitator.ts"
+import * as LedgerBytes from "./LedgerBytes.ts"
+import { asked, boundNonce, network, Payload, scheme, signatureOf, unavailable } from "./LedgerScheme.ts"
+import { type LedgerOrder, type LedgerReceipt, type TestLedger, toOrder } from "./TestLedger.ts"
+
+/**
+ * How the half works.
+ *
+ * @category models
+ */
+export interface FacilitatorOptions {
+  /** Its signers; default one, `signer-1`. None for a family whose payers send their own transactions. */
+  readonly lanes?: ReadonlyArray<string>
+  readonly capacity?: number
+  /** Default one by one. */
+  readonly batches?: NonNullable<SchemeFacilitator["batches"]>
+  /** So many payments fit into one transaction at most, whatever `batches` says. */
+  readonly fitting?: number
+  /** `false`: a family whose transactions are never replaced by dearer ones. */
+  readonly fees?: boolean
+}
+
+/**
+ * Makes the half.
+ *
+ * @category constructors
+ */
+export const make = (ledger: TestLedger, options: FacilitatorOptions = {}): SchemeFacilitator => {
+  const { batches, capacity, fees = true, fitting = Infinity, lanes = ["signer-1"] } = options
+  const most = Math.min(fitting, batches?.maximum ?? 1)
+  const half: SchemeFacilitator<Payload> = {
+    scheme,
+    network,
+    lanes,
+    ...(capacity !== undefined && { capacity }),
+    ...(batches && { batches }),
+    read: (requirements, payload) => read(requirements, payload),
+    verify: (payment) => verify(ledger, payment),
+    balance: ({ authorization }) => asked(ledger, () => ledger.balanceOf(authorization.payer)),
+    nextSlot: (lane, counting) => asked(ledger, () => ledger.nextSlot(lane, counting)),
+    survey: asked(ledger, () => survey(ledger, fees)),
+    isCanonical: (block) => asked(ledger, () => ledger.isCanonical(block)),
+    prepare: (payments, slot, now, maximumCost, replaced) =>
+      asked(ledger, () => {
+        const orders = payments
+          .slice(0, replaced === undefined ? most : payments.length)
+          .map(({ payload }) => toOrder(payload))
+        return prepare(orders, slot, now, maximumCost)
+      }),
+    fill: (slot, now) => asked(ledger, () => LedgerBytes.sign([], slot, now)),
+    submit: ({ bytes }) => submit(ledger, bytes),
+    observe: (passengers, attempts) => asked(ledger, () => observe(ledger, passengers, attempts)),
+    conclude: (passenger) => asked(ledger, () => conclude(ledger, passenger, lanes)),
+    signers: asked(ledger, () => lanes.map((address) => ({ address, balance: ledger.gasMoneyOf(address) })))
+  }
+  return half
+}
+
+/** Signs for the first orders, as many as the cost allows. */
+const prepare = (
+  orders: ReadonlyArray<LedgerOrder>,
+  slot: Slot | undefined,
+  now: ChainHead,
+  maximumCost: bigint | undefined
+): Preparation => {
+  const prepared = LedgerBytes.sign(orders, slot, now)
+  return maximumCost === undefined || prepared.cost <= maximumCost || orders.length < 2
+    ? { prepared, count: orders.length }
+    : prepare(orders.slice(0, -1), slot, now, maximumCost)
+}
+
+const decodePayload = Schema.decodeUnknownEffect(Payload)
+
+/**
+ * Reads an order; the seller's half reads as this one does.
+ *
+ * @category constructors
+ */
+export const read = Effect.fnUntraced(function* (requirements: PaymentRequirements, json: unknown) {
+  const payload = yield* Effect.mapError(decodePayload(json), (error) =>
+    invalid("malformed", "payload_fields", `the payload is no order: ${error.message}`)
+  )
+  const { binding, nonce } = payload
+  if (binding !== undefined && nonce !== (yield* boundNonce(binding))) {
+    return yield* invalid("binding_mismatch", "nonce_not_bound", "the nonce is not the one of the challenge and salt")
+  }
+  const { amount, asset: token, payTo, payer, validAfter, validBefore } = payload
+  const authorization = { payer, payTo, asset: token, amount, nonce, validAfter, validBefore, binding }
+  return { requirements, payload, authorization }
+})
+
+const proveSigned = Effect.fnUntraced(function* ({ payload }: Payment<Payload>) {
+  const { signature, ...terms } = payload
+  if (signature !== (yield* signatureOf({ ...terms, amount: `${terms.amount}` }))) {
+    return yield* refuse("INVALID_SIGNATURE", "payer_mismatch", `the signature is not one of ${terms.payer}`)
+  }
+})
+
+/**
+ * What the seller's half can tell of an order: whatever the ledger's bank could tell without looking at the accounts.
+ *
+ * @category combinators
+ */
+export const inspect = Effect.fnUntraced(function* (requirements: PaymentRequirements, json: unknown) {
+  const payment = yield* read(requirements, json)
+  yield* proveSigned(payment)
+  return payment.authorization
+})
+
+const verify = Effect.fnUntraced(function* (
+  ledger: TestLedger,
+  payment: Payment<Payload>
+): Effect.fn.Return<void, PaymentError | ValidationError | ChainUnavailable> {
+  const { payload } = payment
+  yield* proveSigned(payment)
+  const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+  if (payload.validBefore <= now) return yield* refuse("EXPIRED_PAYMENT", "expired", "the ledger's time is over")
+  const error = yield* asked(ledger, () => obstacle(ledger, toOrder(payload)))
+  if (error !== undefined) return yield* error
+})
+
+const obstacle = (ledger: TestLedger, order: LedgerOrder): PaymentError | ValidationError | undefined => {
+  const use = ledger.useOf(order)
+  if (use !== undefined) return invalid("already_used", use.transaction, `the nonce was used in ${use.transaction}`)
+  return ledger.balanceOf(order.payer) < order.amount
+    ? refuse("INSUFFICIENT_BALANCE", "balance_below_amount", `${order.payer} holds less than ${order.amount}`)
+    : undefined
+}
+
+const survey = (ledger: TestLedger, withFees: boolean): ChainHead => {
+  const { hash, number, time } = ledger.head()
+  const { base, ceiling, priority } = ledger.market
+  return {
+    head: { number, hash, time },
+    final: ledger.final().number,
+    ...(withFees && { fees: { maximum: 2n * base + priority, priority, ceiling } })
+  }
+}
+
+const submit = Effect.fnUntraced(function* (
+  ledger: TestLedger,
+  bytes: string
+): Effect.fn.Return<Submission, ChainUnavailable> {
+  const answer = yield* asked(ledger, () => ledger.submit(LedgerBytes.toTransaction(bytes)))
+  if (answer === undefined) return yield* unavailable("the answer was lost")
+  if (answer === "accepted") return { _tag: "Accepted" }
+  if (answer === "slotUsed") return { _tag: "SlotUsed" }
+  return "refused" in answer
+    ? { _tag: "Refused", message: answer.refused }
+    : { _tag: "Outdated", message: answer.outdated }
+})
+
+const observe = (
+  ledger: TestLedger,
+  passengers: ReadonlyArray<Passenger<Payload>>,
+  attempts: ReadonlyArray<Prepared>
+): Sighting => {
+  if (ledger.faults.hiddenLooks > 0) {
+    ledger.faults.hiddenLooks--
+    return { landed: undefined, observations: passengers.map(() => ({ _tag: "Pending" })) }
+  }
+  const own = attempts.map(({ transaction }) => transaction)
+  const landed = own.map((transaction) => ledger.receipt(transaction)).find((receipt) => receipt !== undefined)
+  return {
+    landed: landed && { transaction: landed.transaction, block: landed.block, cost: landed.cost },
+    observations: passengers.map((passenger) => observation(ledger, passenger, own, landed))
+  }
+}
+
+/** The money itself is looked for first: who sent the transaction that moved it does not matter. */
+const observation = (
+  ledger: TestLedger,
+  passenger: Passenger<Payload>,
+  own: ReadonlyArray<string>,
+  landed: LedgerReceipt | undefined
+): Observation => {
+  const transfer = transferOf(ledger, passenger)
+  if (transfer !== undefined) {
+    const { block, transaction } = transfer
+    return { _tag: "Settled", transaction, block: placeOf(block), external: !own.includes(transaction) }
+  }
+  // A transaction without orders has only used the slot up: the order may still be carried out until it expires.
+  if (landed === undefined || landed.paid.length === 0) return { _tag: "Pending" }
+  const order = toOrder(passenger.payment.payload)
+  const error = obstacle(ledger, order) ?? invalid("unsupported_authorization", "reverted", "the transfer was refused")
+  return { _tag: "Failed", transaction: landed.transaction, error }
+}
+
+const placeOf = ({ hash, number }: Block): Block => ({ number, hash })
+
+/** The payment's own transfer. */
+const transferOf = (ledger: TestLedger, passenger: Passenger<Payload>) => {
+  const use = ledger.useOf(toOrder(passenger.payment.payload))
+  return use?.paid === true && OwnTransfer.isOwn(passenger, use.block) ? use : undefined
+}
+
+const conclude = (ledger: TestLedger, passenger: Passenger<Payload>, lanes: ReadonlyArray<string>): Conclusion => {
+  const transfer = transferOf(ledger, passenger)
+  if (transfer !== undefined) {
+    const { block, transaction } = transfer
+    return {
+      _tag: "Settled",
+      transaction,
+      block: placeOf(block),
+      external: !lanes.includes(transaction.split("/")[0] ?? "")
+    }
+  }
+  const { hash, number, time } = ledger.final()
+  return time < passenger.payment.payload.validBefore ? { _tag: "Pending" } : { _tag: "Unused", at: { number, hash } }
+}

@@ -1,0 +1,114 @@
+/**
+ * The definition of `exact` on a ledger in memory: its network, its token, and what a payer signs.
+ */
+import * as Effect from "effect/Effect"
+import * as Base64Url from "effect/encoding/Base64Url"
+import * as Schema from "effect/Schema"
+
+import { Hash } from "../../platform/Hash.ts"
+import * as Amount from "../../protocol/Amount.ts"
+import type { Asset } from "../../protocol/Asset.ts"
+import * as Binding from "../../protocol/Binding.ts"
+import * as Network from "../../protocol/Network.ts"
+import { RequestBinding } from "../../protocol/PaymentPayload.ts"
+import { ChainUnavailable } from "../../protocol/ProtocolError.ts"
+import type { Scheme } from "../../scheme/Scheme.ts"
+import type { TestLedger } from "./TestLedger.ts"
+
+/**
+ * The one network; `ledger:1` is its alias.
+ *
+ * @category constants
+ */
+export const network = Network.make("ledger:test")
+
+/**
+ * The one token: a dollar of six decimals.
+ *
+ * @category constants
+ */
+export const asset: Asset = {
+  network,
+  address: "acct-dollar",
+  symbol: "TUSD",
+  decimals: 6,
+  dollar: true,
+  extra: {}
+}
+
+/**
+ * The definition.
+ *
+ * @category constants
+ */
+export const scheme: Scheme = {
+  name: "exact",
+  family: "ledger",
+  network: (text) => (text === "ledger:test" || text === "ledger:1" ? network : undefined),
+  address: (text) => (/^acct-[a-z0-9-]{1,32}$/i.test(text) ? text.toLowerCase() : undefined)
+}
+
+/**
+ * What a payer signs, and its signature.
+ *
+ * @category schemas
+ */
+export const Payload = Schema.Struct({
+  payer: Schema.String,
+  payTo: Schema.String,
+  asset: Schema.String,
+  amount: Amount.FromText,
+  nonce: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{22}$/)),
+  validAfter: Schema.Int,
+  validBefore: Schema.Int,
+  signature: Schema.String,
+  binding: Schema.optionalKey(RequestBinding)
+})
+
+/**
+ * @category models
+ */
+export type Payload = typeof Payload.Type
+
+const text = new TextEncoder()
+
+/**
+ * The signature of an order, its amount as text. Whoever knows the account's secret can make it, like a bank's code;
+ * nobody else can.
+ *
+ * @category constructors
+ */
+export const signatureOf = Effect.fnUntraced(function* (payload: Omit<typeof Payload.Encoded, "signature">) {
+  const hash = yield* Hash
+  const { amount, asset: token, nonce, payTo, payer, validAfter, validBefore } = payload
+  const terms = JSON.stringify([payer, payTo, token, amount, nonce, validAfter, validBefore])
+  return Base64Url.encode(yield* hash.hmacSha256(text.encode(`secret of ${payer}`), text.encode(terms)))
+})
+
+/**
+ * The nonce of an order that is bound to its request.
+ *
+ * @category constructors
+ */
+export const boundNonce = (binding: RequestBinding) =>
+  Effect.map(Binding.tag(binding), (tag) => Base64Url.encode(tag.subarray(0, 16)))
+
+/**
+ * The ledger does not answer.
+ *
+ * @category constructors
+ */
+export const unavailable = (message: string) => new ChainUnavailable({ network, message })
+
+/**
+ * Asks the ledger, which learns the time by it; nobody answers while it is down.
+ *
+ * @category combinators
+ */
+export const asked = <A>(ledger: TestLedger, question: () => A): Effect.Effect<A, ChainUnavailable> =>
+  Effect.clockWith((clock) =>
+    Effect.suspend(() => {
+      ledger.tick(Math.floor(clock.currentTimeMillisUnsafe() / 1000))
+      return ledger.faults.down ? Effect.fail(unavailable("the ledger is down")) : Effect.sync(question)
+    })
+  )

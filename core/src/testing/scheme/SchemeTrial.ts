@@ -1,0 +1,401 @@
+/**
+ * What the laws of a scheme are tried with: a scheme on a chain, payments signed for its offer, a facilitator that knows
+ * nothing yet, and a scale for the money that moved.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+import type { Claim, PaymentRequest } from "../../facilitator/Facilitator.ts"
+import * as LocalFacilitator from "../../facilitator/local/LocalFacilitator.ts"
+import { layerSole } from "../../facilitator/store/LaneLeases.ts"
+import * as MemoryPaymentStore from "../../facilitator/store/MemoryPaymentStore.ts"
+import { Entropy, identifier } from "../../platform/Entropy.ts"
+import * as Binding from "../../protocol/Binding.ts"
+import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import { sealPayload } from "../../protocol/PaymentPayload.ts"
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
+import * as FacilitatorSchemeRegistry from "../../scheme/FacilitatorSchemeRegistry.ts"
+import type { SchemeClient } from "../../scheme/SchemeClient.ts"
+import type {
+  Conclusion,
+  Payment,
+  Preparation,
+  Prepared,
+  SchemeFacilitator,
+  Sighting,
+  ChainHead
+} from "../../scheme/SchemeFacilitator.ts"
+import { holds, type Law, LawBroken, same, succeeds } from "../Law.ts"
+
+/**
+ * A scheme on a chain, ready to be tried.
+ *
+ * @category models
+ */
+export interface SchemeSubject {
+  /** Owns at least two hundred times the amount. */
+  readonly payer: SchemeClient
+  /** Owns nothing of the asset. */
+  readonly poor: SchemeClient
+  readonly facilitator: SchemeFacilitator
+  /** Another facilitator of the same chain, with signers of its own: whoever may submit what was signed. */
+  readonly stranger: SchemeFacilitator
+  /** The offer, everything in its canonical form. */
+  readonly requirements: PaymentRequirements & { readonly asset: string }
+  /** An address of the family that is not the offer's. */
+  readonly otherPayTo: string
+  /** An address of the family where the asset is not. */
+  readonly otherAsset: string
+  /** Another network of the family. */
+  readonly otherNetwork: string
+  /** What the offer's recipient holds, asked from the chain and not through the scheme. */
+  readonly received: Effect.Effect<bigint>
+  /**
+   * The transactions that have credited the recipient, asked from the chain: for a family whose money moves by further
+   * messages. A payment is named by one of them there, and elsewhere by the transaction that was submitted.
+   */
+  readonly credits?: Effect.Effect<ReadonlyArray<string>>
+  /** Runs an effect while the chain cannot be asked by `facilitator`. */
+  readonly whileDown: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
+  /**
+   * Has the chain's final block reach this time (Unix seconds, a few from now): by waiting and mining, or by moving the
+   * chain's clock where nothing else on it minds.
+   */
+  readonly finalise: (time: number) => Effect.Effect<void>
+}
+
+/**
+ * The scheme that the laws are tried on.
+ *
+ * @category services
+ */
+export class Subject extends Context.Service<Subject, SchemeSubject>()("@pontage/core/testing/SchemeSubject") {}
+
+/**
+ * A law of a scheme.
+ *
+ * @category constructors
+ */
+export const law = (name: string, body: (subject: SchemeSubject) => Effect.Effect<void, LawBroken>): Law<Subject> => ({
+  name,
+  effect: Effect.flatMap(Subject, body)
+})
+
+/**
+ * How long a payment of the laws is valid, seconds.
+ *
+ * @category constants
+ */
+export const validSeconds = 60
+
+/**
+ * What a payment of the laws differs in from the good one.
+ *
+ * @category models
+ */
+export interface Wish {
+  readonly client?: SchemeClient
+  readonly bound?: boolean
+  /** Seconds from now. */
+  readonly validFor?: number
+  /** Seconds from now; without it, since ever. */
+  readonly validIn?: number
+}
+
+const nowSeconds = Effect.map(Clock.currentTimeMillis, (millis) => Math.floor(millis / 1000))
+
+/**
+ * Signs a payment for the offer; returns what was asked of the payer's half beside it.
+ *
+ * @category constructors
+ */
+export const sign = Effect.fnUntraced(function* (subject: SchemeSubject, wish: Wish = {}) {
+  const { client = subject.payer, validFor = validSeconds, validIn } = wish
+  const asset = client.asset(subject.requirements)
+  if (asset === undefined) return yield* new LawBroken({ message: "the payer does not know the offer's asset" })
+  const now = yield* nowSeconds
+  const request = {
+    requirements: subject.requirements,
+    asset,
+    validAfter: validIn === undefined ? 0 : now + validIn,
+    validBefore: now + validFor,
+    binding: wish.bound === true ? yield* Binding.make("challenge-of-the-laws") : undefined
+  }
+  return { request, signed: yield* succeeds("signing", client.sign(request)) }
+})
+
+/**
+ * A payload as it comes to a facilitator.
+ *
+ * @category constructors
+ */
+export const requestOf = ({ requirements }: SchemeSubject, payload: unknown): PaymentRequest => ({
+  paymentPayload: sealPayload(requirements.scheme, requirements.network, payload),
+  paymentRequirements: requirements
+})
+
+/**
+ * Signs a payment and makes a request of it.
+ *
+ * @category constructors
+ */
+export const pay = Effect.fnUntraced(function* (subject: SchemeSubject, wish?: Wish) {
+  return requestOf(subject, (yield* sign(subject, wish)).signed.payload)
+})
+
+/**
+ * A facilitator to be asked.
+ *
+ * @category models
+ */
+export type Service = Effect.Success<ReturnType<typeof LocalFacilitator.make>>
+
+/**
+ * Runs with a facilitator that remembers nothing yet.
+ *
+ * @category combinators
+ */
+export const withFacilitator = <A>(
+  { facilitator }: SchemeSubject,
+  use: (service: Service) => Effect.Effect<A, LawBroken>
+): Effect.Effect<A, LawBroken> =>
+  Effect.scoped(
+    Effect.provide(
+      Effect.flatMap(succeeds("starting a facilitator", LocalFacilitator.make({})), use),
+      Layer.mergeAll(
+        MemoryPaymentStore.layer,
+        layerSole,
+        Layer.orDie(FacilitatorSchemeRegistry.layer([Effect.succeed(facilitator)]))
+      )
+    )
+  )
+
+/**
+ * A claim of its own.
+ *
+ * @category constructors
+ */
+export const newClaim: Effect.Effect<Claim> = Effect.map(Entropy, (entropy) => ({
+  id: identifier(entropy),
+  resource: "the-resource-of-the-laws"
+}))
+
+/**
+ * Settles under a claim of its own.
+ *
+ * @category combinators
+ */
+export const settle = (service: Service, request: PaymentRequest) =>
+  Effect.flatMap(newClaim, (claim) => service.settle(request, claim))
+
+/**
+ * Runs and holds the recipient's gain against what is expected of it.
+ *
+ * @category combinators
+ */
+export const gaining = Effect.fnUntraced(function* <A>(
+  { received, requirements }: SchemeSubject,
+  payments: bigint,
+  body: Effect.Effect<A, LawBroken>
+) {
+  const before = yield* received
+  const result = yield* body
+  yield* same(
+    "what the recipient gained",
+    (yield* received) - before,
+    payments * BigInt(requirements.maxAmountRequired)
+  )
+  return result
+})
+
+const wordOf = (failure: PaymentFailure): string => {
+  if (failure._tag === "PaymentError") return failure.code
+  return failure._tag === "ValidationError" ? failure.reason : failure._tag
+}
+
+/**
+ * Holds when the effect fails with one of these words.
+ *
+ * @category combinators
+ */
+export const refuses = <A>(what: string, words: ReadonlyArray<string>, effect: Effect.Effect<A, PaymentFailure>) =>
+  Effect.flatMap(
+    succeeds(`${what} must be refused (${words.join(" or ")})`, Effect.flip(effect)),
+    (failure): Effect.Effect<void, LawBroken> =>
+      holds(
+        `${what} is ${words.join(" or ")}, not ${wordOf(failure)}: ${failure.message}`,
+        words.includes(wordOf(failure))
+      )
+  )
+
+/**
+ * A new facilitator refuses the request for one of these words, before it would send anything; no money moves.
+ *
+ * @category combinators
+ */
+export const refusing = (subject: SchemeSubject, what: string, words: ReadonlyArray<string>, request: PaymentRequest) =>
+  gaining(
+    subject,
+    0n,
+    withFacilitator(
+      subject,
+      Effect.fnUntraced(function* (service) {
+        yield* refuses(`${what}, to be claimed,`, words, service.claim(request, yield* newClaim))
+        yield* refuses(`${what}, to be settled,`, words, settle(service, request))
+      })
+    )
+  )
+
+/**
+ * Reads a payload by the subject's half.
+ *
+ * @category combinators
+ */
+export const readPayment = Effect.fnUntraced(function* (subject: SchemeSubject, payload: unknown) {
+  return yield* succeeds("reading a payment", subject.facilitator.read(subject.requirements, payload))
+})
+
+/**
+ * Signs a payment and reads it.
+ *
+ * @category constructors
+ */
+export const newPayment = (subject: SchemeSubject, wish?: Wish) =>
+  Effect.flatMap(sign(subject, wish), ({ signed }) => readPayment(subject, signed.payload))
+
+/**
+ * The next slot of the first lane, where there are lanes.
+ *
+ * @category combinators
+ */
+export const slotOf = Effect.fnUntraced(function* (facilitator: SchemeFacilitator) {
+  const [lane] = facilitator.lanes
+  return lane === undefined
+    ? undefined
+    : { lane, number: yield* succeeds("nextSlot", facilitator.nextSlot(lane, "known")) }
+})
+
+/**
+ * Prepares payments in the next slot.
+ *
+ * @category constructors
+ */
+export const prepareAll = Effect.fnUntraced(function* (
+  facilitator: SchemeFacilitator,
+  payments: ReadonlyArray<Payment>,
+  change: (survey: ChainHead) => ChainHead = (survey) => survey
+): Effect.fn.Return<Preparation, LawBroken> {
+  const survey = yield* succeeds("survey", facilitator.survey)
+  const slot = yield* slotOf(facilitator)
+  return yield* succeeds("prepare", facilitator.prepare(payments, slot, change(survey)))
+})
+
+/**
+ * Prepares one payment in the next slot.
+ *
+ * @category constructors
+ */
+export const plan = (facilitator: SchemeFacilitator, payment: Payment): Effect.Effect<Prepared, LawBroken> =>
+  Effect.map(prepareAll(facilitator, [payment]), ({ prepared }) => prepared)
+
+/**
+ * Looks at a slot once. A transfer counts that happened since the first of its transactions was prepared, and a bound
+ * payment's from `earliest` on (Unix seconds) where that is given.
+ *
+ * @category combinators
+ */
+export const look = (
+  facilitator: SchemeFacilitator,
+  payments: ReadonlyArray<Payment>,
+  attempts: ReadonlyArray<Prepared>,
+  earliest?: number
+): Effect.Effect<Sighting, LawBroken> => {
+  const since = attempts[0]?.head ?? 0n
+  const passengers = payments.map((payment) => ({ payment, since, ...(earliest !== undefined && { earliest }) }))
+  return succeeds("observe", facilitator.observe(passengers, attempts))
+}
+
+const lookPause = 50
+const maximumLooks = 400
+
+/** Asks until there is an answer. */
+const asking = Effect.fnUntraced(function* <A>(
+  what: string,
+  ask: Effect.Effect<A, LawBroken>,
+  isAnswer: (answer: A) => boolean
+): Effect.fn.Return<A, LawBroken> {
+  for (let looks = 0; looks < maximumLooks; looks++) {
+    const answer = yield* ask
+    if (isAnswer(answer)) return answer
+    yield* Effect.sleep(lookPause)
+  }
+  return yield* new LawBroken({ message: `no ${what} is seen within ${(maximumLooks * lookPause) / 1000} seconds` })
+})
+
+/**
+ * Looks until the chain shows every payment's end, and where their transaction landed.
+ *
+ * @category combinators
+ */
+export const landed = (
+  facilitator: SchemeFacilitator,
+  payments: ReadonlyArray<Payment>,
+  attempts: ReadonlyArray<Prepared>,
+  earliest?: number
+): Effect.Effect<Sighting, LawBroken> =>
+  asking(
+    "landing",
+    look(facilitator, payments, attempts, earliest),
+    (sighting) => sighting.landed !== undefined && sighting.observations.every(({ _tag }) => _tag !== "Pending")
+  )
+
+/** How often the chain is taken on until it says of a payment that it has failed. */
+const maximumRounds = 10
+/** A family may take a head for the newest so long; milliseconds. */
+const roundPause = 300
+
+/**
+ * The same, of payments that have failed: a chain says so when it cannot take it back any more, and to who has looked before.
+ *
+ * @category combinators
+ */
+export const failed = Effect.fnUntraced(function* (
+  { facilitator, finalise }: SchemeSubject,
+  payments: ReadonlyArray<Payment>,
+  attempts: ReadonlyArray<Prepared>,
+  earliest?: number
+): Effect.fn.Return<Sighting, LawBroken> {
+  for (let round = 0; round < maximumRounds; round++) {
+    const sighting = yield* look(facilitator, payments, attempts, earliest)
+    if (sighting.observations.every(({ _tag }) => _tag !== "Pending")) return sighting
+    yield* finalise((yield* succeeds("survey", facilitator.survey)).head.time)
+    yield* Effect.sleep(roundPause)
+  }
+  return yield* new LawBroken({ message: "what has failed is not told, though it is final" })
+})
+
+/**
+ * Looks until the chain shows where their transaction landed, whatever became of the payments.
+ *
+ * @category combinators
+ */
+export const landedIn = (
+  facilitator: SchemeFacilitator,
+  payments: ReadonlyArray<Payment>,
+  attempts: ReadonlyArray<Prepared>
+): Effect.Effect<Sighting, LawBroken> =>
+  asking("landing", look(facilitator, payments, attempts), (sighting) => sighting.landed !== undefined)
+
+/**
+ * Asks until the chain proves what became of a payment.
+ *
+ * @category combinators
+ */
+export const concluded = (
+  facilitator: SchemeFacilitator,
+  payment: Payment,
+  since: bigint
+): Effect.Effect<Conclusion, LawBroken> =>
+  asking("conclusion", succeeds("conclude", facilitator.conclude({ payment, since })), ({ _tag }) => _tag !== "Pending")

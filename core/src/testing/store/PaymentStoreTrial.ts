@@ -1,0 +1,345 @@
+/**
+ * What the laws of a payment store are tried with: payments, claims and lanes that nobody has seen, and the common ways of
+ * moving them on.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+
+import type { Claim, Execution } from "../../facilitator/Facilitator.ts"
+import type { Lease, LeaseLost } from "../../facilitator/store/LaneLeases.ts"
+import * as PaymentStore from "../../facilitator/store/PaymentStore.ts"
+import { Entropy, identifier } from "../../platform/Entropy.ts"
+import * as Network from "../../protocol/Network.ts"
+import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import type { PaymentState } from "../../protocol/Settlement.ts"
+import type { Landed, Prepared } from "../../scheme/SchemeFacilitator.ts"
+import { type Law, LawBroken, same } from "../Law.ts"
+import * as TestScheme from "../ledger/TestScheme.ts"
+
+/**
+ * The store's own shape.
+ *
+ * @category models
+ */
+export type Store = PaymentStore.PaymentStore["Service"]
+
+/**
+ * What the laws need beside the store.
+ *
+ * @category models
+ */
+export interface StoreSubject {
+  /** Lets time pass for the store: `TestClock.adjust`, or whatever moves the clock it reads. */
+  readonly elapse: (millis: number) => Effect.Effect<void>
+  /** Gives the lane to a new holder, as the store's `LaneLeases` would: each lease of a lane has a higher epoch. */
+  readonly lease: (lane: string) => Effect.Effect<Lease>
+}
+
+/**
+ * The store's surroundings that the laws are tried in.
+ *
+ * @category services
+ */
+export class Subject extends Context.Service<Subject, StoreSubject>()("@pontage/core/testing/PaymentStoreSubject") {}
+
+/**
+ * A law of a payment store.
+ *
+ * @category models
+ */
+export type StoreLaw = Law<PaymentStore.PaymentStore | Subject>
+
+/**
+ * Makes a law. Records that cannot be asked break it; so does a lease that is lost where the law does not expect it.
+ *
+ * @category constructors
+ */
+export const law = (
+  name: string,
+  body: (store: Store, subject: StoreSubject) => Effect.Effect<void, LawBroken | FacilitatorUnavailable | LeaseLost>
+): StoreLaw => ({
+  name,
+  effect: Effect.gen(function* () {
+    const trial = body(yield* PaymentStore.PaymentStore, yield* Subject)
+    yield* Effect.mapError(trial, (error) =>
+      error._tag === "LawBroken" ? error : new LawBroken({ message: `${error._tag}: ${error.message}` })
+    )
+  })
+})
+
+/**
+ * Holds when the lease is lost.
+ *
+ * @category combinators
+ */
+export const loses = <A>(
+  what: string,
+  effect: Effect.Effect<A, FacilitatorUnavailable | LeaseLost>
+): Effect.Effect<void, LawBroken> =>
+  Effect.matchEffect(effect, {
+    onFailure: (error) => same(`the error of ${what}`, error._tag, "LeaseLost"),
+    onSuccess: () => Effect.fail(new LawBroken({ message: `${what}: expected LeaseLost, got success` }))
+  })
+
+/**
+ * What a payment of the laws is to be like.
+ *
+ * @category models
+ */
+export interface Wish {
+  readonly payer?: string
+  readonly amount?: bigint
+  readonly bound?: boolean
+  readonly caller?: string
+  readonly notify?: boolean
+  /** Seconds from now. */
+  readonly validFor?: number
+}
+
+/**
+ * A name nobody has used.
+ *
+ * @category constructors
+ */
+export const newName: Effect.Effect<string> = Effect.map(Entropy, identifier)
+
+/**
+ * A payment nobody has seen.
+ *
+ * @category constructors
+ */
+export const newPayment = Effect.fnUntraced(function* (wish: Wish = {}) {
+  const { amount = 100n, bound = true, caller = "", notify = false, payer, validFor = 60 } = wish
+  const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+  const name = payer ?? `acct-${yield* newName}`
+  const payment: PaymentStore.NewPayment = {
+    paymentId: `pay_${yield* newName}`,
+    requirements: {
+      scheme: "exact",
+      network: TestScheme.network,
+      maxAmountRequired: `${amount}`,
+      resource: "https://shop.example/report",
+      payTo: "acct-shop",
+      asset: TestScheme.asset.address
+    },
+    authorization: {
+      payer: name,
+      payTo: "acct-shop",
+      asset: TestScheme.asset.address,
+      amount,
+      nonce: yield* newName,
+      validAfter: 0,
+      validBefore: now + validFor,
+      binding: bound ? { challenge: yield* newName, salt: yield* newName } : undefined
+    },
+    payload: { signed: true, by: name },
+    caller,
+    notify
+  }
+  return payment
+})
+
+/**
+ * A claim nobody has made.
+ *
+ * @category constructors
+ */
+export const newClaim = (resource = "resource-of-the-report"): Effect.Effect<Claim> =>
+  Effect.map(newName, (id) => ({ id, resource }))
+
+/**
+ * Claims what must fit.
+ *
+ * @category combinators
+ */
+export const claimed = Effect.fnUntraced(function* (
+  store: Store,
+  payment: PaymentStore.NewPayment,
+  claim: Claim | undefined,
+  intake?: PaymentStore.Intake
+) {
+  const result = yield* store.claim(payment, claim, intake)
+  if (result._tag === "Claimed") return result
+  return result._tag === "Different"
+    ? yield* new LawBroken({ message: `a payment was taken for another one: ${result.payment.paymentId}` })
+    : yield* new LawBroken({ message: `a payment that fits was refused, ${result.reserved} being reserved` })
+})
+
+/**
+ * A payment in the store, its run held by the claim that is returned beside it.
+ *
+ * @category combinators
+ */
+export const taken = Effect.fnUntraced(function* (store: Store, wish?: Wish) {
+  const payment = yield* newPayment(wish)
+  const claim = yield* newClaim()
+  const { payment: stored } = yield* claimed(store, payment, claim)
+  return { payment, claim, stored, paymentId: payment.paymentId }
+})
+
+/**
+ * Has a payment wait in a lane; its record.
+ *
+ * @category combinators
+ */
+export const queuedIn = Effect.fnUntraced(function* (store: Store, paymentId: string, lane: string) {
+  const result = yield* store.queue(paymentId, lane)
+  return result._tag === "Queued"
+    ? result.payment
+    : yield* new LawBroken({ message: `a payment that fits was not queued, ${result.reserved} being reserved` })
+})
+
+/**
+ * Payments that nobody holds and that wait in a lane; their ids, oldest first.
+ *
+ * @category combinators
+ */
+export const waiting = Effect.fnUntraced(function* (store: Store, lane: string, count: number, wish?: Wish) {
+  const payments = yield* Effect.forEach(Array.from({ length: count }), () => newPayment(wish))
+  for (const payment of payments) yield* claimed(store, payment, undefined, { lane })
+  return payments.map(({ paymentId }) => paymentId)
+})
+
+/**
+ * The number of the first flight of a lane of the laws.
+ *
+ * @category constants
+ */
+export const firstFlight = 7n
+
+/**
+ * A lane nobody has worked, on a network of its own.
+ *
+ * @category constructors
+ */
+export const newLane = Effect.map(newName, (name) => {
+  const network = Network.make(`ledger:${name}`)
+  return { network, name: PaymentStore.LaneName(network, "signer-1") }
+})
+
+/**
+ * Has a new holder open the lane.
+ *
+ * @category combinators
+ */
+export const opened = Effect.fnUntraced(function* (store: Store, { lease }: StoreSubject, lane: string) {
+  const held = yield* lease(lane)
+  yield* store.openLane(held, firstFlight)
+  return held
+})
+
+/**
+ * A lane of its own, opened, with payments that wait in it.
+ *
+ * @category constructors
+ */
+export const staffed = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, count: number, wish?: Wish) {
+  const { name: lane, network } = yield* newLane
+  const ids = yield* waiting(store, lane, count, wish)
+  return { lane, network, ids, lease: yield* opened(store, subject, lane) }
+})
+
+/**
+ * Signed bytes nobody has seen, larger in every number than what a careless store can hold.
+ *
+ * @category constructors
+ */
+export const signed = (number: bigint | undefined): Effect.Effect<Prepared> =>
+  Effect.map(newName, (name) => ({
+    slot: number === undefined ? undefined : { lane: "signer-1", number },
+    transaction: `transaction ${name}`,
+    bytes: `bytes "of" ${name}`,
+    head: 2n ** 60n,
+    cost: 2n ** 80n + 1n,
+    fees: { maximum: 2n ** 72n, priority: 2n ** 70n + 1n }
+  }))
+
+/**
+ * A flight for these payments.
+ *
+ * @category constructors
+ */
+export const planOf = (number: bigint, paymentIds: ReadonlyArray<string>): Effect.Effect<PaymentStore.Plan> =>
+  Effect.map(signed(number), (prepared) => ({ number, prepared, paymentIds }))
+
+/**
+ * A lane of its own with one flight on its way; its payments are `planned`.
+ *
+ * @category constructors
+ */
+export const flown = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, count: number, wish?: Wish) {
+  const staff = yield* staffed(store, subject, count, wish)
+  const plan = yield* planOf(firstFlight, staff.ids)
+  yield* store.plan(staff.lease, [plan])
+  return { ...staff, plan, prepared: plan.prepared }
+})
+
+/**
+ * A place where a transaction landed, and what it cost.
+ *
+ * @category constructors
+ */
+export const landing = ({ transaction }: Prepared, cost = 2n ** 75n + 1n): Landed => ({
+  transaction,
+  block: { number: 2n ** 60n + 1n, hash: `hash of ${transaction}` },
+  cost
+})
+
+/**
+ * A change of a payment's state.
+ *
+ * @category constructors
+ */
+export const change = (
+  paymentId: string,
+  from: PaymentState,
+  to: PaymentState,
+  more: Partial<PaymentStore.Advance> = {}
+): PaymentStore.Advance => ({ paymentId, from: [from], to, ...more })
+
+/**
+ * Takes an accepted payment all the way to the chain, in a lane of its own.
+ *
+ * @category combinators
+ */
+export const moved = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, paymentId: string) {
+  const { name: lane } = yield* newLane
+  yield* store.queue(paymentId, lane)
+  const lease = yield* opened(store, subject, lane)
+  const plan = yield* planOf(firstFlight, [paymentId])
+  yield* store.plan(lease, [plan])
+  yield* store.enter(lease, { advances: [change(paymentId, "planned", "sent")] })
+  const landed = landing(plan.prepared)
+  const { block, transaction } = landed
+  yield* store.enter(lease, {
+    advances: [change(paymentId, "sent", "included", { transaction, block, note: "block 8" })],
+    flight: { number: firstFlight, landed, closed: true }
+  })
+  return { lane, lease, plan, landed }
+})
+
+/**
+ * Claims a known payment and holds the verdict against what is expected.
+ *
+ * @category combinators
+ */
+export const executionIs = Effect.fnUntraced(function* (
+  store: Store,
+  payment: PaymentStore.NewPayment,
+  claim: Claim,
+  execution: Execution
+) {
+  const result = yield* claimed(store, payment, claim)
+  yield* same(`the execution of claim ${claim.id}`, result.execution, execution)
+  yield* same("whether a known payment was created", result.created, false)
+})
+
+/**
+ * Holds when the payment is in this state.
+ *
+ * @category combinators
+ */
+export const statusIs = Effect.fnUntraced(function* (store: Store, paymentId: string, status: PaymentState) {
+  yield* same(`the state of ${paymentId}`, (yield* store.find(paymentId))?.status, status)
+})

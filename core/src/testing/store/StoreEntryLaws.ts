@@ -1,0 +1,235 @@
+/**
+ * The laws about entries: how a worker writes down what the chain has shown.
+ */
+import * as Effect from "effect/Effect"
+
+import { refuse } from "../../protocol/PaymentError.ts"
+import { invalid } from "../../protocol/ValidationError.ts"
+import { holds, same } from "../Law.ts"
+import {
+  change,
+  firstFlight,
+  flown,
+  landing,
+  law,
+  loses,
+  planOf,
+  signed,
+  staffed,
+  statusIs,
+  type StoreLaw,
+  waiting,
+  queuedIn
+} from "./PaymentStoreTrial.ts"
+
+const changesCompareAndSet = law(
+  "a state changes only from a state that is named, and of many changes at once one applies",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lease } = yield* flown(store, subject, 2)
+    const [first = "", second = ""] = ids
+    const before = yield* store.find(first)
+    const [refused, applied] = yield* store.enter(lease, {
+      advances: [change(first, "sent", "final"), change(second, "planned", "sent", { note: "off" })]
+    })
+    yield* same("a change from another state", refused, undefined)
+    yield* same("the record after it", yield* store.find(first), before)
+    yield* same("the change beside it", applied, yield* store.find(second))
+    yield* same("its state", applied?.status, "sent")
+    const entry = { advances: [change(first, "planned", "sent")] }
+    const race = yield* Effect.forEach(Array.from({ length: 20 }), () => store.enter(lease, entry), {
+      concurrency: "unbounded"
+    })
+    yield* same("how many applied", race.flat().filter((one) => one !== undefined).length, 1)
+    const nobody = change("pay_0000000000000000000000", "accepted", "sent")
+    yield* same("an unknown payment", yield* store.enter(lease, { advances: [nobody] }), [undefined])
+  })
+)
+
+const anyOfStates = law(
+  "a change may name several states, and changes of one entry follow each other",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lease } = yield* flown(store, subject, 1)
+    const [paymentId = ""] = ids
+    const changed = yield* store.enter(lease, {
+      advances: [
+        { paymentId, from: ["accepted", "planned"], to: "sent" },
+        { paymentId, from: ["accepted", "planned"], to: "failed" },
+        { paymentId, from: ["planned", "sent"], to: "included" }
+      ]
+    })
+    yield* same(
+      "the states",
+      changed.map((one) => one?.status),
+      ["sent", undefined, "included"]
+    )
+  })
+)
+
+const refusalIsKept = law(
+  "a refusal is kept, code or reason, detail and words, while the payment counts as dead",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lease } = yield* flown(store, subject, 2)
+    const [first = "", second = ""] = ids
+    const poor = refuse("INSUFFICIENT_BALANCE", "balance_below_amount", "the payer holds 7")
+    const used = invalid("already_used", "transaction 9", "used in transaction 9")
+    yield* store.enter(lease, {
+      advances: [
+        change(first, "planned", "failed", { refusal: poor }),
+        change(second, "planned", "failed", { refusal: used })
+      ]
+    })
+    const found = (yield* store.find(first))?.refusal
+    yield* same("its type", found?._tag, "PaymentError")
+    yield* same("its code", found?._tag === "PaymentError" && found.code, poor.code)
+    yield* same("its detail", found?.detail, poor.detail)
+    yield* same("its words", found?.message, poor.message)
+    const other = (yield* store.find(second))?.refusal
+    yield* same("its reason", other?._tag === "ValidationError" && other.reason, used.reason)
+    yield* same("its words", other?.message, used.message)
+    yield* store.enter(lease, { advances: [change(first, "failed", "included", { transaction: "a stranger's" })] })
+    const after = yield* store.find(first)
+    yield* same("the refusal of what moved after all", after?.refusal, undefined)
+    yield* same("its transaction", after?.transaction, "a stranger's")
+  })
+)
+
+const blockIsKept = law(
+  "the block is kept while the money counts as moved, and forgotten when it was taken back",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lease, prepared } = yield* flown(store, subject, 1)
+    const [paymentId = ""] = ids
+    const { block, transaction } = landing(prepared)
+    yield* store.enter(lease, { advances: [change(paymentId, "planned", "included", { block, transaction })] })
+    yield* same("the block", (yield* store.find(paymentId))?.block, block)
+    yield* store.enter(lease, { advances: [change(paymentId, "included", "sent", { note: "taken back" })] })
+    yield* same("after a reorganisation", (yield* store.find(paymentId))?.block, undefined)
+    const again = { number: block.number + 1n, hash: "another" }
+    yield* store.enter(lease, { advances: [change(paymentId, "sent", "included", { block: again })] })
+    yield* store.enter(lease, { advances: [change(paymentId, "included", "final")] })
+    const found = yield* store.find(paymentId)
+    yield* same("the block it is final in", found?.block, again)
+    yield* same("the transaction", found?.transaction, transaction)
+  })
+)
+
+const landingIsKept = law(
+  "where a flight landed is kept until the block is taken back",
+  Effect.fnUntraced(function* (store, subject) {
+    const { lane, lease, prepared } = yield* flown(store, subject, 1)
+    const landed = landing(prepared)
+    const landedNow = Effect.map(store.flights(lane), ([flight]) => flight?.landed)
+    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, landed } })
+    yield* same("landed", yield* landedNow, landed)
+    yield* store.enter(lease, { advances: [], flight: { number: firstFlight } })
+    yield* same("after an entry that says nothing of it", yield* landedNow, landed)
+    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, landed: null } })
+    yield* same("taken back", yield* landedNow, undefined)
+    const other = { ...landed, block: { number: 0n, hash: "" } }
+    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, landed: other } })
+    yield* same("landed again", yield* landedNow, other)
+  })
+)
+
+const entriesAreWhole = law(
+  "an entry about a flight that is not open changes no payment either",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lease, prepared } = yield* flown(store, subject, 1)
+    const advances = [change(ids[0] ?? "", "planned", "sent")]
+    const flight = { number: firstFlight + 1n, landed: landing(prepared) }
+    yield* loses("the entry", store.enter(lease, { advances, flight }))
+    yield* statusIs(store, ids[0] ?? "", "planned")
+  })
+)
+
+const backInTheQueue = law(
+  "a payment whose slot was lost waits again at its place by age, out of its flight, and its first head stays",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lane, lease, prepared } = yield* flown(store, subject, 3)
+    const [first = "", second = "", third = ""] = ids
+    const [young = ""] = yield* waiting(store, lane, 1)
+    yield* store.enter(lease, { advances: [change(second, "planned", "accepted", { note: "slot lost" })] })
+    yield* same(
+      "the queue",
+      (yield* store.queued(lane, 10)).map(({ paymentId }) => paymentId),
+      [second, young]
+    )
+    yield* same(
+      "the flight",
+      (yield* store.flights(lane))[0]?.payments.map(({ paymentId }) => paymentId),
+      [first, third]
+    )
+    const back = yield* store.find(second)
+    yield* same("its flight", back?.flight, undefined)
+    yield* same("its lane", back?.lane, lane)
+    yield* same("its head", back?.since, prepared.head)
+    const plan = { ...(yield* planOf(firstFlight + 1n, [second])), prepared: { ...(yield* signed(8n)), head: 1n } }
+    yield* store.plan(lease, [plan])
+    const again = yield* store.find(second)
+    yield* same("its head in another flight", again?.since, prepared.head)
+    yield* same("its flight now", again?.flight, firstFlight + 1n)
+    yield* same("its transaction now", again?.transaction, plan.prepared.transaction)
+  })
+)
+
+const leavingTheLane = law(
+  "a payment that leaves waits in no lane, and may be put into another, whose worker alone changes it then",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lane, lease } = yield* staffed(store, subject, 2)
+    const [first = "", second = ""] = ids
+    yield* store.plan(lease, [yield* planOf(firstFlight, [first])])
+    yield* store.enter(lease, {
+      advances: [
+        change(first, "planned", "accepted", { leave: true, note: "no gas money" }),
+        change(second, "accepted", "accepted", { leave: true })
+      ]
+    })
+    yield* same("the queue", yield* store.queued(lane, 10), [])
+    yield* same("the load", (yield* store.loads([lane])).get(lane), 0)
+    yield* same("its lane", (yield* store.find(first))?.lane, undefined)
+    yield* same("its note", (yield* store.find(first))?.history.at(-1)?.note, "no gas money")
+    const { lane: other, lease: theirs } = yield* staffed(store, subject, 0)
+    yield* same("its new lane", (yield* queuedIn(store, first, other))?.lane, other)
+    const end = { advances: [change(first, "accepted", "rejected")] }
+    yield* same("what the lane that it has left makes of it", yield* store.enter(lease, end), [undefined])
+    yield* statusIs(store, first, "accepted")
+    yield* same("what its own makes of it", (yield* store.enter(theirs, end))[0]?.status, "rejected")
+  })
+)
+
+const historyGrows = law(
+  "the history only grows, with the time of each change and its note",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lease } = yield* flown(store, subject, 1)
+    const [paymentId = ""] = ids
+    const before = (yield* store.find(paymentId))?.history ?? []
+    yield* subject.elapse(1_500)
+    yield* store.enter(lease, { advances: [change(paymentId, "planned", "sent", { note: "sent again" })] })
+    yield* store.enter(lease, { advances: [change(paymentId, "sent", "sent", { note: "sent again" })] })
+    const history = (yield* store.find(paymentId))?.history ?? []
+    yield* same(
+      "the states",
+      history.map(({ status }) => status),
+      ["accepted", "planned", "sent", "sent"]
+    )
+    yield* same("the beginning", history.slice(0, 2), before)
+    yield* same("the note", history.at(-1)?.note, "sent again")
+    yield* holds("the times go up", (history[2]?.at ?? 0) >= (before[1]?.at ?? 0) + 1_500)
+  })
+)
+
+/**
+ * The laws about entries.
+ *
+ * @category constants
+ */
+export const laws: ReadonlyArray<StoreLaw> = [
+  changesCompareAndSet,
+  anyOfStates,
+  refusalIsKept,
+  blockIsKept,
+  landingIsKept,
+  entriesAreWhole,
+  backInTheQueue,
+  leavingTheLane,
+  historyGrows
+]

@@ -1,0 +1,419 @@
+/**
+ * The laws about lanes: what waits in them, how flights begin, and that everything signed for them is there again after a
+ * restart.
+ */
+import * as Effect from "effect/Effect"
+
+import { holds, same } from "../Law.ts"
+import {
+  change,
+  claimed,
+  firstFlight,
+  flown,
+  landing,
+  law,
+  loses,
+  newLane,
+  newName,
+  newPayment,
+  opened,
+  planOf,
+  signed,
+  staffed,
+  statusIs,
+  type Store,
+  type StoreLaw,
+  taken,
+  waiting,
+  queuedIn
+} from "./PaymentStoreTrial.ts"
+
+const idsOf = (payments: ReadonlyArray<{ readonly paymentId: string }>) => payments.map(({ paymentId }) => paymentId)
+
+const queueIs = Effect.fnUntraced(function* (store: Store, lane: string, ids: ReadonlyArray<string>) {
+  yield* same(`what waits in ${lane}`, idsOf(yield* store.queued(lane, 1_000)), ids)
+})
+
+const loadIs = Effect.fnUntraced(function* (store: Store, lane: string, load: number) {
+  yield* same(`the load of ${lane}`, (yield* store.loads([lane])).get(lane), load)
+})
+
+const claimsQueue = law(
+  "a new payment can wait in a lane from its claim on, and lanes show what waits in them, oldest first",
+  Effect.fnUntraced(function* (store) {
+    const { name: lane } = yield* newLane
+    const { name: other } = yield* newLane
+    yield* queueIs(store, lane, [])
+    const ids = yield* waiting(store, lane, 5)
+    const [elsewhere] = yield* waiting(store, other, 1)
+    yield* queueIs(store, lane, ids)
+    yield* same("the first three", idsOf(yield* store.queued(lane, 3)), ids.slice(0, 3))
+    yield* queueIs(store, other, [elsewhere ?? ""])
+    const loads = yield* store.loads([lane, other, "ledger:nobody signer-1"])
+    yield* same("the loads", [...loads.values()], [5, 1, 0])
+    yield* same("a waiting payment's lane", (yield* store.find(ids[0] ?? ""))?.lane, lane)
+  })
+)
+
+const queuedInTurn = law(
+  "of a long queue callers take turns, and so do their payers, each with no more than it may",
+  Effect.fnUntraced(function* (store) {
+    const { name: lane } = yield* newLane
+    const of = Effect.fnUntraced(function* (caller: string, payer: string, count: number) {
+      const ids: Array<string> = []
+      for (let index = 0; index < count; index++) {
+        const payment = yield* newPayment({ caller, payer })
+        yield* store.claim(payment, undefined, { lane, available: 1_000_000n })
+        ids.push(payment.paymentId)
+      }
+      return ids
+    })
+    const [loud, many] = [`acct-${yield* newName}`, `acct-${yield* newName}`]
+    const first = yield* of("loud", loud, 6)
+    const second = yield* of("loud", many, 6)
+    const quiet = yield* of("quiet", loud, 2)
+    const late = yield* of("late", many, 1)
+    const turn = (limit: number, ofPayer: number) => Effect.map(store.queuedInTurn(lane, limit, ofPayer), idsOf)
+    const a = first.slice(0, 2)
+    const b = second.slice(0, 2)
+    yield* same("two of each payer, in their order", yield* turn(100, 2), [...a, ...b, ...quiet, ...late])
+    yield* same("one of each caller", yield* turn(3, 2), [...a.slice(0, 1), ...quiet.slice(0, 1), ...late])
+    yield* same("a payer's second after the other's first", yield* turn(4, 6), [
+      ...a.slice(0, 1),
+      ...b.slice(0, 1),
+      ...quiet.slice(0, 1),
+      ...late
+    ])
+    yield* same("all", yield* turn(100, 100), [...first, ...second, ...quiet, ...late])
+    yield* same("what waits elsewhere", yield* store.queuedInTurn("ledger:nobody signer-1", 10, 10), [])
+  })
+)
+
+const waitingIsCounted = law(
+  "what waits in a lane is counted by callers and payers, without what travels or waits elsewhere",
+  Effect.fnUntraced(function* (store, subject) {
+    const { name: lane } = yield* newLane
+    const [caller, other, payer] = [yield* newName, yield* newName, `acct-${yield* newName}`]
+    const counts = Effect.map(store.waitingBy(lane), (shares) => {
+      const sums: Record<string, number> = {}
+      for (const share of shares) {
+        const name = `${share.caller} ${share.payer}`
+        sums[name] = (sums[name] ?? 0) + share.waiting
+      }
+      return sums
+    })
+    yield* same("at first", yield* counts, {})
+    const claimedBy = Effect.fnUntraced(function* (name: string, where: string) {
+      const payment = yield* newPayment({ caller: name, payer })
+      yield* store.claim(payment, undefined, { lane: where, available: 1_000_000n })
+      return payment.paymentId
+    })
+    const first = yield* claimedBy(caller, lane)
+    yield* claimedBy(caller, lane)
+    yield* claimedBy(other, lane)
+    yield* claimedBy(other, (yield* newLane).name)
+    yield* same("of two callers", yield* counts, { [`${caller} ${payer}`]: 2, [`${other} ${payer}`]: 1 })
+    const lease = yield* opened(store, subject, lane)
+    yield* store.plan(lease, [yield* planOf(firstFlight, [first])])
+    yield* same("once one travels", yield* counts, { [`${caller} ${payer}`]: 1, [`${other} ${payer}`]: 1 })
+    yield* store.enter(lease, { advances: [change(first, "planned", "accepted")] })
+    yield* same("once it is back", yield* counts, { [`${caller} ${payer}`]: 2, [`${other} ${payer}`]: 1 })
+  })
+)
+
+const queuedOnce = law(
+  "an accepted payment is put into one lane once; a payment in another state into none",
+  Effect.fnUntraced(function* (store, subject) {
+    const { name: lane } = yield* newLane
+    const { name: other } = yield* newLane
+    const { paymentId } = yield* taken(store)
+    yield* same("its lane", (yield* queuedIn(store, paymentId, lane))?.lane, lane)
+    yield* same("its lane, asked for another", (yield* queuedIn(store, paymentId, other))?.lane, lane)
+    yield* queueIs(store, lane, [paymentId])
+    yield* queueIs(store, other, [])
+    const { ids } = yield* flown(store, subject, 1)
+    const before = yield* store.find(ids[0] ?? "")
+    yield* same("a planned payment", yield* queuedIn(store, ids[0] ?? "", other), before)
+    yield* same("an unknown payment", yield* queuedIn(store, "pay_0000000000000000000000", lane), undefined)
+    yield* queueIs(store, other, [])
+  })
+)
+
+const knownIsNotQueued = law(
+  "a known payment's claim puts it into no lane",
+  Effect.fnUntraced(function* (store) {
+    const { name: lane } = yield* newLane
+    const { claim, payment, paymentId } = yield* taken(store)
+    yield* claimed(store, payment, claim, { lane })
+    yield* same("its lane", (yield* store.find(paymentId))?.lane, undefined)
+    yield* queueIs(store, lane, [])
+  })
+)
+
+const queueIsByAge = law(
+  "what comes into a lane late stands in it by its age",
+  Effect.fnUntraced(function* (store) {
+    const { name: lane } = yield* newLane
+    const old = yield* taken(store)
+    const [young] = yield* waiting(store, lane, 1)
+    yield* store.queue(old.paymentId, lane)
+    yield* queueIs(store, lane, [old.paymentId, young ?? ""])
+  })
+)
+
+const plansMove = law(
+  "a plan takes its payments out of the queue, and keeps their transaction, flight and first head",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lane, lease } = yield* staffed(store, subject, 4)
+    const plan = yield* planOf(firstFlight, ids.slice(0, 2).toReversed())
+    yield* store.plan(lease, [plan])
+    yield* queueIs(store, lane, ids.slice(2))
+    yield* loadIs(store, lane, 4)
+    const found = yield* store.find(ids[0] ?? "")
+    yield* same("the state", found?.status, "planned")
+    yield* same("the transaction", found?.transaction, plan.prepared.transaction)
+    yield* same("the flight", found?.flight, firstFlight)
+    yield* same("the head", found?.since, plan.prepared.head)
+    const [flight, ...others] = yield* store.flights(lane)
+    yield* same("how many flights", others.length, 0)
+    yield* same("its number", flight?.number, firstFlight)
+    yield* same("its lane", flight?.lane, lane)
+    yield* same("its attempts", flight?.attempts, [plan.prepared])
+    yield* same("its payments", idsOf(flight?.payments ?? []), plan.paymentIds)
+    yield* same("where it landed", flight?.landed, undefined)
+  })
+)
+
+const plansInARow = law(
+  "several plans at once take numbers in a row, and a lane that opens again goes on behind them",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lane, lease } = yield* staffed(store, subject, 3)
+    const plans = [
+      yield* planOf(firstFlight, ids.slice(0, 1)),
+      yield* planOf(firstFlight + 1n, []),
+      yield* planOf(firstFlight + 2n, ids.slice(1))
+    ]
+    yield* store.plan(lease, plans)
+    const flights = yield* store.flights(lane)
+    yield* same(
+      "the flights",
+      flights.map(({ number }) => number),
+      plans.map(({ number }) => number)
+    )
+    yield* same(
+      "their payments",
+      flights.map(({ payments }) => idsOf(payments)),
+      plans.map(({ paymentIds }) => paymentIds)
+    )
+    yield* same("the next number", yield* store.openLane(yield* subject.lease(lane), 0n), firstFlight + 3n)
+  })
+)
+
+const plansAreWhole = law(
+  "plans that do not fit are refused whole: a wrong number, a payment that does not wait here, one that is named twice",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lane, lease } = yield* staffed(store, subject, 2)
+    const [first = "", second = ""] = ids
+    const elsewhere = yield* staffed(store, subject, 1)
+    const { paymentId: idle } = yield* taken(store)
+    const good = yield* planOf(firstFlight, [first])
+    const wrong = {
+      "a number that is taken": [yield* planOf(firstFlight - 1n, [first])],
+      "a number too far": [yield* planOf(firstFlight + 1n, [first])],
+      "a hole between numbers": [good, yield* planOf(firstFlight + 2n, [second])],
+      "a number twice": [good, yield* planOf(firstFlight, [second])],
+      "a payment of another lane": [good, yield* planOf(firstFlight + 1n, elsewhere.ids)],
+      "a payment that waits nowhere": [good, yield* planOf(firstFlight + 1n, [idle])],
+      "an unknown payment": [good, yield* planOf(firstFlight + 1n, ["pay_0000000000000000000000"])],
+      "a payment in two flights": [good, yield* planOf(firstFlight + 1n, [first])],
+      "a payment twice in one": [yield* planOf(firstFlight, [first, first])]
+    }
+    for (const [what, plans] of Object.entries(wrong)) yield* loses(what, store.plan(lease, plans))
+    yield* queueIs(store, lane, ids)
+    yield* same("the flights", yield* store.flights(lane), [])
+    yield* same("the next number", yield* store.openLane(lease, 0n), firstFlight)
+    yield* store.plan(lease, [good])
+    yield* loses("a payment that is planned already", store.plan(lease, [yield* planOf(firstFlight + 1n, [first])]))
+  })
+)
+
+const attemptsAreKept = law(
+  "every attempt is kept exactly and in order, and the payments name the last one",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lane, lease, prepared } = yield* flown(store, subject, 2)
+    const second = { ...(yield* signed(firstFlight)), cost: 0n, fees: { maximum: 1n, priority: 0n } }
+    const { fees: _, ...third } = yield* signed(undefined)
+    yield* store.replace(lease, firstFlight, second)
+    yield* store.replace(lease, firstFlight, third)
+    const [flight] = yield* store.flights(lane)
+    yield* same("the attempts", flight?.attempts, [prepared, second, third])
+    yield* same("whether what has no fees has them", "fees" in (flight?.attempts[2] ?? {}), false)
+    for (const id of ids) {
+      const found = yield* store.find(id)
+      yield* same("the transaction", found?.transaction, third.transaction)
+      yield* same("the head", found?.since, prepared.head)
+      yield* same("the history", found?.history.length, 2)
+    }
+    yield* loses("bytes for a flight that never began", store.replace(lease, firstFlight + 1n, second))
+  })
+)
+
+const slotlessIsKept = law(
+  "a family without slots has flights all the same",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lane, lease } = yield* staffed(store, subject, 1)
+    const prepared = yield* signed(undefined)
+    yield* store.plan(lease, [{ number: firstFlight, prepared, paymentIds: ids }])
+    yield* same("the attempts", (yield* store.flights(lane))[0]?.attempts, [prepared])
+  })
+)
+
+const endsStay = law(
+  "new bytes change nothing of a payment that has reached an end",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lease } = yield* flown(store, subject, 2)
+    const [ended = "", open = ""] = ids
+    yield* store.enter(lease, { advances: [change(ended, "planned", "included", { transaction: "a stranger's" })] })
+    const prepared = yield* signed(firstFlight)
+    yield* store.replace(lease, firstFlight, prepared)
+    yield* same("the ended one", (yield* store.find(ended))?.transaction, "a stranger's")
+    yield* same("the open one", (yield* store.find(open))?.transaction, prepared.transaction)
+  })
+)
+
+const flightsStayOpen = law(
+  "a flight is there until it is closed, whatever its payments have become, and then it is gone",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lane, lease } = yield* flown(store, subject, 3)
+    const [first = "", second = ""] = ids
+    const advances = [change(first, "planned", "included"), change(second, "planned", "failed")]
+    yield* store.enter(lease, { advances })
+    const [flight] = yield* store.flights(lane)
+    yield* same(
+      "its payments",
+      flight?.payments.map(({ paymentId, status }) => [paymentId, status]),
+      ids.map((id, index) => [id, ["included", "failed", "planned"][index]])
+    )
+    yield* loadIs(store, lane, 1)
+    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, closed: true } })
+    yield* same("the flights", yield* store.flights(lane), [])
+    const late = store.enter(lease, { advances: [], flight: { number: firstFlight, landed: null } })
+    yield* loses("an entry about a closed flight", late)
+    yield* same("the last flight of its payment", (yield* store.find(first))?.flight, firstFlight)
+  })
+)
+
+const lanesOpen = law(
+  "a lane begins with the chain's number once, and skips forward only",
+  Effect.fnUntraced(function* (store, subject) {
+    const { name: lane } = yield* newLane
+    const lease = yield* subject.lease(lane)
+    yield* same("the first time", yield* store.openLane(lease, firstFlight), firstFlight)
+    yield* same("the second time", yield* store.openLane(lease, 99n), firstFlight)
+    yield* same("behind", yield* store.skipTo(lease, firstFlight - 5n), firstFlight)
+    yield* same("ahead", yield* store.skipTo(lease, firstFlight + 5n), firstFlight + 5n)
+    yield* same("back", yield* store.skipTo(lease, firstFlight), firstFlight + 5n)
+    yield* same("opened again", yield* store.openLane(lease, 0n), firstFlight + 5n)
+    yield* loses("the old number", store.plan(lease, [yield* planOf(firstFlight, [])]))
+    yield* store.plan(lease, [yield* planOf(firstFlight + 5n, [])])
+  })
+)
+
+const gapsAreFilled = law(
+  "a number that the lane has passed and no open flight has can be filled once, and again when its flight was closed; no other can",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lane, lease } = yield* flown(store, subject, 1)
+    const gap = firstFlight + 1n
+    yield* store.skipTo(lease, firstFlight + 3n)
+    const filler = yield* signed(gap)
+    yield* loses("the lane's next number", store.fillGap(lease, firstFlight + 3n, filler))
+    yield* loses("the number of an open flight", store.fillGap(lease, firstFlight, filler))
+    const stale = lease
+    const newer = yield* opened(store, subject, lane)
+    yield* loses("under a lease that has passed on", store.fillGap(stale, gap, filler))
+    yield* store.plan(newer, [yield* planOf(firstFlight + 3n, [])])
+    yield* store.fillGap(newer, gap, filler)
+    const numbers = Effect.map(store.flights(lane), (flights) => flights.map(({ number }) => number))
+    yield* same("the flights", yield* numbers, [firstFlight, gap, firstFlight + 3n])
+    yield* same("its bytes", (yield* store.flights(lane))[1]?.attempts, [filler])
+    yield* loses("the same number again", store.fillGap(newer, gap, filler))
+    yield* same("the next number", yield* store.openLane(newer, 0n), firstFlight + 4n)
+    const advances = [change(ids[0] ?? "", "planned", "failed")]
+    yield* store.enter(newer, { advances, flight: { number: firstFlight, landed: landing(filler), closed: true } })
+    yield* same("the flights after one was closed", yield* numbers, [gap, firstFlight + 3n])
+    yield* store.fillGap(newer, firstFlight, filler)
+    const [first] = yield* store.flights(lane)
+    yield* same("the number that is open again", first?.number, firstFlight)
+    yield* same("its newest bytes", first?.attempts.at(-1), filler)
+    yield* same("where it landed", first?.landed, undefined)
+    yield* statusIs(store, ids[0] ?? "", "failed")
+  })
+)
+
+const lanesInUse = law(
+  "a lane is in use while something waits in it or a flight of it is not closed",
+  Effect.fnUntraced(function* (store, subject) {
+    const { name: empty } = yield* newLane
+    yield* opened(store, subject, empty)
+    const { name: queue } = yield* newLane
+    yield* waiting(store, queue, 1)
+    const { ids, lane, lease } = yield* flown(store, subject, 1)
+    const used = Effect.map(store.lanesInUse, (names) => [empty, queue, lane].filter((name) => names.includes(name)))
+    yield* same("the lanes in use", yield* used, [queue, lane])
+    yield* store.enter(lease, { advances: [change(ids[0] ?? "", "planned", "expired")] })
+    yield* same("the lanes with a flight that is not closed", yield* used, [queue, lane])
+    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, closed: true } })
+    yield* same("the lanes when it is closed", yield* used, [queue])
+  })
+)
+
+const numbersAreLarge = law(
+  "numbers of flights are as large as a chain's",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lane, lease } = yield* staffed(store, subject, 1)
+    const number = 2n ** 62n
+    yield* store.skipTo(lease, number)
+    yield* store.plan(lease, [yield* planOf(number, ids)])
+    yield* same("its number", (yield* store.flights(lane))[0]?.number, number)
+    yield* same("the payment's", (yield* store.find(ids[0] ?? ""))?.flight, number)
+  })
+)
+
+const claimIsNotWaiting = law(
+  "a payment that nobody put into a lane waits in none, and cannot be planned",
+  Effect.fnUntraced(function* (store, subject) {
+    const { name: lane } = yield* newLane
+    const payment = yield* newPayment()
+    yield* claimed(store, payment, undefined)
+    const lease = yield* opened(store, subject, lane)
+    yield* loses("planning it", store.plan(lease, [yield* planOf(firstFlight, [payment.paymentId])]))
+    yield* statusIs(store, payment.paymentId, "accepted")
+    yield* holds("the lane has no flights", (yield* store.flights(lane)).length === 0)
+  })
+)
+
+/**
+ * The laws about lanes.
+ *
+ * @category constants
+ */
+export const laws: ReadonlyArray<StoreLaw> = [
+  claimsQueue,
+  queuedInTurn,
+  waitingIsCounted,
+  queuedOnce,
+  knownIsNotQueued,
+  queueIsByAge,
+  plansMove,
+  plansInARow,
+  plansAreWhole,
+  attemptsAreKept,
+  slotlessIsKept,
+  endsStay,
+  flightsStayOpen,
+  lanesOpen,
+  gapsAreFilled,
+  lanesInUse,
+  numbersAreLarge,
+  claimIsNotWaiting
+]

@@ -1,0 +1,257 @@
+/** Transfers of payments that somebody else has sent: whose they are, and what they open. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+
+import type { Claim, PaymentRequest } from "../../../src/facilitator/Facilitator.ts"
+import * as MemoryPaymentStore from "../../../src/facilitator/store/MemoryPaymentStore.ts"
+import { openPayload } from "../../../src/protocol/PaymentPayload.ts"
+import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
+import type { Payload } from "../../../src/testing/ledger/LedgerScheme.ts"
+import type { TestLedger } from "../../../src/testing/ledger/TestLedger.ts"
+import * as TestScheme from "../../../src/testing/ledger/TestScheme.ts"
+import * as LedgerShop from "../LedgerShop.ts"
+
+const { claim, pay } = LedgerShop
+
+/** Callers wait longer than anything here takes. */
+const patient = { settleTimeoutMillis: 600_000 }
+
+type Service = LedgerShop.Shop["facilitator"]
+
+const orderOf = Effect.fnUntraced(function* (request: PaymentRequest) {
+  const { amount, ...json } = (yield* Effect.fromResult(openPayload(request.paymentPayload))) as typeof Payload.Encoded
+  return { ...json, amount: BigInt(amount) }
+})
+
+/** Somebody else submits what a payment has signed. */
+const sentByAnother = (ledger: TestLedger, request: PaymentRequest) =>
+  Effect.map(orderOf(request), (order) => ledger.settleByStranger(order))
+
+/** What a caller is told, in a word: how its run stands, or why it is refused. */
+const told = (facilitator: Service, request: PaymentRequest, by: Claim | undefined) =>
+  Effect.match(facilitator.settle(request, by), {
+    onFailure: (failure) => (failure._tag === "ValidationError" ? `${failure.reason} ${failure.detail}` : failure._tag),
+    onSuccess: ({ execution, status }) => `${execution ?? "answered"} ${status}`
+  })
+
+/** Waits for an end, however long it takes. */
+const inTime = <A>(effect: Effect.Effect<A>, seconds = 30) =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkDetach(effect)
+    for (let second = 0; second < seconds; second++) yield* TestClock.adjust("1 second")
+    return yield* Fiber.join(fiber)
+  })
+
+/** A half before whose survey something happens, once. */
+const beforeSurvey =
+  (happens: () => Effect.Effect<void>) =>
+  (half: SchemeFacilitator): SchemeFacilitator => {
+    let hasHappened = false
+    const once = Effect.suspend(() => {
+      if (hasHappened) return Effect.void
+      hasHappened = true
+      return happens()
+    })
+    return { ...half, survey: Effect.andThen(once, half.survey) }
+  }
+
+/** The payment is submitted by somebody else after its verification, before the chain is surveyed for its transaction. */
+const overtaken = Effect.fnUntraced(function* (bound: boolean, options: LedgerShop.Options = {}) {
+  let submit: Effect.Effect<void> = Effect.void
+  const shop = yield* LedgerShop.open({ ...patient, ...options, half: beforeSurvey(() => submit) })
+  const request = yield* pay({ bound })
+  submit = Effect.orDie(sentByAnother(shop.ledger, request))
+  return { ...shop, request }
+})
+
+for (const [kind, options] of [
+  ["where signers send", {}],
+  ["where payers send their own", { lanes: [] }]
+] as const) {
+  describe(`a transfer by somebody else, ${kind}`, () => {
+    it.effect("between verification and survey is a bound payment's own", () =>
+      Effect.gen(function* () {
+        const { facilitator, ledger, request } = yield* overtaken(true, options)
+        assert.strictEqual(yield* inTime(told(facilitator, request, claim("a"))), "granted included")
+        assert.strictEqual(ledger.transfers.length, 1)
+        assert.match(yield* told(facilitator, request, claim("b")), /^held/)
+      })
+    )
+
+    it.effect("between verification and survey opens nothing for an unbound payment", () =>
+      Effect.gen(function* () {
+        const { facilitator, ledger, request } = yield* overtaken(false, options)
+        assert.match(yield* inTime(told(facilitator, request, claim("a"))), /^already_used/)
+        assert.strictEqual(ledger.transfers.length, 1)
+      })
+    )
+
+    it.effect("of a bound payment that waits in its lane settles it", () =>
+      Effect.gen(function* () {
+        let down = true
+        const { facilitator, ledger } = yield* LedgerShop.open({
+          ...patient,
+          ...options,
+          capacity: 1,
+          half: (half) => ({
+            ...half,
+            submit: (prepared) => (down ? Effect.succeed({ _tag: "Accepted" }) : half.submit(prepared))
+          })
+        })
+        const first = yield* Effect.forkDetach(told(facilitator, yield* pay(), claim("a")))
+        yield* TestClock.adjust("1 second")
+        const request = yield* pay()
+        const waiting = yield* Effect.forkDetach(told(facilitator, request, claim("b")))
+        yield* TestClock.adjust("10 seconds")
+        yield* sentByAnother(ledger, request)
+        down = false
+        for (let second = 0; second < 60; second++) yield* TestClock.adjust("1 second")
+        assert.match(yield* Fiber.join(waiting), /^granted (included|final)$/)
+        assert.match(yield* Fiber.join(first), /^granted/)
+        assert.strictEqual(ledger.transfers.length, 2)
+      })
+    )
+
+    for (const late of [5, 70]) {
+      it.effect(`between claim and settlement settles a bound payment, ${late} seconds later`, () =>
+        Effect.gen(function* () {
+          const { facilitator, ledger } = yield* LedgerShop.open({ ...patient, ...options })
+          const request = yield* pay()
+          yield* facilitator.claim(request, claim("a"))
+          yield* sentByAnother(ledger, request)
+          yield* TestClock.adjust(`${late} seconds`)
+          assert.match(yield* inTime(told(facilitator, request, claim("a")), 60), /^granted (included|final)$/)
+          assert.strictEqual(ledger.transfers.length, 1)
+        })
+      )
+    }
+
+    it.effect("before the first presentation is none of a payment's, bound or not", () =>
+      Effect.gen(function* () {
+        const { facilitator, ledger } = yield* LedgerShop.open({ ...patient, ...options })
+        for (const bound of [true, false]) {
+          const request = yield* pay({ bound })
+          yield* sentByAnother(ledger, request)
+          assert.match(yield* told(facilitator, request, claim("a")), /^already_used/)
+        }
+      })
+    )
+
+    it.effect("is none where the records of one that was served are lost, and the node lags", () =>
+      Effect.gen(function* () {
+        const { facilitator, half, ledger, restart } = yield* LedgerShop.open({ ...patient, ...options })
+        const request = yield* pay()
+        assert.strictEqual(yield* told(facilitator, request, claim("a")), "granted included")
+        yield* TestClock.adjust("1 second")
+        yield* Effect.exit(Effect.scoped(restart))
+        // The node has not seen the transfer yet when it is asked, and then it has.
+        const lagging: SchemeFacilitator = { ...half, verify: () => Effect.void }
+        const forgetful = yield* LedgerShop.facilitatorOf([lagging], yield* MemoryPaymentStore.make, patient)
+        assert.match(yield* inTime(told(forgetful, request, claim("b"))), /^already_used/)
+        assert.strictEqual(ledger.transfers.length, 1)
+      })
+    )
+  })
+}
+
+describe("an unbound payment that somebody else has sent", () => {
+  /** It is on its way, and somebody else is quicker. */
+  const outrun = Effect.fnUntraced(function* (by: Claim | undefined) {
+    const shop = yield* LedgerShop.open(patient)
+    const request = yield* pay({ bound: false })
+    shop.ledger.faults.holdBlocks = true
+    const telling = yield* Effect.forkDetach(told(shop.facilitator, request, by))
+    yield* TestClock.adjust("1 second")
+    yield* sentByAnother(shop.ledger, request)
+    shop.ledger.faults.holdBlocks = false
+    const answer = yield* inTime(Fiber.join(telling))
+    const [stored] = yield* shop.store.page(0n, 1)
+    return { ...shop, request, answer, paymentId: stored?.paymentId ?? "", nonce: stored?.authorization.nonce }
+  })
+
+  it.effect("is settled, opens nothing, and its record says so", () =>
+    Effect.gen(function* () {
+      const { answer, facilitator, ledger, nonce, paymentId, request } = yield* outrun(claim("a"))
+      assert.strictEqual(answer, `already_used stranger/${nonce}`)
+      assert.strictEqual(ledger.transfers.length, 1)
+      const record = yield* facilitator.payment(paymentId)
+      assert.deepInclude(record, { reason: "already_used", execution: "owed", transaction: `stranger/${nonce}` })
+      assert.include(["included", "final"], record?.status)
+      for (const by of [claim("a"), claim("b"), undefined]) {
+        assert.strictEqual(yield* told(facilitator, request, by), answer)
+      }
+      assert.match((yield* Effect.flip(facilitator.claim(request, claim("c")))).message, /somebody else has sent/)
+      yield* TestClock.adjust("2 minutes")
+      assert.deepInclude(yield* facilitator.payment(paymentId), { status: "final", execution: "owed" })
+      assert.strictEqual(yield* told(facilitator, request, claim("d")), answer)
+    })
+  )
+
+  it.effect("gives no answer to a caller without a claim either", () =>
+    Effect.gen(function* () {
+      const { answer, facilitator, request } = yield* outrun(undefined)
+      assert.match(answer, /^already_used stranger/)
+      assert.match(yield* told(facilitator, request, undefined), /^already_used stranger/)
+    })
+  )
+
+  it.effect("opens nothing after a reorganisation either", () =>
+    Effect.gen(function* () {
+      const { answer, facilitator, ledger, request } = yield* outrun(claim("a"))
+      ledger.faults.holdBlocks = true
+      ledger.reorganise(20)
+      yield* sentByAnother(ledger, request)
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("30 seconds")
+      assert.strictEqual(yield* inTime(told(facilitator, request, claim("b"))), answer)
+    })
+  )
+
+  it.effect("is one that a facilitator with records of its own has sent: of two one grants", () =>
+    Effect.gen(function* () {
+      const { facilitator, half, ledger } = yield* LedgerShop.open(patient)
+      const theirs = TestScheme.facilitator(ledger, { lanes: ["signer-2"] })
+      const other = yield* LedgerShop.facilitatorOf([theirs], yield* MemoryPaymentStore.make, patient)
+      assert.notDeepEqual(half.lanes, theirs.lanes)
+      for (let round = 0; round < 5; round++) {
+        const request = yield* pay({ bound: false })
+        // Both have verified and sent it before the chain shows anything.
+        ledger.faults.holdBlocks = true
+        const asking = yield* Effect.forkDetach(
+          Effect.all([told(facilitator, request, claim("a")), told(other, request, claim("b"))], {
+            concurrency: "unbounded"
+          })
+        )
+        yield* TestClock.adjust("1 second")
+        ledger.faults.holdBlocks = false
+        const answers = yield* inTime(Fiber.join(asking))
+        assert.deepStrictEqual(answers.map((answer) => answer.replace(/ .*/, "")).toSorted(), [
+          "already_used",
+          "granted"
+        ])
+      }
+      assert.strictEqual(ledger.transfers.length, 5)
+    })
+  )
+
+  it.effect("is none where another transaction of its own lane has sent it", () =>
+    Effect.gen(function* () {
+      // So many looks show nothing that the slot counts as lost, though our own transaction is in it.
+      // A family may not know which of the facilitator's transactions it is.
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        ...patient,
+        half: (half) => ({
+          ...half,
+          conclude: (passenger) =>
+            Effect.map(half.conclude(passenger), (end) => (end._tag === "Settled" ? { ...end, external: true } : end))
+        })
+      })
+      ledger.faults.hiddenLooks = 40
+      const request = yield* pay({ bound: false })
+      assert.strictEqual(yield* inTime(told(facilitator, request, claim("a")), 90), "granted included")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+})

@@ -1,0 +1,165 @@
+/** Numbers that a lane has left out and no transaction takes: they are filled, and everybody behind them gets through. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+
+import type { SchemeFacilitator, SlotCount } from "../../../src/scheme/SchemeFacilitator.ts"
+import type { TestLedger } from "../../../src/testing/ledger/TestLedger.ts"
+import * as LedgerShop from "../LedgerShop.ts"
+
+const { claim, pay } = LedgerShop
+const lane = "ledger:test signer-1"
+
+const fillers = ({ submissions }: TestLedger) =>
+  new Set(submissions.filter(({ orders }) => orders.length === 0).map(({ slot }) => slot))
+
+/** A half whose node counts in its own way. */
+const counting =
+  (change: (honest: bigint, what: SlotCount) => bigint) =>
+  (half: SchemeFacilitator): SchemeFacilitator => ({
+    ...half,
+    nextSlot: (address, what) => Effect.map(half.nextSlot(address, what), (honest) => change(honest, what))
+  })
+
+/** Settles a payment, and tells how many seconds it took; each has a block at least. */
+const settled = Effect.fnUntraced(function* ({ facilitator }: LedgerShop.Shop, name: string) {
+  let seconds = 0
+  const settling = yield* Effect.forkDetach(facilitator.settle(yield* pay(), claim(name)))
+  while (seconds < 55 && settling.pollUnsafe() === undefined) {
+    yield* TestClock.adjust("1 second")
+    seconds++
+  }
+  assert.include(yield* Fiber.join(settling), { status: "included", execution: "granted" })
+  return seconds
+})
+
+const patient = { settleTimeoutMillis: 600_000 }
+
+describe("a gap in a signer's numbers", () => {
+  it.effect("that a reorganisation makes heals within ten blocks, with a payment behind it", () =>
+    Effect.gen(function* () {
+      const shop = yield* LedgerShop.open(patient)
+      const { ledger, store } = shop
+      yield* settled(shop, "first")
+      for (let count = 0; count < 3; count++) ledger.useSlot("signer-1")
+      yield* settled(shop, "moves the lane on")
+      ledger.reorganise(Number(ledger.head().number) - 2)
+      assert.isAtMost(yield* settled(shop, "behind the gap"), 10)
+      assert.isAtMost(fillers(ledger).size, 3)
+      yield* TestClock.adjust("60 seconds")
+      assert.deepStrictEqual(
+        (yield* store.page(0n, 10)).map(({ status }) => status),
+        Array(3).fill("final")
+      )
+      assert.deepStrictEqual(yield* store.flights(lane), [])
+    })
+  )
+
+  it.effect("that a node's wrong count makes heals too, while nobody pays", () =>
+    Effect.gen(function* () {
+      let lie = 5n
+      const shop = yield* LedgerShop.open({ ...patient, half: counting((honest) => honest + lie) })
+      yield* TestClock.adjust("1 second")
+      lie = 0n
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(fillers(shop.ledger), new Set([0n, 1n, 2n, 3n, 4n]))
+      assert.isAtMost(yield* settled(shop, "after it"), 2)
+    })
+  )
+
+  it.effect(
+    "cannot be made so large that it is never filled: a count is believed as far as final blocks show it, and 64 more",
+    () =>
+      Effect.gen(function* () {
+        let lie = 2n ** 53n
+        const shop = yield* LedgerShop.open({
+          ...patient,
+          half: counting((honest, what) => (what === "final" ? honest : honest + lie))
+        })
+        yield* TestClock.adjust("1 second")
+        lie = 0n
+        yield* TestClock.adjust("60 seconds")
+        assert.strictEqual(fillers(shop.ledger).size, 64)
+        assert.isAtMost(yield* settled(shop, "after it"), 2)
+      })
+  )
+
+  it.effect("is left by many transactions of another program, which are there: nothing is signed for them", () =>
+    Effect.gen(function* () {
+      const shop = yield* LedgerShop.open(patient)
+      const { ledger } = shop
+      yield* settled(shop, "first")
+      for (let count = 0; count < 150; count++) ledger.useSlot("signer-1")
+      yield* settled(shop, "second")
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual(fillers(ledger).size, 0)
+      assert.strictEqual(ledger.transfers.length, 2)
+    })
+  )
+
+  it.effect("is none while a node is behind its fellows", () =>
+    Effect.gen(function* () {
+      let behind = 0n
+      const shop = yield* LedgerShop.open({
+        ...patient,
+        half: counting((honest, what) => (what === "final" ? honest : honest - behind))
+      })
+      const { ledger } = shop
+      for (let count = 0; count < 3; count++) ledger.useSlot("signer-1")
+      yield* settled(shop, "first")
+      yield* TestClock.adjust("30 seconds")
+      behind = 2n
+      ledger.faults.holdBlocks = true
+      const waiting = yield* Effect.forkDetach(shop.facilitator.settle(yield* pay(), claim("second")))
+      yield* TestClock.adjust("20 seconds")
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("20 seconds")
+      assert.strictEqual((yield* Fiber.join(waiting)).execution, "granted")
+      assert.strictEqual(fillers(ledger).size, 0)
+    })
+  )
+
+  it.effect("is filled for no more than the ceiling of gas allows, however often a node counts wrongly", () =>
+    Effect.gen(function* () {
+      let lie = 40n
+      const shop = yield* LedgerShop.open({
+        ...patient,
+        gasCeilings: { total: () => 4_000n },
+        half: counting((honest) => honest + lie)
+      })
+      yield* TestClock.adjust("1 second")
+      lie = 0n
+      yield* TestClock.adjust("5 minutes")
+      const { ledger } = shop
+      const spent = ledger.submissions.reduce((sum, { id }) => sum + (ledger.receipt(id)?.cost ?? 0n), 0n)
+      assert.isTrue(spent > 2_000n && spent <= 4_000n, `${spent}`)
+      assert.isBelow(fillers(ledger).size, 40)
+    })
+  )
+
+  it.effect("left by a chain that was begun anew is not filled when it is large, and is told", () =>
+    Effect.gen(function* () {
+      let older = 500n
+      const shop = yield* LedgerShop.open({ ...patient, half: counting((honest) => honest + older) })
+      yield* TestClock.adjust("1 second")
+      older = 0n
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual(shop.ledger.submissions.length, 0)
+    })
+  )
+
+  it.effect("costs a handful of questions: none when all numbers are known to be used", () =>
+    Effect.gen(function* () {
+      let asked = 0
+      const shop = yield* LedgerShop.open({ ...patient, half: counting((honest) => (asked++, honest)) })
+      yield* settled(shop, "first")
+      yield* TestClock.adjust("60 seconds")
+      asked = 0
+      yield* TestClock.adjust("10 minutes")
+      yield* settled(shop, "second")
+      yield* TestClock.adjust("10 minutes")
+      assert.strictEqual(asked, 0)
+    })
+  )
+})

@@ -1,0 +1,34 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
+
+import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
+import * as PaymentRun from "../../../src/server/request/PaymentRun.ts"
+import * as PretendFacilitator from "../PretendFacilitator.ts"
+
+const claimOf = (id: string) => ({ claim: { id, resource: "a report" }, paymentId: `pay_${id}` })
+const silent = new FacilitatorUnavailable({ message: "nobody answers" })
+
+describe("claims whose asking got no answer", () => {
+  it.effect("are given back a thousand at a time, however many strangers leave open at a silent facilitator", () =>
+    Effect.gen(function* () {
+      const asked = new Set<string>()
+      let isSilent = true
+      const { service } = PretendFacilitator.make()
+      const finish: (typeof service)["finish"] = (paymentId, claimId, outcome) =>
+        Effect.suspend(() => {
+          asked.add(claimId)
+          return isSilent ? Effect.fail(silent) : service.finish(paymentId, claimId, outcome)
+        })
+      const keeper = yield* PaymentRun.keep({ ...service, finish })
+      for (let index = 0; index < 3_000; index++) yield* PaymentRun.giveBack(keeper, claimOf(`stranger${index}`))
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(asked.size, 1_000)
+      isSilent = false
+      yield* TestClock.adjust("5 seconds")
+      yield* PaymentRun.giveBack(keeper, claimOf("later"))
+      yield* TestClock.adjust("1 second")
+      assert.isTrue(asked.has("later"))
+    })
+  )
+})

@@ -1,0 +1,207 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as TestClock from "effect/testing/TestClock"
+
+import { invalid } from "../../../src/protocol/ValidationError.ts"
+import type { Passenger, Payment, SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
+import * as TestLedger from "../../../src/testing/ledger/TestLedger.ts"
+import type * as TestScheme from "../../../src/testing/ledger/TestScheme.ts"
+import * as SchemeLaws from "../../../src/testing/scheme/SchemeLaws.ts"
+import * as LedgerSubject from "../LedgerSubject.ts"
+
+const families: Readonly<Record<string, TestScheme.FacilitatorOptions>> = {
+  "one by one": {},
+  "in batches": { batches: { maximum: 10, windowMillis: 1 } },
+  "in batches that hold less than they say": { batches: { maximum: 10, windowMillis: 1 }, fitting: 2 },
+  "without fees": { fees: false },
+  "without slots": { lanes: [] }
+}
+
+for (const [name, options] of Object.entries(families)) {
+  describe(`the laws of a scheme, kept by the test scheme ${name}`, () => {
+    for (const law of SchemeLaws.all) {
+      it.live(law.name, () =>
+        Effect.provideService(law.effect, SchemeLaws.Subject, LedgerSubject.make(TestLedger.make(), options))
+      )
+    }
+  })
+}
+
+const asBound = (payment: Payment): Payment => ({
+  ...payment,
+  authorization: { ...payment.authorization, binding: { challenge: "any", salt: "any" } }
+})
+
+type Change = (half: SchemeFacilitator, ledger: TestLedger.TestLedger) => Partial<SchemeFacilitator>
+
+/** Schemes with one fault each, as real ones have had them; at least one law must notice it. */
+const broken: Readonly<Record<string, Change>> = {
+  "believes every signature": (half) => ({
+    verify: (payment: Payment) =>
+      Effect.catchTag(half.verify(payment), "PaymentError", (error) =>
+        error.code === "INVALID_SIGNATURE" ? Effect.void : Effect.fail(error)
+      )
+  }),
+  "takes a chain that is down for a good payment": (half) => ({
+    verify: (payment: Payment) => Effect.catchTag(half.verify(payment), "ChainUnavailable", () => Effect.void)
+  }),
+  "takes a chain that is down for an empty account": (half) => ({
+    balance: (payment: Payment) => Effect.catch(half.balance(payment), () => Effect.succeed(0n))
+  }),
+  "takes a chain that is down for a reorganisation": (half) => ({
+    isCanonical: (block) => Effect.catch(half.isCanonical(block), () => Effect.succeed(false))
+  }),
+  "takes a block for canonical by its number": (half) => ({
+    isCanonical: (block) => Effect.map(half.survey, ({ head }) => block.number <= head.number)
+  }),
+  "does not look at the balance": (half) => ({
+    verify: (payment: Payment) =>
+      Effect.catchTag(half.verify(payment), "PaymentError", (error) =>
+        error.code === "INSUFFICIENT_BALANCE" ? Effect.void : Effect.fail(error)
+      )
+  }),
+  "keys a payment by something that is not what the chain consumes": (half) => ({
+    read: (requirements, payload) =>
+      Effect.map(half.read(requirements, payload), (payment) => ({
+        ...payment,
+        authorization: { ...payment.authorization, nonce: JSON.stringify(payload).slice(0, 20) }
+      }))
+  }),
+  "does not prove the binding": (half) => ({
+    read: (requirements, payload) =>
+      Effect.catchTag(half.read(requirements, payload), "ValidationError", (error) =>
+        error.reason === "binding_mismatch"
+          ? half.read(requirements, { ...(payload as object), binding: undefined })
+          : Effect.fail(error)
+      )
+  }),
+  "reads the recipient from the offer": (half) => ({
+    read: (requirements, payload) =>
+      Effect.map(half.read(requirements, payload), (payment) => ({
+        ...payment,
+        authorization: { ...payment.authorization, payTo: requirements.payTo }
+      }))
+  }),
+  "takes as many payments as there are, whatever they cost": (half) => ({
+    prepare: (payments, slot, survey) => half.prepare(payments, slot, survey)
+  }),
+  "sends while it prepares": (half) => ({
+    prepare: (payments: ReadonlyArray<Payment>, slot, survey) =>
+      Effect.tap(half.prepare(payments, slot, survey), ({ prepared }) => half.submit(prepared))
+  }),
+  "says that it takes more payments than it does": (half) => ({
+    prepare: (payments: ReadonlyArray<Payment>, slot, survey) =>
+      Effect.map(half.prepare(payments.slice(0, 1), slot, survey), ({ prepared }) => ({
+        prepared,
+        count: payments.length
+      }))
+  }),
+  "believes that what it sent has happened": (half) => ({
+    observe: (passengers: ReadonlyArray<Passenger>, attempts) =>
+      Effect.map(half.observe(passengers, attempts), ({ landed }) => ({
+        landed,
+        observations: passengers.map(() => ({
+          _tag: "Settled" as const,
+          transaction: attempts[0]?.transaction ?? "",
+          block: { number: 1n, hash: "" },
+          external: false
+        }))
+      }))
+  }),
+  "looks only for its own transactions": (half) => ({
+    observe: (passengers: ReadonlyArray<Passenger>, attempts) =>
+      Effect.map(half.observe(passengers, attempts), ({ landed, observations }) => ({
+        landed,
+        observations: observations.map((seen) =>
+          seen._tag === "Settled" && seen.external ? { _tag: "Pending" as const } : seen
+        )
+      })),
+    conclude: (passenger) =>
+      Effect.map(half.conclude(passenger), (seen) =>
+        seen._tag === "Settled" ? { _tag: "Unused" as const, at: seen.block } : seen
+      )
+  }),
+  "counts a transfer that was there before the payment": (half) => ({
+    observe: (passengers: ReadonlyArray<Passenger>, attempts) =>
+      half.observe(
+        passengers.map((one) => ({ ...one, since: -1n })),
+        attempts
+      ),
+    conclude: (passenger) => half.conclude({ ...passenger, since: -1n })
+  }),
+  "counts no transfer that a stranger made before the plan": (half) => ({
+    conclude: ({ payment, since }) => half.conclude({ payment, since })
+  }),
+  "counts an unbound payment's transfer like a bound one's": (half) => ({
+    conclude: (passenger) => half.conclude({ ...passenger, payment: asBound(passenger.payment) })
+  }),
+  "looks at the last attempt alone": (half) => ({
+    observe: (passengers: ReadonlyArray<Passenger>, attempts) => half.observe(passengers, attempts.slice(-1))
+  }),
+  "concludes before the validity is over": (half) => ({
+    conclude: (passenger) =>
+      Effect.flatMap(half.conclude(passenger), (seen): ReturnType<SchemeFacilitator["conclude"]> =>
+        seen._tag === "Pending"
+          ? Effect.map(half.survey, ({ head }) => ({ _tag: "Unused", at: head }))
+          : Effect.succeed(seen)
+      )
+  }),
+  "fills another slot than it was asked to": ({ fill }) => ({
+    fill: (slot, survey) => fill({ ...slot, number: slot.number + 1n }, survey)
+  }),
+  "takes the filler that landed for the payment's own failure": (half) => ({
+    observe: (passengers: ReadonlyArray<Passenger>, attempts) =>
+      Effect.map(half.observe(passengers, attempts), ({ landed, observations }) => ({
+        landed,
+        observations: observations.map((seen) =>
+          landed !== undefined && seen._tag === "Pending"
+            ? {
+                _tag: "Failed" as const,
+                transaction: landed.transaction,
+                error: invalid("unsupported_authorization", "transfer_not_shown", "nothing is shown")
+              }
+            : seen
+        )
+      }))
+  }),
+  "calls a lost answer a refusal": (half) => ({
+    submit: (prepared) =>
+      Effect.catch(half.submit(prepared), (error) =>
+        Effect.succeed({ _tag: "Refused" as const, message: error.message })
+      )
+  }),
+  "dies of garbage": (half) => ({
+    read: (requirements, payload) => Effect.orDie(half.read(requirements, payload))
+  })
+}
+
+/** Tries law after law until one is broken. Time goes on meanwhile, so that a law that waits in vain gives up. */
+const tryAll = Effect.fnUntraced(function* (subject: SchemeLaws.SchemeSubject) {
+  yield* TestClock.setTime(1_700_000_000_000)
+  const laws = Effect.forEach(SchemeLaws.all, ({ effect }) => effect, { discard: true })
+  const time = Effect.forever(Effect.andThen(TestClock.adjust("100 millis"), Effect.yieldNow))
+  return yield* Effect.raceFirst(Effect.exit(Effect.provideService(laws, SchemeLaws.Subject, subject)), time)
+})
+
+const batching = { batches: { maximum: 10, windowMillis: 1 } }
+
+describe("a scheme that breaks a law", () => {
+  for (const [name, change] of Object.entries(broken)) {
+    it.effect(`is found out when it ${name}`, () =>
+      Effect.gen(function* () {
+        const ledger = TestLedger.make()
+        const subject = LedgerSubject.make(ledger, batching)
+        const facilitator = { ...subject.facilitator, ...change(subject.facilitator, ledger) }
+        assert.strictEqual((yield* tryAll({ ...subject, facilitator }))._tag, "Failure")
+      })
+    )
+  }
+
+  it.effect("and one that keeps them is not", () =>
+    Effect.gen(function* () {
+      const outcome = yield* tryAll(LedgerSubject.make(TestLedger.make(), batching))
+      assert.deepStrictEqual(outcome, Exit.void)
+    })
+  )
+})

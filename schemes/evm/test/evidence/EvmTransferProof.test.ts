@@ -1,0 +1,72 @@
+import { assert, describe, it } from "@effect/vitest"
+
+import * as EvmTransferProof from "../../src/evidence/EvmTransferProof.ts"
+import type { Log } from "../../src/node/EvmRpc.ts"
+import * as EvmAddress from "../../src/primitives/EvmAddress.ts"
+import * as EvmHex from "../../src/primitives/EvmHex.ts"
+import * as Eip3009 from "../../src/transfer/Eip3009.ts"
+
+const address = (digit: string) => EvmAddress.fromText(`0x${digit.repeat(40)}`) ?? EvmAddress.zero
+const [payer, payee, token, other] = [address("1"), address("2"), address("3"), address("4")]
+const nonce = `0x${"5".repeat(64)}` as const
+
+const expected: EvmTransferProof.Expected = {
+  token,
+  authorization: { from: payer, to: payee, value: 10_000n, validAfter: 0n, validBefore: 9n, nonce }
+}
+
+const log = (topics: ReadonlyArray<EvmHex.Hex>, fields: Partial<Log> = {}): Log => ({
+  address: token,
+  topics,
+  data: "0x",
+  blockNumber: 1n,
+  blockHash: nonce,
+  transactionHash: nonce,
+  logIndex: 0,
+  ...fields
+})
+
+const used = (from = payer, of: EvmHex.Hex = nonce) =>
+  log([Eip3009.authorizationUsedTopic, Eip3009.addressTopic(from), of])
+const amount = (value: bigint): EvmHex.Hex => `0x${EvmHex.toWord(value)}`
+const transfer = (from = payer, to = payee, value = 10_000n) =>
+  log([Eip3009.transferTopic, ...[from, to].map(Eip3009.addressTopic)], { data: amount(value) })
+const canceled = log([Eip3009.authorizationCanceledTopic, Eip3009.addressTopic(payer), nonce])
+const elsewhere = (event: Log): Log => ({ ...event, address: other })
+const otherNonce = amount(1n)
+
+const rows: ReadonlyArray<readonly [string, ReadonlyArray<Log>, ReturnType<typeof EvmTransferProof.judge>]> = [
+  ["the use and the transfer", [used(), transfer()], "paid"],
+  ["the same among others", [used(payer, otherNonce), transfer(), used(), transfer(), transfer(other)], "paid"],
+  ["the same nonce of another payer before it", [used(other), transfer(other), used(), transfer()], "paid"],
+  ["no events", [], "absent"],
+  ["a transfer alone", [transfer()], "absent"],
+  ["a cancellation", [canceled, transfer()], "absent"],
+  ["the use of another nonce", [used(payer, otherNonce), transfer()], "absent"],
+  ["the use of another payer's authorization", [used(other), transfer()], "absent"],
+  ["the use in another token", [elsewhere(used()), transfer()], "absent"],
+  ["the use alone", [used()], "burnt"],
+  ["the transfer before the use", [transfer(), used()], "burnt"],
+  ["something between them", [used(), transfer(other), transfer()], "burnt"],
+  ["a transfer in another token", [used(), elsewhere(transfer())], "burnt"],
+  ["a transfer to somebody else", [used(), transfer(payer, other)], "burnt"],
+  ["a transfer from somebody else", [used(), transfer(other)], "burnt"],
+  ["less", [used(), transfer(payer, payee, 9_999n)], "burnt"],
+  ["more", [used(), transfer(payer, payee, 10_001n)], "burnt"],
+  ["no amount", [used(), { ...transfer(), data: "0x" }], "burnt"],
+  ["an amount and more", [used(), { ...transfer(), data: `${amount(10_000n)}00` }], "burnt"]
+]
+
+describe("EvmTransferProof", () => {
+  for (const [what, logs, verdict] of rows) {
+    it(`judges ${what}: ${verdict}`, () => {
+      assert.strictEqual(EvmTransferProof.judge(expected, EvmTransferProof.evidence(logs)), verdict)
+    })
+  }
+
+  it("tells a cancellation from a use", () => {
+    assert.isTrue(EvmTransferProof.isCancellation(canceled.topics))
+    assert.isFalse(EvmTransferProof.isCancellation(used().topics))
+    assert.isFalse(EvmTransferProof.isCancellation([]))
+  })
+})

@@ -1,0 +1,65 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { keccak256, parseTransaction, recoverTransactionAddress } from "viem"
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
+
+import * as EvmHex from "../../src/primitives/EvmHex.ts"
+import { type EvmTransactionSigner, sign } from "../../src/wallet/EvmTransactionSigner.ts"
+
+const account = privateKeyToAccount(generatePrivateKey())
+const call = { to: account.address, data: "0x1234", gas: 150_000n } as const
+const slot = { lane: account.address, number: 7n }
+const head = { number: 99n, hash: `0x${"1".repeat(64)}`, time: 1 }
+const survey = { head, final: 35n, fees: { maximum: 21n, priority: 1n, ceiling: 22n } }
+
+const signedBy = (signTransaction: EvmTransactionSigner["signTransaction"]) =>
+  sign({ address: account.address, signTransaction }, 31_337, call, slot, survey)
+
+describe("EvmTransactionSigner", () => {
+  it.effect("signs the call in its slot, for one chain, at no more than the survey's fees, with no value", () =>
+    Effect.gen(function* () {
+      const prepared = yield* sign(account, 31_337, call, slot, survey)
+      const bytes = `0x02${prepared.bytes.slice(4)}` as const
+      assert.deepInclude(parseTransaction(bytes), {
+        type: "eip1559",
+        chainId: 31_337,
+        nonce: 7,
+        to: EvmHex.toLowerCase(account.address),
+        data: "0x1234",
+        gas: 150_000n,
+        maxFeePerGas: 21n,
+        maxPriorityFeePerGas: 1n
+      })
+      assert.isUndefined(parseTransaction(bytes).value)
+      const signer = yield* Effect.promise(() => recoverTransactionAddress({ serializedTransaction: bytes }))
+      assert.strictEqual(signer, account.address)
+      assert.deepStrictEqual(prepared, {
+        slot,
+        bytes,
+        head: 99n,
+        transaction: keccak256(bytes),
+        cost: 150_000n * 21n,
+        fees: { maximum: 21n, priority: 1n }
+      })
+    })
+  )
+
+  it.effect("does not take a refusal or nonsense for a transaction", () =>
+    Effect.gen(function* () {
+      const answers: ReadonlyArray<EvmTransactionSigner["signTransaction"]> = [
+        () => Promise.reject(new Error("locked")),
+        () => {
+          throw new TypeError("no key")
+        },
+        async () => JSON.parse("null"),
+        async () => JSON.parse("{}"),
+        async () => "0x",
+        async () => "0x1",
+        async () => "0xsigned"
+      ]
+      for (const answer of answers) {
+        assert.strictEqual((yield* Effect.flip(signedBy(answer)))._tag, "Misconfigured", String(answer))
+      }
+    })
+  )
+})

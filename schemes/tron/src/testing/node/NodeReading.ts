@@ -1,0 +1,209 @@
+/**
+ * The endpoints that read the chain: `wallet/` at the head, with what waits for a block; `walletsolidity/` blocks and
+ * transactions that are solidified.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+import type { DevBlock } from "../ledger/DevBlock.ts"
+import type { DevChain, Found } from "../ledger/DevChain.ts"
+import { availableOf } from "../ledger/SystemContracts.ts"
+import { delegationKey } from "../ledger/TronLedger.ts"
+import * as TronContract from "../messages/TronContract.ts"
+import * as TronMessage from "../messages/TronMessage.ts"
+import * as TronMessageTable from "../messages/TronMessageTable.ts"
+import * as NodeAddress from "./NodeAddress.ts"
+import * as NodeAnswers from "./NodeAnswers.ts"
+import type { Endpoint, Endpoints } from "./NodeEndpoint.ts"
+import { endpoint } from "./NodeEndpoint.ts"
+
+/** Blocks on top of one that is solidified: two thirds of 27 witnesses. */
+const solidDepth = 18
+
+const visible = Schema.Union([Schema.Boolean, Schema.Literals(["true", "false"])]).pipe(
+  Schema.withDecodingDefaultKey(Effect.succeed(false))
+)
+const isVisible = (asked: boolean | string) => asked === true || asked === "true"
+const text = Schema.String.pipe(Schema.withDecodingDefaultKey(Effect.succeed("")))
+const textOrNumber = Schema.Union([Schema.String, Schema.Finite]).pipe(
+  Schema.withDecodingDefaultKey(Effect.succeed(""))
+)
+
+const OfAddress = Schema.Struct({ address: text, visible })
+const OfValue = Schema.Struct({ value: text, visible })
+const OfBlock = Schema.Struct({ id_or_num: textOrNumber, detail: visible, visible })
+const OfPair = Schema.Struct({ fromAddress: text, toAddress: text, visible })
+
+/**
+ * The number of the newest solidified block.
+ *
+ * @category getters
+ */
+export const solidNumber = (chain: DevChain): number => Math.max(0, chain.head.number - solidDepth)
+
+const hexOf = (address: string) => NodeAddress.toHex(address) ?? ""
+
+/**
+ * The reading endpoints, by name.
+ *
+ * @category constructors
+ */
+export const make = (chain: DevChain): Endpoints => ({ ...blocks(chain), ...transactions(chain), ...accounts(chain) })
+
+const newest = (chain: DevChain, solid: boolean): DevBlock | undefined =>
+  solid ? chain.blocks[solidNumber(chain)] : chain.head
+
+const blockOf = (chain: DevChain, idOrNumber: string | number, solid: boolean): DevBlock | undefined => {
+  const asked = `${idOrNumber}`
+  const found =
+    asked === ""
+      ? newest(chain, solid)
+      : /^\d{1,15}$/.test(asked)
+        ? chain.blocks[Number(asked)]
+        : chain.blocks.find(({ id }) => id === asked)
+  return found === undefined || (solid && found.number > solidNumber(chain)) ? undefined : found
+}
+
+const blockAnswer = (found: DevBlock | undefined, detailed: boolean, shown: boolean): NodeAnswers.Json =>
+  found === undefined ? {} : NodeAnswers.block(found, detailed, shown)
+
+const blocks = (chain: DevChain): Endpoints => {
+  const byNumber = Schema.Struct({ num: textOrNumber, visible })
+  return {
+    getnowblock: endpoint(Schema.Struct({ visible }), (asked, solid) =>
+      blockAnswer(newest(chain, solid), true, isVisible(asked.visible))
+    ),
+    getblock: endpoint(OfBlock, (asked, solid) =>
+      blockAnswer(blockOf(chain, asked.id_or_num, solid), isVisible(asked.detail), isVisible(asked.visible))
+    ),
+    getblockbynum: endpoint(byNumber, (asked, solid) =>
+      blockAnswer(blockOf(chain, asked.num === "" ? 0 : asked.num, solid), true, isVisible(asked.visible))
+    ),
+    getblockbyid: endpoint(OfValue, (asked, solid) =>
+      blockAnswer(asked.value === "" ? undefined : blockOf(chain, asked.value, solid), true, isVisible(asked.visible))
+    ),
+    getblockbylatestnum: endpoint(byNumber, (asked) => ({
+      block: chain.blocks
+        .slice(-Math.max(1, Math.min(100, Number(asked.num) || 1)))
+        .map((each) => NodeAnswers.block(each, true, isVisible(asked.visible)))
+    }))
+  }
+}
+
+const transactions = (chain: DevChain): Endpoints => {
+  const find = (id: string, solid: boolean): Found | undefined => {
+    const found = chain.find(id)
+    return solid && (found?.block === undefined || found.block.number > solidNumber(chain)) ? undefined : found
+  }
+  return {
+    gettransactionbyid: endpoint(OfValue, ({ value, visible: asked }, solid) => {
+      const found = find(value, solid)
+      return found === undefined ? {} : NodeAnswers.transaction(found, isVisible(asked))
+    }),
+    gettransactioninfobyid: endpoint(OfValue, ({ value }, solid) => {
+      const found = find(value, solid)
+      return found?.block === undefined ? {} : NodeAnswers.information(found, found.block)
+    }),
+    gettransactioninfobyblocknum: endpoint(Schema.Struct({ num: textOrNumber }), ({ num }, solid) => {
+      const found = blockOf(chain, num, solid)
+      return (found?.transactions ?? []).map((each) =>
+        found === undefined ? {} : NodeAnswers.information({ ...each, block: found }, found)
+      )
+    }),
+    gettransactionlistfrompending: endpoint(Schema.Struct({}), () => ({ txId: chain.waiting }))
+  }
+}
+
+const accounts = (chain: DevChain): Endpoints => {
+  const { ledger } = chain
+  const resources: Endpoint = endpoint(OfAddress, ({ address }) => {
+    const found = ledger.accounts.get(hexOf(address))
+    return found === undefined ? {} : NodeAnswers.resources(found, ledger.parameters, chain.now())
+  })
+  return {
+    getaccount: endpoint(OfAddress, ({ address, visible: asked }) => {
+      const found = ledger.accounts.get(hexOf(address))
+      return found === undefined ? {} : NodeAnswers.account(found, chain.now(), isVisible(asked))
+    }),
+    getaccountresource: resources,
+    getaccountnet: resources,
+    ...contracts(chain),
+    ...delegations(chain),
+    getchainparameters: endpoint(Schema.Struct({}), () => NodeAnswers.parameters(ledger.parameters)),
+    getenergyprices: endpoint(Schema.Struct({}), () => ({ prices: `0:${ledger.parameters.energyFee}` })),
+    getbandwidthprices: endpoint(Schema.Struct({}), () => ({ prices: `0:${ledger.parameters.transactionFee}` })),
+    getnodeinfo: endpoint(Schema.Struct({}), () => ({
+      block: `Num:${chain.head.number},ID:${chain.head.id}`,
+      solidityBlock: `Num:${solidNumber(chain)},ID:${newest(chain, true)?.id ?? ""}`,
+      configNodeInfo: { codeVersion: "4.8.0" }
+    }))
+  }
+}
+
+const contracts = ({ ledger }: DevChain): Endpoints => ({
+  getcontract: endpoint(OfValue, ({ value, visible: asked }) => {
+    const found = ledger.contracts.get(hexOf(value))
+    if (found === undefined) return {}
+    return {
+      ...NodeAnswers.present({
+        origin_address: NodeAddress.shown(found.origin, isVisible(asked)),
+        contract_address: NodeAddress.shown(found.address, isVisible(asked)),
+        bytecode: found.bytecode,
+        name: found.name
+      }),
+      abi: TronMessage.toJson(TronMessageTable.abi, found.abi, isVisible(asked)),
+      consume_user_resource_percent: 100
+    }
+  }),
+  getcontractinfo: endpoint(OfValue, ({ value, visible: asked }) => {
+    const found = ledger.contracts.get(hexOf(value))
+    if (found === undefined) return {}
+    return {
+      smart_contract: { contract_address: NodeAddress.shown(found.address, isVisible(asked)) },
+      contract_state: NodeAnswers.present({ energy_factor: found.energyFactor })
+    }
+  })
+})
+
+const delegations = (chain: DevChain): Endpoints => {
+  const { ledger } = chain
+  const OfOwner = Schema.Struct({ owner_address: text, type: Schema.optionalKey(Schema.Finite) })
+  return {
+    getdelegatedresourcev2: endpoint(OfPair, ({ fromAddress, toAddress, visible: asked }) => {
+      const [from, to] = [hexOf(fromAddress), hexOf(toAddress)]
+      const [net, energy] = TronContract.Resource.literals.map(
+        (resource) => ledger.delegations.get(delegationKey(from, to, resource)) ?? 0n
+      )
+      if (net === 0n && energy === 0n) return {}
+      const shown = { from: NodeAddress.shown(from, isVisible(asked)), to: NodeAddress.shown(to, isVisible(asked)) }
+      const balances = { frozen_balance_for_bandwidth: net, frozen_balance_for_energy: energy }
+      return { delegatedResource: [{ ...shown, ...NodeAnswers.present(balances) }] }
+    }),
+    getdelegatedresourceaccountindexv2: endpoint(OfValue, ({ value, visible: asked }) =>
+      delegationIndex(chain, hexOf(value), isVisible(asked))
+    ),
+    getcandelegatedmaxsize: endpoint(OfOwner, ({ owner_address: owner, type }) => {
+      const account = ledger.accounts.get(hexOf(owner))
+      const resource = type === 1 ? "ENERGY" : "BANDWIDTH"
+      return account === undefined
+        ? {}
+        : NodeAnswers.present({ max_size: availableOf(ledger, account, resource, chain.now()) })
+    })
+  }
+}
+
+const delegationIndex = ({ ledger }: DevChain, address: string, shown: boolean): NodeAnswers.Json => {
+  const pairs = [...ledger.delegations.keys()]
+    .filter((key) => (ledger.delegations.get(key) ?? 0n) > 0n)
+    .map((key) => key.split(" "))
+  const names = (from: number, to: number) => {
+    const found = pairs.filter((pair) => pair[from] === address).map((pair) => pair[to] ?? "")
+    return [...new Set(found)].map((each) => NodeAddress.shown(each, shown))
+  }
+  const [toAccounts, fromAccounts] = [names(0, 1), names(1, 0)]
+  return {
+    account: NodeAddress.shown(address, shown),
+    ...(fromAccounts.length > 0 && { fromAccounts }),
+    ...(toAccounts.length > 0 && { toAccounts })
+  }
+}

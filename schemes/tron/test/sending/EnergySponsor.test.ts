@@ -1,0 +1,226 @@
+/** The sponsor on a chain of two accounts that does what a test tells it: loans that do not arrive, or cannot be taken back. */
+import { assert, describe, it } from "@effect/vitest"
+import { ChainUnavailable } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
+
+import type * as TronBlocks from "../../src/node/TronBlocks.ts"
+import type * as TronRpc from "../../src/node/TronRpc.ts"
+import * as EnergySponsor from "../../src/sending/EnergySponsor.ts"
+import * as TronTransaction from "../../src/transfer/TronTransaction.ts"
+import { localSigner } from "../../src/wallet/LocalTronSigner.ts"
+import { transfer } from "../TronTransfers.ts"
+
+const rawHex = TronTransaction.unsignedTransfer(transfer).raw_data_hex
+const { txID: payment } = TronTransaction.unsignedTransfer(transfer)
+const bytes = TronTransaction.signed(rawHex, `${"12".repeat(64)}1b`)
+const signer = localSigner("2".padStart(64, "0"))
+const block: TronBlocks.Block = {
+  number: 9n,
+  id: `${"9".padStart(16, "0")}${"ab".repeat(24)}`,
+  time: 1_795_244_340_000n
+}
+
+/** What the chain is like, and what happened on it. */
+const makeWorld = () => {
+  const world = {
+    energy: 0n,
+    /** Energy that the payer's account has used. */
+    used: 0n,
+    /** Energy that a loan brings. */
+    brings: 70_000n,
+    loan: 0n,
+    refusesReturns: 0,
+    /** How the payment ended in its block. */
+    result: "SUCCESS",
+    /** Whether the payment is in a block. */
+    paid: false,
+    /** Whether loans wait for a block for ever. */
+    hidesLoans: false,
+    /** Whether the payment gets into a block when it is sent. */
+    includes: true,
+    head: block.time,
+    sent: new Array<string>()
+  }
+  const down = Effect.fail(new ChainUnavailable({ network: "tron:local", message: "not in this test" }))
+  const included = new Set<string>()
+  const take = (id: string, signedHex: string): TronRpc.Broadcast => {
+    if (id === payment) {
+      world.sent.push("payment")
+      world.paid = world.includes
+      return { code: "SUCCESS", message: "" }
+    }
+    const isReturn = signedHex.includes(Buffer.from("UnDelegateResourceContract").toString("hex"))
+    if (isReturn && world.refusesReturns-- > 0) return { code: "SERVER_BUSY", message: "" }
+    world.sent.push(isReturn ? "take back" : "lend")
+    world.energy = isReturn ? 0n : world.brings
+    world.loan = isReturn ? 0n : 6_000_000_000n
+    included.add(id)
+    return { code: "SUCCESS", message: "" }
+  }
+  const rpc: TronRpc.TronRpc = {
+    network: "tron:local",
+    block: () => down,
+    head: Effect.sync(() => ({ ...block, time: world.head })),
+    solid: Effect.succeed(block),
+    account: () => Effect.succeed({ balance: 0n, ownsItself: true }),
+    resources: () =>
+      Effect.sync(() => ({
+        energy: world.energy,
+        energyUsed: world.used,
+        freeBandwidth: 600n,
+        stakedBandwidth: 0n,
+        totalEnergyLimit: 180_000_000_000n,
+        totalEnergyWeight: 16_560_000_000n
+      })),
+    isKnown: (id) => Effect.sync(() => (id === payment ? world.paid : included.has(id))),
+    isIncluded: (id) => Effect.sync(() => (id === payment ? world.paid : included.has(id) && !world.hidesLoans)),
+    receipt: () =>
+      Effect.sync(() => (world.paid ? { block: 9n, result: world.result, message: "", logs: [] } : undefined)),
+    call: () => Effect.succeed({ _tag: "Returned", data: "", energy: 64_285n, logs: [] }),
+    prices: Effect.succeed({ energy: 100n, bandwidth: 1_000n }),
+    broadcast: (id, signedHex) => Effect.sync(() => take(id, signedHex)),
+    lendable: () => Effect.succeed(1_000_000_000_000n),
+    delegated: () => Effect.sync(() => world.loan),
+    receivers: () => Effect.sync(() => (world.loan > 0n ? [transfer.owner] : []))
+  }
+  return { world, rpc }
+}
+
+/** Whether the sponsor would lend the payer energy once more. */
+const wouldLend = (sponsor: EnergySponsor.EnergySponsor) =>
+  sponsor.covers(
+    { payer: transfer.owner, caller: "", energy: 60_000n },
+    { energy: 0n, energyUsed: 0n, freeBandwidth: 0n, stakedBandwidth: 0n, totalEnergyLimit: 1n, totalEnergyWeight: 1n }
+  )
+
+const lending = Effect.fnUntraced(function* (change: (world: ReturnType<typeof makeWorld>["world"]) => void) {
+  const { rpc, world } = makeWorld()
+  change(world)
+  const sponsor = yield* EnergySponsor.make(rpc, rpc.prices, { signer })
+  assert.strictEqual((yield* sponsor.submit(payment, bytes))._tag, "Accepted")
+  return { sponsor, world }
+})
+
+describe("EnergySponsor", () => {
+  it.effect("lends, pays, takes back, in this order", () =>
+    Effect.gen(function* () {
+      const { world } = yield* lending(() => undefined)
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
+    })
+  )
+
+  it.effect("does not send a payment whose energy does not arrive, and takes the loan back", () =>
+    Effect.gen(function* () {
+      const { world } = yield* lending((world) => void (world.brings = 64_284n))
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(world.sent, ["lend"])
+      yield* TestClock.adjust("20 seconds")
+      assert.deepStrictEqual(world.sent, ["lend", "take back"])
+    })
+  )
+
+  it.effect("does not send a payment whose loan is in no block", () =>
+    Effect.gen(function* () {
+      const { world } = yield* lending((world) => void (world.hidesLoans = true))
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(world.sent, ["lend"])
+      world.hidesLoans = false
+      yield* TestClock.adjust("4 minutes")
+      assert.deepStrictEqual(world.sent, ["lend", "take back"])
+    })
+  )
+
+  it.effect("keeps the loan while the payment may still come into a block, and no longer", () =>
+    Effect.gen(function* () {
+      const { sponsor, world } = yield* lending((world) => void (world.includes = false))
+      yield* TestClock.adjust("30 seconds")
+      assert.strictEqual((yield* sponsor.submit(payment, bytes))._tag, "Accepted")
+      assert.deepStrictEqual(world.sent, ["lend", "payment"])
+      world.head = transfer.expiration
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
+    })
+  )
+
+  it.effect("lends again to a payer whose payment was served by the loan", () =>
+    Effect.gen(function* () {
+      const { sponsor, world } = yield* lending((world) => void (world.used = 0n))
+      world.used = 64_285n
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
+      assert.isTrue(yield* wouldLend(sponsor))
+    })
+  )
+
+  for (const [name, change, wait] of [
+    ["before its payment was sent", { brings: 0n }, 15],
+    ["while its payment waited", { includes: false }, 120],
+    ["so that its payment ran out of it", { result: "OUT_OF_ENERGY" }, 5],
+    ["and its payment failed", { result: "REVERT" }, 5]
+  ] as const) {
+    it.effect(`lends nothing more to a payer who used the energy ${name}`, () =>
+      Effect.gen(function* () {
+        const { sponsor, world } = yield* lending((world) => Object.assign(world, change))
+        world.used = 64_285n
+        yield* TestClock.adjust("2 seconds")
+        world.head = transfer.expiration
+        yield* TestClock.adjust(`${wait} seconds`)
+        assert.strictEqual(world.sent.at(-1), "take back")
+        assert.isFalse(yield* wouldLend(sponsor))
+        yield* TestClock.adjust("23 hours")
+        assert.isFalse(yield* wouldLend(sponsor))
+        yield* TestClock.adjust("2 hours")
+        assert.isTrue(yield* wouldLend(sponsor))
+      })
+    )
+  }
+
+  it.effect("blames nobody for energy that was not used", () =>
+    Effect.gen(function* () {
+      const { sponsor, world } = yield* lending((world) => void (world.includes = false))
+      yield* TestClock.adjust("5 seconds")
+      world.head = transfer.expiration
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
+      assert.isTrue(yield* wouldLend(sponsor))
+    })
+  )
+
+  it.effect("finds a loan again that it could not take back", () =>
+    Effect.gen(function* () {
+      const { world } = yield* lending((world) => void (world.refusesReturns = 3))
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(world.sent, ["lend", "payment"])
+      yield* TestClock.adjust("4 minutes")
+      assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
+    })
+  )
+
+  it.effect("does not take back what is in use, however long it lasts", () =>
+    Effect.gen(function* () {
+      const { world } = yield* lending((world) => void (world.includes = false))
+      yield* TestClock.adjust("20 minutes")
+      assert.deepStrictEqual(world.sent, ["lend", "payment"])
+    })
+  )
+
+  it.effect("takes the loan back when it closes in the midst of it", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { world } = yield* Scope.provide(
+        lending((world) => void (world.includes = false)),
+        scope
+      )
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(world.sent, ["lend", "payment"])
+      yield* Scope.close(scope, Exit.void)
+      assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
+    })
+  )
+})
