@@ -2,6 +2,7 @@
  * The 402 payment flow without a framework and without a chain: the vocabulary, how it travels, the scheme contract, and
  * the three roles (client, server, facilitator) as typed services.
  */
+export * as BoundedMap from "./platform/BoundedMap.ts"
 export * as Entropy from "./platform/Entropy.ts"
 export * as Hash from "./platform/Hash.ts"
 export * as RepeatedWarning from "./platform/RepeatedWarning.ts"

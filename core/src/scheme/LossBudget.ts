@@ -13,6 +13,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
+import * as BoundedMap from "../platform/BoundedMap.ts"
 import { FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import * as CallerShares from "./CallerShares.ts"
@@ -153,9 +154,9 @@ interface Ledger {
   nextEnd: number
   inFlight: bigint
   /** By the account or code, and by the payments that have caused them: until when (Unix milliseconds). */
-  readonly bans: Map<string, Map<string, number>>
+  readonly bans: BoundedMap.BoundedMap<string, BoundedMap.BoundedMap<string, number>>
   /** Payments that have ended, and what was counted for those that were lost. */
-  readonly ended: Map<string, Counted | undefined>
+  readonly ended: BoundedMap.BoundedMap<string, Counted | undefined>
 }
 
 interface Counted {
@@ -191,8 +192,8 @@ export const make = (limits: Limits): Effect.Effect<LossBudget, Misconfigured> =
     flying: new Map(),
     nextEnd: Infinity,
     inFlight: 0n,
-    bans: new Map(),
-    ended: new Map()
+    bans: BoundedMap.oldestOut(capacity),
+    ended: BoundedMap.oldestOut(capacity)
   }
   return Effect.succeed({
     judge: (risk) => now((at) => judged(ledger, risk, at).verdict),
@@ -409,8 +410,6 @@ const retract = (ledger: Ledger, id: string): void => {
 /** Each payment ends once, however often its end is seen. */
 const isEndedBefore = ({ ended }: Ledger, id: string, counted: Counted | undefined): boolean => {
   if (ended.has(id)) return true
-  const [oldest] = ended.keys()
-  if (ended.size >= capacity && oldest !== undefined) ended.delete(oldest)
   ended.set(id, counted)
   return false
 }
@@ -420,13 +419,8 @@ const mostCauses = 16
 
 const ban = ({ banMillis, bans }: Ledger, name: string, cause: string, now: number): void => {
   if (banMillis === 0) return
-  const causes = bans.get(name) ?? new Map<string, number>()
-  bans.delete(name)
-  const [oldest] = bans.keys()
-  if (bans.size >= capacity && oldest !== undefined) bans.delete(oldest)
+  const causes = bans.get(name) ?? BoundedMap.oldestOut<string, number>(mostCauses)
   bans.set(name, causes)
-  const [first] = causes.keys()
-  if (causes.size >= mostCauses && first !== undefined) causes.delete(first)
   causes.set(cause, now + banMillis)
 }
 

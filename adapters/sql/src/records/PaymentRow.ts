@@ -14,6 +14,7 @@ import {
   ValidationError,
   ValidationReason
 } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -161,15 +162,13 @@ const remembered = 2000
  * decoded once, as long as its text is the same.
  */
 export const reader = () => {
-  const known = new Map<bigint, { readonly row: Row; readonly contract: Contract }>()
+  const known = BoundedMap.oldestOut<bigint, { readonly row: Row; readonly contract: Contract }>(remembered)
   const contractOf = (row: Row): Contract | undefined => {
     const before = known.get(row.serial)
     if (before !== undefined && saysTheSame(before.row, row)) return before.contract
     const decoded = decodeContract(row)
     if (Result.isFailure(decoded)) return undefined
     const contract = toTerms(decoded.success)
-    const [oldest] = known.size < remembered ? [] : known.keys()
-    if (oldest !== undefined) known.delete(oldest)
     known.set(row.serial, { row, contract })
     return contract
   }

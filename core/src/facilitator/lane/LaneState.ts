@@ -7,6 +7,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Semaphore from "effect/Semaphore"
 
+import type * as BoundedMap from "../../platform/BoundedMap.ts"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { Landed, Prepared, SchemeFacilitator, Submission, ChainHead } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
@@ -49,7 +50,7 @@ export interface LaneState {
   /** Where payers send their own transactions: what one of them may have on its way, and one caller. */
   readonly shares: FairShare.Limits | undefined
   /** Payers of whose own transactions one came into no block, and until when they are called late (Unix milliseconds). */
-  readonly late: Map<string, number>
+  readonly late: BoundedMap.BoundedMap<string, number>
   /** When this process began to settle; Unix milliseconds. */
   readonly startedAt: number
   readonly flights: Map<bigint, TrackedTransaction>
@@ -289,8 +290,12 @@ const crowd = 2
 
 /** How long a payer is late. */
 const latenessMillis = Duration.toMillis("1 hour")
-/** The most late payers that are remembered. */
-const mostLate = 10_000
+/**
+ * The most late payers that a lane remembers.
+ *
+ * @category constants
+ */
+export const mostLate = 10_000
 
 /**
  * Notes the payers of payments that ended unused, where payers send their own transactions: they have one on its way at a time,
@@ -302,12 +307,7 @@ export const noteLate = ({ address, late }: LaneState, ended: ReadonlyArray<Stor
   if (address !== "") return
   for (const { authorization, status } of ended) {
     if (status !== "expired") continue
-    late.delete(authorization.payer)
     late.set(authorization.payer, now + latenessMillis)
-  }
-  for (const oldest of late.keys()) {
-    if (late.size <= mostLate) return
-    late.delete(oldest)
   }
 }
 

@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import type * as Semaphore from "effect/Semaphore"
 
+import * as BoundedMap from "../../platform/BoundedMap.ts"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { marginSeconds } from "../OfferCheck.ts"
@@ -30,6 +31,7 @@ import {
   isCrowded,
   isRefused,
   type LaneState,
+  mostLate,
   placesTaken,
   type Stopped,
   transactionsOf
@@ -145,7 +147,7 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     lease,
     capacity,
     shares: address === "" ? (half.shares ?? sharesOf(capacity)) : undefined,
-    late: new Map(),
+    late: BoundedMap.oldestOut(mostLate),
     flights: new Map(),
     stranded: new Set(),
     landings: Signals.make(),

@@ -9,6 +9,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 
+import * as BoundedMap from "../../platform/BoundedMap.ts"
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { protocolVersion } from "../../protocol/PaymentPayload.ts"
@@ -39,7 +40,8 @@ import {
   type Presented,
   take,
   takeAnswer,
-  type Taken
+  type Taken,
+  ungivenAtMost
 } from "./PaymentIntake.ts"
 
 /**
@@ -155,7 +157,16 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   const intake = options.intake ?? IntakeGate.make()
   const clocks = ChainClock.make()
   yield* Effect.forkScoped(Effect.forEach(halves, (half) => Effect.ignore(clocks.demand(half)), { discard: true }))
-  const desk: Desk = { store, registry, engine, intake, clocks, patience, arriving: new Map(), ungiven: new Map() }
+  const desk: Desk = {
+    store,
+    registry,
+    engine,
+    intake,
+    clocks,
+    patience,
+    arriving: new Map(),
+    ungiven: BoundedMap.oldestOut(ungivenAtMost)
+  }
   return Facilitator.of({
     verify: (request) => verify(desk, request),
     settle: (request, claim) => inSettle(settle(desk, request, claim)),

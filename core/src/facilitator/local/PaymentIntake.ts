@@ -7,6 +7,7 @@ import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
+import type * as BoundedMap from "../../platform/BoundedMap.ts"
 import { Entropy, identifier } from "../../platform/Entropy.ts"
 import { type PaymentError, refuse } from "../../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
@@ -44,7 +45,7 @@ export interface Desk {
   /** Payments that are being looked at for the first time: a copy that arrives meanwhile waits here, unverified. */
   readonly arriving: Map<string, Arrival>
   /** Calls without a claim that may have taken their payment's answer and have not given it, by the payment. */
-  readonly ungiven: Map<string, string>
+  readonly ungiven: BoundedMap.BoundedMap<string, string>
 }
 
 interface Arrival {
@@ -291,8 +292,12 @@ const takeUnclaimed = (desk: Desk, presented: Presented, known: StoredPayment) =
     ? Effect.succeed({ presented, stored: known, execution: undefined, fresh: false, renewed: false })
     : Effect.fail(Presentation.used(known))
 
-/** So many calls are remembered that may have taken an answer they could not give; the oldest goes first. */
-const ungivenAtMost = 1_000
+/**
+ * The most calls that are remembered because they may have taken an answer they could not give.
+ *
+ * @category constants
+ */
+export const ungivenAtMost = 1_000
 
 /**
  * Takes the answer that a caller without a claim is owed, for `tell`, and says whether it is this caller's. A call that fails
@@ -311,8 +316,6 @@ export const takeAnswer = Effect.fnUntraced(function* (
   const taken = Effect.tap(store.takeAnswer(paymentId, call), (isTheirs) => (isTheirs ? tell : Effect.void))
   return yield* Effect.onError(taken, () =>
     Effect.suspend(() => {
-      const [oldest] = ungiven.size < ungivenAtMost ? [] : ungiven.keys()
-      if (oldest !== undefined) ungiven.delete(oldest)
       ungiven.set(paymentId, call)
       return Effect.ignore(store.returnAnswer(paymentId, call))
     })

@@ -6,6 +6,7 @@
 import * as Duration from "effect/Duration"
 import * as Equal from "effect/Equal"
 
+import * as BoundedMap from "../../platform/BoundedMap.ts"
 import type { Payment } from "../../scheme/SchemeFacilitator.ts"
 import type { NewPayment, StoredPayment } from "../store/PaymentStore.ts"
 
@@ -43,16 +44,13 @@ export type Presented = Pick<NewPayment, "paymentId" | "payload">
  * @category constructors
  */
 export const make = (): VerifiedPayments => {
-  const known = new Map<
+  const known = BoundedMap.oldestOut<
     string,
     { readonly payload: Presented["payload"]; readonly payment: Payment; readonly at: number }
-  >()
+  >(capacity)
   return {
     add: ({ payload, paymentId }, payment, at) => {
-      known.delete(paymentId)
       known.set(paymentId, { payload, payment, at })
-      const [oldest] = known.keys()
-      if (known.size > capacity && oldest !== undefined) known.delete(oldest)
     },
     take: ({ caller, payload, paymentId, requirements }, now) => {
       const found = known.get(paymentId)

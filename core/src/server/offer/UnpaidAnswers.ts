@@ -4,6 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 
+import * as BoundedMap from "../../platform/BoundedMap.ts"
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import * as RetryToken from "../../protocol/RetryToken.ts"
 import * as Refusal from "../../wire/pontage/Refusal.ts"
@@ -34,7 +35,7 @@ interface Pair {
 
 interface Page {
   readonly epoch: number
-  readonly pairs: Map<string, Pair>
+  readonly pairs: BoundedMap.BoundedMap<string, Pair>
 }
 
 /** Per route; the oldest goes first. */
@@ -51,7 +52,7 @@ export const make = (notary: RouteOffer.ChallengeSigner, entropy: RetryToken.Sou
   const pageOf = (route: PricedRoute, epoch: number): Page => {
     const page = pages.get(route)
     if (page !== undefined && page.epoch === epoch) return page
-    const fresh: Page = { epoch, pairs: new Map() }
+    const fresh: Page = { epoch, pairs: BoundedMap.oldestOut(maximumPairs) }
     pages.set(route, fresh)
     return fresh
   }
@@ -63,7 +64,7 @@ export const make = (notary: RouteOffer.ChallengeSigner, entropy: RetryToken.Sou
       if (known !== undefined) return pick(entropy, known, crossOrigin)
       return Effect.map(RouteOffer.accepts(notary, request, epoch), (accepts) => {
         const pair = pairOf(request.route, accepts)
-        if (key !== undefined) keep(pairs, key, pair)
+        if (key !== undefined) pairs.set(key, pair)
         return pick(entropy, pair, crossOrigin)
       })
     }
@@ -81,14 +82,6 @@ const pairOf = ({ settle: order, speaks: spoken }: PricedRoute, accepts: Readonl
     plain: GateAnswer.drafted(manner, Refusal.unpaid, accepts),
     crossOrigin: GateAnswer.drafted({ ...manner, crossOrigin: true }, Refusal.unpaid, accepts)
   }
-}
-
-const keep = (pairs: Map<string, Pair>, key: string, pair: Pair): void => {
-  if (pairs.size >= maximumPairs) {
-    const oldest = pairs.keys().next()
-    if (oldest.done === false) pairs.delete(oldest.value)
-  }
-  pairs.set(key, pair)
 }
 
 /** Request targets hold no spaces, so no two requests share a key. */

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 
+import * as BoundedMap from "../../platform/BoundedMap.ts"
 import type { HashFunctions } from "../../platform/Hash.ts"
 
 /**
@@ -33,7 +34,7 @@ export const make = (keyed: Keyed, fields: Fields): Effect.Effect<string> => dig
 
 /** For each secret; the oldest goes first. */
 const capacity = 4_096
-const memories = new WeakMap<Uint8Array, Map<string, string>>()
+const memories = new WeakMap<Uint8Array, BoundedMap.BoundedMap<string, string>>()
 
 /**
  * The name of something that is named again and again, such as a route or a buyer's address: it is made once.
@@ -41,14 +42,12 @@ const memories = new WeakMap<Uint8Array, Map<string, string>>()
  * @category constructors
  */
 export const remembered = (keyed: Keyed, fields: Fields): Effect.Effect<string> => {
-  const memory = memories.get(keyed.secret) ?? new Map<string, string>()
+  const memory = memories.get(keyed.secret) ?? BoundedMap.oldestOut<string, string>(capacity)
   memories.set(keyed.secret, memory)
   const message = JSON.stringify(fields)
   const known = memory.get(message)
   if (known !== undefined) return Effect.succeed(known)
   return Effect.map(digestOf(keyed, message), (name) => {
-    const [oldest] = memory.keys()
-    if (memory.size >= capacity && oldest !== undefined) memory.delete(oldest)
     memory.set(message, name)
     return name
   })

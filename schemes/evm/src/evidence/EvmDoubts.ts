@@ -5,6 +5,7 @@
  * has ended by then, used on something else or past its validity, and when a second look, after a newer block, shows the same.
  */
 import type { Block, PaymentError, ChainHead, ValidationError } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import type * as EvmTransferProof from "./EvmTransferProof.ts"
@@ -58,15 +59,12 @@ const keyOf = ({ authorization: { from, nonce }, token }: EvmTransferProof.Expec
  * @category constructors
  */
 export const make = (): EvmDoubts => {
-  const known = new Map<string, Remembered>()
+  const known = BoundedMap.oldestOut<string, Remembered>(capacity)
   return {
     find: (expected) => known.get(keyOf(expected)),
     remember: (expected, landed, doubt, head) => {
       const key = keyOf(expected)
-      known.delete(key)
       known.set(key, { doubt, landed, since: head, lookedAt: head })
-      const [oldest] = known.keys()
-      if (known.size > capacity && oldest !== undefined) known.delete(oldest)
     },
     forget: (expected) => void known.delete(keyOf(expected))
   }

@@ -13,6 +13,7 @@ import type {
   ChainHead,
   ValidationError
 } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Effect from "effect/Effect"
 
 import type * as EvmRpc from "../node/EvmRpc.ts"
@@ -37,7 +38,7 @@ export interface View {
   readonly explain: EvmShortfall.Explain
   readonly doubts: EvmDoubts
   /** What the last looks at flights with doubts have shown, by their newest transaction. */
-  readonly lastLooks: Map<string, LastLook>
+  readonly lastLooks: BoundedMap.BoundedMap<string, LastLook>
 }
 
 /**
@@ -50,8 +51,12 @@ export interface LastLook {
   readonly sighting: CostedSighting
 }
 
-/** So many last looks are remembered; who is forgotten is looked at once more. */
-const capacity = 1_000
+/**
+ * The memory for last looks: 1 000 of them; what is forgotten is looked at once more.
+ *
+ * @category constructors
+ */
+export const makeLastLooks = (): View["lastLooks"] => BoundedMap.oldestOut(1_000)
 
 /**
  * What the chain shows of a slot, what speaks against each payment as of now (told or not), and what each of these has cost
@@ -88,8 +93,6 @@ export const observe = Effect.fnUntraced(function* (
   const isHeld = sighting.landed !== undefined && sighting.against.some((error) => error !== undefined)
   if (!isHeld) return sighting
   view.lastLooks.set(key, { head: (yield* view.survey).head.hash, sighting })
-  const [oldest] = view.lastLooks.keys()
-  if (view.lastLooks.size > capacity && oldest !== undefined) view.lastLooks.delete(oldest)
   return sighting
 })
 

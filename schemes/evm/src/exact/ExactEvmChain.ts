@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 
 import { EvmCrypto } from "../crypto/EvmCrypto.ts"
 import * as EvmDoubts from "../evidence/EvmDoubts.ts"
-import type * as EvmObservation from "../evidence/EvmObservation.ts"
+import * as EvmObservation from "../evidence/EvmObservation.ts"
 import type * as EvmShortfall from "../evidence/EvmShortfall.ts"
 import * as EvmHead from "../node/EvmHead.ts"
 import * as EvmRpc from "../node/EvmRpc.ts"
@@ -147,7 +147,7 @@ export interface ExactEvmChain {
   readonly explain: EvmShortfall.Explain
   /** What speaks against payments and is not told yet. */
   readonly doubts: EvmDoubts.EvmDoubts
-  readonly lastLooks: Map<string, EvmObservation.LastLook>
+  readonly lastLooks: EvmObservation.View["lastLooks"]
   readonly judges: EvmTransferCall.Judges
   readonly judgeCode: ContractPayers.Judge
   readonly losses: EvmLosses.EvmLosses
@@ -201,7 +201,7 @@ export const connect = Effect.fnUntraced(function* (
     simulate,
     explain: TransferSimulation.explaining(rpc, addressOf(first)),
     doubts: EvmDoubts.make(),
-    lastLooks: new Map(),
+    lastLooks: EvmObservation.makeLastLooks(),
     judges: {
       crypto: yield* EvmCrypto,
       codeOf: contractPayers === "none" ? EvmAccountCode.never : EvmAccountCode.make(head)

@@ -1,9 +1,10 @@
-import { keccakP } from "@noble/hashes/sha3.js"
 /**
  * Ethereum addresses. Text is accepted strictly: `0x` and 40 hexadecimal digits, and where they mix cases the EIP-55
  * checksum has to hold. Inside, an address is its lower-case text, so two addresses are the same account exactly when they
  * are `===`; on the wire and for people it is written with its checksum.
  */
+import { keccakP } from "@noble/hashes/sha3.js"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Brand from "effect/Brand"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -50,7 +51,7 @@ export const fromText = (text: string): Address | undefined => {
 }
 
 const capacity = 4096
-const checksums = new Map<Address, Hex>()
+const checksums = /* @__PURE__ */ BoundedMap.oldestOut<Address, Hex>(capacity)
 
 /**
  * The address with its checksum in the case of its letters (EIP-55): how it is written on the wire and for people. The
@@ -62,10 +63,6 @@ export const checksum = (address: Address): Hex => {
   const known = checksums.get(address)
   if (known !== undefined) return known
   const text = computeChecksum(address)
-  for (const oldest of checksums.keys()) {
-    if (checksums.size < capacity) break
-    checksums.delete(oldest)
-  }
   checksums.set(address, text)
   return text
 }

@@ -4,6 +4,7 @@
  * accounts are few.
  */
 import type { ChainUnavailable } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -29,7 +30,7 @@ export type CodeOf = (account: EvmAddress.Address) => Effect.Effect<EvmHex.Hex, 
  * @category constructors
  */
 export const make = ({ judge, rpc }: EvmHead.EvmHead): CodeOf => {
-  const plainUntil = new Map<EvmAddress.Address, number>()
+  const plainUntil = BoundedMap.oldestOut<EvmAddress.Address, number>(capacity)
   return Effect.fnUntraced(function* (account) {
     const now = yield* Clock.currentTimeMillis
     if ((plainUntil.get(account) ?? 0) > now) return "0x"
@@ -38,11 +39,6 @@ export const make = ({ judge, rpc }: EvmHead.EvmHead): CodeOf => {
       (found) => found === "0x"
     )
     if (code !== "0x") return code
-    for (const oldest of plainUntil.keys()) {
-      if (plainUntil.size < capacity) break
-      plainUntil.delete(oldest)
-    }
-    plainUntil.delete(account)
     plainUntil.set(account, now + plainMillis)
     return code
   })

@@ -3,6 +3,7 @@
  * back; and who is to be avoided because the money was lost on the way.
  */
 import type { Payment } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Effect from "effect/Effect"
 
 import type { TonTransaction } from "../node/TonTransaction.ts"
@@ -81,14 +82,12 @@ const capacity = 50_000
  * @category constructors
  */
 export const make = (losses: TonLosses, onExpense: (expense: TonExpense) => void): TonBooks => {
-  const entered = new Set<string>()
+  const entered = BoundedMap.oldestOut<string, true>(capacity)
   const once = ({ payload: { nonce, payer } }: Paying, enter: () => Effect.Effect<void>) =>
     Effect.suspend(() => {
       const id = `${payer} ${nonce}`
       if (entered.has(id)) return Effect.void
-      const [oldest] = entered
-      if (entered.size >= capacity && oldest !== undefined) entered.delete(oldest)
-      entered.add(id)
+      entered.set(id, true)
       return enter()
     })
   const told = (expense: TonExpense): bigint => {

@@ -3,6 +3,7 @@
  * takes nothing back, so that a landing is looked for once.
  */
 import { type Block, ChainUnavailable, type Landed, type Prepared } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Effect from "effect/Effect"
 
 import type * as TonRpc from "../node/TonRpc.ts"
@@ -60,15 +61,13 @@ export const blockOf = Effect.fnUntraced(function* (
  * @category constructors
  */
 export const make = (rpc: TonRpc.Shape): TonLandings => {
-  const known = new Map<string, TonLanding>()
+  const known = BoundedMap.oldestOut<string, TonLanding>(capacity)
   return {
     find: Effect.fnUntraced(function* (attempts) {
       const earlier = attempts.map(({ transaction }) => known.get(transaction)).find((one) => one !== undefined)
       if (earlier !== undefined) return earlier
       const landing = yield* find(rpc, attempts)
       if (landing === undefined) return undefined
-      const [first] = known.keys()
-      if (known.size >= capacity && first !== undefined) known.delete(first)
       known.set(landing.landed.transaction, landing)
       return landing
     })

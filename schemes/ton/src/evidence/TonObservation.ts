@@ -15,6 +15,7 @@ import {
   type Sighting,
   type ValidationError
 } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
@@ -47,13 +48,9 @@ const capacity = 10_000
  * @category constructors
  */
 export const makeUnsent = (): Unsent => {
-  const reasons = new Map<string, PaymentError | ValidationError>()
+  const reasons = BoundedMap.oldestOut<string, PaymentError | ValidationError>(capacity)
   return {
-    note: (nonce, error) => {
-      const [oldest] = reasons.keys()
-      if (reasons.size >= capacity && oldest !== undefined) reasons.delete(oldest)
-      reasons.set(nonce, error)
-    },
+    note: (nonce, error) => void reasons.set(nonce, error),
     reasonOf: (nonce) => reasons.get(nonce)
   }
 }

@@ -5,6 +5,7 @@
  * hangs until the end of its validity costs a node next to nothing.
  */
 import type { ChainUnavailable, Payment } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -52,27 +53,14 @@ interface Looks {
 /** The same words may be signed for two wallets of one key. */
 const keyOf = ({ nonce, payer }: TonAuthorization): string => `${payer} ${nonce}`
 
-const bounded = <A>() => {
-  const known = new Map<string, A>()
-  return {
-    get: (key: string) => known.get(key),
-    set: (key: string, value: A) => {
-      const [oldest] = known.keys()
-      if (known.size >= capacity && oldest !== undefined && !known.has(key)) known.delete(oldest)
-      known.set(key, value)
-    },
-    delete: (key: string) => known.delete(key)
-  }
-}
-
 /**
  * Makes the searches over a node.
  *
  * @category constructors
  */
 export const make = (rpc: TonRpc.Shape): TonSearches => {
-  const places = bounded<TonHistory.Place>()
-  const looks = bounded<Looks>()
+  const places = BoundedMap.oldestOut<string, TonHistory.Place>(capacity)
+  const looks = BoundedMap.oldestOut<string, Looks>(capacity)
   const find = Effect.fnUntraced(function* (payment: Payment<TonAuthorization>, account: TonRpc.Account) {
     const { payload: held } = payment
     const found = yield* TonHistory.search(

@@ -3,6 +3,7 @@
  * payments that hang until the end of their validity have their block asked for again and again.
  */
 import { type Block, ChainUnavailable } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -18,7 +19,7 @@ const capacity = 10_000
  * @category constructors
  */
 export const make = (rpc: TonRpc.Shape): ((block: Block) => Effect.Effect<boolean, ChainUnavailable>) => {
-  const shown = new Map<string, number>()
+  const shown = BoundedMap.oldestOut<string, number>(capacity)
   return Effect.fnUntraced(function* ({ hash, number }: Block) {
     const key = `${number} ${hash}`
     const now = yield* Clock.currentTimeMillis
@@ -31,9 +32,6 @@ export const make = (rpc: TonRpc.Shape): ((block: Block) => Effect.Effect<boolea
       return yield* new ChainUnavailable({ network: rpc.network, message })
     }
     if (found.hash !== hash) return false
-    const [oldest] = shown.keys()
-    if (shown.size >= capacity && oldest !== undefined) shown.delete(oldest)
-    shown.delete(key)
     shown.set(key, now)
     return true
   })

@@ -3,6 +3,7 @@
  * token's issuer has locked it.
  */
 import { ChainUnavailable } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Effect from "effect/Effect"
 
 import type * as TonRpc from "../node/TonRpc.ts"
@@ -54,7 +55,7 @@ const receivingLocked = 2n
  * @category constructors
  */
 export const make = (rpc: TonRpc.Shape): TonJettons => {
-  const wallets = new Map<string, TonAddress.Address>()
+  const wallets = BoundedMap.oldestOut<string, TonAddress.Address>(capacity)
   const ungoverned = new Set<TonAddress.Address>()
   const walletOf = Effect.fnUntraced(function* (master: TonAddress.Address, owner: TonAddress.Address) {
     const key = `${master} ${owner}`
@@ -63,8 +64,6 @@ export const make = (rpc: TonRpc.Shape): TonJettons => {
     const got = yield* rpc.get(master, "get_wallet_address", [TonStack.address(owner)])
     const wallet = got._tag === "Returned" ? TonStack.addressOf(got.stack[0]) : undefined
     if (wallet === undefined) return yield* silent(rpc, master, "does not tell the wallet of an account")
-    const [oldest] = wallets.keys()
-    if (wallets.size >= capacity && oldest !== undefined) wallets.delete(oldest)
     wallets.set(key, wallet)
     return wallet
   })

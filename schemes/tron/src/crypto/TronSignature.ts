@@ -3,6 +3,7 @@
  * write the last byte as 0, 1, 27 or 28, in either case and sometimes behind `0x`; here it is one text.
  */
 import { secp256k1 } from "@noble/curves/secp256k1.js"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 
 import * as TronAddress from "../primitives/TronAddress.ts"
 import * as TronHex from "../primitives/TronHex.ts"
@@ -32,8 +33,7 @@ export const fromText = (text: string): string | undefined => {
 export const isHighS = (signature: string): boolean => signature.slice(64, 128) > halfOrder
 
 /** Answers of `recoverAddress`. It takes milliseconds, and a shop that settles in its own process asks twice for a payment. */
-const recovered = new Map<string, TronAddress.Address | undefined>()
-const capacity = 512
+const recovered = /* @__PURE__ */ BoundedMap.oldestOut<string, TronAddress.Address | undefined>(512)
 
 /**
  * The account whose key signed the digest, or `undefined` when no key did. The last few answers are remembered.
@@ -43,8 +43,6 @@ const capacity = 512
 export const recoverAddress = (digest: Uint8Array, signature: string): TronAddress.Address | undefined => {
   const key = `${TronHex.fromBytes(digest)} ${signature}`
   if (recovered.has(key)) return recovered.get(key)
-  const [oldest] = recovered.keys()
-  if (recovered.size >= capacity && oldest !== undefined) recovered.delete(oldest)
   const address = recover(digest, signature)
   recovered.set(key, address)
   return address

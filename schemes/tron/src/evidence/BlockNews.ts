@@ -3,6 +3,7 @@
  * that was looked for in vain is not asked for again until the head has changed; and the head is asked for by all together.
  */
 import type { ChainUnavailable } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
@@ -31,20 +32,12 @@ const capacity = 4_096
  */
 export const make = (ask: Effect.Effect<Block, ChainUnavailable>): Look => {
   const head = shared(ask)
-  const inVain = new Map<string, string>()
-  const remember = (id: string, block: string) => {
-    inVain.delete(id)
-    inVain.set(id, block)
-    for (const oldest of inVain.keys()) {
-      if (inVain.size <= capacity) break
-      inVain.delete(oldest)
-    }
-  }
+  const inVain = BoundedMap.oldestOut<string, string>(capacity)
   return Effect.fnUntraced(function* (id, looking) {
     const newest = yield* head
     if (inVain.get(id) === newest.id) return undefined
     const found = yield* looking
-    if (found === undefined) remember(id, newest.id)
+    if (found === undefined) inVain.set(id, newest.id)
     else inVain.delete(id)
     return found
   })

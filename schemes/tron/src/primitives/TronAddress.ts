@@ -5,6 +5,7 @@
  */
 import { sha256 } from "@noble/hashes/sha2.js"
 import { keccak_256 } from "@noble/hashes/sha3.js"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Brand from "effect/Brand"
 
 import * as TronHex from "./TronHex.ts"
@@ -80,7 +81,7 @@ export const fromPublicKey = (publicKey: Uint8Array): Address =>
   make(`41${TronHex.fromBytes(keccak_256(publicKey.subarray(1)).subarray(12))}`)
 
 const capacity = 4096
-const texts = new Map<Address, string>()
+const texts = /* @__PURE__ */ BoundedMap.oldestOut<Address, string>(capacity)
 
 /**
  * The address in base58check: how it is written on the wire and for people. The last few thousand are remembered.
@@ -93,10 +94,6 @@ export const toBase58 = (address: Address): string => {
   let number = BigInt(`0x${address}${checksumOf(TronHex.toBytes(address))}`)
   let text = ""
   for (; number > 0n; number /= 58n) text = `${alphabet[Number(number % 58n)]}${text}`
-  for (const oldest of texts.keys()) {
-    if (texts.size < capacity) break
-    texts.delete(oldest)
-  }
   texts.set(address, text)
   return text
 }

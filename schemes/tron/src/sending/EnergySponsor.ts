@@ -5,6 +5,7 @@
  * payment needs any more are found there and taken back. One process may lend from an account, no two.
  */
 import { type ChainUnavailable, Misconfigured, type SignerBalance, type Submission } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -86,7 +87,7 @@ interface Sponsor {
   /** The payments that energy is being lent for. */
   readonly underWay: Set<string>
   /** On whose behalf payments are sent, by their ids. */
-  readonly callers: Map<string, string>
+  readonly callers: BoundedMap.BoundedMap<string, string>
   /** One payment at a time for each payer that is served; how many wait, so that the lock goes with the last. */
   readonly payers: Map<TronAddress.Address, { readonly lock: Semaphore.Semaphore; waiting: number }>
 }
@@ -97,6 +98,9 @@ interface Sending {
   readonly signedHex: string
   readonly transfer: TronTransaction.TokenTransfer
 }
+
+/** The most payments whose callers are remembered: more than are on their way. */
+const mostCallers = 10_000
 
 /**
  * Makes a sponsor that works in the scope; closing it takes the open loans back.
@@ -121,7 +125,7 @@ export const make = Effect.fnUntraced(function* (
     budget,
     prices,
     underWay: new Set(),
-    callers: new Map(),
+    callers: BoundedMap.oldestOut(mostCallers),
     payers: new Map()
   }
   const fibers = yield* FiberSet.make()
@@ -129,7 +133,7 @@ export const make = Effect.fnUntraced(function* (
   return {
     address,
     covers: (lending, sums) => covers(sponsor, lending, sums),
-    announce: (id, caller) => announce(sponsor, id, caller),
+    announce: (id, caller) => void sponsor.callers.set(id, caller),
     absolve: (id) => budget.absolve(id),
     cost: Effect.map(prices, ({ bandwidth }) => loanBytes * bandwidth),
     submit: (id, signedHex) => submit(sponsor, fibers, id, signedHex),
@@ -139,16 +143,6 @@ export const make = Effect.fnUntraced(function* (
     }))
   }
 })
-
-/** So many payments' callers are remembered: more than are on their way. */
-const mostCallers = 10_000
-
-const announce = ({ callers }: Sponsor, id: string, caller: string): void => {
-  callers.delete(id)
-  callers.set(id, caller)
-  const [oldest] = callers.keys()
-  if (callers.size > mostCallers && oldest !== undefined) callers.delete(oldest)
-}
 
 const covers = Effect.fnUntraced(function* (
   { address, budget, rpc }: Sponsor,
