@@ -2,7 +2,14 @@
  * What the parts of the settling half share: a node that was shown to serve the network, the signers, the tokens, and the
  * ways a payment is judged.
  */
-import { type Asset, ChainUnavailable, Misconfigured, type PaymentRequirements, type ChainHead } from "@pontage/core"
+import {
+  type Asset,
+  type AssetTable,
+  ChainUnavailable,
+  Misconfigured,
+  type PaymentRequirements,
+  type ChainHead
+} from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 
@@ -138,7 +145,7 @@ export interface ExactEvmChain {
   readonly head: EvmHead.EvmHead
   readonly network: PaymentRequirements.PaymentRequirements["network"]
   readonly chainId: number
-  readonly assets: EvmAsset.EvmAssets
+  readonly assets: AssetTable.AssetTable
   /** By their addresses with checksum. */
   readonly signers: ReadonlyMap<string, EvmTransactionSigner>
   readonly survey: Effect.Effect<ChainHead, ChainUnavailable>

@@ -4,6 +4,7 @@
  */
 import {
   type Asset,
+  AssetTable,
   type Block,
   ChainUnavailable,
   type FacilitatorScheme,
@@ -141,7 +142,7 @@ const makeCallOf =
   ({ judges }: ExactEvmChain): ExactEvmPreparation.CallOf =>
   ({ payload: { authorization, found, signature, token } }) => {
     if (found.call !== undefined) return Effect.succeed(found.call)
-    return EvmAsset.isRetired(token)
+    return AssetTable.isRetired(token)
       ? Effect.fail(notConfigured(token))
       : Effect.map(
           EvmTransferCall.make(judges, EvmAsset.domain(token), authorization, signature),

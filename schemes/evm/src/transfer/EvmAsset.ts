@@ -2,9 +2,9 @@
  * The tokens this package knows, with the EIP-712 domain each is signed under. A domain is looked up here and never
  * believed from a counterparty: signed under a wrong name, a payment is somebody else's.
  */
-import { type Asset, Misconfigured } from "@pontage/core"
+import { type Asset, AssetTable, type Misconfigured } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
-import * as Result from "effect/Result"
+import type * as Result from "effect/Result"
 
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
@@ -16,15 +16,9 @@ import type * as Eip3009 from "./Eip3009.ts"
  *
  * @category models
  */
-export interface CustomAsset {
-  readonly network: string
-  readonly address: string
-  readonly symbol: string
-  readonly decimals: number
+export interface CustomAsset extends AssetTable.CustomAsset {
   readonly name: string
   readonly version: string
-  /** Whether one whole token is one dollar; default `true`. */
-  readonly dollar?: boolean
 }
 
 /**
@@ -33,15 +27,7 @@ export interface CustomAsset {
  * @category constants
  */
 export const check: OptionCheck.Check<ReadonlyArray<CustomAsset>> = OptionCheck.list(
-  OptionCheck.options<CustomAsset>({
-    network: OptionCheck.text,
-    address: OptionCheck.text,
-    symbol: OptionCheck.text,
-    decimals: OptionCheck.whole(0, 36),
-    name: OptionCheck.text,
-    version: OptionCheck.text,
-    dollar: OptionCheck.optional(OptionCheck.flag)
-  })
+  OptionCheck.options<CustomAsset>({ ...AssetTable.keys, name: OptionCheck.text, version: OptionCheck.text })
 )
 
 const usdc = (chainId: number, address: string, name: string): CustomAsset => ({
@@ -87,15 +73,15 @@ const known: ReadonlyArray<CustomAsset> = [
   }
 ]
 
-/**
- * The assets of one role: the known ones, and before them the operator's own.
- *
- * @category models
- */
-export interface EvmAssets {
-  /** By address, by symbol, or the network's default without a text. */
-  readonly find: (network: string, text: string | undefined) => Asset | undefined
-  readonly names: (network: string) => ReadonlyArray<string>
+const family: AssetTable.Family<CustomAsset> = {
+  networkOf: EvmNetwork.fromText,
+  networkFault: "is not of the form eip155:<chain id>",
+  addressOf: (text) => {
+    const address = EvmAddress.fromText(text)
+    return address && EvmAddress.checksum(address)
+  },
+  extra: ({ name, version }) => ({ name, version }),
+  known
 }
 
 /**
@@ -103,35 +89,17 @@ export interface EvmAssets {
  *
  * @category constructors
  */
-export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<EvmAssets, Misconfigured> =>
-  Result.map(Result.all([...custom, ...known].map(toAsset)), (assets) => {
-    const of = (network: string) => assets.filter((asset) => asset.network === network)
-    return {
-      find: (network, text) => (text === undefined ? of(network)[0] : lookUp(of(network), text)),
-      names: (network) => of(network).map(({ address, symbol }) => `${symbol} (${address})`)
-    }
-  })
+export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<AssetTable.AssetTable, Misconfigured> =>
+  AssetTable.make(family, custom)
 
 /**
  * A token that is not in the table any more, by its address: enough to find its events. What an authorization in it was signed
- * under is not known, so that nothing new can be signed for it ({@link isRetired}). `undefined` where the text is no address.
+ * under is not known, so that nothing new can be signed for it. `undefined` where the text is no address.
  *
  * @category constructors
  */
-export const retired = (network: string, text: string): Asset | undefined => {
-  const address = EvmAddress.fromText(text)
-  const canonical = EvmNetwork.fromText(network)
-  if (address === undefined || canonical === undefined) return undefined
-  const name = EvmAddress.checksum(address)
-  return { network: canonical, address: name, symbol: name, decimals: 0, dollar: false, extra: {} }
-}
-
-/**
- * Whether the token is not in the table any more.
- *
- * @category guards
- */
-export const isRetired = ({ extra }: Asset): boolean => extra["name"] === undefined
+export const retired = (network: string, address: string): Asset | undefined =>
+  AssetTable.retired(family, network, address)
 
 const domains = new WeakMap<Asset, Eip3009.Domain>()
 
@@ -152,27 +120,3 @@ export const domain = (asset: Asset): Eip3009.Domain => {
   domains.set(asset, made)
   return made
 }
-
-const lookUp = (assets: ReadonlyArray<Asset>, text: string): Asset | undefined =>
-  assets.find(({ address, symbol }) => symbol === text || EvmAddress.equals(address, text))
-
-const toAsset = (custom: CustomAsset): Result.Result<Asset, Misconfigured> => {
-  const network = EvmNetwork.fromText(custom.network)
-  if (network === undefined) return wrong(custom, `network "${custom.network}" is not of the form eip155:<chain id>`)
-  const address = EvmAddress.fromText(custom.address)
-  if (address === undefined) return wrong(custom, `address "${custom.address}" is no address, or its checksum is wrong`)
-  if (!Number.isInteger(custom.decimals) || custom.decimals < 0 || custom.decimals > 36) {
-    return wrong(custom, `decimals ${custom.decimals} is not an integer between 0 and 36`)
-  }
-  return Result.succeed({
-    network,
-    address: EvmAddress.checksum(address),
-    symbol: custom.symbol,
-    decimals: custom.decimals,
-    dollar: custom.dollar ?? true,
-    extra: { name: custom.name, version: custom.version }
-  })
-}
-
-const wrong = (custom: CustomAsset, what: string) =>
-  Result.fail(new Misconfigured({ message: `assets: ${custom.symbol}: ${what}` }))

@@ -2,7 +2,7 @@
  * What the parts of the settling half share: a node that was shown to serve the network, the relayers, the Jettons, and
  * what is remembered of payers.
  */
-import { type Asset, ChainUnavailable, type LossBudget, Misconfigured } from "@pontage/core"
+import { type Asset, type AssetTable, ChainUnavailable, type LossBudget, Misconfigured } from "@pontage/core"
 import type { Network } from "@pontage/core/Network"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import type { Cell } from "@ton/core"
@@ -129,7 +129,7 @@ const check = OptionCheck.options<Options>({
 export interface ExactTonChain {
   readonly rpc: TonRpc.Shape
   readonly network: Network
-  readonly assets: TonAsset.TonAssets
+  readonly assets: AssetTable.AssetTable
   readonly jettons: TonJettons.TonJettons
   readonly relayers: ReadonlyMap<string, TonRelayer.TonRelayer>
   /** Where the rest of the TON may go: the first is what offers name. */
@@ -248,7 +248,7 @@ const tariffOf = (
 const dearest = (
   tariff: ExactTonChain["tariff"],
   network: Network,
-  { of }: TonAsset.TonAssets,
+  { of }: AssetTable.AssetTable,
   { attachedTon }: Options
 ): Effect.Effect<bigint, ChainUnavailable> =>
   Effect.map(tariff, ({ transfer }) =>

@@ -2,13 +2,12 @@
  * What a shop can tell of a payment on TON by itself: the terms from the signed cells, and of a wallet that is not deployed
  * yet, whose key comes along, that this key has signed. The key of a deployed wallet is on the chain alone.
  */
-import { type Network, type PaymentRequirements, refuse } from "@pontage/core"
+import { type AssetTable, type Network, type PaymentRequirements, refuse } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import { Ed25519 } from "../crypto/Ed25519.ts"
 import * as ExactTon from "../payment/ExactTon.ts"
 import * as ExactTonReading from "../payment/ExactTonReading.ts"
-import type * as TonAsset from "../transfer/TonAsset.ts"
 import * as TonWallet from "../wallet/TonWallet.ts"
 
 /**
@@ -18,7 +17,7 @@ import * as TonWallet from "../wallet/TonWallet.ts"
  */
 export const inspect = Effect.fnUntraced(function* (
   network: Network.Network,
-  assets: TonAsset.TonAssets,
+  assets: AssetTable.AssetTable,
   requirements: PaymentRequirements.PaymentRequirements,
   json: unknown
 ) {

@@ -4,6 +4,7 @@
  */
 import {
   type Asset,
+  AssetTable,
   ChainUnavailable,
   type FacilitatorUnavailable,
   invalid,
@@ -22,7 +23,6 @@ import * as TonMessage from "../primitives/TonMessage.ts"
 import * as TonRelay from "../sending/TonRelay.ts"
 import type * as TonTariff from "../sending/TonTariff.ts"
 import * as JettonTransfer from "../transfer/JettonTransfer.ts"
-import * as TonAsset from "../transfer/TonAsset.ts"
 import type { ExactTonChain } from "./ExactTonChain.ts"
 import * as TonPayer from "./TonPayer.ts"
 
@@ -78,7 +78,7 @@ const look = Effect.fnUntraced(function* (
   if (payer.ahead > 0)
     return yield* refuse("EXPIRED_PAYMENT", "seqno_ahead", "the payer's wallet is not at this request's number yet")
   if (payer.ahead === 0 && (yield* chain.flying.isTaken(held))) return yield* reserved(held)
-  if (!TonAsset.isRetired(held.token)) yield* chain.prove(held.token)
+  if (!AssetTable.isRetired(held.token)) yield* chain.prove(held.token)
   const wallet = yield* chain.jettons.walletOf(held.master, held.payer)
   if (wallet !== held.jettonWallet) {
     const message = `the request is to ${held.jettonWallet}, the payer's wallet of the asset is ${wallet}`

@@ -2,9 +2,9 @@
  * The Jettons this package knows. Which contract is a token is looked up here and never believed from a counterparty: a
  * hostile master could name any contract as anybody's wallet.
  */
-import { type Asset, Misconfigured } from "@pontage/core"
+import { type Asset, AssetTable, type Misconfigured } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
-import * as Result from "effect/Result"
+import type * as Result from "effect/Result"
 
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonNetwork from "../primitives/TonNetwork.ts"
@@ -14,14 +14,7 @@ import * as TonNetwork from "../primitives/TonNetwork.ts"
  *
  * @category models
  */
-export interface CustomAsset {
-  readonly network: string
-  readonly address: string
-  readonly symbol: string
-  readonly decimals: number
-  /** Whether one whole token is one dollar; default `true`. */
-  readonly dollar?: boolean
-}
+export type CustomAsset = AssetTable.CustomAsset
 
 /**
  * The keys of the operator's own tokens.
@@ -29,13 +22,7 @@ export interface CustomAsset {
  * @category constants
  */
 export const check: OptionCheck.Check<ReadonlyArray<CustomAsset>> = OptionCheck.list(
-  OptionCheck.options<CustomAsset>({
-    network: OptionCheck.text,
-    address: OptionCheck.text,
-    symbol: OptionCheck.text,
-    decimals: OptionCheck.whole(0, 36),
-    dollar: OptionCheck.optional(OptionCheck.flag)
-  })
+  OptionCheck.options<CustomAsset>(AssetTable.keys)
 )
 
 /** The first of a network is its default. */
@@ -55,16 +42,16 @@ const known: ReadonlyArray<CustomAsset> = [
   }
 ]
 
-/**
- * The assets of one role: the operator's own, and behind them the known ones.
- *
- * @category models
- */
-export interface TonAssets {
-  /** By address, by symbol, or the network's default without a text. */
-  readonly find: (network: string, text: string | undefined) => Asset | undefined
-  readonly names: (network: string) => ReadonlyArray<string>
-  readonly of: (network: string) => ReadonlyArray<Asset>
+const family: AssetTable.Family<CustomAsset> = {
+  networkOf: TonNetwork.fromText,
+  networkFault: "is none of TON's",
+  addressOf: TonAddress.fromText,
+  fault: ({ address }, network) =>
+    network === TonNetwork.mainnet && TonAddress.parse(address)?.testOnly === true
+      ? `address "${address}" is marked for test networks`
+      : undefined,
+  extra: () => ({}),
+  known
 }
 
 /**
@@ -72,15 +59,8 @@ export interface TonAssets {
  *
  * @category constructors
  */
-export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<TonAssets, Misconfigured> =>
-  Result.map(Result.all([...custom, ...known].map(toAsset)), (assets) => {
-    const of = (network: string) => assets.filter((asset) => asset.network === network)
-    return {
-      of,
-      find: (network, text) => (text === undefined ? of(network)[0] : lookUp(of(network), text)),
-      names: (network) => of(network).map(({ address, symbol }) => `${symbol} (${address})`)
-    }
-  })
+export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<AssetTable.AssetTable, Misconfigured> =>
+  AssetTable.make(family, custom)
 
 /**
  * Whether the contract of an asset is one that this package knows, and with it what a transfer needs.
@@ -96,40 +76,5 @@ export const isKnown = ({ address, network }: Asset): boolean =>
  *
  * @category constructors
  */
-export const retired = (network: Asset["network"], text: string): Asset | undefined => {
-  const address = TonAddress.fromText(text)
-  return address && { network, address, symbol: address, decimals: 0, dollar: false, extra: { retired: "true" } }
-}
-
-/**
- * Whether the Jetton is not in the table any more.
- *
- * @category predicates
- */
-export const isRetired = ({ extra }: Asset): boolean => extra["retired"] !== undefined
-
-const lookUp = (assets: ReadonlyArray<Asset>, text: string): Asset | undefined =>
-  assets.find(({ address, symbol }) => symbol === text || TonAddress.equals(address, text))
-
-const toAsset = (custom: CustomAsset): Result.Result<Asset, Misconfigured> => {
-  const network = TonNetwork.fromText(custom.network)
-  if (network === undefined) return wrong(custom, `network "${custom.network}" is none of TON's`)
-  const parsed = TonAddress.parse(custom.address)
-  if (parsed === undefined) return wrong(custom, `address "${custom.address}" is no address, or its checksum is wrong`)
-  if (parsed.testOnly && network === TonNetwork.mainnet)
-    return wrong(custom, `address "${custom.address}" is marked for test networks`)
-  if (!Number.isInteger(custom.decimals) || custom.decimals < 0 || custom.decimals > 36) {
-    return wrong(custom, `decimals ${custom.decimals} is not an integer between 0 and 36`)
-  }
-  return Result.succeed({
-    network,
-    address: parsed.address,
-    symbol: custom.symbol,
-    decimals: custom.decimals,
-    dollar: custom.dollar ?? true,
-    extra: {}
-  })
-}
-
-const wrong = (custom: CustomAsset, what: string) =>
-  Result.fail(new Misconfigured({ message: `assets: ${custom.symbol}: ${what}` }))
+export const retired = (network: string, address: string): Asset | undefined =>
+  AssetTable.retired(family, network, address)

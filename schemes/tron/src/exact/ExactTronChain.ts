@@ -2,7 +2,7 @@
  * What the parts of the settling half share: a node that was shown to serve the network, the tokens, the policy, and the
  * sponsor of energy where there is one.
  */
-import { type Asset, ChainUnavailable, Misconfigured, type PaymentRequirements } from "@pontage/core"
+import { type Asset, type AssetTable, ChainUnavailable, Misconfigured, type PaymentRequirements } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -81,7 +81,7 @@ export interface ExactTronChain {
   /** Judges a payment; a node that is behind refuses none. */
   readonly judge: TronHead.TronHead["judge"]
   readonly network: PaymentRequirements.PaymentRequirements["network"]
-  readonly assets: TronAsset.TronAssets
+  readonly assets: AssetTable.AssetTable
   readonly finality: "included" | "solidified"
   readonly maxFeeLimit: bigint
   readonly sponsor: EnergySponsor.EnergySponsor | undefined

@@ -1,0 +1,142 @@
+/**
+ * The table of the tokens that one role of a scheme knows: the operator's own and the family's. What a family adds is how
+ * its networks and addresses are written and what its payers must know of a token.
+ */
+import * as Result from "effect/Result"
+
+import type { Asset } from "../protocol/Asset.ts"
+import type { Network } from "../protocol/Network.ts"
+import * as OptionCheck from "../protocol/OptionCheck.ts"
+import { Misconfigured } from "../protocol/ProtocolError.ts"
+
+/**
+ * A token of the operator's own.
+ *
+ * @category models
+ */
+export interface CustomAsset {
+  readonly network: string
+  /** The token's contract; on TON its master. */
+  readonly address: string
+  readonly symbol: string
+  /** Digits after the point, 0 to 36. */
+  readonly decimals: number
+  /** Whether one whole token is one dollar; default `true`. */
+  readonly dollar?: boolean
+}
+
+/**
+ * The keys of the operator's own tokens, for families that add their own.
+ *
+ * @category constants
+ */
+export const keys: OptionCheck.Table<CustomAsset> = {
+  network: OptionCheck.text,
+  address: OptionCheck.text,
+  symbol: OptionCheck.text,
+  decimals: OptionCheck.whole(0, 36),
+  dollar: OptionCheck.optional(OptionCheck.flag)
+}
+
+/**
+ * A family's own part of a table.
+ *
+ * @category models
+ */
+export interface Family<A extends CustomAsset> {
+  readonly networkOf: (text: string) => Network | undefined
+  /** What is wrong with a text that is no network of the family's: the end of a sentence whose subject is the network. */
+  readonly networkFault: string
+  /** An address as it is written on the wire; `undefined` where the text is none. */
+  readonly addressOf: (text: string) => string | undefined
+  /** What else is wrong with an asset. */
+  readonly fault?: (asset: A, network: Network) => string | undefined
+  /** `Asset.extra`. */
+  readonly extra: (asset: A) => Readonly<Record<string, string>>
+  /** The tokens that the family's package knows. The first of a network is its default. */
+  readonly known: ReadonlyArray<A>
+}
+
+/**
+ * The assets of one role: the operator's own, and behind them the known ones.
+ *
+ * @category models
+ */
+export interface AssetTable {
+  /** By address, by symbol, or the network's default without a text. */
+  readonly find: (network: string, text: string | undefined) => Asset | undefined
+  /** For messages: symbols with their addresses. */
+  readonly names: (network: string) => ReadonlyArray<string>
+  readonly of: (network: string) => ReadonlyArray<Asset>
+}
+
+/**
+ * Builds the table. An operator's asset with a bad network, address, decimals or else is a mistake that names it.
+ *
+ * @category constructors
+ */
+export const make = <A extends CustomAsset>(
+  family: Family<A>,
+  custom: ReadonlyArray<A>
+): Result.Result<AssetTable, Misconfigured> =>
+  Result.map(Result.all([...custom, ...family.known].map((asset) => read(family, asset))), (assets) => {
+    const of = (network: string) => assets.filter((asset) => asset.network === network)
+    return {
+      of,
+      find: (network, text) => (text === undefined ? of(network)[0] : lookUp(family, of(network), text)),
+      names: (network) => of(network).map(({ address, symbol }) => `${symbol} (${address})`)
+    }
+  })
+
+const lookUp = <A extends CustomAsset>(
+  { addressOf }: Family<A>,
+  assets: ReadonlyArray<Asset>,
+  text: string
+): Asset | undefined => {
+  const address = addressOf(text)
+  return assets.find((asset) => asset.symbol === text || (address !== undefined && asset.address === address))
+}
+
+const read = <A extends CustomAsset>(
+  { addressOf, extra, fault, networkFault, networkOf }: Family<A>,
+  asset: A
+): Result.Result<Asset, Misconfigured> => {
+  const { decimals, dollar = true, symbol } = asset
+  const network = networkOf(asset.network)
+  if (network === undefined) return wrong(symbol, `network "${asset.network}" ${networkFault}`)
+  const address = addressOf(asset.address)
+  if (address === undefined) return wrong(symbol, `address "${asset.address}" is no address, or its checksum is wrong`)
+  if (!Number.isInteger(decimals) || decimals < 0 || decimals > 36) {
+    return wrong(symbol, `decimals ${decimals} is not an integer between 0 and 36`)
+  }
+  const other = fault?.(asset, network)
+  if (other !== undefined) return wrong(symbol, other)
+  return Result.succeed({ network, address, symbol, decimals, dollar, extra: extra(asset) })
+}
+
+const wrong = (symbol: string, what: string) =>
+  Result.fail(new Misconfigured({ message: `assets: ${symbol}: ${what}` }))
+
+/**
+ * A token that is not in the table any more, by its address: enough to find its transfers. `undefined` where the texts are no
+ * network and no address of the family's.
+ *
+ * @category constructors
+ */
+export const retired = <A extends CustomAsset>(
+  { addressOf, networkOf }: Pick<Family<A>, "addressOf" | "networkOf">,
+  networkText: string,
+  addressText: string
+): Asset | undefined => {
+  const address = addressOf(addressText)
+  const network = networkOf(networkText)
+  if (address === undefined || network === undefined) return undefined
+  return { network, address, symbol: address, decimals: 0, dollar: false, extra: { retired: "true" } }
+}
+
+/**
+ * Whether the token is not in the table any more.
+ *
+ * @category guards
+ */
+export const isRetired = ({ extra }: Asset): boolean => extra["retired"] === "true"
