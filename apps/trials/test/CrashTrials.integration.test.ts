@@ -14,10 +14,10 @@ const strikes = (...actions: ReadonlyArray<string>) => ({
 })
 
 describe.concurrent("a facilitator that is killed under load", () => {
-  keeps("loses nothing of what is in its file, and serves who has paid", { run: CrashTrial.run, size: 10 })
+  keeps("loses nothing of what is in its file, and serves who has paid", { run: CrashTrial.run, size: 2 })
   keeps("loses nothing of what is in its database, and serves who has paid", {
     run: CrashTrial.run,
-    size: 5,
+    size: 2,
     store: "postgres"
   })
 })

@@ -28,9 +28,8 @@ const leases = { ttl: 9_000, tick: 2_000 }
 const longestLife = 3_000
 /** The longest time for which one that listens is left alone, in milliseconds. */
 const longestPeace = 6_000
-const callers = 30
-/** Of each kind. */
-const shopBuyers = 8
+/** Buyers at once; a short trial has fewer: those of the callers, and of each kind of the shop's. */
+const crowdOf = (kills: number) => ({ callers: Math.min(30, 5 * kills), shopBuyers: Math.min(8, 2 * kills) })
 /** How long a buyer of the shop repeats its payment, in milliseconds. */
 const usualPatience = 180_000
 
@@ -44,6 +43,7 @@ export const run = Effect.fnUntraced(function* (
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
   const world = yield* TrialWorld.make(options, { leases })
   const kills = options.size ?? usualKills
+  const { callers, shopBuyers } = crowdOf(kills)
   const facilitator = yield* world.facilitator()
   yield* facilitator.listening
   const shop = yield* TrialShop.make(world, facilitator.url)

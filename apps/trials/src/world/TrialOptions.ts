@@ -17,4 +17,6 @@ export interface TrialOptions {
   readonly minutes?: number | undefined
   /** How long buyers ask for an outcome and the audit waits for an end, in milliseconds; default by trial. */
   readonly patienceMillis?: number
+  /** How long authorizations are valid, in seconds; default by trial. */
+  readonly validSeconds?: number
 }

@@ -58,7 +58,13 @@ export const make = Effect.fnUntraced(function* (world: TrialWorld, facilitator:
   router.get("/goods/:name", hand).get("/late/:name", hand)
   const server = createServer()
   const url = yield* LoopbackServer.listen(server)
-  const terms = { network: chain.network, asset: chain.token.address, payTo: load.payTo, price }
+  const terms = {
+    network: chain.network,
+    asset: chain.token.address,
+    payTo: load.payTo,
+    price,
+    ...(load.validSeconds !== undefined && { maxTimeoutSeconds: load.validSeconds })
+  }
   const payment = paymentMiddleware({
     origin: url,
     facilitator: { url: facilitator },

@@ -121,7 +121,8 @@ export const make = Effect.fnUntraced(function* (
       caller,
       random: random.branch("load"),
       payers: chain.accounts.payers,
-      payTo: chain.accounts.payee.address
+      payTo: chain.accounts.payee.address,
+      ...(options.validSeconds !== undefined && { validSeconds: options.validSeconds })
     }
   }
 })

@@ -58,7 +58,12 @@ export const start = Effect.fnUntraced(function* ({ decorators = false, environm
     Effect.sync(() =>
       fork(fileOf(module), [], {
         cwd: mkdtempSync(join(tmpdir(), "pontage-attack-")),
-        env: { PATH: process.env["PATH"] ?? "", ...environment, ...mutating },
+        env: {
+          PATH: process.env["PATH"] ?? "",
+          NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache"),
+          ...environment,
+          ...mutating
+        },
         execArgv,
         stdio: ["ignore", "pipe", "pipe", "ipc"]
       })
