@@ -103,4 +103,14 @@ describe("a simulation", () => {
     }
     expect(violations).toContain(broken)
   })
+
+  it("ends later, by its own clock, with fees-frozen while blocks are dear", async () => {
+    const dear: SimulationPlan.Act = { _tag: "Chain", at: 3500, trouble: { _tag: "Dear", times: 5, millis: 25_000 } }
+    const [plan] = plans({ validitySeconds: 20 }, [dear])
+    if (plan === undefined) throw new Error("there is one plan")
+    const sound = await Simulation.run(plan)
+    const frozen = await Simulation.run(plan, { fault: simulationFaults["fees-frozen"].make() })
+    expect(sound.violation).toBeUndefined()
+    expect(frozen.millis).toBeGreaterThan(sound.millis + plan.setup.validitySeconds * 1000)
+  })
 })
