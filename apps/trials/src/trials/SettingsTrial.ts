@@ -100,6 +100,8 @@ const roundOf = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, chang
   }
 })
 
+const isPlanned = (history: PaymentBooks.BookEntry["history"]) => history.some(({ status }) => status === "planned")
+
 const Pool = Schema.decodeUnknownSync(Schema.Struct({ pending: Schema.String, queued: Schema.String }))
 
 const restarted = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, round: Round, change: Change) {
@@ -109,10 +111,13 @@ const restarted = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, rou
   const signed = yield* Effect.forEach(chain.accounts.payers.slice(0, payments), (payer, index) =>
     Effect.promise(() => TrialPayment.sign(round.market, { ...terms, payer }, random.branch(`${change}${index}`)))
   )
+  const nonces = new Set<string>(signed.map(({ journal }) => journal.nonce))
   const claimOf = (index: number): TrialClaim => ({
     id: `${change}${index}`.padEnd(22, "x"),
     resource: "report".padEnd(43, "x")
   })
+  // With automatic mining off alone blocks would go on to come every second, and take the transaction along unseen.
+  yield* chain.setIntervalMining(0)
   yield* chain.setAutomine(false)
   yield* Effect.scoped(
     Effect.gen(function* () {
@@ -123,6 +128,12 @@ const restarted = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, rou
       )
       const size = Effect.map(chain.request("txpool_status"), (answer) => Number(Pool(answer).pending))
       yield* Effect.repeat(size, { until: (found) => found > 0, schedule: Schedule.spaced("100 millis") })
+      // Each has to be on its way: one that is not on record yet would be a new one to the next process.
+      yield* Effect.repeat(PaymentBooks.read(url), {
+        until: (books) =>
+          books.filter(({ history, nonce }) => nonces.has(nonce) && isPlanned(history)).length === payments,
+        schedule: Schedule.spaced("100 millis")
+      })
       for (const one of asking) yield* Fiber.interrupt(one)
     })
   )
@@ -131,7 +142,6 @@ const restarted = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, rou
   const { listening, url } = yield* world.facilitator(round.later)
   yield* chain.setIntervalMining(1)
   yield* listening
-  const nonces = new Set<string>(signed.map(({ journal }) => journal.nonce))
   const deadline = performance.now() + (options.patienceMillis ?? usualPatience)
   const open = Effect.map(PaymentBooks.read(url), (books) =>
     books.filter(({ nonce, status }) => nonces.has(nonce) && status !== "final")
