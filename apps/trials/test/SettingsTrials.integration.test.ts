@@ -1,6 +1,6 @@
 import { describe } from "@effect/vitest"
 
-import * as SettingsTrial from "../src/SettingsTrial.ts"
+import * as SettingsTrial from "../src/trials/SettingsTrial.ts"
 import { keeps } from "./TrialCase.ts"
 
 describe("a configuration that changes between restarts", () => {
