@@ -6,6 +6,7 @@ import {
   AsciiJson,
   Binding,
   FacilitatorApi,
+  MetaPayer,
   PaymentId,
   PaymentPayload,
   PaymentRequired,
@@ -20,7 +21,7 @@ import {
   X402ServerApiRequest
 } from "@pontage/core"
 import { Eip3009, ExactEvm } from "@pontage/evm"
-import { PaymentExport, PaymentPage, WebhookBody } from "@pontage/facilitator"
+import { PaymentExport, PaymentPage, ReadinessReport, WebhookBody } from "@pontage/facilitator"
 import { ExactTon, TonAuthorization } from "@pontage/ton"
 import { ExactTron, TronHex, TronTransaction } from "@pontage/tron"
 import * as Effect from "effect/Effect"
@@ -67,6 +68,7 @@ const structures: Readonly<Record<string, Structure>> = {
   PaymentPage,
   SupportedAnswer: X402ServerApiKinds.SupportedAnswer,
   WebhookBody,
+  ReadinessReport,
   RefusalHeader
 }
 
@@ -114,6 +116,17 @@ const decoders: Readonly<Record<string, (json: unknown) => void>> = {
     assert.isDefined(x402v2Payer.readReceipt(head(200, { "payment-response": base64(json) }).header)),
   X402ReceiptV1: (json) =>
     assert.isDefined(x402v1Payer.readReceipt(head(200, { "x-payment-response": base64(json) }).header)),
+  McpRefusal: (json) => {
+    const refusal = MetaPayer.requestIn(json as MetaPayer.ToolAnswer)
+    assert(refusal !== undefined, "it is no payment request over MCP")
+    decoders["X402Required"]?.(JSON.parse(refusal))
+    assert.strictEqual(MetaPayer.toResponse(json as MetaPayer.ToolAnswer).status, 402)
+  },
+  McpCall: (json) => {
+    const call = Schema.Struct({ _meta: Schema.Struct({ "x402/payment": Schema.Json }) })
+    decoders["X402Payment"]?.(Schema.decodeUnknownSync(call)(json)._meta["x402/payment"])
+  },
+  McpResult: (json) => assert.isDefined(MetaPayer.receiptOf(json as MetaPayer.ToolAnswer)),
   X402Request: (json) => {
     const request = X402ServerApiRequest.read(Schema.decodeUnknownSync(X402ServerApiRequest.RequestV2)(json))
     assert(Result.isSuccess(request.paymentPayload) && Result.isSuccess(request.paymentRequirements))

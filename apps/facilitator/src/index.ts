@@ -11,6 +11,7 @@ export { layer, serve, type Options, type Running } from "./http/FacilitatorServ
 export * as FacilitatorSettings from "./settings/FacilitatorSettings.ts"
 export * as MeteredPaymentStore from "./metrics/MeteredPaymentStore.ts"
 export { PaymentExport, PaymentPage } from "./http/PaymentExport.ts"
+export { ReadinessReport } from "./readiness/Readiness.ts"
 export type { Rate } from "./callers/RateLimiter.ts"
 export { WebhookBody } from "./webhooks/WebhookBody.ts"
 export * as WebhookDeliverer from "./webhooks/WebhookDeliverer.ts"
