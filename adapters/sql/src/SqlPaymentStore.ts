@@ -2,7 +2,7 @@
  * The payment store over a relational database: one schema and one program for SQLite and PostgreSQL. What is special to
  * each is a `Dialect` and a way to run a transaction.
  */
-import { type FacilitatorUnavailable, PaymentChange, PaymentStore, type Signals } from "@pontage/core"
+import { PaymentStore, type Signals } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -16,6 +16,7 @@ import * as LaneTransactionRows from "./records/LaneTransactionRows.ts"
 import * as NoticeSteps from "./records/NoticeSteps.ts"
 import * as Records from "./records/Records.ts"
 import * as RememberedRecords from "./sqlite/RememberedRecords.ts"
+import * as UnwantedSteps from "./UnwantedSteps.ts"
 
 type Store = PaymentStore.PaymentStore["Service"]
 
@@ -147,11 +148,14 @@ const urgencyOf = ({ advances, flight }: PaymentStore.Entry): "transact" | "gath
 const books = (
   database: Database,
   { costs, dialect, records }: Desk
-): Pick<Store, "expireUnwanted" | "spent" | "books" | "page"> => {
+): Pick<Store, "unwanted" | "expireUnwanted" | "spent" | "books" | "page"> => {
   const { ask } = database
+  const unwanted = UnwantedSteps.make(records)
   const inOrder = "p.serial > ? AND p.serial <= ? ORDER BY p.serial LIMIT ?"
   return {
-    expireUnwanted: (validBefore) => expireUnwanted(database, records, BigInt(Math.ceil(validBefore))),
+    unwanted: (network, validBefore, limit, after) =>
+      ask((transaction) => unwanted.page(transaction, network, validBefore, limit, after)),
+    expireUnwanted: (unused) => unwanted.expire(database, unused),
     spent: (network, since, caller) => ask((transaction) => costs.spent(transaction, network, since, caller)),
     books: (network, since) => ask((transaction) => costs.books(transaction, network, since)),
     page: (after, limit, caller) =>
@@ -195,35 +199,3 @@ const forgetting = ({ linger }: Database, { dialect, records }: Desk): Pick<Stor
     forget: (ageMillis, after, limit) => linger((transaction) => steps.forget(transaction, ageMillis, after, limit))
   }
 }
-
-/** So many in one transaction: a long one would keep others waiting. */
-const expiredAtOnce = 500
-
-/** Nobody waits for these records, but a caller may want one at this moment: each is looked at under its lock. */
-const expireUnwanted = Effect.fnUntraced(function* (
-  { transact }: Database,
-  records: Records.Records,
-  validBefore: bigint
-): Effect.fn.Return<number, FacilitatorUnavailable> {
-  let total = 0
-  while (true) {
-    const [found, expired] = yield* transact((transaction) => expireSome(transaction, records, validBefore))
-    total += expired
-    if (found < expiredAtOnce) return total
-  }
-})
-
-const expireSome = Effect.fnUntraced(function* (
-  transaction: Transaction,
-  records: Records.Records,
-  validBefore: bigint
-): Effect.fn.Return<readonly [found: number, expired: number], Records.RecordFault> {
-  const found = yield* records.lock(transaction, firstUnwanted, [validBefore, BigInt(expiredAtOnce)])
-  const unwanted = found.filter(({ lane, status }) => status === "accepted" && lane === undefined)
-  const passages = unwanted.map((before) => ({ before, after: PaymentChange.expired(before, transaction.now) }))
-  yield* records.pass(transaction, passages)
-  return [found.length, unwanted.length]
-})
-
-const firstUnwanted = `WHERE p.serial IN (
-  SELECT serial FROM payment WHERE active AND lane IS NULL AND valid_before < ? ORDER BY serial LIMIT ?)`

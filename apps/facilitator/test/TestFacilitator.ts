@@ -141,6 +141,7 @@ export const store = (methods: Partial<Store>): Store =>
     plan: unasked,
     replace: unasked,
     enter: unasked,
+    unwanted: () => Effect.succeed([]),
     expireUnwanted: unasked,
     spent: () => Effect.succeed(0n),
     books: () => Effect.succeed({ spent: new Map(), open: [] }),

@@ -15,7 +15,8 @@
  * served and lost is of the same age.
  *
  * An unbound payment has no such second bound: who has its bytes may present it anywhere, so its transfer by somebody else
- * grants nothing in any case (apps/docs/protocol.md#d21-transfers-by-others).
+ * grants nothing in any case (apps/docs/protocol.md#d21-transfers-by-others). Of one for which nothing was prepared here the transfer is shown from `earliest` on all the same:
+ * the money has moved, and who is told that it has not pays again.
  */
 import type { Block, Passenger } from "./SchemeFacilitator.ts"
 
@@ -37,10 +38,12 @@ export const isOwn = (
   {
     earliest,
     payment,
-    since
-  }: Pick<Passenger, "earliest" | "since"> & {
+    since,
+    unprepared
+  }: Pick<Passenger, "earliest" | "since" | "unprepared"> & {
     readonly payment: { readonly authorization: Pick<Passenger["payment"]["authorization"], "binding"> }
   },
   { number, time }: TimedBlock
 ): boolean =>
-  number > since || (payment.authorization.binding !== undefined && earliest !== undefined && time >= earliest)
+  number > since ||
+  ((payment.authorization.binding !== undefined || unprepared === true) && earliest !== undefined && time >= earliest)

@@ -185,6 +185,11 @@ export interface Passenger<Payload = unknown> {
    * Without it only `since` counts.
    */
   readonly earliest?: number
+  /**
+   * No transaction was prepared for it here, and `since` is the head of now: its transfer is shown from `earliest` on whether it is
+   * bound or not. Whoever asks knows that somebody else has sent it.
+   */
+  readonly unprepared?: true
 }
 
 /**

@@ -23,7 +23,10 @@ describe("notices that a program of the release before has written", () => {
       const filename = yield* DatabaseFile.filename
       const payment = { ...TrialPayments.payment("old"), caller: "shop", notify: true }
       yield* onStore(filename, (store) =>
-        Effect.andThen(store.claim(payment, undefined), store.expireUnwanted(9_000_000_000))
+        Effect.andThen(
+          store.claim(payment, undefined),
+          store.expireUnwanted([{ paymentId: payment.paymentId, at: { number: 1n, hash: "0xfinal" } }])
+        )
       )
       yield* onFile(filename, (sql) => sql.unsafe("UPDATE notice SET caller = NULL"))
       yield* onStore(filename, (store) =>

@@ -145,7 +145,16 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
           enter(by, one)
     )
   },
-  fc.constant<Deed>(({ expireUnwanted }) => expireUnwanted(5_000_000_000)),
+  fc.array(id, { maxLength: 3 }).map(
+    (ids): Deed =>
+      ({ expireUnwanted }) =>
+        expireUnwanted(ids.map((paymentId) => ({ paymentId, at: { number: 1n, hash: "0xfinal" } })))
+  ),
+  fc.nat(2).map(
+    (limit): Deed =>
+      ({ unwanted }) =>
+        unwanted(TrialPayments.payment("any").requirements.network, 5_000_000_000, limit)
+  ),
   fc.constantFrom(0, 30_000).map(
     (age): Deed =>
       ({ forget }) =>

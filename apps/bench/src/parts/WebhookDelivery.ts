@@ -56,11 +56,9 @@ const telling = Effect.fnUntraced(function* (dead: number) {
   const store = yield* PaymentStore.PaymentStore
   const entropy = yield* Entropy.Entropy
   const callers = [...Array.from({ length: dead }, () => "dead"), ...Array.from({ length: count }, () => "good")]
-  yield* Effect.forEach(callers, (caller) => store.claim(newPayment(Entropy.identifier(entropy), caller), undefined), {
-    concurrency,
-    discard: true
-  })
-  yield* store.expireUnwanted(9_000_000_000)
+  const payments = callers.map((caller) => newPayment(Entropy.identifier(entropy), caller))
+  yield* Effect.forEach(payments, (payment) => store.claim(payment, undefined), { concurrency, discard: true })
+  yield* store.expireUnwanted(payments.map(({ paymentId }) => ({ paymentId, at: { number: 1n, hash: "0xfinal" } })))
   const all = Deferred.makeUnsafe<void>()
   let told = 0
   const good = yield* listening((answer) => {

@@ -51,6 +51,7 @@ const reads = (store: Store) => ({
   spent: timed("spent", store.spent),
   books: timed("books", store.books),
   page: timed("page", store.page),
+  unwanted: timed("unwanted", store.unwanted),
   takeNotices: timed("takeNotices", store.takeNotices),
   closeNotice: timed("closeNotice", store.closeNotice),
   giveUpNotices: timed("giveUpNotices", store.giveUpNotices),

@@ -65,21 +65,25 @@ const silentShop = Effect.gen(function* () {
   return { url: yield* listening(createServer(() => Queue.offerUnsafe(received, undefined))), received }
 })
 
+/** The block by which their ends are proven. */
+const final = { number: 1n, hash: "0xfinal" }
+
 /** Stores the end of a payment that nobody wanted. */
 const end = Effect.fnUntraced(function* (store: Store, caller: string, name: string) {
   yield* store.claim({ ...TestFacilitator.stored, paymentId: name, caller, notify: true }, undefined, {
     available: 10n ** 30n
   })
-  yield* store.expireUnwanted(Infinity)
+  yield* store.expireUnwanted([{ paymentId: name, at: final }])
 })
 
 /** Stores the ends of so many of them. */
 const ends = Effect.fnUntraced(function* (store: Store, caller: string, count: number) {
-  for (let index = 0; index < count; index++) {
-    const payment = { ...TestFacilitator.stored, paymentId: `${caller}${index}`, caller, notify: true }
+  const names = Array.from({ length: count }, (_, index) => `${caller}${index}`)
+  for (const paymentId of names) {
+    const payment = { ...TestFacilitator.stored, paymentId, caller, notify: true }
     yield* store.claim(payment, undefined, { available: 10n ** 30n })
   }
-  yield* store.expireUnwanted(Infinity)
+  yield* store.expireUnwanted(names.map((paymentId) => ({ paymentId, at: final })))
 })
 
 /** Stores a payment that has gone all its way. */

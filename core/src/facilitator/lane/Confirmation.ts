@@ -197,19 +197,19 @@ const headOf = ({ attempts }: TrackedTransaction): bigint => attempts[0]?.head ?
 /**
  * The change that an observation makes of a payment: none while it is pending. An unbound payment that somebody else has
  * sent is settled and opens nothing here: its bytes may have bought something at another facilitator, which counts the same
- * transfer. A bound one is its payer's alone, by the salt.
+ * transfer. A bound one is its payer's alone, by the salt. For which nothing was prepared here, nobody here has sent it.
  *
  * @category conversions
  */
 export const advancesOf = (
   work: LaneState,
-  { payment, stored: { history, paymentId, status } }: BatchedPayment,
+  { payment, stored: { history, paymentId, since, status } }: BatchedPayment,
   seen: Observation | undefined
 ): ReadonlyArray<Advance> => {
   if (seen === undefined || seen._tag === "Pending") return []
   const { transaction } = seen
   if (seen._tag === "Failed") return [{ paymentId, from: [status], to: "failed", transaction, refusal: seen.error }]
-  const isOthers = seen.external && !isOfThisLane(work, transaction)
+  const isOthers = (seen.external || since === undefined) && !isOfThisLane(work, transaction)
   const note = `block ${seen.block.number}${isOthers ? ", sent by another" : ""}`
   // What was granted while the payment was settled by us stays so, whichever transaction a reorganisation puts first.
   const wasSettled = history.some((one) => isSettled(one.status))

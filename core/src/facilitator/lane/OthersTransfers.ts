@@ -1,11 +1,12 @@
 /**
  * Payments on record that somebody else has settled while they waited: a verification calls such a payment used, though it
- * is this payment that has used it. The payee has the money, so the payer of a bound payment gets what it was for.
+ * is this payment that has used it. The payee has the money, so the payer of a bound payment gets what it was for, and the
+ * payer of any other is not told to sign again.
  */
 import * as Effect from "effect/Effect"
 
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
-import type { ChainUnavailable } from "../../protocol/ProtocolError.ts"
+import { ChainUnavailable } from "../../protocol/ProtocolError.ts"
 import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { StoredPayment } from "../store/PaymentStore.ts"
 import { passengerOf } from "./TrackedTransaction.ts"
@@ -15,15 +16,15 @@ import { passengerOf } from "./TrackedTransaction.ts"
  *
  * @category guards
  */
-export const mayExplain = ({ authorization }: Pick<Payment, "authorization">, refusal: PaymentFailure): boolean =>
-  authorization.binding !== undefined &&
-  (refusal._tag === "ValidationError"
+export const mayExplain = (refusal: PaymentFailure): boolean =>
+  refusal._tag === "ValidationError"
     ? refusal.reason === "already_used"
-    : refusal._tag === "PaymentError" && refusal.code === "EXPIRED_PAYMENT")
+    : refusal._tag === "PaymentError" && refusal.code === "EXPIRED_PAYMENT"
 
 /**
- * Whether the chain shows the transfer of a payment on record, made after it was taken in. `startedAt` is when this process
- * began to settle, in Unix milliseconds.
+ * Whether the chain shows the transfer of a payment on record, made after it was taken in; `false` is proven by a final block.
+ * `startedAt` is when this process began to settle, in Unix milliseconds. Fails with `ChainUnavailable` while neither is shown:
+ * whoever is told then that the payment is no good signs another one, and may pay twice.
  *
  * @category combinators
  */
@@ -35,5 +36,11 @@ export const isSettled = Effect.fnUntraced(function* (
 ): Effect.fn.Return<boolean, ChainUnavailable> {
   const { head } = yield* half.survey
   const conclusion = yield* half.conclude(passengerOf({ stored, payment, concluded: false }, head.number, startedAt))
-  return conclusion._tag === "Settled"
+  return conclusion._tag === "Pending" ? yield* unknown(half, stored) : conclusion._tag === "Settled"
 })
+
+const unknown = ({ network }: SchemeFacilitator, { paymentId }: StoredPayment) =>
+  new ChainUnavailable({
+    network,
+    message: `${network} does not show yet whether ${paymentId} was settled by somebody else; send the same payment again later, do not sign a new one`
+  })

@@ -4,8 +4,6 @@
  * no answer is never an end; sending the same bytes again is the first repair. A caller that stops waiting changes
  * nothing: the settlement goes on, in this process or in another that shares the records.
  */
-import * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -29,6 +27,7 @@ import * as OthersTransfers from "./OthersTransfers.ts"
 import * as PaymentReading from "./PaymentReading.ts"
 import type { SpendLimits } from "./SpendLimits.ts"
 import { isOver } from "./TrackedTransaction.ts"
+import * as UnwantedPayments from "./UnwantedPayments.ts"
 
 /**
  * What the engine runs on.
@@ -69,7 +68,10 @@ export interface SettlementEngine {
     half: SchemeFacilitator,
     wish: Wish
   ) => Effect.Effect<StoredPayment, FacilitatorUnavailable | ChainUnavailable>
-  /** Whether somebody else has settled a bound payment on record since it was taken in, which explains this refusal. */
+  /**
+   * Whether somebody else has settled a payment on record since it was taken in, which explains this refusal. Fails while the
+   * chain does not say.
+   */
   readonly isSettledByAnother: (
     half: SchemeFacilitator,
     stored: StoredPayment,
@@ -101,9 +103,6 @@ const drainPause = Duration.millis(20)
 const freeAttempts = 8
 /** How long it waits then, since it came back; milliseconds. */
 const attemptPause = Duration.toMillis("1 second")
-/** Records of payments that were claimed and never settled are closed this long after their validity, in seconds. */
-const unwantedDelay = 300
-const unwantedPause = Duration.seconds(60)
 
 /**
  * Makes an engine that works in the scope.
@@ -126,9 +125,9 @@ export const make = Effect.fnUntraced(function* (
     })
   )
   yield* Effect.forkScoped(watchOrphans(options, names, { examined, awaited, startedAt }))
-  yield* Effect.forkScoped(closeUnwanted(store))
-  yield* Effect.addFinalizer(() => drain(store, names, options.drainMillis))
   const choice = LaneChoice.make(store)
+  yield* UnwantedPayments.watch({ store, choice, startedAt }, options.halves)
+  yield* Effect.addFinalizer(() => drain(store, names, options.drainMillis))
   const admission = options.admission ?? Admission.make(store)
   return {
     judge: (half, arrival) => Effect.tap(choice.laneFor(half), (lane) => admission.judge(half, lane, arrival)),
@@ -136,7 +135,7 @@ export const make = Effect.fnUntraced(function* (
     examined: examined.add,
     settle: (half, wish) => (isOver(wish.stored) ? Effect.succeed(wish.stored) : settle(store, choice, half, wish)),
     isSettledByAnother: (half, stored, payment, refusal) =>
-      OthersTransfers.mayExplain(payment, refusal)
+      OthersTransfers.mayExplain(refusal)
         ? OthersTransfers.isSettled(half, stored, payment, startedAt)
         : Effect.succeed(false),
     awaiting: awaited.during
@@ -273,17 +272,6 @@ const notStarted = ({ history, paymentId, requirements: { network } }: StoredPay
   new FacilitatorUnavailable({
     message: `the settlement of ${paymentId} on ${network} could not be started: ${history.at(-1)?.note ?? "it left its lane"}`
   })
-
-const closeUnwanted = (store: PaymentStore["Service"]) =>
-  Effect.gen(function* () {
-    yield* Effect.sleep(unwantedPause)
-    const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-    yield* Effect.catchCause(store.expireUnwanted(now - unwantedDelay), (cause) =>
-      Cause.hasInterruptsOnly(cause)
-        ? Effect.interrupt
-        : Effect.logWarning("payments that nobody settles could not be closed", cause)
-    )
-  }).pipe(Effect.forever)
 
 /** Lets what is under way end. Records that cannot be asked are no reason to stay. */
 const drain = (store: PaymentStore["Service"], lanes: ReadonlyArray<string>, millis: number) => {

@@ -145,9 +145,10 @@ const examineQueued = Effect.fnUntraced(function* (work: LaneState, queued: Read
 const settledByAnother = "settled by another"
 
 /**
- * Examines a payment. One that is refused may have been settled by somebody else while it waited. Where payers send their
- * own transactions it departs like any other then, which costs nothing. A signer's transaction for it could only fail: it
- * waits beside the queue until its transfer is final.
+ * Examines a payment. One that is refused may have been settled by somebody else while it waited; while the chain does not say
+ * whether it was, the refusal is none. Where payers send their own transactions a bound one departs like any other then, which
+ * costs nothing. A signer's transaction for it could only fail: it waits beside the queue until its transfer is final. So does
+ * one that is not bound, because nothing may be granted for it.
  */
 const examineOrFind = Effect.fnUntraced(function* (
   work: LaneState,
@@ -157,11 +158,14 @@ const examineOrFind = Effect.fnUntraced(function* (
   const verdict = yield* Effect.result(examine(work, one, now))
   if (Result.isSuccess(verdict)) return verdict.success
   const { known, stored } = one
-  if (wasSent(stored) || !OthersTransfers.mayExplain(stored, verdict.failure)) return yield* verdict.failure
+  if (wasSent(stored) || !OthersTransfers.mayExplain(verdict.failure)) return yield* verdict.failure
   const payment = known?.payment ?? (yield* PaymentReading.ofRecord(work.half, stored))
   if (!(yield* OthersTransfers.isSettled(work.half, stored, payment, work.startedAt))) return yield* verdict.failure
-  return work.address === "" ? payment : settledByAnother
+  return work.address === "" && isCurrentAndBound(payment) ? payment : settledByAnother
 })
+
+const isCurrentAndBound = ({ authorization, recalled }: Payment): boolean =>
+  authorization.binding !== undefined && recalled !== true
 
 /** A payment of the queue, and what is remembered of its examination. */
 interface Seen {
@@ -181,15 +185,15 @@ const turnedAway = (stored: StoredPayment, reason: Verdict | Unavailable): Advan
     ? back(stored, reason.message)
     : rejected(stored, reason)
 
-/** Reads the payment and verifies it, unless that was just done. */
+/** Reads the payment and verifies it, unless that was just done. One whose time is up ends under any settings. */
 const examine = Effect.fnUntraced(function* (
   { half }: LaneState,
   { known, stored }: Seen,
   now: number
 ): Effect.fn.Return<Payment, Verdict | Unavailable> {
   const payment = known?.payment ?? (yield* PaymentReading.ofRecord(half, stored))
-  yield* PaymentReading.demandCurrent(payment)
   if (isLate(payment, now)) return yield* over(stored, now)
+  yield* PaymentReading.demandCurrent(payment)
   if (known?.isFresh !== true) yield* half.verify(payment)
   return payment
 })

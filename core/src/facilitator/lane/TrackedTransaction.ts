@@ -116,7 +116,12 @@ export const wasSent = ({ since }: StoredPayment): boolean => since !== undefine
  */
 export const passengerOf = ({ payment, stored }: BatchedPayment, since: bigint, startedAt: number): Passenger => {
   const earliest = earliestOf(stored, startedAt)
-  return { payment, since: stored.since ?? since, ...(earliest !== undefined && { earliest }) }
+  return {
+    payment,
+    since: stored.since ?? since,
+    ...(earliest !== undefined && { earliest }),
+    ...(stored.since === undefined && { unprepared: true })
+  }
 }
 
 /**

@@ -131,15 +131,33 @@ const kept = (
   return short ?? result
 }
 
-const books = ({ costs, put, records, step }: State): Pick<Store, "expireUnwanted" | "spent" | "page" | "probe"> => ({
-  expireUnwanted: (validBefore) =>
-    step((now) => {
-      const unwanted = [...records.all()].filter(
-        ({ authorization, lane, status }) =>
-          status === "accepted" && lane === undefined && authorization.validBefore < validBefore
+const books = ({
+  costs,
+  put,
+  records,
+  step
+}: State): Pick<Store, "unwanted" | "expireUnwanted" | "spent" | "page" | "probe"> => ({
+  unwanted: (network, validBefore, limit, after) =>
+    Effect.sync(() => {
+      const over = [...records.all()].filter(
+        (one) =>
+          PaymentChange.isUnwanted(one) &&
+          one.requirements.network === network &&
+          one.authorization.validBefore < validBefore &&
+          (after === undefined || comparePlaces(placeOf(one), after) > 0)
       )
-      for (const one of unwanted) put(PaymentChange.expired(one, now), now)
-      return unwanted.length
+      return over.toSorted((a, b) => comparePlaces(placeOf(a), placeOf(b))).slice(0, limit)
+    }),
+  expireUnwanted: (unused) =>
+    step((now) => {
+      let count = 0
+      for (const { at, paymentId } of unused) {
+        const known = records.find(paymentId)
+        if (known === undefined || !PaymentChange.isUnwanted(known)) continue
+        put(PaymentChange.expired(known, at, now), now)
+        count += 1
+      }
+      return count
     }),
   spent: (network, since, caller) => Effect.sync(() => costs.spent(network, since, caller)),
   page: (after, limit, caller) =>
@@ -151,6 +169,14 @@ const books = ({ costs, put, records, step }: State): Pick<Store, "expireUnwante
     }),
   probe: Effect.void
 })
+
+const placeOf = ({ authorization, serial }: Stored): PaymentStore.UnwantedPlace => ({
+  validBefore: authorization.validBefore,
+  serial
+})
+
+const comparePlaces = (a: PaymentStore.UnwantedPlace, b: PaymentStore.UnwantedPlace): number =>
+  a.validBefore - b.validBefore || Number(a.serial - b.serial)
 
 /** What kept records come before is passed by each time: they are few, since all others are forgotten. */
 const forgetting = ({ lanes, notices, records, step }: State): Pick<Store, "forget"> => ({

@@ -121,8 +121,9 @@ const payerKey = ({ authorization, requirements }: NewPayment) =>
 const isRecent = ({ authorization }: StoredPayment, now: number): boolean =>
   now <= authorization.validBefore * 1000 + retentionMillis
 
+/** What was taken in may have moved its money by somebody else's hand, whoever wants it: only its end has it dropped. */
 const isUnderWay = (payment: StoredPayment): boolean =>
-  PaymentChange.isTravelling(payment) || PaymentChange.isWaiting(payment)
+  PaymentChange.isTravelling(payment) || payment.status === "accepted"
 
 /**
  * The first so many of what can be iterated.

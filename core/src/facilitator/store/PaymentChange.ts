@@ -6,7 +6,7 @@ import type { PaymentError } from "../../protocol/PaymentError.ts"
 import { refuse } from "../../protocol/PaymentError.ts"
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import type { PaymentState } from "../../protocol/Settlement.ts"
-import type { Prepared } from "../../scheme/SchemeFacilitator.ts"
+import type { Block, Prepared } from "../../scheme/SchemeFacilitator.ts"
 import type { Claim, RunEnd } from "../Facilitator.ts"
 import type { Advance, ClaimResult, NewPayment, StoredPayment } from "./PaymentStore.ts"
 import { circumstances, isNotified } from "./PaymentStore.ts"
@@ -135,14 +135,35 @@ export const advanced = (known: StoredPayment, change: Advance, now: number): St
 }
 
 /**
- * The record of a payment whose validity is over without anybody having wanted it settled.
+ * Whether nobody wants the payment settled: it waits in no lane, and nothing was sent for it.
+ *
+ * @category guards
+ */
+export const isUnwanted = ({ lane, status }: StoredPayment): boolean => status === "accepted" && lane === undefined
+
+/**
+ * The record of a payment whose validity is over without anybody having wanted it settled, as this final block proves.
  *
  * @category combinators
  */
-export const expired = (known: StoredPayment, now: number): StoredPayment =>
-  advanced(known, { paymentId: known.paymentId, from: ["accepted"], to: "expired", refusal: unwanted }, now)
+export const expired = (known: StoredPayment, at: Block, now: number): StoredPayment =>
+  advanced(
+    known,
+    {
+      paymentId: known.paymentId,
+      from: ["accepted"],
+      to: "expired",
+      refusal: unwanted,
+      note: `unused at block ${at.number}, which is final`
+    },
+    now
+  )
 
-const unwanted: PaymentError = refuse("EXPIRED_PAYMENT", "never_wanted", "nobody asked for its settlement in time")
+const unwanted: PaymentError = refuse(
+  "EXPIRED_PAYMENT",
+  "never_wanted",
+  "nobody asked for its settlement in time; no money has moved, sign a new one"
+)
 
 /**
  * Whether the payment is in its lane's queue.

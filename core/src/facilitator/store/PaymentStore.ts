@@ -237,6 +237,26 @@ export interface Untold {
 }
 
 /**
+ * Where a page of payments that nobody wants settled has ended: the end of a validity in Unix seconds, and a serial.
+ *
+ * @category models
+ */
+export interface UnwantedPlace {
+  readonly validBefore: number
+  readonly serial: bigint
+}
+
+/**
+ * A payment that never moves its money, and the final block that proves it.
+ *
+ * @category models
+ */
+export interface ProvenUnused {
+  readonly paymentId: string
+  readonly at: Block
+}
+
+/**
  * What a look at old records came to: how many were forgotten, and the serial after which to look on; `undefined` where all
  * that follow are younger.
  *
@@ -340,8 +360,21 @@ export class PaymentStore extends Context.Service<
     /** Writes an entry; returns the records that it changed, in the order of its advances. */
     readonly enter: (lease: Lease, entry: Entry) => Fenced<ReadonlyArray<StoredPayment | undefined>>
 
-    /** Moves `accepted` payments that nobody wants settled and that ended before this time (Unix seconds) to `expired`. */
-    readonly expireUnwanted: (validBefore: number) => Stored<number>
+    /**
+     * Payments of a network that are `accepted` and wait in no lane, whose validity ended before this time (Unix seconds): in the
+     * order of these ends and of their serials, those after this place.
+     */
+    readonly unwanted: (
+      network: string,
+      validBefore: number,
+      limit: number,
+      after?: UnwantedPlace
+    ) => Stored<ReadonlyArray<StoredPayment>>
+    /**
+     * Moves payments that are proven unused to `expired`, exactly these, and only those of them that are `accepted` and wait in no
+     * lane still; returns how many.
+     */
+    readonly expireUnwanted: (unused: ReadonlyArray<ProvenUnused>) => Stored<number>
     /**
      * What transactions have cost on a network since a time, for one caller or for all: in the chain's smallest native
      * unit, to the hour.

@@ -179,6 +179,16 @@ export const taken = Effect.fnUntraced(function* (store: Store, wish?: Wish) {
 })
 
 /**
+ * The proof that a payment never moves its money, as of some block that is final.
+ *
+ * @category constructors
+ */
+export const provenUnused = (paymentId: string): PaymentStore.ProvenUnused => ({
+  paymentId,
+  at: { number: 2n ** 70n, hash: "0xfinal" }
+})
+
+/**
  * Has a payment wait in a lane; its record.
  *
  * @category combinators

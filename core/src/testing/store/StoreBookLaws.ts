@@ -6,7 +6,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
-import { same, succeeds } from "../Law.ts"
+import type { UnwantedPlace } from "../../facilitator/store/PaymentStore.ts"
+import type { Network } from "../../protocol/Network.ts"
+import { holds, same, succeeds } from "../Law.ts"
 import {
   change,
   claimed,
@@ -21,6 +23,7 @@ import {
   newPayment,
   opened,
   planOf,
+  provenUnused,
   signed,
   statusIs,
   type Store,
@@ -57,27 +60,76 @@ const serialsGoUp = law(
   })
 )
 
-const unwantedExpire = law(
-  "payments that nobody wants settled expire with their validity; those that wait or travel do not",
+/** All pages of a network's unwanted payments, of which each holds so many at most. */
+const unwantedOf = Effect.fnUntraced(function* (store: Store, network: string, validBefore: number, limit: number) {
+  const found: Array<string> = []
+  let after: UnwantedPlace | undefined
+  while (true) {
+    const page = yield* store.unwanted(network, validBefore, limit, after)
+    yield* holds(`a page holds no more than ${limit}`, page.length <= limit)
+    found.push(...idsOf(page))
+    const last = page.at(-1)
+    if (last === undefined) return found
+    after = { validBefore: last.authorization.validBefore, serial: last.serial }
+  }
+})
+
+const unwantedAreListed = law(
+  "payments of a network that nobody wants settled are listed by the ends of their validity, a page after another",
   Effect.fnUntraced(function* (store, subject) {
-    const unwanted = yield* taken(store, { validFor: 60 })
-    const longer = yield* taken(store, { validFor: 62 })
+    const { name: lane, network } = yield* newLane
+    const { network: other } = yield* newLane
+    const on = (place: Network, validFor: number) =>
+      Effect.gen(function* () {
+        const payment = yield* newPayment({ validFor })
+        yield* claimed(store, { ...payment, requirements: { ...payment.requirements, network: place } }, undefined)
+        return payment
+      })
+    const made = yield* Effect.forEach([70, 60, 65, 60, 62, 61], (validFor) => on(network, validFor))
+    const [longest, first, fourth, second, third, queued] = made.map(({ paymentId }) => paymentId)
+    const elsewhere = yield* on(other, 60)
+    const unwanted = [first, second, third, fourth]
+    const over = (made[0]?.authorization.validBefore ?? 0) as number
+    yield* store.queue(queued ?? "", lane)
+    for (const limit of [1, 2, 3, 9]) {
+      yield* same(`by ${limit}`, yield* unwantedOf(store, network, over, limit), unwanted)
+    }
+    yield* same("with the longest", yield* unwantedOf(store, network, over + 1, 2), [...unwanted, longest])
+    yield* same("with a part of a second", yield* unwantedOf(store, network, over + 0.5, 9), [...unwanted, longest])
+    yield* same("on another network", yield* unwantedOf(store, other, over, 9), [elsewhere.paymentId])
+    yield* same("before any ends", yield* store.unwanted(network, over - 10, 9), [])
+    const [record] = yield* store.unwanted(network, over, 1)
+    yield* same("the record", record, yield* store.find(first ?? ""))
+    const lease = yield* opened(store, subject, lane)
+    yield* store.plan(lease, [yield* planOf(firstFlight, [queued ?? ""])])
+    yield* same("while one travels", yield* unwantedOf(store, network, over, 9), unwanted)
+    yield* store.expireUnwanted([provenUnused(second ?? "")])
+    yield* same("after one has ended", yield* unwantedOf(store, network, over, 2), [first, third, fourth])
+  })
+)
+
+const unwantedExpire = law(
+  "of payments that are proven unused those expire that nobody wants settled, and no others",
+  Effect.fnUntraced(function* (store, subject) {
+    const unwanted = yield* taken(store)
+    const unproven = yield* taken(store)
     const { name: lane } = yield* newLane
     const [queued = ""] = yield* waiting(store, lane, 1)
     const { ids } = yield* flown(store, subject, 1)
-    const { validBefore } = unwanted.stored.authorization
-    yield* store.expireUnwanted(validBefore)
-    yield* statusIs(store, unwanted.paymentId, "accepted")
-    const count = yield* store.expireUnwanted(validBefore + 1)
-    yield* same("whether any expired", count > 0, true)
+    const [travelling = ""] = ids
+    const named = [unwanted.paymentId, queued, travelling, `pay_${yield* newName}`].map(provenUnused)
+    yield* same("how many expire", yield* store.expireUnwanted(named), 1)
     yield* statusIs(store, unwanted.paymentId, "expired")
-    const { refusal } = (yield* store.find(unwanted.paymentId)) ?? {}
+    const { history, refusal } = (yield* store.find(unwanted.paymentId)) ?? {}
     yield* same("why", refusal?._tag === "PaymentError" && refusal.code, "EXPIRED_PAYMENT")
-    yield* statusIs(store, longer.paymentId, "accepted")
+    yield* same("by what", history?.at(-1)?.note, `unused at block ${2n ** 70n}, which is final`)
+    yield* statusIs(store, unproven.paymentId, "accepted")
     yield* statusIs(store, queued, "accepted")
-    yield* statusIs(store, ids[0] ?? "", "planned")
+    yield* statusIs(store, travelling, "planned")
     yield* same("the queue", idsOf(yield* store.queued(lane, 9)), [queued])
+    yield* same("how many expire again", yield* store.expireUnwanted(named), 0)
     yield* same("a second time", (yield* store.find(unwanted.paymentId))?.history.length, 2)
+    yield* same("how many of none", yield* store.expireUnwanted([]), 0)
   })
 )
 
@@ -176,6 +228,7 @@ const probesLeaveNothing = law(
  */
 export const laws: ReadonlyArray<StoreLaw> = [
   serialsGoUp,
+  unwantedAreListed,
   unwantedExpire,
   costsAreBooked,
   changesAreHeard,

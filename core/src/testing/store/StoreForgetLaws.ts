@@ -15,6 +15,7 @@ import {
   newPayment,
   opened,
   planOf,
+  provenUnused,
   queuedIn,
   type Store,
   type StoreLaw,
@@ -87,7 +88,7 @@ const overIsForgotten = law(
     const unwanted = yield* taken(store)
     const all = [served, failed, told, { paymentId: unwanted.paymentId, serial: unwanted.stored.serial }]
     yield* subject.elapse(2 * part)
-    yield* store.expireUnwanted(unwanted.stored.authorization.validBefore + 1)
+    yield* store.expireUnwanted([provenUnused(unwanted.paymentId)])
     yield* taken(store)
     const before = served.serial - 1n
     yield* subject.elapse(age - 2 * part)

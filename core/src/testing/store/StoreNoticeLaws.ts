@@ -13,6 +13,7 @@ import {
   flown,
   law,
   newName,
+  provenUnused,
   type Store,
   type StoreLaw,
   type StoreSubject,
@@ -194,8 +195,8 @@ const unwantedIsTold = law(
   "a payment that expires unwanted is told of as any other end",
   Effect.fnUntraced(function* (store) {
     const caller = yield* newName
-    const { paymentId, stored } = yield* taken(store, { notify: true, validFor: 1, caller })
-    yield* store.expireUnwanted(stored.authorization.validBefore + 1)
+    const { paymentId } = yield* taken(store, { notify: true, validFor: 1, caller })
+    yield* store.expireUnwanted([provenUnused(paymentId)])
     const notices = yield* take(store, caller)
     yield* same("the notices", said(notices), [[paymentId, "expired", 0]])
     yield* told(store, notices)

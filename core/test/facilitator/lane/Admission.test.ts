@@ -68,11 +68,17 @@ const outcome = ({ purchases }: Loaded, caller?: string) => {
       assert.strictEqual(at, one.at, "it is told at once")
       assert.isAtLeast(failure.retryAfter, 1)
       counts.turnedAway++
-    } else if (failure?._tag === "PaymentError" && failure.code === "EXPIRED_PAYMENT") counts.expired++
+    } else if (failure !== undefined && hasExpired(failure)) counts.expired++
     else counts.other++
   }
   return counts
 }
+
+/** It has waited for too long, whether the chain proves already that nobody has sent it or not. */
+const hasExpired = (failure: PaymentFailure): boolean =>
+  failure._tag === "PaymentError"
+    ? failure.code === "EXPIRED_PAYMENT"
+    : failure._tag === "FacilitatorUnavailable" && failure.message.includes("does not show yet")
 
 /** Blocks until nothing is left to be settled. */
 const runDry = ({ load }: Loaded) => load(60, {})

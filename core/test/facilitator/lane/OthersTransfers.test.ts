@@ -156,6 +156,80 @@ for (const [kind, options] of [
   })
 }
 
+for (const [kind, options] of [
+  ["where signers send", {}],
+  ["where payers send their own", { lanes: [] }]
+] as const) {
+  describe(`a payment on record of which the chain does not say what has become of it, ${kind}`, () => {
+    /** A shop whose chain shows a used authorization, and not by what, as long as it is told to. */
+    const silent = Effect.fnUntraced(function* () {
+      const doubt = { isOn: true }
+      const shop = yield* LedgerShop.open({
+        ...patient,
+        ...options,
+        half: (half) => ({
+          ...half,
+          conclude: (passenger) => (doubt.isOn ? Effect.succeed({ _tag: "Pending" }) : half.conclude(passenger))
+        })
+      })
+      return { ...shop, doubt }
+    })
+
+    for (const bound of [true, false]) {
+      it.effect(`is not refused after its claim (${bound ? "bound" : "not bound"})`, () =>
+        Effect.gen(function* () {
+          const { doubt, facilitator, ledger, store } = yield* silent()
+          const request = yield* pay({ bound })
+          const { paymentId } = yield* facilitator.claim(request, claim("a"))
+          yield* sentByAnother(ledger, request)
+          for (const seconds of [1, 70]) {
+            yield* TestClock.adjust(`${seconds} seconds`)
+            assert.strictEqual(yield* inTime(told(facilitator, request, claim("a"))), "ChainUnavailable")
+            assert.deepInclude(yield* store.find(paymentId), { status: "accepted", lane: undefined })
+          }
+          doubt.isOn = false
+          const answer = yield* inTime(told(facilitator, request, claim("a")))
+          assert.match(answer, bound ? /^granted (included|final)$/ : /^already_used stranger/)
+          assert.strictEqual(ledger.transfers.length, 1)
+        })
+      )
+
+      it.effect(`is not refused in its lane (${bound ? "bound" : "not bound"})`, () =>
+        Effect.gen(function* () {
+          const { doubt, facilitator, half, ledger, store } = yield* silent()
+          const request = yield* pay({ bound })
+          const { paymentId } = yield* facilitator.claim(request, claim("a"))
+          yield* sentByAnother(ledger, request)
+          yield* store.queue(paymentId, `${half.network} ${half.lanes[0] ?? ""}`)
+          yield* TestClock.adjust("3 seconds")
+          const stored = yield* store.find(paymentId)
+          assert.deepInclude(stored, { status: "accepted", lane: undefined })
+          doubt.isOn = false
+          const answer = yield* inTime(told(facilitator, request, claim("a")))
+          assert.match(answer, bound ? /^granted (included|final)$/ : /^already_used stranger/)
+        })
+      )
+
+      it.effect(`is not called expired when it has waited too long (${bound ? "bound" : "not bound"})`, () =>
+        Effect.gen(function* () {
+          const { doubt, facilitator, half, ledger, store } = yield* silent()
+          const request = yield* pay({ bound, validFor: 20 })
+          const { paymentId } = yield* facilitator.claim(request, claim("a"))
+          yield* TestClock.adjust("15 seconds")
+          yield* store.queue(paymentId, `${half.network} ${half.lanes[0] ?? ""}`)
+          yield* TestClock.adjust("2 seconds")
+          assert.deepInclude(yield* store.find(paymentId), { status: "accepted", lane: undefined })
+          // The validity is not over yet: who has overheard it may still send it.
+          yield* sentByAnother(ledger, request)
+          doubt.isOn = false
+          const answer = yield* inTime(told(facilitator, request, claim("a")))
+          assert.match(answer, bound ? /^granted (included|final)$/ : /^already_used stranger/)
+        })
+      )
+    }
+  })
+}
+
 describe("an unbound payment that somebody else has sent", () => {
   /** It is on its way, and somebody else is quicker. */
   const outrun = Effect.fnUntraced(function* (by: Claim | undefined) {

@@ -180,8 +180,33 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
   "gives everything up": (store) => ({ giveUpNotices: (_, limit) => store.giveUpNotices(0, limit) }),
   "counts no notices": () => ({ untold: Effect.succeed({ count: 0, oldest: undefined }) }),
   "forgets to tell later": (store) => ({ closeNotice: (id) => store.closeNotice(id) }),
-  "expires what still waits": (store) => ({ expireUnwanted: (time) => store.expireUnwanted(time + 1) }),
-  "expires nothing": () => ({ expireUnwanted: () => Effect.succeed(1) })
+  "counts what has not expired": (store) => ({
+    expireUnwanted: (unused) => Effect.as(store.expireUnwanted(unused), unused.length)
+  }),
+  "expires nothing": () => ({ expireUnwanted: () => Effect.succeed(1) }),
+  "expires more than was proven": (store) => ({
+    expireUnwanted: (unused) =>
+      Effect.gen(function* () {
+        const all = yield* store.page(0n, 1_000)
+        const count = yield* store.expireUnwanted(unused)
+        yield* store.expireUnwanted(all.map(({ paymentId }) => ({ paymentId, at: { number: 1n, hash: "0x" } })))
+        return count
+      })
+  }),
+  "lists what is wanted on another network": (store) => ({
+    unwanted: (_, validBefore, limit, after) =>
+      Effect.map(store.page(0n, 1_000), (all) => {
+        const networks = new Set(all.map(({ requirements: { network } }) => network))
+        return [...networks].flatMap((one) => Effect.runSync(store.unwanted(one, validBefore, limit, after)))
+      })
+  }),
+  "lists the first page alone": (store) => ({
+    unwanted: (network, validBefore, limit, after) =>
+      after === undefined ? store.unwanted(network, validBefore, limit) : Effect.succeed([])
+  }),
+  "lists what is not over": (store) => ({
+    unwanted: (network, validBefore, limit, after) => store.unwanted(network, validBefore + 60, limit, after)
+  })
 }
 
 describe("a store that breaks a law", () => {
@@ -200,12 +225,18 @@ describe("forgetting", () => {
   const visit = Effect.fnUntraced(function* (store: Store, wish?: Trial.Wish) {
     return (yield* Trial.taken(store, wish)).paymentId
   })
+  /** One that is over: it was proven unused. */
+  const over = Effect.fnUntraced(function* (store: Store) {
+    const paymentId = yield* visit(store)
+    yield* store.expireUnwanted([Trial.provenUnused(paymentId)])
+    return paymentId
+  })
   const visits = (store: Store, count: number) => Effect.forEach(Array.from({ length: count }), () => visit(store))
 
   it.effect("drops a record a day after its authorization has expired, and not before", () =>
     Effect.gen(function* () {
       const store = yield* MemoryPaymentStore.make
-      const old = yield* visit(store)
+      const old = yield* over(store)
       yield* TestClock.adjust("24 hours")
       yield* visit(store)
       assert.isDefined(yield* store.find(old))
@@ -219,7 +250,7 @@ describe("forgetting", () => {
     Effect.gen(function* () {
       const store = yield* MemoryPaymentStore.make
       const long = yield* visit(store, { validFor: 10 * 86_400 })
-      const old = yield* visit(store)
+      const old = yield* over(store)
       yield* TestClock.adjust("48 hours")
       yield* visits(store, 3)
       assert.isUndefined(yield* store.find(old))
@@ -227,32 +258,35 @@ describe("forgetting", () => {
     })
   )
 
-  it.effect("keeps what waits, what is on its way, what is in an open flight and what is still to be told", () =>
-    Effect.gen(function* () {
-      const store = yield* MemoryPaymentStore.make
-      const world = subject()
-      const { name: lane } = yield* Trial.newLane
-      const waits = yield* Trial.waiting(store, lane, 1)
-      const travels = yield* Trial.flown(store, world, 2)
-      const [landed = ""] = travels.ids
-      yield* store.enter(travels.lease, { advances: [Trial.change(landed, "planned", "included")] })
-      const told = yield* Trial.flown(store, world, 1, { notify: true })
-      const [untold = ""] = told.ids
-      const closing = { number: Trial.firstFlight, closed: true as const }
-      yield* store.enter(told.lease, { advances: [Trial.change(untold, "planned", "final")], flight: closing })
-      const old = yield* visit(store)
-      yield* TestClock.adjust("48 hours")
-      yield* visits(store, 10)
-      for (const id of [...waits, ...travels.ids, untold]) assert.isDefined(yield* store.find(id))
-      assert.isUndefined(yield* store.find(old))
+  it.effect(
+    "keeps what has no end yet, what is on its way, what is in an open flight and what is still to be told",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* MemoryPaymentStore.make
+        const world = subject()
+        const { name: lane } = yield* Trial.newLane
+        const waits = yield* Trial.waiting(store, lane, 1)
+        const travels = yield* Trial.flown(store, world, 2)
+        const [landed = ""] = travels.ids
+        yield* store.enter(travels.lease, { advances: [Trial.change(landed, "planned", "included")] })
+        const told = yield* Trial.flown(store, world, 1, { notify: true })
+        const [untold = ""] = told.ids
+        const closing = { number: Trial.firstFlight, closed: true as const }
+        yield* store.enter(told.lease, { advances: [Trial.change(untold, "planned", "final")], flight: closing })
+        const old = yield* over(store)
+        const unproven = yield* visit(store)
+        yield* TestClock.adjust("48 hours")
+        yield* visits(store, 10)
+        for (const id of [...waits, ...travels.ids, untold, unproven]) assert.isDefined(yield* store.find(id))
+        assert.isUndefined(yield* store.find(old))
 
-      for (const { id } of yield* store.takeNotices(new Map([["", 10]]), 1_000)) yield* store.closeNotice(id)
-      yield* store.enter(travels.lease, { advances: [], flight: closing })
-      yield* TestClock.adjust("48 hours")
-      yield* visits(store, 20)
-      for (const id of [untold, landed]) assert.isUndefined(yield* store.find(id))
-      for (const id of [...waits, ...travels.ids.slice(1)]) assert.isDefined(yield* store.find(id))
-    })
+        for (const { id } of yield* store.takeNotices(new Map([["", 10]]), 1_000)) yield* store.closeNotice(id)
+        yield* store.enter(travels.lease, { advances: [], flight: closing })
+        yield* TestClock.adjust("48 hours")
+        yield* visits(store, 20)
+        for (const id of [untold, landed]) assert.isUndefined(yield* store.find(id))
+        for (const id of [...waits, ...travels.ids.slice(1)]) assert.isDefined(yield* store.find(id))
+      })
   )
 
   it.effect("lets go of the payer's other payments with a record", () =>

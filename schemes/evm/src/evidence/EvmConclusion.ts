@@ -48,12 +48,18 @@ const unseen = ({ network }: EvmRpc.Shape, newest: bigint) => {
   return Effect.fail(new ChainUnavailable({ network, message }))
 }
 
-/** What has ended it: after it was prepared for, or before; a bound one perhaps by its own transfer. */
+/**
+ * What has ended it: after it was prepared for, or before; a bound one perhaps by its own transfer. One that nothing was prepared
+ * for is looked for from the time on at which it was taken in.
+ */
 const endOf = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, sought: EvmEnding.Sought, head: bigint) {
   const read = EvmEnding.reader(rpc)
   const [later] = yield* EvmEnding.after(rpc, [sought], head)
   if (later !== undefined) return yield* read(sought.expected, later)
-  const [earlier] = yield* EvmEnding.before(rpc, [sought])
+  const [recent] = yield* EvmEnding.before(rpc, [sought])
+  const { earliest } = sought
+  const earlier =
+    recent === undefined && earliest !== undefined ? yield* EvmEnding.fromTime(rpc, sought, earliest, head) : recent
   if (earlier === undefined) return undefined
   return (yield* EvmEnding.own(rpc, sought, earlier)) ?? EvmEnding.usedBefore(earlier.transactionHash)
 })

@@ -26,8 +26,10 @@ import * as EvmTransferProof from "./EvmTransferProof.ts"
 export interface Sought {
   readonly expected: EvmTransferProof.Expected
   readonly since: bigint
-  /** Of a bound payment: whether its transfer in a block up to that one is its own all the same. */
+  /** Of a bound payment, or one that nothing was prepared for: whether its transfer in a block up to that one is its own. */
   readonly isOwn?: (block: OwnTransfer.TimedBlock) => boolean
+  /** Of one that nothing was prepared for: since when it has been on record, in Unix seconds by the chain's clock. */
+  readonly earliest?: number
 }
 
 /**
@@ -71,6 +73,48 @@ export const after = Effect.fnUntraced(function* (
     stride = least(2n * stride, longestStride)
   }
   return ends
+})
+
+/**
+ * The event that ended an authorization from a time on (Unix seconds), in the blocks up to this one: for a payment that was
+ * taken in any number of blocks ago, and that nothing was prepared for.
+ *
+ * @category combinators
+ */
+export const fromTime = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  sought: Sought,
+  earliest: number,
+  through: bigint
+): Effect.fn.Return<EvmRpc.Log | undefined, ChainUnavailable> {
+  const first = yield* blockBefore(rpc, BigInt(earliest), through)
+  const [end] = yield* after(rpc, [{ ...sought, since: first }], through)
+  return end
+})
+
+/** A block of an earlier time than this, fewer than a stride before the last such one; the first block where there is none. */
+const blockBefore = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  time: bigint,
+  through: bigint
+): Effect.fn.Return<bigint, ChainUnavailable> {
+  const isBefore = Effect.fnUntraced(function* (number: bigint) {
+    const block = yield* rpc.getBlock(number)
+    return block === undefined ? yield* unknownBlock(rpc, number) : block.timestamp < time
+  })
+  let later = through
+  let step = longestStride
+  while (step < through && !(yield* isBefore(through - step))) {
+    later = through - step
+    step *= 2n
+  }
+  let earlier = step < through ? through - step : 0n
+  while (later - earlier > firstStride) {
+    const middle = (earlier + later) / 2n
+    if (yield* isBefore(middle)) earlier = middle
+    else later = middle
+  }
+  return earlier
 })
 
 /**

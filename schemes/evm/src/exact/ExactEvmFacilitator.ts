@@ -163,11 +163,12 @@ const expectedOf = ({ payload: { authorization, token } }: Payment<Held>) => ({
 })
 
 const soughtOf = (passenger: Passenger<Held>): EvmEnding.Sought => {
-  const { earliest, payment, since } = passenger
-  const isLater = earliest !== undefined && payment.authorization.binding !== undefined
+  const { earliest, payment, since, unprepared } = passenger
+  const isLater = earliest !== undefined && (payment.authorization.binding !== undefined || unprepared === true)
   return {
     expected: expectedOf(payment),
     since,
+    ...(unprepared === true && earliest !== undefined && { earliest }),
     ...(isLater && { isOwn: (block: OwnTransfer.TimedBlock) => OwnTransfer.isOwn(passenger, block) })
   }
 }

@@ -33,8 +33,9 @@ export const conclude = Effect.fnUntraced(function* (
   if (seen !== undefined && seen._tag !== "Failed") return seen
   if (head.time < held.request.validUntil + overlap) return pending
   // A payer's own message that never ran has cost the relayer its share of the message that went with it. It may have been lost
-  // on the way, or with a process: that is held against nobody.
-  if (held.kind === "external") yield* chain.books.enterUnused(passenger.payment, (yield* chain.tariff).external, false)
+  // on the way, or with a process: that is held against nobody. For which nothing was prepared has cost nothing.
+  if (held.kind === "external" && passenger.unprepared !== true)
+    yield* chain.books.enterUnused(passenger.payment, (yield* chain.tariff).external, false)
   yield* TonObservation.over(chain, passenger.payment)
   return { _tag: "Unused", at: { number: head.number, hash: head.hash } }
 })
