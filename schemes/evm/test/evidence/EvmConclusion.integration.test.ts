@@ -101,6 +101,26 @@ describe("EvmConclusion", () => {
       })
     )
 
+    it.effect("finds the transfer of what nothing was prepared for, any number of blocks later, bound or not", () =>
+      Effect.gen(function* () {
+        const { mine } = yield* chain
+        const { half, pass, payment, submitted } = yield* start(6)
+        const { blockNumber, transactionHash } = yield* submitted()
+        const at = Number((yield* head).timestamp)
+        yield* pass(0n, finalityDepth)
+        yield* mine(2_500)
+        const { number: since } = yield* head
+        const asked = (earliest: number) => half.conclude({ payment, since, earliest, unprepared: true })
+        for (const earliest of [at - 30, at]) {
+          const seen = yield* asked(earliest)
+          assert.deepInclude(seen, { _tag: "Settled", transaction: transactionHash, external: true })
+          assert.strictEqual(seen._tag === "Settled" && seen.block.number, blockNumber)
+        }
+        yield* isUnused(yield* asked(at + 1))
+        assert.deepStrictEqual(yield* half.conclude({ payment, since }), pending, "nobody knows where to look")
+      })
+    )
+
     it.effect("counts what was used before it was claimed as unused", () =>
       Effect.gen(function* () {
         const { half, pass, payment, submitted } = yield* start(4)
