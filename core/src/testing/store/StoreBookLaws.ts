@@ -89,7 +89,7 @@ const unwantedAreListed = law(
     const [longest, first, fourth, second, third, queued] = made.map(({ paymentId }) => paymentId)
     const elsewhere = yield* on(other, 60)
     const unwanted = [first, second, third, fourth]
-    const over = (made[0]?.authorization.validBefore ?? 0) as number
+    const over = made[0]?.authorization.validBefore ?? 0
     yield* store.queue(queued ?? "", lane)
     for (const limit of [1, 2, 3, 9]) {
       yield* same(`by ${limit}`, yield* unwantedOf(store, network, over, limit), unwanted)

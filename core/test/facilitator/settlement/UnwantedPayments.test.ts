@@ -101,25 +101,25 @@ for (const [kind, options] of [
   })
 }
 
-describe("payments that nobody settles", () => {
-  /** Counts what the chain is asked. */
-  const counting = () => {
-    const asked = { conclusions: 0, surveys: 0 }
-    const half = (honest: SchemeFacilitator): SchemeFacilitator => ({
-      ...honest,
-      survey: Effect.andThen(
-        Effect.sync(() => asked.surveys++),
-        honest.survey
-      ),
-      conclude: (passenger) =>
-        Effect.suspend(() => {
-          asked.conclusions++
-          return honest.conclude(passenger)
-        })
-    })
-    return { asked, half }
-  }
+/** Counts what the chain is asked. */
+const counting = () => {
+  const asked = { conclusions: 0, surveys: 0 }
+  const half = (honest: SchemeFacilitator): SchemeFacilitator => ({
+    ...honest,
+    survey: Effect.andThen(
+      Effect.sync(() => asked.surveys++),
+      honest.survey
+    ),
+    conclude: (passenger) =>
+      Effect.suspend(() => {
+        asked.conclusions++
+        return honest.conclude(passenger)
+      })
+  })
+  return { asked, half }
+}
 
+describe("payments that nobody settles", () => {
   it.effect("are asked for once each, and all of them end", () =>
     Effect.gen(function* () {
       const { asked, half } = counting()
