@@ -3,11 +3,7 @@
  * data may be cleared, and a browser may close what it likes, under an open tab.
  */
 
-/**
- * The database.
- *
- * @category models
- */
+/** The database. */
 export interface BrowserDatabase {
   /**
    * Runs one transaction of the store. A connection that is gone is replaced before `run` is called; `run` is called once,
@@ -19,11 +15,7 @@ export interface BrowserDatabase {
 
 const store = "entries"
 
-/**
- * The database of this name; its store is made as `options` say where there is none.
- *
- * @category constructors
- */
+/** The database of this name; its store is made as `options` say where there is none. */
 export const make = (factory: IDBFactory, name: string, options: IDBObjectStoreParameters): BrowserDatabase => {
   let current: Promise<IDBDatabase> | undefined
   const opened = () => {

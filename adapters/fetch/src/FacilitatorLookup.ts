@@ -5,11 +5,7 @@ import { FacilitatorClient, OptionCheck, type Settlement } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-/**
- * What is known of a payment; `undefined` where nothing is. It is believed when it says that a payment is dead.
- *
- * @category models
- */
+/** What is known of a payment; `undefined` where nothing is. It is believed when it says that a payment is dead. */
 export type PaymentLookup = (paymentId: string) => Promise<Settlement.PaymentRecord | undefined>
 
 const { url: _, ...keys } = FacilitatorClient.keys
@@ -19,8 +15,6 @@ const check = OptionCheck.options<Omit<FacilitatorClient.Options, "url">>(keys)
  * Asks the facilitator at this address (`GET /payments/{id}`): the `lookup` of a paying fetch. Throws
  * `Misconfigured` where an option is a mistake; a question that gets no usable answer rejects with
  * `FacilitatorUnavailable`.
- *
- * @category constructors
  */
 export const facilitatorLookup = (
   url: string | URL,

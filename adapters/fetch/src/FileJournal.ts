@@ -13,11 +13,7 @@ import * as Semaphore from "effect/Semaphore"
 import * as FileLock from "./FileLock.ts"
 import * as JournalFile from "./JournalFile.ts"
 
-/**
- * A journal that holds a file until it is closed.
- *
- * @category models
- */
+/** A journal that holds a file until it is closed. */
 export interface FileJournal {
   readonly journal: PaymentJournal.PaymentJournal["Service"]
   readonly close: () => Promise<void>
@@ -26,8 +22,6 @@ export interface FileJournal {
 /**
  * Opens a journal in a file, which is made where there is none. Rejects with `JournalUnavailable` where another process
  * uses it, or it cannot be read.
- *
- * @category constructors
  */
 export const fileJournal = (path: string): Promise<FileJournal> =>
   Effect.runPromise(
@@ -42,11 +36,7 @@ export const fileJournal = (path: string): Promise<FileJournal> =>
     })
   )
 
-/**
- * A journal in a file as a layer.
- *
- * @category layers
- */
+/** A journal in a file as a layer. */
 export const layerFile = (
   path: string
 ): Layer.Layer<PaymentJournal.PaymentJournal, PaymentJournal.JournalUnavailable> =>
@@ -58,11 +48,7 @@ export const layerFile = (
 const linesBetweenRewrites = 10_000
 const bytesBetweenRewrites = 16 * 1024 * 1024
 
-/**
- * A log in a file, held while the scope lasts.
- *
- * @category constructors
- */
+/** A log in a file, held while the scope lasts. */
 export const log = Effect.fnUntraced(function* (
   given: string
 ): Effect.fn.Return<PaymentJournal.JournalLog, PaymentJournal.JournalUnavailable, Scope.Scope> {

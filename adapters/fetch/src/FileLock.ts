@@ -17,11 +17,7 @@ import type * as Scope from "effect/Scope"
 
 import * as LockHolder from "./LockHolder.ts"
 
-/**
- * A lock that is held until its scope ends.
- *
- * @category models
- */
+/** A lock that is held until its scope ends. */
 export interface FileLock {
   /** Unique to this holding of the lock. */
   readonly token: string
@@ -31,8 +27,6 @@ export interface FileLock {
 
 /**
  * Takes the lock at a path. Fails with `JournalUnavailable` while another process, or another part of this one, holds it.
- *
- * @category constructors
  */
 export const take = (path: string): Effect.Effect<FileLock, PaymentJournal.JournalUnavailable, Scope.Scope> => {
   const holder = LockHolder.mine(randomUUID())

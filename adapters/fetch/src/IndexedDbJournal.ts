@@ -16,8 +16,6 @@ import * as WebLockMarks from "./WebLockMarks.ts"
 /**
  * A journal in the database of this name. What a tab is sending is marked by Web Locks; where the browser has none, by leases
  * in a second database, `<name>.leases`.
- *
- * @category constructors
  */
 export const indexedDbJournal = (
   name = "pontage",
@@ -25,11 +23,7 @@ export const indexedDbJournal = (
   marks: PaymentJournal.InFlightMarks = marksOf(name, factory)
 ): PaymentJournal.PaymentJournal["Service"] => PaymentJournal.make({ ...log(name, factory), marks })
 
-/**
- * The same as a layer.
- *
- * @category layers
- */
+/** The same as a layer. */
 export const layerIndexedDb = (name?: string): Layer.Layer<PaymentJournal.PaymentJournal> =>
   Layer.sync(PaymentJournal.PaymentJournal, () => indexedDbJournal(name))
 

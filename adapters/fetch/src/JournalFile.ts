@@ -16,11 +16,7 @@ import * as Schema from "effect/Schema"
 import type { FileLock } from "./FileLock.ts"
 import * as LineReader from "./LineReader.ts"
 
-/**
- * A file that this process has put in its place, open for appending.
- *
- * @category models
- */
+/** A file that this process has put in its place, open for appending. */
 export interface JournalFile {
   readonly path: string
   readonly handle: FileHandle
@@ -31,28 +27,16 @@ export interface JournalFile {
   readonly begun: number
 }
 
-/**
- * The last line of each entry, in the order of their first lines.
- *
- * @category models
- */
+/** The last line of each entry, in the order of their first lines. */
 export type Latest = Map<string, JournalEntry>
 
-/**
- * The longest line, in bytes: longer ones are neither written nor read.
- *
- * @category constants
- */
+/** The longest line, in bytes: longer ones are neither written nor read. */
 export const maximumLine = 1024 * 1024
 
 /** So much text is put together before it is written, in characters. */
 const batchLength = 256 * 1024
 
-/**
- * The file's own path, whatever links lead to it: all names of a journal have one lock, and a link stays a link.
- *
- * @category getters
- */
+/** The file's own path, whatever links lead to it: all names of a journal have one lock, and a link stays a link. */
 export const pathOf = async (given: string): Promise<string> => {
   let path = resolve(given)
   for (let link = 0; link < 40; link++) {
@@ -73,8 +57,6 @@ export const pathOf = async (given: string): Promise<string> => {
 /**
  * Takes the file over from whoever had it: reads it into `latest`, and puts a new file with what still matters at `now` in
  * its place. It is made where there is none.
- *
- * @category constructors
  */
 export const takeOver = async (path: string, lock: FileLock, latest: Latest, now: number): Promise<JournalFile> => {
   await removeDrafts(path)
@@ -135,8 +117,6 @@ export const writeAnew = async (path: string, lock: FileLock, latest: Latest, no
 /**
  * Appends lines and waits for the disk. Where this fails none of them counts: what a failed attempt left behind is cut off
  * at once, or else before the next one, and a broken line at the end is none to whoever reads it.
- *
- * @category combining
  */
 export const append = async (file: JournalFile, lines: ReadonlyArray<JournalEntry>): Promise<JournalFile> => {
   const { handle, path, size } = file

@@ -11,8 +11,6 @@ import * as BrowserDatabase from "./BrowserDatabase.ts"
 /**
  * How long a tab is taken to be sending a payment, in milliseconds. A payment that takes longer may be sent by a second tab
  * too, which the server and the states of the journal's entries bear; a payer whose tab was closed waits for so long at most.
- *
- * @category constants
  */
 export const leaseLength = 15_000
 
@@ -22,11 +20,7 @@ interface Lease {
   readonly until: number
 }
 
-/**
- * Marks for the journal of this name.
- *
- * @category constructors
- */
+/** Marks for the journal of this name. */
 export const make = (name: string, factory: IDBFactory): PaymentJournal.InFlightMarks => {
   const database = BrowserDatabase.make(factory, `${name}.leases`, { keyPath: "id" })
   const transact = (id: string, change: Change) =>

@@ -3,11 +3,7 @@
  */
 import type { FileHandle } from "node:fs/promises"
 
-/**
- * A whole line, without its end.
- *
- * @category models
- */
+/** A whole line, without its end. */
 export interface Line {
   /** From 1. */
   readonly number: number
@@ -22,8 +18,6 @@ const pieceLength = 64 * 1024
 /**
  * The whole lines from a byte on; what comes after the last line end is none. Of a line that is longer than `maximum` bytes
  * nothing is kept.
- *
- * @category constructors
  */
 export const read = async function* (
   handle: FileHandle,

@@ -11,8 +11,6 @@ import * as Schema from "effect/Schema"
 
 /**
  * A holder. `started` and `thread` are missing in locks of version 0.1, `started` also where a system does not tell it.
- *
- * @category schemas
  */
 export const LockHolder = Schema.Struct({
   pid: Schema.Int,
@@ -24,25 +22,14 @@ export const LockHolder = Schema.Struct({
   thread: Schema.optionalKey(Schema.Int)
 })
 
-/**
- * @category models
- */
 export type LockHolder = typeof LockHolder.Type
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(LockHolder))
 
-/**
- * Reads a lock file's text; `undefined` where it is none.
- *
- * @category conversions
- */
+/** Reads a lock file's text; `undefined` where it is none. */
 export const fromText = (text: string): LockHolder | undefined => Option.getOrUndefined(decode(text))
 
-/**
- * This thread of this process, under a token of its own.
- *
- * @category constructors
- */
+/** This thread of this process, under a token of its own. */
 export const mine = (token: string): LockHolder => {
   const started = startOf("self")?.started
   return { pid: process.pid, host: hostname(), token, thread: threadId, ...(started === undefined ? {} : { started }) }
@@ -55,19 +42,13 @@ const known: unknown = Reflect.get(globalThis, key)
 const tokens: Set<unknown> = known instanceof Set ? known : new Set()
 Reflect.set(globalThis, key, tokens)
 
-/**
- * Notes that this thread holds a token, or no longer does.
- *
- * @category resource management
- */
+/** Notes that this thread holds a token, or no longer does. */
 export const remember = (token: string): void => void tokens.add(token)
 export const forget = (token: string): void => void tokens.delete(token)
 
 /**
  * Whether the holder may still be there. A process of another machine cannot be asked, so it counts as alive, and so does
  * everything else that cannot be told for certain.
- *
- * @category predicates
  */
 export const isAlive = (holder: LockHolder): boolean => {
   if (holder.host !== hostname() || tokens.has(holder.token)) return true

@@ -6,18 +6,10 @@ import * as Effect from "effect/Effect"
 
 import * as RepeatableBody from "./RepeatableBody.ts"
 
-/**
- * A function that is called like `fetch`.
- *
- * @category models
- */
+/** A function that is called like `fetch`. */
 export type FetchFunction = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>
 
-/**
- * A call, ready to be sent and to be repeated.
- *
- * @category models
- */
+/** A call, ready to be sent and to be repeated. */
 export interface OutgoingRequest {
   readonly method: string
   /** The caller's headers as they were at the call. */
@@ -32,8 +24,6 @@ export interface OutgoingRequest {
 /**
  * Takes a call apart, with everything as it is now: like `fetch`, it does not see what the caller changes afterwards.
  * Throws as `fetch` rejects for what is no request.
- *
- * @category constructors
  */
 export const make = (
   fetch: FetchFunction,

@@ -11,11 +11,7 @@ import * as Effect from "effect/Effect"
 import * as OutgoingRequest from "./OutgoingRequest.ts"
 import type { FetchFunction } from "./OutgoingRequest.ts"
 
-/**
- * What a paying `fetch` is made of. Only `schemes` is required.
- *
- * @category models
- */
+/** What a paying `fetch` is made of. Only `schemes` is required. */
 export interface PayingFetchOptions extends Buyer.BuyerOptions {
   /** The longest stream that is read into memory so that it can be sent again. Default 1 MiB. */
   readonly maxBodyBytes?: number
@@ -33,8 +29,6 @@ const check = OptionCheck.options<PayingFetchOptions>({
  * The wrapped function. Beside what `fetch` rejects with it rejects with the tagged errors of paying: `PaymentDeclined`
  * (your rules), `PaymentError` and `ValidationError` (the server's no), `SettlementPending` (not known yet; ask again),
  * `SigningFailed`, and the rest of `PaymentClient.PayFailure`.
- *
- * @category models
  */
 export interface PayingFetch extends FetchFunction {
   /**
@@ -47,19 +41,11 @@ export interface PayingFetch extends FetchFunction {
 
 const defaultMaxBodyBytes = 1024 * 1024
 
-/**
- * Wraps a `fetch`. Throws `Misconfigured` where an option is a mistake.
- *
- * @category constructors
- */
+/** Wraps a `fetch`. Throws `Misconfigured` where an option is a mistake. */
 export const wrapFetch = (fetch: FetchFunction, options: PayingFetchOptions): PayingFetch =>
   Effect.runSync(make(fetch, options))
 
-/**
- * Wraps a `fetch` with the services of the context (`Clock`, `Entropy`, `Hash`).
- *
- * @category constructors
- */
+/** Wraps a `fetch` with the services of the context (`Clock`, `Entropy`, `Hash`). */
 export const make = Effect.fnUntraced(function* (
   fetch: FetchFunction,
   options: PayingFetchOptions
@@ -88,8 +74,6 @@ export const make = Effect.fnUntraced(function* (
 /**
  * The receipt on an answer: what the server says it was paid. `undefined` where it says nothing, or nothing that can be
  * read. Not every wire format tells the payer, the amount and the payment's id; `onPayment` is told all of them.
- *
- * @category getters
  */
 export const settlementOf = (
   response: Response,

@@ -4,11 +4,7 @@
  */
 import { decline } from "@pontage/core"
 
-/**
- * A body that can be sent any number of times.
- *
- * @category models
- */
+/** A body that can be sent any number of times. */
 export interface RepeatableBody {
   readonly body: BodyInit | null
   /** What goes with the body where the caller has set no content type and `fetch` would not set it either. */
@@ -19,8 +15,6 @@ export interface RepeatableBody {
  * The body of a call in a form that can be repeated; a promise where it stands in for the caller's own from the first
  * request on, because that one is read or encoded for it. A stream longer than the limit rejects with `PaymentDeclined`
  * (`body_not_repeatable`) before anything is sent; a part of it has been read by then.
- *
- * @category constructors
  */
 export const fromBody = (
   body: BodyInit | AsyncIterable<unknown> | null | undefined,
@@ -93,8 +87,6 @@ const tooLong = (maximumBytes: number) =>
 /**
  * What a body says, for telling requests apart. The boundary of a form is left out: it differs each time the same form is
  * encoded.
- *
- * @category getters
  */
 export const contentOf = async (body: BodyInit | null, contentType: string | null): Promise<Uint8Array> => {
   if (body === null) return new Uint8Array()

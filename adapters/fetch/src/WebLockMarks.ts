@@ -10,11 +10,7 @@ interface Held {
   released: Promise<unknown>
 }
 
-/**
- * Marks for the journal of this name.
- *
- * @category constructors
- */
+/** Marks for the journal of this name. */
 export const make = (name: string, locks: LockManager): PaymentJournal.InFlightMarks => {
   const held = new Map<string, Held>()
   const take = (id: string): Promise<boolean> =>

@@ -5,19 +5,11 @@
 
 const steps = new WeakSet<object>()
 
-/**
- * Notes that a function is a step of a gate, and gives it back.
- *
- * @category combinators
- */
+/** Notes that a function is a step of a gate, and gives it back. */
 export const mark = <Step extends object>(step: Step): Step => {
   steps.add(step)
   return step
 }
 
-/**
- * Whether one of a layer's functions is a step of a gate.
- *
- * @category guards
- */
+/** Whether one of a layer's functions is a step of a gate. */
 export const isIn = (stack: ReadonlyArray<object>): boolean => stack.some((step) => steps.has(step))

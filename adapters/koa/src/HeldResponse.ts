@@ -6,29 +6,19 @@ import { Readable, Stream } from "node:stream"
 
 import type { Context } from "koa"
 
-/**
- * The largest streamed body that is held back, in bytes.
- *
- * @category constants
- */
+/** The largest streamed body that is held back, in bytes. */
 export const maximumHeldBytes = 8 * 1024 * 1024
 
 /**
  * A handler's response that cannot be held back: it was sent already, or it is longer than the limit. Koa answers 500
  * where it still can; nothing was charged.
- *
- * @category errors
  */
 export class NotHeld extends Error {
   readonly status = 500
   override readonly name = "NotHeld"
 }
 
-/**
- * Makes sure that the response is wholly in memory.
- *
- * @category combinators
- */
+/** Makes sure that the response is wholly in memory. */
 export const hold = async (ctx: Context): Promise<void> => {
   if (ctx.headerSent || ctx.respond === false) {
     throw new NotHeld('the handler of a route with settle: "after-handler" sent its response by itself; set ctx.body')
@@ -60,11 +50,7 @@ const collect = async (stream: Readable): Promise<Buffer> => {
   return Buffer.concat(chunks)
 }
 
-/**
- * Forgets what the handler answered, down to the headers that stood before it ran.
- *
- * @category combinators
- */
+/** Forgets what the handler answered, down to the headers that stood before it ran. */
 export const drop = (ctx: Context, before: ReadonlySet<string>): void => {
   ctx.body = null
   for (const name of ctx.res.getHeaderNames()) if (!before.has(name)) ctx.remove(name)

@@ -4,11 +4,7 @@
 import { type GateRequest, type ReadHeader, RequestHeaders } from "@pontage/core"
 import type { Context } from "koa"
 
-/**
- * What the gate sees of a request. `params` are the path parameters that the route was found with.
- *
- * @category models
- */
+/** What the gate sees of a request. `params` are the path parameters that the route was found with. */
 export class KoaRequest implements GateRequest {
   readonly header: ReadHeader
   readonly params: GateRequest["params"]

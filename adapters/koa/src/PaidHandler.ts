@@ -14,18 +14,10 @@ const opened = new WeakMap<object, Set<PricedRoute>>()
 
 const judged = new WeakSet<object>()
 
-/**
- * Whether a gate has decided about this request.
- *
- * @category guards
- */
+/** Whether a gate has decided about this request. */
 export const isJudged = ({ req }: Context): boolean => judged.has(req)
 
-/**
- * Runs `next` when the request may, and answers it otherwise. `params` are the path parameters for `getPrice`.
- *
- * @category combinators
- */
+/** Runs `next` when the request may, and answers it otherwise. `params` are the path parameters for `getPrice`. */
 export const serve = async (
   seller: Seller.Seller,
   route: PricedRoute,

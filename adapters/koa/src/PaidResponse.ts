@@ -17,16 +17,10 @@ const settlements = new WeakMap<object, Settlement.Settlement>()
 /**
  * The receipt of the payment that opened this request; `undefined` where nothing was paid (yet: with
  * `settle: "after-handler"` it is there only after the handler).
- *
- * @category getters
  */
 export const settlementOf = (ctx: Pick<Context, "req">): Settlement.Settlement | undefined => settlements.get(ctx.req)
 
-/**
- * Sends an answer of the gate.
- *
- * @category combinators
- */
+/** Sends an answer of the gate. */
 export const send = (ctx: Context, answer: Answer): void => {
   ctx.status = answer.status
   lay(ctx, answer.headers)
@@ -48,11 +42,7 @@ const presentIn = ({ res }: Context, name: string): string | undefined => {
   return typeof value === "object" ? value.join(", ") : value?.toString()
 }
 
-/**
- * Puts the receipt on a response that was paid for.
- *
- * @category combinators
- */
+/** Puts the receipt on a response that was paid for. */
 export const receipt = (
   ctx: Context,
   paid: { readonly settlement: Settlement.Settlement; readonly headers: Answer["headers"] }
@@ -61,17 +51,11 @@ export const receipt = (
   lay(ctx, paid.headers)
 }
 
-/**
- * The payer hung up while the payment was on its way: there is nobody to serve, and it can come again.
- *
- * @category guards
- */
+/** The payer hung up while the payment was on its way: there is nobody to serve, and it can come again. */
 export const isGone = ({ req, res }: Context): boolean => ResponseWatch.isGone(req, res)
 
 /**
  * Nobody downstream took the request: the paid handler was never reached. A handler that says 404 itself has run.
- *
- * @category guards
  */
 export const isUnanswered = (ctx: Context): boolean =>
   ctx.status === 404 &&
@@ -83,22 +67,14 @@ export const isUnanswered = (ctx: Context): boolean =>
 /** Koa's own mark on a response whose status somebody has set; without it a 404 is the one Koa begins with. */
 const isStatusSet = ({ response }: Context): boolean => Reflect.get(response, "_explicitStatus") === true
 
-/**
- * Reports how the response ended. It alone counts: streams fail long after the handler has returned.
- *
- * @category combinators
- */
+/** Reports how the response ended. It alone counts: streams fail long after the handler has returned. */
 export const judge = (ctx: Context, finish: (outcome: Outcome) => void): void => {
   ResponseWatch.watch(ctx.req, ctx.res, (delivered) => {
     finish(delivered ? RunOutcome.ofStatus(ctx.res.statusCode) : "failed")
   })
 }
 
-/**
- * How a handler that threw ended, by the status that Koa gives its error.
- *
- * @category getters
- */
+/** How a handler that threw ended, by the status that Koa gives its error. */
 export const outcomeOf = (error: unknown): Outcome => {
   const status = statusOf(error)
   return typeof status === "number" && status >= 400 ? RunOutcome.ofStatus(status) : "failed"

@@ -22,11 +22,7 @@ import * as Layers from "./RouterLayer.ts"
 import * as RouterOrder from "./RouterOrder.ts"
 import * as UngatedAnswer from "./UngatedAnswer.ts"
 
-/**
- * Options of `paymentMiddleware`.
- *
- * @category models
- */
+/** Options of `paymentMiddleware`. */
 export interface PaymentOptions extends Seller.SellerOptions {
   /** By `<METHOD> <path>`, for example `GET /reports/:day`. */
   readonly routes: Readonly<Record<string, RouteConfig>>
@@ -56,11 +52,7 @@ const check = OptionCheck.options<PaymentOptions>({
   app: OptionCheck.optional(OptionCheck.having("a Koa application", "middleware"))
 })
 
-/**
- * What opens and closes with a shop.
- *
- * @category models
- */
+/** What opens and closes with a shop. */
 export interface OpenShop {
   /** Resolves when all routes are proven against chains and facilitator; rejects with `Misconfigured`. */
   readonly ready: () => Promise<void>
@@ -71,8 +63,6 @@ export interface OpenShop {
 /**
  * Middleware that sells the routes of a map. Throws `Misconfigured` for every mistake that can be seen without asking
  * anybody.
- *
- * @category constructors
  */
 export const paymentMiddleware = (options: PaymentOptions): Middleware & OpenShop => {
   const { app, router, routes, ...shop } = Result.getOrThrow(OptionCheck.read(check, options))
@@ -172,11 +162,7 @@ const openLayer = ({ layers, methods }: UngatedAnswer.Passage, isOpen: RouterOrd
 
 const paramsOf = (ctx: Context): Readonly<Record<string, string>> => ctx["params"] ?? {}
 
-/**
- * A shop whose routes are sold one by one.
- *
- * @category models
- */
+/** A shop whose routes are sold one by one. */
 export interface PaymentRoutes extends OpenShop {
   /**
    * A step in front of a route's handler: `router.get("/report", payment.paid({ ... }), handler)`. Everything after it is
@@ -185,11 +171,7 @@ export interface PaymentRoutes extends OpenShop {
   readonly paid: (config: RouteConfig, name?: string) => (ctx: Context, next: Next) => Promise<unknown>
 }
 
-/**
- * Opens a shop whose routes are sold one by one. Throws `Misconfigured` for a mistake in the options.
- *
- * @category constructors
- */
+/** Opens a shop whose routes are sold one by one. Throws `Misconfigured` for a mistake in the options. */
 export const paymentRoutes = (options: Seller.SellerOptions): PaymentRoutes => {
   const seller = Seller.make(options)
   let count = 0

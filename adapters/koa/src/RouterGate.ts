@@ -9,28 +9,16 @@ import type { Context, Next } from "koa"
 import * as GateStep from "./GateStep.ts"
 import * as Layers from "./RouterLayer.ts"
 
-/**
- * A route and its key.
- *
- * @category models
- */
+/** A route and its key. */
 export interface KeyedRoute {
   readonly key: RouteKey.RouteKey
   readonly route: PricedRoute
 }
 
-/**
- * What runs in front of a layer.
- *
- * @category models
- */
+/** What runs in front of a layer. */
 export type Gatekeeper = (route: PricedRoute, ctx: Context, next: Next) => Promise<unknown>
 
-/**
- * Gates that were put into a router.
- *
- * @category models
- */
+/** Gates that were put into a router. */
 export interface RouterGate {
   /** Gates the layers that were added since, and closes those that are mistakes. Cheap when there are none. */
   readonly refresh: () => void
@@ -42,8 +30,6 @@ export interface RouterGate {
  * Gates every layer that a key covers, by the key that says most about it. Throws `Misconfigured` for a key without a
  * layer (the route it means does not exist, or is added after the gate), for a layer that is covered in some of its methods
  * only, for a sold handler that another layer gives away, and for a free layer that answers a sold path first.
- *
- * @category constructors
  */
 export const make = (
   router: Layers.LayeredRouter,

@@ -6,26 +6,16 @@ import { Misconfigured } from "@pontage/core"
 
 import * as Layers from "./RouterLayer.ts"
 
-/**
- * The part of a Koa application that is looked at.
- *
- * @category models
- */
+/** The part of a Koa application that is looked at. */
 export interface LayeredApp {
   readonly middleware: ReadonlyArray<object>
 }
 
-/**
- * Whether a layer gives away what is sold.
- *
- * @category models
- */
+/** Whether a layer gives away what is sold. */
 export type IsOpen = (layer: Layers.RouterLayer) => boolean
 
 /**
  * Throws `Misconfigured` for a layer that gives away what is sold, in any router that the application uses already.
- *
- * @category guards
  */
 export const checkAll = ({ middleware }: LayeredApp, isOpen: IsOpen): void => {
   const layer = middleware.flatMap(layersOf).find(isOpen)
@@ -38,8 +28,6 @@ export const checkAll = ({ middleware }: LayeredApp, isOpen: IsOpen): void => {
 /**
  * The same for the routers that stand before the payment middleware; nothing where the application does not show it (it is
  * wrapped, or used by another one).
- *
- * @category guards
  */
 export const checkEarlier = ({ middleware }: LayeredApp, gate: object, isOpen: IsOpen): void => {
   checkAll({ middleware: middleware.slice(0, Math.max(0, middleware.indexOf(gate))) }, isOpen)

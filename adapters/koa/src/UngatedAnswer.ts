@@ -8,11 +8,7 @@ import type { Context, Next } from "koa"
 
 import * as Layers from "./RouterLayer.ts"
 
-/**
- * The requests that one request was: as it came to the gate, and as what ran after the gate has left it.
- *
- * @category models
- */
+/** The requests that one request was: as it came to the gate, and as what ran after the gate has left it. */
 export interface Passage {
   readonly methods: ReadonlySet<string>
   readonly paths: ReadonlySet<string>
@@ -24,8 +20,6 @@ export interface Passage {
  * Runs what comes next, for a request that the gate has let pass. `soldAs` names the key of a request that is sold;
  * `isJudged` tells whether a gate further in has decided about it. Fails with what Koa answers 500, where what comes next
  * answers below 400 to such a request.
- *
- * @category combinators
  */
 export const watched = async (
   ctx: Context,
@@ -76,11 +70,7 @@ const statusOf = (error: unknown): number => {
   return typeof status === "number" ? status : 500
 }
 
-/**
- * The key of a passage by its paths, as routers compare them: whatever the case, one slash at the end or none.
- *
- * @category getters
- */
+/** The key of a passage by its paths, as routers compare them: whatever the case, one slash at the end or none. */
 export const keyOf = (keys: ReadonlyArray<RouteKey.RouteKey>, { methods, paths }: Passage): string | undefined => {
   const patterns = [...paths].map(RouteKey.literals)
   const meant = keys.find(

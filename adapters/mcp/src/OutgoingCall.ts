@@ -6,25 +6,13 @@ import { ErrorCode } from "@modelcontextprotocol/sdk/types.js"
 import { CanonicalText, MetaPayer, NoAnswer, type PayableRequest } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-/**
- * What `Client.callTool` is called with.
- *
- * @category models
- */
+/** What `Client.callTool` is called with. */
 export type CallParameters = Parameters<Client["callTool"]>
 
-/**
- * What it resolves with.
- *
- * @category models
- */
+/** What it resolves with. */
 export type CallResult = Awaited<ReturnType<Client["callTool"]>>
 
-/**
- * A call, ready to be sent and to be repeated.
- *
- * @category models
- */
+/** A call, ready to be sent and to be repeated. */
 export interface OutgoingCall {
   /** Whether the caller sends a payment of its own, and so handles the refusal too. */
   readonly isPaid: boolean
@@ -43,8 +31,6 @@ type Outcome = { readonly result: CallResult; readonly error?: unknown } | { rea
 /**
  * Takes a call apart, with its arguments as they are now: a caller that changes them afterwards must not send a payment with
  * other ones.
- *
- * @category constructors
  */
 export const make = (client: Client, [params, schema, options]: CallParameters): OutgoingCall => {
   const outcomes = new WeakMap<Response, Outcome>()

@@ -12,16 +12,10 @@ const settlements = new WeakMap<object, Settlement.Settlement>()
 /**
  * The receipt of the payment that opened a call, by what the SDK hands to the tool; `undefined` where nothing was paid
  * (yet: with `settle: "after-handler"` it is there only after the tool has run).
- *
- * @category getters
  */
 export const settlementOf = (extra: object): Settlement.Settlement | undefined => settlements.get(extra)
 
-/**
- * Runs the tool when the call may, and answers it otherwise.
- *
- * @category combinators
- */
+/** Runs the tool when the call may, and answers it otherwise. */
 export const serve = async (
   seller: Seller.Seller,
   route: PricedRoute,

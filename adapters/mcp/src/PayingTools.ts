@@ -12,8 +12,6 @@ import * as ServerAddress from "./ServerAddress.ts"
 
 /**
  * What paying for tools needs. Only `schemes` is required, and on a transport without a URL a name for the `server`.
- *
- * @category models
  */
 export interface PayingToolsOptions extends Buyer.BuyerOptions {
   /**
@@ -32,8 +30,6 @@ const check = OptionCheck.options<PayingToolsOptions>({
  * The tools of a server, paid for. Beside what `Client.callTool` rejects with, `callTool` rejects with the tagged errors of
  * paying: `PaymentDeclined` (your rules), `PaymentError` and `ValidationError` (the server's no), `SettlementPending` (not
  * known yet; call again), `SigningFailed`, and the rest of `PaymentClient.PayFailure`.
- *
- * @category models
  */
 export interface PayingTools {
   readonly callTool: Client["callTool"]
@@ -46,19 +42,11 @@ export interface PayingTools {
   readonly status: (paymentId: string) => Promise<PaymentClient.PaymentStatus>
 }
 
-/**
- * Pays for the tools of a client. Throws `Misconfigured` where an option is a mistake.
- *
- * @category constructors
- */
+/** Pays for the tools of a client. Throws `Misconfigured` where an option is a mistake. */
 export const payTools = (client: Client, options: PayingToolsOptions): PayingTools =>
   Effect.runSync(make(client, options))
 
-/**
- * The same with the services of the context (`Clock`, `Entropy`, `Hash`).
- *
- * @category constructors
- */
+/** The same with the services of the context (`Clock`, `Entropy`, `Hash`). */
 export const make = Effect.fnUntraced(function* (
   client: Client,
   options: PayingToolsOptions
@@ -88,7 +76,5 @@ export const make = Effect.fnUntraced(function* (
 /**
  * The receipt on a tool's result: what the server says it was paid. `undefined` where it says nothing, or nothing that can
  * be read.
- *
- * @category getters
  */
 export const receiptOf = (result: MetaPayer.ToolAnswer): Settlement.Receipt | undefined => MetaPayer.receiptOf(result)

@@ -16,26 +16,16 @@ const gated = new WeakSet<object>()
 /** The names of the tools that each watched server sells. */
 const sold = new WeakMap<McpServer, Set<string>>()
 
-/**
- * The arguments as they were sent; what the tool got instead where they are not known, because no call was sent.
- *
- * @category getters
- */
+/** The arguments as they were sent; what the tool got instead where they are not known, because no call was sent. */
 export const argumentsOf = (extra: object, got: unknown): unknown => (sent.has(extra) ? sent.get(extra) : got)
 
-/**
- * Notes that a call came to the gate.
- *
- * @category combinators
- */
+/** Notes that a call came to the gate. */
 export const pass = (extra: object): void => void gated.add(extra)
 
 /**
  * Looks at the calls of a server from now on, which sells a tool of this name. A call of that name that runs without having
  * come to the gate is not answered: something else has taken the tool's place. Throws `Misconfigured` for a server that is
  * not the SDK's.
- *
- * @category combinators
  */
 export const watch = (server: McpServer, name: string): void => {
   const names = sold.get(server) ?? intercept(server)

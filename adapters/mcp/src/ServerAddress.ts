@@ -9,8 +9,6 @@ import * as Result from "effect/Result"
 /**
  * Reads the name of a server: a host (`"weather"`), which stands for `https://weather/`, or a URL. Fails with
  * `Misconfigured`.
- *
- * @category constructors
  */
 export const fromName = (name: string): Result.Result<URL, Misconfigured> => {
   const text = name.includes("://") ? name : `https://${name}`
@@ -22,8 +20,6 @@ export const fromName = (name: string): Result.Result<URL, Misconfigured> => {
 
 /**
  * The URL of a transport if it has one, and otherwise the name. Fails with `Misconfigured` where there is neither.
- *
- * @category getters
  */
 export const of = (transport: Transport | undefined, named: URL | undefined): Result.Result<URL, Misconfigured> => {
   const url = transport === undefined ? undefined : urlOf(transport)

@@ -8,18 +8,10 @@ import { CanonicalText, type GateRequest, Hash, MetaSeller } from "@pontage/core
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 
-/**
- * What the SDK hands to a tool beside the arguments.
- *
- * @category models
- */
+/** What the SDK hands to a tool beside the arguments. */
 export type ToolExtra = RequestHandlerExtra<ServerRequest, ServerNotification>
 
-/**
- * A call, ready to be decided and to be run.
- *
- * @category models
- */
+/** A call, ready to be decided and to be run. */
 export interface ToolCall {
   readonly name: string
   /** `undefined` where the tool takes none. */
@@ -31,18 +23,12 @@ export interface ToolCall {
   readonly run: () => Promise<CallToolResult>
 }
 
-/**
- * Where a tool stands in its shop.
- *
- * @category getters
- */
+/** Where a tool stands in its shop. */
 export const targetOf = (name: string): string => `/tools/${encodeURIComponent(name)}`
 
 /**
  * The call as the gate sees it. `undefined` where its arguments cannot be told from others, so that a payment could not be
  * bound to them.
- *
- * @category conversions
  */
 export const toRequest = async (call: ToolCall): Promise<GateRequest | undefined> => {
   const text = CanonicalText.of(call.sent)

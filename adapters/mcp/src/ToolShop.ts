@@ -19,18 +19,10 @@ import * as SentCall from "./SentCall.ts"
 import type { ToolExtra } from "./ToolCall.ts"
 import * as ToolResult from "./ToolResult.ts"
 
-/**
- * What a tool's schema may be: a Zod schema, or an object of them.
- *
- * @category models
- */
+/** What a tool's schema may be: a Zod schema, or an object of them. */
 export type ToolSchema = ZodRawShapeCompat | AnySchema
 
-/**
- * The configuration of a tool, as `McpServer.registerTool` takes it.
- *
- * @category models
- */
+/** The configuration of a tool, as `McpServer.registerTool` takes it. */
 export interface ToolConfig<Input extends undefined | ToolSchema, Output extends ToolSchema> {
   readonly title?: string
   readonly description?: string
@@ -44,18 +36,12 @@ export interface ToolConfig<Input extends undefined | ToolSchema, Output extends
  * What a call costs and who is paid; `getPrice` finds the arguments in `request.body`. `settle: "after-handler"` charges
  * only for a result that is no error. `binding: "required"` takes no payment that is not signed for this tool and these
  * arguments.
- *
- * @category models
  */
 export type ToolTerms = Terms<RouteConfig>
 
 type Terms<Config> = Config extends unknown ? Omit<Config, "speaks" | "cache" | "bind"> : never
 
-/**
- * A price, and the tools that are sold for it.
- *
- * @category models
- */
+/** A price, and the tools that are sold for it. */
 export interface PaidTools {
   /**
    * `server.registerTool(name, config, callback)` with a price: the callback runs for calls that are paid for. A callback
@@ -70,11 +56,7 @@ export interface PaidTools {
   ) => RegisteredTool
 }
 
-/**
- * A shop of tools.
- *
- * @category models
- */
+/** A shop of tools. */
 export interface ToolShop {
   /** Sells tools on these terms. Throws `Misconfigured` for every mistake that can be seen without asking anybody. */
   readonly paid: (terms: ToolTerms) => PaidTools
@@ -87,8 +69,6 @@ export interface ToolShop {
 /**
  * Opens a shop of tools. `origin` is the server's public origin, or for a server on stdio any `https` name of its own: the
  * payments are bound to it. Throws `Misconfigured` for a mistake in the options.
- *
- * @category constructors
  */
 export const sellTools = (options: Seller.SellerOptions): ToolShop => {
   const seller = Seller.make(options)

@@ -27,8 +27,6 @@ import { PAID_METADATA } from "./payment.tokens.ts"
  * @Paid({ network: "eip155:8453", price: "$0.01", payTo: "0x…" })
  * report(@Payment() payment: Settlement.Settlement) { … }
  * ```
- *
- * @category decorators
  */
 export const Paid = (config: RouteConfig): ClassDecorator & MethodDecorator =>
   applyDecorators(SetMetadata(PAID_METADATA, config), UseGuards(PaymentGuard), UseFilters(PaymentRefusedFilter))
@@ -36,8 +34,6 @@ export const Paid = (config: RouteConfig): ClassDecorator & MethodDecorator =>
 /**
  * The receipt of the payment that opened the request (`Settlement`). `undefined` where nothing was paid: at a price of
  * zero, on a free handler, and with `settle: "after-handler"`, where the money moves after the handler.
- *
- * @category decorators
  */
 export const Payment = createParamDecorator(
   (_data: unknown, context: ExecutionContext): Settlement.Settlement | undefined =>

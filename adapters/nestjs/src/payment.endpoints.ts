@@ -18,11 +18,7 @@ import type { RoutePathMetadata } from "@nestjs/core/router/interfaces/route-pat
 import { PathsExplorer, type RouteDefinition } from "@nestjs/core/router/paths-explorer.js"
 import { RoutePathFactory } from "@nestjs/core/router/route-path-factory.js"
 
-/**
- * Where a handler is served. `ALL` stands for every method.
- *
- * @category models
- */
+/** Where a handler is served. `ALL` stands for every method. */
 export interface Endpoint {
   readonly method: string
   readonly path: string
@@ -30,11 +26,7 @@ export interface Endpoint {
   readonly conditional: boolean
 }
 
-/**
- * A handler of a controller.
- *
- * @category models
- */
+/** A handler of a controller. */
 export interface RoutedHandler {
   /** For messages: `ReportController.show`. */
   readonly name: string
@@ -48,11 +40,7 @@ export interface RoutedHandler {
   readonly sendsItself: boolean
 }
 
-/**
- * What is looked through.
- *
- * @category models
- */
+/** What is looked through. */
 export interface Surroundings {
   readonly application: ApplicationConfig
   readonly discovery: DiscoveryService
@@ -62,11 +50,7 @@ export interface Surroundings {
 
 type Controller = ReturnType<DiscoveryService["getControllers"]>[number]
 
-/**
- * Every handler, once for each controller class that has it, in the order in which Nest registers them.
- *
- * @category getters
- */
+/** Every handler, once for each controller class that has it, in the order in which Nest registers them. */
 export const routedHandlers = (surroundings: Surroundings): ReadonlyArray<RoutedHandler> => {
   const explorer = new PathsExplorer(surroundings.scanner)
   const factory = new RoutePathFactory(surroundings.application)

@@ -7,8 +7,6 @@ import type { Answer } from "@pontage/core"
 /**
  * The answer of the gate, 402 or another. Its headers are on the response already. An exception filter of the
  * application that catches everything should send `getResponse()` as it is: clients pay by what it says.
- *
- * @category errors
  */
 export class PaymentRefusedException extends HttpException {
   readonly answer: Answer

@@ -31,11 +31,7 @@ const exchanges = new WeakMap<object, PaymentExchange>()
 /** Nest's own mark on a request whose pipes threw: the handler was not reached. */
 const rejectedByPipes = Symbol.for("nestjs:rejected-by-pipes")
 
-/**
- * The state of a paid request.
- *
- * @category models
- */
+/** The state of a paid request. */
 export class PaymentExchange {
   readonly route: PricedRoute
   /** The response's headers before the handler, and what decorates it, has set any. */

@@ -6,11 +6,7 @@ import { HttpAdapterHost } from "@nestjs/core"
 
 import { PaymentRefusedException } from "./payment.exception.ts"
 
-/**
- * The filter; the module and `@Paid` put it in place.
- *
- * @category filters
- */
+/** The filter; the module and `@Paid` put it in place. */
 @Catch(PaymentRefusedException)
 export class PaymentRefusedFilter implements ExceptionFilter<PaymentRefusedException> {
   readonly #host: HttpAdapterHost

@@ -14,8 +14,6 @@ import { PaymentRoutes, type Sale } from "./payment.routes.ts"
 /**
  * The guard that `@Paid` puts on a handler or controller, in the place where the decorator is written. It opens for
  * nothing that was not priced at start.
- *
- * @category guards
  */
 @Injectable()
 export class PaymentGuard implements CanActivate {
@@ -64,8 +62,6 @@ export class PaymentGuard implements CanActivate {
 /**
  * The guard that stands before everything, after all other global guards: it sells what the module's map says, and lets
  * `@Paid` handlers pass to their own guard.
- *
- * @category guards
  */
 @Injectable()
 export class RouteMapGuard extends PaymentGuard {

@@ -4,27 +4,15 @@
  */
 import { StreamableFile } from "@nestjs/common"
 
-/**
- * The largest streamed answer that is held back, in bytes.
- *
- * @category constants
- */
+/** The largest streamed answer that is held back, in bytes. */
 export const maximumHeldBytes = 8 * 1024 * 1024
 
-/**
- * A handler's answer that cannot be held back. Nest answers 500; nothing was charged.
- *
- * @category errors
- */
+/** A handler's answer that cannot be held back. Nest answers 500; nothing was charged. */
 export class AnswerNotHeld extends Error {
   override readonly name = "AnswerNotHeld"
 }
 
-/**
- * The same answer, wholly in memory.
- *
- * @category combinators
- */
+/** The same answer, wholly in memory. */
 export const hold = async (answer: unknown): Promise<unknown> => {
   if (answer instanceof StreamableFile) {
     const chunks = await collect(answer.getStream())

@@ -14,20 +14,12 @@ import {
   ResponseWatch
 } from "@pontage/core"
 
-/**
- * A request as Fastify wraps it.
- *
- * @category models
- */
+/** A request as Fastify wraps it. */
 export interface WrappedRequest extends Pick<IncomingMessage, "headers"> {
   readonly raw: IncomingMessage
 }
 
-/**
- * A request of either host, with what router and body parser have added.
- *
- * @category models
- */
+/** A request of either host, with what router and body parser have added. */
 export type HostRequest = (IncomingMessage | WrappedRequest) & {
   readonly params?: Readonly<Record<string, string | ReadonlyArray<string> | undefined>> | null
   readonly query?: unknown
@@ -40,42 +32,22 @@ export type HostRequest = (IncomingMessage | WrappedRequest) & {
   readonly routeOptions?: { readonly url?: unknown } | undefined
 }
 
-/**
- * A response as Fastify wraps it.
- *
- * @category models
- */
+/** A response as Fastify wraps it. */
 export interface WrappedResponse extends Pick<ServerResponse, "getHeaders" | "statusCode"> {
   readonly raw: ServerResponse
   readonly removeHeader: (name: string) => unknown
 }
 
-/**
- * A response of either host.
- *
- * @category models
- */
+/** A response of either host. */
 export type HostResponse = ServerResponse | WrappedResponse
 
-/**
- * Node's request.
- *
- * @category getters
- */
+/** Node's request. */
 export const nodeRequest = (request: HostRequest): IncomingMessage => ("raw" in request ? request.raw : request)
 
-/**
- * Node's response.
- *
- * @category getters
- */
+/** Node's response. */
 export const nodeResponse = (response: HostResponse): ServerResponse => ("raw" in response ? response.raw : response)
 
-/**
- * A request as the gate needs to see it.
- *
- * @category conversions
- */
+/** A request as the gate needs to see it. */
 export const gateRequest = (adapter: AbstractHttpAdapter, request: HostRequest): GateRequest => ({
   method: String(adapter.getRequestMethod(request)).toUpperCase(),
   target: adapter.getRequestUrl(request),
@@ -127,8 +99,6 @@ const joined = (segments: ReadonlyArray<string>): string =>
 /**
  * Lays the gate's headers over those that are set, and over those that are when they are written: handlers that send by
  * themselves, and filters of the application, come later. Does nothing once they are sent.
- *
- * @category combinators
  */
 export const layOver = (adapter: AbstractHttpAdapter, response: HostResponse, fields: HeaderFields): void => {
   if (adapter.isHeadersSent(response)) return
@@ -144,25 +114,13 @@ const headerText = (value: unknown): string | undefined => {
   return typeof value === "string" || typeof value === "number" ? `${value}` : undefined
 }
 
-/**
- * The headers of a response at a moment, to return to.
- *
- * @category getters
- */
+/** The headers of a response at a moment, to return to. */
 export const headersNow = (response: HostResponse): HeaderSnapshot => ({ ...response.getHeaders() })
 
-/**
- * Headers of a response.
- *
- * @category models
- */
+/** Headers of a response. */
 export type HeaderSnapshot = Readonly<ReturnType<ServerResponse["getHeaders"]>>
 
-/**
- * Takes the headers of a response back to what they were.
- *
- * @category combinators
- */
+/** Takes the headers of a response back to what they were. */
 export const restoreHeaders = (response: HostResponse, before: HeaderSnapshot): void => {
   const node = nodeResponse(response)
   for (const [name, value] of Object.entries(response.getHeaders())) {
@@ -174,11 +132,7 @@ export const restoreHeaders = (response: HostResponse, before: HeaderSnapshot): 
   }
 }
 
-/**
- * Tells once how a response ended: delivered, or cut off before that.
- *
- * @category combinators
- */
+/** Tells once how a response ended: delivered, or cut off before that. */
 export const whenOver = (request: HostRequest, response: HostResponse, tell: (delivered: boolean) => void): void => {
   ResponseWatch.watch(nodeRequest(request), nodeResponse(response), tell)
 }

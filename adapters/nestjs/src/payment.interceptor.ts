@@ -15,8 +15,6 @@ import { type HostRequest, type HostResponse, layOver, nodeResponse, restoreHead
 /**
  * The interceptor. The module makes it the outermost one: what answers inside of it, a cache for example, is paid for
  * like the handler.
- *
- * @category interceptors
  */
 @Injectable()
 export class PaymentInterceptor implements NestInterceptor {

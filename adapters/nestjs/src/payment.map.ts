@@ -12,11 +12,7 @@ interface Entry {
   readonly config: RouteConfig
 }
 
-/**
- * What a map is resolved against.
- *
- * @category models
- */
+/** What a map is resolved against. */
 export interface Handlers {
   readonly handlers: ReadonlyArray<RoutedHandler>
   /** Whether a handler says itself what it costs. */
@@ -29,8 +25,6 @@ export interface Handlers {
  * The configuration of each handler that a key covers, but for those that say themselves what they cost. Throws
  * `Misconfigured` for a key that no handler answers to, for a handler that is covered in part, and for one that a free
  * handler stands before.
- *
- * @category constructors
  */
 export const resolve = (
   routes: Readonly<Record<string, RouteConfig>>,

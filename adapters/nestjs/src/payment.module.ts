@@ -16,8 +16,6 @@ import { PAYMENT_OPTIONS } from "./payment.tokens.ts"
 /**
  * Sells handlers of the application. A mistake in the options, in a route, or in the map makes `app.init()` (and so
  * `app.listen()`) reject with `Misconfigured`.
- *
- * @category modules
  */
 @Module({ imports: [DiscoveryModule] })
 export class PaymentModule implements NestModule {

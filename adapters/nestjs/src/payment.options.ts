@@ -4,11 +4,7 @@
 import type { FactoryProvider, ModuleMetadata } from "@nestjs/common"
 import { OptionCheck, type RouteConfig, Seller } from "@pontage/core"
 
-/**
- * Options of `PaymentModule.forRoot`.
- *
- * @category models
- */
+/** Options of `PaymentModule.forRoot`. */
 export interface PaymentModuleOptions extends Seller.SellerOptions {
   /**
    * Prices for handlers without `@Paid`, by `<METHOD> <path>` with the application's prefix and version:
@@ -19,11 +15,7 @@ export interface PaymentModuleOptions extends Seller.SellerOptions {
   readonly routes?: Readonly<Record<string, RouteConfig>>
 }
 
-/**
- * Options of `PaymentModule.forRootAsync`: a factory and what is injected into it.
- *
- * @category models
- */
+/** Options of `PaymentModule.forRootAsync`: a factory and what is injected into it. */
 export interface PaymentModuleAsyncOptions {
   /** The modules that provide what is injected. */
   readonly imports?: NonNullable<ModuleMetadata["imports"]>
@@ -32,21 +24,13 @@ export interface PaymentModuleAsyncOptions {
   readonly useFactory: FactoryProvider<PaymentModuleOptions>["useFactory"]
 }
 
-/**
- * The options, checked.
- *
- * @category constants
- */
+/** The options, checked. */
 export const moduleCheck: OptionCheck.Check<PaymentModuleOptions> = OptionCheck.options<PaymentModuleOptions>({
   ...Seller.keys,
   routes: OptionCheck.optional(OptionCheck.record(OptionCheck.any()))
 })
 
-/**
- * The options of the factory's form, checked; what the factory makes is checked when it has made it.
- *
- * @category constants
- */
+/** The options of the factory's form, checked; what the factory makes is checked when it has made it. */
 export const asyncCheck: OptionCheck.Check<PaymentModuleAsyncOptions> = OptionCheck.options<PaymentModuleAsyncOptions>({
   imports: OptionCheck.optional(OptionCheck.given("a list of modules", Array.isArray)),
   inject: OptionCheck.optional(OptionCheck.given("a list of tokens", Array.isArray)),

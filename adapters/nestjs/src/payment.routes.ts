@@ -12,11 +12,7 @@ import * as RouteMap from "./payment.map.ts"
 import { moduleCheck, type PaymentModuleOptions } from "./payment.options.ts"
 import { PAID_METADATA, PAYMENT_OPTIONS } from "./payment.tokens.ts"
 
-/**
- * A handler that is sold, and whether `@Paid` or the module's map says so.
- *
- * @category models
- */
+/** A handler that is sold, and whether `@Paid` or the module's map says so. */
 export interface Sale {
   readonly route: PricedRoute
   readonly seller: Seller.Seller
@@ -26,11 +22,7 @@ export interface Sale {
 /** By controller class and handler; `undefined` for a handler that is free. */
 type Sales = Map<object, Map<object, Sale | undefined>>
 
-/**
- * The shop of an application. Inject it where the application reports whether it is ready.
- *
- * @category services
- */
+/** The shop of an application. Inject it where the application reports whether it is ready. */
 @Injectable()
 export class PaymentRoutes implements OnApplicationShutdown {
   readonly #options: PaymentModuleOptions

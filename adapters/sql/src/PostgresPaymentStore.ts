@@ -35,11 +35,7 @@ import * as LeaseRows from "./records/LeaseRows.ts"
 import * as SchemaUpgrade from "./schema/SchemaUpgrade.ts"
 import * as SqlPaymentStore from "./SqlPaymentStore.ts"
 
-/**
- * Which database, and how it is used.
- *
- * @category models
- */
+/** Which database, and how it is used. */
 export interface Options {
   /** `postgres://user:password@host:port/database`, as libpq reads it. */
   readonly url: Redacted.Redacted
@@ -64,8 +60,6 @@ const check = OptionCheck.options<Options>({
 /**
  * The store, and the leases of lanes that all instances on the database share. `Misconfigured` when the database refuses
  * us; `FacilitatorUnavailable` when it cannot be asked.
- *
- * @category layers
  */
 export const layer = (
   options: Options

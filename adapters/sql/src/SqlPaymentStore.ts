@@ -23,8 +23,6 @@ type Store = PaymentStore.PaymentStore["Service"]
 /**
  * A store over a database whose tables are up to date. `signals` are the hints of this process; the database tells them
  * what was committed.
- *
- * @category constructors
  */
 export const make = (database: Database, signals: Signals.Signals): Store => {
   const { image } = database

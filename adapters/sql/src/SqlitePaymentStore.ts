@@ -17,17 +17,11 @@ import * as RecordImage from "./sqlite/RecordImage.ts"
 import * as SqliteFile from "./sqlite/SqliteFile.ts"
 import * as SqlPaymentStore from "./SqlPaymentStore.ts"
 
-/**
- * Which file. It is created when there is none; its folder has to exist.
- *
- * @category models
- */
+/** Which file. It is created when there is none; its folder has to exist. */
 export type Options = SqliteFile.Options
 
 /**
  * A store over the file. `Misconfigured` when the file cannot be opened: above all when another process has it open.
- *
- * @category constructors
  */
 export const make = Effect.fnUntraced(function* (
   options: Options
@@ -58,8 +52,6 @@ const misfit = (filename: string, error: Misconfigured | SqlError): Misconfigure
 
 /**
  * The store, and the leases of all lanes: no other process can open the file, so this one holds every lane for ever.
- *
- * @category layers
  */
 export const layer = (
   options: Options

@@ -8,11 +8,7 @@ import * as Effect from "effect/Effect"
 import type { Database, Transaction } from "./database/Database.ts"
 import type * as Records from "./records/Records.ts"
 
-/**
- * The steps.
- *
- * @category models
- */
+/** The steps. */
 export interface UnwantedSteps {
   readonly page: (
     transaction: Transaction,
@@ -30,9 +26,6 @@ export interface UnwantedSteps {
 /** So many in one transaction: a long one would keep others waiting. */
 const expiredAtOnce = 500
 
-/**
- * @category constructors
- */
 export const make = (records: Records.Records): UnwantedSteps => ({
   page: (transaction, network, validBefore, limit, after) => {
     const from = after === undefined ? before : after

@@ -9,11 +9,7 @@ import { type TronDevNodeFailed, TronTestChain } from "@pontage/tron/testing"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
-/**
- * How the chains are made.
- *
- * @category models
- */
+/** How the chains are made. */
 export interface Options {
   /** The TCP port of the EVM chain's RPC; by default one that is free. */
   readonly evmPort?: number
@@ -25,11 +21,7 @@ export interface Options {
   readonly blockTime?: number
 }
 
-/**
- * The chains that run.
- *
- * @category models
- */
+/** The chains that run. */
 export interface DevNet {
   readonly evm: EvmTestChain.Shape
   /** The contract by which a facilitator settles several payments in one transaction on the EVM chain. */
@@ -38,11 +30,7 @@ export interface DevNet {
   readonly tron: TronTestChain.Shape
 }
 
-/**
- * Why a chain cannot be started.
- *
- * @category errors
- */
+/** Why a chain cannot be started. */
 export type DevNetFailed = Anvil.AnvilFailed | ToncenterFacade.FacadeFailed | TronDevNodeFailed
 
 const startEvm = Effect.fnUntraced(function* ({ blockTime, evmPort }: Options) {
@@ -67,11 +55,7 @@ const startTron = ({ blockTime, tronPort }: Options) =>
     ...(blockTime !== undefined && { mining: { everyMillis: blockTime * 1000 } })
   })
 
-/**
- * Starts the chains; they end with the scope.
- *
- * @category constructors
- */
+/** Starts the chains; they end with the scope. */
 export const make = Effect.fnUntraced(function* (
   options: Options = {}
 ): Effect.fn.Return<DevNet, DevNetFailed, Scope.Scope> {
@@ -122,11 +106,7 @@ const describeTron = ({ tron }: DevNet): ReadonlyArray<string> => {
   ]
 }
 
-/**
- * What a person needs to use the chains, as lines of text.
- *
- * @category conversions
- */
+/** What a person needs to use the chains, as lines of text. */
 export const describe = (chains: DevNet): ReadonlyArray<string> => [
   ...describeEvm(chains),
   ...describeTon(chains),

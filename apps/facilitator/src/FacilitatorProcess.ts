@@ -21,11 +21,7 @@ import * as FacilitatorSettings from "./settings/FacilitatorSettings.ts"
 import * as FacilitatorStorage from "./settling/FacilitatorStorage.ts"
 import * as SettlingSchemes from "./settling/SettlingSchemes.ts"
 
-/**
- * Runs the service as long as the scope: connects to the chains, listens, and says where.
- *
- * @category constructors
- */
+/** Runs the service as long as the scope: connects to the chains, listens, and says where. */
 export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.FacilitatorSettings) {
   yield* Effect.fromResult(OptionCheck.read(FacilitatorSettings.check, settings, "settings"))
   const { allowedHosts, anonymousRates, callers, host, maximumConnections, port, webhooksToPrivate } = settings

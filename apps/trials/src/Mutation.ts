@@ -23,22 +23,14 @@ import { rpcErrorIsVerdict } from "./mutations/RpcErrorIsVerdict.ts"
 import { assetForgotten, maximumObeyed, signerForgotten } from "./mutations/SettingsForgotten.ts"
 import { tablesUnlookedAt } from "./mutations/TablesUnlookedAt.ts"
 
-/**
- * The services that a mutation may wrap.
- *
- * @category models
- */
+/** The services that a mutation may wrap. */
 export interface MutableParts {
   readonly store: PaymentStore.PaymentStore["Service"]
   readonly leases: LaneLeases.LaneLeases["Service"]
   readonly half: SchemeFacilitator
 }
 
-/**
- * Wraps what it breaks.
- *
- * @category models
- */
+/** Wraps what it breaks. */
 export interface Mutation {
   readonly store?: (store: MutableParts["store"]) => MutableParts["store"]
   readonly leases?: (leases: MutableParts["leases"]) => MutableParts["leases"]
@@ -51,11 +43,7 @@ export interface Mutation {
   readonly sources?: SourceMutation
 }
 
-/**
- * Their names.
- *
- * @category constants
- */
+/** Their names. */
 export const mutationNames = [
   "broadcast-before-persist",
   "claim-always-granted",
@@ -79,16 +67,9 @@ export const mutationNames = [
   "maximum-obeyed"
 ] as const
 
-/**
- * @category models
- */
 export type MutationName = (typeof mutationNames)[number]
 
-/**
- * All of them.
- *
- * @category constants
- */
+/** All of them. */
 export const mutations: Readonly<Record<MutationName, Mutation>> = {
   "broadcast-before-persist": broadcastBeforePersist,
   "claim-always-granted": claimAlwaysGranted,

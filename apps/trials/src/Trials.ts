@@ -20,16 +20,9 @@ import * as SoakTrial from "./trials/SoakTrial.ts"
 import type { TrialOptions } from "./world/TrialOptions.ts"
 import type { TrialReport } from "./world/TrialReport.ts"
 
-/**
- * @category models
- */
 export type Trial = (options: TrialOptions) => Effect.Effect<TrialReport, Anvil.AnvilFailed, Scope.Scope>
 
-/**
- * All of them.
- *
- * @category constants
- */
+/** All of them. */
 export const trials: Readonly<Record<string, Trial>> = {
   g1: CrashTrial.run,
   g2: (options) => CheckpointTrial.run(options),

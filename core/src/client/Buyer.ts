@@ -19,11 +19,7 @@ import * as PaymentJournal from "./PaymentJournal.ts"
 import type { PaymentLimits } from "./PaymentLimits.ts"
 import type { PaymentAllowances, Quote } from "./PaymentPolicy.ts"
 
-/**
- * What a buyer is made of, in plain values. Only `schemes` is required.
- *
- * @category models
- */
+/** What a buyer is made of, in plain values. Only `schemes` is required. */
 export interface BuyerOptions {
   /** What signs: `exactEvm.client({ signer, network })` and the like, one per network. */
   readonly schemes: ReadonlyArray<SchemeClient>
@@ -54,11 +50,7 @@ export interface BuyerOptions {
 
 const { allow, limits } = PaymentClient.keys
 
-/**
- * The keys of the options, for adapters that add their own.
- *
- * @category constants
- */
+/** The keys of the options, for adapters that add their own. */
 export const keys: OptionCheck.Table<BuyerOptions> = {
   schemes: ClientSchemeRegistry.check,
   limits,
@@ -75,11 +67,7 @@ export const keys: OptionCheck.Table<BuyerOptions> = {
 
 const check = OptionCheck.options<BuyerOptions>(keys)
 
-/**
- * A buyer. Its promises reject with the tagged errors of `PaymentClient`, or with the reason of the signal.
- *
- * @category models
- */
+/** A buyer. Its promises reject with the tagged errors of `PaymentClient`, or with the reason of the signal. */
 export interface Buyer {
   /** As `PaymentClient.demandOf`. */
   readonly demandOf: (response: Response, signal: AbortSignal | undefined) => Promise<PaymentClient.Demand | undefined>
@@ -99,8 +87,6 @@ export interface Buyer {
 /**
  * A buyer who understands these dialects, with the services of the context (`Clock`, `Entropy`, `Hash`). Fails where an
  * option is a mistake.
- *
- * @category constructors
  */
 export const make = Effect.fnUntraced(function* (
   options: BuyerOptions,

@@ -10,21 +10,12 @@ import { Settlement } from "../protocol/Settlement.ts"
  * Where a purchase stands. `reserved`: its amount is set aside, nothing was sent. `pending`: the authorization was or may
  * have been sent, the outcome is not known. `refused`: the server said no, but what was signed could still be settled.
  * `owed`: paid, and the answer was a failure (500 or above), or a refusal that leaves the payment good (`reuse`). `settled`: over. `released`: proven that it costs nothing.
- *
- * @category constants
  */
 export const journalStates = ["reserved", "pending", "refused", "owed", "settled", "released"] as const
 
-/**
- * One of these.
- *
- * @category schemas
- */
+/** One of these. */
 export const JournalState = /* @__PURE__ */ Schema.Literals(journalStates)
 
-/**
- * @category models
- */
 export type JournalState = typeof JournalState.Type
 
 /** A state gives way to one of its own rank or above: what is known for certain is not forgotten for what is guessed. */
@@ -41,16 +32,10 @@ const rank: Readonly<Record<JournalState, number>> = {
  * Whether an entry in the state `known` may be replaced by its own later line in the state `next`. Several tabs write about
  * one payment, and their lines may arrive in any order: a refusal that one of them heard never hides that another was served,
  * and money that has moved counts even where it was given up.
- *
- * @category predicates
  */
 export const mayFollow = (known: JournalState, next: JournalState): boolean => rank[next] >= rank[known]
 
-/**
- * A purchase. Times are Unix milliseconds but for `validBefore`, which is Unix seconds as it was signed.
- *
- * @category schemas
- */
+/** A purchase. Times are Unix milliseconds but for `validBefore`, which is Unix seconds as it was signed. */
 export const JournalEntry = /* @__PURE__ */ Schema.Struct({
   id: Schema.String,
   state: JournalState,
@@ -84,16 +69,11 @@ export const JournalEntry = /* @__PURE__ */ Schema.Struct({
   )
 })
 
-/**
- * @category models
- */
 export type JournalEntry = typeof JournalEntry.Type
 
 /**
  * An entry after a later line of it: what is less certain than what is known changes nothing, and what is over is kept without
  * its headers, which nobody sends again.
- *
- * @category combining
  */
 export const after = (known: JournalEntry | undefined, next: JournalEntry): JournalEntry => {
   if (known !== undefined && !mayFollow(known.state, next.state)) return known

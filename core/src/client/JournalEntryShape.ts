@@ -13,11 +13,7 @@ const headers = /* @__PURE__ */ Shape.guarded(
     Shape.isObject(value) && Object.values(value).every((text) => typeof text === "string")
 )
 
-/**
- * An entry.
- *
- * @category shapes
- */
+/** An entry. */
 export const journalEntry = /* @__PURE__ */ Shape.struct<JournalEntry>({
   id: Shape.text,
   state: /* @__PURE__ */ Shape.oneOf(journalStates),

@@ -9,32 +9,22 @@ import * as Spending from "./Spending.ts"
 /**
  * The window of the per-day totals, and how long an entry is kept: 24 hours, in milliseconds. By then whatever was signed
  * has been invalid for a day.
- *
- * @category constants
  */
 export const retention = 24 * 60 * 60 * 1000
 
 /**
  * How long after its end an authorization is still taken for alive, in milliseconds: clocks disagree, and a block's time
  * may lag behind them.
- *
- * @category constants
  */
 export const deathMargin = 60_000
 
-/**
- * Whether what was signed can no longer be settled by anybody.
- *
- * @category predicates
- */
+/** Whether what was signed can no longer be settled by anybody. */
 export const isExpired = ({ validBefore }: Pick<JournalEntry, "validBefore">, now: number): boolean =>
   now >= validBefore * 1000 + deathMargin
 
 /**
  * Whether a repetition of the logical request sends this authorization again instead of signing another. An unknown
  * outcome is asked for until it is known; a refused one until it is dead; an owed answer while it is owed.
- *
- * @category predicates
  */
 export const isResumable = (entry: JournalEntry, now: number): boolean => {
   switch (entry.state) {
@@ -51,19 +41,11 @@ export const isResumable = (entry: JournalEntry, now: number): boolean => {
   }
 }
 
-/**
- * Whether a payment that was refused after it had moved the money pays for other requests of its route too.
- *
- * @category predicates
- */
+/** Whether a payment that was refused after it had moved the money pays for other requests of its route too. */
 export const isReusable = ({ owedUntil = 0, reuse, state }: JournalEntry, now: number): boolean =>
   state === "owed" && reuse !== undefined && reuse.runs > 0 && now < owedUntil
 
-/**
- * The ledger.
- *
- * @category models
- */
+/** The ledger. */
 export interface JournalLedger {
   /** Takes in a later line of an entry, and answers with the entry as it now stands: a line may come too late to hold. */
   readonly put: (entry: JournalEntry) => JournalEntry
@@ -82,11 +64,7 @@ export interface JournalLedger {
   readonly findPayment: (paymentId: string) => JournalEntry | undefined
 }
 
-/**
- * An empty ledger.
- *
- * @category constructors
- */
+/** An empty ledger. */
 export const make = (): JournalLedger => {
   const entries = new Map<string, JournalEntry>()
   const reserved = new Set<string>()

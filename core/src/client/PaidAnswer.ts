@@ -17,32 +17,16 @@ import type { JournalEntry } from "./JournalEntry.ts"
 import { PaymentRefused } from "./PaymentRefused.ts"
 import * as RefusalBody from "./RefusalBody.ts"
 
-/**
- * The transport had no answer: no connection, a reset, a timeout, a redirect where none is followed.
- *
- * @category errors
- */
+/** The transport had no answer: no connection, a reset, a timeout, a redirect where none is followed. */
 export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly cause: unknown }> {}
 
-/**
- * What a server's no is reported as.
- *
- * @category errors
- */
+/** What a server's no is reported as. */
 export type Refusal = PaymentError | ValidationError | PaymentRefused
 
-/**
- * The three meanings.
- *
- * @category models
- */
+/** The three meanings. */
 export type PaidAnswer = Answered | Refused | Unknown
 
-/**
- * An answer that is no refusal; its body is unread.
- *
- * @category models
- */
+/** An answer that is no refusal; its body is unread. */
 export interface Answered {
   readonly _tag: "Answered"
   readonly response: Response
@@ -52,21 +36,13 @@ export interface Answered {
   readonly ifRefused: IfRefused | undefined
 }
 
-/**
- * The server's clear no.
- *
- * @category models
- */
+/** The server's clear no. */
 export interface Refused {
   readonly _tag: "Refused"
   readonly error: Refusal
 }
 
-/**
- * No one knows yet.
- *
- * @category models
- */
+/** No one knows yet. */
 export interface Unknown {
   readonly _tag: "Unknown"
   /** The state of the payment, if the server named one. */
@@ -77,11 +53,7 @@ export interface Unknown {
   readonly said: string
 }
 
-/**
- * The meaning of having no answer.
- *
- * @category constructors
- */
+/** The meaning of having no answer. */
 export const fromNoAnswer = ({ cause }: NoAnswer): Unknown => ({
   _tag: "Unknown",
   status: undefined,
@@ -89,11 +61,7 @@ export const fromNoAnswer = ({ cause }: NoAnswer): Unknown => ({
   said: `no answer: ${cause instanceof Error ? cause.message : String(cause)}`
 })
 
-/**
- * The meaning of an answer, to whoever understands these dialects. It reads the body only of a refusal.
- *
- * @category constructors
- */
+/** The meaning of an answer, to whoever understands these dialects. It reads the body only of a refusal. */
 export const fromResponse = Effect.fnUntraced(function* (
   understood: ReadonlyArray<PayerDialect>,
   entry: JournalEntry,

@@ -10,11 +10,7 @@ import type { HeaderFields } from "../wire/pontage/Dialect.ts"
 import type { NoAnswer } from "./PaidAnswer.ts"
 import { decline, type PaymentDeclined } from "./PaymentDeclined.ts"
 
-/**
- * One request that can be sent more than once.
- *
- * @category models
- */
+/** One request that can be sent more than once. */
 export interface PayableRequest {
   readonly method: string
   /** Absolute, as the caller asked for it. */
@@ -30,8 +26,6 @@ const text = new TextEncoder()
 /**
  * The name of a logical request: `sha256(METHOD \n URL \n sha256(body))`, base64url. A repetition of the same call has the
  * same name.
- *
- * @category getters
  */
 export const nameOf = Effect.fnUntraced(function* ({ body, method, url }: PayableRequest) {
   const hash = yield* Hash
@@ -50,8 +44,6 @@ const withoutFragment = (url: string): URL => {
  * Where the paid request goes: the URL that the refusal came from, if it is of the origin that was asked. A refusal that
  * came through a redirect to another origin is not paid, nor one of a request with a body that was redirected, because it
  * cannot be seen whether the body was still asked for.
- *
- * @category getters
  */
 export const targetOf = (
   { method, url }: Pick<PayableRequest, "method" | "url">,

@@ -34,8 +34,6 @@ import * as RefusalBody from "./RefusalBody.ts"
 /**
  * Options of a client. None is required: its schemes come from the context (`ClientSchemeRegistry`), and so does its
  * journal.
- *
- * @category models
  */
 export interface Options {
   readonly limits?: PaymentLimits.PaymentLimits
@@ -63,11 +61,7 @@ export interface Options {
   readonly dialects?: ReadonlyArray<PayerDialect>
 }
 
-/**
- * The keys that every payer's options have, with what some of them must be.
- *
- * @category constants
- */
+/** The keys that every payer's options have, with what some of them must be. */
 export const keys = {
   limits: OptionCheck.optional(PaymentLimits.check),
   allow: OptionCheck.optional(PaymentPolicy.check),
@@ -87,50 +81,30 @@ const check = OptionCheck.options<Options>({
   lookup: OptionCheck.optional(OptionCheck.callable())
 })
 
-/**
- * A refusal that asks for a payment, read.
- *
- * @category models
- */
+/** A refusal that asks for a payment, read. */
 export interface Demand {
   /** Where it came from: the URL, and whether it was redirected there. */
   readonly origin: Pick<Response, "url" | "redirected">
   readonly refusal: ReadRefusal
 }
 
-/**
- * What a refusal offers: the quotes that would be paid, best first, and why the others would not be.
- *
- * @category models
- */
+/** What a refusal offers: the quotes that would be paid, best first, and why the others would not be. */
 export interface Quotation {
   readonly payable: ReadonlyArray<PaymentPolicy.Quote>
   readonly declined: ReadonlyArray<PaymentDeclined>
 }
 
-/**
- * What is known of a payment: the journal's entry, and the facilitator's record where there is one to ask.
- *
- * @category models
- */
+/** What is known of a payment: the journal's entry, and the facilitator's record where there is one to ask. */
 export interface PaymentStatus {
   readonly paymentId: string
   readonly entry: JournalEntry | undefined
   readonly record: PaymentRecord | undefined
 }
 
-/**
- * Everything that paying can fail with.
- *
- * @category errors
- */
+/** Everything that paying can fail with. */
 export type PayFailure = PaymentDeclined | SigningFailed | JournalUnavailable | Refusal | ProtocolError
 
-/**
- * The service.
- *
- * @category services
- */
+/** The service. */
 export class PaymentClient extends Context.Service<
   PaymentClient,
   {
@@ -150,11 +124,7 @@ export class PaymentClient extends Context.Service<
   }
 >()("@pontage/core/PaymentClient") {}
 
-/**
- * A client for the schemes of the context, over the journal in the context. Fails where an option is a mistake.
- *
- * @category constructors
- */
+/** A client for the schemes of the context, over the journal in the context. Fails where an option is a mistake. */
 export const make = Effect.fnUntraced(function* (options: Options) {
   yield* Effect.fromResult(OptionCheck.read(check, options))
   const journal = yield* PaymentJournal
@@ -184,11 +154,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   })
 })
 
-/**
- * The layer of a client.
- *
- * @category layers
- */
+/** The layer of a client. */
 export const layer = (
   options: Options
 ): Layer.Layer<PaymentClient, Misconfigured, ClientSchemeRegistry | PaymentJournal> =>

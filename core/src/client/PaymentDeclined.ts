@@ -4,11 +4,7 @@
 import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
 
-/**
- * Which rule said no, machine-readable.
- *
- * @category schemas
- */
+/** Which rule said no, machine-readable. */
 export const DeclineRule = /* @__PURE__ */ Schema.Literals([
   "over_request_limit",
   "over_day_limit",
@@ -28,25 +24,16 @@ export const DeclineRule = /* @__PURE__ */ Schema.Literals([
   "body_not_repeatable"
 ])
 
-/**
- * @category models
- */
 export type DeclineRule = typeof DeclineRule.Type
 
 /**
  * Nothing was signed and nothing was paid. `rule` is for programs; `message` tells a person what was asked, what is
  * allowed and what to change.
- *
- * @category errors
  */
 export class PaymentDeclined extends Data.TaggedError("PaymentDeclined")<{
   readonly rule: DeclineRule
   readonly message: string
 }> {}
 
-/**
- * A `PaymentDeclined` in one line.
- *
- * @category constructors
- */
+/** A `PaymentDeclined` in one line. */
 export const decline = (rule: DeclineRule, message: string): PaymentDeclined => new PaymentDeclined({ rule, message })

@@ -18,25 +18,17 @@ import type { SpentSoFar } from "./PaymentPolicy.ts"
 
 /**
  * The journal could not be read or written, so nothing was signed or sent. `message` names the place and the mend.
- *
- * @category errors
  */
 export class JournalUnavailable extends Data.TaggedError("JournalUnavailable")<{
   readonly message: string
   readonly cause?: unknown
 }> {}
 
-/**
- * How a log that keeps the last line of each entry puts two lines of one together.
- *
- * @category combining
- */
+/** How a log that keeps the last line of each entry puts two lines of one together. */
 export const merged = after
 
 /**
  * How long a journal keeps an entry, in milliseconds from its reservation; older lines of a log may be forgotten.
- *
- * @category constants
  */
 export const retention = JournalLedger.retention
 
@@ -44,8 +36,6 @@ export const retention = JournalLedger.retention
  * Marks on the entries that are being sent at this moment, for a log that several tabs share. A mark ends with the tab that
  * has it. It keeps two tabs from waiting for the answer to one payment; should it fail, the states of the entries still do
  * not let one tab's refusal hide what another was served.
- *
- * @category models
  */
 export interface InFlightMarks {
   /** Whether the mark is ours now; false while another tab is sending the entry. May wait until that is known. */
@@ -56,8 +46,6 @@ export interface InFlightMarks {
 /**
  * Where a journal's lines are kept: an append-only list of entries in which the last line of an id holds, as far as it may
  * follow the one before (`mayFollow`).
- *
- * @category models
  */
 export interface JournalLog {
   /** Absent where the log is of one process alone. */
@@ -75,8 +63,6 @@ export interface JournalLog {
 /**
  * The service. An entry that `adopt` or `reserve` hands out is held by that call alone until `letGo`; a concurrent
  * identical request is another purchase.
- *
- * @category services
  */
 export class PaymentJournal extends Context.Service<
   PaymentJournal,
@@ -104,11 +90,7 @@ export class PaymentJournal extends Context.Service<
   }
 >()("@pontage/core/PaymentJournal") {}
 
-/**
- * A journal over a log.
- *
- * @category constructors
- */
+/** A journal over a log. */
 export const make = (log: JournalLog): PaymentJournal["Service"] => {
   const ledger = JournalLedger.make()
   const { hold, isHeld, letGo, marks } = holding(log.marks ?? noMarks)
@@ -204,8 +186,6 @@ const noMarks: InFlightMarks = { take: () => Effect.succeed(true), letGo: () => 
 /**
  * A log that lives as long as this process. What it forgets with the process is what may still be in flight: keep a
  * journal on a disk where that matters.
- *
- * @category constructors
  */
 export const memoryLog = (): JournalLog => {
   let appended: ReadonlyArray<JournalEntry> = []
@@ -219,11 +199,7 @@ export const memoryLog = (): JournalLog => {
   }
 }
 
-/**
- * A journal in memory.
- *
- * @category layers
- */
+/** A journal in memory. */
 export const layerMemory: Layer.Layer<PaymentJournal> = /* @__PURE__ */ Layer.sync(PaymentJournal, () =>
   make(memoryLog())
 )

@@ -14,8 +14,6 @@ import * as Spending from "./Spending.ts"
 /**
  * A limit on one asset, in its smallest unit, as decimal text. An asset is named by its address: where several networks of a
  * family have it, what is paid on all of them adds up.
- *
- * @category models
  */
 export interface AssetLimit {
   readonly perRequest: string
@@ -30,8 +28,6 @@ export interface AssetLimit {
  * network; an asset that is no dollar is paid
  * only within a limit of its own in `assets`, by its address. A plain text there is the limit for one request. A dollar
  * stablecoin that has an asset limit too must keep both.
- *
- * @category models
  */
 export interface PaymentLimits {
   /** The most for one request; `"$0.10"` where nothing is said. */
@@ -52,22 +48,14 @@ const ownLimit = OptionCheck.either(
   OptionCheck.options<AssetLimit>({ perRequest: OptionCheck.text, ...amounts })
 )
 
-/**
- * The keys of the limits.
- *
- * @category constants
- */
+/** The keys of the limits. */
 export const check: OptionCheck.Check<PaymentLimits> = OptionCheck.options<PaymentLimits>({
   perRequest: OptionCheck.optional(OptionCheck.text),
   ...amounts,
   assets: OptionCheck.optional(OptionCheck.record(ownLimit))
 })
 
-/**
- * One limit, read: its amounts are of the unit it counts in, dollars or an asset's smallest unit.
- *
- * @category models
- */
+/** One limit, read: its amounts are of the unit it counts in, dollars or an asset's smallest unit. */
 export interface UnitLimit {
   readonly counts: "dollars" | "asset"
   readonly perRequest: Spending.Spending
@@ -77,18 +65,12 @@ export interface UnitLimit {
   readonly option: string
 }
 
-/**
- * The most for one request where nothing is said.
- *
- * @category constants
- */
+/** The most for one request where nothing is said. */
 export const defaultPerRequest = "$0.10"
 
 /**
  * Reads the limits into a function that finds those of an asset; none means that it must not be paid in. A text that is
  * no price or no amount fails with `Misconfigured`.
- *
- * @category constructors
  */
 export const read = (
   limits: PaymentLimits

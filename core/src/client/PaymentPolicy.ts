@@ -20,8 +20,6 @@ import * as Spending from "./Spending.ts"
 /**
  * Who and what may be paid. A list that is absent allows all. A host is a URL's `host` (its name, and its port where that
  * is not the default one), an asset or a payee an address in any form of its family, a network any of its names.
- *
- * @category models
  */
 export interface PaymentAllowances {
   readonly hosts?: ReadonlyArray<string>
@@ -32,11 +30,7 @@ export interface PaymentAllowances {
 
 const texts = OptionCheck.optional(OptionCheck.list(OptionCheck.text))
 
-/**
- * The keys of the lists.
- *
- * @category constants
- */
+/** The keys of the lists. */
 export const check: OptionCheck.Check<PaymentAllowances> = OptionCheck.options<PaymentAllowances>({
   hosts: texts,
   networks: texts,
@@ -44,11 +38,7 @@ export const check: OptionCheck.Check<PaymentAllowances> = OptionCheck.options<P
   payees: texts
 })
 
-/**
- * One option of an offer that this payer can sign and its rules allow: what it would cost.
- *
- * @category models
- */
+/** One option of an offer that this payer can sign and its rules allow: what it would cost. */
 export interface Quote {
   readonly method: string
   /** Where the paid request would go. */
@@ -62,18 +52,10 @@ export interface Quote {
   readonly price: string
 }
 
-/**
- * What was spent in the last 24 hours of a unit (see `Spending`), everywhere or at one host.
- *
- * @category models
- */
+/** What was spent in the last 24 hours of a unit (see `Spending`), everywhere or at one host. */
 export type SpentSoFar = (unit: string, host?: string) => Spending.Spending
 
-/**
- * A quote that the rules allow, with what is needed to act on it.
- *
- * @category models
- */
+/** A quote that the rules allow, with what is needed to act on it. */
 export interface Allowed {
   readonly quote: Quote
   /** What signs it. */
@@ -82,11 +64,7 @@ export interface Allowed {
   readonly exceeds: (spent: SpentSoFar) => PaymentDeclined | undefined
 }
 
-/**
- * The rules, read and ready.
- *
- * @category models
- */
+/** The rules, read and ready. */
 export interface PaymentPolicy {
   /** Whether a request to this URL may be paid at all. */
   readonly admit: (url: URL) => Result.Result<void, PaymentDeclined>
@@ -100,8 +78,6 @@ export interface PaymentPolicy {
 
 /**
  * What a quote adds to the totals: its amount in the asset's own unit and then, for a dollar stablecoin, in dollars.
- *
- * @category getters
  */
 export const spendingsOf = ({
   amount,
@@ -114,8 +90,6 @@ export const spendingsOf = ({
 /**
  * Reads the rules for a payer of these schemes. What is no price, amount, address, network or host fails with
  * `Misconfigured`: a rule that could never match would be a rule that is silently not there.
- *
- * @category constructors
  */
 export const make = (
   limits: PaymentLimits.PaymentLimits,

@@ -7,8 +7,6 @@ import * as Data from "effect/Data"
 /**
  * The payment was refused. `message` carries what the server said; `paymentId` names the authorization, which the journal
  * keeps and sends again until its validity has ended.
- *
- * @category errors
  */
 export class PaymentRefused extends Data.TaggedError("PaymentRefused")<{
   readonly paymentId: string

@@ -21,11 +21,7 @@ import type { PayableRequest } from "./PayableRequest.ts"
 import type { PaymentJournal } from "./PaymentJournal.ts"
 import { spendingsOf, type Allowed } from "./PaymentPolicy.ts"
 
-/**
- * What all purchases of a client share.
- *
- * @category models
- */
+/** What all purchases of a client share. */
 export interface Till {
   readonly dialects: ReadonlyArray<PayerDialect>
   readonly journal: PaymentJournal["Service"]
@@ -35,11 +31,7 @@ export interface Till {
   readonly onTrouble: (error: unknown) => Effect.Effect<void>
 }
 
-/**
- * What is bought, and how it is paid.
- *
- * @category models
- */
+/** What is bought, and how it is paid. */
 export interface Order extends Allowed {
   /** The name of the logical request. */
   readonly name: string
@@ -47,25 +39,17 @@ export interface Order extends Allowed {
   readonly paymentHeaders: (payload: SignedPayment["payload"]) => HeaderFields
 }
 
-/**
- * The longest that an authorization is signed for, in seconds.
- *
- * @category constants
- */
+/** The longest that an authorization is signed for, in seconds. */
 export const maximumValiditySeconds = 120
 
 /**
  * The longest headers that a payment is sent in, in characters, names and values together: twice what Node's servers take
  * of all headers where nothing is said.
- *
- * @category constants
  */
 export const maximumHeaderLength = 32 * 1024
 
 /**
  * How long a server owes the answer of a run that failed after the payment, in milliseconds (apps/docs/protocol.md#d16-entitlement).
- *
- * @category constants
  */
 export const entitlement = 10 * 60 * 1000
 
@@ -83,8 +67,6 @@ const lastAsk = 1_000
 /**
  * Buys what the logical request asks for: reserves, signs, writes down and sends. Where it ends before anything was sent,
  * it leaves nothing behind.
- *
- * @category constructors
  */
 export const buy = (till: Till, request: PayableRequest, order: Order) =>
   Effect.uninterruptibleMask((restore) => bought(till, request, order, restore))
@@ -166,8 +148,6 @@ const tooLate =
  * Sends an authorization of an earlier call again. What its server says no to is told to the caller, also when its validity
  * has ended: a server that has forgotten it says the same as one that never took it. The next call buys anew. `undefined` where
  * another tab was served for it in the meantime.
- *
- * @category constructors
  */
 export const resume = (till: Till, request: PayableRequest, entry: JournalEntry) =>
   Effect.catchTag(present(till, request, entry), "ServedElsewhere", () => Effect.succeed(undefined))
@@ -175,8 +155,6 @@ export const resume = (till: Till, request: PayableRequest, entry: JournalEntry)
 /**
  * Sends the payment of a request that was refused with another request of the same route, which it becomes the payment of.
  * `undefined` where the server's first word is that it pays for nothing more, and then it is over: nothing of it is in doubt.
- *
- * @category constructors
  */
 export const reuse = Effect.fnUntraced(function* (
   till: Till,

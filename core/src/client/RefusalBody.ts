@@ -10,11 +10,7 @@ import { depthOf } from "../wire/http/AsciiJson.ts"
 import * as BoundedBody from "../wire/http/BoundedBody.ts"
 import type { AnswerHead, PayerDialect, ReadRefusal } from "../wire/pontage/Dialect.ts"
 
-/**
- * The most that is read of a refusal's body, in bytes.
- *
- * @category constants
- */
+/** The most that is read of a refusal's body, in bytes. */
 export const maximumBytes = 64 * 1024
 
 /** The deepest a refusal may be nested: an offer's `extra` may hold any JSON. */
@@ -26,16 +22,12 @@ const patience = "30 seconds"
 /**
  * A refusal that a dialect has recognised; `malformed` where it is too long, too slow, broken off, no JSON, or lacks what it
  * needs.
- *
- * @category models
  */
 export type Recognised = Result.Result<ReadRefusal, ValidationError>
 
 /**
  * Reads a refusal; `undefined` where the answer is none of these dialects, and then its body is still unread. Where only the
  * body can tell, a copy of it is read, and the answer's own is given up once that is recognised.
- *
- * @category conversions
  */
 export const read = Effect.fnUntraced(function* (
   dialects: ReadonlyArray<PayerDialect>,

@@ -6,8 +6,6 @@
 /**
  * `digits / 10^scale` of a unit. The unit is `$`, or `<family>/<asset>` for the smallest unit of one asset: a limit names an
  * asset by its address, so what is spent of that address on all networks of a family is one sum.
- *
- * @category models
  */
 export interface Spending {
   readonly unit: string
@@ -15,58 +13,30 @@ export interface Spending {
   readonly scale: number
 }
 
-/**
- * The unit of dollar amounts.
- *
- * @category constants
- */
+/** The unit of dollar amounts. */
 export const dollar = "$"
 
-/**
- * The unit of an asset's smallest unit. A network is named `<family>:<reference>`.
- *
- * @category constructors
- */
+/** The unit of an asset's smallest unit. A network is named `<family>:<reference>`. */
 export const assetUnit = (network: string, asset: string): string =>
   `${network.slice(0, network.indexOf(":"))}/${asset}`
 
-/**
- * A unit as it is counted. Journals of 0.1 say `<network>/<asset>`; what they hold counts to the same sum.
- *
- * @category conversions
- */
+/** A unit as it is counted. Journals of 0.1 say `<network>/<asset>`; what they hold counts to the same sum. */
 export const unitOf = (written: string): string =>
   written.includes(":") ? written.replace(/^([^:/]+):[^/]*\//, "$1/") : written
 
-/**
- * Nothing, of a unit.
- *
- * @category constructors
- */
+/** Nothing, of a unit. */
 export const zero = (unit: string): Spending => ({ unit, digits: 0n, scale: 0 })
 
-/**
- * The sum; both are of the same unit.
- *
- * @category combining
- */
+/** The sum; both are of the same unit. */
 export const add = (left: Spending, right: Spending): Spending => {
   const scale = Math.max(left.scale, right.scale)
   return { unit: left.unit, digits: at(left, scale) + at(right, scale), scale }
 }
 
-/**
- * What is left of the first without the second; both are of the same unit.
- *
- * @category combining
- */
+/** What is left of the first without the second; both are of the same unit. */
 export const subtract = (left: Spending, right: Spending): Spending => add(left, { ...right, digits: -right.digits })
 
-/**
- * Whether the first is more than the second; both are of the same unit.
- *
- * @category predicates
- */
+/** Whether the first is more than the second; both are of the same unit. */
 export const isAbove = (left: Spending, right: Spending): boolean => {
   const scale = Math.max(left.scale, right.scale)
   return at(left, scale) > at(right, scale)
@@ -75,11 +45,7 @@ export const isAbove = (left: Spending, right: Spending): boolean => {
 const at = ({ digits, scale }: Spending, wanted: number): bigint =>
   wanted === scale ? digits : digits * 10n ** BigInt(wanted - scale)
 
-/**
- * For people: `$0.05`, or `250 of eip155/0x…`. At least two digits behind a dollar's point.
- *
- * @category conversions
- */
+/** For people: `$0.05`, or `250 of eip155/0x…`. At least two digits behind a dollar's point. */
 export const format = ({ digits, scale, unit }: Spending): string => {
   if (unit !== dollar) return `${digits} of ${unit}`
   const text = digits.toString().padStart(scale + 1, "0")

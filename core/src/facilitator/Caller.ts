@@ -3,11 +3,7 @@
  */
 import * as Context from "effect/Context"
 
-/**
- * A caller: the name its payments are kept and counted under, and whether it is told of their ends.
- *
- * @category models
- */
+/** A caller: the name its payments are kept and counted under, and whether it is told of their ends. */
 export interface Caller {
   readonly name: string
   readonly notify: boolean
@@ -15,19 +11,11 @@ export interface Caller {
   readonly seesAll?: boolean
 }
 
-/**
- * Whether a caller is shown a payment: its own, or any. For everybody else the payment does not exist.
- *
- * @category guards
- */
+/** Whether a caller is shown a payment: its own, or any. For everybody else the payment does not exist. */
 export const maySee = ({ name, seesAll = false }: Caller, payment: { readonly caller: string }): boolean =>
   seesAll || payment.caller === name
 
-/**
- * The caller of the request that is being answered; without one all are the same caller of the empty name.
- *
- * @category references
- */
+/** The caller of the request that is being answered; without one all are the same caller of the empty name. */
 export const CurrentCaller: Context.Reference<Caller> = Context.Reference<Caller>("@pontage/core/CurrentCaller", {
   defaultValue: () => ({ name: "", notify: false })
 })

@@ -6,11 +6,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
-/**
- * The places, in the order in which a payment meets them.
- *
- * @category constants
- */
+/** The places, in the order in which a payment meets them. */
 export const checkpoints = [
   "examined",
   "claimed",
@@ -30,30 +26,15 @@ export const checkpoints = [
   "finished"
 ] as const
 
-/**
- * @category models
- */
 export type CheckpointName = (typeof checkpoints)[number]
 
-/**
- * What happens at a checkpoint.
- *
- * @category models
- */
+/** What happens at a checkpoint. */
 export type Strike = (name: CheckpointName) => Effect.Effect<void>
 
-/**
- * What happens at every checkpoint; by default nothing.
- *
- * @category references
- */
+/** What happens at every checkpoint; by default nothing. */
 export const Checkpoint: Context.Reference<Strike> = Context.Reference<Strike>("@pontage/core/Checkpoint", {
   defaultValue: () => () => Effect.void
 })
 
-/**
- * Passes a checkpoint.
- *
- * @category combinators
- */
+/** Passes a checkpoint. */
 export const pass = (name: CheckpointName): Effect.Effect<void> => Effect.flatMap(Checkpoint, (strike) => strike(name))

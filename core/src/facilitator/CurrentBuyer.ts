@@ -7,8 +7,6 @@ import * as Context from "effect/Context"
 /**
  * The buyer's place, 16 to 64 characters of base64url, the same for each request from there; `undefined` where it is not
  * known.
- *
- * @category references
  */
 export const CurrentBuyer: Context.Reference<string | undefined> = Context.Reference<string | undefined>(
   "@pontage/core/CurrentBuyer",

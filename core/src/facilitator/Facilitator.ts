@@ -13,11 +13,7 @@ import type { PaymentRecord, PaymentState } from "../protocol/Settlement.ts"
 import type { Sellable } from "../protocol/Supported.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 
-/**
- * A payment and the option it answers.
- *
- * @category models
- */
+/** A payment and the option it answers. */
 export interface PaymentRequest {
   readonly paymentPayload: PaymentPayload
   readonly paymentRequirements: PaymentRequirements
@@ -26,8 +22,6 @@ export interface PaymentRequest {
 /**
  * A wish to run the resource once. `id` is 128 random bits of base64url, new for each request the server handles;
  * `resource` is an HMAC-SHA256 of what is asked for, base64url, keyed by the shop's secret: nobody else can name it.
- *
- * @category models
  */
 export interface Claim {
   readonly id: string
@@ -52,17 +46,11 @@ export interface Claim {
 /**
  * Whether a payment that is being looked at for the first time was brought under this claim, or under one that it resumes: then
  * it waits for the record that is being made.
- *
- * @category guards
  */
 export const isArrivingAs = ({ id, resumes = [] }: Claim, arriving: string | undefined): boolean =>
   arriving !== undefined && (arriving === id || resumes.includes(arriving))
 
-/**
- * The refusal of a payment that only a record could have answered for (`onlyKnown`), where there is none.
- *
- * @category errors
- */
+/** The refusal of a payment that only a record could have answered for (`onlyKnown`), where there is none. */
 export const notOnRecord: ValidationError = invalid(
   "binding_mismatch",
   "other_request",
@@ -72,48 +60,31 @@ export const notOnRecord: ValidationError = invalid(
 /**
  * Who may run the resource: `granted` this claim may; `held` another claim is running it now; `spent` it was run, or may
  * not be run again; `conflict` the authorization belongs to another resource.
- *
- * @category models
  */
 export type Execution = "granted" | "held" | "spent" | "conflict"
 
 /**
  * How a granted run ended: `served`; `refused` (an answer of 400 to 499: the application wanted another request); `failed`
  * (an outcome of 500 or above, or a response cut off); `notRun` (the handler was never reached).
- *
- * @category constants
  */
 export const outcomes = ["served", "refused", "failed", "notRun"] as const
 
-/**
- * @category models
- */
 export type Outcome = (typeof outcomes)[number]
 
 /**
  * How a claim was given back: by the end of its run; or because its asking got no answer (`unanswered`), so that nobody ever
  * ran anything under it, or nobody was given what had run.
- *
- * @category models
  */
 export type RunEnd = Outcome | "unanswered"
 
-/**
- * The runs that are left after the present one, should the application refuse it or fail.
- *
- * @category models
- */
+/** The runs that are left after the present one, should the application refuse it or fail. */
 export interface Entitlement {
   readonly runs: number
   /** Unix milliseconds. */
   readonly until: number
 }
 
-/**
- * What is known of a payment after verifying it.
- *
- * @category models
- */
+/** What is known of a payment after verifying it. */
 export interface Verified {
   readonly payer: string
 }
@@ -121,8 +92,6 @@ export interface Verified {
 /**
  * What is known of a payment after claiming or settling it. `status` tells whether the money has moved
  * (`Settlement.isSettled`); `execution` is absent for a caller that made no claim.
- *
- * @category models
  */
 export interface Settled {
   readonly paymentId: string
@@ -148,8 +117,6 @@ export interface Settled {
  * is terminal and idempotent by authorization: asked again it answers from its record, also after the authorization has
  * expired. An outcome that is not known in time is `SettlementPending`, never a failure. `finish` is idempotent and
  * fenced by the claim's id.
- *
- * @category services
  */
 export class Facilitator extends Context.Service<
   Facilitator,

@@ -14,8 +14,6 @@ import type { Payment } from "../scheme/SchemeFacilitator.ts"
 /**
  * Seconds that must be left of an authorization's validity when it is taken in: less, and it may expire on its way into a
  * block.
- *
- * @category constants
  */
 export const marginSeconds = 6
 
@@ -24,11 +22,7 @@ export const marginSeconds = 6
  */
 const clockSkewSeconds = 30
 
-/**
- * Compares a payment with its offer at `now` (Unix seconds).
- *
- * @category combinators
- */
+/** Compares a payment with its offer at `now` (Unix seconds). */
 export const check = (
   scheme: Scheme,
   envelope: PaymentPayload,
@@ -37,11 +31,7 @@ export const check = (
 ): Result.Result<void, PaymentError | ValidationError> =>
   Result.flatMap(checkTerms(scheme, envelope, payment), () => checkTime(payment, now))
 
-/**
- * The part of it that no clock decides.
- *
- * @category combinators
- */
+/** The part of it that no clock decides. */
 export const checkTerms = (
   scheme: Scheme,
   envelope: PaymentPayload,
@@ -49,11 +39,7 @@ export const checkTerms = (
 ): Result.Result<void, PaymentError | ValidationError> =>
   toResult(networkFailure(scheme, envelope, payment) ?? termsFailure(scheme, payment))
 
-/**
- * The part of it that the clock decides, at `now` (Unix seconds).
- *
- * @category combinators
- */
+/** The part of it that the clock decides, at `now` (Unix seconds). */
 export const checkTime = (payment: Payment, now: number): Result.Result<void, PaymentError | ValidationError> =>
   toResult(timeFailure(payment, now))
 

@@ -2,11 +2,7 @@
  * Maps of limited size, for memories that must not grow with what strangers send.
  */
 
-/**
- * A map with at most `capacity` entries. Its constructor names the rule for a full map.
- *
- * @category models
- */
+/** A map with at most `capacity` entries. Its constructor names the rule for a full map. */
 export interface BoundedMap<K, V> extends Map<K, V> {
   readonly capacity: number
 }
@@ -34,7 +30,6 @@ class OldestOut<K, V> extends Map<K, V> implements BoundedMap<K, V> {
  * An empty map whose oldest entry leaves when one too many is set. Setting an entry again makes it the youngest; reading it
  * does not.
  *
- * @category constructors
  * @throws RangeError when the capacity is no whole number of at least 1.
  */
 export const oldestOut = <K, V>(capacity: number): BoundedMap<K, V> => {

@@ -8,8 +8,6 @@ import * as Base64Url from "effect/encoding/Base64Url"
 /**
  * The source of randomness. The default is the platform's cryptographic generator (`crypto.getRandomValues`), present in
  * Node, browsers and workers. `effect/Random` is not cryptographic and must not stand in for it.
- *
- * @category services
  */
 export class Entropy extends Context.Reference<{
   /** `length` fresh unpredictable bytes. */
@@ -31,10 +29,6 @@ const drawn = () => {
   }
 }
 
-/**
- * 128 random bits as 22 characters of base64url.
- *
- * @category constructors
- */
+/** 128 random bits as 22 characters of base64url. */
 export const identifier = (source: { readonly bytes: (length: number) => Uint8Array }): string =>
   Base64Url.encode(source.bytes(16))

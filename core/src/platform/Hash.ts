@@ -5,11 +5,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
-/**
- * The two keyed and unkeyed digests the protocol uses.
- *
- * @category models
- */
+/** The two keyed and unkeyed digests the protocol uses. */
 export interface HashFunctions {
   /** SHA-256 (FIPS 180-4); 32 bytes. */
   readonly sha256: (data: Uint8Array) => Effect.Effect<Uint8Array>
@@ -17,11 +13,7 @@ export interface HashFunctions {
   readonly hmacSha256: (key: Uint8Array, data: Uint8Array) => Effect.Effect<Uint8Array>
 }
 
-/**
- * The service. Its default picks the fastest implementation the platform has.
- *
- * @category services
- */
+/** The service. Its default picks the fastest implementation the platform has. */
 export class Hash extends Context.Reference<HashFunctions>("@pontage/core/Hash", {
   defaultValue: () => fromNode() ?? fromWebCrypto(globalThis.crypto)
 }) {}
@@ -38,11 +30,7 @@ interface WithBuiltins {
   readonly process?: { readonly getBuiltinModule?: (name: "node:crypto") => NodeCrypto | undefined }
 }
 
-/**
- * Digests by `node:crypto`, or `undefined` where there is none.
- *
- * @category constructors
- */
+/** Digests by `node:crypto`, or `undefined` where there is none. */
 export const fromNode = (): HashFunctions | undefined => {
   const { process }: WithBuiltins = globalThis
   const crypto = process?.getBuiltinModule?.("node:crypto")
@@ -67,11 +55,7 @@ const keyring = (crypto: NodeCrypto) => {
   }
 }
 
-/**
- * Digests by WebCrypto.
- *
- * @category constructors
- */
+/** Digests by WebCrypto. */
 export const fromWebCrypto = (crypto: Crypto): HashFunctions => ({
   sha256: (data) =>
     Effect.promise(async () => new Uint8Array(await crypto.subtle.digest("SHA-256", new Uint8Array(data)))),

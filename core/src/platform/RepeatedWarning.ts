@@ -8,8 +8,6 @@ import type * as Scope from "effect/Scope"
 
 /**
  * Logs a warning, or counts it. The kind is what repeats; the message may differ, and the last one is told with the count.
- *
- * @category models
  */
 export type RepeatedWarning = (kind: string, message: string) => Effect.Effect<void>
 
@@ -25,11 +23,7 @@ interface Count {
   last: string
 }
 
-/**
- * Warnings of one process, counted as long as the scope.
- *
- * @category constructors
- */
+/** Warnings of one process, counted as long as the scope. */
 export const make: Effect.Effect<RepeatedWarning, never, Scope.Scope> = Effect.gen(function* () {
   const counts = new Map<string, Count>()
   const minutes = yield* FiberSet.make()

@@ -3,11 +3,7 @@
  * address of such a network has all of them.
  */
 
-/**
- * The place of an IP address, in one spelling. What is no address stands for itself.
- *
- * @category conversions
- */
+/** The place of an IP address, in one spelling. What is no address stands for itself. */
 export const of = (address: string): string => {
   const bare = address.replace(/%.*$/, "").toLowerCase()
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(bare)?.[1]

@@ -6,8 +6,6 @@ import type { Network } from "./Network.ts"
 /**
  * What is known of a token. It comes from a scheme's own table or from the operator's configuration, never from a
  * counterparty, and servers prove it against the chain at start.
- *
- * @category models
  */
 export interface Asset {
   readonly network: Network

@@ -4,11 +4,7 @@
  */
 import type { RequestBinding } from "./PaymentPayload.ts"
 
-/**
- * The common terms of a signed authorization.
- *
- * @category models
- */
+/** The common terms of a signed authorization. */
 export interface Authorization {
   /** Who pays, in the family's wire form. */
   readonly payer: string

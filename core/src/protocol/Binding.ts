@@ -14,19 +14,11 @@ import type { RequestBinding } from "./PaymentPayload.ts"
 
 const text = new TextEncoder()
 
-/**
- * A fresh binding to a challenge: 128 random bits of salt.
- *
- * @category constructors
- */
+/** A fresh binding to a challenge: 128 random bits of salt. */
 export const make = (challenge: string): Effect.Effect<RequestBinding> =>
   Effect.map(Entropy, (entropy) => ({ challenge, salt: identifier(entropy) }))
 
-/**
- * `sha256(challenge ‖ salt)`: the challenge as its ASCII text, the salt as its bytes. 32 bytes.
- *
- * @category conversions
- */
+/** `sha256(challenge ‖ salt)`: the challenge as its ASCII text, the salt as its bytes. 32 bytes. */
 export const tag = (binding: RequestBinding): Effect.Effect<Uint8Array> =>
   Effect.flatMap(Hash, (hash) => hash.sha256(tagged(binding)))
 

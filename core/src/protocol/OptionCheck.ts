@@ -22,28 +22,16 @@ interface Judge {
   readonly keys?: ReadonlyArray<string>
 }
 
-/**
- * What the value of an option has to be. `A` is the type that the check stands for, no wider and no narrower.
- *
- * @category models
- */
+/** What the value of an option has to be. `A` is the type that the check stands for, no wider and no narrower. */
 export interface Check<in out A> extends Judge {
   /** Never there: it ties the check to its type. */
   readonly type?: (value: A) => A
 }
 
-/**
- * The keys of an options type, each with what its value has to be.
- *
- * @category models
- */
+/** The keys of an options type, each with what its value has to be. */
 export type Table<A> = { readonly [K in keyof A]-?: Check<A[K]> }
 
-/**
- * What passes a guard; `expected` tells people what that is.
- *
- * @category constructors
- */
+/** What passes a guard; `expected` tells people what that is. */
 export const given = <A>(expected: string, isRight: (value: unknown) => boolean): Check<A> => ({
   fault: (value) => (isRight(value) ? undefined : unlike(expected, value))
 })
@@ -63,39 +51,19 @@ const kindOf = (value: unknown): string => {
     : "an object that inherits from another"
 }
 
-/**
- * A text.
- *
- * @category constants
- */
+/** A text. */
 export const text: Check<string> = /* @__PURE__ */ given("a text", (value) => typeof value === "string")
 
-/**
- * Yes or no.
- *
- * @category constants
- */
+/** Yes or no. */
 export const flag: Check<boolean> = /* @__PURE__ */ given("true or false", (value) => typeof value === "boolean")
 
-/**
- * Any value: who uses it looks at it.
- *
- * @category constructors
- */
+/** Any value: who uses it looks at it. */
 export const any = <A>(): Check<A> => given("anything", () => true)
 
-/**
- * A function.
- *
- * @category constructors
- */
+/** A function. */
 export const callable = <A>(): Check<A> => given("a function", (value) => typeof value === "function")
 
-/**
- * A whole number in this range. No secret, so the number that came is told.
- *
- * @category constructors
- */
+/** A whole number in this range. No secret, so the number that came is told. */
 export const whole = (least = 0, most: number = Number.MAX_SAFE_INTEGER): Check<number> => {
   const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `between ${least} and ${most}`
   return {
@@ -107,11 +75,7 @@ export const whole = (least = 0, most: number = Number.MAX_SAFE_INTEGER): Check<
   }
 }
 
-/**
- * An amount: a big integer of at least this.
- *
- * @category constructors
- */
+/** An amount: a big integer of at least this. */
 export const amount = (least = 0n): Check<bigint> => ({
   fault: (value) => {
     if (typeof value !== "bigint") return unlike(`a bigint of at least ${least}, such as 1000n`, value)
@@ -119,11 +83,7 @@ export const amount = (least = 0n): Check<bigint> => ({
   }
 })
 
-/**
- * How long something may take: above zero.
- *
- * @category constants
- */
+/** How long something may take: above zero. */
 export const duration: Check<Duration.Input> = /* @__PURE__ */ given(
   'a duration such as "10 seconds", or milliseconds',
   (value) => mayBeDuration(value) && Option.isSome(Option.filter(Duration.fromInput(value), Duration.isPositive))
@@ -136,11 +96,7 @@ const mayBeDuration = (value: unknown): value is Duration.Input =>
   Array.isArray(value) ||
   isPlain(value)
 
-/**
- * One of these texts. No secret, so the text that came is told.
- *
- * @category constructors
- */
+/** One of these texts. No secret, so the text that came is told. */
 export const oneOf = <const A extends string>(...texts: ReadonlyArray<A>): Check<A> => {
   const expected = texts.map((one) => JSON.stringify(one)).join(" or ")
   return {
@@ -154,11 +110,7 @@ export const oneOf = <const A extends string>(...texts: ReadonlyArray<A>): Check
 
 const shown = (value: string): string => escape(JSON.stringify(value.slice(0, 60)))
 
-/**
- * An object, a function or a value of a class that has these members; `expected` tells people what that is.
- *
- * @category constructors
- */
+/** An object, a function or a value of a class that has these members; `expected` tells people what that is. */
 export const having = <A>(expected: string, ...members: ReadonlyArray<string>): Check<A> =>
   given(
     expected,
@@ -167,21 +119,13 @@ export const having = <A>(expected: string, ...members: ReadonlyArray<string>): 
       members.every((member) => member in value)
   )
 
-/**
- * What may be left out, or be `undefined`. `null` may not: it is a value.
- *
- * @category combinators
- */
+/** What may be left out, or be `undefined`. `null` may not: it is a value. */
 export const optional = <A>(check: Check<A>): Check<A | undefined> => ({
   fault: (value) => (value === undefined ? undefined : check.fault(value)),
   ...(check.keys && { keys: check.keys })
 })
 
-/**
- * One or the other. Where neither fits, the one that the value comes closer to says why.
- *
- * @category combinators
- */
+/** One or the other. Where neither fits, the one that the value comes closer to says why. */
 export const either = <A, B>(one: Check<A>, other: Check<B>): Check<A | B> => ({
   fault: (value) => {
     const [first, second] = [one.fault(value), other.fault(value)]
@@ -191,11 +135,7 @@ export const either = <A, B>(one: Check<A>, other: Check<B>): Check<A | B> => ({
   }
 })
 
-/**
- * A list of equals.
- *
- * @category combinators
- */
+/** A list of equals. */
 export const list = <A>(check: Check<A>): Check<ReadonlyArray<A>> => ({
   fault: (value) => {
     if (!Array.isArray(value)) return unlike("a list", value)
@@ -207,21 +147,13 @@ export const list = <A>(check: Check<A>): Check<ReadonlyArray<A>> => ({
   }
 })
 
-/**
- * A list of equals that is not empty; `mend` tells people what an empty one might have been meant for.
- *
- * @category combinators
- */
+/** A list of equals that is not empty; `mend` tells people what an empty one might have been meant for. */
 export const filled = <A>(check: Check<A>, mend: string): Check<ReadonlyArray<A>> => ({
   fault: (value) =>
     Array.isArray(value) && value.length === 0 ? new Fault("", `the list is empty; ${mend}`) : list(check).fault(value)
 })
 
-/**
- * An object whose keys are the caller's own, all with values of one kind.
- *
- * @category combinators
- */
+/** An object whose keys are the caller's own, all with values of one kind. */
 export const record = <A>(check: Check<A>): Check<Readonly<Record<string, A>>> => ({
   fault: (value) => {
     if (!isPlain(value)) return unlike("a plain object", value)
@@ -233,11 +165,7 @@ export const record = <A>(check: Check<A>): Check<Readonly<Record<string, A>>> =
   }
 })
 
-/**
- * An object of options: the keys of the table and no others, all of them its own.
- *
- * @category combinators
- */
+/** An object of options: the keys of the table and no others, all of them its own. */
 export const options = <A>(table: Table<A>): Check<A> => {
   const checks = Object.entries<Judge>(table)
   const keys = checks.map(([key]) => key)
@@ -261,8 +189,6 @@ const within = (step: string, { path, problem }: Fault): Fault => new Fault(`${s
 /**
  * What is wrong with an object as far as its keys tell it: that it is none, or has a key that is not among these. For what a
  * schema decodes afterwards; `options` looks at the values too.
- *
- * @category getters
  */
 export const unknownKey = (
   keys: ReadonlyArray<string>,
@@ -294,8 +220,6 @@ const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> => 
 /**
  * The options, if they are such. A mistake is `Misconfigured`, with the place (`limits.perday`) behind the name of the
  * constructor if it has one.
- *
- * @category conversions
  */
 export const read = <A>(check: Check<A>, value: A, constructor = ""): Result.Result<A, Misconfigured> => {
   const fault = check.fault(value)
@@ -304,10 +228,6 @@ export const read = <A>(check: Check<A>, value: A, constructor = ""): Result.Res
   return Result.fail(new Misconfigured({ message }))
 }
 
-/**
- * A fault in words, its place first.
- *
- * @category conversions
- */
+/** A fault in words, its place first. */
 export const described = ({ path, problem }: Fault): string =>
   `${path === "" ? "the options" : path.replace(/^\./, "")}: ${problem}`

@@ -5,11 +5,7 @@
 import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
 
-/**
- * The five codes, exactly (apps/docs/protocol.md#error-codes).
- *
- * @category constants
- */
+/** The five codes, exactly (apps/docs/protocol.md#error-codes). */
 export const paymentErrorCodes = [
   "INSUFFICIENT_BALANCE",
   "INVALID_SIGNATURE",
@@ -18,23 +14,14 @@ export const paymentErrorCodes = [
   "INVALID_RECIPIENT"
 ] as const
 
-/**
- * One of the codes.
- *
- * @category schemas
- */
+/** One of the codes. */
 export const PaymentErrorCode = /* @__PURE__ */ Schema.Literals(paymentErrorCodes)
 
-/**
- * @category models
- */
 export type PaymentErrorCode = typeof PaymentErrorCode.Type
 
 /**
  * A payment that cannot be taken. `code` is one of the five; `detail` is a machine-readable word within the code
  * (`payer_mismatch`, `not_yet_valid`, ...); `message` tells a person what was expected, what came and what to do.
- *
- * @category errors
  */
 export class PaymentError extends Data.TaggedError("PaymentError")<{
   readonly code: PaymentErrorCode
@@ -42,10 +29,6 @@ export class PaymentError extends Data.TaggedError("PaymentError")<{
   readonly message: string
 }> {}
 
-/**
- * A `PaymentError` in one line.
- *
- * @category constructors
- */
+/** A `PaymentError` in one line. */
 export const refuse = (code: PaymentErrorCode, detail: string, message: string): PaymentError =>
   new PaymentError({ code, detail, message })

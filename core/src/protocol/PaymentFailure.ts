@@ -6,9 +6,5 @@ import type { PaymentError } from "./PaymentError.ts"
 import type { ProtocolError } from "./ProtocolError.ts"
 import type { ValidationError } from "./ValidationError.ts"
 
-/**
- * The union that facilitators fail with and servers answer for.
- *
- * @category errors
- */
+/** The union that facilitators fail with and servers answer for. */
 export type PaymentFailure = PaymentError | ValidationError | ProtocolError

@@ -10,17 +10,11 @@ import { Hash } from "../platform/Hash.ts"
 const text = new TextEncoder()
 const grammar = /^pay_[A-Za-z0-9_-]{22}$/
 
-/**
- * Whether a text has the form of a payment's name.
- *
- * @category guards
- */
+/** Whether a text has the form of a payment's name. */
 export const isPaymentId = (name: string): boolean => grammar.test(name)
 
 /**
  * `"pay_" + base64url(sha256(network,asset,payer,nonce))[0..22]`; the four in their canonical wire form, joined by commas.
- *
- * @category constructors
  */
 export const make = (
   network: string,

@@ -8,18 +8,10 @@ import * as Base64Text from "./text/Base64Text.ts"
 import { depthOf, maximumDepth } from "./text/JsonDepth.ts"
 import { invalid, type ValidationError } from "./ValidationError.ts"
 
-/**
- * The one protocol version that is read and written.
- *
- * @category constants
- */
+/** The one protocol version that is read and written. */
 export const protocolVersion = 2
 
-/**
- * The envelope. `payload` is base64 (standard alphabet, padded; base64url is read too) of the scheme's JSON.
- *
- * @category schemas
- */
+/** The envelope. `payload` is base64 (standard alphabet, padded; base64url is read too) of the scheme's JSON. */
 export const PaymentPayload = /* @__PURE__ */ Schema.Struct({
   protocolVersion: /* @__PURE__ */ Schema.Literal(protocolVersion),
   scheme: Schema.String,
@@ -27,33 +19,23 @@ export const PaymentPayload = /* @__PURE__ */ Schema.Struct({
   payload: Schema.String
 })
 
-/**
- * @category models
- */
 export type PaymentPayload = typeof PaymentPayload.Type
 
 /**
  * The proof that an authorization was signed for one request (see `Binding`): the server's challenge and the payer's
  * salt, both base64url. Every scheme's payload carries it under the same name.
- *
- * @category schemas
  */
 export const RequestBinding = /* @__PURE__ */ Schema.Struct({
   challenge: /* @__PURE__ */ Schema.String.check(/* @__PURE__ */ Schema.isPattern(/^[A-Za-z0-9_-]{16,128}$/)),
   salt: /* @__PURE__ */ Schema.String.check(/* @__PURE__ */ Schema.isPattern(/^[A-Za-z0-9_-]{22,43}$/))
 })
 
-/**
- * @category models
- */
 export type RequestBinding = typeof RequestBinding.Type
 
 const base64 = /^(?:[A-Za-z0-9+/]*={0,2}|[A-Za-z0-9_-]*={0,2})$/
 
 /**
  * The scheme's JSON inside an envelope, nested at most 8 deep, not yet checked by the scheme. Fails with `malformed`.
- *
- * @category conversions
  */
 export const openPayload = (envelope: PaymentPayload): Result.Result<unknown, ValidationError> => {
   if (!base64.test(envelope.payload)) return malformed("is not base64")
@@ -74,11 +56,7 @@ const refusal = (what: string) =>
 
 const malformed = (what: string) => Result.fail(refusal(what))
 
-/**
- * The envelope around a scheme's signed JSON.
- *
- * @category constructors
- */
+/** The envelope around a scheme's signed JSON. */
 export const sealPayload = (scheme: string, network: string, payload: unknown): PaymentPayload => ({
   protocolVersion,
   scheme,

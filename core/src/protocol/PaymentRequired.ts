@@ -12,28 +12,15 @@ import { ValidationReason } from "./ValidationError.ts"
 /**
  * What the payer should do next: send the same authorization again, sign a new one, wait and then send the same one, or
  * give up on this authorization.
- *
- * @category constants
  */
 export const retries = ["same_payment", "new_payment", "wait", "never"] as const
 
-/**
- * One of these.
- *
- * @category schemas
- */
+/** One of these. */
 export const Retry = /* @__PURE__ */ Schema.Literals(retries)
 
-/**
- * @category models
- */
 export type Retry = typeof Retry.Type
 
-/**
- * The body.
- *
- * @category schemas
- */
+/** The body. */
 export const PaymentRequired = /* @__PURE__ */ Schema.Struct({
   error: Schema.String,
   accepts: /* @__PURE__ */ Schema.Array(PaymentRequirements),
@@ -45,7 +32,4 @@ export const PaymentRequired = /* @__PURE__ */ Schema.Struct({
   retry: /* @__PURE__ */ Schema.optionalKey(Retry)
 })
 
-/**
- * @category models
- */
 export type PaymentRequired = typeof PaymentRequired.Type

@@ -11,8 +11,6 @@ const withinADay = /* @__PURE__ */ Schema.isBetween({ minimum: 1, maximum: 86_40
 /**
  * One acceptable way to pay for a resource. `maxAmountRequired` is in the smallest unit of `asset`; with `exact` the
  * payment equals it. `maxTimeoutSeconds` bounds how long a signed authorization may be valid. `extra` is the scheme's.
- *
- * @category schemas
  */
 export const PaymentRequirements = /* @__PURE__ */ Schema.Struct({
   scheme: Schema.String,
@@ -27,14 +25,7 @@ export const PaymentRequirements = /* @__PURE__ */ Schema.Struct({
   extra: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.Record(Schema.String, Schema.Json))
 })
 
-/**
- * @category models
- */
 export type PaymentRequirements = typeof PaymentRequirements.Type
 
-/**
- * How long an authorization may be valid where the requirements do not say, in seconds.
- *
- * @category constants
- */
+/** How long an authorization may be valid where the requirements do not say, in seconds. */
 export const defaultMaxTimeoutSeconds = 60

@@ -10,21 +10,13 @@ import * as Amount from "./Amount.ts"
 
 const grammar = /^\$(0|[1-9][0-9]{0,12})(?:\.([0-9]{1,18}))?$/
 
-/**
- * Why a price text cannot be used. `message` says what was expected and what came.
- *
- * @category errors
- */
+/** Why a price text cannot be used. `message` says what was expected and what came. */
 export class InvalidPrice extends Data.TaggedError("InvalidPrice")<{
   readonly price: string
   readonly message: string
 }> {}
 
-/**
- * A parsed price: `digits / 10^scale` dollars.
- *
- * @category models
- */
+/** A parsed price: `digits / 10^scale` dollars. */
 export interface Price {
   readonly digits: bigint
   readonly scale: number
@@ -33,8 +25,6 @@ export interface Price {
 /**
  * Reads `$<decimal>`: at most 13 digits before the point and 18 behind it, ASCII only, no sign, exponent, separator or
  * space.
- *
- * @category constructors
  */
 export const parse = (text: string): Result.Result<Price, InvalidPrice> => {
   const match = typeof text === "string" ? grammar.exec(text) : null
@@ -46,11 +36,7 @@ export const parse = (text: string): Result.Result<Price, InvalidPrice> => {
   return Result.succeed({ digits: BigInt(`${match[1]}${fraction}`), scale: fraction.length })
 }
 
-/**
- * A price in the smallest unit of an asset with `decimals` digits, one whole token being one dollar.
- *
- * @category conversions
- */
+/** A price in the smallest unit of an asset with `decimals` digits, one whole token being one dollar. */
 export const toAmount = (text: string, decimals: number): Result.Result<bigint, InvalidPrice> =>
   Result.flatMap(parse(text), ({ digits, scale }) => {
     const power = 10n ** BigInt(Math.abs(decimals - scale))

@@ -9,8 +9,6 @@ import type { PaymentState } from "./Settlement.ts"
 /**
  * The facilitator could not be asked, or answered something that is no answer. `message` says what was asked and what
  * came. The same payment may be sent again: after `retryAfter` seconds, where the facilitator has named a time.
- *
- * @category errors
  */
 export class FacilitatorUnavailable extends Data.TaggedError("FacilitatorUnavailable")<{
   readonly message: string
@@ -18,11 +16,7 @@ export class FacilitatorUnavailable extends Data.TaggedError("FacilitatorUnavail
   readonly cause?: unknown
 }> {}
 
-/**
- * A chain could not be asked: its RPC is down, slow, or answers nonsense.
- *
- * @category errors
- */
+/** A chain could not be asked: its RPC is down, slow, or answers nonsense. */
 export class ChainUnavailable extends Data.TaggedError("ChainUnavailable")<{
   readonly network: string
   readonly message: string
@@ -32,8 +26,6 @@ export class ChainUnavailable extends Data.TaggedError("ChainUnavailable")<{
 /**
  * The transfer was handed to the chain and its outcome is not known yet. Never a failure: the same authorization is sent
  * again later, nothing new is signed.
- *
- * @category errors
  */
 export class SettlementPending extends Data.TaggedError("SettlementPending")<{
   readonly paymentId: string
@@ -45,14 +37,8 @@ export class SettlementPending extends Data.TaggedError("SettlementPending")<{
 /**
  * A mistake of the operator, found at start or at the first use. `message` names the place (the route, the option) and
  * the mend.
- *
- * @category errors
  */
 export class Misconfigured extends Data.TaggedError("Misconfigured")<{ readonly message: string }> {}
 
-/**
- * Any of them.
- *
- * @category models
- */
+/** Any of them. */
 export type ProtocolError = FacilitatorUnavailable | ChainUnavailable | SettlementPending | Misconfigured

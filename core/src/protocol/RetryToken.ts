@@ -6,34 +6,18 @@
 import * as Entropy from "../platform/Entropy.ts"
 import type { PaymentRequirements } from "./PaymentRequirements.ts"
 
-/**
- * The name of the token in an offer's `extra`.
- *
- * @category constants
- */
+/** The name of the token in an offer's `extra`. */
 export const key = "retryToken"
 
-/**
- * A source of random bytes.
- *
- * @category models
- */
+/** A source of random bytes. */
 export type Source = Parameters<typeof Entropy.identifier>[0]
 
-/**
- * A new token: 22 characters of base64url.
- *
- * @category constructors
- */
+/** A new token: 22 characters of base64url. */
 export const make = (source: Source): string => Entropy.identifier(source)
 
 const isToken = /^[A-Za-z0-9_-]{22}$/
 
-/**
- * The token in an offer's `extra`; `undefined` where it has none.
- *
- * @category getters
- */
+/** The token in an offer's `extra`; `undefined` where it has none. */
 export const of = (extra: PaymentRequirements["extra"]): string | undefined => {
   const token = extra !== undefined && Object.hasOwn(extra, key) ? extra[key] : undefined
   return typeof token === "string" && isToken.test(token) ? token : undefined

@@ -4,33 +4,17 @@
  */
 import type { PaymentRequirements } from "./PaymentRequirements.ts"
 
-/**
- * The name of the token in an offer's `extra`.
- *
- * @category constants
- */
+/** The name of the token in an offer's `extra`. */
 export const key = "routeToken"
 
-/**
- * How many characters of base64url a token has.
- *
- * @category constants
- */
+/** How many characters of base64url a token has. */
 export const length = 22
 
-/**
- * Whether a text may be a token: servers of others may make longer ones.
- *
- * @category guards
- */
+/** Whether a text may be a token: servers of others may make longer ones. */
 export const isToken = (value: unknown): value is string =>
   typeof value === "string" && /^[A-Za-z0-9_-]{22,64}$/.test(value)
 
-/**
- * The token in an offer's `extra`; `undefined` where it has none.
- *
- * @category getters
- */
+/** The token in an offer's `extra`; `undefined` where it has none. */
 export const of = (extra: PaymentRequirements["extra"]): string | undefined => {
   const token = extra !== undefined && Object.hasOwn(extra, key) ? extra[key] : undefined
   return isToken(token) ? token : undefined

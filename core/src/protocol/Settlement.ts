@@ -10,8 +10,6 @@ import { ValidationReason } from "./ValidationError.ts"
 /**
  * The states of a payment's transfer. `included` and `final` mean that the money has moved; `rejected`, `failed` and
  * `expired` mean, each with proof, that it has not and will not; the others are in flight.
- *
- * @category constants
  */
 export const paymentStates = [
   "accepted",
@@ -24,38 +22,21 @@ export const paymentStates = [
   "expired"
 ] as const
 
-/**
- * One of the states.
- *
- * @category schemas
- */
+/** One of the states. */
 export const PaymentState = /* @__PURE__ */ Schema.Literals(paymentStates)
 
-/**
- * @category models
- */
 export type PaymentState = typeof PaymentState.Type
 
-/**
- * Whether the money has moved.
- *
- * @category guards
- */
+/** Whether the money has moved. */
 export const isSettled = (state: PaymentState): boolean => state === "included" || state === "final"
 
-/**
- * Whether it is proven that the money has not moved and will not by this authorization.
- *
- * @category guards
- */
+/** Whether it is proven that the money has not moved and will not by this authorization. */
 export const isDead = (state: PaymentState): boolean =>
   state === "rejected" || state === "failed" || state === "expired"
 
 /**
  * What a payment is still good for, should the answer that carries this have a status of 400 to 499: so many runs, until
  * then (Unix milliseconds), for requests whose offers carry this route token (`RouteToken`) and cost no more.
- *
- * @category schemas
  */
 export const IfRefused = /* @__PURE__ */ Schema.Struct({
   routeToken: Schema.String,
@@ -63,16 +44,9 @@ export const IfRefused = /* @__PURE__ */ Schema.Struct({
   until: Schema.Int
 })
 
-/**
- * @category models
- */
 export type IfRefused = typeof IfRefused.Type
 
-/**
- * The receipt: what `X-Payment-Response` carries on a paid response.
- *
- * @category schemas
- */
+/** The receipt: what `X-Payment-Response` carries on a paid response. */
 export const Settlement = /* @__PURE__ */ Schema.Struct({
   success: /* @__PURE__ */ Schema.Literal(true),
   /** The transaction that moved the money, in the chain's own form. */
@@ -86,24 +60,15 @@ export const Settlement = /* @__PURE__ */ Schema.Struct({
   ifRefused: /* @__PURE__ */ Schema.optionalKey(IfRefused)
 })
 
-/**
- * @category models
- */
 export type Settlement = typeof Settlement.Type
 
-/**
- * A receipt as a payer reads it. Other dialects leave out what the payer knows.
- *
- * @category models
- */
+/** A receipt as a payer reads it. Other dialects leave out what the payer knows. */
 export type Receipt = Pick<Settlement, "success" | "transaction" | "network"> &
   Partial<Pick<Settlement, "payer" | "amount" | "paymentId" | "ifRefused">>
 
 /**
  * What the facilitator says of one payment (`GET /payments/{id}`): the transfer's state and its whole history, and where
  * its execution stands. Times are Unix milliseconds.
- *
- * @category schemas
  */
 export const PaymentRecord = /* @__PURE__ */ Schema.Struct({
   paymentId: Schema.String,
@@ -131,7 +96,4 @@ export const PaymentRecord = /* @__PURE__ */ Schema.Struct({
   )
 })
 
-/**
- * @category models
- */
 export type PaymentRecord = typeof PaymentRecord.Type

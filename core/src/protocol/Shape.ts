@@ -8,21 +8,13 @@ import type * as Schema from "effect/Schema"
 
 import { escape } from "./text/AsciiEscape.ts"
 
-/**
- * What a JSON value must be like to be an `A`.
- *
- * @category models
- */
+/** What a JSON value must be like to be an `A`. */
 export interface Shape<out A> {
   /** The value, without fields that are not part of the shape. */
   readonly read: (value: unknown) => A | Fault
 }
 
-/**
- * Where a value differs from its shape.
- *
- * @category models
- */
+/** Where a value differs from its shape. */
 export class Fault {
   readonly path: string
   readonly problem: string
@@ -40,89 +32,49 @@ const shown = (value: unknown): string => escape(JSON.stringify(value).slice(0, 
 
 const within = (step: string, { path, problem }: Fault): Fault => new Fault(`${step}${path}`, problem)
 
-/**
- * What passes a guard; `expected` tells people what that is.
- *
- * @category constructors
- */
+/** What passes a guard; `expected` tells people what that is. */
 export const guarded = <A>(expected: string, isRight: (value: unknown) => value is A): Shape<A> => ({
   read: (value) => (isRight(value) ? value : expecting(expected, value))
 })
 
-/**
- * Whether a JSON value is an object.
- *
- * @category guards
- */
+/** Whether a JSON value is an object. */
 export const isObject = (value: unknown): value is Schema.JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/**
- * A string.
- *
- * @category constants
- */
+/** A string. */
 export const text: Shape<string> = /* @__PURE__ */ guarded("a string", (value) => typeof value === "string")
 
-/**
- * A whole number.
- *
- * @category constants
- */
+/** A whole number. */
 export const int: Shape<number> = /* @__PURE__ */ guarded("a whole number", (value): value is number =>
   Number.isSafeInteger(value)
 )
 
-/**
- * An object, whatever is in it.
- *
- * @category constants
- */
+/** An object, whatever is in it. */
 export const object: Shape<Schema.JsonObject> = /* @__PURE__ */ guarded("an object", isObject)
 
-/**
- * Any value.
- *
- * @category constants
- */
+/** Any value. */
 export const json: Shape<Schema.Json> = /* @__PURE__ */ guarded(
   "a value",
   (value): value is Schema.Json => value !== undefined
 )
 
-/**
- * One of these values.
- *
- * @category constructors
- */
+/** One of these values. */
 export const oneOf = <const A extends string | number | boolean>(values: ReadonlyArray<A>): Shape<A> =>
   guarded(values.map((one) => JSON.stringify(one)).join(" or "), (value): value is A =>
     values.some((one) => one === value)
   )
 
-/**
- * What may be left out.
- *
- * @category combinators
- */
+/** What may be left out. */
 export const optional = <A>(shape: Shape<A>): Shape<A | undefined> => ({
   read: (value) => (value === undefined ? undefined : shape.read(value))
 })
 
-/**
- * What may be `null` too, which counts as left out.
- *
- * @category combinators
- */
+/** What may be `null` too, which counts as left out. */
 export const nullable = <A>(shape: Shape<A>): Shape<A | undefined> => ({
   read: (value) => (value === undefined || value === null ? undefined : shape.read(value))
 })
 
-/**
- * A list of equals.
- *
- * @category combinators
- */
+/** A list of equals. */
 export const list = <A>(shape: Shape<A>): Shape<ReadonlyArray<A>> => ({
   read: (value) => {
     if (!Array.isArray(value)) return expecting("a list", value)
@@ -136,11 +88,7 @@ export const list = <A>(shape: Shape<A>): Shape<ReadonlyArray<A>> => ({
   }
 })
 
-/**
- * An object with these fields of its own; others are left out of what is read.
- *
- * @category combinators
- */
+/** An object with these fields of its own; others are left out of what is read. */
 export const struct = <A>(fields: { readonly [K in keyof A]-?: Shape<A[K]> }): Shape<A> => ({
   read: (value) => {
     if (!isObject(value)) return expecting("an object", value)
@@ -157,11 +105,7 @@ export const struct = <A>(fields: { readonly [K in keyof A]-?: Shape<A[K]> }): S
 /** Every field of the shape was read, and only what is optional was left out: that makes an `A` of its parts. */
 const isWhole = <A>(found: Partial<A>): found is A => isObject(found)
 
-/**
- * Reads a value that came out of `JSON.parse`. Fails with a sentence that says where it differs.
- *
- * @category conversions
- */
+/** Reads a value that came out of `JSON.parse`. Fails with a sentence that says where it differs. */
 export const read = <A>(shape: Shape<A>, value: unknown): Result.Result<A, string> => {
   const found = shape.read(value)
   return found instanceof Fault

@@ -6,11 +6,7 @@ import * as Schema from "effect/Schema"
 
 import { protocolVersion } from "./PaymentPayload.ts"
 
-/**
- * One (scheme, network) that is settled.
- *
- * @category schemas
- */
+/** One (scheme, network) that is settled. */
 export const SupportedKind = Schema.Struct({
   protocolVersion: Schema.Literal(protocolVersion),
   scheme: Schema.String,
@@ -18,26 +14,17 @@ export const SupportedKind = Schema.Struct({
   extra: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json))
 })
 
-/**
- * All kinds, and the addresses that send transactions, by network.
- *
- * @category schemas
- */
+/** All kinds, and the addresses that send transactions, by network. */
 export const Supported = Schema.Struct({
   kinds: Schema.Array(SupportedKind),
   signers: Schema.Record(Schema.String, Schema.Array(Schema.String))
 })
 
-/**
- * @category models
- */
 export type Supported = typeof Supported.Type
 
 /**
  * What is settled, as a server is told it that sells through it. `obstacle` says why a kind cannot be sold from here all
  * the same, and what to do; it does not travel.
- *
- * @category models
  */
 export interface Sellable extends Omit<Supported, "kinds"> {
   readonly kinds: ReadonlyArray<typeof SupportedKind.Type & { readonly obstacle?: string }>
@@ -51,8 +38,6 @@ const decodeKinds = Schema.decodeUnknownResult(Supported)
 
 /**
  * Reads a facilitator's answer. Kinds of other versions and other protocols may stand beside ours: they are left out.
- *
- * @category conversions
  */
 export const decode = (json: unknown): Result.Result<Supported, Schema.SchemaError> =>
   Result.flatMap(decodeAnswer(json), ({ kinds, signers }) => decodeKinds({ kinds: kinds.filter(isOurs), signers }))

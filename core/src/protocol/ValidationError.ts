@@ -4,11 +4,7 @@
 import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
 
-/**
- * What can be wrong, in the words of the wire.
- *
- * @category constants
- */
+/** What can be wrong, in the words of the wire. */
 export const validationReasons = [
   "malformed",
   "unsupported_version",
@@ -20,22 +16,13 @@ export const validationReasons = [
   "already_used"
 ] as const
 
-/**
- * What was wrong, machine-readable.
- *
- * @category schemas
- */
+/** What was wrong, machine-readable. */
 export const ValidationReason = /* @__PURE__ */ Schema.Literals(validationReasons)
 
-/**
- * @category models
- */
 export type ValidationReason = typeof ValidationReason.Type
 
 /**
  * A payment that is refused for its form. `reason` is the wire word, `detail` narrows it, `message` is for people.
- *
- * @category errors
  */
 export class ValidationError extends Data.TaggedError("ValidationError")<{
   readonly reason: ValidationReason
@@ -43,10 +30,6 @@ export class ValidationError extends Data.TaggedError("ValidationError")<{
   readonly message: string
 }> {}
 
-/**
- * A `ValidationError` in one line.
- *
- * @category constructors
- */
+/** A `ValidationError` in one line. */
 export const invalid = (reason: ValidationReason, detail: string, message: string): ValidationError =>
   new ValidationError({ reason, detail, message })

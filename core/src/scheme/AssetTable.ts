@@ -9,11 +9,7 @@ import type { Network } from "../protocol/Network.ts"
 import * as OptionCheck from "../protocol/OptionCheck.ts"
 import { Misconfigured } from "../protocol/ProtocolError.ts"
 
-/**
- * A token of the operator's own.
- *
- * @category models
- */
+/** A token of the operator's own. */
 export interface CustomAsset {
   readonly network: string
   /** The token's contract; on TON its master. */
@@ -25,11 +21,7 @@ export interface CustomAsset {
   readonly dollar?: boolean
 }
 
-/**
- * The keys of the operator's own tokens, for families that add their own.
- *
- * @category constants
- */
+/** The keys of the operator's own tokens, for families that add their own. */
 export const keys: OptionCheck.Table<CustomAsset> = {
   network: OptionCheck.text,
   address: OptionCheck.text,
@@ -38,11 +30,7 @@ export const keys: OptionCheck.Table<CustomAsset> = {
   dollar: OptionCheck.optional(OptionCheck.flag)
 }
 
-/**
- * A family's own part of a table.
- *
- * @category models
- */
+/** A family's own part of a table. */
 export interface Family<A extends CustomAsset> {
   readonly networkOf: (text: string) => Network | undefined
   /** What is wrong with a text that is no network of the family's: the end of a sentence whose subject is the network. */
@@ -57,11 +45,7 @@ export interface Family<A extends CustomAsset> {
   readonly known: ReadonlyArray<A>
 }
 
-/**
- * The assets of one role: the operator's own, and behind them the known ones.
- *
- * @category models
- */
+/** The assets of one role: the operator's own, and behind them the known ones. */
 export interface AssetTable {
   /** By address, by symbol, or the network's default without a text. */
   readonly find: (network: string, text: string | undefined) => Asset | undefined
@@ -72,8 +56,6 @@ export interface AssetTable {
 
 /**
  * Builds the table. An operator's asset with a bad network, address, decimals or else is a mistake that names it.
- *
- * @category constructors
  */
 export const make = <A extends CustomAsset>(
   family: Family<A>,
@@ -120,8 +102,6 @@ const wrong = (symbol: string, what: string) =>
 /**
  * A token that is not in the table any more, by its address: enough to find its transfers. `undefined` where the texts are no
  * network and no address of the family's.
- *
- * @category constructors
  */
 export const retired = <A extends CustomAsset>(
   { addressOf, networkOf }: Pick<Family<A>, "addressOf" | "networkOf">,
@@ -134,9 +114,5 @@ export const retired = <A extends CustomAsset>(
   return { network, address, symbol: address, decimals: 0, dollar: false, extra: { retired: "true" } }
 }
 
-/**
- * Whether the token is not in the table any more.
- *
- * @category guards
- */
+/** Whether the token is not in the table any more. */
 export const isRetired = ({ extra }: Asset): boolean => extra["retired"] === "true"

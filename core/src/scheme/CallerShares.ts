@@ -5,17 +5,11 @@
  * (apps/docs/protocol.md#d23-limits-and-shares).
  */
 
-/**
- * The part that is held for each caller.
- *
- * @category models
- */
+/** The part that is held for each caller. */
 export type Parts = ReadonlyMap<string, bigint>
 
 /**
  * The parts of a total; none where fewer than two callers share it. A caller with a limit of its own is held no more than that.
- *
- * @category constructors
  */
 export const partsOf = (
   total: bigint,
@@ -33,11 +27,7 @@ export const partsOf = (
   )
 }
 
-/**
- * The use of a total so far: of all, and of one caller.
- *
- * @category models
- */
+/** The use of a total so far: of all, and of one caller. */
 export interface Use {
   readonly all: bigint
   readonly of: (caller: string) => bigint
@@ -46,8 +36,6 @@ export interface Use {
 /**
  * How much more a caller may use: the rest of its part, or what is left beside the parts held for others, whichever is more. A
  * caller without a part, one that is not told apart or not known any more, has what is left beside the parts.
- *
- * @category getters
  */
 export const roomOf = (total: bigint, parts: Parts, caller: string, use: Use): bigint => {
   const free = total - use.all

@@ -12,21 +12,13 @@ import type { Misconfigured } from "../protocol/ProtocolError.ts"
 import type { SchemeClient } from "./SchemeClient.ts"
 import * as SchemeRegistry from "./SchemeRegistry.ts"
 
-/**
- * The service.
- *
- * @category services
- */
+/** The service. */
 export class ClientSchemeRegistry extends Context.Service<
   ClientSchemeRegistry,
   SchemeRegistry.SchemeRegistry<SchemeClient>
 >()("@pontage/core/ClientSchemeRegistry") {}
 
-/**
- * The list, checked; for the options of those who take it as a plain value.
- *
- * @category constants
- */
+/** The list, checked; for the options of those who take it as a plain value. */
 export const check: OptionCheck.Check<ReadonlyArray<SchemeClient>> = /* @__PURE__ */ OptionCheck.list(
   /* @__PURE__ */ OptionCheck.having(
     "a payer's half of a scheme, such as exactEvm.client({ ... })",
@@ -41,21 +33,13 @@ const checkOfList = /* @__PURE__ */ OptionCheck.options<{ readonly schemes: Read
   schemes: check
 })
 
-/**
- * A registry of these schemes. Two for one scheme and network are a mistake, and so is an empty list.
- *
- * @category constructors
- */
+/** A registry of these schemes. Two for one scheme and network are a mistake, and so is an empty list. */
 export const make = (
   schemes: ReadonlyArray<SchemeClient>
 ): Result.Result<ClientSchemeRegistry["Service"], Misconfigured> =>
   Result.flatMap(OptionCheck.read(checkOfList, { schemes }), (read) => SchemeRegistry.make(read.schemes))
 
-/**
- * The registry as a layer.
- *
- * @category layers
- */
+/** The registry as a layer. */
 export const layer = (schemes: ReadonlyArray<SchemeClient>): Layer.Layer<ClientSchemeRegistry, Misconfigured> =>
   Layer.effect(
     ClientSchemeRegistry,

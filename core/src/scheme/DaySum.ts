@@ -3,11 +3,7 @@
  * and less than 25, so the sum is never below the exact one.
  */
 
-/**
- * The sum. Times are Unix milliseconds.
- *
- * @category models
- */
+/** The sum. Times are Unix milliseconds. */
 export interface DaySum {
   readonly add: (amount: bigint, now: number) => void
   /** Takes back what was added at a time, as far as it still counts. */
@@ -19,11 +15,7 @@ export interface DaySum {
 const hourMillis = 3_600_000
 const hours = 24
 
-/**
- * Makes a sum of nothing.
- *
- * @category constructors
- */
+/** Makes a sum of nothing. */
 export const make = (): DaySum => {
   const byHour = new Map<number, bigint>()
   const forget = (hour: number) => {

@@ -14,11 +14,7 @@ import type { ChainUnavailable, Misconfigured } from "../protocol/ProtocolError.
 import type { SchemeFacilitator } from "./SchemeFacilitator.ts"
 import * as SchemeRegistry from "./SchemeRegistry.ts"
 
-/**
- * The service.
- *
- * @category services
- */
+/** The service. */
 export class FacilitatorSchemeRegistry extends Context.Service<
   FacilitatorSchemeRegistry,
   SchemeRegistry.SchemeRegistry<SchemeFacilitator>
@@ -27,16 +23,10 @@ export class FacilitatorSchemeRegistry extends Context.Service<
 /**
  * A scheme as its constructor gives it, such as `exactEvm.facilitator({ ... })`: it connects to its chain once, when the
  * layer is built.
- *
- * @category models
  */
 export type FacilitatorScheme = Effect.Effect<SchemeFacilitator, Misconfigured | ChainUnavailable, Scope.Scope>
 
-/**
- * The list, checked; for the options of those who take it as a plain value.
- *
- * @category constants
- */
+/** The list, checked; for the options of those who take it as a plain value. */
 export const check: OptionCheck.Check<ReadonlyArray<FacilitatorScheme>> = OptionCheck.list(
   OptionCheck.given("a facilitator's half of a scheme, such as exactEvm.facilitator({ ... })", Effect.isEffect)
 )
@@ -45,18 +35,12 @@ const checkOfList = OptionCheck.options<{ readonly schemes: ReadonlyArray<Facili
 
 /**
  * A registry of schemes that are connected. Two for one scheme and network are a mistake, and so is an empty list.
- *
- * @category constructors
  */
 export const make: (
   schemes: ReadonlyArray<SchemeFacilitator>
 ) => Result.Result<FacilitatorSchemeRegistry["Service"], Misconfigured> = SchemeRegistry.make
 
-/**
- * The registry as a layer. All schemes connect at once; the layer fails with the first that cannot.
- *
- * @category layers
- */
+/** The registry as a layer. All schemes connect at once; the layer fails with the first that cannot. */
 export const layer = (
   schemes: ReadonlyArray<FacilitatorScheme>
 ): Layer.Layer<FacilitatorSchemeRegistry, Misconfigured | ChainUnavailable> =>

@@ -19,11 +19,7 @@ import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import * as CallerShares from "./CallerShares.ts"
 import * as DaySum from "./DaySum.ts"
 
-/**
- * The limits, in the network's smallest native unit (or in another one that all amounts are given in).
- *
- * @category models
- */
+/** The limits, in the network's smallest native unit (or in another one that all amounts are given in). */
 export interface Limits {
   /** The most that may be lost in 24 hours. Above zero. */
   readonly total: bigint
@@ -43,8 +39,6 @@ export interface Limits {
 /**
  * The payer of a payment, the caller on whose behalf it is settled, and what tells the code of the payer's account from other
  * code, where that is to be banned with it.
- *
- * @category models
  */
 export interface LossParty {
   readonly payer: string
@@ -52,11 +46,7 @@ export interface LossParty {
   readonly codeHash?: string | undefined
 }
 
-/**
- * A payment that is to be signed for: the most that may be lost with it.
- *
- * @category models
- */
+/** A payment that is to be signed for: the most that may be lost with it. */
 export interface LossRisk extends LossParty {
   readonly amount: bigint
 }
@@ -64,29 +54,19 @@ export interface LossRisk extends LossParty {
 /**
  * A payment's loss. `culprit` is the account to be banned: at once when it is `grave`, at the third time in a day
  * when it is `slight`. Without a culprit nobody is banned, and the payer stays as proven as it was.
- *
- * @category models
  */
 export interface Loss extends LossRisk {
   readonly culprit?: string | undefined
   readonly gravity?: "grave" | "slight"
 }
 
-/**
- * Whether a payment may be signed for: who or what is `Banned`, or whose share is `Exhausted`.
- *
- * @category models
- */
+/** Whether a payment may be signed for: who or what is `Banned`, or whose share is `Exhausted`. */
 export type LossVerdict =
   | { readonly _tag: "Open" }
   | { readonly _tag: "Banned"; readonly account: string; readonly until: number }
   | { readonly _tag: "Exhausted"; readonly share: "payer" | "caller" | "all" }
 
-/**
- * The budget. A payment is known by an id of the caller's choice that no other payment has.
- *
- * @category models
- */
+/** The budget. A payment is known by an id of the caller's choice that no other payment has. */
 export interface LossBudget {
   /** Whether a payment of this risk may be signed for now. Counts nothing. */
   readonly judge: (risk: LossRisk) => Effect.Effect<LossVerdict>
@@ -166,11 +146,7 @@ interface Counted {
   readonly settled: DaySum.DaySum | undefined
 }
 
-/**
- * Makes a budget of which nothing is lost.
- *
- * @category constructors
- */
+/** Makes a budget of which nothing is lost. */
 export const make = (limits: Limits): Effect.Effect<LossBudget, Misconfigured> => {
   const { banMillis = defaultBanMillis, total } = limits
   const { perCaller = atLeastOne(total / shareOfTotal), perPayer = atLeastOne(total / shareOfTotal) } = limits
@@ -215,8 +191,6 @@ const now = <A>(run: (now: number) => A): Effect.Effect<A> => Effect.map(Clock.c
 /**
  * Succeeds where a payment may be signed for. A ban is the payer's own doing; a budget that is used up is nobody's fault in the
  * payment, which may be sent again.
- *
- * @category errors
  */
 export const demand = (verdict: LossVerdict): Effect.Effect<void, ValidationError | FacilitatorUnavailable> => {
   switch (verdict._tag) {

@@ -20,20 +20,12 @@
  */
 import type { Block, Passenger } from "./SchemeFacilitator.ts"
 
-/**
- * A block whose time is known: Unix seconds, by the chain's clock.
- *
- * @category models
- */
+/** A block whose time is known: Unix seconds, by the chain's clock. */
 export interface TimedBlock extends Pick<Block, "number"> {
   readonly time: number
 }
 
-/**
- * Whether the payment's transfer in this block is its own.
- *
- * @category guards
- */
+/** Whether the payment's transfer in this block is its own. */
 export const isOwn = (
   {
     earliest,

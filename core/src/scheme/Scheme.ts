@@ -5,11 +5,7 @@
  */
 import type { Network } from "../protocol/Network.ts"
 
-/**
- * The definition that the three halves of a scheme share.
- *
- * @category models
- */
+/** The definition that the three halves of a scheme share. */
 export interface Scheme {
   /** The word on the wire: `exact`. */
   readonly name: string
@@ -24,8 +20,6 @@ export interface Scheme {
 /**
  * Whether two texts are one address of the scheme's family, however each is written. Equal texts are not looked into: to read an
  * address may take a digest.
- *
- * @category guards
  */
 export const isSameAddress = ({ address }: Pick<Scheme, "address">, one: string, other: string): boolean => {
   if (one === other) return true

@@ -11,21 +11,13 @@ import type { RequestBinding } from "../protocol/PaymentPayload.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { Scheme } from "./Scheme.ts"
 
-/**
- * The wallet did not sign: it refused, failed, or signed something else. Nothing was sent.
- *
- * @category errors
- */
+/** The wallet did not sign: it refused, failed, or signed something else. Nothing was sent. */
 export class SigningFailed extends Data.TaggedError("SigningFailed")<{
   readonly message: string
   readonly cause?: unknown
 }> {}
 
-/**
- * What is to be signed. The core has decided it: option, window, binding. The scheme signs exactly this.
- *
- * @category models
- */
+/** What is to be signed. The core has decided it: option, window, binding. The scheme signs exactly this. */
 export interface SigningRequest {
   readonly requirements: PaymentRequirements
   /** The asset of the option as this client knows it; never the server's word for it. */
@@ -38,11 +30,7 @@ export interface SigningRequest {
   readonly binding: RequestBinding | undefined
 }
 
-/**
- * A signed authorization: the scheme's JSON for the payload, and who pays.
- *
- * @category models
- */
+/** A signed authorization: the scheme's JSON for the payload, and who pays. */
 export interface SignedPayment {
   readonly payload: Schema.Json
   readonly payer: string
@@ -50,11 +38,7 @@ export interface SignedPayment {
   readonly nonce: string
 }
 
-/**
- * The payer's half.
- *
- * @category models
- */
+/** The payer's half. */
 export interface SchemeClient {
   readonly scheme: Scheme
   /** The one network this signer pays on. */

@@ -16,8 +16,6 @@ import type { Scheme } from "./Scheme.ts"
 
 /**
  * A payment as the facilitator holds it: the offer, what was signed in common words, and the scheme's own payload.
- *
- * @category models
  */
 export interface Payment<Payload = unknown> {
   readonly requirements: PaymentRequirements
@@ -38,8 +36,6 @@ export interface Payment<Payload = unknown> {
 /**
  * A place in the order of one signer's transactions (EVM: account and nonce). Families whose payers send their own
  * transaction have none.
- *
- * @category models
  */
 export interface Slot {
   /** The signer, in the family's wire form. */
@@ -50,16 +46,10 @@ export interface Slot {
 /**
  * What a count of a lane's slots takes in: transactions in blocks, those that nodes wait to include too, or those in final blocks
  * alone.
- *
- * @category models
  */
 export type SlotCount = "included" | "known" | "final"
 
-/**
- * A block, by its place and by what tells it from another in the same place.
- *
- * @category models
- */
+/** A block, by its place and by what tells it from another in the same place. */
 export interface Block {
   readonly number: bigint
   readonly hash: string
@@ -68,8 +58,6 @@ export interface Block {
 /**
  * What one unit of gas costs now, in the chain's smallest native unit. A `maximum` above the `ceiling` says that the chain
  * is dearer than the operator allows: nothing new is sent until it falls.
- *
- * @category models
  */
 export interface Fees {
   readonly maximum: bigint
@@ -77,11 +65,7 @@ export interface Fees {
   readonly ceiling: bigint
 }
 
-/**
- * The chain as it is now: asked before a transaction is signed, and to see how deep the earlier ones lie.
- *
- * @category models
- */
+/** The chain as it is now: asked before a transaction is signed, and to see how deep the earlier ones lie. */
 export interface ChainHead {
   /** The newest block, and its time in Unix seconds. */
   readonly head: Block & { readonly time: number }
@@ -93,8 +77,6 @@ export interface ChainHead {
 
 /**
  * Signed bytes that settle payments, ready to be sent and sent again. Plain data: it can be stored and read back.
- *
- * @category models
  */
 export interface Prepared {
   readonly slot: Slot | undefined
@@ -110,11 +92,7 @@ export interface Prepared {
   readonly fees?: Omit<Fees, "ceiling">
 }
 
-/**
- * A transaction for the first payments of a list: `count` of them, at least one. The others go into another one.
- *
- * @category models
- */
+/** A transaction for the first payments of a list: `count` of them, at least one. The others go into another one. */
 export interface Preparation {
   readonly prepared: Prepared
   readonly count: number
@@ -123,8 +101,6 @@ export interface Preparation {
 /**
  * What happened when bytes were sent. No answer at all is `ChainUnavailable`: they may be on their way. None of these is
  * proof of anything; the engine looks at the chain.
- *
- * @category models
  */
 export type Submission =
   | { readonly _tag: "Accepted" }
@@ -140,11 +116,7 @@ export type Submission =
   /** The node would not take them for a reason of ours, such as no gas money. */
   | { readonly _tag: "Refused"; readonly message: string }
 
-/**
- * What the chain shows of a payment.
- *
- * @category models
- */
+/** What the chain shows of a payment. */
 export type Observation =
   | { readonly _tag: "Pending" }
   /**
@@ -162,8 +134,6 @@ export type Observation =
 /**
  * Where one of a flight's transactions was found: the block, and what it has cost its signer, in the chain's smallest
  * native unit.
- *
- * @category models
  */
 export interface Landed {
   readonly transaction: string
@@ -171,11 +141,7 @@ export interface Landed {
   readonly cost: bigint
 }
 
-/**
- * A payment on its way, and from where on a transfer of it counts (`OwnTransfer.isOwn`).
- *
- * @category models
- */
+/** A payment on its way, and from where on a transfer of it counts (`OwnTransfer.isOwn`). */
 export interface Passenger<Payload = unknown> {
   readonly payment: Payment<Payload>
   /** The chain's head (block number) when a transaction was first prepared for it: later blocks count. */
@@ -195,8 +161,6 @@ export interface Passenger<Payload = unknown> {
 /**
  * What the chain shows of one slot: whether one of our transactions in it landed, and what became of each payment, in the
  * order they were asked for. A payment may be `Pending` after the landing, where money moves by further messages.
- *
- * @category models
  */
 export interface Sighting {
   readonly landed: Landed | undefined
@@ -206,8 +170,6 @@ export interface Sighting {
 /**
  * What is proven of an authorization once its validity is over: it moved the money, or it never will. `Pending` until the
  * chain's final block is past the validity.
- *
- * @category models
  */
 export type Conclusion =
   | Exclude<Observation, { readonly _tag: "Failed" }>
@@ -218,21 +180,13 @@ export type Conclusion =
       readonly reason?: PaymentError | ValidationError
     }
 
-/**
- * A signer and what it has left to pay for gas, in the chain's smallest native unit.
- *
- * @category models
- */
+/** A signer and what it has left to pay for gas, in the chain's smallest native unit. */
 export interface SignerBalance {
   readonly address: string
   readonly balance: bigint
 }
 
-/**
- * The settling half for one network.
- *
- * @category models
- */
+/** The settling half for one network. */
 export interface SchemeFacilitator<Payload = unknown> {
   readonly scheme: Scheme
   readonly network: Network

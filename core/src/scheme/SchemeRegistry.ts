@@ -8,21 +8,13 @@ import * as Result from "effect/Result"
 import { Misconfigured } from "../protocol/ProtocolError.ts"
 import type { Scheme } from "./Scheme.ts"
 
-/**
- * The part of a plugin that the registry looks at.
- *
- * @category models
- */
+/** The part of a plugin that the registry looks at. */
 export interface Registrable {
   readonly scheme: Scheme
   readonly network: string | undefined
 }
 
-/**
- * A registry of one role's plugins.
- *
- * @category models
- */
+/** A registry of one role's plugins. */
 export interface SchemeRegistry<Plugin extends Registrable> {
   /** All of them, in the order of their registration. */
   readonly schemes: ReadonlyArray<Plugin>
@@ -32,11 +24,7 @@ export interface SchemeRegistry<Plugin extends Registrable> {
   readonly findOpen: (scheme: string, family: string) => Plugin | undefined
 }
 
-/**
- * Builds a registry. Two plugins for the same scheme and network are a mistake, and so is an empty list.
- *
- * @category constructors
- */
+/** Builds a registry. Two plugins for the same scheme and network are a mistake, and so is an empty list. */
 export const make = <Plugin extends Registrable>(
   schemes: ReadonlyArray<Plugin>
 ): Result.Result<SchemeRegistry<Plugin>, Misconfigured> => {

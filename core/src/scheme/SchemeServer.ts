@@ -17,19 +17,13 @@ import type { SchemeFacilitator } from "./SchemeFacilitator.ts"
  * How the chain has come to call an authorization used: `Settled` by the payment that it was signed for, in a block of
  * this time (Unix seconds); `Burnt` by anything else, such as its cancellation, and the refusal that follows; `Unseen`
  * where the node does not show it, or not yet.
- *
- * @category models
  */
 export type Use =
   | { readonly _tag: "Settled"; readonly transaction: string; readonly time: number }
   | { readonly _tag: "Burnt"; readonly error: ValidationError | PaymentError }
   | { readonly _tag: "Unseen" }
 
-/**
- * The seller's half. Its RPC is used at start, and for no request that a facilitator has an answer to.
- *
- * @category models
- */
+/** The seller's half. Its RPC is used at start, and for no request that a facilitator has an answer to. */
 export interface SchemeServer {
   readonly scheme: Scheme
   /** The network it was configured for; `undefined` when it takes the one that its RPC turns out to serve. */

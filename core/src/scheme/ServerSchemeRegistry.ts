@@ -13,21 +13,13 @@ import type { Misconfigured } from "../protocol/ProtocolError.ts"
 import * as SchemeRegistry from "./SchemeRegistry.ts"
 import type { SchemeServer } from "./SchemeServer.ts"
 
-/**
- * The service.
- *
- * @category services
- */
+/** The service. */
 export class ServerSchemeRegistry extends Context.Service<
   ServerSchemeRegistry,
   SchemeRegistry.SchemeRegistry<SchemeServer>
 >()("@pontage/core/ServerSchemeRegistry") {}
 
-/**
- * The list, checked; for the options of those who take it as a plain value.
- *
- * @category constants
- */
+/** The list, checked; for the options of those who take it as a plain value. */
 export const check: OptionCheck.Check<ReadonlyArray<SchemeServer>> = /* @__PURE__ */ OptionCheck.list(
   /* @__PURE__ */ OptionCheck.having(
     "a seller's half of a scheme, such as exactEvm.server({ ... })",
@@ -41,21 +33,13 @@ const checkOfList = /* @__PURE__ */ OptionCheck.options<{ readonly schemes: Read
   schemes: check
 })
 
-/**
- * A registry of these schemes. Two for one scheme and network are a mistake, and so is an empty list.
- *
- * @category constructors
- */
+/** A registry of these schemes. Two for one scheme and network are a mistake, and so is an empty list. */
 export const make = (
   schemes: ReadonlyArray<SchemeServer>
 ): Result.Result<ServerSchemeRegistry["Service"], Misconfigured> =>
   Result.flatMap(OptionCheck.read(checkOfList, { schemes }), (read) => SchemeRegistry.make(read.schemes))
 
-/**
- * The registry as a layer.
- *
- * @category layers
- */
+/** The registry as a layer. */
 export const layer = (schemes: ReadonlyArray<SchemeServer>): Layer.Layer<ServerSchemeRegistry, Misconfigured> =>
   Layer.effect(
     ServerSchemeRegistry,

@@ -30,11 +30,7 @@ import * as PaymentRun from "./request/PaymentRun.ts"
 import * as ShopInspection from "./request/ShopInspection.ts"
 import * as BuyerPlace from "./shop/BuyerPlace.ts"
 
-/**
- * The things that every taking of a payment needs.
- *
- * @category models
- */
+/** The things that every taking of a payment needs. */
 export interface Counter {
   readonly notary: RouteOffer.ChallengeSigner
   readonly entropy: { readonly bytes: (length: number) => Uint8Array }
@@ -43,11 +39,7 @@ export interface Counter {
   readonly warn: RepeatedWarning
 }
 
-/**
- * A request, and how it is to be answered.
- *
- * @category models
- */
+/** A request, and how it is to be answered. */
 export interface Asking {
   readonly priced: RouteOffer.PricedRequest
   readonly epoch: number
@@ -59,18 +51,10 @@ export interface Asking {
   readonly clientAddress: string | undefined
 }
 
-/**
- * A request and the payment it carries.
- *
- * @category models
- */
+/** A request and the payment it carries. */
 export interface Presented extends Asking, PresentedPayment {}
 
-/**
- * Takes the payment. Never fails: what went wrong is `Refused`, with fresh offers.
- *
- * @category combinators
- */
+/** Takes the payment. Never fails: what went wrong is `Refused`, with fresh offers. */
 export const take = (counter: Counter, presented: Presented): Effect.Effect<Granted | Deferred | Refused> =>
   forBuyer(
     counter,
@@ -88,11 +72,7 @@ const forBuyer = <A, E>(
     Effect.provideService(effect, CurrentBuyer, buyer)
   )
 
-/**
- * The refusal of a presented payment. What is nobody's fault in the payment goes to the operator's log.
- *
- * @category constructors
- */
+/** The refusal of a presented payment. What is nobody's fault in the payment goes to the operator's log. */
 export const refused = (
   counter: Pick<Counter, "entropy" | "notary" | "warn">,
   presented: Asking,

@@ -35,11 +35,7 @@ import * as NetworkReadiness from "./shop/NetworkReadiness.ts"
 import { PriceResolver } from "./shop/PriceResolver.ts"
 import * as Shop from "./shop/Shop.ts"
 
-/**
- * The service.
- *
- * @category services
- */
+/** The service. */
 export class PaymentGate extends Context.Service<
   PaymentGate,
   {
@@ -58,11 +54,7 @@ export class PaymentGate extends Context.Service<
 
 const ownOptions = OptionCheck.options<Shop.ShopOptions>(Shop.keys)
 
-/**
- * A gate of its own shop, for the schemes and the prices of the context.
- *
- * @category constructors
- */
+/** A gate of its own shop, for the schemes and the prices of the context. */
 export const make = Effect.fnUntraced(function* (options: Shop.ShopOptions) {
   const checked = yield* Effect.fromResult(OptionCheck.read(ownOptions, options))
   const prices = yield* PriceResolver
@@ -70,21 +62,13 @@ export const make = Effect.fnUntraced(function* (options: Shop.ShopOptions) {
   return yield* fromShop(yield* Effect.fromResult(Shop.make({ ...checked, prices, schemes })))
 })
 
-/**
- * A gate as a layer; its routes come by `route`.
- *
- * @category layers
- */
+/** A gate as a layer; its routes come by `route`. */
 export const layer = (
   options: Shop.ShopOptions
 ): Layer.Layer<PaymentGate, Misconfigured, Facilitator | PriceResolver | ServerSchemeRegistry> =>
   Layer.effect(PaymentGate, make(options))
 
-/**
- * The gate of a shop that was checked already.
- *
- * @category constructors
- */
+/** The gate of a shop that was checked already. */
 export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
   const facilitator = yield* Facilitator
   const clock = yield* Clock.Clock
@@ -128,11 +112,7 @@ interface Desk {
 
 type Deciding = Decision | Effect.Effect<Decision>
 
-/**
- * Whether `decideNow` has decided.
- *
- * @category guards
- */
+/** Whether `decideNow` has decided. */
 export const isDecision = (deciding: Decision | Effect.Effect<Decision>): deciding is Decision =>
   !Effect.isEffect(deciding)
 

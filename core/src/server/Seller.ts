@@ -28,11 +28,7 @@ import type { RouteConfig } from "./route/RouteConfig.ts"
 import * as PriceResolver from "./shop/PriceResolver.ts"
 import * as Shop from "./shop/Shop.ts"
 
-/**
- * What a shop is made of, in plain values.
- *
- * @category models
- */
+/** What a shop is made of, in plain values. */
 export interface SellerOptions extends Shop.ShopOptions {
   /** What the shop sells by, one per network: `exactEvm.server({ rpcUrl })` and the like. */
   readonly schemes: ReadonlyArray<SchemeServer>
@@ -49,18 +45,10 @@ export interface SellerOptions extends Shop.ShopOptions {
   readonly prices?: (price: string, asset: Asset) => bigint | undefined
 }
 
-/**
- * A facilitator as a service, which may take the shop's schemes.
- *
- * @category models
- */
+/** A facilitator as a service, which may take the shop's schemes. */
 export type FacilitatorLayer = Layer.Layer<Facilitator, unknown, ServerSchemeRegistry.ServerSchemeRegistry>
 
-/**
- * The keys of the options, for adapters that add their own.
- *
- * @category constants
- */
+/** The keys of the options, for adapters that add their own. */
 export const keys: OptionCheck.Table<SellerOptions> = {
   ...Shop.keys,
   schemes: ServerSchemeRegistry.check,
@@ -76,8 +64,6 @@ const check = OptionCheck.options<SellerOptions>(keys)
 /**
  * A shop. `make` and `route` throw `Misconfigured` for a wiring mistake; mistakes that only the chain or the facilitator
  * can show make `ready` reject and keep the routes at 503.
- *
- * @category models
  */
 export interface Seller {
   /** Checks a route; `name` appears in error messages: `GET /report`. Throws `Misconfigured`. */
@@ -95,8 +81,6 @@ export interface Seller {
 /**
  * Opens a shop. Throws `Misconfigured` for a mistake in the options. Chains and facilitator are asked in the background
  * from now on.
- *
- * @category constructors
  */
 export const make = (given: SellerOptions): Seller => {
   const options = Result.getOrThrow(OptionCheck.read(check, given))

@@ -7,28 +7,16 @@ import * as Effect from "effect/Effect"
 import * as Equal from "effect/Equal"
 import * as Formatter from "effect/Formatter"
 
-/**
- * A law does not hold. `message` says what was expected and what came.
- *
- * @category errors
- */
+/** A law does not hold. `message` says what was expected and what came. */
 export class LawBroken extends Data.TaggedError("LawBroken")<{ readonly message: string }> {}
 
-/**
- * One law, and what it needs to be tried.
- *
- * @category models
- */
+/** One law, and what it needs to be tried. */
 export interface Law<R = never> {
   readonly name: string
   readonly effect: Effect.Effect<void, LawBroken, R>
 }
 
-/**
- * Holds when the two are equal by value.
- *
- * @category combinators
- */
+/** Holds when the two are equal by value. */
 export const same = (what: string, actual: unknown, expected: unknown): Effect.Effect<void, LawBroken> =>
   Equal.equals(actual, expected)
     ? Effect.void
@@ -36,19 +24,11 @@ export const same = (what: string, actual: unknown, expected: unknown): Effect.E
         new LawBroken({ message: `${what}: expected ${Formatter.format(expected)}, got ${Formatter.format(actual)}` })
       )
 
-/**
- * Holds when the condition is true.
- *
- * @category combinators
- */
+/** Holds when the condition is true. */
 export const holds = (what: string, condition: boolean): Effect.Effect<void, LawBroken> =>
   condition ? Effect.void : Effect.fail(new LawBroken({ message: `${what}: it does not` }))
 
-/**
- * A failure that the law does not expect breaks it; so does a defect.
- *
- * @category combinators
- */
+/** A failure that the law does not expect breaks it; so does a defect. */
 export const succeeds = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, LawBroken, R> =>
   Effect.catchCause(effect, (cause) =>
     Effect.fail(new LawBroken({ message: `${what}: expected success, got ${Formatter.format(cause)}` }))

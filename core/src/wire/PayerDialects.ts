@@ -6,28 +6,16 @@ import { protocolPayer } from "./pontage/ProtocolPayer.ts"
 import { x402v1Payer } from "./x402/X402v1Payer.ts"
 import { x402v2Payer } from "./x402/X402v2Payer.ts"
 
-/**
- * All of them, ours first: it says most about what became of a payment.
- *
- * @category constants
- */
+/** All of them, ours first: it says most about what became of a payment. */
 export const usual: ReadonlyArray<PayerDialect> = [protocolPayer, x402v2Payer, x402v1Payer]
 
-/**
- * Those in which a payment with these headers can have been made; several share a header.
- *
- * @category getters
- */
+/** Those in which a payment with these headers can have been made; several share a header. */
 export const spokenIn = (dialects: ReadonlyArray<PayerDialect>, headers: HeaderFields): ReadonlyArray<PayerDialect> => {
   const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
   return dialects.filter(({ paymentHeader }) => names.has(paymentHeader.toLowerCase()))
 }
 
-/**
- * The first receipt that one of the dialects finds on an answer.
- *
- * @category conversions
- */
+/** The first receipt that one of the dialects finds on an answer. */
 export const readReceipt = (dialects: ReadonlyArray<PayerDialect>, header: AnswerHead["header"]) => {
   for (const dialect of dialects) {
     const receipt = dialect.readReceipt(header)

@@ -20,8 +20,6 @@ import { x402v2Seller } from "./x402/X402v2Seller.ts"
 
 /**
  * The dialects of one route, ready to be asked. The first one writes the body of a refusal that speaks all of them.
- *
- * @category models
  */
 export interface SellerDialects {
   readonly dialects: ReadonlyArray<SellerDialect>
@@ -33,11 +31,7 @@ export interface SellerDialects {
   readonly exposed: string
 }
 
-/**
- * A payment that was heard, and the dialects that its answer speaks.
- *
- * @category models
- */
+/** A payment that was heard, and the dialects that its answer speaks. */
 export interface Heard {
   readonly spoken: SellerDialects
   readonly presented: Result.Result<PresentedPayment, PaymentError | ValidationError>
@@ -58,11 +52,7 @@ const distinct = (names: ReadonlyArray<string>): ReadonlyArray<string> => {
   return [...seen.values()]
 }
 
-/**
- * Dialects to be spoken together, in this order.
- *
- * @category constructors
- */
+/** Dialects to be spoken together, in this order. */
 export const make = (dialects: ReadonlyArray<SellerDialect>): SellerDialects => ({
   dialects,
   byHeader: byHeader(dialects),
@@ -73,24 +63,16 @@ export const make = (dialects: ReadonlyArray<SellerDialect>): SellerDialects => 
 /**
  * The first of these whose payers would never find an offer, because another one writes the body. Ours may leave it to
  * other offers: its payer reads those of x402 as well.
- *
- * @category getters
  */
 export const hidden = ([first, ...others]: ReadonlyArray<SellerDialect>): SellerDialect | undefined =>
   others.find((one) => one.offersInBody && (first?.offersInBody !== true || one !== protocolSeller))
 
-/**
- * What routes speak that say nothing of it: ours, and beside it x402 version 2.
- *
- * @category constants
- */
+/** What routes speak that say nothing of it: ours, and beside it x402 version 2. */
 export const usual: SellerDialects = make([protocolSeller, x402v2Seller])
 
 /**
  * The payment that a request carries; `undefined` when it carries none. Headers of two dialects at once are refused: it
  * could not be said which of the payments was meant.
- *
- * @category conversions
  */
 export const hear = (spoken: SellerDialects, header: ReadHeader): Heard | undefined => {
   let heard: Heard | undefined
@@ -131,11 +113,7 @@ const mixed = invalid(
 const repeated = (name: string) =>
   invalid("malformed", "duplicate_header", `the ${name} header came more than once; send exactly one`)
 
-/**
- * A refusal in all the dialects.
- *
- * @category conversions
- */
+/** A refusal in all the dialects. */
 export const refusal = ({ dialects }: SellerDialects, required: PaymentRequired, order?: SettleOrder): RefusalWords => {
   const said = dialects.map((dialect) => dialect.refusal(required, order))
   const headers = Object.assign({}, ...said.map((words) => words.headers))
@@ -151,11 +129,7 @@ export const refusal = ({ dialects }: SellerDialects, required: PaymentRequired,
   }
 }
 
-/**
- * The headers of a paid answer, in all the dialects.
- *
- * @category conversions
- */
+/** The headers of a paid answer, in all the dialects. */
 export const receiptHeaders = (
   { dialects }: SellerDialects,
   settlement: Parameters<SellerDialect["receiptHeaders"]>[0]

@@ -13,8 +13,6 @@ import type { Batch, Dialect, Run, Value } from "./SqlDialect.ts"
 
 /**
  * One transaction: what its steps run statements with, the time, and the topics that are hinted at after its commit.
- *
- * @category models
  */
 export interface Transaction {
   readonly run: Run
@@ -26,11 +24,7 @@ export interface Transaction {
   readonly tellHere: (topic: string) => void
 }
 
-/**
- * What a transaction will have told after its commit.
- *
- * @category models
- */
+/** What a transaction will have told after its commit. */
 export interface Hints {
   readonly here: ReadonlySet<string>
   readonly everywhere: ReadonlySet<string>
@@ -39,18 +33,12 @@ export interface Hints {
 /**
  * Runs steps in one transaction. A failure of theirs undoes everything. `FacilitatorUnavailable` says that the database
  * could not be asked; when the answer to the commit was lost, the steps may have happened.
- *
- * @category models
  */
 export type Transact = <A, E>(
   steps: (transaction: Transaction) => Effect.Effect<A, E | SqlError>
 ) => Effect.Effect<A, E | FacilitatorUnavailable>
 
-/**
- * A database.
- *
- * @category models
- */
+/** A database. */
 export interface Database {
   readonly dialect: Dialect
   /** The time that transactions are at, as far as it can be told without one; Unix milliseconds. */
@@ -75,8 +63,6 @@ export interface Database {
 /**
  * Where statements run, the database's own words being used. `write` is the connection's own way to run batches, if it has
  * any.
- *
- * @category constructors
  */
 export const runOn = (dialect: Dialect, text: (statement: string) => string) => {
   const spoken = ({ rows, text: statement }: Batch): Batch<unknown> => ({
@@ -94,18 +80,10 @@ export const runOn = (dialect: Dialect, text: (statement: string) => string) => 
   }
 }
 
-/**
- * Runs batches as a connection takes them.
- *
- * @category models
- */
+/** Runs batches as a connection takes them. */
 export type WriteAll = (batches: ReadonlyArray<Batch<unknown>>) => Effect.Effect<void, SqlError>
 
-/**
- * A transaction on a connection, at this time (Unix milliseconds), and what it will have told.
- *
- * @category constructors
- */
+/** A transaction on a connection, at this time (Unix milliseconds), and what it will have told. */
 export const beginAt = (run: Run, now: number): readonly [Transaction, Hints] => {
   const here = new Set<string>()
   const everywhere = new Set<string>()
@@ -115,19 +93,11 @@ export const beginAt = (run: Run, now: number): readonly [Transaction, Hints] =>
   ]
 }
 
-/**
- * The same, at the time of this process's clock: where no other process has the records.
- *
- * @category constructors
- */
+/** The same, at the time of this process's clock: where no other process has the records. */
 export const begin = (run: Run): Effect.Effect<readonly [Transaction, Hints]> =>
   Effect.map(Clock.currentTimeMillis, (now) => beginAt(run, now))
 
-/**
- * Tells those who wait in this process.
- *
- * @category combinators
- */
+/** Tells those who wait in this process. */
 export const notify = (signals: Signals.Signals, { everywhere, here }: Hints): void => {
   for (const topic of new Set([...here, ...everywhere])) signals.notify(topic)
 }
@@ -135,25 +105,17 @@ export const notify = (signals: Signals.Signals, { everywhere, here }: Hints): v
 /**
  * The failure of a database in the facilitator's words: the cause and what mends it, never what was sent to the database or
  * where it is.
- *
- * @category conversions
  */
 export const unavailable = (error: SqlError): FacilitatorUnavailable =>
   cannotBeAsked(DatabaseTrouble.sentence(DatabaseTrouble.ofFault(error)))
 
-/**
- * The failure of records that cannot be asked for a reason.
- *
- * @category constructors
- */
+/** The failure of records that cannot be asked for a reason. */
 export const cannotBeAsked = (why: string): FacilitatorUnavailable =>
   new FacilitatorUnavailable({ message: `the payment records cannot be asked: ${why}` })
 
 /**
  * Steps whose database faults are told in the facilitator's words. A connection that breaks while its transaction is being
  * undone comes as a defect from below: it is told in the same words.
- *
- * @category combinators
  */
 export const inOurWords = <A, E>(steps: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E | FacilitatorUnavailable> =>
   Effect.catchDefect(
@@ -161,11 +123,7 @@ export const inOurWords = <A, E>(steps: Effect.Effect<A, E | SqlError>): Effect.
     (defect) => (isSqlError(defect) ? Effect.fail(unavailable(defect)) : Effect.die(defect))
   )
 
-/**
- * A row that is not as this program writes it.
- *
- * @category constructors
- */
+/** A row that is not as this program writes it. */
 export const unreadable = (table: string): FacilitatorUnavailable =>
   new FacilitatorUnavailable({
     message: `a row of the table ${table} cannot be read: it was written by another program, or by a later release`

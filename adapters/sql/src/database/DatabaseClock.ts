@@ -11,11 +11,7 @@ import * as Schema from "effect/Schema"
 import { asks, type RecordFault } from "../records/Records.ts"
 import type { Run } from "./SqlDialect.ts"
 
-/**
- * The clock, as one process knows it.
- *
- * @category models
- */
+/** The clock, as one process knows it. */
 export interface DatabaseClock {
   /** Reads it; Unix milliseconds. `FacilitatorUnavailable` when this process's clock is too far from it. */
   readonly read: (run: Run) => Effect.Effect<number, RecordFault>
@@ -27,11 +23,7 @@ const ask = asks("clock", Schema.Struct({ now: Schema.BigInt }))
 
 const reading = "SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT) AS now"
 
-/**
- * A clock that was not read yet, and may be this far from this process's one: milliseconds.
- *
- * @category constructors
- */
+/** A clock that was not read yet, and may be this far from this process's one: milliseconds. */
 export const make = (clockSkewMillis: number): DatabaseClock => {
   let ahead = 0
   return {

@@ -4,11 +4,7 @@
  */
 import { type SqlError } from "effect/sql/SqlError"
 
-/**
- * A trouble in words.
- *
- * @category models
- */
+/** A trouble in words. */
 export interface Trouble {
   readonly cause: string
   readonly mend: string
@@ -20,22 +16,14 @@ export interface Trouble {
 
 type Words = readonly [cause: string, mend: string, lasts?: "lasts"]
 
-/**
- * A database fault in words.
- *
- * @category conversions
- */
+/** A database fault in words. */
 export const ofFault = ({ reason }: SqlError): Trouble => {
   const code = codeOf(reason.cause)
   const [cause, mend, lasts] = wordsOf(code, reason.cause) ?? kinds[reason._tag] ?? unknown
   return { cause, mend, code: code ?? reason._tag, lasts: lasts !== undefined }
 }
 
-/**
- * A trouble as one sentence.
- *
- * @category conversions
- */
+/** A trouble as one sentence. */
 export const sentence = ({ cause, code, mend }: Omit<Trouble, "lasts">): string => `${cause}: ${mend} (${code})`
 
 const unknown: Words = ["the database has failed", "look in its log"]

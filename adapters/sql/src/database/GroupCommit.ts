@@ -53,11 +53,7 @@ const all: ReadonlySet<Kind> = new Set(["gather", "linger"])
 const patient: ReadonlySet<Kind> = new Set(["linger"])
 const nobody: ReadonlySet<Kind> = new Set()
 
-/**
- * The transactions of a file, and its questions.
- *
- * @category constructors
- */
+/** The transactions of a file, and its questions. */
 export const make = Effect.fnUntraced(function* (
   file: SqliteFile,
   signals: Signals.Signals,

@@ -8,28 +8,15 @@ import type { SqlError } from "effect/sql/SqlError"
 /**
  * What a column holds. `bigint` is a 64-bit integer: for what is ordered, compared or counted. Money is `text`, since it
  * may have 256 bits.
- *
- * @category models
  */
 export type ColumnType = "text" | "bigint" | "boolean"
 
-/**
- * @category models
- */
 export type Value = string | bigint | boolean | null
 
-/**
- * Columns by their names.
- *
- * @category models
- */
+/** Columns by their names. */
 export type Columns<Name extends string = string> = Readonly<Record<Name, ColumnType>>
 
-/**
- * A statement that answers nothing, to be run once for each row of parameters; for none, not at all.
- *
- * @category models
- */
+/** A statement that answers nothing, to be run once for each row of parameters; for none, not at all. */
 export interface Batch<A = Value> {
   readonly text: string
   readonly rows: ReadonlyArray<ReadonlyArray<A>>
@@ -38,26 +25,16 @@ export interface Batch<A = Value> {
 /**
  * Runs one statement in the transaction at hand; parameters stand as `?` in it. `write` runs batches, all in their order;
  * when a statement fails, those before it have happened.
- *
- * @category models
  */
 export interface Run {
   (text: string, parameters?: ReadonlyArray<Value>): Effect.Effect<ReadonlyArray<unknown>, SqlError>
   readonly write: (batches: ReadonlyArray<Batch>) => Effect.Effect<void, SqlError>
 }
 
-/**
- * What writes rows of certain columns.
- *
- * @category models
- */
+/** What writes rows of certain columns. */
 export type Write<Name extends string> = (rows: ReadonlyArray<Readonly<Record<Name, Value>>>) => Batch
 
-/**
- * One database's way of saying things.
- *
- * @category models
- */
+/** One database's way of saying things. */
 export interface Dialect {
   readonly name: "sqlite" | "pg"
   /** Whether rows are locked one by one; SQLite has one writer, and so no need. */
@@ -87,11 +64,7 @@ export interface Dialect {
   readonly update: <Name extends string>(table: string, key: NoInfer<Name>, columns: Columns<Name>) => Write<Name>
 }
 
-/**
- * SQLite writes row by row: a prepared statement costs less there than taking JSON apart.
- *
- * @category constants
- */
+/** SQLite writes row by row: a prepared statement costs less there than taking JSON apart. */
 export const sqlite: Dialect = {
   name: "sqlite",
   locksRows: false,
@@ -125,11 +98,7 @@ export const sqlite: Dialect = {
   }
 }
 
-/**
- * PostgreSQL writes any number of rows in one statement, and so in one round trip.
- *
- * @category constants
- */
+/** PostgreSQL writes any number of rows in one statement, and so in one round trip. */
 export const postgres: Dialect = {
   name: "pg",
   locksRows: true,
@@ -172,11 +141,7 @@ export const postgres: Dialect = {
   }
 }
 
-/**
- * The names of columns, in their order.
- *
- * @category getters
- */
+/** The names of columns, in their order. */
 export const namesOf = <Name extends string>(columns: Columns<Name>): ReadonlyArray<Name> =>
   Object.keys(columns).filter((name): name is Name => name in columns)
 
@@ -203,11 +168,7 @@ const allAtOnce =
 const plainValue = (_key: string, value: unknown) =>
   typeof value === "bigint" ? `${value}` : typeof value === "string" ? legible(value) : value
 
-/**
- * PostgreSQL takes no text with a NUL or half a surrogate pair. What others wrote must not stop a record.
- *
- * @category conversions
- */
+/** PostgreSQL takes no text with a NUL or half a surrogate pair. What others wrote must not stop a record. */
 export function legible<A>(value: A): A | string {
   if (typeof value !== "string" || (value.isWellFormed() && !value.includes("\0"))) return value
   return value.toWellFormed().replaceAll("\0", "\uFFFD")

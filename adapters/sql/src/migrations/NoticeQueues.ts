@@ -4,11 +4,7 @@
  */
 import { column, index, type Migration } from "../schema/Migration.ts"
 
-/**
- * Schema 3.
- *
- * @category constants
- */
+/** Schema 3. */
 export const noticeQueues: Migration = {
   name: "notice_queues",
   serves: 1,

@@ -19,8 +19,6 @@ const askWriters = asks("payment", Schema.Struct({ writer: Schema.String }))
 /**
  * The highest serial up to which every record that there will ever be can be seen by the next statement. It waits for those
  * who are writing records, for milliseconds mostly; it is asked outside of a transaction.
- *
- * @category constructors
  */
 export const settled = Effect.fnUntraced(function* (
   { horizon }: Dialect,

@@ -23,8 +23,6 @@ const patience = Duration.seconds(10)
 
 /**
  * The database behind a pool of sessions. `announce` is said in the transaction, and heard elsewhere after its commit.
- *
- * @category constructors
  */
 export const make = (
   sessions: PostgresSessions.PostgresSessions,

@@ -23,8 +23,6 @@ import type { Announce } from "./PostgresSignals.ts"
 /**
  * How leases are kept. A lane is without a worker for `ttl` and `tick` together at most; `tick` is less than a third of
  * `ttl`.
- *
- * @category models
  */
 export interface Options {
   /** How long a silent holder keeps its lanes; default 9 seconds. */
@@ -33,21 +31,13 @@ export interface Options {
   readonly tick?: Duration.Input
 }
 
-/**
- * The options, checked.
- *
- * @category constants
- */
+/** The options, checked. */
 export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
   ttl: OptionCheck.optional(OptionCheck.duration),
   tick: OptionCheck.optional(OptionCheck.duration)
 })
 
-/**
- * What the leases of one instance are made of.
- *
- * @category models
- */
+/** What the leases of one instance are made of. */
 export interface Surroundings extends LeaseRows.Tenant {
   readonly database: Database
   readonly signals: Signals.Signals
@@ -61,11 +51,7 @@ const freed = "lanes given back"
 /** A stopping instance gives its lanes back, unless the database is silent for so long. */
 const farewell = Duration.seconds(3)
 
-/**
- * The service.
- *
- * @category constructors
- */
+/** The service. */
 export const make = (surroundings: Surroundings): LaneLeases.LaneLeases["Service"] =>
   LaneLeases.LaneLeases.of({
     work: (lanes, run, of) =>

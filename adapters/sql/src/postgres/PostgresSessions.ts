@@ -15,11 +15,7 @@ import { isSqlError, SqlError, UnknownError } from "effect/sql/SqlError"
 import { cannotBeAsked } from "../database/Database.ts"
 import * as DatabaseTrouble from "../database/DatabaseTrouble.ts"
 
-/**
- * The sessions.
- *
- * @category models
- */
+/** The sessions. */
 export interface PostgresSessions {
   /** Does something on a session that nobody else uses meanwhile. */
   readonly use: <A, E>(work: Work<A, E>) => Effect.Effect<A, E | SqlError | FacilitatorUnavailable>
@@ -29,20 +25,12 @@ export interface PostgresSessions {
 
 type Work<A, E> = (session: PgConnection.PgConnection) => Effect.Effect<A, E>
 
-/**
- * The database may forget what it has said was written; `message` says what to set.
- *
- * @category errors
- */
+/** The database may forget what it has said was written; `message` says what to set. */
 export class NotDurable extends Schema.TaggedError<NotDurable>("@pontage/sql/NotDurable")("NotDurable", {
   message: Schema.String
 }) {}
 
-/**
- * Opens a pool. Sessions are opened when they are needed.
- *
- * @category constructors
- */
+/** Opens a pool. Sessions are opened when they are needed. */
 export const make = (config: PgPool.Config): Effect.Effect<PostgresSessions, SqlError, Scope.Scope> =>
   Effect.map(PgPool.make(config), (pool) => {
     const known = new WeakSet<PgConnection.PgConnection>()
@@ -65,11 +53,7 @@ export const make = (config: PgPool.Config): Effect.Effect<PostgresSessions, Sql
     }
   })
 
-/**
- * The same failure, where payments have been taken already.
- *
- * @category combinators
- */
+/** The same failure, where payments have been taken already. */
 export const asUnavailable = Effect.mapError((error: SqlError | NotDurable) =>
   isSqlError(error) ? error : cannotBeAsked(error.message)
 )
@@ -131,11 +115,7 @@ interface Asked {
   readonly query: (text: string) => Effect.Effect<{ readonly rows: ReadonlyArray<unknown> }, SqlError>
 }
 
-/**
- * Sets a session up. `NotDurable` when the server itself writes so that a crash loses what it has answered.
- *
- * @category combinators
- */
+/** Sets a session up. `NotDurable` when the server itself writes so that a crash loses what it has answered. */
 export const setUp = Effect.fnUntraced(function* (session: Asked): Effect.fn.Return<void, SqlError | NotDurable> {
   const { rows } = yield* session.query(setting)
   const [found] = yield* Effect.orDie(decodeSettings(rows))

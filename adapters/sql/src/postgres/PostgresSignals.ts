@@ -14,11 +14,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { unavailable } from "../database/Database.ts"
 import type { Run } from "../database/SqlDialect.ts"
 
-/**
- * Tells other processes of topics, when the transaction at hand is committed.
- *
- * @category models
- */
+/** Tells other processes of topics, when the transaction at hand is committed. */
 export type Announce = (run: Run, topics: Iterable<string>) => Effect.Effect<void, SqlError>
 
 const channel = "pontage"
@@ -33,21 +29,13 @@ const Message = Schema.fromJsonString(Schema.Struct({ from: Schema.String, topic
 const decode = Schema.decodeUnknownResult(Message)
 const encode = Schema.encodeSync(Message)
 
-/**
- * How this process tells the others. It does not hear itself: it has told its own listeners directly.
- *
- * @category constructors
- */
+/** How this process tells the others. It does not hear itself: it has told its own listeners directly. */
 export const announcing =
   (from: string): Announce =>
   (run, topics) =>
     Effect.forEach(messages(from, topics), (text) => run("SELECT pg_notify(?, ?)", [channel, text]), { discard: true })
 
-/**
- * Hears what other processes tell, until the scope closes.
- *
- * @category constructors
- */
+/** Hears what other processes tell, until the scope closes. */
 export const listen = (
   config: PgConnection.Config,
   from: string,

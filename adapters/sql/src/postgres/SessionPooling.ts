@@ -19,11 +19,7 @@ const looks = 4
 type Session = Pick<PgConnection.PgConnection, "query">
 type Connect = Effect.Effect<Session, SqlError, Scope.Scope>
 
-/**
- * Refuses a pooler in transaction mode. It connects twice, and lets go of both.
- *
- * @category combinators
- */
+/** Refuses a pooler in transaction mode. It connects twice, and lets go of both. */
 export const check = (connect: Connect): Effect.Effect<void, Misconfigured | FacilitatorUnavailable | SqlError> =>
   Effect.flatMap(
     Effect.timeoutOrElse(Effect.scoped(areShared(connect)), { duration: patience, orElse: () => Effect.fail(tooFew) }),

@@ -12,11 +12,7 @@ import type { Dialect } from "../database/SqlDialect.ts"
 import * as OpenExpenses from "./OpenExpenses.ts"
 import { asks, type RecordFault } from "./Records.ts"
 
-/**
- * The books of one database.
- *
- * @category models
- */
+/** The books of one database. */
 export interface CostBook {
   /** Books a transaction of this lane to the callers of its payments. */
   readonly book: (
@@ -39,9 +35,6 @@ export interface CostBook {
 
 const ask = asks("spending", Schema.Struct({ cost: Schema.BigIntFromString }))
 
-/**
- * @category constructors
- */
 export const make = (dialect: Dialect): CostBook => {
   const expenses = OpenExpenses.make(dialect)
   const current = `SELECT cost FROM spending WHERE network = ? AND caller = ? AND hour = ?${

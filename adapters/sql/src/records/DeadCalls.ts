@@ -14,8 +14,6 @@ import * as Records from "./Records.ts"
  * Gives the claims of dead calls back. For who opens a database that nobody else has open, before the first payment is taken
  * in: `isAlone` says so in the same step. To have been wrong about that costs a living call its turn, and grants no run twice:
  * it claims anew when the money has moved. Records that cannot be written leave the claims to their leases.
- *
- * @category combinators
  */
 export const giveBack = (
   { ask, dialect, transact }: Pick<Database, "ask" | "dialect" | "transact">,

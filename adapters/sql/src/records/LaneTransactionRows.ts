@@ -11,11 +11,7 @@ import type { Transaction } from "../database/Database.ts"
 import type { Columns, Dialect, Run, Value } from "../database/SqlDialect.ts"
 import { asks, type RecordFault, type Records } from "./Records.ts"
 
-/**
- * A flight that is not closed, as far as its lane's worker changes it.
- *
- * @category models
- */
+/** A flight that is not closed, as far as its lane's worker changes it. */
 export interface OpenFlight {
   readonly lane: string
   readonly number: bigint
@@ -23,11 +19,7 @@ export interface OpenFlight {
   readonly booked: boolean
 }
 
-/**
- * The flights of one database.
- *
- * @category models
- */
+/** The flights of one database. */
 export interface FlightRows {
   readonly begin: (run: Run, lane: string, plans: ReadonlyArray<PaymentStore.Plan>) => Effect.Effect<void, SqlError>
   /** Begins a flight again that is closed, or one that never was; `false` when it is open. */
@@ -46,9 +38,6 @@ export interface FlightRows {
   ) => Effect.Effect<ReadonlyArray<PaymentStore.LaneTransaction>, RecordFault>
 }
 
-/**
- * @category constructors
- */
 export const make = (dialect: Dialect, records: Records): FlightRows => {
   const addFlights = dialect.insert("flight", flightColumns)
   const addAttempts = dialect.insert("attempt", attemptColumns)

@@ -9,11 +9,7 @@ import type { Run, Value } from "../database/SqlDialect.ts"
 import * as SqlDialect from "../database/SqlDialect.ts"
 import { asks, type RecordFault } from "./Records.ts"
 
-/**
- * An instance, and for how long its leases are good without a word from it.
- *
- * @category models
- */
+/** An instance, and for how long its leases are good without a word from it. */
 export interface Tenant {
   readonly owner: string
   readonly ttlMillis: number
@@ -25,21 +21,13 @@ const staying = "stays."
 /** What its sessions are called, before its name. */
 const sessionPrefix = "pontage "
 
-/**
- * The name of an instance, and of its sessions. One whose sessions come and go is known by its leases alone.
- *
- * @category constructors
- */
+/** The name of an instance, and of its sessions. One whose sessions come and go is known by its leases alone. */
 export const named = (identifier: string, stays: boolean) => {
   const owner = stays ? `${staying}${identifier}` : identifier
   return { owner, applicationName: `${sessionPrefix}${owner}` }
 }
 
-/**
- * Epochs by the names of lanes.
- *
- * @category models
- */
+/** Epochs by the names of lanes. */
 export type Epochs = ReadonlyMap<string, number>
 
 const LeaseRow = Schema.Struct({ name: Schema.String, epoch: Schema.BigInt })

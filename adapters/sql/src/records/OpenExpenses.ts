@@ -8,11 +8,7 @@ import * as Schema from "effect/Schema"
 import type { Dialect, Run } from "../database/SqlDialect.ts"
 import { asks, type RecordFault } from "./Records.ts"
 
-/**
- * The open transactions of one database.
- *
- * @category models
- */
+/** The open transactions of one database. */
 export interface OpenExpenses {
   readonly on: (run: Run, network: string) => Effect.Effect<ReadonlyArray<OpenExpense>, RecordFault>
 }
@@ -32,9 +28,6 @@ const askPayments = asks(
   Schema.Struct({ lane: Schema.String, flight: Schema.BigInt, caller: Schema.String, status: Schema.String })
 )
 
-/**
- * @category constructors
- */
 export const make = (dialect: Dialect): OpenExpenses => {
   const isOpen = `${dialect.isIn("f.lane", "text")} AND NOT f.closed AND f.landed_transaction IS NULL`
   const attempts = `SELECT a.lane, a.number, a.cost, a.slot_lane FROM flight f

@@ -14,21 +14,13 @@ import * as PaymentRow from "./PaymentRow.ts"
 
 type Stored = PaymentStore.StoredPayment
 
-/**
- * A record's change into another state. The last line of the new one's history is the event.
- *
- * @category models
- */
+/** A record's change into another state. The last line of the new one's history is the event. */
 export interface Passage {
   readonly before: Stored | undefined
   readonly after: Stored
 }
 
-/**
- * What a statement about records may fail with.
- *
- * @category errors
- */
+/** What a statement about records may fail with. */
 export type RecordFault = SqlError | FacilitatorUnavailable
 
 type Read = (
@@ -37,11 +29,7 @@ type Read = (
   parameters: ReadonlyArray<Value>
 ) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
 
-/**
- * The records of one database.
- *
- * @category models
- */
+/** The records of one database. */
 export interface Records {
   /** Records as they are now: those for which a condition on `payment p` holds. */
   readonly select: Read
@@ -93,9 +81,6 @@ export interface Records {
   readonly remove: (transaction: Transaction, payments: ReadonlyArray<Stored>) => Effect.Effect<void, SqlError>
 }
 
-/**
- * @category constructors
- */
 export const make = (dialect: Dialect): Records => {
   const chronicle = chronicling(dialect)
   const addContract = dialect.insert("contract", PaymentRow.contract)
@@ -291,11 +276,7 @@ const parametersOf = (payment: Stored): ReadonlyArray<Value> => {
   return inserted.map((name) => row[name])
 }
 
-/**
- * Rows by the schema of a table.
- *
- * @category conversions
- */
+/** Rows by the schema of a table. */
 export const reads = <A>(table: string, schema: Schema.ConstraintDecoder<A>) => {
   const decode = Schema.decodeUnknownResult(Schema.Array(schema))
   return (rows: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<A>, FacilitatorUnavailable> => {
@@ -304,11 +285,7 @@ export const reads = <A>(table: string, schema: Schema.ConstraintDecoder<A>) => 
   }
 }
 
-/**
- * A statement whose rows are decoded.
- *
- * @category combinators
- */
+/** A statement whose rows are decoded. */
 export const asks = <A>(table: string, schema: Schema.ConstraintDecoder<A>) => {
   const read = reads(table, schema)
   return (run: Run, text: string, parameters: ReadonlyArray<Value>): Effect.Effect<ReadonlyArray<A>, RecordFault> =>

@@ -5,18 +5,10 @@
  */
 import type { Dialect } from "../database/SqlDialect.ts"
 
-/**
- * A change of the tables.
- *
- * @category models
- */
+/** A change of the tables. */
 export type Change = TableChange | ColumnChange | IndexChange
 
-/**
- * A new table.
- *
- * @category models
- */
+/** A new table. */
 export interface TableChange {
   readonly _tag: "Table"
   readonly table: string
@@ -32,8 +24,6 @@ export interface TableChange {
 
 /**
  * A new column of an older table. It may be empty or has a default: programs of the release before know nothing of it.
- *
- * @category models
  */
 export interface ColumnChange {
   readonly _tag: "Column"
@@ -42,11 +32,7 @@ export interface ColumnChange {
   readonly definition: string
 }
 
-/**
- * A new index, for speed alone.
- *
- * @category models
- */
+/** A new index, for speed alone. */
 export interface IndexChange {
   readonly _tag: "Index"
   readonly name: string
@@ -56,8 +42,6 @@ export interface IndexChange {
 
 /**
  * One step. Its number is its place in `Migrations.all`, counted from 1, and the number of the schema that it leads to.
- *
- * @category models
  */
 export interface Migration {
   readonly name: string
@@ -69,9 +53,6 @@ export interface Migration {
   readonly changes: (dialect: Dialect["name"]) => ReadonlyArray<Change>
 }
 
-/**
- * @category constructors
- */
 export const table = (name: string, columns: TableChange["columns"], more: TableMore = {}): TableChange => ({
   _tag: "Table",
   table: name,
@@ -81,9 +62,6 @@ export const table = (name: string, columns: TableChange["columns"], more: Table
 
 type TableMore = Pick<TableChange, "key" | "unique" | "options">
 
-/**
- * @category constructors
- */
 export const column = (tableName: string, name: string, definition: string): ColumnChange => ({
   _tag: "Column",
   table: tableName,
@@ -91,16 +69,9 @@ export const column = (tableName: string, name: string, definition: string): Col
   definition
 })
 
-/**
- * @category constructors
- */
 export const index = (name: string, on: string): IndexChange => ({ _tag: "Index", name, on })
 
-/**
- * The statements of a migration, in their order.
- *
- * @category conversions
- */
+/** The statements of a migration, in their order. */
 export const statements = ({ changes }: Migration, dialect: Dialect["name"]): ReadonlyArray<string> =>
   changes(dialect).map(toStatement)
 

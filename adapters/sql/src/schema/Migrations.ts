@@ -7,9 +7,5 @@ import { settlementTables } from "../migrations/SettlementTables.ts"
  */
 import type { Migration } from "./Migration.ts"
 
-/**
- * Every migration, in order. A new one goes to the end.
- *
- * @category constants
- */
+/** Every migration, in order. A new one goes to the end. */
 export const all: ReadonlyArray<Migration> = [settlementTables, probeTable, noticeQueues]

@@ -10,11 +10,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Dialect } from "../database/SqlDialect.ts"
 import type { Change, Migration } from "./Migration.ts"
 
-/**
- * A database's tables, or those that are expected of it.
- *
- * @category models
- */
+/** A database's tables, or those that are expected of it. */
 export interface SchemaShape {
   readonly tables: ReadonlySet<string>
   readonly facts: ReadonlySet<string>
@@ -22,11 +18,7 @@ export interface SchemaShape {
   readonly demands: ReadonlySet<string>
 }
 
-/**
- * The tables after these migrations.
- *
- * @category constructors
- */
+/** The tables after these migrations. */
 export const expected = (migrations: ReadonlyArray<Migration>, dialect: Dialect["name"]): SchemaShape => {
   const tables = new Set<string>()
   const facts = new Set<string>()
@@ -96,11 +88,7 @@ const keyFact = (table: string, columns: string): string => `key ${table} (${col
 
 const indexFact = (table: string, name: string): string => `index ${name} of ${table}`
 
-/**
- * Asks the database's own catalogue: tables that a statement finds by their bare names. `ask` runs a statement.
- *
- * @category constructors
- */
+/** Asks the database's own catalogue: tables that a statement finds by their bare names. `ask` runs a statement. */
 export const found = Effect.fnUntraced(function* (
   dialect: Dialect["name"],
   ask: (text: string) => Effect.Effect<ReadonlyArray<unknown>, SqlError>
@@ -155,8 +143,6 @@ const catalogues: Readonly<Record<Dialect["name"], { readonly columns: string; r
 /**
  * What a database's tables have otherwise than expected, in words; nothing when a program that expects these can work on
  * them. More than expected is fine where it asks nothing of who does not know it.
- *
- * @category getters
  */
 export const differences = (
   { facts, tables }: SchemaShape,

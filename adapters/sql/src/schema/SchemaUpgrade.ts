@@ -28,8 +28,6 @@ const decodeLog = Schema.decodeUnknownEffect(Schema.Array(LogRow))
 /**
  * Does what is left to do of these migrations; by default of all that this release has. Harmless to repeat, and from
  * several instances at once. `Misconfigured` says why the database cannot be used.
- *
- * @category combinators
  */
 export const upgrade = Effect.fnUntraced(function* (
   dialect: Dialect,
@@ -97,11 +95,7 @@ const logged = Effect.fnUntraced(function* (
   }))
 })
 
-/**
- * Whether the tables, which a later release may have brought further meanwhile, still serve this one.
- *
- * @category combinators
- */
+/** Whether the tables, which a later release may have brought further meanwhile, still serve this one. */
 export const isServed = (run: Run): Effect.Effect<void, FacilitatorUnavailable | SqlError> =>
   Effect.flatMap(askServes(run, `SELECT max(serves) AS serves FROM ${log}`, []), ([row]) =>
     row !== undefined && row.serves <= Migrations.all.length

@@ -5,18 +5,10 @@
 import { realpathSync, statSync } from "node:fs"
 import { resolve } from "node:path"
 
-/**
- * What has happened to a database's files, in words; `undefined` while they are in their places.
- *
- * @category models
- */
+/** What has happened to a database's files, in words; `undefined` while they are in their places. */
 export type FilePlace = () => string | undefined
 
-/**
- * Watches a database file that is open, and its write-ahead log once there is one.
- *
- * @category constructors
- */
+/** Watches a database file that is open, and its write-ahead log once there is one. */
 export const watch = (filename: string): FilePlace => {
   const places = [
     place(resolve(filename), "the file of the records"),

@@ -10,8 +10,6 @@ type Stored = PaymentStore.StoredPayment
 /**
  * The records that are remembered. `begin`, `savepoint`, `rollbackTo`, `rollback` and `commit` follow the transaction of
  * the same words.
- *
- * @category models
  */
 export interface RecordImage {
   readonly find: (paymentId: string) => Stored | undefined
@@ -31,11 +29,7 @@ export interface RecordImage {
 /** So many records: those of payments that are not final yet, of a few kilobytes each. */
 const remembered = 10_000
 
-/**
- * Makes an empty image. It holds so many records at most: the last ones that were new to it.
- *
- * @category constructors
- */
+/** Makes an empty image. It holds so many records at most: the last ones that were new to it. */
 export const make = (limit: number = remembered): RecordImage => {
   const byId = new Map<string, Stored>()
   const bySerial = new Map<bigint, Stored>()

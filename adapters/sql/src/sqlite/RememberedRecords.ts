@@ -11,11 +11,7 @@ import type { RecordImage } from "./RecordImage.ts"
 
 type Stored = PaymentStore.StoredPayment
 
-/**
- * The records of a file whose image this is. `plain` are the same records without it.
- *
- * @category constructors
- */
+/** The records of a file whose image this is. `plain` are the same records without it. */
 export const make = (plain: Records, image: RecordImage): Records => ({
   ...plain,
   ...reading(plain, image),

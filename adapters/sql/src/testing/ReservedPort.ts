@@ -19,8 +19,6 @@ const attempts = 200
 /**
  * A port that nobody listens on, and that no second caller on this machine is given while the scope lasts: its UDP
  * namesake is held as the sign of that. Dies where this machine gives none.
- *
- * @category constructors
  */
 export const make: Effect.Effect<number, never, Scope.Scope> = Effect.gen(function* () {
   for (let attempt = 0; attempt < attempts; attempt++) {

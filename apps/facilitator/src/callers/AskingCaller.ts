@@ -15,15 +15,11 @@ import * as RecentKeys from "./RecentKeys.ts"
 /**
  * The kinds of requests. Each has a bucket of its own, so that a flood of payments does not keep a server from telling how the
  * runs of others ended.
- *
- * @category models
  */
 export type Errand = "payments" | "runs" | "records"
 
 /**
  * The tokens that a report of a run's end costs its caller on top where it is refused: it made us look into the records for nothing.
- *
- * @category constants
  */
 export const refusalCost = 4
 
@@ -34,11 +30,7 @@ export const refusalCost = 4
 const placePart = 1 / 2
 const keptPart = 1 / 4
 
-/**
- * The caller.
- *
- * @category services
- */
+/** The caller. */
 export class AskingCaller extends Context.Service<
   AskingCaller,
   {
@@ -48,11 +40,7 @@ export class AskingCaller extends Context.Service<
   }
 >()("@pontage/facilitator/AskingCaller") {}
 
-/**
- * The limits on a caller and on its payers.
- *
- * @category models
- */
+/** The limits on a caller and on its payers. */
 export interface CallerLimits {
   /** Takes a token for a request. */
   readonly admit: (errand: Errand) => Effect.Effect<void, TooManyRequests>
@@ -80,11 +68,7 @@ export interface CallerLimits {
   readonly limitsPayers: boolean
 }
 
-/**
- * No limits.
- *
- * @category constants
- */
+/** No limits. */
 export const unlimited: CallerLimits = {
   admit: () => Effect.void,
   count: () => Effect.void,
@@ -99,8 +83,6 @@ export const unlimited: CallerLimits = {
 
 /**
  * The memory of the limits. Of places and payers each caller has a part of its own that no other one's strangers use up.
- *
- * @category models
  */
 export interface Limiters {
   readonly callers: RateLimiter
@@ -111,11 +93,7 @@ export interface Limiters {
   readonly trusted: RecentKeys.RecentKeys
 }
 
-/**
- * Limiters of their own.
- *
- * @category constructors
- */
+/** Limiters of their own. */
 export const makeLimiters = (callers: number = RateLimits.defaultCapacity): Limiters => ({
   callers: RateLimits.make(callers),
   buyers: RateLimits.make(),
@@ -126,8 +104,6 @@ export const makeLimiters = (callers: number = RateLimits.defaultCapacity): Limi
 /**
  * The limits on whoever is behind this key: a caller's name, or an address. Callers are told apart first, so that no caller
  * and no payer of another can use up what is this one's. Their buckets and those of payers are kept apart too.
- *
- * @category constructors
  */
 export const limitsOf = (limiters: Limiters, key: string, { payerRate, rate }: RateTerms): CallerLimits => {
   const buckets = { payments: `payments ${key}`, runs: `runs ${key}`, records: `records ${key}` }

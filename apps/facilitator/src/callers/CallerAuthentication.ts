@@ -19,22 +19,14 @@ import * as AskingCaller from "./AskingCaller.ts"
 import { type CallerTerms, isRegistered, type RateTerms } from "./CallerTerms.ts"
 import * as RateLimiter from "./RateLimiter.ts"
 
-/**
- * Who may call. Without any callers everybody may, and is the same caller, limited by the address it calls from.
- *
- * @category models
- */
+/** Who may call. Without any callers everybody may, and is the same caller, limited by the address it calls from. */
 export interface Options {
   readonly callers: ReadonlyArray<CallerTerms>
   /** How often one address may ask without a key, or with a key nobody was given; without it, as often as it likes. */
   readonly anonymousRates: RateTerms | undefined
 }
 
-/**
- * Finds the caller.
- *
- * @category middleware
- */
+/** Finds the caller. */
 export class CallerAuthentication extends HttpApiMiddleware.Service<
   CallerAuthentication,
   { provides: AskingCaller.AskingCaller }

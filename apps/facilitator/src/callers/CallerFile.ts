@@ -17,18 +17,10 @@ import type { Rate } from "./RateLimiter.ts"
 const pattern = (expression: RegExp) => Schema.String.check(Schema.isPattern(expression))
 const addresses = Schema.Array(Schema.NonEmptyString)
 
-/**
- * `<requests a second>/<burst>`, for example `100/200`.
- *
- * @category schemas
- */
+/** `<requests a second>/<burst>`, for example `100/200`. */
 export const RateText = pattern(/^[1-9][0-9]{0,5}\/[1-9][0-9]{0,5}$/)
 
-/**
- * An amount of a chain's smallest native unit.
- *
- * @category schemas
- */
+/** An amount of a chain's smallest native unit. */
 export const NativeAmountText = pattern(/^(0|[1-9][0-9]{0,29})$/)
 
 const network = Schema.String.check(Schema.makeFilter((text) => KnownNetwork.fromText(text) !== undefined))
@@ -58,22 +50,14 @@ const CallersText = Schema.fromJsonString(Schema.Struct({ callers: Schema.NonEmp
 
 const apiKey = Schema.Union([pattern(ApiKey.plainPattern), pattern(ApiKey.hashedPattern)])
 
-/**
- * The text of `PONTAGE_API_KEYS`: keys, plain or by digest, each alone or with the payees it is limited to.
- *
- * @category schemas
- */
+/** The text of `PONTAGE_API_KEYS`: keys, plain or by digest, each alone or with the payees it is limited to. */
 export const ApiKeysText = Schema.fromJsonString(
   Schema.NonEmptyArray(
     Schema.Union([apiKey, Schema.Struct({ key: apiKey, payees: Schema.NonEmptyArray(Schema.NonEmptyString) })])
   )
 )
 
-/**
- * The callers of `PONTAGE_API_KEYS`. Each is named after its key.
- *
- * @category conversions
- */
+/** The callers of `PONTAGE_API_KEYS`. Each is named after its key. */
 export const fromApiKeys = (entries: typeof ApiKeysText.Type, rates: RateTerms): ReadonlyArray<CallerTerms> =>
   entries.map((entry) => {
     const key = ApiKey.fromText(typeof entry === "string" ? entry : entry.key)
@@ -87,11 +71,7 @@ export const fromApiKeys = (entries: typeof ApiKeysText.Type, rates: RateTerms):
 
 const decode = Schema.decodeUnknownResult(CallersText, { errors: "all", onExcessProperty: "error" })
 
-/**
- * The callers of a file's text, or its mistakes.
- *
- * @category conversions
- */
+/** The callers of a file's text, or its mistakes. */
 export const fromText = (
   text: string,
   rates: RateTerms
@@ -133,21 +113,13 @@ const registrationsOf = (
 const amountsOf = (amounts: Readonly<Record<string, string>>): ReadonlyMap<string, bigint> =>
   new Map(Object.entries(amounts).map(([text, amount]) => [KnownNetwork.fromText(text) ?? text, BigInt(amount)]))
 
-/**
- * The rate of its text.
- *
- * @category conversions
- */
+/** The rate of its text. */
 export const rateOf = (text: string): Rate => {
   const [perSecond, burst] = text.split("/")
   return { perSecond: Number(perSecond), burst: Number(burst) }
 }
 
-/**
- * What all callers together get wrong: two of one name, or two with one key.
- *
- * @category getters
- */
+/** What all callers together get wrong: two of one name, or two with one key. */
 export const clashes = (callers: ReadonlyArray<CallerTerms>): ReadonlyArray<string> => {
   const keys = callers.flatMap((caller) => caller.keys.map((key) => ({ name: caller.name, key })))
   return [

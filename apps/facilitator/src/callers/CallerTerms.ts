@@ -9,32 +9,20 @@ import * as KnownNetwork from "../settings/KnownNetwork.ts"
 import type { ApiKeyDigest } from "./ApiKey.ts"
 import type { Rate } from "./RateLimiter.ts"
 
-/**
- * Payees and assets that are registered for a caller, on one network or on all; what is left out is not limited.
- *
- * @category models
- */
+/** Payees and assets that are registered for a caller, on one network or on all; what is left out is not limited. */
 export interface Registration {
   readonly network?: string
   readonly payees?: ReadonlyArray<string>
   readonly assets?: ReadonlyArray<string>
 }
 
-/**
- * Where the ends of payments are told, and the secret that proves who tells them. Both may hold credentials.
- *
- * @category models
- */
+/** Where the ends of payments are told, and the secret that proves who tells them. Both may hold credentials. */
 export interface WebhookTerms {
   readonly url: Redacted.Redacted
   readonly secret: Redacted.Redacted
 }
 
-/**
- * How often may be asked: by the caller, and by each payer whose payments it brings.
- *
- * @category models
- */
+/** How often may be asked: by the caller, and by each payer whose payments it brings. */
 export interface RateTerms {
   readonly rate: Rate
   readonly payerRate: Rate
@@ -43,8 +31,6 @@ export interface RateTerms {
 /**
  * A caller. Its payments are kept under its name; an operator sees everybody's. Without `registrations` it may have anybody
  * paid in anything, without `rates` it may ask as often as it likes.
- *
- * @category models
  */
 export interface CallerTerms {
   readonly name: string
@@ -62,18 +48,10 @@ const texts = OptionCheck.optional(OptionCheck.list(OptionCheck.text))
 const redacted = <A>() => OptionCheck.given<Redacted.Redacted<A>>("a redacted value", Redacted.isRedacted)
 const rate = OptionCheck.options<Rate>({ perSecond: OptionCheck.whole(1), burst: OptionCheck.whole(1) })
 
-/**
- * The keys of rates.
- *
- * @category constants
- */
+/** The keys of rates. */
 export const rateCheck: OptionCheck.Check<RateTerms> = OptionCheck.options<RateTerms>({ rate, payerRate: rate })
 
-/**
- * The keys of a caller's terms: one that is misspelt would grant what it was to limit.
- *
- * @category constants
- */
+/** The keys of a caller's terms: one that is misspelt would grant what it was to limit. */
 export const check: OptionCheck.Check<CallerTerms> = OptionCheck.options<CallerTerms>({
   name: OptionCheck.text,
   keys: OptionCheck.filled(redacted(), "give the digest of a key, or leave the caller out"),
@@ -97,8 +75,6 @@ type Requirements = PaymentRequirements.PaymentRequirements
 /**
  * Whether a payment to this payee in this asset is registered. Addresses are compared as the family's scheme writes them,
  * so that one address in two spellings is one. Where assets are registered, the asset has to be named.
- *
- * @category guards
  */
 export const isRegistered = (
   registrations: ReadonlyArray<Registration> | undefined,
@@ -124,8 +100,6 @@ export const isRegistered = (
 
 /**
  * The names of those who may have somebody paid on a network, and so share what settling there may cost; without a network, anywhere.
- *
- * @category getters
  */
 export const sharers = (callers: ReadonlyArray<CallerTerms>, network?: string): ReadonlyArray<string> => {
   const isThere = (one: Registration) =>

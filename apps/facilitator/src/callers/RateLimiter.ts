@@ -9,21 +9,13 @@ import * as Effect from "effect/Effect"
 
 import * as SharedRoom from "./SharedRoom.ts"
 
-/**
- * How fast a bucket fills, in tokens a second, and how much it holds.
- *
- * @category models
- */
+/** How fast a bucket fills, in tokens a second, and how much it holds. */
 export interface Rate {
   readonly perSecond: number
   readonly burst: number
 }
 
-/**
- * Buckets by their keys, and by their owners where there are several.
- *
- * @category models
- */
+/** Buckets by their keys, and by their owners where there are several. */
 export interface RateLimiter {
   /** Takes tokens, or none and tells how many seconds to wait. Taking none asks whether the bucket is in debt. */
   readonly take: (key: string, rate: Rate, tokens: number, owner?: string) => Effect.Effect<number | undefined>
@@ -33,11 +25,7 @@ export interface RateLimiter {
   readonly charge: (key: string, rate: Rate, tokens: number, owner?: string) => Effect.Effect<void>
 }
 
-/**
- * The buckets that are remembered unless it is said otherwise: a few megabytes.
- *
- * @category constants
- */
+/** The buckets that are remembered unless it is said otherwise: a few megabytes. */
 export const defaultCapacity = 20_000
 
 /**
@@ -49,11 +37,7 @@ interface Bucket {
   at: number
 }
 
-/**
- * Makes an empty limiter.
- *
- * @category constructors
- */
+/** Makes an empty limiter. */
 export const make = (capacity: number = defaultCapacity): RateLimiter => {
   const buckets = SharedRoom.make<Bucket>(capacity)
 

@@ -3,22 +3,14 @@
  */
 import * as SharedRoom from "./SharedRoom.ts"
 
-/**
- * The keys.
- *
- * @category models
- */
+/** The keys. */
 export interface RecentKeys {
   readonly has: (owner: string, key: string) => boolean
   readonly add: (owner: string, key: string) => void
   readonly forget: (owner: string, key: string) => void
 }
 
-/**
- * Remembers nothing yet.
- *
- * @category constructors
- */
+/** Remembers nothing yet. */
 export const make = (capacity: number): RecentKeys => {
   const keys = SharedRoom.make<true>(capacity)
   return {

@@ -4,11 +4,7 @@
  * the owners that keep something.
  */
 
-/**
- * What is kept, by owners and their keys.
- *
- * @category models
- */
+/** What is kept, by owners and their keys. */
 export interface SharedRoom<Value> {
   readonly find: (owner: string, key: string) => Value | undefined
   /** Keeps a value, as the one that was used last. */
@@ -16,11 +12,7 @@ export interface SharedRoom<Value> {
   readonly forget: (owner: string, key: string) => void
 }
 
-/**
- * Makes empty room for so many values.
- *
- * @category constructors
- */
+/** Makes empty room for so many values. */
 export const make = <Value>(capacity: number): SharedRoom<Value> => {
   const holdings = new Map<string, Map<string, Value>>()
   let size = 0

@@ -12,11 +12,7 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Layer from "effect/Layer"
 
-/**
- * A request as far as it tells where it was sent and by what page.
- *
- * @category models
- */
+/** A request as far as it tells where it was sent and by what page. */
 export interface Asked {
   /** Fields as they came; one that came twice is a list of both, separated by commas. */
   readonly headers: Readonly<Record<"host" | "origin" | "sec-fetch-site", string | undefined>>
@@ -27,18 +23,10 @@ export interface Asked {
 /** A name, an IPv4 address or an IPv6 address in brackets, and a port. Whatever else a URL may hold is none. */
 const authority = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?$/
 
-/**
- * A host as `PONTAGE_ALLOWED_HOSTS` names it: with a port, or for any.
- *
- * @category guards
- */
+/** A host as `PONTAGE_ALLOWED_HOSTS` names it: with a port, or for any. */
 export const isHost = (text: string): boolean => authority.test(text.toLowerCase())
 
-/**
- * Why the request is refused; `undefined` when it may come from one of the service's own callers.
- *
- * @category getters
- */
+/** Why the request is refused; `undefined` when it may come from one of the service's own callers. */
 export const objection = (asked: Asked, allowedHosts: ReadonlyArray<string>): string | undefined => {
   const host = asked.headers.host?.toLowerCase() ?? ""
   if (!isOwn(host, asked, allowedHosts)) {
@@ -73,11 +61,7 @@ const isSameOrigin = (origin: string, host: string): boolean =>
 
 const quote = (text: string): string => JSON.stringify(text.slice(0, 100))
 
-/**
- * Refuses such requests to every endpoint, before anything else is done for them.
- *
- * @category layers
- */
+/** Refuses such requests to every endpoint, before anything else is done for them. */
 export const layer = (allowedHosts: ReadonlyArray<string>): Layer.Layer<never, never, HttpRouter.HttpRouter> =>
   HttpRouter.middleware(
     (answer) =>

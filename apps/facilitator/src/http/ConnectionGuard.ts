@@ -19,34 +19,24 @@ import * as RequestOrigin from "./RequestOrigin.ts"
 /**
  * The connections that are held at once unless it is said otherwise. A caller that settles a hundred payments a second waits
  * for the chain on some 2,500 of them.
- *
- * @category constants
  */
 export const defaultMaximum = 5000
 
 /**
  * How long a request may take to arrive, head and body together, in milliseconds, unless it is said otherwise. None is longer
  * than 64 KiB.
- *
- * @category constants
  */
 export const defaultRequestTimeoutMillis = 15_000
 
 /**
  * How long a connection may stay between requests, in milliseconds, and with an answer that is not given and read. `/settle`
  * takes up to two minutes to answer.
- *
- * @category constants
  */
 export const patienceMillis = { idle: 65_000, answering: 150_000 }
 
 type Standing = "silent" | "receiving" | keyof typeof patienceMillis
 
-/**
- * How a server watches over its connections: how many it holds, and how long it waits for a request to arrive.
- *
- * @category models
- */
+/** How a server watches over its connections: how many it holds, and how long it waits for a request to arrive. */
 export interface Options {
   readonly maximum?: number | undefined
   readonly requestTimeoutMillis?: number | undefined
@@ -54,8 +44,6 @@ export interface Options {
 
 /**
  * What Node's own server has to be told for the same: it alone sees when a later request of a connection began to arrive.
- *
- * @category constructors
  */
 export const serverOptions = ({ requestTimeoutMillis = defaultRequestTimeoutMillis }: Options) => ({
   requestTimeout: requestTimeoutMillis,
@@ -66,8 +54,6 @@ export const serverOptions = ({ requestTimeoutMillis = defaultRequestTimeoutMill
 
 /**
  * How long a connection that brings its first request is left alone, in milliseconds: its bytes may still be on their way.
- *
- * @category constants
  */
 export const graceMillis = 2_000
 
@@ -106,11 +92,7 @@ const quietOf = (connection: Connection, at: number): Quiet | undefined => {
  */
 const cutTogether = 32
 
-/**
- * Watches over a server's connections as long as the layer lives.
- *
- * @category layers
- */
+/** Watches over a server's connections as long as the layer lives. */
 export const layer = (server: Server, options: Options = {}): Layer.Layer<never> =>
   Layer.effectDiscard(
     Effect.gen(function* () {

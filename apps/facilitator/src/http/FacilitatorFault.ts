@@ -8,39 +8,25 @@ import * as Schema from "effect/Schema"
 
 /**
  * 400: the request is not what the endpoint takes. A payment that is malformed for its scheme is a verdict instead.
- *
- * @category errors
  */
 export class Malformed extends Schema.Error<Malformed>("@pontage/facilitator/Malformed")(
   { error: Schema.tag("malformed"), message: Schema.String },
   { httpApiStatus: 400, description: "The request is not what this endpoint takes" }
 ) {}
 
-/**
- * 401: no API key, or one nobody was given.
- *
- * @category errors
- */
+/** 401: no API key, or one nobody was given. */
 export class Unauthenticated extends Schema.Error<Unauthenticated>("@pontage/facilitator/Unauthenticated")(
   { error: Schema.tag("unauthenticated"), message: Schema.String },
   { httpApiStatus: 401, description: "No API key, or one nobody was given" }
 ) {}
 
-/**
- * 403: the payee or the asset is not registered for the caller.
- *
- * @category errors
- */
+/** 403: the payee or the asset is not registered for the caller. */
 export class Forbidden extends Schema.Error<Forbidden>("@pontage/facilitator/Forbidden")(
   { error: Schema.tag("forbidden"), message: Schema.String },
   { httpApiStatus: 403, description: "The payee or the asset is not registered for this caller" }
 ) {}
 
-/**
- * 404: no such payment.
- *
- * @category errors
- */
+/** 404: no such payment. */
 export class UnknownPayment extends Schema.Error<UnknownPayment>("@pontage/facilitator/UnknownPayment")(
   {
     error: Schema.tag(FacilitatorApi.unknownPayment),
@@ -51,52 +37,32 @@ export class UnknownPayment extends Schema.Error<UnknownPayment>("@pontage/facil
   { httpApiStatus: 404, description: "Nobody here knows this payment" }
 ) {}
 
-/**
- * 409: the run cannot be finished like this.
- *
- * @category errors
- */
+/** 409: the run cannot be finished like this. */
 export class FinishRefused extends Schema.Error<FinishRefused>("@pontage/facilitator/FinishRefused")(
   { error: Schema.tag("finish_refused"), message: Schema.String, reason: ValidationReason, detail: Schema.String },
   { httpApiStatus: 409, description: "The run cannot be finished like this" }
 ) {}
 
-/**
- * 413: the body is longer than the service reads.
- *
- * @category errors
- */
+/** 413: the body is longer than the service reads. */
 export class TooLarge extends Schema.Error<TooLarge>("@pontage/facilitator/TooLarge")(
   { error: Schema.tag("too_large"), message: Schema.String },
   { httpApiStatus: 413, description: "The body is longer than 64 KiB" }
 ) {}
 
-/**
- * 415: the body is not declared as JSON. A page in a browser can send anything else without asking first.
- *
- * @category errors
- */
+/** 415: the body is not declared as JSON. A page in a browser can send anything else without asking first. */
 export class NotJson extends Schema.Error<NotJson>("@pontage/facilitator/NotJson")(
   { error: Schema.tag("not_json"), message: Schema.String },
   { httpApiStatus: 415, description: "The body is not declared as application/json" }
 ) {}
 
-/**
- * 429: over a limit. `retryAfter` is in seconds.
- *
- * @category errors
- */
+/** 429: over a limit. `retryAfter` is in seconds. */
 export class TooManyRequests extends Schema.Error<TooManyRequests>("@pontage/facilitator/TooManyRequests")({
   error: Schema.tag("too_many_requests"),
   message: Schema.String,
   retryAfter: Schema.Int
 }) {}
 
-/**
- * 429 as it is answered, with `Retry-After`.
- *
- * @category schemas
- */
+/** 429 as it is answered, with `Retry-After`. */
 export const TooManyRequestsAnswer = TooManyRequests.pipe(
   HttpApiSchema.encodeToWithHeaders(
     {
@@ -116,21 +82,13 @@ export const TooManyRequestsAnswer = TooManyRequests.pipe(
   )
 )
 
-/**
- * 500: a defect of ours.
- *
- * @category errors
- */
+/** 500: a defect of ours. */
 export class Defect extends Schema.Error<Defect>("@pontage/facilitator/Defect")(
   { error: Schema.tag("defect"), message: Schema.String },
   { httpApiStatus: 500, description: "A defect of the service; its log says more" }
 ) {}
 
-/**
- * 503: the outcome cannot be told now. The same request may be sent again after `retryAfter` seconds.
- *
- * @category errors
- */
+/** 503: the outcome cannot be told now. The same request may be sent again after `retryAfter` seconds. */
 export class CannotTell extends Schema.Error<CannotTell>("@pontage/facilitator/CannotTell")(
   {
     error: Schema.Literals(["chain_unavailable", "facilitator_unavailable", "misconfigured", "settlement_pending"]),
@@ -140,11 +98,7 @@ export class CannotTell extends Schema.Error<CannotTell>("@pontage/facilitator/C
   { httpApiStatus: 503, description: "Nothing can be told now; send the same request again" }
 ) {}
 
-/**
- * 503 as it is answered, with `Retry-After`.
- *
- * @category schemas
- */
+/** 503 as it is answered, with `Retry-After`. */
 export const CannotTellAnswer = CannotTell.pipe(
   HttpApiSchema.encodeToWithHeaders(
     {
@@ -170,11 +124,7 @@ export const CannotTellAnswer = CannotTell.pipe(
 
 const writeFault = Schema.encodeSync(Schema.Union([UnknownPayment, FinishRefused, CannotTell, Defect]))
 
-/**
- * A `finish` that failed as it is answered among others: with the status and the body it has by itself.
- *
- * @category conversions
- */
+/** A `finish` that failed as it is answered among others: with the status and the body it has by itself. */
 export const answerOf = (fault: UnknownPayment | FinishRefused | CannotTell | Defect) => {
   const body = writeFault(fault)
   switch (body.error) {

@@ -25,39 +25,19 @@ const described = (description: string) => OpenApi.annotations({ description })
 
 const paymentId = { id: Schema.String.annotate({ description: "pay_ and 22 characters of base64url" }) }
 
-/**
- * `POST /verify`.
- *
- * @category contracts
- */
+/** `POST /verify`. */
 export const verifying = { payload: PresentedPayment.VerifyRequest, success: PresentedPayment.VerifyAnswer }
 
-/**
- * `POST /settle`.
- *
- * @category contracts
- */
+/** `POST /settle`. */
 export const settling = { payload: PresentedPayment.SettleRequest, success: PresentedPayment.SettleAnswer }
 
-/**
- * `POST /claims`.
- *
- * @category contracts
- */
+/** `POST /claims`. */
 export const claiming = { payload: PresentedPayment.ClaimRequest, success: FacilitatorApi.SettleResponse }
 
-/**
- * `POST /payments/{id}/finish`.
- *
- * @category contracts
- */
+/** `POST /payments/{id}/finish`. */
 export const finishing = { payload: FacilitatorApi.FinishRequest, success: Settlement.PaymentRecord }
 
-/**
- * `POST /payments/finish`.
- *
- * @category contracts
- */
+/** `POST /payments/finish`. */
 export const finishingSeveral = { payload: FacilitatorApi.FinishesRequest, success: FacilitatorApi.FinishesResponse }
 
 /** What servers call, with their API key where keys are used. */
@@ -143,11 +123,7 @@ class OperationGroup extends HttpApiGroup.make("operation").add(
   )
 ) {}
 
-/**
- * The API.
- *
- * @category api
- */
+/** The API. */
 export class FacilitatorHttpApi extends HttpApi.make("facilitator")
   .add(PaymentsGroup)
   .add(RecordsGroup)

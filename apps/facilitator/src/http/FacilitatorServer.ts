@@ -36,11 +36,7 @@ import { layerPayments } from "./PaymentEndpoints.ts"
 import { layerOffers, layerRecords } from "./RecordEndpoints.ts"
 import { RequestFaults } from "./RequestFaults.ts"
 
-/**
- * How the service is offered.
- *
- * @category models
- */
+/** How the service is offered. */
 export interface Options {
   /** Default `127.0.0.1`. */
   readonly host?: string
@@ -85,11 +81,7 @@ const check = OptionCheck.options<Options>({
   intake: OptionCheck.optional(IntakeGate.check)
 })
 
-/**
- * Where the running service is.
- *
- * @category models
- */
+/** Where the running service is. */
 export interface Running {
   readonly url: string
   readonly port: number
@@ -111,11 +103,7 @@ const Routes = Layer.mergeAll(Api, Page, layerMetrics, layerNowhere)
 const guarded = (callers: ReadonlyArray<CallerTerms.CallerTerms>, allowedHosts: ReadonlyArray<string>) =>
   callers.length > 0 ? Routes : Layer.merge(Routes, BrowserRequest.layer(allowedHosts))
 
-/**
- * The service on a facilitator, as a layer of the HTTP server it runs on.
- *
- * @category layers
- */
+/** The service on a facilitator, as a layer of the HTTP server it runs on. */
 export const layer = (
   options: Options = {}
 ): Layer.Layer<
@@ -147,11 +135,7 @@ const opened = (options: Options) => {
   )
 }
 
-/**
- * Runs the service as long as the scope and tells where it is.
- *
- * @category constructors
- */
+/** Runs the service as long as the scope and tells where it is. */
 export const serve = Effect.fnUntraced(function* (options: Options = {}) {
   const server = Context.get(yield* Layer.build(layer(options)), HttpServer.HttpServer)
   const url = HttpServer.formatAddress(server.address)

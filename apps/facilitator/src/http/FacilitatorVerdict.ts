@@ -24,11 +24,7 @@ type VerifyAnswer = typeof FacilitatorApi.VerifyResponse.Type
 /** The answer of `POST /settle` and `POST /claims`. */
 type SettleAnswer = typeof FacilitatorApi.SettleResponse.Type
 
-/**
- * The answer to `POST /verify`.
- *
- * @category conversions
- */
+/** The answer to `POST /verify`. */
 export const ofVerify = (verified: Effect.Effect<Verified, PaymentFailure>): Effect.Effect<VerifyAnswer, CannotTell> =>
   Effect.matchEffect(verified, {
     onSuccess: ({ payer }) => Effect.succeed({ isValid: true, payer }),
@@ -38,47 +34,27 @@ export const ofVerify = (verified: Effect.Effect<Verified, PaymentFailure>): Eff
         : cannotTell(failure)
   })
 
-/**
- * The answer to `POST /settle`: success means that the money has moved.
- *
- * @category conversions
- */
+/** The answer to `POST /settle`: success means that the money has moved. */
 export const ofSettle = (
   request: PaymentRequest,
   settled: Effect.Effect<Settled, PaymentFailure>
 ): Effect.Effect<SettleAnswer, CannotTell> =>
   ofTransaction(request, settled, ({ status }) => Settlement.isSettled(status))
 
-/**
- * The answer to `POST /claims`: success means that the caller may run the resource.
- *
- * @category conversions
- */
+/** The answer to `POST /claims`: success means that the caller may run the resource. */
 export const ofClaim = (
   request: PaymentRequest,
   claimed: Effect.Effect<Settled, PaymentFailure>
 ): Effect.Effect<SettleAnswer, CannotTell> =>
   ofTransaction(request, claimed, ({ execution }) => execution === "granted")
 
-/**
- * The verdict of `POST /verify` on a payment that could not even be read.
- *
- * @category conversions
- */
+/** The verdict of `POST /verify` on a payment that could not even be read. */
 export const unreadableVerify = (failure: Refusal): VerifyAnswer => ({ isValid: false, ...wordsOf(failure) })
 
-/**
- * The verdict of `POST /settle` and `POST /claims` on a payment that could not even be read.
- *
- * @category conversions
- */
+/** The verdict of `POST /settle` and `POST /claims` on a payment that could not even be read. */
 export const unreadableTransaction = (network: string, failure: Refusal): SettleAnswer => refused(network, failure)
 
-/**
- * A `finish` that was refused: by a payment nobody knows, or by the run's own state.
- *
- * @category conversions
- */
+/** A `finish` that was refused: by a payment nobody knows, or by the run's own state. */
 export const ofFinishFailure = (
   failure: ValidationError | ProtocolError
 ): Effect.Effect<never, CannotTell | FinishRefused | UnknownPayment> => {
@@ -91,11 +67,7 @@ export const ofFinishFailure = (
   )
 }
 
-/**
- * Nothing can be told: the log gets what is known, the caller what to do.
- *
- * @category conversions
- */
+/** Nothing can be told: the log gets what is known, the caller what to do. */
 export const cannotTell = (failure: ProtocolError): Effect.Effect<never, CannotTell> =>
   Effect.andThen(
     Effect.flatMap(RequestWarning, (warn) => warn(kindOf(failure), `${failure._tag}: ${failure.message}`)),

@@ -11,11 +11,7 @@ import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { NotReady, Readiness } from "../readiness/Readiness.ts"
 import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
 
-/**
- * `GET /live` and `GET /ready`.
- *
- * @category layers
- */
+/** `GET /live` and `GET /ready`. */
 export const layerOperation = HttpApiBuilder.group(
   FacilitatorHttpApi,
   "operation",
@@ -31,11 +27,7 @@ export const layerOperation = HttpApiBuilder.group(
   })
 )
 
-/**
- * `GET /metrics`: Prometheus text. The signers' balances in it are those of the readiness.
- *
- * @category layers
- */
+/** `GET /metrics`: Prometheus text. The signers' balances in it are those of the readiness. */
 export const layerMetrics = Layer.unwrap(
   Effect.map(Readiness, (readiness) =>
     HttpRouter.add(
@@ -48,11 +40,7 @@ export const layerMetrics = Layer.unwrap(
   )
 )
 
-/**
- * Everything else: 404 with a fault.
- *
- * @category layers
- */
+/** Everything else: 404 with a fault. */
 export const layerNowhere = HttpRouter.use((router) =>
   Effect.forEach(["GET", "POST", "PUT", "PATCH", "DELETE"] as const, (method) => router.add(method, "/*", nowhere), {
     discard: true

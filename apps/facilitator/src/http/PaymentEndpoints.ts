@@ -32,11 +32,7 @@ interface Presented extends PresentedPayment.PresentedPayment {
 type VerifyAnswer = typeof FacilitatorApi.VerifyResponse.Type
 type SettleAnswer = typeof FacilitatorApi.SettleResponse.Type
 
-/**
- * What servers call.
- *
- * @category layers
- */
+/** What servers call. */
 export const layerPayments = HttpApiBuilder.group(
   FacilitatorHttpApi,
   "payments",

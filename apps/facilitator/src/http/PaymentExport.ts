@@ -14,11 +14,7 @@ const Serial = Count.check(
   Schema.makeFilter((text: string) => BigInt(text) <= lastSerial, { expected: `a serial of at most ${lastSerial}` })
 )
 
-/**
- * One payment. `(network, asset, payer, nonce)` is what the chain consumes once.
- *
- * @category schemas
- */
+/** One payment. `(network, asset, payer, nonce)` is what the chain consumes once. */
 export const PaymentExport = Schema.Struct({
   ...Settlement.PaymentRecord.fields,
   /** The order in which records were made; never given twice. */
@@ -35,24 +31,15 @@ export const PaymentExport = Schema.Struct({
   block: Schema.optionalKey(Schema.Struct({ number: Count, hash: Schema.String }))
 })
 
-/**
- * @category models
- */
 export type PaymentExport = typeof PaymentExport.Type
 
 /**
  * One page. `next` is where the following page begins; absent when there was no more. A record's serial never changes,
  * its state may: who keeps books reads again what was not `final` or dead.
- *
- * @category schemas
  */
 export const PaymentPage = Schema.Struct({ payments: Schema.Array(PaymentExport), next: Schema.optionalKey(Count) })
 
-/**
- * What is asked of a page: records after this serial, so many at most (default 100).
- *
- * @category schemas
- */
+/** What is asked of a page: records after this serial, so many at most (default 100). */
 export const PageQuery = {
   after: Schema.optionalKey(Serial),
   limit: Schema.optionalKey(
@@ -62,18 +49,10 @@ export const PageQuery = {
   )
 }
 
-/**
- * The payments on a page where it is not said how many.
- *
- * @category constants
- */
+/** The payments on a page where it is not said how many. */
 export const standardLimit = 100
 
-/**
- * The payment as it is handed out at this time (Unix milliseconds).
- *
- * @category conversions
- */
+/** The payment as it is handed out at this time (Unix milliseconds). */
 export const make = (payment: PaymentStore.StoredPayment, now: number): PaymentExport => {
   const { authorization, block, caller, requirements, serial } = payment
   return {
@@ -88,11 +67,7 @@ export const make = (payment: PaymentStore.StoredPayment, now: number): PaymentE
   }
 }
 
-/**
- * A page of these payments, of which so many were asked for.
- *
- * @category conversions
- */
+/** A page of these payments, of which so many were asked for. */
 export const toPage = (
   payments: ReadonlyArray<PaymentStore.StoredPayment>,
   limit: number,

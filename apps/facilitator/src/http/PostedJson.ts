@@ -12,11 +12,7 @@ import * as RequestBody from "./RequestBody.ts"
 
 type Coder = Schema.ConstraintCodec<unknown, unknown>
 
-/**
- * What an endpoint takes and what it answers.
- *
- * @category models
- */
+/** What an endpoint takes and what it answers. */
 export interface Contract<Payload extends Coder, Answer extends Coder> {
   readonly payload: Payload
   readonly success: Answer
@@ -27,11 +23,7 @@ interface Unread {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-/**
- * The endpoint that answers a payload like this. An answer that is none of the contract's is a defect.
- *
- * @category constructors
- */
+/** The endpoint that answers a payload like this. An answer that is none of the contract's is a defect. */
 export const answering = <Payload extends Coder, Answer extends Coder, Asked extends Unread, E, R>(
   { payload, success }: Contract<Payload, Answer>,
   answer: (payload: Payload["Type"], asked: Asked) => Effect.Effect<Answer["Type"], E, R>

@@ -48,54 +48,30 @@ const x402Requests = [
   })
 ] as const
 
-/**
- * `POST /verify`.
- *
- * @category schemas
- */
+/** `POST /verify`. */
 export const VerifyRequest = Schema.Union([
   Schema.Struct({ ...FacilitatorApi.VerifyRequest.fields, ...ours }),
   ...x402Requests
 ])
 
-/**
- * `POST /settle`. Servers of x402 make no claim.
- *
- * @category schemas
- */
+/** `POST /settle`. Servers of x402 make no claim. */
 export const SettleRequest = Schema.Union([
   Schema.Struct({ ...FacilitatorApi.SettleRequest.fields, ...ours }),
   ...x402Requests
 ])
 
-/**
- * `POST /claims`.
- *
- * @category schemas
- */
+/** `POST /claims`. */
 export const ClaimRequest = Schema.Struct({ ...FacilitatorApi.ClaimRequest.fields, ...ours })
 
-/**
- * The answer of `POST /verify`, to either kind of caller.
- *
- * @category schemas
- */
+/** The answer of `POST /verify`, to either kind of caller. */
 export const VerifyAnswer = Schema.Union([X402ServerApiResponse.VerifyAnswer, FacilitatorApi.VerifyResponse])
 
-/**
- * The answer of `POST /settle`, to either kind of caller.
- *
- * @category schemas
- */
+/** The answer of `POST /settle`, to either kind of caller. */
 export const SettleAnswer = Schema.Union([FacilitatorApi.SettleResponse, X402ServerApiResponse.SettleAnswer])
 
 type Refusal = PaymentError | ValidationError
 
-/**
- * A payment as it is understood, and how its caller is answered.
- *
- * @category models
- */
+/** A payment as it is understood, and how its caller is answered. */
 export interface PresentedPayment {
   /** The network as the caller names it. */
   readonly network: string
@@ -106,11 +82,7 @@ export interface PresentedPayment {
   readonly settled: (answer: typeof FacilitatorApi.SettleResponse.Type) => typeof SettleAnswer.Type
 }
 
-/**
- * Reads what a caller sent. What cannot be read fails inside.
- *
- * @category constructors
- */
+/** Reads what a caller sent. What cannot be read fails inside. */
 export const read = (body: typeof VerifyRequest.Type): PresentedPayment =>
   body.protocolVersion === undefined ? readTheirs(X402ServerApiRequest.read(body)) : readOurs(body)
 
@@ -125,11 +97,7 @@ const readTheirs = (asked: X402ServerApiRequest.Asked): PresentedPayment => {
   }
 }
 
-/**
- * Reads what a server of ours sent.
- *
- * @category constructors
- */
+/** Reads what a server of ours sent. */
 export const readOurs = (body: Omit<typeof ClaimRequest.Type, "claim">): PresentedPayment => {
   const { paymentRequirements } = body
   return {
@@ -165,11 +133,7 @@ const otherVersion = (version: number) => {
   return Result.fail(invalid("unsupported_version", "protocol_version", message))
 }
 
-/**
- * Who the payment says pays, by its own words: nothing is proven. `undefined` where it cannot be read.
- *
- * @category getters
- */
+/** Who the payment says pays, by its own words: nothing is proven. `undefined` where it cannot be read. */
 export const payerOf = (
   schemes: ReadonlyArray<SchemeFacilitator>,
   request: PaymentRequest

@@ -10,11 +10,7 @@ import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
 import * as FacilitatorVerdict from "./FacilitatorVerdict.ts"
 import * as PaymentExport from "./PaymentExport.ts"
 
-/**
- * `GET /payments/{id}` and `GET /payments`.
- *
- * @category layers
- */
+/** `GET /payments/{id}` and `GET /payments`. */
 export const layerRecords = HttpApiBuilder.group(
   FacilitatorHttpApi,
   "records",
@@ -27,11 +23,7 @@ export const layerRecords = HttpApiBuilder.group(
   })
 )
 
-/**
- * `GET /supported`.
- *
- * @category layers
- */
+/** `GET /supported`. */
 export const layerOffers = HttpApiBuilder.group(
   FacilitatorHttpApi,
   "offers",

@@ -18,25 +18,13 @@ import { Malformed, NotJson, TooLarge } from "./FacilitatorFault.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 
-/**
- * The longest body that is read, in bytes.
- *
- * @category constants
- */
+/** The longest body that is read, in bytes. */
 export const maximumBytes = 64 * 1024
 
-/**
- * The deepest nesting that is read: a payment header may be nested 16 deep, and here stands in an object.
- *
- * @category constants
- */
+/** The deepest nesting that is read: a payment header may be nested 16 deep, and here stands in an object. */
 export const maximumDepth = 17
 
-/**
- * Reads bodies of one shape.
- *
- * @category constructors
- */
+/** Reads bodies of one shape. */
 export const reader = <Shape extends Schema.ConstraintDecoder<unknown>>(
   shape: Shape
 ): ((request: Request) => Effect.Effect<Shape["Type"], Malformed | NotJson | TooLarge>) => {
@@ -51,11 +39,7 @@ export const reader = <Shape extends Schema.ConstraintDecoder<unknown>>(
     })
 }
 
-/**
- * A request that has another shape than its endpoint takes.
- *
- * @category errors
- */
+/** A request that has another shape than its endpoint takes. */
 export const misshapen = ({ message }: { readonly message: string }): Malformed =>
   new Malformed({ message: `the request is not what this endpoint takes: ${onceEach(message)}` })
 

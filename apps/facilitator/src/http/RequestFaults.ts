@@ -14,11 +14,7 @@ import { Defect, Malformed, NotJson, TooLarge } from "./FacilitatorFault.ts"
 import { misshapen } from "./RequestBody.ts"
 import { RequestWarning } from "./RequestWarning.ts"
 
-/**
- * What stands around an endpoint and answers for its faults.
- *
- * @category middleware
- */
+/** What stands around an endpoint and answers for its faults. */
 export class RequestFaults extends HttpApiMiddleware.Service<RequestFaults>()("@pontage/facilitator/RequestFaults", {
   error: [Malformed, NotJson, TooLarge, Defect]
 }) {
@@ -41,11 +37,7 @@ export class RequestFaults extends HttpApiMiddleware.Service<RequestFaults>()("@
 const undecodable = ({ cause, kind }: HttpApiError.HttpApiSchemaError): Effect.Effect<never, Malformed | Defect> =>
   kind === "Body" || kind === "ResponseHeaders" ? defective(cause) : Effect.fail(misshapen(cause))
 
-/**
- * What is told of a defect: the log gets it, the caller what to do.
- *
- * @category errors
- */
+/** What is told of a defect: the log gets it, the caller what to do. */
 export const defective = (defect: unknown) =>
   Effect.andThen(
     Effect.logError("a request met a defect", Cause.die(defect)),

@@ -7,18 +7,10 @@ import { AddressPlace } from "@pontage/core"
 import type * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Option from "effect/Option"
 
-/**
- * The key of the requests that come from one place.
- *
- * @category conversions
- */
+/** The key of the requests that come from one place. */
 export const fromAddress = AddressPlace.of
 
-/**
- * What belongs to the place that a request comes from, made once for each connection: its address never changes.
- *
- * @category combinators
- */
+/** What belongs to the place that a request comes from, made once for each connection: its address never changes. */
 export const perConnection = <A>(make: (place: string) => A): ((request: HttpServerRequest.HttpServerRequest) => A) => {
   const known = new WeakMap<object, A>()
   return (request) => {

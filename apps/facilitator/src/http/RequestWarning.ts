@@ -6,11 +6,7 @@ import type { RepeatedWarning } from "@pontage/core"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
-/**
- * The warnings of the service; where nothing is provided each is logged.
- *
- * @category references
- */
+/** The warnings of the service; where nothing is provided each is logged. */
 export const RequestWarning: Context.Reference<RepeatedWarning.RepeatedWarning> =
   Context.Reference<RepeatedWarning.RepeatedWarning>("@pontage/facilitator/RequestWarning", {
     defaultValue: () => (_kind, message) => Effect.logWarning(message)

@@ -22,11 +22,7 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1({
 const namesIn = ({ ast }: SchemaIssue.UnexpectedKey): ReadonlyArray<string> =>
   ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
 
-/**
- * The places of an issue, each once.
- *
- * @category getters
- */
+/** The places of an issue, each once. */
 export const placesOf = (issue: SchemaIssue.Issue): ReadonlyArray<Place> => {
   const places = new Map<string, Place>()
   for (const { message, path = [] } of format(issue).issues) {

@@ -9,11 +9,7 @@ import * as Metric from "effect/Metric"
 
 import { seriesOf } from "./MetricSeries.ts"
 
-/**
- * What is asked of the facilitator.
- *
- * @category models
- */
+/** What is asked of the facilitator. */
 export type Operation = "verify" | "settle" | "claim" | "finish"
 
 const answers = seriesOf((attributes) =>
@@ -67,8 +63,6 @@ const operations = {
 /**
  * Counts an answer, how long it took, and that it was under way meanwhile. `outcomeOf` names a successful answer; a
  * failure is named by its `error`.
- *
- * @category combinators
  */
 export const measured = <A, E extends { readonly error: string }, R>(
   operation: Operation,
@@ -102,11 +96,7 @@ const outcomeIn = <A, E extends { readonly error: string }>(
   return exit.cause.reasons.some((reason) => reason._tag === "Die") ? "defect" : "abandoned"
 }
 
-/**
- * Remembers what the signers have left.
- *
- * @category combinators
- */
+/** Remembers what the signers have left. */
 export const balances = (
   chains: ReadonlyArray<{
     readonly network: string
@@ -119,10 +109,6 @@ export const balances = (
     { discard: true }
   )
 
-/**
- * Counts a question to a chain's RPC; for a scheme's `onRequest`.
- *
- * @category combinators
- */
+/** Counts a question to a chain's RPC; for a scheme's `onRequest`. */
 export const rpcRequest = (network: string, method: string): void =>
   rpcRequests({ network, method }).updateUnsafe(1, Context.empty())

@@ -15,18 +15,12 @@ import { seriesOf } from "./MetricSeries.ts"
  * transaction has been begun meanwhile. Payments of callers with a gas ceiling of their own do not count: one that has
  * reached it waits by right, and is no reason to send the others away. Nor do those that came back from a lost slot and are
  * over: they wait for a final block to prove what became of them.
- *
- * @category constants
  */
 export const patienceMillis = 60_000
 
 const dayMillis = 24 * 3_600_000
 
-/**
- * Looks at every lane, and remembers what was first in each queue.
- *
- * @category models
- */
+/** Looks at every lane, and remembers what was first in each queue. */
 export interface LaneWatch {
   readonly look: Effect.Effect<ReadonlyArray<LaneView>, FacilitatorUnavailable>
 }
@@ -39,11 +33,7 @@ interface Head {
   readonly since: number
 }
 
-/**
- * Makes a watch over the lanes of these schemes. The callers named have a gas budget of their own that is shown.
- *
- * @category constructors
- */
+/** Makes a watch over the lanes of these schemes. The callers named have a gas budget of their own that is shown. */
 export const make = (
   store: PaymentStore.PaymentStore["Service"],
   schemes: ReadonlyArray<SchemeFacilitator>,

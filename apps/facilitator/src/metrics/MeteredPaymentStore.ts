@@ -10,18 +10,10 @@ import * as StoreMetrics from "./StoreMetrics.ts"
 
 type Store = PaymentStore.PaymentStore["Service"]
 
-/**
- * The store, counted and measured.
- *
- * @category constructors
- */
+/** The store, counted and measured. */
 export const make = (store: Store): Store => ({ ...reads(store), ...intake(store), ...laneWork(store) })
 
-/**
- * Counts and measures the store underneath.
- *
- * @category layers
- */
+/** Counts and measures the store underneath. */
 export const layer: Layer.Layer<PaymentStore.PaymentStore, never, PaymentStore.PaymentStore> = Layer.effect(
   PaymentStore.PaymentStore,
   Effect.map(PaymentStore.PaymentStore, make)

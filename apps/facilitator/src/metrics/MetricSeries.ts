@@ -7,11 +7,7 @@ import type * as Metric from "effect/Metric"
 
 type Labels = Readonly<Record<string, string>>
 
-/**
- * The series of this metric.
- *
- * @category constructors
- */
+/** The series of this metric. */
 export const seriesOf = <Input, State>(make: (labels: Labels) => Metric.Metric<Input, State>) => {
   const known = new Map<string, Metric.Metric<Input, State>>()
   return (labels: Labels): Metric.Metric<Input, State> => {

@@ -44,19 +44,11 @@ const leasesLost = seriesOf((attributes) =>
   })
 )
 
-/**
- * Counts payments that have reached a state.
- *
- * @category combinators
- */
+/** Counts payments that have reached a state. */
 export const reached = (status: Settlement.PaymentState, payments = 1): Effect.Effect<void> =>
   payments === 0 ? Effect.void : Metric.update(transitions({ status }), payments)
 
-/**
- * Measures a method of the store.
- *
- * @category combinators
- */
+/** Measures a method of the store. */
 export const timed = (
   method: string
 ): (<A, E extends { readonly _tag: string }>(work: Effect.Effect<A, E>) => Effect.Effect<A, E>) => {

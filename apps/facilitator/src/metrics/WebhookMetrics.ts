@@ -29,26 +29,14 @@ const oldest = seriesOf((attributes) =>
   })
 )
 
-/**
- * What became of an attempt.
- *
- * @category models
- */
+/** What became of an attempt. */
 export type Outcome = "told" | "failed" | "given_up"
 
-/**
- * Counts attempts.
- *
- * @category combinators
- */
+/** Counts attempts. */
 export const attempted = (outcome: Outcome, attempts = 1): Effect.Effect<void> =>
   Metric.update(deliveries({ outcome }), attempts)
 
-/**
- * Shows what is untold, at this time (Unix milliseconds).
- *
- * @category combinators
- */
+/** Shows what is untold, at this time (Unix milliseconds). */
 export const untold = ({ count, oldest: since }: PaymentStore.Untold, now: number): Effect.Effect<void> =>
   Effect.andThen(
     Metric.update(backlog({}), count),

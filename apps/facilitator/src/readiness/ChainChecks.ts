@@ -9,11 +9,7 @@ import * as Effect from "effect/Effect"
 import * as LastFinal from "./LastFinal.ts"
 import { type Finding, fine, type ReadinessCheck } from "./ReadinessCheck.ts"
 
-/**
- * The checks of the chains.
- *
- * @category constructors
- */
+/** The checks of the chains. */
 export const all = (
   schemes: ReadonlyArray<SchemeFacilitator>,
   store: PaymentStore.PaymentStore["Service"]

@@ -8,21 +8,13 @@ import * as Effect from "effect/Effect"
 
 type Store = Pick<PaymentStore.PaymentStore["Service"], "page">
 
-/**
- * A payment that is final, and its block.
- *
- * @category models
- */
+/** A payment that is final, and its block. */
 export interface LastFinal {
   readonly paymentId: string
   readonly block: Block
 }
 
-/**
- * Finds the last one of a network, among the newest thousand records; `undefined` where there is none.
- *
- * @category models
- */
+/** Finds the last one of a network, among the newest thousand records; `undefined` where there is none. */
 export type Find = Effect.Effect<LastFinal | undefined, FacilitatorUnavailable>
 
 /** How long an answer holds, in milliseconds: the records grow all the time, and a block a minute older tells as much. */
@@ -32,11 +24,7 @@ const noneMillis = 2_000
 const pageSize = 100n
 const mostPages = 10n
 
-/**
- * Makes it for the networks of one store.
- *
- * @category constructors
- */
+/** Makes it for the networks of one store. */
 export const make = (store: Store): ((network: string) => Find) => {
   let newest = 0n
   const isBeyond = (serial: bigint) => Effect.map(store.page(serial, 1), ({ length }) => length > 0)

@@ -57,28 +57,16 @@ const report = {
   )
 }
 
-/**
- * What was found.
- *
- * @category schemas
- */
+/** What was found. */
 export const ReadinessReport = Schema.Struct(report)
 
-/**
- * What was found, where something is missing.
- *
- * @category errors
- */
+/** What was found, where something is missing. */
 export class NotReady extends Schema.Error<NotReady>("@pontage/facilitator/NotReady")(report, {
   httpApiStatus: 503,
   description: "Something is missing: checks says for each what is wrong and what mends it"
 }) {}
 
-/**
- * What is watched.
- *
- * @category models
- */
+/** What is watched. */
 export interface Options {
   /** What each signer must hold, by network, in its smallest native unit. */
   readonly minimumGas: (network: string) => bigint
@@ -88,11 +76,7 @@ export interface Options {
   readonly intake: IntakeGate.IntakeGate
 }
 
-/**
- * The service.
- *
- * @category services
- */
+/** The service. */
 export class Readiness extends Context.Service<
   Readiness,
   { readonly report: Effect.Effect<typeof ReadinessReport.Type> }

@@ -6,11 +6,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 
-/**
- * A trouble in plain words: the fact, and the operator's mend.
- *
- * @category models
- */
+/** A trouble in plain words: the fact, and the operator's mend. */
 export interface Trouble {
   /** A stable word for programs, such as `disk_full`. A trouble whose words change from look to look keeps it. */
   readonly kind: string
@@ -25,11 +21,7 @@ export interface Trouble {
   readonly stops?: "all" | { readonly network: string }
 }
 
-/**
- * What is shown of a chain.
- *
- * @category models
- */
+/** What is shown of a chain. */
 export interface ChainView {
   readonly scheme: string
   readonly network: string
@@ -41,11 +33,7 @@ export interface ChainView {
   }>
 }
 
-/**
- * What is shown of a signer's lane.
- *
- * @category models
- */
+/** What is shown of a signer's lane. */
 export interface LaneView {
   readonly network: string
   readonly address: string
@@ -58,22 +46,14 @@ export interface LaneView {
   readonly signer: boolean
 }
 
-/**
- * What a look has found: troubles, and what the report shows whether there are any or not.
- *
- * @category models
- */
+/** What a look has found: troubles, and what the report shows whether there are any or not. */
 export interface Finding {
   readonly troubles: ReadonlyArray<Trouble>
   readonly chains?: ReadonlyArray<ChainView>
   readonly lanes?: ReadonlyArray<LaneView>
 }
 
-/**
- * A check.
- *
- * @category models
- */
+/** A check. */
 export interface ReadinessCheck {
   /** What is looked at, in a word or two; unique: "records", "chain eip155:8453". */
   readonly name: string
@@ -84,11 +64,7 @@ export interface ReadinessCheck {
   readonly watched?: true
 }
 
-/**
- * A check with nothing wrong.
- *
- * @category constants
- */
+/** A check with nothing wrong. */
 export const fine: Finding = { troubles: [] }
 
 /** How long each look may take. */
@@ -98,8 +74,6 @@ const silent = "there was no answer within 2 seconds"
 
 /**
  * The check's look: it always answers, within two seconds. While an earlier look of this check hangs, no other one begins.
- *
- * @category combinators
  */
 export const looking = ({ look, unseen }: ReadinessCheck): Effect.Effect<Finding> => {
   let running: Deferred.Deferred<Finding> | undefined

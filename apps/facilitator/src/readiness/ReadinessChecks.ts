@@ -8,11 +8,7 @@ import type * as LaneWatch from "../metrics/LaneWatch.ts"
 import * as ChainChecks from "./ChainChecks.ts"
 import { type ChainView, type Finding, fine, type ReadinessCheck, type Trouble } from "./ReadinessCheck.ts"
 
-/**
- * What there is to look at.
- *
- * @category models
- */
+/** What there is to look at. */
 export interface Watched {
   readonly store: PaymentStore.PaymentStore["Service"]
   readonly schemes: ReadonlyArray<SchemeFacilitator>
@@ -21,11 +17,7 @@ export interface Watched {
   readonly minimumGas: (network: string) => bigint
 }
 
-/**
- * Every check, in the order of the report.
- *
- * @category constructors
- */
+/** Every check, in the order of the report. */
 export const all = (watched: Watched): ReadonlyArray<ReadinessCheck> => [
   records(watched),
   lanes(watched),

@@ -15,8 +15,6 @@ import { placesOf } from "../http/SchemaPlaces.ts"
 /**
  * Reads one variable; `undefined` where it is not set. An empty one is set, and wrong: `Misconfigured` with its name, what
  * is expected, an example, and the places in a JSON text that are not as described.
- *
- * @category constructors
  */
 export const make = <S extends Schema.ConstraintDecoder<unknown>>(
   name: string,
@@ -41,51 +39,29 @@ export const make = <S extends Schema.ConstraintDecoder<unknown>>(
   )
 }
 
-/**
- * A whole number in this range. Digits only: the number of an empty text would be zero.
- *
- * @category schemas
- */
+/** A whole number in this range. Digits only: the number of an empty text would be zero. */
 export const integer = (range: { readonly minimum: number; readonly maximum: number }) =>
   Schema.String.check(Schema.isPattern(/^[0-9]{1,9}$/)).pipe(
     Schema.decodeTo(Schema.NumberFromString.check(Schema.isBetween(range)))
   )
 
-/**
- * Yes or no.
- *
- * @category schemas
- */
+/** Yes or no. */
 export const YesOrNo = Schema.Literals(["true", "false"])
 
-/**
- * An amount of a chain's smallest native unit as decimal text: wei, nanotons, sun.
- *
- * @category schemas
- */
+/** An amount of a chain's smallest native unit as decimal text: wei, nanotons, sun. */
 export const NativeAmount = NativeAmountText.pipe(Schema.decodeTo(Schema.BigIntFromString))
 
-/**
- * Such an amount that is not zero.
- *
- * @category schemas
- */
+/** Such an amount that is not zero. */
 export const PositiveAmount = NativeAmountText.check(Schema.isPattern(/^[1-9]/)).pipe(
   Schema.decodeTo(Schema.BigIntFromString)
 )
 
-/**
- * The http or https address of a node.
- *
- * @category schemas
- */
+/** The http or https address of a node. */
 export const RpcUrl = Schema.String.check(
   Schema.makeFilter((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))
 )
 
 /**
  * What providers of nodes give their customers, and what may stand in a header: printable characters without spaces.
- *
- * @category schemas
  */
 export const ProviderKey = Schema.String.check(Schema.isPattern(/^[\x21-\x7e]+$/))

@@ -21,11 +21,7 @@ const evmAsset = Schema.Struct({
   version: Schema.String
 })
 
-/**
- * All variables, by their names.
- *
- * @category constants
- */
+/** All variables, by their names. */
 export const environmentVariables = {
   HOST: EnvironmentVariable.make("HOST", "an address to listen on", "127.0.0.1", Schema.NonEmptyString),
   PORT: EnvironmentVariable.make(

@@ -8,25 +8,13 @@ import * as Schema from "effect/Schema"
 
 import { NativeAmount, PositiveAmount, RpcUrl } from "./EnvironmentVariable.ts"
 
-/**
- * `eip155:<chain id>`.
- *
- * @category schemas
- */
+/** `eip155:<chain id>`. */
 export const EvmNetworkText = Network.Network.check(Schema.isPattern(/^eip155:[1-9][0-9]*$/))
 
-/**
- * The address of a contract, in a strict form.
- *
- * @category schemas
- */
+/** The address of a contract, in a strict form. */
 export const ContractAddress = Schema.String.check(Schema.makeFilter((text) => EvmAddress.fromText(text) !== undefined))
 
-/**
- * Which accounts with code may pay.
- *
- * @category schemas
- */
+/** Which accounts with code may pay. */
 export const ContractPayers = Schema.Literals(["known", "any", "none"])
 
 /** The address of an implementation, or the hash of code. */
@@ -36,20 +24,12 @@ const KnownImplementation = Schema.String.check(
 
 const hash = /^0x[0-9a-fA-F]{64}$/
 
-/**
- * Several of these, with commas between.
- *
- * @category schemas
- */
+/** Several of these, with commas between. */
 export const KnownImplementations = Schema.String.check(
   Schema.makeFilter((text) => text.split(",").every((one) => EvmAddress.fromText(one) !== undefined || hash.test(one)))
 )
 
-/**
- * What each number may be.
- *
- * @category constants
- */
+/** What each number may be. */
 export const bounds = {
   /** Blocks. */
   finalityDepth: { minimum: 1, maximum: 100_000 },
@@ -85,27 +65,15 @@ const terms = {
   )
 }
 
-/**
- * One network of `PONTAGE_EVM`.
- *
- * @category schemas
- */
+/** One network of `PONTAGE_EVM`. */
 export const EvmChainEntry = Schema.Struct({ rpcUrl: RpcUrl, network: Schema.optionalKey(EvmNetworkText), ...terms })
 
 const Terms = Schema.Struct(terms)
 
-/**
- * The terms of one network.
- *
- * @category models
- */
+/** The terms of one network. */
 export type EvmTerms = typeof Terms.Type
 
-/**
- * The terms as variables of their own say them; `undefined` where one is not set.
- *
- * @category models
- */
+/** The terms as variables of their own say them; `undefined` where one is not set. */
 export interface EvmTermVariables {
   readonly PONTAGE_EVM_MAX_FEE_PER_GAS_WEI: bigint | undefined
   readonly PONTAGE_EVM_FINALITY_DEPTH: number | undefined
@@ -121,11 +89,7 @@ export interface EvmTermVariables {
   readonly PONTAGE_EVM_BATCH_WINDOW_MS: number | undefined
 }
 
-/**
- * The terms that the variables say.
- *
- * @category conversions
- */
+/** The terms that the variables say. */
 export const fromVariables = (variables: EvmTermVariables): EvmTerms => {
   const {
     PONTAGE_EVM_BAN_MS: banMillis,
@@ -161,11 +125,7 @@ export const fromVariables = (variables: EvmTermVariables): EvmTerms => {
   }
 }
 
-/**
- * The names of the variables.
- *
- * @category constants
- */
+/** The names of the variables. */
 export const variableNames = [
   "PONTAGE_EVM_MAX_FEE_PER_GAS_WEI",
   "PONTAGE_EVM_FINALITY_DEPTH",
@@ -181,11 +141,7 @@ export const variableNames = [
   "PONTAGE_EVM_BATCH_WINDOW_MS"
 ] as const satisfies ReadonlyArray<keyof EvmTermVariables>
 
-/**
- * Variables about batches that say nothing without the contract.
- *
- * @category getters
- */
+/** Variables about batches that say nothing without the contract. */
 export const withoutSettler = (variables: EvmTermVariables): ReadonlyArray<string> =>
   variables.PONTAGE_EVM_BATCH_SETTLER !== undefined
     ? []

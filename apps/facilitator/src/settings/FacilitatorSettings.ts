@@ -22,11 +22,7 @@ import * as StoreSettings from "./StoreSettings.ts"
 import * as TonTerms from "./TonTerms.ts"
 import * as TronTerms from "./TronTerms.ts"
 
-/**
- * An EVM network to settle on. The address may hold a provider's key, hence it is redacted too.
- *
- * @category models
- */
+/** An EVM network to settle on. The address may hold a provider's key, hence it is redacted too. */
 export interface EvmNetworkSettings {
   readonly rpcUrl: Redacted.Redacted
   readonly network: string | undefined
@@ -34,11 +30,7 @@ export interface EvmNetworkSettings {
   readonly terms?: EvmTerms.EvmTerms
 }
 
-/**
- * All settings.
- *
- * @category models
- */
+/** All settings. */
 export interface FacilitatorSettings {
   readonly host: string
   readonly port: number
@@ -69,11 +61,7 @@ export interface FacilitatorSettings {
   readonly tron?: TronTerms.TronSettings
 }
 
-/**
- * The settings, checked as those of a program that has not read them from the environment.
- *
- * @category constants
- */
+/** The settings, checked as those of a program that has not read them from the environment. */
 export const check: OptionCheck.Check<FacilitatorSettings> = OptionCheck.options<FacilitatorSettings>({
   host: OptionCheck.text,
   port: OptionCheck.whole(0, 65_535),
@@ -103,11 +91,7 @@ export const check: OptionCheck.Check<FacilitatorSettings> = OptionCheck.options
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/**
- * Reads the settings from environment variables. Fails with every mistake in them, one a line.
- *
- * @category constructors
- */
+/** Reads the settings from environment variables. Fails with every mistake in them, one a line. */
 export const fromEnvironment = Effect.fnUntraced(function* (
   environment: Environment
 ): Effect.fn.Return<FacilitatorSettings, Misconfigured> {

@@ -7,10 +7,6 @@ import { EvmNetwork } from "@pontage/evm"
 import { TonNetwork } from "@pontage/ton"
 import { TronNetwork } from "@pontage/tron"
 
-/**
- * The network in its canonical form; `undefined` when it is of none of the families.
- *
- * @category constructors
- */
+/** The network in its canonical form; `undefined` when it is of none of the families. */
 export const fromText = (text: string): Network.Network | undefined =>
   EvmNetwork.fromText(text) ?? TonNetwork.fromText(text) ?? TronNetwork.fromText(text)

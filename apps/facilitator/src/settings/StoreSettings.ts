@@ -4,11 +4,7 @@
  */
 import * as Redacted from "effect/Redacted"
 
-/**
- * A place for the records.
- *
- * @category models
- */
+/** A place for the records. */
 export type StoreSettings =
   | { readonly kind: "memory" }
   | { readonly kind: "sqlite"; readonly filename: string }
@@ -16,26 +12,16 @@ export type StoreSettings =
 
 /**
  * The place where nothing is said: a file in the working directory, so that records are lost by nobody's forgetting.
- *
- * @category constants
  */
 export const standard: StoreSettings = { kind: "sqlite", filename: "pontage-payments.sqlite" }
 
-/**
- * Whether a text names a place.
- *
- * @category guards
- */
+/** Whether a text names a place. */
 export const isStoreText = (text: string): boolean =>
   text === "memory" ||
   /^sqlite:[^\0]+$/.test(text) ||
   (/^postgres(ql)?:\/\/[^\s]+$/.test(text) && URL.canParse(text) && new URL(text).host !== "")
 
-/**
- * The place that a text names.
- *
- * @category conversions
- */
+/** The place that a text names. */
 export const fromText = (text: string): StoreSettings => {
   if (text === "memory") return { kind: "memory" }
   const filename = /^sqlite:(.*)$/s.exec(text)?.[1]

@@ -6,34 +6,18 @@ import { ExactTon, Ed25519, TonNetwork, type TonSigner } from "@pontage/ton"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 
-/**
- * A TON network by any of its names.
- *
- * @category schemas
- */
+/** A TON network by any of its names. */
 export const TonNetworkText = Schema.String.check(Schema.makeFilter((text) => TonNetwork.fromText(text) !== undefined))
 
 const seed = /^[0-9a-fA-F]{64}(,[0-9a-fA-F]{64})*$/
 
-/**
- * Seeds of Ed25519 keys, 32 bytes in hexadecimal, with commas between.
- *
- * @category schemas
- */
+/** Seeds of Ed25519 keys, 32 bytes in hexadecimal, with commas between. */
 export const Seeds = Schema.String.check(Schema.isPattern(seed))
 
-/**
- * The ways payments may be signed, with commas between.
- *
- * @category schemas
- */
+/** The ways payments may be signed, with commas between. */
 export const Kinds = Schema.Literals(["w5-internal", "external", "w5-internal,external", "external,w5-internal"])
 
-/**
- * A Jetton of `PONTAGE_TON_ASSETS`.
- *
- * @category schemas
- */
+/** A Jetton of `PONTAGE_TON_ASSETS`. */
 export const TonAssetEntry = Schema.Struct({
   network: TonNetworkText,
   address: Schema.String,
@@ -42,11 +26,7 @@ export const TonAssetEntry = Schema.Struct({
   dollar: Schema.optionalKey(Schema.Boolean)
 })
 
-/**
- * What each number may be.
- *
- * @category constants
- */
+/** What each number may be. */
 export const bounds = {
   subwallet: { minimum: 0, maximum: 32_767 },
   /** Payments in an external message. */
@@ -55,11 +35,7 @@ export const bounds = {
   batchWindowMillis: { minimum: 0, maximum: 10_000 }
 } as const
 
-/**
- * The variables that say the settings; `undefined` where one is not set.
- *
- * @category models
- */
+/** The variables that say the settings; `undefined` where one is not set. */
 export interface TonSettingVariables {
   readonly PONTAGE_TON_RPC_URL: string | undefined
   readonly PONTAGE_TON_API_KEY: string | undefined
@@ -80,11 +56,7 @@ export interface TonSettingVariables {
   readonly PONTAGE_TON_GAS_CEILING_NANOTON: bigint | undefined
 }
 
-/**
- * What is set apart from the defaults of the scheme.
- *
- * @category models
- */
+/** What is set apart from the defaults of the scheme. */
 export interface TonTerms {
   readonly network?: string
   readonly subwallet?: number
@@ -101,11 +73,7 @@ export interface TonTerms {
   readonly batches: { readonly maximum?: number; readonly windowMillis?: number }
 }
 
-/**
- * TON, where the service settles on it. The address may hold a provider's key, hence it is redacted too.
- *
- * @category models
- */
+/** TON, where the service settles on it. The address may hold a provider's key, hence it is redacted too. */
 export interface TonSettings {
   readonly rpcUrl: Redacted.Redacted
   readonly apiKey: Redacted.Redacted | undefined
@@ -123,11 +91,7 @@ export interface TonSettings {
 /** Below it a relayer cannot even bring one payment to its wallet. */
 const defaultMinimumGas = 100_000_000n
 
-/**
- * The settings that the variables say; `undefined` where there is no node.
- *
- * @category conversions
- */
+/** The settings that the variables say; `undefined` where there is no node. */
 export const fromVariables = (variables: TonSettingVariables): TonSettings | undefined => {
   const { PONTAGE_TON_API_KEY: apiKey, PONTAGE_TON_RPC_URL: rpcUrl, PONTAGE_TON_SIGNER_KEY: keys } = variables
   if (rpcUrl === undefined) return undefined
@@ -178,21 +142,13 @@ const emulationOf = (wanted: "true" | "false" | undefined): TonSettings["emulati
   return wanted === "true" ? "required" : "never"
 }
 
-/**
- * What the variables of TON get wrong together.
- *
- * @category getters
- */
+/** What the variables of TON get wrong together. */
 export const contradictions = (variables: TonSettingVariables): ReadonlyArray<string> =>
   variables.PONTAGE_TON_RPC_URL !== undefined && variables.PONTAGE_TON_SIGNER_KEY === undefined
     ? ["PONTAGE_TON_SIGNER_KEY: no relayer; set it to the seed of the wallet that pays for gas"]
     : []
 
-/**
- * The key pair of a seed in hexadecimal.
- *
- * @category conversions
- */
+/** The key pair of a seed in hexadecimal. */
 export const keyPairOf = (key: Redacted.Redacted): TonSigner.TonKeyPair => {
   const secretKey = Buffer.from(Redacted.value(key), "hex")
   return { secretKey, publicKey: Ed25519.publicKeyOf(secretKey) }

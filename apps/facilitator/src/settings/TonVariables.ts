@@ -7,11 +7,7 @@ import * as Schema from "effect/Schema"
 import * as EnvironmentVariable from "./EnvironmentVariable.ts"
 import * as TonTerms from "./TonTerms.ts"
 
-/**
- * The variables, by their names.
- *
- * @category constants
- */
+/** The variables, by their names. */
 export const tonVariables = {
   PONTAGE_TON_RPC_URL: EnvironmentVariable.make(
     "PONTAGE_TON_RPC_URL",

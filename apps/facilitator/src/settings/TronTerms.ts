@@ -8,34 +8,18 @@ import * as Schema from "effect/Schema"
 
 import { PositiveAmount } from "./EnvironmentVariable.ts"
 
-/**
- * A TRON network by any of its names.
- *
- * @category schemas
- */
+/** A TRON network by any of its names. */
 export const TronNetworkText = Schema.String.check(
   Schema.makeFilter((text) => TronNetwork.fromText(text) !== undefined)
 )
 
-/**
- * When a payment counts as made.
- *
- * @category schemas
- */
+/** When a payment counts as made. */
 export const Finality = Schema.Literals(["included", "solidified"])
 
-/**
- * A private key in hexadecimal, also behind `0x`.
- *
- * @category schemas
- */
+/** A private key in hexadecimal, also behind `0x`. */
 export const SponsorKey = Schema.String.check(Schema.isPattern(/^(0x)?[0-9a-fA-F]{64}$/))
 
-/**
- * A token of `PONTAGE_TRON_ASSETS`.
- *
- * @category schemas
- */
+/** A token of `PONTAGE_TRON_ASSETS`. */
 export const TronAssetEntry = Schema.Struct({
   network: TronNetworkText,
   address: Schema.String,
@@ -45,22 +29,14 @@ export const TronAssetEntry = Schema.Struct({
   minFeeLimit: Schema.optionalKey(PositiveAmount)
 })
 
-/**
- * What each number may be.
- *
- * @category constants
- */
+/** What each number may be. */
 export const bounds = {
   banMillis: { minimum: 0, maximum: 31_536_000_000 },
   inFlight: { minimum: 1, maximum: 256 },
   paymentsPerPayer: { minimum: 1, maximum: 1_000_000 }
 } as const
 
-/**
- * The variables that say the settings; `undefined` where one is not set.
- *
- * @category models
- */
+/** The variables that say the settings; `undefined` where one is not set. */
 export interface TronSettingVariables {
   readonly PONTAGE_TRON_RPC_URL: string | undefined
   readonly PONTAGE_TRON_API_KEY: string | undefined
@@ -82,11 +58,7 @@ export interface TronSettingVariables {
   readonly PONTAGE_TRON_GAS_CEILING_SUN: bigint | undefined
 }
 
-/**
- * What is set apart from the defaults of the scheme.
- *
- * @category models
- */
+/** What is set apart from the defaults of the scheme. */
 export interface TronTerms {
   readonly network?: string
   readonly assets?: ReadonlyArray<typeof TronAssetEntry.Type>
@@ -97,11 +69,7 @@ export interface TronTerms {
   readonly maxInFlightPerCaller?: number
 }
 
-/**
- * The sponsor, and how much it lends apart from the defaults of the scheme.
- *
- * @category models
- */
+/** The sponsor, and how much it lends apart from the defaults of the scheme. */
 export interface SponsorSettings {
   readonly key: Redacted.Redacted
   readonly limits: {
@@ -115,11 +83,7 @@ export interface SponsorSettings {
   }
 }
 
-/**
- * TRON, where the service settles on it. The address may hold a provider's key, hence it is redacted too.
- *
- * @category models
- */
+/** TRON, where the service settles on it. The address may hold a provider's key, hence it is redacted too. */
 export interface TronSettings {
   readonly rpcUrl: Redacted.Redacted
   readonly apiKey: Redacted.Redacted | undefined
@@ -134,11 +98,7 @@ export interface TronSettings {
 /** The bandwidth of lending and taking back, once. */
 const defaultMinimumGas = 1_000_000n
 
-/**
- * The settings that the variables say; `undefined` where there is no node.
- *
- * @category conversions
- */
+/** The settings that the variables say; `undefined` where there is no node. */
 export const fromVariables = (variables: TronSettingVariables): TronSettings | undefined => {
   const { PONTAGE_TRON_API_KEY: apiKey, PONTAGE_TRON_RPC_URL: rpcUrl } = variables
   if (rpcUrl === undefined) return undefined
@@ -205,11 +165,7 @@ const aboutSponsor = [
   "PONTAGE_TRON_GAS_CEILING_SUN"
 ] as const
 
-/**
- * What the variables of TRON get wrong together.
- *
- * @category getters
- */
+/** What the variables of TRON get wrong together. */
 export const contradictions = (variables: TronSettingVariables): ReadonlyArray<string> =>
   variables.PONTAGE_TRON_SPONSOR_KEY !== undefined
     ? []

@@ -6,11 +6,7 @@ import * as Schema from "effect/Schema"
 import * as EnvironmentVariable from "./EnvironmentVariable.ts"
 import * as TronTerms from "./TronTerms.ts"
 
-/**
- * The variables, by their names.
- *
- * @category constants
- */
+/** The variables, by their names. */
 export const tronVariables = {
   PONTAGE_TRON_RPC_URL: EnvironmentVariable.make(
     "PONTAGE_TRON_RPC_URL",

@@ -17,11 +17,7 @@ import type { StoreSettings } from "../settings/StoreSettings.ts"
 
 type Storage = PaymentStore.PaymentStore | LaneLeases.LaneLeases
 
-/**
- * The store of these settings.
- *
- * @category layers
- */
+/** The store of these settings. */
 export const layer = (settings: StoreSettings) => Layer.provideMerge(MeteredPaymentStore.layer, plain(settings))
 
 /** `Misconfigured` where the place cannot be used as it is, `FacilitatorUnavailable` where it cannot be reached. */

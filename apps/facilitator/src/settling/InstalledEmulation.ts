@@ -12,8 +12,6 @@ import type { TonSettings } from "../settings/TonTerms.ts"
 /**
  * The emulation that is wished for; `undefined` where there is to be none, or where none is installed and none was asked
  * for by name, which is logged. `Misconfigured` where it was asked for and cannot be loaded.
- *
- * @category constructors
  */
 export const make = (wish: TonSettings["emulation"]): Effect.Effect<TonEmulation | undefined, Misconfigured> => {
   if (wish === "never") return Effect.undefined

@@ -9,11 +9,7 @@ import * as Redacted from "effect/Redacted"
 
 import type { EvmNetworkSettings, FacilitatorSettings } from "../settings/FacilitatorSettings.ts"
 
-/**
- * Where the contract is.
- *
- * @category models
- */
+/** Where the contract is. */
 export interface DeployedSettler {
   readonly network: string
   readonly settler: string
@@ -23,8 +19,6 @@ export interface DeployedSettler {
  * Deploys to one network after the other, each in at most two minutes. It stops at the first that refuses
  * (`Misconfigured`: another network is served, the fee is too high, the signer has no coin) or cannot be asked; running it
  * again is harmless.
- *
- * @category constructors
  */
 export const deploy = Effect.fnUntraced(function* ({
   evm,

@@ -17,11 +17,7 @@ import * as TonTerms from "../settings/TonTerms.ts"
 import type { TronSettings } from "../settings/TronTerms.ts"
 import * as InstalledEmulation from "./InstalledEmulation.ts"
 
-/**
- * The halves, of whatever families there are. `Misconfigured` where a key is none.
- *
- * @category constructors
- */
+/** The halves, of whatever families there are. `Misconfigured` where a key is none. */
 export const make = Effect.fnUntraced(function* (
   settings: FacilitatorSettings,
   crypto: EvmCrypto.Shape

@@ -40,11 +40,7 @@ const notPublic4 = listOf(reserved, "ipv4")
 const global6 = listOf([["2000::", 3]], "ipv6")
 const notPublic6 = listOf(reservedGlobal, "ipv6")
 
-/**
- * Whether this is the text of an address of the public internet. What is no address is not.
- *
- * @category guards
- */
+/** Whether this is the text of an address of the public internet. What is no address is not. */
 export const isPublic = (address: string): boolean => {
   if (isIPv4(address)) return !notPublic4.check(address, "ipv4")
   return isIPv6(address) && global6.check(address, "ipv6") && !notPublic6.check(address, "ipv6")

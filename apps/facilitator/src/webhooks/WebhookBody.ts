@@ -10,8 +10,6 @@ import * as PaymentExport from "../http/PaymentExport.ts"
 /**
  * The body. `status` is the state that this webhook tells of, and `at` when it was reached (Unix milliseconds); the payment
  * may have gone on since, as its history shows.
- *
- * @category schemas
  */
 export const WebhookBody = Schema.Struct({
   id: Schema.String,
@@ -21,10 +19,6 @@ export const WebhookBody = Schema.Struct({
 
 const encode = Schema.encodeUnknownSync(Schema.fromJsonString(WebhookBody))
 
-/**
- * The text that tells of a notice.
- *
- * @category conversions
- */
+/** The text that tells of a notice. */
 export const fromNotice = ({ at, id, payment, status }: PaymentStore.Notice, now: number): string =>
   encode({ ...PaymentExport.make(payment, now), id, at, status })

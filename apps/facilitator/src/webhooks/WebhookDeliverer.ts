@@ -20,11 +20,7 @@ import * as WebhookPost from "./WebhookPost.ts"
 import * as WebhookReceiver from "./WebhookReceiver.ts"
 import * as WebhookSignature from "./WebhookSignature.ts"
 
-/**
- * Whom to tell, and how.
- *
- * @category models
- */
+/** Whom to tell, and how. */
 export interface Options {
   readonly callers: ReadonlyArray<CallerTerms>
   /** Whether webhooks may go to private networks, and by plain http. */
@@ -46,18 +42,12 @@ const countPause = "15 seconds"
 const givenUpAtOnce = 200
 const givenUpPause = "100 millis"
 
-/**
- * When an end that could not be told is told again, in milliseconds from now, after so many attempts.
- *
- * @category getters
- */
+/** When an end that could not be told is told again, in milliseconds from now, after so many attempts. */
 export const retryAfterMillis = (attempts: number): number =>
   Math.min(longestRetryMillis, firstRetryMillis * 2 ** Math.min(attempts, 20))
 
 /**
  * Delivers as long as the layer lives. Where no caller wants to be told, what is left of those who did is looked after.
- *
- * @category layers
  */
 export const layer = (options: Options): Layer.Layer<never, never, PaymentStore.PaymentStore> =>
   Layer.effectDiscard(

@@ -12,16 +12,10 @@ import * as WebhookTarget from "./WebhookTarget.ts"
 
 /**
  * What came of it: the status, or a word of why there is none. Any status from 200 to 299 says that it was understood.
- *
- * @category models
  */
 export type Reception = { readonly status: number } | { readonly trouble: string }
 
-/**
- * What is sent.
- *
- * @category models
- */
+/** What is sent. */
 export interface Post {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
@@ -29,11 +23,7 @@ export interface Post {
   readonly allowPrivate: boolean
 }
 
-/**
- * How long a request may take, in milliseconds.
- *
- * @category constants
- */
+/** How long a request may take, in milliseconds. */
 export const patienceMillis = 10_000
 
 /** How long an idle connection is kept, in milliseconds: shorter than most servers keep theirs. */
@@ -43,18 +33,10 @@ const idleMillis = 4_000
 const longestBody = 65_536
 const bodyMillis = 1_000
 
-/**
- * Sends it. No trouble of the receiver is a failure: it is told.
- *
- * @category models
- */
+/** Sends it. No trouble of the receiver is a failure: it is told. */
 export type Send = (post: Post) => Effect.Effect<Reception>
 
-/**
- * What sends, with connections of its own until the scope closes.
- *
- * @category constructors
- */
+/** What sends, with connections of its own until the scope closes. */
 export const make: Effect.Effect<Send, never, Scope.Scope> = Effect.gen(function* () {
   const kept = { keepAlive: true, timeout: idleMillis }
   const agents = yield* Effect.acquireRelease(

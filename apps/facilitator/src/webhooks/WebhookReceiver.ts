@@ -4,11 +4,7 @@
  */
 import type { WebhookTerms } from "../callers/CallerTerms.ts"
 
-/**
- * A receiver. It changes in its place.
- *
- * @category models
- */
+/** A receiver. It changes in its place. */
 export interface WebhookReceiver {
   readonly terms: WebhookTerms
   /** Requests that may be under way together. */
@@ -29,11 +25,7 @@ const widestInAll = 1024
 const firstPauseMillis = 1_000
 const longestPauseMillis = 30_000
 
-/**
- * A receiver of whom nothing is known yet, beside so many others.
- *
- * @category constructors
- */
+/** A receiver of whom nothing is known yet, beside so many others. */
 export const make = (terms: WebhookTerms, receivers: number): WebhookReceiver => ({
   terms,
   width: Math.max(1, Math.min(widest, Math.floor(widestInAll / receivers))),
@@ -42,19 +34,11 @@ export const make = (terms: WebhookTerms, receivers: number): WebhookReceiver =>
   pausedUntil: 0n
 })
 
-/**
- * How many more requests may be sent to it now.
- *
- * @category getters
- */
+/** How many more requests may be sent to it now. */
 export const room = ({ failures, pausedUntil, underWay, width }: WebhookReceiver, now: bigint): number =>
   now < pausedUntil ? 0 : Math.max(0, (failures === 0 ? width : 1) - underWay)
 
-/**
- * Notes how a request ended that began after so many failures.
- *
- * @category combinators
- */
+/** Notes how a request ended that began after so many failures. */
 export const note = (receiver: WebhookReceiver, isGood: boolean, failuresBefore: number, now: bigint): void => {
   if (isGood) {
     receiver.failures = 0

@@ -4,18 +4,10 @@
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 
-/**
- * The header that carries it.
- *
- * @category constants
- */
+/** The header that carries it. */
 export const header = "Pontage-Signature"
 
-/**
- * How old a webhook may be, and how far its clock may be ahead, in seconds.
- *
- * @category constants
- */
+/** How old a webhook may be, and how far its clock may be ahead, in seconds. */
 export const toleranceSeconds = 300
 
 /** More than any header of ours is long; a longer one is not looked through. */
@@ -24,11 +16,7 @@ const longestHeader = 1024
 const macOf = (secret: string, time: string, body: string): Buffer =>
   createHmac("sha256", secret).update(`${time}.${body}`).digest()
 
-/**
- * The header for a body that is sent at this time (Unix seconds).
- *
- * @category constructors
- */
+/** The header for a body that is sent at this time (Unix seconds). */
 export const sign = (secret: string, body: string, time: number): string =>
   `t=${time},v1=${macOf(secret, `${time}`, body).toString("hex")}`
 
@@ -36,8 +24,6 @@ export const sign = (secret: string, body: string, time: number): string =>
  * Whether a webhook's body is genuine and fresh: for those who receive webhooks. `body` is the exact text that came, `now`
  * is Unix seconds. Of several `v1` one has to fit, so that a secret can be replaced while both are in use. Anything
  * malformed is not genuine; nothing throws.
- *
- * @category guards
  */
 export const verifyWebhook = (secret: string, header: string | undefined, body: string, now: number): boolean => {
   if (secret === "" || header === undefined || header.length > longestHeader) return false

@@ -7,11 +7,7 @@ import { isIP, type LookupFunction } from "node:net"
 
 import * as PrivateAddress from "./PrivateAddress.ts"
 
-/**
- * Whether a text is the URL of a webhook: http or https, with nothing in front of the host.
- *
- * @category guards
- */
+/** Whether a text is the URL of a webhook: http or https, with nothing in front of the host. */
 export const isUrl = (text: string): boolean => {
   if (!URL.canParse(text)) return false
   const { password, protocol, username } = new URL(text)
@@ -21,8 +17,6 @@ export const isUrl = (text: string): boolean => {
 /**
  * Why nothing is sent to this URL as it stands; `undefined` when nothing speaks against it. Plain http is for private
  * networks alone: it shows the payment to everybody on the way.
- *
- * @category guards
  */
 export const objection = (url: URL, allowPrivate: boolean): string | undefined => {
   if (!isUrl(url.href)) return "the url is neither http nor https, or holds a user"
@@ -32,11 +26,7 @@ export const objection = (url: URL, allowPrivate: boolean): string | undefined =
   return isIP(host) !== 0 && !PrivateAddress.isPublic(host) ? "the url is of a private network" : undefined
 }
 
-/**
- * A look-up for a connection: of public addresses only. It fails when any address of the name is private.
- *
- * @category constructors
- */
+/** A look-up for a connection: of public addresses only. It fails when any address of the name is private. */
 export const publicLookup: LookupFunction = (hostname, options, callback) => {
   resolve(hostname, { ...options, all: true }, (error, found) => {
     if (error !== null) return callback(error, [])
@@ -49,11 +39,7 @@ export const publicLookup: LookupFunction = (hostname, options, callback) => {
   })
 }
 
-/**
- * The name leads to a private network.
- *
- * @category errors
- */
+/** The name leads to a private network. */
 export class PrivateHost extends Error {
   readonly code = "EPRIVATE"
   constructor() {

@@ -8,11 +8,7 @@ import type * as Scope from "effect/Scope"
 import type { SourceMutation } from "./SourceMutation.ts"
 import type { AttackStage, TargetName } from "./stage/AttackStage.ts"
 
-/**
- * What came of an attack.
- *
- * @category models
- */
+/** What came of an attack. */
 export interface Seen {
   /** Whether the target gave nothing away. */
   readonly held: boolean
@@ -23,11 +19,7 @@ export interface Seen {
   readonly targetCost?: string
 }
 
-/**
- * An attack.
- *
- * @category models
- */
+/** An attack. */
 export interface Attack {
   /** In kebab case, for the command line. */
   readonly name: string

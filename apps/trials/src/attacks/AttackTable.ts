@@ -8,11 +8,7 @@ const verdictOf = (row: Row): string => {
   return row.seen.held ? "held" : "BROKEN"
 }
 
-/**
- * One attack that has come to an end, on two lines.
- *
- * @category conversions
- */
+/** One attack that has come to an end, on two lines. */
 export const lineOf = (row: Row): string => {
   const { attack, seen, target } = row
   const costs = [
@@ -22,11 +18,7 @@ export const lineOf = (row: Row): string => {
   return `${verdictOf(row).padEnd(9)} ${target.padEnd(8)} ${attack.name}: ${attack.what}\n          expected ${attack.expected}; seen ${seen.seen}${costs}`
 }
 
-/**
- * The last line: how many were held, and how many were not.
- *
- * @category conversions
- */
+/** The last line: how many were held, and how many were not. */
 export const summaryOf = (rows: ReadonlyArray<Row>): string => {
   const of = (target: Row["target"]) => rows.filter((row) => row.target === target)
   const broken = of("pontage").filter((row) => !isAsItShould(row)).length

@@ -11,11 +11,7 @@ import type { Attack, Seen } from "./Attack.ts"
 import { battery } from "./Battery.ts"
 import * as AttackStage from "./stage/AttackStage.ts"
 
-/**
- * Which attacks, and on what.
- *
- * @category models
- */
+/** Which attacks, and on what. */
 export interface Options {
   /** Names of attacks; default all. */
   readonly only?: ReadonlyArray<string>
@@ -26,11 +22,7 @@ export interface Options {
   readonly tell?: (row: Row) => Effect.Effect<void>
 }
 
-/**
- * What an attack has come to.
- *
- * @category models
- */
+/** What an attack has come to. */
 export interface Row {
   readonly attack: Attack
   readonly target: AttackStage.TargetName | "mutated"
@@ -39,8 +31,6 @@ export interface Row {
 
 /**
  * Whether a row is as it should be: ours holds, and the fault is found where it was brought back. Of others it is only told.
- *
- * @category guards
  */
 export const isAsItShould = ({ seen, target }: Row): boolean => {
   if (target === "x402") return true
@@ -63,11 +53,7 @@ const tried = Effect.fnUntraced(function* (attack: Attack, target: Row["target"]
 
 type Staged = Effect.Effect<AttackStage.AttackStage, unknown, Scope.Scope>
 
-/**
- * Carries the attacks out, one after another: each target is set up once, each fault on a stage of its own.
- *
- * @category constructors
- */
+/** Carries the attacks out, one after another: each target is set up once, each fault on a stage of its own. */
 export const run = Effect.fnUntraced(function* ({ mutations, only, targets, tell = () => Effect.void }: Options) {
   const chosen = battery.filter(({ name }) => only === undefined || only.includes(name))
   const rows: Array<Row> = []

@@ -18,11 +18,7 @@ import * as ServiceAttacks from "./ServiceAttacks.ts"
 import * as TonAttacks from "./TonAttacks.ts"
 import * as TronAttacks from "./TronAttacks.ts"
 
-/**
- * In the order of the table.
- *
- * @category constants
- */
+/** In the order of the table. */
 export const battery: ReadonlyArray<Attack> = [
   ...RecordAttacks.attacks,
   ...PriceAttacks.attacks,

@@ -288,7 +288,4 @@ const budget: Attack = {
   })
 }
 
-/**
- * @category constants
- */
 export const attacks: ReadonlyArray<Attack> = [misspelt, doubting, redirected, lookAlike, starters, budget]

@@ -169,7 +169,4 @@ const boundByStranger: Attack = {
   })
 }
 
-/**
- * @category constants
- */
 export const attacks: ReadonlyArray<Attack> = [laggingNode, twoFacilitators, boundByStranger]

@@ -256,7 +256,4 @@ const emptyingPayers: Attack = {
   })
 }
 
-/**
- * @category constants
- */
 export const attacks: ReadonlyArray<Attack> = [unknownCode, anyContract, emptyingPayers]

@@ -205,7 +205,4 @@ const jumpingClock: Attack = {
   })
 }
 
-/**
- * @category constants
- */
 export const attacks: ReadonlyArray<Attack> = [cappedLogs, backendsApart, jumpingClock]

@@ -96,7 +96,4 @@ const sharedCache: Attack = {
   })
 }
 
-/**
- * @category constants
- */
 export const attacks: ReadonlyArray<Attack> = [otherQuery, sharedCache]

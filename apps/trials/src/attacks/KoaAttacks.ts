@@ -318,9 +318,6 @@ const resetStreams: Attack = {
   })
 }
 
-/**
- * @category constants
- */
 export const attacks: ReadonlyArray<Attack> = [
   aroundTheGate,
   halfSold,

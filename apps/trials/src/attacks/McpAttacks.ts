@@ -100,7 +100,4 @@ const swappedHandler: Attack = {
   })
 }
 
-/**
- * @category constants
- */
 export const attacks: ReadonlyArray<Attack> = [varyingDefault, swappedHandler]

@@ -43,9 +43,6 @@ const onNest = (name: string): Attack => {
   }
 }
 
-/**
- * @category constants
- */
 export const attacks: ReadonlyArray<Attack> = [
   "dearer-body",
   "dearer-header",

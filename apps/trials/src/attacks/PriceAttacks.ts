@@ -80,9 +80,6 @@ const upgrade = Effect.fnUntraced(function* (stage: AttackStage, { cheap, dear, 
   }
 })
 
-/**
- * @category constants
- */
 export const attacks: ReadonlyArray<Attack> = [
   {
     name: "dearer-body",

@@ -178,7 +178,4 @@ const strangersFinish: Attack = {
   })
 }
 
-/**
- * @category constants
- */
 export const attacks: ReadonlyArray<Attack> = [preparedRecord, owedAnswer, strangersFinish]

@@ -76,7 +76,4 @@ const refusedForMore: Attack = {
   })
 }
 
-/**
- * @category constants
- */
 export const attacks: ReadonlyArray<Attack> = [chargedTwice, refusedForMore]

@@ -174,7 +174,4 @@ const cutStreams: Attack = {
   })
 }
 
-/**
- * @category constants
- */
 export const attacks: ReadonlyArray<Attack> = [copies, stranger, cutStreams]

@@ -181,7 +181,4 @@ const badPayments: Attack = {
   })
 }
 
-/**
- * @category constants
- */
 export const attacks: ReadonlyArray<Attack> = [blindPost, silentConnections, badPayments]

@@ -10,8 +10,6 @@ import * as Schema from "effect/Schema"
 /**
  * One replacement. Sources run as TypeScript in tests and as compiled JavaScript from the command line, so the piece must
  * stand in both: an expression without types.
- *
- * @category schemas
  */
 export const Replacement = Schema.Struct({
   /** The module's path from the top of the project, without ending, `src` for both forms: `core/src/server/PaidRequest`. */
@@ -20,38 +18,20 @@ export const Replacement = Schema.Struct({
   instead: Schema.String
 })
 
-/**
- * @category models
- */
 export type Replacement = typeof Replacement.Type
 
-/**
- * All replacements that it takes: what is held twice has to be broken twice.
- *
- * @category schemas
- */
+/** All replacements that it takes: what is held twice has to be broken twice. */
 export const SourceMutation = Schema.NonEmptyArray(Replacement)
 
-/**
- * @category models
- */
 export type SourceMutation = typeof SourceMutation.Type
 
-/**
- * The environment variable that holds it as JSON.
- *
- * @category constants
- */
+/** The environment variable that holds it as JSON. */
 export const variable = "SOURCE_MUTATION"
 
 const isSource = import.meta.url.endsWith(".ts")
 const hookAt = (name: string): string => new URL(`./stage/${name}.${isSource ? "ts" : "js"}`, import.meta.url).href
 
-/**
- * What a process needs to run from where this runs, and with the fault.
- *
- * @category constructors
- */
+/** What a process needs to run from where this runs, and with the fault. */
 export const processOptions = (mutation: SourceMutation | undefined, decorators: boolean) => {
   const conditions = isSource ? ["--conditions=@pontage/source"] : []
   // The hook that is loaded last sees a source last.
@@ -63,22 +43,14 @@ export const processOptions = (mutation: SourceMutation | undefined, decorators:
   return { execArgv, environment: { [variable]: JSON.stringify(mutation) } }
 }
 
-/**
- * The source with the fault. Throws where the piece does not stand in it exactly once: then the fault is stale.
- *
- * @category combinators
- */
+/** The source with the fault. Throws where the piece does not stand in it exactly once: then the fault is stale. */
 export const applied = (text: string, { instead, module, piece }: Replacement): string => {
   const count = text.split(piece).length - 1
   if (count !== 1) throw new Error(`the fault in ${module} expects its piece once, found it ${count} times: ${piece}`)
   return text.replace(piece, () => instead)
 }
 
-/**
- * The file of a module of the project, in the form that runs here.
- *
- * @category getters
- */
+/** The file of a module of the project, in the form that runs here. */
 export const fileOf = (module: string): string =>
   fileURLToPath(new URL(`../../../../${isSource ? module : built(module)}.${isSource ? "ts" : "js"}`, import.meta.url))
 

@@ -171,7 +171,4 @@ const jettonsInFlight: Attack = {
   })
 }
 
-/**
- * @category constants
- */
 export const attacks: ReadonlyArray<Attack> = [hostileEncodings, jettonsInFlight]

@@ -138,7 +138,4 @@ const borrowedEnergy: Attack = {
   })
 }
 
-/**
- * @category constants
- */
 export const attacks: ReadonlyArray<Attack> = [filledLane, borrowedEnergy]

@@ -4,11 +4,7 @@
  */
 import * as PaymentStory from "./PaymentStory.ts"
 
-/**
- * What a trial allows, where trials differ.
- *
- * @category models
- */
+/** What a trial allows, where trials differ. */
 export interface Rules {
   /** How many reverted transactions one authorization may cost; default none. */
   readonly reverted?: number
@@ -22,11 +18,7 @@ export interface Rules {
   readonly gasPrice?: bigint
 }
 
-/**
- * A difference.
- *
- * @category models
- */
+/** A difference. */
 export interface Finding {
   readonly check: AuditCheck
   readonly detail: string
@@ -147,18 +139,10 @@ const signerLooks = {
       .map((one) => `${one.hash} paid ${one.gasPrice} wei a unit, allowed are ${gasPrice}`)
 }
 
-/**
- * The names of the checks.
- *
- * @category models
- */
+/** The names of the checks. */
 export type AuditCheck = keyof typeof looks | keyof typeof signerLooks
 
-/**
- * All checks. Each is shown to find its planted difference.
- *
- * @category constants
- */
+/** All checks. Each is shown to find its planted difference. */
 export const auditChecks: ReadonlyArray<string> = [...Object.keys(looks), ...Object.keys(signerLooks)]
 
 const lasting: ReadonlySet<AuditCheck> = new Set<AuditCheck>([
@@ -175,18 +159,10 @@ const lasting: ReadonlySet<AuditCheck> = new Set<AuditCheck>([
   "overpriced"
 ])
 
-/**
- * Whether time cannot mend it.
- *
- * @category guards
- */
+/** Whether time cannot mend it. */
 export const isLasting = ({ check }: Finding): boolean => lasting.has(check)
 
-/**
- * Lays the testimony side by side; nothing found means that all three say the same.
- *
- * @category combinators
- */
+/** Lays the testimony side by side; nothing found means that all three say the same. */
 export const findings = (testimony: PaymentStory.Testimony, rules: Rules = {}): ReadonlyArray<Finding> => {
   const stories = PaymentStory.all(testimony)
   const found: Array<Finding> = []

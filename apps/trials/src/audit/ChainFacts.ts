@@ -7,11 +7,7 @@ import * as Schema from "effect/Schema"
 
 import { type ChainRpc, Quantity, toQuantity } from "../world/ChainRpc.ts"
 
-/**
- * A transfer of tokens to a payee. Addresses and hashes are in lower case.
- *
- * @category models
- */
+/** A transfer of tokens to a payee. Addresses and hashes are in lower case. */
 export interface ChainTransfer {
   readonly transaction: string
   readonly blockHash: string
@@ -25,11 +21,7 @@ export interface ChainTransfer {
   readonly sender: string
 }
 
-/**
- * A transaction of a signer that is in a block.
- *
- * @category models
- */
+/** A transaction of a signer that is in a block. */
 export interface SignerTransaction {
   readonly hash: string
   readonly signer: string
@@ -43,11 +35,7 @@ export interface SignerTransaction {
   readonly input: string
 }
 
-/**
- * Where a signer stands: the count of its transactions in blocks, and those that wait.
- *
- * @category models
- */
+/** Where a signer stands: the count of its transactions in blocks, and those that wait. */
 export interface SignerStanding {
   readonly signer: string
   readonly included: bigint
@@ -55,11 +43,7 @@ export interface SignerStanding {
   readonly pooled: ReadonlyArray<bigint>
 }
 
-/**
- * Everything.
- *
- * @category models
- */
+/** Everything. */
 export interface ChainFacts {
   readonly head: bigint
   readonly transfers: ReadonlyArray<ChainTransfer>
@@ -67,11 +51,7 @@ export interface ChainFacts {
   readonly standings: ReadonlyArray<SignerStanding>
 }
 
-/**
- * Whom the trial is about.
- *
- * @category models
- */
+/** Whom the trial is about. */
 export interface Parties {
   readonly token: string
   readonly payees: ReadonlyArray<string>
@@ -80,11 +60,7 @@ export interface Parties {
   readonly fromBlock?: bigint
 }
 
-/**
- * Reads the chain from the first block to its head.
- *
- * @category constructors
- */
+/** Reads the chain from the first block to its head. */
 export const read = Effect.fnUntraced(function* (rpc: ChainRpc, parties: Parties) {
   const head = yield* rpc.ask(Quantity, "eth_blockNumber")
   const first = parties.fromBlock ?? 0n

@@ -7,11 +7,7 @@ import * as Schema from "effect/Schema"
 
 import type { TrialDatabase } from "../world/TrialDatabase.ts"
 
-/**
- * A lane's holder at a time: milliseconds of the monotonic clock.
- *
- * @category models
- */
+/** A lane's holder at a time: milliseconds of the monotonic clock. */
 export interface LaneSample {
   readonly at: number
   /** By the signer's address in lower case. */
@@ -30,11 +26,7 @@ const pauseMillis = 100
  */
 const mostBetweenLooks = 2 * pauseMillis
 
-/**
- * Looks now.
- *
- * @category getters
- */
+/** Looks now. */
 export const sample = (database: TrialDatabase): Effect.Effect<LaneSample> =>
   Effect.map(database.run(question), (answer) => {
     const held = decodeRows(answer).flatMap(({ name, owner, until }) =>
@@ -53,11 +45,7 @@ const question = `SELECT name, CASE WHEN until > clock_timestamp() THEN owner EN
 /** A lane is named after its network and its signer. */
 const addressOf = (lane: string): string => lane.slice(lane.indexOf(" ") + 1).toLowerCase()
 
-/**
- * Keeps looking as long as the scope; the samples so far.
- *
- * @category constructors
- */
+/** Keeps looking as long as the scope; the samples so far. */
 export const watch = Effect.fnUntraced(function* (database: TrialDatabase) {
   const samples: Array<LaneSample> = []
   const look = Effect.tap(sample(database), (one) => Effect.sync(() => void samples.push(one)))
@@ -66,11 +54,7 @@ export const watch = Effect.fnUntraced(function* (database: TrialDatabase) {
   return found
 })
 
-/**
- * A lane whose worker was struck, or was late.
- *
- * @category models
- */
+/** A lane whose worker was struck, or was late. */
 export interface LaneChange {
   /** Who worked it before. */
   readonly from: string
@@ -86,8 +70,6 @@ export interface LaneChange {
  * The lanes that lost their workers after a strike. Whose leases are never prolonged any more was struck: that lane was idle
  * since the strike, however long the records still named its worker. Who prolongs them was too busy for one of its lanes, or
  * gave it away: that lane was idle only from the last look at which it was still held.
- *
- * @category getters
  */
 export const changes = (
   before: LaneSample,
@@ -114,11 +96,7 @@ const isProlonged = (owner: string, before: LaneSample, later: ReadonlyArray<Lan
 const timeSeen = (times: ReadonlyArray<number>): number =>
   times.slice(1).reduce((sum, at, index) => sum + Math.min(at - (times[index] ?? at), mostBetweenLooks), 0)
 
-/**
- * Whether a lane was another's for certain at a time: before it and after it somebody else had it.
- *
- * @category guards
- */
+/** Whether a lane was another's for certain at a time: before it and after it somebody else had it. */
 export const isAnothers = (samples: ReadonlyArray<LaneSample>, signer: string, owner: string, at: number): boolean => {
   const before = samples.findLast((one) => one.at <= at)
   const after = samples.find((one) => one.at > at)

@@ -21,11 +21,7 @@ const Entry = Schema.Struct({
   )
 })
 
-/**
- * A record as the export shows it; what the auditor does not need is left out.
- *
- * @category models
- */
+/** A record as the export shows it; what the auditor does not need is left out. */
 export type BookEntry = typeof Entry.Type
 
 const Page = Schema.Struct({ payments: Schema.Array(Entry), next: Schema.optionalKey(Schema.String) })
@@ -33,11 +29,7 @@ const decodePage = Schema.decodeUnknownSync(Page)
 
 const pageSize = 500
 
-/**
- * Reads all records, oldest first. A facilitator that does not answer is asked again for a while.
- *
- * @category constructors
- */
+/** Reads all records, oldest first. A facilitator that does not answer is asked again for a while. */
 export const read = Effect.fnUntraced(function* (facilitator: string, apiKey?: string) {
   const entries: Array<BookEntry> = []
   for (let after: string | undefined; ;) {

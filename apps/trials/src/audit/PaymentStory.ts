@@ -5,42 +5,26 @@ import type { ChainFacts, ChainTransfer, SignerTransaction } from "./ChainFacts.
 import type { BookEntry } from "./PaymentBooks.ts"
 import type { Answered, Asked, JournalLine, JournalPayment, Told } from "./TrialJournal.ts"
 
-/**
- * What the witnesses say, all of it.
- *
- * @category models
- */
+/** What the witnesses say, all of it. */
 export interface Testimony {
   readonly chain: ChainFacts
   readonly books: ReadonlyArray<BookEntry>
   readonly journal: ReadonlyArray<JournalLine>
 }
 
-/**
- * A request and its answer.
- *
- * @category models
- */
+/** A request and its answer. */
 export interface Exchange {
   readonly asked: Asked
   readonly answered: Answered | undefined
 }
 
-/**
- * A verdict that a caller was given, and the request it answered.
- *
- * @category models
- */
+/** A verdict that a caller was given, and the request it answered. */
 export interface Verdict extends Extract<Told, { readonly _tag: "Verdict" }> {
   readonly asked: Asked
   readonly answered: Answered
 }
 
-/**
- * The story of one authorization.
- *
- * @category models
- */
+/** The story of one authorization. */
 export interface PaymentStory {
   /** The payer and the nonce, in lower case, joined by a comma. */
   readonly key: string
@@ -53,11 +37,7 @@ export interface PaymentStory {
   readonly transactions: ReadonlyArray<SignerTransaction>
 }
 
-/**
- * The stories of all authorizations that any witness speaks of.
- *
- * @category constructors
- */
+/** The stories of all authorizations that any witness speaks of. */
 export const all = ({ books, chain, journal }: Testimony): ReadonlyArray<PaymentStory> => {
   const drafts = new Map<string, Draft>()
   const at = (payer: string, nonce: string): Draft => {
@@ -114,37 +94,21 @@ const carriedBy = ({ input }: SignerTransaction, byNonce: ReadonlyMap<string, Dr
   return found
 }
 
-/**
- * The verdicts that the callers were given, of an operation.
- *
- * @category getters
- */
+/** The verdicts that the callers were given, of an operation. */
 export const verdicts = ({ exchanges }: PaymentStory, operation: "settle" | "claim"): ReadonlyArray<Verdict> =>
   exchanges.flatMap(({ answered, asked }) =>
     asked.operation === operation && answered?.told._tag === "Verdict" ? [{ ...answered.told, asked, answered }] : []
   )
 
-/**
- * Whether a record says that the money has moved.
- *
- * @category guards
- */
+/** Whether a record says that the money has moved. */
 export const isSettled = ({ status }: { readonly status: string }): boolean =>
   status === "included" || status === "final"
 
-/**
- * Whether a record says that nothing can happen to it any more.
- *
- * @category guards
- */
+/** Whether a record says that nothing can happen to it any more. */
 export const isOver = ({ status }: { readonly status: string }): boolean =>
   ["final", "rejected", "failed", "expired"].includes(status)
 
-/**
- * Whether it was not taken, and its caller was told when to come again.
- *
- * @category guards
- */
+/** Whether it was not taken, and its caller was told when to come again. */
 export const isTurnedAway = ({ exchanges, records }: PaymentStory): boolean =>
   records.length === 0 &&
   exchanges.some(

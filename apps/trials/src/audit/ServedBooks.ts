@@ -7,11 +7,7 @@ import { type BuyerKind, buyerKinds, type ShopPurchase } from "../world/ShopBuye
 import type { Broken } from "../world/TrialReport.ts"
 import type { Testimony } from "./PaymentStory.ts"
 
-/**
- * What is compared.
- *
- * @category models
- */
+/** What is compared. */
 export interface Evidence {
   readonly purchases: ReadonlyArray<ShopPurchase>
   /** How often the shop has handed goods out, by authorization. */
@@ -27,8 +23,6 @@ const longestWait = 45_000
  * How long a purchase waited, in milliseconds, from the facilitator's first return after the death that hit it: by the clock,
  * and in so far as the facilitator listened, since another death may fall into the wait. `undefined` where none hit it, or it
  * was not served.
- *
- * @category getters
  */
 export const waitOf = (
   { paidAt, servedAt }: ShopPurchase,
@@ -43,11 +37,7 @@ export const waitOf = (
   return { byTheClock: servedAt - back, listening: spans.reduce((sum, span) => sum + span, 0) }
 }
 
-/**
- * The figures of each kind.
- *
- * @category getters
- */
+/** The figures of each kind. */
 export const figures = (evidence: Evidence): Readonly<Record<string, number | string>> =>
   Object.fromEntries(buyerKinds.flatMap((kind) => Object.entries(figuresOf(evidence, kind))))
 
@@ -69,11 +59,7 @@ const figuresOf = ({ chain, lives, purchases }: Evidence, kind: BuyerKind) => {
   }
 }
 
-/**
- * What is wrong.
- *
- * @category getters
- */
+/** What is wrong. */
 export const findings = ({ chain, lives, purchases, served }: Evidence): ReadonlyArray<Broken> => {
   const paid = paidKeys(chain)
   const untried = buyerKinds.filter((kind) => !purchases.some((one) => one.kind === kind && one.servedAt !== undefined))

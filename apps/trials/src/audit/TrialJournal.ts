@@ -4,11 +4,7 @@
  */
 import { appendFileSync } from "node:fs"
 
-/**
- * A payment by what the chain consumes of it. Hexadecimal in lower case.
- *
- * @category models
- */
+/** A payment by what the chain consumes of it. Hexadecimal in lower case. */
 export interface JournalPayment {
   readonly payer: string
   readonly nonce: string
@@ -17,18 +13,10 @@ export interface JournalPayment {
   readonly amount: bigint
 }
 
-/**
- * What was asked for.
- *
- * @category models
- */
+/** What was asked for. */
 export type Operation = "settle" | "claim" | "finish"
 
-/**
- * A request that was sent.
- *
- * @category models
- */
+/** A request that was sent. */
 export interface Asked {
   readonly _tag: "Asked"
   readonly order: number
@@ -40,11 +28,7 @@ export interface Asked {
   readonly claimId: string | undefined
 }
 
-/**
- * What a caller was told: a verdict; or that nothing can be told, by its HTTP status; or nothing at all.
- *
- * @category models
- */
+/** What a caller was told: a verdict; or that nothing can be told, by its HTTP status; or nothing at all. */
 export type Told =
   | {
       readonly _tag: "Verdict"
@@ -66,11 +50,7 @@ export type Told =
     }
   | { readonly _tag: "Lost" }
 
-/**
- * The answer to a request, by the order of the request.
- *
- * @category models
- */
+/** The answer to a request, by the order of the request. */
 export interface Answered {
   readonly _tag: "Answered"
   readonly order: number
@@ -79,16 +59,9 @@ export interface Answered {
   readonly told: Told
 }
 
-/**
- * @category models
- */
 export type JournalLine = Asked | Answered
 
-/**
- * The journal.
- *
- * @category models
- */
+/** The journal. */
 export interface TrialJournal {
   readonly lines: ReadonlyArray<JournalLine>
   /** Notes a request about to be sent; returns its order. */
@@ -96,11 +69,7 @@ export interface TrialJournal {
   readonly answer: (to: number, told: Told) => void
 }
 
-/**
- * An empty journal; with a file it is written there too, one line of JSON each.
- *
- * @category constructors
- */
+/** An empty journal; with a file it is written there too, one line of JSON each. */
 export const make = (file?: string): TrialJournal => {
   const lines: Array<JournalLine> = []
   const write = (line: JournalLine) => {

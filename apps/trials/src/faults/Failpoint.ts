@@ -5,23 +5,12 @@
 import { Checkpoint } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-/**
- * What a strike does: the process is gone at once; the step dies; or the step stands still for a while.
- *
- * @category constants
- */
+/** What a strike does: the process is gone at once; the step dies; or the step stands still for a while. */
 export const failpointActions = ["kill", "throw", "hang"] as const
 
-/**
- * @category models
- */
 export type FailpointAction = (typeof failpointActions)[number]
 
-/**
- * Where, what, and at which passing (the first is 1).
- *
- * @category models
- */
+/** Where, what, and at which passing (the first is 1). */
 export interface Failpoint {
   readonly checkpoint: Checkpoint.CheckpointName
   readonly action: FailpointAction
@@ -31,25 +20,15 @@ export interface Failpoint {
 /**
  * Every checkpoint with every action: the list of the trials is made of the list in the code, so that nobody adds a
  * checkpoint without its trials.
- *
- * @category constants
  */
 export const everyFailpoint: ReadonlyArray<Failpoint> = Checkpoint.checkpoints.flatMap((checkpoint) =>
   failpointActions.map((action) => ({ checkpoint, action, passing: 1 }))
 )
 
-/**
- * The text form.
- *
- * @category conversions
- */
+/** The text form. */
 export const toText = ({ action, checkpoint, passing }: Failpoint): string => `${checkpoint}:${action}:${passing}`
 
-/**
- * Reads the text form; `undefined` when it is none.
- *
- * @category conversions
- */
+/** Reads the text form; `undefined` when it is none. */
 export const fromText = (text: string): Failpoint | undefined => {
   const [name, what, count = "1"] = text.split(":")
   const checkpoint = Checkpoint.checkpoints.find((one) => one === name)
@@ -58,11 +37,7 @@ export const fromText = (text: string): Failpoint | undefined => {
   return checkpoint && action && isCount ? { checkpoint, action, passing: Number(count) } : undefined
 }
 
-/**
- * How it strikes.
- *
- * @category models
- */
+/** How it strikes. */
 export interface Options {
   /** How long a step that hangs stands still, in milliseconds. */
   readonly hangMillis: number
@@ -72,11 +47,7 @@ export interface Options {
   readonly onStrike?: () => void
 }
 
-/**
- * The checkpoints' meaning with this strike among them.
- *
- * @category constructors
- */
+/** The checkpoints' meaning with this strike among them. */
 export const make = (
   failpoint: Failpoint,
   options: Options

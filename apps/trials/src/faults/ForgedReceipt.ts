@@ -7,11 +7,7 @@ import { keccak256, parseTransaction, recoverTransactionAddress, type Transactio
 
 import { toQuantity } from "../world/ChainRpc.ts"
 
-/**
- * Asks the node that is there.
- *
- * @category models
- */
+/** Asks the node that is there. */
 export type AskNode = (method: string, params: ReadonlyArray<unknown>) => Promise<unknown>
 
 const Simulated = Schema.Struct({
@@ -27,11 +23,7 @@ const Simulated = Schema.Struct({
 const decodeSimulation = Schema.decodeUnknownSync(Schema.NonEmptyArray(Simulated))
 const decodeNumber = Schema.decodeUnknownSync(Schema.String)
 
-/**
- * Forges the receipt of signed bytes. The node that is there is asked what they would do now.
- *
- * @category constructors
- */
+/** Forges the receipt of signed bytes. The node that is there is asked what they would do now. */
 export const make = async (ask: AskNode, bytes: TransactionSerialized): Promise<unknown> => {
   const { data = "0x", maxFeePerGas = 0n, to } = parseTransaction(bytes)
   const from = await recoverTransactionAddress({ serializedTransaction: bytes })

@@ -7,22 +7,14 @@ import * as Schema from "effect/Schema"
 
 import { Quantity, toQuantity } from "../world/ChainRpc.ts"
 
-/**
- * A question to a node.
- *
- * @category models
- */
+/** A question to a node. */
 export interface RpcQuestion {
   readonly id: unknown
   readonly method: string
   readonly params: ReadonlyArray<unknown>
 }
 
-/**
- * The question as the node that is behind understands it; its newest block has this number.
- *
- * @category conversions
- */
+/** The question as the node that is behind understands it; its newest block has this number. */
 export const questionAt = (question: RpcQuestion, head: bigint): RpcQuestion => {
   const { method, params } = question
   const at = tagPlace[method]
@@ -30,11 +22,7 @@ export const questionAt = (question: RpcQuestion, head: bigint): RpcQuestion => 
   return at === undefined ? question : { ...question, params: params.with(at, clampTag(params[at], head)) }
 }
 
-/**
- * The answer as the node that is behind gives it.
- *
- * @category conversions
- */
+/** The answer as the node that is behind gives it. */
 export const answerAt = ({ method, params }: RpcQuestion, result: unknown, head: bigint): unknown => {
   if (method === "eth_blockNumber") return toQuantity(head)
   if (method === "eth_getBlockByNumber") return isAbove(decodeNumber(params[0]), head) ? null : result

@@ -14,11 +14,7 @@ import * as ForgedReceipt from "./ForgedReceipt.ts"
 import { answerAt, questionAt, type RpcQuestion } from "./LaggingNode.ts"
 import { fateOf, type RpcFault, type RpcSchedule, strikes } from "./RpcFault.ts"
 
-/**
- * How the proxy is made.
- *
- * @category models
- */
+/** How the proxy is made. */
 export interface Options {
   /** The node that is asked. */
   readonly upstream: string
@@ -31,22 +27,14 @@ export interface Options {
   readonly lagBlocks?: bigint
 }
 
-/**
- * A transaction that somebody sent through the proxy; `at` is the monotonic clock's milliseconds.
- *
- * @category models
- */
+/** A transaction that somebody sent through the proxy; `at` is the monotonic clock's milliseconds. */
 export interface Broadcast {
   readonly hash: string
   readonly bytes: TransactionSerialized
   readonly at: number
 }
 
-/**
- * A running proxy.
- *
- * @category models
- */
+/** A running proxy. */
 export interface RpcChaos {
   readonly url: string
   /** What befell each request so far, in their order. */
@@ -61,11 +49,7 @@ export interface RpcChaos {
   readonly cut: (cut: boolean) => void
 }
 
-/**
- * Starts a proxy; it goes away with the scope.
- *
- * @category constructors
- */
+/** Starts a proxy; it goes away with the scope. */
 export const make = Effect.fnUntraced(function* (options: Options) {
   const state: State = { ...options, sent: new Map(), fates: [], broadcasts: [], isCut: false, asked: 0 }
   const server = createServer((request, response) => void attend(state, request, response))

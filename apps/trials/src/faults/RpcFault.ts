@@ -8,8 +8,6 @@ import type { TrialRandom } from "../world/TrialRandom.ts"
  * Everything that a node, a load balancer or the network between may do: answer late; break the connection before the node
  * was asked, or after it, so that only the answer is lost; refuse with 429 or 500; not know a receipt; be some blocks
  * behind; serve another chain; invent a receipt; accept a transaction and forget it.
- *
- * @category constants
  */
 export const rpcFaults = [
   "latency",
@@ -24,16 +22,9 @@ export const rpcFaults = [
   "swallowed"
 ] as const
 
-/**
- * @category models
- */
 export type RpcFault = (typeof rpcFaults)[number]
 
-/**
- * Which faults, and how often.
- *
- * @category models
- */
+/** Which faults, and how often. */
 export interface RpcSchedule {
   readonly faults: ReadonlyArray<RpcFault>
   /** Of a thousand requests that a fault could befall, so many are befallen. */
@@ -44,8 +35,6 @@ export interface RpcSchedule {
 
 /**
  * The fate of the request at this place in the sequence, which asks for these methods; `undefined` where all goes well.
- *
- * @category getters
  */
 export const fateOf = (
   random: TrialRandom,
@@ -59,11 +48,7 @@ export const fateOf = (
   return isSpoilt && possible.length > 0 && luck.perMille(perMille) ? luck.pick(possible) : undefined
 }
 
-/**
- * Whether a fault shows in the answer to a method.
- *
- * @category guards
- */
+/** Whether a fault shows in the answer to a method. */
 export const strikes = (fault: RpcFault, method: string): boolean => methodsOf[fault]?.includes(method) ?? true
 
 const receipt = ["eth_getTransactionReceipt"]

@@ -10,9 +10,6 @@ type Store = PaymentStore.PaymentStore["Service"]
 
 const delayMillis = 500
 
-/**
- * @category mutations
- */
 export const broadcastBeforePersist = {
   store: (store: Store): Store => {
     const unwritten = new Map<string, Deferred.Deferred<void>>()

@@ -7,9 +7,6 @@ import * as Effect from "effect/Effect"
 
 type Store = PaymentStore.PaymentStore["Service"]
 
-/**
- * @category mutations
- */
 export const claimAlwaysGranted = {
   store: (store: Store): Store => ({
     ...store,

@@ -8,9 +8,6 @@ import * as Effect from "effect/Effect"
 
 type Store = PaymentStore.PaymentStore["Service"]
 
-/**
- * @category mutations
- */
 export const claimsLapse = {
   store: (store: Store): Store => ({
     ...store,

@@ -16,9 +16,6 @@ const sources: SourceMutation = [
   }
 ]
 
-/**
- * @category mutations
- */
 export const commitBeforeSync = {
   commitsLater: true as const,
   sources

@@ -5,9 +5,6 @@
 import type { Fees, SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-/**
- * @category mutations
- */
 export const feesFrozen = {
   half: (half: SchemeFacilitator): SchemeFacilitator => {
     let first: Fees | undefined

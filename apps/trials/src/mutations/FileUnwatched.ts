@@ -7,9 +7,6 @@ const sources: SourceMutation = [
   { module: "adapters/sql/src/sqlite/FilePlace", piece: "own === now", instead: "own !== null" }
 ]
 
-/**
- * @category mutations
- */
 export const fileUnwatched = {
   sources
 }

@@ -10,9 +10,6 @@ type Leases = LaneLeases.LaneLeases["Service"]
 type Store = PaymentStore.PaymentStore["Service"]
 type Lease = LaneLeases.Lease
 
-/**
- * @category mutations
- */
 export const leaseForEver = {
   leases: (leases: Leases): Leases => ({
     work: (lanes, run) =>

@@ -7,9 +7,6 @@ import * as Effect from "effect/Effect"
 const leaked: Array<ReadonlyArray<number>> = []
 const length = 2_000
 
-/**
- * @category mutations
- */
 export const memoryLeak = {
   store: (store: PaymentStore.PaymentStore["Service"]): PaymentStore.PaymentStore["Service"] => ({
     ...store,

@@ -5,9 +5,6 @@
 import { refuse, type SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-/**
- * @category mutations
- */
 export const noReceiptIsFailure = {
   half: (half: SchemeFacilitator): SchemeFacilitator => ({
     ...half,

@@ -7,9 +7,6 @@ import * as Effect from "effect/Effect"
 
 type Store = PaymentStore.PaymentStore["Service"]
 
-/**
- * @category mutations
- */
 export const owesNobody = {
   store: (store: Store): Store => {
     const first = new Set<string>()

@@ -6,9 +6,6 @@ import * as Effect from "effect/Effect"
 
 type Store = PaymentStore.PaymentStore["Service"]
 
-/**
- * @category mutations
- */
 export const probeOnlyReads = {
   store: (store: Store): Store => ({ ...store, probe: Effect.asVoid(store.find("nobody's")) })
 }

@@ -6,9 +6,6 @@ import * as Effect from "effect/Effect"
 
 type Store = PaymentStore.PaymentStore["Service"]
 
-/**
- * @category mutations
- */
 export const queueUncounted = {
   store: (store: Store): Store => ({ ...store, waitingBy: () => Effect.succeed([]) })
 }

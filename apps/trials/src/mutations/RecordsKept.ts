@@ -4,9 +4,6 @@
 import type { PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-/**
- * @category mutations
- */
 export const recordsKept = {
   store: (store: PaymentStore.PaymentStore["Service"]): PaymentStore.PaymentStore["Service"] => ({
     ...store,

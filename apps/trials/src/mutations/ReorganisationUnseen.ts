@@ -5,9 +5,6 @@
 import type { SchemeFacilitator, Sighting } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-/**
- * @category mutations
- */
 export const reorganisationUnseen = {
   half: (half: SchemeFacilitator): SchemeFacilitator => {
     const seen = new Map<string, Sighting>()

@@ -4,9 +4,6 @@
  */
 import type { SourceMutation } from "../attacks/SourceMutation.ts"
 
-/**
- * @category mutations
- */
 export const assetForgotten: { readonly sources: SourceMutation } = {
   sources: [
     {
@@ -17,9 +14,6 @@ export const assetForgotten: { readonly sources: SourceMutation } = {
   ]
 }
 
-/**
- * @category mutations
- */
 export const signerForgotten: { readonly sources: SourceMutation } = {
   sources: [
     {
@@ -30,9 +24,6 @@ export const signerForgotten: { readonly sources: SourceMutation } = {
   ]
 }
 
-/**
- * @category mutations
- */
 export const maximumObeyed: { readonly sources: SourceMutation } = {
   sources: [
     {

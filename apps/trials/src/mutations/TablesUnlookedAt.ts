@@ -7,9 +7,6 @@ const sources: SourceMutation = [
   { module: "adapters/sql/src/schema/SchemaUpgrade", piece: "unlike.length === 0", instead: "unlike.length >= 0" }
 ]
 
-/**
- * @category mutations
- */
 export const tablesUnlookedAt = {
   sources
 }

@@ -6,11 +6,7 @@ import type { SimulationWorld } from "./SimulationWorld.ts"
 import type { FacilitatorPlace } from "./world/FacilitatorPlaces.ts"
 import type { WireWeather } from "./world/Wire.ts"
 
-/**
- * Has one act happen.
- *
- * @category combinators
- */
+/** Has one act happen. */
 export const carryOut = (world: SimulationWorld, act: Act): void => {
   const { calls, chain, places, story, strikes, time } = world
   story.tell(() => `trouble: ${wordsOf(act)}`)
@@ -60,11 +56,7 @@ const skew = (place: FacilitatorPlace, millis: number): void => {
   if (process !== undefined) process.skewMillis = millis
 }
 
-/**
- * Ends all troubles. What a configuration has become stays.
- *
- * @category combinators
- */
+/** Ends all troubles. What a configuration has become stays. */
 export const calm = ({ calls, chain, places, story, strikes }: SimulationWorld): void => {
   story.tell(() => "the troubles are over")
   strikes.clear()
@@ -78,11 +70,7 @@ export const calm = ({ calls, chain, places, story, strikes }: SimulationWorld):
   }
 }
 
-/**
- * How long its trouble lasts, in milliseconds; of one that comes at no certain time, how long it is waited for.
- *
- * @category getters
- */
+/** How long its trouble lasts, in milliseconds; of one that comes at no certain time, how long it is waited for. */
 export const durationOf = (act: Act): number => {
   if (act._tag === "Chain") return "millis" in act.trouble ? act.trouble.millis : 1000
   if (act._tag === "Configure") return 1000
@@ -91,11 +79,7 @@ export const durationOf = (act: Act): number => {
   return "downMillis" in act ? act.downMillis : act.millis
 }
 
-/**
- * An act in words.
- *
- * @category conversions
- */
+/** An act in words. */
 export const wordsOf = (act: Act): string => {
   const { _tag, at, ...rest } = act
   return `${_tag} ${JSON.stringify(rest)} (planned for ${at / 1000} s)`

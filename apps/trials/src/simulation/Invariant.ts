@@ -3,11 +3,7 @@
  * simulation watches those that can be seen without a network and a router; the words say how.
  */
 
-/**
- * The promises.
- *
- * @category constants
- */
+/** The promises. */
 export const invariants = {
   "one-run":
     "one authorization buys one execution: no handler runs beside another for one payment, or after it was served",
@@ -27,16 +23,9 @@ export const invariants = {
   "no-defect": "nothing that the program itself calls impossible happens"
 } as const
 
-/**
- * @category models
- */
 export type InvariantName = keyof typeof invariants
 
-/**
- * A promise that was broken, and how.
- *
- * @category models
- */
+/** A promise that was broken, and how. */
 export interface Violation {
   readonly invariant: InvariantName
   readonly words: string

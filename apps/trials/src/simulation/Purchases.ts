@@ -13,11 +13,7 @@ import * as Wire from "./world/Wire.ts"
 /** What everything costs, in the smallest unit: a cent. */
 const price = 10_000n
 
-/**
- * A purchase, and what became of it.
- *
- * @category models
- */
+/** A purchase, and what became of it. */
 export interface PurchaseStory extends Purchase {
   readonly name: string
   /** The authorizations that were signed for it, by the chain's names, and when their validity ends (Unix seconds). */
@@ -27,11 +23,7 @@ export interface PurchaseStory extends Purchase {
   missed: boolean
 }
 
-/**
- * Where things are bought.
- *
- * @category models
- */
+/** Where things are bought. */
 export interface Market extends SimulationGround {
   readonly chain: SimulatedChain
   readonly records: SimulatedRecords
@@ -43,11 +35,7 @@ export interface Market extends SimulationGround {
   promised: boolean
 }
 
-/**
- * Somebody begins to buy.
- *
- * @category combinators
- */
+/** Somebody begins to buy. */
 export const buy = (world: Market, purchase: Purchase): void => {
   const { chain, plan, purchases, shops, story, time } = world
   const name = `buyer-${purchases.length + 1}`
@@ -131,8 +119,6 @@ const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void =>
  * one that brought no money may find none; and where settling has a ceiling it may be reached. A server without claims is told an end once: where those words are lost on their way,
  * they are lost. And a payment that is not bound to its request opens nothing when somebody else has sent it; nor does one that
  * was overheard and sent before it was on record.
- *
- * @category guards
  */
 export const isExcused = (
   { chain, debtsTaken, plan, purchases, records }: Market,

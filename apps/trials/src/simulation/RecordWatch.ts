@@ -7,11 +7,7 @@ import type { Violation } from "./Invariant.ts"
 import type { ChainTruth, SimulatedChain, TrueTransfer } from "./world/SimulatedChain.ts"
 import type { SimulatedRecords } from "./world/SimulatedRecords.ts"
 
-/**
- * What is watched.
- *
- * @category models
- */
+/** What is watched. */
 export interface Watched {
   readonly chain: SimulatedChain
   readonly records: SimulatedRecords
@@ -27,11 +23,7 @@ export interface Watched {
   readonly debtTaken: (paymentId: string) => void
 }
 
-/**
- * A watch. `look` returns the first thing that is not as promised.
- *
- * @category constructors
- */
+/** A watch. `look` returns the first thing that is not as promised. */
 export const make = (watched: Watched): { readonly look: () => Violation | undefined } => {
   const known = new Map<string, PaymentStore.StoredPayment>()
   return {
@@ -54,8 +46,6 @@ export const make = (watched: Watched): { readonly look: () => Violation | undef
 /**
  * Whether what is on its way for the payer of this payment, and what handlers run for on its word, is more than it has. Where a
  * reorganisation takes transfers back, or a node does not know of them yet, it may be.
- *
- * @category getters
  */
 export const overdrawn = (
   { chain, granted, isCertain, now, records }: Watched,
@@ -78,11 +68,7 @@ export const overdrawn = (
 /** More payments than any simulation has. */
 const most = 10_000
 
-/**
- * All records.
- *
- * @category getters
- */
+/** All records. */
 export const all = ({ disk, read }: SimulatedRecords): ReadonlyArray<PaymentStore.StoredPayment> =>
   read(disk.page(0n, most))
 
@@ -121,8 +107,6 @@ const judge = (
 /**
  * Whether a transfer counts for nothing here: somebody else has sent it, perhaps before it came here, and the payment is not bound to
  * a request, so that it may have bought something elsewhere; or nobody has asked for it since it was taken in, or ever.
- *
- * @category guards
  */
 export const isForNothing = (
   { isStrangers }: TrueTransfer,

@@ -4,11 +4,7 @@
 import type { Violation } from "./Invariant.ts"
 import type { SimulatedProcess } from "./world/SimulatedProcess.ts"
 
-/**
- * A run.
- *
- * @category models
- */
+/** A run. */
 export interface HandlerRun {
   readonly paymentId: string
   readonly shop: SimulatedProcess
@@ -19,11 +15,7 @@ export interface HandlerRun {
 /** A holder that nobody has heard of for so long counts as failed; milliseconds. */
 const leaseMillis = 60_000
 
-/**
- * What is wrong with this run, if anything: seen right after it was put down.
- *
- * @category getters
- */
+/** What is wrong with this run, if anything: seen right after it was put down. */
 export const judge = (runs: ReadonlyArray<HandlerRun>, run: HandlerRun, isServed: boolean): Violation | undefined => {
   const name = run.paymentId.slice(0, 10)
   const others = runs.filter((one) => one !== run && one.paymentId === run.paymentId)

@@ -13,9 +13,6 @@ import { shrink } from "./SimulationShrink.ts"
 import { sweep as sweepHere } from "./SimulationSweep.ts"
 import * as SimulationWorkers from "./SimulationWorkers.ts"
 
-/**
- * @category models
- */
 export interface Options {
   readonly seeds: number
   /** The first seed; the only one where `seeds` is 1. */
@@ -29,11 +26,7 @@ export interface Options {
 /** So many broken promises are told in full. */
 const mostTold = 3
 
-/**
- * Runs it; `true` when every promise was kept, or every fault was found.
- *
- * @category combinators
- */
+/** Runs it; `true` when every promise was kept, or every fault was found. */
 export const run = (options: Options): Promise<boolean> => {
   if (options.mutations) return mutations(options)
   return options.seeds === 1 ? one(options) : many(options)

@@ -15,11 +15,7 @@ import type { Purchase, SimulationPlan } from "./SimulationPlan.ts"
 import type { SimulationWorld } from "./SimulationWorld.ts"
 import * as SimulationWorlds from "./SimulationWorld.ts"
 
-/**
- * What came out of a simulation.
- *
- * @category models
- */
+/** What came out of a simulation. */
 export interface SimulationResult {
   readonly plan: SimulationPlan
   readonly violation: Violation | undefined
@@ -31,9 +27,6 @@ export interface SimulationResult {
   readonly served: number
 }
 
-/**
- * @category models
- */
 export interface Options {
   readonly fault?: SimulationFault.SimulationFault
   /** Whether the story is to be told. */
@@ -55,11 +48,7 @@ const lookMillis = 1000
 /** More steps than any simulation takes that comes to its end. */
 const mostSteps = 400_000
 
-/**
- * Carries a plan out.
- *
- * @category combinators
- */
+/** Carries a plan out. */
 export const run = async (plan: SimulationPlan, options: Options = {}): Promise<SimulationResult> => {
   // Nobody reads where the errors of a simulation were made, and to find out costs more than to make them.
   const { stackTraceLimit } = Error

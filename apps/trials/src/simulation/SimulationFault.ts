@@ -3,9 +3,6 @@
  */
 import type { LaneLeases, PaymentStore, SchemeFacilitator } from "@pontage/core"
 
-/**
- * @category models
- */
 export interface SimulationFault {
   readonly store: (store: PaymentStore.PaymentStore["Service"]) => PaymentStore.PaymentStore["Service"]
   readonly leases: (leases: LaneLeases.LaneLeases["Service"]) => LaneLeases.LaneLeases["Service"]
@@ -15,11 +12,7 @@ export interface SimulationFault {
   readonly half: (half: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
 }
 
-/**
- * The program as it is.
- *
- * @category constants
- */
+/** The program as it is. */
 export const none: SimulationFault = {
   store: (store) => store,
   leases: (leases) => leases,

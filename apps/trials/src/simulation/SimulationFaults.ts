@@ -8,11 +8,7 @@ import * as Effect from "effect/Effect"
 import { type MutationName, mutations } from "../Mutation.ts"
 import * as SimulationFault from "./SimulationFault.ts"
 
-/**
- * A fault: what is wrong with it, in words, and how it is made anew for each simulation.
- *
- * @category models
- */
+/** A fault: what is wrong with it, in words, and how it is made anew for each simulation. */
 export interface NamedFault {
   readonly words: string
   readonly make: () => SimulationFault.SimulationFault
@@ -42,11 +38,7 @@ const onStore = (words: string, store: SimulationFault.SimulationFault["store"])
   make: () => ({ ...SimulationFault.none, store })
 })
 
-/**
- * Their names.
- *
- * @category constants
- */
+/** Their names. */
 export const simulationFaultNames = [
   "broadcast-before-persist",
   "claim-always-granted",
@@ -66,16 +58,9 @@ export const simulationFaultNames = [
   "sent-only-once"
 ] as const
 
-/**
- * @category models
- */
 export type SimulationFaultName = (typeof simulationFaultNames)[number]
 
-/**
- * All of them.
- *
- * @category constants
- */
+/** All of them. */
 export const simulationFaults: Readonly<Record<SimulationFaultName, NamedFault>> = {
   "broadcast-before-persist": ofTrials("broadcast-before-persist", "a transaction is sent before it is written down"),
   "claim-always-granted": ofTrials("claim-always-granted", "every claim is granted the run"),

@@ -9,18 +9,10 @@ import * as SimulatedProcess from "./world/SimulatedProcess.ts"
 import * as SimulatedScheduler from "./world/SimulatedScheduler.ts"
 import * as SimulatedTime from "./world/SimulatedTime.ts"
 
-/**
- * When simulations take place: some instant far from zero, Unix milliseconds.
- *
- * @category constants
- */
+/** When simulations take place: some instant far from zero, Unix milliseconds. */
 export const start = 1_700_000_000_000
 
-/**
- * The ground.
- *
- * @category models
- */
+/** The ground. */
 export interface SimulationGround {
   readonly plan: SimulationPlan
   readonly random: TrialRandom.TrialRandom
@@ -33,11 +25,7 @@ export interface SimulationGround {
   readonly startProcess: (name: string) => SimulatedProcess.SimulatedProcess
 }
 
-/**
- * The ground of a plan.
- *
- * @category constructors
- */
+/** The ground of a plan. */
 export const make = (plan: SimulationPlan, tells: boolean): SimulationGround => {
   const random = TrialRandom.make(`run ${plan.seed}`)
   const time = SimulatedTime.make(start, random.branch("time"))

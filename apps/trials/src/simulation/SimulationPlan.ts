@@ -8,11 +8,7 @@ import * as TrialRandom from "../world/TrialRandom.ts"
 import type { ChainTrouble } from "./world/SimulatedChain.ts"
 import type { WireWeather } from "./world/Wire.ts"
 
-/**
- * What stays as it is for the whole simulation. Times are milliseconds unless they say otherwise.
- *
- * @category models
- */
+/** What stays as it is for the whole simulation. Times are milliseconds unless they say otherwise. */
 export interface Setup {
   /** The ledger in memory, or the real scheme on a modelled EVM chain. */
   readonly chain: "ledger" | "evm"
@@ -40,16 +36,10 @@ export interface Setup {
 
 /**
  * How a buyer pays: with our client, as x402's clients do, or at a server that asks the facilitator without a claim.
- *
- * @category models
  */
 export type BuyerKind = "ours" | "x402" | "unclaimed"
 
-/**
- * Something that somebody wants to buy, and asks for until it is served.
- *
- * @category models
- */
+/** Something that somebody wants to buy, and asks for until it is served. */
 export interface Purchase {
   readonly at: number
   readonly buyer: number
@@ -63,11 +53,7 @@ export interface Purchase {
   readonly patienceMillis: number
 }
 
-/**
- * Trouble, and when it comes, in milliseconds since the beginning.
- *
- * @category models
- */
+/** Trouble, and when it comes, in milliseconds since the beginning. */
 export type Act = { readonly at: number } & (
   | { readonly _tag: "Chain"; readonly trouble: ChainTrouble }
   | { readonly _tag: "Kill"; readonly facilitator: number; readonly downMillis: number }
@@ -98,11 +84,7 @@ export type Act = { readonly at: number } & (
   | { readonly _tag: "Calls"; readonly shop: number; readonly state: WireWeather["state"]; readonly millis: number }
 )
 
-/**
- * A plan.
- *
- * @category models
- */
+/** A plan. */
 export interface SimulationPlan {
   readonly seed: number
   readonly setup: Setup
@@ -113,11 +95,7 @@ export interface SimulationPlan {
 /** How long troubles come, in milliseconds. */
 const troubledMillis = 40_000
 
-/**
- * The plan of a seed.
- *
- * @category constructors
- */
+/** The plan of a seed. */
 export const draw = (seed: number): SimulationPlan => {
   const random = TrialRandom.make(`plan ${seed}`)
   const setup = setupOf(random.branch("setup"))
@@ -130,11 +108,7 @@ export const draw = (seed: number): SimulationPlan => {
   return isOnEvm ? onEvm(plan) : plan
 }
 
-/**
- * The same plan, with the real scheme on a modelled EVM chain.
- *
- * @category combinators
- */
+/** The same plan, with the real scheme on a modelled EVM chain. */
 export const onEvm = (plan: SimulationPlan): SimulationPlan => ({
   ...plan,
   setup: { ...plan.setup, chain: "evm", gasCeiling: 0 }

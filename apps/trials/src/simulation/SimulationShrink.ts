@@ -26,11 +26,7 @@ const simplest: Partial<Setup> = {
   shuffles: false
 }
 
-/**
- * The shortest plan that was found to break the same promise, with what came out of it.
- *
- * @category combinators
- */
+/** The shortest plan that was found to break the same promise, with what came out of it. */
 export const shrink = async (failed: SimulationResult, options: Simulation.Options): Promise<SimulationResult> => {
   let shortest = failed
   let isShorter = true

@@ -4,11 +4,7 @@
 import * as Simulation from "./Simulation.ts"
 import * as SimulationPlan from "./SimulationPlan.ts"
 
-/**
- * What came out of many seeds: those that broke a promise, and one digest of all of them.
- *
- * @category models
- */
+/** What came out of many seeds: those that broke a promise, and one digest of all of them. */
 export interface Sweep {
   readonly seeds: number
   readonly steps: number
@@ -17,11 +13,7 @@ export interface Sweep {
   readonly digest: string
 }
 
-/**
- * Simulates so many seeds from this one on; stops after so many failures.
- *
- * @category combinators
- */
+/** Simulates so many seeds from this one on; stops after so many failures. */
 export const sweep = async (
   first: number,
   count: number,

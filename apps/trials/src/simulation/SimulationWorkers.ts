@@ -6,11 +6,7 @@ import { Worker } from "node:worker_threads"
 import type { SimulationFaultName } from "./SimulationFaults.ts"
 import type { Sweep } from "./SimulationSweep.ts"
 
-/**
- * A piece of the work.
- *
- * @category models
- */
+/** A piece of the work. */
 export interface Piece {
   readonly first: number
   readonly count: number
@@ -25,8 +21,6 @@ const pieceSeeds = 200
 /**
  * Simulates so many seeds from this one on, on so many threads; stops when a thread has found so many failures. Told of each
  * piece that is done.
- *
- * @category combinators
  */
 export const sweep = async (
   { count, fault, first, mostFailed }: Piece,

@@ -22,11 +22,7 @@ import * as SimulatedShop from "./world/SimulatedShop.ts"
 import * as Strikes from "./world/Strikes.ts"
 import * as Wire from "./world/Wire.ts"
 
-/**
- * A world.
- *
- * @category models
- */
+/** A world. */
 export interface SimulationWorld extends SimulationGround.SimulationGround {
   readonly fault: SimulationFault
   readonly chain: SimulatedChain
@@ -45,11 +41,7 @@ export interface SimulationWorld extends SimulationGround.SimulationGround {
   promised: boolean
 }
 
-/**
- * The world of a plan, at its beginning.
- *
- * @category constructors
- */
+/** The world of a plan, at its beginning. */
 export const make = (plan: SimulationPlan, fault: SimulationFault, tells: boolean): SimulationWorld => {
   const ground = SimulationGround.make(plan, tells)
   const { random, startProcess, story, time, violate } = ground

@@ -3,11 +3,7 @@
  */
 import type { SimulatedTime } from "./world/SimulatedTime.ts"
 
-/**
- * A story.
- *
- * @category models
- */
+/** A story. */
 export interface Story {
   /** Tells a line; made only where somebody wants to read it. */
   readonly tell: (words: () => string) => void
@@ -18,11 +14,7 @@ export interface Story {
   readonly digest: () => string
 }
 
-/**
- * A story that begins now.
- *
- * @category constructors
- */
+/** A story that begins now. */
 export const make = (time: SimulatedTime, tells: boolean): Story => {
   const start = time.now()
   const lines: Array<string> = []

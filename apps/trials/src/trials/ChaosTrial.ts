@@ -26,11 +26,7 @@ const storms: Readonly<Record<"one" | "all", RpcSchedule>> = {
   all: { faults: rpcFaults, perMille: 500 }
 }
 
-/**
- * Runs the trial; its size counts the seeds.
- *
- * @category trials
- */
+/** Runs the trial; its size counts the seeds. */
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed> {

@@ -21,21 +21,13 @@ const mix = { unclaimed: 200, afterHandler: 400, copied: 100 }
 const sideBySide = 4
 const usualHang = 30_000
 
-/**
- * How the trial may be cut short: which failpoints, and how long a step hangs.
- *
- * @category models
- */
+/** How the trial may be cut short: which failpoints, and how long a step hangs. */
 export interface Cut {
   readonly failpoints?: ReadonlyArray<Failpoint>
   readonly hangMillis?: number
 }
 
-/**
- * Runs the trial; its size limits the number of failpoints, chosen by the seed.
- *
- * @category trials
- */
+/** Runs the trial; its size limits the number of failpoints, chosen by the seed. */
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions,
   cut: Cut = {}

@@ -33,11 +33,7 @@ const crowdOf = (kills: number) => ({ callers: Math.min(30, 5 * kills), shopBuye
 /** How long a buyer of the shop repeats its payment, in milliseconds. */
 const usualPatience = 180_000
 
-/**
- * Runs the trial; its size counts the kills.
- *
- * @category trials
- */
+/** Runs the trial; its size counts the kills. */
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {

@@ -94,11 +94,7 @@ const limit = (facilitator: FacilitatorLife, bytes: number | "unlimited") => {
   return pid === undefined ? Effect.void : FileSizeLimit.set(pid, bytes)
 }
 
-/**
- * Runs the trial; its size counts the power cuts.
- *
- * @category trials
- */
+/** Runs the trial; its size counts the power cuts. */
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions,
   only?: ReadonlyArray<string>

@@ -15,11 +15,7 @@ import * as TrialPayment from "../world/TrialPayment.ts"
 import type { TrialRandom } from "../world/TrialRandom.ts"
 import type { TrialWorld } from "../world/TrialWorld.ts"
 
-/**
- * What an attack needs.
- *
- * @category models
- */
+/** What an attack needs. */
 export interface Options {
   readonly world: TrialWorld
   readonly caller: TrialCaller
@@ -33,11 +29,7 @@ export interface Options {
 /** Before others in a block comes who tips more. */
 const tip = 50n * 10n ** 9n
 
-/**
- * Attacks once; what the attacker was told.
- *
- * @category combinators
- */
+/** Attacks once; what the attacker was told. */
 export const attack = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Told> {
   const { caller, facilitator, luck, payer, validBefore, world } = options
   const { chain, load, rpc } = world
@@ -80,11 +72,7 @@ const send = ({ chain, rpc }: TrialWorld, drain: TrialPayment.TrialPayment) => {
   return rpc.tell("eth_sendTransaction", [{ ...call, ...fees, data: callOf(drain) }])
 }
 
-/**
- * The call of the token that settles a payment.
- *
- * @category conversions
- */
+/** The call of the token that settles a payment. */
 export const callOf = ({ journal, signature, validBefore }: TrialPayment.TrialPayment): Hex => {
   const { r, s, yParity } = parseSignature(signature)
   const { amount, nonce, payer, payTo } = journal

@@ -32,11 +32,7 @@ const callers = [
   { name: "operator", key: keys.books, operator: true }
 ]
 
-/**
- * Runs the trial; its size counts the attacks.
- *
- * @category trials
- */
+/** Runs the trial; its size counts the attacks. */
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {

@@ -21,8 +21,6 @@ const signers = 4
 /**
  * How lanes are leased, in milliseconds. A lane is without a worker for so long as `ttl` and `tick` together at most, and
  * `slack` for a machine that is busy with other things.
- *
- * @category models
  */
 export interface Leasing {
   readonly ttl: number
@@ -67,11 +65,7 @@ interface Strike {
   readonly acts: number
 }
 
-/**
- * Runs the trial with so many instances; its size counts the strikes.
- *
- * @category trials
- */
+/** Runs the trial with so many instances; its size counts the strikes. */
 export const run = (instances: number, { slack, ...leases }: Leasing = usualLeasing) =>
   Effect.fnUntraced(function* (options: TrialOptions): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
     const rounds = options.size ?? usualRounds

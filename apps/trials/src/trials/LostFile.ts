@@ -11,11 +11,7 @@ import * as ReadinessWatch from "../world/ReadinessWatch.ts"
 import type { TrialOptions } from "../world/TrialOptions.ts"
 import type { Broken } from "../world/TrialReport.ts"
 
-/**
- * Deletes the file and its log, and brings them back.
- *
- * @category combinators
- */
+/** Deletes the file and its log, and brings them back. */
 export const loseAndRecover = (
   facilitator: FacilitatorLife,
   filename: string,

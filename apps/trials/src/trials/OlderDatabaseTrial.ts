@@ -23,11 +23,7 @@ const mended = ["ALTER TABLE payment RENAME COLUMN objection TO refusal"]
 /** What the facilitator has to say of them. */
 const words = "no column payment.refusal"
 
-/**
- * Runs the trial; its size counts the upgrades.
- *
- * @category trials
- */
+/** Runs the trial; its size counts the upgrades. */
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {

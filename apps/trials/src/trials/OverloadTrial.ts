@@ -32,11 +32,7 @@ const atOnceMillis = 2_000
 /** Milliseconds between two looks at a payment whose outcome is not known. */
 const pauseMillis = 1_000
 
-/**
- * Runs the trial; its size counts the seconds.
- *
- * @category trials
- */
+/** Runs the trial; its size counts the seconds. */
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {

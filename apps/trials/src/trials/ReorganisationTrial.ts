@@ -16,11 +16,7 @@ const deepest = 12
 /** Deeper than any reorganisation here: what is final stays. */
 const finalityDepth = 16
 
-/**
- * Runs the trial; its size counts the reorganisations.
- *
- * @category trials
- */
+/** Runs the trial; its size counts the reorganisations. */
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {

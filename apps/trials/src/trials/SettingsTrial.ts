@@ -19,11 +19,7 @@ import type { Broken, TrialReport } from "../world/TrialReport.ts"
 import type { TrialSettings } from "../world/TrialSettings.ts"
 import * as TrialWorld from "../world/TrialWorld.ts"
 
-/**
- * What changes.
- *
- * @category models
- */
+/** What changes. */
 export type Change = "asset" | "signer" | "batches"
 
 /** So many payments are on their way in each round, in one transaction. */
@@ -40,11 +36,7 @@ interface Round {
   readonly meanwhile: Effect.Effect<void>
 }
 
-/**
- * Runs the trial, by default with every change once.
- *
- * @category trials
- */
+/** Runs the trial, by default with every change once. */
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions,
   changes: ReadonlyArray<Change> = ["asset", "signer", "batches"]

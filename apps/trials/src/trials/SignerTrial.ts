@@ -78,11 +78,7 @@ const troubles: Readonly<Record<string, Trouble>> = {
     })
 }
 
-/**
- * Runs the trial; its size counts the rounds of every trouble.
- *
- * @category trials
- */
+/** Runs the trial; its size counts the rounds of every trouble. */
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions,
   only: ReadonlyArray<string> = Object.keys(troubles)

@@ -4,11 +4,7 @@
  */
 import type { Broken } from "../world/TrialReport.ts"
 
-/**
- * One look. Bytes, but for `descriptors` and `atMillis` (since the beginning). What is not measured is left out.
- *
- * @category models
- */
+/** One look. Bytes, but for `descriptors` and `atMillis` (since the beginning). What is not measured is left out. */
 export interface SoakSample {
   readonly atMillis: number
   readonly rss: number
@@ -47,21 +43,13 @@ const lines: ReadonlyArray<Line> = [
   { name: "log", title: "write-ahead log, MiB", unit: MiB, of: most, share: 0.25, slack: 4 * MiB }
 ]
 
-/**
- * The lines of a table, and what has grown.
- *
- * @category models
- */
+/** The lines of a table, and what has grown. */
 export interface SoakTable {
   readonly figures: Readonly<Record<string, string>>
   readonly findings: ReadonlyArray<Broken>
 }
 
-/**
- * The table of a run of so many milliseconds. A quarter in which nothing was measured is a finding.
- *
- * @category constructors
- */
+/** The table of a run of so many milliseconds. A quarter in which nothing was measured is a finding. */
 export const table = (samples: ReadonlyArray<SoakSample>, totalMillis: number): SoakTable => {
   const figures: Record<string, string> = {}
   const findings: Array<Broken> = []

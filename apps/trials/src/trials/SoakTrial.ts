@@ -29,11 +29,7 @@ const validSeconds = 30
 /** Looks in a run, at most one a second. */
 const looks = 240
 
-/**
- * Runs the trial; its size counts the buyers.
- *
- * @category trials
- */
+/** Runs the trial; its size counts the buyers. */
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {

@@ -6,11 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 
-/**
- * A node.
- *
- * @category models
- */
+/** A node. */
 export interface ChainRpc {
   /** One request, decoded. */
   readonly ask: <S extends Schema.ConstraintDecoder<unknown>>(
@@ -29,11 +25,7 @@ const Answer = Schema.Struct({
 
 const decodeAnswer = Schema.decodeUnknownSync(Answer)
 
-/**
- * Questions to the node at this address.
- *
- * @category constructors
- */
+/** Questions to the node at this address. */
 export const make = (url: string): ChainRpc => {
   const raw = (method: string, params: ReadonlyArray<unknown>) => Effect.promise(() => exchange(url, method, params))
   return {
@@ -51,11 +43,7 @@ const exchange = async (url: string, method: string, params: ReadonlyArray<unkno
   return result
 }
 
-/**
- * A number as nodes write it: hexadecimal with `0x`.
- *
- * @category schemas
- */
+/** A number as nodes write it: hexadecimal with `0x`. */
 export const Quantity = Schema.String.check(Schema.isPattern(/^0x[0-9a-f]+$/i)).pipe(
   Schema.decodeTo(
     Schema.BigInt,
@@ -63,9 +51,5 @@ export const Quantity = Schema.String.check(Schema.isPattern(/^0x[0-9a-f]+$/i)).
   )
 )
 
-/**
- * The text form of a number for a node.
- *
- * @category conversions
- */
+/** The text form of a number for a node. */
 export const toQuantity = (value: bigint | number): string => `0x${value.toString(16)}`

@@ -14,8 +14,6 @@ export const gwei = 10n ** 9n
 /**
  * Waits until transactions wait in the pool, and makes the next block so dear that the node throws them away. Afterwards
  * blocks come every second again.
- *
- * @category combinators
  */
 export const evict = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, rpc: ChainRpc, baseFee = 50n * gwei) {
   yield* chain.setIntervalMining(0)
@@ -26,11 +24,7 @@ export const evict = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, rpc
   yield* chain.setIntervalMining(1)
 })
 
-/**
- * Waits until a transaction waits in the pool.
- *
- * @category combinators
- */
+/** Waits until a transaction waits in the pool. */
 export const pooled = (rpc: ChainRpc): Effect.Effect<void> =>
   Effect.asVoid(
     Effect.repeat(Effect.andThen(Effect.sleep(50), rpc.ask(Pool, "txpool_status")), {
@@ -42,11 +36,7 @@ const Content = Schema.Struct({
   pending: Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Struct({ hash: Schema.String })))
 })
 
-/**
- * Has the node forget the first transaction in its pool, and with it all later ones of its sender.
- *
- * @category combinators
- */
+/** Has the node forget the first transaction in its pool, and with it all later ones of its sender. */
 export const forget = Effect.fnUntraced(function* (rpc: ChainRpc) {
   const { pending } = yield* rpc.ask(Content, "txpool_content")
   for (const transactions of Object.values(pending)) {

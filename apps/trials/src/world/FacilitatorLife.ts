@@ -17,11 +17,7 @@ import { type Failpoint, toText as failpointText } from "../faults/Failpoint.ts"
 import { type MutationName, mutations } from "../Mutation.ts"
 import { toText as settingsText, type TrialSettings } from "./TrialSettings.ts"
 
-/**
- * How a facilitator is started.
- *
- * @category models
- */
+/** How a facilitator is started. */
 export interface Options {
   readonly settings: TrialSettings
   readonly mutation?: MutationName | undefined
@@ -31,11 +27,7 @@ export interface Options {
   readonly collects?: boolean | undefined
 }
 
-/**
- * One life of the process. Times are milliseconds of the monotonic clock.
- *
- * @category models
- */
+/** One life of the process. Times are milliseconds of the monotonic clock. */
 export interface Life {
   readonly began: number
   /** When it listened; `undefined` if it never did. */
@@ -48,16 +40,9 @@ export interface Life {
 const MemoryUse = Schema.Struct({ rss: Schema.Int, heapUsed: Schema.Int })
 const decodeMemory = Schema.decodeUnknownOption(MemoryUse)
 
-/**
- * @category models
- */
 export type MemoryUse = typeof MemoryUse.Type
 
-/**
- * The facilitator.
- *
- * @category models
- */
+/** The facilitator. */
 export interface FacilitatorLife {
   readonly url: string
   readonly lives: ReadonlyArray<Life>
@@ -75,11 +60,7 @@ export interface FacilitatorLife {
   readonly stop: Effect.Effect<void>
 }
 
-/**
- * Starts a facilitator that lives, again and again, as long as the scope.
- *
- * @category constructors
- */
+/** Starts a facilitator that lives, again and again, as long as the scope. */
 export const make = Effect.fnUntraced(function* (options: Options) {
   const keeper = new Keeper(options)
   yield* Effect.acquireRelease(

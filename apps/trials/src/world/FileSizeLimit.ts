@@ -7,11 +7,7 @@ import { statSync } from "node:fs"
 
 import * as Effect from "effect/Effect"
 
-/**
- * Sets the limit of a process, in bytes. A process that has gone needs none.
- *
- * @category combinators
- */
+/** Sets the limit of a process, in bytes. A process that has gone needs none. */
 export const set = (pid: number, bytes: number | "unlimited"): Effect.Effect<void> =>
   Effect.sync(() => {
     try {

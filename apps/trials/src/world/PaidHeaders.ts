@@ -19,11 +19,7 @@ const decodeSigned = Schema.decodeUnknownOption(Signed)
 const decodeOurs = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ payload: Schema.String })))
 const decodePeers = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ payload: Signed })))
 
-/**
- * The payment that a request carries, in our header or in that of x402; `undefined` where there is none.
- *
- * @category getters
- */
+/** The payment that a request carries, in our header or in that of x402; `undefined` where there is none. */
 export const paymentIn = (header: (name: string) => string | null | undefined): JournalPayment | undefined => {
   const ours = header("x-payment")
   const peers = header("payment-signature")
@@ -41,11 +37,7 @@ export const paymentIn = (header: (name: string) => string | null | undefined): 
   )
 }
 
-/**
- * The name of an authorization: its payer and its nonce.
- *
- * @category getters
- */
+/** The name of an authorization: its payer and its nonce. */
 export const keyOf = ({ nonce, payer }: Pick<JournalPayment, "nonce" | "payer">): string =>
   `${payer},${nonce}`.toLowerCase()
 

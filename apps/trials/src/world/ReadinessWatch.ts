@@ -60,11 +60,7 @@ const until = (
     return Effect.map(Effect.timeoutOption(look, patienceMillis), Option.getOrUndefined)
   })
 
-/**
- * Waits until it says that it is not ready, for a cause with a name; what is broken if it does not.
- *
- * @category combinators
- */
+/** Waits until it says that it is not ready, for a cause with a name; what is broken if it does not. */
 export const saysTrouble = (url: string, patience: Patience): Effect.Effect<ReadonlyArray<Broken>> =>
   Effect.gen(function* () {
     const seconds = yield* until(
@@ -81,11 +77,7 @@ export const saysTrouble = (url: string, patience: Patience): Effect.Effect<Read
     return []
   })
 
-/**
- * Waits until it says that its records are well; what is broken if it does not.
- *
- * @category combinators
- */
+/** Waits until it says that its records are well; what is broken if it does not. */
 export const saysReady = (url: string, patience: Patience): Effect.Effect<ReadonlyArray<Broken>> =>
   Effect.gen(function* () {
     if ((yield* until(url, patience, ({ problems }) => problems?.length === 0)) !== undefined) return []

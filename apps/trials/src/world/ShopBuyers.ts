@@ -17,23 +17,14 @@ import * as PaidHeaders from "./PaidHeaders.ts"
 import type { TrialShop } from "./TrialShop.ts"
 import type { TrialWorld } from "./TrialWorld.ts"
 
-/**
- * The kinds.
- *
- * @category constants
- */
+/** The kinds. */
 export const buyerKinds = ["ours", "x402"] as const
 
-/**
- * @category models
- */
 export type BuyerKind = (typeof buyerKinds)[number]
 
 /**
  * A purchase: when its payment was first sent and when the goods came, in milliseconds of the monotonic clock, and the
  * authorization. The last answer is for people.
- *
- * @category models
  */
 export interface ShopPurchase {
   readonly kind: BuyerKind
@@ -43,11 +34,7 @@ export interface ShopPurchase {
   readonly last: string
 }
 
-/**
- * Who buys, and how long.
- *
- * @category models
- */
+/** Who buys, and how long. */
 export interface Options {
   readonly world: TrialWorld
   readonly shop: TrialShop
@@ -60,11 +47,7 @@ export interface Options {
 /** Of a thousand purchases so many are of goods that are paid after their handler has run. */
 const lateGoods = 250
 
-/**
- * Buys until `enough` says so; adds to `purchases` as it goes.
- *
- * @category combinators
- */
+/** Buys until `enough` says so; adds to `purchases` as it goes. */
 export const run = (
   options: Options,
   purchases: Array<ShopPurchase>,

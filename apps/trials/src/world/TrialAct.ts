@@ -10,11 +10,7 @@ import type { Testimony } from "../audit/PaymentStory.ts"
 import * as TrialLoad from "./TrialLoad.ts"
 import * as TrialWorld from "./TrialWorld.ts"
 
-/**
- * Who buys, and where.
- *
- * @category models
- */
+/** Who buys, and where. */
 export interface Options extends Partial<TrialLoad.Options> {
   /** Where the books are read at the end is the first of them. */
   readonly facilitators: readonly [string, ...ReadonlyArray<string>]
@@ -27,11 +23,7 @@ export interface Options extends Partial<TrialLoad.Options> {
   readonly drainMillis?: number
 }
 
-/**
- * How it ended.
- *
- * @category models
- */
+/** How it ended. */
 export interface Outcome<A> {
   /** What came out of what happened. */
   readonly result: A
@@ -42,11 +34,7 @@ export interface Outcome<A> {
   readonly drainSeconds: number
 }
 
-/**
- * Has something happen while buyers buy.
- *
- * @category combinators
- */
+/** Has something happen while buyers buy. */
 export const underLoad = <A, E, R>(
   world: TrialWorld.TrialWorld,
   options: Options,
@@ -78,11 +66,7 @@ export const underLoad = <A, E, R>(
     })
   )
 
-/**
- * The figures that all trials show.
- *
- * @category getters
- */
+/** The figures that all trials show. */
 export const figures = ({ counts, drainSeconds, said }: Outcome<unknown>) => ({
   payments: said.books.length,
   ...counts,

@@ -9,21 +9,13 @@ import * as Schema from "effect/Schema"
 import type { Operation, Told, TrialJournal } from "../audit/TrialJournal.ts"
 import type { TrialPayment } from "./TrialPayment.ts"
 
-/**
- * A wish to run a resource once.
- *
- * @category models
- */
+/** A wish to run a resource once. */
 export interface TrialClaim {
   readonly id: string
   readonly resource: string
 }
 
-/**
- * The caller.
- *
- * @category models
- */
+/** The caller. */
 export interface TrialCaller {
   /** `POST /settle` or `POST /claims`. */
   readonly present: (
@@ -42,11 +34,7 @@ export interface TrialCaller {
   ) => Effect.Effect<Told>
 }
 
-/**
- * How the caller is made.
- *
- * @category models
- */
+/** How the caller is made. */
 export interface Options {
   readonly journal: TrialJournal
   /** Its API key, where the facilitator asks for one. */
@@ -55,11 +43,7 @@ export interface Options {
   readonly timeoutMillis?: number
 }
 
-/**
- * A caller that writes into this journal.
- *
- * @category constructors
- */
+/** A caller that writes into this journal. */
 export const make = (options: Options): TrialCaller => {
   const exchange = (
     request: Parameters<TrialJournal["ask"]>[0],

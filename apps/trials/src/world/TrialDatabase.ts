@@ -15,11 +15,7 @@ import type * as Scope from "effect/Scope"
 
 import * as FileSizeLimit from "./FileSizeLimit.ts"
 
-/**
- * A running database. What goes wrong in hurting it is a mistake of the trial.
- *
- * @category models
- */
+/** A running database. What goes wrong in hurting it is a mistake of the trial. */
 export interface TrialDatabase {
   readonly url: string
   /** Runs a statement on a connection of its own; its rows. */
@@ -36,11 +32,7 @@ export interface TrialDatabase {
   readonly fillDisk: <A>(during: Effect.Effect<A>) => Effect.Effect<A>
 }
 
-/**
- * Starts a database; it goes away with the scope.
- *
- * @category constructors
- */
+/** Starts a database; it goes away with the scope. */
 export const make: Effect.Effect<TrialDatabase, never, Scope.Scope> = Effect.gen(function* () {
   const server = yield* Effect.orDie(PostgresServer.make)
   const url = Redacted.value(yield* Effect.orDie(server.database))

@@ -12,11 +12,7 @@ import type { TrialCaller, TrialClaim } from "./TrialCaller.ts"
 import * as TrialPayment from "./TrialPayment.ts"
 import type { TrialRandom } from "./TrialRandom.ts"
 
-/**
- * What is to be bought.
- *
- * @category models
- */
+/** What is to be bought. */
 export interface Options {
   readonly market: TrialPayment.Market
   readonly caller: TrialCaller
@@ -35,43 +31,23 @@ export interface Options {
   readonly mix?: Partial<Mix>
 }
 
-/**
- * How payments differ from each other: so many of a thousand.
- *
- * @category models
- */
+/** How payments differ from each other: so many of a thousand. */
 export interface Mix {
   readonly unclaimed: number
   readonly afterHandler: number
   readonly copied: number
 }
 
-/**
- * How a purchase ended for its buyer.
- *
- * @category models
- */
+/** How a purchase ended for its buyer. */
 export type PurchaseEnd = "settled" | "used" | "refused" | "elsewhere" | "unknown"
 
-/**
- * The purchases so far, counted by how they ended.
- *
- * @category models
- */
+/** The purchases so far, counted by how they ended. */
 export type PurchaseCounts = Record<PurchaseEnd, number>
 
-/**
- * No purchases.
- *
- * @category constructors
- */
+/** No purchases. */
 export const none = (): PurchaseCounts => ({ settled: 0, used: 0, refused: 0, elsewhere: 0, unknown: 0 })
 
-/**
- * Buys so many times, or until `enough` says so; counts into `counts` as it goes.
- *
- * @category combinators
- */
+/** Buys so many times, or until `enough` says so; counts into `counts` as it goes. */
 export const run = (
   options: Options,
   counts: PurchaseCounts,
@@ -96,11 +72,7 @@ const copiesWithin = 1_500
 
 const usual: Mix = { unclaimed: 150, afterHandler: 100, copied: 100 }
 
-/**
- * Signs one payment and has it settled.
- *
- * @category combinators
- */
+/** Signs one payment and has it settled. */
 export const purchase = Effect.fnUntraced(function* (options: Options, luck: TrialRandom) {
   const mix = { ...usual, ...options.mix }
   const now = yield* Clock.currentTimeMillis

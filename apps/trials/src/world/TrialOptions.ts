@@ -5,8 +5,6 @@ import type { MutationName } from "../Mutation.ts"
 
 /**
  * The options that all trials share. `size` is what a trial counts: kills, payments, rounds; each has a default of its own.
- *
- * @category models
  */
 export interface TrialOptions {
   readonly store: "sqlite" | "postgres" | "memory"

@@ -10,22 +10,14 @@ import type { Address, Hex } from "viem"
 import type { JournalPayment } from "../audit/TrialJournal.ts"
 import type { TrialRandom } from "./TrialRandom.ts"
 
-/**
- * Where payments are made: the network, the token and its EIP-712 domain.
- *
- * @category models
- */
+/** Where payments are made: the network, the token and its EIP-712 domain. */
 export interface Market {
   readonly network: string
   readonly chainId: number
   readonly token: { readonly address: Address; readonly name: string; readonly version: string }
 }
 
-/**
- * What is signed.
- *
- * @category models
- */
+/** What is signed. */
 export interface Terms {
   readonly payer: EvmTestAccounts.TestAccount
   readonly payTo: Address
@@ -37,11 +29,7 @@ export interface Terms {
   readonly bound: boolean
 }
 
-/**
- * A payment that was signed.
- *
- * @category models
- */
+/** A payment that was signed. */
 export interface TrialPayment {
   readonly journal: JournalPayment
   readonly signature: Hex
@@ -50,11 +38,7 @@ export interface TrialPayment {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/**
- * Signs a payment; its nonce is drawn.
- *
- * @category constructors
- */
+/** Signs a payment; its nonce is drawn. */
 export const sign = async (market: Market, terms: Terms, random: TrialRandom): Promise<TrialPayment> => {
   const { amount, payTo, payer, validBefore } = terms
   const binding = terms.bound ? { challenge: "the-challenge-of-a-trial", salt: saltOf(random) } : undefined
@@ -110,11 +94,7 @@ const bodyOf = ({ network, token }: Market, { amount, payTo }: Terms, payload: u
   }
 }
 
-/**
- * So many drawn bytes.
- *
- * @category constructors
- */
+/** So many drawn bytes. */
 export const bytesOf = (random: TrialRandom, count: number): Buffer =>
   Buffer.from(Array.from({ length: count }, () => random.below(256)))
 

@@ -6,8 +6,6 @@
 /**
  * A source of chance. What a branch draws depends on its name alone and not on what others have drawn before, so that
  * those who work at the same time do not disturb each other's luck.
- *
- * @category models
  */
 export interface TrialRandom {
   readonly seed: string
@@ -24,11 +22,7 @@ export interface TrialRandom {
   readonly branch: (name: string | number) => TrialRandom
 }
 
-/**
- * The source of a seed.
- *
- * @category constructors
- */
+/** The source of a seed. */
 export const make = (seed: string): TrialRandom => {
   const state = new Uint32Array([fnv(seed, "a"), fnv(seed, "b"), fnv(seed, "c"), fnv(seed, "d") | 1])
   const word = () => step(state)

@@ -4,11 +4,7 @@
 import type { Finding } from "../audit/Audit.ts"
 import type { TrialOptions } from "./TrialOptions.ts"
 
-/**
- * A run of a trial.
- *
- * @category models
- */
+/** A run of a trial. */
 export interface TrialReport {
   readonly goal: string
   /** What was tried, in a few words. */
@@ -20,11 +16,7 @@ export interface TrialReport {
   readonly findings: ReadonlyArray<Finding | Broken>
 }
 
-/**
- * A promise that the trial saw broken beside the audit.
- *
- * @category models
- */
+/** A promise that the trial saw broken beside the audit. */
 export interface Broken {
   readonly check: string
   readonly detail: string
@@ -33,11 +25,7 @@ export interface Broken {
 /** So many differences of each kind are shown. */
 const shown = 4
 
-/**
- * A table for people, and after it the same as one line of JSON.
- *
- * @category conversions
- */
+/** A table for people, and after it the same as one line of JSON. */
 export const toText = ({ figures, findings, goal, options, title }: TrialReport): string => {
   const { mutation, seed, store } = options
   const rows = Object.entries({ store, seed, ...(mutation && { mutation }), ...figures })

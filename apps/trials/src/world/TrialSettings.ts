@@ -17,11 +17,7 @@ const Store = Schema.Union([
   })
 ])
 
-/**
- * A caller with a key of its own, and the wei that its payments may cost in gas.
- *
- * @category schemas
- */
+/** A caller with a key of its own, and the wei that its payments may cost in gas. */
 const TrialCallerTerms = Schema.Struct({
   name: Schema.String,
   key: Schema.String,
@@ -40,11 +36,7 @@ const Asset = Schema.Struct({
   version: Schema.String
 })
 
-/**
- * The settings, as the environment variable `TRIAL_SETTINGS` holds them in JSON.
- *
- * @category schemas
- */
+/** The settings, as the environment variable `TRIAL_SETTINGS` holds them in JSON. */
 export const TrialSettings = Schema.Struct({
   port: Schema.Int,
   rpcUrl: Schema.String,
@@ -68,37 +60,18 @@ export const TrialSettings = Schema.Struct({
   hangMillis: Schema.Int
 })
 
-/**
- * @category models
- */
 export type TrialSettings = typeof TrialSettings.Type
 
-/**
- * Where the records are kept.
- *
- * @category models
- */
+/** Where the records are kept. */
 export type StoreChoice = typeof Store.Type
 
 const Text = Schema.fromJsonString(TrialSettings)
 
-/**
- * The settings of their text. Throws where they are none: a mistake of the trial.
- *
- * @category conversions
- */
+/** The settings of their text. Throws where they are none: a mistake of the trial. */
 export const fromText = Schema.decodeUnknownSync(Text)
 
-/**
- * The text of settings.
- *
- * @category conversions
- */
+/** The text of settings. */
 export const toText = Schema.encodeSync(Text)
 
-/**
- * What is broken on purpose.
- *
- * @category schemas
- */
+/** What is broken on purpose. */
 export const MutationName = Schema.Literals(mutationNames)

@@ -14,11 +14,7 @@ import Koa from "koa"
 import * as PaidHeaders from "./PaidHeaders.ts"
 import type { TrialWorld } from "./TrialWorld.ts"
 
-/**
- * The shop.
- *
- * @category models
- */
+/** The shop. */
 export interface TrialShop {
   readonly url: string
   /** How often goods have left the shop whole, by authorization (`PaidHeaders.keyOf`). */
@@ -27,18 +23,10 @@ export interface TrialShop {
   readonly runs: () => number
 }
 
-/**
- * What it asks for everything it sells.
- *
- * @category constants
- */
+/** What it asks for everything it sells. */
 export const price = "$0.001"
 
-/**
- * Opens a shop in front of a facilitator, as long as the scope. It sells when this succeeds.
- *
- * @category constructors
- */
+/** Opens a shop in front of a facilitator, as long as the scope. It sells when this succeeds. */
 export const make = Effect.fnUntraced(function* (world: TrialWorld, facilitator: string) {
   const { chain, load } = world
   const served = new Map<string, number>()

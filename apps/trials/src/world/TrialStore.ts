@@ -9,11 +9,7 @@ import * as Redacted from "effect/Redacted"
 import type { Mutation } from "../Mutation.ts"
 import type { StoreChoice } from "./TrialSettings.ts"
 
-/**
- * The store of this choice.
- *
- * @category layers
- */
+/** The store of this choice. */
 export const layer = (choice: StoreChoice, { leases = (same) => same, store = (same) => same }: Mutation) =>
   Layer.provide(
     Layer.mergeAll(

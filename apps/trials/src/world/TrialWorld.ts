@@ -25,11 +25,7 @@ import type { TrialOptions } from "./TrialOptions.ts"
 import * as TrialRandom from "./TrialRandom.ts"
 import type { StoreChoice, TrialSettings } from "./TrialSettings.ts"
 
-/**
- * How the world is made, where trials differ.
- *
- * @category models
- */
+/** How the world is made, where trials differ. */
 export interface Shape {
   /** Seconds between blocks; default 1. */
   readonly blockTime?: number
@@ -45,11 +41,7 @@ export interface Shape {
   readonly leases?: { readonly ttl: number; readonly tick: number }
 }
 
-/**
- * The world.
- *
- * @category models
- */
+/** The world. */
 export interface TrialWorld {
   readonly options: TrialOptions
   readonly random: TrialRandom.TrialRandom
@@ -71,11 +63,7 @@ export interface TrialWorld {
   readonly load: Omit<TrialLoad.Options, "facilitators" | "concurrency">
 }
 
-/**
- * Makes a world; it goes away with the scope.
- *
- * @category constructors
- */
+/** Makes a world; it goes away with the scope. */
 export const make = Effect.fnUntraced(function* (
   options: TrialOptions,
   shape: Shape = {}
@@ -146,11 +134,7 @@ const directory = Effect.acquireRelease(
   (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
 )
 
-/**
- * What all witnesses say now.
- *
- * @category getters
- */
+/** What all witnesses say now. */
 export const testimony = Effect.fnUntraced(function* (world: TrialWorld, facilitator: string) {
   const { chain, journal, rpc, signers } = world
   const books = yield* PaymentBooks.read(facilitator, world.booksKey)
@@ -167,8 +151,6 @@ const stillMillis = 10_000
 /**
  * Waits until the audit finds nothing, at most so long, and returns what it found last and how long it took. Differences
  * may be mended by waiting: what was not over yet is over then.
- *
- * @category combinators
  */
 export const audited = Effect.fnUntraced(function* (
   world: TrialWorld,

@@ -15,18 +15,10 @@ import * as QueuePosition from "../queue/QueuePosition.ts"
 import { type NewPayment, type PaymentStore, type QueueShare, settledAt } from "../store/PaymentStore.ts"
 import { transactionsOf } from "./LaneState.ts"
 
-/**
- * A payment that arrives.
- *
- * @category models
- */
+/** A payment that arrives. */
 export type Arrival = Pick<NewPayment, "authorization" | "caller" | "paymentId">
 
-/**
- * What is known of a lane.
- *
- * @category models
- */
+/** What is known of a lane. */
 export interface LaneView {
   readonly lane: string
   /** Payments a second that it lands while more wait than it has places for. */
@@ -37,11 +29,7 @@ export interface LaneView {
   readonly turnedAway: number
 }
 
-/**
- * The admission to the lanes of a facilitator.
- *
- * @category models
- */
+/** The admission to the lanes of a facilitator. */
 export interface Admission {
   /** Fails for a payment that would expire in this lane's queue. Counts nothing: anybody can bring a payment that is none. */
   readonly judge: (
@@ -78,11 +66,7 @@ const longestQueue = Duration.toMillis("2 minutes")
 /** When a payment that was turned away may come again, at the latest; seconds. */
 const longestRetry = 60
 
-/**
- * The admission to lanes whose payments are in this store.
- *
- * @category constructors
- */
+/** The admission to lanes whose payments are in this store. */
 export const make = (store: PaymentStore["Service"]): Admission => {
   const lanes = new Map<string, Lane>()
   const laneOf = (half: SchemeFacilitator, name: string): Lane => {

@@ -20,8 +20,6 @@ const looks = 20
 /**
  * What is asked for: the payment's terms, the payer's payments that are open now, and the payer's balance on the chain.
  * `examinedBeside` are those that were open before the chain was last asked whether the payment can be made.
- *
- * @category models
  */
 export interface Wanted<E, F> {
   readonly authorization: Pick<Authorization, "amount" | "payer">
@@ -34,8 +32,6 @@ export interface Wanted<E, F> {
  * Asks the store until the balance covers the payment beside the others: first without knowing it, which is enough where
  * nothing else is reserved. `tooLittle` is the failure of a balance that would not cover it alone; where it is left out, that
  * is no verdict, because the payment's own transfer may have moved the money already.
- *
- * @category combinators
  */
 export const ask = Effect.fnUntraced(function* <A extends { readonly _tag: string }, E, F, G = never>(
   { authorization: { amount, payer }, balance, examinedBeside, open }: Wanted<E, F>,

@@ -85,8 +85,6 @@ interface Watch {
 
 /**
  * Watches until nothing of the flight is under way. Bytes that were written down and may not have been sent are sent first.
- *
- * @category combinators
  */
 export const follow = Effect.fnUntraced(function* (
   work: LaneState,
@@ -128,11 +126,7 @@ const bide = ({ landingMillis }: LaneState): Effect.Effect<void> =>
     ? Effect.void
     : Effect.sleep(Duration.max(firstPause, Duration.millis(Math.min(landingMillis / 2, latestFirstLook))))
 
-/**
- * Looks once, and writes down what is to be seen. A chain that cannot be asked shows nothing.
- *
- * @category combinators
- */
+/** Looks once, and writes down what is to be seen. A chain that cannot be asked shows nothing. */
 export const look = Effect.fnUntraced(function* (
   work: LaneState,
   aboard: TrackedTransaction
@@ -175,11 +169,7 @@ const markedSent = ({ opaque, travellers }: TrackedTransaction, note?: string): 
 /** The change of a payment that is marked as sent in the same step. */
 const fromSent = (change: Advance): Advance => ({ ...change, from: ["sent"] })
 
-/**
- * What the chain shows of a flight; `undefined` when it cannot be asked.
- *
- * @category combinators
- */
+/** What the chain shows of a flight; `undefined` when it cannot be asked. */
 export const sight = (
   { half, startedAt }: LaneState,
   aboard: TrackedTransaction
@@ -198,8 +188,6 @@ const headOf = ({ attempts }: TrackedTransaction): bigint => attempts[0]?.head ?
  * The change that an observation makes of a payment: none while it is pending. An unbound payment that somebody else has
  * sent is settled and opens nothing here: its bytes may have bought something at another facilitator, which counts the same
  * transfer. A bound one is its payer's alone, by the salt. For which nothing was prepared here, nobody here has sent it.
- *
- * @category conversions
  */
 export const advancesOf = (
   work: LaneState,
@@ -308,11 +296,7 @@ const lose = Effect.fnUntraced(function* (
   tellOfSlot(work)
 })
 
-/**
- * The change that has a payment wait for another slot: none when its validity is as good as over.
- *
- * @category conversions
- */
+/** The change that has a payment wait for another slot: none when its validity is as good as over. */
 export const backToQueue = ({ stored }: BatchedPayment, now: number): ReadonlyArray<Advance> =>
   stored.authorization.validBefore * 1000 > now + marginSeconds * 1000
     ? [{ paymentId: stored.paymentId, from: [stored.status], to: "accepted", note: slotLost }]
@@ -422,11 +406,7 @@ const endByTime = Effect.fnUntraced(function* (
   )
 })
 
-/**
- * What is proven of a payment whose validity is over, as the change that it makes.
- *
- * @category combinators
- */
+/** What is proven of a payment whose validity is over, as the change that it makes. */
 export const concluded = (
   work: LaneState,
   aboard: TrackedTransaction | undefined,
@@ -440,11 +420,7 @@ export const concluded = (
       )
   })
 
-/**
- * What the chain shows of a payment by itself, whichever transaction has moved its money.
- *
- * @category combinators
- */
+/** What the chain shows of a payment by itself, whichever transaction has moved its money. */
 export const conclusionOf = (
   work: LaneState,
   aboard: TrackedTransaction | undefined,

@@ -4,11 +4,7 @@
  */
 import type { Fees, Prepared } from "../../scheme/SchemeFacilitator.ts"
 
-/**
- * The fees of a replacement, or `undefined` where even an eighth more is above the operator's ceiling.
- *
- * @category combinators
- */
+/** The fees of a replacement, or `undefined` where even an eighth more is above the operator's ceiling. */
 export const replacing = ({ ceiling, maximum, priority }: Fees, earlier: NonNullable<Prepared["fees"]>) => {
   const least = anEighthMore(earlier.maximum)
   const tip = greater(priority, anEighthMore(earlier.priority))
@@ -16,11 +12,7 @@ export const replacing = ({ ceiling, maximum, priority }: Fees, earlier: NonNull
   return offer > ceiling ? undefined : { ceiling, maximum: offer, priority: tip }
 }
 
-/**
- * What a replacement must offer, and may then cost: rounded up, and at least one unit more.
- *
- * @category getters
- */
+/** What a replacement must offer, and may then cost: rounded up, and at least one unit more. */
 export const anEighthMore = (amount: bigint): bigint => amount + amount / 8n + 1n
 
 const greater = (a: bigint, b: bigint): bigint => (a > b ? a : b)

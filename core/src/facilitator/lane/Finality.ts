@@ -13,11 +13,7 @@ import { advancesOf, backToQueue, concluded, conclusionOf, sight } from "./Confi
 import { enter, type LaneState, type Stopped } from "./LaneState.ts"
 import { type TrackedTransaction, isDone, isUnderWay, type BatchedPayment } from "./TrackedTransaction.ts"
 
-/**
- * What is remembered from one round to the next: blocks that were part of the chain then.
- *
- * @category models
- */
+/** What is remembered from one round to the next: blocks that were part of the chain then. */
 export interface Memory {
   readonly trusted: Array<Block>
 }
@@ -25,11 +21,7 @@ export interface Memory {
 /** How many flights are looked at at once. */
 const concurrency = 16
 
-/**
- * One round. Returns the flights that are under way again.
- *
- * @category combinators
- */
+/** One round. Returns the flights that are under way again. */
 export const round = Effect.fnUntraced(function* (
   work: LaneState,
   memory: Memory

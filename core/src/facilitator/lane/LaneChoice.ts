@@ -10,11 +10,7 @@ import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { LaneName, type PaymentStore } from "../store/PaymentStore.ts"
 
-/**
- * Chooses lanes for payments on a half's network.
- *
- * @category models
- */
+/** Chooses lanes for payments on a half's network. */
 export interface LaneChoice {
   readonly laneFor: (half: SchemeFacilitator) => Effect.Effect<string, FacilitatorUnavailable>
   /**
@@ -32,11 +28,7 @@ const freshness = Duration.toMillis("250 millis")
 /** How long a lane is avoided whose signer was refused. */
 const avoidance = Duration.toMillis("5 seconds")
 
-/**
- * Makes a choice over the lanes of these halves.
- *
- * @category constructors
- */
+/** Makes a choice over the lanes of these halves. */
 export const make = (store: PaymentStore["Service"]): LaneChoice => {
   const counted = new Map<SchemeFacilitator, { readonly loads: Map<string, number>; readonly until: number }>()
   const avoided = new Map<string, number>()
@@ -72,10 +64,6 @@ export const make = (store: PaymentStore["Service"]): LaneChoice => {
   }
 }
 
-/**
- * The names of a half's lanes; a family whose payers send their own transactions has one, of the empty address.
- *
- * @category getters
- */
+/** The names of a half's lanes; a family whose payers send their own transactions has one, of the empty address. */
 export const lanesOf = ({ lanes, network }: SchemeFacilitator): ReadonlyArray<string> =>
   lanes.length === 0 ? [LaneName(network, "")] : lanes.map((address) => LaneName(network, address))

@@ -22,22 +22,14 @@ import type { SlotWatch } from "./SlotWatch.ts"
 import type { SpendLimits } from "./SpendLimits.ts"
 import { type TrackedTransaction, isInTheAir, lastAttempt, update } from "./TrackedTransaction.ts"
 
-/**
- * How many have come, and when the first and the last of them came (Unix milliseconds).
- *
- * @category models
- */
+/** How many have come, and when the first and the last of them came (Unix milliseconds). */
 export interface Arrivals {
   count: number
   firstAt: number
   lastAt: number
 }
 
-/**
- * One worker's lane.
- *
- * @category models
- */
+/** One worker's lane. */
 export interface LaneState {
   readonly store: PaymentStore["Service"]
   readonly half: SchemeFacilitator
@@ -92,18 +84,10 @@ export interface LaneState {
   surveyed: { readonly survey: ChainHead; readonly at: number } | undefined
 }
 
-/**
- * Why a worker stops: the records are another's, or cannot be asked.
- *
- * @category models
- */
+/** Why a worker stops: the records are another's, or cannot be asked. */
 export type Stopped = LeaseLost | FacilitatorUnavailable
 
-/**
- * What is written down of a flight.
- *
- * @category models
- */
+/** What is written down of a flight. */
 export interface FlightEntry {
   readonly advances?: ReadonlyArray<Advance>
   readonly landed?: Landed | null
@@ -113,11 +97,7 @@ export interface FlightEntry {
 /** The topic of `landings` for those who wait for a flight's turn. */
 const turnTopic = ({ number }: TrackedTransaction): string => `${number}`
 
-/**
- * Waits until this flight is the first in the lane, so that it can be next to land; or for so long.
- *
- * @category combinators
- */
+/** Waits until this flight is the first in the lane, so that it can be next to land; or for so long. */
 export const turnOf = (work: LaneState, aboard: TrackedTransaction, patience: Duration.Duration): Effect.Effect<void> =>
   Effect.scoped(
     Effect.flatMap(work.landings.listen(turnTopic(aboard)), ({ next }) => {
@@ -128,11 +108,7 @@ export const turnOf = (work: LaneState, aboard: TrackedTransaction, patience: Du
     })
   )
 
-/**
- * Writes an entry about a flight, and takes it over into what the worker knows.
- *
- * @category combinators
- */
+/** Writes an entry about a flight, and takes it over into what the worker knows. */
 export const enter = Effect.fnUntraced(function* (
   work: LaneState,
   aboard: TrackedTransaction,
@@ -157,8 +133,6 @@ const write = ({ lease, store }: LaneState, entry: Entry): Effect.Effect<Readonl
 
 /**
  * A slot is used, or not needed any more: the next flight may be next to land, and where none had room there is some now.
- *
- * @category combinators
  */
 export const tellOfSlot = (work: LaneState): void => {
   const { holdsBack, isFull, landings, lease, store } = work
@@ -168,11 +142,7 @@ export const tellOfSlot = (work: LaneState): void => {
   if (isFull || holdsBack) store.signals.notify(lease.lane)
 }
 
-/**
- * Writes changes of payments in a flight that say nothing of the flight itself.
- *
- * @category combinators
- */
+/** Writes changes of payments in a flight that say nothing of the flight itself. */
 export const enterPayments = Effect.fnUntraced(function* (
   work: LaneState,
   aboard: TrackedTransaction,
@@ -184,11 +154,7 @@ export const enterPayments = Effect.fnUntraced(function* (
   work.awaited.tell(records)
 })
 
-/**
- * Writes changes of payments that are in no flight.
- *
- * @category combinators
- */
+/** Writes changes of payments that are in no flight. */
 export const enterQueued = Effect.fnUntraced(function* (
   work: LaneState,
   advances: ReadonlyArray<Advance>
@@ -198,8 +164,6 @@ export const enterQueued = Effect.fnUntraced(function* (
 
 /**
  * Sends a flight's last bytes. Without an answer they may be on their way, which is all that "accepted" means to us.
- *
- * @category combinators
  */
 export const send = (work: LaneState, aboard: TrackedTransaction): Effect.Effect<Submission, LeaseLost> =>
   Effect.suspend(() => {
@@ -217,34 +181,20 @@ export const send = (work: LaneState, aboard: TrackedTransaction): Effect.Effect
 
 const accepted: Submission = { _tag: "Accepted" }
 
-/**
- * Whether the node holds the bytes, or the slot is used already: only what a chain shows tells more.
- *
- * @category guards
- */
+/** Whether the node holds the bytes, or the slot is used already: only what a chain shows tells more. */
 export const isTaken = ({ _tag }: Submission): boolean => _tag !== "Outdated" && _tag !== "Refused"
 
 /**
  * Whether a transaction of this signer waits for a node to take it: nothing joins it until then. Payers who send their own
  * transactions are refused one by one.
- *
- * @category guards
  */
 export const isRefused = (work: LaneState): boolean =>
   work.refusal !== undefined && work.address !== "" && inTheAir(work).length > 0
 
-/**
- * How the note begins of a payment that left a lane because of its signer: another lane may take it.
- *
- * @category getters
- */
+/** How the note begins of a payment that left a lane because of its signer: another lane may take it. */
 export const refusedBy = (network: string): string => `a node of ${network} does not take the transactions`
 
-/**
- * Keeps other bytes for a flight, and sends them; `undefined` where the allowance lets them not be kept.
- *
- * @category combinators
- */
+/** Keeps other bytes for a flight, and sends them; `undefined` where the allowance lets them not be kept. */
 export const sendInstead = Effect.fnUntraced(function* (
   work: LaneState,
   aboard: TrackedTransaction,
@@ -265,19 +215,11 @@ const defaultCapacity = 16
 /** The same where payers send their own transactions. */
 const slotlessCapacity = 256
 
-/**
- * How many transactions of one lane may be on their way at once.
- *
- * @category getters
- */
+/** How many transactions of one lane may be on their way at once. */
 export const transactionsOf = ({ capacity, lanes }: Pick<SchemeFacilitator, "capacity" | "lanes">): number =>
   capacity ?? (lanes.length === 0 ? slotlessCapacity : defaultCapacity)
 
-/**
- * The flights whose slots are open.
- *
- * @category getters
- */
+/** The flights whose slots are open. */
 export const inTheAir = ({ flights }: LaneState): ReadonlyArray<TrackedTransaction> =>
   [...flights.values()].filter(isInTheAir)
 
@@ -290,18 +232,12 @@ const crowd = 2
 
 /** How long a payer is late. */
 const latenessMillis = Duration.toMillis("1 hour")
-/**
- * The most late payers that a lane remembers.
- *
- * @category constants
- */
+/** The most late payers that a lane remembers. */
 export const mostLate = 10_000
 
 /**
  * Notes the payers of payments that ended unused, where payers send their own transactions: they have one on its way at a time,
  * for an hour.
- *
- * @category combinators
  */
 export const noteLate = ({ address, late }: LaneState, ended: ReadonlyArray<StoredPayment>, now: number): void => {
   if (address !== "") return
@@ -315,8 +251,6 @@ export const noteLate = ({ address, late }: LaneState, ended: ReadonlyArray<Stor
  * Whether a flight has a place in its lane. Where payers send their own transactions, one that a node did not take, or knows
  * already, may never land, and neither may one that has not landed for long: it is watched until its validity is over, and
  * keeps nobody waiting.
- *
- * @category guards
  */
 export const hasPlace = ({ address }: LaneState, { begunAt, doubtful }: TrackedTransaction, now: number): boolean =>
   address !== "" || (!doubtful && now < begunAt + patienceWithPayers)
@@ -324,27 +258,17 @@ export const hasPlace = ({ address }: LaneState, { begunAt, doubtful }: TrackedT
 /**
  * Whether so many are on their way without a place that each payer may have one at a time, until some of them have ended: who
  * wants to keep a lane busy with transactions that come into no block needs an account for each of them then.
- *
- * @category guards
  */
 export const isCrowded = (work: LaneState, now: number): boolean =>
   inTheAir(work).filter((aboard) => !hasPlace(work, aboard, now)).length > crowd * work.capacity
 
-/**
- * How many places of a lane are taken (at a time in Unix milliseconds).
- *
- * @category getters
- */
+/** How many places of a lane are taken (at a time in Unix milliseconds). */
 export const placesTaken = (work: LaneState, now: number): number => {
   const all = inTheAir(work)
   const placed = all.filter((aboard) => hasPlace(work, aboard, now)).length
   return placed + Math.max(0, all.length - placed - mostWithoutPlace * work.capacity)
 }
 
-/**
- * Whether every slot before this flight's is used: then nothing but its own bytes keeps it from landing.
- *
- * @category guards
- */
+/** Whether every slot before this flight's is used: then nothing but its own bytes keeps it from landing. */
 export const isFirst = (work: LaneState, { number }: TrackedTransaction): boolean =>
   inTheAir(work).every((other) => other.number >= number)

@@ -45,11 +45,7 @@ import type { SpendLimits } from "./SpendLimits.ts"
 import { depart, putBack } from "./Submission.ts"
 import { type TrackedTransaction, isOpen, type BatchedPayment, wasSent } from "./TrackedTransaction.ts"
 
-/**
- * A lane to be worked.
- *
- * @category models
- */
+/** A lane to be worked. */
 export interface LaneToWork {
   readonly store: PaymentStore["Service"]
   readonly half: SchemeFacilitator
@@ -92,8 +88,6 @@ const fullPause = Duration.toMillis("1 second")
 /**
  * Works until the lease ends. A defect stops a lane no longer than records that cannot be asked: all that matters is in
  * them.
- *
- * @category combinators
  */
 export const work = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effect.fn.Return<void> {
   let pause = firstRestartPause

@@ -13,11 +13,7 @@ import type { Advance, PaymentStore, StoredPayment } from "../store/PaymentStore
 import * as TransactionCost from "../store/TransactionCost.ts"
 import { wasSent } from "./TrackedTransaction.ts"
 
-/**
- * A lane without its signer. `half` is the network's, where that is configured.
- *
- * @category models
- */
+/** A lane without its signer. `half` is the network's, where that is configured. */
 export interface OrphanedLane {
   readonly name: string
   /** The signer's address; empty for a family without slots. */
@@ -35,8 +31,6 @@ const atOnce = 500
 /**
  * Lanes that are in use on record and not among these names. It waits for the records. Where several processes share them, each
  * with signers of its own, some of these lanes are worked elsewhere.
- *
- * @category constructors
  */
 export const find = Effect.fnUntraced(function* (
   store: PaymentStore["Service"],
@@ -55,11 +49,7 @@ export const find = Effect.fnUntraced(function* (
     })
 })
 
-/**
- * Says in the log that such a lane is watched from here.
- *
- * @category combinators
- */
+/** Says in the log that such a lane is watched from here. */
 export const tell = ({ half, name }: OrphanedLane): Effect.Effect<void> =>
   Effect.logWarning(
     half === undefined
@@ -67,17 +57,11 @@ export const tell = ({ half, name }: OrphanedLane): Effect.Effect<void> =>
       : `the lane ${name} is on record and its signer is not configured any more: its transactions are watched, and nothing is signed for it`
   )
 
-/**
- * The note of a payment that has left such a lane.
- *
- * @category constants
- */
+/** The note of a payment that has left such a lane. */
 export const noSigner = "its lane has no signer any more; nothing was sent"
 
 /**
  * The change by which a payment that was never sent leaves the lane: whoever asks for it again has it wait in another.
- *
- * @category constructors
  */
 export const released = ({ paymentId }: StoredPayment): Advance => ({
   paymentId,
@@ -87,11 +71,7 @@ export const released = ({ paymentId }: StoredPayment): Advance => ({
   note: noSigner
 })
 
-/**
- * Has payments that were never sent leave a lane whose network is not configured, as long as the lease holds.
- *
- * @category combinators
- */
+/** Has payments that were never sent leave a lane whose network is not configured, as long as the lease holds. */
 export const release = (store: PaymentStore["Service"], lease: Lease): Effect.Effect<void> => {
   const round: Effect.Effect<void, FacilitatorUnavailable | LeaseLost> = Effect.gen(function* () {
     const unsent = (yield* store.queued(lease.lane, atOnce)).filter((one) => !wasSent(one))

@@ -18,11 +18,7 @@ const pause = Duration.seconds(1)
 /** The same for a payment that is settled and not final yet: each attempt asks the chain. */
 const pauseUntilFinal = Duration.seconds(2)
 
-/**
- * Takes a payment out of the queue for a while; then it has ended, or waits to depart again.
- *
- * @category combinators
- */
+/** Takes a payment out of the queue for a while; then it has ended, or waits to depart again. */
 export const strand = Effect.fnUntraced(function* (
   work: LaneState,
   stored: StoredPayment

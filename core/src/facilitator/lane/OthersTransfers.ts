@@ -13,8 +13,6 @@ import { passengerOf } from "./TrackedTransaction.ts"
 
 /**
  * Whether a refusal may be due to the payment's own transfer, by somebody else's hand: it is used, or over by now.
- *
- * @category guards
  */
 export const mayExplain = (refusal: PaymentFailure): boolean =>
   refusal._tag === "ValidationError"
@@ -25,8 +23,6 @@ export const mayExplain = (refusal: PaymentFailure): boolean =>
  * Whether the chain shows the transfer of a payment on record, made after it was taken in; `false` is proven by a final block.
  * `startedAt` is when this process began to settle, in Unix milliseconds. Fails with `ChainUnavailable` while neither is shown:
  * whoever is told then that the payment is no good signs another one, and may pay twice.
- *
- * @category combinators
  */
 export const isSettled = Effect.fnUntraced(function* (
   half: SchemeFacilitator,

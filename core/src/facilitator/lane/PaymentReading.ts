@@ -14,11 +14,7 @@ import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.
 import type { PaymentRequest } from "../Facilitator.ts"
 import type { StoredPayment } from "../store/PaymentStore.ts"
 
-/**
- * A payment as its scheme reads it, and the scheme's JSON. Nothing of it is believed yet.
- *
- * @category models
- */
+/** A payment as its scheme reads it, and the scheme's JSON. Nothing of it is believed yet. */
 export interface PaymentReading {
   readonly half: SchemeFacilitator
   readonly payment: Payment
@@ -35,8 +31,6 @@ let last: { readonly request: PaymentRequest; readonly reading: PaymentReading }
 
 /**
  * Reads a payment by the half of its scheme and network. The request that was read last, by the same half, is not read again.
- *
- * @category constructors
  */
 export const read = Effect.fnUntraced(function* (half: SchemeFacilitator, request: PaymentRequest) {
   if (last?.request === request && last.reading.half === half) return last.reading
@@ -52,18 +46,12 @@ export const read = Effect.fnUntraced(function* (half: SchemeFacilitator, reques
 
 /**
  * A reading of a payment that may be on record. `refusal` is why today's settings would not take it, were it new.
- *
- * @category models
  */
 export interface KnownReading extends PaymentReading {
   readonly refusal: PaymentError | ValidationError | undefined
 }
 
-/**
- * Reads a payment that may be on record: one that was taken in under earlier settings is read as it was then.
- *
- * @category constructors
- */
+/** Reads a payment that may be on record: one that was taken in under earlier settings is read as it was then. */
 export const readKnown = (
   half: SchemeFacilitator,
   request: PaymentRequest
@@ -81,8 +69,6 @@ export const readKnown = (
 
 /**
  * Reads a payment that is on record, on behalf of the caller whose it is, also where today's settings would not take it.
- *
- * @category constructors
  */
 export const ofRecord = (
   half: SchemeFacilitator,
@@ -108,8 +94,6 @@ const recalled = (
 
 /**
  * A payment that only earlier settings would take is sent by nobody: that is the operator's doing and no verdict about it.
- *
- * @category combinators
  */
 export const demandCurrent = ({ authorization: { asset }, recalled, requirements: { network } }: Payment) =>
   recalled === true

@@ -15,8 +15,6 @@ import { type TrackedTransaction, expenseOf, lastAttempt } from "./TrackedTransa
 /**
  * The most that a replacement with the flight's payments may cost, in the chain's smallest native unit; `undefined` where nothing
  * bounds it. A node would refuse what its signer cannot pay for, and the bytes that it takes the place of may be good.
- *
- * @category getters
  */
 export const mostFor = Effect.fnUntraced(function* (work: LaneState, aboard: TrackedTransaction) {
   const { cost } = lastAttempt(aboard)
@@ -44,8 +42,6 @@ const since = ({ store }: LaneState) => Effect.map(store.now, (now) => now - Spe
 
 /**
  * The judgement of a replacement by the network's books, in the step that writes it down; `undefined` where no ceiling holds.
- *
- * @category getters
  */
 export const allowanceFor = Effect.fnUntraced(function* (work: LaneState, aboard: TrackedTransaction, dearest: bigint) {
   const { ceilings, half } = work
@@ -61,8 +57,6 @@ export const allowanceFor = Effect.fnUntraced(function* (work: LaneState, aboard
 /**
  * The survey with the fees of a replacement that costs no more than `most`; `undefined` where such a one would not be taken. A chain
  * without fees takes newer bytes at the same price.
- *
- * @category conversions
  */
 export const dearerThan = (
   aboard: TrackedTransaction,

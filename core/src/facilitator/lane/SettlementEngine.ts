@@ -29,11 +29,7 @@ import type { SpendLimits } from "./SpendLimits.ts"
 import { isOver } from "./TrackedTransaction.ts"
 import * as UnwantedPayments from "./UnwantedPayments.ts"
 
-/**
- * What the engine runs on.
- *
- * @category models
- */
+/** What the engine runs on. */
 export interface Options {
   readonly store: PaymentStore["Service"]
   readonly leases: LaneLeases["Service"]
@@ -45,11 +41,7 @@ export interface Options {
   readonly drainMillis: number
 }
 
-/**
- * The engine.
- *
- * @category models
- */
+/** The engine. */
 export interface SettlementEngine {
   /**
    * Says in which lane a payment that arrives would wait least. Fails where it would expire there before its turn. Counts nothing.
@@ -82,11 +74,7 @@ export interface SettlementEngine {
   readonly awaiting: WaitingCallers.WaitingCallers["during"]
 }
 
-/**
- * A payment whose end is wanted.
- *
- * @category models
- */
+/** A payment whose end is wanted. */
 export interface Wish {
   readonly stored: StoredPayment
   /** Of the payment: kept since before the record was read. */
@@ -104,11 +92,7 @@ const freeAttempts = 8
 /** How long it waits then, since it came back; milliseconds. */
 const attemptPause = Duration.toMillis("1 second")
 
-/**
- * Makes an engine that works in the scope.
- *
- * @category constructors
- */
+/** Makes an engine that works in the scope. */
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<SettlementEngine, never, Scope.Scope> {

@@ -16,8 +16,6 @@ const patience = Duration.seconds(2)
 /**
  * What is left, in the chain's smallest native unit: at least the cost, where there is so much; below zero, where more is on
  * its way than the signer owns. `undefined` where nobody can say: then it is the node's turn to refuse.
- *
- * @category getters
  */
 export const left = Effect.fnUntraced(function* (
   work: LaneState,
@@ -39,24 +37,14 @@ export const left = Effect.fnUntraced(function* (
 /**
  * How much of a limit several payments may cost together: with the rest their transaction can be replaced by one that offers
  * an eighth more, should it not land.
- *
- * @category getters
  */
 export const shareOf = (limit: bigint): bigint => (limit * 8n) / 9n
 
-/**
- * The lowest of limits; `undefined` where there is none.
- *
- * @category getters
- */
+/** The lowest of limits; `undefined` where there is none. */
 export const lowest = (...limits: ReadonlyArray<bigint | undefined>): bigint | undefined =>
   limits.reduce((a, b) => (a === undefined || (b !== undefined && b < a) ? b : a), undefined)
 
-/**
- * Takes what was signed for out of what is left.
- *
- * @category combinators
- */
+/** Takes what was signed for out of what is left. */
 export const spend = (work: LaneState, cost: bigint): void => {
   work.payable = Number.POSITIVE_INFINITY
   if (work.gasMoney !== undefined) work.gasMoney -= cost

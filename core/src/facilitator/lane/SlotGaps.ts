@@ -27,8 +27,6 @@ const mostAhead = 64n
  * How much of a count is believed. A signer's key may be used elsewhere, by many
  * transactions: those in final blocks are there for certain, and of the others so many that their numbers can be filled, should
  * the count not be true.
- *
- * @category combinators
  */
 export const believed = (work: Pick<LaneState, "half" | "address">, counted: bigint): Effect.Effect<bigint> =>
   counted <= mostAhead
@@ -39,11 +37,7 @@ export const believed = (work: Pick<LaneState, "half" | "address">, counted: big
         onSuccess: (final) => (counted < final + mostAhead ? counted : final + mostAhead)
       })
 
-/**
- * Moves the lane to a count of the chain that is higher than its next number.
- *
- * @category combinators
- */
+/** Moves the lane to a count of the chain that is higher than its next number. */
 export const skip = Effect.fnUntraced(function* (work: LaneState, counted: bigint): Effect.fn.Return<void, Stopped> {
   if (work.orphaned === true) return
   const next = counted > work.next ? yield* believed(work, counted) : work.next
@@ -55,8 +49,6 @@ export const skip = Effect.fnUntraced(function* (work: LaneState, counted: bigin
 /**
  * Looks for numbers that are missing, and signs for them; returns what was sent. It asks nothing as long as every number below
  * the lane's next one is known to be used or on its way.
- *
- * @category combinators
  */
 export const heal = Effect.fnUntraced(function* (
   work: LaneState

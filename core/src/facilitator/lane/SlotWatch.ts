@@ -2,11 +2,7 @@
  * What a lane's worker remembers of the numbers that the lane has left out (`SlotGaps`).
  */
 
-/**
- * What is watched of a lane's numbers.
- *
- * @category models
- */
+/** What is watched of a lane's numbers. */
 export interface SlotWatch {
   /** The chain's head when the watch began; `undefined` until it is first asked. When it is final, nothing is taken back. */
   since: bigint | undefined
@@ -20,11 +16,7 @@ export interface SlotWatch {
   nextLook: number
 }
 
-/**
- * Begins a watch.
- *
- * @category constructors
- */
+/** Begins a watch. */
 export const make = (): SlotWatch => ({
   since: undefined,
   isOver: false,

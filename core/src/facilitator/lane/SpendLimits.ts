@@ -11,11 +11,7 @@ import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { NetworkSpend, OpenExpense } from "../store/NetworkSpend.ts"
 import * as TransactionCost from "../store/TransactionCost.ts"
 
-/**
- * The ceilings, in a network's smallest native unit; `undefined` where there is none.
- *
- * @category models
- */
+/** The ceilings, in a network's smallest native unit; `undefined` where there is none. */
 export interface SpendLimits {
   readonly total?: (network: string) => bigint | undefined
   /** A ceiling of this caller alone: it wins over its share in the total, whether it is more or less. */
@@ -24,29 +20,17 @@ export interface SpendLimits {
   readonly callers?: (network: string) => ReadonlyArray<string>
 }
 
-/**
- * The keys of the ceilings.
- *
- * @category constants
- */
+/** The keys of the ceilings. */
 export const check: OptionCheck.Check<SpendLimits> = OptionCheck.options<SpendLimits>({
   total: OptionCheck.optional(OptionCheck.callable()),
   caller: OptionCheck.optional(OptionCheck.callable()),
   callers: OptionCheck.optional(OptionCheck.callable())
 })
 
-/**
- * How far back spending counts; milliseconds.
- *
- * @category constants
- */
+/** How far back spending counts; milliseconds. */
 export const periodMillis = Duration.toMillis("24 hours")
 
-/**
- * The operator's ceilings, and for a network without one that of its scheme.
- *
- * @category constructors
- */
+/** The operator's ceilings, and for a network without one that of its scheme. */
 export const orDefault = (
   { total, ...ceilings }: SpendLimits,
   halves: ReadonlyArray<Pick<SchemeFacilitator, "gasCeiling" | "network">>
@@ -55,20 +39,12 @@ export const orDefault = (
   total: (network) => total?.(network) ?? halves.find((half) => half.network === network)?.gasCeiling
 })
 
-/**
- * Whether there is any ceiling for these callers.
- *
- * @category guards
- */
+/** Whether there is any ceiling for these callers. */
 export const hold = (ceilings: SpendLimits, network: string, callers: Iterable<string>): boolean =>
   ceilings.total?.(network) !== undefined ||
   [...new Set(callers)].some((caller) => ceilings.caller?.(caller, network) !== undefined)
 
-/**
- * The ceilings of one network, and what is used of them.
- *
- * @category models
- */
+/** The ceilings of one network, and what is used of them. */
 export interface Room {
   /** Counts an expense. */
   readonly spend: (expense: OpenExpense) => void
@@ -78,18 +54,10 @@ export interface Room {
   readonly most: (callers: Iterable<string>) => bigint | undefined
 }
 
-/**
- * The room of a network where there is no ceiling.
- *
- * @category constants
- */
+/** The room of a network where there is no ceiling. */
 export const unlimited: Room = { spend: () => undefined, broken: () => [], most: () => undefined }
 
-/**
- * What the ceilings leave by the books.
- *
- * @category constructors
- */
+/** What the ceilings leave by the books. */
 export const room = (ceilings: SpendLimits, network: string, { open, spent }: NetworkSpend): Room => {
   const total = ceilings.total?.(network)
   const ownLimit = (caller: string) => ceilings.caller?.(caller, network)
@@ -129,11 +97,7 @@ export const room = (ceilings: SpendLimits, network: string, { open, spent }: Ne
   }
 }
 
-/**
- * Whether the ceilings allow all these expenses by the books.
- *
- * @category guards
- */
+/** Whether the ceilings allow all these expenses by the books. */
 export const allow = (
   ceilings: SpendLimits,
   network: string,

@@ -45,8 +45,6 @@ interface Ready {
 /**
  * Has payments of the queue depart, as many as there is room for, and returns their flights. Those that cannot, leave the
  * lane or end; a payment that was in a flight before, or that somebody else has settled, is noted as stranded.
- *
- * @category combinators
  */
 export const depart = Effect.fnUntraced(function* (
   work: LaneState,
@@ -82,11 +80,7 @@ const rememberLeft = (
   for (const { at, payment, stored } of ready) if (!aboard.has(payment)) examined.add(stored, payment, at)
 }
 
-/**
- * The payments leave the lane as they came; those that were sent before are stranded in it.
- *
- * @category combinators
- */
+/** The payments leave the lane as they came; those that were sent before are stranded in it. */
 export const putBack = (
   work: LaneState,
   payments: ReadonlyArray<StoredPayment>,

@@ -7,11 +7,7 @@ import type { Landed, Passenger, Payment, Prepared } from "../../scheme/SchemeFa
 import type { OpenExpense } from "../store/NetworkSpend.ts"
 import type { StoredPayment } from "../store/PaymentStore.ts"
 
-/**
- * A payment in a flight.
- *
- * @category models
- */
+/** A payment in a flight. */
 export interface BatchedPayment {
   stored: StoredPayment
   readonly payment: Payment
@@ -19,11 +15,7 @@ export interface BatchedPayment {
   concluded: boolean
 }
 
-/**
- * A flight under way.
- *
- * @category models
- */
+/** A flight under way. */
 export interface TrackedTransaction {
   readonly number: bigint
   attempts: ReadonlyArray<Prepared>
@@ -50,69 +42,41 @@ export interface TrackedTransaction {
   contradicted?: boolean
 }
 
-/**
- * The bytes that are sent.
- *
- * @category getters
- */
+/** The bytes that are sent. */
 export const lastAttempt = ({ attempts, number }: TrackedTransaction): Prepared => {
   const last = attempts.at(-1)
   if (last === undefined) throw new Error(`the flight ${number} has no signed bytes`)
   return last
 }
 
-/**
- * Whether the outcome of this payment is not known.
- *
- * @category guards
- */
+/** Whether the outcome of this payment is not known. */
 export const isOpen = ({ stored: { status } }: BatchedPayment): boolean => status === "planned" || status === "sent"
 
 /**
  * Whether its slot is still to be used. A flight without a slot, or of a signer that is gone, is in the air while a payment in
  * it is open.
- *
- * @category guards
  */
 export const isInTheAir = ({ attempts, landed, lostAt, orphaned, travellers }: TrackedTransaction): boolean => {
   if (landed !== undefined || lostAt !== undefined) return false
   return (orphaned !== true && attempts[0]?.slot !== undefined) || travellers.some(isOpen)
 }
 
-/**
- * Whether there is anything to wait for before the outcome of every payment is known and the slot is used.
- *
- * @category guards
- */
+/** Whether there is anything to wait for before the outcome of every payment is known and the slot is used. */
 export const isUnderWay = (aboard: TrackedTransaction): boolean => isInTheAir(aboard) || aboard.travellers.some(isOpen)
 
-/**
- * Whether a payment's end is beyond doubt: deep in the chain, or dead and looked at after its validity.
- *
- * @category guards
- */
+/** Whether a payment's end is beyond doubt: deep in the chain, or dead and looked at after its validity. */
 export const isDone = ({ concluded, stored: { status } }: BatchedPayment): boolean =>
   status === "final" || status === "expired" || (isDead(status) && concluded)
 
-/**
- * Whether the payment is over: settled or dead.
- *
- * @category guards
- */
+/** Whether the payment is over: settled or dead. */
 export const isOver = ({ status }: StoredPayment): boolean => isSettled(status) || isDead(status)
 
-/**
- * Whether the payment was in a flight once: its signed bytes may be known, and only proof ends it.
- *
- * @category guards
- */
+/** Whether the payment was in a flight once: its signed bytes may be known, and only proof ends it. */
 export const wasSent = ({ since }: StoredPayment): boolean => since !== undefined
 
 /**
  * The scheme is asked about this. `since` stands for a payment that no transaction was prepared for yet; `startedAt` is
  * when this process began to settle, in Unix milliseconds.
- *
- * @category conversions
  */
 export const passengerOf = ({ payment, stored }: BatchedPayment, since: bigint, startedAt: number): Passenger => {
   const earliest = earliestOf(stored, startedAt)
@@ -141,40 +105,24 @@ const earliestOf = ({ history }: StoredPayment, startedAt: number): number | und
   return Math.floor((claimedAt < startedAt ? earliest : Math.max(earliest, startedAt)) / 1000)
 }
 
-/**
- * The most that it may cost, and for whom.
- *
- * @category getters
- */
+/** The most that it may cost, and for whom. */
 export const expenseOf = (aboard: TrackedTransaction): OpenExpense => ({
   cost: lastAttempt(aboard).cost,
   callers: [...aboard.travellers.map(({ stored }) => stored), ...aboard.opaque].map(({ caller }) => caller)
 })
 
-/**
- * When a payment's validity ends, in Unix seconds; of a flight the latest.
- *
- * @category getters
- */
+/** When a payment's validity ends, in Unix seconds; of a flight the latest. */
 export const validBefore = ({ opaque, travellers }: TrackedTransaction): number =>
   [...travellers.map(({ stored }) => stored), ...opaque].reduce(
     (latest, { authorization }) => Math.max(latest, authorization.validBefore),
     0
   )
 
-/**
- * Whether it carries no payment at all: it only uses its slot up.
- *
- * @category guards
- */
+/** Whether it carries no payment at all: it only uses its slot up. */
 export const isEmpty = ({ opaque, travellers }: TrackedTransaction): boolean =>
   travellers.length === 0 && opaque.length === 0
 
-/**
- * Takes over records that have changed.
- *
- * @category combinators
- */
+/** Takes over records that have changed. */
 export const update = (aboard: TrackedTransaction, records: ReadonlyArray<StoredPayment>) => {
   const changed = new Map(records.map((record) => [record.paymentId, record]))
   for (const traveller of aboard.travellers) {

@@ -18,11 +18,7 @@ import type { LaneChoice } from "./LaneChoice.ts"
 import * as PaymentReading from "./PaymentReading.ts"
 import { passengerOf } from "./TrackedTransaction.ts"
 
-/**
- * The records, the lanes, and when this process began to settle (Unix milliseconds).
- *
- * @category models
- */
+/** The records, the lanes, and when this process began to settle (Unix milliseconds). */
 export interface Options {
   readonly store: PaymentStore["Service"]
   readonly choice: LaneChoice
@@ -49,8 +45,6 @@ interface Memory {
 /**
  * Looks after the payments of these halves as long as the scope lasts. Each has rounds of its own: a chain that cannot be asked
  * keeps no other from its ends.
- *
- * @category combinators
  */
 export const watch = (
   options: Options,

@@ -11,11 +11,7 @@ import * as Option from "effect/Option"
 import { ChainUnavailable } from "../../protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 
-/**
- * Both times; Unix seconds.
- *
- * @category models
- */
+/** Both times; Unix seconds. */
 export interface Comparison {
   readonly own: number
   readonly chain: number
@@ -24,16 +20,10 @@ export interface Comparison {
 
 /**
  * How far apart the two may be, in seconds. Blocks are some seconds old when they are seen, and buyers' clocks are allowed as much.
- *
- * @category constants
  */
 export const toleranceSeconds = 30
 
-/**
- * Compares the clock with a chain's time; `undefined` for a family that does not tell it.
- *
- * @category combinators
- */
+/** Compares the clock with a chain's time; `undefined` for a family that does not tell it. */
 export const compare = Effect.fnUntraced(function* ({
   time
 }: SchemeFacilitator): Effect.fn.Return<Comparison | undefined, ChainUnavailable> {
@@ -43,11 +33,7 @@ export const compare = Effect.fnUntraced(function* ({
   return { own, chain, isApart: Math.abs(own - chain) > toleranceSeconds }
 })
 
-/**
- * What is wrong, as half a sentence that names both times.
- *
- * @category conversions
- */
+/** What is wrong, as half a sentence that names both times. */
 export const toText = (network: string, { chain, own }: Comparison): string => {
   const [seconds, way] = own > chain ? [own - chain, "ahead of"] : [chain - own, "behind"]
   return `this machine's clock (${toDate(own)}) is ${seconds} seconds ${way} the time of ${network} (${toDate(chain)})`
@@ -57,11 +43,7 @@ export const toText = (network: string, { chain, own }: Comparison): string => {
 const toDate = (seconds: number): string =>
   Option.match(DateTime.make(seconds * 1000), { onNone: () => `${seconds}`, onSome: DateTime.formatIso })
 
-/**
- * A comparison for each payment that is judged, with few questions.
- *
- * @category models
- */
+/** A comparison for each payment that is judged, with few questions. */
 export interface ChainClock {
   /** Fails where the two are too far apart. */
   readonly demand: (half: SchemeFacilitator) => Effect.Effect<void, ChainUnavailable>
@@ -77,11 +59,7 @@ interface Known {
   readonly at: number
 }
 
-/**
- * Makes one that has compared nothing yet.
- *
- * @category constructors
- */
+/** Makes one that has compared nothing yet. */
 export const make = (): ChainClock => {
   const known = new Map<SchemeFacilitator, Known>()
   const logged = new Map<SchemeFacilitator, number>()

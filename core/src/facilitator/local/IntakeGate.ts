@@ -11,19 +11,13 @@ import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 /**
  * A reason to take no payment. With a network it holds for new payments there: one on record answers from its record. Without, it
  * holds for every payment, because the records themselves are in doubt.
- *
- * @category models
  */
 export interface Closure {
   readonly network?: string
   readonly reason: string
 }
 
-/**
- * The door.
- *
- * @category models
- */
+/** The door. */
 export interface IntakeGate {
   /** Replaces the reasons of one watcher, by its name; none opens the door for it. */
   readonly close: (watcher: string, closures: ReadonlyArray<Closure>) => void
@@ -33,11 +27,7 @@ export interface IntakeGate {
   readonly passNew: (network: string) => Effect.Effect<void, FacilitatorUnavailable>
 }
 
-/**
- * The check of a door that is given as an option.
- *
- * @category constants
- */
+/** The check of a door that is given as an option. */
 export const check: OptionCheck.Check<IntakeGate> = OptionCheck.given<IntakeGate>(
   "a door of IntakeGate.make()",
   (value) => Predicate.hasProperty(value, "passNew") && Predicate.isFunction(value.passNew)
@@ -46,11 +36,7 @@ export const check: OptionCheck.Check<IntakeGate> = OptionCheck.given<IntakeGate
 /** A person has to mend what closes the door; seconds. */
 const retryAfter = 10
 
-/**
- * An open door.
- *
- * @category constructors
- */
+/** An open door. */
 export const make = (): IntakeGate => {
   const reasons = new Map<string, ReadonlyArray<Closure>>()
   let closures: ReadonlyArray<Closure> = []

@@ -44,11 +44,7 @@ import {
   ungivenAtMost
 } from "./PaymentIntake.ts"
 
-/**
- * Options of a facilitator in this process. Its schemes come from the context (`FacilitatorSchemeRegistry`).
- *
- * @category models
- */
+/** Options of a facilitator in this process. Its schemes come from the context (`FacilitatorSchemeRegistry`). */
 export interface Options {
   /** How long `settle` waits for the chain before it answers `SettlementPending`; milliseconds, default 25 000. */
   readonly settleTimeoutMillis?: number
@@ -63,11 +59,7 @@ export interface Options {
   readonly intake?: IntakeGate.IntakeGate
 }
 
-/**
- * Options of a facilitator that needs nothing but them: its schemes as a plain value, its records in memory.
- *
- * @category models
- */
+/** Options of a facilitator that needs nothing but them: its schemes as a plain value, its records in memory. */
 export interface MemoryOptions extends Options {
   /** One per network: `exactEvm.facilitator({ signer, rpcUrl })`. */
   readonly schemes: ReadonlyArray<FacilitatorSchemeRegistry.FacilitatorScheme>
@@ -84,20 +76,12 @@ const check = OptionCheck.options<Options>(keys)
 
 const checkOfMemory = OptionCheck.options<MemoryOptions>({ schemes: FacilitatorSchemeRegistry.check, ...keys })
 
-/**
- * Who is let into the lanes' queues, for those who watch over it: what each lane lands, and who was turned away.
- *
- * @category services
- */
+/** Who is let into the lanes' queues, for those who watch over it: what each lane lands, and who was turned away. */
 export class LaneAdmission extends Context.Service<LaneAdmission, Admission.Admission>()(
   "@pontage/core/LaneAdmission"
 ) {}
 
-/**
- * A facilitator over a payment store, for the schemes of the context.
- *
- * @category layers
- */
+/** A facilitator over a payment store, for the schemes of the context. */
 export const layer = (
   options: Options
 ): Layer.Layer<
@@ -117,11 +101,7 @@ const opened = (options: Options, drainMillis: number) =>
     })
   )
 
-/**
- * A facilitator of plain options: it registers their schemes and remembers in memory.
- *
- * @category layers
- */
+/** A facilitator of plain options: it registers their schemes and remembers in memory. */
 export const layerMemory = (options: MemoryOptions) =>
   Layer.unwrap(
     Effect.map(
@@ -134,11 +114,7 @@ export const layerMemory = (options: MemoryOptions) =>
     )
   )
 
-/**
- * Makes a facilitator for the schemes of the context.
- *
- * @category constructors
- */
+/** Makes a facilitator for the schemes of the context. */
 export const make = Effect.fnUntraced(function* (options: Options) {
   yield* Effect.fromResult(OptionCheck.read(check, options, "LocalFacilitator"))
   const store = yield* PaymentStore

@@ -28,11 +28,7 @@ import * as Run from "../store/Run.ts"
 import type * as ChainClock from "./ChainClock.ts"
 import type { IntakeGate } from "./IntakeGate.ts"
 
-/**
- * What every request meets.
- *
- * @category models
- */
+/** What every request meets. */
 export interface Desk {
   readonly store: PaymentStore["Service"]
   readonly registry: FacilitatorSchemeRegistry["Service"]
@@ -53,11 +49,7 @@ interface Arrival {
   readonly done: Deferred.Deferred<void>
 }
 
-/**
- * A payment that was decoded and identified; nothing of it is believed yet.
- *
- * @category models
- */
+/** A payment that was decoded and identified; nothing of it is believed yet. */
 export interface Presented extends NewPayment {
   readonly half: SchemeFacilitator
   readonly payment: Payment
@@ -66,11 +58,7 @@ export interface Presented extends NewPayment {
   readonly refusal: PaymentError | ValidationError | undefined
 }
 
-/**
- * A payment and its record, and whether this caller may run the resource.
- *
- * @category models
- */
+/** A payment and its record, and whether this caller may run the resource. */
 export interface Taken {
   readonly presented: Presented
   readonly stored: StoredPayment
@@ -83,8 +71,6 @@ export interface Taken {
 
 /**
  * Decodes and identifies a payment, unless the records are in doubt. Neither the chain nor the records are asked.
- *
- * @category combinators
  */
 export const present = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
   yield* desk.intake.passAny
@@ -114,11 +100,7 @@ const halfFor = (desk: Desk, { paymentPayload, paymentRequirements }: PaymentReq
     : Effect.fail(invalid("unsupported_scheme", "scheme_not_settled", `the scheme "${scheme}" is not settled here`))
 }
 
-/**
- * Everything that must hold of a payment nobody has seen before. Returns when it was seen, in Unix milliseconds.
- *
- * @category combinators
- */
+/** Everything that must hold of a payment nobody has seen before. Returns when it was seen, in Unix milliseconds. */
 export const examine = Effect.fnUntraced(function* ({ clocks }: Desk, { half, payment, request }: Presented) {
   yield* PaymentReading.demandCurrent(payment)
   yield* Effect.fromResult(OfferCheck.checkTerms(half.scheme, request.paymentPayload, payment))
@@ -133,8 +115,6 @@ export const examine = Effect.fnUntraced(function* ({ clocks }: Desk, { half, pa
 /**
  * Takes a payment in: the record it has, or the one it gets after it was examined. With `wanted` a new one waits for its
  * settlement at once.
- *
- * @category combinators
  */
 export const take = Effect.fnUntraced(function* (
   desk: Desk,
@@ -262,11 +242,7 @@ const takeKnown = Effect.fnUntraced(function* (
   return { presented, stored: payment, execution, fresh: false, renewed: known.run.holder?.claimId === claim.id }
 })
 
-/**
- * Claims a payment that is on record. The chain is asked afterwards, when it reserves its part (`examine`).
- *
- * @category combinators
- */
+/** Claims a payment that is on record. The chain is asked afterwards, when it reserves its part (`examine`). */
 export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
   Effect.flatMap(
     BalanceCover.ask(wanted(desk, presented), (cover) => desk.store.claim(newPayment(presented), claim, cover)),
@@ -276,11 +252,7 @@ export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
         : Effect.fail(Presentation.used(result.payment, presented.caller))
   )
 
-/**
- * Whether a caller without a claim is owed the answer to a payment on record: no call has taken it yet.
- *
- * @category guards
- */
+/** Whether a caller without a claim is owed the answer to a payment on record: no call has taken it yet. */
 export const isAnswerOwed = (
   { ungiven }: Pick<Desk, "ungiven">,
   { answerOwed, paymentId, refusal, run }: StoredPayment
@@ -292,19 +264,13 @@ const takeUnclaimed = (desk: Desk, presented: Presented, known: StoredPayment) =
     ? Effect.succeed({ presented, stored: known, execution: undefined, fresh: false, renewed: false })
     : Effect.fail(Presentation.used(known))
 
-/**
- * The most calls that are remembered because they may have taken an answer they could not give.
- *
- * @category constants
- */
+/** The most calls that are remembered because they may have taken an answer they could not give. */
 export const ungivenAtMost = 1_000
 
 /**
  * Takes the answer that a caller without a claim is owed, for `tell`, and says whether it is this caller's. A call that fails
  * or ends before it has told it owes the answer again; where the records do not say whether it had taken it, its name goes
  * to the next call, which asks in its place.
- *
- * @category combinators
  */
 export const takeAnswer = Effect.fnUntraced(function* (
   { store, ungiven }: Desk,
@@ -325,8 +291,6 @@ export const takeAnswer = Effect.fnUntraced(function* (
 /**
  * A claim gives the run back; a caller without one is owed the answer all the same. Records that cannot be asked let the
  * claim's lease run out.
- *
- * @category combinators
  */
 export const giveBack = ({ store }: Desk, paymentId: string, claim: Claim | undefined): Effect.Effect<void> =>
   claim === undefined ? Effect.void : Effect.ignore(store.finish(paymentId, claim.id, "unanswered"))

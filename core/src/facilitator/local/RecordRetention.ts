@@ -11,11 +11,7 @@ import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import { Misconfigured } from "../../protocol/ProtocolError.ts"
 import { PaymentStore } from "../store/PaymentStore.ts"
 
-/**
- * What is forgotten.
- *
- * @category models
- */
+/** What is forgotten. */
 export interface Options {
   /** How long a record is kept after everything is over that anybody had a right to by it; at least a minute. */
   readonly age: Duration.Input
@@ -37,11 +33,7 @@ const shortestPause = 20
 const restMillis = 60_000
 const troublePause = 10_000
 
-/**
- * Forgets as long as the layer lives. `Misconfigured` when the age is too short.
- *
- * @category layers
- */
+/** Forgets as long as the layer lives. `Misconfigured` when the age is too short. */
 export const layer = (options: Options): Layer.Layer<never, Misconfigured, PaymentStore> =>
   Layer.effectDiscard(
     Effect.gen(function* () {

@@ -6,30 +6,18 @@
  */
 import type { StoredPayment } from "../store/PaymentStore.ts"
 
-/**
- * How many payments of one payer, and of one caller, may be in flight in a lane at once.
- *
- * @category models
- */
+/** How many payments of one payer, and of one caller, may be in flight in a lane at once. */
 export interface Limits {
   readonly payer: number
   readonly caller: number
 }
 
-/**
- * A payment, as far as the choice depends on it.
- *
- * @category models
- */
+/** A payment, as far as the choice depends on it. */
 export type Sharer = Pick<StoredPayment, "caller" | "serial"> & {
   readonly authorization: Pick<StoredPayment["authorization"], "payer">
 }
 
-/**
- * The payments in flight: those that a payer's limit counts, and among them those that a caller's limit counts.
- *
- * @category models
- */
+/** The payments in flight: those that a payer's limit counts, and among them those that a caller's limit counts. */
 export interface InFlight {
   readonly ofPayers: Iterable<Sharer>
   readonly ofCallers: Iterable<Sharer>
@@ -37,8 +25,6 @@ export interface InFlight {
 
 /**
  * Chooses at most so many of the payments that wait. A payer that is late, where there are limits, has one in flight at most.
- *
- * @category combinators
  */
 export const choose = <A extends Sharer>(
   waiting: ReadonlyArray<A>,

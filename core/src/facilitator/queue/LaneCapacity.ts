@@ -5,11 +5,7 @@
  * What has been under way for long counts before it has landed, so that a chain that stands still is noticed.
  */
 
-/**
- * What a lane can do.
- *
- * @category models
- */
+/** What a lane can do. */
 export interface LaneCapacity {
   /** Milliseconds from the intake of a payment to its landing where it waits for nobody. */
   readonly landingMillis: (now: number) => number
@@ -48,11 +44,7 @@ interface Watched {
   readonly since: number
 }
 
-/**
- * A lane of which nothing was seen: so many payments may be on their way in it at once.
- *
- * @category constructors
- */
+/** A lane of which nothing was seen: so many payments may be on their way in it at once. */
 export const make = (places: number): LaneCapacity => {
   const watched = new Map<string, Watched>()
   let landing: number | undefined

@@ -5,11 +5,7 @@
 
 import type { QueueShare } from "../store/PaymentStore.ts"
 
-/**
- * Counts the payments that leave the queue before a new one of this payer and caller does.
- *
- * @category getters
- */
+/** Counts the payments that leave the queue before a new one of this payer and caller does. */
 export const before = (
   shares: ReadonlyArray<QueueShare>,
   { caller, payer }: Pick<QueueShare, "caller" | "payer">

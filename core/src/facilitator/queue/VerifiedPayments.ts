@@ -16,11 +16,7 @@ const freshness = Duration.toMillis("5 seconds")
 /** So many are remembered; a process that has more on their way verifies the rest twice. */
 const capacity = 10_000
 
-/**
- * The payments.
- *
- * @category models
- */
+/** The payments. */
 export interface VerifiedPayments {
   /** Remembers a payment that was found good at this time (Unix milliseconds). */
   readonly add: (presented: Presented, payment: Payment, at: number) => void
@@ -31,18 +27,10 @@ export interface VerifiedPayments {
   ) => { readonly payment: Payment; readonly at: number; readonly isFresh: boolean } | undefined
 }
 
-/**
- * What was examined.
- *
- * @category models
- */
+/** What was examined. */
 export type Presented = Pick<NewPayment, "paymentId" | "payload">
 
-/**
- * Remembers nothing yet.
- *
- * @category constructors
- */
+/** Remembers nothing yet. */
 export const make = (): VerifiedPayments => {
   const known = BoundedMap.oldestOut<
     string,

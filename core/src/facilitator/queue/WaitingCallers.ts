@@ -14,16 +14,10 @@ import type { Signals } from "../store/Signals.ts"
 /**
  * News of a payment since it was last asked for: its record as it was written down, or `undefined` when the records have
  * to be looked into.
- *
- * @category models
  */
 export type News = StoredPayment | undefined
 
-/**
- * The payments.
- *
- * @category models
- */
+/** The payments. */
 export interface WaitingCallers {
   /** Runs `use` while news of the payment is kept for it; `next` completes with it. */
   readonly during: <A, E, R>(
@@ -48,11 +42,7 @@ interface Waiter {
   old: boolean
 }
 
-/**
- * Nobody waits yet. In the scope, those who wait are woken.
- *
- * @category constructors
- */
+/** Nobody waits yet. In the scope, those who wait are woken. */
 export const make = Effect.fnUntraced(function* (
   signals: Signals
 ): Effect.fn.Return<WaitingCallers, never, Scope.Scope> {

@@ -24,25 +24,13 @@ import type { Call, Exchange, Reply } from "./FacilitatorExchange.ts"
 import * as FacilitatorResponse from "./FacilitatorResponse.ts"
 import * as GroupedCalls from "./GroupedCalls.ts"
 
-/**
- * Where the facilitator is and how to speak to it.
- *
- * @category models
- */
+/** Where the facilitator is and how to speak to it. */
 export type Options = FacilitatorExchange.Options
 
-/**
- * The keys of the options, for those who take a part of them.
- *
- * @category constants
- */
+/** The keys of the options, for those who take a part of them. */
 export const { keys } = FacilitatorExchange
 
-/**
- * How much a call that failed leaves open: it may have been heard.
- *
- * @category getters
- */
+/** How much a call that failed leaves open: it may have been heard. */
 export const { leavesOpen } = FacilitatorExchange
 
 const check = OptionCheck.options<Options>(keys)
@@ -59,21 +47,13 @@ const decodeSettle = Schema.decodeUnknownResult(FacilitatorApi.SettleResponse)
 const decodeFault = Schema.decodeUnknownResult(FacilitatorApi.Fault)
 const decodeRecord = Schema.decodeUnknownResult(PaymentRecord)
 
-/**
- * The service over HTTP. Fails where an option is a mistake; it asks nothing at start.
- *
- * @category constructors
- */
+/** The service over HTTP. Fails where an option is a mistake; it asks nothing at start. */
 export const make = Effect.fnUntraced(function* (options: Options) {
   const checked = yield* Effect.fromResult(OptionCheck.read(check, options, "facilitator"))
   return over(yield* Effect.fromResult(FacilitatorExchange.make(checked)))
 })
 
-/**
- * The service over an exchange that is there already.
- *
- * @category constructors
- */
+/** The service over an exchange that is there already. */
 export const over = (exchange: Exchange): Facilitator["Service"] => {
   const report = GroupedCalls.make<Report, PaymentRecord, ValidationError | FacilitatorUnavailable>({
     alone: (one) => finishOne(exchange, one),
@@ -90,11 +70,7 @@ export const over = (exchange: Exchange): Facilitator["Service"] => {
   })
 }
 
-/**
- * The layer of a facilitator behind HTTP.
- *
- * @category layers
- */
+/** The layer of a facilitator behind HTTP. */
 export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured> =>
   Layer.effect(Facilitator, make(options))
 

@@ -13,18 +13,10 @@ import { isLoopback } from "../../protocol/text/Loopback.ts"
 import * as HttpOrigin from "../../wire/http/HttpOrigin.ts"
 import { Fault } from "../../wire/pontage/FacilitatorApi.ts"
 
-/**
- * Headers that go with every call, for example `{ authorization: "Bearer …" }`; as a function where they change.
- *
- * @category models
- */
+/** Headers that go with every call, for example `{ authorization: "Bearer …" }`; as a function where they change. */
 export type CallHeaders = Readonly<Record<string, string>> | (() => Promise<Readonly<Record<string, string>>>)
 
-/**
- * Where the facilitator is and how to speak to it.
- *
- * @category models
- */
+/** Where the facilitator is and how to speak to it. */
 export interface Options {
   /** The base address, for example `https://facilitator.example`. Plain `http` only for this machine. */
   readonly url: string | URL
@@ -40,11 +32,7 @@ export interface Options {
   readonly fetch?: typeof globalThis.fetch
 }
 
-/**
- * The keys of the options, for those who add their own.
- *
- * @category constants
- */
+/** The keys of the options, for those who add their own. */
 export const keys: OptionCheck.Table<Options> = {
   url: OptionCheck.any(),
   headers: OptionCheck.optional(OptionCheck.either(OptionCheck.record(OptionCheck.text), OptionCheck.callable())),
@@ -53,11 +41,7 @@ export const keys: OptionCheck.Table<Options> = {
   fetch: OptionCheck.optional(OptionCheck.callable())
 }
 
-/**
- * One call. `path` starts with a slash; `unsettled` says what is unknown when no answer comes.
- *
- * @category models
- */
+/** One call. `path` starts with a slash; `unsettled` says what is unknown when no answer comes. */
 export interface Call {
   readonly method: "GET" | "POST"
   readonly path: string
@@ -67,42 +51,26 @@ export interface Call {
   readonly unsettled?: string
 }
 
-/**
- * An answer: `json` is `undefined` where the body is no JSON.
- *
- * @category models
- */
+/** An answer: `json` is `undefined` where the body is no JSON. */
 export interface Reply {
   readonly status: number
   readonly contentType: string
   readonly json: unknown
 }
 
-/**
- * The means to make calls.
- *
- * @category models
- */
+/** The means to make calls. */
 export interface Exchange {
   readonly call: (call: Call) => Effect.Effect<Reply, FacilitatorUnavailable>
   /** The failure for an answer that cannot be used. */
   readonly unusable: (call: Call, reply: Reply, why?: string) => FacilitatorUnavailable
 }
 
-/**
- * The largest answer that is read, in bytes.
- *
- * @category constants
- */
+/** The largest answer that is read, in bytes. */
 export const maximumAnswerBytes = 64 * 1024
 
 const decodeFault = Schema.decodeUnknownResult(Fault)
 
-/**
- * Checks the options and makes the exchange.
- *
- * @category constructors
- */
+/** Checks the options and makes the exchange. */
 export const make = (options: Options): Result.Result<Exchange, Misconfigured> =>
   Result.flatMap(baseOf(options), (base) =>
     Result.map(headersOf(options.headers), (headers) => {
@@ -179,8 +147,6 @@ const beforeSending: ReadonlySet<string> = new Set([
 
 /**
  * Whether it is certain that nothing of a call has reached the facilitator. Where it is not, the call may have been heard.
- *
- * @category guards
  */
 export const isUnsent = ({ cause }: FacilitatorUnavailable): boolean =>
   cause instanceof Unsent || isBeforeSending(innerOf(cause))
@@ -189,8 +155,6 @@ export const isUnsent = ({ cause }: FacilitatorUnavailable): boolean =>
  * How much a failure of a call leaves open. `nothing`: it never reached the facilitator, or was turned away with a status
  * below 500. `little`: the facilitator has said that it failed, and undoes what it can. `all`: it said nothing, or something
  * that cannot be read, and may have done whatever it was asked for.
- *
- * @category getters
  */
 export const leavesOpen = (failure: FacilitatorUnavailable): "nothing" | "little" | "all" => {
   const { cause } = failure

@@ -16,21 +16,13 @@ import { ValidationError } from "../../protocol/ValidationError.ts"
 import type { SettleResponse, VerifyResponse } from "../../wire/pontage/FacilitatorApi.ts"
 import type { Settled, Verified } from "../Facilitator.ts"
 
-/**
- * An answer that means nothing; `why` completes the sentence "the answer …".
- *
- * @category models
- */
+/** An answer that means nothing; `why` completes the sentence "the answer …". */
 export interface Nonsense {
   readonly _tag: "Nonsense"
   readonly why: string
 }
 
-/**
- * What was asked, as far as the answer must agree with it.
- *
- * @category models
- */
+/** What was asked, as far as the answer must agree with it. */
 export interface Asked {
   readonly requirements: PaymentRequirements
   /** Whether an execution was claimed: then a value must say what became of the claim. */
@@ -43,11 +35,7 @@ type Answered<A> = Result.Result<A, PaymentFailure | Nonsense>
 type Settling = typeof SettleResponse.Type
 type Words = Pick<Settling, "code" | "reason" | "detail" | "message">
 
-/**
- * The meaning of an answer to `POST /verify`.
- *
- * @category conversions
- */
+/** The meaning of an answer to `POST /verify`. */
 export const verified = (answer: typeof VerifyResponse.Type): Answered<Verified> => {
   const refusal = refusalOf(answer)
   if (!answer.isValid) return Result.fail(refusal ?? nonsense("says isValid: false and gives neither code nor reason"))
@@ -56,11 +44,7 @@ export const verified = (answer: typeof VerifyResponse.Type): Answered<Verified>
   return Result.succeed({ payer: answer.payer })
 }
 
-/**
- * The meaning of an answer to `POST /settle` and `POST /claims`.
- *
- * @category conversions
- */
+/** The meaning of an answer to `POST /settle` and `POST /claims`. */
 export const settled = (asked: Asked, answer: Settling): Answered<Settled> => {
   const refusal = refusalOf(answer)
   if (refusal !== undefined) return Result.fail(contradiction(answer, refusal) ?? refusal)

@@ -10,8 +10,6 @@ import type * as Result from "effect/Result"
 
 /**
  * The ways to make calls: one by itself, or several in one, which are answered each for itself and in their order.
- *
- * @category models
  */
 export interface Ways<in In, out A, out E> {
   readonly alone: (asked: In) => Effect.Effect<A, E>
@@ -36,11 +34,7 @@ interface Group {
   awaited: number
 }
 
-/**
- * Makes calls in these ways. A group that fails as a whole fails for each of its members.
- *
- * @category constructors
- */
+/** Makes calls in these ways. A group that fails as a whole fails for each of its members. */
 export const make = <In, A, E>({ alone, maximum, together }: Ways<In, A, E>): ((asked: In) => Effect.Effect<A, E>) => {
   const waiting: Array<Waiting<In, A, E>> = []
   let isUnderWay = false

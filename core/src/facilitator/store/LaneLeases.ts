@@ -7,11 +7,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/**
- * The right to work a lane. Each new holder has a higher `epoch` than the one before.
- *
- * @category models
- */
+/** The right to work a lane. Each new holder has a higher `epoch` than the one before. */
 export interface Lease {
   /** The lane's name (`LaneName`). */
   readonly lane: string
@@ -23,8 +19,6 @@ export interface Lease {
 /**
  * The lane is somebody else's by now, or its records are not as this worker knows them: nothing was written. The worker
  * stops, and begins anew from the records if it gets the lane again.
- *
- * @category errors
  */
 export class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly lane: string }> {
   override get message(): string {
@@ -32,11 +26,7 @@ export class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly lane: st
   }
 }
 
-/**
- * Hands out lanes.
- *
- * @category services
- */
+/** Hands out lanes. */
 export class LaneLeases extends Context.Service<
   LaneLeases,
   {
@@ -53,11 +43,7 @@ export class LaneLeases extends Context.Service<
   }
 >()("@pontage/core/LaneLeases") {}
 
-/**
- * One process holds every lane for ever: for stores that no other process can open.
- *
- * @category layers
- */
+/** One process holds every lane for ever: for stores that no other process can open. */
 export const layerSole: Layer.Layer<LaneLeases> = Layer.succeed(
   LaneLeases,
   LaneLeases.of({
@@ -72,9 +58,5 @@ export const layerSole: Layer.Layer<LaneLeases> = Layer.succeed(
   })
 )
 
-/**
- * The epoch of the only holder there is.
- *
- * @category constants
- */
+/** The epoch of the only holder there is. */
 export const soleEpoch = 0

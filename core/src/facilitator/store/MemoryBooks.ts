@@ -6,22 +6,14 @@ import type { Notice, StoredPayment, Untold } from "./PaymentStore.ts"
  */
 import * as TransactionCost from "./TransactionCost.ts"
 
-/**
- * The costs, by network, caller and hour.
- *
- * @category models
- */
+/** The costs, by network, caller and hour. */
 export interface MemoryCosts {
   readonly book: (lane: string, cost: bigint, callers: ReadonlyArray<string>, now: number) => void
   readonly spent: (network: string, since: number, caller: string | undefined) => bigint
   readonly byCaller: (network: string, since: number) => ReadonlyMap<string, bigint>
 }
 
-/**
- * No costs.
- *
- * @category constructors
- */
+/** No costs. */
 export const makeCosts = (): MemoryCosts => {
   const networks = new Map<string, Map<string, Map<number, bigint>>>()
   const hoursOf = (network: string, caller: string): Map<number, bigint> => {
@@ -67,11 +59,7 @@ interface OpenNotice extends Omit<Notice, "payment" | "attempts"> {
   dueAt: number
 }
 
-/**
- * The notices.
- *
- * @category models
- */
+/** The notices. */
 export interface MemoryNotices {
   /** Keeps the notices after a record's change; tells whether it wrote one. */
   readonly follow: (before: StoredPayment | undefined, after: StoredPayment, now: number) => boolean
@@ -88,11 +76,7 @@ export interface MemoryNotices {
   readonly isOpenFor: (payment: StoredPayment) => boolean
 }
 
-/**
- * No notices. Each caller has a queue of its own, oldest first.
- *
- * @category constructors
- */
+/** No notices. Each caller has a queue of its own, oldest first. */
 export const makeNotices = (): MemoryNotices => {
   const queues = new Map<string, Map<string, OpenNotice>>()
   const callers = new Map<string, string>()

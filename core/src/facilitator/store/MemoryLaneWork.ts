@@ -37,11 +37,7 @@ interface Desk {
 /** What a write says when the records are not as its worker knows them. */
 const lost = Symbol("lost")
 
-/**
- * The methods of the store that are about lanes.
- *
- * @category constructors
- */
+/** The methods of the store that are about lanes. */
 export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods> => {
   const { lanes } = state
   const fenced = <A>({ epoch, isValid, lane: name }: Lease, body: (desk: Desk) => A | typeof lost) =>

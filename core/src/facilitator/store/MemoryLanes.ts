@@ -8,11 +8,7 @@ import * as PaymentChange from "./PaymentChange.ts"
 import type { Plan, StoredPayment } from "./PaymentStore.ts"
 import * as TransactionCost from "./TransactionCost.ts"
 
-/**
- * A flight that is not closed. `booked`: its cost is in the books.
- *
- * @category models
- */
+/** A flight that is not closed. `booked`: its cost is in the books. */
 export interface MemoryFlight {
   readonly number: bigint
   attempts: ReadonlyArray<Prepared>
@@ -21,11 +17,7 @@ export interface MemoryFlight {
   booked: boolean
 }
 
-/**
- * A lane.
- *
- * @category models
- */
+/** A lane. */
 export interface MemoryLane {
   /** The number of its next flight; `undefined` before the lane was opened. */
   next: bigint | undefined
@@ -44,11 +36,7 @@ interface Queue extends MemoryLane {
   travelling: number
 }
 
-/**
- * The lanes.
- *
- * @category models
- */
+/** The lanes. */
 export interface MemoryLanes {
   readonly of: (name: string) => MemoryLane
   /** Those in which something waits, travels or is not closed. */
@@ -62,11 +50,7 @@ export interface MemoryLanes {
   readonly isAboard: (payment: StoredPayment) => boolean
 }
 
-/**
- * No lanes.
- *
- * @category constructors
- */
+/** No lanes. */
 export const make = (): MemoryLanes => {
   const lanes = new Map<string, Queue>()
   const of = (name: string): Queue => {
@@ -98,11 +82,7 @@ export const make = (): MemoryLanes => {
   }
 }
 
-/**
- * A flight as it begins.
- *
- * @category constructors
- */
+/** A flight as it begins. */
 export const begun = ({ number, paymentIds, prepared }: Plan): MemoryFlight => ({
   number,
   attempts: [prepared],

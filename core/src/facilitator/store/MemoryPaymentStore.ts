@@ -19,11 +19,7 @@ type Store = PaymentStore.PaymentStore["Service"]
 type State = MemoryState.MemoryState
 type Stored = PaymentStore.StoredPayment
 
-/**
- * Makes an empty store.
- *
- * @category constructors
- */
+/** Makes an empty store. */
 export const make: Effect.Effect<Store> = Effect.sync(() => {
   const signals = Signals.make()
   const state = MemoryState.make(signals)
@@ -38,11 +34,7 @@ export const make: Effect.Effect<Store> = Effect.sync(() => {
   })
 })
 
-/**
- * The store as a layer.
- *
- * @category layers
- */
+/** The store as a layer. */
 export const layer: Layer.Layer<PaymentStore.PaymentStore> = Layer.effect(PaymentStore.PaymentStore, make)
 
 type ClaimMethods = "find" | "claim" | "queue" | "openPayments" | "finish" | "takeAnswer" | "returnAnswer"

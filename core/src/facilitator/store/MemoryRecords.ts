@@ -8,19 +8,13 @@ import { type NewPayment, type OpenPayments, reserves, type StoredPayment } from
 /**
  * A record is dropped this long after its authorization has expired, in milliseconds: far beyond the entitlement, so nothing
  * is owed, and as long as payers ask for what they are in doubt about.
- *
- * @category constants
  */
 export const retentionMillis = 24 * 3_600_000
 
 /** Records looked at for dropping, for every one added: the sweep keeps up and never stalls a request. */
 const sweepPerClaim = 2
 
-/**
- * The records.
- *
- * @category models
- */
+/** The records. */
 export interface MemoryRecords {
   readonly find: (paymentId: string) => StoredPayment | undefined
   readonly all: () => Iterable<StoredPayment>
@@ -35,11 +29,7 @@ export interface MemoryRecords {
   readonly drop: (payment: StoredPayment) => void
 }
 
-/**
- * No records.
- *
- * @category constructors
- */
+/** No records. */
 export const make = (): MemoryRecords => {
   const payments = new Map<string, StoredPayment>()
   /** Those that may hold a part of their payer's balance: an end holds nothing. */
@@ -125,11 +115,7 @@ const isRecent = ({ authorization }: StoredPayment, now: number): boolean =>
 const isUnderWay = (payment: StoredPayment): boolean =>
   PaymentChange.isTravelling(payment) || payment.status === "accepted"
 
-/**
- * The first so many of what can be iterated.
- *
- * @category combinators
- */
+/** The first so many of what can be iterated. */
 export function* firstOf<A>(all: Iterable<A>, count: number): Generator<A> {
   let left = count
   for (const one of all) {

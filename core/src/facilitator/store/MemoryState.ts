@@ -11,11 +11,7 @@ import * as PaymentChange from "./PaymentChange.ts"
 import { noticesTopic, type StoredPayment } from "./PaymentStore.ts"
 import type { Signals } from "./Signals.ts"
 
-/**
- * The state. JavaScript runs one synchronous step at a time, so what never suspends is atomic.
- *
- * @category models
- */
+/** The state. JavaScript runs one synchronous step at a time, so what never suspends is atomic. */
 export interface MemoryState {
   readonly records: MemoryRecords.MemoryRecords
   readonly lanes: MemoryLanes.MemoryLanes
@@ -26,11 +22,7 @@ export interface MemoryState {
   readonly step: <A>(body: (now: number) => A) => Effect.Effect<A>
 }
 
-/**
- * An empty state.
- *
- * @category constructors
- */
+/** An empty state. */
 export const make = (signals: Signals): MemoryState => {
   const records = MemoryRecords.make()
   const lanes = MemoryLanes.make()

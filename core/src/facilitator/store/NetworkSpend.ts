@@ -3,11 +3,7 @@
  * the very step that writes down what is to be sent, so that of several processes no two spend the same room.
  */
 
-/**
- * A transaction that is in no block yet.
- *
- * @category models
- */
+/** A transaction that is in no block yet. */
 export interface OpenExpense {
   /** The most that it may cost, in the chain's smallest native unit. */
   readonly cost: bigint
@@ -15,22 +11,14 @@ export interface OpenExpense {
   readonly callers: ReadonlyArray<string>
 }
 
-/**
- * The books of a network.
- *
- * @category models
- */
+/** The books of a network. */
 export interface NetworkSpend {
   /** What was spent, by the names of callers. */
   readonly spent: ReadonlyMap<string, bigint>
   readonly open: ReadonlyArray<OpenExpense>
 }
 
-/**
- * What a plan has to be judged by before it is written. `allows` is pure, and may be asked more than once.
- *
- * @category models
- */
+/** What a plan has to be judged by before it is written. `allows` is pure, and may be asked more than once. */
 export interface Allowance {
   /** Spending counts from this time on, to the hour; Unix milliseconds. */
   readonly since: number

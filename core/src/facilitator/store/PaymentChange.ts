@@ -13,11 +13,7 @@ import { circumstances, isNotified } from "./PaymentStore.ts"
 import * as Presentation from "./Presentation.ts"
 import * as Run from "./Run.ts"
 
-/**
- * The record of a payment nobody has seen before. `now` is Unix milliseconds, here and below.
- *
- * @category constructors
- */
+/** The record of a payment nobody has seen before. `now` is Unix milliseconds, here and below. */
 export const created = (
   payment: NewPayment,
   claim: Claim | undefined,
@@ -40,11 +36,7 @@ export const created = (
   history: [{ status: "accepted", at: now }]
 })
 
-/**
- * A claim on a payment that is on record: the verdict, and the record after it.
- *
- * @category combinators
- */
+/** A claim on a payment that is on record: the verdict, and the record after it. */
 export const claimed = (
   known: StoredPayment,
   presented: NewPayment,
@@ -57,11 +49,7 @@ export const claimed = (
   return { _tag: "Claimed", created: false, execution, payment: run === known.run ? known : { ...known, run } }
 }
 
-/**
- * The record after the end of a run.
- *
- * @category combinators
- */
+/** The record after the end of a run. */
 export const finished = (known: StoredPayment, claimId: string, outcome: RunEnd, now: number): StoredPayment => {
   const run = Run.finish(known.run, claimId, outcome, circumstances(known, now))
   return run === known.run ? known : { ...known, run }
@@ -69,34 +57,22 @@ export const finished = (known: StoredPayment, claimId: string, outcome: RunEnd,
 
 /**
  * The record after a call without a claim has asked for the answer that is owed. It has got it if it is the run's holder.
- *
- * @category combinators
  */
 export const answerTaken = (known: StoredPayment, call: string, now: number): StoredPayment =>
   known.answerOwed
     ? { ...known, answerOwed: false, run: { ...known.run, holder: { claimId: call, until: now } } }
     : known
 
-/**
- * The record after the call that had taken its answer could not give it.
- *
- * @category combinators
- */
+/** The record after the call that had taken its answer could not give it. */
 export const answerReturned = (known: StoredPayment, call: string): StoredPayment =>
   isAnsweredTo(known, call) ? { ...known, answerOwed: true, run: { ...known.run, holder: undefined } } : known
 
-/**
- * Whether this call without a claim has taken the payment's answer.
- *
- * @category guards
- */
+/** Whether this call without a claim has taken the payment's answer. */
 export const isAnsweredTo = ({ answerOwed, run }: StoredPayment, call: string): boolean =>
   !answerOwed && run.resource === undefined && run.holder?.claimId === call
 
 /**
  * The record after its flight has begun. `since` is set once: a transfer between two flights is the payment's own.
- *
- * @category combinators
  */
 export const planned = (known: StoredPayment, flight: bigint, prepared: Prepared, now: number): StoredPayment => ({
   ...known,
@@ -107,19 +83,13 @@ export const planned = (known: StoredPayment, flight: bigint, prepared: Prepared
   history: [...known.history, { status: "planned", at: now }]
 })
 
-/**
- * The record after its flight was signed anew; an end that it has reached already stays as it is.
- *
- * @category combinators
- */
+/** The record after its flight was signed anew; an end that it has reached already stays as it is. */
 export const signedAnew = (known: StoredPayment, { transaction }: Prepared): StoredPayment =>
   isTravelling(known) ? { ...known, transaction } : known
 
 /**
  * The record after an advance that applies to it. The block is kept while the money counts as moved. The refusal is kept
  * while the payment counts as dead; and that of a payment whose money has moved and which opens nothing, for good.
- *
- * @category combinators
  */
 export const advanced = (known: StoredPayment, change: Advance, now: number): StoredPayment => {
   const { note, to } = change
@@ -134,17 +104,11 @@ export const advanced = (known: StoredPayment, change: Advance, now: number): St
   }
 }
 
-/**
- * Whether nobody wants the payment settled: it waits in no lane, and nothing was sent for it.
- *
- * @category guards
- */
+/** Whether nobody wants the payment settled: it waits in no lane, and nothing was sent for it. */
 export const isUnwanted = ({ lane, status }: StoredPayment): boolean => status === "accepted" && lane === undefined
 
 /**
  * The record of a payment whose validity is over without anybody having wanted it settled, as this final block proves.
- *
- * @category combinators
  */
 export const expired = (known: StoredPayment, at: Block, now: number): StoredPayment =>
   advanced(
@@ -165,25 +129,15 @@ const unwanted: PaymentError = refuse(
   "nobody asked for its settlement in time; no money has moved, sign a new one"
 )
 
-/**
- * Whether the payment is in its lane's queue.
- *
- * @category guards
- */
+/** Whether the payment is in its lane's queue. */
 export const isWaiting = ({ lane, status }: StoredPayment): boolean => status === "accepted" && lane !== undefined
 
-/**
- * Whether a transaction that may move its money is on its way.
- *
- * @category guards
- */
+/** Whether a transaction that may move its money is on its way. */
 export const isTravelling = ({ status }: StoredPayment): boolean => status === "planned" || status === "sent"
 
 /**
  * Whether a change is one that somebody who waits for the payment can act on. That it was made, planned or sent is none:
  * its end or its coming back is still to come, and each look at the records costs.
- *
- * @category guards
  */
 export const isHeard = (before: StoredPayment | undefined, after: StoredPayment): boolean =>
   before !== undefined && (before.status === after.status || !isTravelling(after))
@@ -191,8 +145,6 @@ export const isHeard = (before: StoredPayment | undefined, after: StoredPayment)
 /**
  * The state that a change has reached and a caller is to be told of, if any: the first of its kind, for a caller who wants
  * to know.
- *
- * @category getters
  */
 export const news = (before: StoredPayment | undefined, after: StoredPayment): PaymentState | undefined =>
   after.notify && isNotified(after.status) && before?.history.every(({ status }) => status !== after.status) === true

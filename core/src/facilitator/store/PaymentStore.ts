@@ -22,11 +22,7 @@ import type { Allowance, NetworkSpend } from "./NetworkSpend.ts"
 import * as Run from "./Run.ts"
 import type { Signals } from "./Signals.ts"
 
-/**
- * Everything needed to settle a payment, again after a restart.
- *
- * @category models
- */
+/** Everything needed to settle a payment, again after a restart. */
 export interface NewPayment {
   readonly paymentId: string
   readonly requirements: PaymentRequirements
@@ -39,11 +35,7 @@ export interface NewPayment {
   readonly notify: boolean
 }
 
-/**
- * A payment's record. `history` is append-only; its times are Unix milliseconds.
- *
- * @category models
- */
+/** A payment's record. `history` is append-only; its times are Unix milliseconds. */
 export interface StoredPayment extends NewPayment {
   /** The order in which records were made; unique. */
   readonly serial: bigint
@@ -73,8 +65,6 @@ export interface StoredPayment extends NewPayment {
  * What became of a claim. `created` tells whether this call made the record; `execution` is absent for a caller that made
  * no claim. `Different`: the presentation is not one of the payment on record (`Presentation.isOf`). Both this and
  * `Overdrawn` write nothing.
- *
- * @category models
  */
 export type ClaimResult =
   | {
@@ -89,25 +79,17 @@ export type ClaimResult =
 /**
  * A record would begin to reserve its part of the balance, and the payer's other payments in flight reserve so much of it
  * that this one may not fit.
- *
- * @category models
  */
 export interface Overdrawn {
   readonly _tag: "Overdrawn"
   readonly reserved: bigint
 }
 
-/**
- * What became of the wish to have a payment wait in a lane. `Overdrawn` writes nothing.
- *
- * @category models
- */
+/** What became of the wish to have a payment wait in a lane. `Overdrawn` writes nothing. */
 export type QueueResult = { readonly _tag: "Queued"; readonly payment: StoredPayment | undefined } | Overdrawn
 
 /**
  * A payer's payments in one asset that have not ended, each with its amount, and the serial of the newest record of all.
- *
- * @category models
  */
 export interface OpenPayments {
   readonly amounts: ReadonlyMap<string, bigint>
@@ -119,8 +101,6 @@ export interface OpenPayments {
  * that is in flight and this, where the record begins to reserve. `beside` are the payer's payments that were open before the
  * chain was asked: one of them, or a younger one, that has ended since counts as if it were in flight, because its money may
  * still have been in that balance.
- *
- * @category models
  */
 export interface Cover {
   readonly available?: bigint | undefined
@@ -129,8 +109,6 @@ export interface Cover {
 
 /**
  * What a claim depends on: the payer's balance; and `lane`, if given, is where a new record waits for its settlement at once.
- *
- * @category models
  */
 export interface Intake extends Cover {
   readonly lane?: string | undefined
@@ -139,8 +117,6 @@ export interface Intake extends Cover {
 /**
  * One slot of a lane and everything that was signed for it: what has to be known to send it again, to look for it, and to
  * put something dearer in its place. A family without slots has flights all the same, one for each transaction.
- *
- * @category models
  */
 export interface LaneTransaction {
   /** The lane's name (`LaneName`). */
@@ -154,11 +130,7 @@ export interface LaneTransaction {
   readonly landed: Landed | undefined
 }
 
-/**
- * A flight that is about to begin: the payments leave the lane's queue.
- *
- * @category models
- */
+/** A flight that is about to begin: the payments leave the lane's queue. */
 export interface Plan {
   readonly number: bigint
   readonly prepared: Prepared
@@ -169,8 +141,6 @@ export interface Plan {
 /**
  * A change of one payment's state, applied only when the record is in one of the states `from`. A change to `accepted`
  * takes the payment out of its flight: back into the lane's queue, or with `leave` out of the lane altogether.
- *
- * @category models
  */
 export interface Advance {
   readonly paymentId: string
@@ -183,11 +153,7 @@ export interface Advance {
   readonly leave?: true
 }
 
-/**
- * What a lane's worker writes down in one step: changes of payments, and what became of their flight.
- *
- * @category models
- */
+/** What a lane's worker writes down in one step: changes of payments, and what became of their flight. */
 export interface Entry {
   readonly advances: ReadonlyArray<Advance>
   readonly flight?: {
@@ -199,22 +165,14 @@ export interface Entry {
   }
 }
 
-/**
- * How many payments of one payer wait in a lane, that came through one caller.
- *
- * @category models
- */
+/** How many payments of one payer wait in a lane, that came through one caller. */
 export interface QueueShare {
   readonly caller: string
   readonly payer: string
   readonly waiting: number
 }
 
-/**
- * An end that a caller is to be told of.
- *
- * @category models
- */
+/** An end that a caller is to be told of. */
 export interface Notice {
   readonly id: string
   /** How often it was taken before. */
@@ -228,8 +186,6 @@ export interface Notice {
 /**
  * The notices that no caller has been told of yet: how many, and when the oldest one's state was reached (Unix milliseconds;
  * `undefined` where there are none).
- *
- * @category models
  */
 export interface Untold {
   readonly count: number
@@ -238,19 +194,13 @@ export interface Untold {
 
 /**
  * Where a page of payments that nobody wants settled has ended: the end of a validity in Unix seconds, and a serial.
- *
- * @category models
  */
 export interface UnwantedPlace {
   readonly validBefore: number
   readonly serial: bigint
 }
 
-/**
- * A payment that never moves its money, and the final block that proves it.
- *
- * @category models
- */
+/** A payment that never moves its money, and the final block that proves it. */
 export interface ProvenUnused {
   readonly paymentId: string
   readonly at: Block
@@ -259,8 +209,6 @@ export interface ProvenUnused {
 /**
  * What a look at old records came to: how many were forgotten, and the serial after which to look on; `undefined` where all
  * that follow are younger.
- *
- * @category models
  */
 export interface Forgotten {
   readonly count: number
@@ -273,8 +221,6 @@ type Fenced<A> = Effect.Effect<A, FacilitatorUnavailable | LeaseLost>
 /**
  * The service. Every method is atomic. None fails for a reason of the payment: `FacilitatorUnavailable` says that the
  * records cannot be asked, and then a write may have happened or not. Times are Unix milliseconds.
- *
- * @category services
  */
 export class PaymentStore extends Context.Service<
   PaymentStore,
@@ -411,39 +357,21 @@ export class PaymentStore extends Context.Service<
 
 /**
  * The name of a signer's lane on a network. Payments of a family without slots share the lane of the empty address.
- *
- * @category constructors
  */
 export const LaneName = (network: string, address: string): string => `${network} ${address}`
 
-/**
- * The topic of the hint that a notice was written.
- *
- * @category constants
- */
+/** The topic of the hint that a notice was written. */
 export const noticesTopic = "notices"
 
-/**
- * The ends that a caller is told of: each is the first of its kind in a payment's life.
- *
- * @category guards
- */
+/** The ends that a caller is told of: each is the first of its kind in a payment's life. */
 export const isNotified = (status: Settlement.PaymentState): boolean =>
   Settlement.isSettled(status) || Settlement.isDead(status)
 
-/**
- * When the money moved; `undefined` while it has not.
- *
- * @category getters
- */
+/** When the money moved; `undefined` while it has not. */
 export const settledAt = ({ history, status }: StoredPayment): number | undefined =>
   Settlement.isSettled(status) ? history.find((one) => Settlement.isSettled(one.status))?.at : undefined
 
-/**
- * What a run's judgement depends on.
- *
- * @category getters
- */
+/** What a run's judgement depends on. */
 export const circumstances = (payment: StoredPayment, now: number): Run.Circumstances => ({
   settledAt: settledAt(payment),
   opensNothing: Settlement.isSettled(payment.status) && payment.refusal !== undefined,
@@ -451,35 +379,23 @@ export const circumstances = (payment: StoredPayment, now: number): Run.Circumst
   now
 })
 
-/**
- * Whether the payment holds a part of its payer's balance: it is on its way, or somebody is about to send it.
- *
- * @category guards
- */
+/** Whether the payment holds a part of its payer's balance: it is on its way, or somebody is about to send it. */
 export const reserves = ({ lane, run, status }: Pick<StoredPayment, "lane" | "run" | "status">, now: number): boolean =>
   status === "planned" || status === "sent" || (status === "accepted" && (lane !== undefined || Run.isHeld(run, now)))
 
-/**
- * Whether a record that did not hold a part of its payer's balance would hold one after this change.
- *
- * @category guards
- */
+/** Whether a record that did not hold a part of its payer's balance would hold one after this change. */
 export const beginsToReserve = (before: StoredPayment | undefined, after: StoredPayment, now: number): boolean =>
   reserves(after, now) && (before === undefined || !reserves(before, now))
 
 /**
  * Whether the balance covers this payment beside what others of the payer reserve. A balance that nobody has asked for
  * covers what is reserved by nobody else.
- *
- * @category guards
  */
 export const isCovered = ({ authorization }: NewPayment, reserved: bigint, available: bigint | undefined): boolean =>
   reserved === 0n || (available !== undefined && reserved + authorization.amount <= available)
 
 /**
  * The answer to who has claimed or settled the payment. A transaction is named once the payment's end is known by it.
- *
- * @category conversions
  */
 export const toSettled = (payment: StoredPayment, execution: Execution | undefined, now: number): Settled => {
   const { authorization, paymentId, requirements, run, status, transaction } = payment
@@ -498,11 +414,7 @@ export const toSettled = (payment: StoredPayment, execution: Execution | undefin
   }
 }
 
-/**
- * The record as the facilitator shows it.
- *
- * @category conversions
- */
+/** The record as the facilitator shows it. */
 export const toRecord = (payment: StoredPayment, now: number): Settlement.PaymentRecord => {
   const { authorization, refusal } = payment
   return {

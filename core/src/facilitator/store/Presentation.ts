@@ -10,11 +10,7 @@ import { invalid, type ValidationError } from "../../protocol/ValidationError.ts
 import type { Scheme } from "../../scheme/Scheme.ts"
 import type { NewPayment, StoredPayment } from "./PaymentStore.ts"
 
-/**
- * One thing that has to agree between a presentation and the record.
- *
- * @category models
- */
+/** One thing that has to agree between a presentation and the record. */
 export type Term = (presented: NewPayment, known: NewPayment) => boolean
 
 /**
@@ -29,8 +25,6 @@ export type Term = (presented: NewPayment, known: NewPayment) => boolean
  *
  * The payer: the salt of a bound payment never reaches the chain. An unbound payment is public once it is sent; it is
  * compared as a whole, and by the token of its offer, if its offer had one.
- *
- * @category constants
  */
 export const terms = {
   network: ({ requirements }, known) => requirements.network === known.requirements.network,
@@ -59,19 +53,13 @@ export const terms = {
 
 const all: ReadonlyArray<Term> = Object.values(terms)
 
-/**
- * Whether a presentation is one of the payment on record. Both have passed `canonical`.
- *
- * @category guards
- */
+/** Whether a presentation is one of the payment on record. Both have passed `canonical`. */
 export const isOf = (presented: NewPayment, known: NewPayment): boolean =>
   all.every((agrees) => agrees(presented, known))
 
 /**
  * An offer with its addresses in the family's wire form, so that they can be compared as text. What is no address stays as
  * it came, and agrees with no record.
- *
- * @category conversions
  */
 export const canonical = (scheme: Scheme, requirements: PaymentRequirements): PaymentRequirements => {
   const { asset, payTo } = requirements
@@ -85,8 +73,6 @@ export const canonical = (scheme: Scheme, requirements: PaymentRequirements): Pa
 /**
  * The refusal of a presentation that is not of the payment on record under its id. To the caller of another payment it names
  * neither the record nor its transaction.
- *
- * @category errors
  */
 export const used = (known: StoredPayment, caller: string = known.caller): ValidationError =>
   caller === known.caller

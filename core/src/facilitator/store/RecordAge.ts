@@ -14,17 +14,11 @@ import * as Run from "./Run.ts"
 /**
  * Whether all that a record says was over longer ago than `ageMillis`. A record of money that has moved and bought nothing is
  * not forgotten: it is the proof of a debt. Nor is one whose block may still be taken back.
- *
- * @category guards
  */
 export const isForgettable = (payment: StoredPayment, now: number, ageMillis: number): boolean =>
   hasEnded(payment) && !isOwed(payment, now) && now - overSince(payment) > ageMillis
 
-/**
- * Whether a record is younger than this, and with it all that were made after it.
- *
- * @category guards
- */
+/** Whether a record is younger than this, and with it all that were made after it. */
 export const isYoung = ({ history }: StoredPayment, now: number, ageMillis: number): boolean =>
   now - (history[0]?.at ?? 0) <= ageMillis
 

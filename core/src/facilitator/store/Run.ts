@@ -5,33 +5,19 @@
  */
 import type { Claim, Entitlement, Execution, RunEnd } from "../Facilitator.ts"
 
-/**
- * How long a holder may be silent before its run counts as failed, in milliseconds.
- *
- * @category constants
- */
+/** How long a holder may be silent before its run counts as failed, in milliseconds. */
 export const leaseMillis = 60_000
 
 /**
  * How long a paid run that failed may be repeated, in milliseconds, counted from the failure or from the transfer,
  * whichever came later.
- *
- * @category constants
  */
 export const entitlementMillis = 600_000
 
-/**
- * How many runs one payment is good for, failed ones included.
- *
- * @category constants
- */
+/** How many runs one payment is good for, failed ones included. */
 export const maximumRuns = 5
 
-/**
- * What is remembered of a payment's run. All times are Unix milliseconds.
- *
- * @category models
- */
+/** What is remembered of a payment's run. All times are Unix milliseconds. */
 export interface Run {
   /** What was bought; `undefined` when a server took the payment without a claim and keeps its own books. */
   readonly resource: string | undefined
@@ -47,11 +33,7 @@ export interface Run {
   readonly releasedAt: number | undefined
 }
 
-/**
- * What a run's judgement depends on besides the run itself.
- *
- * @category models
- */
+/** What a run's judgement depends on besides the run itself. */
 export interface Circumstances {
   /** When the money moved; `undefined` while it has not. */
   readonly settledAt: number | undefined
@@ -62,11 +44,7 @@ export interface Circumstances {
   readonly now: number
 }
 
-/**
- * The run of a payment that was just claimed, or taken without a claim.
- *
- * @category constructors
- */
+/** The run of a payment that was just claimed, or taken without a claim. */
 export const make = (claim: Claim | undefined, now: number): Run => ({
   resource: claim?.resource,
   route: claim?.route,
@@ -80,8 +58,6 @@ export const make = (claim: Claim | undefined, now: number): Run => ({
 /**
  * A claim on a run that exists already: the verdict, and the run after it. The run belongs to one resource. After the
  * application has refused the request, a claim of another resource of the same route takes the run over.
- *
- * @category combinators
  */
 export const claim = (self: Run, claim: Claim, at: Circumstances): readonly [Execution, Run] => {
   if (self.resource !== claim.resource) {
@@ -96,8 +72,6 @@ export const claim = (self: Run, claim: Claim, at: Circumstances): readonly [Exe
 
 /**
  * The entitlement of a run that was granted; `undefined` where none is left, or the payer cannot prove that it is the payer.
- *
- * @category getters
  */
 export const entitlement = (self: Run, at: Circumstances): Entitlement | undefined => {
   if (!at.provable || at.settledAt === undefined || self.count >= maximumRuns) return undefined
@@ -109,8 +83,6 @@ export const entitlement = (self: Run, at: Circumstances): Entitlement | undefin
  * The end of a run. A claim that does not hold the run (any more) changes nothing, so repeating it is harmless. A payment
  * that is public and that anybody could repeat has had its one run, even if the handler was not reached; it keeps that run
  * if no server was told of it.
- *
- * @category combinators
  */
 export const finish = (self: Run, claimId: string, outcome: RunEnd, at: Circumstances): Run => {
   if (self.holder?.claimId !== claimId) return self
@@ -118,11 +90,7 @@ export const finish = (self: Run, claimId: string, outcome: RunEnd, at: Circumst
   return release(self, isSpent ? "failed" : outcome, at.now)
 }
 
-/**
- * Where a run stands, in the words of `PaymentRecord`.
- *
- * @category getters
- */
+/** Where a run stands, in the words of `PaymentRecord`. */
 export const standing = (self: Run, at: Circumstances): "running" | "served" | "entitled" | "owed" | "free" => {
   if (self.served) return "served"
   if (isHeld(self, at.now)) return "running"
@@ -130,11 +98,7 @@ export const standing = (self: Run, at: Circumstances): "running" | "served" | "
   return mayRun(lapsed(self, at), at) ? "entitled" : "owed"
 }
 
-/**
- * Whether somebody holds the run now.
- *
- * @category guards
- */
+/** Whether somebody holds the run now. */
 export const isHeld = (self: Run, now: number): boolean => self.holder !== undefined && now < self.holder.until
 
 /**

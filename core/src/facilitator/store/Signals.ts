@@ -7,18 +7,12 @@ import type * as Scope from "effect/Scope"
 
 /**
  * An ear on one topic. `next` completes at the first hint since the ear was opened or since `next` last completed.
- *
- * @category models
  */
 export interface Ear {
   readonly next: Effect.Effect<void>
 }
 
-/**
- * The hints of one process.
- *
- * @category models
- */
+/** The hints of one process. */
 export interface Signals {
   /** Calls at every hint, from where the hint is given: what is called only notes it. Returns how to stop it. */
   readonly hear: (topic: string, heard: () => void) => () => void
@@ -35,11 +29,7 @@ interface Bell {
   wake: (() => void) | undefined
 }
 
-/**
- * Makes an empty exchange of hints.
- *
- * @category constructors
- */
+/** Makes an empty exchange of hints. */
 export const make = (): Signals => {
   const listeners = new Map<string, Set<() => void>>()
   const hear: Signals["hear"] = (topic, heard) => {

@@ -6,8 +6,6 @@
 /**
  * The parts of a cost. Payments share alike; what cannot be divided is the first one's. A transaction without payments is
  * booked to the caller of the empty name.
- *
- * @category getters
  */
 export const shares = (cost: bigint, callers: ReadonlyArray<string>): ReadonlyMap<string, bigint> => {
   if (callers.length === 0) return new Map([["", cost]])
@@ -20,23 +18,11 @@ export const shares = (cost: bigint, callers: ReadonlyArray<string>): ReadonlyMa
   return parts
 }
 
-/**
- * The hour that an instant (Unix milliseconds) lies in, counted from the epoch.
- *
- * @category getters
- */
+/** The hour that an instant (Unix milliseconds) lies in, counted from the epoch. */
 export const hourOf = (millis: number): number => Math.floor(millis / 3_600_000)
 
-/**
- * The network of a lane (`LaneName`).
- *
- * @category getters
- */
+/** The network of a lane (`LaneName`). */
 export const networkOf = (lane: string): string => lane.slice(0, lane.indexOf(" "))
 
-/**
- * How long costs are kept, in milliseconds: longer than ceilings look back.
- *
- * @category constants
- */
+/** How long costs are kept, in milliseconds: longer than ceilings look back. */
 export const keptMillis = 48 * 3_600_000

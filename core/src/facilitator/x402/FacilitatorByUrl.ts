@@ -16,26 +16,16 @@ import * as FacilitatorExchange from "../remote/FacilitatorExchange.ts"
 import * as X402Facilitator from "./X402Facilitator.ts"
 import * as X402FacilitatorExchange from "./X402FacilitatorExchange.ts"
 
-/**
- * Where the facilitator is.
- *
- * @category models
- */
+/** Where the facilitator is. */
 export type Options = X402Facilitator.Options
 
 /**
  * The layer, for the schemes of the context. `X402Facilitator` says what is weaker with a facilitator of another kind.
- *
- * @category layers
  */
 export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured, ServerSchemeRegistry> =>
   Layer.effect(Facilitator, make(options))
 
-/**
- * The service. Fails where an option is a mistake; it asks nothing at start.
- *
- * @category constructors
- */
+/** The service. Fails where an option is a mistake; it asks nothing at start. */
 export const make = Effect.fnUntraced(function* (options: Options) {
   yield* Effect.fromResult(OptionCheck.read(X402Facilitator.check, options, "facilitator"))
   const exchange = yield* Effect.fromResult(FacilitatorExchange.make(options))

@@ -43,8 +43,6 @@ import * as X402FacilitatorSettlements from "./X402FacilitatorSettlements.ts"
 /**
  * Where the facilitator is, and how long it is waited for. The schemes that are sold through it come from the context
  * (`ServerSchemeRegistry`): what they cannot `read` cannot be sold through a facilitator that keeps no claims.
- *
- * @category models
  */
 export interface Options extends FacilitatorExchange.Options {
   /** How long `settle` waits for the outcome before it answers `SettlementPending`; milliseconds, default 25 000. */
@@ -56,11 +54,7 @@ export interface Options extends FacilitatorExchange.Options {
   readonly capacity?: number
 }
 
-/**
- * The options, checked.
- *
- * @category constants
- */
+/** The options, checked. */
 export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
   ...FacilitatorExchange.keys,
   settleTimeoutMillis: OptionCheck.optional(OptionCheck.whole()),
@@ -70,8 +64,6 @@ export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
 /**
  * A foreign facilitator as a layer, for a `facilitator` that is known to be one. Its claims live in this process alone:
  * see the opening of this module for what that means.
- *
- * @category layers
  */
 export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured, ServerSchemeRegistry> =>
   Layer.effect(
@@ -83,11 +75,7 @@ export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured,
     })
   )
 
-/**
- * The service, and how it learns from an answer to `GET /supported` that somebody else has asked for.
- *
- * @category models
- */
+/** The service, and how it learns from an answer to `GET /supported` that somebody else has asked for. */
 export interface Foreign {
   readonly service: Facilitator["Service"]
   readonly learn: (reply: FacilitatorExchange.Reply) => Facilitator["Service"]["supported"]
@@ -108,11 +96,7 @@ interface Arrival {
   readonly done: Deferred.Deferred<void>
 }
 
-/**
- * Makes the service over an exchange, for the schemes of the context.
- *
- * @category constructors
- */
+/** Makes the service over an exchange, for the schemes of the context. */
 export const make = Effect.fnUntraced(function* (
   http: FacilitatorExchange.Exchange,
   { capacity, settleTimeoutMillis = 25_000 }: Pick<Options, "capacity" | "settleTimeoutMillis">

@@ -16,25 +16,13 @@ import type { NewPayment } from "../store/PaymentStore.ts"
 import * as X402FacilitatorPayment from "./X402FacilitatorPayment.ts"
 import * as X402FacilitatorResponse from "./X402FacilitatorResponse.ts"
 
-/**
- * What the facilitator says of itself.
- *
- * @category models
- */
+/** What the facilitator says of itself. */
 export type Kinds = Asking.Kinds
 
-/**
- * Whether an answer to `GET /supported` is that of a foreign facilitator.
- *
- * @category guards
- */
+/** Whether an answer to `GET /supported` is that of a foreign facilitator. */
 export const isForeign = ({ json, status }: Reply): boolean => status === 200 && Asking.isForeign(json)
 
-/**
- * What can be asked.
- *
- * @category models
- */
+/** What can be asked. */
 export interface X402FacilitatorExchange {
   /** Asks for the kinds. Later calls speak the version that the kind of their network has; 2 where it has both. */
   readonly kinds: Effect.Effect<Kinds, FacilitatorUnavailable>
@@ -46,20 +34,12 @@ export interface X402FacilitatorExchange {
   readonly settle: (scheme: Scheme, payment: NewPayment) => Effect.Effect<X402FacilitatorResponse.Outcome>
 }
 
-/**
- * `GET /supported`.
- *
- * @category constants
- */
+/** `GET /supported`. */
 export const supportedCall: Call = { method: "GET", path: "/supported" }
 
 const maySettle = "Whether the payment is settled is unknown: send the same payment again, never a new one."
 
-/**
- * Makes the exchange.
- *
- * @category constructors
- */
+/** Makes the exchange. */
 export const make = (exchange: Exchange): X402FacilitatorExchange => {
   let known: Kinds | undefined
   const call = supportedCall

@@ -6,11 +6,7 @@ import type { Sellable } from "../../protocol/Supported.ts"
 import type { SchemeServer } from "../../scheme/SchemeServer.ts"
 import type { Kinds } from "./X402FacilitatorExchange.ts"
 
-/**
- * The kinds, with the obstacle where the seller's half for a kind cannot read its payments.
- *
- * @category conversions
- */
+/** The kinds, with the obstacle where the seller's half for a kind cannot read its payments. */
 export const sellable = (schemes: ReadonlyArray<SchemeServer>, { kinds, signers }: Kinds): Sellable => ({
   kinds: kinds.map(({ extra, network, scheme }) => {
     const half = schemes.find((one) => serves(one, scheme, network))

@@ -13,28 +13,18 @@ import * as Run from "../store/Run.ts"
 /**
  * What is open about a payment. `unanswered`: a call was made and its outcome was never learnt. `pending`: the transaction
  * that the facilitator says it has sent; empty when there is none.
- *
- * @category models
  */
 export interface Doubt {
   readonly unanswered: boolean
   readonly pending: string
 }
 
-/**
- * A payment's record.
- *
- * @category models
- */
+/** A payment's record. */
 export interface X402FacilitatorRecord extends PaymentStore.StoredPayment {
   readonly doubt: Doubt
 }
 
-/**
- * The records. Nothing here suspends, so every method is one step. All times are Unix milliseconds.
- *
- * @category models
- */
+/** The records. Nothing here suspends, so every method is one step. All times are Unix milliseconds. */
 export interface X402FacilitatorLedger {
   readonly find: (paymentId: string) => X402FacilitatorRecord | undefined
   /** Makes the record of a payment that has none. `undefined` when there is no place for it. */
@@ -51,11 +41,7 @@ export interface X402FacilitatorLedger {
   readonly drop: (paymentId: string) => void
 }
 
-/**
- * How many payments are remembered at once, where nothing else is said.
- *
- * @category constants
- */
+/** How many payments are remembered at once, where nothing else is said. */
 export const defaultCapacity = 100_000
 
 /** Records looked at for dropping, for every one added; more of them when there is no place left. */
@@ -73,8 +59,6 @@ const certain: Doubt = { unanswered: false, pending: "" }
  * An empty ledger for so many payments. Where there is no place for a new one, the oldest goes whose money has not moved,
  * unless it is busy: a call for it is under way, or its resource is being run. Who brings that payment again begins anew,
  * as after a restart; a payment that has moved money is never forgotten for another.
- *
- * @category constructors
  */
 export const make = (
   capacity: number = defaultCapacity,
@@ -139,11 +123,7 @@ const made = (payment: PaymentStore.NewPayment, claim: Claim | undefined, now: n
   doubt: certain
 })
 
-/**
- * What is told of a payment that has no record yet.
- *
- * @category constructors
- */
+/** What is told of a payment that has no record yet. */
 export const unseen = (payment: PaymentStore.NewPayment, now: number): X402FacilitatorRecord =>
   made(payment, undefined, now)
 
@@ -162,19 +142,11 @@ const lastNeedOf = (record: X402FacilitatorRecord): number => {
   )
 }
 
-/**
- * Whether a transfer may be on its way, or done, without our knowing it.
- *
- * @category guards
- */
+/** Whether a transfer may be on its way, or done, without our knowing it. */
 export const isInDoubt = ({ doubt: { pending, unanswered } }: X402FacilitatorRecord): boolean =>
   unanswered || pending !== ""
 
-/**
- * A claim on a record: the verdict, and the record after it.
- *
- * @category combinators
- */
+/** A claim on a record: the verdict, and the record after it. */
 export const claimed = (
   record: X402FacilitatorRecord,
   claim: Claim,
@@ -184,11 +156,7 @@ export const claimed = (
   return [execution, { ...record, run }]
 }
 
-/**
- * The record after the end of a run.
- *
- * @category combinators
- */
+/** The record after the end of a run. */
 export const finished = (
   record: X402FacilitatorRecord,
   claimId: string,
@@ -199,11 +167,7 @@ export const finished = (
   run: Run.finish(record.run, claimId, outcome, PaymentStore.circumstances(record, now))
 })
 
-/**
- * The record after the money has moved.
- *
- * @category combinators
- */
+/** The record after the money has moved. */
 export const settled = (record: X402FacilitatorRecord, transaction: string, now: number): X402FacilitatorRecord => ({
   ...moved(record, "included", now, undefined),
   transaction,
@@ -212,21 +176,13 @@ export const settled = (record: X402FacilitatorRecord, transaction: string, now:
   doubt: certain
 })
 
-/**
- * The record after a call that was not answered: it may have settled the payment.
- *
- * @category combinators
- */
+/** The record after a call that was not answered: it may have settled the payment. */
 export const unanswered = (record: X402FacilitatorRecord, now: number, note: string): X402FacilitatorRecord => ({
   ...moved(record, "sent", now, note),
   doubt: { ...record.doubt, unanswered: true }
 })
 
-/**
- * The record of a payment whose transaction was sent. Of an earlier one nothing will be heard any more.
- *
- * @category combinators
- */
+/** The record of a payment whose transaction was sent. Of an earlier one nothing will be heard any more. */
 export const pending = (record: X402FacilitatorRecord, transaction: string, now: number): X402FacilitatorRecord => {
   const { doubt } = record
   const another = doubt.pending !== "" && doubt.pending !== transaction
@@ -240,8 +196,6 @@ export const pending = (record: X402FacilitatorRecord, transaction: string, now:
 /**
  * The record after a transaction was seen in a block and had not moved the money. It settles what that transaction had
  * left open, and nothing else.
- *
- * @category combinators
  */
 export const reverted = (record: X402FacilitatorRecord, transaction: string, now: number): X402FacilitatorRecord => {
   const doubt = { ...record.doubt, pending: record.doubt.pending === transaction ? "" : record.doubt.pending }
@@ -251,8 +205,6 @@ export const reverted = (record: X402FacilitatorRecord, transaction: string, now
 
 /**
  * The record of a payment whose authorization is proven to have been used by something else: it opens no run any more.
- *
- * @category combinators
  */
 export const usedUp = (
   record: X402FacilitatorRecord,

@@ -16,11 +16,7 @@ import type { PaymentRequest } from "../Facilitator.ts"
 import type { NewPayment } from "../store/PaymentStore.ts"
 import * as Presentation from "../store/Presentation.ts"
 
-/**
- * A payment that was decoded and identified; nothing of it is believed yet.
- *
- * @category models
- */
+/** A payment that was decoded and identified; nothing of it is believed yet. */
 export interface Presented extends NewPayment {
   readonly half: SchemeServer
   readonly payment: Payment
@@ -29,11 +25,7 @@ export interface Presented extends NewPayment {
 
 const decodeJson = Schema.decodeUnknownResult(Schema.Json)
 
-/**
- * Decodes and identifies a payment. Nobody is asked.
- *
- * @category constructors
- */
+/** Decodes and identifies a payment. Nobody is asked. */
 export const present = Effect.fnUntraced(function* (schemes: ReadonlyArray<SchemeServer>, request: PaymentRequest) {
   const { paymentPayload, paymentRequirements } = request
   const { half, network, read } = yield* readerOf(schemes, request)
@@ -71,11 +63,7 @@ const readerOf = (schemes: ReadonlyArray<SchemeServer>, { paymentPayload, paymen
   return Effect.fail(refuse("NETWORK_MISMATCH", "network_not_settled", `payments on ${offered} are not settled here`))
 }
 
-/**
- * What is kept of it.
- *
- * @category conversions
- */
+/** What is kept of it. */
 export const toNew = (presented: Presented): NewPayment => {
   const { authorization, caller, notify, payload, paymentId, requirements } = presented
   return { paymentId, requirements, authorization, payload, caller, notify }
@@ -83,8 +71,6 @@ export const toNew = (presented: Presented): NewPayment => {
 
 /**
  * The scheme's payload. It is kept as JSON text: as a tree of values, a few kilobytes of it can take ten times their length.
- *
- * @category getters
  */
 export const payloadOf = ({ payload }: NewPayment): Schema.Json =>
   typeof payload === "string" ? JSON.parse(payload) : payload

@@ -19,29 +19,19 @@ import type { NewPayment } from "../store/PaymentStore.ts"
  * - `Refused` nothing was sent, and why; `Used` the same, because the chain takes this authorization no more;
  * - `Pending` this transaction was sent; `Reverted` it is in a block and has not moved the money;
  * - `Unanswered` the call may have settled the payment; `NotTaken` it has certainly not.
- *
- * @category models
  */
 export type Outcome =
   | { readonly _tag: "Settled" | "Pending" | "Reverted"; readonly transaction: string }
   | { readonly _tag: "Used" | "Refused"; readonly failure: PaymentError | ValidationError }
   | { readonly _tag: "Unanswered" | "NotTaken"; readonly error: FacilitatorUnavailable }
 
-/**
- * An outcome as far as the answer tells it: `Unknown` and `Busy` have yet to be put into words.
- *
- * @category models
- */
+/** An outcome as far as the answer tells it: `Unknown` and `Busy` have yet to be put into words. */
 export type Told =
   | Exclude<Outcome, { readonly error: FacilitatorUnavailable }>
   | { readonly _tag: "Unknown"; readonly why: string }
   | { readonly _tag: "Busy"; readonly why: string }
 
-/**
- * What was asked about, as far as the answer must agree with it.
- *
- * @category models
- */
+/** What was asked about, as far as the answer must agree with it. */
 export interface Asked {
   readonly scheme: Scheme
   readonly payment: NewPayment
@@ -51,8 +41,6 @@ const nonsense = (why: string): Nonsense => ({ _tag: "Nonsense", why })
 
 /**
  * The meaning of an answer to `POST /verify`: nothing, a refusal, `undefined` where it says nothing about the payment.
- *
- * @category conversions
  */
 export const verified = (
   asked: Asked,
@@ -74,11 +62,7 @@ export const verified = (
   }
 }
 
-/**
- * The meaning of an answer to `POST /settle`.
- *
- * @category conversions
- */
+/** The meaning of an answer to `POST /settle`. */
 export const settled = (asked: Asked, answer: Asking.Settlement): Told => {
   const { reason, success, transaction, word } = answer
   if (isOther(asked, answer.payer)) return wrong("is about another payer")

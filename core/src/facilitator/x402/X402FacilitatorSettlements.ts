@@ -19,11 +19,7 @@ import type { X402FacilitatorRecord } from "./X402FacilitatorLedger.ts"
 import * as X402FacilitatorPayment from "./X402FacilitatorPayment.ts"
 import type { Outcome } from "./X402FacilitatorResponse.ts"
 
-/**
- * What settlements need.
- *
- * @category models
- */
+/** What settlements need. */
 export interface X402FacilitatorSettlements {
   readonly exchange: X402FacilitatorExchange
   readonly ledger: X402FacilitatorLedger.X402FacilitatorLedger
@@ -39,11 +35,7 @@ const pause = Duration.seconds(2)
 /** How long a seller that closes waits for answers under way. */
 const farewell = "5 seconds"
 
-/**
- * Nothing under way yet. When its scope closes, calls are given a while to end.
- *
- * @category constructors
- */
+/** Nothing under way yet. When its scope closes, calls are given a while to end. */
 export const make = Effect.fnUntraced(function* (
   settling: Pick<X402FacilitatorSettlements, "exchange" | "ledger" | "patience">
 ): Effect.fn.Return<X402FacilitatorSettlements, never, Scope.Scope> {
@@ -52,19 +44,13 @@ export const make = Effect.fnUntraced(function* (
   return { ...settling, underWay: new Map(), calls }
 })
 
-/**
- * Whether a payment is being settled now.
- *
- * @category guards
- */
+/** Whether a payment is being settled now. */
 export const isUnderWay = ({ underWay }: X402FacilitatorSettlements, paymentId: string): boolean =>
   underWay.has(paymentId)
 
 /**
  * Has a payment on record settled, or waits for the call that is under way. Fails with a refusal, or with what leaves the
  * outcome open.
- *
- * @category combinators
  */
 export const settle = (
   self: X402FacilitatorSettlements,

@@ -5,10 +5,6 @@
 
 const beyondAscii = /[\u007f-\uffff]/g
 
-/**
- * JSON text with every character beyond ASCII written as `\uXXXX`; the same JSON value.
- *
- * @category conversions
- */
+/** JSON text with every character beyond ASCII written as `\uXXXX`; the same JSON value. */
 export const escape = (json: string): string =>
   json.replace(beyondAscii, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)

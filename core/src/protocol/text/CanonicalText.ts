@@ -11,8 +11,6 @@ class NoText extends Error {}
 /**
  * The text of a value as a parser or a schema makes them: what JSON has, and dates, big integers, maps and sets. `undefined` for
  * what could not be told from others: functions, symbols, and objects of classes that say nothing of themselves.
- *
- * @category conversions
  */
 export const of = (value: unknown): string | undefined => {
   try {

@@ -2,17 +2,11 @@
  * How deep a JSON text is nested, found without parsing it: what is nested too deep is refused before anything walks it.
  */
 
-/**
- * The deepest nesting that is read of a payment and of what it carries.
- *
- * @category constants
- */
+/** The deepest nesting that is read of a payment and of what it carries. */
 export const maximumDepth = 8
 
 /**
  * The deepest nesting of brackets outside strings. Text that is no JSON gets some number; parsing refuses it later.
- *
- * @category getters
  */
 export const depthOf = (text: string): number => {
   let depth = 0

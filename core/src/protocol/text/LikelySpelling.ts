@@ -12,8 +12,6 @@ const longest = 60
 /**
  * The nearest of the names; `undefined` where none is near. One that stands in a deeper place (`limits.perDay`) is near when
  * its last word is the same.
- *
- * @category getters
  */
 export const of = (name: string, names: ReadonlyArray<string>): string | undefined => {
   if (name.length > longest) return undefined

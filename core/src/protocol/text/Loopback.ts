@@ -5,8 +5,6 @@
 /**
  * Whether a URL's `hostname` is this machine: `localhost` and the names below it, 127.0.0.0/8, `[::1]`. A `URL` has
  * already written every form of an IPv4 address as four decimal numbers, and a name in small letters.
- *
- * @category guards
  */
 export const isLoopback = (hostname: string): boolean =>
   hostname === "localhost" ||

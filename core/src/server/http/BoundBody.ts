@@ -12,34 +12,18 @@ import * as CanonicalText from "../../protocol/text/CanonicalText.ts"
 import type { GateRequest } from "./Decision.ts"
 import * as UnreadBody from "./UnreadBody.ts"
 
-/**
- * The longest body that a payment is bound to, in bytes.
- *
- * @category constants
- */
+/** The longest body that a payment is bound to, in bytes. */
 export const maximumBytes = 1024 * 1024
 
-/**
- * The host gives neither the body's bytes nor a value that tells it from others. `message` says what to change.
- *
- * @category errors
- */
+/** The host gives neither the body's bytes nor a value that tells it from others. `message` says what to change. */
 export class BodyUnavailable extends Data.TaggedError("BodyUnavailable")<{ readonly message: string }> {}
 
-/**
- * Everything that keeps a body from being bound to.
- *
- * @category errors
- */
+/** Everything that keeps a body from being bound to. */
 export type Unbindable = BodyUnavailable | UnreadBody.BodyTooLong | UnreadBody.BodyLost
 
 const utf8 = new TextEncoder()
 
-/**
- * SHA-256 of the body, base64url.
- *
- * @category constructors
- */
+/** SHA-256 of the body, base64url. */
 export const digest = (hash: HashFunctions, request: GateRequest): Effect.Effect<string, Unbindable> =>
   request.bodyDigest === undefined
     ? Effect.flatMap(contentOf(request), (content) => Effect.map(hash.sha256(content), Base64Url.encode))

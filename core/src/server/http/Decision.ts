@@ -9,11 +9,7 @@ import type { Settlement } from "../../protocol/Settlement.ts"
 import type { HeaderFields, ReadHeader } from "../../wire/pontage/Dialect.ts"
 import type { BodyStream } from "./UnreadBody.ts"
 
-/**
- * A request as the gate needs to see it.
- *
- * @category models
- */
+/** A request as the gate needs to see it. */
 export interface GateRequest {
   /** As it came: `GET`. HEAD is treated as GET. */
   readonly method: string
@@ -64,8 +60,6 @@ export interface GateRequest {
 /**
  * A complete answer the host has to send instead of running the handler. Lay the headers over those that are set already
  * with `ResponseHeaders.over`, and once more when they are written (on Node `ResponseSeal.seal`).
- *
- * @category models
  */
 export interface Answer {
   readonly status: number
@@ -74,20 +68,12 @@ export interface Answer {
   readonly body: string
 }
 
-/**
- * The resource costs nothing for this request (a price of exactly zero): run the handler, nothing to report.
- *
- * @category models
- */
+/** The resource costs nothing for this request (a price of exactly zero): run the handler, nothing to report. */
 export interface Free {
   readonly _tag: "Free"
 }
 
-/**
- * Do not run the handler (or, after `Deferred.complete`, drop what it produced): send this.
- *
- * @category models
- */
+/** Do not run the handler (or, after `Deferred.complete`, drop what it produced): send this. */
 export interface Refused {
   readonly _tag: "Refused"
   readonly answer: Answer
@@ -97,8 +83,6 @@ export interface Refused {
  * The money has moved and this request may run the handler, once. Set `headers` before it runs, lay them over once more
  * when the response's head is written (no handler, error or middleware must make a paid answer public), and report how it
  * ended.
- *
- * @category models
  */
 export interface Granted {
   readonly _tag: "Granted"
@@ -117,8 +101,6 @@ export interface Granted {
 /**
  * `settle: "after-handler"`: the payment is good and claimed, nothing is charged yet. Run the handler, hold its response
  * back, and then either `complete` with its status or `abandon`.
- *
- * @category models
  */
 export interface Deferred {
   readonly _tag: "Deferred"
@@ -131,18 +113,10 @@ export interface Deferred {
   readonly abandon: (outcome: "failed" | "notRun") => Effect.Effect<void>
 }
 
-/**
- * The handler answered 400 or above in the after-handler order: nothing was charged.
- *
- * @category models
- */
+/** The handler answered 400 or above in the after-handler order: nothing was charged. */
 export interface Uncharged {
   readonly _tag: "Uncharged"
 }
 
-/**
- * What to do with a request.
- *
- * @category models
- */
+/** What to do with a request. */
 export type Decision = Free | Refused | Granted | Deferred

@@ -10,11 +10,7 @@ import type { Refusal } from "../../wire/pontage/Refusal.ts"
 import * as SellerDialects from "../../wire/SellerDialects.ts"
 import type { Answer } from "./Decision.ts"
 
-/**
- * What a page from another origin may read of our answers; sent when the request names its `Origin`.
- *
- * @category constructors
- */
+/** What a page from another origin may read of our answers; sent when the request names its `Origin`. */
 export const exposed = (spoken: SellerDialects.SellerDialects): HeaderFields => ({
   "Access-Control-Expose-Headers": spoken.exposed
 })
@@ -23,8 +19,6 @@ const json: HeaderFields = { "Content-Type": "application/json", "Cache-Control"
 
 /**
  * How a request is answered: in which dialects, when its resource is charged, and whether the request names its `Origin`.
- *
- * @category models
  */
 export interface Manner {
   readonly spoken: SellerDialects.SellerDialects
@@ -32,18 +26,10 @@ export interface Manner {
   readonly crossOrigin: boolean
 }
 
-/**
- * The answer for a refusal, as each payer gets it: given the token of one answer (`RetryToken`), that answer.
- *
- * @category models
- */
+/** The answer for a refusal, as each payer gets it: given the token of one answer (`RetryToken`), that answer. */
 export type Draft = (retryToken: string) => Answer
 
-/**
- * The answer for a refusal, with what would be accepted.
- *
- * @category constructors
- */
+/** The answer for a refusal, with what would be accepted. */
 export const drafted = (
   { crossOrigin, order, spoken }: Manner,
   refusal: Refusal,
@@ -69,22 +55,14 @@ export const drafted = (
   }
 }
 
-/**
- * An answer of the gate's without offers: nothing was looked at that could be paid.
- *
- * @category constructors
- */
+/** An answer of the gate's without offers: nothing was looked at that could be paid. */
 export const plain = (status: number, body: Schema.Json): Answer => ({
   status,
   headers: json,
   body: JSON.stringify(body)
 })
 
-/**
- * The answer to a request target that parsers read in different ways.
- *
- * @category constants
- */
+/** The answer to a request target that parsers read in different ways. */
 export const ambiguousTarget: Answer = {
   status: 400,
   headers: json,
@@ -93,18 +71,10 @@ export const ambiguousTarget: Answer = {
   })
 }
 
-/**
- * The answer for a refusal that offers nothing.
- *
- * @category constructors
- */
+/** The answer for a refusal that offers nothing. */
 export const refused = (manner: Manner, refusal: Refusal): Answer => drafted(manner, refusal, [])("")
 
-/**
- * The answer to a path that means different routes to different readers.
- *
- * @category constants
- */
+/** The answer to a path that means different routes to different readers. */
 export const ambiguousPath: Answer = {
   status: 400,
   headers: json,
@@ -114,8 +84,6 @@ export const ambiguousPath: Answer = {
 /**
  * The answer to OPTIONS on a sold path: which methods there are, and no handler is run. A CORS preflight belongs to the
  * application's CORS middleware, which stands before the gate.
- *
- * @category constructors
  */
 export const preflight = (methods: ReadonlyArray<string>): Answer => {
   const allowed = new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))

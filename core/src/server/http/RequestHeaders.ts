@@ -4,11 +4,7 @@
  */
 import type { ReadHeader } from "../../wire/pontage/Dialect.ts"
 
-/**
- * Reads node's `rawHeaders` (name, value, name, value, ...): several values of one name come as an array.
- *
- * @category constructors
- */
+/** Reads node's `rawHeaders` (name, value, name, value, ...): several values of one name come as an array. */
 export const fromRaw =
   (raw: ReadonlyArray<string>): ReadHeader =>
   (name) => {

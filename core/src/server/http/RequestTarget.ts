@@ -3,11 +3,7 @@
  * client's choosing; that name is not ours and is dropped.
  */
 
-/**
- * Path and query of a request target; always starts with a slash.
- *
- * @category conversions
- */
+/** Path and query of a request target; always starts with a slash. */
 export const of = (target: string): string => {
   if (target.startsWith("/")) return target
   const scheme = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(target)
@@ -16,11 +12,7 @@ export const of = (target: string): string => {
   return rest.startsWith("/") ? rest : `/${rest}`
 }
 
-/**
- * The path alone.
- *
- * @category getters
- */
+/** The path alone. */
 export const pathOf = (target: string): string => {
   const whole = of(target)
   const end = whole.search(/[?#]/)
@@ -30,7 +22,5 @@ export const pathOf = (target: string): string => {
 /**
  * Whether parsers read this target in different ways: a fragment, which HTTP forbids here, ends the query for some and
  * belongs to it for others; a second question mark at the start of the query is dropped by some and kept by others.
- *
- * @category guards
  */
 export const isAmbiguous = (target: string): boolean => target.includes("#") || /^[^?]*\?\?/.test(target)

@@ -10,8 +10,6 @@ import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
  * at least as strict: `no-store`, or `private` without `public` and `s-maxage`. Where the answer is private, every other
  * header by which some cache decides is overwritten: targeted ones (RFC 9213, `CDN-Cache-Control` and its like), those of
  * single products, `Expires` and `Pragma`.
- *
- * @category conversions
  */
 export const over = (
   fields: HeaderFields,

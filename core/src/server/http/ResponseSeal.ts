@@ -6,11 +6,7 @@
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
-/**
- * The part of Node's response that is used, of HTTP/1.1 and of HTTP/2.
- *
- * @category models
- */
+/** The part of Node's response that is used, of HTTP/1.1 and of HTTP/2. */
 export interface SealableResponse {
   readonly headersSent: boolean
   readonly getHeader: (name: string) => unknown
@@ -24,8 +20,6 @@ type Entry = readonly [name: string, value: unknown]
 /**
  * Lays these headers over the response's when they are written, all but `Content-Type`, which goes with the body. Sealed
  * twice, the first seal has the last word.
- *
- * @category combinators
  */
 export const seal = (response: SealableResponse, headers: HeaderFields): void => {
   const { "Content-Type": _, ...fields } = headers
@@ -44,8 +38,6 @@ export const seal = (response: SealableResponse, headers: HeaderFields): void =>
 /**
  * Holds a response back until the function that is returned is called: who begins to send it by himself before that cuts
  * the connection instead. Nothing is thrown at him: he may be a stream that nobody listens to.
- *
- * @category combinators
  */
 export const hold = (response: SealableResponse): (() => void) => {
   let held = true

@@ -6,21 +6,13 @@
 
 import * as Result from "effect/Result"
 
-/**
- * A connection, as far as it is looked at.
- *
- * @category models
- */
+/** A connection, as far as it is looked at. */
 export interface Watchable {
   readonly destroyed: boolean
   readonly once: (event: string, listener: () => void) => unknown
 }
 
-/**
- * The stream of a response over HTTP/2.
- *
- * @category models
- */
+/** The stream of a response over HTTP/2. */
 export interface WatchableStream {
   readonly destroyed: boolean
   readonly aborted: boolean
@@ -31,20 +23,12 @@ export interface WatchableStream {
   readonly once: (event: string, listener: () => void) => unknown
 }
 
-/**
- * Node's request.
- *
- * @category models
- */
+/** Node's request. */
 export interface WatchableRequest {
   readonly socket: Watchable
 }
 
-/**
- * Node's response; `stream` with HTTP/2 only.
- *
- * @category models
- */
+/** Node's response; `stream` with HTTP/2 only. */
 export interface WatchableResponse {
   readonly destroyed?: boolean
   readonly closed?: boolean
@@ -59,27 +43,17 @@ export interface WatchableResponse {
 /**
  * An answer counts as delivered once so many bytes of its body have left the process; half of the body does where its
  * length is known and smaller. Otherwise a buyer who cuts an answer just before its end would get another one.
- *
- * @category constants
  */
 export const deliveredBytes = 64 * 1024
 
-/**
- * Whether the client has gone: nobody waits for the response.
- *
- * @category guards
- */
+/** Whether the client has gone: nobody waits for the response. */
 export const isGone = ({ socket }: WatchableRequest, response: WatchableResponse): boolean => {
   const { stream } = response
   if (stream !== undefined) return stream.aborted || stream.closed || stream.destroyed
   return response.closed === true || response.destroyed === true || socket.destroyed
 }
 
-/**
- * Tells once whether the answer was delivered. At once where the client has gone already.
- *
- * @category combinators
- */
+/** Tells once whether the answer was delivered. At once where the client has gone already. */
 export const watch = (
   request: WatchableRequest,
   response: WatchableResponse,

@@ -6,8 +6,6 @@ import type { Outcome } from "../../facilitator/Facilitator.ts"
 /**
  * `served` below 400, `refused` below 500, `failed` from there on. An answer that was not sent to its end is the host's to
  * judge.
- *
- * @category conversions
  */
 export const ofStatus = (status: number): Exclude<Outcome, "notRun"> => {
   if (status >= 500) return "failed"

@@ -7,11 +7,7 @@ import * as Effect from "effect/Effect"
 
 import * as BoundedBody from "../../wire/http/BoundedBody.ts"
 
-/**
- * The part of Node's `IncomingMessage` (and of its HTTP/2 request) that is looked at.
- *
- * @category models
- */
+/** The part of Node's `IncomingMessage` (and of its HTTP/2 request) that is looked at. */
 export interface BodyStream {
   /** Whether the whole message has arrived. */
   readonly complete: boolean
@@ -27,36 +23,20 @@ export interface BodyStream {
   off(event: "readable" | "end" | "close" | "error", listener: () => void): this
 }
 
-/**
- * The body is longer than what is read of one.
- *
- * @category errors
- */
+/** The body is longer than what is read of one. */
 export class BodyTooLong extends Data.TaggedError("BodyTooLong")<{ readonly maximumBytes: number }> {}
 
-/**
- * The body broke off, or the stream ended before it could be put back.
- *
- * @category errors
- */
+/** The body broke off, or the stream ended before it could be put back. */
 export class BodyLost extends Data.TaggedError("BodyLost")<{ readonly message: string }> {}
 
 /** A stream that was read here counts as unread: its bytes are where they were. */
 const known = new WeakMap<BodyStream, Uint8Array>()
 
-/**
- * Whether the body's bytes are still to be had from the stream.
- *
- * @category guards
- */
+/** Whether the body's bytes are still to be had from the stream. */
 export const isUnread = (stream: BodyStream): boolean =>
   known.has(stream) || (!stream.readableDidRead && !stream.readableEnded && stream.readableFlowing !== true)
 
-/**
- * The bytes of an unread body, which stays unread for others. Of a body that is too long nothing is lost either.
- *
- * @category combinators
- */
+/** The bytes of an unread body, which stays unread for others. Of a body that is too long nothing is lost either. */
 export const bytesOf = (stream: BodyStream, maximumBytes: number): Effect.Effect<Uint8Array, BodyTooLong | BodyLost> =>
   Effect.suspend(() => {
     const before = known.get(stream)

@@ -9,11 +9,7 @@ import * as Base64Url from "effect/encoding/Base64Url"
 
 import type { HashFunctions } from "../../platform/Hash.ts"
 
-/**
- * What a challenge stands for.
- *
- * @category models
- */
+/** What a challenge stands for. */
 export interface Subject {
   readonly origin: string
   /** GET where the request says HEAD, so that a quote by HEAD can be paid by GET. */
@@ -31,18 +27,12 @@ export interface Subject {
 /** Seconds; a challenge lives 15 to 30 minutes by the clock of the server that made it. */
 const epochSeconds = 900
 
-/**
- * The epoch of an instant in Unix milliseconds.
- *
- * @category getters
- */
+/** The epoch of an instant in Unix milliseconds. */
 export const epochAt = (millis: number): number => Math.floor(millis / (epochSeconds * 1000))
 
 /**
  * The epochs whose challenges are taken in this one, the likeliest first: this one, the one before, and the one after. At the
  * end of an epoch the clock of another server of the shop may be in the next one already.
- *
- * @category getters
  */
 export const takenIn = (epoch: number): ReadonlyArray<number> => [epoch, epoch - 1, epoch + 1]
 
@@ -51,8 +41,6 @@ const utf8 = new TextEncoder()
 /**
  * `base64url(HMAC-SHA-256(secret, JSON of the fields and the epoch))`; JSON, so that no two lists of fields join to the
  * same text.
- *
- * @category constructors
  */
 export const make = (
   hash: HashFunctions,
@@ -66,11 +54,7 @@ export const make = (
   return Effect.map(hash.hmacSha256(secret, utf8.encode(message)), (digest) => Base64Url.encode(digest))
 }
 
-/**
- * Whether two challenges are the same, in a time that does not tell where they differ.
- *
- * @category guards
- */
+/** Whether two challenges are the same, in a time that does not tell where they differ. */
 export const isSame = (one: string, other: string): boolean => {
   if (one.length !== other.length) return false
   let difference = 0

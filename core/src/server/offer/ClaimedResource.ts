@@ -10,19 +10,13 @@ import { isReusable, type ChallengeSigner, type PricedRequest } from "./RouteOff
 const purpose = "claimed resource"
 const routePurpose = "claimed route"
 
-/**
- * `base64url(HMAC-SHA-256(secret, JSON of purpose, origin, method, target and the body's digest))`.
- *
- * @category constructors
- */
+/** `base64url(HMAC-SHA-256(secret, JSON of purpose, origin, method, target and the body's digest))`. */
 export const digest = (notary: ChallengeSigner, { bodyDigest, method, target }: PricedRequest): Effect.Effect<string> =>
   KeyedDigest.make(notary, [purpose, notary.origin, method, target, bodyDigest ?? null])
 
 /**
  * `base64url(HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern))`; `undefined` where a refused
  * payment is good for no other request of the route.
- *
- * @category constructors
  */
 export const routeDigest = (notary: ChallengeSigner, request: PricedRequest): Effect.Effect<string | undefined> =>
   isReusable(request)

@@ -12,11 +12,7 @@ import type { AcceptedOffer } from "../../wire/pontage/Dialect.ts"
 
 type Mismatch = PaymentError | ValidationError
 
-/**
- * Picks the offer that is repeated; `undefined` where none is. Fails with what differs from the first.
- *
- * @category combinators
- */
+/** Picks the offer that is repeated; `undefined` where none is. Fails with what differs from the first. */
 export const pick = <Offer>(
   accepted: AcceptedOffer | undefined,
   offers: ReadonlyArray<Offer>,

@@ -19,21 +19,13 @@ import * as Challenge from "./Challenge.ts"
 import * as OfferEcho from "./OfferEcho.ts"
 import * as RouteOffer from "./RouteOffer.ts"
 
-/**
- * A payment presented for a request.
- *
- * @category models
- */
+/** A payment presented for a request. */
 export interface Presented extends PresentedPayment {
   readonly priced: RouteOffer.PricedRequest
   readonly epoch: number
 }
 
-/**
- * A payment shown for one of the offers.
- *
- * @category models
- */
+/** A payment shown for one of the offers. */
 export interface Order {
   readonly option: PricedOption
   readonly request: PaymentRequest
@@ -44,8 +36,6 @@ export interface Order {
 /**
  * A payment's offer. With `unlessKnown` it answers none that is made now: it is good only if it was taken before, and
  * refused with this if it was not. The token it was signed for is not known then, so each that is offered is a candidate.
- *
- * @category models
  */
 export interface Matched {
   /** At least one. */
@@ -59,8 +49,6 @@ export interface Matched {
  * Finds the offer. Of several assets on one network, the challenge tells which is meant, or the repeated offer; without
  * either it is the first. A payment whose price, challenge or repeated offer has passed is shown to the facilitator all the
  * same: its money may be moving, or have moved before, and then its run is still owed.
- *
- * @category combinators
  */
 export const find = Effect.fnUntraced(function* (
   notary: RouteOffer.ChallengeSigner,

@@ -10,11 +10,7 @@ import type { PricedOption, PricedRoute } from "../route/PricedRoute.ts"
 import * as KeyedDigest from "../shop/KeyedDigest.ts"
 import * as Challenge from "./Challenge.ts"
 
-/**
- * A request whose price is known.
- *
- * @category models
- */
+/** A request whose price is known. */
 export interface PricedRequest {
   readonly route: PricedRoute
   /** GET where the request says HEAD. */
@@ -28,21 +24,13 @@ export interface PricedRequest {
   readonly amounts: ReadonlyArray<bigint>
 }
 
-/**
- * An option as this request is offered it.
- *
- * @category models
- */
+/** An option as this request is offered it. */
 export interface OfferedOption {
   readonly option: PricedOption
   readonly maxAmountRequired: string
 }
 
-/**
- * What challenges are made with.
- *
- * @category models
- */
+/** What challenges are made with. */
 export interface ChallengeSigner {
   readonly hash: HashFunctions
   /** Signs what is offered. */
@@ -52,19 +40,11 @@ export interface ChallengeSigner {
   readonly origin: string
 }
 
-/**
- * The options with their amounts.
- *
- * @category getters
- */
+/** The options with their amounts. */
 export const optionsOf = ({ amounts, route }: PricedRequest): ReadonlyArray<OfferedOption> =>
   route.options.map((option, index) => ({ option, maxAmountRequired: `${amounts[index] ?? 0n}` }))
 
-/**
- * The challenge of an option in an epoch.
- *
- * @category constructors
- */
+/** The challenge of an option in an epoch. */
 export const challengeOf = (
   { hash, origin, secret }: ChallengeSigner,
   { bodyDigest, method, target }: PricedRequest,
@@ -76,11 +56,7 @@ export const challengeOf = (
   return Challenge.make(hash, secret, { origin, method, target, bodyDigest, ...terms }, epoch)
 }
 
-/**
- * An option as it travels.
- *
- * @category conversions
- */
+/** An option as it travels. */
 export const toRequirements = (
   origin: string,
   { route, target }: PricedRequest,
@@ -102,8 +78,6 @@ export const toRequirements = (
 /**
  * Whether a payment whose request the application refused is good for another request of the route. Without a binding it
  * would be anybody's.
- *
- * @category guards
  */
 export const isReusable = ({ route }: Pick<PricedRequest, "route">): boolean =>
   route.refused === "reusable" && route.settle === "before-handler" && route.binding !== "off"
@@ -111,8 +85,6 @@ export const isReusable = ({ route }: Pick<PricedRequest, "route">): boolean =>
 /**
  * The route's token: 128 bits of `HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern)`, so that
  * nobody else can name a route of this shop. `undefined` where a refused payment is good for nothing else.
- *
- * @category constructors
  */
 export const routeTokenOf = (notary: ChallengeSigner, request: PricedRequest): Effect.Effect<string | undefined> => {
   if (!isReusable(request)) return Effect.undefined
@@ -125,8 +97,6 @@ export const routeTokenOf = (notary: ChallengeSigner, request: PricedRequest): E
 
 /**
  * All options as they travel, with the route's token, and with the challenges of an epoch unless the route does without.
- *
- * @category conversions
  */
 export const accepts = Effect.fnUntraced(function* (
   notary: ChallengeSigner,

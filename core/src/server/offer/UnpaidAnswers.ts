@@ -13,11 +13,7 @@ import * as GateAnswer from "../http/GateAnswer.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
 import * as RouteOffer from "./RouteOffer.ts"
 
-/**
- * The store of answers.
- *
- * @category models
- */
+/** The store of answers. */
 export interface UnpaidAnswers {
   /** The refusal itself when it is there already. */
   readonly answer: (
@@ -42,11 +38,7 @@ interface Page {
 const maximumPairs = 512
 const maximumTargetLength = 1024
 
-/**
- * An empty store.
- *
- * @category constructors
- */
+/** An empty store. */
 export const make = (notary: RouteOffer.ChallengeSigner, entropy: RetryToken.Source): UnpaidAnswers => {
   const pages = new WeakMap<PricedRoute, Page>()
   const pageOf = (route: PricedRoute, epoch: number): Page => {

@@ -11,11 +11,7 @@ import * as RetryToken from "../../protocol/RetryToken.ts"
 import { maximumResumed } from "../../wire/pontage/FacilitatorApi.ts"
 import * as KeyedDigest from "../shop/KeyedDigest.ts"
 
-/**
- * A payment, and the claim with which the facilitator was asked for it.
- *
- * @category models
- */
+/** A payment, and the claim with which the facilitator was asked for it. */
 export interface Asked {
   readonly request: PaymentRequest
   readonly claim: Claim
@@ -24,8 +20,6 @@ export interface Asked {
 /**
  * The claims, by payment. A payment shown for another resource, or by somebody who does not know its offer's token, is
  * another one.
- *
- * @category models
  */
 export interface ClaimsInDoubt {
   /** The same asking, with the claims of the payment that are in doubt. */
@@ -46,11 +40,7 @@ interface Doubt {
   readonly until: number
 }
 
-/**
- * No claims.
- *
- * @category constructors
- */
+/** No claims. */
 export const make = (notary: KeyedDigest.Keyed, clock: Clock.Clock): ClaimsInDoubt => {
   const doubts = new Map<string, Doubt>()
   const keyOf = ({ claim, request: { paymentPayload, paymentRequirements } }: Asked) =>

@@ -10,22 +10,14 @@ import type * as Scope from "effect/Scope"
 
 import type { Claim, Facilitator, PaymentRequest, RunEnd } from "../../facilitator/Facilitator.ts"
 
-/**
- * A granted claim.
- *
- * @category models
- */
+/** A granted claim. */
 export interface GrantedClaim {
   readonly request: PaymentRequest
   readonly claim: Claim
   readonly paymentId: string
 }
 
-/**
- * The fibers of runs, which outlive their requests.
- *
- * @category models
- */
+/** The fibers of runs, which outlive their requests. */
 export interface Keeper {
   readonly facilitator: Facilitator["Service"]
   readonly leases: FiberSet.FiberSet
@@ -36,11 +28,7 @@ export interface Keeper {
   readonly untold: Set<string>
 }
 
-/**
- * A run under way. The first end counts, later ones do nothing.
- *
- * @category models
- */
+/** A run under way. The first end counts, later ones do nothing. */
 export interface PaymentRun {
   /** Ends the run and starts to report it. */
   readonly end: (outcome: RunEnd) => Effect.Effect<void>
@@ -58,11 +46,7 @@ const farewell = "5 seconds"
 const pauses = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("5 seconds")])
 const repeats = 122
 
-/**
- * A keeper that, when its scope closes, waits a while for the reports under way and lets every lease lapse.
- *
- * @category constructors
- */
+/** A keeper that, when its scope closes, waits a while for the reports under way and lets every lease lapse. */
 export const keep = Effect.fnUntraced(function* (
   facilitator: Facilitator["Service"]
 ): Effect.fn.Return<Keeper, never, Scope.Scope> {
@@ -73,11 +57,7 @@ export const keep = Effect.fnUntraced(function* (
   return { facilitator, leases, reports, returns, untold: new Set() }
 })
 
-/**
- * Starts to keep a run.
- *
- * @category constructors
- */
+/** Starts to keep a run. */
 export const start = (keeper: Keeper, granted: GrantedClaim): Effect.Effect<PaymentRun> =>
   Effect.map(FiberSet.run(keeper.leases, renew(keeper, granted)), (lease) => {
     let ended = false
@@ -128,8 +108,6 @@ const returnsAtOnce = 1_000
 /**
  * Gives a claim back whose asking got no answer, as soon as the facilitator can be asked: another process of the shop then
  * need not wait for its lease. A process that ends leaves the rest to the lease, and so does one that has too many to give back.
- *
- * @category combinators
  */
 export const giveBack = (
   { facilitator, returns }: Keeper,

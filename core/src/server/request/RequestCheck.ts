@@ -30,8 +30,6 @@ const expected = "undefined, or { status: 400 to 499 without 402 } with a `messa
 /**
  * The answer to a request that `validate` refuses; `undefined` where it has nothing against it. Fails when it throws, returns
  * something else, or takes longer than the route allows.
- *
- * @category combinators
  */
 export const ask = (
   route: PricedRoute,

@@ -14,8 +14,6 @@ import * as PriceResolver from "../shop/PriceResolver.ts"
 /**
  * Asks `getPrice` and turns its price into the amounts of the route's options. Fails when it throws, returns something
  * else than a price, or takes longer than the route allows.
- *
- * @category combinators
  */
 export const ask = (
   resolver: PriceResolver.PriceResolver["Service"],

@@ -15,38 +15,22 @@ import type { PriceResolver } from "../shop/PriceResolver.ts"
 import * as RequestCheck from "./RequestCheck.ts"
 import * as RequestPrice from "./RequestPrice.ts"
 
-/**
- * The terms of one request. `amounts` are in the order of the route's options.
- *
- * @category models
- */
+/** The terms of one request. `amounts` are in the order of the route's options. */
 export interface RequestTerms {
   readonly amounts: ReadonlyArray<bigint>
   readonly bodyDigest: string | undefined
 }
 
-/**
- * The request is not sold: this is its answer.
- *
- * @category errors
- */
+/** The request is not sold: this is its answer. */
 export class NotSold extends Data.TaggedError("NotSold")<{ readonly answer: Answer }> {}
 
-/**
- * The seller's configuration or code is at fault. `message` is for the operator.
- *
- * @category errors
- */
+/** The seller's configuration or code is at fault. `message` is for the operator. */
 export class NotDecided extends Data.TaggedError("NotDecided")<{
   readonly refusal: Refusal.Refusal
   readonly message: string
 }> {}
 
-/**
- * Finds the terms.
- *
- * @category combinators
- */
+/** Finds the terms. */
 export const find = Effect.fnUntraced(function* (
   prices: PriceResolver["Service"],
   hash: HashFunctions,

@@ -17,8 +17,6 @@ type Refusal = PaymentError | ValidationError
  * Refuses what can be refused here. Whether it is time and whether the amount is the price is the facilitator's to say: a
  * payment on record answers after its validity and after the price has fallen, and of one that is too small for a dearer
  * request its payer has to hear that it was used. Returns what was signed, where the scheme tells the shop.
- *
- * @category combinators
  */
 export const inspect = ({
   option,

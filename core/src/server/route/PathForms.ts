@@ -7,8 +7,6 @@ import { decodeLeniently } from "./RouteKey.ts"
 /**
  * One reading of a path, in segments. `exact`: as it came, to be compared as written; otherwise it was brought into a
  * canonical form and is compared with canonical literals.
- *
- * @category models
  */
 export interface PathForm {
   readonly exact: boolean
@@ -20,11 +18,7 @@ export interface PathForm {
 /** Deeper encodings are read by nobody. */
 const decodings = 3
 
-/**
- * The readings of a path (without its query), the path as it came first.
- *
- * @category constructors
- */
+/** The readings of a path (without its query), the path as it came first. */
 export const make = (path: string): ReadonlyArray<PathForm> => {
   const asItCame = split(path)
   const values = asItCame.map(decodeLeniently)

@@ -19,11 +19,7 @@ import * as PriceResolver from "../shop/PriceResolver.ts"
 import * as Shop from "../shop/Shop.ts"
 import type { AcceptTerms, GetPrice, RouteConfig, Validate } from "./RouteConfig.ts"
 
-/**
- * One way to pay for a route, checked.
- *
- * @category models
- */
+/** One way to pay for a route, checked. */
 export interface PricedOption {
   readonly scheme: string
   readonly network: Network.Network
@@ -36,11 +32,7 @@ export interface PricedOption {
   readonly proof: NetworkReadiness.NetworkReadiness
 }
 
-/**
- * A checked route. Host adapters need `name` and `settle`; the rest is the gate's.
- *
- * @category models
- */
+/** A checked route. Host adapters need `name` and `settle`; the rest is the gate's. */
 export interface PricedRoute {
   /** As error messages call it: `GET /report`. */
   readonly name: string
@@ -99,11 +91,7 @@ const Single = Schema.Struct({ ...terms, scheme: Schema.optional(Schema.String),
 const acceptKeys = Object.keys(Accept.fields satisfies Readonly<Record<keyof AcceptTerms, unknown>>)
 const beside = { accepts: true, getPrice: true, speaks: true, validate: true }
 
-/**
- * The keys of a route, for hosts that take some of them.
- *
- * @category constants
- */
+/** The keys of a route, for hosts that take some of them. */
 export const routeKeys: ReadonlyArray<string> = Object.keys({ ...Single.fields, ...beside } satisfies Readonly<
   Record<KeyOf<RouteConfig>, unknown>
 >)
@@ -117,11 +105,7 @@ const strictly = { onExcessProperty: "error", errors: "first" } as const
 const decodeListed = Schema.decodeUnknownResult(Listed, strictly)
 const decodeSingle = Schema.decodeUnknownResult(Single, strictly)
 
-/**
- * Checks a route against its shop. `name` is how messages call it.
- *
- * @category constructors
- */
+/** Checks a route against its shop. `name` is how messages call it. */
 export const make = (shop: Shop.Shop, name: string, config: RouteConfig): Result.Result<PricedRoute, Misconfigured> =>
   Result.mapError(
     Result.flatMap(read(config), (written) => check(shop, name, written)),

@@ -6,11 +6,7 @@ import type * as Schema from "effect/Schema"
 
 import type { SellerDialect } from "../../wire/pontage/Dialect.ts"
 
-/**
- * One way to pay for a route, without its price.
- *
- * @category models
- */
+/** One way to pay for a route, without its price. */
 export interface AcceptTerms {
   /** `exact`. */
   readonly scheme: string
@@ -24,11 +20,7 @@ export interface AcceptTerms {
   readonly extra?: Readonly<Record<string, Schema.Json>>
 }
 
-/**
- * The fields of a route beside its options.
- *
- * @category models
- */
+/** The fields of a route beside its options. */
 export interface RouteTerms {
   /** For people; sent with the offer. */
   readonly description?: string
@@ -81,11 +73,7 @@ export interface RouteTerms {
   readonly speaks?: ReadonlyArray<SellerDialect>
 }
 
-/**
- * What `getPrice` and `validate` get to see of a request.
- *
- * @category models
- */
+/** What `getPrice` and `validate` get to see of a request. */
 export interface PriceRequest {
   readonly method: string
   readonly path: string
@@ -107,16 +95,12 @@ export interface PriceRequest {
  * A price by request: `"$0.05"`, or `"$0"` for a request that is free. It is asked again when the payment comes, and
  * should say the same then. When it throws, returns no price, or takes longer than `priceTimeoutMillis`, the answer is 500
  * and the handler does not run.
- *
- * @category models
  */
 export type GetPrice = (request: PriceRequest) => string | Promise<string>
 
 /**
  * The answer to a request that is refused before it is paid for: a status of 400 to 499 other than 402, with a sentence
  * (sent as `{"error": message}`) or with a JSON body.
- *
- * @category models
  */
 export type RequestRefusal =
   | { readonly status: number; readonly message?: string }
@@ -125,23 +109,13 @@ export type RequestRefusal =
 /**
  * A check of a request: `undefined` where it may be sold. When it throws, returns something else, or takes longer than
  * `priceTimeoutMillis`, the answer is 500; nothing is charged and the handler does not run.
- *
- * @category models
  */
 export type Validate = (request: PriceRequest) => RequestRefusal | undefined | Promise<RequestRefusal | undefined>
 
-/**
- * The single-option form; `scheme` may be left out and is then `exact`.
- *
- * @category models
- */
+/** The single-option form; `scheme` may be left out and is then `exact`. */
 export type SingleTerms = Omit<AcceptTerms, "scheme"> & { readonly scheme?: string }
 
-/**
- * The configuration of one route.
- *
- * @category models
- */
+/** The configuration of one route. */
 export type RouteConfig = RouteTerms &
   (
     | { readonly accepts: ReadonlyArray<AcceptTerms & { readonly price: string }>; readonly getPrice?: never }

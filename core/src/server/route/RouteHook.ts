@@ -10,18 +10,10 @@ import * as RequestTarget from "../http/RequestTarget.ts"
 import type { PricedRoute } from "./PricedRoute.ts"
 import type { PriceRequest } from "./RouteConfig.ts"
 
-/**
- * It threw, or did not answer in time.
- *
- * @category errors
- */
+/** It threw, or did not answer in time. */
 export class HookFailed extends Data.TaggedError("HookFailed")<{ readonly message: string }> {}
 
-/**
- * Asks the function; what it returns is for the caller to check.
- *
- * @category combinators
- */
+/** Asks the function; what it returns is for the caller to check. */
 export const ask = (
   name: string,
   { priceTimeoutMillis }: Pick<PricedRoute, "priceTimeoutMillis">,
@@ -44,11 +36,7 @@ export const ask = (
 /** `String` itself fails for an object without a prototype. */
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : `threw ${kindOf(error)}`)
 
-/**
- * The kind of a value, for messages.
- *
- * @category getters
- */
+/** The kind of a value, for messages. */
 export const kindOf = (value: unknown): string => (value === null ? "null" : `a value of type ${typeof value}`)
 
 const seen = ({ body, headers, method, native, params, query, target }: GateRequest): PriceRequest => ({

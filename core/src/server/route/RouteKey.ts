@@ -9,19 +9,13 @@ import { Misconfigured } from "../../protocol/ProtocolError.ts"
 /**
  * One segment of a path pattern. A literal is compared as written, and in its canonical form where a path is looked at
  * through the eyes of a lenient router.
- *
- * @category models
  */
 export type Segment =
   | { readonly _tag: "Literal"; readonly text: string; readonly canonical: string }
   | { readonly _tag: "Parameter"; readonly name: string }
   | { readonly _tag: "Rest" }
 
-/**
- * A parsed key.
- *
- * @category models
- */
+/** A parsed key. */
 export interface RouteKey {
   readonly text: string
   /** Upper case. `GET` stands for HEAD too. */
@@ -31,11 +25,7 @@ export interface RouteKey {
 
 const grammar = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\/[^\s?#]*)$/
 
-/**
- * Reads a key. Fails with a message that quotes it and says how to write it.
- *
- * @category constructors
- */
+/** Reads a key. Fails with a message that quotes it and says how to write it. */
 export const parse = (text: string): Result.Result<RouteKey, Misconfigured> => {
   const match = grammar.exec(text)
   const method = match?.[1]
@@ -71,8 +61,6 @@ const mistake = (text: string, mend: string) =>
 /**
  * The segments of a path pattern; one slash at its end says nothing. A segment that holds a parameter among other text
  * counts as a parameter.
- *
- * @category constructors
  */
 export const segmentsOf = (path: string): ReadonlyArray<Segment> => {
   const parts = path.split("/").slice(1)
@@ -84,11 +72,7 @@ export const segmentsOf = (path: string): ReadonlyArray<Segment> => {
   })
 }
 
-/**
- * Percent decoding that never fails: of a run of bytes that is no UTF-8, only the ASCII ones are decoded.
- *
- * @category conversions
- */
+/** Percent decoding that never fails: of a run of bytes that is no UTF-8, only the ASCII ones are decoded. */
 export const decodeLeniently = (text: string): string =>
   text.includes("%")
     ? text.replace(/(?:%[0-9a-f]{2})+/gi, (encoded) =>
@@ -99,11 +83,7 @@ export const decodeLeniently = (text: string): string =>
       )
     : text
 
-/**
- * Whether every path of the pattern `other` is a path of `self`. A literal covers a literal whatever their case.
- *
- * @category guards
- */
+/** Whether every path of the pattern `other` is a path of `self`. A literal covers a literal whatever their case. */
 export const covers = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): boolean => {
   for (const [index, segment] of self.entries()) {
     const opposite = other[index]
@@ -116,11 +96,7 @@ export const covers = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segmen
   return self.length === other.length
 }
 
-/**
- * Whether some path is one of both patterns.
- *
- * @category guards
- */
+/** Whether some path is one of both patterns. */
 export const meets = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): boolean => {
   for (const [index, segment] of self.entries()) {
     const opposite = other[index]
@@ -132,11 +108,7 @@ export const meets = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment
   return self.length === other.length || other[self.length]?._tag === "Rest"
 }
 
-/**
- * A path as a pattern of its own: literals only, whatever signs it holds.
- *
- * @category constructors
- */
+/** A path as a pattern of its own: literals only, whatever signs it holds. */
 export const literals = (path: string): ReadonlyArray<Segment> => {
   const parts = path.split("/").slice(1)
   if (parts.at(-1) === "") parts.pop()
@@ -146,8 +118,6 @@ export const literals = (path: string): ReadonlyArray<Segment> => {
 /**
  * Which of two patterns says more, from left to right: a literal (or the path's end) more than a parameter, a parameter
  * more than the rest. Negative when it is `self`.
- *
- * @category ordering
  */
 export const compare = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): number => {
   for (let index = 0; index < Math.max(self.length, other.length); index++) {

@@ -14,19 +14,13 @@ import * as RouteKey from "./RouteKey.ts"
 /**
  * What was found: nothing to sell; a route with its path parameters; or an answer to be sent without running anything
  * (OPTIONS on a sold path, or an ambiguous path).
- *
- * @category models
  */
 export type RouteMatch<Route> =
   | { readonly _tag: "None" }
   | { readonly _tag: "Found"; readonly route: Route; readonly params: Readonly<Record<string, string>> }
   | { readonly _tag: "Answered"; readonly answer: Answer }
 
-/**
- * A table of routes.
- *
- * @category models
- */
+/** A table of routes. */
 export interface RouteTable<Route> {
   /**
    * Looks up a request by its method (in any case, as routers take it) and the paths it may be known under (the host's path,
@@ -48,8 +42,6 @@ interface Hit<Route> {
 /**
  * Builds a table from keys (apps/docs/protocol.md#d28-routes) and what they stand for. Two keys that no request can tell apart are a
  * mistake.
- *
- * @category constructors
  */
 export const make = <Route>(
   entries: ReadonlyArray<readonly [key: RouteKey.RouteKey, route: Route]>

@@ -10,11 +10,7 @@ import * as KeyedDigest from "./KeyedDigest.ts"
 /** 132 bits: no two places share a name. */
 const characters = 22
 
-/**
- * The name of the place that an address stands for; `undefined` where no address is known.
- *
- * @category constructors
- */
+/** The name of the place that an address stands for; `undefined` where no address is known. */
 export const digest = (keyed: KeyedDigest.Keyed, address: string | undefined): Effect.Effect<string | undefined> =>
   address === undefined || address === ""
     ? Effect.undefined

@@ -8,11 +8,7 @@ import * as Base64Url from "effect/encoding/Base64Url"
 import * as BoundedMap from "../../platform/BoundedMap.ts"
 import type { HashFunctions } from "../../platform/Hash.ts"
 
-/**
- * The part of a challenge's signer that names need.
- *
- * @category models
- */
+/** The part of a challenge's signer that names need. */
 export interface Keyed {
   readonly hash: HashFunctions
   readonly secret: Uint8Array
@@ -25,22 +21,14 @@ const utf8 = new TextEncoder()
 const digestOf = ({ hash, secret }: Keyed, message: string): Effect.Effect<string> =>
   Effect.map(hash.hmacSha256(secret, utf8.encode(message)), (bytes) => Base64Url.encode(bytes))
 
-/**
- * The name, 43 characters.
- *
- * @category constructors
- */
+/** The name, 43 characters. */
 export const make = (keyed: Keyed, fields: Fields): Effect.Effect<string> => digestOf(keyed, JSON.stringify(fields))
 
 /** For each secret; the oldest goes first. */
 const capacity = 4_096
 const memories = new WeakMap<Uint8Array, BoundedMap.BoundedMap<string, string>>()
 
-/**
- * The name of something that is named again and again, such as a route or a buyer's address: it is made once.
- *
- * @category constructors
- */
+/** The name of something that is named again and again, such as a route or a buyer's address: it is made once. */
 export const remembered = (keyed: Keyed, fields: Fields): Effect.Effect<string> => {
   const memory = memories.get(keyed.secret) ?? BoundedMap.oldestOut<string, string>(capacity)
   memories.set(keyed.secret, memory)

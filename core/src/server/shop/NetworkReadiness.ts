@@ -16,11 +16,7 @@ import { Misconfigured, type ProtocolError } from "../../protocol/ProtocolError.
 import type { Sellable } from "../../protocol/Supported.ts"
 import type { SchemeServer } from "../../scheme/SchemeServer.ts"
 
-/**
- * One scheme on one network: `open` until it is proven, `wrong` once the chain or the facilitator contradicts.
- *
- * @category models
- */
+/** One scheme on one network: `open` until it is proven, `wrong` once the chain or the facilitator contradicts. */
 export interface NetworkReadiness {
   readonly half: SchemeServer
   readonly network: Network
@@ -34,11 +30,7 @@ export interface NetworkReadiness {
   asking: boolean
 }
 
-/**
- * A proof that nobody has asked for yet.
- *
- * @category constructors
- */
+/** A proof that nobody has asked for yet. */
 export const make = (half: SchemeServer, network: Network): NetworkReadiness => ({
   half,
   network,
@@ -49,11 +41,7 @@ export const make = (half: SchemeServer, network: Network): NetworkReadiness => 
   asking: false
 })
 
-/**
- * Adds an asset to what has to be proven; a new one opens a proof that was done.
- *
- * @category combinators
- */
+/** Adds an asset to what has to be proven; a new one opens a proof that was done. */
 export const add = (self: NetworkReadiness, asset: Asset): void => {
   if (self.assets.has(asset.address)) return
   self.assets.set(asset.address, asset)
@@ -62,11 +50,7 @@ export const add = (self: NetworkReadiness, asset: Asset): void => {
   self.done = Deferred.makeUnsafe()
 }
 
-/**
- * Asks until the proof is done, one asker at a time. It never fails: the outcome is in the proof.
- *
- * @category combinators
- */
+/** Asks until the proof is done, one asker at a time. It never fails: the outcome is in the proof. */
 export const ask = Effect.fnUntraced(function* (self: NetworkReadiness, facilitator: Facilitator["Service"]) {
   if (self.asking || self.state !== "open") return
   self.asking = true

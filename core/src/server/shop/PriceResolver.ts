@@ -13,8 +13,6 @@ import * as Price from "../../protocol/Price.ts"
 /**
  * The service. `amount` is asked once for a fixed price and at every request for `getPrice`; it may answer from a rate
  * that is refreshed elsewhere, but it does not wait for one.
- *
- * @category services
  */
 export class PriceResolver extends Context.Service<
   PriceResolver,
@@ -24,11 +22,7 @@ export class PriceResolver extends Context.Service<
   }
 >()("@pontage/core/PriceResolver") {}
 
-/**
- * Dollars for dollar stablecoins, exactly; any other asset is refused.
- *
- * @category constructors
- */
+/** Dollars for dollar stablecoins, exactly; any other asset is refused. */
 export const dollar: PriceResolver["Service"] = {
   amount: (price, asset) =>
     asset.dollar
@@ -39,8 +33,6 @@ export const dollar: PriceResolver["Service"] = {
 /**
  * The resolver of a function of the operator's: the smallest units, or `undefined` for what it does not price, which then
  * is priced as dollars where the asset is one.
- *
- * @category constructors
  */
 export const fromFunction = (
   prices: (price: string, asset: Asset) => bigint | undefined
@@ -55,18 +47,12 @@ export const fromFunction = (
     )
 })
 
-/**
- * Dollars for dollar stablecoins.
- *
- * @category layers
- */
+/** Dollars for dollar stablecoins. */
 export const layerDollar: Layer.Layer<PriceResolver> = Layer.succeed(PriceResolver, dollar)
 
 /**
  * The amount for a price, whoever resolved it: the price is one, only the price zero is the amount zero, and the amount
  * fits.
- *
- * @category combinators
  */
 export const resolve = (
   resolver: PriceResolver["Service"],

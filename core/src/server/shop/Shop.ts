@@ -14,11 +14,7 @@ import type { GateRequest } from "../http/Decision.ts"
 import * as NetworkReadiness from "./NetworkReadiness.ts"
 import type { PriceResolver } from "./PriceResolver.ts"
 
-/**
- * Options of a shop. Its schemes come from the context (`ServerSchemeRegistry`).
- *
- * @category models
- */
+/** Options of a shop. Its schemes come from the context (`ServerSchemeRegistry`). */
 export interface ShopOptions {
   /** The public origin: `https://shop.example`. `Host` and `X-Forwarded-*` are never read. */
   readonly origin: string
@@ -36,22 +32,14 @@ export interface ShopOptions {
   readonly clientAddress?: (request: GateRequest) => string | undefined
 }
 
-/**
- * The keys of the options, for those who add their own.
- *
- * @category constants
- */
+/** The keys of the options, for those who add their own. */
 export const keys: OptionCheck.Table<ShopOptions> = {
   origin: OptionCheck.any(),
   secret: OptionCheck.any(),
   clientAddress: OptionCheck.optional(OptionCheck.callable())
 }
 
-/**
- * A checked shop. Its maps grow with its routes and are the memory of the checks that look across routes.
- *
- * @category models
- */
+/** A checked shop. Its maps grow with its routes and are the memory of the checks that look across routes. */
 export interface Shop {
   readonly origin: string
   /** The first signs. */
@@ -70,11 +58,7 @@ export interface Shop {
 
 const minimumSecretLength = 32
 
-/**
- * Checks the options.
- *
- * @category constructors
- */
+/** Checks the options. */
 export const make = (
   options: ShopOptions & {
     readonly prices: PriceResolver["Service"]
@@ -142,11 +126,7 @@ const mistake = (message: string) => Result.fail(new Misconfigured({ message }))
 
 const quote = (value: unknown): string => JSON.stringify(value) ?? typeof value
 
-/**
- * Notes that a route takes this asset on this network, and gives back what has to be proven for it.
- *
- * @category combinators
- */
+/** Notes that a route takes this asset on this network, and gives back what has to be proven for it. */
 export const prove = (shop: Shop, half: SchemeServer, asset: Asset): NetworkReadiness.NetworkReadiness => {
   const key = `${half.scheme.name} ${asset.network}`
   const proof = shop.proofs.get(key) ?? NetworkReadiness.make(half, asset.network)

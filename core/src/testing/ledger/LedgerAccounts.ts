@@ -4,11 +4,7 @@
 import type { LedgerBlock } from "./LedgerChain.ts"
 import type { LedgerOrder, LedgerUse } from "./LedgerTransaction.ts"
 
-/**
- * The accounts.
- *
- * @category models
- */
+/** The accounts. */
 export interface LedgerAccounts {
   /** The transfers that happened, oldest first. */
   readonly transfers: ReadonlyArray<LedgerOrder & { readonly transaction: string }>
@@ -22,11 +18,7 @@ export interface LedgerAccounts {
   readonly execute: (order: LedgerOrder, transaction: string, block: LedgerBlock) => boolean
 }
 
-/**
- * Accounts that hold nothing.
- *
- * @category constructors
- */
+/** Accounts that hold nothing. */
 export const make = (): LedgerAccounts => {
   const balances = new Map<string, bigint>()
   const uses = new Map<string, LedgerUse>()

@@ -29,11 +29,7 @@ const Bytes = Schema.fromJsonString(
 const encodeBytes = Schema.encodeSync(Bytes)
 const decodeBytes = Schema.decodeSync(Bytes)
 
-/**
- * Signs a transaction; the same one has the same id and the same bytes.
- *
- * @category constructors
- */
+/** Signs a transaction; the same one has the same id and the same bytes. */
 export const sign = (
   orders: ReadonlyArray<LedgerOrder>,
   slot: Slot | undefined,
@@ -53,11 +49,7 @@ export const sign = (
   }
 }
 
-/**
- * The transaction that the bytes are of.
- *
- * @category conversions
- */
+/** The transaction that the bytes are of. */
 export const toTransaction = (bytes: string): LedgerTransaction => {
   const { fees, id, lane, orders, slot } = decodeBytes(bytes)
   return { id, lane, slot: slot ?? undefined, orders, fees: fees ?? undefined }

@@ -3,11 +3,7 @@
  */
 import type { Block } from "../../scheme/SchemeFacilitator.ts"
 
-/**
- * A block. `undo` takes back what it did, newest first.
- *
- * @category models
- */
+/** A block. `undo` takes back what it did, newest first. */
 export interface LedgerBlock extends Block {
   /** Unix seconds. */
   readonly time: number
@@ -16,11 +12,7 @@ export interface LedgerBlock extends Block {
   readonly signers: Array<string>
 }
 
-/**
- * A chain of blocks; it always has one.
- *
- * @category models
- */
+/** A chain of blocks; it always has one. */
 export interface LedgerChain {
   readonly head: () => LedgerBlock
   /** The block so many below the head; the first one when there are fewer. */
@@ -34,11 +26,7 @@ export interface LedgerChain {
   readonly drop: (count: number) => ReadonlyArray<LedgerBlock>
 }
 
-/**
- * A chain with its first block, of the time zero.
- *
- * @category constructors
- */
+/** A chain with its first block, of the time zero. */
 export const make = (): LedgerChain => {
   const first: LedgerBlock = { number: 1n, hash: "block-1-0", time: 0, undo: [], signers: [] }
   const blocks = [first]

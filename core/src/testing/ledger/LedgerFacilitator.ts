@@ -29,11 +29,7 @@ import * as LedgerBytes from "./LedgerBytes.ts"
 import { asked, boundNonce, network, Payload, scheme, signatureOf, unavailable } from "./LedgerScheme.ts"
 import { type LedgerOrder, type LedgerReceipt, type TestLedger, toOrder } from "./TestLedger.ts"
 
-/**
- * How the half works.
- *
- * @category models
- */
+/** How the half works. */
 export interface FacilitatorOptions {
   /** Its signers; default one, `signer-1`. None for a family whose payers send their own transactions. */
   readonly lanes?: ReadonlyArray<string>
@@ -46,11 +42,7 @@ export interface FacilitatorOptions {
   readonly fees?: boolean
 }
 
-/**
- * Makes the half.
- *
- * @category constructors
- */
+/** Makes the half. */
 export const make = (ledger: TestLedger, options: FacilitatorOptions = {}): SchemeFacilitator => {
   const { batches, capacity, fees = true, fitting = Infinity, lanes = ["signer-1"] } = options
   const most = Math.min(fitting, batches?.maximum ?? 1)
@@ -97,11 +89,7 @@ const prepare = (
 
 const decodePayload = Schema.decodeUnknownEffect(Payload)
 
-/**
- * Reads an order; the seller's half reads as this one does.
- *
- * @category constructors
- */
+/** Reads an order; the seller's half reads as this one does. */
 export const read = Effect.fnUntraced(function* (requirements: PaymentRequirements, json: unknown) {
   const payload = yield* Effect.mapError(decodePayload(json), (error) =>
     invalid("malformed", "payload_fields", `the payload is no order: ${error.message}`)
@@ -124,8 +112,6 @@ const proveSigned = Effect.fnUntraced(function* ({ payload }: Payment<Payload>) 
 
 /**
  * What the seller's half can tell of an order: whatever the ledger's bank could tell without looking at the accounts.
- *
- * @category combinators
  */
 export const inspect = Effect.fnUntraced(function* (requirements: PaymentRequirements, json: unknown) {
   const payment = yield* read(requirements, json)

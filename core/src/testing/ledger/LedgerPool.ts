@@ -4,19 +4,13 @@
  */
 import { gasOf, type LedgerTransaction } from "./LedgerTransaction.ts"
 
-/**
- * What a node says to a transaction.
- *
- * @category models
- */
+/** What a node says to a transaction. */
 export type PoolAnswer = "accepted" | "slotUsed" | { readonly outdated: string } | { readonly refused: string }
 
 /**
  * What a transaction meets when it comes: the price of a unit of gas, what its signer has to pay for gas, and what the
  * node says to whatever is new to it, if it takes nothing now. A signer has to own the most that everything of it that waits
  * may cost.
- *
- * @category models
  */
 export interface PoolTerms {
   readonly base: bigint
@@ -24,11 +18,7 @@ export interface PoolTerms {
   readonly mood: PoolAnswer | undefined
 }
 
-/**
- * The pool.
- *
- * @category models
- */
+/** The pool. */
 export interface LedgerPool {
   /** The next slot of a signer: after those in blocks, or after those that wait in a row behind them too. */
   readonly nextSlot: (lane: string, counting: "included" | "known") => bigint
@@ -47,11 +37,7 @@ interface PoolLane {
   readonly waiting: Map<bigint, LedgerTransaction>
 }
 
-/**
- * An empty pool.
- *
- * @category constructors
- */
+/** An empty pool. */
 export const make = (): LedgerPool => {
   const lanes = new Map<string, PoolLane>()
   const loose = new Map<string, LedgerTransaction>()

@@ -15,18 +15,10 @@ import { ChainUnavailable } from "../../protocol/ProtocolError.ts"
 import type { Scheme } from "../../scheme/Scheme.ts"
 import type { TestLedger } from "./TestLedger.ts"
 
-/**
- * The one network; `ledger:1` is its alias.
- *
- * @category constants
- */
+/** The one network; `ledger:1` is its alias. */
 export const network = Network.make("ledger:test")
 
-/**
- * The one token: a dollar of six decimals.
- *
- * @category constants
- */
+/** The one token: a dollar of six decimals. */
 export const asset: Asset = {
   network,
   address: "acct-dollar",
@@ -36,11 +28,7 @@ export const asset: Asset = {
   extra: {}
 }
 
-/**
- * The definition.
- *
- * @category constants
- */
+/** The definition. */
 export const scheme: Scheme = {
   name: "exact",
   family: "ledger",
@@ -48,11 +36,7 @@ export const scheme: Scheme = {
   address: (text) => (/^acct-[a-z0-9-]{1,32}$/i.test(text) ? text.toLowerCase() : undefined)
 }
 
-/**
- * What a payer signs, and its signature.
- *
- * @category schemas
- */
+/** What a payer signs, and its signature. */
 export const Payload = Schema.Struct({
   payer: Schema.String,
   payTo: Schema.String,
@@ -65,9 +49,6 @@ export const Payload = Schema.Struct({
   binding: Schema.optionalKey(RequestBinding)
 })
 
-/**
- * @category models
- */
 export type Payload = typeof Payload.Type
 
 const text = new TextEncoder()
@@ -75,8 +56,6 @@ const text = new TextEncoder()
 /**
  * The signature of an order, its amount as text. Whoever knows the account's secret can make it, like a bank's code;
  * nobody else can.
- *
- * @category constructors
  */
 export const signatureOf = Effect.fnUntraced(function* (payload: Omit<typeof Payload.Encoded, "signature">) {
   const hash = yield* Hash
@@ -85,26 +64,14 @@ export const signatureOf = Effect.fnUntraced(function* (payload: Omit<typeof Pay
   return Base64Url.encode(yield* hash.hmacSha256(text.encode(`secret of ${payer}`), text.encode(terms)))
 })
 
-/**
- * The nonce of an order that is bound to its request.
- *
- * @category constructors
- */
+/** The nonce of an order that is bound to its request. */
 export const boundNonce = (binding: RequestBinding) =>
   Effect.map(Binding.tag(binding), (tag) => Base64Url.encode(tag.subarray(0, 16)))
 
-/**
- * The ledger does not answer.
- *
- * @category constructors
- */
+/** The ledger does not answer. */
 export const unavailable = (message: string) => new ChainUnavailable({ network, message })
 
-/**
- * Asks the ledger, which learns the time by it; nobody answers while it is down.
- *
- * @category combinators
- */
+/** Asks the ledger, which learns the time by it; nobody answers while it is down. */
 export const asked = <A>(ledger: TestLedger, question: () => A): Effect.Effect<A, ChainUnavailable> =>
   Effect.clockWith((clock) =>
     Effect.suspend(() => {

@@ -6,8 +6,6 @@ import type { Block, Fees } from "../../scheme/SchemeFacilitator.ts"
 
 /**
  * A transfer as its payer signs it. It can be executed once by its nonce, in blocks before `validBefore` (Unix seconds).
- *
- * @category models
  */
 export interface LedgerOrder {
   readonly payer: string
@@ -18,11 +16,7 @@ export interface LedgerOrder {
   readonly validBefore: number
 }
 
-/**
- * A transaction of a signer: so many transfers, each of which happens or does not by itself, or none at all.
- *
- * @category models
- */
+/** A transaction of a signer: so many transfers, each of which happens or does not by itself, or none at all. */
 export interface LedgerTransaction {
   readonly id: string
   /** The signer. */
@@ -37,8 +31,6 @@ export interface LedgerTransaction {
 /**
  * What the ledger remembers of a mined transaction: where it lies, which of its transfers happened, in their order, and
  * what it has cost its signer.
- *
- * @category models
  */
 export interface LedgerReceipt {
   readonly transaction: string
@@ -47,11 +39,7 @@ export interface LedgerReceipt {
   readonly cost: bigint
 }
 
-/**
- * How an authorization was used up: `paid` tells whether for its own transfer.
- *
- * @category models
- */
+/** How an authorization was used up: `paid` tells whether for its own transfer. */
 export interface LedgerUse {
   readonly transaction: string
   /** Its time is in Unix seconds. */
@@ -59,18 +47,10 @@ export interface LedgerUse {
   readonly paid: boolean
 }
 
-/**
- * The most gas a transaction can use.
- *
- * @category getters
- */
+/** The most gas a transaction can use. */
 export const gasOf = ({ orders }: Pick<LedgerTransaction, "orders">): bigint => 21n + 50n * BigInt(orders.length)
 
-/**
- * The transfer that an `Authorization` is for, as anybody can submit it.
- *
- * @category conversions
- */
+/** The transfer that an `Authorization` is for, as anybody can submit it. */
 export const toOrder = ({ amount, nonce, payTo, payer, validAfter, validBefore }: LedgerOrder): LedgerOrder => ({
   payer,
   payTo,

@@ -18,11 +18,7 @@ export {
   toOrder
 } from "./LedgerTransaction.ts"
 
-/**
- * What happens next on a ledger. Set and unset by the test, at any time.
- *
- * @category models
- */
+/** What happens next on a ledger. Set and unset by the test, at any time. */
 export interface LedgerFaults {
   /** Nothing can be asked or sent. */
   down: boolean
@@ -44,29 +40,17 @@ export interface LedgerFaults {
   failEntries: number
 }
 
-/**
- * What a unit of gas costs, what is offered beside it, and what the operator would pay at most.
- *
- * @category models
- */
+/** What a unit of gas costs, what is offered beside it, and what the operator would pay at most. */
 export interface LedgerMarket {
   base: bigint
   priority: bigint
   ceiling: bigint
 }
 
-/**
- * What a node says to a transaction; `undefined` when the sender hears nothing.
- *
- * @category models
- */
+/** What a node says to a transaction; `undefined` when the sender hears nothing. */
 export type LedgerAnswer = LedgerPool.PoolAnswer | undefined
 
-/**
- * A ledger.
- *
- * @category models
- */
+/** A ledger. */
 export interface TestLedger extends Pick<
   LedgerAccounts.LedgerAccounts,
   "transfers" | "balanceOf" | "deposit" | "useOf"
@@ -123,11 +107,7 @@ const plentyOfGas = 10n ** 18n
 /** However long a ledger was not asked, it makes no more blocks at once. */
 const mostBeats = 100
 
-/**
- * An empty ledger in good health. Its blocks are final when eight others lie on them.
- *
- * @category constructors
- */
+/** An empty ledger in good health. Its blocks are final when eight others lie on them. */
 export const make = (): TestLedger => {
   const faults = calm()
   const market: LedgerMarket = { base: 10n, priority: 2n, ceiling: 1_000n }

@@ -14,11 +14,7 @@ import type { TestLedger } from "./TestLedger.ts"
 export { type FacilitatorOptions, make as facilitator } from "./LedgerFacilitator.ts"
 export { asset, network, scheme } from "./LedgerScheme.ts"
 
-/**
- * The payer's half, for the account of this name.
- *
- * @category constructors
- */
+/** The payer's half, for the account of this name. */
 export const client = (payer: string): SchemeClient => ({
   scheme,
   network,
@@ -43,11 +39,7 @@ const sign = Effect.fnUntraced(function* (payer: string, request: SigningRequest
   return { payer, nonce, payload: { ...terms, signature: yield* signatureOf(terms) } }
 })
 
-/**
- * The seller's half.
- *
- * @category constructors
- */
+/** The seller's half. */
 export const server = (ledger: TestLedger): SchemeServer => ({
   scheme,
   network,

@@ -398,11 +398,7 @@ const unusedIsProven = law(
     )
 )
 
-/**
- * The laws about a scheme and its chain.
- *
- * @category constants
- */
+/** The laws about a scheme and its chain. */
 export const laws: ReadonlyArray<Law<Subject>> = [
   everyQuestionFails,
   headIsCanonical,

@@ -223,11 +223,7 @@ const signersShowMoney = law("each lane's signer shows its gas money", (subject)
   })
 )
 
-/**
- * All laws of a scheme.
- *
- * @category constants
- */
+/** All laws of a scheme. */
 export const all: ReadonlyArray<Law<Subject>> = [
   readsBack,
   noncesDiffer,

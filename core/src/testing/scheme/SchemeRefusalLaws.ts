@@ -118,11 +118,7 @@ const notYetValid = Effect.fnUntraced(function* (subject: SchemeSubject) {
   yield* refusing(subject, "a payment of tomorrow", ["EXPIRED_PAYMENT"], requestOf(subject, signed.payload))
 })
 
-/**
- * The laws about refusals.
- *
- * @category constants
- */
+/** The laws about refusals. */
 export const refusals: ReadonlyArray<Law<Subject>> = [
   law("a payment with any field changed or left out is refused", tampered),
   ...offers.map(([name, words, change]) => law(name, (subject) => offered(subject, name, words, change(subject)))),

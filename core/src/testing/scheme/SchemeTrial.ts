@@ -29,11 +29,7 @@ import type {
 } from "../../scheme/SchemeFacilitator.ts"
 import { holds, type Law, LawBroken, same, succeeds } from "../Law.ts"
 
-/**
- * A scheme on a chain, ready to be tried.
- *
- * @category models
- */
+/** A scheme on a chain, ready to be tried. */
 export interface SchemeSubject {
   /** Owns at least two hundred times the amount. */
   readonly payer: SchemeClient
@@ -66,35 +62,19 @@ export interface SchemeSubject {
   readonly finalise: (time: number) => Effect.Effect<void>
 }
 
-/**
- * The scheme that the laws are tried on.
- *
- * @category services
- */
+/** The scheme that the laws are tried on. */
 export class Subject extends Context.Service<Subject, SchemeSubject>()("@pontage/core/testing/SchemeSubject") {}
 
-/**
- * A law of a scheme.
- *
- * @category constructors
- */
+/** A law of a scheme. */
 export const law = (name: string, body: (subject: SchemeSubject) => Effect.Effect<void, LawBroken>): Law<Subject> => ({
   name,
   effect: Effect.flatMap(Subject, body)
 })
 
-/**
- * How long a payment of the laws is valid, seconds.
- *
- * @category constants
- */
+/** How long a payment of the laws is valid, seconds. */
 export const validSeconds = 60
 
-/**
- * What a payment of the laws differs in from the good one.
- *
- * @category models
- */
+/** What a payment of the laws differs in from the good one. */
 export interface Wish {
   readonly client?: SchemeClient
   readonly bound?: boolean
@@ -106,11 +86,7 @@ export interface Wish {
 
 const nowSeconds = Effect.map(Clock.currentTimeMillis, (millis) => Math.floor(millis / 1000))
 
-/**
- * Signs a payment for the offer; returns what was asked of the payer's half beside it.
- *
- * @category constructors
- */
+/** Signs a payment for the offer; returns what was asked of the payer's half beside it. */
 export const sign = Effect.fnUntraced(function* (subject: SchemeSubject, wish: Wish = {}) {
   const { client = subject.payer, validFor = validSeconds, validIn } = wish
   const asset = client.asset(subject.requirements)
@@ -126,37 +102,21 @@ export const sign = Effect.fnUntraced(function* (subject: SchemeSubject, wish: W
   return { request, signed: yield* succeeds("signing", client.sign(request)) }
 })
 
-/**
- * A payload as it comes to a facilitator.
- *
- * @category constructors
- */
+/** A payload as it comes to a facilitator. */
 export const requestOf = ({ requirements }: SchemeSubject, payload: unknown): PaymentRequest => ({
   paymentPayload: sealPayload(requirements.scheme, requirements.network, payload),
   paymentRequirements: requirements
 })
 
-/**
- * Signs a payment and makes a request of it.
- *
- * @category constructors
- */
+/** Signs a payment and makes a request of it. */
 export const pay = Effect.fnUntraced(function* (subject: SchemeSubject, wish?: Wish) {
   return requestOf(subject, (yield* sign(subject, wish)).signed.payload)
 })
 
-/**
- * A facilitator to be asked.
- *
- * @category models
- */
+/** A facilitator to be asked. */
 export type Service = Effect.Success<ReturnType<typeof LocalFacilitator.make>>
 
-/**
- * Runs with a facilitator that remembers nothing yet.
- *
- * @category combinators
- */
+/** Runs with a facilitator that remembers nothing yet. */
 export const withFacilitator = <A>(
   { facilitator }: SchemeSubject,
   use: (service: Service) => Effect.Effect<A, LawBroken>
@@ -172,29 +132,17 @@ export const withFacilitator = <A>(
     )
   )
 
-/**
- * A claim of its own.
- *
- * @category constructors
- */
+/** A claim of its own. */
 export const newClaim: Effect.Effect<Claim> = Effect.map(Entropy, (entropy) => ({
   id: identifier(entropy),
   resource: "the-resource-of-the-laws"
 }))
 
-/**
- * Settles under a claim of its own.
- *
- * @category combinators
- */
+/** Settles under a claim of its own. */
 export const settle = (service: Service, request: PaymentRequest) =>
   Effect.flatMap(newClaim, (claim) => service.settle(request, claim))
 
-/**
- * Runs and holds the recipient's gain against what is expected of it.
- *
- * @category combinators
- */
+/** Runs and holds the recipient's gain against what is expected of it. */
 export const gaining = Effect.fnUntraced(function* <A>(
   { received, requirements }: SchemeSubject,
   payments: bigint,
@@ -215,11 +163,7 @@ const wordOf = (failure: PaymentFailure): string => {
   return failure._tag === "ValidationError" ? failure.reason : failure._tag
 }
 
-/**
- * Holds when the effect fails with one of these words.
- *
- * @category combinators
- */
+/** Holds when the effect fails with one of these words. */
 export const refuses = <A>(what: string, words: ReadonlyArray<string>, effect: Effect.Effect<A, PaymentFailure>) =>
   Effect.flatMap(
     succeeds(`${what} must be refused (${words.join(" or ")})`, Effect.flip(effect)),
@@ -230,11 +174,7 @@ export const refuses = <A>(what: string, words: ReadonlyArray<string>, effect: E
       )
   )
 
-/**
- * A new facilitator refuses the request for one of these words, before it would send anything; no money moves.
- *
- * @category combinators
- */
+/** A new facilitator refuses the request for one of these words, before it would send anything; no money moves. */
 export const refusing = (subject: SchemeSubject, what: string, words: ReadonlyArray<string>, request: PaymentRequest) =>
   gaining(
     subject,
@@ -248,28 +188,16 @@ export const refusing = (subject: SchemeSubject, what: string, words: ReadonlyAr
     )
   )
 
-/**
- * Reads a payload by the subject's half.
- *
- * @category combinators
- */
+/** Reads a payload by the subject's half. */
 export const readPayment = Effect.fnUntraced(function* (subject: SchemeSubject, payload: unknown) {
   return yield* succeeds("reading a payment", subject.facilitator.read(subject.requirements, payload))
 })
 
-/**
- * Signs a payment and reads it.
- *
- * @category constructors
- */
+/** Signs a payment and reads it. */
 export const newPayment = (subject: SchemeSubject, wish?: Wish) =>
   Effect.flatMap(sign(subject, wish), ({ signed }) => readPayment(subject, signed.payload))
 
-/**
- * The next slot of the first lane, where there are lanes.
- *
- * @category combinators
- */
+/** The next slot of the first lane, where there are lanes. */
 export const slotOf = Effect.fnUntraced(function* (facilitator: SchemeFacilitator) {
   const [lane] = facilitator.lanes
   return lane === undefined
@@ -277,11 +205,7 @@ export const slotOf = Effect.fnUntraced(function* (facilitator: SchemeFacilitato
     : { lane, number: yield* succeeds("nextSlot", facilitator.nextSlot(lane, "known")) }
 })
 
-/**
- * Prepares payments in the next slot.
- *
- * @category constructors
- */
+/** Prepares payments in the next slot. */
 export const prepareAll = Effect.fnUntraced(function* (
   facilitator: SchemeFacilitator,
   payments: ReadonlyArray<Payment>,
@@ -292,19 +216,13 @@ export const prepareAll = Effect.fnUntraced(function* (
   return yield* succeeds("prepare", facilitator.prepare(payments, slot, change(survey)))
 })
 
-/**
- * Prepares one payment in the next slot.
- *
- * @category constructors
- */
+/** Prepares one payment in the next slot. */
 export const plan = (facilitator: SchemeFacilitator, payment: Payment): Effect.Effect<Prepared, LawBroken> =>
   Effect.map(prepareAll(facilitator, [payment]), ({ prepared }) => prepared)
 
 /**
  * Looks at a slot once. A transfer counts that happened since the first of its transactions was prepared, and a bound
  * payment's from `earliest` on (Unix seconds) where that is given.
- *
- * @category combinators
  */
 export const look = (
   facilitator: SchemeFacilitator,
@@ -334,11 +252,7 @@ const asking = Effect.fnUntraced(function* <A>(
   return yield* new LawBroken({ message: `no ${what} is seen within ${(maximumLooks * lookPause) / 1000} seconds` })
 })
 
-/**
- * Looks until the chain shows every payment's end, and where their transaction landed.
- *
- * @category combinators
- */
+/** Looks until the chain shows every payment's end, and where their transaction landed. */
 export const landed = (
   facilitator: SchemeFacilitator,
   payments: ReadonlyArray<Payment>,
@@ -358,8 +272,6 @@ const roundPause = 300
 
 /**
  * The same, of payments that have failed: a chain says so when it cannot take it back any more, and to who has looked before.
- *
- * @category combinators
  */
 export const failed = Effect.fnUntraced(function* (
   { facilitator, finalise }: SchemeSubject,
@@ -376,11 +288,7 @@ export const failed = Effect.fnUntraced(function* (
   return yield* new LawBroken({ message: "what has failed is not told, though it is final" })
 })
 
-/**
- * Looks until the chain shows where their transaction landed, whatever became of the payments.
- *
- * @category combinators
- */
+/** Looks until the chain shows where their transaction landed, whatever became of the payments. */
 export const landedIn = (
   facilitator: SchemeFacilitator,
   payments: ReadonlyArray<Payment>,
@@ -388,11 +296,7 @@ export const landedIn = (
 ): Effect.Effect<Sighting, LawBroken> =>
   asking("landing", look(facilitator, payments, attempts), (sighting) => sighting.landed !== undefined)
 
-/**
- * Asks until the chain proves what became of a payment.
- *
- * @category combinators
- */
+/** Asks until the chain proves what became of a payment. */
 export const concluded = (
   facilitator: SchemeFacilitator,
   payment: Payment,

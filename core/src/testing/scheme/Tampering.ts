@@ -4,11 +4,7 @@
  */
 import type * as Schema from "effect/Schema"
 
-/**
- * A forgery and what was done to it.
- *
- * @category models
- */
+/** A forgery and what was done to it. */
 export interface Forgery {
   readonly name: string
   readonly payload: unknown
@@ -18,8 +14,6 @@ type Path = ReadonlyArray<string>
 
 /**
  * Every forgery of a payload. Its `binding` is changed but not left out: without it the payment is an honest unbound one.
- *
- * @category constructors
  */
 export const all = (payload: Schema.Json): ReadonlyArray<Forgery> => [
   ...leavesOf(payload).map(([path, leaf]) => ({
@@ -31,11 +25,7 @@ export const all = (payload: Schema.Json): ReadonlyArray<Forgery> => [
     .map((path) => ({ name: `${path.join(".")} left out`, payload: replaced(payload, path, undefined) }))
 ]
 
-/**
- * A payload with the value at a path replaced, or left out when it is `undefined`.
- *
- * @category combinators
- */
+/** A payload with the value at a path replaced, or left out when it is `undefined`. */
 export const replaced = (payload: unknown, [name, ...rest]: Path, value: unknown): unknown => {
   if (name === undefined) return value
   if (Array.isArray(payload))

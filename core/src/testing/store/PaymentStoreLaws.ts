@@ -17,11 +17,7 @@ import * as StoreReservationLaws from "./StoreReservationLaws.ts"
 
 export { type StoreLaw, type StoreSubject, Subject }
 
-/**
- * All laws of a payment store.
- *
- * @category constants
- */
+/** All laws of a payment store. */
 export const all: ReadonlyArray<StoreLaw> = [
   ...StoreClaimLaws.laws,
   ...StoreRefusedLaws.laws,

@@ -17,18 +17,10 @@ import type { Landed, Prepared } from "../../scheme/SchemeFacilitator.ts"
 import { type Law, LawBroken, same } from "../Law.ts"
 import * as TestScheme from "../ledger/TestScheme.ts"
 
-/**
- * The store's own shape.
- *
- * @category models
- */
+/** The store's own shape. */
 export type Store = PaymentStore.PaymentStore["Service"]
 
-/**
- * What the laws need beside the store.
- *
- * @category models
- */
+/** What the laws need beside the store. */
 export interface StoreSubject {
   /** Lets time pass for the store: `TestClock.adjust`, or whatever moves the clock it reads. */
   readonly elapse: (millis: number) => Effect.Effect<void>
@@ -36,24 +28,14 @@ export interface StoreSubject {
   readonly lease: (lane: string) => Effect.Effect<Lease>
 }
 
-/**
- * The store's surroundings that the laws are tried in.
- *
- * @category services
- */
+/** The store's surroundings that the laws are tried in. */
 export class Subject extends Context.Service<Subject, StoreSubject>()("@pontage/core/testing/PaymentStoreSubject") {}
 
-/**
- * A law of a payment store.
- *
- * @category models
- */
+/** A law of a payment store. */
 export type StoreLaw = Law<PaymentStore.PaymentStore | Subject>
 
 /**
  * Makes a law. Records that cannot be asked break it; so does a lease that is lost where the law does not expect it.
- *
- * @category constructors
  */
 export const law = (
   name: string,
@@ -68,11 +50,7 @@ export const law = (
   })
 })
 
-/**
- * Holds when the lease is lost.
- *
- * @category combinators
- */
+/** Holds when the lease is lost. */
 export const loses = <A>(
   what: string,
   effect: Effect.Effect<A, FacilitatorUnavailable | LeaseLost>
@@ -82,11 +60,7 @@ export const loses = <A>(
     onSuccess: () => Effect.fail(new LawBroken({ message: `${what}: expected LeaseLost, got success` }))
   })
 
-/**
- * What a payment of the laws is to be like.
- *
- * @category models
- */
+/** What a payment of the laws is to be like. */
 export interface Wish {
   readonly payer?: string
   readonly amount?: bigint
@@ -97,18 +71,10 @@ export interface Wish {
   readonly validFor?: number
 }
 
-/**
- * A name nobody has used.
- *
- * @category constructors
- */
+/** A name nobody has used. */
 export const newName: Effect.Effect<string> = Effect.map(Entropy, identifier)
 
-/**
- * A payment nobody has seen.
- *
- * @category constructors
- */
+/** A payment nobody has seen. */
 export const newPayment = Effect.fnUntraced(function* (wish: Wish = {}) {
   const { amount = 100n, bound = true, caller = "", notify = false, payer, validFor = 60 } = wish
   const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
@@ -140,19 +106,11 @@ export const newPayment = Effect.fnUntraced(function* (wish: Wish = {}) {
   return payment
 })
 
-/**
- * A claim nobody has made.
- *
- * @category constructors
- */
+/** A claim nobody has made. */
 export const newClaim = (resource = "resource-of-the-report"): Effect.Effect<Claim> =>
   Effect.map(newName, (id) => ({ id, resource }))
 
-/**
- * Claims what must fit.
- *
- * @category combinators
- */
+/** Claims what must fit. */
 export const claimed = Effect.fnUntraced(function* (
   store: Store,
   payment: PaymentStore.NewPayment,
@@ -166,11 +124,7 @@ export const claimed = Effect.fnUntraced(function* (
     : yield* new LawBroken({ message: `a payment that fits was refused, ${result.reserved} being reserved` })
 })
 
-/**
- * A payment in the store, its run held by the claim that is returned beside it.
- *
- * @category combinators
- */
+/** A payment in the store, its run held by the claim that is returned beside it. */
 export const taken = Effect.fnUntraced(function* (store: Store, wish?: Wish) {
   const payment = yield* newPayment(wish)
   const claim = yield* newClaim()
@@ -178,21 +132,13 @@ export const taken = Effect.fnUntraced(function* (store: Store, wish?: Wish) {
   return { payment, claim, stored, paymentId: payment.paymentId }
 })
 
-/**
- * The proof that a payment never moves its money, as of some block that is final.
- *
- * @category constructors
- */
+/** The proof that a payment never moves its money, as of some block that is final. */
 export const provenUnused = (paymentId: string): PaymentStore.ProvenUnused => ({
   paymentId,
   at: { number: 2n ** 70n, hash: "0xfinal" }
 })
 
-/**
- * Has a payment wait in a lane; its record.
- *
- * @category combinators
- */
+/** Has a payment wait in a lane; its record. */
 export const queuedIn = Effect.fnUntraced(function* (store: Store, paymentId: string, lane: string) {
   const result = yield* store.queue(paymentId, lane)
   return result._tag === "Queued"
@@ -200,61 +146,37 @@ export const queuedIn = Effect.fnUntraced(function* (store: Store, paymentId: st
     : yield* new LawBroken({ message: `a payment that fits was not queued, ${result.reserved} being reserved` })
 })
 
-/**
- * Payments that nobody holds and that wait in a lane; their ids, oldest first.
- *
- * @category combinators
- */
+/** Payments that nobody holds and that wait in a lane; their ids, oldest first. */
 export const waiting = Effect.fnUntraced(function* (store: Store, lane: string, count: number, wish?: Wish) {
   const payments = yield* Effect.forEach(Array.from({ length: count }), () => newPayment(wish))
   for (const payment of payments) yield* claimed(store, payment, undefined, { lane })
   return payments.map(({ paymentId }) => paymentId)
 })
 
-/**
- * The number of the first flight of a lane of the laws.
- *
- * @category constants
- */
+/** The number of the first flight of a lane of the laws. */
 export const firstFlight = 7n
 
-/**
- * A lane nobody has worked, on a network of its own.
- *
- * @category constructors
- */
+/** A lane nobody has worked, on a network of its own. */
 export const newLane = Effect.map(newName, (name) => {
   const network = Network.make(`ledger:${name}`)
   return { network, name: PaymentStore.LaneName(network, "signer-1") }
 })
 
-/**
- * Has a new holder open the lane.
- *
- * @category combinators
- */
+/** Has a new holder open the lane. */
 export const opened = Effect.fnUntraced(function* (store: Store, { lease }: StoreSubject, lane: string) {
   const held = yield* lease(lane)
   yield* store.openLane(held, firstFlight)
   return held
 })
 
-/**
- * A lane of its own, opened, with payments that wait in it.
- *
- * @category constructors
- */
+/** A lane of its own, opened, with payments that wait in it. */
 export const staffed = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, count: number, wish?: Wish) {
   const { name: lane, network } = yield* newLane
   const ids = yield* waiting(store, lane, count, wish)
   return { lane, network, ids, lease: yield* opened(store, subject, lane) }
 })
 
-/**
- * Signed bytes nobody has seen, larger in every number than what a careless store can hold.
- *
- * @category constructors
- */
+/** Signed bytes nobody has seen, larger in every number than what a careless store can hold. */
 export const signed = (number: bigint | undefined): Effect.Effect<Prepared> =>
   Effect.map(newName, (name) => ({
     slot: number === undefined ? undefined : { lane: "signer-1", number },
@@ -265,19 +187,11 @@ export const signed = (number: bigint | undefined): Effect.Effect<Prepared> =>
     fees: { maximum: 2n ** 72n, priority: 2n ** 70n + 1n }
   }))
 
-/**
- * A flight for these payments.
- *
- * @category constructors
- */
+/** A flight for these payments. */
 export const planOf = (number: bigint, paymentIds: ReadonlyArray<string>): Effect.Effect<PaymentStore.Plan> =>
   Effect.map(signed(number), (prepared) => ({ number, prepared, paymentIds }))
 
-/**
- * A lane of its own with one flight on its way; its payments are `planned`.
- *
- * @category constructors
- */
+/** A lane of its own with one flight on its way; its payments are `planned`. */
 export const flown = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, count: number, wish?: Wish) {
   const staff = yield* staffed(store, subject, count, wish)
   const plan = yield* planOf(firstFlight, staff.ids)
@@ -285,22 +199,14 @@ export const flown = Effect.fnUntraced(function* (store: Store, subject: StoreSu
   return { ...staff, plan, prepared: plan.prepared }
 })
 
-/**
- * A place where a transaction landed, and what it cost.
- *
- * @category constructors
- */
+/** A place where a transaction landed, and what it cost. */
 export const landing = ({ transaction }: Prepared, cost = 2n ** 75n + 1n): Landed => ({
   transaction,
   block: { number: 2n ** 60n + 1n, hash: `hash of ${transaction}` },
   cost
 })
 
-/**
- * A change of a payment's state.
- *
- * @category constructors
- */
+/** A change of a payment's state. */
 export const change = (
   paymentId: string,
   from: PaymentState,
@@ -308,11 +214,7 @@ export const change = (
   more: Partial<PaymentStore.Advance> = {}
 ): PaymentStore.Advance => ({ paymentId, from: [from], to, ...more })
 
-/**
- * Takes an accepted payment all the way to the chain, in a lane of its own.
- *
- * @category combinators
- */
+/** Takes an accepted payment all the way to the chain, in a lane of its own. */
 export const moved = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, paymentId: string) {
   const { name: lane } = yield* newLane
   yield* store.queue(paymentId, lane)
@@ -329,11 +231,7 @@ export const moved = Effect.fnUntraced(function* (store: Store, subject: StoreSu
   return { lane, lease, plan, landed }
 })
 
-/**
- * Claims a known payment and holds the verdict against what is expected.
- *
- * @category combinators
- */
+/** Claims a known payment and holds the verdict against what is expected. */
 export const executionIs = Effect.fnUntraced(function* (
   store: Store,
   payment: PaymentStore.NewPayment,
@@ -345,11 +243,7 @@ export const executionIs = Effect.fnUntraced(function* (
   yield* same("whether a known payment was created", result.created, false)
 })
 
-/**
- * Holds when the payment is in this state.
- *
- * @category combinators
- */
+/** Holds when the payment is in this state. */
 export const statusIs = Effect.fnUntraced(function* (store: Store, paymentId: string, status: PaymentState) {
   yield* same(`the state of ${paymentId}`, (yield* store.find(paymentId))?.status, status)
 })

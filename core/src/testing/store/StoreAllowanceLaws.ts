@@ -158,11 +158,7 @@ const oneTakesTheRoom = law(
   })
 )
 
-/**
- * The laws about a network's books.
- *
- * @category constants
- */
+/** The laws about a network's books. */
 export const laws: ReadonlyArray<StoreLaw> = [
   booksShowAll,
   withoutSlotsEnd,

@@ -221,11 +221,7 @@ const probesLeaveNothing = law(
   })
 )
 
-/**
- * The laws about what is kept beside the payments' course.
- *
- * @category constants
- */
+/** The laws about what is kept beside the payments' course. */
 export const laws: ReadonlyArray<StoreLaw> = [
   serialsGoUp,
   unwantedAreListed,

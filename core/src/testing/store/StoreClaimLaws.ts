@@ -419,11 +419,7 @@ const historyGrows = law(
   })
 )
 
-/**
- * The laws about claims and runs.
- *
- * @category constants
- */
+/** The laws about claims and runs. */
 export const laws: ReadonlyArray<StoreLaw> = [
   oneCreates,
   keepsEverything,

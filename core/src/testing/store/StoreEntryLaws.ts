@@ -217,11 +217,7 @@ const historyGrows = law(
   })
 )
 
-/**
- * The laws about entries.
- *
- * @category constants
- */
+/** The laws about entries. */
 export const laws: ReadonlyArray<StoreLaw> = [
   changesCompareAndSet,
   anyOfStates,

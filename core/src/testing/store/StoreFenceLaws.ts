@@ -95,9 +95,5 @@ const onePlanWins = law(
   })
 )
 
-/**
- * The laws about fencing.
- *
- * @category constants
- */
+/** The laws about fencing. */
 export const laws: ReadonlyArray<StoreLaw> = [staleWritesNothing, lanesAreApart, onePlanWins]

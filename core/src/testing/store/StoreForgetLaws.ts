@@ -190,9 +190,5 @@ const stepsAreSmall = law(
   })
 )
 
-/**
- * The laws about old records.
- *
- * @category constants
- */
+/** The laws about old records. */
 export const laws: ReadonlyArray<StoreLaw> = [overIsForgotten, neededIsKept, newestIsKept, stepsAreSmall]

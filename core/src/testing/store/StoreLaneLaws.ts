@@ -392,11 +392,7 @@ const claimIsNotWaiting = law(
   })
 )
 
-/**
- * The laws about lanes.
- *
- * @category constants
- */
+/** The laws about lanes. */
 export const laws: ReadonlyArray<StoreLaw> = [
   claimsQueue,
   queuedInTurn,

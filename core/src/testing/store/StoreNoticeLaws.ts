@@ -218,11 +218,7 @@ const noticesAreHeard = law(
   })
 )
 
-/**
- * The laws about notices.
- *
- * @category constants
- */
+/** The laws about notices. */
 export const laws: ReadonlyArray<StoreLaw> = [
   endsAreTold,
   noticesAreTakenOnce,

@@ -175,9 +175,6 @@ const unsettledStays = law(
   })
 )
 
-/**
- * @category constants
- */
 export const laws: ReadonlyArray<StoreLaw> = [
   refusedMoves,
   refusedRepeats,

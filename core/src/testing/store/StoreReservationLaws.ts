@@ -206,11 +206,7 @@ const endedSinceCountsInLanes = law(
   })
 )
 
-/**
- * The laws about balances.
- *
- * @category constants
- */
+/** The laws about balances. */
 export const laws: ReadonlyArray<StoreLaw> = [
   flightsReserve,
   coveredFits,

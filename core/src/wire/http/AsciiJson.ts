@@ -10,39 +10,23 @@ import { invalid, type ValidationError } from "../../protocol/ValidationError.ts
 
 export { depthOf, escape, maximumDepth }
 
-/**
- * The longest header text that is read, in bytes.
- *
- * @category constants
- */
+/** The longest header text that is read, in bytes. */
 export const maximumHeaderBytes = 8 * 1024
 
 /**
  * The longest header text in base64 that is read, in bytes: it holds as much JSON as the longest that is written plainly.
- *
- * @category constants
  */
 export const maximumBase64Bytes = Math.ceil(maximumHeaderBytes / 3) * 4
 
-/**
- * A value as one line of ASCII JSON.
- *
- * @category conversions
- */
+/** A value as one line of ASCII JSON. */
 export const encode = (value: unknown): string => escape(JSON.stringify(value))
 
 /**
  * A stranger's words in a message for people: short, in quotes, and without characters that a terminal would obey.
- *
- * @category conversions
  */
 export const quoted = (text: string): string => encode(text.slice(0, 300))
 
-/**
- * Reads header text: at most 8 KiB of ASCII, nested at most 8 deep. Fails with `malformed`.
- *
- * @category conversions
- */
+/** Reads header text: at most 8 KiB of ASCII, nested at most 8 deep. Fails with `malformed`. */
 export const decode = (text: string): Result.Result<unknown, ValidationError> => {
   if (text.length > maximumHeaderBytes) return malformed("too_long", `is longer than ${maximumHeaderBytes} bytes`)
   if (!isPrintableAscii(text))

@@ -8,25 +8,13 @@ import * as Base64Text from "../../protocol/text/Base64Text.ts"
 import { depthOf } from "../../protocol/text/JsonDepth.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 
-/**
- * The deepest nesting that is read: extensions carry JSON schemas of their own.
- *
- * @category constants
- */
+/** The deepest nesting that is read: extensions carry JSON schemas of their own. */
 export const maximumDepth = 16
 
-/**
- * A value as one line of base64.
- *
- * @category conversions
- */
+/** A value as one line of base64. */
 export const encode = (value: unknown): string => Base64Text.encode(JSON.stringify(value))
 
-/**
- * Reads header text of at most `maximumBytes`. `where` is what messages call it. Fails with `malformed`.
- *
- * @category conversions
- */
+/** Reads header text of at most `maximumBytes`. `where` is what messages call it. Fails with `malformed`. */
 export const decode = (where: string, text: string, maximumBytes: number): Result.Result<unknown, ValidationError> => {
   const malformed = (detail: string, what: string) =>
     Result.fail(invalid("malformed", detail, `the ${where} header ${what}; expected base64 of one JSON object`))

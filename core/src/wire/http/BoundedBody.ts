@@ -3,11 +3,7 @@
  * many ends the reading.
  */
 
-/**
- * What a bounded reading came to. `text` is `undefined` when the bytes were no UTF-8.
- *
- * @category models
- */
+/** What a bounded reading came to. `text` is `undefined` when the bytes were no UTF-8. */
 export type BoundedBody =
   | { readonly _tag: "Read"; readonly text: string | undefined }
   | { readonly _tag: "TooLong"; readonly maximumBytes: number }
@@ -17,8 +13,6 @@ const decoder = new TextDecoder("utf-8", { fatal: true })
 /**
  * Reads at most `maximumBytes`; a longer body is cancelled, its connection given up, and so is one when the signal says so:
  * a peer that never ends its body must not hold the connection. Rejects as the stream does, or with the signal's reason.
- *
- * @category conversions
  */
 export const read = async (
   body: ReadableStream<Uint8Array> | null,
@@ -49,11 +43,7 @@ export const read = async (
   }
 }
 
-/**
- * A body that has been read, of this length, as its parts.
- *
- * @category conversions
- */
+/** A body that has been read, of this length, as its parts. */
 export const ofChunks = (chunks: ReadonlyArray<Uint8Array>, length: number): BoundedBody => ({
   _tag: "Read",
   text: textOf(join(chunks, length))
@@ -62,8 +52,6 @@ export const ofChunks = (chunks: ReadonlyArray<Uint8Array>, length: number): Bou
 /**
  * Reads the body of a response to a request of our own. One whose length is declared and small enough is read in one go,
  * which costs a fraction of reading a stream; HTTP lets no more bytes through than were declared.
- *
- * @category conversions
  */
 export const ofResponse = async (response: Response, maximumBytes: number): Promise<BoundedBody> => {
   if (!isDeclaredWithin(response.headers, maximumBytes)) return read(response.body, maximumBytes)
@@ -76,11 +64,7 @@ const isDeclaredWithin = (headers: Headers, maximumBytes: number): boolean => {
   return length !== null && Number(length) <= maximumBytes && !headers.has("content-encoding")
 }
 
-/**
- * The pieces as one, of so many bytes in all. A single piece is given back as it is.
- *
- * @category conversions
- */
+/** The pieces as one, of so many bytes in all. A single piece is given back as it is. */
 export const join = (chunks: ReadonlyArray<Uint8Array>, length: number): Uint8Array => {
   const [only] = chunks
   if (chunks.length === 1 && only !== undefined) return only

@@ -13,11 +13,7 @@ import type { BoundedBody } from "./BoundedBody.ts"
 import * as HttpOrigin from "./HttpOrigin.ts"
 import * as RequestSecrets from "./RequestSecrets.ts"
 
-/**
- * The node, and how it is reached.
- *
- * @category models
- */
+/** The node, and how it is reached. */
 export interface Options {
   /** `http:` or `https:`; a user and password in it become an `Authorization` header. Never shown in a message. */
   readonly url: string
@@ -33,11 +29,7 @@ export interface Options {
   readonly onRequest?: (name: string) => void
 }
 
-/**
- * The keys of the options, for those who add their own.
- *
- * @category constants
- */
+/** The keys of the options, for those who add their own. */
 export const keys: OptionCheck.Table<Options> = {
   url: OptionCheck.text,
   network: OptionCheck.text,
@@ -47,22 +39,14 @@ export const keys: OptionCheck.Table<Options> = {
   onRequest: OptionCheck.optional(OptionCheck.callable())
 }
 
-/**
- * One request: `name` is for messages, `path` goes behind the URL's own path, `body` is sent as JSON.
- *
- * @category models
- */
+/** One request: `name` is for messages, `path` goes behind the URL's own path, `body` is sent as JSON. */
 export interface Request {
   readonly name: string
   readonly path?: string
   readonly body: unknown
 }
 
-/**
- * The means to send requests to one node.
- *
- * @category models
- */
+/** The means to send requests to one node. */
 export interface ChainNodeClient {
   readonly network: string
   /** Sends once. `read` gives the answer's meaning, or what is wrong with it, without a subject ("answered HTTP 502"). */
@@ -74,18 +58,10 @@ export interface ChainNodeClient {
   readonly quote: (words: string) => string
 }
 
-/**
- * The most that is kept of a node's words, in characters: they end up in messages and records.
- *
- * @category constants
- */
+/** The most that is kept of a node's words, in characters: they end up in messages and records. */
 export const longestQuote = 500
 
-/**
- * The JSON of an answer's body; or what is wrong with it, without a subject.
- *
- * @category conversions
- */
+/** The JSON of an answer's body; or what is wrong with it, without a subject. */
 export const readJson = (body: BoundedBody): Result.Result<unknown, string> => {
   if (body._tag === "TooLong") return Result.fail(`answered more than ${body.maximumBytes} bytes`)
   if (body.text === undefined) return Result.fail("answered something that is not UTF-8")
@@ -112,7 +88,6 @@ const headersOf = (url: URL, given: Options["headers"] = {}): Readonly<Record<st
  * Makes the client of a node. The longest answer that is read is given in bytes. The options are expected to be checked
  * against the family's own table.
  *
- * @category constructors
  * @throws Misconfigured when the URL is not one of HTTP.
  */
 export const make = Effect.fnUntraced(function* (

@@ -9,8 +9,6 @@ import type { HttpAnswer, HttpCall, HttpOrigin } from "./HttpCall.ts"
 /**
  * The server at an origin (`https://node.example:8545`). The `fetch` must honour `redirect` and `signal`; default is the
  * platform's.
- *
- * @category constructors
  */
 export const at = (origin: string, fetch: typeof globalThis.fetch = globalThis.fetch): HttpOrigin => ({
   ask: (call) =>

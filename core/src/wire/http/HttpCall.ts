@@ -6,11 +6,7 @@ import type * as Effect from "effect/Effect"
 
 import type { BoundedBody } from "./BoundedBody.ts"
 
-/**
- * A question. `path` is what stands behind the origin: path and query.
- *
- * @category models
- */
+/** A question. `path` is what stands behind the origin: path and query. */
 export interface HttpCall {
   readonly method: "GET" | "POST"
   readonly path: string
@@ -23,11 +19,7 @@ export interface HttpCall {
   readonly redirect: "error" | "manual"
 }
 
-/**
- * A complete answer: all of its body has come, or more than was wanted.
- *
- * @category models
- */
+/** A complete answer: all of its body has come, or more than was wanted. */
 export interface HttpAnswer {
   readonly status: number
   readonly contentType: string | undefined
@@ -38,8 +30,6 @@ export interface HttpAnswer {
  * One server, by protocol, host and port. A call fails with the platform's own reason, whose `code`, or that of its `cause`,
  * tells what happened (`ECONNREFUSED`). Nothing is retried: where an answer is missing the question may have been heard. An
  * interruption gives the connection up.
- *
- * @category models
  */
 export interface HttpOrigin {
   readonly ask: (call: HttpCall) => Effect.Effect<HttpAnswer, unknown>

@@ -15,17 +15,11 @@ export type { HttpAnswer, HttpCall, HttpOrigin } from "./HttpCall.ts"
 /**
  * The way to a server where nobody gives a `fetch`. The default is the platform's; a program that simulates the network gives
  * its own.
- *
- * @category services
  */
 export class HttpOrigins extends Context.Reference<(origin: string) => HttpOrigin>("@pontage/core/HttpOrigins", {
   defaultValue: () => Platform.at
 }) {}
 
-/**
- * The server at an origin, for example `https://node.example:8545`.
- *
- * @category constructors
- */
+/** The server at an origin, for example `https://node.example:8545`. */
 export const at = (origin: string, fetch?: typeof globalThis.fetch): HttpOrigin =>
   fetch === undefined ? Platform.at(origin) : FetchOrigin.at(origin, fetch)

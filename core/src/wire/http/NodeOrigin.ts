@@ -17,11 +17,7 @@ const { NODE_OPTIONS = "", NODE_USE_ENV_PROXY } = process.env
 const isProxyWanted: boolean =
   NODE_USE_ENV_PROXY === "1" || [...process.execArgv, ...NODE_OPTIONS.split(" ")].includes("--use-env-proxy")
 
-/**
- * The server at an origin (`https://node.example:8545`).
- *
- * @category constructors
- */
+/** The server at an origin (`https://node.example:8545`). */
 export const at = (origin: string): HttpOrigin => {
   const { host, hostname, port, protocol } = new URL(origin)
   const isSecure = protocol === "https:"

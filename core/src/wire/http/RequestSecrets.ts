@@ -4,11 +4,7 @@
  */
 import * as Base64Text from "../../protocol/text/Base64Text.ts"
 
-/**
- * Hides the secrets in a text.
- *
- * @category models
- */
+/** Hides the secrets in a text. */
 export type Mask = (text: string) => string
 
 /** In characters: a shorter path segment or query name is a word of an API such as `v2` or `mainnet`, not a key. */
@@ -35,8 +31,6 @@ const credentialsOf = ({ password, username }: URL): readonly [string, string] |
 /**
  * The value of the header `authorization` for a URL's user and password (RFC 7617, UTF-8); `undefined` where the URL has
  * neither.
- *
- * @category conversions
  */
 export const authorization = (url: URL): string | undefined => {
   const credentials = credentialsOf(url)
@@ -73,8 +67,6 @@ const ofHeader = (value: string): ReadonlyArray<string> => [
 /**
  * The mask for a request's URL and the headers that its user gave: credentials and their base64, long segments of the path,
  * the query's values, the headers' values; each as it is written and with its percent-encoding decoded.
- *
- * @category constructors
  */
 export const mask = (url: URL, headers: Readonly<Record<string, string>> = {}): Mask => {
   const written = [...ofPath(url), ...ofQuery(url)]
@@ -96,8 +88,6 @@ const deepestCause = 4
 /**
  * The reason why an exchange failed, without its secrets: some platforms put the URL into the message, the stack or a field
  * of their errors. What is kept: name, message, stack, `code`, and the same of up to four nested causes.
- *
- * @category conversions
  */
 export const maskedReason = (mask: Mask, reason: unknown, depth: number = deepestCause): unknown => {
   if (!(reason instanceof Error)) return typeof reason === "string" ? mask(reason) : undefined

@@ -12,25 +12,15 @@ import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import type { Receipt, Settlement } from "../../protocol/Settlement.ts"
 import type { ValidationError } from "../../protocol/ValidationError.ts"
 
-/**
- * Request headers as a host gives them: one value, or several when the header came more than once.
- *
- * @category models
- */
+/** Request headers as a host gives them: one value, or several when the header came more than once. */
 export type ReadHeader = (name: string) => string | ReadonlyArray<string> | undefined
 
-/**
- * Headers to be set on a message, by name.
- *
- * @category models
- */
+/** Headers to be set on a message, by name. */
 export type HeaderFields = Readonly<Record<string, string>>
 
 /**
  * The offer that a payment answers, where a dialect has the payer repeat it. It is nobody's word yet: the gate compares it
  * with what it offers.
- *
- * @category models
  */
 export interface AcceptedOffer {
   readonly scheme: string
@@ -42,21 +32,13 @@ export interface AcceptedOffer {
   readonly extra: Readonly<Record<string, Schema.Json>>
 }
 
-/**
- * A payment as a request carries it.
- *
- * @category models
- */
+/** A payment as a request carries it. */
 export interface PresentedPayment {
   readonly payment: PaymentPayload
   readonly accepted: AcceptedOffer | undefined
 }
 
-/**
- * A refusal in a dialect's words.
- *
- * @category models
- */
+/** A refusal in a dialect's words. */
 export interface RefusalWords {
   readonly headers: HeaderFields
   /** The body's JSON value. */
@@ -68,28 +50,16 @@ export interface RefusalWords {
   readonly personal?: (retryToken: string) => PersonalWords
 }
 
-/**
- * The part of a refusal that only one payer gets.
- *
- * @category models
- */
+/** The part of a refusal that only one payer gets. */
 export interface PersonalWords {
   readonly headers?: HeaderFields
   readonly body?: unknown
 }
 
-/**
- * Whether the money moves before the handler runs or after it, which a payer may want to know.
- *
- * @category models
- */
+/** Whether the money moves before the handler runs or after it, which a payer may want to know. */
 export type SettleOrder = "before-handler" | "after-handler"
 
-/**
- * The seller's half of a wire format.
- *
- * @category models
- */
+/** The seller's half of a wire format. */
 export interface SellerDialect {
   /** For people: in messages about a route's configuration. */
   readonly name: string
@@ -109,21 +79,13 @@ export interface SellerDialect {
   readonly receiptHeaders: (settlement: Settlement) => HeaderFields
 }
 
-/**
- * An answer as the payer's half reads it.
- *
- * @category models
- */
+/** An answer as the payer's half reads it. */
 export interface AnswerHead {
   readonly status: number
   readonly header: (name: string) => string | null
 }
 
-/**
- * A refusal as a payer understands it, and how one of its options is paid.
- *
- * @category models
- */
+/** A refusal as a payer understands it, and how one of its options is paid. */
 export interface ReadRefusal {
   /** Only what can be understood: options on networks without a CAIP-2 name are left out. */
   readonly required: PaymentRequired
@@ -131,11 +93,7 @@ export interface ReadRefusal {
   readonly paymentHeaders: (index: number, payload: Schema.Json) => HeaderFields
 }
 
-/**
- * The payer's half of a wire format.
- *
- * @category models
- */
+/** The payer's half of a wire format. */
 export interface PayerDialect {
   /** The request header that carries a payment. */
   readonly paymentHeader: string

@@ -14,33 +14,17 @@ import { ValidationReason } from "../../protocol/ValidationError.ts"
 
 const identifier = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{16,64}$/))
 
-/**
- * The field in which a server tells for whom it asks: see `CurrentBuyer`.
- *
- * @category constants
- */
+/** The field in which a server tells for whom it asks: see `CurrentBuyer`. */
 export const buyerField = "pontage-buyer"
 
-/**
- * Reads that field; `undefined` where it is left out or no such text.
- *
- * @category getters
- */
+/** Reads that field; `undefined` where it is left out or no such text. */
 export const buyerOf = (text: string | undefined): string | undefined =>
   text !== undefined && /^[A-Za-z0-9_-]{16,64}$/.test(text) ? text : undefined
 
-/**
- * The most earlier claims that one may resume.
- *
- * @category constants
- */
+/** The most earlier claims that one may resume. */
 export const maximumResumed = 16
 
-/**
- * A server's wish to run a resource once: see `Claim`.
- *
- * @category schemas
- */
+/** A server's wish to run a resource once: see `Claim`. */
 export const Claim = Schema.Struct({
   id: identifier,
   resource: identifier,
@@ -49,53 +33,29 @@ export const Claim = Schema.Struct({
   resumes: Schema.optionalKey(Schema.Array(identifier).check(Schema.isMaxLength(maximumResumed)))
 })
 
-/**
- * `POST /verify`.
- *
- * @category schemas
- */
+/** `POST /verify`. */
 export const VerifyRequest = Schema.Struct({
   protocolVersion: Schema.Literal(protocolVersion),
   paymentPayload: PaymentPayload,
   paymentRequirements: PaymentRequirements
 })
 
-/**
- * `POST /settle`, where a foreign server leaves the claim out.
- *
- * @category schemas
- */
+/** `POST /settle`, where a foreign server leaves the claim out. */
 export const SettleRequest = Schema.Struct({ ...VerifyRequest.fields, claim: Schema.optionalKey(Claim) })
 
-/**
- * `POST /claims`.
- *
- * @category schemas
- */
+/** `POST /claims`. */
 export const ClaimRequest = Schema.Struct({ ...VerifyRequest.fields, claim: Claim })
 
-/**
- * `POST /payments/{id}/finish`.
- *
- * @category schemas
- */
+/** `POST /payments/{id}/finish`. */
 export const FinishRequest = Schema.Struct({
   claimId: identifier,
   outcome: Schema.Literals(["served", "refused", "failed", "notRun", "unanswered"])
 })
 
-/**
- * The most runs whose ends are told in one `POST /payments/finish`.
- *
- * @category constants
- */
+/** The most runs whose ends are told in one `POST /payments/finish`. */
 export const maximumFinishes = 100
 
-/**
- * `POST /payments/finish`: how several runs ended.
- *
- * @category schemas
- */
+/** `POST /payments/finish`: how several runs ended. */
 export const FinishesRequest = Schema.Struct({
   runs: Schema.Array(Schema.Struct({ paymentId: Schema.String, ...FinishRequest.fields })).check(
     Schema.isMinLength(1),
@@ -111,11 +71,7 @@ const verdict = {
   message: Schema.optionalKey(Schema.String)
 }
 
-/**
- * The answer of `POST /verify`.
- *
- * @category schemas
- */
+/** The answer of `POST /verify`. */
 export const VerifyResponse = Schema.Struct({
   isValid: Schema.Boolean,
   payer: Schema.optionalKey(Schema.String),
@@ -125,8 +81,6 @@ export const VerifyResponse = Schema.Struct({
 /**
  * The answer of `POST /settle` and `POST /claims`. `success` means that the money has moved, or for a claim that it was
  * taken in. Neither success nor `code` nor `reason` means that the outcome is not known yet.
- *
- * @category schemas
  */
 export const SettleResponse = Schema.Struct({
   success: Schema.Boolean,
@@ -144,11 +98,7 @@ export const SettleResponse = Schema.Struct({
   ...verdict
 })
 
-/**
- * The `error` of the fault that answers a payment nobody knows (404).
- *
- * @category constants
- */
+/** The `error` of the fault that answers a payment nobody knows (404). */
 export const unknownPayment = "unknown_payment"
 
 /**
@@ -156,8 +106,6 @@ export const unknownPayment = "unknown_payment"
  * (`malformed`, `unauthenticated`, `unknown_payment`, `chain_unavailable`, ...), `message` is for people. `reason` and
  * `detail` are there where a `finish` is refused (404, 409): they carry its `ValidationError`. `retryAfter` (503) is when the same
  * request makes sense again, in seconds; the field `Retry-After` says the same.
- *
- * @category schemas
  */
 export const Fault = Schema.Struct({
   error: Schema.String,
@@ -170,8 +118,6 @@ export const Fault = Schema.Struct({
 /**
  * The answer of `POST /payments/finish`, run by run in the order of the request: the status and the body that
  * `POST /payments/{id}/finish` would have had.
- *
- * @category schemas
  */
 export const FinishesResponse = Schema.Struct({
   answers: Schema.Array(

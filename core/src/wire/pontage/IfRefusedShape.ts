@@ -12,11 +12,7 @@ const strict = /* @__PURE__ */ Shape.struct<IfRefused>({
   until: Shape.int
 })
 
-/**
- * The shape; what is not of it is as if it were not there.
- *
- * @category shapes
- */
+/** The shape; what is not of it is as if it were not there. */
 export const ifRefused: Shape.Shape<IfRefused | undefined> = {
   read: (value) => {
     const read = strict.read(value)

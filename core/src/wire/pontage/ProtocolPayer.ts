@@ -14,11 +14,7 @@ import type { HeaderFields, PayerDialect } from "./Dialect.ts"
 import { ifRefused } from "./IfRefusedShape.ts"
 import { amount, paymentRequired } from "./RefusalShape.ts"
 
-/**
- * A receipt in full.
- *
- * @category shapes
- */
+/** A receipt in full. */
 export const settlement = /* @__PURE__ */ Shape.struct<Settlement>({
   success: /* @__PURE__ */ Shape.oneOf([true]),
   transaction: Shape.text,
@@ -36,11 +32,7 @@ const pay = ({ accepts }: PaymentRequired, index: number, payload: Schema.Json):
     : { "X-Payment": AsciiJson.encode(sealPayload(option.scheme, option.network, payload)) }
 }
 
-/**
- * The dialect.
- *
- * @category constants
- */
+/** The dialect. */
 export const protocolPayer: PayerDialect = {
   paymentHeader: "X-Payment",
   isToldByHead: true,

@@ -25,11 +25,7 @@ const fromJson = (json: unknown): Result.Result<PresentedPayment, ValidationErro
   })
 }
 
-/**
- * The dialect.
- *
- * @category constants
- */
+/** The dialect. */
 export const protocolSeller: SellerDialect = {
   name: "our own",
   paymentHeader: "X-Payment",

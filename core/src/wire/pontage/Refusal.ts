@@ -6,11 +6,7 @@ import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import { isDead, type PaymentState } from "../../protocol/Settlement.ts"
 
-/**
- * A refusal without its offers.
- *
- * @category models
- */
+/** A refusal without its offers. */
 export interface Refusal {
   readonly status: 402 | 409 | 500 | 503
   readonly body: Omit<PaymentRequired, "accepts">
@@ -18,11 +14,7 @@ export interface Refusal {
   readonly retryAfter: number | undefined
 }
 
-/**
- * The refusal for a failure. Total: a new error without a line here does not compile.
- *
- * @category conversions
- */
+/** The refusal for a failure. Total: a new error without a line here does not compile. */
 export const fromFailure = (failure: PaymentFailure): Refusal => {
   switch (failure._tag) {
     case "PaymentError":
@@ -43,11 +35,7 @@ export const fromFailure = (failure: PaymentFailure): Refusal => {
   }
 }
 
-/**
- * A payment as the refusal of a claim names it.
- *
- * @category models
- */
+/** A payment as the refusal of a claim names it. */
 export interface ClaimedPayment {
   readonly paymentId: string
   readonly status: PaymentState
@@ -56,8 +44,6 @@ export interface ClaimedPayment {
 /**
  * The refusal of a request that may not run: another request runs it now, or the payment was used for this resource or
  * for another one. Nothing of it asks for a new signature by itself; the body carries the offers all the same.
- *
- * @category conversions
  */
 export const fromExecution = (execution: "held" | "spent" | "conflict", payment: ClaimedPayment): Refusal => {
   const { paymentId, status } = payment
@@ -82,11 +68,7 @@ const held = "This payment is being used by another request right now. Wait, the
 const spent = "This payment was used already. It pays for nothing more."
 const conflict = "This payment belongs to another resource. It does not pay for this one."
 
-/**
- * The refusal when the run is granted but the transfer is not confirmed: in flight, or proven dead.
- *
- * @category conversions
- */
+/** The refusal when the run is granted but the transfer is not confirmed: in flight, or proven dead. */
 export const fromUnsettled = ({ paymentId, status }: ClaimedPayment): Refusal =>
   isDead(status)
     ? refusal(402, { error: dead, detail: status, paymentId, paymentState: status, retry: "new_payment" })
@@ -95,11 +77,7 @@ export const fromUnsettled = ({ paymentId, status }: ClaimedPayment): Refusal =>
 const dead = "The transfer of this payment did not happen and will not. Nothing was charged; sign a new payment."
 const pending = "The transfer is not confirmed yet. Send the same payment again, do not sign a new one."
 
-/**
- * The refusal when a route's price cannot be computed; nothing was looked at, nothing charged.
- *
- * @category constants
- */
+/** The refusal when a route's price cannot be computed; nothing was looked at, nothing charged. */
 export const unpriced: Refusal = {
   status: 500,
   body: {
@@ -109,22 +87,14 @@ export const unpriced: Refusal = {
   retryAfter: undefined
 }
 
-/**
- * The refusal when the seller's own check of the request failed; nothing was looked at, nothing charged.
- *
- * @category constants
- */
+/** The refusal when the seller's own check of the request failed; nothing was looked at, nothing charged. */
 export const unchecked: Refusal = {
   status: 500,
   body: { error: "This request could not be checked. Nothing was charged.", detail: "check_failed" },
   retryAfter: undefined
 }
 
-/**
- * The refusal when a payment is bound to the request's body, and the body cannot be had.
- *
- * @category constants
- */
+/** The refusal when a payment is bound to the request's body, and the body cannot be had. */
 export const unbindable: Refusal = {
   status: 500,
   body: {
@@ -134,11 +104,7 @@ export const unbindable: Refusal = {
   retryAfter: undefined
 }
 
-/**
- * The refusal while it is not proven yet that the payments a resource offers can be made.
- *
- * @category constants
- */
+/** The refusal while it is not proven yet that the payments a resource offers can be made. */
 export const notReady: Refusal = {
   status: 503,
   body: {
@@ -149,11 +115,7 @@ export const notReady: Refusal = {
   retryAfter: 5
 }
 
-/**
- * The refusal of a request without a payment.
- *
- * @category constants
- */
+/** The refusal of a request without a payment. */
 export const unpaid: Refusal = {
   status: 402,
   body: { error: "Payment required: sign one of the offered payments and send the request again with it." },

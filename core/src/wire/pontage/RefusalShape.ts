@@ -10,21 +10,13 @@ import { paymentStates } from "../../protocol/Settlement.ts"
 import * as Shape from "../../protocol/Shape.ts"
 import { validationReasons } from "../../protocol/ValidationError.ts"
 
-/**
- * An amount in the smallest unit of an asset.
- *
- * @category shapes
- */
+/** An amount in the smallest unit of an asset. */
 export const amount = /* @__PURE__ */ Shape.guarded(
   Amount.expected,
   (value): value is string => typeof value === "string" && Amount.isText(value)
 )
 
-/**
- * A network's CAIP-2 identifier.
- *
- * @category shapes
- */
+/** A network's CAIP-2 identifier. */
 export const network = /* @__PURE__ */ Shape.guarded(Network.expected, Network.isNetwork)
 
 const seconds = /* @__PURE__ */ Shape.guarded(
@@ -43,25 +35,13 @@ const words = {
   retry: /* @__PURE__ */ Shape.optional(/* @__PURE__ */ Shape.oneOf(retries))
 }
 
-/**
- * What a refusal says beside its offers.
- *
- * @category models
- */
+/** What a refusal says beside its offers. */
 export type RefusalWords = Omit<PaymentRequired, "error" | "accepts">
 
-/**
- * What a refusal says beside its offers.
- *
- * @category shapes
- */
+/** What a refusal says beside its offers. */
 export const refusalWords = /* @__PURE__ */ Shape.struct<RefusalWords>(words)
 
-/**
- * The body of a refusal.
- *
- * @category shapes
- */
+/** The body of a refusal. */
 export const paymentRequired = /* @__PURE__ */ Shape.struct<PaymentRequired>({
   error: Shape.text,
   accepts: /* @__PURE__ */ Shape.list(

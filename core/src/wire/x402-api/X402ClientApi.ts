@@ -11,11 +11,7 @@ import * as X402Network from "../x402/X402Network.ts"
 import * as X402Offer from "../x402/X402Offer.ts"
 import type { X402Version } from "../x402/X402Reason.ts"
 
-/**
- * A kind that is settled; `network` is its CAIP-2 identifier, or an alias of it.
- *
- * @category models
- */
+/** A kind that is settled; `network` is its CAIP-2 identifier, or an alias of it. */
 export interface Kind {
   readonly version: X402Version
   readonly scheme: string
@@ -23,11 +19,7 @@ export interface Kind {
   readonly extra: Readonly<Record<string, Schema.Json>> | undefined
 }
 
-/**
- * What a facilitator says of itself.
- *
- * @category models
- */
+/** What a facilitator says of itself. */
 export interface Kinds {
   readonly kinds: ReadonlyArray<Kind>
   readonly signers: Readonly<Record<string, ReadonlyArray<string>>>
@@ -48,11 +40,7 @@ const decodeKind = Schema.decodeUnknownResult(AnyKind)
 const decodeSigners = Schema.decodeUnknownResult(Schema.Record(Schema.String, Schema.Array(Schema.String)))
 const speaksOurs = Schema.is(Schema.Struct({ protocolVersion: Schema.Json }))
 
-/**
- * Whether an answer to `GET /supported` is that of a facilitator that speaks x402 and nothing of ours.
- *
- * @category guards
- */
+/** Whether an answer to `GET /supported` is that of a facilitator that speaks x402 and nothing of ours. */
 export const isForeign = (json: unknown): boolean => {
   const answer = decodeAnswer(json)
   if (Result.isFailure(answer)) return false
@@ -62,8 +50,6 @@ export const isForeign = (json: unknown): boolean => {
 
 /**
  * Reads the answer to `GET /supported`. Kinds of other versions, and on networks that have no CAIP-2 name, are left out.
- *
- * @category conversions
  */
 export const readKinds = (json: unknown): Result.Result<Kinds, { readonly message: string }> =>
   Result.map(decodeAnswer(json), ({ kinds, signers }) => ({
@@ -81,11 +67,7 @@ const kindOf = ({ extra, network, scheme, x402Version }: typeof AnyKind.Type): K
   return named && { version: 1, scheme, network: named, extra: extra ?? undefined }
 }
 
-/**
- * The body that asks about a payment; `undefined` on a network that the version has no name for.
- *
- * @category conversions
- */
+/** The body that asks about a payment; `undefined` on a network that the version has no name for. */
 export const bodyOf = (
   version: X402Version,
   requirements: PaymentRequirements,

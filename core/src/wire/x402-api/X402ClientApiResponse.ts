@@ -20,8 +20,6 @@ import * as X402Reason from "../x402/X402Reason.ts"
  * - `Reverted` its transaction was sent and did not move the money;
  * - `Unlisted` a refusal by a word that no list knows: whether anything was sent before it cannot be told;
  * - `Unknown` nothing that could be relied on.
- *
- * @category models
  */
 export type Reason =
   | { readonly _tag: "Used" | "Refused" | "Unlisted"; readonly failure: PaymentError | ValidationError }
@@ -29,11 +27,7 @@ export type Reason =
 
 type Stage = "Busy" | "Pending" | "Reverted" | "Unknown"
 
-/**
- * An answer to `POST /verify`; `reason` where it is a refusal.
- *
- * @category models
- */
+/** An answer to `POST /verify`; `reason` where it is a refusal. */
 export interface Verification {
   readonly isValid: boolean
   readonly payer: string | undefined
@@ -41,11 +35,7 @@ export interface Verification {
   readonly reason: Reason | undefined
 }
 
-/**
- * An answer to `POST /settle`. `network` is its CAIP-2 identifier where the answer names one of version 1.
- *
- * @category models
- */
+/** An answer to `POST /settle`. `network` is its CAIP-2 identifier where the answer names one of version 1. */
 export interface Settlement {
   readonly success: boolean
   readonly transaction: string
@@ -80,22 +70,14 @@ type Read<A> = Result.Result<A, { readonly message: string }>
 const said = (text: string | null | undefined): string | undefined =>
   text === undefined || text === null || text === "" ? undefined : text
 
-/**
- * Reads an answer to `POST /verify`.
- *
- * @category conversions
- */
+/** Reads an answer to `POST /verify`. */
 export const readVerification = (json: unknown): Read<Verification> =>
   Result.map(decodeVerification(json), ({ invalidReason, isValid, payer }) => {
     const word = said(invalidReason)
     return { isValid, payer: said(payer), word, reason: word === undefined ? undefined : reasonOf(word) }
   })
 
-/**
- * Reads an answer to `POST /settle`.
- *
- * @category conversions
- */
+/** Reads an answer to `POST /settle`. */
 export const readSettlement = (json: unknown): Read<Settlement> =>
   Result.map(decodeSettlement(json), ({ amount, errorMessage, errorReason, network, payer, success, transaction }) => {
     const word = said(errorReason)

@@ -18,11 +18,7 @@ const KindV1 = Schema.Struct({
   extra: SupportedKind.fields.extra
 }).annotate({ description: "A kind for servers of x402 version 1, by that version's name of the network" })
 
-/**
- * The answer of `GET /supported`.
- *
- * @category schemas
- */
+/** The answer of `GET /supported`. */
 export const SupportedAnswer = Schema.Struct({
   kinds: Schema.Array(Schema.Union([Kind, KindV1])),
   extensions: Schema.Array(Schema.String),
@@ -31,8 +27,6 @@ export const SupportedAnswer = Schema.Struct({
 
 /**
  * Says what is supported to both kinds of servers. Ours come first: a reader of one version takes the first that it knows.
- *
- * @category conversions
  */
 export const fromSupported = ({ kinds, signers }: Supported): typeof SupportedAnswer.Type => ({
   kinds: [

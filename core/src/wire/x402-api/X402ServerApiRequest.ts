@@ -19,11 +19,7 @@ import * as X402v2Seller from "../x402/X402v2Seller.ts"
 const described = <Shape extends Schema.Top>(shape: Shape, what: string) =>
   Schema.Union([shape, Schema.Json]).annotate({ description: `${what}. Anything else is answered with a verdict` })
 
-/**
- * A request of version 1.
- *
- * @category schemas
- */
+/** A request of version 1. */
 export const RequestV1 = Schema.Struct({
   x402Version: Schema.Literal(1),
   paymentPayload: described(X402v1Seller.PaymentV1, "What the payer sent: a payment of x402 version 1"),
@@ -35,42 +31,26 @@ const PaymentV2 = Schema.Struct({
   resource: Schema.optionalKey(X402Offer.ResourceV2)
 })
 
-/**
- * A request of version 2.
- *
- * @category schemas
- */
+/** A request of version 2. */
 export const RequestV2 = Schema.Struct({
   x402Version: Schema.Literal(2),
   paymentPayload: described(PaymentV2, "What the payer sent: a payment of x402 version 2"),
   paymentRequirements: described(X402Offer.OfferV2, "The offer it pays")
 })
 
-/**
- * A request of a version that nobody speaks yet.
- *
- * @category schemas
- */
+/** A request of a version that nobody speaks yet. */
 export const RequestOther = Schema.Struct({
   x402Version: Schema.Json,
   paymentPayload: Schema.Json,
   paymentRequirements: Schema.Json
 })
 
-/**
- * A request of any version.
- *
- * @category models
- */
+/** A request of any version. */
 export type AnyRequest = typeof RequestV1.Type | typeof RequestV2.Type | typeof RequestOther.Type
 
 type Refusal = PaymentError | ValidationError
 
-/**
- * A request as it is understood.
- *
- * @category models
- */
+/** A request as it is understood. */
 export interface Asked {
   /** The version that its answer speaks. */
   readonly version: X402Version
@@ -88,8 +68,6 @@ const decodePlaced = Schema.decodeUnknownResult(Schema.Struct({ resource: X402Of
 /**
  * Reads a request. Fails inside with `malformed` (detail `requirements_fields` for the offer), `unsupported_version`,
  * `unsupported_scheme` or `NETWORK_MISMATCH`. The scheme's own payload is not looked into.
- *
- * @category conversions
  */
 export const read = (request: AnyRequest): Asked => {
   if (request.x402Version === 1) return readV1(request)

@@ -10,11 +10,7 @@ import type { Asked } from "./X402ServerApiRequest.ts"
 
 const messages = { description: "For people; version 1 has no such field" }
 
-/**
- * The answer of `POST /verify`.
- *
- * @category schemas
- */
+/** The answer of `POST /verify`. */
 export const VerifyAnswer = Schema.Union([
   Schema.Struct({ isValid: Schema.Literal(true), payer: Schema.optionalKey(Schema.String) }),
   Schema.Struct({
@@ -25,15 +21,10 @@ export const VerifyAnswer = Schema.Union([
   })
 ])
 
-/**
- * @category models
- */
 export type VerifyAnswer = typeof VerifyAnswer.Type
 
 /**
  * The answer of `POST /settle`. `transaction` is empty while none is known; `network` is what the caller calls it.
- *
- * @category schemas
  */
 export const SettleAnswer = Schema.Union([
   Schema.Struct({
@@ -53,20 +44,13 @@ export const SettleAnswer = Schema.Union([
   })
 ])
 
-/**
- * @category models
- */
 export type SettleAnswer = typeof SettleAnswer.Type
 
 type Caller = Pick<Asked, "version" | "network">
 
 const payerOf = ({ payer }: { readonly payer?: string }) => (payer === undefined || payer === "" ? {} : { payer })
 
-/**
- * Says the verdict of a verification.
- *
- * @category conversions
- */
+/** Says the verdict of a verification. */
 export const ofVerify = ({ version }: Caller, answer: typeof FacilitatorApi.VerifyResponse.Type): VerifyAnswer => {
   if (answer.isValid) return { isValid: true, ...payerOf(answer) }
   return {
@@ -80,8 +64,6 @@ export const ofVerify = ({ version }: Caller, answer: typeof FacilitatorApi.Veri
 /**
  * Says how a settlement stands. One that is not confirmed yet is `settlement_pending` in version 2, whose servers then ask
  * once more if they see a transaction; version 1 has no better word for it than `unexpected_settle_error`.
- *
- * @category conversions
  */
 export const ofSettle = (
   { network, version }: Caller,

@@ -3,25 +3,13 @@
  * (x402 specification version 2, MCP transport, tool-result binding).
  */
 
-/**
- * The key of a payment.
- *
- * @category constants
- */
+/** The key of a payment. */
 export const paymentKey = "x402/payment"
 
-/**
- * The key of a receipt.
- *
- * @category constants
- */
+/** The key of a receipt. */
 export const receiptKey = "x402/payment-response"
 
-/**
- * A value's JSON text; `undefined` for what has none, or is nested deeper than can be written.
- *
- * @category conversions
- */
+/** A value's JSON text; `undefined` for what has none, or is nested deeper than can be written. */
 export const textOf = (value: unknown): string | undefined => {
   try {
     return JSON.stringify(value)

@@ -21,11 +21,7 @@ const receiptHeader = receiptKey.replace("/", "-")
 const maximumTextLength = 64 * 1024
 const maximumDepth = 32
 
-/**
- * What is looked at in a tool's result.
- *
- * @category models
- */
+/** What is looked at in a tool's result. */
 export interface ToolAnswer {
   readonly isError?: boolean | undefined
   readonly structuredContent?: unknown
@@ -33,11 +29,7 @@ export interface ToolAnswer {
   readonly _meta?: unknown
 }
 
-/**
- * A tool's result as an answer of HTTP. Its body is the payment request, if it is one, and empty otherwise.
- *
- * @category conversions
- */
+/** A tool's result as an answer of HTTP. Its body is the payment request, if it is one, and empty otherwise. */
 export const toResponse = (answer: ToolAnswer): Response => {
   const receipt = receiptIn(answer)
   const headers = receipt === undefined ? {} : { [receiptHeader]: AsciiJson.escape(receipt) }
@@ -61,8 +53,6 @@ const statusOf = (request: string): 402 | 409 => {
 /**
  * The JSON text of the payment request that a tool's result is: its structured content, or else its first text.
  * `undefined` for what is no such request, or has been paid for.
- *
- * @category getters
  */
 export const requestIn = (answer: ToolAnswer): string | undefined => {
   if (answer.isError !== true || receiptOf(answer) !== undefined) return undefined
@@ -82,11 +72,7 @@ const receiptIn = ({ _meta }: ToolAnswer): string | undefined => {
 const readReceipt = (text: string | undefined): Receipt | undefined =>
   text === undefined ? undefined : receiptFromJson(parse(text))
 
-/**
- * The receipt on a tool's result, if there is one and it says that the money has moved.
- *
- * @category getters
- */
+/** The receipt on a tool's result, if there is one and it says that the money has moved. */
 export const receiptOf = (answer: ToolAnswer): Receipt | undefined => readReceipt(receiptIn(answer))
 
 const parse = (text: string): unknown => {
@@ -101,11 +87,7 @@ const parse = (text: string): unknown => {
 const isPaymentRequest = (value: unknown): value is Schema.JsonObject =>
   Shape.isObject(value) && value["x402Version"] === 2 && Array.isArray(value["accepts"])
 
-/**
- * The headers that pay, as a request's `_meta` carries them.
- *
- * @category conversions
- */
+/** The headers that pay, as a request's `_meta` carries them. */
 export const metaOf = (headers: HeaderFields): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(headers).map(([key, text]) => [key, JSON.parse(text)]))
 
@@ -115,11 +97,7 @@ const sentenceIn = (body: unknown): string | undefined => {
   return typeof sentence === "string" ? sentence : undefined
 }
 
-/**
- * The dialect.
- *
- * @category constants
- */
+/** The dialect. */
 export const metaPayer: PayerDialect = {
   paymentHeader: paymentKey,
   isToldByHead: true,

@@ -38,11 +38,7 @@ const bodyOf = (required: PaymentRequired, order: SettleOrder | undefined, retry
   return Object.keys(words).length === 0 ? request : { ...request, ...words, message }
 }
 
-/**
- * The dialect.
- *
- * @category constants
- */
+/** The dialect. */
 export const metaSeller: SellerDialect = {
   name: "x402 version 2 over MCP",
   paymentHeader: paymentKey,
@@ -59,11 +55,7 @@ export const metaSeller: SellerDialect = {
   receiptHeaders: (settlement) => ({ [receiptKey]: JSON.stringify(receiptOf(settlement)) })
 }
 
-/**
- * What a request's `_meta` says, as the gate reads headers. Of all keys only the payment's counts.
- *
- * @category conversions
- */
+/** What a request's `_meta` says, as the gate reads headers. Of all keys only the payment's counts. */
 export const headersIn =
   (meta: object | undefined): ReadHeader =>
   (name) =>
@@ -74,8 +66,6 @@ export const headersIn =
 /**
  * A receipt as a result's `_meta` carries it. HTTP has a status for an error that is the product; a result says so here:
  * `isServed`.
- *
- * @category conversions
  */
 export const receiptMeta = (settlement: Settlement, isServed = false): Readonly<Record<string, unknown>> => ({
   [receiptKey]: { ...receiptOf(settlement), ...(isServed && { served: true }) }

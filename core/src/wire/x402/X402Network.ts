@@ -26,24 +26,12 @@ const names = /* @__PURE__ */ new Map(
   /* @__PURE__ */ Object.entries(chainIds).map(([name, chainId]) => [`eip155:${chainId}`, name])
 )
 
-/**
- * The network of a name; `undefined` when it is none of the list.
- *
- * @category conversions
- */
+/** The network of a name; `undefined` when it is none of the list. */
 export const fromName = (name: string): Network.Network | undefined =>
   Object.hasOwn(chainIds, name) ? Network.make(`eip155:${chainIds[name]}`) : undefined
 
-/**
- * The name of a network; `undefined` when version 1 has none for it.
- *
- * @category conversions
- */
+/** The name of a network; `undefined` when version 1 has none for it. */
 export const nameOf = (network: string): string | undefined => names.get(network)
 
-/**
- * All names, for messages.
- *
- * @category constants
- */
+/** All names, for messages. */
 export const knownNames: ReadonlyArray<string> = /* @__PURE__ */ Object.keys(chainIds)

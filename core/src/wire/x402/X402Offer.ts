@@ -19,11 +19,7 @@ const Seconds = /* @__PURE__ */ Schema.Finite.check(
   /* @__PURE__ */ Schema.makeFilter((seconds: number) => seconds > 0, { expected: "a positive number of seconds" })
 )
 
-/**
- * Requirements of version 2.
- *
- * @category schemas
- */
+/** Requirements of version 2. */
 export const OfferV2 = /* @__PURE__ */ Schema.Struct({
   scheme: Schema.String,
   network: Network,
@@ -34,16 +30,9 @@ export const OfferV2 = /* @__PURE__ */ Schema.Struct({
   extra: Extra
 })
 
-/**
- * @category models
- */
 export type OfferV2 = typeof OfferV2.Type
 
-/**
- * Requirements of version 1.
- *
- * @category schemas
- */
+/** Requirements of version 1. */
 export const OfferV1 = /* @__PURE__ */ Schema.Struct({
   scheme: Schema.String,
   network: Schema.String,
@@ -57,32 +46,18 @@ export const OfferV1 = /* @__PURE__ */ Schema.Struct({
   extra: Extra
 })
 
-/**
- * @category models
- */
 export type OfferV1 = typeof OfferV1.Type
 
-/**
- * The resource of an offer of version 2, which stands beside the offers there.
- *
- * @category schemas
- */
+/** The resource of an offer of version 2, which stands beside the offers there. */
 export const ResourceV2 = /* @__PURE__ */ Schema.Struct({
   url: Schema.String,
   description: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.NullOr(Schema.String)),
   mimeType: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.NullOr(Schema.String))
 })
 
-/**
- * @category models
- */
 export type ResourceV2 = typeof ResourceV2.Type
 
-/**
- * Requirements of version 2, their keys in the order in which peers write them.
- *
- * @category conversions
- */
+/** Requirements of version 2, their keys in the order in which peers write them. */
 export const toV2 = (requirements: PaymentRequirements): OfferV2 => ({
   scheme: requirements.scheme,
   network: requirements.network,
@@ -93,11 +68,7 @@ export const toV2 = (requirements: PaymentRequirements): OfferV2 => ({
   extra: { ...requirements.extra }
 })
 
-/**
- * The resource that an offer names.
- *
- * @category conversions
- */
+/** The resource that an offer names. */
 export const resourceOf = ({ description, mimeType, resource }: PaymentRequirements): ResourceV2 => ({
   url: resource,
   description: description ?? "",
@@ -107,8 +78,6 @@ export const resourceOf = ({ description, mimeType, resource }: PaymentRequireme
 /**
  * Requirements of version 1; `undefined` on a network that version 1 has no name for. Peers parse every field against a
  * schema of their own, so the optional ones are written too.
- *
- * @category conversions
  */
 export const toV1 = (requirements: PaymentRequirements): OfferV1 | undefined => {
   const network = X402Network.nameOf(requirements.network)
@@ -130,11 +99,7 @@ export const toV1 = (requirements: PaymentRequirements): OfferV1 | undefined => 
 /** More than a day is as good as a day: no payer signs for so long. */
 const withinADay = (seconds: number): number => Math.max(1, Math.min(Math.floor(seconds), 86_400))
 
-/**
- * Our requirements of those of version 2.
- *
- * @category conversions
- */
+/** Our requirements of those of version 2. */
 export const fromV2 = (offer: OfferV2, resource: ResourceV2 | undefined): PaymentRequirements => ({
   scheme: offer.scheme,
   network: offer.network,
@@ -148,11 +113,7 @@ export const fromV2 = (offer: OfferV2, resource: ResourceV2 | undefined): Paymen
   extra: { ...offer.extra }
 })
 
-/**
- * Our requirements of those of version 1; `undefined` when the network's name is unknown.
- *
- * @category conversions
- */
+/** Our requirements of those of version 1; `undefined` when the network's name is unknown. */
 export const fromV1 = (offer: OfferV1): PaymentRequirements | undefined => {
   const network = X402Network.fromName(offer.network)
   if (network === undefined) return undefined
@@ -171,11 +132,7 @@ export const fromV1 = (offer: OfferV1): PaymentRequirements | undefined => {
   }
 }
 
-/**
- * The offer that a payment of version 2 repeats.
- *
- * @category conversions
- */
+/** The offer that a payment of version 2 repeats. */
 export const accepted = ({ amount, extra, ...terms }: OfferV2): AcceptedOffer => ({
   ...terms,
   maxAmountRequired: amount,

@@ -14,11 +14,7 @@ const seconds = /* @__PURE__ */ Shape.guarded(
   (value): value is number => typeof value === "number" && Number.isFinite(value) && value > 0
 )
 
-/**
- * Requirements of version 2.
- *
- * @category shapes
- */
+/** Requirements of version 2. */
 export const offerV2 = /* @__PURE__ */ Shape.struct<OfferV2>({
   scheme: Shape.text,
   network,
@@ -29,22 +25,14 @@ export const offerV2 = /* @__PURE__ */ Shape.struct<OfferV2>({
   extra
 })
 
-/**
- * The resource of an offer of version 2.
- *
- * @category shapes
- */
+/** The resource of an offer of version 2. */
 export const resourceV2 = /* @__PURE__ */ Shape.struct<ResourceV2>({
   url: Shape.text,
   description: maybeText,
   mimeType: maybeText
 })
 
-/**
- * Requirements of version 1.
- *
- * @category shapes
- */
+/** Requirements of version 1. */
 export const offerV1 = /* @__PURE__ */ Shape.struct<OfferV1>({
   scheme: Shape.text,
   network: Shape.text,

@@ -6,18 +6,10 @@
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import { isDead } from "../../protocol/Settlement.ts"
 
-/**
- * What a refusal says about a payment, in our words.
- *
- * @category models
- */
+/** What a refusal says about a payment, in our words. */
 export type Verdict = Pick<PaymentRequired, "code" | "reason" | "detail" | "paymentState" | "retry">
 
-/**
- * The versions.
- *
- * @category models
- */
+/** The versions. */
 export type X402Version = 1 | 2
 
 /** The transfer is on its way: for callers of `/settle` of version 2 the word to ask once more. */
@@ -26,8 +18,6 @@ const pending = { 1: "unexpected_settle_error", 2: "settlement_pending" } as con
 /**
  * The word for what is wrong, in one version. The words name EVM on every chain: other families have no lists of their own
  * that peers share.
- *
- * @category conversions
  */
 export const ofVerdict = (version: X402Version, verdict: Verdict): string => {
   const { code, detail, paymentState, reason } = verdict
@@ -43,8 +33,6 @@ const unpaid = { 1: "X-PAYMENT header is required", 2: "Payment required" } as c
 
 /**
  * The `error` of a refusal: the word for what is wrong with the payment, or the peers' sentence where none was presented.
- *
- * @category conversions
  */
 export const ofRefusal = (version: X402Version, required: PaymentRequired): string => {
   const { code, detail, paymentState, reason, retry } = required
@@ -101,8 +89,6 @@ const wordsOfReasons: Readonly<Record<NonNullable<Verdict["reason"]>, Readonly<R
 /**
  * What a peer's word means. A word that no list knows is a refusal without a reason; free text that is none of the known
  * sentences is an exception that escaped at the peer, and says nothing about the payment: it is to be sent again.
- *
- * @category conversions
  */
 export const toVerdict = (word: string): Verdict => {
   const detail = word.slice(0, 200)

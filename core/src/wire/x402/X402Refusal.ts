@@ -12,11 +12,7 @@ import * as X402Reason from "./X402Reason.ts"
 const isOurs = ({ code, paymentState, reason, retry }: RefusalWords): boolean =>
   (code ?? reason ?? retry ?? paymentState) !== undefined
 
-/**
- * The words in a body; a server that is none of ours has none there, and then its own word counts.
- *
- * @category conversions
- */
+/** The words in a body; a server that is none of ours has none there, and then its own word counts. */
 export const words = (body: unknown, word: string | undefined): RefusalWords => {
   const ours = Result.getOrUndefined(Shape.read(refusalWords, body))
   if (ours !== undefined && isOurs(ours)) return ours

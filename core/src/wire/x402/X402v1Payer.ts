@@ -76,11 +76,7 @@ const outcomeShape = /* @__PURE__ */ Shape.struct<Omit<Receipt, "amount" | "paym
   payer: /* @__PURE__ */ Shape.nullable(Shape.text)
 })
 
-/**
- * The dialect.
- *
- * @category constants
- */
+/** The dialect. */
 export const x402v1Payer: PayerDialect = {
   paymentHeader: "X-PAYMENT",
   isToldByHead: false,

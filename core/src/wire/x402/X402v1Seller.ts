@@ -18,11 +18,7 @@ import * as X402Network from "./X402Network.ts"
 import * as X402Offer from "./X402Offer.ts"
 import * as X402Reason from "./X402Reason.ts"
 
-/**
- * A payment of version 1. It does not repeat what it pays.
- *
- * @category schemas
- */
+/** A payment of version 1. It does not repeat what it pays. */
 export const PaymentV1 = Schema.Struct({
   x402Version: Schema.Literal(1),
   scheme: Schema.String,
@@ -33,11 +29,7 @@ export const PaymentV1 = Schema.Struct({
 const decodePayment = Schema.decodeUnknownResult(PaymentV1)
 const readVersion = Schema.decodeUnknownResult(Schema.Struct({ x402Version: Schema.Json }))
 
-/**
- * The refusal of a name that no network has.
- *
- * @category errors
- */
+/** The refusal of a name that no network has. */
 export const unknownName = (name: string): PaymentError => {
   const message = `the network ${JSON.stringify(name)} is none that x402 version 1 knows: ${X402Network.knownNames.join(", ")}`
   return refuse("NETWORK_MISMATCH", "unknown_network_name", message)
@@ -46,8 +38,6 @@ export const unknownName = (name: string): PaymentError => {
 /**
  * Reads a payment of version 1 from its JSON. Fails with `malformed`, `unsupported_version`, or `NETWORK_MISMATCH` for a
  * name that no network has.
- *
- * @category conversions
  */
 export const fromJson = (json: unknown): Result.Result<PresentedPayment, PaymentError | ValidationError> => {
   const version = readVersion(json)
@@ -86,11 +76,7 @@ const receiptOf = ({ network, payer, transaction }: Settlement) => ({
   payer
 })
 
-/**
- * The dialect. Put first into a route's `speaks`, it writes the body of its refusals.
- *
- * @category constants
- */
+/** The dialect. Put first into a route's `speaks`, it writes the body of its refusals. */
 export const x402v1Seller: SellerDialect = {
   name: "x402 version 1",
   paymentHeader: "X-PAYMENT",

@@ -46,11 +46,7 @@ const readOffers = ({ accepts, resource }: Request) => {
   })
 }
 
-/**
- * What an answer says became of the settlement; `transaction` is empty where none was sent.
- *
- * @category models
- */
+/** What an answer says became of the settlement; `transaction` is empty where none was sent. */
 export interface Outcome {
   readonly success: boolean
   readonly transaction: string
@@ -73,19 +69,13 @@ const outcomeShape = /* @__PURE__ */ Shape.struct<Outcome>({
   ifRefused
 })
 
-/**
- * Reads an outcome from its JSON; `undefined` when it is none.
- *
- * @category conversions
- */
+/** Reads an outcome from its JSON; `undefined` when it is none. */
 export const outcomeFromJson = (json: unknown): Outcome | undefined =>
   Result.getOrUndefined(Shape.read(outcomeShape, json))
 
 /**
  * What a refusal says about the payment. A settlement that names its transaction may have moved the money, or move it yet,
  * whatever the word for it.
- *
- * @category conversions
  */
 export const wordsOf = (outcome: Outcome | undefined, body: unknown, error: string | undefined): RefusalWords => {
   const words = X402Refusal.words(body, outcome?.errorReason ?? error)
@@ -103,8 +93,6 @@ const readOutcome = (header: AnswerHead["header"]): Outcome | undefined => {
 /**
  * Reads a payment request of version 2 from its JSON; `words` is what the answer says beside it. A payment that answers an
  * offer is made as JSON by `payment`. Fails with `malformed`.
- *
- * @category conversions
  */
 export const fromJson = (json: unknown, wordsFor: (word: string | undefined) => RefusalWords) =>
   Result.mapBoth(Shape.read(requestShape, json), {
@@ -156,11 +144,7 @@ const receiptOf = (outcome: Outcome | undefined): Receipt | undefined => {
   }
 }
 
-/**
- * Reads a receipt of version 2 from its JSON; `undefined` when it is none, or says that no money has moved.
- *
- * @category conversions
- */
+/** Reads a receipt of version 2 from its JSON; `undefined` when it is none, or says that no money has moved. */
 export const receiptFromJson = (json: unknown): Receipt | undefined => receiptOf(outcomeFromJson(json))
 
 /** A settlement that did not succeed is refused without new offers. */
@@ -169,11 +153,7 @@ const unsettled = (outcome: Outcome, body: unknown): ReadRefusal => ({
   paymentHeaders: () => ({})
 })
 
-/**
- * The dialect.
- *
- * @category constants
- */
+/** The dialect. */
 export const x402v2Payer: PayerDialect = {
   paymentHeader: "PAYMENT-SIGNATURE",
   isToldByHead: true,

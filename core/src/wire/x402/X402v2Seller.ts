@@ -22,8 +22,6 @@ import * as X402Reason from "./X402Reason.ts"
 /**
  * A payment of version 2. `payload` is the scheme's own JSON. Extensions that were not offered mean nothing to us and are
  * left alone, as the specification wants it.
- *
- * @category schemas
  */
 export const PaymentV2 = Schema.Struct({
   x402Version: Schema.Literal(2),
@@ -34,11 +32,7 @@ export const PaymentV2 = Schema.Struct({
 const decodePayment = Schema.decodeUnknownResult(PaymentV2)
 const readVersion = Schema.decodeUnknownResult(Schema.Struct({ x402Version: Schema.Json }))
 
-/**
- * Reads a payment of version 2 from its JSON. Fails with `malformed` or `unsupported_version`.
- *
- * @category conversions
- */
+/** Reads a payment of version 2 from its JSON. Fails with `malformed` or `unsupported_version`. */
 export const fromJson = (json: unknown): Result.Result<PresentedPayment, ValidationError> => {
   const version = readVersion(json)
   if (Result.isSuccess(version) && version.success.x402Version !== 2) {
@@ -84,8 +78,6 @@ const shortened = (url: string): string => {
  * The payment request of version 2, as it travels in a header or as a result; `undefined` where nothing is offered. Offers
  * of a resource that is charged before its handler runs name that payment flow (section "Payment flows"). Each offer carries
  * the token, which payers repeat in `accepted.extra`.
- *
- * @category conversions
  */
 export const requestOf = (required: PaymentRequired, order: SettleOrder | undefined, retryToken: string) => {
   const [first] = required.accepts
@@ -102,11 +94,7 @@ export const requestOf = (required: PaymentRequired, order: SettleOrder | undefi
       }
 }
 
-/**
- * The receipt of version 2. What the payment is still good for stands beside it, for our own payers.
- *
- * @category conversions
- */
+/** The receipt of version 2. What the payment is still good for stands beside it, for our own payers. */
 export const receiptOf = ({ amount, ifRefused, network, payer, transaction }: Settlement) => ({
   success: true,
   payer,
@@ -129,11 +117,7 @@ const personalOffers = (required: PaymentRequired, order?: SettleOrder): Pick<Re
   }
 }
 
-/**
- * The dialect.
- *
- * @category constants
- */
+/** The dialect. */
 export const x402v2Seller: SellerDialect = {
   name: "x402 version 2",
   paymentHeader: "PAYMENT-SIGNATURE",

@@ -9,11 +9,7 @@ import * as Layer from "effect/Layer"
 import * as CryptoSelfTest from "./CryptoSelfTest.ts"
 import * as EvmCrypto from "./EvmCrypto.ts"
 
-/**
- * One that may turn out not to be there, or to be wrong.
- *
- * @category models
- */
+/** One that may turn out not to be there, or to be wrong. */
 export type Candidate = Effect.Effect<EvmCrypto.Shape, Misconfigured>
 
 const missing = (what: string) => (cause: unknown) =>
@@ -32,8 +28,6 @@ const wasm: Candidate = Effect.flatMap(
 /**
  * The first candidate that is there and computes what it should. Says which one it is, and what was wrong with those before
  * it.
- *
- * @category constructors
  */
 export const choose = ([first, ...others]: readonly [Candidate, ...ReadonlyArray<Candidate>]): Candidate =>
   others
@@ -46,16 +40,8 @@ export const choose = ([first, ...others]: readonly [Candidate, ...ReadonlyArray
     )
     .pipe(Effect.tap(({ name }) => Effect.logInfo(`EVM signatures are recovered and made by ${name}`)))
 
-/**
- * Addons, else WebAssembly, else JavaScript; `Misconfigured` only where not even that computes what it should.
- *
- * @category constructors
- */
+/** Addons, else WebAssembly, else JavaScript; `Misconfigured` only where not even that computes what it should. */
 export const make: Candidate = choose([native, wasm, CryptoSelfTest.prove(EvmCrypto.javaScript)])
 
-/**
- * Makes the fastest one the cryptography in use.
- *
- * @category layers
- */
+/** Makes the fastest one the cryptography in use. */
 export const layer: Layer.Layer<never, Misconfigured> = Layer.effect(EvmCrypto.EvmCrypto, make)

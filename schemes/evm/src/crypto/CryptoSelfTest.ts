@@ -63,8 +63,6 @@ const generator = "0x0479be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b1
 
 /**
  * The given cryptography, once it has computed what it should; else `Misconfigured`, which says what it cannot do.
- *
- * @category combinators
  */
 export const prove = (crypto: EvmCrypto.Shape): Effect.Effect<EvmCrypto.Shape, Misconfigured> =>
   Effect.try({ try: () => failure(crypto), catch: (cause) => wrong(crypto, `throws: ${String(cause)}`) }).pipe(

@@ -9,17 +9,11 @@ import { keccak_256 } from "@noble/hashes/sha3.js"
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 
-/**
- * Keccak-256: the 32 bytes of the hash, the caller's to keep.
- *
- * @category models
- */
+/** Keccak-256: the 32 bytes of the hash, the caller's to keep. */
 export type Keccak256 = (bytes: Uint8Array) => Uint8Array
 
 /**
  * What the package computes with. Nothing of it throws: what is no signature and what is no key give `undefined`.
- *
- * @category models
  */
 export interface Shape {
   /** Which code this is, for people. */
@@ -38,11 +32,7 @@ export interface Shape {
   readonly sign: (digest: Uint8Array, privateKey: Uint8Array) => Uint8Array | undefined
 }
 
-/**
- * What a library has to offer. It is only asked about numbers in range, and may throw or answer nothing.
- *
- * @category models
- */
+/** What a library has to offer. It is only asked about numbers in range, and may throw or answer nothing. */
 export interface Primitives {
   readonly keccak256: Keccak256
   readonly recover: (digest: Uint8Array, signature: Uint8Array, recovery: 0 | 1) => Uint8Array | null
@@ -79,11 +69,7 @@ const attempt = <A>(compute: () => A): A | undefined => {
   }
 }
 
-/**
- * A library under the one set of rules that all of them answer by.
- *
- * @category constructors
- */
+/** A library under the one set of rules that all of them answer by. */
 export const make = (name: string, { keccak256, recover, sign }: Primitives): Shape => ({
   name,
   keccak256,
@@ -114,25 +100,13 @@ const noble: Primitives = {
   }
 }
 
-/**
- * Pure JavaScript. Runs everywhere, and recovers some 750 signatures in a second of a core.
- *
- * @category constructors
- */
+/** Pure JavaScript. Runs everywhere, and recovers some 750 signatures in a second of a core. */
 export const javaScript: Shape = /* @__PURE__ */ make("JavaScript", noble)
 
-/**
- * The cryptography in use; JavaScript where nothing else is provided.
- *
- * @category services
- */
+/** The cryptography in use; JavaScript where nothing else is provided. */
 export class EvmCrypto extends Context.Reference<Shape>("@pontage/evm/EvmCrypto", {
   defaultValue: () => javaScript
 }) {}
 
-/**
- * Pure JavaScript, named rather than left to be the default.
- *
- * @category layers
- */
+/** Pure JavaScript, named rather than left to be the default. */
 export const layerJavaScript: Layer.Layer<never> = /* @__PURE__ */ Layer.succeed(EvmCrypto, javaScript)

@@ -10,26 +10,16 @@ import type * as EvmCrypto from "./EvmCrypto.ts"
 /**
  * Why a signature cannot be a plain account's: `compact` is 64 bytes (EIP-2098), `recovery_id` a v that is neither 27 nor
  * 28, `high_s` the malleated twin of a valid signature (EIP-2), `length` any other number of bytes.
- *
- * @category models
  */
 export type Irregularity = "compact" | "recovery_id" | "high_s" | "length"
 
-/**
- * A signature in the one form that a plain account may use. The text is lower case.
- *
- * @category models
- */
+/** A signature in the one form that a plain account may use. The text is lower case. */
 export interface Ecdsa {
   readonly _tag: "Ecdsa"
   readonly hex: EvmHex.Hex
 }
 
-/**
- * Bytes that only a contract account can accept.
- *
- * @category models
- */
+/** Bytes that only a contract account can accept. */
 export interface ContractOnly {
   readonly _tag: "ContractOnly"
   readonly hex: EvmHex.Hex
@@ -39,36 +29,22 @@ export interface ContractOnly {
 /**
  * The signature of a contract account that need not be deployed yet (ERC-6492), still wrapped: factory, factory calldata
  * and inner signature before the magic suffix. A token does not take this form.
- *
- * @category models
  */
 export interface Erc6492 {
   readonly _tag: "Erc6492"
   readonly hex: EvmHex.Hex
 }
 
-/**
- * No signature at all: not hexadecimal, or longer than {@link maximumBytes}.
- *
- * @category models
- */
+/** No signature at all: not hexadecimal, or longer than {@link maximumBytes}. */
 export interface Malformed {
   readonly _tag: "Malformed"
   readonly reason: "not_hexadecimal" | "too_long"
 }
 
-/**
- * What a text that should be a signature turned out to be.
- *
- * @category models
- */
+/** What a text that should be a signature turned out to be. */
 export type EvmSignature = Ecdsa | ContractOnly | Erc6492 | Malformed
 
-/**
- * The longest signature that is read, in bytes.
- *
- * @category constants
- */
+/** The longest signature that is read, in bytes. */
 export const maximumBytes = 4096
 
 const erc6492Suffix = /* @__PURE__ */ "6492".repeat(16)
@@ -84,11 +60,7 @@ const irregularity = (hex: EvmHex.Hex): Irregularity | undefined => {
   return hex.slice(66, 130) > halfOrder ? "high_s" : undefined
 }
 
-/**
- * Reads a signature. Never fails: what it cannot be is part of the answer.
- *
- * @category constructors
- */
+/** Reads a signature. Never fails: what it cannot be is part of the answer. */
 export const fromText = (text: string): EvmSignature => {
   if (text.length > 2 + 2 * maximumBytes) return { _tag: "Malformed", reason: "too_long" }
   if (!EvmHex.isHex(text)) return { _tag: "Malformed", reason: "not_hexadecimal" }
@@ -101,8 +73,6 @@ export const fromText = (text: string): EvmSignature => {
 /**
  * The account whose key signed the digest, or `undefined` when no key did. Whether that account is the payer, and whether
  * the payer has code and so is asked by ERC-1271 instead, is the caller's question.
- *
- * @category getters
  */
 export const recoverAddress = (
   digest: Uint8Array,

@@ -92,8 +92,6 @@ const proven = (name: string, primitives: EvmCrypto.Primitives) =>
 /**
  * The addons as a loader finds them (`secp256k1/bindings.js`, `keccak/bindings.js`), for programs that keep them in a place
  * of their own. Proven and failing as {@link make}.
- *
- * @category constructors
  */
 export const fromLoader = (load: (name: string) => unknown): Effect.Effect<EvmCrypto.Shape, Misconfigured> =>
   Effect.flatMap(
@@ -110,16 +108,10 @@ export const fromLoader = (load: (name: string) => unknown): Effect.Effect<EvmCr
 /**
  * The addons, proven on known answers; `Misconfigured` where that of secp256k1 is missing or wrong. Where only that of
  * Keccak is, hashing stays in JavaScript.
- *
- * @category constructors
  */
 export const make: Effect.Effect<EvmCrypto.Shape, Misconfigured> = /* @__PURE__ */ fromLoader(
   createRequire(import.meta.url)
 )
 
-/**
- * Makes them the cryptography in use.
- *
- * @category layers
- */
+/** Makes them the cryptography in use. */
 export const layer: Layer.Layer<never, Misconfigured> = Layer.effect(EvmCrypto.EvmCrypto, make)

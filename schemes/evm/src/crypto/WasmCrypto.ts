@@ -11,11 +11,7 @@ import { recover, signRecoverable } from "tiny-secp256k1"
 import * as CryptoSelfTest from "./CryptoSelfTest.ts"
 import * as EvmCrypto from "./EvmCrypto.ts"
 
-/**
- * WebAssembly, not proven yet.
- *
- * @category constructors
- */
+/** WebAssembly, not proven yet. */
 export const wasm: EvmCrypto.Shape = EvmCrypto.make("WebAssembly", {
   keccak256: (bytes) => keccak_256(bytes),
   recover: (digest, signature, recovery) => recover(digest, signature, recovery, false),
@@ -25,9 +21,5 @@ export const wasm: EvmCrypto.Shape = EvmCrypto.make("WebAssembly", {
   }
 })
 
-/**
- * Makes it the cryptography in use, proven on known answers.
- *
- * @category layers
- */
+/** Makes it the cryptography in use, proven on known answers. */
 export const layer: Layer.Layer<never, Misconfigured> = Layer.effect(EvmCrypto.EvmCrypto, CryptoSelfTest.prove(wasm))

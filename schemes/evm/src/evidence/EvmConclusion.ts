@@ -19,8 +19,6 @@ const pending: Conclusion = { _tag: "Pending" }
  * `Unused`, once the final block is past the validity. `Pending` until then. Where the state knows an end that no node shows by
  * an event, nothing is known; what stays so beyond the validity is `Pending`. The node has to know the state as of the final
  * block.
- *
- * @category combinators
  */
 export const conclude = Effect.fnUntraced(function* (
   { confirm, rpc }: EvmHead.EvmHead,

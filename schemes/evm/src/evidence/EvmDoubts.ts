@@ -10,11 +10,7 @@ import * as BoundedMap from "@pontage/core/BoundedMap"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import type * as EvmTransferProof from "./EvmTransferProof.ts"
 
-/**
- * What one look has found against a payment.
- *
- * @category models
- */
+/** What one look has found against a payment. */
 export interface Doubt {
   readonly error: PaymentError | ValidationError
   readonly transaction: string
@@ -26,8 +22,6 @@ export interface Doubt {
 
 /**
  * A doubt, the block that our transaction is in, and the heads of the chain when it was first and last looked at.
- *
- * @category models
  */
 export interface Remembered {
   readonly doubt: Doubt
@@ -36,11 +30,7 @@ export interface Remembered {
   lookedAt: bigint
 }
 
-/**
- * The doubts, by payment.
- *
- * @category models
- */
+/** The doubts, by payment. */
 export interface EvmDoubts {
   readonly find: (expected: EvmTransferProof.Expected) => Remembered | undefined
   readonly remember: (expected: EvmTransferProof.Expected, landed: Block, doubt: Doubt, head: bigint) => void
@@ -53,11 +43,7 @@ const capacity = 10_000
 const keyOf = ({ authorization: { from, nonce }, token }: EvmTransferProof.Expected): string =>
   `${token} ${from} ${nonce}`
 
-/**
- * Remembers nothing yet.
- *
- * @category constructors
- */
+/** Remembers nothing yet. */
 export const make = (): EvmDoubts => {
   const known = BoundedMap.oldestOut<string, Remembered>(capacity)
   return {
@@ -70,11 +56,7 @@ export const make = (): EvmDoubts => {
   }
 }
 
-/**
- * Whether the same, seen again now, is beyond doubt. `final` is the block that is not reorganised any more.
- *
- * @category guards
- */
+/** Whether the same, seen again now, is beyond doubt. `final` is the block that is not reorganised any more. */
 export const isRipe = (
   { doubt: { block, isEnded }, since }: Remembered,
   { head }: ChainHead,
@@ -82,11 +64,7 @@ export const isRipe = (
   { authorization: { validBefore } }: EvmTransferProof.Expected
 ): boolean => head.number > since && block.number <= final.number && (isEnded || final.timestamp >= validBefore)
 
-/**
- * Whether two looks have found the same.
- *
- * @category guards
- */
+/** Whether two looks have found the same. */
 export const isSame = (a: Doubt, b: Doubt): boolean =>
   a.transaction === b.transaction &&
   a.block.hash === b.block.hash &&

@@ -20,8 +20,6 @@ import * as EvmTransferProof from "./EvmTransferProof.ts"
 /**
  * An authorization that is looked for, and the head of the chain when a transaction was first prepared for it: an end in a
  * block up to that one was there before, and is not of this payment.
- *
- * @category models
  */
 export interface Sought {
   readonly expected: EvmTransferProof.Expected
@@ -32,11 +30,7 @@ export interface Sought {
   readonly earliest?: number
 }
 
-/**
- * Blocks that may pass between a payment's verification and its preparation: where an earlier use is looked for.
- *
- * @category constants
- */
+/** Blocks that may pass between a payment's verification and its preparation: where an earlier use is looked for. */
 export const blocksBefore = 1000n
 
 /** How many blocks are looked through at first, and at most, before it is seen whether the validity was over. */
@@ -48,8 +42,6 @@ type Ends = ReadonlyArray<EvmRpc.Log | undefined>
 /**
  * The event that ended each authorization after it was first prepared for, in the blocks up to this one; `undefined` where
  * there is none. No block is looked at behind the first one that is past all their validities: none can be used there.
- *
- * @category combinators
  */
 export const after = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
@@ -78,8 +70,6 @@ export const after = Effect.fnUntraced(function* (
 /**
  * The event that ended an authorization from a time on (Unix seconds), in the blocks up to this one: for a payment that was
  * taken in any number of blocks ago, and that nothing was prepared for.
- *
- * @category combinators
  */
 export const fromTime = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
@@ -117,11 +107,7 @@ const blockBefore = Effect.fnUntraced(function* (
   return earlier
 })
 
-/**
- * The event that ended each authorization in one block.
- *
- * @category combinators
- */
+/** The event that ended each authorization in one block. */
 export const inBlock = (
   rpc: EvmRpc.Shape,
   sought: ReadonlyArray<Sought>,
@@ -131,11 +117,7 @@ export const inBlock = (
     sought.map(({ expected }) => logs.find((log) => EvmTransferProof.isEnding(expected, log)))
   )
 
-/**
- * The event that ended each authorization before it was prepared for, in the thousand blocks before.
- *
- * @category combinators
- */
+/** The event that ended each authorization before it was prepared for, in the thousand blocks before. */
 export const before = (rpc: EvmRpc.Shape, sought: ReadonlyArray<Sought>): Effect.Effect<Ends, ChainUnavailable> => {
   if (sought.length === 0) return Effect.succeed([])
   const first = leastSince(sought)
@@ -165,8 +147,6 @@ const unknownBlock = ({ network }: EvmRpc.Shape, number: bigint) =>
 /**
  * What an ending event means for the payment. Several payments may have ended in one transaction: its receipt is asked for
  * once by the same reader.
- *
- * @category constructors
  */
 export const reader = (rpc: EvmRpc.Shape) => {
   const receipts = new Map<EvmHex.Hex, EvmRpc.Receipt | undefined>()
@@ -197,8 +177,6 @@ export const reader = (rpc: EvmRpc.Shape) => {
  * What an ending event before a transaction was prepared means for a bound payment: somebody else may have submitted it
  * when it had been taken in already. `undefined` where it was not the payment's own transfer; a node that does not show the
  * transfer's receipt or block has said nothing.
- *
- * @category constructors
  */
 export const own = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
@@ -213,11 +191,7 @@ export const own = Effect.fnUntraced(function* (
   return isOwn({ number: block.number, time: Number(block.timestamp) }) ? seen : undefined
 })
 
-/**
- * The payment was made in this transaction.
- *
- * @category constructors
- */
+/** The payment was made in this transaction. */
 export const settled = (
   { blockHash, blockNumber, transactionHash }: EvmRpc.Receipt,
   external: boolean
@@ -228,22 +202,14 @@ export const settled = (
   external
 })
 
-/**
- * The payment was not made, as this transaction shows.
- *
- * @category constructors
- */
+/** The payment was not made, as this transaction shows. */
 export const failed = (transaction: string, error: PaymentError | ValidationError): Observation => ({
   _tag: "Failed",
   transaction,
   error
 })
 
-/**
- * The authorization was used up by a transfer that is not the payment.
- *
- * @category constructors
- */
+/** The authorization was used up by a transfer that is not the payment. */
 export const burnt = (transaction: string): ValidationError =>
   invalid(
     "already_used",
@@ -251,11 +217,7 @@ export const burnt = (transaction: string): ValidationError =>
     `the authorization's nonce was used in ${transaction} for something else than this payment`
   )
 
-/**
- * The authorization was used before a transaction was prepared for the payment, and not by its own transfer.
- *
- * @category constructors
- */
+/** The authorization was used before a transaction was prepared for the payment, and not by its own transfer. */
 export const usedBefore = (transaction: string): Observation =>
   failed(
     transaction,

@@ -8,11 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import type * as EvmHex from "../primitives/EvmHex.ts"
 
-/**
- * The receipt of a transaction; `undefined` while it is in no block of the chain.
- *
- * @category getters
- */
+/** The receipt of a transaction; `undefined` while it is in no block of the chain. */
 export const receipt = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   transaction: EvmHex.Hex

@@ -27,11 +27,7 @@ import * as EvmShortfall from "./EvmShortfall.ts"
 import * as EvmTokenState from "./EvmTokenState.ts"
 import * as EvmTransferProof from "./EvmTransferProof.ts"
 
-/**
- * What is looked at, and what is remembered from one look to the next.
- *
- * @category models
- */
+/** What is looked at, and what is remembered from one look to the next. */
 export interface View {
   readonly rpc: EvmRpc.Shape
   readonly survey: Effect.Effect<ChainHead, ChainUnavailable>
@@ -41,28 +37,18 @@ export interface View {
   readonly lastLooks: BoundedMap.BoundedMap<string, LastLook>
 }
 
-/**
- * A look, and the newest block then.
- *
- * @category models
- */
+/** A look, and the newest block then. */
 export interface LastLook {
   readonly head: string
   readonly sighting: CostedSighting
 }
 
-/**
- * The memory for last looks: 1 000 of them; what is forgotten is looked at once more.
- *
- * @category constructors
- */
+/** The memory for last looks: 1 000 of them; what is forgotten is looked at once more. */
 export const makeLastLooks = (): View["lastLooks"] => BoundedMap.oldestOut(1_000)
 
 /**
  * What the chain shows of a slot, what speaks against each payment as of now (told or not), and what each of these has cost
  * for nothing, in wei.
- *
- * @category models
  */
 export interface CostedSighting extends Sighting {
   readonly against: ReadonlyArray<PaymentError | ValidationError | undefined>
@@ -76,8 +62,6 @@ const pending: Observation = { _tag: "Pending" }
 /**
  * Looks for one of the attempts (oldest first) in a block, and for the proof of each payment's transfer, or of its
  * impossibility. As long as none of them landed, nothing is known of the payments.
- *
- * @category combinators
  */
 export const observe = Effect.fnUntraced(function* (
   view: View,

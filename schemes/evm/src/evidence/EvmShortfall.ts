@@ -24,30 +24,18 @@ import type { Doubt } from "./EvmDoubts.ts"
 import * as EvmEnding from "./EvmEnding.ts"
 import * as EvmTokenState from "./EvmTokenState.ts"
 
-/**
- * A payment that is looked for, with the call that can be simulated once more.
- *
- * @category models
- */
+/** A payment that is looked for, with the call that can be simulated once more. */
 export interface Passenger extends EvmEnding.Sought {
   readonly call: Effect.Effect<TransferCall, PaymentError | ValidationError | ChainUnavailable>
 }
 
-/**
- * What a transfer comes to on the state of a block.
- *
- * @category models
- */
+/** What a transfer comes to on the state of a block. */
 export type Explain = (
   call: TransferCall,
   block: bigint | EvmRpc.BlockByHash
 ) => Effect.Effect<CallOutcome, ChainUnavailable>
 
-/**
- * Our transaction in its block.
- *
- * @category models
- */
+/** Our transaction in its block. */
 export interface Landing {
   readonly landed: Landed
   readonly receipt: EvmRpc.Receipt
@@ -57,11 +45,7 @@ export interface Landing {
   readonly isFiller: boolean
 }
 
-/**
- * What one look says of a payment: it is settled, nothing is known, or something speaks against it.
- *
- * @category models
- */
+/** What one look says of a payment: it is settled, nothing is known, or something speaks against it. */
 export type Shown =
   | Extract<Observation, { readonly _tag: "Pending" | "Settled" }>
   | { readonly _tag?: undefined; readonly doubt: Doubt }
@@ -71,11 +55,7 @@ const pending: Shown = { _tag: "Pending" }
 /** How many payments are asked about at once. */
 const concurrency = 16
 
-/**
- * Asks what has become of them. One that cannot be asked about now is pending and keeps no other from its end.
- *
- * @category combinators
- */
+/** Asks what has become of them. One that cannot be asked about now is pending and keeps no other from its end. */
 export const ask = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   explain: Explain,
@@ -204,11 +184,7 @@ const unused = Effect.fnUntraced(function* (
   return doubtOf(landing, error._tag === "ChainUnavailable" ? paused : error, false)
 })
 
-/**
- * What speaks against a payment as of the block of our transaction.
- *
- * @category constructors
- */
+/** What speaks against a payment as of the block of our transaction. */
 export const doubtOf = (
   { landed: { block }, receipt }: Landing,
   error: PaymentError | ValidationError,

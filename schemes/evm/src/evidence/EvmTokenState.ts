@@ -15,8 +15,6 @@ const readGas = 100_000n
 /**
  * Whether the token's state as of a block has the authorization as used or taken back. A node that does not know the block
  * cannot tell.
- *
- * @category combinators
  */
 export const hasEnded = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,

@@ -8,11 +8,7 @@ import * as EvmHex from "../primitives/EvmHex.ts"
  */
 import * as Eip3009 from "../transfer/Eip3009.ts"
 
-/**
- * The transfer to be proven.
- *
- * @category models
- */
+/** The transfer to be proven. */
 export interface Expected {
   readonly token: EvmAddress.Address
   readonly authorization: Eip3009.TransferWithAuthorization
@@ -21,8 +17,6 @@ export interface Expected {
 /**
  * A log filter for the two events that end an authorization, its use and its cancellation, of any of several. It lets
  * through more than it asks for: hold each log against {@link isEnding}.
- *
- * @category getters
  */
 export const endings = (sought: ReadonlyArray<Expected>) => ({
   address: distinct(sought.map(({ token }) => token)),
@@ -35,26 +29,16 @@ export const endings = (sought: ReadonlyArray<Expected>) => ({
 
 const distinct = <A>(values: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(values)]
 
-/**
- * Whether a log ends this authorization.
- *
- * @category predicates
- */
+/** Whether a log ends this authorization. */
 export const isEnding = (expected: Expected, log: EvmRpc.Log): boolean =>
   isOf(expected, log) && (log.topics[0] === Eip3009.authorizationUsedTopic || isCancellation(log.topics))
 
-/**
- * Whether topics are those of a cancellation.
- *
- * @category predicates
- */
+/** Whether topics are those of a cancellation. */
 export const isCancellation = ([event]: EvmRpc.Event["topics"]): boolean => event === Eip3009.authorizationCanceledTopic
 
 /**
  * What the logs of one transaction show, by the nonce: its uses, by whatever payer and in whatever token, each with the log
  * right behind it.
- *
- * @category models
  */
 export type Evidence = ReadonlyMap<EvmHex.Hex, ReadonlyArray<Use>>
 
@@ -63,11 +47,7 @@ interface Use {
   readonly next: EvmRpc.Event | undefined
 }
 
-/**
- * Looks through the logs of one transaction, once for all that are to be judged by them.
- *
- * @category constructors
- */
+/** Looks through the logs of one transaction, once for all that are to be judged by them. */
 export const evidence = (logs: ReadonlyArray<EvmRpc.Event>): Evidence => {
   const uses = new Map<EvmHex.Hex, Array<Use>>()
   for (const [place, use] of logs.entries()) {
@@ -83,8 +63,6 @@ export const evidence = (logs: ReadonlyArray<EvmRpc.Event>): Evidence => {
 /**
  * What the logs of one transaction say of an authorization: `paid` exactly as expected, `burnt` on something else, or
  * nothing at all.
- *
- * @category getters
  */
 export const judge = (expected: Expected, shown: Evidence): "paid" | "burnt" | "absent" => {
   const found = shown.get(expected.authorization.nonce)?.find(({ use }) => isOf(expected, use))

@@ -20,29 +20,19 @@ import * as EvmRevert from "../transfer/EvmRevert.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
 import * as TokenCode from "../transfer/TokenCode.ts"
 
-/**
- * Which accounts with code may pay: those whose code is known, any, or none.
- *
- * @category models
- */
+/** Which accounts with code may pay: those whose code is known, any, or none. */
 export type ContractPayers = "known" | "any" | "none"
 
 /**
  * Judges the call of an account with code. Succeeds with what tells its code from other code where it is not known, so that it can be
  * banned with the account.
- *
- * @category models
  */
 export type Judge = (
   call: TransferCall,
   held: Held
 ) => Effect.Effect<string | undefined, PaymentError | ValidationError | ChainUnavailable>
 
-/**
- * What a judge needs.
- *
- * @category models
- */
+/** What a judge needs. */
 export interface Options {
   readonly policy: ContractPayers
   readonly known: EvmKnownCode.EvmKnownCode
@@ -51,11 +41,7 @@ export interface Options {
   readonly survey: Effect.Effect<ChainHead, ChainUnavailable>
 }
 
-/**
- * Makes a judge.
- *
- * @category constructors
- */
+/** Makes a judge. */
 export const make = (head: EvmHead.EvmHead, options: Options): Judge => {
   const ownCodeOf = TokenCode.make(head.rpc, options.signers[0])
   return Effect.fnUntraced(function* (call, held) {

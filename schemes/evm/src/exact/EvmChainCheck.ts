@@ -16,11 +16,7 @@ const decimalsSelector = "0x313ce567"
 const domainSeparatorSelector = "0x3644e515"
 const readGas = 100_000n
 
-/**
- * Proves that the node serves this network.
- *
- * @category combinators
- */
+/** Proves that the node serves this network. */
 export const network = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, expected: string) {
   const served = EvmNetwork.fromChainId(yield* rpc.chainId)
   if (served !== expected) {
@@ -29,11 +25,7 @@ export const network = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, expected:
   }
 })
 
-/**
- * Proves a token: there is code, its decimals and its EIP-712 domain separator are those of the table.
- *
- * @category combinators
- */
+/** Proves a token: there is code, its decimals and its EIP-712 domain separator are those of the table. */
 export const asset = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   token: Asset

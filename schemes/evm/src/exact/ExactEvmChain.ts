@@ -35,11 +35,7 @@ import type { EvmTransactionSigner } from "../wallet/EvmTransactionSigner.ts"
 import * as ContractPayers from "./ContractPayers.ts"
 import * as EvmChainCheck from "./EvmChainCheck.ts"
 
-/**
- * How payments travel together.
- *
- * @category models
- */
+/** How payments travel together. */
 export interface Batches {
   /** The address of the contract `BatchSettler`, which `deployBatchSettler` makes. Its code is proven at start. */
   readonly settler: string
@@ -54,11 +50,7 @@ export interface Batches {
   readonly windowMillis?: number
 }
 
-/**
- * Who settles, and where.
- *
- * @category models
- */
+/** Who settles, and where. */
 export interface Options {
   /** The account that sends transactions and pays their gas, or several to share the load. A viem local account fits. */
   readonly signer: EvmTransactionSigner | ReadonlyArray<EvmTransactionSigner>
@@ -135,11 +127,7 @@ const check = OptionCheck.options<Options>({
   onRequest: OptionCheck.optional(OptionCheck.callable())
 })
 
-/**
- * What the parts of the half share.
- *
- * @category models
- */
+/** What the parts of the half share. */
 export interface ExactEvmChain {
   readonly rpc: EvmRpc.Shape
   readonly head: EvmHead.EvmHead
@@ -173,8 +161,6 @@ const verifyMaximum = 25
 /**
  * Connects. It succeeds once the RPC has shown that it serves the network, that the signers are plain accounts (one with
  * code (EIP-7702) has no lane of its own in a node's pool), and that the batch settler is ours.
- *
- * @category constructors
  */
 export const connect = Effect.fnUntraced(function* (
   options: Options
@@ -230,11 +216,7 @@ export const connect = Effect.fnUntraced(function* (
   }
 })
 
-/**
- * The address of a lane.
- *
- * @category conversions
- */
+/** The address of a lane. */
 export const addressOf = (lane: string): EvmAddress.Address => EvmAddress.fromText(lane) ?? EvmAddress.zero
 
 const connected = Effect.fnUntraced(function* ({ network: given, onRequest, rpcTimeoutMillis, rpcUrl }: Options) {

@@ -17,11 +17,7 @@ import * as Eip3009 from "../transfer/Eip3009.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import type { EvmSigner } from "../wallet/EvmSigner.ts"
 
-/**
- * Who pays, and where.
- *
- * @category models
- */
+/** Who pays, and where. */
 export interface Options {
   /** A viem account, `EvmSigner.fromEip1193(...)`, or anything that signs typed data. */
   readonly signer: EvmSigner
@@ -37,11 +33,7 @@ const check = OptionCheck.options<Options>({
   assets: OptionCheck.optional(EvmAsset.check)
 })
 
-/**
- * The payer's half. Throws `Misconfigured` when the network, the signer's address or an asset is not one.
- *
- * @category constructors
- */
+/** The payer's half. Throws `Misconfigured` when the network, the signer's address or an asset is not one. */
 export const client = (options: Options): SchemeClient => {
   const { assets, network, signer } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.client"))
   const table = Result.getOrThrow(EvmAsset.table(assets ?? []))

@@ -37,8 +37,6 @@ import * as ExactEvmVerification from "./ExactEvmVerification.ts"
 /**
  * The settling half. It comes to life once the RPC has shown that it serves the network, that the signers are plain
  * accounts, and that the batch settler, if one is given, is ours.
- *
- * @category constructors
  */
 export const facilitator = (options: Options): FacilitatorScheme => Effect.map(connect(options), half)
 

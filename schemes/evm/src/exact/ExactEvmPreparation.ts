@@ -24,11 +24,7 @@ import type { PlainTransfer } from "../transfer/PackedTransfers.ts"
 import { type EvmTransactionSigner, sign } from "../wallet/EvmTransactionSigner.ts"
 import type { ExactEvmChain } from "./ExactEvmChain.ts"
 
-/**
- * The call that settles a payment.
- *
- * @category models
- */
+/** The call that settles a payment. */
 export type CallOf = (
   payment: Payment<Held>
 ) => Effect.Effect<TransferCall, PaymentError | ValidationError | ChainUnavailable>
@@ -37,8 +33,6 @@ export type CallOf = (
  * Signs the transaction for the first payments of a list. Payments of plain accounts travel together where there is a
  * batch settler, as long as the transaction costs no more than it may; a payment that has no company, and one of a contract
  * account, is a plain transfer. What is left out of the transaction is not counted as on its way.
- *
- * @category constructors
  */
 export const prepare = Effect.fnUntraced(function* (
   chain: ExactEvmChain,
@@ -71,8 +65,6 @@ export const prepare = Effect.fnUntraced(function* (
 /**
  * Signs the call of a transaction once more, at the survey's fees, to take its place: all of its payments, whichever of them
  * would be taken today, by the settler that was configured then.
- *
- * @category constructors
  */
 export const prepareAgain = Effect.fnUntraced(function* (
   chain: ExactEvmChain,
@@ -92,19 +84,11 @@ export const prepareAgain = Effect.fnUntraced(function* (
   return { prepared: yield* signIn(chain, place, call, survey), count: payments.length }
 })
 
-/**
- * Nothing will be sent for these payments: they are not counted as on their way any more.
- *
- * @category combinators
- */
+/** Nothing will be sent for these payments: they are not counted as on their way any more. */
 export const release = ({ losses }: ExactEvmChain, payments: ReadonlyArray<Payment<Held>>): Effect.Effect<void> =>
   Effect.forEach(payments, (payment) => losses.release(payment), { discard: true })
 
-/**
- * Signs a transaction that does nothing, to use a slot up.
- *
- * @category constructors
- */
+/** Signs a transaction that does nothing, to use a slot up. */
 export const fill = Effect.fnUntraced(function* (
   chain: ExactEvmChain,
   slot: Slot,

@@ -18,11 +18,7 @@ import type * as ContractPayers from "./ContractPayers.ts"
 import * as EvmChainCheck from "./EvmChainCheck.ts"
 import * as ExactEvmUse from "./ExactEvmUse.ts"
 
-/**
- * Where the chain can be asked. It is asked at start, and for no request that a facilitator has an answer to.
- *
- * @category models
- */
+/** Where the chain can be asked. It is asked at start, and for no request that a facilitator has an answer to. */
 export interface Options {
   readonly rpcUrl: string
   /** `eip155:<chain id>`; left out, it is the EVM network that the routes name. */
@@ -44,11 +40,7 @@ const check = OptionCheck.options<Options>({
   contractPayers: OptionCheck.optional(OptionCheck.oneOf("known", "any", "none"))
 })
 
-/**
- * The seller's half. Throws `Misconfigured` when the network or an asset is not one.
- *
- * @category constructors
- */
+/** The seller's half. Throws `Misconfigured` when the network or an asset is not one. */
 export const server = (options: Options): SchemeServer => {
   const { assets, contractPayers, network, rpcUrl } = Result.getOrThrow(
     OptionCheck.read(check, options, "exactEvm.server")

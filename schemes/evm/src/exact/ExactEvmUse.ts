@@ -18,8 +18,6 @@ const looks = 32
 
 /**
  * Looks for the use, the newest blocks first, back to `since` (Unix seconds). A node that has fallen behind does not see it.
- *
- * @category combinators
  */
 export const find = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,

@@ -13,11 +13,7 @@ import * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
 import type { ExactEvmChain } from "./ExactEvmChain.ts"
 import type { CallOf } from "./ExactEvmPreparation.ts"
 
-/**
- * Verifies. Succeeds only when the token would move the money now, and the payment may be risked.
- *
- * @category combinators
- */
+/** Verifies. Succeeds only when the token would move the money now, and the payment may be risked. */
 export const verify = Effect.fnUntraced(function* (
   chain: ExactEvmChain,
   callOf: CallOf,

@@ -10,11 +10,7 @@ import * as Effect from "effect/Effect"
 
 import type * as EvmRpc from "./EvmRpc.ts"
 
-/**
- * A node's questions, whose answers are watched for newer blocks, and the way to ask about the newest state.
- *
- * @category models
- */
+/** A node's questions, whose answers are watched for newer blocks, and the way to ask about the newest state. */
 export interface EvmHead {
   /** The node; every block that it shows counts as seen. */
   readonly rpc: EvmRpc.Shape
@@ -38,11 +34,7 @@ const memoryMillis = 30_000
 const attempts = 4
 const firstPause = Duration.millis(100)
 
-/**
- * Watches a node.
- *
- * @category constructors
- */
+/** Watches a node. */
 export const make = (node: EvmRpc.Shape): EvmHead => {
   let newest: { readonly number: bigint; readonly at: number } | undefined
   const see = (number: bigint | undefined): Effect.Effect<void> =>

@@ -8,11 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-/**
- * How a node is reached; `onRequest` is told the method.
- *
- * @category models
- */
+/** How a node is reached; `onRequest` is told the method. */
 export type Options = ChainNodeClient.Options
 
 const check = OptionCheck.options<Options>(ChainNodeClient.keys)
@@ -20,8 +16,6 @@ const check = OptionCheck.options<Options>(ChainNodeClient.keys)
 /**
  * The node's own refusal, well formed. `message` may be shown and stored; `words` are the same as the node wrote them, to be
  * recognised only: a secret that is part of an ordinary word is not hidden in them.
- *
- * @category models
  */
 export interface Refusal {
   readonly code: number
@@ -30,32 +24,20 @@ export interface Refusal {
   readonly data: unknown
 }
 
-/**
- * Sends a request: the node's result or its refusal.
- *
- * @category models
- */
+/** Sends a request: the node's result or its refusal. */
 export type Send = (
   method: string,
   params: ReadonlyArray<unknown>
 ) => Effect.Effect<Result.Result<unknown, Refusal>, ChainUnavailable>
 
-/**
- * One node. `quote` makes its words fit to be shown.
- *
- * @category models
- */
+/** One node. `quote` makes its words fit to be shown. */
 export interface EvmNode {
   readonly network: string
   readonly send: Send
   readonly quote: (words: string) => string
 }
 
-/**
- * The longest answer that is read, in bytes.
- *
- * @category constants
- */
+/** The longest answer that is read, in bytes. */
 export const maximumBytes = 1_048_576
 
 const Answer = Schema.Struct({
@@ -123,7 +105,6 @@ const meant = (
 /**
  * Makes the means to send. Nothing is sent yet.
  *
- * @category constructors
  * @throws Misconfigured when the URL is not one of HTTP.
  */
 export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<EvmNode, Misconfigured> {

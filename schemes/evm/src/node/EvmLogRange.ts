@@ -13,18 +13,12 @@ import * as Effect from "effect/Effect"
 /**
  * What a node answers to a question about a range: what it found, or that it would answer about fewer blocks. The words of
  * its refusal may name the number.
- *
- * @category models
  */
 export type RangeAnswer<A> =
   | { readonly _tag: "Found"; readonly logs: ReadonlyArray<A> }
   | { readonly _tag: "TooWide"; readonly words: string }
 
-/**
- * Asks about a range of blocks, its ends included; oldest first.
- *
- * @category models
- */
+/** Asks about a range of blocks, its ends included; oldest first. */
 export type AskRange<A, E = ChainUnavailable> = (from: bigint, to: bigint) => Effect.Effect<A, E>
 
 /**
@@ -52,8 +46,6 @@ interface SearchProgress<A> {
 /**
  * How many blocks the next question is about, after a node has refused one about `width` blocks: the largest number in its
  * words that is below it, else half. A number far below it is no width, or will be met on the way down.
- *
- * @category getters
  */
 export const narrower = (width: bigint, words: string): bigint => {
   const most = numbersIn(words)
@@ -71,8 +63,6 @@ const numbersIn = (words: string): ReadonlyArray<bigint> =>
 /**
  * Makes the questions about ranges of any width out of those that a node may refuse as too wide. A node that refuses a
  * single block cannot be asked.
- *
- * @category constructors
  */
 export const make = <F, A>(
   network: string,

@@ -8,8 +8,6 @@ import type { Refusal } from "./EvmJsonRpc.ts"
 /**
  * What a call came to. `Reverted` is any failure of the execution itself, running out of gas too; `data` is `0x` where
  * there is none, `message` the node's words.
- *
- * @category models
  */
 export type CallOutcome =
   | { readonly _tag: "Returned"; readonly data: EvmHex.Hex }
@@ -18,8 +16,6 @@ export type CallOutcome =
 /**
  * What a node said to a signed transaction. Only `Accepted` and `AlreadyKnown` say that it has it; none of the others
  * proves that no other node does, or that it is not in a block: ask for the receipt.
- *
- * @category models
  */
 export type SendOutcome =
   | { readonly _tag: "Accepted"; readonly hash: EvmHex.Hex }
@@ -32,11 +28,7 @@ export type SendOutcome =
 const executionFailure =
   /revert|out of gas|invalid opcode|bad instruction|invalid jump|stack (?:under|over)flow|evm error|vm execution error|intrinsic gas/i
 
-/**
- * The refusal of a call as a failed execution, or `undefined` when the node itself could not do it.
- *
- * @category conversions
- */
+/** The refusal of a call as a failed execution, or `undefined` when the node itself could not do it. */
 export const toCallOutcome = ({ code, data, message, words }: Refusal): CallOutcome | undefined => {
   const bytes = EvmHex.isHex(data) ? EvmHex.toLowerCase(data) : "0x"
   const failed = code === 3 || bytes !== "0x" || executionFailure.test(words)
@@ -62,8 +54,6 @@ const unmendable =
 /**
  * The refusal of a question about the events of a range, where one about fewer blocks may be answered; `undefined` where it
  * would not. Nodes agree on neither code nor words for it, so it is everything that is not known to be something else.
- *
- * @category conversions
  */
 export const toWidthRefusal = ({
   code,
@@ -72,11 +62,7 @@ export const toWidthRefusal = ({
 }: Refusal): { readonly _tag: "TooWide"; readonly words: string } | undefined =>
   code === -32_601 || unmendable.test(words) ? undefined : { _tag: "TooWide", words: message }
 
-/**
- * The refusal of a signed transaction, or `undefined` when the node itself was the trouble.
- *
- * @category conversions
- */
+/** The refusal of a signed transaction, or `undefined` when the node itself was the trouble. */
 export const toSendOutcome = (refusal: Refusal): SendOutcome | undefined => {
   const known = sendOutcomes.find(([, pattern]) => pattern.test(refusal.words))
   if (known !== undefined) return { _tag: known[0], message: refusal.message }

@@ -18,18 +18,12 @@ import * as EvmLogRange from "./EvmLogRange.ts"
 import * as EvmNodeRefusal from "./EvmNodeRefusal.ts"
 import type { CallOutcome, SendOutcome } from "./EvmNodeRefusal.ts"
 
-/**
- * Which state is asked about: a block by its number, by its hash or by its distance from the head.
- *
- * @category models
- */
+/** Which state is asked about: a block by its number, by its hash or by its distance from the head. */
 export type BlockTag = "latest" | "pending" | "safe" | "finalized" | bigint | BlockByHash
 
 /**
  * A block by its hash, as long as it is a part of the chain (EIP-1898): a node that does not have it, or follows another
  * branch, cannot answer.
- *
- * @category models
  */
 export interface BlockByHash {
   readonly hash: EvmHex.Hex
@@ -44,11 +38,7 @@ const Block = Schema.Struct({
   baseFeePerGas: Schema.optionalKey(EvmHex.Quantity)
 })
 
-/**
- * What is read of a block: its number, hash, time in seconds since 1970, and base fee in wei (EIP-1559).
- *
- * @category models
- */
+/** What is read of a block: its number, hash, time in seconds since 1970, and base fee in wei (EIP-1559). */
 export type Block = typeof Block.Type
 
 /** A block that is not made yet has neither number nor hash on some nodes. */
@@ -60,11 +50,7 @@ const Event = Schema.Struct({
   data: EvmHex.Hex
 })
 
-/**
- * An event as a contract has logged it.
- *
- * @category models
- */
+/** An event as a contract has logged it. */
 export type Event = typeof Event.Type
 
 const Log = Schema.Struct({
@@ -75,11 +61,7 @@ const Log = Schema.Struct({
   logIndex: EvmHex.Count
 })
 
-/**
- * An event of a transaction that is in a block. `logIndex` counts the events of the block.
- *
- * @category models
- */
+/** An event of a transaction that is in a block. `logIndex` counts the events of the block. */
 export type Log = typeof Log.Type
 
 const Status = Schema.Literals(["0x0", "0x1"]).pipe(
@@ -106,11 +88,7 @@ const Receipt = Schema.Struct({
   logs: Schema.Array(Event)
 })
 
-/**
- * The receipt of a transaction that is in a block.
- *
- * @category models
- */
+/** The receipt of a transaction that is in a block. */
 export type Receipt = typeof Receipt.Type
 
 /** Some nodes answer a receipt without a block while a transaction is pending. */
@@ -119,8 +97,6 @@ const PendingReceipt = Schema.Struct({ transactionHash: EvmHex.Bytes32, blockHas
 /**
  * A call without a transaction. `gas` bounds what a hostile contract may burn of the node's time: set it. Without `to` the
  * data is run as init code, and what it returns is answered.
- *
- * @category models
  */
 export interface Call {
   readonly from?: EvmAddress.Address
@@ -133,26 +109,18 @@ export interface Call {
 
 /**
  * The block that a call pretends to be in: its number, and its time in seconds since 1970. Not all nodes can do that.
- *
- * @category models
  */
 export interface PretendedBlock {
   readonly number: bigint
   readonly time: bigint
 }
 
-/**
- * The accounts whose code or storage a call touches; `undefined` where the call fails.
- *
- * @category models
- */
+/** The accounts whose code or storage a call touches; `undefined` where the call fails. */
 export type Touched = ReadonlyArray<EvmAddress.Address> | undefined
 
 /**
  * Which events to look for. An address that is a list is any of these; so is a topic, and one that is `null` may be
  * anything.
- *
- * @category models
  */
 export interface LogFilter {
   readonly address?: EvmAddress.Address | ReadonlyArray<EvmAddress.Address>
@@ -162,16 +130,10 @@ export interface LogFilter {
 /**
  * The blocks that events are looked for in: from one to another, both included, or one by its hash (EIP-234), which a node
  * that does not have it cannot answer about.
- *
- * @category models
  */
 export type LogPlace = { readonly fromBlock: bigint; readonly toBlock: bigint } | BlockByHash
 
-/**
- * The questions. All times out and all nonsense is `ChainUnavailable`.
- *
- * @category models
- */
+/** The questions. All times out and all nonsense is `ChainUnavailable`. */
 export interface Shape {
   readonly network: string
   /** The EIP-155 chain id. */
@@ -210,11 +172,7 @@ export interface Shape {
   readonly maxPriorityFeePerGas: Effect.Effect<bigint, ChainUnavailable>
 }
 
-/**
- * A node of one network.
- *
- * @category services
- */
+/** A node of one network. */
 export class EvmRpc extends Context.Service<EvmRpc, Shape>()("@pontage/evm/EvmRpc") {}
 
 const toTag = (block: BlockTag) => {
@@ -329,16 +287,11 @@ const makeShape = (node: EvmJsonRpc.EvmNode): Shape => {
 /**
  * Makes the questions to one node. Nothing is asked yet.
  *
- * @category constructors
  * @throws Misconfigured when the URL is not one of HTTP.
  */
 export const make = (options: EvmJsonRpc.Options): Effect.Effect<Shape, Misconfigured> =>
   Effect.map(EvmJsonRpc.make(options), makeShape)
 
-/**
- * {@link make} as a layer.
- *
- * @category layers
- */
+/** {@link make} as a layer. */
 export const layer = (options: EvmJsonRpc.Options): Layer.Layer<EvmRpc, Misconfigured> =>
   Layer.effect(EvmRpc, make(options))

@@ -15,24 +15,16 @@ const tipMillis = 10_000
 /**
  * The most that is paid for a unit of gas where nothing else is said, in wei: 500 gwei. A node that names more is waited
  * out rather than believed.
- *
- * @category constants
  */
 export const defaultMaxFeePerGas = 500_000_000_000n
 
 /**
  * How many blocks behind the head a block counts as one that is not reorganised any more, where nothing else is said: two
  * epochs of Ethereum.
- *
- * @category constants
  */
 export const defaultFinalityDepth = 64
 
-/**
- * What a survey holds the chain against.
- *
- * @category models
- */
+/** What a survey holds the chain against. */
 export interface Options {
   /** The most that may be paid for a unit of gas, in wei; default {@link defaultMaxFeePerGas}. */
   readonly maxFeePerGas?: bigint
@@ -44,8 +36,6 @@ export interface Options {
  * Makes a survey of a node's chain. The most a transaction may pay for a unit of gas is twice the base fee and the tip, so
  * that six full blocks in a row cannot price it out, and never above `maxFeePerGas`, its ceiling, as long as that buys a
  * place in the next block. A chain that costs more already shows it by a maximum above the ceiling.
- *
- * @category constructors
  */
 export const make = (rpc: EvmRpc.Shape, options: Options = {}): Effect.Effect<ChainHead, ChainUnavailable> => {
   const { finalityDepth = defaultFinalityDepth, maxFeePerGas: ceiling = defaultMaxFeePerGas } = options

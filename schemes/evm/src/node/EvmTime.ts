@@ -12,8 +12,6 @@ const usualSeconds = 15
 
 /**
  * The chain's time, in seconds since 1970. One question, and a second one where the newest block is old or of the future.
- *
- * @category constructors
  */
 export const make = (rpc: EvmRpc.Shape): Effect.Effect<number, ChainUnavailable> =>
   Effect.gen(function* () {

@@ -13,11 +13,7 @@ import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 
-/**
- * The definition that the three halves share.
- *
- * @category constants
- */
+/** The definition that the three halves share. */
 export const scheme: Scheme = {
   name: "exact",
   family: "eip155",
@@ -31,8 +27,6 @@ export const scheme: Scheme = {
 /**
  * The scheme's payload: the authorization with its numbers as decimal strings, the signature in hexadecimal, and the
  * binding of the nonce to a request where there is one.
- *
- * @category schemas
  */
 export const Payload = /* @__PURE__ */ Schema.Struct({
   signature: Schema.String,
@@ -40,18 +34,11 @@ export const Payload = /* @__PURE__ */ Schema.Struct({
   binding: /* @__PURE__ */ Schema.optionalKey(RequestBinding)
 })
 
-/**
- * @category models
- */
 export type Payload = typeof Payload.Type
 
 const decode = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
 
-/**
- * Reads a payload; fails with `malformed`.
- *
- * @category conversions
- */
+/** Reads a payload; fails with `malformed`. */
 export const decodePayload = (json: unknown): Effect.Effect<Payload, ValidationError> =>
   Effect.mapError(decode(json), (error) =>
     invalid("malformed", "payload_fields", `the payload is no EIP-3009 authorization: ${error.message}`)
@@ -60,15 +47,9 @@ export const decodePayload = (json: unknown): Effect.Effect<Payload, ValidationE
 /**
  * The nonce of an authorization: 24 bytes and then 8 zero bytes, which suits tokens with random nonces and those that read
  * a nonce as a 192-bit key and a 64-bit sequence.
- *
- * @category constructors
  */
 export const nonceFrom = (bytes: Uint8Array): EvmHex.Hex => `${EvmHex.fromBytes(bytes.subarray(0, 24))}0000000000000000`
 
-/**
- * The nonce that binds an authorization to a request: the first 24 bytes of the binding's tag.
- *
- * @category constructors
- */
+/** The nonce that binds an authorization to a request: the first 24 bytes of the binding's tag. */
 export const boundNonce = (binding: RequestBinding): Effect.Effect<EvmHex.Hex> =>
   Effect.map(Binding.tag(binding), nonceFrom)

@@ -8,11 +8,7 @@ import * as EvmAddress from "../primitives/EvmAddress.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
 import * as ExactEvm from "./ExactEvm.ts"
 
-/**
- * A payment as the settling half holds it: what was signed, and its token.
- *
- * @category models
- */
+/** A payment as the settling half holds it: what was signed, and its token. */
 export interface Held extends ExactEvm.Payload {
   readonly token: Asset
   readonly found: Found
@@ -21,8 +17,6 @@ export interface Held extends ExactEvm.Payload {
 /**
  * What was found out about a payment as long as it is held. It is a part of what is held: by a `WeakMap` it would outlive
  * that until the whole heap is collected.
- *
- * @category models
  */
 export interface Found {
   /** The call that would move the money, once its signature was judged. */
@@ -31,18 +25,10 @@ export interface Found {
   codeHash?: string | undefined
 }
 
-/**
- * The token of an offer, by its text.
- *
- * @category models
- */
+/** The token of an offer, by its text. */
 export type TokenOf = (network: string, text: string) => Asset | undefined
 
-/**
- * Reads a payment. No token is read that the offer's is not one of; the binding, if there is one, is proven.
- *
- * @category constructors
- */
+/** Reads a payment. No token is read that the offer's is not one of; the binding, if there is one, is proven. */
 export const read = Effect.fnUntraced(function* (
   network: string,
   tokenOf: TokenOf,

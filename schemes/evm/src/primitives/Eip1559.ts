@@ -4,11 +4,7 @@
  */
 import * as EvmHex from "./EvmHex.ts"
 
-/**
- * A transaction of EIP-1559, unsigned.
- *
- * @category models
- */
+/** A transaction of EIP-1559, unsigned. */
 export interface UnsignedTransaction {
   readonly type: "eip1559"
   readonly chainId: number
@@ -30,8 +26,6 @@ const isBelow = (bits: bigint, value: bigint): boolean => value >= 0n && value >
 /**
  * What keeps a transaction from being one that a chain could take: the name of the first field that is out of range;
  * `undefined` when nothing does.
- *
- * @category predicates
  */
 export const irregularity = (transaction: UnsignedTransaction): keyof UnsignedTransaction | undefined => {
   const { chainId, data, gas, maxFeePerGas, maxPriorityFeePerGas, nonce, to, value } = transaction
@@ -69,8 +63,6 @@ const emptyList = "c0"
 
 /**
  * The fields of a transaction, encoded but not yet framed. The transaction is trusted to have no {@link irregularity}.
- *
- * @category conversions
  */
 export const encodeFields = (transaction: UnsignedTransaction): string =>
   number(transaction.chainId) +
@@ -85,18 +77,10 @@ export const encodeFields = (transaction: UnsignedTransaction): string =>
 
 const framed = (fields: string): EvmHex.Hex => `0x02${withLength(0xc0, fields)}`
 
-/**
- * What is hashed and signed, from the encoded fields.
- *
- * @category conversions
- */
+/** What is hashed and signed, from the encoded fields. */
 export const toSign = (fields: string): EvmHex.Hex => framed(fields)
 
-/**
- * The transaction as it is sent, from the encoded fields and a signature: r, s and the recovery bit, 65 bytes.
- *
- * @category conversions
- */
+/** The transaction as it is sent, from the encoded fields and a signature: r, s and the recovery bit, 65 bytes. */
 export const signed = (fields: string, signature: Uint8Array): EvmHex.Hex => {
   const digits = EvmHex.fromBytes(signature).slice(2)
   const [r, s] = [digits.slice(0, 64), digits.slice(64, 128)]
@@ -105,8 +89,6 @@ export const signed = (fields: string, signature: Uint8Array): EvmHex.Hex => {
 
 /**
  * The call that a signed transaction makes, and the gas that it may use: what is left of it when its price is changed.
- *
- * @category models
  */
 export type Call = Pick<UnsignedTransaction, "to" | "data" | "gas">
 
@@ -125,11 +107,7 @@ const itemAt = (digits: string, at: number): { readonly from: number; readonly t
 /** How many fields a transaction begins with, up to its data. */
 const fieldsToData = 8
 
-/**
- * The call in the bytes of a signed transaction; `undefined` where they are none of EIP-1559.
- *
- * @category conversions
- */
+/** The call in the bytes of a signed transaction; `undefined` where they are none of EIP-1559. */
 export const callIn = (signed: string): Call | undefined => {
   if (!EvmHex.isHex(signed) || !signed.startsWith("0x02")) return undefined
   const digits = signed.slice(4).toLowerCase()

@@ -15,11 +15,7 @@ import * as EvmHex from "./EvmHex.ts"
 
 type Hex = EvmHex.Hex
 
-/**
- * An address that has been parsed: lower case, 20 bytes. Fits viem's `Address`.
- *
- * @category models
- */
+/** An address that has been parsed: lower case, 20 bytes. Fits viem's `Address`. */
 export type Address = Hex & Brand.Brand<"@pontage/evm/Address">
 
 const make = Brand.nominal<Address>()
@@ -28,11 +24,7 @@ const lowerCase = /^0x[0-9a-f]{40}$/
 const upperCase = /^0x[0-9A-F]{40}$/
 const anyCase = /^0x[0-9a-fA-F]{40}$/
 
-/**
- * The address nobody has the key of. Tokens refuse to pay it.
- *
- * @category constants
- */
+/** The address nobody has the key of. Tokens refuse to pay it. */
 export const zero: Address = make("0x0000000000000000000000000000000000000000")
 
 const isAddress = (value: unknown): value is Address => typeof value === "string" && lowerCase.test(value)
@@ -40,8 +32,6 @@ const isAddress = (value: unknown): value is Address => typeof value === "string
 /**
  * Parses an address: all lower case, all upper case after `0x`, or mixed with a valid checksum (EIP-55); `undefined` for
  * everything else.
- *
- * @category constructors
  */
 export const fromText = (text: string): Address | undefined => {
   if (isAddress(text)) return text
@@ -56,8 +46,6 @@ const checksums = /* @__PURE__ */ BoundedMap.oldestOut<Address, Hex>(capacity)
 /**
  * The address with its checksum in the case of its letters (EIP-55): how it is written on the wire and for people. The
  * last few thousand are remembered.
- *
- * @category conversions
  */
 export const checksum = (address: Address): Hex => {
   const known = checksums.get(address)
@@ -90,36 +78,20 @@ const computeChecksum = (address: Address): Hex => {
 
 const isAnyCase = (value: unknown): value is Hex => typeof value === "string" && anyCase.test(value)
 
-/**
- * Whether two texts are the same account. A text that is no address is nobody's.
- *
- * @category predicates
- */
+/** Whether two texts are the same account. A text that is no address is nobody's. */
 export const equals = (left: string, right: string): boolean => {
   const address = fromText(left)
   return address !== undefined && address === fromText(right)
 }
 
-/**
- * The address in 20 bytes given as the tail of a longer value: a public key's hash, an event's topic.
- *
- * @category constructors
- */
+/** The address in 20 bytes given as the tail of a longer value: a public key's hash, an event's topic. */
 export const fromTail = (hex: Hex): Address => make(`0x${hex.slice(-40).toLowerCase()}`)
 
-/**
- * The account of a public key: 65 bytes beginning with 4. It is the tail of the key's hash.
- *
- * @category constructors
- */
+/** The account of a public key: 65 bytes beginning with 4. It is the tail of the key's hash. */
 export const fromPublicKey = (publicKey: Uint8Array, keccak256: (bytes: Uint8Array) => Uint8Array): Address =>
   make(EvmHex.fromBytes(keccak256(publicKey.subarray(1)).subarray(12)))
 
-/**
- * A parsed address.
- *
- * @category schemas
- */
+/** A parsed address. */
 export const Address = /* @__PURE__ */ Schema.declare(isAddress, { expected: "a lower-case address" })
 
 // A payer needs no schema of these: they are made by calls marked pure, so that its bundle leaves them out.
@@ -146,16 +118,10 @@ const lenient = () =>
     Schema.decodeTo(Address, SchemaTransformation.transform({ decode: fromTail, encode: (address): Hex => address }))
   )
 
-/**
- * An address as text: decoded by the strict rules of {@link fromText}, encoded with its checksum.
- *
- * @category schemas
- */
+/** An address as text: decoded by the strict rules of {@link fromText}, encoded with its checksum. */
 export const FromText = /* @__PURE__ */ strict()
 
 /**
  * An address as a node answers it: in any case, its checksum not looked at, because some chains have a rule of their own.
- *
- * @category schemas
  */
 export const FromNode = /* @__PURE__ */ lenient()

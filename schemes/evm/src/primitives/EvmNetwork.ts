@@ -5,26 +5,14 @@ import * as Network from "@pontage/core/Network"
 
 const grammar = /^eip155:([1-9][0-9]{0,15})$/
 
-/**
- * The network of a text; `undefined` when it is no EVM network.
- *
- * @category constructors
- */
+/** The network of a text; `undefined` when it is no EVM network. */
 export const fromText = (text: string): Network.Network | undefined => {
   const match = grammar.exec(text)
   return match !== null && Number.isSafeInteger(Number(match[1])) ? Network.make(text) : undefined
 }
 
-/**
- * The network with this chain id (EIP-155).
- *
- * @category constructors
- */
+/** The network with this chain id (EIP-155). */
 export const fromChainId = (chainId: number): Network.Network => Network.make(`eip155:${chainId}`)
 
-/**
- * The chain id (EIP-155) of an EVM network.
- *
- * @category getters
- */
+/** The chain id (EIP-155) of an EVM network. */
 export const chainId = (network: Network.Network): number => Number(Network.reference(network))

@@ -31,17 +31,11 @@ const gasPerRun = 3_500n
 /**
  * The most gas that transfers can use together in one transaction: it covers every entry's cap, so that none can take
  * another's.
- *
- * @category getters
  */
 export const gasOf = (transfers: ReadonlyArray<PackedTransfers.PlainTransfer>): bigint =>
   gasBase + BigInt(transfers.length) * gasPerEntry + BigInt(PackedTransfers.runCount(transfers)) * gasPerRun
 
-/**
- * The call that settles transfers, together in one transaction.
- *
- * @category constructors
- */
+/** The call that settles transfers, together in one transaction. */
 export const toCall = (
   settler: EvmAddress.Address,
   transfers: ReadonlyArray<PackedTransfers.PlainTransfer>
@@ -51,11 +45,7 @@ export const toCall = (
   gas: gasOf(transfers)
 })
 
-/**
- * Proves that the contract at an address is the batch settler, by its code.
- *
- * @category combinators
- */
+/** Proves that the contract at an address is the batch settler, by its code. */
 export const prove = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   settler: EvmAddress.Address
@@ -75,18 +65,10 @@ const computeAddress = (): EvmAddress.Address => {
   return EvmAddress.fromTail(EvmHex.fromBytes(keccak_256(EvmHex.toBytes(preimage))))
 }
 
-/**
- * Where {@link deploy} puts the contract, on every chain; with its checksum.
- *
- * @category constants
- */
+/** Where {@link deploy} puts the contract, on every chain; with its checksum. */
 export const address: string = /* @__PURE__ */ EvmAddress.checksum(/* @__PURE__ */ computeAddress())
 
-/**
- * Who deploys, and where.
- *
- * @category models
- */
+/** Who deploys, and where. */
 export interface Options {
   /** Pays for the deployment: about 200 000 gas. It has no rights over the contract; nobody has. */
   readonly signer: EvmTransactionSigner
@@ -109,8 +91,6 @@ const receiptPatience = "2 minutes"
  * Deploys the batch settler at {@link address}, unless it is there, and answers the address. Fails with `Misconfigured`
  * where the chain lacks the well-known deployer, or costs more than it may, and with `ChainUnavailable` when no receipt is
  * to be had within two minutes; asking again is harmless.
- *
- * @category constructors
  */
 export const deploy = Effect.fnUntraced(function* (
   options: Options

@@ -16,11 +16,7 @@ import * as Effect from "effect/Effect"
 
 import type { Held } from "../payment/ExactEvmReading.ts"
 
-/**
- * The losses.
- *
- * @category models
- */
+/** The losses. */
 export interface EvmLosses {
   /** Whether a payment may be signed for as far as is known now; counts nothing. */
   readonly allow: (payment: Payment<Held>) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
@@ -46,11 +42,7 @@ export interface EvmLosses {
 const graceMillis = 60_000
 const longestMillis = 1_800_000
 
-/**
- * Begins with nothing lost.
- *
- * @category constructors
- */
+/** Begins with nothing lost. */
 export const make = (limits: LossBudget.Limits): Effect.Effect<EvmLosses, Misconfigured> =>
   Effect.map(LossBudget.make(limits), (budget) => {
     /** The price of a unit of gas when a payment was last signed for; wei. */

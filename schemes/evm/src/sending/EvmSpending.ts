@@ -4,11 +4,7 @@
  * ordinary day.
  */
 
-/**
- * The limits of one network.
- *
- * @category models
- */
+/** The limits of one network. */
 interface Spending {
   /** All gas. */
   readonly gas: bigint
@@ -39,16 +35,8 @@ const byNetwork: Readonly<Record<string, Spending>> = {
   "eip155:1337": coins(1_000n)
 }
 
-/**
- * The most that settling may cost on a network in 24 hours, in wei.
- *
- * @category getters
- */
+/** The most that settling may cost on a network in 24 hours, in wei. */
 export const gasCeiling = (network: string): bigint => (byNetwork[network] ?? ether).gas
 
-/**
- * The most that failed payments may cost on a network in 24 hours, in wei: a tenth of the gas ceiling.
- *
- * @category getters
- */
+/** The most that failed payments may cost on a network in 24 hours, in wei: a tenth of the gas ceiling. */
 export const lossBudget = (network: string): bigint => (byNetwork[network] ?? ether).losses

@@ -13,28 +13,16 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
-/**
- * The node could not be started; `message` says why and what to do.
- *
- * @category errors
- */
+/** The node could not be started; `message` says why and what to do. */
 export class AnvilFailed extends Schema.TaggedError<AnvilFailed>("@pontage/evm/testing/AnvilFailed")("AnvilFailed", {
   message: Schema.String,
   cause: Schema.optionalKey(Schema.Defect())
 }) {}
 
-/**
- * The chain id of a local chain when no other is asked for.
- *
- * @category constants
- */
+/** The chain id of a local chain when no other is asked for. */
 export const defaultChainId = 31_337
 
-/**
- * How the chain is made.
- *
- * @category models
- */
+/** How the chain is made. */
 export interface Options {
   /** The chain id; default 31337. */
   readonly chainId?: number
@@ -55,11 +43,7 @@ export interface Options {
   readonly port?: number
 }
 
-/**
- * A running node.
- *
- * @category services
- */
+/** A running node. */
 export class Anvil extends Context.Service<
   Anvil,
   {
@@ -160,7 +144,6 @@ const kill = (child: ChildProcess): Effect.Effect<void> =>
 /**
  * Starts a node and stops it when the scope closes.
  *
- * @category constructors
  * @throws AnvilFailed when there is no binary for this machine, or it does not come up.
  */
 export const make = Effect.fnUntraced(function* (options: Options = {}) {
@@ -184,9 +167,5 @@ const start = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
   return yield* listening(child)
 })
 
-/**
- * {@link make} as a layer.
- *
- * @category layers
- */
+/** {@link make} as a layer. */
 export const layer = (options: Options = {}): Layer.Layer<Anvil, AnvilFailed> => Layer.effect(Anvil, make(options))

@@ -5,11 +5,7 @@
 import * as Effect from "effect/Effect"
 import type { Address, Hash, Hex } from "viem"
 
-/**
- * The controls of one node.
- *
- * @category models
- */
+/** The controls of one node. */
 export interface AnvilControl {
   /** One raw JSON-RPC request. */
   readonly request: (method: string, params?: ReadonlyArray<unknown>) => Effect.Effect<unknown>
@@ -39,11 +35,7 @@ export interface AnvilControl {
 
 const quantity = (value: bigint | number): Hex => `0x${value.toString(16)}`
 
-/**
- * The controls of a node, given a function that sends it a request.
- *
- * @category constructors
- */
+/** The controls of a node, given a function that sends it a request. */
 export const make = (send: (method: string, params: ReadonlyArray<unknown>) => Promise<unknown>): AnvilControl => {
   const request = (method: string, params: ReadonlyArray<unknown> = []) => Effect.promise(() => send(method, params))
   const command = (method: string, ...params: ReadonlyArray<unknown>) => Effect.asVoid(request(method, params))

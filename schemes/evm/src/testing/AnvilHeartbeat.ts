@@ -25,11 +25,7 @@ const decodeStatus = Schema.decodeUnknownSync(Schema.Struct({ pending: Quantity,
 const Queued = Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Struct({ hash: Schema.String })))
 const decodeContent = Schema.decodeUnknownSync(Schema.Struct({ queued: Queued }))
 
-/**
- * Beats as long as the scope, in real time, also where the test's clock stands still.
- *
- * @category constructors
- */
+/** Beats as long as the scope, in real time, also where the test's clock stands still. */
 export const start = (node: Node) => {
   let waited = false
   let suspected: ReadonlyArray<Jam> = []

@@ -8,25 +8,13 @@ import { pbkdf2Sync } from "node:crypto"
 import { bytesToHex, type Hex } from "viem"
 import { HDKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts"
 
-/**
- * The well-known phrase.
- *
- * @category constants
- */
+/** The well-known phrase. */
 export const mnemonic = "test test test test test test test test test test test junk"
 
-/**
- * A signer that fits viem, with its key for programs that are configured with one.
- *
- * @category models
- */
+/** A signer that fits viem, with its key for programs that are configured with one. */
 export type TestAccount = PrivateKeyAccount & { readonly privateKey: Hex }
 
-/**
- * Who takes part.
- *
- * @category models
- */
+/** Who takes part. */
 export interface TestAccounts {
   /** Owns the token and may mint; has coin. */
   readonly deployer: TestAccount
@@ -49,11 +37,7 @@ const derive = (parent: HDKey, index: number): TestAccount => {
   return { ...privateKeyToAccount(hex), privateKey: hex }
 }
 
-/**
- * Derives the accounts; pure, the same for everybody. `payers` of them buy.
- *
- * @category constructors
- */
+/** Derives the accounts; pure, the same for everybody. `payers` of them buy. */
 export const make = (payers: number): TestAccounts => {
   const seed = pbkdf2Sync(mnemonic, "mnemonic", 2048, 64, "sha512")
   const parent = HDKey.fromMasterSeed(seed).derive("m/44'/60'/0'/0")

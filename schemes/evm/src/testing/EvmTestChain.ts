@@ -38,11 +38,7 @@ import * as AnvilHeartbeat from "./AnvilHeartbeat.ts"
 import { DollarToken } from "./artifacts/DollarToken.ts"
 import * as EvmTestAccounts from "./EvmTestAccounts.ts"
 
-/**
- * How the chain is made.
- *
- * @category models
- */
+/** How the chain is made. */
 export interface Options extends Anvil.Options {
   /** How many payers there are; default 10. */
   readonly payers?: number
@@ -50,11 +46,7 @@ export interface Options extends Anvil.Options {
   readonly payerBalance?: bigint
 }
 
-/**
- * The token and the EIP-712 domain its authorizations are signed under.
- *
- * @category models
- */
+/** The token and the EIP-712 domain its authorizations are signed under. */
 export interface TestToken {
   readonly address: Address
   readonly name: string
@@ -63,21 +55,13 @@ export interface TestToken {
   readonly decimals: number
 }
 
-/**
- * A contract that can be deployed: one of the committed artifacts, or a stranger's.
- *
- * @category models
- */
+/** A contract that can be deployed: one of the committed artifacts, or a stranger's. */
 export interface Artifact {
   readonly abi: Abi
   readonly bytecode: Hex
 }
 
-/**
- * A call to a contract, sent by an account the node holds the key of: the deployer, a signer or the stranger.
- *
- * @category models
- */
+/** A call to a contract, sent by an account the node holds the key of: the deployer, a signer or the stranger. */
 export interface TestTransaction {
   /** Default the deployer. */
   readonly from?: Address
@@ -88,11 +72,7 @@ export interface TestTransaction {
   readonly gas?: bigint
 }
 
-/**
- * A `Transfer` a token has logged.
- *
- * @category models
- */
+/** A `Transfer` a token has logged. */
 export interface TestTransfer {
   readonly token: Address
   readonly from: Address
@@ -102,11 +82,7 @@ export interface TestTransfer {
   readonly transactionHash: Hash
 }
 
-/**
- * viem's client of the chain: test, public and wallet actions. Do not wait for receipts with it, use `receipt`.
- *
- * @category models
- */
+/** viem's client of the chain: test, public and wallet actions. Do not wait for receipts with it, use `receipt`. */
 export type ChainClient = Client<
   HttpTransport,
   Chain,
@@ -125,11 +101,7 @@ const makeClient = (rpcUrl: string, chainId: number): ChainClient =>
     .extend(publicActions)
     .extend(walletActions)
 
-/**
- * A chain ready for payments.
- *
- * @category models
- */
+/** A chain ready for payments. */
 export interface Shape extends AnvilControl.AnvilControl {
   readonly rpcUrl: string
   readonly chainId: number
@@ -159,11 +131,7 @@ export interface Shape extends AnvilControl.AnvilControl {
   }) => Effect.Effect<ReadonlyArray<TestTransfer>>
 }
 
-/**
- * The service.
- *
- * @category services
- */
+/** The service. */
 export class EvmTestChain extends Context.Service<EvmTestChain, Shape>()("@pontage/evm/testing/EvmTestChain") {}
 
 const tokenDomain = { name: "Test Dollar", version: "1", symbol: "TUSD", decimals: 6 } as const
@@ -253,7 +221,6 @@ const prepare = async (client: ChainClient, accounts: EvmTestAccounts.TestAccoun
 /**
  * Starts a node and makes it ready; everything goes away with the scope.
  *
- * @category constructors
  * @throws AnvilFailed when the node cannot be started.
  */
 export const make = Effect.fnUntraced(function* (options: Options = {}) {
@@ -306,10 +273,6 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   })
 })
 
-/**
- * {@link make} as a layer.
- *
- * @category layers
- */
+/** {@link make} as a layer. */
 export const layer = (options: Options = {}): Layer.Layer<EvmTestChain, Anvil.AnvilFailed> =>
   Layer.effect(EvmTestChain, make(options))

@@ -14,8 +14,6 @@ import * as EvmHex from "../primitives/EvmHex.ts"
 /**
  * A payer's permission to move `value` to `to`, once, while `validAfter < time < validBefore` (EIP-3009). Decoded from the
  * wire's decimal strings; times are seconds since 1970, the value is in the token's smallest unit, all below 2^256.
- *
- * @category schemas
  */
 export const TransferWithAuthorization = /* @__PURE__ */ Schema.Struct({
   from: EvmAddress.FromText,
@@ -26,16 +24,11 @@ export const TransferWithAuthorization = /* @__PURE__ */ Schema.Struct({
   nonce: EvmHex.Bytes32
 })
 
-/**
- * @category models
- */
 export type TransferWithAuthorization = typeof TransferWithAuthorization.Type
 
 /**
  * What an authorization is signed under (EIP-712): the token's name and version, and where it lives. A wrong name gives a
  * signature of somebody else.
- *
- * @category models
  */
 export interface Domain {
   readonly name: string
@@ -46,11 +39,7 @@ export interface Domain {
   readonly verifyingContract: EvmAddress.Address
 }
 
-/**
- * The EIP-712 types of an authorization, in the order EIP-3009 fixes.
- *
- * @category constants
- */
+/** The EIP-712 types of an authorization, in the order EIP-3009 fixes. */
 export const types = {
   TransferWithAuthorization: [
     { name: "from", type: "address" },
@@ -69,11 +58,7 @@ const domainTypes = [
   { name: "verifyingContract", type: "address" }
 ] as const
 
-/**
- * What a signer is given; a viem account's `signTypedData` takes it as it is.
- *
- * @category models
- */
+/** What a signer is given; a viem account's `signTypedData` takes it as it is. */
 export interface TypedData {
   readonly domain: Domain
   readonly types: typeof types
@@ -81,11 +66,7 @@ export interface TypedData {
   readonly message: TransferWithAuthorization
 }
 
-/**
- * The authorization as a signer takes it.
- *
- * @category conversions
- */
+/** The authorization as a signer takes it. */
 export const typedData = (domain: Domain, message: TransferWithAuthorization): TypedData => ({
   domain,
   types,
@@ -96,8 +77,6 @@ export const typedData = (domain: Domain, message: TransferWithAuthorization): T
 /**
  * The second parameter of an EIP-1193 provider's `eth_signTypedData_v4`: the same as JSON, numbers as decimal strings, the
  * domain's own type included.
- *
- * @category conversions
  */
 export const toJson = (data: TypedData): string =>
   JSON.stringify({ ...data, types: { EIP712Domain: domainTypes, ...data.types } }, (_, value: unknown) =>
@@ -130,8 +109,6 @@ const computeSeparator = ({ name, version, chainId, verifyingContract }: Domain)
 /**
  * The EIP-712 domain separator, 32 bytes; what a token's `DOMAIN_SEPARATOR()` answers. It is remembered for as long as the
  * domain, which is not to be changed after its first use, and neither are these bytes.
- *
- * @category getters
  */
 export const domainSeparator = (domain: Domain): Uint8Array => {
   const known = separators.get(domain)
@@ -165,8 +142,6 @@ const writeNumber = (offset: number, value: bigint): void => {
 /**
  * The 32 bytes a payer signs (EIP-712). The authorization is trusted to be one that {@link TransferWithAuthorization}
  * would decode: its numbers are not checked again.
- *
- * @category getters
  */
 export const digest = (
   domain: Domain,
@@ -197,8 +172,6 @@ const encodeStruct = (authorization: TransferWithAuthorization): string =>
 /**
  * Calldata of `transferWithAuthorization(…, uint8 v, bytes32 r, bytes32 s)`, selector 0xe3ee160e, which every EIP-3009
  * token has. `signature` is 65 bytes: r, s, v.
- *
- * @category conversions
  */
 export const encodeTransferByParts = (authorization: TransferWithAuthorization, signature: EvmHex.Hex): EvmHex.Hex =>
   `0xe3ee160e${encodeStruct(authorization)}${signature.slice(130).padStart(64, "0")}${signature.slice(2, 130)}`
@@ -206,8 +179,6 @@ export const encodeTransferByParts = (authorization: TransferWithAuthorization, 
 /**
  * Calldata of `transferWithAuthorization(…, bytes signature)`, selector 0xcf092995, for signatures of contract accounts.
  * Newer tokens have it.
- *
- * @category conversions
  */
 export const encodeTransferByBytes = (authorization: TransferWithAuthorization, signature: EvmHex.Hex): EvmHex.Hex => {
   const bytes = signature.slice(2)
@@ -217,36 +188,18 @@ export const encodeTransferByBytes = (authorization: TransferWithAuthorization, 
 
 /**
  * Calldata of `authorizationState(address, bytes32)`, selector 0xe94a0102: whether the nonce is used or canceled.
- *
- * @category conversions
  */
 export const encodeAuthorizationState = (authorizer: EvmAddress.Address, nonce: EvmHex.Hex): EvmHex.Hex =>
   `0xe94a0102${addressWord(authorizer)}${nonce.slice(2)}`
 
-/**
- * First topic of `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)`.
- *
- * @category constants
- */
+/** First topic of `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)`. */
 export const authorizationUsedTopic = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"
 
-/**
- * First topic of `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)`.
- *
- * @category constants
- */
+/** First topic of `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)`. */
 export const authorizationCanceledTopic = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81"
 
-/**
- * First topic of `Transfer(address indexed from, address indexed to, uint256 value)` (EIP-20).
- *
- * @category constants
- */
+/** First topic of `Transfer(address indexed from, address indexed to, uint256 value)` (EIP-20). */
 export const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
-/**
- * An address as a topic or a word of calldata: 32 bytes.
- *
- * @category conversions
- */
+/** An address as a topic or a word of calldata: 32 bytes. */
 export const addressTopic = (address: EvmAddress.Address): EvmHex.Hex => `0x${addressWord(address)}`

@@ -16,18 +16,12 @@ import type * as EvmHex from "../primitives/EvmHex.ts"
 const plainMillis = 10_000
 const capacity = 4096
 
-/**
- * The code of an account; `0x` where there is none.
- *
- * @category models
- */
+/** The code of an account; `0x` where there is none. */
 export type CodeOf = (account: EvmAddress.Address) => Effect.Effect<EvmHex.Hex, ChainUnavailable>
 
 /**
  * Asks a node, and remembers the last few thousand accounts that were plain. That there is no code speaks against a payer: a node
  * that is behind is not believed.
- *
- * @category constructors
  */
 export const make = ({ judge, rpc }: EvmHead.EvmHead): CodeOf => {
   const plainUntil = BoundedMap.oldestOut<EvmAddress.Address, number>(capacity)
@@ -46,7 +40,5 @@ export const make = ({ judge, rpc }: EvmHead.EvmHead): CodeOf => {
 
 /**
  * Where no contract account is served, none is asked for: a signature that is not the payer's own is refused at once.
- *
- * @category constructors
  */
 export const never: CodeOf = () => Effect.succeed("0x")

@@ -13,19 +13,13 @@ import type * as Eip3009 from "./Eip3009.ts"
 /**
  * A token of the operator's own: it must take EIP-3009 authorizations. `name` and `version` are those of its EIP-712
  * domain, which servers and facilitators compare with the chain before they use it.
- *
- * @category models
  */
 export interface CustomAsset extends AssetTable.CustomAsset {
   readonly name: string
   readonly version: string
 }
 
-/**
- * The keys of the operator's own tokens.
- *
- * @category constants
- */
+/** The keys of the operator's own tokens. */
 export const check: OptionCheck.Check<ReadonlyArray<CustomAsset>> = OptionCheck.list(
   OptionCheck.options<CustomAsset>({ ...AssetTable.keys, name: OptionCheck.text, version: OptionCheck.text })
 )
@@ -84,30 +78,20 @@ const family: AssetTable.Family<CustomAsset> = {
   known
 }
 
-/**
- * Builds the table. An operator's asset with a bad address, network or decimals is a mistake that names it.
- *
- * @category constructors
- */
+/** Builds the table. An operator's asset with a bad address, network or decimals is a mistake that names it. */
 export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<AssetTable.AssetTable, Misconfigured> =>
   AssetTable.make(family, custom)
 
 /**
  * A token that is not in the table any more, by its address: enough to find its events. What an authorization in it was signed
  * under is not known, so that nothing new can be signed for it. `undefined` where the text is no address.
- *
- * @category constructors
  */
 export const retired = (network: string, address: string): Asset | undefined =>
   AssetTable.retired(family, network, address)
 
 const domains = new WeakMap<Asset, Eip3009.Domain>()
 
-/**
- * What an authorization in this asset is signed under (EIP-712).
- *
- * @category getters
- */
+/** What an authorization in this asset is signed under (EIP-712). */
 export const domain = (asset: Asset): Eip3009.Domain => {
   const known = domains.get(asset)
   if (known !== undefined) return known

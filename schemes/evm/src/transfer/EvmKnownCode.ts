@@ -10,11 +10,7 @@ import * as Result from "effect/Result"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 
-/**
- * What is known: the addresses of implementations, which have the same code on every chain, and hashes of code.
- *
- * @category models
- */
+/** What is known: the addresses of implementations, which have the same code on every chain, and hashes of code. */
 export interface EvmKnownCode {
   readonly addresses: ReadonlySet<EvmAddress.Address>
   readonly hashes: ReadonlySet<string>
@@ -58,8 +54,6 @@ const text = /^0x(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/
 /**
  * The known code: this table's, and what an operator adds, each the address of an implementation (20 bytes) or the Keccak-256 hash
  * of code (32 bytes).
- *
- * @category constructors
  */
 export const make = (more: ReadonlyArray<string>): Result.Result<EvmKnownCode, Misconfigured> => {
   const wrong = more.find((one) => !text.test(one) || (one.length === 42 && EvmAddress.fromText(one) === undefined))
@@ -76,11 +70,7 @@ export const make = (more: ReadonlyArray<string>): Result.Result<EvmKnownCode, M
   })
 }
 
-/**
- * The Keccak-256 hash of code.
- *
- * @category conversions
- */
+/** The Keccak-256 hash of code. */
 export const hashOf = (code: EvmHex.Hex): string => EvmHex.fromBytes(keccak_256(EvmHex.toBytes(code)))
 
 const delegation = /^0xef0100([0-9a-f]{40})$/
@@ -93,8 +83,6 @@ const minimalProxies = [
 /**
  * The account whose code runs instead of this one: a delegation (EIP-7702) or a minimal proxy (EIP-1167, and its two shorter
  * forms).
- *
- * @category getters
  */
 export const target = (code: EvmHex.Hex): EvmAddress.Address | undefined => {
   for (const form of [delegation, ...minimalProxies]) {
@@ -104,19 +92,11 @@ export const target = (code: EvmHex.Hex): EvmAddress.Address | undefined => {
   return undefined
 }
 
-/**
- * Whether an account's code is known, leaving open what it runs instead ({@link target}).
- *
- * @category guards
- */
+/** Whether an account's code is known, leaving open what it runs instead ({@link target}). */
 export const isKnown = ({ addresses, hashes }: EvmKnownCode, account: EvmAddress.Address, code: EvmHex.Hex): boolean =>
   code === "0x" || code === soladyProxy || addresses.has(account) || hashes.has(hashOf(code))
 
-/**
- * What tells an account's code from other code; `undefined` where it is known, and other people's too.
- *
- * @category getters
- */
+/** What tells an account's code from other code; `undefined` where it is known, and other people's too. */
 export const fingerprint = (known: EvmKnownCode, account: EvmAddress.Address, code: EvmHex.Hex): string | undefined => {
   const runs = target(code)
   return isKnown(known, account, code) || (runs !== undefined && known.addresses.has(runs)) ? undefined : hashOf(code)

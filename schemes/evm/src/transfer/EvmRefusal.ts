@@ -5,11 +5,7 @@ import { ChainUnavailable, invalid, type PaymentError, refuse, type ValidationEr
 
 import type { EvmRevert } from "./EvmRevert.ts"
 
-/**
- * The error a revert of `transferWithAuthorization` means.
- *
- * @category conversions
- */
+/** The error a revert of `transferWithAuthorization` means. */
 export const fromRevert = (network: string, revert: EvmRevert): PaymentError | ValidationError | ChainUnavailable => {
   switch (revert._tag) {
     case "UsedOrCanceled":

@@ -8,11 +8,7 @@ import * as Effect from "effect/Effect"
 
 import * as EvmHex from "../primitives/EvmHex.ts"
 
-/**
- * The reason. `Other` carries the token's own words, or the data where it had none.
- *
- * @category models
- */
+/** The reason. `Other` carries the token's own words, or the data where it had none. */
 export type EvmRevert =
   | {
       readonly _tag:
@@ -111,8 +107,6 @@ const sequentialNonce = (data: EvmHex.Hex): EvmRevert => {
 /**
  * Reads a revert. `data` is what the call returned, `message` the node's words, used where there is no data. `time` is the
  * chain's, in seconds since 1970: only some tokens need it, to tell an expired authorization from one that is not valid yet.
- *
- * @category constructors
  */
 export const fromCall = (revert: { readonly data: EvmHex.Hex; readonly message: string }, time?: bigint): EvmRevert => {
   const { data, message } = revert
@@ -136,8 +130,6 @@ export const fromCall = (revert: { readonly data: EvmHex.Hex; readonly message: 
 /**
  * Why a simulated transfer reverts. Some tokens have one word for both ends of the validity; which one it is, our clock
  * tells.
- *
- * @category constructors
  */
 export const explain = (revert: Parameters<typeof fromCall>[0]): Effect.Effect<EvmRevert> =>
   Effect.map(Clock.currentTimeMillis, (now) => fromCall(revert, BigInt(Math.floor(now / 1000))))

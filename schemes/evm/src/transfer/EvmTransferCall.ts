@@ -15,11 +15,7 @@ import * as Eip3009 from "./Eip3009.ts"
 import type * as EvmAccountCode from "./EvmAccountCode.ts"
 import * as PackedTransfers from "./PackedTransfers.ts"
 
-/**
- * The call that would move the money, and what it may burn.
- *
- * @category models
- */
+/** The call that would move the money, and what it may burn. */
 export interface TransferCall {
   readonly to: EvmAddress.Address
   readonly data: EvmHex.Hex
@@ -33,33 +29,19 @@ export interface TransferCall {
 
 /**
  * Gas for the transfer of a plain account: about 86 000 on the deployed dollar tokens, 17 000 more for a new recipient.
- *
- * @category constants
  */
 export const plainGas = 150_000n
 
-/**
- * Gas for the transfer of a contract account, whose code checks its own signature.
- *
- * @category constants
- */
+/** Gas for the transfer of a contract account, whose code checks its own signature. */
 export const contractGas = 400_000n
 
-/**
- * What a call is made with: who made a signature, and the code of an account.
- *
- * @category models
- */
+/** What a call is made with: who made a signature, and the code of an account. */
 export interface Judges {
   readonly crypto: EvmCrypto.Shape
   readonly codeOf: EvmAccountCode.CodeOf
 }
 
-/**
- * A signature that some account could have made; the refusal of any other.
- *
- * @category getters
- */
+/** A signature that some account could have made; the refusal of any other. */
 export const signatureOf = (
   text: string
 ): Result.Result<EvmSignature.Ecdsa | EvmSignature.ContractOnly, ValidationError> => {
@@ -74,8 +56,6 @@ export const signatureOf = (
 /**
  * The call that settles an authorization: a plain account's signature recovers to it, any other needs code at the payer's
  * address.
- *
- * @category constructors
  */
 export const make = Effect.fnUntraced(function* (
   { codeOf, crypto }: Judges,
@@ -102,8 +82,6 @@ export const make = Effect.fnUntraced(function* (
 /**
  * The call of a payer whose key has signed and whose account has code, which checks the signature in its own way: it travels
  * alone.
- *
- * @category conversions
  */
 export const ofCode = (call: TransferCall): TransferCall => ({
   to: call.to,

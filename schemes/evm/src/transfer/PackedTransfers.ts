@@ -6,11 +6,7 @@ import * as EvmHex from "../primitives/EvmHex.ts"
  */
 import type * as Eip3009 from "./Eip3009.ts"
 
-/**
- * A transfer that its payer's own key has signed.
- *
- * @category models
- */
+/** A transfer that its payer's own key has signed. */
 export interface PlainTransfer {
   readonly token: EvmAddress.Address
   readonly authorization: Eip3009.TransferWithAuthorization
@@ -18,11 +14,7 @@ export interface PlainTransfer {
   readonly signature: EvmHex.Hex
 }
 
-/**
- * Transfers as bytes, and what they come to.
- *
- * @category models
- */
+/** Transfers as bytes, and what they come to. */
 export interface Packed {
   readonly runs: EvmHex.Hex
   readonly entries: number
@@ -30,27 +22,17 @@ export interface Packed {
 
 /**
  * The most entries that one pack may have: so many still fit into the gas that one transaction may use (EIP-7825).
- *
- * @category constants
  */
 export const maximumEntries = 100
 
 const valueLimit = 2n ** 96n
 const timeLimit = 2n ** 40n
 
-/**
- * Whether an authorization's numbers fit: an amount below 2^96, times below 2^40.
- *
- * @category predicates
- */
+/** Whether an authorization's numbers fit: an amount below 2^96, times below 2^40. */
 export const fits = ({ validAfter, validBefore, value }: Eip3009.TransferWithAuthorization): boolean =>
   value < valueLimit && validAfter < timeLimit && validBefore < timeLimit
 
-/**
- * Packs transfers in their order. Each is trusted to fit, and there are at most {@link maximumEntries}.
- *
- * @category constructors
- */
+/** Packs transfers in their order. Each is trusted to fit, and there are at most {@link maximumEntries}. */
 export const pack = (transfers: ReadonlyArray<PlainTransfer>): Packed => {
   let runs: EvmHex.Hex = "0x"
   for (const [start, end] of runBounds(transfers)) {
@@ -60,21 +42,13 @@ export const pack = (transfers: ReadonlyArray<PlainTransfer>): Packed => {
   return { runs, entries: transfers.length }
 }
 
-/**
- * A pack as the one argument (`bytes`) of a call or a constructor, without `0x`.
- *
- * @category conversions
- */
+/** A pack as the one argument (`bytes`) of a call or a constructor, without `0x`. */
 export const toArgument = (runs: EvmHex.Hex): string => {
   const bytes = runs.slice(2)
   return `${EvmHex.toWord(32)}${EvmHex.toWord(bytes.length / 2)}${bytes.padEnd(Math.ceil(bytes.length / 64) * 64, "0")}`
 }
 
-/**
- * How often the token changes in a list, its first included.
- *
- * @category getters
- */
+/** How often the token changes in a list, its first included. */
 export const runCount = (transfers: ReadonlyArray<PlainTransfer>): number => runBounds(transfers).length
 
 /** Where each row of neighbours with the same token begins and ends. */

@@ -14,21 +14,13 @@ import { localSigner } from "../wallet/LocalSigner.ts"
 import * as Eip3009 from "./Eip3009.ts"
 import { contractGas } from "./EvmTransferCall.ts"
 
-/**
- * The accounts of a token; its own address among them.
- *
- * @category models
- */
+/** The accounts of a token; its own address among them. */
 export type OwnCodeOf = (token: Eip3009.Domain) => Effect.Effect<ReadonlySet<EvmAddress.Address>, ChainUnavailable>
 
 /** A token may be given new code. */
 const memoryMillis = Duration.toMillis("10 minutes")
 
-/**
- * Asks a node on behalf of an account that could send the transfer, and remembers for ten minutes.
- *
- * @category constructors
- */
+/** Asks a node on behalf of an account that could send the transfer, and remembers for ten minutes. */
 export const make = (rpc: EvmRpc.Shape, caller: EvmAddress.Address | undefined): OwnCodeOf => {
   const learned = new Map<EvmAddress.Address, { readonly own: ReadonlySet<EvmAddress.Address>; readonly at: number }>()
   return Effect.fnUntraced(function* (token) {

@@ -14,11 +14,7 @@ const gasBase = 150_000n
 /** Its cap and the 64th part a call leaves behind (126 000), its calldata (2 500) and an answer of full length (53 000). */
 const gasPerEntry = 190_000n
 
-/**
- * The call that tries transfers. It has no recipient: its data is run as init code.
- *
- * @category constructors
- */
+/** The call that tries transfers. It has no recipient: its data is run as init code. */
 export const toCall = (transfers: ReadonlyArray<PackedTransfers.PlainTransfer>): Pick<Call, "data" | "gas"> => {
   const { entries, runs } = PackedTransfers.pack(transfers)
   return {
@@ -27,11 +23,7 @@ export const toCall = (transfers: ReadonlyArray<PackedTransfers.PlainTransfer>):
   }
 }
 
-/**
- * What a tried transfer came to. One whose payer `HasCode` was not tried.
- *
- * @category models
- */
+/** What a tried transfer came to. One whose payer `HasCode` was not tried. */
 export type ProbeOutcome = CallOutcome | { readonly _tag: "HasCode" }
 
 const told: Readonly<Record<number, ProbeOutcome>> = { 1: { _tag: "Returned", data: "0x" }, 2: { _tag: "HasCode" } }
@@ -39,8 +31,6 @@ const told: Readonly<Record<number, ProbeOutcome>> = { 1: { _tag: "Returned", da
 /**
  * Reads the outcomes. A failure without words, or with more than the probe copies, is `undefined`; so is everything when
  * the answer is not of as many outcomes.
- *
- * @category conversions
  */
 export const fromAnswer = (data: EvmHex.Hex, entries: number): ReadonlyArray<ProbeOutcome | undefined> => {
   const outcomes: Array<ProbeOutcome | undefined> = []

@@ -18,16 +18,10 @@ import * as TransferProbing from "./TransferProbing.ts"
 /**
  * Simulates a transfer, on the state as it is now. The call of an account with code may come to anything, since code can tell
  * this call from a transaction: `HasCode` says that it is to be judged in another way.
- *
- * @category models
  */
 export type Simulate = (call: TransferCall) => Effect.Effect<TransferProbing.ProbeOutcome, ChainUnavailable>
 
-/**
- * How transfers are simulated together.
- *
- * @category models
- */
+/** How transfers are simulated together. */
 export interface Options {
   /** Who the simulated calls pretend to be sent by. */
   readonly from: EvmAddress.Address
@@ -44,11 +38,7 @@ interface Waiting {
   readonly answer: Deferred.Deferred<TransferProbing.ProbeOutcome, ChainUnavailable>
 }
 
-/**
- * Makes the function that simulates.
- *
- * @category constructors
- */
+/** Makes the function that simulates. */
 export const make = (head: EvmHead.EvmHead, options: Options): Simulate => {
   const { from, maximum, windowMillis } = options
   const alone = makeAlone(head, from)
@@ -103,11 +93,7 @@ const makeAlone =
       ({ _tag }) => _tag === "Reverted"
     )
 
-/**
- * Explains why a transfer has failed: it is called as it was sent, on the state of one block.
- *
- * @category constructors
- */
+/** Explains why a transfer has failed: it is called as it was sent, on the state of one block. */
 export const explaining =
   (rpc: EvmRpc.Shape, from: EvmAddress.Address) =>
   ({ data, gas, to }: TransferCall, block: bigint | EvmRpc.BlockByHash): Effect.Effect<CallOutcome, ChainUnavailable> =>

@@ -7,21 +7,13 @@ import { SigningFailed } from "@pontage/core"
 import type * as EvmHex from "../primitives/EvmHex.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 
-/**
- * Signs EIP-712 typed data for one account.
- *
- * @category models
- */
+/** Signs EIP-712 typed data for one account. */
 export interface EvmSigner {
   readonly address: string
   readonly signTypedData: (data: Eip3009.TypedData) => Promise<string>
 }
 
-/**
- * The one method of a browser wallet that is used (EIP-1193).
- *
- * @category models
- */
+/** The one method of a browser wallet that is used (EIP-1193). */
 export interface Eip1193Provider {
   readonly request: (call: {
     readonly method: "eth_signTypedData_v4"
@@ -29,11 +21,7 @@ export interface Eip1193Provider {
   }) => Promise<unknown>
 }
 
-/**
- * A browser wallet's account as a signer: `fromEip1193(window.ethereum, address)`.
- *
- * @category constructors
- */
+/** A browser wallet's account as a signer: `fromEip1193(window.ethereum, address)`. */
 export const fromEip1193 = (provider: Eip1193Provider, address: EvmHex.Hex): EvmSigner => ({
   address,
   signTypedData: async (data) => {

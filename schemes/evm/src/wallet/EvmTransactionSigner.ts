@@ -9,11 +9,7 @@ import * as EvmCrypto from "../crypto/EvmCrypto.ts"
 import type { UnsignedTransaction } from "../primitives/Eip1559.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 
-/**
- * Signs transactions of one account.
- *
- * @category models
- */
+/** Signs transactions of one account. */
 export interface EvmTransactionSigner {
   readonly address: EvmHex.Hex
   readonly signTransaction: (transaction: UnsignedTransaction) => Promise<EvmHex.Hex>
@@ -22,8 +18,6 @@ export interface EvmTransactionSigner {
 /**
  * Signs a call in a slot: the bytes and, known before they are sent, the transaction's hash. The hash is of what the signer
  * answered, whatever it says of itself.
- *
- * @category combinators
  */
 export const sign = Effect.fnUntraced(function* (
   signer: EvmTransactionSigner,

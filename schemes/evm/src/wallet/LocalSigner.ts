@@ -31,8 +31,6 @@ const keyBytes = (key: Redacted.Redacted): Uint8Array => {
  * The same transaction, or authorization, gives the same bytes (RFC 6979). `crypto` is JavaScript where it is left out. Of
  * typed data it signs EIP-3009 authorizations alone. Throws `Misconfigured` when the key is none; signing rejects with it
  * when the transaction is one that no chain could take, or the typed data something else.
- *
- * @category constructors
  */
 export const localSigner = (
   privateKey: string | Redacted.Redacted,

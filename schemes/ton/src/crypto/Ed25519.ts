@@ -6,11 +6,7 @@ import { ed25519 } from "@noble/curves/ed25519.js"
 import * as Context from "effect/Context"
 import * as Base64Url from "effect/encoding/Base64Url"
 
-/**
- * What is computed. Nothing of it throws: what is no key and no signature verifies nothing.
- *
- * @category models
- */
+/** What is computed. Nothing of it throws: what is no key and no signature verifies nothing. */
 export interface Shape {
   /** Which code this is, for people. */
   readonly name: string
@@ -20,11 +16,7 @@ export interface Shape {
   readonly sign: (seed: Uint8Array, message: Uint8Array) => Uint8Array
 }
 
-/**
- * The service. Its default is the fastest the platform has.
- *
- * @category services
- */
+/** The service. Its default is the fastest the platform has. */
 export class Ed25519 extends Context.Reference<Shape>("@pontage/ton/Ed25519", {
   defaultValue: () => fromNode() ?? javaScript
 }) {}
@@ -37,11 +29,7 @@ const judged = (judge: () => boolean): boolean => {
   }
 }
 
-/**
- * In JavaScript.
- *
- * @category constructors
- */
+/** In JavaScript. */
 export const javaScript: Shape = {
   name: "JavaScript",
   verify: (publicKey, message, signature) =>
@@ -77,11 +65,7 @@ const inDer = (key: Uint8Array): Uint8Array => {
   return der
 }
 
-/**
- * By `node:crypto`, or `undefined` where there is none.
- *
- * @category constructors
- */
+/** By `node:crypto`, or `undefined` where there is none. */
 export const fromNode = (): Shape | undefined => {
   const { process }: WithBuiltins = globalThis
   const crypto = process?.getBuiltinModule?.("node:crypto")
@@ -103,9 +87,5 @@ export const fromNode = (): Shape | undefined => {
   }
 }
 
-/**
- * The public key of a seed.
- *
- * @category getters
- */
+/** The public key of a seed. */
 export const publicKeyOf = (seed: Uint8Array): Uint8Array => ed25519.getPublicKey(seed)

@@ -11,11 +11,7 @@ import type { TonAuthorization } from "../payment/TonAuthorization.ts"
 import type { Blame, TonLosses } from "../sending/TonLosses.ts"
 import type { TonTransfer } from "./TonTransfer.ts"
 
-/**
- * What a payment has cost its relayer, once its end is seen.
- *
- * @category models
- */
+/** What a payment has cost its relayer, once its end is seen. */
 export interface TonExpense {
   readonly payer: string
   readonly nonce: string
@@ -30,11 +26,7 @@ export interface TonExpense {
   readonly isSettled: boolean
 }
 
-/**
- * The relayer's transaction, and the name of the payment.
- *
- * @category models
- */
+/** The relayer's transaction, and the name of the payment. */
 export interface Relayed {
   readonly lane: string
   readonly name: string
@@ -43,11 +35,7 @@ export interface Relayed {
 
 type Paying = Payment<TonAuthorization>
 
-/**
- * The books.
- *
- * @category models
- */
+/** The books. */
 export interface TonBooks {
   /** Enters the end of a payment whose request was carried out, once. `last` is the transaction it ended with. */
   readonly enter: (
@@ -76,11 +64,7 @@ export interface TonBooks {
 /** So many payments are known as entered. */
 const capacity = 50_000
 
-/**
- * Opens the books.
- *
- * @category constructors
- */
+/** Opens the books. */
 export const make = (losses: TonLosses, onExpense: (expense: TonExpense) => void): TonBooks => {
   const entered = BoundedMap.oldestOut<string, true>(capacity)
   const once = ({ payload: { nonce, payer } }: Paying, enter: () => Effect.Effect<void>) =>
@@ -124,11 +108,7 @@ const hasty = new Set([133, 136])
  */
 const gravityOf = ({ exitCode }: TonTransaction): Blame["gravity"] => (hasty.has(exitCode) ? "slight" : "grave")
 
-/**
- * A payment's share of what the relayer's message itself cost.
- *
- * @category getters
- */
+/** A payment's share of what the relayer's message itself cost. */
 export const shareOf = ({ cost, sent }: TonTransaction): bigint =>
   (cost - sent.reduce((sum, { value }) => sum + value, 0n)) / BigInt(sent.length || 1)
 

@@ -15,11 +15,7 @@ const overlap = 5
 
 const pending: Conclusion = { _tag: "Pending" }
 
-/**
- * Concludes.
- *
- * @category combinators
- */
+/** Concludes. */
 export const conclude = Effect.fnUntraced(function* (
   chain: ExactTonChain,
   passenger: Passenger<Held>

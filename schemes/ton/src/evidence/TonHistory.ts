@@ -11,36 +11,20 @@ import type * as TonAddress from "../primitives/TonAddress.ts"
 /** How many transactions are asked for at once. */
 const page = 50
 
-/**
- * How many questions in a row the history of somebody else's account is worth: anybody may fill it with dust.
- *
- * @category constants
- */
+/** How many questions in a row the history of somebody else's account is worth: anybody may fill it with dust. */
 export const strangersPages = 40
 
 /** Seconds that clocks may differ by, and that a validity may be longer than an offer asks. */
 const slack = 120
 
-/**
- * The earliest that a payment can have been signed, and so carried out; Unix seconds.
- *
- * @category getters
- */
+/** The earliest that a payment can have been signed, and so carried out; Unix seconds. */
 export const beginningOf = ({ authorization: { validBefore }, requirements: { maxTimeoutSeconds } }: Payment): number =>
   validBefore - (maxTimeoutSeconds ?? PaymentRequirements.defaultMaxTimeoutSeconds) - slack
 
-/**
- * A place in an account's history.
- *
- * @category models
- */
+/** A place in an account's history. */
 export type Place = TonTransaction["previous"]
 
-/**
- * What a search has found. `Unfinished` is no answer: it goes on from that place.
- *
- * @category models
- */
+/** What a search has found. `Unfinished` is no answer: it goes on from that place. */
 export type Search =
   | { readonly _tag: "Found"; readonly transaction: TonTransaction }
   | { readonly _tag: "Absent" }
@@ -49,8 +33,6 @@ export type Search =
 /**
  * Looks for the newest transaction of an account, from this place backwards and not older than a time, of which something
  * holds, with so many questions at most.
- *
- * @category combinators
  */
 export const search = Effect.fnUntraced(function* (
   rpc: TonRpc.Shape,
@@ -73,11 +55,7 @@ export const search = Effect.fnUntraced(function* (
   return { _tag: "Unfinished", from }
 })
 
-/**
- * The error of a search that is not finished.
- *
- * @category errors
- */
+/** The error of a search that is not finished. */
 export const unfinished = (rpc: TonRpc.Shape, address: TonAddress.Address): ChainUnavailable => {
   const message = `the account ${address} has had too many transactions to be looked through at once`
   return new ChainUnavailable({ network: rpc.network, message })

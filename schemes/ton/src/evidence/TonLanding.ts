@@ -13,22 +13,14 @@ import * as TonRelayer from "../sending/TonRelayer.ts"
 import * as TonWallet from "../wallet/TonWallet.ts"
 import * as TonHistory from "./TonHistory.ts"
 
-/**
- * The relayer's transaction of a slot.
- *
- * @category models
- */
+/** The relayer's transaction of a slot. */
 export interface TonLanding {
   readonly lane: TonAddress.Address
   readonly landed: Landed
   readonly transaction: TonTransaction.TonTransaction
 }
 
-/**
- * Landings by the hash of the external message.
- *
- * @category models
- */
+/** Landings by the hash of the external message. */
 export interface TonLandings {
   /** Where one of these attempts landed; `undefined` while none did. */
   readonly find: (attempts: ReadonlyArray<Prepared>) => Effect.Effect<TonLanding | undefined, ChainUnavailable>
@@ -41,11 +33,7 @@ const oldest = 600
 /** So many landings are remembered. */
 const capacity = 1_000
 
-/**
- * The block of a transaction: the masterchain's at its time.
- *
- * @category combinators
- */
+/** The block of a transaction: the masterchain's at its time. */
 export const blockOf = Effect.fnUntraced(function* (
   rpc: TonRpc.Shape,
   { lt }: TonTransaction.TonTransaction
@@ -55,11 +43,7 @@ export const blockOf = Effect.fnUntraced(function* (
   return yield* new ChainUnavailable({ network: rpc.network, message: `the node knows no block of the time ${lt}` })
 })
 
-/**
- * Knows of none yet.
- *
- * @category constructors
- */
+/** Knows of none yet. */
 export const make = (rpc: TonRpc.Shape): TonLandings => {
   const known = BoundedMap.oldestOut<string, TonLanding>(capacity)
   return {

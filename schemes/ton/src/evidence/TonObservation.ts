@@ -30,11 +30,7 @@ import * as TonBooks from "./TonBooks.ts"
 import * as TonLanding from "./TonLanding.ts"
 import * as TonTransfer from "./TonTransfer.ts"
 
-/**
- * Why nothing was sent for a payment, by its nonce.
- *
- * @category models
- */
+/** Why nothing was sent for a payment, by its nonce. */
 export interface Unsent {
   readonly note: (nonce: string, error: PaymentError | ValidationError) => void
   readonly reasonOf: (nonce: string) => PaymentError | ValidationError | undefined
@@ -42,11 +38,7 @@ export interface Unsent {
 
 const capacity = 10_000
 
-/**
- * Nothing yet.
- *
- * @category constructors
- */
+/** Nothing yet. */
 export const makeUnsent = (): Unsent => {
   const reasons = BoundedMap.oldestOut<string, PaymentError | ValidationError>(capacity)
   return {
@@ -61,8 +53,6 @@ const concurrency = 8
 /**
  * Looks. Before the relayer's transaction is there, nothing is said of the payments. A payment that cannot be looked at now,
  * such as one of an account with a very long history, keeps no other from its end.
- *
- * @category combinators
  */
 export const observe = Effect.fnUntraced(function* (
   chain: ExactTonChain,
@@ -142,11 +132,7 @@ const elsewhere = Effect.fnUntraced(function* (
   return { _tag: "Failed", transaction: "", error }
 })
 
-/**
- * Nothing is remembered of a payment that has ended.
- *
- * @category combinators
- */
+/** Nothing is remembered of a payment that has ended. */
 export const over = ({ flying, losses, searches }: ExactTonChain, payment: Payment<Held>): Effect.Effect<void> =>
   Effect.all([flying.free(payment.payload), searches.forget(payment.payload), losses.release(payment)], {
     discard: true
@@ -159,8 +145,6 @@ export const over = ({ flying, losses, searches }: ExactTonChain, payment: Payme
  * The request of a bound payment holds the query id that its challenge and salt give, so that whoever carried it out moved
  * the money for this payment and no other: it counts from when the payment's record was made (`OwnTransfer`). Of a payment
  * that is bound to nothing, what was carried out before it was prepared here may have been shown elsewhere.
- *
- * @category combinators
  */
 export const followed = Effect.fnUntraced(function* (
   chain: ExactTonChain,

@@ -15,11 +15,7 @@ import type { TonAuthorization } from "../payment/TonAuthorization.ts"
 import * as TonHistory from "./TonHistory.ts"
 import * as TonTransfer from "./TonTransfer.ts"
 
-/**
- * The searches.
- *
- * @category models
- */
+/** The searches. */
 export interface TonSearches {
   /**
    * The transaction that carried a payment's request out, in the history that ends with this account's newest transaction;
@@ -53,11 +49,7 @@ interface Looks {
 /** The same words may be signed for two wallets of one key. */
 const keyOf = ({ nonce, payer }: TonAuthorization): string => `${payer} ${nonce}`
 
-/**
- * Makes the searches over a node.
- *
- * @category constructors
- */
+/** Makes the searches over a node. */
 export const make = (rpc: TonRpc.Shape): TonSearches => {
   const places = BoundedMap.oldestOut<string, TonHistory.Place>(capacity)
   const looks = BoundedMap.oldestOut<string, Looks>(capacity)

@@ -13,11 +13,7 @@ import * as TonBoc from "../primitives/TonBoc.ts"
 import * as JettonTransfer from "../transfer/JettonTransfer.ts"
 import * as WalletRequest from "../wallet/WalletRequest.ts"
 
-/**
- * How far a transfer has come.
- *
- * @category models
- */
+/** How far a transfer has come. */
 export type TonTransfer =
   | { readonly _tag: "Underway" }
   | { readonly _tag: "Credited"; readonly credit: TonTransaction }
@@ -31,22 +27,14 @@ export type TonTransfer =
 
 const underway: TonTransfer = { _tag: "Underway" }
 
-/**
- * Whether a transaction of the payer's wallet was caused by exactly this request.
- *
- * @category predicates
- */
+/** Whether a transaction of the payer's wallet was caused by exactly this request. */
 export const isCausedBy = ({ kind, nonce }: TonAuthorization, { cause }: TonTransaction): boolean => {
   if (cause === undefined || cause.isBounced || cause.isExternal !== (kind === "external")) return false
   const request = TonBoc.attempt(() => WalletRequest.read(cause.body, cause.isExternal))
   return request !== undefined && Buffer.from(request.signedHash).toString("hex") === nonce
 }
 
-/**
- * Whether a transaction of the payer's wallet carried this request out: it sent the message on.
- *
- * @category predicates
- */
+/** Whether a transaction of the payer's wallet carried this request out: it sent the message on. */
 export const carriesOut = (authorization: TonAuthorization, transaction: TonTransaction): boolean =>
   transaction.isCarriedOut && isCausedBy(authorization, transaction) && sentTo(transaction, authorization) !== undefined
 
@@ -60,8 +48,6 @@ const sentTo = ({ sent }: TonTransaction, { jettonWallet, transfer }: TonAuthori
  * Follows a transfer from the transaction of the payer's wallet that carried the request out. Each step is believed only
  * when it was caused by the very message of the step before: same sender, same logical time, same body, and not earlier. A
  * node that shows another transaction, such as a genuine credit of somebody else's payment, has given no answer.
- *
- * @category combinators
  */
 export const follow = Effect.fnUntraced(function* (
   rpc: TonRpc.Shape,

@@ -29,11 +29,7 @@ import * as TonJettons from "../transfer/TonJettons.ts"
 import * as TonSigner from "../wallet/TonSigner.ts"
 import * as TonWallet from "../wallet/TonWallet.ts"
 
-/**
- * Who settles, and where.
- *
- * @category models
- */
+/** Who settles, and where. */
 export interface Options {
   /** The key of the relayer, which pays for everything, or several to share the load. Their W5 wallets must be deployed. */
   readonly signer: TonSigner.TonKeySigner | ReadonlyArray<TonSigner.TonKeySigner>
@@ -121,11 +117,7 @@ const check = OptionCheck.options<Options>({
   onRequest: OptionCheck.optional(OptionCheck.callable())
 })
 
-/**
- * What the parts of the half share.
- *
- * @category models
- */
+/** What the parts of the half share. */
 export interface ExactTonChain {
   readonly rpc: TonRpc.Shape
   readonly network: Network
@@ -165,8 +157,6 @@ const maximumActions = 255
 
 /**
  * Connects. It succeeds once the RPC has shown that it serves the network and that the relayers are deployed W5 wallets.
- *
- * @category constructors
  */
 export const connect = Effect.fnUntraced(function* (
   options: Options

@@ -24,11 +24,7 @@ import * as TonSigner from "../wallet/TonSigner.ts"
 import * as TonWallet from "../wallet/TonWallet.ts"
 import * as WalletRequest from "../wallet/WalletRequest.ts"
 
-/**
- * Who pays, and where.
- *
- * @category models
- */
+/** Who pays, and where. */
 export interface Options {
   /** A key pair, anything that signs a hash, or a wallet's `signMessage` (TON Connect). */
   readonly signer: TonSigner.TonKeySigner | TonSigner.TonMessageSigner
@@ -74,11 +70,7 @@ interface Order {
   readonly value: bigint
 }
 
-/**
- * The payer's half. Throws `Misconfigured` when the network, the signer, the RPC's URL or an asset is not one.
- *
- * @category constructors
- */
+/** The payer's half. Throws `Misconfigured` when the network, the signer, the RPC's URL or an asset is not one. */
 export const client = (options: Options): SchemeClient => {
   Result.getOrThrow(OptionCheck.read(check, options, "exactTon.client"))
   const { apiKey, assets, kind = "w5-internal", network: text, rpcUrl, signer } = options

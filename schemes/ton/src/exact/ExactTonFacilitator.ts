@@ -27,8 +27,6 @@ import * as ExactTonVerification from "./ExactTonVerification.ts"
 /**
  * The settling half. It comes to life once the RPC has shown that it serves the network and that the relayers are deployed
  * W5 wallets. The masterchain takes nothing back: what it shows is final.
- *
- * @category constructors
  */
 export const facilitator = (options: Options): FacilitatorScheme => Effect.map(connect(options), half)
 

@@ -10,11 +10,7 @@ import * as ExactTon from "../payment/ExactTon.ts"
 import * as ExactTonReading from "../payment/ExactTonReading.ts"
 import * as TonWallet from "../wallet/TonWallet.ts"
 
-/**
- * Reads a payment by the offer's own terms: what a facilitator takes part in of them is its own to say.
- *
- * @category constructors
- */
+/** Reads a payment by the offer's own terms: what a facilitator takes part in of them is its own to say. */
 export const inspect = Effect.fnUntraced(function* (
   network: Network.Network,
   assets: AssetTable.AssetTable,

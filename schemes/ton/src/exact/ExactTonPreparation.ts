@@ -25,11 +25,7 @@ import type * as TonTariff from "../sending/TonTariff.ts"
 import type { ExactTonChain } from "./ExactTonChain.ts"
 import * as ExactTonVerification from "./ExactTonVerification.ts"
 
-/**
- * What verifications have found a moment ago.
- *
- * @category models
- */
+/** What verifications have found a moment ago. */
 export type Verifications = WeakMap<Held, ExactTonVerification.Verified>
 
 /** How long an external message of a relayer is good, seconds. */
@@ -51,8 +47,6 @@ interface TrackedTransaction {
 /**
  * Signs. In the place of another message the payments of that one are taken again, all of them: what was signed for before is
  * not judged by budgets again.
- *
- * @category constructors
  */
 export const prepare = Effect.fnUntraced(function* (
   chain: ExactTonChain,
@@ -218,11 +212,7 @@ const signed = Effect.fnUntraced(function* (
 /** Payers' own external messages travel before the relayer's: base64 has no commas. */
 const separator = ","
 
-/**
- * The external messages of prepared bytes: payers' own, and the relayer's last.
- *
- * @category getters
- */
+/** The external messages of prepared bytes: payers' own, and the relayer's last. */
 export const messagesOf = (bytes: string): ReadonlyArray<string> => bytes.split(separator)
 
 interface Place extends Slot {
@@ -236,11 +226,7 @@ const placeOf = (chain: ExactTonChain, slot: Slot | undefined): Effect.Effect<Pl
   return Effect.fail(new Misconfigured({ message }))
 }
 
-/**
- * Signs an external message that sends nothing, to use a slot up.
- *
- * @category constructors
- */
+/** Signs an external message that sends nothing, to use a slot up. */
 export const fill = Effect.fnUntraced(function* (chain: ExactTonChain, slot: Slot, survey: ChainHead) {
   const { lane, number, relayer } = yield* placeOf(chain, slot)
   const external = yield* TonRelayer.sign(relayer, number, survey.head.time + validSeconds, [])

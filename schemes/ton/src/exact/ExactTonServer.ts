@@ -13,11 +13,7 @@ import * as TonNetwork from "../primitives/TonNetwork.ts"
 import * as TonAsset from "../transfer/TonAsset.ts"
 import * as ExactTonInspection from "./ExactTonInspection.ts"
 
-/**
- * Where the chain can be asked. It is asked at start only, never for a request.
- *
- * @category models
- */
+/** Where the chain can be asked. It is asked at start only, never for a request. */
 export interface Options {
   /** toncenter's API v2, its JSON-RPC address. */
   readonly rpcUrl: string
@@ -38,8 +34,6 @@ const check = OptionCheck.options<Options>({
 /**
  * The seller's half. What a facilitator demands of an offer (who gets the rest of the TON it attaches) comes from the
  * facilitator itself. Throws `Misconfigured` when the network or an asset is not one.
- *
- * @category constructors
  */
 export const server = (options: Options): SchemeServer => {
   const checked = Result.getOrThrow(OptionCheck.read(check, options, "exactTon.server"))

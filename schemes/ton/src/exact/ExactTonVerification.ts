@@ -28,11 +28,7 @@ import * as TonPayer from "./TonPayer.ts"
 
 type Failure = PaymentError | ValidationError | ChainUnavailable | FacilitatorUnavailable
 
-/**
- * What a verification has found.
- *
- * @category models
- */
+/** What a verification has found. */
 export interface Verified {
   readonly isDeployed: boolean
   /** The wallet has carried the request out already: nothing is to be sent. */
@@ -47,8 +43,6 @@ const externalFees = 10_000_000n
 /**
  * Verifies. What a backend says against a payment that has fallen behind what others have shown before is no verdict: it may
  * not know of the payer's money, wallet or number yet.
- *
- * @category combinators
  */
 export const verify = Effect.fnUntraced(function* (
   chain: ExactTonChain,
@@ -99,18 +93,12 @@ const look = Effect.fnUntraced(function* (
 const riskOf = (held: Held, tariff: TonTariff.TonTariff): bigint =>
   held.kind === "external" ? tariff.external : tariff.attached(held, held.token) + tariff.external
 
-/**
- * Another payment of the payer is on its way.
- *
- * @category errors
- */
+/** Another payment of the payer is on its way. */
 export const reserved = ({ payer }: Held) =>
   refuse("EXPIRED_PAYMENT", "seqno_reserved", `another payment of ${payer} is on its way; sign a new one after it`)
 
 /**
  * The wallet had carried the request out before its payment was taken in here: somebody may have served it by it.
- *
- * @category errors
  */
 export const carriedOutBefore = invalid(
   "already_used",

@@ -14,11 +14,7 @@ import type { ExactTonChain } from "./ExactTonChain.ts"
 /** Seconds by which the end of a validity has to lie ahead of the chain's clock. */
 const marginSeconds = 6
 
-/**
- * A payer that has signed, and the turn it is at.
- *
- * @category models
- */
+/** A payer that has signed, and the turn it is at. */
 export interface TonPayer {
   readonly isDeployed: boolean
   /** Negative when the request's number is used, positive when it is not its turn yet. */
@@ -29,11 +25,7 @@ type Refusal = PaymentError | ValidationError
 
 const badSignature = (detail: string, message: string) => Result.fail(refuse("INVALID_SIGNATURE", detail, message))
 
-/**
- * Judges a request by the payer's account.
- *
- * @category constructors
- */
+/** Judges a request by the payer's account. */
 export const judge = (
   { ed25519, extendedPayers, network }: Pick<ExactTonChain, "ed25519" | "extendedPayers" | "network">,
   authorization: TonAuthorization,
@@ -60,11 +52,7 @@ export const judge = (
     return { isDeployed: account.state === "active", ahead: request.seqno - wallet.seqno }
   })
 
-/**
- * Whether a wallet has used the number of a request: then the request was carried out already, or never will be.
- *
- * @category predicates
- */
+/** Whether a wallet has used the number of a request: then the request was carried out already, or never will be. */
 export const isUsed = ({ request }: TonAuthorization, { code, data }: TonRpc.Account): boolean => {
   const wallet = code && data && TonWallet.read(code, data)
   return wallet !== undefined && wallet.seqno > request.seqno

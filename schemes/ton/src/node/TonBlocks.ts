@@ -13,11 +13,7 @@ import type * as TonRpc from "./TonRpc.ts"
 const shownMillis = 600_000
 const capacity = 10_000
 
-/**
- * Makes the question over a node.
- *
- * @category constructors
- */
+/** Makes the question over a node. */
 export const make = (rpc: TonRpc.Shape): ((block: Block) => Effect.Effect<boolean, ChainUnavailable>) => {
   const shown = BoundedMap.oldestOut<string, number>(capacity)
   return Effect.fnUntraced(function* ({ hash, number }: Block) {

@@ -18,8 +18,6 @@ const beginnings: Readonly<Record<string, string>> = {
 
 /**
  * Proves that the node serves this network. A chain of one's own may begin with anything but a public one's beginning.
- *
- * @category combinators
  */
 export const network = Effect.fnUntraced(function* (
   rpc: TonRpc.Shape,
@@ -31,11 +29,7 @@ export const network = Effect.fnUntraced(function* (
   return yield* new Misconfigured({ message })
 })
 
-/**
- * Proves an asset: its contract answers as the master of a Jetton does, and names the wallets of accounts.
- *
- * @category combinators
- */
+/** Proves an asset: its contract answers as the master of a Jetton does, and names the wallets of accounts. */
 export const asset = Effect.fnUntraced(function* (
   rpc: TonRpc.Shape,
   token: Asset

@@ -11,8 +11,6 @@ import * as Schema from "effect/Schema"
 /**
  * How a node is reached: `url` is the JSON-RPC address, for example `https://toncenter.com/api/v2/jsonRPC`; `onRequest` is
  * told the method.
- *
- * @category models
  */
 export interface Options extends Omit<ChainNodeClient.Options, "headers"> {
   /** Sent as `X-API-Key`. Never shown in a message. */
@@ -23,21 +21,13 @@ const { headers: _, ...shared } = ChainNodeClient.keys
 
 const check = OptionCheck.options<Options>({ ...shared, apiKey: OptionCheck.optional(OptionCheck.text) })
 
-/**
- * Asks: the node's result, or its refusal in its words.
- *
- * @category models
- */
+/** Asks: the node's result, or its refusal in its words. */
 export type Ask = (
   method: string,
   params: Readonly<Record<string, unknown>>
 ) => Effect.Effect<Result.Result<unknown, string>, ChainUnavailable>
 
-/**
- * The longest answer that is read, in bytes.
- *
- * @category constants
- */
+/** The longest answer that is read, in bytes. */
 export const maximumBytes = 4_194_304
 
 const Answer = Schema.Union([
@@ -71,7 +61,6 @@ const read = (
 /**
  * Makes the function that asks.
  *
- * @category constructors
  * @throws Misconfigured when the URL is not one of HTTP.
  */
 export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Ask, Misconfigured> {

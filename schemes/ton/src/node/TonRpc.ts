@@ -16,11 +16,7 @@ import * as TonJsonRpc from "./TonJsonRpc.ts"
 import * as TonStack from "./TonStack.ts"
 import * as TonTransaction from "./TonTransaction.ts"
 
-/**
- * An account as of a masterchain block.
- *
- * @category models
- */
+/** An account as of a masterchain block. */
 export interface Account {
   readonly state: "active" | "uninitialized" | "frozen"
   /** In nanotons. */
@@ -32,11 +28,7 @@ export interface Account {
   readonly head: Block & { readonly time: number }
 }
 
-/**
- * How a get method ended: its stack, or why there is none.
- *
- * @category models
- */
+/** How a get method ended: its stack, or why there is none. */
 export type Got = (
   | { readonly _tag: "Returned"; readonly stack: ReadonlyArray<TonStack.Item> }
   /** The contract does not have it, or it failed; or there is no contract. */
@@ -46,20 +38,12 @@ export type Got = (
   readonly block: bigint | undefined
 }
 
-/**
- * What the node said of a message.
- *
- * @category models
- */
+/** What the node said of a message. */
 export type Sending = { readonly _tag: "Taken" } | { readonly _tag: "Refused"; readonly message: string }
 
 type Asked<A> = Effect.Effect<A, ChainUnavailable>
 
-/**
- * The questions.
- *
- * @category models
- */
+/** The questions. */
 export interface Shape {
   readonly network: string
   /** What tells a chain from all others: the root hash of its beginning, base64. */
@@ -265,7 +249,6 @@ const makeShape = (ask: TonJsonRpc.Ask, network: string): Shape => {
 /**
  * Makes the questions to one node. Nothing is asked yet.
  *
- * @category constructors
  * @throws Misconfigured when the URL is not one of HTTP.
  */
 export const make = (options: TonJsonRpc.Options): Effect.Effect<Shape, Misconfigured> =>

@@ -6,28 +6,16 @@ import { beginCell, Cell } from "@ton/core"
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonBoc from "../primitives/TonBoc.ts"
 
-/**
- * An argument.
- *
- * @category models
- */
+/** An argument. */
 export type Argument = readonly [kind: "tvm.Slice", boc: string]
 
-/**
- * A result. What this package has no use for is `Other`.
- *
- * @category models
- */
+/** A result. What this package has no use for is `Other`. */
 export type Item =
   | { readonly _tag: "Number"; readonly value: bigint }
   | { readonly _tag: "Cell"; readonly cell: Cell }
   | { readonly _tag: "Other" }
 
-/**
- * An address as an argument.
- *
- * @category constructors
- */
+/** An address as an argument. */
 export const address = (account: TonAddress.Address): Argument => [
   "tvm.Slice",
   TonBoc.toBase64(beginCell().storeAddress(TonAddress.toCore(account)).endCell())
@@ -35,11 +23,7 @@ export const address = (account: TonAddress.Address): Argument => [
 
 const number = /^-?(?:0x[0-9a-f]{1,64}|[0-9]{1,78})$/
 
-/**
- * Reads one result as a node writes it: `["num", "0x1"]`, `["cell", {"bytes": ...}]`.
- *
- * @category constructors
- */
+/** Reads one result as a node writes it: `["num", "0x1"]`, `["cell", {"bytes": ...}]`. */
 export const read = (item: unknown): Item => {
   const [kind, value]: ReadonlyArray<unknown> = Array.isArray(item) ? item : []
   if (kind === "num" && typeof value === "string" && number.test(value)) {
@@ -55,18 +39,10 @@ export const read = (item: unknown): Item => {
   return cell === undefined ? { _tag: "Other" } : { _tag: "Cell", cell }
 }
 
-/**
- * A result that is a number.
- *
- * @category getters
- */
+/** A result that is a number. */
 export const numberOf = (item: Item | undefined): bigint | undefined =>
   item?._tag === "Number" ? item.value : undefined
 
-/**
- * A result that is an address of an account.
- *
- * @category getters
- */
+/** A result that is an address of an account. */
 export const addressOf = (item: Item | undefined): TonAddress.Address | undefined =>
   item?._tag === "Cell" ? TonBoc.attempt(() => TonAddress.fromCore(item.cell.beginParse().loadAddress())) : undefined

@@ -7,11 +7,7 @@ import { type Cell, loadTransaction, type Message, type Transaction } from "@ton
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonMessage from "../primitives/TonMessage.ts"
 
-/**
- * A message that a transaction sent.
- *
- * @category models
- */
+/** A message that a transaction sent. */
 export interface Sent {
   readonly to: TonAddress.Address | undefined
   readonly value: bigint
@@ -20,11 +16,7 @@ export interface Sent {
   readonly body: Cell
 }
 
-/**
- * A transaction.
- *
- * @category models
- */
+/** A transaction. */
 export interface TonTransaction {
   readonly account: TonAddress.Address
   readonly lt: bigint
@@ -95,11 +87,7 @@ const costOf = ({ outMessages, totalFees }: Transaction, received: bigint): bigi
   return cost
 }
 
-/**
- * Reads a transaction; throws when the cell holds none.
- *
- * @category constructors
- */
+/** Reads a transaction; throws when the cell holds none. */
 export const read = (cell: Cell): TonTransaction => {
   const transaction = loadTransaction(cell.beginParse())
   const cause = causeOf(transaction)
@@ -122,8 +110,6 @@ export const read = (cell: Cell): TonTransaction => {
 /**
  * Whether a transaction was caused by the one message that this source sent to this destination at this logical time. A
  * source gives each of its messages a time of its own.
- *
- * @category predicates
  */
 export const isResult = (
   { account, cause }: TonTransaction,
@@ -133,11 +119,7 @@ export const isResult = (
 ): boolean =>
   account === destination && cause?.isExternal === false && cause.from === source && cause.createdLt === createdLt
 
-/**
- * Whether a transaction sent the message that this source sent to this destination at this logical time.
- *
- * @category predicates
- */
+/** Whether a transaction sent the message that this source sent to this destination at this logical time. */
 export const isOrigin = (
   { account, sent }: TonTransaction,
   source: TonAddress.Address,
@@ -148,8 +130,6 @@ export const isOrigin = (
 /**
  * Whether transactions are the newest ones of an account in their order without a gap, the first of them this one: each
  * names the hash of the one before it.
- *
- * @category predicates
  */
 export const isHistory = (
   transactions: ReadonlyArray<TonTransaction>,
@@ -168,8 +148,6 @@ export const isHistory = (
 /**
  * The hash of the external message that made an account act, in hexadecimal: the name of all that followed from it. Where
  * it acted on something else, its own.
- *
- * @category getters
  */
 export const originOf = (account: TonAddress.Address, { cause, hash }: TonTransaction): string =>
   cause?.isExternal === true ? TonMessage.externalHash(account, cause.body) : hash

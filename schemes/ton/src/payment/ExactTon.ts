@@ -12,11 +12,7 @@ import * as Schema from "effect/Schema"
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonNetwork from "../primitives/TonNetwork.ts"
 
-/**
- * The definition that the three halves share.
- *
- * @category constants
- */
+/** The definition that the three halves share. */
 export const scheme: Scheme = {
   name: "exact",
   family: "ton",
@@ -27,21 +23,14 @@ export const scheme: Scheme = {
 /**
  * How the signed request travels: inside a message that the facilitator pays for (W5 wallets), or as an external message
  * whose gas is the payer's.
- *
- * @category schemas
  */
 export const Kind = /* @__PURE__ */ Schema.Literals(["w5-internal", "external"])
 
-/**
- * @category models
- */
 export type Kind = typeof Kind.Type
 
 /**
  * The scheme's payload: the signed message as a bag of cells in base64, whose it is, and the binding of its query id to a
  * request where there is one. Everything else stands in the signed cells.
- *
- * @category schemas
  */
 export const Payload = /* @__PURE__ */ Schema.Struct({
   kind: Kind,
@@ -50,28 +39,17 @@ export const Payload = /* @__PURE__ */ Schema.Struct({
   binding: /* @__PURE__ */ Schema.optionalKey(RequestBinding)
 })
 
-/**
- * @category models
- */
 export type Payload = typeof Payload.Type
 
 const decode = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
 
-/**
- * Reads a payload; fails with `malformed`.
- *
- * @category conversions
- */
+/** Reads a payload; fails with `malformed`. */
 export const decodePayload = (json: unknown): Effect.Effect<Payload, ValidationError> =>
   Effect.mapError(decode(json), (error) =>
     invalid("malformed", "payload_fields", `the payload is no signed TON message: ${error.message}`)
   )
 
-/**
- * What a facilitator demands beside the common terms, as it stands in an offer's `extra`.
- *
- * @category models
- */
+/** What a facilitator demands beside the common terms, as it stands in an offer's `extra`. */
 export interface Terms {
   readonly kinds: ReadonlyArray<Kind>
   /** Who gets the rest of the TON that the facilitator attaches to a payment. */
@@ -80,11 +58,7 @@ export interface Terms {
   readonly maxInnerTon: bigint
 }
 
-/**
- * The most TON that a request may hand on where nothing else is said, in nanotons.
- *
- * @category constants
- */
+/** The most TON that a request may hand on where nothing else is said, in nanotons. */
 export const defaultMaxInnerTon = 100_000_000n
 
 const Extra = /* @__PURE__ */ Schema.Struct({
@@ -96,11 +70,7 @@ const Extra = /* @__PURE__ */ Schema.Struct({
 const decodeExtra = /* @__PURE__ */ Schema.decodeUnknownOption(Extra)
 const nanotons = /^(0|[1-9][0-9]{0,17})$/
 
-/**
- * The terms of an offer; `undefined` when its `extra` is not of this scheme.
- *
- * @category conversions
- */
+/** The terms of an offer; `undefined` when its `extra` is not of this scheme. */
 export const termsOf = ({ extra = {} }: PaymentRequirements.PaymentRequirements): Terms | undefined => {
   const decoded = decodeExtra(extra)
   if (decoded._tag === "None") return undefined
@@ -110,18 +80,10 @@ export const termsOf = ({ extra = {} }: PaymentRequirements.PaymentRequirements)
   return { kinds, responseDestination: response, maxInnerTon: BigInt(maxInnerTon) }
 }
 
-/**
- * The query id of a transfer: the first 8 bytes, as a number, big endian.
- *
- * @category constructors
- */
+/** The query id of a transfer: the first 8 bytes, as a number, big endian. */
 export const queryIdFrom = (bytes: Uint8Array): bigint =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(0)
 
-/**
- * The query id that binds a transfer to a request: of the binding's tag.
- *
- * @category constructors
- */
+/** The query id that binds a transfer to a request: of the binding's tag. */
 export const boundQueryId = (binding: RequestBinding): Effect.Effect<bigint> =>
   Effect.map(Binding.tag(binding), queryIdFrom)

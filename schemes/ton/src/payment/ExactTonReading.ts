@@ -11,21 +11,13 @@ import * as TonAsset from "../transfer/TonAsset.ts"
 import * as ExactTon from "./ExactTon.ts"
 import * as TonAuthorization from "./TonAuthorization.ts"
 
-/**
- * A payment as the settling half holds it: what was signed, and its token.
- *
- * @category models
- */
+/** A payment as the settling half holds it: what was signed, and its token. */
 export interface Held extends TonAuthorization.TonAuthorization {
   readonly master: TonAddress.Address
   readonly token: Asset
 }
 
-/**
- * What is needed to read.
- *
- * @category models
- */
+/** What is needed to read. */
 export type Reader = Pick<
   ExactTonChain,
   "network" | "assets" | "kinds" | "maxInnerTon" | "responseDestinations" | "relayers"
@@ -34,8 +26,6 @@ export type Reader = Pick<
 /**
  * Reads a payment. No token is read that is not in the table, and no offer whose rest of TON would go to a stranger; the
  * binding, if there is one, is proven.
- *
- * @category constructors
  */
 export const read = Effect.fnUntraced(function* (
   reader: Reader,
@@ -75,8 +65,6 @@ export const read = Effect.fnUntraced(function* (
 /**
  * Reads a payment that was taken in under earlier settings: the terms are those of its offer alone, whatever Jettons, kinds, limits
  * and relayers are configured by now.
- *
- * @category constructors
  */
 export const recall = (
   { network }: Reader,

@@ -13,11 +13,7 @@ import * as JettonTransfer from "../transfer/JettonTransfer.ts"
 import * as WalletRequest from "../wallet/WalletRequest.ts"
 import type * as ExactTon from "./ExactTon.ts"
 
-/**
- * What was signed.
- *
- * @category models
- */
+/** What was signed. */
 export interface TonAuthorization {
   readonly kind: ExactTon.Kind
   readonly payer: TonAddress.Address
@@ -41,11 +37,7 @@ const malformed = (detail: string, message: string) => Result.fail(invalid("malf
 const unsupported = (detail: string, message: string) =>
   Result.fail(invalid("unsupported_authorization", detail, message))
 
-/**
- * Reads a payload's message against the terms of an offer.
- *
- * @category constructors
- */
+/** Reads a payload's message against the terms of an offer. */
 export const read = (
   { boc, from, kind }: ExactTon.Payload,
   terms: ExactTon.Terms

@@ -7,11 +7,7 @@ import { Address as CoreAddress } from "@ton/core"
 import * as Brand from "effect/Brand"
 import * as Schema from "effect/Schema"
 
-/**
- * An address that has been parsed: raw, lower case, workchain 0.
- *
- * @category models
- */
+/** An address that has been parsed: raw, lower case, workchain 0. */
 export type Address = string & Brand.Brand<"@pontage/ton/Address">
 
 const make = Brand.nominal<Address>()
@@ -25,19 +21,13 @@ const isAddress = (value: unknown): value is Address => typeof value === "string
 
 /**
  * What a text says: the account, and whether it is marked for test networks only. The user-friendly form alone has the mark.
- *
- * @category models
  */
 export interface Parsed {
   readonly address: Address
   readonly testOnly: boolean
 }
 
-/**
- * Parses an address; `undefined` for everything that is not exactly one of the two forms.
- *
- * @category constructors
- */
+/** Parses an address; `undefined` for everything that is not exactly one of the two forms. */
 export const parse = (text: string): Parsed | undefined => {
   if (isAddress(text)) return { address: text, testOnly: false }
   if (!friendly.test(text)) return undefined
@@ -50,51 +40,27 @@ export const parse = (text: string): Parsed | undefined => {
   }
 }
 
-/**
- * The account of a text, whatever network it is marked for; `undefined` when it is no address.
- *
- * @category constructors
- */
+/** The account of a text, whatever network it is marked for; `undefined` when it is no address. */
 export const fromText = (text: string): Address | undefined => parse(text)?.address
 
-/**
- * The account of an address inside a cell; `undefined` outside of workchain 0.
- *
- * @category constructors
- */
+/** The account of an address inside a cell; `undefined` outside of workchain 0. */
 export const fromCore = (address: CoreAddress): Address | undefined => {
   const text = address.toRawString()
   return isAddress(text) ? text : undefined
 }
 
-/**
- * The address as the chain's library has it.
- *
- * @category conversions
- */
+/** The address as the chain's library has it. */
 export const toCore = (address: Address): CoreAddress => CoreAddress.parseRaw(address)
 
-/**
- * The address of an account by its hash: 32 bytes.
- *
- * @category constructors
- */
+/** The address of an account by its hash: 32 bytes. */
 export const fromHash = (hash: Uint8Array): Address =>
   make(`0:${Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("")}`)
 
-/**
- * Whether two texts are the same account. A text that is no address is nobody's.
- *
- * @category predicates
- */
+/** Whether two texts are the same account. A text that is no address is nobody's. */
 export const equals = (left: string, right: string): boolean => {
   const address = fromText(left)
   return address !== undefined && address === fromText(right)
 }
 
-/**
- * A parsed address.
- *
- * @category schemas
- */
+/** A parsed address. */
 export const Address = /* @__PURE__ */ Schema.declare(isAddress, { expected: "a raw TON address of workchain 0" })

@@ -7,18 +7,10 @@ import { Cell } from "@ton/core"
 import * as Base64 from "effect/encoding/Base64"
 import * as Result from "effect/Result"
 
-/**
- * The longest text that is decoded, in characters.
- *
- * @category constants
- */
+/** The longest text that is decoded, in characters. */
 export const maximumCharacters = 8_192
 
-/**
- * The most cells a bag may have. A payment has five; with a wallet's code some thirty.
- *
- * @category constants
- */
+/** The most cells a bag may have. A payment has five; with a wallet's code some thirty. */
 export const maximumCells = 64
 
 const magic = [0xb5, 0xee, 0x9c, 0x72]
@@ -57,11 +49,7 @@ const areRegular = (bytes: Uint8Array, header: NonNullable<ReturnType<typeof hea
   return at === header.end
 }
 
-/**
- * Runs what reads cells: the library throws where they end too early or hold something else.
- *
- * @category combinators
- */
+/** Runs what reads cells: the library throws where they end too early or hold something else. */
 export const attempt = <A>(read: () => A | undefined): A | undefined => {
   try {
     return read()
@@ -70,11 +58,7 @@ export const attempt = <A>(read: () => A | undefined): A | undefined => {
   }
 }
 
-/**
- * The root of a bag of cells in base64 (standard alphabet, padded); `undefined` for everything else.
- *
- * @category constructors
- */
+/** The root of a bag of cells in base64 (standard alphabet, padded); `undefined` for everything else. */
 export const fromBase64 = (text: string): Cell | undefined => {
   if (text.length > maximumCharacters) return undefined
   const bytes = Result.getOrUndefined(Base64.decode(text))
@@ -84,16 +68,8 @@ export const fromBase64 = (text: string): Cell | undefined => {
   return attempt(() => Cell.fromBoc(Buffer.from(bytes))[0])
 }
 
-/**
- * A cell and all below it as base64, with a checksum.
- *
- * @category conversions
- */
+/** A cell and all below it as base64, with a checksum. */
 export const toBase64 = (cell: Cell): string => cell.toBoc({ idx: false, crc32: true }).toString("base64")
 
-/**
- * The hash of a cell in hexadecimal.
- *
- * @category getters
- */
+/** The hash of a cell in hexadecimal. */
 export const hashOf = (cell: Cell): string => cell.hash().toString("hex")

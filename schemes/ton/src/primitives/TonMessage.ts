@@ -16,11 +16,7 @@ import {
 
 import * as TonAddress from "./TonAddress.ts"
 
-/**
- * A message that has been read.
- *
- * @category models
- */
+/** A message that has been read. */
 export interface TonMessage {
   readonly isExternal: boolean
   readonly to: TonAddress.Address
@@ -43,8 +39,6 @@ const apart: Layout = { isInitApart: true, isBodyApart: true }
 /**
  * Reads a message. `undefined` when it is not exactly one of these forms, in the one encoding of its fields; throws where
  * the cells end too early.
- *
- * @category constructors
  */
 export const read = (cell: Cell): TonMessage | undefined => {
   const slice = cell.beginParse()
@@ -119,26 +113,16 @@ const internalHead = (to: TonAddress.Address, value: bigint): Builder =>
 const externalHead = (to: TonAddress.Address): Builder =>
   beginCell().storeUint(0b1000, 4).storeAddress(TonAddress.toCore(to)).storeCoins(0)
 
-/**
- * A bounceable internal message.
- *
- * @category constructors
- */
+/** A bounceable internal message. */
 export const internal = (to: TonAddress.Address, value: bigint, body: Cell, init?: StateInit): Cell =>
   storeTail(internalHead(to, value), init, body, apart)
 
-/**
- * An external message.
- *
- * @category constructors
- */
+/** An external message. */
 export const external = (to: TonAddress.Address, body: Cell, init?: StateInit): Cell =>
   storeTail(externalHead(to), init, body, apart)
 
 /**
  * The hash an external message goes by, in hexadecimal: that of the message with this recipient and body and nothing else,
  * so that it is the same however the message was packed (TEP-467).
- *
- * @category getters
  */
 export const externalHash = (to: TonAddress.Address, body: Cell): string => external(to, body).hash().toString("hex")

@@ -4,35 +4,19 @@
  */
 import * as Network from "@pontage/core/Network"
 
-/**
- * The public chain.
- *
- * @category constants
- */
+/** The public chain. */
 export const mainnet = /* @__PURE__ */ Network.make("ton:mainnet")
 
-/**
- * The public test chain.
- *
- * @category constants
- */
+/** The public test chain. */
 export const testnet = /* @__PURE__ */ Network.make("ton:testnet")
 
-/**
- * A chain on one's own machine (`@pontage/ton/testing` runs one).
- *
- * @category constants
- */
+/** A chain on one's own machine (`@pontage/ton/testing` runs one). */
 export const local = /* @__PURE__ */ Network.make("ton:local")
 
 /** The global id tells chains apart inside the ids of W5 wallets; the local chain's is its own. */
 const globalIds: Readonly<Record<string, number>> = { [mainnet]: -239, [testnet]: -3, [local]: -217 }
 
-/**
- * The network of a text, aliases included; `undefined` when it is none of TON's.
- *
- * @category constructors
- */
+/** The network of a text, aliases included; `undefined` when it is none of TON's. */
 export const fromText = (text: string): Network.Network | undefined => {
   switch (text) {
     case mainnet:
@@ -52,25 +36,15 @@ export const fromText = (text: string): Network.Network | undefined => {
   }
 }
 
-/**
- * The global id of a network: what W5 wallets have in their ids.
- *
- * @category getters
- */
+/** The global id of a network: what W5 wallets have in their ids. */
 export const globalId = (network: Network.Network): number => globalIds[network] ?? 0
 
 /**
  * The id of a payer's W5 wallet with this subwallet number (0 is what wallets make unless told otherwise) in workchain 0.
- *
- * @category constructors
  */
 export const walletId = (network: Network.Network, subwallet = 0): number =>
   (globalId(network) ^ (0x80000000 | (subwallet & 0x7fff))) | 0
 
-/**
- * The network whose usual wallet has this id, if it is one of ours. Any other id may belong to any network.
- *
- * @category getters
- */
+/** The network whose usual wallet has this id, if it is one of ours. Any other id may belong to any network. */
 export const ofUsualWallet = (id: number): Network.Network | undefined =>
   [mainnet, testnet, local].find((network) => walletId(network) === id)

@@ -7,11 +7,7 @@ import * as Effect from "effect/Effect"
 
 import type { TonAuthorization } from "../payment/TonAuthorization.ts"
 
-/**
- * The payers.
- *
- * @category models
- */
+/** The payers. */
 export interface PayersInFlight {
   /** Notes that this payment is on its way; `false` when another of the same payer is. */
   readonly take: (authorization: TonAuthorization) => Effect.Effect<boolean>
@@ -24,11 +20,7 @@ export interface PayersInFlight {
 /** After its validity a payment is over, whatever became of it; seconds for clocks that differ. */
 const patience = 60
 
-/**
- * Knows of nobody yet.
- *
- * @category constructors
- */
+/** Knows of nobody yet. */
 export const make = (): PayersInFlight => {
   const flying = new Map<string, { readonly nonce: string; readonly until: number }>()
   const otherOf = (payer: string, nonce: string) =>

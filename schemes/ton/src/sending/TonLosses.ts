@@ -19,8 +19,6 @@ import type { TonAuthorization } from "../payment/TonAuthorization.ts"
 /**
  * The account that is to blame for a loss, and how much is held against it: a grave one bans at once, the third slight one in a
  * day does.
- *
- * @category models
  */
 export interface Blame {
   readonly culprit: string
@@ -29,11 +27,7 @@ export interface Blame {
 
 type Paying = Payment<TonAuthorization>
 
-/**
- * The losses.
- *
- * @category models
- */
+/** The losses. */
 export interface TonLosses {
   /** Whether a payment that may cost so much may be signed for as far as is known now; counts nothing. */
   readonly allow: (payment: Paying, amount: bigint) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
@@ -54,11 +48,7 @@ export interface TonLosses {
 const graceMillis = 120_000
 const longestMillis = 1_800_000
 
-/**
- * Begins with nothing lost.
- *
- * @category constructors
- */
+/** Begins with nothing lost. */
 export const make = (limits: LossBudget.Limits): Effect.Effect<TonLosses, Misconfigured> =>
   Effect.map(LossBudget.make(limits), (budget): TonLosses => {
     /** Payments that count already, and until when: they are not judged again when they are signed for again. */

@@ -6,21 +6,13 @@ import { type Cell, Dictionary, type DictionaryValue, type Slice } from "@ton/co
 
 import * as TonBoc from "../primitives/TonBoc.ts"
 
-/**
- * How large a tree of cells is.
- *
- * @category models
- */
+/** How large a tree of cells is. */
 export interface TonSize {
   readonly bits: bigint
   readonly cells: bigint
 }
 
-/**
- * The prices.
- *
- * @category models
- */
+/** The prices. */
 export interface TonPrices {
   readonly gas: (units: bigint) => bigint
   /** Of a message whose cells below its root have this size. */
@@ -36,11 +28,7 @@ const [flatTag, gasTag, olderGasTag, forwardTag, storageTag] = [0xd1, 0xde, 0xdd
 /** Prices of bits, cells and gas come in units of 1/65536 nanoton. */
 const scaled = (amount: bigint): bigint => (amount + 65_535n) >> 16n
 
-/**
- * Reads the prices of a configuration; `undefined` when it holds none.
- *
- * @category constructors
- */
+/** Reads the prices of a configuration; `undefined` when it holds none. */
 export const read = (config: Cell): TonPrices | undefined =>
   TonBoc.attempt(() => {
     const parameters = config.beginParse().loadDictDirect(Dictionary.Keys.Int(32), Dictionary.Values.Cell())
@@ -91,11 +79,7 @@ const storageOf = (slice: Slice | undefined): TonPrices["storage"] | undefined =
   return (size, seconds) => scaled((size.bits * bit + size.cells * cell) * seconds)
 }
 
-/**
- * The size of these cells and all below them. A cell that is used twice counts once, as on the chain.
- *
- * @category getters
- */
+/** The size of these cells and all below them. A cell that is used twice counts once, as on the chain. */
 export const sizeOf = (roots: ReadonlyArray<Cell>): TonSize => {
   const seen = new Set<string>()
   let bits = 0n

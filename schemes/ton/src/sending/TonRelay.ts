@@ -13,19 +13,13 @@ import type { TonTariff } from "./TonTariff.ts"
 /**
  * A message to a payer's wallet, and the most that it costs its relayer, in nanotons: what is attached, and its fees by its
  * bits and cells.
- *
- * @category models
  */
 export interface TonRelay {
   readonly message: Cell
   readonly cost: bigint
 }
 
-/**
- * The message of a payment.
- *
- * @category constructors
- */
+/** The message of a payment. */
 export const make = (
   authorization: TonAuthorization & { readonly token: Asset },
   isDeployed: boolean,
@@ -37,18 +31,10 @@ export const make = (
   return { message, cost: attached + tariff.message(message) }
 }
 
-/**
- * A payer's own message as it is sent, a bag of cells in base64.
- *
- * @category constructors
- */
+/** A payer's own message as it is sent, a bag of cells in base64. */
 export const externalOf = ({ body, init, payer }: TonAuthorization, isDeployed: boolean): string =>
   TonBoc.toBase64(TonMessage.external(payer, body, isDeployed ? undefined : init))
 
-/**
- * The most that an external message costs which carries these, in nanotons.
- *
- * @category getters
- */
+/** The most that an external message costs which carries these, in nanotons. */
 export const costOf = (relays: ReadonlyArray<TonRelay>, { base }: TonTariff): bigint =>
   relays.reduce((sum, { cost }) => sum + cost, base)

@@ -15,22 +15,14 @@ import * as TonSigner from "../wallet/TonSigner.ts"
 import * as TonWallet from "../wallet/TonWallet.ts"
 import * as WalletRequest from "../wallet/WalletRequest.ts"
 
-/**
- * A relayer.
- *
- * @category models
- */
+/** A relayer. */
 export interface TonRelayer {
   readonly address: TonAddress.Address
   readonly walletId: number
   readonly key: TonSigner.HashSigning
 }
 
-/**
- * An external message that is signed and ready.
- *
- * @category models
- */
+/** An external message that is signed and ready. */
 export interface SignedExternal {
   /** A bag of cells in base64. */
   readonly boc: string
@@ -39,32 +31,20 @@ export interface SignedExternal {
   readonly bytes: number
 }
 
-/**
- * The largest external message that nodes take, in bytes.
- *
- * @category constants
- */
+/** The largest external message that nodes take, in bytes. */
 export const maximumBytes = 65_535
 
 /** Each message pays its own way, and one that cannot be paid hinders no other. */
 const sendMode = 3
 
-/**
- * The relayer of a key, or `undefined` when it is none.
- *
- * @category constructors
- */
+/** The relayer of a key, or `undefined` when it is none. */
 export const make = (signer: TonSigner.TonKeySigner, network: Network, subwallet: number): TonRelayer | undefined => {
   const key = TonSigner.fromKey(signer)
   const walletId = TonNetwork.walletId(network, subwallet)
   return key && { address: TonWallet.w5Address(key.publicKey, walletId), walletId, key }
 }
 
-/**
- * Signs an external message that has the wallet send these messages in this order; none uses its number up.
- *
- * @category combinators
- */
+/** Signs an external message that has the wallet send these messages in this order; none uses its number up. */
 export const sign = Effect.fnUntraced(function* (
   { address, key, walletId }: TonRelayer,
   seqno: bigint,
@@ -83,11 +63,7 @@ export const sign = Effect.fnUntraced(function* (
 
 const notSigned = (address: string) => new Misconfigured({ message: `the key of the relayer ${address} did not sign` })
 
-/**
- * Until when a signed external message of a relayer is good, Unix seconds; 0 when it is none.
- *
- * @category getters
- */
+/** Until when a signed external message of a relayer is good, Unix seconds; 0 when it is none. */
 export const validUntil = (boc: string): number =>
   TonBoc.attempt(() => {
     const message = TonMessage.read(Cell.fromBase64(boc))

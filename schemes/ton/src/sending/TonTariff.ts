@@ -8,11 +8,7 @@ import type { Cell } from "@ton/core"
 import type { TonAuthorization } from "../payment/TonAuthorization.ts"
 import * as TonPrices from "./TonPrices.ts"
 
-/**
- * The tariff.
- *
- * @category models
- */
+/** The tariff. */
 export interface TonTariff {
   /** The TON that a transfer of this token needs once it has left the payer's wallet, in nanotons. */
   readonly transfer: (token: Asset) => bigint
@@ -52,8 +48,6 @@ const actionSize = { bits: 40n, cells: 1n }
 /**
  * The tariff at these prices. `attachedTon` is the operator's own amount for all transfers; without one it is what the prices
  * give, and for a token that is not known no less than old contracts demand.
- *
- * @category constructors
  */
 export const make = (
   prices: TonPrices.TonPrices,

@@ -9,11 +9,7 @@ import { GovernedWallet } from "./artifacts/GovernedWallet.ts"
 import { JettonMinter } from "./artifacts/JettonMinter.ts"
 import { JettonWallet } from "./artifacts/JettonWallet.ts"
 
-/**
- * A jetton.
- *
- * @category models
- */
+/** A jetton. */
 export interface TestJetton {
   readonly kind: "plain" | "governed"
   readonly symbol: string
@@ -26,11 +22,7 @@ export interface TestJetton {
   readonly walletOf: (owner: Address) => Address
 }
 
-/**
- * The states the contracts start from, for whoever deploys them.
- *
- * @category models
- */
+/** The states the contracts start from, for whoever deploys them. */
 export interface Deployment {
   readonly jetton: TestJetton
   readonly minter: (supply: bigint) => Required<Pick<StateInit, "code" | "data">>
@@ -39,16 +31,10 @@ export interface Deployment {
 
 /**
  * What a locked wallet does not do: nothing is locked (0), it does not send (1), does not receive (2), neither (3).
- *
- * @category models
  */
 export type LockStatus = 0 | 1 | 2 | 3
 
-/**
- * A transfer that has arrived in a jetton wallet.
- *
- * @category models
- */
+/** A transfer that has arrived in a jetton wallet. */
 export interface Credit {
   readonly queryId: bigint
   /** In atomic units. */
@@ -76,11 +62,7 @@ const operations = { internalTransfer: 0x178d4519, mint: 0x642b7d07, govern: 0x5
 /** What the recipient's new wallet gets to live on. */
 const mintedNanoton = 30_000_000n
 
-/**
- * A jetton that this account owns.
- *
- * @category constructors
- */
+/** A jetton that this account owns. */
 export const make = (kind: TestJetton["kind"], owner: Address): Deployment => {
   const minterCode = Cell.fromBase64(codes[kind].minter.code)
   const walletCode = Cell.fromBase64(codes[kind].wallet.code)
@@ -99,11 +81,7 @@ export const make = (kind: TestJetton["kind"], owner: Address): Deployment => {
   return { jetton: { kind, ...names[kind], address, raw: address.toRawString(), walletOf }, minter, wallet }
 }
 
-/**
- * The body with which the owner creates jettons.
- *
- * @category encoding
- */
+/** The body with which the owner creates jettons. */
 export const mintBody = (to: Address, amount: bigint): Cell =>
   beginCell()
     .storeUint(operations.mint, 32)
@@ -113,19 +91,11 @@ export const mintBody = (to: Address, amount: bigint): Cell =>
     .storeCoins(amount)
     .endCell()
 
-/**
- * The body with which the owner locks and unlocks a wallet of the governed jetton.
- *
- * @category encoding
- */
+/** The body with which the owner locks and unlocks a wallet of the governed jetton. */
 export const lockBody = (owner: Address, status: LockStatus): Cell =>
   beginCell().storeUint(operations.govern, 32).storeUint(0, 64).storeAddress(owner).storeUint(status, 4).endCell()
 
-/**
- * What a jetton wallet's message says has arrived; `undefined` for every other message.
- *
- * @category decoding
- */
+/** What a jetton wallet's message says has arrived; `undefined` for every other message. */
 export const arrived = (body: Cell): Pick<Credit, "amount" | "from" | "queryId"> | undefined => {
   const slice = body.beginParse()
   if (slice.remainingBits < 32 + 64 || slice.loadUint(32) !== operations.internalTransfer) return undefined

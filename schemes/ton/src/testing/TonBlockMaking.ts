@@ -11,18 +11,10 @@ import * as Effect from "effect/Effect"
 
 import type { TonLedger } from "./TonLedger.ts"
 
-/**
- * When blocks are made.
- *
- * @category models
- */
+/** When blocks are made. */
 export type Blocks = "instant" | "manual" | { readonly everyMillis: number }
 
-/**
- * The chain's clock.
- *
- * @category models
- */
+/** The chain's clock. */
 export interface ChainTime {
   /** Unix seconds. */
   readonly now: () => number
@@ -30,11 +22,7 @@ export interface ChainTime {
   readonly set: (seconds: number) => void
 }
 
-/**
- * The clock of the fiber, or from another start on.
- *
- * @category constructors
- */
+/** The clock of the fiber, or from another start on. */
 export const makeTime = Effect.fnUntraced(function* (start?: number): Effect.fn.Return<ChainTime> {
   const clock = yield* Clock.Clock
   const seconds = () => Math.floor(clock.currentTimeMillisUnsafe() / 1000)
@@ -46,11 +34,7 @@ export const makeTime = Effect.fnUntraced(function* (start?: number): Effect.fn.
   }
 })
 
-/**
- * The one who makes blocks.
- *
- * @category models
- */
+/** The one who makes blocks. */
 export interface TonBlockMaking {
   /** To be called when a message was taken. */
   readonly afterSubmission: () => Promise<void>
@@ -59,11 +43,7 @@ export interface TonBlockMaking {
   readonly change: (blocks: Blocks) => Promise<void>
 }
 
-/**
- * Makes blocks as long as the scope.
- *
- * @category constructors
- */
+/** Makes blocks as long as the scope. */
 export const make = Effect.fnUntraced(function* (ledger: TonLedger, now: () => number, first: Blocks) {
   let blocks: Blocks = first
   let timer: ReturnType<typeof setInterval> | undefined

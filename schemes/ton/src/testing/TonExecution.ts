@@ -17,22 +17,14 @@ import {
 } from "@ton/core"
 import { Blockchain, Executor } from "@ton/sandbox"
 
-/**
- * What every run depends on beside the state.
- *
- * @category models
- */
+/** What every run depends on beside the state. */
 export interface Moment {
   /** Unix seconds. */
   readonly now: number
   readonly lt: bigint
 }
 
-/**
- * What came of a message: a transaction, or, for a message from outside, a refusal to take it at all.
- *
- * @category models
- */
+/** What came of a message: a transaction, or, for a message from outside, a refusal to take it at all. */
 export type Outcome =
   | {
       readonly _tag: "Executed"
@@ -48,22 +40,14 @@ export type Outcome =
       readonly exitCode: number | undefined
     }
 
-/**
- * The answer of a get method; an exit code above 1 says that it failed.
- *
- * @category models
- */
+/** The answer of a get method; an exit code above 1 says that it failed. */
 export interface Answer {
   readonly exitCode: number
   readonly gasUsed: number
   readonly stack: ReadonlyArray<TupleItem>
 }
 
-/**
- * The machine under one configuration of the chain.
- *
- * @category models
- */
+/** The machine under one configuration of the chain. */
 export interface TonExecution {
   /** The chain's configuration: a dictionary of its parameters. */
   readonly config: Cell
@@ -98,27 +82,15 @@ const methodId = (method: string | number): number => {
   return crc | 0x10000
 }
 
-/**
- * The parameters of a configuration by number.
- *
- * @category getters
- */
+/** The parameters of a configuration by number. */
 export const parameters = (config: Cell): Dictionary<number, Cell> =>
   config.beginParse().loadDictDirect(configKeys, configValues)
 
-/**
- * A state as text and back.
- *
- * @category conversions
- */
+/** A state as text and back. */
 export const encodeAccount = (account: ShardAccount): string =>
   beginCell().store(storeShardAccount(account)).endCell().toBoc().toString("base64")
 
-/**
- * The inverse of {@link encodeAccount}.
- *
- * @category conversions
- */
+/** The inverse of {@link encodeAccount}. */
 export const decodeAccount = (account: string): ShardAccount => loadShardAccount(Cell.fromBase64(account).beginParse())
 
 /** The prices and limits of the main chain, with the id of another. */
@@ -162,8 +134,6 @@ const runGet = async (executor: Executor, config: string, args: Parameters<TonEx
 /**
  * Starts the machine: the main chain's prices and limits unless another configuration is given, always with the global id
  * that is asked for.
- *
- * @category constructors
  */
 export const make = async (globalId: number, given?: Cell): Promise<TonExecution> => {
   const executor = await Executor.create()

@@ -13,11 +13,7 @@ import { createEmptyShardAccount } from "@ton/sandbox"
 
 import * as TonExecution from "./TonExecution.ts"
 
-/**
- * A transaction in a block.
- *
- * @category models
- */
+/** A transaction in a block. */
 export interface LedgerTransaction {
   /** The account, raw. */
   readonly account: string
@@ -35,11 +31,7 @@ export interface LedgerTransaction {
   readonly effects: ReadonlyArray<{ readonly destination: string; readonly createdLt: bigint }>
 }
 
-/**
- * A block of the masterchain, and the one block of the basechain that it commits.
- *
- * @category models
- */
+/** A block of the masterchain, and the one block of the basechain that it commits. */
 export interface LedgerBlock {
   readonly seqno: number
   /** Unix seconds; never less than the block's before. */
@@ -49,18 +41,10 @@ export interface LedgerBlock {
   readonly transactions: ReadonlyArray<LedgerTransaction>
 }
 
-/**
- * What became of a message from outside when it was handed in.
- *
- * @category models
- */
+/** What became of a message from outside when it was handed in. */
 export type Acceptance = { readonly _tag: "Taken" } | Extract<TonExecution.Outcome, { readonly _tag: "NotAccepted" }>
 
-/**
- * How the ledger is made.
- *
- * @category models
- */
+/** How the ledger is made. */
 export interface Options {
   readonly execution: TonExecution.TonExecution
   /** The chain's time now, Unix seconds. */
@@ -69,11 +53,7 @@ export interface Options {
   readonly keepBlocks: number
 }
 
-/**
- * The chain.
- *
- * @category models
- */
+/** The chain. */
 export interface TonLedger {
   readonly head: () => LedgerBlock
   /** A block that is still remembered. */
@@ -224,11 +204,7 @@ const makeTurns = () => {
   }
 }
 
-/**
- * A chain with one empty block.
- *
- * @category constructors
- */
+/** A chain with one empty block. */
 export const make = ({ execution, keepBlocks, now }: Options): TonLedger => {
   const states = makeStates()
   const index = makeIndex()

@@ -10,11 +10,7 @@ import { WalletContractV4, WalletContractV5R1 } from "@ton/ton"
 
 import * as TonNetwork from "../primitives/TonNetwork.ts"
 
-/**
- * An account with its key and its wallet contract, which may not be deployed yet.
- *
- * @category models
- */
+/** An account with its key and its wallet contract, which may not be deployed yet. */
 export interface TestAccount<Wallet = WalletContractV5R1> {
   readonly wallet: Wallet
   readonly address: Address
@@ -27,11 +23,7 @@ export interface TestAccount<Wallet = WalletContractV5R1> {
   readonly secretKey: Buffer
 }
 
-/**
- * Who takes part.
- *
- * @category models
- */
+/** Who takes part. */
 export interface TestAccounts {
   /** Owns the jettons and may mint and lock; has TON. */
   readonly deployer: TestAccount
@@ -49,11 +41,7 @@ export interface TestAccounts {
   readonly veterans: readonly [TestAccount<WalletContractV4>, ...Array<TestAccount<WalletContractV4>>]
 }
 
-/**
- * How many of each kind.
- *
- * @category models
- */
+/** How many of each kind. */
 export interface Numbers {
   readonly payers: number
   readonly newcomers: number
@@ -71,11 +59,7 @@ const named = <Wallet extends { readonly address: Address }>(
   return { wallet, address, raw: address.toRawString(), publicKey, seed, secretKey: Buffer.concat([seed, publicKey]) }
 }
 
-/**
- * The account of a name with a W5 wallet of the local chain.
- *
- * @category constructors
- */
+/** The account of a name with a W5 wallet of the local chain. */
 export const ofName = (name: string): TestAccount =>
   named(name, (publicKey) =>
     WalletContractV5R1.create({
@@ -87,11 +71,7 @@ export const ofName = (name: string): TestAccount =>
     })
   )
 
-/**
- * The account of a name with a wallet of version 4 (R2).
- *
- * @category constructors
- */
+/** The account of a name with a wallet of version 4 (R2). */
 export const veteranOfName = (name: string): TestAccount<WalletContractV4> =>
   named(name, (publicKey) => WalletContractV4.create({ workchain: 0, publicKey }))
 
@@ -100,11 +80,7 @@ const several = <A>(count: number, make: (index: number) => A): [A, ...Array<A>]
   ...Array.from({ length: Math.max(0, count - 1) }, (_, index) => make(index + 1))
 ]
 
-/**
- * Derives the accounts; pure, the same for everybody.
- *
- * @category constructors
- */
+/** Derives the accounts; pure, the same for everybody. */
 export const make = ({ newcomers, payers, veterans }: Numbers): TestAccounts => ({
   deployer: ofName("deployer"),
   relayers: [ofName("relayer 0"), ofName("relayer 1"), ofName("relayer 2"), ofName("relayer 3")],

@@ -39,11 +39,7 @@ import * as TonExecution from "./TonExecution.ts"
 import * as TonLedger from "./TonLedger.ts"
 import * as TonTestAccounts from "./TonTestAccounts.ts"
 
-/**
- * How the chain is made.
- *
- * @category models
- */
+/** How the chain is made. */
 export interface Options {
   /** When blocks are made; default `instant`. */
   readonly blocks?: TonBlockMaking.Blocks
@@ -63,11 +59,7 @@ export interface Options {
   readonly config?: Cell
 }
 
-/**
- * A chain ready for payments.
- *
- * @category models
- */
+/** A chain ready for payments. */
 export interface Shape extends ToncenterFacade.ToncenterFacade {
   readonly network: "ton:local"
   readonly globalId: number
@@ -113,11 +105,7 @@ export interface Shape extends ToncenterFacade.ToncenterFacade {
   readonly size: Effect.Effect<ReturnType<TonLedger.TonLedger["size"]>>
 }
 
-/**
- * The service.
- *
- * @category services
- */
+/** The service. */
 export class TonTestChain extends Context.Service<TonTestChain, Shape>()("@pontage/ton/testing/TonTestChain") {}
 
 const { globalId: globalIdOf, local } = TonNetwork
@@ -279,7 +267,6 @@ const controls = (
 /**
  * Starts a chain and makes it ready; everything goes away with the scope.
  *
- * @category constructors
  * @throws FacadeFailed when the port cannot be had.
  */
 export const make = Effect.fnUntraced(function* (options: Options = {}) {
@@ -312,10 +299,6 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   })
 })
 
-/**
- * {@link make} as a layer.
- *
- * @category layers
- */
+/** {@link make} as a layer. */
 export const layer = (options: Options = {}): Layer.Layer<TonTestChain, ToncenterFacade.FacadeFailed> =>
   Layer.effect(TonTestChain, make(options))

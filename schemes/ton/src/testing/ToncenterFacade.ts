@@ -12,21 +12,13 @@ import type { Fault } from "./ToncenterFault.ts"
 import type { Circumstances, Method } from "./ToncenterMethods.ts"
 import { ToncenterRefusal } from "./ToncenterRefusal.ts"
 
-/**
- * The server could not be started; `message` says why.
- *
- * @category errors
- */
+/** The server could not be started; `message` says why. */
 export class FacadeFailed extends Schema.TaggedError<FacadeFailed>("@pontage/ton/testing/FacadeFailed")(
   "FacadeFailed",
   { message: Schema.String, cause: Schema.Defect() }
 ) {}
 
-/**
- * The server's controls.
- *
- * @category models
- */
+/** The server's controls. */
 export interface ToncenterFacade {
   /** Where JSON-RPC is spoken. */
   readonly rpcUrl: string
@@ -174,7 +166,6 @@ const close = (server: Server): Effect.Effect<void> =>
  * Starts the server on a port, by default one that is free; it goes away with the scope, open connections included.
  * `beforeEach` runs before a request is answered.
  *
- * @category constructors
  * @throws FacadeFailed when the port cannot be had.
  */
 export const make = Effect.fnUntraced(function* (

@@ -3,11 +3,7 @@
  */
 import * as Data from "effect/Data"
 
-/**
- * What becomes of a request.
- *
- * @category models
- */
+/** What becomes of a request. */
 export type Fault = Data.TaggedEnum<{
   /** The connection breaks; the chain was not asked. */
   readonly Broken: {}
@@ -29,10 +25,6 @@ export type Fault = Data.TaggedEnum<{
   readonly Instead: { readonly result: unknown }
 }>
 
-/**
- * The faults: `ToncenterFault.Silent()`, `ToncenterFault.Status({ status: 429 })`.
- *
- * @category constructors
- */
+/** The faults: `ToncenterFault.Silent()`, `ToncenterFault.Status({ status: 429 })`. */
 export const { Broken, Dropped, Garbage, Instead, Lagging, LostAnswer, Refusing, Silent, Status } =
   Data.taggedEnum<Fault>()

@@ -12,11 +12,7 @@ import * as ToncenterStack from "./ToncenterStack.ts"
 import * as TonExecution from "./TonExecution.ts"
 import type { LedgerBlock, LedgerTransaction, TonLedger } from "./TonLedger.ts"
 
-/**
- * What the methods work on.
- *
- * @category models
- */
+/** What the methods work on. */
 export interface Chain {
   readonly ledger: TonLedger
   readonly execution: TonExecution.TonExecution
@@ -25,11 +21,7 @@ export interface Chain {
   readonly afterSubmission: () => Promise<unknown>
 }
 
-/**
- * How one request is answered.
- *
- * @category models
- */
+/** How one request is answered. */
 export interface Circumstances {
   /** So many blocks behind the chain. */
   readonly lag: number
@@ -37,11 +29,7 @@ export interface Circumstances {
   readonly isDropped: boolean
 }
 
-/**
- * Answers one request.
- *
- * @category models
- */
+/** Answers one request. */
 export type Method = (params: unknown, circumstances: Circumstances) => Promise<unknown>
 
 /** The most a message from outside may have, on this chain as on the public ones. */
@@ -344,11 +332,7 @@ const sending = ({ afterSubmission, ledger }: Chain) => {
   }
 }
 
-/**
- * The methods of a chain, by name.
- *
- * @category constructors
- */
+/** The methods of a chain, by name. */
 export const make = (chain: Chain): ReadonlyMap<string, Method> => {
   const { ledger } = chain
   const view = (lag: number, seqno?: number | string): LedgerBlock => {

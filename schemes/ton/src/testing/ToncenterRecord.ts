@@ -24,11 +24,7 @@ const base64 = (cell: Cell | null | undefined) => (cell ? cell.toBoc().toString(
 
 const hexToBase64 = (hex: string) => Buffer.from(hex, "hex").toString("base64")
 
-/**
- * The id of a block in one of the two workchains.
- *
- * @category encoding
- */
+/** The id of a block in one of the two workchains. */
 export const blockId = ({ hash, seqno }: Pick<LedgerBlock, "hash" | "seqno">, workchain: -1 | 0) => {
   const root = createHash("sha256").update(`${workchain}:${hash}`).digest("hex")
   const file = createHash("sha256").update(root).digest("base64")
@@ -57,11 +53,7 @@ const stateFields = (state: Account["storage"]["state"] | undefined) => {
   }
 }
 
-/**
- * The state of an account as of a block.
- *
- * @category encoding
- */
+/** The state of an account as of a block. */
 export const addressInformation = (encoded: string, block: LedgerBlock) => {
   const { account, lastTransactionHash, lastTransactionLt } = TonExecution.decodeAccount(encoded)
   const hash = hexToBase64(lastTransactionHash.toString(16).padStart(64, "0"))
@@ -102,11 +94,7 @@ const messageRecord = (message: Message) => {
 const storageFee = ({ description }: Transaction): bigint =>
   description.type === "generic" ? (description.storagePhase?.storageFeesCollected ?? 0n) : 0n
 
-/**
- * A transaction, whole.
- *
- * @category encoding
- */
+/** A transaction, whole. */
 export const transaction = ({ account, boc, hash, lt, utime }: LedgerTransaction) => {
   const loaded = loadTransaction(Cell.fromBase64(boc).beginParse())
   const fee = loaded.totalFees.coins
@@ -125,11 +113,7 @@ export const transaction = ({ account, boc, hash, lt, utime }: LedgerTransaction
   }
 }
 
-/**
- * A transaction as the list of a block names it.
- *
- * @category encoding
- */
+/** A transaction as the list of a block names it. */
 export const shortTransaction = ({ account, hash, lt }: LedgerTransaction) => ({
   "@type": "blocks.shortTxId",
   mode: 135,
@@ -138,11 +122,7 @@ export const shortTransaction = ({ account, hash, lt }: LedgerTransaction) => ({
   hash: hexToBase64(hash)
 })
 
-/**
- * The header of a block: its time, and the chain's global id.
- *
- * @category encoding
- */
+/** The header of a block: its time, and the chain's global id. */
 export const header = (block: LedgerBlock, workchain: -1 | 0, globalId: number) => {
   const lts = block.transactions.map(({ lt }) => lt)
   return {

@@ -3,11 +3,7 @@
  */
 import * as Schema from "effect/Schema"
 
-/**
- * A request that gets no result.
- *
- * @category errors
- */
+/** A request that gets no result. */
 export class ToncenterRefusal extends Schema.TaggedError<ToncenterRefusal>("@pontage/ton/testing/ToncenterRefusal")(
   "ToncenterRefusal",
   {

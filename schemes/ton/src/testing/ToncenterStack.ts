@@ -9,8 +9,6 @@ import { ToncenterRefusal } from "./ToncenterRefusal.ts"
 
 /**
  * An argument as a client writes it: `["num", "0x1"]`, `["tvm.Cell", <base64>]` or `["slice", {"bytes": <base64>}]`.
- *
- * @category schemas
  */
 export const StackArgument = Schema.Tuple([
   Schema.String,
@@ -41,7 +39,6 @@ const cellOf = (base64: string): Cell => {
 /**
  * An argument as the machine takes it.
  *
- * @category decoding
  * @throws ToncenterRefusal when it is of no known kind, or malformed.
  */
 export const toItem = ([kind, value]: typeof StackArgument.Type): TupleItem => {
@@ -93,8 +90,6 @@ const element = (item: TupleItem): object => {
 
 /**
  * A value as the API writes it. Slices and builders come back as cells, nothing as an empty list, as they do there.
- *
- * @category encoding
  */
 export const fromItem = (item: TupleItem): readonly [string, unknown] => {
   switch (item.type) {

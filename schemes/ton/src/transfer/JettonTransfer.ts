@@ -10,11 +10,7 @@ const transferOp = 0x0f8a7ea5
 const creditOp = 0x178d4519
 const excessOp = 0xd53276db
 
-/**
- * A plain transfer: nothing is forwarded with it.
- *
- * @category models
- */
+/** A plain transfer: nothing is forwarded with it. */
 export interface JettonTransfer {
   /** 64 bits. */
   readonly queryId: bigint
@@ -24,11 +20,7 @@ export interface JettonTransfer {
   readonly responseTo: TonAddress.Address | undefined
 }
 
-/**
- * The body of a transfer, for the payer's Jetton wallet.
- *
- * @category conversions
- */
+/** The body of a transfer, for the payer's Jetton wallet. */
 export const toCell = ({ amount, queryId, responseTo, to }: JettonTransfer): Cell =>
   beginCell()
     .storeUint(transferOp, 32)
@@ -44,8 +36,6 @@ export const toCell = ({ amount, queryId, responseTo, to }: JettonTransfer): Cel
 /**
  * Reads the body of a plain transfer. `undefined` when it is another operation, forwards anything, has something left over,
  * or is not the cell that {@link toCell} writes for the same fields; throws where the cell ends too early.
- *
- * @category constructors
  */
 export const read = (body: Cell): JettonTransfer | undefined => {
   const slice = body.beginParse()
@@ -60,22 +50,14 @@ export const read = (body: Cell): JettonTransfer | undefined => {
   return toCell(transfer).equals(body) ? transfer : undefined
 }
 
-/**
- * Whether a body credits the recipient's Jetton wallet with this transfer.
- *
- * @category predicates
- */
+/** Whether a body credits the recipient's Jetton wallet with this transfer. */
 export const isCredit = (body: Cell, { amount, queryId }: JettonTransfer): boolean => {
   const slice = body.beginParse()
   if (slice.remainingBits < 100 || slice.loadUint(32) !== creditOp) return false
   return slice.loadUintBig(64) === queryId && slice.loadCoins() === amount
 }
 
-/**
- * Whether a body returns what is left of a transfer's TON.
- *
- * @category predicates
- */
+/** Whether a body returns what is left of a transfer's TON. */
 export const isExcess = (body: Cell, { queryId }: JettonTransfer): boolean => {
   const slice = body.beginParse()
   return slice.remainingBits === 96 && slice.loadUint(32) === excessOp && slice.loadUintBig(64) === queryId

@@ -17,11 +17,7 @@ import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonMessage from "../primitives/TonMessage.ts"
 import { type Played, type Scene, type TonEmulation, Unplayable } from "./TonEmulation.ts"
 
-/**
- * How scenes are played.
- *
- * @category models
- */
+/** How scenes are played. */
 export interface Options {
   /** Code that contracts refer to by its hash, as a dictionary: some public stablecoins keep theirs so. */
   readonly libraries?: Cell
@@ -80,11 +76,7 @@ const harmless = (scene: Scene): Scene => ({
 const unavailable = ({ network }: Scene, cause: unknown) =>
   new ChainUnavailable({ network, message: "the virtual machine cannot be run with the chain's configuration", cause })
 
-/**
- * Loads the machine.
- *
- * @category constructors
- */
+/** Loads the machine. */
 export const make = Effect.fnUntraced(function* ({ libraries }: Options = {}): Effect.fn.Return<TonEmulation> {
   const load = Effect.promise(() => Executor.create())
   let machine = yield* load

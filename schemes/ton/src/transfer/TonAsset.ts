@@ -9,18 +9,10 @@ import type * as Result from "effect/Result"
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonNetwork from "../primitives/TonNetwork.ts"
 
-/**
- * A Jetton of the operator's own. `address` is its master contract.
- *
- * @category models
- */
+/** A Jetton of the operator's own. `address` is its master contract. */
 export type CustomAsset = AssetTable.CustomAsset
 
-/**
- * The keys of the operator's own tokens.
- *
- * @category constants
- */
+/** The keys of the operator's own tokens. */
 export const check: OptionCheck.Check<ReadonlyArray<CustomAsset>> = OptionCheck.list(
   OptionCheck.options<CustomAsset>(AssetTable.keys)
 )
@@ -54,27 +46,17 @@ const family: AssetTable.Family<CustomAsset> = {
   known
 }
 
-/**
- * Builds the table. An operator's asset with a bad address, network or decimals is a mistake that names it.
- *
- * @category constructors
- */
+/** Builds the table. An operator's asset with a bad address, network or decimals is a mistake that names it. */
 export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<AssetTable.AssetTable, Misconfigured> =>
   AssetTable.make(family, custom)
 
-/**
- * Whether the contract of an asset is one that this package knows, and with it what a transfer needs.
- *
- * @category predicates
- */
+/** Whether the contract of an asset is one that this package knows, and with it what a transfer needs. */
 export const isKnown = ({ address, network }: Asset): boolean =>
   known.some((one) => one.network === network && one.address === address)
 
 /**
  * A Jetton that is not in the table any more, by its master: enough to follow its transfers. `undefined` where the text is no
  * address.
- *
- * @category constructors
  */
 export const retired = (network: string, address: string): Asset | undefined =>
   AssetTable.retired(family, network, address)

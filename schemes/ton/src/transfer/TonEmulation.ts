@@ -12,11 +12,7 @@ import type * as TonRpc from "../node/TonRpc.ts"
 import type { TonTransaction } from "../node/TonTransaction.ts"
 import type * as TonAddress from "../primitives/TonAddress.ts"
 
-/**
- * What is played.
- *
- * @category models
- */
+/** What is played. */
 export interface Scene {
   readonly network: string
   /** The chain's configuration as it is now. */
@@ -31,11 +27,7 @@ export interface Scene {
   readonly time: number
 }
 
-/**
- * What followed: the transactions in their order, each with its account.
- *
- * @category models
- */
+/** What followed: the transactions in their order, each with its account. */
 export type Played = ReadonlyArray<{
   readonly account: TonAddress.Address
   readonly transaction: TonTransaction
@@ -43,15 +35,11 @@ export type Played = ReadonlyArray<{
 
 /**
  * The machine gives up on a scene, and plays others: the payment's accounts or message are beyond what it can run.
- *
- * @category errors
  */
 export class Unplayable extends Data.TaggedError("Unplayable")<{ readonly cause: unknown }> {}
 
 /**
  * Plays a scene. It fails with `ChainUnavailable` when the machine cannot be run at all, which is no verdict, and with
  * `Unplayable` when only this scene cannot be played.
- *
- * @category models
  */
 export type TonEmulation = (scene: Scene) => Effect.Effect<Played, ChainUnavailable | Unplayable>

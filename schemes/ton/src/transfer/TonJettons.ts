@@ -10,11 +10,7 @@ import type * as TonRpc from "../node/TonRpc.ts"
 import * as TonStack from "../node/TonStack.ts"
 import type * as TonAddress from "../primitives/TonAddress.ts"
 
-/**
- * What a Jetton wallet holds and what its issuer lets it do.
- *
- * @category models
- */
+/** What a Jetton wallet holds and what its issuer lets it do. */
 export interface Holding {
   /** In the smallest unit; 0 where there is no wallet. */
   readonly balance: bigint
@@ -24,11 +20,7 @@ export interface Holding {
   readonly block: bigint | undefined
 }
 
-/**
- * The questions.
- *
- * @category models
- */
+/** The questions. */
 export interface TonJettons {
   /** The Jetton wallet of an account. The master of an asset of ours is asked; a failure is its or the node's. */
   readonly walletOf: (
@@ -49,11 +41,7 @@ const noMethod = 11
 const sendingLocked = 1n
 const receivingLocked = 2n
 
-/**
- * Makes the questions over a node.
- *
- * @category constructors
- */
+/** Makes the questions over a node. */
 export const make = (rpc: TonRpc.Shape): TonJettons => {
   const wallets = BoundedMap.oldestOut<string, TonAddress.Address>(capacity)
   const ungoverned = new Set<TonAddress.Address>()

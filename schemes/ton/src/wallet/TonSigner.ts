@@ -10,19 +10,13 @@ import { Ed25519, publicKeyOf } from "../crypto/Ed25519.ts"
 
 /**
  * A key pair as TON's libraries have it: `secretKey` is the seed, of 32 bytes, or the seed and the public key after it.
- *
- * @category models
  */
 export interface TonKeyPair {
   readonly publicKey: Uint8Array
   readonly secretKey: Uint8Array
 }
 
-/**
- * Signs a hash of 32 bytes by Ed25519 with a key that is not shown.
- *
- * @category models
- */
+/** Signs a hash of 32 bytes by Ed25519 with a key that is not shown. */
 export interface TonHashSigner {
   /** 32 bytes. */
   readonly publicKey: Uint8Array
@@ -32,8 +26,6 @@ export interface TonHashSigner {
 
 /**
  * What a wallet is asked to sign, in TON Connect's words; amounts in nanotons, `payload` a bag of cells in base64.
- *
- * @category models
  */
 export interface TonSigningOrder {
   readonly valid_until: number
@@ -44,36 +36,22 @@ export interface TonSigningOrder {
 
 /**
  * A wallet that signs a message for somebody else to bring to the chain: TON Connect's `signMessage`. W5 wallets alone.
- *
- * @category models
  */
 export interface TonMessageSigner {
   readonly address: string
   readonly signMessage: (order: TonSigningOrder) => Promise<{ readonly internalBoc: string }>
 }
 
-/**
- * A key, wherever it is.
- *
- * @category models
- */
+/** A key, wherever it is. */
 export type TonKeySigner = TonKeyPair | TonHashSigner
 
-/**
- * Signs a hash.
- *
- * @category models
- */
+/** Signs a hash. */
 export interface HashSigning {
   readonly publicKey: Uint8Array
   readonly sign: (hash: Uint8Array) => Effect.Effect<Uint8Array, unknown>
 }
 
-/**
- * A key as what signs hashes. The key is kept redacted; `undefined` when it is none, or not of its public key.
- *
- * @category constructors
- */
+/** A key as what signs hashes. The key is kept redacted; `undefined` when it is none, or not of its public key. */
 export const fromKey = (signer: TonKeySigner): HashSigning | undefined => {
   const { publicKey } = signer
   if (!(publicKey instanceof Uint8Array) || publicKey.length !== 32) return undefined
@@ -85,19 +63,11 @@ export const fromKey = (signer: TonKeySigner): HashSigning | undefined => {
   return { publicKey, sign: (hash) => Effect.map(Ed25519, ({ sign }) => sign(Redacted.value(seed), hash)) }
 }
 
-/**
- * Whether a value has what a key's signer has.
- *
- * @category guards
- */
+/** Whether a value has what a key's signer has. */
 export const isKeySigner = (value: unknown): value is TonKeySigner =>
   Predicate.hasProperty(value, "publicKey") &&
   (Predicate.hasProperty(value, "secretKey") || Predicate.hasProperty(value, "sign"))
 
-/**
- * Whether a value has what a wallet has that signs messages.
- *
- * @category guards
- */
+/** Whether a value has what a wallet has that signs messages. */
 export const isMessageSigner = (value: unknown): value is TonMessageSigner =>
   Predicate.hasProperty(value, "address") && Predicate.hasProperty(value, "signMessage")

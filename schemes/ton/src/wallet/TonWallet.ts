@@ -9,11 +9,7 @@ import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonBoc from "../primitives/TonBoc.ts"
 import type { WalletVersion } from "./WalletRequest.ts"
 
-/**
- * A wallet as its data shows it.
- *
- * @category models
- */
+/** A wallet as its data shows it. */
 export interface TonWallet {
   readonly version: WalletVersion
   readonly seqno: number
@@ -35,8 +31,6 @@ const versions: Readonly<Record<string, WalletVersion>> = {
 /**
  * Reads a wallet from a contract's code and data. `undefined` when the code is none of a known wallet, and when the data
  * holds anything beside a wallet's own fields: whoever relays to such an account would pay for all that is stored in it.
- *
- * @category constructors
  */
 export const read = (code: Cell, data: Cell): TonWallet | undefined => {
   const version = versions[TonBoc.hashOf(code)]
@@ -56,8 +50,6 @@ const readData = (version: WalletVersion, data: Cell): TonWallet | undefined => 
 
 /**
  * The wallet that a state would deploy at this address; `undefined` when it is no wallet, or one of another address.
- *
- * @category constructors
  */
 export const fromInit = (init: StateInit, address: TonAddress.Address): TonWallet | undefined => {
   const { code, data } = init
@@ -68,8 +60,6 @@ export const fromInit = (init: StateInit, address: TonAddress.Address): TonWalle
 /**
  * Whether a state is exactly the one that deploys the new wallet of this key and id: the known code (by its hash) and the
  * data that is written here.
- *
- * @category predicates
  */
 export const isNew = ({ data }: StateInit, { publicKey, version, walletId }: TonWallet): boolean =>
   data?.equals(newData(version, publicKey, walletId)) === true
@@ -85,21 +75,13 @@ const newData = (version: WalletVersion, publicKey: Uint8Array, walletId: number
 
 let w5Code: Cell | undefined
 
-/**
- * What deploys the W5 wallet of a key.
- *
- * @category constructors
- */
+/** What deploys the W5 wallet of a key. */
 export const w5Init = (publicKey: Uint8Array, walletId: number): StateInit => ({
   code: (w5Code ??= Cell.fromHex(walletV5R1Code)),
   data: newData("w5", publicKey, walletId)
 })
 
-/**
- * Where the W5 wallet of a key lives.
- *
- * @category getters
- */
+/** Where the W5 wallet of a key lives. */
 export const w5Address = (publicKey: Uint8Array, walletId: number): TonAddress.Address => {
   const { code, data } = w5Init(publicKey, walletId)
   return TonAddress.fromHash(contractAddress(0, { code: code ?? null, data: data ?? null }).hash)

@@ -5,18 +5,10 @@
  */
 import { beginCell, Cell } from "@ton/core"
 
-/**
- * The wallets whose requests are read.
- *
- * @category models
- */
+/** The wallets whose requests are read. */
 export type WalletVersion = "w5" | "v4r2" | "v3r2"
 
-/**
- * What a request says.
- *
- * @category models
- */
+/** What a request says. */
 export interface WalletTerms {
   /** Signed 32 bits: W5 has the network in it. */
   readonly walletId: number
@@ -28,11 +20,7 @@ export interface WalletTerms {
   readonly message: Cell
 }
 
-/**
- * A signed request.
- *
- * @category models
- */
+/** A signed request. */
 export interface WalletRequest extends WalletTerms {
   readonly version: WalletVersion
   /** What the signature is over: 32 bytes. */
@@ -54,8 +42,6 @@ const v3Bits = 616
 /**
  * Reads a request. `isExternal` is how it travels. `undefined` when it is none of the known forms, or asks for anything
  * but one message; throws where the cells end too early.
- *
- * @category constructors
  */
 export const read = (body: Cell, isExternal: boolean): WalletRequest | undefined => {
   if (body.bits.length === w5Bits) return readW5(body, isExternal ? externalOp : internalOp)
@@ -103,11 +89,7 @@ const readOlder = (body: Cell, version: "v4r2" | "v3r2"): WalletRequest | undefi
   return { ...terms, mode, message, version, signedHash, signature }
 }
 
-/**
- * A list of messages to send, in their order, as W5 takes it; `undefined` for none.
- *
- * @category constructors
- */
+/** A list of messages to send, in their order, as W5 takes it; `undefined` for none. */
 export const actionsOf = (sends: ReadonlyArray<Pick<WalletTerms, "mode" | "message">>): Cell | undefined =>
   sends.length === 0
     ? undefined
@@ -117,11 +99,7 @@ export const actionsOf = (sends: ReadonlyArray<Pick<WalletTerms, "mode" | "messa
         Cell.EMPTY
       )
 
-/**
- * A W5 request without its signature, which goes to its end.
- *
- * @category constructors
- */
+/** A W5 request without its signature, which goes to its end. */
 export const unsignedW5 = (
   { seqno, validUntil, walletId }: Omit<WalletTerms, "mode" | "message">,
   actions: Cell | undefined,
@@ -137,10 +115,6 @@ export const unsignedW5 = (
   return builder.endCell()
 }
 
-/**
- * A W5 request with its signature.
- *
- * @category constructors
- */
+/** A W5 request with its signature. */
 export const signedW5 = (unsigned: Cell, signature: Uint8Array): Cell =>
   beginCell().storeSlice(unsigned.beginParse()).storeBuffer(Buffer.from(signature), 64).endCell()

@@ -13,11 +13,7 @@ const grammar = /^(?:0x)?([0-9a-fA-F]{128})(00|01|1[bBcC])$/
 /** Half the order of secp256k1, as the digits it is compared by. */
 const halfOrder = "7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0"
 
-/**
- * A signature in its one form: 130 lower-case digits, the last byte 27 or 28; `undefined` when it is none.
- *
- * @category constructors
- */
+/** A signature in its one form: 130 lower-case digits, the last byte 27 or 28; `undefined` when it is none. */
 export const fromText = (text: string): string | undefined => {
   const match = grammar.exec(text)
   if (match === null) return undefined
@@ -25,21 +21,13 @@ export const fromText = (text: string): string | undefined => {
   return `${parts.toLowerCase()}${v === "00" || v.toLowerCase() === "1b" ? "1b" : "1c"}`
 }
 
-/**
- * Whether s is in the upper half of the order: the malleated twin of a signature.
- *
- * @category guards
- */
+/** Whether s is in the upper half of the order: the malleated twin of a signature. */
 export const isHighS = (signature: string): boolean => signature.slice(64, 128) > halfOrder
 
 /** Answers of `recoverAddress`. It takes milliseconds, and a shop that settles in its own process asks twice for a payment. */
 const recovered = /* @__PURE__ */ BoundedMap.oldestOut<string, TronAddress.Address | undefined>(512)
 
-/**
- * The account whose key signed the digest, or `undefined` when no key did. The last few answers are remembered.
- *
- * @category getters
- */
+/** The account whose key signed the digest, or `undefined` when no key did. The last few answers are remembered. */
 export const recoverAddress = (digest: Uint8Array, signature: string): TronAddress.Address | undefined => {
   const key = `${TronHex.fromBytes(digest)} ${signature}`
   if (recovered.has(key)) return recovered.get(key)

@@ -10,11 +10,7 @@ import * as Semaphore from "effect/Semaphore"
 
 import type { Block } from "../node/TronBlocks.ts"
 
-/**
- * Looks for a transaction by a question of its own; `undefined` where there is nothing, or nothing new.
- *
- * @category models
- */
+/** Looks for a transaction by a question of its own; `undefined` where there is nothing, or nothing new. */
 export type Look = <A>(
   id: string,
   ask: Effect.Effect<A | undefined, ChainUnavailable>
@@ -25,11 +21,7 @@ const headNanos = 250_000_000n
 /** Transactions that are remembered; of those beyond it the oldest are asked for once too often. */
 const capacity = 4_096
 
-/**
- * Makes a look at a chain whose head is asked for so.
- *
- * @category constructors
- */
+/** Makes a look at a chain whose head is asked for so. */
 export const make = (ask: Effect.Effect<Block, ChainUnavailable>): Look => {
   const head = shared(ask)
   const inVain = BoundedMap.oldestOut<string, string>(capacity)

@@ -12,8 +12,6 @@ import type { Block } from "../node/TronBlocks.ts"
 /**
  * Asks for what is to be seen of a transaction; `failure` tells a failure in words that are equal where failures are, and
  * nothing of a success. `undefined` where there is nothing, or a failure that was not seen twice yet.
- *
- * @category models
  */
 export type SecondLook = <A>(
   id: string,
@@ -33,11 +31,7 @@ const memoryMillis = 600_000
 /** First looks that are remembered; beyond it the oldest are forgotten, and their payments wait for another block. */
 const capacity = 4_096
 
-/**
- * Makes it for a chain whose head is asked for so.
- *
- * @category constructors
- */
+/** Makes it for a chain whose head is asked for so. */
 export const make = (head: Effect.Effect<Block, ChainUnavailable>): SecondLook => {
   const firsts = new Map<string, First>()
   const remember = Effect.fnUntraced(function* (id: string, failure: string) {

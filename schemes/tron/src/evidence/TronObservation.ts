@@ -24,11 +24,7 @@ import type * as TronRpc from "../node/TronRpc.ts"
 import type { Held } from "../payment/ExactTronReading.ts"
 import * as TronTransferProof from "./TronTransferProof.ts"
 
-/**
- * A payment that is looked for, and whether its transfer in a block counts as its own.
- *
- * @category models
- */
+/** A payment that is looked for, and whether its transfer in a block counts as its own. */
 export interface Sought {
   readonly held: Held
   readonly isOwn: (block: OwnTransfer.TimedBlock) => boolean
@@ -44,11 +40,7 @@ interface Found {
   readonly time: number
 }
 
-/**
- * Observes. Under the policy `solidified` a transaction is not seen before its block is.
- *
- * @category combinators
- */
+/** Observes. Under the policy `solidified` a transaction is not seen before its block is. */
 export const observe = Effect.fnUntraced(function* (
   chain: ExactTronChain,
   sought: ReadonlyArray<Sought>,
@@ -128,8 +120,6 @@ const failureOf = ({ transfer }: Held, receipt: TronRpc.Receipt): PaymentError |
  * Concludes: a payment that is in a block has moved the money or never will, and so has one that is in none once a
  * solidified block is past its expiration. The chain takes a transaction only in a block whose predecessor is of an earlier
  * time than its expiration.
- *
- * @category combinators
  */
 export const conclude = Effect.fnUntraced(function* (
   chain: ExactTronChain,

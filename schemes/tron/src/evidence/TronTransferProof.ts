@@ -12,8 +12,6 @@ const transferTopic = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df
 
 /**
  * Whether the events show exactly this transfer and no other of the token: a token that takes a fee shows two, or less.
- *
- * @category predicates
  */
 export const isProven = (transfer: TokenTransfer, logs: ReadonlyArray<Log>): boolean => {
   const own = logs.filter(({ address, topics }) => address === transfer.token && topics[0] === transferTopic)

@@ -21,8 +21,6 @@ import * as TronAsset from "../transfer/TronAsset.ts"
 /**
  * Where payments settle, and by what policy. A facilitator of TRON needs no signer: payers sign the transactions
  * themselves. Only a sponsor has one.
- *
- * @category models
  */
 export interface Options {
   /** A full node, the part before `/wallet`. */
@@ -71,11 +69,7 @@ const check = OptionCheck.options<Options>({
   onRequest: OptionCheck.optional(OptionCheck.callable())
 })
 
-/**
- * What the parts of the half share.
- *
- * @category models
- */
+/** What the parts of the half share. */
 export interface ExactTronChain {
   readonly rpc: TronRpc.TronRpc
   /** Judges a payment; a node that is behind refuses none. */
@@ -106,8 +100,6 @@ const pricesMillis = 60_000
 
 /**
  * Connects. It succeeds once the node has shown that it serves the network. A sponsor works until the scope closes.
- *
- * @category constructors
  */
 export const connect = Effect.fnUntraced(function* (
   options: Options

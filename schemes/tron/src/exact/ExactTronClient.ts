@@ -19,11 +19,7 @@ import * as TronAsset from "../transfer/TronAsset.ts"
 import * as TronTransaction from "../transfer/TronTransaction.ts"
 import * as TronSigner from "../wallet/TronSigner.ts"
 
-/**
- * Who pays, and where.
- *
- * @category models
- */
+/** Who pays, and where. */
 export interface Options {
   /** `TronSigner.fromTronWeb(...)`, `.fromTip1193(...)`, `localSigner(key)`, or anything that signs the bytes. */
   readonly signer: TronSigner.TronSigner
@@ -52,8 +48,6 @@ const defaultMaxFeeLimit = 100_000_000n
 
 /**
  * The payer's half. Throws `Misconfigured` when the network, the signer's address, an asset or the RPC URL is not one.
- *
- * @category constructors
  */
 export const client = (options: Options): SchemeClient => {
   Result.getOrThrow(OptionCheck.read(check, options, "exactTron.client"))

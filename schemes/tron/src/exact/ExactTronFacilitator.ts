@@ -27,11 +27,7 @@ import * as TronTransaction from "../transfer/TronTransaction.ts"
 import { connect, type ExactTronChain, type Options } from "./ExactTronChain.ts"
 import * as ExactTronVerification from "./ExactTronVerification.ts"
 
-/**
- * The settling half. It comes to life once the node has shown that it serves the network.
- *
- * @category constructors
- */
+/** The settling half. It comes to life once the node has shown that it serves the network. */
 export const facilitator = (options: Options): FacilitatorScheme => Effect.map(connect(options), half)
 
 const half = (chain: ExactTronChain): SchemeFacilitator<Held> => {

@@ -14,11 +14,7 @@ import * as TronNetwork from "../primitives/TronNetwork.ts"
 import * as TronAsset from "../transfer/TronAsset.ts"
 import * as ExactTronVerification from "./ExactTronVerification.ts"
 
-/**
- * Where the chain can be asked. It is asked at start only, never for a request.
- *
- * @category models
- */
+/** Where the chain can be asked. It is asked at start only, never for a request. */
 export interface Options {
   /** A full node, the part before `/wallet`. */
   readonly rpcUrl: string
@@ -41,8 +37,6 @@ const check = OptionCheck.options<Options>({
  * The seller's half. What payers must know travels in each offer's `extra`: the way the token moves and the fee limit to
  * sign for; a route's own `extra` may add a recent block (`refBlock`) or name a sponsor. Throws `Misconfigured` when the
  * network or an asset is not one.
- *
- * @category constructors
  */
 export const server = (options: Options): SchemeServer => {
   const checked = Result.getOrThrow(OptionCheck.read(check, options, "exactTron.server"))

@@ -26,11 +26,7 @@ import type { ExactTronChain } from "./ExactTronChain.ts"
 
 type Refusal = PaymentError | ValidationError | ChainUnavailable
 
-/**
- * What a verification has found: what the transfer takes of its payer, and what the payer has.
- *
- * @category models
- */
+/** What a verification has found: what the transfer takes of its payer, and what the payer has. */
 export interface Verified {
   readonly commitment: TronCommitments.Commitment
   readonly means: TronCommitments.Means
@@ -68,8 +64,6 @@ const resultBytes = 64n
 
 /**
  * Verifies on behalf of a caller. Succeeds only when the chain would take the transaction now and the token would move the money.
- *
- * @category combinators
  */
 export const verify = Effect.fnUntraced(function* (
   chain: ExactTronChain,
@@ -103,11 +97,7 @@ const refused = (head: bigint, error: Refusal): TronHead.Judged<Verified> => ({
   verdict: { _tag: "Refused", error }
 })
 
-/**
- * The payer's other payments take what this one needs. It may be good once they have ended.
- *
- * @category errors
- */
+/** The payer's other payments take what this one needs. It may be good once they have ended. */
 export const committed = ({ transfer: { owner } }: Held): FacilitatorUnavailable =>
   new FacilitatorUnavailable({
     message: `other payments of ${TronAddress.toBase58(owner)} are on their way and take the TRX, energy or bandwidth that this one needs; send the same payment again when they have settled`
@@ -133,26 +123,14 @@ const look = Effect.fnUntraced(function* ({ prices, rpc }: ExactTronChain, { id,
   return { ...seen, referenceAge, reference } satisfies Seen
 })
 
-/**
- * The call data that asks a token for an account's balance.
- *
- * @category conversions
- */
+/** The call data that asks a token for an account's balance. */
 export const balanceCallData = (owner: TronAddress.Address): string => `70a08231${TronAddress.toWord(owner)}`
 
-/**
- * A balance as a token answers it; `undefined` when it answers something else.
- *
- * @category conversions
- */
+/** A balance as a token answers it; `undefined` when it answers something else. */
 export const balanceOf = (outcome: TronRpc.CallOutcome): bigint | undefined =>
   outcome._tag === "Returned" && outcome.data.length === 64 ? BigInt(`0x${outcome.data}`) : undefined
 
-/**
- * Why a transaction is not signed by its payer; `undefined` when it is. Its bytes tell.
- *
- * @category getters
- */
+/** Why a transaction is not signed by its payer; `undefined` when it is. Its bytes tell. */
 export const forgery = ({ rawHex, signature: text, transfer }: Held): PaymentError | undefined => {
   if (TronSignature.isHighS(text)) {
     return refuse("INVALID_SIGNATURE", "high_s", "the signature's s is in the upper half of the order")

@@ -19,16 +19,10 @@ const makeWhole = () =>
 
 /**
  * A number as nodes write it: left out when it is 0. Above 2^53 JSON loses the last digits, which no comparison here minds.
- *
- * @category schemas
  */
 export const OrZero = /* @__PURE__ */ makeWhole()
 
-/**
- * An answer that is well formed and cannot be one.
- *
- * @category models
- */
+/** An answer that is well formed and cannot be one. */
 export class Nonsense {
   readonly what: string
   constructor(what: string) {
@@ -36,18 +30,10 @@ export class Nonsense {
   }
 }
 
-/**
- * Asks a path with a body.
- *
- * @category models
- */
+/** Asks a path with a body. */
 export type Question<A> = (...asked: Parameters<TronHttp.Ask>) => Effect.Effect<A, ChainUnavailable>
 
-/**
- * A question whose answer is of this schema; `read` may refuse what is well formed and makes no sense.
- *
- * @category constructors
- */
+/** A question whose answer is of this schema; `read` may refuse what is well formed and makes no sense. */
 export const make = <S extends Schema.ConstraintDecoder<unknown>, A>(
   node: TronHttp.TronNode,
   schema: S,
@@ -63,11 +49,7 @@ export const make = <S extends Schema.ConstraintDecoder<unknown>, A>(
     })
 }
 
-/**
- * The failure for an answer that is none.
- *
- * @category constructors
- */
+/** The failure for an answer that is none. */
 export const odd = (
   { network, quote }: TronHttp.TronNode,
   path: string,

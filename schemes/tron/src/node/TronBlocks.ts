@@ -9,11 +9,7 @@ import * as TronHex from "../primitives/TronHex.ts"
 import * as NodeQuestion from "./NodeQuestion.ts"
 import type * as TronHttp from "./TronHttp.ts"
 
-/**
- * What is read of a block.
- *
- * @category models
- */
+/** What is read of a block. */
 export interface Block {
   readonly number: bigint
   /** 64 digits; the first 16 are the number. */
@@ -22,11 +18,7 @@ export interface Block {
   readonly time: bigint
 }
 
-/**
- * The questions.
- *
- * @category models
- */
+/** The questions. */
 export interface TronBlocks {
   /** A block by its number; `undefined` where there is no such block. */
   readonly block: (number: bigint) => Effect.Effect<Block | undefined, ChainUnavailable>
@@ -54,11 +46,7 @@ const read = ({ blockID, block_header }: typeof Answer.Type): Block | undefined 
     : new NodeQuestion.Nonsense(`the block ${number} with the id of another`)
 }
 
-/**
- * Makes the questions to one node. Nothing is asked yet.
- *
- * @category constructors
- */
+/** Makes the questions to one node. Nothing is asked yet. */
 export const make = (node: TronHttp.TronNode): TronBlocks => {
   const question = NodeQuestion.make(node, Answer, read)
   const newest = (path: string) =>
@@ -77,11 +65,7 @@ export const make = (node: TronHttp.TronNode): TronBlocks => {
   }
 }
 
-/**
- * How a transaction refers to a block: the low 16 bits of its number, and bytes 8 to 16 of its id.
- *
- * @category conversions
- */
+/** How a transaction refers to a block: the low 16 bits of its number, and bytes 8 to 16 of its id. */
 export const referenceTo = ({ id, number }: Block) => ({
   refBlockBytes: (number & 0xffffn).toString(16).padStart(4, "0"),
   refBlockHash: id.slice(16, 32)

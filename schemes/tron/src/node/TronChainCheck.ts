@@ -11,11 +11,7 @@ import type { TronRpc } from "./TronRpc.ts"
 
 const decimalsSelector = "313ce567"
 
-/**
- * Proves that the node serves this network: its genesis block is the network's.
- *
- * @category combinators
- */
+/** Proves that the node serves this network: its genesis block is the network's. */
 export const network = Effect.fnUntraced(function* (
   rpc: TronRpc,
   expected: string
@@ -28,11 +24,7 @@ export const network = Effect.fnUntraced(function* (
   }
 })
 
-/**
- * Proves a token: there is a contract that answers `decimals()` as the table says.
- *
- * @category combinators
- */
+/** Proves a token: there is a contract that answers `decimals()` as the table says. */
 export const asset = Effect.fnUntraced(function* (
   rpc: TronRpc,
   token: Asset
@@ -47,10 +39,6 @@ export const asset = Effect.fnUntraced(function* (
   return yield* new Misconfigured({ message })
 })
 
-/**
- * The contract of a token of our table, as nodes write addresses.
- *
- * @category getters
- */
+/** The contract of a token of our table, as nodes write addresses. */
 export const contractOf = ({ address }: Asset): TronAddress.Address =>
   TronAddress.fromText(address) ?? TronAddress.fromTail("0".repeat(40))

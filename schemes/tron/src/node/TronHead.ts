@@ -8,11 +8,7 @@ import * as Effect from "effect/Effect"
 
 import type { TronRpc } from "./TronRpc.ts"
 
-/**
- * What one look at the chain says of a payment, and the head that it saw: why it is refused, or what was found.
- *
- * @category models
- */
+/** What one look at the chain says of a payment, and the head that it saw: why it is refused, or what was found. */
 export interface Judged<A> {
   readonly head: bigint
   readonly verdict:
@@ -20,11 +16,7 @@ export interface Judged<A> {
     | { readonly _tag: "Good"; readonly found: A }
 }
 
-/**
- * A node whose heads are watched, and the way to judge by it.
- *
- * @category models
- */
+/** A node whose heads are watched, and the way to judge by it. */
 export interface TronHead {
   readonly rpc: TronRpc
   /**
@@ -41,11 +33,7 @@ const memoryMillis = 60_000
 const attempts = 4
 const agreeing = 2
 
-/**
- * Watches a node.
- *
- * @category constructors
- */
+/** Watches a node. */
 export const make = (node: TronRpc): TronHead => {
   let newest: { readonly number: bigint; readonly at: number } | undefined
   const see = (number: bigint) =>

@@ -11,39 +11,25 @@ import * as Schema from "effect/Schema"
 /**
  * How a node is reached: `url` is the part before `/wallet`, `headers` may hold a provider's key (`TRON-PRO-API-KEY`),
  * `onRequest` is told the path.
- *
- * @category models
  */
 export type Options = ChainNodeClient.Options
 
 const check = OptionCheck.options<Options>(ChainNodeClient.keys)
 
-/**
- * Asks a path with this body: the node's JSON.
- *
- * @category models
- */
+/** Asks a path with this body: the node's JSON. */
 export type Ask = (
   path: string,
   body: Readonly<Record<string, string | number | boolean>>
 ) => Effect.Effect<unknown, ChainUnavailable>
 
-/**
- * One node. `quote` makes its words fit to be shown.
- *
- * @category models
- */
+/** One node. `quote` makes its words fit to be shown. */
 export interface TronNode {
   readonly network: string
   readonly ask: Ask
   readonly quote: (words: string) => string
 }
 
-/**
- * The longest answer that is read, in bytes.
- *
- * @category constants
- */
+/** The longest answer that is read, in bytes. */
 export const maximumBytes = 1_048_576
 
 const isError = /* @__PURE__ */ Schema.is(/* @__PURE__ */ Schema.Struct({ Error: Schema.String }))
@@ -59,7 +45,6 @@ const read = ({ body, status }: HttpOrigin.HttpAnswer): Result.Result<unknown, s
 /**
  * Makes the means to ask. Nothing is asked yet.
  *
- * @category constructors
  * @throws Misconfigured when the URL is not one of HTTP.
  */
 export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<TronNode, Misconfigured> {

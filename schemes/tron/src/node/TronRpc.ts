@@ -24,11 +24,7 @@ const AccountAnswer = Schema.Struct({
   )
 })
 
-/**
- * An account that is activated.
- *
- * @category models
- */
+/** An account that is activated. */
 export interface Account {
   /** In sun. */
   readonly balance: bigint
@@ -47,11 +43,7 @@ const ResourceAnswer = Schema.Struct({
   TotalEnergyWeight: NodeQuestion.OrZero
 })
 
-/**
- * What an account may use without burning TRX, and the sums from which the price of a stake follows.
- *
- * @category models
- */
+/** What an account may use without burning TRX, and the sums from which the price of a stake follows. */
 export interface Resources {
   readonly energy: bigint
   /** Energy that the account's transactions have used and that has not come back yet: it does within 24 hours. */
@@ -71,11 +63,7 @@ const Log = Schema.Struct({
   data: Schema.optionalKey(TronHex.FromNode)
 })
 
-/**
- * An event of a contract.
- *
- * @category models
- */
+/** An event of a contract. */
 export interface Log {
   readonly address: TronAddress.Address
   readonly topics: ReadonlyArray<string>
@@ -94,11 +82,7 @@ const CallAnswer = Schema.Struct({
   )
 })
 
-/**
- * What became of a call that was only tried: it returned, it failed in the contract, or there is no contract.
- *
- * @category models
- */
+/** What became of a call that was only tried: it returned, it failed in the contract, or there is no contract. */
 export type CallOutcome =
   | { readonly _tag: "Returned"; readonly data: string; readonly energy: bigint; readonly logs: ReadonlyArray<Log> }
   | { readonly _tag: "Failed"; readonly message: string }
@@ -114,11 +98,7 @@ const InfoAnswer = Schema.Struct({
   resMessage: Words
 })
 
-/**
- * How a call ended that is in a block: `SUCCESS`, or the chain's word for why not.
- *
- * @category models
- */
+/** How a call ended that is in a block: `SUCCESS`, or the chain's word for why not. */
 export interface Receipt {
   readonly block: bigint
   readonly result: string
@@ -152,11 +132,7 @@ const BroadcastAnswer = Schema.Struct({
   txid: Words
 })
 
-/**
- * A node's word on bytes that it was sent.
- *
- * @category models
- */
+/** A node's word on bytes that it was sent. */
 export interface Broadcast {
   /** `SUCCESS`, or the node's code for why not. */
   readonly code: string
@@ -167,11 +143,7 @@ const ParametersAnswer = Schema.Struct({
   chainParameter: Schema.Array(Schema.Struct({ key: Schema.String, value: Schema.optionalKey(Schema.Unknown) }))
 })
 
-/**
- * What the chain charges, in sun.
- *
- * @category models
- */
+/** What the chain charges, in sun. */
 export interface Prices {
   /** For a unit of energy. */
   readonly energy: bigint
@@ -189,11 +161,7 @@ const LendableAnswer = Schema.Struct({ max_size: NodeQuestion.OrZero })
 
 const ReceiversAnswer = Schema.Struct({ toAccounts: Schema.optionalKey(Schema.Array(TronHex.FromNode)) })
 
-/**
- * The questions. All times out and all nonsense is `ChainUnavailable`.
- *
- * @category models
- */
+/** The questions. All times out and all nonsense is `ChainUnavailable`. */
 export interface TronRpc extends TronBlocks.TronBlocks {
   readonly network: string
   /** `undefined` while the account is not activated. */
@@ -320,7 +288,6 @@ const readBroadcast =
 /**
  * Makes the questions to one node. Nothing is asked yet.
  *
- * @category constructors
  * @throws Misconfigured when the URL is not one of HTTP.
  */
 export const make = (options: TronHttp.Options): Effect.Effect<TronRpc, Misconfigured> =>

@@ -14,11 +14,7 @@ import * as TronHex from "../primitives/TronHex.ts"
 import * as TronNetwork from "../primitives/TronNetwork.ts"
 import * as TronTransaction from "../transfer/TronTransaction.ts"
 
-/**
- * The definition that the three halves share.
- *
- * @category constants
- */
+/** The definition that the three halves share. */
 export const scheme: Scheme = {
   name: "exact",
   family: "tron",
@@ -55,39 +51,22 @@ const makePayload = () =>
 /**
  * The scheme's payload: who pays, the transaction with its one signature as wallets return it (its JSON form is neither
  * sent nor read), and the binding to a request where there is one.
- *
- * @category schemas
  */
 export const Payload = /* @__PURE__ */ makePayload()
 
-/**
- * @category models
- */
 export type Payload = typeof Payload.Type
 
 const decode = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
 
-/**
- * Reads a payload; fails with `malformed`.
- *
- * @category conversions
- */
+/** Reads a payload; fails with `malformed`. */
 export const decodePayload = (json: unknown): Effect.Effect<Payload, ValidationError> =>
   Effect.mapError(decode(json), (error) =>
     invalid("malformed", "payload_fields", `the payload is no signed TRON transaction: ${error.message}`)
   )
 
-/**
- * A transaction's timestamp of 48 bits: a number that no node looks at, which tells one payment from another.
- *
- * @category constructors
- */
+/** A transaction's timestamp of 48 bits: a number that no node looks at, which tells one payment from another. */
 export const timestampFrom = (bytes: Uint8Array): bigint => BigInt(`0x${TronHex.fromBytes(bytes.subarray(0, 6))}`)
 
-/**
- * The timestamp that binds a payment to a request: the first 6 bytes of the binding's tag.
- *
- * @category constructors
- */
+/** The timestamp that binds a payment to a request: the first 6 bytes of the binding's tag. */
 export const boundTimestamp = (binding: RequestBinding): Effect.Effect<bigint> =>
   Effect.map(Binding.tag(binding), timestampFrom)

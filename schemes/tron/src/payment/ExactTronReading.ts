@@ -11,11 +11,7 @@ import * as TronHex from "../primitives/TronHex.ts"
 import * as TronTransaction from "../transfer/TronTransaction.ts"
 import * as ExactTron from "./ExactTron.ts"
 
-/**
- * A payment as the settling half holds it: what was signed, the bytes, and the token.
- *
- * @category models
- */
+/** A payment as the settling half holds it: what was signed, the bytes, and the token. */
 export interface Held {
   readonly token: Asset
   readonly transfer: TronTransaction.TokenTransfer
@@ -24,18 +20,12 @@ export interface Held {
   readonly signature: string
 }
 
-/**
- * The token of an offer, by its text.
- *
- * @category models
- */
+/** The token of an offer, by its text. */
 export type TokenOf = (network: string, text: string) => Asset | undefined
 
 /**
  * Reads a payment. No token is read that the offer's is not one of; the binding, if there is one, is proven. The single-use key
  * is the transaction's id, which the chain takes once.
- *
- * @category constructors
  */
 export const read = Effect.fnUntraced(function* (
   network: string,

@@ -10,11 +10,7 @@ import * as Brand from "effect/Brand"
 
 import * as TronHex from "./TronHex.ts"
 
-/**
- * An address that has been parsed: `41` and 40 lower-case digits.
- *
- * @category models
- */
+/** An address that has been parsed: `41` and 40 lower-case digits. */
 export type Address = string & Brand.Brand<"@pontage/tron/Address">
 
 const make = Brand.nominal<Address>()
@@ -33,8 +29,6 @@ const checksumOf = (payload: Uint8Array): string =>
 /**
  * Parses base58check strictly: the one text of an address, its checksum right; `undefined` for everything else. This is
  * the only form that is read from the wire.
- *
- * @category constructors
  */
 export const fromBase58 = (text: string): Address | undefined => {
   if (!base58Grammar.test(text)) return undefined
@@ -50,33 +44,21 @@ export const fromBase58 = (text: string): Address | undefined => {
 /**
  * Parses any strict form of an address, as configurations may write it: base58check, or `41` and 40 hexadecimal digits,
  * also behind `0x`; `undefined` for everything else.
- *
- * @category constructors
  */
 export const fromText = (text: string): Address | undefined =>
   anyHexGrammar.test(text) ? make(text.slice(-2 * payloadBytes).toLowerCase()) : fromBase58(text)
 
-/**
- * The address in 21 bytes; `undefined` when they are none.
- *
- * @category constructors
- */
+/** The address in 21 bytes; `undefined` when they are none. */
 export const fromBytes = (bytes: Uint8Array): Address | undefined =>
   bytes.length === payloadBytes && bytes[0] === 0x41 ? make(TronHex.fromBytes(bytes)) : undefined
 
 /**
  * The address whose last 20 bytes are the tail of a longer value: an ABI word, an event's topic. The text is trusted to be
  * lower-case hexadecimal of at least 20 bytes.
- *
- * @category constructors
  */
 export const fromTail = (hex: string): Address => make(`41${hex.slice(-40)}`)
 
-/**
- * The account of a public key: 65 bytes beginning with 4.
- *
- * @category constructors
- */
+/** The account of a public key: 65 bytes beginning with 4. */
 export const fromPublicKey = (publicKey: Uint8Array): Address =>
   make(`41${TronHex.fromBytes(keccak_256(publicKey.subarray(1)).subarray(12))}`)
 
@@ -85,8 +67,6 @@ const texts = /* @__PURE__ */ BoundedMap.oldestOut<Address, string>(capacity)
 
 /**
  * The address in base58check: how it is written on the wire and for people. The last few thousand are remembered.
- *
- * @category conversions
  */
 export const toBase58 = (address: Address): string => {
   const known = texts.get(address)
@@ -98,18 +78,10 @@ export const toBase58 = (address: Address): string => {
   return text
 }
 
-/**
- * The address as a word of the ABI: 64 digits, the leading 0x41 left out.
- *
- * @category conversions
- */
+/** The address as a word of the ABI: 64 digits, the leading 0x41 left out. */
 export const toWord = (address: Address): string => address.slice(2).padStart(64, "0")
 
-/**
- * Whether two texts are the same account. A text that is no address is nobody's.
- *
- * @category predicates
- */
+/** Whether two texts are the same account. A text that is no address is nobody's. */
 export const equals = (left: string, right: string): boolean => {
   const address = fromText(left)
   return address !== undefined && address === fromText(right)

@@ -9,11 +9,7 @@ const grammar = /^(?:[0-9a-f]{2})*$/
 const anyCase = /^(?:[0-9a-fA-F]{2})*$/
 const bytes32Grammar = /^[0-9a-fA-F]{64}$/
 
-/**
- * Whether a text is bytes in lower-case hexadecimal, of any length.
- *
- * @category guards
- */
+/** Whether a text is bytes in lower-case hexadecimal, of any length. */
 export const isHex = (text: string): boolean => grammar.test(text)
 
 const lowerCased = (is: (text: string) => boolean, expected: string) =>
@@ -24,34 +20,18 @@ const lowerCased = (is: (text: string) => boolean, expected: string) =>
   )
 
 // A payer needs none of the schemas: they are marked pure, so that its bundle leaves them out.
-/**
- * Bytes as a node answers them, in either case; decoded to lower case.
- *
- * @category schemas
- */
+/** Bytes as a node answers them, in either case; decoded to lower case. */
 export const FromNode = /* @__PURE__ */ lowerCased((text) => anyCase.test(text), "hexadecimal digits, two for a byte")
 
-/**
- * 32 bytes as a node answers them; decoded to lower case.
- *
- * @category schemas
- */
+/** 32 bytes as a node answers them; decoded to lower case. */
 export const Bytes32 = /* @__PURE__ */ lowerCased((text) => bytes32Grammar.test(text), "64 hexadecimal digits")
 
-/**
- * A number below 2^256 and not negative as a 32-byte word: 64 digits, as the ABI lays it out.
- *
- * @category conversions
- */
+/** A number below 2^256 and not negative as a 32-byte word: 64 digits, as the ABI lays it out. */
 export const toWord = (value: bigint): string => value.toString(16).padStart(64, "0")
 
 const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
 
-/**
- * Bytes as lower-case hexadecimal.
- *
- * @category conversions
- */
+/** Bytes as lower-case hexadecimal. */
 export const fromBytes = (bytes: Uint8Array): string => {
   let text = ""
   for (const byte of bytes) text += digits[byte]
@@ -60,11 +40,7 @@ export const fromBytes = (bytes: Uint8Array): string => {
 
 const nibble = (code: number): number => (code < 58 ? code - 48 : (code | 32) - 87)
 
-/**
- * The bytes of hexadecimal text that is trusted to be so.
- *
- * @category conversions
- */
+/** The bytes of hexadecimal text that is trusted to be so. */
 export const toBytes = (text: string): Uint8Array => {
   const bytes = new Uint8Array(text.length >> 1)
   for (let i = 0, at = 0; i < bytes.length; i++, at += 2) {

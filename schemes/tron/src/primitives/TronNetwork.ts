@@ -28,27 +28,17 @@ const aliases: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([
   ["tron-shasta", "shasta"]
 ])
 
-/**
- * The network of a text, aliases included, in its canonical form; `undefined` when it is no TRON network.
- *
- * @category constructors
- */
+/** The network of a text, aliases included, in its canonical form; `undefined` when it is no TRON network. */
 export const fromText = (text: string): Network.Network | undefined => {
   const name = aliases.get(text)
   return name === undefined ? undefined : Network.make(`tron:${name}`)
 }
 
-/**
- * The network that a half serves where none is named.
- *
- * @category constants
- */
+/** The network that a half serves where none is named. */
 export const mainnet: Network.Network = /* @__PURE__ */ Network.make("tron:mainnet")
 
 /**
  * The network whose chain this genesis block began, by its id; `tron:local` for a block that began none of the known.
- *
- * @category constructors
  */
 export const fromGenesis = (blockId: string): Network.Network => {
   const found = Object.entries(chainIds).find(([, chainId]) => blockId.endsWith(chainId.toString(16).padStart(8, "0")))

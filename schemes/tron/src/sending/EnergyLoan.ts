@@ -15,11 +15,7 @@ import * as StrictProtobuf from "../transfer/StrictProtobuf.ts"
 import * as TronTransaction from "../transfer/TronTransaction.ts"
 import * as TronSigner from "../wallet/TronSigner.ts"
 
-/**
- * A loan: so much stake, in sun, from one account to another.
- *
- * @category models
- */
+/** A loan: so much stake, in sun, from one account to another. */
 export interface Loan {
   readonly from: TronAddress.Address
   readonly to: TronAddress.Address
@@ -40,11 +36,7 @@ const validMillis = 60_000n
 const lookPause = 500
 const maximumLooks = 40
 
-/**
- * The stake whose energy is at least this much, by the chain's present sums; a tenth more, since they move.
- *
- * @category conversions
- */
+/** The stake whose energy is at least this much, by the chain's present sums; a tenth more, since they move. */
 export const stakeFor = (
   units: bigint,
   { totalEnergyLimit, totalEnergyWeight }: Pick<Resources, "totalEnergyLimit" | "totalEnergyWeight">
@@ -54,11 +46,7 @@ export const stakeFor = (
   return sun > least ? sun : least
 }
 
-/**
- * Lends, or takes back. Succeeds when the transaction is in a block.
- *
- * @category combinators
- */
+/** Lends, or takes back. Succeeds when the transaction is in a block. */
 export const send = Effect.fnUntraced(function* (
   rpc: TronRpc,
   signer: TronSigner.TronSigner,

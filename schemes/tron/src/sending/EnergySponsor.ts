@@ -22,11 +22,7 @@ import * as EnergyLoan from "./EnergyLoan.ts"
 import * as SponsorBudget from "./SponsorBudget.ts"
 import * as TronSubmission from "./TronSubmission.ts"
 
-/**
- * Who lends, and how much.
- *
- * @category models
- */
+/** Who lends, and how much. */
 export interface Options extends SponsorBudget.Limits {
   /** The account that has staked TRX for energy. It also pays for the bandwidth of its loans. */
   readonly signer: TronSigner
@@ -37,22 +33,14 @@ export interface Options extends SponsorBudget.Limits {
   readonly reclaimAfterMillis?: number
 }
 
-/**
- * The options, checked.
- *
- * @category constants
- */
+/** The options, checked. */
 export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
   ...SponsorBudget.keys,
   signer: OptionCheck.having("a signer, such as localSigner(key)", "address", "signTransaction"),
   reclaimAfterMillis: OptionCheck.optional(OptionCheck.whole())
 })
 
-/**
- * The sponsor.
- *
- * @category models
- */
+/** The sponsor. */
 export interface EnergySponsor {
   readonly address: TronAddress.Address
   /** Whether so much energy would be lent now: within the budget and the stake. */
@@ -102,11 +90,7 @@ interface Sending {
 /** The most payments whose callers are remembered: more than are on their way. */
 const mostCallers = 10_000
 
-/**
- * Makes a sponsor that works in the scope; closing it takes the open loans back.
- *
- * @category constructors
- */
+/** Makes a sponsor that works in the scope; closing it takes the open loans back. */
 export const make = Effect.fnUntraced(function* (
   rpc: TronRpc,
   prices: Effect.Effect<Prices, ChainUnavailable>,

@@ -9,11 +9,7 @@ import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-/**
- * The limits.
- *
- * @category models
- */
+/** The limits. */
 export interface Limits {
   /** The most energy that is lent for one payment; default 150,000, enough for USDT to somebody who holds none. */
   readonly maxEnergyPerPayment?: bigint
@@ -39,11 +35,7 @@ export interface Limits {
   readonly banMillis?: number
 }
 
-/**
- * The keys of the limits, for those who add their own.
- *
- * @category constants
- */
+/** The keys of the limits, for those who add their own. */
 export const keys: OptionCheck.Table<Limits> = {
   maxEnergyPerPayment: OptionCheck.optional(OptionCheck.amount()),
   maxEnergyPerDay: OptionCheck.optional(OptionCheck.amount()),
@@ -55,11 +47,7 @@ export const keys: OptionCheck.Table<Limits> = {
   banMillis: OptionCheck.optional(OptionCheck.whole())
 }
 
-/**
- * A loan: so much energy, for a payment of this payer, on behalf of this caller.
- *
- * @category models
- */
+/** A loan: so much energy, for a payment of this payer, on behalf of this caller. */
 export interface Lending {
   readonly payer: string
   readonly caller: string
@@ -69,16 +57,10 @@ export interface Lending {
 /**
  * How a loan has ended: it `served` its payment; its energy was used for something else (`misused`); it was not used, for a
  * reason of the payer's (`idle`) or of ours (`spared`).
- *
- * @category models
  */
 export type LoanEnd = "served" | "misused" | "idle" | "spared"
 
-/**
- * The budget. A loan is known by the id of its payment.
- *
- * @category models
- */
+/** The budget. A loan is known by the id of its payment. */
 export interface SponsorBudget {
   /** Whether so much may be lent now. Counts nothing. */
   readonly allows: (lending: Lending) => Effect.Effect<boolean>
@@ -128,11 +110,7 @@ const boundsOf = (limits: Limits): Bounds => {
   }
 }
 
-/**
- * Makes a budget of which nothing is spent.
- *
- * @category constructors
- */
+/** Makes a budget of which nothing is spent. */
 export const make = Effect.fnUntraced(function* (limits: Limits): Effect.fn.Return<SponsorBudget, Misconfigured> {
   const { banMillis = dayMillis } = limits
   const bounds = boundsOf(limits)

@@ -10,41 +10,25 @@ import * as Effect from "effect/Effect"
 
 import type { Prices, Resources } from "../node/TronRpc.ts"
 
-/**
- * What a transfer takes: energy, as far as nobody lends it, and bandwidth in bytes.
- *
- * @category models
- */
+/** What a transfer takes: energy, as far as nobody lends it, and bandwidth in bytes. */
 export interface Need {
   readonly energy: bigint
   readonly bytes: bigint
 }
 
-/**
- * What an account has, as of a moment: sun, and its resources.
- *
- * @category models
- */
+/** What an account has, as of a moment: sun, and its resources. */
 export interface Means extends Pick<Resources, "energy" | "freeBandwidth" | "stakedBandwidth"> {
   readonly balance: bigint
 }
 
-/**
- * A payment, by its transaction's id, and until when a block may take it (Unix milliseconds).
- *
- * @category models
- */
+/** A payment, by its transaction's id, and until when a block may take it (Unix milliseconds). */
 export interface Commitment extends Need {
   readonly id: string
   readonly payer: string
   readonly until: number
 }
 
-/**
- * The commitments.
- *
- * @category models
- */
+/** The commitments. */
 export interface TronCommitments {
   /** Whether the payer's means are enough for this payment and for the others that are on their way. Counts nothing. */
   readonly allow: (commitment: Commitment, means: Means, prices: Prices) => Effect.Effect<boolean>
@@ -54,11 +38,7 @@ export interface TronCommitments {
   readonly release: (id: string) => Effect.Effect<void>
 }
 
-/**
- * Nothing is on its way.
- *
- * @category constructors
- */
+/** Nothing is on its way. */
 export const make = (): TronCommitments => {
   const byPayer = new Map<string, Map<string, Commitment>>()
   const payers = new Map<string, string>()
@@ -108,8 +88,6 @@ const isEnough = (needs: ReadonlyArray<Need>, means: Means, prices: Prices): boo
 /**
  * What the chain burns of an account for transfers one after the other, in sun. Energy that is missing is burnt, and so is the
  * whole of a transfer's bandwidth where neither the staked nor the free one covers it alone.
- *
- * @category getters
  */
 export const burntBy = (needs: ReadonlyArray<Need>, means: Means, prices: Prices): bigint => {
   let { energy, freeBandwidth, stakedBandwidth } = means

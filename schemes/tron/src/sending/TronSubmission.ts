@@ -19,8 +19,6 @@ const busy = new Set(["SERVER_BUSY", "NO_CONNECTION", "NOT_ENOUGH_EFFECTIVE_CONN
  *   signature.
  * - The refusals of these bytes (`SIGERROR`, `TAPOS_ERROR`, `TRANSACTION_EXPIRATION_ERROR`, `BANDWITH_ERROR`,
  *   `CONTRACT_VALIDATE_ERROR`, ...) leave the payment where it is until it settles otherwise or is proven unused.
- *
- * @category conversions
  */
 export const toSubmission = ({ code, message }: Broadcast): Submission => {
   if (code === "SUCCESS") return { _tag: "Accepted" }
@@ -28,10 +26,6 @@ export const toSubmission = ({ code, message }: Broadcast): Submission => {
   return { _tag: busy.has(code) ? "Refused" : "Outdated", message: `${code}: ${message}` }
 }
 
-/**
- * Sends.
- *
- * @category combinators
- */
+/** Sends. */
 export const submit = (rpc: TronRpc, id: string, signedHex: string): Effect.Effect<Submission, ChainUnavailable> =>
   Effect.map(rpc.broadcast(id, signedHex), toSubmission)

@@ -26,16 +26,10 @@ import * as NodeReading from "./node/NodeReading.ts"
 /**
  * When blocks are made: one for each transaction at once, and an empty one where there has been none for three seconds; one
  * every so many milliseconds; or only when told to.
- *
- * @category models
  */
 export type Mining = "instant" | "manual" | { readonly everyMillis: number }
 
-/**
- * How the node is made.
- *
- * @category models
- */
+/** How the node is made. */
 export interface Options {
   /** The TCP port; default one that is free. */
   readonly port?: number
@@ -53,11 +47,7 @@ export interface Options {
   readonly parameters?: Partial<ChainParameters.ChainParameters>
 }
 
-/**
- * What a test may do to a local chain that nobody may do to a real one. Addresses in any form.
- *
- * @category models
- */
+/** What a test may do to a local chain that nobody may do to a real one. Addresses in any form. */
 export interface Shape {
   /** The base of the HTTP API, on the loopback interface. */
   readonly rpcUrl: string
@@ -97,18 +87,10 @@ export interface Shape {
   readonly requests: Effect.Effect<ReadonlyMap<string, number>>
 }
 
-/**
- * The service.
- *
- * @category services
- */
+/** The service. */
 export class TronDevNode extends Context.Service<TronDevNode, Shape>()("@pontage/tron/testing/TronDevNode") {}
 
-/**
- * The chain id of a local chain when no other is asked for: `TRON` in ASCII.
- *
- * @category constants
- */
+/** The chain id of a local chain when no other is asked for: `TRON` in ASCII. */
 export const defaultChainId = 0x54524f4e
 
 const makeLedger = ({ balances = {}, parameters }: Options, now: number): TronLedger => {
@@ -143,11 +125,7 @@ const takeFor =
     return fault.isTaken === true ? Effect.andThen(Effect.ignore(taken), refusal) : refusal
   }
 
-/**
- * A node with its chain, for those who build on both.
- *
- * @category models
- */
+/** A node with its chain, for those who build on both. */
 export interface Started {
   readonly node: Shape
   readonly chain: DevChain
@@ -156,7 +134,6 @@ export interface Started {
 /**
  * Starts a node and stops it when the scope closes. `prepare` puts into the state what is there from the first block on.
  *
- * @category constructors
  * @throws TronDevNodeFailed when the port cannot be had.
  */
 export const start = Effect.fnUntraced(function* (
@@ -218,7 +195,6 @@ export const start = Effect.fnUntraced(function* (
 /**
  * Starts a bare node and stops it when the scope closes.
  *
- * @category constructors
  * @throws TronDevNodeFailed when the port cannot be had.
  */
 export const make = (options: Options = {}) =>
@@ -247,10 +223,6 @@ const stateControls = (chain: DevChain) => {
   }
 }
 
-/**
- * {@link make} as a layer.
- *
- * @category layers
- */
+/** {@link make} as a layer. */
 export const layer = (options: Options = {}): Layer.Layer<TronDevNode, NodeHttp.TronDevNodeFailed> =>
   Layer.effect(TronDevNode, make(options))

@@ -8,11 +8,7 @@ import { sha256 } from "@noble/hashes/sha2.js"
 import * as TronAddress from "../primitives/TronAddress.ts"
 import * as TronHex from "../primitives/TronHex.ts"
 
-/**
- * An account with its key.
- *
- * @category models
- */
+/** An account with its key. */
 export interface TestAccount {
   /** Base58check. */
   readonly address: string
@@ -20,11 +16,7 @@ export interface TestAccount {
   readonly privateKey: string
 }
 
-/**
- * Who takes part.
- *
- * @category models
- */
+/** Who takes part. */
 export interface TestAccounts {
   /** Owns the token and may mint; has coin. */
   readonly deployer: TestAccount
@@ -38,29 +30,17 @@ export interface TestAccounts {
   readonly payers: readonly [TestAccount, ...Array<TestAccount>]
 }
 
-/**
- * The account of a key.
- *
- * @category constructors
- */
+/** The account of a key. */
 export const fromPrivateKey = (privateKey: string): TestAccount => ({
   address: TronAddress.toBase58(TronAddress.fromPublicKey(secp256k1.getPublicKey(TronHex.toBytes(privateKey), false))),
   privateKey
 })
 
-/**
- * The account of a name.
- *
- * @category constructors
- */
+/** The account of a name. */
 export const named = (name: string): TestAccount =>
   fromPrivateKey(TronHex.fromBytes(sha256(new TextEncoder().encode(`a key that everybody knows: ${name}`))))
 
-/**
- * Derives the accounts; pure, the same for everybody. `payers` of them buy.
- *
- * @category constructors
- */
+/** Derives the accounts; pure, the same for everybody. `payers` of them buy. */
 export const make = (payers: number): TestAccounts => ({
   deployer: named("deployer"),
   signers: [named("signer 0"), named("signer 1"), named("signer 2"), named("signer 3")],

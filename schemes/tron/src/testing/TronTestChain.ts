@@ -24,11 +24,7 @@ import * as TronDevNode from "./TronDevNode.ts"
 import * as TronTestAccounts from "./TronTestAccounts.ts"
 import * as TronTestTransaction from "./TronTestTransaction.ts"
 
-/**
- * How the chain is made.
- *
- * @category models
- */
+/** How the chain is made. */
 export interface Options extends TronDevNode.Options {
   /** How many payers there are; default 10. */
   readonly payers?: number
@@ -38,11 +34,7 @@ export interface Options extends TronDevNode.Options {
   readonly payerSun?: bigint
 }
 
-/**
- * The token.
- *
- * @category models
- */
+/** The token. */
 export interface TestToken {
   /** Base58check. */
   readonly address: string
@@ -50,20 +42,12 @@ export interface TestToken {
   readonly decimals: number
 }
 
-/**
- * A contract that can be deployed: one of the committed artifacts, or a stranger's.
- *
- * @category models
- */
+/** A contract that can be deployed: one of the committed artifacts, or a stranger's. */
 export interface Artifact {
   readonly bytecode: string
 }
 
-/**
- * A call to a contract.
- *
- * @category models
- */
+/** A call to a contract. */
 export interface TestCall {
   /** Default the deployer. */
   readonly from?: TronTestAccounts.TestAccount
@@ -76,11 +60,7 @@ export interface TestCall {
   readonly feeLimit?: bigint
 }
 
-/**
- * A `Transfer` a token has logged. Addresses in base58check.
- *
- * @category models
- */
+/** A `Transfer` a token has logged. Addresses in base58check. */
 export interface TestTransfer {
   readonly token: string
   readonly from: string
@@ -92,11 +72,7 @@ export interface TestTransfer {
 
 type Signers = readonly [TronTestAccounts.TestAccount, ...Array<TronTestAccounts.TestAccount>]
 
-/**
- * A chain ready for payments.
- *
- * @category models
- */
+/** A chain ready for payments. */
 export interface Shape extends TronDevNode.Shape {
   readonly token: TestToken
   readonly accounts: TronTestAccounts.TestAccounts
@@ -120,11 +96,7 @@ export interface Shape extends TronDevNode.Shape {
   readonly transfers: (token?: string) => Effect.Effect<ReadonlyArray<TestTransfer>>
 }
 
-/**
- * The service.
- *
- * @category services
- */
+/** The service. */
 export class TronTestChain extends Context.Service<TronTestChain, Shape>()("@pontage/tron/testing/TronTestChain") {}
 
 const transferTopic = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
@@ -213,7 +185,6 @@ const creation = (bytecode: string, owner: string) => ({
 /**
  * Starts a node and makes it ready; everything goes away with the scope.
  *
- * @category constructors
  * @throws TronDevNodeFailed when the port cannot be had.
  */
 export const make = Effect.fnUntraced(function* (options: Options = {}) {
@@ -269,10 +240,6 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   })
 })
 
-/**
- * {@link make} as a layer.
- *
- * @category layers
- */
+/** {@link make} as a layer. */
 export const layer = (options: Options = {}): Layer.Layer<TronTestChain, TronDevNodeFailed> =>
   Layer.effect(TronTestChain, make(options))

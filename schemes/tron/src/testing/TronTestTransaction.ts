@@ -14,8 +14,6 @@ import type { TestAccount } from "./TronTestAccounts.ts"
 
 /**
  * What is to be done, in the words of the HTTP API: a contract's name and its fields. The owner is the first signer.
- *
- * @category models
  */
 export interface Wanted {
   readonly contract: ContractName
@@ -32,11 +30,7 @@ export interface Wanted {
 const usualFeeLimit = 1_000_000_000n
 const usualValidityMillis = 60_000
 
-/**
- * A transaction's signature: 65 bytes in hexadecimal.
- *
- * @category conversions
- */
+/** A transaction's signature: 65 bytes in hexadecimal. */
 export const signatureOf = (id: string, { privateKey }: TestAccount): string => {
   const options = { prehash: false, format: "recovered" } as const
   const signature = secp256k1.sign(TronHex.toBytes(id), TronHex.toBytes(privateKey), options)
@@ -45,11 +39,7 @@ export const signatureOf = (id: string, { privateKey }: TestAccount): string => 
 
 let sequence = 0n
 
-/**
- * Builds a transaction and has everybody sign it.
- *
- * @category constructors
- */
+/** Builds a transaction and has everybody sign it. */
 export const make = Effect.fnUntraced(function* (
   chain: DevChain,
   wanted: Wanted,

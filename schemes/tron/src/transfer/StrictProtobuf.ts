@@ -5,25 +5,13 @@
  */
 import * as Result from "effect/Result"
 
-/**
- * What a field of a message may hold: a positive 64-bit integer or bytes.
- *
- * @category models
- */
+/** What a field of a message may hold: a positive 64-bit integer or bytes. */
 export type Kind = "integer" | "bytes"
 
-/**
- * The fields that a message may have, by their numbers (1 to 15 fit one byte; up to 2047 are known here).
- *
- * @category models
- */
+/** The fields that a message may have, by their numbers (1 to 15 fit one byte; up to 2047 are known here). */
 export type Shape = Readonly<Record<number, Kind>>
 
-/**
- * The fields that a message has. A field that is left out is 0 or empty.
- *
- * @category models
- */
+/** The fields that a message has. A field that is left out is 0 or empty. */
 export interface Fields {
   /** A field's integer; 0 where it is left out. */
   readonly integer: (number: number) => bigint
@@ -53,11 +41,7 @@ const readVarint = (buffer: Uint8Array, from: number): Varint | string => {
   return "a number is not a positive one of 64 bits"
 }
 
-/**
- * Reads a message of this shape; fails with what is not canonical.
- *
- * @category conversions
- */
+/** Reads a message of this shape; fails with what is not canonical. */
 export const decode = (buffer: Uint8Array, shape: Shape): Result.Result<Fields, string> => {
   const integers = new Map<number, bigint>()
   const blobs = new Map<number, Uint8Array>()
@@ -96,8 +80,6 @@ const wireType = (kind: Kind): number => (kind === "integer" ? 0 : 2)
 /**
  * Writes a message: its fields in ascending order. Zero and empty values are left out. Integers above 63 bits are no
  * values of a field: they are refused by the types above this one and written cut off here.
- *
- * @category conversions
  */
 export const encode = (fields: ReadonlyArray<readonly [number: number, value: bigint | Uint8Array]>): Uint8Array => {
   const parts: Array<Uint8Array> = []

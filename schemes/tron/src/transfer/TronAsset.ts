@@ -11,8 +11,6 @@ import * as TronNetwork from "../primitives/TronNetwork.ts"
 /**
  * A TRC-20 token of the operator's own. `address` is base58check, or hexadecimal beginning with 41; `decimals` is compared with
  * the chain before the token is used.
- *
- * @category models
  */
 export interface CustomAsset extends AssetTable.CustomAsset {
   /** The fee limit that payers are asked to sign for, in sun; default 30 TRX. */
@@ -22,16 +20,10 @@ export interface CustomAsset extends AssetTable.CustomAsset {
 /**
  * The fee limit that payers are asked for where nothing else is said, in sun: 30 TRX. A transfer of USDT to somebody who
  * holds none takes 13 TRX of energy, and the price moves every six hours.
- *
- * @category constants
  */
 export const defaultFeeLimit = 30_000_000n
 
-/**
- * The keys of the operator's own tokens.
- *
- * @category constants
- */
+/** The keys of the operator's own tokens. */
 export const check: OptionCheck.Check<ReadonlyArray<CustomAsset>> = OptionCheck.list(
   OptionCheck.options<CustomAsset>({ ...AssetTable.keys, minFeeLimit: OptionCheck.optional(OptionCheck.amount(1n)) })
 )
@@ -59,16 +51,12 @@ const family: AssetTable.Family<CustomAsset> = {
 
 /**
  * Builds the table. An operator's asset with a bad address, network, decimals or fee limit is a mistake that names it.
- *
- * @category constructors
  */
 export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<AssetTable.AssetTable, Misconfigured> =>
   AssetTable.make(family, custom)
 
 /**
  * A token that is not in the table any more, by its contract: enough to find its events. `undefined` where the text is no address.
- *
- * @category constructors
  */
 export const retired = (network: string, address: string): Asset | undefined =>
   AssetTable.retired(family, network, address)

@@ -10,11 +10,7 @@ import * as TronAddress from "../primitives/TronAddress.ts"
 import * as TronHex from "../primitives/TronHex.ts"
 import * as StrictProtobuf from "./StrictProtobuf.ts"
 
-/**
- * What every transaction says beside its contract.
- *
- * @category models
- */
+/** What every transaction says beside its contract. */
 export interface Header {
   /** The low 16 bits of the reference block's number: 4 hexadecimal digits. */
   readonly refBlockBytes: string
@@ -26,11 +22,7 @@ export interface Header {
   readonly timestamp: bigint
 }
 
-/**
- * A signed-for transfer of a token.
- *
- * @category models
- */
+/** A signed-for transfer of a token. */
 export interface TokenTransfer extends Header {
   readonly owner: TronAddress.Address
   readonly token: TronAddress.Address
@@ -41,38 +33,22 @@ export interface TokenTransfer extends Header {
   readonly feeLimit: bigint
 }
 
-/**
- * Why bytes are no payment: they are no such transaction at all, or one that says more than a payment may.
- *
- * @category models
- */
+/** Why bytes are no payment: they are no such transaction at all, or one that says more than a payment may. */
 export interface NoPayment {
   readonly detail: "raw_data" | "contract" | "addresses" | "call_data" | "reference_block"
   readonly message: string
 }
 
-/**
- * A kind of contract: its number and its name.
- *
- * @category models
- */
+/** A kind of contract: its number and its name. */
 export interface ContractKind {
   readonly type: bigint
   readonly name: string
 }
 
-/**
- * The call of a contract.
- *
- * @category constants
- */
+/** The call of a contract. */
 export const triggerSmartContract: ContractKind = { type: 31n, name: "TriggerSmartContract" }
 
-/**
- * The longest raw data that is read, in bytes: a payment has about 211.
- *
- * @category constants
- */
+/** The longest raw data that is read, in bytes: a payment has about 211. */
 export const maximumBytes = 512
 
 const rawShape: StrictProtobuf.Shape = {
@@ -95,11 +71,7 @@ const callDataHead = `${transferSelector}${"00".repeat(12)}`
 const typeUrl = (name: string): string => `type.googleapis.com/protocol.${name}`
 const text = new TextEncoder()
 
-/**
- * Reads the raw data of a payment.
- *
- * @category conversions
- */
+/** Reads the raw data of a payment. */
 export const decodeTransfer = (raw: Uint8Array): Result.Result<TokenTransfer, NoPayment> => {
   const data = raw.length > maximumBytes ? Result.fail("it is too long") : StrictProtobuf.decode(raw, rawShape)
   if (Result.isFailure(data)) return no("raw_data", `the raw data is no plain transaction: ${data.failure}`)
@@ -149,19 +121,11 @@ const callUrl = /* @__PURE__ */ TronHex.fromBytes(
   /* @__PURE__ */ text.encode(/* @__PURE__ */ typeUrl(triggerSmartContract.name))
 )
 
-/**
- * The call data of a transfer: `transfer(address,uint256)`, 68 bytes in hexadecimal.
- *
- * @category conversions
- */
+/** The call data of a transfer: `transfer(address,uint256)`, 68 bytes in hexadecimal. */
 export const transferCallData = (to: TronAddress.Address, amount: bigint): string =>
   `${transferSelector}${TronAddress.toWord(to)}${TronHex.toWord(amount)}`
 
-/**
- * The raw data of a payment: what `decodeTransfer` reads.
- *
- * @category conversions
- */
+/** The raw data of a payment: what `decodeTransfer` reads. */
 export const encodeTransfer = (transfer: TokenTransfer): Uint8Array =>
   encodeRaw(
     triggerSmartContract,
@@ -174,11 +138,7 @@ export const encodeTransfer = (transfer: TokenTransfer): Uint8Array =>
     transfer.feeLimit
   )
 
-/**
- * The raw data of a transaction with one contract.
- *
- * @category conversions
- */
+/** The raw data of a transaction with one contract. */
 export const encodeRaw = (kind: ContractKind, contract: Uint8Array, header: Header, feeLimit = 0n): Uint8Array =>
   StrictProtobuf.encode([
     [1, TronHex.toBytes(header.refBlockBytes)],
@@ -203,23 +163,13 @@ export const encodeRaw = (kind: ContractKind, contract: Uint8Array, header: Head
 
 /**
  * A transaction's id: the SHA-256 of its raw data, 32 bytes. It is what is signed, and what the chain takes once.
- *
- * @category conversions
  */
 export const idBytes = (raw: Uint8Array): Uint8Array => sha256(raw)
 
-/**
- * A transaction's id as 64 digits.
- *
- * @category conversions
- */
+/** A transaction's id as 64 digits. */
 export const id = (raw: Uint8Array): string => TronHex.fromBytes(idBytes(raw))
 
-/**
- * The signed transaction: the raw data as it was signed and one signature of 65 bytes, in hexadecimal.
- *
- * @category conversions
- */
+/** The signed transaction: the raw data as it was signed and one signature of 65 bytes, in hexadecimal. */
 export const signed = (rawHex: string, signatureHex: string): string =>
   TronHex.fromBytes(
     StrictProtobuf.encode([
@@ -228,11 +178,7 @@ export const signed = (rawHex: string, signatureHex: string): string =>
     ])
   )
 
-/**
- * The raw data inside a signed transaction of ours, in hexadecimal; `undefined` when there is none.
- *
- * @category conversions
- */
+/** The raw data inside a signed transaction of ours, in hexadecimal; `undefined` when there is none. */
 export const rawInside = (signedHex: string): Uint8Array | undefined => {
   if (!TronHex.isHex(signedHex)) return undefined
   const fields = StrictProtobuf.decode(TronHex.toBytes(signedHex), { 1: "bytes", 2: "bytes" })
@@ -242,8 +188,6 @@ export const rawInside = (signedHex: string): Uint8Array | undefined => {
 /**
  * A transaction before it is signed, as wallets of this chain take it: the JSON form beside the bytes it stands for.
  * Whoever signs must sign exactly `raw_data_hex`.
- *
- * @category models
  */
 export interface Unsigned {
   readonly visible: false
@@ -262,11 +206,7 @@ export interface Unsigned {
   readonly raw_data_hex: string
 }
 
-/**
- * A transaction in the JSON form of wallets. Its numbers must be below 2^53, as wallets count with those.
- *
- * @category conversions
- */
+/** A transaction in the JSON form of wallets. Its numbers must be below 2^53, as wallets count with those. */
 export const toUnsigned = (
   raw: Uint8Array,
   { name }: ContractKind,
@@ -287,11 +227,7 @@ export const toUnsigned = (
   raw_data_hex: TronHex.fromBytes(raw)
 })
 
-/**
- * A payment before it is signed.
- *
- * @category constructors
- */
+/** A payment before it is signed. */
 export const unsignedTransfer = (transfer: TokenTransfer): Unsigned =>
   toUnsigned(
     encodeTransfer(transfer),

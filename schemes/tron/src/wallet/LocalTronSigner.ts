@@ -22,8 +22,6 @@ const keyBytes = (key: Redacted.Redacted): Uint8Array => {
 /**
  * Signs with a private key: 64 hexadecimal digits, also behind `0x`, redacted or not. The key is kept redacted and is in
  * no message. The same transaction gives the same signature (RFC 6979). Throws `Misconfigured` when the key is none.
- *
- * @category constructors
  */
 export const localSigner = (privateKey: string | Redacted.Redacted): TronSigner => {
   const key = Redacted.make(keyBytes(typeof privateKey === "string" ? Redacted.make(privateKey) : privateKey))

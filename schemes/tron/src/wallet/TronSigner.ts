@@ -9,11 +9,7 @@ import * as Schema from "effect/Schema"
 import * as TronSignature from "../crypto/TronSignature.ts"
 import type * as TronTransaction from "../transfer/TronTransaction.ts"
 
-/**
- * A transaction as a wallet returns it. Other fields are not read.
- *
- * @category models
- */
+/** A transaction as a wallet returns it. Other fields are not read. */
 export interface Signed {
   readonly raw_data_hex: string
   readonly signature: ReadonlyArray<string>
@@ -21,29 +17,19 @@ export interface Signed {
 
 /**
  * Signs transactions of one account. What it returns is checked: another transaction than the one it was given is none.
- *
- * @category models
  */
 export interface TronSigner {
   readonly address: string
   readonly signTransaction: (transaction: TronTransaction.Unsigned) => Promise<Signed>
 }
 
-/**
- * What is used of tronweb, and of the object that TronLink puts into pages.
- *
- * @category models
- */
+/** What is used of tronweb, and of the object that TronLink puts into pages. */
 export interface TronWebLike {
   readonly defaultAddress: { readonly base58: string | false }
   readonly trx: { sign(transaction: unknown): Promise<unknown> }
 }
 
-/**
- * What is used of a wallet in a page (TIP-1193): TronLink's is `window.tron`.
- *
- * @category models
- */
+/** What is used of a wallet in a page (TIP-1193): TronLink's is `window.tron`. */
 export interface Tip1193Provider {
   readonly request: (call: { readonly method: "eth_requestAccounts" }) => Promise<unknown>
   readonly tronWeb: TronWebLike | false
@@ -53,11 +39,7 @@ const signed = Schema.decodeUnknownPromise(
   Schema.Struct({ raw_data_hex: Schema.String, signature: Schema.Array(Schema.String) })
 )
 
-/**
- * Why there is no signature: the wallet refused or failed, or signed something else.
- *
- * @category models
- */
+/** Why there is no signature: the wallet refused or failed, or signed something else. */
 export interface NotSigned {
   readonly message: string
   readonly cause?: unknown
@@ -66,8 +48,6 @@ export interface NotSigned {
 /**
  * Has a transaction signed, and checks what comes back: the same bytes, and one signature of 65 bytes. Returns it in its one
  * form.
- *
- * @category combinators
  */
 export const sign = Effect.fnUntraced(function* (
   signer: TronSigner,
@@ -93,8 +73,6 @@ const wrong = (what: string) => new Misconfigured({ message: `TronSigner: ${what
 /**
  * An account of tronweb, or of a wallet that offers its shape. It is shown the transaction in its JSON form. Throws
  * `Misconfigured` when no account is chosen in it.
- *
- * @category constructors
  */
 export const fromTronWeb = (tronWeb: TronWebLike): TronSigner => {
   const address = tronWeb.defaultAddress.base58
@@ -109,8 +87,6 @@ export const fromTronWeb = (tronWeb: TronWebLike): TronSigner => {
 /**
  * The account of a wallet in a page, after its owner has agreed: `await TronSigner.fromTip1193(window.tron)`. Rejects with
  * what the wallet says when the owner does not.
- *
- * @category constructors
  */
 export const fromTip1193 = async (provider: Tip1193Provider): Promise<TronSigner> => {
   await provider.request({ method: "eth_requestAccounts" })

@@ -25,11 +25,7 @@ const isTooWide = (filter: unknown, most: bigint): boolean =>
     onSome: ({ fromBlock, toBlock }) => toBlock - fromBlock + 1n > most
   })
 
-/**
- * Starts it before a node; it goes away with the scope. `refused` counts the questions that it has refused.
- *
- * @category constructors
- */
+/** Starts it before a node; it goes away with the scope. `refused` counts the questions that it has refused. */
 export const make = Effect.fnUntraced(function* (upstream: string, most: bigint) {
   let refused = 0
   const server = createServer((request, response) => {

@@ -10,28 +10,16 @@ import type { Tenant } from "../stage/AttackStage.ts"
 import * as HostileCall from "./HostileCall.ts"
 import type { Offer } from "./HostileWallet.ts"
 
-/**
- * What a settlement is asked for with: the payment in its envelope and the terms that it is for.
- *
- * @category models
- */
+/** What a settlement is asked for with: the payment in its envelope and the terms that it is for. */
 export interface Order {
   readonly paymentPayload: unknown
   readonly paymentRequirements: unknown
 }
 
-/**
- * The header of a tenant's key.
- *
- * @category getters
- */
+/** The header of a tenant's key. */
 export const bearer = ({ key }: Tenant) => ({ authorization: `Bearer ${key}` })
 
-/**
- * Asks for the settlement of a payment and reads the answer.
- *
- * @category combinators
- */
+/** Asks for the settlement of a payment and reads the answer. */
 export const settle = (url: string, tenant: Tenant, order: Order): Effect.Effect<HostileCall.Reply> =>
   HostileCall.send(`${url}/settle`, HostileCall.posting({ protocolVersion: 2, ...order }, bearer(tenant)))
 
@@ -46,11 +34,7 @@ const decodeVerdict = Schema.decodeUnknownOption(Schema.fromJsonString(Verdict))
 const verdictIn = ({ text }: HostileCall.Reply): typeof Verdict.Type =>
   Option.getOrElse(decodeVerdict(text), () => ({}))
 
-/**
- * Whether an answer says that the payment is settled.
- *
- * @category guards
- */
+/** Whether an answer says that the payment is settled. */
 export const isSettled = (reply: HostileCall.Reply): boolean =>
   reply.status === 200 && verdictIn(reply).success === true
 
@@ -60,41 +44,25 @@ const isOpen = (reply: HostileCall.Reply): boolean => {
   return reply.status === 200 && success === false && code === undefined && reason === undefined
 }
 
-/**
- * The same, again as long as the payment's end is not known.
- *
- * @category combinators
- */
+/** The same, again as long as the payment's end is not known. */
 export const settled = (url: string, tenant: Tenant, order: Order): Effect.Effect<HostileCall.Reply> =>
   Effect.repeat(settle(url, tenant, order), { while: isOpen, times: 60 })
 
-/**
- * What an answer says, in a word: settled, open, its refusal's detail, or its status.
- *
- * @category getters
- */
+/** What an answer says, in a word: settled, open, its refusal's detail, or its status. */
 export const wordOf = (reply: HostileCall.Reply): string => {
   if (isSettled(reply)) return "settled"
   if (isOpen(reply)) return "open"
   return verdictIn(reply).detail ?? `${reply.status}`
 }
 
-/**
- * Answers counted by their words.
- *
- * @category getters
- */
+/** Answers counted by their words. */
 export const countsOf = (replies: ReadonlyArray<HostileCall.Reply>): string => {
   const counts = new Map<string, number>()
   for (const reply of replies) counts.set(wordOf(reply), (counts.get(wordOf(reply)) ?? 0) + 1)
   return [...counts].map(([word, count]) => `${count} x ${word}`).join(", ")
 }
 
-/**
- * A hundredth of a dollar to a tenant on the chain of the stage.
- *
- * @category constructors
- */
+/** A hundredth of a dollar to a tenant on the chain of the stage. */
 export const evmOffer = ({ payTo }: Tenant): Offer => ({
   scheme: "exact",
   network: BaseSepolia.network,
@@ -105,11 +73,7 @@ export const evmOffer = ({ payTo }: Tenant): Offer => ({
   extra: { name: BaseSepolia.tokenDomain.name, version: BaseSepolia.tokenDomain.version }
 })
 
-/**
- * The terms of an offer in our own words.
- *
- * @category conversions
- */
+/** The terms of an offer in our own words. */
 export const requirementsOf = (offer: Offer) => ({
   scheme: offer.scheme,
   network: offer.network,
@@ -121,11 +85,7 @@ export const requirementsOf = (offer: Offer) => ({
   extra: offer.extra
 })
 
-/**
- * A payload in the envelope of our own dialect.
- *
- * @category conversions
- */
+/** A payload in the envelope of our own dialect. */
 export const sealed = (network: string, payload: unknown) => ({
   protocolVersion: 2,
   scheme: "exact",

@@ -8,11 +8,7 @@ import { type Hex, parseGwei } from "viem"
 
 import type { AttackStage } from "../stage/AttackStage.ts"
 
-/**
- * The signer and what its environment variable holds.
- *
- * @category getters
- */
+/** The signer and what its environment variable holds. */
 export const of = ({ chain: { node } }: AttackStage, place: 2 | 3 = 2) => {
   const { address, privateKey } = node.accounts.signers[place]
   return {
@@ -25,42 +21,26 @@ export const of = ({ chain: { node } }: AttackStage, place: 2 | 3 = 2) => {
   }
 }
 
-/**
- * What a stranger owns who acts for attackers, in wei.
- *
- * @category getters
- */
+/** What a stranger owns who acts for attackers, in wei. */
 export const strangersBalance = ({ chain: { node } }: AttackStage): Effect.Effect<bigint> =>
   Effect.promise(() => node.client.getBalance({ address: node.accounts.stranger.address }))
 
 /** The price of gas that attacks begin with. */
 export const baseFee = parseGwei("10")
 
-/**
- * A block at the price that attacks begin with.
- *
- * @category combinators
- */
+/** A block at the price that attacks begin with. */
 export const atPrice = ({ chain: { node } }: AttackStage): Effect.Effect<void> =>
   Effect.andThen(node.setNextBlockBaseFee(baseFee), node.mine())
 
 const Pool = Schema.decodeUnknownSync(Schema.Struct({ pending: Schema.String }))
 
-/**
- * How many transactions wait for a block.
- *
- * @category getters
- */
+/** How many transactions wait for a block. */
 export const waiting = ({ chain: { node } }: AttackStage): Effect.Effect<number> =>
   Effect.map(node.request("txpool_status"), (answer) => Number(Pool(answer).pending))
 
 const quantity = (value: bigint): Hex => `0x${value.toString(16)}`
 
-/**
- * A stranger's transaction that comes before all others in the next block.
- *
- * @category combinators
- */
+/** A stranger's transaction that comes before all others in the next block. */
 export const sendFirst = (
   { chain: { node } }: AttackStage,
   call: { readonly to: Hex; readonly data?: Hex; readonly value?: bigint }
@@ -74,8 +54,6 @@ export const sendFirst = (
 
 /**
  * The next block, at twice the base fee of the last: the most that a transaction was signed for may be taken for it.
- *
- * @category combinators
  */
 export const mineDearly = ({ chain: { node } }: AttackStage): Effect.Effect<void> =>
   Effect.gen(function* () {
@@ -84,11 +62,7 @@ export const mineDearly = ({ chain: { node } }: AttackStage): Effect.Effect<void
     yield* node.mine()
   })
 
-/**
- * Runs while blocks are made by hand alone.
- *
- * @category combinators
- */
+/** Runs while blocks are made by hand alone. */
 export const byHand = <A, E, R>(
   { chain: { node } }: AttackStage,
   effect: Effect.Effect<A, E, R>

@@ -8,22 +8,14 @@ import * as Effect from "effect/Effect"
 
 import type { Offer, PayingHeaders } from "./HostileWallet.ts"
 
-/**
- * An HTTP response as far as attacks look at it.
- *
- * @category models
- */
+/** An HTTP response as far as attacks look at it. */
 export interface Reply {
   readonly status: number
   readonly headers: Headers
   readonly text: string
 }
 
-/**
- * Sends a request and reads the response to its end.
- *
- * @category combinators
- */
+/** Sends a request and reads the response to its end. */
 export const send = (url: string, init: RequestInit = {}): Effect.Effect<Reply> =>
   Effect.promise(async () => {
     const response = await fetch(url, { ...init, redirect: "manual" })
@@ -32,8 +24,6 @@ export const send = (url: string, init: RequestInit = {}): Effect.Effect<Reply> 
 
 /**
  * Sends a payment as often as a 503 or a `Retry-After` asks for it, up to a minute, and returns the last response.
- *
- * @category combinators
  */
 export const patiently = Effect.fnUntraced(function* (url: string, headers: PayingHeaders) {
   let reply = yield* send(url, { headers })
@@ -45,22 +35,14 @@ export const patiently = Effect.fnUntraced(function* (url: string, headers: Payi
   return reply
 })
 
-/**
- * A JSON body for `send`.
- *
- * @category constructors
- */
+/** A JSON body for `send`. */
 export const posting = (body: unknown, headers: Readonly<Record<string, string>> = {}): RequestInit => ({
   method: "POST",
   headers: { "content-type": "application/json", ...headers },
   body: JSON.stringify(body)
 })
 
-/**
- * The first offer of a 402 in x402 version 2. Dies where there is none.
- *
- * @category getters
- */
+/** The first offer of a 402 in x402 version 2. Dies where there is none. */
 export const offerAt = (url: string, init: RequestInit = {}): Effect.Effect<Offer> =>
   Effect.map(send(url, init), ({ headers, status, text }) => {
     const offer = firstOf(headers.get("payment-required"))
@@ -76,19 +58,13 @@ const firstOf = (header: string | null | undefined): Offer | undefined => {
   return accepts[0]
 }
 
-/**
- * The first offer of x402 version 2 in the text of a response; `undefined` where there is none.
- *
- * @category getters
- */
+/** The first offer of x402 version 2 in the text of a response; `undefined` where there is none. */
 export const offerIn = (response: string): Offer | undefined =>
   firstOf(/^payment-required: (\S+)/im.exec(response)?.[1])
 
 /**
  * Sends a paid request and destroys its connection once `isEnough` of the response's body has come, or at once after the
  * request was written. Completes when the connection is gone.
- *
- * @category combinators
  */
 export const cut = (
   url: string,
@@ -107,9 +83,5 @@ export const cut = (
     outgoing.end(body, () => setTimeout(() => outgoing.destroy(), afterMillis))
   })
 
-/**
- * Whether a reply hands out what is sold.
- *
- * @category guards
- */
+/** Whether a reply hands out what is sold. */
 export const isServed = ({ status, text }: Reply): boolean => status < 400 && text.includes("goods")

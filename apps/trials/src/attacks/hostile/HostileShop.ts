@@ -12,11 +12,7 @@ import * as Schema from "effect/Schema"
 import type { Offer } from "./HostileWallet.ts"
 import * as HostileWallet from "./HostileWallet.ts"
 
-/**
- * What it does at a path.
- *
- * @category models
- */
+/** What it does at a path. */
 export interface Trick {
   /** What differs from an honest offer of a cent. */
   readonly offer?: Partial<Offer>
@@ -24,11 +20,7 @@ export interface Trick {
   readonly answer: (response: ServerResponse) => unknown
 }
 
-/**
- * The shop.
- *
- * @category models
- */
+/** The shop. */
 export interface HostileShop {
   readonly url: string
   /** How many times it was shown a payment at a path, and how many payments it can have settled. */
@@ -46,22 +38,14 @@ const honest: Offer = {
   extra: { name: "USDC", version: "2" }
 }
 
-/**
- * The 402 of this trick, as it is asked for and as it may be told to a payment.
- *
- * @category combinators
- */
+/** The 402 of this trick, as it is asked for and as it may be told to a payment. */
 export const refuse = (response: ServerResponse, offer: Partial<Offer> = {}): void => {
   const required = { x402Version: 2, error: "pay", resource: { url: "" }, accepts: [{ ...honest, ...offer }] }
   const header = Buffer.from(JSON.stringify(required)).toString("base64")
   response.writeHead(402, { "payment-required": header, "content-type": "application/json" }).end('{"error":"pay"}')
 }
 
-/**
- * Serves what was paid for.
- *
- * @category combinators
- */
+/** Serves what was paid for. */
 export const serve = (response: ServerResponse): void => void response.end("goods")
 
 const Payment = Schema.fromJsonString(
@@ -75,11 +59,7 @@ const nonceIn = ({ headers }: IncomingMessage): string | undefined => {
   return decodePayment(Buffer.from(text, "base64").toString("utf8")).payload.authorization.nonce
 }
 
-/**
- * Opens it with these tricks by path.
- *
- * @category constructors
- */
+/** Opens it with these tricks by path. */
 export const open = Effect.fnUntraced(function* (tricks: Readonly<Record<string, Trick>>) {
   const nonces = new Map<string, Array<string>>()
   const server = createServer((request, response) => {

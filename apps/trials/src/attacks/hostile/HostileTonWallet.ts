@@ -7,18 +7,10 @@ import { TonNetwork } from "@pontage/ton"
 import type { TonTestAccounts } from "@pontage/ton/testing"
 import { type Address, beginCell, type Builder, Cell, SendMode } from "@ton/core"
 
-/**
- * Writes a field in an encoding of the forger's.
- *
- * @category models
- */
+/** Writes a field in an encoding of the forger's. */
 export type Write = (builder: Builder) => Builder
 
-/**
- * What is signed, and which fields are in encodings of their own.
- *
- * @category models
- */
+/** What is signed, and which fields are in encodings of their own. */
 export interface Order {
   /** The payer's Jetton wallet. */
   readonly to: Address
@@ -41,21 +33,13 @@ export interface Order {
   }
 }
 
-/**
- * A number of coins with more bytes than it needs.
- *
- * @category constructors
- */
+/** A number of coins with more bytes than it needs. */
 export const longCoins =
   (value: bigint, bytes: number): Write =>
   (builder) =>
     builder.storeUint(bytes, 4).storeUint(value, bytes * 8)
 
-/**
- * An address whose first bit may be replaced: no node routes to it any more, and many readers skip over that.
- *
- * @category constructors
- */
+/** An address whose first bit may be replaced: no node routes to it any more, and many readers skip over that. */
 export const anycast =
   ({ hash, workChain }: Address): Write =>
   (builder) =>
@@ -68,11 +52,7 @@ export const anycast =
 
 const nothing: Write = (builder) => builder.storeCoins(0)
 
-/**
- * The body of a Jetton transfer.
- *
- * @category constructors
- */
+/** The body of a Jetton transfer. */
 export const transfer = ({ amount, odd = {}, payTo, responseTo }: Omit<Order, "to" | "validUntil" | "seqno">): Cell => {
   const builder = beginCell().storeUint(0x0f8a7ea5, 32).storeUint(7, 64)
   const coins: Write = odd.amount ?? ((same) => same.storeCoins(amount))
@@ -102,11 +82,7 @@ const signed = (seed: Buffer, hash: Buffer): Buffer => {
 const internalSigned = 0x73696e74
 const sendAction = 0x0ec3c86d
 
-/**
- * The payload of a payment that a relayer is to bring: a request of a W5 wallet with this one action.
- *
- * @category constructors
- */
+/** The payload of a payment that a relayer is to bring: a request of a W5 wallet with this one action. */
 export const payload = (payer: TonTestAccounts.TestAccount, order: Order) => {
   const inner = message(order.to, transfer(order), order.odd ?? {})
   const mode = SendMode.CARRY_ALL_REMAINING_INCOMING_VALUE

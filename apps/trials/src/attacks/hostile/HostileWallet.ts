@@ -7,11 +7,7 @@ import { createHash, randomBytes } from "node:crypto"
 import { type Hex, toHex } from "viem"
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
 
-/**
- * An offer as x402 version 2 writes it.
- *
- * @category models
- */
+/** An offer as x402 version 2 writes it. */
 export interface Offer {
   readonly scheme: string
   readonly network: string
@@ -22,11 +18,7 @@ export interface Offer {
   readonly extra: Readonly<Record<string, unknown>>
 }
 
-/**
- * A signed authorization, as both dialects carry it.
- *
- * @category models
- */
+/** A signed authorization, as both dialects carry it. */
 export interface Signed {
   readonly signature: Hex
   readonly authorization: {
@@ -40,18 +32,10 @@ export interface Signed {
   readonly binding?: { readonly challenge: string; readonly salt: string }
 }
 
-/**
- * Request headers that pay.
- *
- * @category models
- */
+/** Request headers that pay. */
 export type PayingHeaders = Readonly<Record<string, string>>
 
-/**
- * The wallet.
- *
- * @category models
- */
+/** The wallet. */
 export interface HostileWallet {
   readonly address: Hex
   readonly privateKey: Hex
@@ -77,11 +61,7 @@ const bytes24 = (challenge: string, salt: string): Hex => {
 
 const hexOf = (text: string): Hex => `0x${text.replace(/^0x/, "")}`
 
-/**
- * A wallet with this key, or with a new one.
- *
- * @category constructors
- */
+/** A wallet with this key, or with a new one. */
 export const make = (privateKey: Hex = generatePrivateKey()): HostileWallet => {
   const account = privateKeyToAccount(privateKey)
   return {
@@ -126,18 +106,12 @@ const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).to
 
 /**
  * The payment in x402 version 2, for an offer that may be another than the signed one, with the resource if it is given.
- *
- * @category conversions
  */
 export const inX402 = ({ authorization, signature }: Signed, accepted: Offer, resource?: unknown): PayingHeaders => ({
   "payment-signature": base64({ x402Version: 2, resource, accepted, payload: { signature, authorization } })
 })
 
-/**
- * The envelope of our own dialect.
- *
- * @category conversions
- */
+/** The envelope of our own dialect. */
 export const envelope = (signed: Signed, { network, scheme }: Pick<Offer, "network" | "scheme">) => ({
   protocolVersion: 2,
   scheme,
@@ -145,11 +119,7 @@ export const envelope = (signed: Signed, { network, scheme }: Pick<Offer, "netwo
   payload: base64(signed)
 })
 
-/**
- * The payment in our own dialect.
- *
- * @category conversions
- */
+/** The payment in our own dialect. */
 export const inOurs = (signed: Signed, offer: Pick<Offer, "network" | "scheme">): PayingHeaders => ({
   "x-payment": JSON.stringify(envelope(signed, offer))
 })

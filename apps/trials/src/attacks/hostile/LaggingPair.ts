@@ -11,11 +11,7 @@ import { answerAt, questionAt, type RpcQuestion } from "../../faults/LaggingNode
 import { Quantity } from "../../world/ChainRpc.ts"
 import * as TrialRandom from "../../world/TrialRandom.ts"
 
-/**
- * The pair.
- *
- * @category models
- */
+/** The pair. */
 export interface LaggingPair {
   readonly url: string
   /** From now on one of them is behind; or, said with `false`, none is. */
@@ -80,8 +76,6 @@ const isOfState = ({ method }: RpcQuestion): boolean =>
 /**
  * Starts the pair before a node; it goes away with the scope. Questions of the methods given, if any are, all fall to the one
  * that is behind, and all others to the other.
- *
- * @category constructors
  */
 export const make = Effect.fnUntraced(function* (upstream: string, lagBlocks: bigint, methods?: ReadonlyArray<string>) {
   const ask = makeAsk(upstream)

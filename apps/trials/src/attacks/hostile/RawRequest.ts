@@ -5,11 +5,7 @@ import { connect } from "node:net"
 
 import * as Effect from "effect/Effect"
 
-/**
- * The parts of a request. Nothing is added but the length of the body and that the connection ends.
- *
- * @category models
- */
+/** The parts of a request. Nothing is added but the length of the body and that the connection ends. */
 export interface RawRequest {
   readonly target: string
   readonly method?: string
@@ -17,11 +13,7 @@ export interface RawRequest {
   readonly body?: string
 }
 
-/**
- * Sends it to the host and port of the URL, and reads the response as text until the connection ends.
- *
- * @category combinators
- */
+/** Sends it to the host and port of the URL, and reads the response as text until the connection ends. */
 export const rawly = (url: string, { body = "", headers, method = "GET", target }: RawRequest): Effect.Effect<string> =>
   Effect.callback<string>((resume) => {
     const { hostname, port } = new URL(url)

@@ -6,9 +6,6 @@ import { encodeFunctionData, type Hex, parseSignature } from "viem"
 
 import type { Signed } from "./HostileWallet.ts"
 
-/**
- * @category conversions
- */
 export const of = ({ authorization, signature }: Signed): Hex => {
   const { from, nonce, to, validAfter, validBefore, value } = authorization
   const { r, s, yParity } = parseSignature(signature)

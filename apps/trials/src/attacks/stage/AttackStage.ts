@@ -21,29 +21,17 @@ import * as PeerPrograms from "../PeerPrograms.ts"
 import type { SourceMutation } from "../SourceMutation.ts"
 import * as StagedProcess from "./StagedProcess.ts"
 
-/**
- * Whose program is attacked: ours as it is shipped, or the published x402 packages.
- *
- * @category models
- */
+/** Whose program is attacked: ours as it is shipped, or the published x402 packages. */
 export type TargetName = "pontage" | "x402"
 
-/**
- * A tenant of the facilitator.
- *
- * @category models
- */
+/** A tenant of the facilitator. */
 export interface Tenant {
   readonly name: string
   readonly key: string
   readonly payTo: `0x${string}`
 }
 
-/**
- * What attacks find.
- *
- * @category models
- */
+/** What attacks find. */
 export interface AttackStage {
   readonly target: TargetName
   readonly mutation: SourceMutation | undefined
@@ -77,21 +65,13 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 type Started = Effect.Effect<StagedProcess.StagedProcess, never, Scope.Scope>
 
-/**
- * How a shop is opened where attacks differ.
- *
- * @category models
- */
+/** How a shop is opened where attacks differ. */
 export interface ShopChoice {
   readonly host?: "koa" | "nest"
   readonly tenant?: Tenant
 }
 
-/**
- * Sets the stage for attacks on this target; processes end with their scopes.
- *
- * @category constructors
- */
+/** Sets the stage for attacks on this target; processes end with their scopes. */
 export const make = Effect.fnUntraced(function* (
   target: TargetName,
   mutation: SourceMutation | undefined

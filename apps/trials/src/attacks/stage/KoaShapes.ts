@@ -12,28 +12,16 @@ import Koa from "koa"
 
 import * as ShopGoods from "./ShopGoods.ts"
 
-/**
- * What `paymentMiddleware` makes.
- *
- * @category models
- */
+/** What `paymentMiddleware` makes. */
 export type Gate = ReturnType<typeof paymentMiddleware>
 
-/**
- * Makes a gate with the shop's terms beside these options.
- *
- * @category models
- */
+/** Makes a gate with the shop's terms beside these options. */
 export type Gatekeeper = (
   routes: Readonly<Record<string, object>>,
   options?: Pick<PaymentOptions, "router" | "app">
 ) => Gate
 
-/**
- * A shape: the application, and the gate that it waits for.
- *
- * @category models
- */
+/** A shape: the application, and the gate that it waits for. */
 export interface Shape {
   readonly app: { readonly callback: () => (request: IncomingMessage, response: ServerResponse) => unknown }
   readonly gate: Gate
@@ -110,11 +98,7 @@ const files = (sell: Gatekeeper): Shape =>
 
 const stream: Koa.Middleware = (context) => void (context.body = Readable.from(ShopGoods.pieces()))
 
-/**
- * By name.
- *
- * @category constants
- */
+/** By name. */
 export const shapes: Readonly<Record<string, (sell: Gatekeeper) => Shape>> = {
   "copied by a parent": (sell) => copied(sell, false),
   "copied by a parent of a known application": (sell) => copied(sell, true),

@@ -4,11 +4,7 @@
  */
 import * as Schema from "effect/Schema"
 
-/**
- * The options of a shop's process, as the environment variable `ROLE` holds them.
- *
- * @category schemas
- */
+/** The options of a shop's process, as the environment variable `ROLE` holds them. */
 export const Role = Schema.fromJsonString(
   Schema.Struct({
     facilitator: Schema.String,
@@ -18,11 +14,7 @@ export const Role = Schema.fromJsonString(
   })
 )
 
-/**
- * The prices that do not change.
- *
- * @category constants
- */
+/** The prices that do not change. */
 export const fixed = {
   "/cheap": "$0.0001",
   "/product": "$500",
@@ -32,18 +24,10 @@ export const fixed = {
   "/cached": "$0.01"
 } as const
 
-/**
- * A dollar for a large image, a cent for any other.
- *
- * @category getters
- */
+/** A dollar for a large image, a cent for any other. */
 export const priceOfImage = (size: unknown): string => (size === "large" ? "$1" : "$0.01")
 
-/**
- * What a handler says to caches that does not think of payers.
- *
- * @category constants
- */
+/** What a handler says to caches that does not think of payers. */
 export const cacheable = {
   "Cache-Control": "public, max-age=3600",
   "CDN-Cache-Control": "max-age=3600",
@@ -51,33 +35,17 @@ export const cacheable = {
   Expires: "Fri, 01 Jan 2100 00:00:00 GMT"
 }
 
-/**
- * A cent a page.
- *
- * @category getters
- */
+/** A cent a page. */
 export const priceOfPages = (pages: number): string =>
   `$${Math.floor(pages / 100)}.${`${pages % 100}`.padStart(2, "0")}`
 
-/**
- * The price of the tier that a header names.
- *
- * @category getters
- */
+/** The price of the tier that a header names. */
 export const priceOfTier = (tier: string | undefined): string => (tier === "gold" ? "$1" : "$0.01")
 
-/**
- * What is handed out. Every answer that is worth its price has the word "goods".
- *
- * @category constructors
- */
+/** What is handed out. Every answer that is worth its price has the word "goods". */
 export const goods = (what: string) => ({ goods: what })
 
-/**
- * The streamed answer: forty pieces of 8 KiB, the last after a pause, as of a handler that still works on it.
- *
- * @category constructors
- */
+/** The streamed answer: forty pieces of 8 KiB, the last after a pause, as of a handler that still works on it. */
 export async function* pieces() {
   yield* Array.from({ length: 39 }, (_, index) => pieceOf(index))
   await new Promise((resolve) => setTimeout(resolve, 2_000))

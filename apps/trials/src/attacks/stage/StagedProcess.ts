@@ -14,11 +14,7 @@ import * as Schema from "effect/Schema"
 
 import { fileOf, processOptions, type SourceMutation } from "../SourceMutation.ts"
 
-/**
- * How it is started.
- *
- * @category models
- */
+/** How it is started. */
 export interface Options {
   /** The module's path from the top of the project: `apps/facilitator/src/main`. */
   readonly module: string
@@ -29,11 +25,7 @@ export interface Options {
   readonly decorators?: boolean
 }
 
-/**
- * The process.
- *
- * @category models
- */
+/** The process. */
 export interface StagedProcess {
   readonly url: string
   readonly pid: number
@@ -45,11 +37,7 @@ const Listening = Schema.Struct({ url: Schema.String })
 const decodeListening = Schema.decodeUnknownOption(Listening)
 const listeningLine = /listens on (http:\S+?);/
 
-/**
- * Starts it and waits until it listens. Dies with its last words where it ends before.
- *
- * @category constructors
- */
+/** Starts it and waits until it listens. Dies with its last words where it ends before. */
 export const start = Effect.fnUntraced(function* ({ decorators = false, environment, module, mutation }: Options) {
   const listening = yield* Deferred.make<string>()
   const { environment: mutating, execArgv } = processOptions(mutation, decorators)

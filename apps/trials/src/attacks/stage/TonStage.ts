@@ -11,11 +11,7 @@ import * as HostileCall from "../hostile/HostileCall.ts"
 import type { AttackStage, Tenant } from "./AttackStage.ts"
 import type { StagedProcess } from "./StagedProcess.ts"
 
-/**
- * The chain, its facilitator, and what all payments of an attack are for.
- *
- * @category models
- */
+/** The chain, its facilitator, and what all payments of an attack are for. */
 export interface TonStage {
   readonly chain: TonTestChain.Shape
   readonly facilitator: StagedProcess
@@ -25,11 +21,7 @@ export interface TonStage {
   readonly settle: (tenant: Tenant, payload: unknown) => Effect.Effect<HostileCall.Reply>
 }
 
-/**
- * What each payment is of, in the Jetton's smallest unit.
- *
- * @category constants
- */
+/** What each payment is of, in the Jetton's smallest unit. */
 export const amount = 10_000n
 
 const assetOf = ({ jetton, network }: TonTestChain.Shape) => ({
@@ -42,11 +34,7 @@ const assetOf = ({ jetton, network }: TonTestChain.Shape) => ({
 /** Tenants are known by their keys alone here: the file of the callers names their payees of another network. */
 const keysOf = ({ mallory, victim }: AttackStage): string => JSON.stringify([victim.key, mallory.key])
 
-/**
- * Starts the chain and the facilitator with these settings beside its own.
- *
- * @category constructors
- */
+/** Starts the chain and the facilitator with these settings beside its own. */
 export const make = Effect.fnUntraced(function* (
   stage: AttackStage,
   options: TonTestChain.Options,

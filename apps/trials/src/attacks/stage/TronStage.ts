@@ -11,22 +11,14 @@ import type * as HostileCall from "../hostile/HostileCall.ts"
 import type { AttackStage, Tenant } from "./AttackStage.ts"
 import type { StagedProcess } from "./StagedProcess.ts"
 
-/**
- * A signed transfer.
- *
- * @category models
- */
+/** A signed transfer. */
 export interface Transfer {
   /** The transaction's id. */
   readonly id: string
   readonly payload: unknown
 }
 
-/**
- * The chain and its facilitator.
- *
- * @category models
- */
+/** The chain and its facilitator. */
 export interface TronStage {
   readonly chain: TronTestChain.Shape
   readonly facilitator: StagedProcess
@@ -38,20 +30,12 @@ export interface TronStage {
   readonly settle: (tenant: Tenant, transfer: Transfer) => Effect.Effect<HostileCall.Reply>
 }
 
-/**
- * What each payment is of, in the token's smallest unit.
- *
- * @category constants
- */
+/** What each payment is of, in the token's smallest unit. */
 export const amount = 10_000n
 
 const feeLimit = 30_000_000n
 
-/**
- * Starts the chain and the facilitator with these settings beside its own.
- *
- * @category constructors
- */
+/** Starts the chain and the facilitator with these settings beside its own. */
 export const make = Effect.fnUntraced(function* (
   stage: AttackStage,
   prepare: (chain: TronTestChain.Shape) => Effect.Effect<Readonly<Record<string, string>>>
@@ -114,11 +98,7 @@ const transferSelector = "a9059cbb"
 
 const wordOf = (address: string): string => (TronAddress.fromText(address) ?? "").slice(2).padStart(64, "0")
 
-/**
- * A transfer of a token, as the chain's own accounts sign it.
- *
- * @category constructors
- */
+/** A transfer of a token, as the chain's own accounts sign it. */
 export const transferTo = (token: string, to: string, value: bigint) => ({
   contract: "TriggerSmartContract" as const,
   fields: { contract_address: token, data: `${transferSelector}${wordOf(to)}${value.toString(16).padStart(64, "0")}` },

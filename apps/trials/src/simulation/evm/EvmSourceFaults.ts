@@ -8,11 +8,7 @@ import * as Schema from "effect/Schema"
 
 import { fileOf, processOptions, type SourceMutation } from "../../attacks/SourceMutation.ts"
 
-/**
- * A fault: what is wrong, in words, and where.
- *
- * @category models
- */
+/** A fault: what is wrong, in words, and where. */
 export interface EvmSourceFault {
   readonly words: string
   readonly mutation: SourceMutation
@@ -31,11 +27,7 @@ const finalStateUnasked = {
   instead: "false"
 }
 
-/**
- * All of them.
- *
- * @category constants
- */
+/** All of them. */
 export const evmSourceFaults = {
   "ranges-in-one-question": {
     words: "the events of a range are asked for in one question, whatever the node takes",
@@ -87,16 +79,9 @@ export const evmSourceFaults = {
   }
 } as const satisfies Readonly<Record<string, EvmSourceFault>>
 
-/**
- * @category models
- */
 export type EvmSourceFaultName = keyof typeof evmSourceFaults
 
-/**
- * What a search came to: the seeds that it took, and what was broken then; nothing where no seed shows it.
- *
- * @category models
- */
+/** What a search came to: the seeds that it took, and what was broken then; nothing where no seed shows it. */
 export interface FaultSearch {
   readonly seeds: number
   readonly broken: string | undefined
@@ -106,11 +91,7 @@ const decodeSearch = Schema.decodeUnknownSync(
   Schema.Struct({ seeds: Schema.Number, broken: Schema.optional(Schema.String) })
 )
 
-/**
- * Simulates seeds from this one on, at most so many, in a process with the fault, or in one without any.
- *
- * @category combinators
- */
+/** Simulates seeds from this one on, at most so many, in a process with the fault, or in one without any. */
 export const search = (name: EvmSourceFaultName | undefined, first: number, most: number): Promise<FaultSearch> => {
   const mutation = name === undefined ? undefined : evmSourceFaults[name].mutation
   const { environment, execArgv } = processOptions(mutation, false)

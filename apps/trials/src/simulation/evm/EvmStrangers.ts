@@ -10,11 +10,7 @@ import { nonceAt } from "./model/EvmModelChain.ts"
 import { slots } from "./model/EvmModelToken.ts"
 import type { ModelTransaction } from "./model/EvmModelTransaction.ts"
 
-/**
- * Everything that has gone over the wires and could be submitted by whoever has heard it.
- *
- * @category models
- */
+/** Everything that has gone over the wires and could be submitted by whoever has heard it. */
 export interface EvmStrangers {
   /** A question to a node that somebody overhears; whether there is something new in it. */
   readonly overhear: (method: string, params: ReadonlyArray<unknown>) => boolean
@@ -31,20 +27,12 @@ export interface EvmStrangers {
 /** What their transactions are known by: nobody else's hash begins so but by chance. */
 const mark = "0xf00d"
 
-/**
- * Whether strangers have sent a transaction.
- *
- * @category guards
- */
+/** Whether strangers have sent a transaction. */
 export const isStrangers = (transaction: string): boolean => transaction.startsWith(`${mark}${"0".repeat(40)}`)
 
 const generous = 1_000_000_000_000n
 
-/**
- * Strangers of a chain. `account` is their own, with coin; `settler` takes packs of transfers.
- *
- * @category constructors
- */
+/** Strangers of a chain. `account` is their own, with coin; `settler` takes packs of transfers. */
 export const make = (
   chain: EvmModelChain,
   { account, owner, settler, token }: Readonly<Record<"account" | "owner" | "settler" | "token", EvmAddress.Address>>

@@ -8,11 +8,7 @@ import type { EvmModelChain } from "./model/EvmModelChain.ts"
 import * as SimulatedEvmNode from "./SimulatedEvmNode.ts"
 import type { SimulatedPerson } from "./SimulatedEvmPeople.ts"
 
-/**
- * What troubles befall.
- *
- * @category models
- */
+/** What troubles befall. */
 export interface Befallen {
   readonly chain: EvmModelChain
   readonly time: SimulatedTime
@@ -29,11 +25,7 @@ export interface Befallen {
   readonly noted: () => void
 }
 
-/**
- * Brings a trouble.
- *
- * @category combinators
- */
+/** Brings a trouble. */
 export const bring = (befallen: Befallen, trouble: ChainTrouble): void => {
   const { below, chain, nodes, payer, signers, strangers, time, weather } = befallen
   const now = time.now()

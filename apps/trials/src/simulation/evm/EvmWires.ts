@@ -11,25 +11,13 @@ import type { NetworkLink } from "../world/NetworkLink.ts"
 import type { RpcAnswer } from "./model/EvmModelAnswers.ts"
 import * as SimulatedEvmPeople from "./SimulatedEvmPeople.ts"
 
-/**
- * The address of the nodes.
- *
- * @category constants
- */
+/** The address of the nodes. */
 export const rpcUrl = "http://nodes.example"
 
-/**
- * A request to a node, and its answer; `undefined` where none comes.
- *
- * @category models
- */
+/** A request to a node, and its answer; `undefined` where none comes. */
 export type AskNode = (method: string, params: ReadonlyArray<unknown>) => RpcAnswer | undefined
 
-/**
- * Has an effect of the scheme ask these nodes, over this wire.
- *
- * @category combinators
- */
+/** Has an effect of the scheme ask these nodes, over this wire. */
 export const over = <A, E, R>(
   link: NetworkLink,
   ask: AskNode,
@@ -68,10 +56,6 @@ const replyOf = (id: number, answer: RpcAnswer): HttpOrigin.HttpAnswer => ({
   body: { _tag: "Read", text: JSON.stringify({ jsonrpc: "2.0", id, ...answer }) }
 })
 
-/**
- * The bytes of a request that sends a transaction; `undefined` of any other.
- *
- * @category getters
- */
+/** The bytes of a request that sends a transaction; `undefined` of any other. */
 export const bytesOf = (method: string, [bytes]: ReadonlyArray<unknown>): EvmHex.Hex | undefined =>
   method === "eth_sendRawTransaction" && EvmHex.isHex(bytes) ? bytes : undefined

@@ -24,11 +24,7 @@ import * as SimulatedEvmNode from "./SimulatedEvmNode.ts"
 import * as SimulatedEvmPeople from "./SimulatedEvmPeople.ts"
 import * as SimulatedEvmTruth from "./SimulatedEvmTruth.ts"
 
-/**
- * How a chain is to be.
- *
- * @category models
- */
+/** How a chain is to be. */
 export interface Options {
   readonly blockMillis: number
   readonly finality: number
@@ -65,11 +61,7 @@ const calmFee = gwei
 const ceiling = 100n * gwei
 const plenty = 10n ** 21n
 
-/**
- * What a chain's nodes are like; drawn once for a simulation.
- *
- * @category models
- */
+/** What a chain's nodes are like; drawn once for a simulation. */
 interface Temper {
   /** A facilitator asks all nodes through one address, and does not know which of them answers. */
   readonly isBalanced: boolean
@@ -135,11 +127,7 @@ interface Works {
   readonly weather: { heldUntil: number; dearUntil: number; isCalm: boolean }
 }
 
-/**
- * A chain whose blocks have begun to come.
- *
- * @category constructors
- */
+/** A chain whose blocks have begun to come. */
 export const make = (surroundings: ChainSurroundings, options: Options): SimulatedChain => {
   const works = build(surroundings, options)
   const { nodes, signers, tellers, truth, weather } = works

@@ -17,16 +17,10 @@ import type { EvmModelView } from "./model/EvmModelView.ts"
 /**
  * How a node lies about receipts: ours in a block have failed without a trace; they are in no block; those that wait are in a
  * block that does not exist.
- *
- * @category models
  */
 export type ReceiptLie = "failed" | "missing" | "forged"
 
-/**
- * A node's condition. Instants are true Unix milliseconds.
- *
- * @category models
- */
+/** A node's condition. Instants are true Unix milliseconds. */
 export interface SimulatedEvmNode {
   /** How late it hears of a block, in milliseconds. */
   readonly delayMillis: number
@@ -50,25 +44,13 @@ const healthy = {
   lie: "failed"
 } as const
 
-/**
- * A node in good health that hears of blocks so many milliseconds late.
- *
- * @category constructors
- */
+/** A node in good health that hears of blocks so many milliseconds late. */
 export const make = (delayMillis: number): SimulatedEvmNode => ({ delayMillis, ...healthy })
 
-/**
- * Ends its troubles.
- *
- * @category combinators
- */
+/** Ends its troubles. */
 export const mend = (node: SimulatedEvmNode): void => void Object.assign(node, healthy)
 
-/**
- * Brings a trouble upon it.
- *
- * @category combinators
- */
+/** Brings a trouble upon it. */
 export const trouble = (
   node: SimulatedEvmNode,
   one: Extract<ChainTrouble, { readonly _tag: "NodeDown" | "NodeLags" | "AnswersLost" | "SendsDropped" }>,
@@ -81,18 +63,10 @@ export const trouble = (
   else Object.assign(node, { lagsUntil: until, blocks: one.blocks })
 }
 
-/**
- * The heads of a chain, each from the instant on at which it became the head.
- *
- * @category models
- */
+/** The heads of a chain, each from the instant on at which it became the head. */
 export type HeadHistory = ReadonlyArray<{ readonly at: number; readonly head: ModelBlock }>
 
-/**
- * The newest block that a node knows.
- *
- * @category getters
- */
+/** The newest block that a node knows. */
 export const headOf = (
   { blocks, delayMillis, lagsUntil }: SimulatedEvmNode,
   chain: EvmModelChain,
@@ -104,11 +78,7 @@ export const headOf = (
   return chain.blockAt(heard, heard.number - lag) ?? heard
 }
 
-/**
- * Answers a question as this node does; `undefined` where no answer comes.
- *
- * @category combinators
- */
+/** Answers a question as this node does; `undefined` where no answer comes. */
 export const answer = (
   node: SimulatedEvmNode,
   view: EvmModelView,

@@ -7,11 +7,7 @@ import * as NativeCrypto from "@pontage/evm/native"
 import { wasm } from "@pontage/evm/wasm"
 import * as Effect from "effect/Effect"
 
-/**
- * Somebody with a key.
- *
- * @category models
- */
+/** Somebody with a key. */
 export interface SimulatedPerson {
   readonly signer: ReturnType<typeof exactEvm.localSigner>
   readonly address: EvmAddress.Address
@@ -22,8 +18,6 @@ let chosen: EvmCrypto.Shape | undefined
 /**
  * The cryptography; native, or else WebAssembly. It remembers whom a signature is by: scheme, nodes and blocks all look at the
  * same ones.
- *
- * @category getters
  */
 export const crypto = (): EvmCrypto.Shape =>
   (chosen ??= remembering(Effect.runSync(Effect.catch(NativeCrypto.make, () => Effect.succeed(wasm)))))
@@ -59,25 +53,13 @@ const personOf = (number: number): SimulatedPerson => {
   return { signer, address: EvmAddress.fromTail(EvmHex.fromTrusted(signer.address)) }
 }
 
-/**
- * A facilitators' signer, by its place.
- *
- * @category getters
- */
+/** A facilitators' signer, by its place. */
 export const signerAt = (place: number): SimulatedPerson => person(1_001 + place)
 
-/**
- * A payer, by its place.
- *
- * @category getters
- */
+/** A payer, by its place. */
 export const payerAt = (place: number): SimulatedPerson => person(2_001 + place)
 
-/**
- * Who is paid, and who has coin and no part in a payment.
- *
- * @category getters
- */
+/** Who is paid, and who has coin and no part in a payment. */
 export const bystanders = (): { readonly payee: SimulatedPerson; readonly stranger: SimulatedPerson } => ({
   payee: person(3_001),
   stranger: person(3_002)

@@ -10,19 +10,11 @@ import type { EvmModelChain } from "./model/EvmModelChain.ts"
 import type { ModelEvent } from "./model/EvmModelState.ts"
 import { slots } from "./model/EvmModelToken.ts"
 
-/**
- * The name of an authorization.
- *
- * @category getters
- */
+/** The name of an authorization. */
 export const keyOf = ({ nonce, payer }: { readonly nonce: string; readonly payer: string }): string =>
   `${payer.toLowerCase()} ${nonce.toLowerCase()}`
 
-/**
- * What the truth of a chain is made of.
- *
- * @category models
- */
+/** What the truth of a chain is made of. */
 export interface Options {
   readonly token: EvmAddress.Address
   readonly finality: number
@@ -30,11 +22,7 @@ export interface Options {
   readonly isOurs: (transaction: EvmHex.Hex) => boolean
 }
 
-/**
- * The truth of a chain. `note` has it remember what the branch of the moment shows.
- *
- * @category constructors
- */
+/** The truth of a chain. `note` has it remember what the branch of the moment shows. */
 export const make = (
   chain: EvmModelChain,
   { finality, isOurs, token }: Options

@@ -15,11 +15,7 @@ import type { WireWeather } from "./Wire.ts"
 /** As over HTTP. */
 const timeoutMillis = 30_000
 
-/**
- * The service as this process has it. `granted` is told what was said to a claim.
- *
- * @category constructors
- */
+/** The service as this process has it. `granted` is told what was said to a claim. */
 export const make = (
   caller: SimulatedProcess,
   time: SimulatedTime,

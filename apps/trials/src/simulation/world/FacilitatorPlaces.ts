@@ -14,11 +14,7 @@ import type { SimulatedRecords } from "./SimulatedRecords.ts"
 import type { Strikes } from "./Strikes.ts"
 import * as Wire from "./Wire.ts"
 
-/**
- * A facilitator's place: what runs there, and how it is reached.
- *
- * @category models
- */
+/** A facilitator's place: what runs there, and how it is reached. */
 export interface FacilitatorPlace {
   readonly name: string
   readonly records: Wire.WireWeather
@@ -32,11 +28,7 @@ export interface FacilitatorPlace {
   downUntil: number
 }
 
-/**
- * What places stand in.
- *
- * @category models
- */
+/** What places stand in. */
 export interface Country extends SimulationGround {
   readonly fault: SimulationFault
   readonly chain: SimulatedChain
@@ -45,11 +37,7 @@ export interface Country extends SimulationGround {
   readonly strikes: Strikes
 }
 
-/**
- * Places where nothing runs yet.
- *
- * @category constructors
- */
+/** Places where nothing runs yet. */
 export const make = (setup: Setup, chain: SimulatedChain): ReadonlyArray<FacilitatorPlace> =>
   Array.from({ length: setup.facilitators }, (_, place) => ({
     name: `facilitator-${place + 1}`,
@@ -66,11 +54,7 @@ export const make = (setup: Setup, chain: SimulatedChain): ReadonlyArray<Facilit
 /** No process starts sooner after its death, and so often it is looked at whether it may; milliseconds. */
 const leastDownMillis = 1000
 
-/**
- * Starts the facilitator of a place, now, and again after each of its deaths.
- *
- * @category combinators
- */
+/** Starts the facilitator of a place, now, and again after each of its deaths. */
 export const launch = (world: Country, place: FacilitatorPlace): void => {
   const { chain, fault, leases, plan, records, story, strikes, time } = world
   place.starts++

@@ -6,11 +6,7 @@ import type { TestLedger } from "@pontage/core/testing"
 
 import type { ChainTrouble } from "./SimulatedChain.ts"
 
-/**
- * A node's condition. Instants are true Unix milliseconds.
- *
- * @category models
- */
+/** A node's condition. Instants are true Unix milliseconds. */
 export interface LedgerNode {
   downUntil: number
   muteUntil: number
@@ -19,35 +15,17 @@ export interface LedgerNode {
   blocks: number
 }
 
-/**
- * A node in good health.
- *
- * @category constructors
- */
+/** A node in good health. */
 export const make = (): LedgerNode => ({ downUntil: 0, muteUntil: 0, dropsUntil: 0, lagsUntil: 0, blocks: 0 })
 
-/**
- * Ends its troubles.
- *
- * @category combinators
- */
+/** Ends its troubles. */
 export const mend = (node: LedgerNode): void => void Object.assign(node, make())
 
-/**
- * @category guards
- */
 export const isDown = ({ downUntil }: LedgerNode, now: number): boolean => now < downUntil
 
-/**
- * @category guards
- */
 export const isMute = ({ muteUntil }: LedgerNode, now: number): boolean => now < muteUntil
 
-/**
- * Brings a trouble upon it.
- *
- * @category combinators
- */
+/** Brings a trouble upon it. */
 export const trouble = (
   node: LedgerNode,
   one: Extract<ChainTrouble, { readonly _tag: "NodeDown" | "NodeLags" | "AnswersLost" | "SendsDropped" }>,
@@ -60,11 +38,7 @@ export const trouble = (
   else Object.assign(node, { lagsUntil: until, blocks: one.blocks })
 }
 
-/**
- * The ledger as this node knows it. Time does not go on by being asked.
- *
- * @category constructors
- */
+/** The ledger as this node knows it. Time does not go on by being asked. */
 export const view = (
   ledger: TestLedger.TestLedger,
   node: LedgerNode,
@@ -77,11 +51,7 @@ export const view = (
   })
 }
 
-/**
- * The ledger as a node knows it that is so many blocks behind.
- *
- * @category constructors
- */
+/** The ledger as a node knows it that is so many blocks behind. */
 export const behind = (ledger: TestLedger.TestLedger, blocks: number): TestLedger.TestLedger =>
   seen(ledger, () => blocks)
 

@@ -6,18 +6,10 @@ import type * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 
-/**
- * No answer has come. `heard`: the question has arrived all the same.
- *
- * @category errors
- */
+/** No answer has come. `heard`: the question has arrived all the same. */
 export class LinkBroken extends Data.TaggedError("LinkBroken")<{ readonly heard: boolean }> {}
 
-/**
- * A link.
- *
- * @category models
- */
+/** A link. */
 export interface NetworkLink {
   /** Who asks. */
   readonly process: string

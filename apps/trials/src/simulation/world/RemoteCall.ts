@@ -10,18 +10,10 @@ import type { SimulatedProcess } from "./SimulatedProcess.ts"
 import type { SimulatedTime } from "./SimulatedTime.ts"
 import { patienceMillis, wayOf, type WireWeather } from "./Wire.ts"
 
-/**
- * There is no answer. `words` are the transport's own.
- *
- * @category errors
- */
+/** There is no answer. `words` are the transport's own. */
 export class CallBroken extends Data.TaggedError("CallBroken")<{ readonly words: string }> {}
 
-/**
- * Who is called, and what it does then; `undefined` while nobody listens there.
- *
- * @category models
- */
+/** Who is called, and what it does then; `undefined` while nobody listens there. */
 export interface Callee<A> {
   readonly process: SimulatedProcess
   readonly serve: Effect.Effect<A>
@@ -29,11 +21,7 @@ export interface Callee<A> {
   readonly missed?: (answer: A) => unknown
 }
 
-/**
- * Makes a call.
- *
- * @category combinators
- */
+/** Makes a call. */
 export const call = <A>(
   caller: SimulatedProcess,
   time: SimulatedTime,

@@ -24,11 +24,7 @@ import type { SimulatedShop, Reply, UnclaimedReply } from "./SimulatedShop.ts"
 import type { SimulatedTime } from "./SimulatedTime.ts"
 import type { WireWeather } from "./Wire.ts"
 
-/**
- * What the world is told of a purchase.
- *
- * @category models
- */
+/** What the world is told of a purchase. */
 export interface PurchaseReports {
   /** The buyer has signed; `nonce` names the authorization, which is valid until then (Unix seconds). */
   readonly signed: (nonce: string, validBefore: number) => void
@@ -40,11 +36,7 @@ export interface PurchaseReports {
   readonly missed: () => void
 }
 
-/**
- * What a buyer is made of.
- *
- * @category models
- */
+/** What a buyer is made of. */
 export interface Options {
   readonly process: SimulatedProcess
   readonly time: SimulatedTime
@@ -67,11 +59,7 @@ const longestPause = 3000
 /** An impatient one has learnt to wait after so many calls, and one who sends copies to send one. */
 const impatientCalls = 2
 
-/**
- * Buys with our client.
- *
- * @category combinators
- */
+/** Buys with our client. */
 export const withOurs = (options: Options): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { reports, target } = options
@@ -157,8 +145,6 @@ const replyTo = ({ process, reports, shop, target, time, weather }: Options, hea
 /**
  * Buys as x402's clients do: a nonce of its own, the same header again while the server says that it does not know, and a new
  * payment only when it was refused for good.
- *
- * @category combinators
  */
 export const withX402 = (options: Options): Effect.Effect<void> =>
   Effect.suspend(() => {
@@ -230,11 +216,7 @@ const signedFor = Effect.fnUntraced(function* (
   )
 })
 
-/**
- * Buys at a server that settles without a claim; a new payment only after a refusal.
- *
- * @category combinators
- */
+/** Buys at a server that settles without a claim; a new payment only after a refusal. */
 export const withUnclaimed = (options: Options): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { process, reports, shop, terms, time, weather } = options

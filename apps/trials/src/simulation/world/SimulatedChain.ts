@@ -8,11 +8,7 @@ import type { TrialRandom } from "../../world/TrialRandom.ts"
 import type { NetworkLink } from "./NetworkLink.ts"
 import type { SimulatedTime } from "./SimulatedTime.ts"
 
-/**
- * What a chain lives in. Blocks come by `time`; all chance comes from `random`.
- *
- * @category models
- */
+/** What a chain lives in. Blocks come by `time`; all chance comes from `random`. */
 export interface ChainSurroundings {
   readonly time: SimulatedTime
   readonly random: TrialRandom
@@ -20,11 +16,7 @@ export interface ChainSurroundings {
   readonly note: (line: string) => void
 }
 
-/**
- * How a facilitator is configured on a chain; may differ from one start to the next.
- *
- * @category models
- */
+/** How a facilitator is configured on a chain; may differ from one start to the next. */
 export interface ChainConfiguration {
   /** Which of the chain's signers it has, by their places in `signers`. */
   readonly signers: ReadonlyArray<number>
@@ -34,11 +26,7 @@ export interface ChainConfiguration {
   readonly nodes: ReadonlyArray<number>
 }
 
-/**
- * Trouble that a plan brings upon a chain. Times are milliseconds; nodes and signers are named by their places.
- *
- * @category models
- */
+/** Trouble that a plan brings upon a chain. Times are milliseconds; nodes and signers are named by their places. */
 export type ChainTrouble =
   /** The newest blocks give way to others; their transactions wait again, or have never been. */
   | { readonly _tag: "Reorganise"; readonly depth: number; readonly keepsPool: boolean }
@@ -63,11 +51,7 @@ export type ChainTrouble =
   /** Payers take what they have out of their accounts for a while. */
   | { readonly _tag: "PayerEmpties"; readonly buyer: number; readonly millis: number }
 
-/**
- * A transfer that is in the chain.
- *
- * @category models
- */
+/** A transfer that is in the chain. */
 export interface TrueTransfer {
   /** As `keyOf` names its authorization. */
   readonly key: string
@@ -79,11 +63,7 @@ export interface TrueTransfer {
   readonly isStrangers: boolean
 }
 
-/**
- * What is so, whatever nodes say.
- *
- * @category models
- */
+/** What is so, whatever nodes say. */
 export interface ChainTruth {
   readonly head: () => Block & { readonly time: number }
   readonly final: () => Block & { readonly time: number }
@@ -100,11 +80,7 @@ export interface ChainTruth {
   readonly costs: () => bigint
 }
 
-/**
- * A chain.
- *
- * @category models
- */
+/** A chain. */
 export interface SimulatedChain {
   readonly network: Network.Network
   /** The signers that there are; a facilitator's configuration chooses among them. */

@@ -11,16 +11,9 @@ import * as Scope from "effect/Scope"
 
 import type { SimulatedProcess } from "./SimulatedProcess.ts"
 
-/**
- * @category models
- */
 export type Service = (typeof Facilitator)["Service"]
 
-/**
- * Everything that a start takes.
- *
- * @category models
- */
+/** Everything that a start takes. */
 export interface Start {
   readonly process: SimulatedProcess
   readonly schemes: ReadonlyArray<FacilitatorScheme>
@@ -30,11 +23,7 @@ export interface Start {
   readonly strike: Checkpoint.Strike
 }
 
-/**
- * One that runs. `service` is there once it listens.
- *
- * @category models
- */
+/** One that runs. `service` is there once it listens. */
 export interface RunningFacilitator {
   readonly process: SimulatedProcess
   readonly service: () => Service | undefined
@@ -42,11 +31,7 @@ export interface RunningFacilitator {
   readonly stop: () => void
 }
 
-/**
- * Starts one. `failed` is told when it refuses to start.
- *
- * @category constructors
- */
+/** Starts one. `failed` is told when it refuses to start. */
 export const start = (
   { leases, options, process, schemes, store, strike }: Start,
   failed: (message: string) => void

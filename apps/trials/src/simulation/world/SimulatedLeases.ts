@@ -11,21 +11,13 @@ import type * as Scope from "effect/Scope"
 import type { NetworkLink } from "./NetworkLink.ts"
 import type { SimulatedTime } from "./SimulatedTime.ts"
 
-/**
- * The rows that say who holds which lane.
- *
- * @category models
- */
+/** The rows that say who holds which lane. */
 export type LeaseRow = { owner: string; epoch: number; until: number }
 
 const ttlMillis = 9_000
 const tickMillis = 2_000
 
-/**
- * The leases of a process over these rows.
- *
- * @category constructors
- */
+/** The leases of a process over these rows. */
 export const make = (
   rows: Map<string, LeaseRow>,
   link: NetworkLink,

@@ -19,11 +19,7 @@ import type {
   TrueTransfer
 } from "./SimulatedChain.ts"
 
-/**
- * How a ledger is to be.
- *
- * @category models
- */
+/** How a ledger is to be. */
 export interface Options {
   readonly blockMillis: number
   readonly finality: number
@@ -34,18 +30,10 @@ export interface Options {
   readonly broken: (half: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
 }
 
-/**
- * The account that is paid.
- *
- * @category constants
- */
+/** The account that is paid. */
 export const payee = "acct-shop"
 
-/**
- * A ledger whose blocks have begun to come.
- *
- * @category constructors
- */
+/** A ledger whose blocks have begun to come. */
 export const make = (surroundings: ChainSurroundings, options: Options): SimulatedChain => {
   const { time } = surroundings
   const ledger = TestLedger.make()

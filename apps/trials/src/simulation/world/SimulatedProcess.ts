@@ -17,11 +17,7 @@ import type { TrialRandom } from "../../world/TrialRandom.ts"
 import type { SimulatedScheduler } from "./SimulatedScheduler.ts"
 import type { SimulatedTime } from "./SimulatedTime.ts"
 
-/**
- * A process.
- *
- * @category models
- */
+/** A process. */
 export interface SimulatedProcess {
   readonly name: string
   readonly random: TrialRandom
@@ -38,22 +34,14 @@ export interface SimulatedProcess {
   readonly onDeath: (told: () => void) => () => void
 }
 
-/**
- * What processes live in.
- *
- * @category models
- */
+/** What processes live in. */
 export interface Surroundings {
   readonly time: SimulatedTime
   readonly scheduler: SimulatedScheduler
   readonly log: (process: string, level: string, text: string, isDefect: boolean) => void
 }
 
-/**
- * Starts a process.
- *
- * @category constructors
- */
+/** Starts a process. */
 export const make = (name: string, random: TrialRandom, world: Surroundings): SimulatedProcess => {
   const { scheduler, time } = world
   const turns = scheduler.turns()

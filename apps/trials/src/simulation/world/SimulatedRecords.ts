@@ -12,16 +12,9 @@ import type { NetworkLink } from "./NetworkLink.ts"
 import type { SimulatedProcess } from "./SimulatedProcess.ts"
 import type { SimulatedTime } from "./SimulatedTime.ts"
 
-/**
- * @category models
- */
 export type Store = PaymentStore.PaymentStore["Service"]
 
-/**
- * The database: what is on its disk, and the means to look into it without anybody's leave.
- *
- * @category models
- */
+/** The database: what is on its disk, and the means to look into it without anybody's leave. */
 export interface SimulatedRecords {
   /** As it is: for the invariants, and for nobody else. */
   readonly disk: Store
@@ -31,11 +24,7 @@ export interface SimulatedRecords {
   readonly over: (process: SimulatedProcess, link: NetworkLink) => Store
 }
 
-/**
- * What the records of a simulation are made with.
- *
- * @category models
- */
+/** What the records of a simulation are made with. */
 export interface Options {
   readonly time: SimulatedTime
   /** The database's clock: writes are dated by it. */
@@ -46,11 +35,7 @@ export interface Options {
   readonly written: (process: string, method: string) => void
 }
 
-/**
- * Empty records.
- *
- * @category constructors
- */
+/** Empty records. */
 export const make = ({ broken, context, time, written }: Options): SimulatedRecords => {
   const disk = Effect.runSync(MemoryPaymentStore.make)
   const exitOf = Effect.runSyncExitWith(context)

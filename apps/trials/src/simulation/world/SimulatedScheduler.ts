@@ -6,11 +6,7 @@ import type * as Scheduler from "effect/Scheduler"
 
 import type { TrialRandom } from "../../world/TrialRandom.ts"
 
-/**
- * The tasks of one process that are ready to run.
- *
- * @category models
- */
+/** The tasks of one process that are ready to run. */
 export interface Turns {
   readonly scheduler: Scheduler.Scheduler
   /** Its tasks wait, or go on. */
@@ -19,11 +15,7 @@ export interface Turns {
   readonly stop: () => void
 }
 
-/**
- * The scheduler of a whole simulation.
- *
- * @category models
- */
+/** The scheduler of a whole simulation. */
 export interface SimulatedScheduler {
   readonly turns: () => Turns
   /** Runs one task of one process; `false` when none is ready. */
@@ -40,11 +32,7 @@ interface Task {
   readonly priority: number
 }
 
-/**
- * A scheduler; `shuffles` has the tasks of a process run in a drawn order.
- *
- * @category constructors
- */
+/** A scheduler; `shuffles` has the tasks of a process run in a drawn order. */
 export const make = (random: TrialRandom, shuffles: boolean): SimulatedScheduler => {
   const queues: Array<Queue> = []
   const chosen = (): Queue | undefined => {

@@ -20,32 +20,20 @@ import * as Scope from "effect/Scope"
 import type { Service } from "./SimulatedFacilitator.ts"
 import type { SimulatedProcess } from "./SimulatedProcess.ts"
 
-/**
- * An answer on its way to a buyer.
- *
- * @category models
- */
+/** An answer on its way to a buyer. */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/**
- * What the world is told of a handler's run. `paymentId` names the payment whose money has moved for it.
- *
- * @category models
- */
+/** What the world is told of a handler's run. `paymentId` names the payment whose money has moved for it. */
 export interface RunReports {
   readonly began: (paymentId: string) => number
   readonly ended: (run: number, end: "delivered" | "broken") => void
 }
 
-/**
- * What a shop is made of.
- *
- * @category models
- */
+/** What a shop is made of. */
 export interface Options {
   readonly process: SimulatedProcess
   readonly facilitator: Service
@@ -58,11 +46,7 @@ export interface Options {
   readonly reports: RunReports
 }
 
-/**
- * A shop that is open once its gate is.
- *
- * @category models
- */
+/** A shop that is open once its gate is. */
 export interface SimulatedShop {
   readonly process: SimulatedProcess
   readonly origin: string
@@ -72,18 +56,10 @@ export interface SimulatedShop {
   readonly settleUnclaimed: (request: PaymentRequest) => Effect.Effect<UnclaimedReply>
 }
 
-/**
- * What a server without claims answers: the goods, a refusal for good, or that it does not know.
- *
- * @category models
- */
+/** What a server without claims answers: the goods, a refusal for good, or that it does not know. */
 export type UnclaimedReply = "served" | "unknown" | { readonly refused: string }
 
-/**
- * Opens a shop.
- *
- * @category constructors
- */
+/** Opens a shop. */
 export const open = (options: Options): SimulatedShop => {
   const { facilitator, process, reports } = options
   const origin = `https://${process.name}.example`

@@ -4,11 +4,7 @@
  */
 import type { TrialRandom } from "../../world/TrialRandom.ts"
 
-/**
- * Time that goes on only when its next event is taken.
- *
- * @category models
- */
+/** Time that goes on only when its next event is taken. */
 export interface SimulatedTime {
   /** Unix milliseconds, as nobody's clock but the truth has it. */
   readonly now: () => number
@@ -16,11 +12,7 @@ export interface SimulatedTime {
   readonly after: (millis: number, what: string, action: () => void) => () => void
 }
 
-/**
- * The same for who drives it.
- *
- * @category models
- */
+/** The same for who drives it. */
 export interface DrivenTime extends SimulatedTime {
   /** When the next event is; `undefined` when there is none. */
   readonly next: () => number | undefined
@@ -35,11 +27,7 @@ interface Happening {
   action: (() => void) | undefined
 }
 
-/**
- * Time that begins at this instant (Unix milliseconds).
- *
- * @category constructors
- */
+/** Time that begins at this instant (Unix milliseconds). */
 export const make = (start: number, random: TrialRandom): DrivenTime => {
   const heap: Array<Happening> = []
   let now = start

@@ -3,9 +3,6 @@
  */
 import type { SimulatedProcess } from "./SimulatedProcess.ts"
 
-/**
- * @category models
- */
 export interface Strikes {
   /** Has whatever runs at this facilitator's place die at its so-manieth passing from now. */
   readonly set: (facilitator: string, place: string, passing: number, struck: () => void) => void
@@ -13,11 +10,7 @@ export interface Strikes {
   readonly clear: () => void
 }
 
-/**
- * No strikes yet.
- *
- * @category constructors
- */
+/** No strikes yet. */
 export const make = (): Strikes => {
   const waiting = new Map<string, { left: number; readonly struck: () => void }>()
   return {

@@ -10,8 +10,6 @@ import type { SimulatedTime } from "./SimulatedTime.ts"
 /**
  * The weather of a wire. `cut`: no question arrives. `mute`: questions arrive, and no answer comes back. `refused`: the other
  * side says at once that it does nothing.
- *
- * @category models
  */
 export interface WireWeather {
   state: "good" | "cut" | "mute" | "refused"
@@ -21,40 +19,20 @@ export interface WireWeather {
   lost: number
 }
 
-/**
- * A strike at a process: between the moment a question is answered and the moment the answer is on its way back.
- *
- * @category models
- */
+/** A strike at a process: between the moment a question is answered and the moment the answer is on its way back. */
 export type Tap = (process: SimulatedProcess, what: string, phase: "before" | "after") => void
 
-/**
- * How long nobody answers before an asker gives up, in milliseconds.
- *
- * @category constants
- */
+/** How long nobody answers before an asker gives up, in milliseconds. */
 export const patienceMillis = 5_000
 
-/**
- * Weather that is good.
- *
- * @category constructors
- */
+/** Weather that is good. */
 export const fair = (latency: readonly [number, number]): WireWeather => ({ state: "good", latency, lost: 0 })
 
-/**
- * The way of one word on a wire, in milliseconds.
- *
- * @category getters
- */
+/** The way of one word on a wire, in milliseconds. */
 export const wayOf = ({ random }: SimulatedProcess, { latency: [least, most] }: WireWeather): number =>
   least === most ? least : random.between(least, most)
 
-/**
- * A process's end of a wire.
- *
- * @category constructors
- */
+/** A process's end of a wire. */
 export const link = (process: SimulatedProcess, time: SimulatedTime, weather: WireWeather, tap: Tap): NetworkLink => ({
   process: process.name,
   context: process.context,

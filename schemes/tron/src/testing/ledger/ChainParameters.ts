@@ -2,11 +2,7 @@
  * The prices and limits of the local chain: mainnet's of late 2026, unless a test asks for others.
  */
 
-/**
- * Prices in sun, limits in units a day.
- *
- * @category models
- */
+/** Prices in sun, limits in units a day. */
 export interface ChainParameters {
   /** For a unit of energy. */
   readonly energyFee: bigint
@@ -34,11 +30,7 @@ export interface ChainParameters {
   readonly totalNetWeight: bigint
 }
 
-/**
- * Mainnet's.
- *
- * @category constants
- */
+/** Mainnet's. */
 export const mainnet: ChainParameters = {
   energyFee: 100n,
   transactionFee: 1_000n,
@@ -55,9 +47,5 @@ export const mainnet: ChainParameters = {
   totalNetWeight: 26_600_000_000n
 }
 
-/**
- * Sun in a TRX.
- *
- * @category constants
- */
+/** Sun in a TRX. */
 export const sunPerTrx = 1_000_000n

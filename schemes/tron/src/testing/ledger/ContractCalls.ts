@@ -14,37 +14,21 @@ import type { CallReceipt } from "./ExecutionReceipt.ts"
 import * as TronAccount from "./TronAccount.ts"
 import type { DeployedContract, TronLedger } from "./TronLedger.ts"
 
-/**
- * The contracts of this file.
- *
- * @category models
- */
+/** The contracts of this file. */
 export type SmartContract = Of<"TriggerSmartContract"> | Of<"CreateSmartContract">
 
 /** The scale of a contract's energy factor. */
 const factorScale = 10_000n
 
-/**
- * All energy of a call: what it took and the penalty of a popular contract.
- *
- * @category getters
- */
+/** All energy of a call: what it took and the penalty of a popular contract. */
 export const withPenalty = (energy: bigint, contract: DeployedContract | undefined): bigint =>
   (energy * (factorScale + (contract?.energyFactor ?? 0n))) / factorScale
 
-/**
- * The address of a contract that a transaction deploys.
- *
- * @category getters
- */
+/** The address of a contract that a transaction deploys. */
 export const addressOf = (id: string, owner: string): string =>
   `41${bytesToHex(keccak_256(hexToBytes(`${id}${owner}`)).subarray(12))}`
 
-/**
- * Executes one: a call that fails is executed too, and paid for.
- *
- * @category combinators
- */
+/** Executes one: a call that fails is executed too, and paid for. */
 export const execute = Effect.fnUntraced(function* (
   ledger: TronLedger,
   tvm: Tvm,

@@ -8,21 +8,13 @@ import { bytesToHex } from "@noble/hashes/utils.js"
 import type { NodeTransaction } from "../node/NodeTransaction.ts"
 import type { ExecutionReceipt } from "./ExecutionReceipt.ts"
 
-/**
- * A transaction that was executed, and what it came to.
- *
- * @category models
- */
+/** A transaction that was executed, and what it came to. */
 export interface Executed {
   readonly transaction: NodeTransaction
   readonly receipt: ExecutionReceipt
 }
 
-/**
- * A block.
- *
- * @category models
- */
+/** A block. */
 export interface DevBlock {
   /** 32 bytes in hexadecimal. */
   readonly id: string
@@ -37,22 +29,14 @@ const noParent = "00".repeat(32)
 
 const idOf = (number: number, hash: string) => `${number.toString(16).padStart(16, "0")}${hash.slice(16)}`
 
-/**
- * The first block.
- *
- * @category constructors
- */
+/** The first block. */
 export const genesis = (chainId: number, timestamp: number): DevBlock => {
   const hash = bytesToHex(sha256(new TextEncoder().encode(`genesis ${timestamp}`)))
   const id = idOf(0, `${hash.slice(0, 56)}${chainId.toString(16).padStart(8, "0")}`)
   return { id, parentId: noParent, number: 0, timestamp, transactions: [] }
 }
 
-/**
- * The block after another. `fork` tells blocks apart that are otherwise the same.
- *
- * @category constructors
- */
+/** The block after another. `fork` tells blocks apart that are otherwise the same. */
 export const after = (
   parent: DevBlock,
   timestamp: number,
@@ -65,19 +49,11 @@ export const after = (
   return { id: idOf(number, bytesToHex(sha256(content))), parentId: parent.id, number, timestamp, transactions }
 }
 
-/**
- * What a transaction names its reference block by: the number's last two bytes, and eight of the id.
- *
- * @category getters
- */
+/** What a transaction names its reference block by: the number's last two bytes, and eight of the id. */
 export const referenceOf = ({ id }: DevBlock): { readonly bytes: string; readonly hash: string } => ({
   bytes: id.slice(12, 16),
   hash: id.slice(16, 32)
 })
 
-/**
- * The witness of all blocks, who is nobody.
- *
- * @category constants
- */
+/** The witness of all blocks, who is nobody. */
 export const witness = `41${"00".repeat(20)}`

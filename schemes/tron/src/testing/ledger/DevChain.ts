@@ -13,11 +13,7 @@ import * as SignatureWeight from "./SignatureWeight.ts"
 import * as TransactionExecution from "./TransactionExecution.ts"
 import type { TronLedger } from "./TronLedger.ts"
 
-/**
- * What the chain needs to be told.
- *
- * @category models
- */
+/** What the chain needs to be told. */
 export interface Options {
   readonly ledger: TronLedger
   readonly tvm: Tvm
@@ -28,27 +24,15 @@ export interface Options {
   readonly pendingLimit?: number
 }
 
-/**
- * Where a transaction was found; without a block it waits for one.
- *
- * @category models
- */
+/** Where a transaction was found; without a block it waits for one. */
 export interface Found extends DevBlock.Executed {
   readonly block: DevBlock.DevBlock | undefined
 }
 
-/**
- * What becomes of the transactions of blocks that the chain drops: they vanish, or wait for another block.
- *
- * @category models
- */
+/** What becomes of the transactions of blocks that the chain drops: they vanish, or wait for another block. */
 export type Fate = "lost" | "pending"
 
-/**
- * Milliseconds between the slots in which blocks are made.
- *
- * @category constants
- */
+/** Milliseconds between the slots in which blocks are made. */
 export const slotMillis = 3_000
 const longestValidityMillis = 86_400_000n
 const largestTransaction = 500 * 1024
@@ -64,11 +48,7 @@ interface Alteration {
   readonly apply: () => void
 }
 
-/**
- * The chain. Its effects are done one after another.
- *
- * @category models
- */
+/** The chain. Its effects are done one after another. */
 export class DevChain {
   readonly blocks: Array<DevBlock.DevBlock>
   readonly ledger: TronLedger

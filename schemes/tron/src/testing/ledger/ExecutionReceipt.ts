@@ -3,11 +3,7 @@
  */
 import type { TvmEnding, TvmLog } from "../machine/Tvm.ts"
 
-/**
- * A receipt. Fees in sun.
- *
- * @category models
- */
+/** A receipt. Fees in sun. */
 export interface ExecutionReceipt {
   /** Everything the owner paid. */
   readonly fee: bigint
@@ -17,11 +13,7 @@ export interface ExecutionReceipt {
   readonly call?: CallReceipt
 }
 
-/**
- * The part of a receipt that tells of a contract.
- *
- * @category models
- */
+/** The part of a receipt that tells of a contract. */
 export interface CallReceipt {
   readonly contract: string
   readonly ending: TvmEnding
@@ -44,10 +36,6 @@ const failures: Readonly<Partial<Record<TvmEnding, string>>> = {
   BAD_JUMP_DESTINATION: "Operation with pc isn't 'JUMPDEST'"
 }
 
-/**
- * The message of a call that failed; `undefined` for one that did not.
- *
- * @category getters
- */
+/** The message of a call that failed; `undefined` for one that did not. */
 export const failureOf = (ending: TvmEnding): string | undefined =>
   ending === "SUCCESS" ? undefined : (failures[ending] ?? ending)

@@ -12,11 +12,7 @@ import * as ContractCalls from "./ContractCalls.ts"
 import * as TronAccount from "./TronAccount.ts"
 import type { TronLedger } from "./TronLedger.ts"
 
-/**
- * A state in the making.
- *
- * @category models
- */
+/** A state in the making. */
 export interface Genesis {
   readonly ledger: TronLedger
   readonly tvm: Tvm
@@ -31,11 +27,7 @@ const run = Effect.fnUntraced(function* ({ now, tvm }: Genesis, call: Omit<TvmCa
   if (ending !== "SUCCESS") return yield* Effect.die(new Error(`The first block's ${call.contract} ended ${ending}`))
 })
 
-/**
- * Puts a contract into the state; gives its address in hexadecimal.
- *
- * @category constructors
- */
+/** Puts a contract into the state; gives its address in hexadecimal. */
 export const install = Effect.fnUntraced(function* (genesis: Genesis, name: string, bytecode: string, owner: string) {
   const { ledger, now } = genesis
   const address = ContractCalls.addressOf(TronHex.fromBytes(sha256(new TextEncoder().encode(name))), owner)
@@ -45,11 +37,7 @@ export const install = Effect.fnUntraced(function* (genesis: Genesis, name: stri
   return address
 })
 
-/**
- * Calls a contract before the first block.
- *
- * @category combinators
- */
+/** Calls a contract before the first block. */
 export const call = (
   genesis: Genesis,
   owner: string,

@@ -9,11 +9,7 @@ import type { NodeTransaction } from "../node/NodeTransaction.ts"
 import * as TronAccount from "./TronAccount.ts"
 import type { TronLedger } from "./TronLedger.ts"
 
-/**
- * What was used and what was burnt, in bytes and sun.
- *
- * @category models
- */
+/** What was used and what was burnt, in bytes and sun. */
 export interface NetBill {
   readonly netUsage: bigint
   readonly netFee: bigint
@@ -45,11 +41,7 @@ const free = (
   return { ...account, freeNet: TronAccount.using(account.freeNet, bytes, now) }
 }
 
-/**
- * Charges the owner for bandwidth, a memo and further signatures.
- *
- * @category combinators
- */
+/** Charges the owner for bandwidth, a memo and further signatures. */
 export const charge = Effect.fnUntraced(function* (
   ledger: TronLedger,
   transaction: NodeTransaction,

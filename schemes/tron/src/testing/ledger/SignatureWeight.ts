@@ -15,11 +15,7 @@ import type { TronAccount } from "./TronAccount.ts"
 
 const signatureDigits = 130
 
-/**
- * The signer of a transaction's id, by a signature of at least 65 bytes; `undefined` where it is no signature.
- *
- * @category conversions
- */
+/** The signer of a transaction's id, by a signature of at least 65 bytes; `undefined` where it is no signature. */
 export const signerOf = (id: string, signature: string): string | undefined => {
   const bytes = hexToBytes(signature.slice(0, signatureDigits))
   const last = bytes[64] ?? 0
@@ -39,8 +35,6 @@ export const signerOf = (id: string, signature: string): string | undefined => {
 
 /**
  * An account's permission by id. Who has set none has the owner's and one for everyday use, each the account's own key.
- *
- * @category getters
  */
 export const permissionOf = (owner: string, account: TronAccount | undefined, id: number): Permission | undefined => {
   const set = account?.permissions
@@ -67,21 +61,13 @@ const allows = ({ operations, type }: Permission, contract: ContractName): boole
   return (byte & (1 << (number % 8))) !== 0
 }
 
-/**
- * Who of a permission has signed, and their weight together.
- *
- * @category models
- */
+/** Who of a permission has signed, and their weight together. */
 export interface Weight {
   readonly signers: ReadonlyArray<string>
   readonly weight: bigint
 }
 
-/**
- * Counts the weight of a transaction's signatures.
- *
- * @category conversions
- */
+/** Counts the weight of a transaction's signatures. */
 export const count = Effect.fnUntraced(function* (
   { id, signatures }: Pick<NodeTransaction, "id" | "signatures">,
   permission: Permission
@@ -113,11 +99,7 @@ export const count = Effect.fnUntraced(function* (
   return counted
 })
 
-/**
- * Checks that the owner's permission stands behind a transaction.
- *
- * @category conversions
- */
+/** Checks that the owner's permission stands behind a transaction. */
 export const check = Effect.fnUntraced(function* (transaction: NodeTransaction, account: TronAccount | undefined) {
   const { contract, id, permissionId, signatures } = transaction
   if (contract === undefined || signatures.length === 0) return yield* NodeRefusal.unsigned("miss sig or contract")

@@ -11,20 +11,12 @@ import { sunPerTrx } from "./ChainParameters.ts"
 import * as TronAccount from "./TronAccount.ts"
 import { delegationKey, type TronLedger } from "./TronLedger.ts"
 
-/**
- * The contracts of this file.
- *
- * @category models
- */
+/** The contracts of this file. */
 export type SystemContract = Exclude<TronContract, Of<"TriggerSmartContract"> | Of<"CreateSmartContract">>
 
 const unfreezeMillis = 14 * 86_400_000
 
-/**
- * Executes one.
- *
- * @category combinators
- */
+/** Executes one. */
 export const execute = (
   ledger: TronLedger,
   contract: SystemContract,
@@ -189,11 +181,7 @@ const delegate = Effect.fnUntraced(function* (
   return 0n
 })
 
-/**
- * How much of its stake an account may delegate: what it has used of late stays with it.
- *
- * @category getters
- */
+/** How much of its stake an account may delegate: what it has used of late stays with it. */
 export const availableOf = (
   ledger: TronLedger,
   account: TronAccount.TronAccount,

@@ -14,11 +14,7 @@ import * as NetBill from "./NetBill.ts"
 import * as SystemContracts from "./SystemContracts.ts"
 import type { TronLedger } from "./TronLedger.ts"
 
-/**
- * Executes a transaction whose signatures, reference and time were checked before.
- *
- * @category combinators
- */
+/** Executes a transaction whose signatures, reference and time were checked before. */
 export const execute = (
   ledger: TronLedger,
   tvm: Tvm,

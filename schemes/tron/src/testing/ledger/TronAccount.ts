@@ -5,22 +5,14 @@ import type { Permission, Resource } from "../messages/TronContract.ts"
 import type { ChainParameters } from "./ChainParameters.ts"
 import { sunPerTrx } from "./ChainParameters.ts"
 
-/**
- * How much of a resource was used, as of a time; it recovers evenly within a day.
- *
- * @category models
- */
+/** How much of a resource was used, as of a time; it recovers evenly within a day. */
 export interface Usage {
   readonly used: bigint
   /** Unix milliseconds. */
   readonly at: number
 }
 
-/**
- * Stake for one resource, in sun.
- *
- * @category models
- */
+/** Stake for one resource, in sun. */
 export interface Stake {
   /** Staked, and not delegated. */
   readonly own: bigint
@@ -31,11 +23,7 @@ export interface Stake {
   readonly usage: Usage
 }
 
-/**
- * An account.
- *
- * @category models
- */
+/** An account. */
 export interface TronAccount {
   readonly address: string
   /** Sun. */
@@ -54,11 +42,7 @@ export interface TronAccount {
 const noUsage: Usage = { used: 0n, at: 0 }
 const noStake: Stake = { own: 0n, delegated: 0n, acquired: 0n, usage: noUsage }
 
-/**
- * A new account.
- *
- * @category constructors
- */
+/** A new account. */
 export const make = (address: string, createdAt: number, isContract: boolean): TronAccount => ({
   address,
   balance: 0n,
@@ -71,31 +55,19 @@ export const make = (address: string, createdAt: number, isContract: boolean): T
 
 const recoveryMillis = 86_400_000
 
-/**
- * What is still used up at a time.
- *
- * @category getters
- */
+/** What is still used up at a time. */
 export const usedAt = ({ at, used }: Usage, now: number): bigint => {
   const left = Math.max(0, Math.min(recoveryMillis, recoveryMillis - (now - at)))
   return (used * BigInt(Math.floor(left))) / BigInt(recoveryMillis)
 }
 
-/**
- * A usage with more used.
- *
- * @category combinators
- */
+/** A usage with more used. */
 export const using = (usage: Usage, amount: bigint, now: number): Usage => ({
   used: usedAt(usage, now) + amount,
   at: now
 })
 
-/**
- * What stake gives a day.
- *
- * @category getters
- */
+/** What stake gives a day. */
 export const limitOf = (account: TronAccount, resource: Resource, parameters: ChainParameters): bigint => {
   const { acquired, own } = account.stakes[resource]
   const [limit, weight] =
@@ -105,30 +77,18 @@ export const limitOf = (account: TronAccount, resource: Resource, parameters: Ch
   return ((own + acquired) * limit) / (weight * sunPerTrx)
 }
 
-/**
- * What is left of it.
- *
- * @category getters
- */
+/** What is left of it. */
 export const leftOf = (account: TronAccount, resource: Resource, parameters: ChainParameters, now: number): bigint => {
   const left = limitOf(account, resource, parameters) - usedAt(account.stakes[resource].usage, now)
   return left > 0n ? left : 0n
 }
 
-/**
- * The account with another stake for one resource.
- *
- * @category combinators
- */
+/** The account with another stake for one resource. */
 export const withStake = (account: TronAccount, resource: Resource, change: Partial<Stake>): TronAccount => ({
   ...account,
   stakes: { ...account.stakes, [resource]: { ...account.stakes[resource], ...change } }
 })
 
-/**
- * The account after it used what its stake gives.
- *
- * @category combinators
- */
+/** The account after it used what its stake gives. */
 export const spending = (account: TronAccount, resource: Resource, amount: bigint, now: number): TronAccount =>
   amount === 0n ? account : withStake(account, resource, { usage: using(account.stakes[resource].usage, amount, now) })

@@ -9,11 +9,7 @@ import type * as ChainParameters from "./ChainParameters.ts"
 import * as TronAccount from "./TronAccount.ts"
 import { JournaledMap, UndoLog } from "./UndoLog.ts"
 
-/**
- * A contract as it was deployed.
- *
- * @category models
- */
+/** A contract as it was deployed. */
 export interface DeployedContract {
   readonly address: string
   readonly origin: string
@@ -24,21 +20,13 @@ export interface DeployedContract {
   readonly energyFactor: bigint
 }
 
-/**
- * Code and its hash.
- *
- * @category models
- */
+/** Code and its hash. */
 export interface Code {
   readonly bytes: Uint8Array
   readonly hash: Uint8Array
 }
 
-/**
- * The state.
- *
- * @category models
- */
+/** The state. */
 export class TronLedger {
   readonly log = new UndoLog()
   readonly accounts = new JournaledMap<string, TronAccount.TronAccount>(this.log)
@@ -87,10 +75,6 @@ export class TronLedger {
   }
 }
 
-/**
- * The key of a delegation.
- *
- * @category conversions
- */
+/** The key of a delegation. */
 export const delegationKey = (owner: string, receiver: string, resource: Resource): string =>
   `${owner} ${receiver} ${resource}`

@@ -4,11 +4,7 @@
  * the chain drops.
  */
 
-/**
- * The log of a state. A mark is a place to go back to; it is void once the state has gone back behind it.
- *
- * @category models
- */
+/** The log of a state. A mark is a place to go back to; it is void once the state has gone back behind it. */
 export class UndoLog {
   private readonly undos: Array<() => void> = []
   private forgotten = 0
@@ -36,11 +32,7 @@ export class UndoLog {
   }
 }
 
-/**
- * A map whose changes are on the log. Its values are not changed in place.
- *
- * @category models
- */
+/** A map whose changes are on the log. Its values are not changed in place. */
 export class JournaledMap<Key, Value> {
   private readonly entries = new Map<Key, Value>()
   private readonly log: UndoLog

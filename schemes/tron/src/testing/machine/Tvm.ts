@@ -13,8 +13,6 @@ import { TvmState } from "./TvmState.ts"
 
 /**
  * One event of a contract, as a receipt shows it: the address without its first byte, hexadecimal without a prefix.
- *
- * @category models
  */
 export interface TvmLog {
   readonly address: string
@@ -22,11 +20,7 @@ export interface TvmLog {
   readonly data: string
 }
 
-/**
- * How a run ended, by the name java-tron gives it in a receipt.
- *
- * @category models
- */
+/** How a run ended, by the name java-tron gives it in a receipt. */
 export type TvmEnding =
   | "SUCCESS"
   | "REVERT"
@@ -38,11 +32,7 @@ export type TvmEnding =
   | "TRANSFER_FAILED"
   | "UNKNOWN"
 
-/**
- * What a run came to.
- *
- * @category models
- */
+/** What a run came to. */
 export interface TvmResult {
   readonly ending: TvmEnding
   /** Energy, without a contract's penalty. */
@@ -51,11 +41,7 @@ export interface TvmResult {
   readonly logs: ReadonlyArray<TvmLog>
 }
 
-/**
- * A call, or the creation of a contract where `code` is given: it runs as the contract's own.
- *
- * @category models
- */
+/** A call, or the creation of a contract where `code` is given: it runs as the contract's own. */
 export interface TvmCall {
   readonly owner: string
   readonly contract: string
@@ -67,22 +53,14 @@ export interface TvmCall {
   readonly limit: bigint
 }
 
-/**
- * The block that contracts see themselves in.
- *
- * @category models
- */
+/** The block that contracts see themselves in. */
 export interface TvmBlock {
   readonly number: number
   /** Unix milliseconds. */
   readonly timestamp: number
 }
 
-/**
- * The machine.
- *
- * @category models
- */
+/** The machine. */
 export interface Tvm {
   /** Runs, and keeps what a successful run changed. */
   readonly run: (call: TvmCall, block: TvmBlock) => Effect.Effect<TvmResult>
@@ -189,11 +167,7 @@ const deposit = async (state: TvmState, call: TvmCall, result: TvmResult): Promi
   return { ...result, energy }
 }
 
-/**
- * A machine over a ledger. One run at a time.
- *
- * @category constructors
- */
+/** A machine over a ledger. One run at a time. */
 export const make = Effect.fnUntraced(function* (ledger: TronLedger, chainId: number) {
   const common = new Common({ chain: { ...Mainnet, chainId }, hardfork: "istanbul", eips: [3855], params: prices })
   const state = new TvmState(ledger)

@@ -11,11 +11,7 @@ import type { TronLedger } from "../ledger/TronLedger.ts"
 const keyOf = (address: Address) => `41${address.toString().slice(2)}`
 const none = new Uint8Array()
 
-/**
- * The view. `now`, in Unix milliseconds, is when accounts that calls create were created.
- *
- * @category models
- */
+/** The view. `now`, in Unix milliseconds, is when accounts that calls create were created. */
 export class TvmState implements StateManagerInterface {
   private readonly ledger: TronLedger
   private readonly marks: Array<number> = []

@@ -4,11 +4,7 @@
  */
 import { concatBytes } from "@noble/hashes/utils.js"
 
-/**
- * One field as it was found. `bytes` is the content of a length-delimited one, empty for integers.
- *
- * @category models
- */
+/** One field as it was found. `bytes` is the content of a length-delimited one, empty for integers. */
 export interface WireField {
   readonly number: number
   readonly isInteger: boolean
@@ -52,11 +48,7 @@ const readContent = (bytes: Uint8Array, type: number, from: number): Read<bigint
   return { value: bytes.subarray(start, start + size), next: start + size }
 }
 
-/**
- * The fields of a message in their order, or `undefined` where the bytes are no message.
- *
- * @category conversions
- */
+/** The fields of a message in their order, or `undefined` where the bytes are no message. */
 export const read = (bytes: Uint8Array): ReadonlyArray<WireField> | undefined => {
   const fields: Array<WireField> = []
   let from = 0
@@ -87,18 +79,10 @@ const varint = (value: bigint): Uint8Array => {
 
 const tagOf = (number: number, type: number) => varint((BigInt(number) << 3n) | BigInt(type))
 
-/**
- * An integer field.
- *
- * @category constructors
- */
+/** An integer field. */
 export const integer = (number: number, value: bigint): Uint8Array =>
   concatBytes(tagOf(number, varintType), varint(value))
 
-/**
- * A field of bytes: text, a message, or bytes themselves.
- *
- * @category constructors
- */
+/** A field of bytes: text, a message, or bytes themselves. */
 export const delimited = (number: number, bytes: Uint8Array): Uint8Array =>
   concatBytes(tagOf(number, bytesType), varint(BigInt(bytes.length)), bytes)

@@ -11,29 +11,17 @@ const text = Schema.String.pipe(Schema.withDecodingDefaultKey(Effect.succeed("")
 const integer = Schema.BigInt.pipe(Schema.withDecodingDefaultKey(Effect.succeed(0n)))
 const truth = Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false)))
 
-/**
- * What stake pays for.
- *
- * @category schemas
- */
+/** What stake pays for. */
 export const Resource = Schema.Literals(["BANDWIDTH", "ENERGY"])
 
-/**
- * One of them.
- *
- * @category models
- */
+/** One of them. */
 export type Resource = typeof Resource.Type
 
 const resource = Resource.pipe(Schema.withDecodingDefaultKey(Effect.succeed("BANDWIDTH" as const)))
 
 const Key = Schema.Struct({ address: text, weight: integer })
 
-/**
- * Who may sign for an account, and with which weight together.
- *
- * @category schemas
- */
+/** Who may sign for an account, and with which weight together. */
 export const Permission = Schema.Struct({
   type: Schema.Literals(["Owner", "Witness", "Active"]).pipe(
     Schema.withDecodingDefaultKey(Effect.succeed("Owner" as const))
@@ -45,11 +33,7 @@ export const Permission = Schema.Struct({
   keys: Schema.Array(Key).pipe(Schema.withDecodingDefaultKey(Effect.succeed([])))
 })
 
-/**
- * A permission.
- *
- * @category models
- */
+/** A permission. */
 export type Permission = typeof Permission.Type
 
 const owner = { owner_address: text }
@@ -68,11 +52,7 @@ const NewContract = Schema.Struct({
   origin_energy_limit: integer
 })
 
-/**
- * The contracts the node executes.
- *
- * @category schemas
- */
+/** The contracts the node executes. */
 export const TronContract = Schema.Union([
   Schema.TaggedStruct("AccountCreateContract", { ...owner, account_address: text }),
   Schema.TaggedStruct("TransferContract", { ...owner, to_address: text, amount: integer }),
@@ -97,27 +77,15 @@ export const TronContract = Schema.Union([
   Schema.TaggedStruct("UnDelegateResourceContract", { ...owner, ...receiver, balance: integer, resource })
 ])
 
-/**
- * One of them.
- *
- * @category models
- */
+/** One of them. */
 export type TronContract = typeof TronContract.Type
 
-/**
- * The contract of one name.
- *
- * @category models
- */
+/** The contract of one name. */
 export type Of<Name extends ContractName> = Extract<TronContract, { readonly _tag: Name }>
 
 const decode = Schema.decodeUnknownEffect(TronContract)
 
-/**
- * Types a contract's message.
- *
- * @category conversions
- */
+/** Types a contract's message. */
 export const fromMessage = (
   name: ContractName,
   message: TronMessage.Message

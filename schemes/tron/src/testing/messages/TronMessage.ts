@@ -14,8 +14,6 @@ import * as ProtobufWire from "./ProtobufWire.ts"
 /**
  * What a field holds: `bytes` and `address` are hexadecimal text, `integer` a signed number of 64 bits, a list of names an
  * enumeration by place.
- *
- * @category models
  */
 export type FieldKind =
   | "bytes"
@@ -26,45 +24,25 @@ export type FieldKind =
   | { readonly names: Readonly<Record<number, string>> }
   | { readonly table: Table }
 
-/**
- * One field of a message.
- *
- * @category models
- */
+/** One field of a message. */
 export interface Field {
   readonly name: string
   readonly kind: FieldKind
   readonly isList?: boolean
 }
 
-/**
- * A message: its fields by number.
- *
- * @category models
- */
+/** A message: its fields by number. */
 export type Table = Readonly<Record<number, Field>>
 
-/**
- * A field's value in memory.
- *
- * @category models
- */
+/** A field's value in memory. */
 export type Value = string | bigint | boolean | Message | ReadonlyArray<Value>
 
-/**
- * A message in memory. The key `""` holds the fields that no table knows, as they came.
- *
- * @category models
- */
+/** A message in memory. The key `""` holds the fields that no table knows, as they came. */
 export interface Message {
   readonly [name: string]: Value
 }
 
-/**
- * Bytes or JSON that are not the message they should be; `message` says what is wrong.
- *
- * @category errors
- */
+/** Bytes or JSON that are not the message they should be; `message` says what is wrong. */
 export class MessageMalformed extends Schema.TaggedError<MessageMalformed>("@pontage/tron/testing/MessageMalformed")(
   "MessageMalformed",
   { message: Schema.String }
@@ -79,8 +57,6 @@ const utf8 = new TextDecoder()
 
 /**
  * Reads a message out of its bytes. As everywhere in protocol buffers, the last of several wins where one is expected.
- *
- * @category conversions
  */
 export const fromBytes: (table: Table, bytes: Uint8Array) => Effect.Effect<Message, MessageMalformed> =
   Effect.fnUntraced(function* (table: Table, bytes: Uint8Array) {
@@ -115,11 +91,7 @@ const fromWire = (kind: FieldKind, field: ProtobufWire.WireField): Effect.Effect
   return name === undefined ? Effect.fail(malformed(`no name for ${field.integer}`)) : Effect.succeed(name)
 }
 
-/**
- * The bytes of a message: fields by ascending number, defaults left out, what no table knows at the end.
- *
- * @category conversions
- */
+/** The bytes of a message: fields by ascending number, defaults left out, what no table knows at the end. */
 export const toBytes = (table: Table, message: Message): Uint8Array => {
   const numbers = Object.keys(table).map(Number)
   const known = numbers.flatMap((number) => {
@@ -153,11 +125,7 @@ const toWire = (number: number, kind: FieldKind, value: Value): Uint8Array => {
   return ProtobufWire.delimited(number, kind === "text" ? new TextEncoder().encode(value) : hexToBytes(value))
 }
 
-/**
- * Whether a value is a message, not a list nor a scalar.
- *
- * @category guards
- */
+/** Whether a value is a message, not a list nor a scalar. */
 export const isMessage = (value: Value | undefined): value is Message =>
   typeof value === "object" && !Array.isArray(value)
 
@@ -167,8 +135,6 @@ const decodeJsonList = Schema.decodeUnknownEffect(Schema.Array(Schema.Unknown))
 /**
  * Reads a message out of the API's JSON: what the table does not know is ignored, addresses may be base58check, names of
  * an enumeration in any case or by number.
- *
- * @category conversions
  */
 export const fromJson: (table: Table, json: unknown) => Effect.Effect<Message, MessageMalformed> = Effect.fnUntraced(
   function* (table: Table, json: unknown) {
@@ -212,11 +178,7 @@ const fromHex = (text: string): Effect.Effect<string, MessageMalformed> => {
   return /^(?:[0-9a-f]{2})*$/.test(hex) ? Effect.succeed(hex) : Effect.fail(malformed("hexadecimal was expected"))
 }
 
-/**
- * The API's JSON of a message; `visible` asks for addresses in base58check.
- *
- * @category conversions
- */
+/** The API's JSON of a message; `visible` asks for addresses in base58check. */
 export const toJson = (table: Table, message: Message, visible: boolean): Readonly<Record<string, unknown>> => {
   const present = Object.values(table).flatMap(({ kind, name }): ReadonlyArray<readonly [string, unknown]> => {
     const value = message[name]

@@ -25,11 +25,7 @@ const entry: Table = {
   8: { name: "stateMutability", kind: { names: mutabilities } }
 }
 
-/**
- * The interface a contract was deployed with.
- *
- * @category constants
- */
+/** The interface a contract was deployed with. */
 export const abi: Table = { 1: { name: "entrys", kind: { table: entry }, isList: true } }
 
 const smartContract: Table = {
@@ -58,11 +54,7 @@ const permission: Table = {
 const owner = { name: "owner_address", kind: "address" } as const
 const receiver = { name: "receiver_address", kind: "address" } as const
 
-/**
- * What a transaction may do on the local node: the message in its parameter, by the name of its type.
- *
- * @category constants
- */
+/** What a transaction may do on the local node: the message in its parameter, by the name of its type. */
 export const contracts = {
   AccountCreateContract: {
     1: owner,
@@ -116,11 +108,7 @@ export const contracts = {
   }
 } as const satisfies Readonly<Record<string, Table>>
 
-/**
- * The name of a type of contract.
- *
- * @category models
- */
+/** The name of a type of contract. */
 export type ContractName = keyof typeof contracts
 
 const contractNumbers: Readonly<Record<number, ContractName>> = {
@@ -135,19 +123,11 @@ const contractNumbers: Readonly<Record<number, ContractName>> = {
   58: "UnDelegateResourceContract"
 }
 
-/**
- * The number of a type of contract.
- *
- * @category getters
- */
+/** The number of a type of contract. */
 export const numberOf = (name: ContractName): number =>
   Number(Object.entries(contractNumbers).find(([, known]) => known === name)?.[0])
 
-/**
- * Whether a type of contract is among those the node understands.
- *
- * @category guards
- */
+/** Whether a type of contract is among those the node understands. */
 export const isContractName = (name: string): name is ContractName => Object.hasOwn(contracts, name)
 
 const any: Table = { 1: { name: "type_url", kind: "text" }, 2: { name: "value", kind: "bytes" } }
@@ -160,11 +140,7 @@ const contract: Table = {
   5: { name: "Permission_id", kind: "integer" }
 }
 
-/**
- * The part of a transaction that is signed.
- *
- * @category constants
- */
+/** The part of a transaction that is signed. */
 export const raw: Table = {
   1: { name: "ref_block_bytes", kind: "bytes" },
   3: { name: "ref_block_num", kind: "integer" },
@@ -177,11 +153,7 @@ export const raw: Table = {
   18: { name: "fee_limit", kind: "integer" }
 }
 
-/**
- * A transaction with its signatures. The results a sender may add (field 5) are no part of it.
- *
- * @category constants
- */
+/** A transaction with its signatures. The results a sender may add (field 5) are no part of it. */
 export const transaction: Table = {
   1: { name: "raw_data", kind: { table: raw } },
   2: { name: "signature", kind: "bytes", isList: true }

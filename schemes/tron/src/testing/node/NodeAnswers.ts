@@ -13,18 +13,10 @@ import type { Permission, Resource } from "../messages/TronContract.ts"
 import * as NodeAddress from "./NodeAddress.ts"
 import * as NodeTransaction from "./NodeTransaction.ts"
 
-/**
- * An answer's object.
- *
- * @category models
- */
+/** An answer's object. */
 export type Json = Readonly<Record<string, unknown>>
 
-/**
- * An object without what is absent, zero or empty, as protocol buffers print it.
- *
- * @category conversions
- */
+/** An object without what is absent, zero or empty, as protocol buffers print it. */
 export const present = (json: Json): Json =>
   Object.fromEntries(
     Object.entries(json).filter(
@@ -32,20 +24,12 @@ export const present = (json: Json): Json =>
     )
   )
 
-/**
- * Text in hexadecimal.
- *
- * @category conversions
- */
+/** Text in hexadecimal. */
 export const hexOfText = (text: string): string => bytesToHex(new TextEncoder().encode(text))
 
 const headerVersion = 31
 
-/**
- * A block, with its transactions or without.
- *
- * @category conversions
- */
+/** A block, with its transactions or without. */
 export const block = (found: DevBlock, detailed: boolean, visible: boolean): Json => ({
   blockID: found.id,
   block_header: {
@@ -65,21 +49,13 @@ export const block = (found: DevBlock, detailed: boolean, visible: boolean): Jso
     })
 })
 
-/**
- * A transaction with its result.
- *
- * @category conversions
- */
+/** A transaction with its result. */
 export const transaction = ({ receipt, transaction: sent }: Found, visible: boolean): Json => ({
   ret: [present({ contractRet: receipt.call?.ending ?? "SUCCESS" })],
   ...NodeTransaction.toJson(sent, visible)
 })
 
-/**
- * What became of a transaction that is in a block.
- *
- * @category conversions
- */
+/** What became of a transaction that is in a block. */
 export const information = ({ receipt, transaction: { id } }: Found, at: DevBlock): Json => {
   const { call, fee, netFee, netUsage } = receipt
   const failure = call === undefined ? undefined : failureOf(call.ending)
@@ -109,11 +85,7 @@ const permissionJson = (
   keys: keys.map(({ address, weight }) => ({ address: NodeAddress.shown(address, visible), weight }))
 })
 
-/**
- * An account.
- *
- * @category conversions
- */
+/** An account. */
 export const account = (found: TronAccount.TronAccount, now: number, visible: boolean): Json => {
   const { ENERGY: energy, BANDWIDTH: net } = found.stakes
   const ids = found.permissions === undefined ? [0, 2] : [...found.permissions.keys()]
@@ -152,11 +124,7 @@ export const account = (found: TronAccount.TronAccount, now: number, visible: bo
 
 const named = (resource: Resource) => (resource === "ENERGY" ? resource : "")
 
-/**
- * What an account may use.
- *
- * @category conversions
- */
+/** What an account may use. */
 export const resources = (found: TronAccount.TronAccount, parameters: ChainParameters, now: number): Json =>
   present({
     freeNetUsed: TronAccount.usedAt(found.freeNet, now),
@@ -171,11 +139,7 @@ export const resources = (found: TronAccount.TronAccount, parameters: ChainParam
     TotalEnergyWeight: parameters.totalEnergyWeight
   })
 
-/**
- * The chain's parameters, by the names of their proposals.
- *
- * @category conversions
- */
+/** The chain's parameters, by the names of their proposals. */
 export const parameters = (found: ChainParameters): Json => ({
   chainParameter: [
     { key: "getTransactionFee", value: found.transactionFee },
@@ -198,7 +162,5 @@ export const parameters = (found: ChainParameters): Json => ({
 /**
  * Writes whole numbers as JSON does, for `JSON.stringify`. Beyond 2^53 digits are lost, as they are to everybody who reads
  * them with JavaScript.
- *
- * @category conversions
  */
 export const numbers = (_: string, value: unknown): unknown => (typeof value === "bigint" ? Number(value) : value)

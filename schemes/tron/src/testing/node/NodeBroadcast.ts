@@ -13,18 +13,10 @@ import { effectful, type Endpoints } from "./NodeEndpoint.ts"
 import type { NodeRefusal } from "./NodeRefusal.ts"
 import * as NodeTransaction from "./NodeTransaction.ts"
 
-/**
- * Takes a transaction: what the chain does with one, or a fault in its place.
- *
- * @category models
- */
+/** Takes a transaction: what the chain does with one, or a fault in its place. */
 export type Take = (transaction: NodeTransaction.NodeTransaction) => Effect.Effect<void, NodeRefusal>
 
-/**
- * The endpoints, by name.
- *
- * @category constructors
- */
+/** The endpoints, by name. */
 export const make = (chain: DevChain, take: Take): Endpoints => {
   const outcome = (transaction: NodeTransaction.NodeTransaction) =>
     take(transaction).pipe(

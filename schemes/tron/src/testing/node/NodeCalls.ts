@@ -111,11 +111,7 @@ const build = Effect.fnUntraced(function* (chain: DevChain, name: ContractName, 
   return { visible, ...NodeTransaction.toJson(yield* NodeTransaction.make(raw, []), visible) }
 })
 
-/**
- * The endpoints, by name.
- *
- * @category constructors
- */
+/** The endpoints, by name. */
 export const make = (chain: DevChain): Endpoints => {
   const builder = (name: ContractName): Endpoint => effectful(Call, (asked) => build(chain, name, asked))
   return {

@@ -6,35 +6,19 @@ import * as Schema from "effect/Schema"
 
 import { MessageMalformed } from "../messages/TronMessage.ts"
 
-/**
- * Answers a request's body, or its query. `solid` where it was asked under `walletsolidity/`.
- *
- * @category models
- */
+/** Answers a request's body, or its query. `solid` where it was asked under `walletsolidity/`. */
 export type Endpoint = (body: unknown, solid: boolean) => Effect.Effect<unknown, MessageMalformed>
 
-/**
- * Endpoints by the last part of their path.
- *
- * @category models
- */
+/** Endpoints by the last part of their path. */
 export type Endpoints = Readonly<Record<string, Endpoint>>
 
-/**
- * An endpoint that answers at once.
- *
- * @category constructors
- */
+/** An endpoint that answers at once. */
 export const endpoint = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
   answer: (asked: S["Type"], solid: boolean) => unknown
 ): Endpoint => effectful(schema, (asked, solid) => Effect.sync(() => answer(asked, solid)))
 
-/**
- * An endpoint that has work to do.
- *
- * @category constructors
- */
+/** An endpoint that has work to do. */
 export const effectful = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
   answer: (asked: S["Type"], solid: boolean) => Effect.Effect<unknown, MessageMalformed>

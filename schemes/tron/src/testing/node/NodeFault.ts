@@ -7,8 +7,6 @@ import * as NodeRefusal from "./NodeRefusal.ts"
  * What goes wrong. `Refuse` answers broadcasts with a code, and wrongly so where the transaction `isTaken` all the same.
  * `Status` answers with an HTTP status, `Text` with a body of its own, `Hang` never, `Disconnect` cuts the
  * connection; where `isDone` what was asked is done first.
- *
- * @category models
  */
 export type NodeFault =
   | {
@@ -22,11 +20,7 @@ export type NodeFault =
   | { readonly _tag: "Hang"; readonly isDone?: boolean }
   | { readonly _tag: "Disconnect"; readonly isDone?: boolean }
 
-/**
- * Where it goes wrong, and how often.
- *
- * @category models
- */
+/** Where it goes wrong, and how often. */
 export interface FaultPlace {
   /** The end of the path, such as `broadcasthex`; default every path. */
   readonly path?: string
@@ -34,11 +28,7 @@ export interface FaultPlace {
   readonly times?: number
 }
 
-/**
- * The faults that are planted.
- *
- * @category models
- */
+/** The faults that are planted. */
 export interface NodeFaults {
   readonly plant: (fault: NodeFault, place?: FaultPlace) => void
   readonly heal: () => void
@@ -46,11 +36,7 @@ export interface NodeFaults {
   readonly next: (path: string) => NodeFault | undefined
 }
 
-/**
- * No faults yet.
- *
- * @category constructors
- */
+/** No faults yet. */
 export const make = (): NodeFaults => {
   let planted: Array<{ readonly fault: NodeFault; readonly place: FaultPlace; left: number }> = []
   return {
@@ -73,11 +59,7 @@ export const make = (): NodeFaults => {
 const isAt = (path: string, { _tag }: NodeFault, place: FaultPlace): boolean =>
   (place.path === undefined || path.endsWith(`/${place.path}`)) && (_tag !== "Refuse" || path.includes("/broadcast"))
 
-/**
- * The refusal a fault puts in place of the chain's word.
- *
- * @category conversions
- */
+/** The refusal a fault puts in place of the chain's word. */
 export const refusalOf = ({
   code,
   message

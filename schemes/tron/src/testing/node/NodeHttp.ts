@@ -11,21 +11,13 @@ import * as NodeAnswers from "./NodeAnswers.ts"
 import type { Endpoints } from "./NodeEndpoint.ts"
 import type { NodeFault, NodeFaults } from "./NodeFault.ts"
 
-/**
- * The port could not be had.
- *
- * @category errors
- */
+/** The port could not be had. */
 export class TronDevNodeFailed extends Schema.TaggedError<TronDevNodeFailed>("@pontage/tron/testing/TronDevNodeFailed")(
   "TronDevNodeFailed",
   { message: Schema.String, cause: Schema.Defect() }
 ) {}
 
-/**
- * What the server serves.
- *
- * @category models
- */
+/** What the server serves. */
 export interface Options {
   readonly port: number
   readonly chainId: number
@@ -132,11 +124,7 @@ const listen = (server: Server, port: number): Effect.Effect<string, TronDevNode
     })
   })
 
-/**
- * Serves until the scope closes; gives the address.
- *
- * @category constructors
- */
+/** Serves until the scope closes; gives the address. */
 export const make = Effect.fnUntraced(function* (options: Options) {
   const run = Effect.runForkWith(yield* Effect.context())
   const server = yield* Effect.acquireRelease(

@@ -34,20 +34,12 @@ const OfValue = Schema.Struct({ value: text, visible })
 const OfBlock = Schema.Struct({ id_or_num: textOrNumber, detail: visible, visible })
 const OfPair = Schema.Struct({ fromAddress: text, toAddress: text, visible })
 
-/**
- * The number of the newest solidified block.
- *
- * @category getters
- */
+/** The number of the newest solidified block. */
 export const solidNumber = (chain: DevChain): number => Math.max(0, chain.head.number - solidDepth)
 
 const hexOf = (address: string) => NodeAddress.toHex(address) ?? ""
 
-/**
- * The reading endpoints, by name.
- *
- * @category constructors
- */
+/** The reading endpoints, by name. */
 export const make = (chain: DevChain): Endpoints => ({ ...blocks(chain), ...transactions(chain), ...accounts(chain) })
 
 const newest = (chain: DevChain, solid: boolean): DevBlock | undefined =>

@@ -3,11 +3,7 @@
  */
 import * as Schema from "effect/Schema"
 
-/**
- * The answers of a broadcast other than `SUCCESS`. The last six say nothing about the transaction.
- *
- * @category schemas
- */
+/** The answers of a broadcast other than `SUCCESS`. The last six say nothing about the transaction. */
 export const RefusalCode = Schema.Literals([
   "SIGERROR",
   "CONTRACT_VALIDATE_ERROR",
@@ -24,43 +20,23 @@ export const RefusalCode = Schema.Literals([
   "OTHER_ERROR"
 ])
 
-/**
- * One of them.
- *
- * @category models
- */
+/** One of them. */
 export type RefusalCode = typeof RefusalCode.Type
 
-/**
- * The transaction was not taken; nothing of it has an effect.
- *
- * @category errors
- */
+/** The transaction was not taken; nothing of it has an effect. */
 export class NodeRefusal extends Schema.TaggedError<NodeRefusal>("@pontage/tron/testing/NodeRefusal")("NodeRefusal", {
   code: RefusalCode,
   message: Schema.String
 }) {}
 
-/**
- * A transaction that its own rules, or the state, do not allow.
- *
- * @category constructors
- */
+/** A transaction that its own rules, or the state, do not allow. */
 export const invalid = (message: string): NodeRefusal =>
   new NodeRefusal({ code: "CONTRACT_VALIDATE_ERROR", message: `Contract validate error : ${message}` })
 
-/**
- * Signatures that do not stand for the owner's permission.
- *
- * @category constructors
- */
+/** Signatures that do not stand for the owner's permission. */
 export const unsigned = (message: string): NodeRefusal =>
   new NodeRefusal({ code: "SIGERROR", message: `Validate signature error: ${message}` })
 
-/**
- * An owner who cannot pay for the bandwidth or the fixed fees.
- *
- * @category constructors
- */
+/** An owner who cannot pay for the bandwidth or the fixed fees. */
 export const insufficient = (): NodeRefusal =>
   new NodeRefusal({ code: "BANDWITH_ERROR", message: "Account resource insufficient error." })

@@ -12,11 +12,7 @@ import * as TronContract from "../messages/TronContract.ts"
 import * as TronMessage from "../messages/TronMessage.ts"
 import * as TronMessageTable from "../messages/TronMessageTable.ts"
 
-/**
- * A transaction.
- *
- * @category models
- */
+/** A transaction. */
 export interface NodeTransaction {
   /** 32 bytes in hexadecimal. */
   readonly id: string
@@ -72,11 +68,7 @@ const readContract = Effect.fnUntraced(function* (contract: typeof Contract.Type
   return { parameter, contract: yield* TronContract.fromMessage(type, parameter) }
 })
 
-/**
- * A transaction out of its signed part and its signatures.
- *
- * @category constructors
- */
+/** A transaction out of its signed part and its signatures. */
 export const make = Effect.fnUntraced(function* (raw: TronMessage.Message, signatures: ReadonlyArray<string>) {
   const fields = yield* decodeRaw(raw).pipe(Effect.mapError(() => malformed("no valid raw data")))
   const [first] = fields.contract
@@ -112,11 +104,7 @@ const fromMessage = Effect.fnUntraced(function* (message: TronMessage.Message) {
   return yield* make(TronMessage.isMessage(raw) ? raw : {}, signature)
 })
 
-/**
- * Parses the bytes of `wallet/broadcasthex`.
- *
- * @category conversions
- */
+/** Parses the bytes of `wallet/broadcasthex`. */
 export const fromHex = Effect.fnUntraced(function* (hex: string) {
   const plain = hex.replace(/^0x/, "").toLowerCase()
   if (!/^(?:[0-9a-f]{2})+$/.test(plain)) return yield* malformed("hexadecimal was expected")
@@ -144,8 +132,6 @@ const decodeJson = Schema.decodeUnknownEffect(JsonTransaction)
 /**
  * Builds the transaction that `wallet/broadcasttransaction` is sent: from `raw_data` alone. What `raw_data_hex` and `txID`
  * say is ignored, as java-tron does.
- *
- * @category conversions
  */
 export const fromJson = Effect.fnUntraced(function* (json: unknown) {
   const { raw_data, signature } = yield* decodeJson(json).pipe(Effect.mapError(() => malformed("no transaction")))
@@ -166,21 +152,13 @@ const packContract = Effect.fnUntraced(function* (
   }
 })
 
-/**
- * A contract's message as the parameter of a transaction.
- *
- * @category conversions
- */
+/** A contract's message as the parameter of a transaction. */
 export const pack = (type: TronMessageTable.ContractName, message: TronMessage.Message) => ({
   type_url: `type.googleapis.com/protocol.${type}`,
   value: bytesToHex(TronMessage.toBytes(TronMessageTable.contracts[type], message))
 })
 
-/**
- * The API's JSON of a transaction.
- *
- * @category conversions
- */
+/** The API's JSON of a transaction. */
 export const toJson = (transaction: NodeTransaction, visible: boolean): Readonly<Record<string, unknown>> => {
   const { contract, id, parameter, permissionId, raw, rawHex, signatures } = transaction
   const contracts =
@@ -204,10 +182,6 @@ export const toJson = (transaction: NodeTransaction, visible: boolean): Readonly
   }
 }
 
-/**
- * The signed bytes in hexadecimal, as `wallet/broadcasthex` takes them.
- *
- * @category conversions
- */
+/** The signed bytes in hexadecimal, as `wallet/broadcasthex` takes them. */
 export const toHex = ({ raw, signatures }: NodeTransaction): string =>
   bytesToHex(TronMessage.toBytes(TronMessageTable.transaction, { raw_data: raw, signature: signatures }))

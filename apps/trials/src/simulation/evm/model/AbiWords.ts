@@ -4,11 +4,7 @@
  */
 import { EvmAddress, EvmHex } from "@pontage/evm"
 
-/**
- * Calldata without its selector, in words of 32 bytes.
- *
- * @category models
- */
+/** Calldata without its selector, in words of 32 bytes. */
 export interface AbiWords {
   /** A number of at most so many bits; default 256. */
   readonly number: (index: number, bits?: number) => bigint | undefined
@@ -21,11 +17,7 @@ export interface AbiWords {
 /** Solidity refuses offsets and lengths above 2^64 - 1. */
 const largestOffset = 2n ** 64n
 
-/**
- * Reads arguments. `digits` is hexadecimal without `0x`.
- *
- * @category constructors
- */
+/** Reads arguments. `digits` is hexadecimal without `0x`. */
 export const read = (digits: string): AbiWords => {
   const at = (start: number) => (start + 64 <= digits.length ? digits.slice(start, start + 64) : undefined)
   const number: AbiWords["number"] = (index, bits = 256) => {
@@ -55,20 +47,12 @@ export const read = (digits: string): AbiWords => {
   }
 }
 
-/**
- * An address as a word: 64 digits without `0x`.
- *
- * @category conversions
- */
+/** An address as a word: 64 digits without `0x`. */
 export const addressWord = (address: EvmAddress.Address): string => address.slice(2).padStart(64, "0")
 
 const utf8 = new TextEncoder()
 
-/**
- * The data of `Error(string)`, with which Solidity's `require` reverts.
- *
- * @category conversions
- */
+/** The data of `Error(string)`, with which Solidity's `require` reverts. */
 export const errorData = (words: string): EvmHex.Hex => {
   const text = EvmHex.fromBytes(utf8.encode(words)).slice(2)
   const padded = text.padEnd(Math.ceil(text.length / 64) * 64, "0")

@@ -14,20 +14,12 @@ import * as EvmModelTransaction from "./EvmModelTransaction.ts"
 import { blockByHash, blockFor, type EvmModelView, isBlock } from "./EvmModelView.ts"
 import type { NodeRefusal } from "./NodeDialect.ts"
 
-/**
- * A node's answer: its result, or its refusal with code and words.
- *
- * @category models
- */
+/** A node's answer: its result, or its refusal with code and words. */
 export type RpcAnswer =
   | { readonly result: unknown }
   | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } }
 
-/**
- * Answers a question. One that nothing here asks is refused as a node refuses what it does not know.
- *
- * @category combinators
- */
+/** Answers a question. One that nothing here asks is refused as a node refuses what it does not know. */
 export const answer = (view: EvmModelView, method: string, params: ReadonlyArray<unknown>): RpcAnswer => {
   const known = methods[method]
   return known === undefined
@@ -89,11 +81,7 @@ const receipt: Method = ({ chain, head }, [hash]) => {
   return { result: place === undefined ? null : receiptOf(place) }
 }
 
-/**
- * The receipt of a transaction in a block.
- *
- * @category conversions
- */
+/** The receipt of a transaction in a block. */
 export const receiptOf = ({ block, mined }: ModelPlace): Readonly<Record<string, unknown>> => ({
   type: "0x2",
   status: mined.succeeded ? "0x1" : "0x0",

@@ -9,11 +9,7 @@ import type { EvmModelState as State, ModelCode, ModelEvent } from "./EvmModelSt
 import type { ModelTransaction } from "./EvmModelTransaction.ts"
 import * as GasMeter from "./GasMeter.ts"
 
-/**
- * A block. It knows the one before it, so that several branches can be told apart.
- *
- * @category models
- */
+/** A block. It knows the one before it, so that several branches can be told apart. */
 export interface ModelBlock {
   readonly number: bigint
   readonly hash: EvmHex.Hex
@@ -28,11 +24,7 @@ export interface ModelBlock {
   readonly mined: ReadonlyArray<MinedTransaction>
 }
 
-/**
- * A transaction in a block.
- *
- * @category models
- */
+/** A transaction in a block. */
 export interface MinedTransaction {
   readonly transaction: ModelTransaction
   readonly index: number
@@ -49,11 +41,7 @@ export interface MinedTransaction {
   readonly firstLog: number
 }
 
-/**
- * What does not change from block to block.
- *
- * @category models
- */
+/** What does not change from block to block. */
 export interface ModelWorld {
   readonly chainId: number
   readonly contracts: EvmModelRun.ModelContracts
@@ -63,11 +51,7 @@ export interface ModelWorld {
   readonly blockGas: bigint
 }
 
-/**
- * The base fee of the block behind this one (EIP-1559): an eighth more at most, or less.
- *
- * @category getters
- */
+/** The base fee of the block behind this one (EIP-1559): an eighth more at most, or less. */
 export const nextBaseFee = ({ baseFee, gasUsed }: ModelBlock, blockGas: bigint): bigint => {
   const target = blockGas / 2n
   if (gasUsed === target) return baseFee
@@ -76,11 +60,7 @@ export const nextBaseFee = ({ baseFee, gasUsed }: ModelBlock, blockGas: bigint):
   return isMore ? baseFee + (change > 1n ? change : 1n) : baseFee - change
 }
 
-/**
- * The block that is being made.
- *
- * @category models
- */
+/** The block that is being made. */
 export interface BlockInMaking {
   /** Runs a transaction; `false`, and nothing done, where the block cannot take it now. */
   readonly include: (transaction: ModelTransaction) => boolean
@@ -88,11 +68,7 @@ export interface BlockInMaking {
   readonly finish: (hash: EvmHex.Hex) => ModelBlock
 }
 
-/**
- * Begins a block behind another one. `time` is in seconds since 1970, `baseFee` in wei.
- *
- * @category constructors
- */
+/** Begins a block behind another one. `time` is in seconds since 1970, `baseFee` in wei. */
 export const begin = (world: ModelWorld, parent: ModelBlock, time: bigint, baseFee: bigint): BlockInMaking => {
   const mined: Array<MinedTransaction> = []
   let state = parent.state
@@ -116,11 +92,7 @@ export const begin = (world: ModelWorld, parent: ModelBlock, time: bigint, baseF
   }
 }
 
-/**
- * Whether a transaction is its account's next one, and can be paid.
- *
- * @category predicates
- */
+/** Whether a transaction is its account's next one, and can be paid. */
 export const isPayable = (
   { from, gas, maximum, nonce, value }: ModelTransaction,
   state: State,
@@ -167,11 +139,7 @@ const transfer = (
   draft.set(target, draft.get(target) + value)
 }
 
-/**
- * What a call runs in, at a state.
- *
- * @category constructors
- */
+/** What a call runs in, at a state. */
 export const settingOf = (
   { code, crypto }: ModelWorld,
   state: State,
@@ -184,8 +152,6 @@ const most = (one: bigint, other: bigint): bigint => (one > other ? one : other)
 /**
  * A hash that tells a block from every other one of its chain: its number, and how many blocks were made before it on any
  * branch. It can be read in a story.
- *
- * @category constructors
  */
 export const hashOf = (chainId: number, number: bigint, serial: number): EvmHex.Hex =>
   `0xb10c${EvmHex.toWord(chainId).slice(48)}${serial.toString(16).padStart(22, "0")}${number.toString(16).padStart(22, "0")}`

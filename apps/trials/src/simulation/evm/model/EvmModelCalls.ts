@@ -12,11 +12,7 @@ import * as EvmModelState from "./EvmModelState.ts"
 import * as GasMeter from "./GasMeter.ts"
 import type { NodeRefusal } from "./NodeDialect.ts"
 
-/**
- * What a call comes to: the data that it returns, that with which it reverts, or why it was not run.
- *
- * @category models
- */
+/** What a call comes to: the data that it returns, that with which it reverts, or why it was not run. */
 export type CallAnswer = Result.Result<EvmHex.Hex, { readonly reverted: EvmHex.Hex } | NodeRefusal>
 
 const Asked = Schema.Struct({
@@ -30,11 +26,7 @@ const Asked = Schema.Struct({
 const decodeAsked = Schema.decodeUnknownSync(Asked)
 const decodePretended = Schema.decodeUnknownSync(Schema.Struct({ time: Schema.optionalKey(EvmHex.Quantity) }))
 
-/**
- * Runs a call on the state of a block. `pretended` are other properties of the block than its own.
- *
- * @category combinators
- */
+/** Runs a call on the state of a block. `pretended` are other properties of the block than its own. */
 export const call = (world: ModelWorld, block: ModelBlock, parameter: unknown, pretended: unknown): CallAnswer => {
   const { data = "0x", from = EvmAddress.zero, gas = world.blockGas, maxFeePerGas, to } = decodeAsked(parameter)
   const time = decodePretended(pretended ?? {}).time ?? block.time

@@ -13,31 +13,19 @@ import type { ModelTransaction } from "./EvmModelTransaction.ts"
 import * as GasMeter from "./GasMeter.ts"
 import type { NodeDialect, NodeRefusal } from "./NodeDialect.ts"
 
-/**
- * How a chain begins.
- *
- * @category models
- */
+/** How a chain begins. */
 export interface ChainOptions extends ModelWorld {
   readonly dialect: NodeDialect
   readonly first: Pick<ModelBlock, "number" | "time" | "baseFee" | "gasUsed" | "state"> & { readonly hash?: EvmHex.Hex }
 }
 
-/**
- * Where a transaction is in a branch.
- *
- * @category models
- */
+/** Where a transaction is in a branch. */
 export interface ModelPlace {
   readonly block: ModelBlock
   readonly mined: MinedTransaction
 }
 
-/**
- * How blocks are taken back.
- *
- * @category models
- */
+/** How blocks are taken back. */
 export interface Reorganisation {
   /** Blocks that give way. */
   readonly depth: number
@@ -53,11 +41,7 @@ export interface Reorganisation {
   readonly baseFee?: (place: number) => bigint
 }
 
-/**
- * A chain.
- *
- * @category models
- */
+/** A chain. */
 export interface EvmModelChain {
   readonly world: ModelWorld
   readonly dialect: NodeDialect
@@ -83,11 +67,7 @@ export interface EvmModelChain {
   readonly endow: (name: string, amount: bigint) => void
 }
 
-/**
- * Begins a chain.
- *
- * @category constructors
- */
+/** Begins a chain. */
 export const make = ({ dialect, first, ...world }: ChainOptions): EvmModelChain => {
   const genesis: ModelBlock = {
     ...first,
@@ -255,10 +235,6 @@ const canStillCome = (
 ): boolean =>
   gas * maximum + value <= (state.get(EvmModelState.coinOf(from)) ?? 0n) && (dialect.cheapWaits || maximum >= baseFee)
 
-/**
- * The nonce of an account's next transaction as of a block.
- *
- * @category getters
- */
+/** The nonce of an account's next transaction as of a block. */
 export const nonceAt = ({ state }: ModelBlock, account: EvmAddress.Address): bigint =>
   state.get(EvmModelState.nonceOf(account)) ?? 0n

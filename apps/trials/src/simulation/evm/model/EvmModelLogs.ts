@@ -22,11 +22,7 @@ const Filter = Schema.Struct({
 })
 const decodeFilter = Schema.decodeUnknownSync(Filter)
 
-/**
- * Looks for events, oldest first.
- *
- * @category combinators
- */
+/** Looks for events, oldest first. */
 export const find = (view: EvmModelView, parameter: unknown): Result.Result<ReadonlyArray<unknown>, NodeRefusal> => {
   const filter = decodeFilter(parameter)
   return Result.map(blocksOf(view, filter), (blocks) =>
@@ -79,11 +75,7 @@ const fits = ({ address, topics = [] }: typeof Filter.Type, event: ModelEvent): 
   (address === undefined || includes(address, event.address)) &&
   topics.every((wanted, index) => wanted === null || includes(wanted, event.topics[index]))
 
-/**
- * The events of a transaction with their place in the chain, as they are answered.
- *
- * @category conversions
- */
+/** The events of a transaction with their place in the chain, as they are answered. */
 export const inPlace = ({
   block,
   mined

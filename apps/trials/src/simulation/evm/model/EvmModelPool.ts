@@ -6,11 +6,7 @@ import type { EvmAddress, EvmHex } from "@pontage/evm"
 import type { ModelTransaction } from "./EvmModelTransaction.ts"
 import type { NodeDialect, NodeRefusal } from "./NodeDialect.ts"
 
-/**
- * What a transaction is held against when it comes in.
- *
- * @category models
- */
+/** What a transaction is held against when it comes in. */
 export interface PoolSetting {
   readonly dialect: NodeDialect
   readonly chainId: bigint
@@ -25,11 +21,7 @@ export interface PoolSetting {
   readonly baseFee: bigint
 }
 
-/**
- * A pool.
- *
- * @category models
- */
+/** A pool. */
 export interface EvmModelPool {
   /** Takes a transaction, or says why not. */
   readonly offer: (transaction: ModelTransaction, setting: PoolSetting) => NodeRefusal | undefined
@@ -48,11 +40,7 @@ export interface EvmModelPool {
 
 const placeOf = (account: string, nonce: bigint): string => `${account} ${nonce}`
 
-/**
- * An empty pool.
- *
- * @category constructors
- */
+/** An empty pool. */
 export const make = (): EvmModelPool => {
   const waiting = new Map<string, ModelTransaction>()
   const put = (transaction: ModelTransaction) => {

@@ -9,22 +9,14 @@ import { read } from "./AbiWords.ts"
 import * as EvmModelToken from "./EvmModelToken.ts"
 import type { CallEnd, CallSetting, ModelToken } from "./EvmModelToken.ts"
 
-/**
- * The contracts of a chain.
- *
- * @category models
- */
+/** The contracts of a chain. */
 export interface ModelContracts {
   readonly tokens: ReadonlyMap<EvmAddress.Address, ModelToken>
   /** The address of `BatchSettler`, where there is one. */
   readonly settler?: EvmAddress.Address
 }
 
-/**
- * What is called, and the gas that the caller gives.
- *
- * @category models
- */
+/** What is called, and the gas that the caller gives. */
 export interface ModelCall {
   /** Init code where there is none. */
   readonly to: EvmAddress.Address | undefined
@@ -35,11 +27,7 @@ export interface ModelCall {
 const done: CallEnd = { reverted: false, data: "0x" }
 const refused = (selector: EvmHex.Hex): CallEnd => ({ reverted: true, data: selector })
 
-/**
- * Runs a call. Whether its gas was enough is for the caller to see from the meter.
- *
- * @category combinators
- */
+/** Runs a call. Whether its gas was enough is for the caller to see from the meter. */
 export const run = (contracts: ModelContracts, setting: CallSetting, { data, gas, to }: ModelCall): CallEnd => {
   if (to === undefined) return probe(contracts, setting, data)
   const token = contracts.tokens.get(to)

@@ -5,25 +5,13 @@
  */
 import type { EvmAddress, EvmHex, EvmRpc } from "@pontage/evm"
 
-/**
- * A state. A name that is not in it stands for zero.
- *
- * @category models
- */
+/** A state. A name that is not in it stands for zero. */
 export type EvmModelState = ReadonlyMap<string, bigint>
 
-/**
- * A contract's event before it has a place in a block.
- *
- * @category models
- */
+/** A contract's event before it has a place in a block. */
 export type ModelEvent = Pick<EvmRpc.Event, "address" | "topics" | "data">
 
-/**
- * Changes on top of a state, which a failure throws away.
- *
- * @category models
- */
+/** Changes on top of a state, which a failure throws away. */
 export interface StateDraft {
   readonly get: (name: string) => bigint
   readonly set: (name: string, value: bigint) => void
@@ -38,11 +26,7 @@ export interface StateDraft {
   readonly state: () => EvmModelState
 }
 
-/**
- * A draft without changes.
- *
- * @category constructors
- */
+/** A draft without changes. */
 export const draft = (base: EvmModelState): StateDraft =>
   onTop(
     (name) => base.get(name) ?? 0n,
@@ -77,23 +61,11 @@ const onTop = (read: StateDraft["get"], base: () => EvmModelState, keepIn: Keep)
   }
 }
 
-/**
- * The name of an account's coin, in wei.
- *
- * @category getters
- */
+/** The name of an account's coin, in wei. */
 export const coinOf = (account: EvmAddress.Address): string => `coin ${account}`
 
-/**
- * The name of the nonce of an account's next transaction.
- *
- * @category getters
- */
+/** The name of the nonce of an account's next transaction. */
 export const nonceOf = (account: EvmAddress.Address): string => `nonce ${account}`
 
-/**
- * The code at addresses; an account that is not listed has none.
- *
- * @category models
- */
+/** The code at addresses; an account that is not listed has none. */
 export type ModelCode = ReadonlyMap<EvmAddress.Address, EvmHex.Hex>

@@ -8,22 +8,14 @@ import { type AbiWords, addressWord, errorData, read } from "./AbiWords.ts"
 import type { ModelCode, StateDraft } from "./EvmModelState.ts"
 import type { GasMeter } from "./GasMeter.ts"
 
-/**
- * A token: where it is, what its signatures are made under, who may mint.
- *
- * @category models
- */
+/** A token: where it is, what its signatures are made under, who may mint. */
 export interface ModelToken {
   readonly domain: Eip3009.Domain
   readonly decimals: number
   readonly owner: EvmAddress.Address
 }
 
-/**
- * What a call runs in.
- *
- * @category models
- */
+/** What a call runs in. */
 export interface CallSetting {
   readonly draft: StateDraft
   readonly gas: GasMeter
@@ -38,19 +30,13 @@ export interface CallSetting {
 
 /**
  * What a call came to: its data, and whether it reverted. A call that reverts leaves its draft to be thrown away.
- *
- * @category models
  */
 export interface CallEnd {
   readonly reverted: boolean
   readonly data: EvmHex.Hex
 }
 
-/**
- * The names under which a token's storage is in the state.
- *
- * @category constants
- */
+/** The names under which a token's storage is in the state. */
 export const slots = {
   balance: (token: string, account: string) => `${token} balance ${account}`,
   used: (token: string, authorizer: string, nonce: string) => `${token} used ${authorizer} ${nonce}`,
@@ -59,11 +45,7 @@ export const slots = {
   supply: (token: string) => `${token} supply`
 }
 
-/**
- * Calls a token.
- *
- * @category combinators
- */
+/** Calls a token. */
 export const call = (token: ModelToken, setting: CallSetting, data: EvmHex.Hex): CallEnd => {
   const handler = functions[data.slice(2, 10)]
   if (handler === undefined) {
@@ -234,11 +216,7 @@ const joined = (words: AbiWords, first: number): EvmHex.Hex | undefined => {
 /** Keccak-256 of `CancelAuthorization(address authorizer,bytes32 nonce)`. */
 const cancelTypeHash = "158b0a9edf7a828aad02f63cd515c68ef2f50ba807396f6d12842833a1597429"
 
-/**
- * What a payer signs to take an authorization back, as 32 bytes.
- *
- * @category getters
- */
+/** What a payer signs to take an authorization back, as 32 bytes. */
 export const cancellationDigest = (
   { domain }: ModelToken,
   authorizer: EvmAddress.Address,

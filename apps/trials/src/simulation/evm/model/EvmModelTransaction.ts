@@ -3,11 +3,7 @@
  */
 import { EvmAddress, type EvmCrypto, EvmHex } from "@pontage/evm"
 
-/**
- * A signed transaction.
- *
- * @category models
- */
+/** A signed transaction. */
 export interface ModelTransaction {
   readonly hash: EvmHex.Hex
   readonly bytes: EvmHex.Hex
@@ -25,11 +21,7 @@ export interface ModelTransaction {
   readonly priority: bigint
 }
 
-/**
- * Reads signed bytes; `undefined` where they are no transaction of this kind.
- *
- * @category constructors
- */
+/** Reads signed bytes; `undefined` where they are no transaction of this kind. */
 export const decode = (bytes: EvmHex.Hex, crypto: EvmCrypto.Shape): ModelTransaction | undefined => {
   const known = decoded.get(bytes)
   if (known !== undefined) return known

@@ -5,18 +5,10 @@
  */
 import type { EvmHex } from "@pontage/evm"
 
-/**
- * The most by which a transaction's gas may differ from a real node's: a fiftieth of it, or so much.
- *
- * @category constants
- */
+/** The most by which a transaction's gas may differ from a real node's: a fiftieth of it, or so much. */
 export const toleranceInGas = 1_500n
 
-/**
- * Counts the gas of one transaction.
- *
- * @category models
- */
+/** Counts the gas of one transaction. */
 export interface GasMeter {
   readonly burn: (gas: bigint) => void
   /** A slot of a contract's storage is read. */
@@ -39,11 +31,7 @@ const fresh = 20_000n
 const changed = 2_900n
 const cleared = 4_800n
 
-/**
- * Begins with the gas of the transaction itself.
- *
- * @category constructors
- */
+/** Begins with the gas of the transaction itself. */
 export const make = (intrinsic: bigint): GasMeter => {
   let used = intrinsic
   let refund = 0n
@@ -71,25 +59,13 @@ export const make = (intrinsic: bigint): GasMeter => {
   }
 }
 
-/**
- * What a transaction costs before anything is run: 21 000, and its data by the byte.
- *
- * @category getters
- */
+/** What a transaction costs before anything is run: 21 000, and its data by the byte. */
 export const intrinsic = (data: EvmHex.Hex): bigint => 21_000n + 4n * tokensOf(data)
 
-/**
- * What a transaction costs at least (EIP-7623).
- *
- * @category getters
- */
+/** What a transaction costs at least (EIP-7623). */
 export const floor = (data: EvmHex.Hex): bigint => 21_000n + 10n * tokensOf(data)
 
-/**
- * The least gas of a transaction that a node takes.
- *
- * @category getters
- */
+/** The least gas of a transaction that a node takes. */
 export const least = (data: EvmHex.Hex): bigint => (floor(data) > intrinsic(data) ? floor(data) : intrinsic(data))
 
 /** A byte that is zero is one token, any other four. */

@@ -5,11 +5,7 @@
  */
 import type { ModelTransaction } from "./EvmModelTransaction.ts"
 
-/**
- * Why a node does not take a transaction, a call, or a question about a block.
- *
- * @category models
- */
+/** Why a node does not take a transaction, a call, or a question about a block. */
 export type NodeRefusal =
   | { readonly _tag: "AlreadyKnown" | "ReplacementUnderpriced" | "FeeBelowBase" | "GasTooLow" | "GasTooHigh" }
   | { readonly _tag: "WrongChain" | "Undecodable" | "CallGasTooLow" | "OutOfGas" | "RangeInverted" }
@@ -19,21 +15,13 @@ export type NodeRefusal =
   | { readonly _tag: "NoSuchHash" | "NoLogsOfHash" }
   | { readonly _tag: "RangeTooWide"; readonly most: number }
 
-/**
- * A refusal as it is answered: JSON-RPC's code and the node's words.
- *
- * @category models
- */
+/** A refusal as it is answered: JSON-RPC's code and the node's words. */
 export interface RefusalWords {
   readonly code: number
   readonly message: string
 }
 
-/**
- * The ways of one kind of node.
- *
- * @category models
- */
+/** The ways of one kind of node. */
 export interface NodeDialect {
   readonly words: (refusal: NodeRefusal) => RefusalWords
   /** The code and words of a call that reverts, from the words of its `require`, where it has any. */
@@ -57,11 +45,7 @@ const revert = (reason: string | undefined): RefusalWords => ({
   message: reason === undefined ? "execution reverted" : `execution reverted: ${reason}`
 })
 
-/**
- * geth, and what is made of it: most public nodes.
- *
- * @category constants
- */
+/** geth, and what is made of it: most public nodes. */
 export const geth: NodeDialect = {
   revert,
   replaces: (older, newer) =>
@@ -99,11 +83,7 @@ const gethMessages: Readonly<Record<Plain, string>> = {
   RangeInverted: "invalid block range params"
 }
 
-/**
- * Anvil 1.7.
- *
- * @category constants
- */
+/** Anvil 1.7. */
 export const anvil: NodeDialect = {
   revert,
   replaces: (older, newer) => newer.maximum > older.maximum,
