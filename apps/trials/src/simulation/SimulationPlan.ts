@@ -93,7 +93,7 @@ export interface SimulationPlan {
 }
 
 /** How long troubles come, in milliseconds. */
-const troubledMillis = 40_000
+const troubledMillis = 25_000
 
 /** The plan of a seed. */
 export const draw = (seed: number): SimulationPlan => {

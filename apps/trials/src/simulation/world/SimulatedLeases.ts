@@ -51,15 +51,17 @@ interface Shift {
 const shift = Effect.fnUntraced(function* (self: Shift): Effect.fn.Return<never, never, Scope.Scope> {
   const scope = yield* Effect.scope
   const clock = yield* Clock.Clock
-  const watch = Effect.andThen(
-    Effect.sleep(ttlMillis / 20),
-    Effect.sync(() => {
-      for (const one of self.held.values()) {
-        if (one.isOver || clock.monotonicTimeNanosUnsafe() < one.deadline) continue
-        one.isOver = true
-        one.fiber?.interruptUnsafe()
-      }
-    })
+  const watch = Effect.suspend(() =>
+    Effect.andThen(
+      Effect.sleep(restOf(self, clock)),
+      Effect.sync(() => {
+        for (const one of self.held.values()) {
+          if (one.isOver || clock.monotonicTimeNanosUnsafe() < one.deadline) continue
+          one.isOver = true
+          one.fiber?.interruptUnsafe()
+        }
+      })
+    )
   )
   yield* Effect.forkScoped(Effect.forever(watch))
   const round = Effect.gen(function* () {
@@ -78,6 +80,13 @@ const shift = Effect.fnUntraced(function* (self: Shift): Effect.fn.Return<never,
     Effect.andThen(Effect.ignore(Effect.timeout(round, ttlMillis / 3)), Effect.sleep(tickMillis))
   )
 })
+
+/** How long it is until the next deadline, and no shorter than a watch is; milliseconds. */
+const restOf = ({ held }: Shift, clock: Clock.Clock): number => {
+  const now = clock.monotonicTimeNanosUnsafe()
+  const rests = [...held.values()].map(({ deadline, isOver }) => (isOver ? ttlMillis : Number(deadline - now) / 1e6))
+  return Math.max(ttlMillis / 20, Math.min(ttlMillis * 0.9, ...rests))
+}
 
 /** What the database does in a round: it prolongs, and gives free lanes, up to the share. */
 const renewed = ({ instances, lanes, owner, rows, time }: Shift, held: ReadonlyArray<string>) => {
