@@ -2,9 +2,9 @@
  * `npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>]`: runs one
  * trial, prints what came out, and ends with 0 only if every promise was kept. `npm run trials -- attacks [--only <name>]
  * [--target pontage|x402|both] [--mutations]` carries out the battery of attacks; `npm run trials -- simulate [--seeds <number>]
- * [--seed <number>] [--fault <name>] [--mutations]` simulates whole worlds.
+ * [--from <seed>] [--minutes <number>] [--seed <seed>] [--fault <name>] [--mutations]` simulates whole worlds.
  */
-import { randomBytes } from "node:crypto"
+import { randomBytes, randomInt } from "node:crypto"
 import { parseArgs } from "node:util"
 
 import * as Console from "effect/Console"
@@ -33,6 +33,7 @@ const { positionals, values } = parseArgs({
     target: { type: "string", default: "pontage" },
     mutations: { type: "boolean", default: false },
     seeds: { type: "string" },
+    from: { type: "string" },
     threads: { type: "string" },
     fault: { type: "string" }
   }
@@ -57,6 +58,8 @@ const decodeSimulate = Schema.decodeUnknownOption(
   Schema.Struct({
     seeds: Schema.UndefinedOr(Count),
     seed: Schema.UndefinedOr(Count),
+    from: Schema.UndefinedOr(Count),
+    minutes: Schema.UndefinedOr(Count),
     threads: Schema.UndefinedOr(Count),
     fault: Schema.UndefinedOr(Schema.Literals(simulationFaultNames)),
     mutations: Schema.Boolean
@@ -75,7 +78,7 @@ const usage = [
   "npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>]",
   "npm run trials -- attacks [--only <attack>]... [--target pontage|x402|both] [--mutations]",
   `attacks: ${battery.map(({ name }) => name).join(", ")}`,
-  "npm run trials -- simulate [--seeds <number>] [--seed <number>] [--threads <number>] [--fault <name>] [--mutations]",
+  "npm run trials -- simulate [--seeds <number>] [--from <seed>] [--minutes <number>] [--seed <seed>] [--threads <number>] [--fault <name>] [--mutations]",
   `faults: ${simulationFaultNames.join(", ")}`,
   `goals: ${Object.keys(trials).join(", ")}`,
   `mutations: ${mutationNames.join(", ")}`
@@ -83,16 +86,23 @@ const usage = [
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`)
 
+/** More than a machine simulates in a week. */
+const seedsAtMost = 2 ** 30
+
 const simulate = Effect.gen(function* () {
-  const { fault, mutations, seed, seeds, threads } = values
-  const asked = decodeSimulate({ fault, mutations, seed, seeds, threads })
+  const { fault, from, minutes, mutations, seed, seeds, threads } = values
+  const asked = decodeSimulate({ fault, from, minutes, mutations, seed, seeds, threads })
   if (Option.isNone(asked) || positionals.length > 1) {
     yield* Console.error(usage)
     return false
   }
-  const { seed: first, seeds: count, ...rest } = asked.value
+  const { from: first, seed: only, seeds: count, ...rest } = asked.value
+  const isOne = only !== undefined && count === undefined && rest.minutes === undefined
+  const usual = rest.minutes === undefined ? 1000 : seedsAtMost
+  // Who simulates by time wants seeds that nobody has looked at.
+  const usualFirst = rest.minutes === undefined ? 1 : randomInt(1, 2 ** 30)
   return yield* Effect.promise(() =>
-    SimulateCommand.run({ ...rest, seed: first ?? 1, seeds: count ?? (first === undefined ? 1000 : 1), print })
+    SimulateCommand.run({ ...rest, seed: first ?? only ?? usualFirst, seeds: isOne ? 1 : (count ?? usual), print })
   )
 })
 

@@ -35,6 +35,7 @@ export const carryOut = (world: SimulationWorld, act: Act): void => {
     case "Configure":
       place.signers = act.signers
       place.batch = act.batch
+      place.assets = act.assets ?? chain.assets.length
       return
     case "Skew":
       return skew(place, act.millis)

@@ -3,7 +3,7 @@
  */
 import * as RecordWatch from "./RecordWatch.ts"
 import type { SimulationGround } from "./SimulationGround.ts"
-import type { Purchase } from "./SimulationPlan.ts"
+import type { Purchase, SimulationPlan } from "./SimulationPlan.ts"
 import * as SimulatedBuyer from "./world/SimulatedBuyer.ts"
 import type { SimulatedChain } from "./world/SimulatedChain.ts"
 import type { SimulatedRecords } from "./world/SimulatedRecords.ts"
@@ -29,8 +29,8 @@ export interface Market extends SimulationGround {
   readonly records: SimulatedRecords
   readonly shops: ReadonlyArray<SimulatedShop>
   readonly purchases: Array<PurchaseStory>
-  /** Payments whose debt of an answer was taken, by their ids: an answer that is lost after that is lost. */
-  readonly debtsTaken: Set<string>
+  /** An answer that was owed without a claim has left its facilitator, or was taken by one that is dead. */
+  readonly isAnswerGone: (paymentId: string) => boolean
   /** Promises were made: they are to end before the next step. */
   promised: boolean
 }
@@ -63,7 +63,7 @@ export const buy = (world: Market, purchase: Purchase): void => {
       maxAmountRequired: `${price}`,
       resource: shop.origin + target,
       payTo: chain.payee,
-      asset: chain.asset
+      asset: (purchase.paysInSecond === true ? chain.assets[1] : undefined) ?? chain.assets[0]
     },
     promised: () => {
       world.promised = true
@@ -116,15 +116,16 @@ const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void =>
 
 /**
  * Whether this purchase may end unserved: who hangs up while the goods are on their way misses them; who shares an account with
- * one that brought no money may find none; and where settling has a ceiling it may be reached. A server without claims is told an end once: where those words are lost on their way,
+ * one that brought no money may find none; who pays in an asset that is not taken any more, and has not paid; and where settling has a ceiling it may be reached. A server without claims is told an end once: where those words are lost on their way,
  * they are lost. And a payment that is not bound to its request opens nothing when somebody else has sent it; nor does one that
  * was overheard and sent before it was on record.
  */
 export const isExcused = (
-  { chain, debtsTaken, plan, purchases, records }: Market,
-  { buyer, kind, missed, signed }: PurchaseStory
+  { chain, isAnswerGone, plan, purchases, records }: Market,
+  { buyer, kind, missed, paysInSecond, signed }: PurchaseStory
 ): boolean =>
   missed ||
+  (paysInSecond === true && isWithoutSecond(plan) && signed.every(({ key }) => !chain.truth.wasEverShown(key))) ||
   plan.setup.gasCeiling > 0 ||
   purchases.some((one) => one.buyer === buyer && one.isPoor) ||
   signed.some(({ key }) => {
@@ -134,8 +135,12 @@ export const isExcused = (
   (kind === "unclaimed" &&
     RecordWatch.all(records).some(
       ({ authorization, paymentId }) =>
-        debtsTaken.has(paymentId) && signed.some(({ key }) => key === chain.keyOf(authorization))
+        isAnswerGone(paymentId) && signed.some(({ key }) => key === chain.keyOf(authorization))
     ))
+
+/** Some facilitator does not take the second asset any more. */
+const isWithoutSecond = ({ acts }: SimulationPlan): boolean =>
+  acts.some((act) => act._tag === "Configure" && act.assets === 1)
 
 /** What is left of a validity has to be as long as this, and clocks differ by as much; milliseconds. */
 const lateMillis = 15_000

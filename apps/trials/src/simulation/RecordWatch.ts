@@ -20,20 +20,21 @@ export interface Watched {
   /** Told of each change, for the story. */
   readonly changed: (words: string) => void
   /** A caller was owed an answer, and it was given. */
-  readonly debtTaken: (paymentId: string) => void
+  readonly debtTaken: (paymentId: string, process: string) => void
 }
 
 /** A watch. `look` returns the first thing that is not as promised. */
-export const make = (watched: Watched): { readonly look: () => Violation | undefined } => {
+export const make = (watched: Watched): { readonly look: (process: string) => Violation | undefined } => {
   const known = new Map<string, PaymentStore.StoredPayment>()
   return {
-    look: () => {
+    look: (process) => {
       for (const record of all(watched.records)) {
         const before = known.get(record.paymentId)
         if (before === record) continue
         known.set(record.paymentId, record)
         tell(watched, before, record)
-        if (before?.answerOwed === true && !record.answerOwed) watched.debtTaken(record.paymentId)
+        if (before?.answerOwed === true && !record.answerOwed && isOver(record))
+          watched.debtTaken(record.paymentId, process)
         if (record.run.holder === undefined) watched.granted.delete(record.paymentId)
         const violation = before?.status === record.status ? undefined : judge(watched, before, record)
         if (violation !== undefined) return violation
@@ -42,6 +43,10 @@ export const make = (watched: Watched): { readonly look: () => Violation | undef
     }
   }
 }
+
+/** It has an end that can be told, or had one that a reorganisation took back. */
+const isOver = ({ history, status }: PaymentStore.StoredPayment): boolean =>
+  Settlement.isDead(status) || history.some((one) => Settlement.isSettled(one.status))
 
 /**
  * Whether what is on its way for the payer of this payment, and what handlers run for on its word, is more than it has. Where a
@@ -154,6 +159,12 @@ const judgeDead = (
     return {
       invariant: "unknown-is-no-end",
       words: `${name} is rejected, though its bytes were signed and may be sent`
+    }
+  }
+  if (status === "failed" && wasSent && truth.final().time < authorization.validBefore && !truth.mayHaveFailed(key)) {
+    return {
+      invariant: "unknown-is-no-end",
+      words: `${name} (${before?.status}) is failed, and no transaction that carried it has failed`
     }
   }
   if (status === "expired" && wasSent && truth.final().time < authorization.validBefore) {

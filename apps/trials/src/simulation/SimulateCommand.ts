@@ -1,30 +1,31 @@
 /**
- * `npm run trials -- simulate [--seeds n] [--seed n] [--threads n] [--fault name] [--mutations]`: simulates many seeds and tells
- * the shortest story of each promise that was broken; one seed and its whole story; or how soon each fault is found.
+ * `npm run trials -- simulate [--seeds n] [--from n] [--minutes n] [--seed n] [--threads n] [--fault name] [--mutations]`: simulates
+ * many seeds, for as long as it is asked to, and tells the shortest story of each promise that was broken; one seed and its whole
+ * story; or how soon each fault is found.
  */
 import { availableParallelism } from "node:os"
 
+import { evmSourceFaultNames, search } from "./evm/EvmSourceFaults.ts"
 import { invariants } from "./Invariant.ts"
 import * as Simulation from "./Simulation.ts"
 import * as SimulationFault from "./SimulationFault.ts"
 import { type SimulationFaultName, simulationFaultNames, simulationFaults } from "./SimulationFaults.ts"
-import * as SimulationPlan from "./SimulationPlan.ts"
-import { shrink } from "./SimulationShrink.ts"
+import { patternOf, shrink } from "./SimulationShrink.ts"
 import { sweep as sweepHere } from "./SimulationSweep.ts"
+import * as SimulationThemes from "./SimulationThemes.ts"
 import * as SimulationWorkers from "./SimulationWorkers.ts"
 
 export interface Options {
+  /** So many, or with `minutes` as many as there is time for. */
   readonly seeds: number
   /** The first seed; the only one where `seeds` is 1. */
   readonly seed: number
+  readonly minutes?: number | undefined
   readonly threads?: number | undefined
   readonly fault?: SimulationFaultName | undefined
   readonly mutations: boolean
   readonly print: (text: string) => void
 }
-
-/** So many broken promises are told in full. */
-const mostTold = 3
 
 /** Runs it; `true` when every promise was kept, or every fault was found. */
 export const run = (options: Options): Promise<boolean> => {
@@ -36,7 +37,7 @@ const faultOf = (name: SimulationFaultName | undefined): SimulationFault.Simulat
   name === undefined ? SimulationFault.none : simulationFaults[name].make()
 
 const one = async ({ fault, print, seed }: Options): Promise<boolean> => {
-  const result = await Simulation.run(SimulationPlan.draw(seed), { fault: faultOf(fault), tells: true })
+  const result = await Simulation.run(SimulationThemes.draw(seed), { fault: faultOf(fault), tells: true })
   print(storyOf(result))
   if (result.violation === undefined) return true
   const shortest = await shrink(result, { fault: faultOf(fault) })
@@ -44,37 +45,51 @@ const one = async ({ fault, print, seed }: Options): Promise<boolean> => {
   return false
 }
 
+/** Between lines that say how far it is, in milliseconds. */
+const progressMillis = 60_000
+/** A run that finds more than this is not told each in full. */
+const mostTold = 20
+
 const many = async (options: Options): Promise<boolean> => {
-  const { fault, print, seed, seeds, threads = Math.max(1, availableParallelism() - 1) } = options
+  const { fault, minutes, print, seed, seeds, threads = Math.max(1, availableParallelism() - 1) } = options
   const begun = performance.now()
-  let done = 0
-  let steps = 0
-  const failed: Array<Simulation.SimulationResult> = []
-  await SimulationWorkers.sweep({ first: seed, count: seeds, fault, mostFailed: 50 }, threads, (piece) => {
-    done += piece.seeds
-    steps += piece.steps
-    failed.push(...piece.failed)
-    for (const one of piece.failed) print(`seed ${one.plan.seed}: ${one.violation?.invariant}: ${one.violation?.words}`)
-  })
-  for (const first of firstOfEach(failed).slice(0, mostTold)) {
-    // oxlint-disable-next-line no-await-in-loop -- told one after another
-    const shortest = await shrink(first, { fault: faultOf(fault) })
-    // oxlint-disable-next-line no-await-in-loop -- told one after another
-    print(storyOf(await Simulation.run(shortest.plan, { fault: faultOf(fault), tells: true })))
+  const count = { done: 0, steps: 0, failed: 0, toldAt: begun }
+  const figures = () => {
+    const rate = (count.done / ((performance.now() - begun) / 1000)).toFixed(1)
+    return `${count.done} seeds from ${seed} on, ${rate} seeds a second on ${threads} threads, ${count.failed} findings`
   }
-  const seconds = (performance.now() - begun) / 1000
-  print(
-    `${done} seeds, ${Math.round(steps / Math.max(1, done))} steps each, ${(done / seconds).toFixed(1)} seeds a second on ${threads} threads; ${failed.length} broke a promise`
-  )
-  return failed.length === 0
+  const known = new Set<string>()
+  let telling = Promise.resolve()
+  const piece: SimulationWorkers.Work = {
+    first: seed,
+    count: seeds,
+    fault,
+    goesOn: () => minutes === undefined || performance.now() - begun < minutes * 60_000
+  }
+  await SimulationWorkers.sweep(piece, threads, ({ failed, seeds: done, steps }) => {
+    count.done += done
+    count.steps += steps
+    count.failed += failed.length
+    for (const one of failed) {
+      print(`seed ${one.plan.seed}: ${one.violation?.invariant}: ${one.violation?.words}`)
+      const pattern = patternOf(one.violation)
+      if (known.has(pattern) || known.size >= mostTold) continue
+      known.add(pattern)
+      telling = telling.then(() => tell(options, one))
+    }
+    if (performance.now() - count.toldAt < progressMillis) return
+    count.toldAt = performance.now()
+    print(figures())
+  })
+  await telling
+  print(`${figures()}, ${Math.round(count.steps / Math.max(1, count.done))} steps each`)
+  return count.failed === 0
 }
 
-/** The first of each promise. */
-const firstOfEach = (
-  failed: ReadonlyArray<Simulation.SimulationResult>
-): ReadonlyArray<Simulation.SimulationResult> => {
-  const sorted = failed.toSorted((a, b) => a.plan.seed - b.plan.seed)
-  return [...new Map(sorted.toReversed().map((one) => [one.violation?.invariant, one])).values()]
+/** Its shortest story; the others go on meanwhile. */
+const tell = async ({ fault, print }: Options, failed: Simulation.SimulationResult): Promise<void> => {
+  const shortest = await shrink(failed, { fault: faultOf(fault) })
+  print(storyOf(await Simulation.run(shortest.plan, { fault: faultOf(fault), tells: true })))
 }
 
 /** So many seeds are tried for a fault. */
@@ -82,15 +97,24 @@ const mostSeeds = 10_000
 
 const mutations = async ({ fault, print, seed }: Options): Promise<boolean> => {
   let isEachFound = true
+  const row = (name: string, seeds: number, begun: number, found: string | undefined) => {
+    isEachFound &&= found !== undefined
+    const seconds = ((performance.now() - begun) / 1000).toFixed(1)
+    print(`| ${name.padEnd(26)} | ${String(seeds).padStart(6)} | ${seconds.padStart(7)} | ${found ?? "NOT FOUND"} |`)
+  }
+  print("| fault                      |  seeds | seconds | broken |\n| --- | ---: | ---: | --- |")
   for (const name of fault === undefined ? simulationFaultNames : [fault]) {
     const begun = performance.now()
     // oxlint-disable-next-line no-await-in-loop -- each has the machine to itself
     const { failed, seeds } = await sweepUntilFound(seed, () => faultOf(name))
     const found = failed[0]?.violation
-    isEachFound &&= found !== undefined
-    const seconds = ((performance.now() - begun) / 1000).toFixed(1)
-    const words = found === undefined ? "NOT FOUND" : `${found.invariant}: ${found.words}`
-    print(`${name.padEnd(32)} ${String(seeds).padStart(6)} seeds ${seconds.padStart(7)} s  ${words}`)
+    row(name, seeds, begun, found && `${found.invariant}: ${found.words}`)
+  }
+  for (const name of fault === undefined ? evmSourceFaultNames : []) {
+    const begun = performance.now()
+    // oxlint-disable-next-line no-await-in-loop -- each has the machine to itself
+    const { broken, seeds } = await search(name, seed, mostSeeds)
+    row(name, seeds, begun, broken)
   }
   return isEachFound
 }

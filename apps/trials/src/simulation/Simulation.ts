@@ -146,9 +146,21 @@ const leftBehind = ({ chain, records }: SimulationWorld, travellers: ReadonlyArr
     ({ authorization, paymentId, status }) =>
       status === "expired" &&
       travellers.includes(paymentId) &&
-      chain.truth.balanceOf(authorization.payer) >= authorization.amount
+      moneyAtItsEnd(chain, authorization) >= authorization.amount
   )
   return one && { invariant: "all-ends", words: `${one.paymentId.slice(0, 10)} had time enough, and is ${one.status}` }
+}
+
+/** What the payer had when this authorization ended: what it has, and what it has paid since, as by one that it signed instead. */
+const moneyAtItsEnd = (
+  { keyOf, truth }: SimulationWorld["chain"],
+  authorization: PaymentStore.StoredPayment["authorization"]
+): bigint => {
+  const [payer = ""] = keyOf(authorization).split(" ")
+  return truth
+    .transfers()
+    .filter(({ block, key }) => key.startsWith(`${payer} `) && block.time >= authorization.validBefore)
+    .reduce((sum, { amount }) => sum + amount, truth.balanceOf(authorization.payer))
 }
 
 /** Something that has not come to its end. */

@@ -49,13 +49,18 @@ export const simulationFaultNames = [
   "fees-frozen",
   "no-gas-ceiling",
   "logs-lag-behind-receipts",
-  "answer-never-owed",
+  "owes-nobody",
+  "answer-not-returned",
   "balance-not-judged",
   "ceiling-not-judged-again",
   "highest-count-believed",
   "head-counts-as-final",
   "expired-at-the-head",
-  "sent-only-once"
+  "sent-only-once",
+  "asset-forgotten",
+  "signer-forgotten",
+  "maximum-obeyed",
+  "filler-is-failure"
 ] as const
 
 export type SimulationFaultName = (typeof simulationFaultNames)[number]
@@ -85,10 +90,20 @@ export const simulationFaults: Readonly<Record<SimulationFaultName, NamedFault>>
         }))
     })
   ),
-  "answer-never-owed": onStore("a caller without a claim is owed nothing once the first call has ended", (store) => ({
-    ...store,
-    oweAnswer: () => Effect.succeed(false)
-  })),
+  "owes-nobody": ofTrials("owes-nobody", "a payment without a claim is on record as answered from the beginning"),
+  "answer-not-returned": onStore("an answer that was taken and could not be given is owed to nobody", (store) => {
+    const asked = new Set<string>()
+    return {
+      ...store,
+      returnAnswer: () => Effect.void,
+      takeAnswer: (paymentId, call) =>
+        Effect.suspend(() => {
+          if (asked.has(paymentId)) return Effect.succeed(false)
+          asked.add(paymentId)
+          return store.takeAnswer(paymentId, call)
+        })
+    }
+  }),
   "balance-not-judged": onStore(
     "a known payment that is claimed again is not judged by its payer's balance",
     (store) => ({
@@ -140,7 +155,34 @@ export const simulationFaults: Readonly<Record<SimulationFaultName, NamedFault>>
           return half.submit(prepared)
         })
     }
-  })
+  }),
+  "asset-forgotten": onHalf(
+    "payments in an asset that is not configured any more cannot be read",
+    ({ recall, ...half }) => (recall === undefined ? half : { ...half, read: half.read })
+  ),
+  "signer-forgotten": onStore("lanes without their signer are not watched", (store) => ({
+    ...store,
+    lanesInUse: Effect.succeed([])
+  })),
+  "maximum-obeyed": onHalf(
+    "a transaction that replaces another takes no more payments than today's maximum",
+    (half) => ({
+      ...half,
+      prepare: (payments, slot, now, maximumCost) => half.prepare(payments, slot, now, maximumCost)
+    })
+  ),
+  "filler-is-failure": onHalf("a payment whose number went to a transaction that does nothing has failed", (half) => ({
+    ...half,
+    observe: (passengers, attempts) =>
+      Effect.map(half.observe(passengers, attempts), ({ landed, observations }) => ({
+        landed,
+        observations: observations.map((one) =>
+          one._tag === "Pending" && landed !== undefined && passengers.length === 1
+            ? { _tag: "Failed", transaction: landed.transaction, error: notShown }
+            : one
+        )
+      }))
+  }))
 }
 
 const notShown = refuse(

@@ -51,6 +51,8 @@ export interface Purchase {
   readonly isPoor: boolean
   /** It hangs up when there is no answer for so long, and asks again; milliseconds, 0 for never. */
   readonly patienceMillis: number
+  /** Of those without a claim: it pays in the second asset, which a configuration may lack. */
+  readonly paysInSecond?: boolean
 }
 
 /** Trouble, and when it comes, in milliseconds since the beginning. */
@@ -67,12 +69,13 @@ export type Act = { readonly at: number } & (
       readonly passing: number
       readonly downMillis: number
     }
-  /** The next start has other signers and another maximum of a batch. */
+  /** The next start has other signers, another maximum of a batch, and so many assets (default both). */
   | {
       readonly _tag: "Configure"
       readonly facilitator: number
       readonly signers: ReadonlyArray<number>
       readonly batch: number
+      readonly assets?: number
     }
   | { readonly _tag: "Skew"; readonly facilitator: number; readonly millis: number }
   | {
@@ -190,7 +193,7 @@ const actOf = (random: TrialRandom.TrialRandom, setup: Setup): Act => {
   }
 }
 
-const methods = ["claim", "queue", "plan", "replace", "enter", "finish", "oweAnswer", "openLane", "skipTo"]
+const methods = ["claim", "queue", "plan", "replace", "enter", "finish", "takeAnswer", "openLane", "skipTo"]
 
 /** Before or after a checkpoint, a write, or a sending. */
 const placeOf = (random: TrialRandom.TrialRandom): string => {

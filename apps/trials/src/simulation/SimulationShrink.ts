@@ -2,6 +2,7 @@
  * Makes a failing plan shorter: it leaves out what is not needed for the same promise to be broken, until nothing more can be
  * left out.
  */
+import type { Violation } from "./Invariant.ts"
 import type { SimulationResult } from "./Simulation.ts"
 import * as Simulation from "./Simulation.ts"
 import type { Setup, SimulationPlan } from "./SimulationPlan.ts"
@@ -46,12 +47,11 @@ export const shrink = async (failed: SimulationResult, options: Simulation.Optio
 
 /** The same promise, broken in the same words but for names and numbers. */
 const isSame = ({ violation }: SimulationResult, { violation: other }: SimulationResult): boolean =>
-  violation !== undefined &&
-  other !== undefined &&
-  violation.invariant === other.invariant &&
-  patternOf(violation.words) === patternOf(other.words)
+  violation !== undefined && other !== undefined && patternOf(violation) === patternOf(other)
 
-const patternOf = (words: string): string => words.replaceAll(/pay_\S+|\d+/g, "#").slice(0, 60)
+/** A broken promise without names and numbers: two that have the same one are taken for the same. */
+export const patternOf = (violation: Violation | undefined): string =>
+  `${violation?.invariant}: ${violation?.words.replaceAll(/pay_\S+|\d+/g, "#").slice(0, 60)}`
 
 function* shorterThan(plan: SimulationPlan): Generator<SimulationPlan> {
   const { acts, purchases, setup } = plan

@@ -2,7 +2,7 @@
  * Simulates seed after seed.
  */
 import * as Simulation from "./Simulation.ts"
-import * as SimulationPlan from "./SimulationPlan.ts"
+import * as SimulationThemes from "./SimulationThemes.ts"
 
 /** What came out of many seeds: those that broke a promise, and one digest of all of them. */
 export interface Sweep {
@@ -27,7 +27,7 @@ export const sweep = async (
   let digest = 0
   while (seeds < count && failed.length < mostFailed) {
     // oxlint-disable-next-line no-await-in-loop -- one simulation at a time has the machine to itself
-    const result = await Simulation.run(SimulationPlan.draw(first + seeds), options)
+    const result = await Simulation.run(SimulationThemes.draw(first + seeds), options)
     seeds++
     steps += result.steps
     served += result.served

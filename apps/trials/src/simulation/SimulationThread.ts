@@ -12,7 +12,7 @@ const answer = async (done: Promise<Sweep>): Promise<void> => {
   parentPort?.postMessage(await done)
 }
 
-parentPort?.on("message", ({ count, fault, first, mostFailed }: Piece) => {
+parentPort?.on("message", ({ count, fault, first }: Piece) => {
   const options = fault === undefined ? {} : { fault: simulationFaults[fault].make() }
-  void answer(sweep(first, count, options, mostFailed))
+  void answer(sweep(first, count, options))
 })

@@ -11,31 +11,31 @@ export interface Piece {
   readonly first: number
   readonly count: number
   readonly fault: SimulationFaultName | undefined
-  /** It ends after so many failures. */
-  readonly mostFailed: number
+}
+
+/** All of it: it ends before the last seed where it is not to go on. */
+export interface Work extends Piece {
+  readonly goesOn: () => boolean
 }
 
 /** So many seeds are a piece. */
-const pieceSeeds = 200
+const pieceSeeds = 50
 
 /**
- * Simulates so many seeds from this one on, on so many threads; stops when a thread has found so many failures. Told of each
- * piece that is done.
+ * Simulates so many seeds from this one on, on so many threads, whatever they find. Told of each piece that is done.
  */
 export const sweep = async (
-  { count, fault, first, mostFailed }: Piece,
+  { count, fault, first, goesOn }: Work,
   threads: number,
   told: (done: Sweep) => void
 ): Promise<void> => {
   let next = first
-  let failures = 0
   const work = async (worker: Worker): Promise<void> => {
-    while (next < first + count && failures < mostFailed) {
-      const piece: Piece = { first: next, count: Math.min(pieceSeeds, first + count - next), fault, mostFailed }
+    while (next < first + count && goesOn()) {
+      const piece: Piece = { first: next, count: Math.min(pieceSeeds, first + count - next), fault }
       next += piece.count
       // oxlint-disable-next-line no-await-in-loop -- a thread does one piece after another
       const done = await answered(worker, piece)
-      failures += done.failed.length
       told(done)
     }
   }

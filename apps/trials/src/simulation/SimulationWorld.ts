@@ -35,8 +35,8 @@ export interface SimulationWorld extends SimulationGround.SimulationGround {
   readonly purchases: Array<PurchaseStory>
   readonly runs: Array<RunWatch.HandlerRun>
   readonly strikes: Strikes.Strikes
-  /** Payments whose debt of an answer was taken, by their ids: an answer that is lost after that is lost. */
-  readonly debtsTaken: Set<string>
+  /** An answer that was owed without a claim has left its facilitator, or was taken by one that is dead. */
+  readonly isAnswerGone: (paymentId: string) => boolean
   /** Promises were made: they are to end before the next step. */
   promised: boolean
 }
@@ -52,14 +52,18 @@ export const make = (plan: SimulationPlan, fault: SimulationFault, tells: boolea
     setup.chain === "evm"
       ? SimulatedEvm.make(surroundings, { ...setup, broken: fault.half, promised: () => waiting.promised() })
       : SimulatedLedger.make(surroundings, { ...setup, broken: fault.half })
-  const debtsTaken = new Set<string>()
+  const debts: Debts = { taken: new Map(), given: new Set() }
   const granted = new Set<string>()
-  const { records, watched } = watchedRecords(ground, fault, { chain, debtsTaken, granted })
+  const { records, watched } = watchedRecords(ground, fault, { chain, debts, granted })
   const calls = Array.from({ length: setup.shops }, () => Wire.fair(setup.callLatency))
   const runs: Array<RunWatch.HandlerRun> = []
   const places = FacilitatorPlaces.make(setup, chain)
   const shops = calls.map((weather, index) =>
-    opened({ ground, chain, records, runs, places, granted, watched }, startProcess(`shop-${index + 1}`), weather)
+    opened(
+      { ground, chain, records, runs, places, granted, watched, debts },
+      startProcess(`shop-${index + 1}`),
+      weather
+    )
   )
   const world: SimulationWorld = {
     ...ground,
@@ -73,7 +77,7 @@ export const make = (plan: SimulationPlan, fault: SimulationFault, tells: boolea
     purchases: [],
     runs,
     strikes: Strikes.make(),
-    debtsTaken,
+    isAnswerGone: (paymentId) => isGone(debts, places, paymentId),
     promised: false
   }
   waiting.promised = () => {
@@ -88,7 +92,25 @@ export const make = (plan: SimulationPlan, fault: SimulationFault, tells: boolea
   return world
 }
 
-interface Sight extends Pick<SimulationWorld, "chain" | "debtsTaken"> {
+/** Answers that callers without a claim are owed, by the payments: which process has taken one last, and those that were given. */
+interface Debts {
+  readonly taken: Map<string, string>
+  readonly given: Set<string>
+}
+
+/** Of several facilitators one may have taken what the others do not know that it still owes. */
+const isGone = (
+  { given, taken }: Debts,
+  places: ReadonlyArray<FacilitatorPlaces.FacilitatorPlace>,
+  paymentId: string
+): boolean => {
+  const taker = taken.get(paymentId)
+  if (taker === undefined || given.has(paymentId) || places.length > 1) return taker !== undefined
+  return places.every(({ running }) => running?.process.name !== taker || !running.process.isAlive())
+}
+
+interface Sight extends Pick<SimulationWorld, "chain"> {
+  readonly debts: Debts
   readonly granted: Set<string>
 }
 
@@ -96,11 +118,16 @@ interface Sight extends Pick<SimulationWorld, "chain" | "debtsTaken"> {
 const watchedRecords = (
   { plan, startProcess, story, time, violate }: SimulationGround.SimulationGround,
   fault: SimulationFault,
-  { chain, debtsTaken, granted }: Sight
+  { chain, debts, granted }: Sight
 ) => {
-  const watch: { look: () => void } = { look: () => undefined }
+  const watch: { look: (process: string) => void } = { look: () => undefined }
   const { context } = startProcess("database")
-  const records = SimulatedRecords.make({ time, context, broken: fault.store, written: () => watch.look() })
+  const records = SimulatedRecords.make({
+    time,
+    context,
+    broken: fault.store,
+    written: (process) => watch.look(process)
+  })
   const watched: RecordWatch.Watched = {
     chain,
     records,
@@ -111,11 +138,11 @@ const watchedRecords = (
       plan.acts.every((act) => act._tag !== "Chain" || !uncertain.has(act.trouble._tag)),
     now: time.now,
     changed: (words) => story.tell(() => words),
-    debtTaken: (paymentId) => debtsTaken.add(paymentId)
+    debtTaken: (paymentId, process) => debts.taken.set(paymentId, process)
   }
   const { look } = RecordWatch.make(watched)
-  watch.look = () => {
-    const found = look() ?? tooDear(plan, chain)
+  watch.look = (process) => {
+    const found = look(process) ?? tooDear(plan, chain)
     if (found !== undefined) violate(found)
   }
   return { records, watched }
@@ -149,6 +176,7 @@ interface Street extends Pick<SimulationWorld, "chain" | "records" | "runs" | "p
   readonly ground: SimulationGround.SimulationGround
   readonly granted: Set<string>
   readonly watched: RecordWatch.Watched
+  readonly debts: Debts
 }
 
 const opened = (street: Street, process: SimulatedProcess, weather: Wire.WireWeather): SimulatedShop.SimulatedShop => {
@@ -157,7 +185,10 @@ const opened = (street: Street, process: SimulatedProcess, weather: Wire.WireWea
   const listening = () => places.flatMap(({ running }) => (running?.service() === undefined ? [] : [running]))
   return SimulatedShop.open({
     process,
-    facilitator: FacilitatorByWire.make(process, time, weather, listening, (settled) => judgeGrant(street, settled)),
+    facilitator: FacilitatorByWire.make(process, time, weather, listening, {
+      granted: (settled) => judgeGrant(street, settled),
+      given: (paymentId) => street.debts.given.add(paymentId)
+    }),
     scheme: chain.server(Wire.link(process, time, Wire.fair([0, 0]), () => undefined)),
     network: chain.network,
     payTo: chain.payee,

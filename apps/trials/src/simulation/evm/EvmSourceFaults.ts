@@ -81,6 +81,15 @@ export const evmSourceFaults = {
 
 export type EvmSourceFaultName = keyof typeof evmSourceFaults
 
+/** Their names. */
+export const evmSourceFaultNames = [
+  "ranges-in-one-question",
+  "read-at-the-newest-block",
+  "failure-at-depth-one",
+  "receipt-is-believed",
+  "status-is-proof"
+] as const satisfies ReadonlyArray<EvmSourceFaultName>
+
 /** What a search came to: the seeds that it took, and what was broken then; nothing where no seed shows it. */
 export interface FaultSearch {
   readonly seeds: number

@@ -19,8 +19,8 @@ export interface Befallen {
   readonly strangers: EvmStrangers
   /** The most blocks that are ever taken back. */
   readonly deepest: number
-  /** Instants, true Unix milliseconds. */
-  readonly weather: { heldUntil: number; dearUntil: number }
+  /** Instants, true Unix milliseconds; and the base fee of calm days. */
+  readonly weather: { heldUntil: number; dearUntil: number; calmFee: bigint }
   /** The chain has another head. */
   readonly noted: () => void
 }
@@ -40,6 +40,9 @@ export const bring = (befallen: Befallen, trouble: ChainTrouble): void => {
     case "Dear":
       weather.dearUntil = now + trouble.millis
       return chain.setNextBaseFee(chain.nextBaseFee() * BigInt(trouble.times))
+    case "Dearer":
+      weather.calmFee *= BigInt(trouble.times)
+      return chain.setNextBaseFee(weather.calmFee)
     case "SlotUsedByStranger": {
       const signer = signers[trouble.signer % signers.length]
       return signer && strangers.useSlot(signer.address)

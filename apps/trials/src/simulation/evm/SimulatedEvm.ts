@@ -123,8 +123,8 @@ interface Works {
   readonly sent: Set<EvmHex.Hex>
   readonly tellers: Array<Parameters<SimulatedChain["onSubmit"]>[0]>
   readonly truth: ReturnType<typeof SimulatedEvmTruth.make>
-  /** Instants, true Unix milliseconds; and whether all troubles are over. */
-  readonly weather: { heldUntil: number; dearUntil: number; isCalm: boolean }
+  /** Instants, true Unix milliseconds; the base fee of calm days; and whether all troubles are over. */
+  readonly weather: { heldUntil: number; dearUntil: number; calmFee: bigint; isCalm: boolean }
 }
 
 /** A chain whose blocks have begun to come. */
@@ -141,7 +141,7 @@ export const make = (surroundings: ChainSurroundings, options: Options): Simulat
     nodes: options.nodes,
     promises: true,
     payee: EvmAddress.checksum(payee.address),
-    asset: EvmAddress.checksum(at),
+    assets: [EvmAddress.checksum(at)],
     keyOf: SimulatedEvmTruth.keyOf,
     deposit: (buyer, amount) => works.chain.endow(slots.balance(at, SimulatedEvmPeople.payerAt(buyer).address), amount),
     payer: (buyer) => EvmAddress.checksum(SimulatedEvmPeople.payerAt(buyer).address),
@@ -178,7 +178,7 @@ const build = (surroundings: ChainSurroundings, options: Options): Works => {
     sent,
     tellers: [],
     truth: SimulatedEvmTruth.make(chain, { token: at, finality: options.finality, isOurs }),
-    weather: { heldUntil: 0, dearUntil: 0, isCalm: false }
+    weather: { heldUntil: 0, dearUntil: 0, calmFee, isCalm: false }
   }
 }
 
@@ -221,7 +221,7 @@ const beat = (works: Works): void => {
   time.after(temper.blockMillis, "a block", () => {
     const now = time.now()
     if (now >= weather.heldUntil) {
-      if (now >= weather.dearUntil) chain.setNextBaseFee(calmFee)
+      if (now >= weather.dearUntil) chain.setNextBaseFee(weather.calmFee)
       const before = chain.head().time
       const at = BigInt(Math.floor(now / 1000))
       const { baseFee } = chain.mine(at > before ? at : before)

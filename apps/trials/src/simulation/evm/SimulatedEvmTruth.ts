@@ -52,6 +52,8 @@ export const make = (
       const block = chain.blockOf(`0x${hash.slice(2)}`)
       return block !== undefined && shownBy(block).some((one) => one.key === key)
     },
+    // A node may show a failure of a branch that nobody remembers.
+    mayHaveFailed: () => true,
     wasEverShown: (key) => current().has(key) || ever.has(key),
     balanceOf: (payer) =>
       chain.head().state.get(slots.balance(token, EvmAddress.fromTail(`0x${payer.slice(2).toLowerCase()}`))) ?? 0n,

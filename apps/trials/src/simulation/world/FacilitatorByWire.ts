@@ -15,13 +15,21 @@ import type { WireWeather } from "./Wire.ts"
 /** As over HTTP. */
 const timeoutMillis = 30_000
 
-/** The service as this process has it. `granted` is told what was said to a claim. */
+/** What the world is told of a facilitator's answers. */
+export interface AnswerReports {
+  /** What was said to a claim. */
+  readonly granted: (settled: Settled) => void
+  /** The answer to a call without a claim has left its facilitator. */
+  readonly given: (paymentId: string) => void
+}
+
+/** The service as this process has it. */
 export const make = (
   caller: SimulatedProcess,
   time: SimulatedTime,
   weather: WireWeather,
   listening: () => ReadonlyArray<RunningFacilitator>,
-  granted: (settled: Settled) => void
+  { given, granted }: AnswerReports
 ): Service => {
   const ask = <A, E>(
     what: string,
@@ -38,18 +46,21 @@ export const make = (
       })
       return { process: one.process, serve }
     }
-    return RemoteCall.call(caller, time, weather, what, find).pipe(
-      Effect.timeoutOrElse({
-        duration: timeoutMillis,
-        orElse: () => Effect.fail(new RemoteCall.CallBroken({ words: "timed out" }))
-      }),
+    return RemoteCall.call(caller, time, weather, what, find, timeoutMillis).pipe(
       Effect.mapError(({ words }) => new FacilitatorUnavailable({ message: `${what}: ${words}` })),
       Effect.flatMap((result) => Effect.fromResult(result))
     )
   }
   return Facilitator.of({
     verify: (request) => ask("verify", ({ verify }) => verify(request)),
-    settle: (request, claim) => ask("settle", ({ settle }) => settle(request, claim)),
+    settle: (request, claim) =>
+      ask("settle", ({ settle }) =>
+        Effect.tap(settle(request, claim), ({ paymentId }) =>
+          Effect.sync(() => {
+            if (claim === undefined) given(paymentId)
+          })
+        )
+      ),
     claim: (request, claim) =>
       Effect.tap(
         ask("claim", (service) => service.claim(request, claim)),

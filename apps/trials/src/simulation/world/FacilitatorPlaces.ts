@@ -21,6 +21,8 @@ export interface FacilitatorPlace {
   readonly chain: Wire.WireWeather
   signers: ReadonlyArray<number>
   batch: number
+  /** So many of the chain's assets are configured. */
+  assets: number
   skewMillis: number
   running: SimulatedFacilitator.RunningFacilitator | undefined
   starts: number
@@ -45,6 +47,7 @@ export const make = (setup: Setup, chain: SimulatedChain): ReadonlyArray<Facilit
     chain: Wire.fair(setup.chainLatency),
     signers: chain.signers.map((_signer, index) => index),
     batch: setup.batch,
+    assets: chain.assets.length,
     skewMillis: 0,
     running: undefined,
     starts: 0,
@@ -67,6 +70,7 @@ export const launch = (world: Country, place: FacilitatorPlace): void => {
   const scheme = chain.facilitator(toChain, {
     signers: place.signers,
     batch: place.batch,
+    assets: place.assets,
     nodes: [node]
   })
   const ceiling = plan.setup.gasCeiling

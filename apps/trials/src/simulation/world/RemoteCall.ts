@@ -21,23 +21,32 @@ export interface Callee<A> {
   readonly missed?: (answer: A) => unknown
 }
 
-/** Makes a call. */
+/** Makes a call. Where a caller has a patience (milliseconds) it gives up after that. */
 export const call = <A>(
   caller: SimulatedProcess,
   time: SimulatedTime,
   weather: WireWeather,
   what: string,
-  find: () => Callee<A> | undefined
+  find: () => Callee<A> | undefined,
+  patience?: number
 ): Effect.Effect<A, CallBroken> =>
   Effect.callback<A, CallBroken>((resume) => {
     let isOver = false
     let giveUp: (() => void) | undefined
     let isGone = false
+    let endWaiting: (() => void) | undefined
+    const leave = () => {
+      isGone = true
+      if (isOver) return
+      isOver = true
+      giveUp?.()
+    }
     const end = (effect: Effect.Effect<A, CallBroken>, millis: number, missed?: () => void) => {
       if (isOver) return missed?.()
       isOver = true
       time.after(millis, `${caller.name} has an answer to ${what}`, () => {
         if (isGone || !caller.isAlive()) return missed?.()
+        endWaiting?.()
         caller.deliver(() => resume(effect))
       })
     }
@@ -61,11 +70,15 @@ export const call = <A>(
       })
     }
     time.after(wayOf(caller, weather), `${caller.name} calls ${what}`, arrive)
+    if (patience !== undefined) {
+      endWaiting = time.after(patience, `${caller.name} waits no longer for ${what}`, () => {
+        leave()
+        caller.deliver(() => resume(broken("timed out")))
+      })
+    }
     return Effect.sync(() => {
-      isGone = true
-      if (isOver) return
-      isOver = true
-      giveUp?.()
+      endWaiting?.()
+      leave()
     })
   })
 

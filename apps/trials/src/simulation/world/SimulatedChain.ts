@@ -24,6 +24,8 @@ export interface ChainConfiguration {
   readonly batch: number
   /** Which of the chain's nodes it asks. */
   readonly nodes: ReadonlyArray<number>
+  /** The first so many of the chain's assets are configured. */
+  readonly assets: number
 }
 
 /** Trouble that a plan brings upon a chain. Times are milliseconds; nodes and signers are named by their places. */
@@ -44,6 +46,8 @@ export type ChainTrouble =
   | { readonly _tag: "BlocksHeld"; readonly millis: number }
   /** The price of gas becomes so many times what it was. */
   | { readonly _tag: "Dear"; readonly times: number; readonly millis: number }
+  /** The price of gas becomes so many times what it was on calm days, and stays so. */
+  | { readonly _tag: "Dearer"; readonly times: number }
   /** Somebody else sends a transaction with a signer's key. */
   | { readonly _tag: "SlotUsedByStranger"; readonly signer: number }
   /** Somebody else submits an authorization that is on its way. */
@@ -75,6 +79,8 @@ export interface ChainTruth {
   readonly wasShown: (key: string, block: Block) => boolean
   /** Whether any block ever has. */
   readonly wasEverShown: (key: string) => boolean
+  /** Whether a block may have held a transaction that carried the authorization and did not move its money. */
+  readonly mayHaveFailed: (key: string) => boolean
   readonly balanceOf: (payer: string) => bigint
   /** What the transactions of all signers in the chain have cost them, strangers' with their keys not counted. */
   readonly costs: () => bigint
@@ -90,8 +96,8 @@ export interface SimulatedChain {
   /** Whether asking it makes promises: then the world lets them end after every step. */
   readonly promises: boolean
   readonly payee: string
-  /** The token that is paid in. */
-  readonly asset: string
+  /** The tokens that are paid in: the usual one, and where there is one, a second. */
+  readonly assets: readonly [string, ...ReadonlyArray<string>]
   /** The name of an authorization: payer and nonce in one text. */
   readonly keyOf: (authorization: Pick<Authorization, "payer" | "nonce">) => string
   readonly deposit: (buyer: number, amount: bigint) => void

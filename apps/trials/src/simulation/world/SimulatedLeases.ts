@@ -100,7 +100,9 @@ const renewed = ({ instances, lanes, owner, rows, time }: Shift, held: ReadonlyA
   }
   const share = Math.ceil(lanes.length / instances)
   for (const lane of lanes) {
-    const row = rows.get(lane) ?? { owner: "", epoch: 0, until: 0 }
+    // Nobody has held it yet: the others have as long to come as where somebody is gone.
+    const row = rows.get(lane) ?? { owner: "", epoch: 0, until: now }
+    rows.set(lane, row)
     if (row.until > now || held.includes(lane)) continue
     if (mine.size >= share && row.until > now - ttlMillis) continue
     rows.set(lane, { owner, epoch: row.epoch + 1, until: now + ttlMillis })

@@ -2,8 +2,8 @@
  * The ledger in memory as a chain of the simulation: blocks come by the one time, and each process asks nodes of its own, which
  * lag, forget, or are gone.
  */
-import type { ChainUnavailable, SchemeFacilitator, SlotCount } from "@pontage/core"
-import { ChainUnavailable as Unavailable } from "@pontage/core"
+import type { ChainUnavailable, SchemeClient, SchemeFacilitator, SlotCount } from "@pontage/core"
+import { ChainUnavailable as Unavailable, invalid } from "@pontage/core"
 import { TestLedger, TestScheme } from "@pontage/core/testing"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
@@ -43,12 +43,11 @@ export const make = (surroundings: ChainSurroundings, options: Options): Simulat
   const signers = Array.from({ length: options.signers }, (_, place) => `signer-${place + 1}`)
   const tellers: Array<(submission: { readonly bytes: string; readonly process: string }) => void> = []
   const truth = truthOf(ledger)
-  const weather = { heldUntil: 0, dearUntil: 0 }
-  const calmBase = ledger.market.base
+  const weather = { heldUntil: 0, dearUntil: 0, calmBase: ledger.market.base }
   const mine = () => {
     const now = time.now()
     ledger.tick(Math.floor(now / 1000))
-    if (now >= weather.dearUntil) ledger.market.base = calmBase
+    if (now >= weather.dearUntil) ledger.market.base = weather.calmBase
     if (now >= weather.heldUntil) ledger.mine()
     truth.note()
     time.after(options.blockMillis, "a block", mine)
@@ -57,7 +56,10 @@ export const make = (surroundings: ChainSurroundings, options: Options): Simulat
   for (let depth = 0; depth <= options.finality; depth++) ledger.mine()
   time.after(options.blockMillis, "a block", mine)
 
-  const half = (link: NetworkLink, { batch, nodes: asked, signers: chosen }: ChainConfiguration): SchemeFacilitator => {
+  const half = (
+    link: NetworkLink,
+    { assets, batch, nodes: asked, signers: chosen }: ChainConfiguration
+  ): SchemeFacilitator => {
     const node = nodes[asked[0] ?? 0] ?? LedgerNode.make()
     const terms = {
       lanes: [...new Set(chosen.flatMap((place) => signers[place % signers.length] ?? []))],
@@ -65,8 +67,8 @@ export const make = (surroundings: ChainSurroundings, options: Options): Simulat
       ...(batch > 1 && { batches: { maximum: batch, windowMillis: 40 } })
     }
     const view = LedgerNode.view(ledger, node, time)
-    const honest = TestScheme.facilitator(view, terms)
-    const other = TestScheme.facilitator(LedgerNode.behind(ledger, 2), terms)
+    const honest = taking(assets, TestScheme.facilitator(view, terms))
+    const other = taking(assets, TestScheme.facilitator(LedgerNode.behind(ledger, 2), terms))
     const asking = askedOver(options.broken(honest, other), link, node, time)
     return {
       ...asking,
@@ -86,14 +88,14 @@ export const make = (surroundings: ChainSurroundings, options: Options): Simulat
     nodes: options.nodes,
     promises: false,
     payee,
-    asset: TestScheme.asset.address,
+    assets: [TestScheme.asset.address, second.address],
     keyOf: ({ nonce, payer }) => `${payer} ${nonce}`,
     deposit: (buyer, amount) => ledger.deposit(payerOf(buyer), amount),
     payer: payerOf,
-    client: (buyer) => TestScheme.client(payerOf(buyer)),
+    client: (buyer) => withSecond(TestScheme.client(payerOf(buyer))),
     server: () => TestScheme.server(ledger),
     facilitator: (link, configuration) => Effect.sync(() => half(link, configuration)),
-    bring: (trouble) => bring({ ledger, nodes, signers, time, truth, weather, calmBase }, trouble),
+    bring: (trouble) => bring({ ledger, nodes, signers, time, truth, weather }, trouble),
     calm: () => {
       weather.heldUntil = 0
       weather.dearUntil = 0
@@ -105,6 +107,29 @@ export const make = (surroundings: ChainSurroundings, options: Options): Simulat
 }
 
 const payerOf = (buyer: number): string => `acct-buyer-${buyer}`
+
+/** A token that counts like the first one: the ledger's accounts hold one kind of money. */
+const second = { ...TestScheme.asset, address: "acct-second", symbol: "TSEC", dollar: false }
+
+const withSecond = (client: SchemeClient): SchemeClient => ({
+  ...client,
+  asset: (requirements) => (requirements.asset === second.address ? second : client.asset(requirements))
+})
+
+/** A half that takes the first so many assets, and can still read payments in the others. */
+const taking = (assets: number, half: SchemeFacilitator): SchemeFacilitator =>
+  assets > 1
+    ? half
+    : {
+        ...half,
+        recall: half.read,
+        read: (requirements, payload) =>
+          Effect.flatMap(half.read(requirements, payload), (payment) =>
+            payment.authorization.asset === second.address
+              ? Effect.fail(invalid("asset_mismatch", "not_configured", `${second.address} is not taken here`))
+              : Effect.succeed(payment)
+          )
+      }
 
 type Told = () => void
 
@@ -156,6 +181,8 @@ const placeOf = ({ hash, number, time }: ReturnType<TestLedger.TestLedger["head"
 /** What is so, and a memory of every transfer that any branch has ever held. */
 const truthOf = (ledger: TestLedger.TestLedger): ChainTruth & { readonly note: () => void } => {
   const shown = new Set<string>()
+  const refused = new Set<string>()
+  let seen = 0
   const transferOf = (order: TestLedger.LedgerOrder): TrueTransfer | undefined => {
     const use = ledger.useOf(order)
     if (use?.paid !== true) return undefined
@@ -176,6 +203,7 @@ const truthOf = (ledger: TestLedger.TestLedger): ChainTruth & { readonly note: (
     transferOf: (key) => transfers().find((one) => one.key === key),
     wasShown: (key, { hash }) => shown.has(`${key} ${hash}`),
     wasEverShown: (key) => shown.has(key),
+    mayHaveFailed: (key) => refused.has(key),
     balanceOf: ledger.balanceOf,
     costs: () => {
       const ids = new Set(ledger.submissions.map(({ id }) => id))
@@ -183,9 +211,21 @@ const truthOf = (ledger: TestLedger.TestLedger): ChainTruth & { readonly note: (
     },
     note: () => {
       for (const { block, key } of transfers()) shown.add(key).add(`${key} ${block.hash}`)
+      for (const order of refusedSince(ledger, seen)) refused.add(`${order.payer} ${order.nonce}`)
+      seen = Math.max(0, ledger.submissions.length - mostWaiting)
     }
   }
 }
+
+/** No more submissions than this wait for their block. */
+const mostWaiting = 300
+
+/** What the transactions of the newest submissions have carried to a block in vain. */
+const refusedSince = (ledger: TestLedger.TestLedger, first: number): ReadonlyArray<TestLedger.LedgerOrder> =>
+  ledger.submissions.slice(first).flatMap(({ id, orders }) => {
+    const receipt = ledger.receipt(id)
+    return receipt === undefined ? [] : orders.filter((_, place) => receipt.paid[place] === false)
+  })
 
 interface Works {
   readonly ledger: TestLedger.TestLedger
@@ -193,12 +233,11 @@ interface Works {
   readonly signers: ReadonlyArray<string>
   readonly time: { readonly now: () => number }
   readonly truth: { readonly note: () => void }
-  readonly weather: { heldUntil: number; dearUntil: number }
-  readonly calmBase: bigint
+  readonly weather: { heldUntil: number; dearUntil: number; calmBase: bigint }
 }
 
 const bring = (works: Works, trouble: ChainTrouble): void => {
-  const { calmBase, ledger, nodes, signers, time, truth, weather } = works
+  const { ledger, nodes, signers, time, truth, weather } = works
   const now = time.now()
   const nodeOf = (place: number): LedgerNode.LedgerNode | undefined => nodes[place % nodes.length]
   ledger.tick(Math.floor(now / 1000))
@@ -212,7 +251,11 @@ const bring = (works: Works, trouble: ChainTrouble): void => {
       return
     case "Dear":
       weather.dearUntil = now + trouble.millis
-      ledger.market.base = calmBase * BigInt(trouble.times)
+      ledger.market.base = weather.calmBase * BigInt(trouble.times)
+      return
+    case "Dearer":
+      weather.calmBase *= BigInt(trouble.times)
+      ledger.market.base = weather.calmBase
       return
     case "SlotUsedByStranger": {
       const signer = signers[trouble.signer % signers.length]
