@@ -61,9 +61,11 @@ const expiry: Theme = (plan, random) => {
     },
     { at: from + random.between(5000, 24_000), _tag: "Chain", trouble: { _tag: "PoolEmptied" } }
   ]
-  const purchases = plan.purchases.slice(0, 2).map((one) => ({ ...one, at: from + random.below(4000) }))
+  const purchases = plan.purchases.slice(0, 2).map((one): Purchase => movedTo(one, from + random.below(4000)))
   return { ...plan, setup, purchases, acts: [...few(plan.acts, random), ...lost, ...some(late, random)] }
 }
+
+const movedTo = (purchase: Purchase, at: number): Purchase => ({ ...purchase, at })
 
 /** At most two of them, so that nothing covers the theme up. */
 const few = (acts: ReadonlyArray<Act>, random: TrialRandom.TrialRandom): ReadonlyArray<Act> =>
