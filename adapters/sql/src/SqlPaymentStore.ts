@@ -71,7 +71,14 @@ const claims = (
       }),
     claim: (payment, claim, intake) => gather((transaction) => steps.claim(transaction, payment, claim, intake ?? {})),
     queue: (paymentId, lane, cover = {}) => gather((transaction) => steps.queue(transaction, paymentId, lane, cover)),
-    openPayments: (payment) => ask((transaction) => steps.openPayments(transaction, payment)),
+    openPayments: (payment) =>
+      Effect.suspend(() => {
+        const payer = ClaimSteps.payerOf(payment)
+        const seen = glance?.(ClaimSteps.askingOpen, payer)
+        return seen === undefined
+          ? ask(({ run }) => Effect.flatMap(run(ClaimSteps.askingOpen, payer), ClaimSteps.toOpen))
+          : ClaimSteps.toOpen(seen)
+      }),
     finish: (paymentId, claimId, outcome, caller) =>
       linger((transaction) => steps.finish(transaction, { paymentId, claimId, outcome, caller })),
     takeAnswer: (paymentId, call) => gather((transaction) => steps.takeAnswer(transaction, paymentId, call)),

@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import type { Transaction } from "../database/Database.ts"
 import type { Dialect } from "../database/SqlDialect.ts"
 import { Reservation, toRun } from "./PaymentRow.ts"
-import { asks, type RecordFault, type Records } from "./Records.ts"
+import { asks, reads, type RecordFault, type Records } from "./Records.ts"
 
 type Stored = PaymentStore.StoredPayment
 
@@ -63,8 +63,6 @@ export const make = (dialect: Dialect, records: Records) => ({
     return { _tag: "Queued", payment: queued }
   }),
 
-  openPayments,
-
   finish: Effect.fnUntraced(function* (transaction: Transaction, { caller, claimId, outcome, paymentId }: End) {
     const known = yield* records.lockOne(transaction, paymentId)
     if (known === undefined || (caller !== undefined && known.caller !== caller)) return undefined
@@ -92,7 +90,8 @@ export const make = (dialect: Dialect, records: Records) => ({
 const takeTurn = (dialect: Dialect, transaction: Transaction, payment: PaymentStore.NewPayment) =>
   dialect.lock === undefined ? Effect.void : Effect.asVoid(transaction.run(dialect.lock, [payerOf(payment).join(" ")]))
 
-const payerOf = ({ authorization, requirements }: PaymentStore.NewPayment): ReadonlyArray<string> => [
+/** Whose balance a payment is of. */
+export const payerOf = ({ authorization, requirements }: PaymentStore.NewPayment): ReadonlyArray<string> => [
   requirements.network,
   authorization.asset,
   authorization.payer
@@ -161,18 +160,28 @@ const ofPayer = "network = ? AND asset = ? AND payer = ?"
 const reserving = `SELECT ${Object.keys(Reservation.fields).join(", ")} FROM payment WHERE ${ofPayer} AND active`
 
 const askAmounts = asks("payment", Schema.Struct({ payment_id: Schema.String, amount: Amount.FromText }))
-const amounts = `SELECT payment_id, amount FROM payment WHERE ${ofPayer}`
 /** Those whose records are younger than this serial, which are few: it was read a moment ago. */
-const endedAfter = `${amounts} AND serial > ? AND NOT active`
+const endedAfter = `SELECT payment_id, amount FROM payment WHERE ${ofPayer} AND serial > ? AND NOT active`
 
-const askNewest = asks("payment", Schema.Struct({ newest: Schema.BigInt }))
+/** The question about a payer's open payments (`payerOf`): one row without a payment where there are none. */
+export const askingOpen = `SELECT last.serial AS newest, p.payment_id, p.amount
+  FROM (SELECT coalesce(max(serial), 0) AS serial FROM payment) last
+  LEFT JOIN payment p ON p.network = ? AND p.asset = ? AND p.payer = ? AND p.active`
 
-/** The serial comes first: a record that is made between the two questions is younger, and open. */
-const openPayments = Effect.fnUntraced(function* ({ run }: Transaction, payment: PaymentStore.NewPayment) {
-  const [last] = yield* askNewest(run, "SELECT coalesce(max(serial), 0) AS newest FROM payment", [])
-  const open = yield* askAmounts(run, `${amounts} AND active`, payerOf(payment))
-  return {
-    amounts: new Map(open.map(({ amount, payment_id }) => [payment_id, amount])),
-    newest: last?.newest ?? 0n
-  } satisfies PaymentStore.OpenPayments
-})
+const readOpen = reads(
+  "payment",
+  Schema.Struct({
+    newest: Schema.BigInt,
+    payment_id: Schema.NullOr(Schema.String),
+    amount: Schema.NullOr(Amount.FromText)
+  })
+)
+
+/** The open payments that the rows of this question show. */
+export const toOpen = (rows: ReadonlyArray<unknown>) =>
+  Effect.map(readOpen(rows), (open): PaymentStore.OpenPayments => {
+    const named = open.flatMap(({ amount, payment_id }) =>
+      payment_id === null || amount === null ? [] : [[payment_id, amount] as const]
+    )
+    return { amounts: new Map(named), newest: open[0]?.newest ?? 0n }
+  })
