@@ -1,6 +1,6 @@
 /**
- * SHA-256 and HMAC-SHA-256 over whatever the platform offers: `node:crypto` where it is (2 µs a message), WebCrypto
- * elsewhere. A service, so that the core needs no import of either.
+ * SHA-256 and HMAC-SHA-256 by the platform: `node:crypto` where it exists (2 µs a message), WebCrypto elsewhere. A service,
+ * so that the core imports neither.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ export class Hash extends Context.Reference<HashFunctions>("@pontage/core/Hash",
   defaultValue: () => fromNode() ?? fromWebCrypto(globalThis.crypto)
 }) {}
 
-/** What this module needs of `node:crypto`; written out so that browsers' type environments need no Node types. */
+/** The part of `node:crypto` that this module uses; written out so that browsers' type environments need no Node types. */
 interface NodeCrypto {
   /** Half the work of a `createHash`; since Node 20.12. */
   readonly hash?: (name: "sha256", data: Uint8Array, encoding: "buffer") => Uint8Array

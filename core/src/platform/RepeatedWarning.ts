@@ -1,19 +1,19 @@
 /**
  * Warnings that may come with every request. The first of a kind is logged at once; those that follow within a minute are
- * counted, and told in one line when the minute is over. Who can cause a warning cannot fill a disk with it.
+ * counted, and logged in one line when the minute is over, so that a stranger who causes warnings cannot fill a disk.
  */
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 
 /**
- * Logs a warning, or counts it. The kind is what repeats; the message may differ, and the last one is told with the count.
+ * Logs a warning, or counts it. Warnings repeat by kind; their messages may differ, and the last one is logged with the count.
  */
 export type RepeatedWarning = (kind: string, message: string) => Effect.Effect<void>
 
 const pause = "1 minute"
 
-/** Kinds that are counted at once; whatever comes beyond them is of one kind. */
+/** Limit on the kinds that are counted at the same time; all further kinds are counted as one. */
 const maximumKinds = 100
 
 const others = "other warnings"

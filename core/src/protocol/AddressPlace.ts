@@ -1,9 +1,9 @@
 /**
- * The place that an address stands for, where limits are held against places: of IPv6 the first 64 bits, because who has one
- * address of such a network has all of them.
+ * The network that an address belongs to, as limits count it: for IPv6 the first 64 bits, because the owner of one address
+ * of such a network has all of them.
  */
 
-/** The place of an IP address, in one spelling. What is no address stands for itself. */
+/** The network of an IP address, in one spelling. A text that is not an IP address is returned unchanged. */
 export const of = (address: string): string => {
   const bare = address.replace(/%.*$/, "").toLowerCase()
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(bare)?.[1]

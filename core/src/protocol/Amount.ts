@@ -1,6 +1,6 @@
 /**
  * Amounts of money in the smallest unit of their asset: exact, never negative, at most 256 bits. On the wire an amount
- * is a decimal string; inside it is a `bigint`. No floating point is ever near it.
+ * is a decimal string; in code it is a `bigint`, never a floating-point number.
  */
 import * as Schema from "effect/Schema"
 
@@ -9,7 +9,7 @@ export const maximum = 2n ** 256n - 1n
 
 const grammar = /^(0|[1-9][0-9]{0,77})$/
 
-/** What an amount is, in words. */
+/** The rule for an amount, for error messages. */
 export const expected =
   "an amount in the asset's smallest unit: a decimal string without sign or leading zeros, at most 2^256-1"
 

@@ -1,18 +1,18 @@
 /**
- * What a signed payment says, in the words all schemes share. A scheme reads it from the signed bytes; the core compares
- * it with the offer and claims it, so that no scheme repeats these checks and none forgets one.
+ * The terms of a signed payment, in the words that all schemes share. A scheme reads them from the signed bytes; the core
+ * compares them with the offer and claims the payment, so that no scheme repeats these checks and none forgets one.
  */
 import type { RequestBinding } from "./PaymentPayload.ts"
 
 /** The common terms of a signed authorization. */
 export interface Authorization {
-  /** Who pays, in the family's wire form. */
+  /** The payer's address in the family's wire form. */
   readonly payer: string
-  /** Who is paid, in the family's wire form. */
+  /** The recipient's address in the family's wire form. */
   readonly payTo: string
   /** The token, in the family's wire form. */
   readonly asset: string
-  /** In the smallest unit of the asset. */
+  /** Amount in the smallest unit of the asset. */
   readonly amount: bigint
   /** The single-use key that the chain itself consumes (EVM: the EIP-3009 nonce), canonical. */
   readonly nonce: string
@@ -20,6 +20,6 @@ export interface Authorization {
   readonly validAfter: number
   /** Unix seconds: the chain refuses it at or after this instant. */
   readonly validBefore: number
-  /** The request it was signed for; only where the scheme has proven that `nonce` was derived from it. */
+  /** The request that it was signed for; present only if the scheme has checked that `nonce` was derived from it. */
   readonly binding: RequestBinding | undefined
 }

@@ -1,9 +1,9 @@
 /**
- * Options, checked where they are given. A key that nobody knows is refused: `perday` beside a `perDay` that was meant is a
- * limit that is silently not there. A table names the keys of an options type once; its own type makes the compiler ask for
+ * Checks of option objects, at the place where they are given. Unknown keys are refused: `perday` instead of `perDay` would be
+ * a limit that is silently missing. A table names the keys of an options type once; its own type makes the compiler demand
  * the key of every option that is added later.
  *
- * Values are told by their kind alone ("a text"), because some of them are secrets.
+ * Messages name a value by its kind alone ("a text"), because some values are secrets.
  */
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
@@ -14,24 +14,24 @@ import { Fault } from "./Shape.ts"
 import { escape } from "./text/AsciiEscape.ts"
 import * as LikelySpelling from "./text/LikelySpelling.ts"
 
-/** A check, whatever the type. */
+/** A check of a value of any type. */
 interface Judge {
-  /** Where the value is wrong, and how; `undefined` where it is right. */
+  /** The place and the kind of the mistake; `undefined` for a valid value. */
   readonly fault: (value: unknown) => Fault | undefined
   /** The keys of an object of options, for hints. */
   readonly keys?: ReadonlyArray<string>
 }
 
-/** What the value of an option has to be. `A` is the type that the check stands for, no wider and no narrower. */
+/** A check of an option's value. `A` is exactly the type of the values that pass. */
 export interface Check<in out A> extends Judge {
-  /** Never there: it ties the check to its type. */
+  /** Never present at run time: it ties the check to its type. */
   readonly type?: (value: A) => A
 }
 
-/** The keys of an options type, each with what its value has to be. */
+/** The keys of an options type, each with the check of its value. */
 export type Table<A> = { readonly [K in keyof A]-?: Check<A[K]> }
 
-/** What passes a guard; `expected` tells people what that is. */
+/** Values that pass a guard; `expected` describes them in messages. */
 export const given = <A>(expected: string, isRight: (value: unknown) => boolean): Check<A> => ({
   fault: (value) => (isRight(value) ? undefined : unlike(expected, value))
 })
@@ -54,16 +54,16 @@ const kindOf = (value: unknown): string => {
 /** A text. */
 export const text: Check<string> = /* @__PURE__ */ given("a text", (value) => typeof value === "string")
 
-/** Yes or no. */
+/** `true` or `false`. */
 export const flag: Check<boolean> = /* @__PURE__ */ given("true or false", (value) => typeof value === "boolean")
 
-/** Any value: who uses it looks at it. */
+/** Any value: its user checks it. */
 export const any = <A>(): Check<A> => given("anything", () => true)
 
 /** A function. */
 export const callable = <A>(): Check<A> => given("a function", (value) => typeof value === "function")
 
-/** A whole number in this range. No secret, so the number that came is told. */
+/** A whole number in this range. It is never a secret, so messages quote the value that came. */
 export const whole = (least = 0, most: number = Number.MAX_SAFE_INTEGER): Check<number> => {
   const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `between ${least} and ${most}`
   return {
@@ -83,20 +83,20 @@ export const amount = (least = 0n): Check<bigint> => ({
   }
 })
 
-/** How long something may take: above zero. */
+/** A duration above zero. */
 export const duration: Check<Duration.Input> = /* @__PURE__ */ given(
   'a duration such as "10 seconds", or milliseconds',
   (value) => mayBeDuration(value) && Option.isSome(Option.filter(Duration.fromInput(value), Duration.isPositive))
 )
 
-/** The rest is Effect's to tell. */
+/** Effect checks the rest. */
 const mayBeDuration = (value: unknown): value is Duration.Input =>
   Duration.isDuration(value) ||
   ["number", "bigint", "string"].includes(typeof value) ||
   Array.isArray(value) ||
   isPlain(value)
 
-/** One of these texts. No secret, so the text that came is told. */
+/** One of these texts. They are never secrets, so messages quote the value that came. */
 export const oneOf = <const A extends string>(...texts: ReadonlyArray<A>): Check<A> => {
   const expected = texts.map((one) => JSON.stringify(one)).join(" or ")
   return {
@@ -110,7 +110,7 @@ export const oneOf = <const A extends string>(...texts: ReadonlyArray<A>): Check
 
 const shown = (value: string): string => escape(JSON.stringify(value.slice(0, 60)))
 
-/** An object, a function or a value of a class that has these members; `expected` tells people what that is. */
+/** An object, a function or an instance of a class that has these members; `expected` describes it in messages. */
 export const having = <A>(expected: string, ...members: ReadonlyArray<string>): Check<A> =>
   given(
     expected,
@@ -119,13 +119,13 @@ export const having = <A>(expected: string, ...members: ReadonlyArray<string>): 
       members.every((member) => member in value)
   )
 
-/** What may be left out, or be `undefined`. `null` may not: it is a value. */
+/** An option that may be absent or `undefined`, but not `null`: that is a value. */
 export const optional = <A>(check: Check<A>): Check<A | undefined> => ({
   fault: (value) => (value === undefined ? undefined : check.fault(value)),
   ...(check.keys && { keys: check.keys })
 })
 
-/** One or the other. Where neither fits, the one that the value comes closer to says why. */
+/** One of two checks. If both fail, the message comes from the one that the value is closer to. */
 export const either = <A, B>(one: Check<A>, other: Check<B>): Check<A | B> => ({
   fault: (value) => {
     const [first, second] = [one.fault(value), other.fault(value)]
@@ -135,7 +135,7 @@ export const either = <A, B>(one: Check<A>, other: Check<B>): Check<A | B> => ({
   }
 })
 
-/** A list of equals. */
+/** A list whose items all pass one check. */
 export const list = <A>(check: Check<A>): Check<ReadonlyArray<A>> => ({
   fault: (value) => {
     if (!Array.isArray(value)) return unlike("a list", value)
@@ -147,7 +147,7 @@ export const list = <A>(check: Check<A>): Check<ReadonlyArray<A>> => ({
   }
 })
 
-/** A list of equals that is not empty; `mend` tells people what an empty one might have been meant for. */
+/** A non-empty list whose items all pass one check; `mend` is the advice for an empty one. */
 export const filled = <A>(check: Check<A>, mend: string): Check<ReadonlyArray<A>> => ({
   fault: (value) =>
     Array.isArray(value) && value.length === 0 ? new Fault("", `the list is empty; ${mend}`) : list(check).fault(value)
@@ -187,8 +187,8 @@ export const options = <A>(table: Table<A>): Check<A> => {
 const within = (step: string, { path, problem }: Fault): Fault => new Fault(`${step}${path}`, problem)
 
 /**
- * What is wrong with an object as far as its keys tell it: that it is none, or has a key that is not among these. For what a
- * schema decodes afterwards; `options` looks at the values too.
+ * The mistake in an object as far as its keys show it: the value is not an object, or has an unknown key. For values that a
+ * schema decodes afterwards; `options` checks the values too.
  */
 export const unknownKey = (
   keys: ReadonlyArray<string>,
@@ -205,8 +205,8 @@ export const unknownKey = (
 }
 
 /**
- * An object written as one, or made by `JSON.parse`, of this realm or another. What a class or another object lends to a
- * value would be read in one place and missed in the next.
+ * A plain object, from a literal or from `JSON.parse`, of this realm or another. Inherited members are refused, because one
+ * place would read them and the next would miss them.
  */
 const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false
@@ -218,8 +218,8 @@ const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> => 
 }
 
 /**
- * The options, if they are such. A mistake is `Misconfigured`, with the place (`limits.perday`) behind the name of the
- * constructor if it has one.
+ * The checked options. A mistake fails with `Misconfigured`, which names the constructor, if any, and the place
+ * (`limits.perday`).
  */
 export const read = <A>(check: Check<A>, value: A, constructor = ""): Result.Result<A, Misconfigured> => {
   const fault = check.fault(value)
@@ -228,6 +228,6 @@ export const read = <A>(check: Check<A>, value: A, constructor = ""): Result.Res
   return Result.fail(new Misconfigured({ message }))
 }
 
-/** A fault in words, its place first. */
+/** The message of a fault, its place first. */
 export const described = ({ path, problem }: Fault): string =>
   `${path === "" ? "the options" : path.replace(/^\./, "")}: ${problem}`

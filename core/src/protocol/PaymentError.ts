@@ -1,6 +1,6 @@
 /**
  * The five ways in which a payer's payment can fail (apps/docs/protocol.md#error-codes). Anything else is a `ValidationError` (the
- * message is malformed or does not match the offer) or a `ProtocolError` (nobody's fault in the payment).
+ * message is malformed or does not match the offer) or a `ProtocolError` (neither party's payment is at fault).
  */
 import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"

@@ -1,10 +1,10 @@
 /**
- * Everything that can go wrong when a payment is asked about: the payer's means, the payment's form, or the world around
- * it. The three types never stand in for one another.
+ * The failures of a request about a payment: the payer's means, the payment's form, or the services around it. The three
+ * types never stand in for one another.
  */
 import type { PaymentError } from "./PaymentError.ts"
 import type { ProtocolError } from "./ProtocolError.ts"
 import type { ValidationError } from "./ValidationError.ts"
 
-/** The union that facilitators fail with and servers answer for. */
+/** The failures of a facilitator, which servers translate into responses. */
 export type PaymentFailure = PaymentError | ValidationError | ProtocolError

@@ -1,5 +1,5 @@
 /**
- * The name of a payment: derived from what the chain itself consumes, so that every copy of one authorization has the
+ * The name of a payment: derived from the values that the chain itself consumes, so that every copy of one authorization has the
  * same name wherever and in whatever encoding it turns up (apps/docs/protocol.md#d14-name-of-a-payment).
  */
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 /**
- * The payment a client sends in `X-Payment` (apps/docs/protocol.md#payment): an envelope of four fields around what the scheme signed.
+ * The payment a client sends in `X-Payment` (apps/docs/protocol.md#payment): an envelope of four fields around the scheme's signed data.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

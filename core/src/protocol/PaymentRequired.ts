@@ -1,6 +1,6 @@
 /**
- * The body of a refusal (apps/docs/protocol.md#refusal): why, and what would be accepted. 409 and 503 carry the same body with the
- * payment's id, its state and what to do next; every field beyond `error` and `accepts` is additive.
+ * The body of a refusal (apps/docs/protocol.md#refusal): the reason and the accepted offers. 409 and 503 carry the same body with the
+ * payment's id, its state and the next step; every field beyond `error` and `accepts` is additive.
  */
 import * as Schema from "effect/Schema"
 
@@ -10,8 +10,8 @@ import { PaymentState } from "./Settlement.ts"
 import { ValidationReason } from "./ValidationError.ts"
 
 /**
- * What the payer should do next: send the same authorization again, sign a new one, wait and then send the same one, or
- * give up on this authorization.
+ * The payer's next step: send the same authorization again, sign a new one, wait and then send the same one, or give up on
+ * this authorization.
  */
 export const retries = ["same_payment", "new_payment", "wait", "never"] as const
 

@@ -1,5 +1,5 @@
 /**
- * What one payment option of a resource demands (apps/docs/protocol.md#offer). A resource offers several as `accepts`.
+ * The terms of one payment option of a resource (apps/docs/protocol.md#offer). A resource offers several as `accepts`.
  */
 import * as Schema from "effect/Schema"
 
@@ -27,5 +27,5 @@ export const PaymentRequirements = /* @__PURE__ */ Schema.Struct({
 
 export type PaymentRequirements = typeof PaymentRequirements.Type
 
-/** How long an authorization may be valid where the requirements do not say, in seconds. */
+/** Default limit on the validity of an authorization, in seconds, for requirements without `maxTimeoutSeconds`. */
 export const defaultMaxTimeoutSeconds = 60

@@ -1,5 +1,5 @@
 /**
- * Prices: what a seller writes (`"$0.01"`) and its exact conversion into the smallest unit of an asset. More digits than
+ * Prices: the seller's text (`"$0.01"`) and its exact conversion into the smallest unit of an asset. More digits than
  * the asset has, or a non-zero price that would become zero, is an error and never rounded
  * (apps/docs/protocol.md#d6-amounts-and-prices).
  */
@@ -10,7 +10,7 @@ import * as Amount from "./Amount.ts"
 
 const grammar = /^\$(0|[1-9][0-9]{0,12})(?:\.([0-9]{1,18}))?$/
 
-/** Why a price text cannot be used. `message` says what was expected and what came. */
+/** A price text that cannot be used. `message` says what was expected and what came. */
 export class InvalidPrice extends Data.TaggedError("InvalidPrice")<{
   readonly price: string
   readonly message: string

@@ -1,14 +1,14 @@
 /**
- * What goes wrong around a payment and is nobody's fault in it: a service that cannot be asked, an outcome that is not
- * known yet, a wiring mistake. It is never reported as one of the payer's five codes, and never as "valid".
+ * Failures around a payment that neither party caused: an unreachable service, an outcome that is not known yet, a wiring
+ * mistake. They are never reported as one of the payer's five codes, and never as "valid".
  */
 import * as Data from "effect/Data"
 
 import type { PaymentState } from "./Settlement.ts"
 
 /**
- * The facilitator could not be asked, or answered something that is no answer. `message` says what was asked and what
- * came. The same payment may be sent again: after `retryAfter` seconds, where the facilitator has named a time.
+ * The facilitator was unreachable, or its response was invalid. `message` says what was requested and what came. The same
+ * payment may be sent again: after `retryAfter` seconds if the facilitator named a time.
  */
 export class FacilitatorUnavailable extends Data.TaggedError("FacilitatorUnavailable")<{
   readonly message: string
@@ -16,7 +16,7 @@ export class FacilitatorUnavailable extends Data.TaggedError("FacilitatorUnavail
   readonly cause?: unknown
 }> {}
 
-/** A chain could not be asked: its RPC is down, slow, or answers nonsense. */
+/** A chain was unreachable: its RPC is down, slow, or its response is invalid. */
 export class ChainUnavailable extends Data.TaggedError("ChainUnavailable")<{
   readonly network: string
   readonly message: string
@@ -35,8 +35,8 @@ export class SettlementPending extends Data.TaggedError("SettlementPending")<{
 }> {}
 
 /**
- * A mistake of the operator, found at start or at the first use. `message` names the place (the route, the option) and
- * the mend.
+ * An operator's mistake, found at start or at the first use. `message` names the place (the route, the option) and the
+ * correction.
  */
 export class Misconfigured extends Data.TaggedError("Misconfigured")<{ readonly message: string }> {}
 

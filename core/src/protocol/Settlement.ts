@@ -9,7 +9,7 @@ import { ValidationReason } from "./ValidationError.ts"
 
 /**
  * The states of a payment's transfer. `included` and `final` mean that the money has moved; `rejected`, `failed` and
- * `expired` mean, each with proof, that it has not and will not; the others are in flight.
+ * `expired` mean, each with proof, that it has not and will not; in the other states the transfer is pending.
  */
 export const paymentStates = [
   "accepted",
@@ -35,8 +35,8 @@ export const isDead = (state: PaymentState): boolean =>
   state === "rejected" || state === "failed" || state === "expired"
 
 /**
- * What a payment is still good for, should the answer that carries this have a status of 400 to 499: so many runs, until
- * then (Unix milliseconds), for requests whose offers carry this route token (`RouteToken`) and cost no more.
+ * The remaining use of a payment if the response that carries this has a status of 400 to 499: the number of executions,
+ * until an instant (Unix milliseconds), for requests whose offers carry this route token (`RouteToken`) and cost no more.
  */
 export const IfRefused = /* @__PURE__ */ Schema.Struct({
   routeToken: Schema.String,
@@ -46,7 +46,7 @@ export const IfRefused = /* @__PURE__ */ Schema.Struct({
 
 export type IfRefused = typeof IfRefused.Type
 
-/** The receipt: what `X-Payment-Response` carries on a paid response. */
+/** The receipt: the content of `X-Payment-Response` on a paid response. */
 export const Settlement = /* @__PURE__ */ Schema.Struct({
   success: /* @__PURE__ */ Schema.Literal(true),
   /** The transaction that moved the money, in the chain's own form. */
@@ -56,19 +56,19 @@ export const Settlement = /* @__PURE__ */ Schema.Struct({
   /** In the smallest unit of the asset. */
   amount: Amount.Text,
   paymentId: Schema.String,
-  /** Absent where the payment is good for nothing more. */
+  /** Absent if the payment has no further use. */
   ifRefused: /* @__PURE__ */ Schema.optionalKey(IfRefused)
 })
 
 export type Settlement = typeof Settlement.Type
 
-/** A receipt as a payer reads it. Other dialects leave out what the payer knows. */
+/** A receipt as a payer reads it. Other dialects leave out facts that the payer knows. */
 export type Receipt = Pick<Settlement, "success" | "transaction" | "network"> &
   Partial<Pick<Settlement, "payer" | "amount" | "paymentId" | "ifRefused">>
 
 /**
- * What the facilitator says of one payment (`GET /payments/{id}`): the transfer's state and its whole history, and where
- * its execution stands. Times are Unix milliseconds.
+ * The facilitator's record of one payment (`GET /payments/{id}`): the transfer's state and its whole history, and the state
+ * of its execution. Times are Unix milliseconds.
  */
 export const PaymentRecord = /* @__PURE__ */ Schema.Struct({
   paymentId: Schema.String,
@@ -82,7 +82,7 @@ export const PaymentRecord = /* @__PURE__ */ Schema.Struct({
   transaction: Schema.String,
   /** `running` while a claim holds it, `entitled` when it is paid for and still owed, `free` when nothing is owed. */
   execution: /* @__PURE__ */ Schema.Literals(["running", "served", "entitled", "owed", "free"]),
-  /** How many executions were granted. */
+  /** Number of executions that were granted. */
   runs: Schema.Int,
   code: /* @__PURE__ */ Schema.optionalKey(PaymentErrorCode),
   reason: /* @__PURE__ */ Schema.optionalKey(ValidationReason),

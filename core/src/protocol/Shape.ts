@@ -1,14 +1,14 @@
 /**
- * Shapes: what a payer reads of a server's JSON. They decode as the schemas of the same types do, and a test compares the
- * two; but a schema can also be printed, documented and turned round, for which a browser would load a third of all that
- * it needs to pay. Whoever is no payer uses the schemas.
+ * Shapes: decoders of a server's JSON for payers. They decode as the schemas of the same types do, and a test compares the
+ * two; schemas can also print, document and encode, which would make up a third of a browser's bundle for paying. Code that
+ * is not in the payer's bundle uses the schemas.
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 
 import { escape } from "./text/AsciiEscape.ts"
 
-/** What a JSON value must be like to be an `A`. */
+/** A decoder of a JSON value into an `A`. */
 export interface Shape<out A> {
   /** The value, without fields that are not part of the shape. */
   readonly read: (value: unknown) => A | Fault
@@ -27,12 +27,12 @@ export class Fault {
 const expecting = (expected: string, value: unknown): Fault =>
   new Fault("", `expected ${expected}, got ${value === undefined ? "nothing" : shown(value)}`)
 
-/** People read it, on terminals that obey some characters. */
+/** Quoted in ASCII: people read it on terminals that obey some characters. */
 const shown = (value: unknown): string => escape(JSON.stringify(value).slice(0, 100))
 
 const within = (step: string, { path, problem }: Fault): Fault => new Fault(`${step}${path}`, problem)
 
-/** What passes a guard; `expected` tells people what that is. */
+/** Values that pass a guard; `expected` describes them in messages. */
 export const guarded = <A>(expected: string, isRight: (value: unknown) => value is A): Shape<A> => ({
   read: (value) => (isRight(value) ? value : expecting(expected, value))
 })
@@ -49,7 +49,7 @@ export const int: Shape<number> = /* @__PURE__ */ guarded("a whole number", (val
   Number.isSafeInteger(value)
 )
 
-/** An object, whatever is in it. */
+/** An object with any content. */
 export const object: Shape<Schema.JsonObject> = /* @__PURE__ */ guarded("an object", isObject)
 
 /** Any value. */
@@ -64,17 +64,17 @@ export const oneOf = <const A extends string | number | boolean>(values: Readonl
     values.some((one) => one === value)
   )
 
-/** What may be left out. */
+/** A field that may be absent. */
 export const optional = <A>(shape: Shape<A>): Shape<A | undefined> => ({
   read: (value) => (value === undefined ? undefined : shape.read(value))
 })
 
-/** What may be `null` too, which counts as left out. */
+/** A field that may be absent or `null`, which counts as absent. */
 export const nullable = <A>(shape: Shape<A>): Shape<A | undefined> => ({
   read: (value) => (value === undefined || value === null ? undefined : shape.read(value))
 })
 
-/** A list of equals. */
+/** A list whose items all have one shape. */
 export const list = <A>(shape: Shape<A>): Shape<ReadonlyArray<A>> => ({
   read: (value) => {
     if (!Array.isArray(value)) return expecting("a list", value)
@@ -88,7 +88,7 @@ export const list = <A>(shape: Shape<A>): Shape<ReadonlyArray<A>> => ({
   }
 })
 
-/** An object with these fields of its own; others are left out of what is read. */
+/** An object with these own fields; other fields are dropped. */
 export const struct = <A>(fields: { readonly [K in keyof A]-?: Shape<A[K]> }): Shape<A> => ({
   read: (value) => {
     if (!isObject(value)) return expecting("an object", value)
@@ -102,10 +102,10 @@ export const struct = <A>(fields: { readonly [K in keyof A]-?: Shape<A[K]> }): S
   }
 })
 
-/** Every field of the shape was read, and only what is optional was left out: that makes an `A` of its parts. */
+/** Every required field of the shape was read, so the parts make an `A`. */
 const isWhole = <A>(found: Partial<A>): found is A => isObject(found)
 
-/** Reads a value that came out of `JSON.parse`. Fails with a sentence that says where it differs. */
+/** Reads a value of `JSON.parse`. Fails with a sentence that names the place of the difference. */
 export const read = <A>(shape: Shape<A>, value: unknown): Result.Result<A, string> => {
   const found = shape.read(value)
   return found instanceof Fault

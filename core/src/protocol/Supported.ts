@@ -1,5 +1,5 @@
 /**
- * What a facilitator can settle (`GET /supported`).
+ * The schemes and networks that a facilitator settles (`GET /supported`).
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -23,8 +23,8 @@ export const Supported = Schema.Struct({
 export type Supported = typeof Supported.Type
 
 /**
- * What is settled, as a server is told it that sells through it. `obstacle` says why a kind cannot be sold from here all
- * the same, and what to do; it does not travel.
+ * A settled kind as a server sees it that sells through this facilitator. `obstacle` says why the server cannot sell it
+ * nevertheless, and what to do; it is not part of the wire.
  */
 export interface Sellable extends Omit<Supported, "kinds"> {
   readonly kinds: ReadonlyArray<typeof SupportedKind.Type & { readonly obstacle?: string }>
@@ -37,7 +37,7 @@ const isOurs = Schema.is(Schema.Struct({ protocolVersion: Schema.Literal(protoco
 const decodeKinds = Schema.decodeUnknownResult(Supported)
 
 /**
- * Reads a facilitator's answer. Kinds of other versions and other protocols may stand beside ours: they are left out.
+ * Reads a facilitator's response. It drops kinds of other versions and other protocols.
  */
 export const decode = (json: unknown): Result.Result<Supported, Schema.SchemaError> =>
   Result.flatMap(decodeAnswer(json), ({ kinds, signers }) => decodeKinds({ kinds: kinds.filter(isOurs), signers }))

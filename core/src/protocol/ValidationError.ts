@@ -4,7 +4,7 @@
 import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
 
-/** What can be wrong, in the words of the wire. */
+/** The reasons as they stand on the wire. */
 export const validationReasons = [
   "malformed",
   "unsupported_version",
@@ -16,7 +16,7 @@ export const validationReasons = [
   "already_used"
 ] as const
 
-/** What was wrong, machine-readable. */
+/** A machine-readable reason. */
 export const ValidationReason = /* @__PURE__ */ Schema.Literals(validationReasons)
 
 export type ValidationReason = typeof ValidationReason.Type

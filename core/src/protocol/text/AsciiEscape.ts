@@ -1,6 +1,6 @@
 /**
- * JSON text in ASCII alone. What a stranger wrote is shown and sent that way: a header takes nothing else, and a terminal
- * obeys some of the characters beyond it.
+ * JSON text in ASCII alone, for text that a stranger wrote: a header takes nothing else, and a terminal obeys some of the
+ * characters beyond it.
  */
 
 const beyondAscii = /[\u007f-\uffff]/g

@@ -12,10 +12,10 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 /** A text as one line of base64. */
 export const encode = (text: string): string => (beyondAscii.test(text) ? Base64.encode(text) : btoa(text))
 
-/** What is wrong with something that should be base64 of a text. */
+/** The mistake in a value that should be the base64 of a text. */
 export type Fault = "not_base64" | "not_text"
 
-/** The text that is written in padded base64. Fails where it is none, and where its bytes are no UTF-8. */
+/** The text of a padded base64 value. Fails on invalid base64 and on bytes that are not UTF-8. */
 export const decode = (written: string): Result.Result<string, Fault> => {
   if (written.length % 4 !== 0 || !alphabet.test(written)) return Result.fail("not_base64")
   const bytewise = atob(written)

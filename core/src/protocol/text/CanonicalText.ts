@@ -10,7 +10,7 @@ class NoText extends Error {}
 
 /**
  * The text of a value as a parser or a schema makes them: what JSON has, and dates, big integers, maps and sets. `undefined` for
- * what could not be told from others: functions, symbols, and objects of classes that say nothing of themselves.
+ * values that could not be told apart: functions, symbols, and instances of classes without `toJSON` or iterator.
  */
 export const of = (value: unknown): string | undefined => {
   try {

@@ -1,8 +1,9 @@
 /**
- * How deep a JSON text is nested, found without parsing it: what is nested too deep is refused before anything walks it.
+ * The depth of nesting of a JSON text, found without parsing it, so that a text nested too deep is refused before anything
+ * walks it.
  */
 
-/** The deepest nesting that is read of a payment and of what it carries. */
+/** Limit on the nesting of a payment and of the JSON inside it, in levels. */
 export const maximumDepth = 8
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The name that was probably meant by one that nobody knows.
+ * The known name that an unknown one was probably meant to be.
  */
 
 /** A third of the letters may differ, of the shorter name; one in any. */
@@ -10,7 +10,7 @@ const tolerance = (one: string, other: string): number =>
 const longest = 60
 
 /**
- * The nearest of the names; `undefined` where none is near. One that stands in a deeper place (`limits.perDay`) is near when
+ * The nearest of the names; `undefined` if none is near. One that stands in a deeper place (`limits.perDay`) is near when
  * its last word is the same.
  */
 export const of = (name: string, names: ReadonlyArray<string>): string | undefined => {
@@ -26,7 +26,7 @@ export const of = (name: string, names: ReadonlyArray<string>): string | undefin
 /** People write a name in another case, and with or without a dash. */
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[-_ ]/g, "")
 
-/** How many letters have to be put in, left out, exchanged or swapped with their neighbour to make one of the other. */
+/** Edit distance: the number of letters to insert, delete, replace or swap with their neighbour. */
 const distance = (one: string, other: string): number => {
   const rows = [Array.from({ length: other.length + 1 }, (_, column) => column)]
   const at = (row: number, column: number): number => rows[row]?.[column] ?? Number.POSITIVE_INFINITY

@@ -1,5 +1,5 @@
 /**
- * The names of this machine: what is sent to one of them does not leave it, so plain `http` shows it to nobody.
+ * The names of this machine: a request to one of them does not leave it, so plain `http` exposes nothing.
  */
 
 /**
