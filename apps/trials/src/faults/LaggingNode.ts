@@ -2,20 +2,16 @@
  * A node that is some blocks behind, made of one that is not: questions about the newest block are asked about an older
  * one, and what lies in between is not known.
  */
+import type { JsonRpcRelay } from "@pontage/evm/testing"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 import { Quantity, toQuantity } from "../world/ChainRpc.ts"
 
-/** A question to a node. */
-export interface RpcQuestion {
-  readonly id: unknown
-  readonly method: string
-  readonly params: ReadonlyArray<unknown>
-}
+type RelayedRequest = JsonRpcRelay.RelayedRequest
 
 /** The question as the node that is behind understands it; its newest block has this number. */
-export const questionAt = (question: RpcQuestion, head: bigint): RpcQuestion => {
+export const questionAt = (question: RelayedRequest, head: bigint): RelayedRequest => {
   const { method, params } = question
   const at = tagPlace[method]
   if (method === "eth_getLogs") return { ...question, params: [clampFilter(params[0], head)] }
@@ -23,7 +19,7 @@ export const questionAt = (question: RpcQuestion, head: bigint): RpcQuestion => 
 }
 
 /** The answer as the node that is behind gives it. */
-export const answerAt = ({ method, params }: RpcQuestion, result: unknown, head: bigint): unknown => {
+export const answerAt = ({ method, params }: RelayedRequest, result: unknown, head: bigint): unknown => {
   if (method === "eth_blockNumber") return toQuantity(head)
   if (method === "eth_getBlockByNumber") return isAbove(decodeNumber(params[0]), head) ? null : result
   if (method !== "eth_getTransactionReceipt") return result

@@ -7,6 +7,7 @@
  * would never answer a search of a thousand.
  */
 import { ChainUnavailable } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -69,7 +70,7 @@ export const make = <F, A>(
   ask: (filter: F, from: bigint, to: bigint) => Effect.Effect<RangeAnswer<A>, ChainUnavailable>
 ): ((filter: F) => AskRange<ReadonlyArray<A>>) => {
   let learned: { readonly width: bigint; readonly until: number } | undefined
-  const searches = new Map<string, SearchProgress<A>>()
+  const searches = BoundedMap.oldestOut<string, SearchProgress<A>>(mostSearches)
   return (filter) =>
     Effect.fnUntraced(function* (from, to) {
       const progress = progressOf(searches, JSON.stringify(filter), from, yield* Clock.currentTimeMillis)
@@ -113,7 +114,7 @@ export const make = <F, A>(
 }
 
 const progressOf = <A>(
-  searches: Map<string, SearchProgress<A>>,
+  searches: BoundedMap.BoundedMap<string, SearchProgress<A>>,
   key: string,
   from: bigint,
   now: number
@@ -122,10 +123,7 @@ const progressOf = <A>(
   const isOver = known?.isInterrupted === false && known.answers.has(from)
   if (known !== undefined && !isOver && now < known.begun + memoryMillis && known.events <= mostEvents) return known
   const progress: SearchProgress<A> = { begun: now, answers: new Map(), events: 0, isInterrupted: false }
-  searches.delete(key)
   searches.set(key, progress)
-  const [oldest] = searches.keys()
-  if (searches.size > mostSearches && oldest !== undefined) searches.delete(oldest)
   return progress
 }
 
