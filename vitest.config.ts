@@ -1,10 +1,14 @@
 import { globSync } from "node:fs"
-import { availableParallelism } from "node:os"
+import { availableParallelism, tmpdir } from "node:os"
+import { join } from "node:path"
 
 import { defaultServerConditions } from "vite"
 import { defineConfig } from "vitest/config"
 
 import root from "./package.json" with { type: "json" }
+
+/** Workers and the processes that tests start compile each module once. */
+process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "node-compile-cache")
 
 /** Tests read every package from its sources, so that nothing has to be built first. */
 const conditions = ["@pontage/source", ...defaultServerConditions]
@@ -12,7 +16,13 @@ const conditions = ["@pontage/source", ...defaultServerConditions]
 const project = (directory: string) => ({
   extends: true as const,
   root: directory,
-  test: { name: directory, include: ["test/**/*.test.ts"], exclude: ["test/Architecture.test.ts"] }
+  test: {
+    name: directory,
+    include: ["test/**/*.test.ts"],
+    exclude: ["test/Architecture.test.ts"],
+    // The core's tests share nothing that changes: a worker for each of its files would be the longest part of them.
+    isolate: directory !== "core"
+  }
 })
 
 const isExcluded = (pattern: string) => pattern.startsWith("!")

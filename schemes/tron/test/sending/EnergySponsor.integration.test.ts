@@ -13,6 +13,8 @@ type Options = Partial<EnergySponsor.Options>
 /** Enough for the bandwidth of two transfers, and not for the energy of one. */
 const forBandwidth = 900_000n
 const staked = 1_000_000_000_000n
+/** A block is solid below so many others. */
+const solidified = 20
 
 /** A facilitator whose sponsor is the first signer. */
 const sponsored = Effect.fnUntraced(function* (options: Options = {}, index = 0) {
@@ -188,6 +190,35 @@ describe("a sponsor of energy", () => {
       })
     )
 
+    it.effect("sends nothing that is no payment, and nothing that the token would refuse now", () =>
+      Effect.gen(function* () {
+        const chain = yield* TronTestChain.TronTestChain
+        const payer = yield* payerWith("blocked meanwhile", 1n)
+        const rpc = yield* Payment.rpc
+        const scheme = yield* Payment.half()
+        const prepared = yield* Payment.prepare(scheme, yield* Payment.read(scheme, yield* Payment.payment({ payer })))
+        yield* chain.call({ signature: "addBlackList(address)", parameters: [payer.address] })
+        const { sponsor } = yield* sponsored()
+        const { submit } = yield* EnergySponsor.make(rpc, rpc.prices, sponsor)
+        const before = yield* Payment.broadcasts
+        assert.strictEqual((yield* submit(prepared.transaction, "0a02ffff"))._tag, "Outdated")
+        assert.strictEqual((yield* submit(prepared.transaction, prepared.bytes))._tag, "Outdated")
+        assert.strictEqual(yield* Payment.broadcasts, before)
+      })
+    )
+
+    it.effect("is not made for a signer that has no address", () =>
+      Effect.gen(function* () {
+        const { sponsor } = yield* sponsored()
+        const signer = { ...sponsor.signer, address: "T1" }
+        assert.strictEqual(yield* started({ ...sponsor, signer }), "Misconfigured")
+        assert.strictEqual(yield* started({ ...sponsor, maxEnergyPerDay: 0n }), "Misconfigured")
+      })
+    )
+  })
+
+  // On a chain of its own, whose blocks it makes.
+  layer(TronTestChain.layer(), { excludeTestServices: true })((it) => {
     it.effect("lends nothing more to a payer who moved its tokens away with the energy", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
@@ -215,37 +246,13 @@ describe("a sponsor of energy", () => {
         assert.isTrue(yield* covers(lending, sums))
         yield* submit(prepared.transaction, prepared.bytes)
         yield* Effect.repeat(covers(lending, sums), { until: (would) => !would })
+        // A failure is told when its block is solid.
+        yield* chain.mine(solidified)
         assert.strictEqual((yield* Payment.end(scheme, one, prepared)).seen, "INSUFFICIENT_BALANCE reverted")
         yield* untilLent(payer, (lent) => lent === 0n)
         assert.isFalse(yield* covers(lending, sums))
         // It pays for itself from now on, and anybody else is lent to.
         assert.isTrue(yield* covers({ ...lending, payer: Payment.parsed(chain.accounts.payee.address) }, sums))
-      })
-    )
-
-    it.effect("sends nothing that is no payment, and nothing that the token would refuse now", () =>
-      Effect.gen(function* () {
-        const chain = yield* TronTestChain.TronTestChain
-        const payer = yield* payerWith("blocked meanwhile", 1n)
-        const rpc = yield* Payment.rpc
-        const scheme = yield* Payment.half()
-        const prepared = yield* Payment.prepare(scheme, yield* Payment.read(scheme, yield* Payment.payment({ payer })))
-        yield* chain.call({ signature: "addBlackList(address)", parameters: [payer.address] })
-        const { sponsor } = yield* sponsored()
-        const { submit } = yield* EnergySponsor.make(rpc, rpc.prices, sponsor)
-        const before = yield* Payment.broadcasts
-        assert.strictEqual((yield* submit(prepared.transaction, "0a02ffff"))._tag, "Outdated")
-        assert.strictEqual((yield* submit(prepared.transaction, prepared.bytes))._tag, "Outdated")
-        assert.strictEqual(yield* Payment.broadcasts, before)
-      })
-    )
-
-    it.effect("is not made for a signer that has no address", () =>
-      Effect.gen(function* () {
-        const { sponsor } = yield* sponsored()
-        const signer = { ...sponsor.signer, address: "T1" }
-        assert.strictEqual(yield* started({ ...sponsor, signer }), "Misconfigured")
-        assert.strictEqual(yield* started({ ...sponsor, maxEnergyPerDay: 0n }), "Misconfigured")
       })
     )
   })
