@@ -22,7 +22,7 @@ import * as Effect from "effect/Effect"
 import type { ExactTronChain } from "../exact/ExactTronChain.ts"
 import type * as TronRpc from "../node/TronRpc.ts"
 import type { Held } from "../payment/ExactTronReading.ts"
-import * as TronTransferProof from "./TronTransferProof.ts"
+import * as TronTransferEvidence from "./TronTransferEvidence.ts"
 
 /** A payment that is looked for, and whether its transfer in a block counts as its own. */
 export interface Sought {
@@ -105,7 +105,7 @@ const usedBefore = ({ id }: Held) =>
 const failureOf = ({ transfer }: Held, receipt: TronRpc.Receipt): PaymentError | ValidationError | undefined => {
   const { logs, message, result } = receipt
   if (result === "SUCCESS") {
-    return TronTransferProof.isProven(transfer, logs)
+    return TronTransferEvidence.isProven(transfer, logs)
       ? undefined
       : refuse("INVALID_RECIPIENT", "transfer_effect", "the token's events do not show the transfer of the amount")
   }

@@ -8,8 +8,8 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
-import * as BlockNews from "../evidence/BlockNews.ts"
-import * as SecondLook from "../evidence/SecondLook.ts"
+import * as FailureConfirmation from "../evidence/FailureConfirmation.ts"
+import * as PerBlockLookup from "../evidence/PerBlockLookup.ts"
 import * as TronChainCheck from "../node/TronChainCheck.ts"
 import * as TronHead from "../node/TronHead.ts"
 import * as TronRpc from "../node/TronRpc.ts"
@@ -84,9 +84,9 @@ export interface ExactTronChain {
   /** What they will take of their payers. */
   readonly commitments: TronCommitments.TronCommitments
   /** Looks for transactions with few questions. */
-  readonly look: BlockNews.Look
+  readonly look: PerBlockLookup.Look
   /** Believes a failure in a block when it was seen twice. */
-  readonly twice: SecondLook.SecondLook
+  readonly twice: FailureConfirmation.SecondLook
   /** What the chain charges; remembered for a minute. */
   readonly prices: Effect.Effect<TronRpc.Prices, ChainUnavailable>
   /** Proves a token against the chain before it is first used. */
@@ -130,8 +130,8 @@ export const connect = Effect.fnUntraced(function* (
     assets,
     finality,
     maxFeeLimit,
-    look: BlockNews.make(rpc.head),
-    twice: SecondLook.make(rpc.head),
+    look: PerBlockLookup.make(rpc.head),
+    twice: FailureConfirmation.make(rpc.head),
     inFlight: {
       capacity,
       payer: options.maxInFlightPerPayer ?? defaultPerPayer,

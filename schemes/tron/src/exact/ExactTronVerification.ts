@@ -13,7 +13,7 @@ import {
 import * as Effect from "effect/Effect"
 
 import * as TronSignature from "../crypto/TronSignature.ts"
-import * as TronTransferProof from "../evidence/TronTransferProof.ts"
+import * as TronTransferEvidence from "../evidence/TronTransferEvidence.ts"
 import type * as TronBlocks from "../node/TronBlocks.ts"
 import type * as TronHead from "../node/TronHead.ts"
 import type * as TronRpc from "../node/TronRpc.ts"
@@ -203,7 +203,7 @@ const simulation: Check = ({ token, transfer }, { simulation: outcome }, { netwo
     return refuse("INSUFFICIENT_BALANCE", "simulation_reverted", message)
   }
   const message = `the transfer would not move exactly ${transfer.amount} to the recipient`
-  return TronTransferProof.isProven(transfer, outcome.logs)
+  return TronTransferEvidence.isProven(transfer, outcome.logs)
     ? undefined
     : refuse("INVALID_RECIPIENT", "transfer_effect", message)
 }

@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 import * as TronHex from "../primitives/TronHex.ts"
-import * as NodeQuestion from "./NodeQuestion.ts"
 import type * as TronHttp from "./TronHttp.ts"
+import * as TronRequest from "./TronRequest.ts"
 
 /** What is read of a block. */
 export interface Block {
@@ -32,33 +32,33 @@ const makeAnswer = () =>
   Schema.Struct({
     blockID: Schema.optionalKey(TronHex.Bytes32),
     block_header: Schema.optionalKey(
-      Schema.Struct({ raw_data: Schema.Struct({ number: NodeQuestion.OrZero, timestamp: NodeQuestion.OrZero }) })
+      Schema.Struct({ raw_data: Schema.Struct({ number: TronRequest.OrZero, timestamp: TronRequest.OrZero }) })
     )
   })
 
 const Answer = /* @__PURE__ */ makeAnswer()
 
-const read = ({ blockID, block_header }: typeof Answer.Type): Block | undefined | NodeQuestion.Nonsense => {
+const read = ({ blockID, block_header }: typeof Answer.Type): Block | undefined | TronRequest.Nonsense => {
   if (blockID === undefined || block_header === undefined) return undefined
   const { number, timestamp } = block_header.raw_data
   return BigInt(`0x${blockID.slice(0, 16)}`) === number
     ? { number, id: blockID, time: timestamp }
-    : new NodeQuestion.Nonsense(`the block ${number} with the id of another`)
+    : new TronRequest.Nonsense(`the block ${number} with the id of another`)
 }
 
 /** Makes the questions to one node. Nothing is asked yet. */
 export const make = (node: TronHttp.TronNode): TronBlocks => {
-  const question = NodeQuestion.make(node, Answer, read)
+  const question = TronRequest.make(node, Answer, read)
   const newest = (path: string) =>
     Effect.flatMap(question(path, { detail: false }), (found) =>
-      found === undefined ? NodeQuestion.odd(node, path, "no block") : Effect.succeed(found)
+      found === undefined ? TronRequest.odd(node, path, "no block") : Effect.succeed(found)
     )
   return {
     block: (number) =>
       Effect.flatMap(question("wallet/getblock", { id_or_num: `${number}`, detail: false }), (found) =>
         found === undefined || found.number === number
           ? Effect.succeed(found)
-          : NodeQuestion.odd(node, "wallet/getblock", "another block")
+          : TronRequest.odd(node, "wallet/getblock", "another block")
       ),
     head: newest("wallet/getblock"),
     solid: newest("walletsolidity/getblock")

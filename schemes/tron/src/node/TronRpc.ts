@@ -9,17 +9,17 @@ import * as Schema from "effect/Schema"
 
 import * as TronAddress from "../primitives/TronAddress.ts"
 import * as TronHex from "../primitives/TronHex.ts"
-import * as NodeQuestion from "./NodeQuestion.ts"
 import * as TronBlocks from "./TronBlocks.ts"
 import * as TronHttp from "./TronHttp.ts"
+import * as TronRequest from "./TronRequest.ts"
 
 const AccountAnswer = Schema.Struct({
   address: Schema.optionalKey(TronHex.FromNode),
-  balance: NodeQuestion.OrZero,
+  balance: TronRequest.OrZero,
   owner_permission: Schema.optionalKey(
     Schema.Struct({
-      threshold: NodeQuestion.OrZero,
-      keys: Schema.optionalKey(Schema.Array(Schema.Struct({ address: TronHex.FromNode, weight: NodeQuestion.OrZero })))
+      threshold: TronRequest.OrZero,
+      keys: Schema.optionalKey(Schema.Array(Schema.Struct({ address: TronHex.FromNode, weight: TronRequest.OrZero })))
     })
   )
 })
@@ -33,14 +33,14 @@ export interface Account {
 }
 
 const ResourceAnswer = Schema.Struct({
-  freeNetLimit: NodeQuestion.OrZero,
-  freeNetUsed: NodeQuestion.OrZero,
-  NetLimit: NodeQuestion.OrZero,
-  NetUsed: NodeQuestion.OrZero,
-  EnergyLimit: NodeQuestion.OrZero,
-  EnergyUsed: NodeQuestion.OrZero,
-  TotalEnergyLimit: NodeQuestion.OrZero,
-  TotalEnergyWeight: NodeQuestion.OrZero
+  freeNetLimit: TronRequest.OrZero,
+  freeNetUsed: TronRequest.OrZero,
+  NetLimit: TronRequest.OrZero,
+  NetUsed: TronRequest.OrZero,
+  EnergyLimit: TronRequest.OrZero,
+  EnergyUsed: TronRequest.OrZero,
+  TotalEnergyLimit: TronRequest.OrZero,
+  TotalEnergyWeight: TronRequest.OrZero
 })
 
 /** What an account may use without burning TRX, and the sums from which the price of a stake follows. */
@@ -74,7 +74,7 @@ const Words = Schema.optionalKey(Schema.String)
 
 const CallAnswer = Schema.Struct({
   result: Schema.Struct({ result: Schema.optionalKey(Schema.Boolean), code: Words, message: Words }),
-  energy_used: NodeQuestion.OrZero,
+  energy_used: TronRequest.OrZero,
   constant_result: Schema.optionalKey(Schema.Array(TronHex.FromNode)),
   logs: Schema.optionalKey(Schema.Array(Log)),
   transaction: Schema.optionalKey(
@@ -92,7 +92,7 @@ const InfoIdAnswer = Schema.Struct({ id: Schema.optionalKey(TronHex.Bytes32) })
 
 const InfoAnswer = Schema.Struct({
   id: Schema.optionalKey(TronHex.Bytes32),
-  blockNumber: NodeQuestion.OrZero,
+  blockNumber: TronRequest.OrZero,
   receipt: Schema.optionalKey(Schema.Struct({ result: Words })),
   log: Schema.optionalKey(Schema.Array(Log)),
   resMessage: Words
@@ -154,10 +154,10 @@ export interface Prices {
 const TransactionAnswer = Schema.Struct({ txID: Schema.optionalKey(TronHex.Bytes32) })
 
 const DelegationAnswer = Schema.Struct({
-  delegatedResource: Schema.optionalKey(Schema.Array(Schema.Struct({ frozen_balance_for_energy: NodeQuestion.OrZero })))
+  delegatedResource: Schema.optionalKey(Schema.Array(Schema.Struct({ frozen_balance_for_energy: TronRequest.OrZero })))
 })
 
-const LendableAnswer = Schema.Struct({ max_size: NodeQuestion.OrZero })
+const LendableAnswer = Schema.Struct({ max_size: TronRequest.OrZero })
 
 const ReceiversAnswer = Schema.Struct({ toAccounts: Schema.optionalKey(Schema.Array(TronHex.FromNode)) })
 
@@ -214,13 +214,13 @@ type Quote = TronHttp.TronNode["quote"]
 
 const readCall =
   (quote: Quote) =>
-  (answer: typeof CallAnswer.Type): CallOutcome | NodeQuestion.Nonsense => {
+  (answer: typeof CallAnswer.Type): CallOutcome | TronRequest.Nonsense => {
     const { constant_result: returned = [], energy_used: energy, logs = [], result, transaction } = answer
     if (result.result !== true) {
       const message = `${result.code ?? ""} ${wordsOf(result.message)}`
       return noContract.test(message)
         ? { _tag: "NoContract", message: quote(message) }
-        : new NodeQuestion.Nonsense(message)
+        : new TronRequest.Nonsense(message)
     }
     const ends = transaction?.ret ?? []
     return ends.some(({ ret }) => ret !== undefined && ret !== "SUCESS" && ret !== "SUCCESS")
@@ -232,9 +232,9 @@ const readReceipt =
   (quote: Quote, id: string) =>
   ({ id: answered, blockNumber, log = [], receipt, resMessage }: typeof InfoAnswer.Type) => {
     if (answered === undefined) return undefined
-    if (answered !== id) return new NodeQuestion.Nonsense("the receipt of another transaction")
+    if (answered !== id) return new TronRequest.Nonsense("the receipt of another transaction")
     const result = receipt?.result ?? ""
-    if (!endings.has(result)) return new NodeQuestion.Nonsense(`a receipt with the result "${result.slice(0, 40)}"`)
+    if (!endings.has(result)) return new TronRequest.Nonsense(`a receipt with the result "${result.slice(0, 40)}"`)
     return { block: blockNumber, result, logs: log.map(readLog), message: quote(wordsOf(resMessage)) }
   }
 
@@ -244,9 +244,9 @@ const readAccount =
     address,
     balance,
     owner_permission: permission
-  }: typeof AccountAnswer.Type): Account | undefined | NodeQuestion.Nonsense => {
+  }: typeof AccountAnswer.Type): Account | undefined | TronRequest.Nonsense => {
     if (address === undefined) return undefined
-    if (address !== asked) return new NodeQuestion.Nonsense("another account")
+    if (address !== asked) return new TronRequest.Nonsense("another account")
     const weight = permission?.keys?.find((key) => key.address === asked)?.weight ?? 0n
     return { balance, ownsItself: permission === undefined || permission.threshold <= weight }
   }
@@ -262,7 +262,7 @@ const readResources = (answer: typeof ResourceAnswer.Type): Resources => ({
   totalEnergyWeight: answer.TotalEnergyWeight
 })
 
-const readPrices = ({ chainParameter }: typeof ParametersAnswer.Type): Prices | NodeQuestion.Nonsense => {
+const readPrices = ({ chainParameter }: typeof ParametersAnswer.Type): Prices | TronRequest.Nonsense => {
   const of = (name: string) => {
     const value = chainParameter.find(({ key }) => key === name)?.value
     return typeof value === "number" && Number.isInteger(value) && value > 0 ? BigInt(value) : undefined
@@ -270,18 +270,18 @@ const readPrices = ({ chainParameter }: typeof ParametersAnswer.Type): Prices | 
   const energy = of("getEnergyFee")
   const bandwidth = of("getTransactionFee")
   return energy === undefined || bandwidth === undefined
-    ? new NodeQuestion.Nonsense("parameters without the prices of energy and bandwidth")
+    ? new TronRequest.Nonsense("parameters without the prices of energy and bandwidth")
     : { energy, bandwidth }
 }
 
 const readBroadcast =
   (quote: Quote, id: string) =>
-  ({ code = "", message, result = false, txid }: typeof BroadcastAnswer.Type): Broadcast | NodeQuestion.Nonsense => {
+  ({ code = "", message, result = false, txid }: typeof BroadcastAnswer.Type): Broadcast | TronRequest.Nonsense => {
     if (txid !== undefined && txid !== "" && txid.toLowerCase() !== id)
-      return new NodeQuestion.Nonsense("another transaction")
+      return new TronRequest.Nonsense("another transaction")
     if (result) return { code: "SUCCESS", message: "" }
     return code === "" || code === "SUCCESS"
-      ? new NodeQuestion.Nonsense("neither a result nor a code")
+      ? new TronRequest.Nonsense("neither a result nor a code")
       : { code: quote(code), message: quote(message ?? "") }
   }
 
@@ -297,8 +297,8 @@ const makeQuestions = (node: TronHttp.TronNode): TronRpc => {
   const { network, quote } = node
   const ask = <S extends Schema.ConstraintDecoder<unknown>, A>(
     schema: S,
-    read: (answer: S["Type"]) => A | NodeQuestion.Nonsense
-  ) => NodeQuestion.make(node, schema, read)
+    read: (answer: S["Type"]) => A | TronRequest.Nonsense
+  ) => TronRequest.make(node, schema, read)
   const resources = ask(ResourceAnswer, readResources)
   const delegation = ask(DelegationAnswer, ({ delegatedResource = [] }) =>
     delegatedResource.reduce((sum, one) => sum + one.frozen_balance_for_energy, 0n)
@@ -312,11 +312,11 @@ const makeQuestions = (node: TronHttp.TronNode): TronRpc => {
     resources: (address) => resources("wallet/getaccountresource", { address, visible: false }),
     isKnown: (id) =>
       ask(TransactionAnswer, ({ txID }) =>
-        txID === undefined || txID === id ? txID !== undefined : new NodeQuestion.Nonsense("another transaction")
+        txID === undefined || txID === id ? txID !== undefined : new TronRequest.Nonsense("another transaction")
       )("wallet/gettransactionbyid", { value: id }),
     isIncluded: (id) =>
       ask(InfoIdAnswer, ({ id: found }) =>
-        found === undefined || found === id ? found !== undefined : new NodeQuestion.Nonsense("another transaction")
+        found === undefined || found === id ? found !== undefined : new TronRequest.Nonsense("another transaction")
       )("wallet/gettransactioninfobyid", { value: id }),
     receipt: (id, where) =>
       ask(InfoAnswer, readReceipt(quote, id))(

@@ -21,7 +21,7 @@ import * as NodeCalls from "./node/NodeCalls.ts"
 import type { Endpoints } from "./node/NodeEndpoint.ts"
 import * as NodeFault from "./node/NodeFault.ts"
 import * as NodeHttp from "./node/NodeHttp.ts"
-import * as NodeReading from "./node/NodeReading.ts"
+import * as NodeQueries from "./node/NodeQueries.ts"
 
 /**
  * When blocks are made: one for each transaction at once, and an empty one where there has been none for three seconds; one
@@ -154,7 +154,7 @@ export const start = Effect.fnUntraced(function* (
   yield* chain.produce()
   const faults = NodeFault.make()
   const requests = new Map<string, number>()
-  const fixed: Endpoints = { ...NodeReading.make(chain), ...NodeCalls.make(chain) }
+  const fixed: Endpoints = { ...NodeQueries.make(chain), ...NodeCalls.make(chain) }
   const take = takeFor(chain, () => mining)
   const healthy = { ...fixed, ...NodeBroadcast.make(chain, take(undefined)) }
   const rpcUrl = yield* NodeHttp.make({

@@ -15,7 +15,7 @@ import * as TronHex from "../../src/primitives/TronHex.ts"
 import * as TronTransaction from "../../src/transfer/TronTransaction.ts"
 import { localSigner } from "../../src/wallet/LocalTronSigner.ts"
 import * as TronSigner from "../../src/wallet/TronSigner.ts"
-import * as PretendNode from "../PretendNode.ts"
+import * as ScriptedNode from "../ScriptedNode.ts"
 import { tronWebOf } from "../TronTransfers.ts"
 
 const key = "1".padStart(64, "0")
@@ -130,9 +130,9 @@ describe("exactTron.client", () => {
   it.effect("asks its node for a solidified block where the offer names none", () =>
     Effect.gen(function* () {
       const asked: Array<string> = []
-      const node = yield* PretendNode.make((response, { path }) => {
+      const node = yield* ScriptedNode.make((response, { path }) => {
         asked.push(path)
-        response.end(JSON.stringify(PretendNode.block(0x12_f8_07)))
+        response.end(JSON.stringify(ScriptedNode.block(0x12_f8_07)))
       })
       const signing = request({ extra: {} })
       const { payload } = yield* exactTron.client({ signer, rpcUrl: node.url }).sign(signing)
@@ -148,7 +148,7 @@ describe("exactTron.client", () => {
     Effect.gen(function* () {
       const signing = request({ extra: {} })
       assert.match(yield* failure({}, signing), /rpcUrl/)
-      const node = yield* PretendNode.make(PretendNode.answer({ Error: "down" }))
+      const node = yield* ScriptedNode.make(ScriptedNode.answer({ Error: "down" }))
       assert.match(yield* failure({ rpcUrl: node.url }, signing), /failed: down/)
     })
   )

@@ -4,12 +4,12 @@ import * as Network from "@pontage/core/Network"
 import * as Effect from "effect/Effect"
 
 import { exactTron } from "../../src/index.ts"
-import * as PretendNode from "../PretendNode.ts"
+import * as ScriptedNode from "../ScriptedNode.ts"
 
 const mainnet = Network.make("tron:mainnet")
 const word = (value: bigint) => value.toString(16).padStart(64, "0")
 const genesis = (end: string) => ({
-  ...PretendNode.block(0, undefined, 0),
+  ...ScriptedNode.block(0, undefined, 0),
   blockID: `${"0".repeat(16)}${"1e".repeat(20)}${end}`
 })
 const decimals = (value: bigint) => ({
@@ -21,7 +21,7 @@ const answers = { "wallet/getblock": genesis("2b6653dc"), "wallet/triggerconstan
 
 /** How proving ends on a node with these answers. */
 const proving = Effect.fnUntraced(function* (changes: Readonly<Record<string, unknown>> = {}) {
-  const { url } = yield* PretendNode.table({ ...answers, ...changes })
+  const { url } = yield* ScriptedNode.table({ ...answers, ...changes })
   const half = exactTron.server({ rpcUrl: url })
   const asset = half.asset(mainnet, undefined)
   return yield* Effect.match(half.prove(mainnet, asset === undefined ? [] : [asset]), {

@@ -3,7 +3,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
 import { TronTestChain } from "../../src/testing/index.ts"
-import * as PretendNode from "../PretendNode.ts"
+import * as ScriptedNode from "../ScriptedNode.ts"
 import * as Payment from "../TronTestPayment.ts"
 
 /** A node before the chain's: to some questions it gives the answers that it gave to the same ones before. */
@@ -23,7 +23,7 @@ const behindSometimes = Effect.fnUntraced(function* () {
     if (!earlier.has(path + body)) earlier.set(path + body, text)
     return text
   }
-  const node = yield* PretendNode.make(
+  const node = yield* ScriptedNode.make(
     (response, { body, path }) => void ask(path, JSON.stringify(body)).then((text) => response.end(text))
   )
   return { url: node.url, forget: () => earlier.clear(), fallBehind: (answers: number) => void (stale = answers) }

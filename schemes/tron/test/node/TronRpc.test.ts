@@ -6,7 +6,7 @@ import * as TestClock from "effect/testing/TestClock"
 import * as TronHttp from "../../src/node/TronHttp.ts"
 import * as TronRpc from "../../src/node/TronRpc.ts"
 import * as TronAddress from "../../src/primitives/TronAddress.ts"
-import * as PretendNode from "../PretendNode.ts"
+import * as ScriptedNode from "../ScriptedNode.ts"
 
 const account = TronAddress.fromTail("7e5f4552091a69125d5dfcb7b8c2659029395bdf")
 const token = TronAddress.fromTail("a614f803b6fd780986a42c78ec9c7f77e6ded13c")
@@ -16,15 +16,15 @@ const hex = (text: string) => Buffer.from(text).toString("hex")
 const keys = (address: string, weight?: number) => [{ address, ...(weight !== undefined && { weight }) }]
 
 const asking = Effect.fnUntraced(function* (
-  answering: PretendNode.Answering,
+  answering: ScriptedNode.Answering,
   options: Partial<TronHttp.Options> = {},
   path = ""
 ) {
-  const { url } = yield* PretendNode.make(answering)
+  const { url } = yield* ScriptedNode.make(answering)
   return yield* TronRpc.make({ url: `${url}${path}`, network: "tron:local", ...options })
 })
 
-const answered = (json: unknown) => asking(PretendNode.answer(json))
+const answered = (json: unknown) => asking(ScriptedNode.answer(json))
 
 type Question = (rpc: TronRpc.TronRpc) => Effect.Effect<unknown, { readonly _tag: string; readonly message: string }>
 
@@ -50,8 +50,8 @@ const questions: Readonly<Record<string, Question>> = {
 const tagOf = (asked: ReturnType<Question>) => Effect.map(Effect.flip(asked), ({ _tag }) => _tag)
 
 /** What no question takes for an answer. */
-const trouble: Readonly<Record<string, PretendNode.Answering>> = {
-  "an error with HTTP 200": PretendNode.answer({ Error: "class java.lang.NullPointerException : null" }),
+const trouble: Readonly<Record<string, ScriptedNode.Answering>> = {
+  "an error with HTTP 200": ScriptedNode.answer({ Error: "class java.lang.NullPointerException : null" }),
   "HTTP 503": (response) => void response.writeHead(503).end("{}"),
   "HTTP 429": (response) => void response.writeHead(429).end("{}"),
   "a redirect": (response) => void response.writeHead(307, { location: "http://127.0.0.1:1/" }).end(),
@@ -60,9 +60,9 @@ const trouble: Readonly<Record<string, PretendNode.Answering>> = {
   "a broken connection": (response) => void response.destroy(),
   "half an answer": (response) => void response.end('{"blockID":"00'),
   "bytes that are no text": (response) => void response.end(Buffer.from([0x7b, 0xff, 0x7d])),
-  null: PretendNode.answer(null),
-  "a list": PretendNode.answer([[]]),
-  "a number": PretendNode.answer(1),
+  null: ScriptedNode.answer(null),
+  "a list": ScriptedNode.answer([[]]),
+  "a number": ScriptedNode.answer(1),
   "too long an answer": (response) => void response.end(`{"a":"${"x".repeat(TronHttp.maximumBytes)}"}`)
 }
 
@@ -111,7 +111,7 @@ describe("TronRpc", () => {
     Effect.gen(function* () {
       const key = "0123456789abcdef"
       const words = `${key} ${"x".repeat(10_000)}`
-      const through = (json: unknown) => asking(PretendNode.answer(json), {}, `/${key}`)
+      const through = (json: unknown) => asking(ScriptedNode.answer(json), {}, `/${key}`)
       const sent = yield* (yield* through({ result: false, code: words, message: words })).broadcast(id, "0a")
       const failing = { result: { result: true, message: hex(words) }, transaction: { ret: [{ ret: "FAILED" }] } }
       const called = yield* (yield* through(failing)).call(account, token, "00")
@@ -144,17 +144,17 @@ describe("TronRpc", () => {
 
   it.effect("reads blocks, the first one too, and none whose id is another's", () =>
     Effect.gen(function* () {
-      const first = yield* answered(PretendNode.block(0, undefined, 0))
+      const first = yield* answered(ScriptedNode.block(0, undefined, 0))
       assert.deepStrictEqual((yield* first.block(0n))?.number, 0n)
-      const seventh = yield* answered(PretendNode.block(7))
+      const seventh = yield* answered(ScriptedNode.block(7))
       assert.deepStrictEqual(yield* seventh.head, {
         number: 7n,
-        id: PretendNode.block(7).blockID,
+        id: ScriptedNode.block(7).blockID,
         time: 1_795_244_340_000n
       })
       assert.isUndefined(yield* (yield* answered({})).block(7n))
       assert.strictEqual(yield* tagOf(seventh.block(8n)), "ChainUnavailable")
-      const mixed = { ...PretendNode.block(7), blockID: PretendNode.block(8).blockID }
+      const mixed = { ...ScriptedNode.block(7), blockID: ScriptedNode.block(8).blockID }
       assert.strictEqual(yield* tagOf((yield* answered(mixed)).head), "ChainUnavailable")
       assert.strictEqual(yield* tagOf((yield* answered({})).solid), "ChainUnavailable")
     })

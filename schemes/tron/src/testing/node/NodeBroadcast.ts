@@ -8,9 +8,9 @@ import * as Schema from "effect/Schema"
 import type { DevChain } from "../ledger/DevChain.ts"
 import * as SignatureWeight from "../ledger/SignatureWeight.ts"
 import * as NodeAddress from "./NodeAddress.ts"
-import * as NodeAnswers from "./NodeAnswers.ts"
 import { effectful, type Endpoints } from "./NodeEndpoint.ts"
 import type { NodeRefusal } from "./NodeRefusal.ts"
+import * as NodeResponses from "./NodeResponses.ts"
 import * as NodeTransaction from "./NodeTransaction.ts"
 
 /** Takes a transaction: what the chain does with one, or a fault in its place. */
@@ -28,7 +28,7 @@ export const make = (chain: DevChain, take: Take): Endpoints => {
       Effect.gen(function* () {
         const transaction = yield* NodeTransaction.fromHex(hex)
         const { code, message } = yield* outcome(transaction)
-        const echo = JSON.stringify(NodeTransaction.toJson(transaction, true), NodeAnswers.numbers)
+        const echo = JSON.stringify(NodeTransaction.toJson(transaction, true), NodeResponses.numbers)
         return { result: code === "SUCCESS", code, message, transaction: echo, txid: transaction.id }
       })
     ),
@@ -37,7 +37,7 @@ export const make = (chain: DevChain, take: Take): Endpoints => {
         const transaction = yield* NodeTransaction.fromJson(body)
         const { code, message } = yield* outcome(transaction)
         const txid = transaction.id
-        return code === "SUCCESS" ? { result: true, txid } : { code, txid, message: NodeAnswers.hexOfText(message) }
+        return code === "SUCCESS" ? { result: true, txid } : { code, txid, message: NodeResponses.hexOfText(message) }
       })
     ),
     getsignweight: effectful(Schema.Unknown, (body) =>
@@ -60,8 +60,8 @@ const weigh = (chain: DevChain, transaction: NodeTransaction.NodeTransaction) =>
     Effect.map(({ signers, weight }) => ({
       result: weight >= threshold ? {} : { code: "NOT_ENOUGH_PERMISSION" },
       approved_list: signers.map((each) => NodeAddress.shown(each, false)),
-      permission: { ...NodeAnswers.present({ ...permission, keys: undefined }), keys },
-      ...NodeAnswers.present({ current_weight: weight }),
+      permission: { ...NodeResponses.present({ ...permission, keys: undefined }), keys },
+      ...NodeResponses.present({ current_weight: weight }),
       transaction: { result: { result: true }, txid: transaction.id, transaction: shown }
     })),
     Effect.catchTag("NodeRefusal", ({ message }) =>

@@ -14,8 +14,8 @@ import * as TronContract from "../messages/TronContract.ts"
 import * as TronMessage from "../messages/TronMessage.ts"
 import { type ContractName, contracts, raw as rawTable } from "../messages/TronMessageTable.ts"
 import * as NodeAddress from "./NodeAddress.ts"
-import * as NodeAnswers from "./NodeAnswers.ts"
 import { effectful, type Endpoint, type Endpoints } from "./NodeEndpoint.ts"
+import * as NodeResponses from "./NodeResponses.ts"
 import * as NodeTransaction from "./NodeTransaction.ts"
 
 /** `vm.maxEnergyLimitForConstant`. */
@@ -51,7 +51,7 @@ const readCall = Effect.fnUntraced(function* (asked: Asked) {
 })
 
 const refused = (message: string, code = "CONTRACT_VALIDATE_ERROR") => ({
-  result: { code, message: NodeAnswers.hexOfText(message) }
+  result: { code, message: NodeResponses.hexOfText(message) }
 })
 
 /** Runs a call, or what deploys a contract where none is named. */
@@ -75,10 +75,13 @@ const look = Effect.fnUntraced(function* (chain: DevChain, asked: Asked) {
   if (failure !== undefined && ending !== "REVERT") return refused(`class ${ending} : ${failure}`, "OTHER_ERROR")
   const total = withPenalty(energy, deployed)
   return {
-    result: NodeAnswers.present({ result: true, message: failure === undefined ? "" : NodeAnswers.hexOfText(failure) }),
-    ...NodeAnswers.present({ energy_used: total, energy_penalty: total - energy }),
+    result: NodeResponses.present({
+      result: true,
+      message: failure === undefined ? "" : NodeResponses.hexOfText(failure)
+    }),
+    ...NodeResponses.present({ energy_used: total, energy_penalty: total - energy }),
     constant_result: [output],
-    ...(logs.length > 0 && { logs: logs.map((log) => NodeAnswers.present({ ...log })) }),
+    ...(logs.length > 0 && { logs: logs.map((log) => NodeResponses.present({ ...log })) }),
     transaction: {
       ret: [failure === undefined ? {} : { ret: "FAILED" }],
       ...(yield* build(chain, "TriggerSmartContract", asked))
@@ -105,7 +108,7 @@ const build = Effect.fnUntraced(function* (chain: DevChain, name: ContractName, 
     expiration: BigInt(chain.head.timestamp) + validityMillis,
     timestamp: BigInt(chain.now()),
     fee_limit: fee,
-    ...(asked.extra_data !== undefined && { data: NodeAnswers.hexOfText(asked.extra_data) })
+    ...(asked.extra_data !== undefined && { data: NodeResponses.hexOfText(asked.extra_data) })
   }
   const visible = asked.visible === true
   return { visible, ...NodeTransaction.toJson(yield* NodeTransaction.make(raw, []), visible) }

@@ -7,9 +7,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-import * as NodeAnswers from "./NodeAnswers.ts"
 import type { Endpoints } from "./NodeEndpoint.ts"
 import type { NodeFault, NodeFaults } from "./NodeFault.ts"
+import * as NodeResponses from "./NodeResponses.ts"
 
 /** The port could not be had. */
 export class TronDevNodeFailed extends Schema.TaggedError<TronDevNodeFailed>("@pontage/tron/testing/TronDevNodeFailed")(
@@ -88,7 +88,7 @@ const answer = Effect.fnUntraced(function* (options: Options, url: URL, text: st
 /** The text of an answer; `undefined` for a path that is not served. Nothing escapes: a defect is an answer too. */
 const textOf = (options: Options, url: URL, body: string, fault: NodeFault | undefined) =>
   answer(options, url, body, fault).pipe(
-    Effect.map((found) => (found === undefined ? undefined : JSON.stringify(found, NodeAnswers.numbers))),
+    Effect.map((found) => (found === undefined ? undefined : JSON.stringify(found, NodeResponses.numbers))),
     Effect.catch((message) => Effect.succeed(errorText(message))),
     Effect.catchDefect((defect) => Effect.succeed(errorText(`class java.lang.RuntimeException : ${String(defect)}`)))
   )

@@ -13,9 +13,9 @@ import * as TronContract from "../messages/TronContract.ts"
 import * as TronMessage from "../messages/TronMessage.ts"
 import * as TronMessageTable from "../messages/TronMessageTable.ts"
 import * as NodeAddress from "./NodeAddress.ts"
-import * as NodeAnswers from "./NodeAnswers.ts"
 import type { Endpoint, Endpoints } from "./NodeEndpoint.ts"
 import { endpoint } from "./NodeEndpoint.ts"
+import * as NodeResponses from "./NodeResponses.ts"
 
 /** Blocks on top of one that is solidified: two thirds of 27 witnesses. */
 const solidDepth = 18
@@ -56,8 +56,8 @@ const blockOf = (chain: DevChain, idOrNumber: string | number, solid: boolean): 
   return found === undefined || (solid && found.number > solidNumber(chain)) ? undefined : found
 }
 
-const blockAnswer = (found: DevBlock | undefined, detailed: boolean, shown: boolean): NodeAnswers.Json =>
-  found === undefined ? {} : NodeAnswers.block(found, detailed, shown)
+const blockAnswer = (found: DevBlock | undefined, detailed: boolean, shown: boolean): NodeResponses.Json =>
+  found === undefined ? {} : NodeResponses.block(found, detailed, shown)
 
 const blocks = (chain: DevChain): Endpoints => {
   const byNumber = Schema.Struct({ num: textOrNumber, visible })
@@ -77,7 +77,7 @@ const blocks = (chain: DevChain): Endpoints => {
     getblockbylatestnum: endpoint(byNumber, (asked) => ({
       block: chain.blocks
         .slice(-Math.max(1, Math.min(100, Number(asked.num) || 1)))
-        .map((each) => NodeAnswers.block(each, true, isVisible(asked.visible)))
+        .map((each) => NodeResponses.block(each, true, isVisible(asked.visible)))
     }))
   }
 }
@@ -90,16 +90,16 @@ const transactions = (chain: DevChain): Endpoints => {
   return {
     gettransactionbyid: endpoint(OfValue, ({ value, visible: asked }, solid) => {
       const found = find(value, solid)
-      return found === undefined ? {} : NodeAnswers.transaction(found, isVisible(asked))
+      return found === undefined ? {} : NodeResponses.transaction(found, isVisible(asked))
     }),
     gettransactioninfobyid: endpoint(OfValue, ({ value }, solid) => {
       const found = find(value, solid)
-      return found?.block === undefined ? {} : NodeAnswers.information(found, found.block)
+      return found?.block === undefined ? {} : NodeResponses.information(found, found.block)
     }),
     gettransactioninfobyblocknum: endpoint(Schema.Struct({ num: textOrNumber }), ({ num }, solid) => {
       const found = blockOf(chain, num, solid)
       return (found?.transactions ?? []).map((each) =>
-        found === undefined ? {} : NodeAnswers.information({ ...each, block: found }, found)
+        found === undefined ? {} : NodeResponses.information({ ...each, block: found }, found)
       )
     }),
     gettransactionlistfrompending: endpoint(Schema.Struct({}), () => ({ txId: chain.waiting }))
@@ -110,18 +110,18 @@ const accounts = (chain: DevChain): Endpoints => {
   const { ledger } = chain
   const resources: Endpoint = endpoint(OfAddress, ({ address }) => {
     const found = ledger.accounts.get(hexOf(address))
-    return found === undefined ? {} : NodeAnswers.resources(found, ledger.parameters, chain.now())
+    return found === undefined ? {} : NodeResponses.resources(found, ledger.parameters, chain.now())
   })
   return {
     getaccount: endpoint(OfAddress, ({ address, visible: asked }) => {
       const found = ledger.accounts.get(hexOf(address))
-      return found === undefined ? {} : NodeAnswers.account(found, chain.now(), isVisible(asked))
+      return found === undefined ? {} : NodeResponses.account(found, chain.now(), isVisible(asked))
     }),
     getaccountresource: resources,
     getaccountnet: resources,
     ...contracts(chain),
     ...delegations(chain),
-    getchainparameters: endpoint(Schema.Struct({}), () => NodeAnswers.parameters(ledger.parameters)),
+    getchainparameters: endpoint(Schema.Struct({}), () => NodeResponses.parameters(ledger.parameters)),
     getenergyprices: endpoint(Schema.Struct({}), () => ({ prices: `0:${ledger.parameters.energyFee}` })),
     getbandwidthprices: endpoint(Schema.Struct({}), () => ({ prices: `0:${ledger.parameters.transactionFee}` })),
     getnodeinfo: endpoint(Schema.Struct({}), () => ({
@@ -137,7 +137,7 @@ const contracts = ({ ledger }: DevChain): Endpoints => ({
     const found = ledger.contracts.get(hexOf(value))
     if (found === undefined) return {}
     return {
-      ...NodeAnswers.present({
+      ...NodeResponses.present({
         origin_address: NodeAddress.shown(found.origin, isVisible(asked)),
         contract_address: NodeAddress.shown(found.address, isVisible(asked)),
         bytecode: found.bytecode,
@@ -152,7 +152,7 @@ const contracts = ({ ledger }: DevChain): Endpoints => ({
     if (found === undefined) return {}
     return {
       smart_contract: { contract_address: NodeAddress.shown(found.address, isVisible(asked)) },
-      contract_state: NodeAnswers.present({ energy_factor: found.energyFactor })
+      contract_state: NodeResponses.present({ energy_factor: found.energyFactor })
     }
   })
 })
@@ -169,7 +169,7 @@ const delegations = (chain: DevChain): Endpoints => {
       if (net === 0n && energy === 0n) return {}
       const shown = { from: NodeAddress.shown(from, isVisible(asked)), to: NodeAddress.shown(to, isVisible(asked)) }
       const balances = { frozen_balance_for_bandwidth: net, frozen_balance_for_energy: energy }
-      return { delegatedResource: [{ ...shown, ...NodeAnswers.present(balances) }] }
+      return { delegatedResource: [{ ...shown, ...NodeResponses.present(balances) }] }
     }),
     getdelegatedresourceaccountindexv2: endpoint(OfValue, ({ value, visible: asked }) =>
       delegationIndex(chain, hexOf(value), isVisible(asked))
@@ -179,12 +179,12 @@ const delegations = (chain: DevChain): Endpoints => {
       const resource = type === 1 ? "ENERGY" : "BANDWIDTH"
       return account === undefined
         ? {}
-        : NodeAnswers.present({ max_size: availableOf(ledger, account, resource, chain.now()) })
+        : NodeResponses.present({ max_size: availableOf(ledger, account, resource, chain.now()) })
     })
   }
 }
 
-const delegationIndex = ({ ledger }: DevChain, address: string, shown: boolean): NodeAnswers.Json => {
+const delegationIndex = ({ ledger }: DevChain, address: string, shown: boolean): NodeResponses.Json => {
   const pairs = [...ledger.delegations.keys()]
     .filter((key) => (ledger.delegations.get(key) ?? 0n) > 0n)
     .map((key) => key.split(" "))

@@ -3,9 +3,9 @@ import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
-import { TronTestAccounts, TronTestChain } from "../src/testing/index.ts"
-import * as TronTransaction from "../src/transfer/TronTransaction.ts"
-import * as Payment from "./TronTestPayment.ts"
+import { TronTestAccounts, TronTestChain } from "../../src/testing/index.ts"
+import * as TronTransaction from "../../src/transfer/TronTransaction.ts"
+import * as Payment from "../TronTestPayment.ts"
 
 /** Blocks are made by the test alone. */
 const manually = <A, E, R>(body: Effect.Effect<A, E, R>) =>

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import * as TronTransferProof from "../../src/evidence/TronTransferProof.ts"
+import * as TronTransferEvidence from "../../src/evidence/TronTransferEvidence.ts"
 import type { Log } from "../../src/node/TronRpc.ts"
 import * as TronAddress from "../../src/primitives/TronAddress.ts"
 import * as TronHex from "../../src/primitives/TronHex.ts"
@@ -37,12 +37,12 @@ const noProofs: Readonly<Record<string, ReadonlyArray<Log>>> = {
   "its transfer and a fee": [good, { ...good, data: TronHex.toWord(1n) }]
 }
 
-describe("TronTransferProof", () => {
+describe("TronTransferEvidence", () => {
   for (const [name, logs] of Object.entries(proofs)) {
-    it(`is given by ${name}`, () => assert.isTrue(TronTransferProof.isProven(transfer, logs)))
+    it(`is given by ${name}`, () => assert.isTrue(TronTransferEvidence.isProven(transfer, logs)))
   }
 
   for (const [name, logs] of Object.entries(noProofs)) {
-    it(`is not given by ${name}`, () => assert.isFalse(TronTransferProof.isProven(transfer, logs)))
+    it(`is not given by ${name}`, () => assert.isFalse(TronTransferEvidence.isProven(transfer, logs)))
   }
 })

@@ -3,8 +3,8 @@ import { assert, describe, layer } from "@effect/vitest"
 import type { PaymentFailure } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import { type NodeFault, TronTestChain } from "../src/testing/index.ts"
-import * as Payment from "./TronTestPayment.ts"
+import { type NodeFault, TronTestChain } from "../../src/testing/index.ts"
+import * as Payment from "../TronTestPayment.ts"
 
 const faults: Readonly<Record<string, NodeFault.NodeFault>> = {
   silence: { _tag: "Hang" },

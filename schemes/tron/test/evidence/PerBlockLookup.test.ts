@@ -3,13 +3,13 @@ import { ChainUnavailable } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
-import * as BlockNews from "../../src/evidence/BlockNews.ts"
+import * as PerBlockLookup from "../../src/evidence/PerBlockLookup.ts"
 
 const makeChain = () => {
   const chain = { head: 1n, heads: 0, looks: 0, found: false, isDown: false }
   const down = new ChainUnavailable({ network: "tron:local", message: "down" })
   const ask = <A>(answer: () => A) => Effect.suspend(() => (chain.isDown ? Effect.fail(down) : Effect.sync(answer)))
-  const look = BlockNews.make(
+  const look = PerBlockLookup.make(
     ask(() => {
       chain.heads++
       return { number: chain.head, id: `block ${chain.head}`, time: 0n }
@@ -28,7 +28,7 @@ const makeChain = () => {
 
 const nextHead = TestClock.adjust("300 millis")
 
-describe("BlockNews", () => {
+describe("PerBlockLookup", () => {
   it.effect("asks again for what is not there only when there is a new block", () =>
     Effect.gen(function* () {
       const { chain, looking } = makeChain()

@@ -4,13 +4,13 @@ import { PaymentPayload } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
-import { exactTron, TronSigner } from "../src/index.ts"
-import { TronTestChain } from "../src/testing/index.ts"
-import * as TronAsset from "../src/transfer/TronAsset.ts"
-import * as TronTransaction from "../src/transfer/TronTransaction.ts"
-import { localSigner } from "../src/wallet/LocalTronSigner.ts"
-import * as Payment from "./TronTestPayment.ts"
-import { tronWebOf } from "./TronTransfers.ts"
+import { exactTron, TronSigner } from "../../src/index.ts"
+import { TronTestChain } from "../../src/testing/index.ts"
+import * as TronAsset from "../../src/transfer/TronAsset.ts"
+import * as TronTransaction from "../../src/transfer/TronTransaction.ts"
+import { localSigner } from "../../src/wallet/LocalTronSigner.ts"
+import * as Payment from "../TronTestPayment.ts"
+import { tronWebOf } from "../TronTransfers.ts"
 
 const solidified = 19
 
