@@ -31,6 +31,19 @@ const interrupted = Effect.fnUntraced(function* (count: number, options: LedgerS
 
 const batches = { maximum: 5, windowMillis: 50 }
 
+/** A lane with room for one transaction, which is on its way; the payment of `request` behind it was never sent. */
+const withOneUnsent = Effect.gen(function* () {
+  const shop = yield* LedgerShop.open({ capacity: 1 })
+  shop.ledger.faults.holdBlocks = true
+  const request = yield* pay()
+  for (const one of [yield* pay(), request]) {
+    const caller = yield* Effect.forkDetach(shop.facilitator.settle(one, claim("a")))
+    yield* TestClock.adjust("1 second")
+    yield* Fiber.interrupt(caller)
+  }
+  return { ...shop, request }
+})
+
 describe("a lower maximum of a batch", () => {
   for (const [name, later] of [
     ["that is lower", { maximum: 2, windowMillis: 50 }],
@@ -88,14 +101,7 @@ describe("an asset that is not configured any more", () => {
 
   it.effect("leaves what was never sent as it is: no verdict, no lane, and it is settled when the asset is back", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger, restartWith, store } = yield* LedgerShop.open({ capacity: 1 })
-      ledger.faults.holdBlocks = true
-      const request = yield* pay()
-      for (const one of [yield* pay(), request]) {
-        const caller = yield* Effect.forkDetach(facilitator.settle(one, claim("a")))
-        yield* TestClock.adjust("1 second")
-        yield* Fiber.interrupt(caller)
-      }
+      const { ledger, request, restartWith, store } = yield* withOneUnsent
       const changed = yield* restartWith([without(ledger, "with recall")])
       ledger.faults.holdBlocks = false
       yield* TestClock.adjust("3 seconds")
@@ -239,14 +245,7 @@ describe("a signer that is not configured any more", () => {
 
   it.effect("releases payments that were never sent: another signer settles them for whoever asks", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger, restartWith, store } = yield* LedgerShop.open({ capacity: 1 })
-      ledger.faults.holdBlocks = true
-      const request = yield* pay()
-      for (const one of [yield* pay(), request]) {
-        const caller = yield* Effect.forkDetach(facilitator.settle(one, claim("a")))
-        yield* TestClock.adjust("1 second")
-        yield* Fiber.interrupt(caller)
-      }
+      const { ledger, request, restartWith, store } = yield* withOneUnsent
       const signed: Array<string | undefined> = []
       const changed = yield* restartWith([other(ledger, signed)])
       ledger.faults.holdBlocks = false
