@@ -90,7 +90,7 @@ describe("a simulation", () => {
 
   it.each([
     ["broadcast-before-persist", "write-first", plans()],
-    ["no-receipt-is-failure", "no-false-verdict", plans()],
+    ["no-receipt-is-failure", "unknown-is-no-end", plans()],
     ["no-gas-ceiling", "gas-is-a-budget", plans({ gasCeiling: 2000 })],
     ["reorganisation-unseen", "proven-by-transfer", reorganised]
   ] as const)("finds %s, and nothing in the same worlds without it", async (name, broken, worlds) => {
