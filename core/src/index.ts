@@ -38,6 +38,7 @@ export * as Shape from "./protocol/Shape.ts"
 export { invalid, ValidationError, ValidationReason } from "./protocol/ValidationError.ts"
 export {
   Facilitator,
+  NotOnRecord,
   type Claim,
   type Execution,
   type Outcome,

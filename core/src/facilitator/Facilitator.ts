@@ -11,7 +11,7 @@ import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { ProtocolError } from "../protocol/ProtocolError.ts"
 import type { PaymentRecord, PaymentState } from "../protocol/Settlement.ts"
 import type { Sellable } from "../protocol/Supported.ts"
-import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
+import { ValidationError } from "../protocol/ValidationError.ts"
 
 /** A payment and the option it answers. */
 export interface PaymentRequest {
@@ -50,12 +50,29 @@ export interface Claim {
 export const isArrivingAs = ({ id, resumes = [] }: Claim, arriving: string | undefined): boolean =>
   arriving !== undefined && (arriving === id || resumes.includes(arriving))
 
-/** The refusal of a payment that only a record could have answered for (`onlyKnown`), where there is none. */
-export const notOnRecord: ValidationError = invalid(
-  "binding_mismatch",
-  "other_request",
-  "the payment is bound to another request, another price, or a challenge that is too old; sign for the one offered now"
-)
+/**
+ * The refusal of a payment that only a record could have answered for (`onlyKnown`), where there is none. Servers then ask for
+ * the payment's next offer, so it is a type of its own; `FacilitatorClient` reads it from the words on the wire.
+ *
+ * @category errors
+ */
+export class NotOnRecord extends ValidationError {
+  /** The words on the wire. */
+  static readonly words = { reason: "binding_mismatch", detail: "other_request" } as const
+
+  constructor(
+    message = "the payment is bound to another request, another price, or a challenge that is too old; sign for the one offered now"
+  ) {
+    super({ ...NotOnRecord.words, message })
+  }
+}
+
+/**
+ * It says the same of every payment, so one is enough.
+ *
+ * @category errors
+ */
+export const notOnRecord = new NotOnRecord()
 
 /**
  * Who may run the resource: `granted` this claim may; `held` another claim is running it now; `spent` it was run, or may

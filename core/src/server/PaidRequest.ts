@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import { CurrentBuyer } from "../facilitator/CurrentBuyer.ts"
-import { type Claim, notOnRecord, type RunEnd, type Settled } from "../facilitator/Facilitator.ts"
+import { type Claim, NotOnRecord, notOnRecord, type RunEnd, type Settled } from "../facilitator/Facilitator.ts"
 import * as FacilitatorClient from "../facilitator/remote/FacilitatorClient.ts"
 import * as Entropy from "../platform/Entropy.ts"
 import type { RepeatedWarning } from "../platform/RepeatedWarning.ts"
@@ -219,8 +219,7 @@ const openAfter = (failure: PaymentFailure): ReturnType<typeof FacilitatorClient
 }
 
 /** Whether a facilitator says that no record answers for a payment that only a record could have answered for. */
-const isNotOnRecord = (failure: PaymentFailure): boolean =>
-  failure._tag === "ValidationError" && failure.detail === notOnRecord.detail
+const isNotOnRecord = (failure: PaymentFailure): boolean => failure instanceof NotOnRecord
 
 /**
  * A facilitator that leaves a claim unanswered cannot keep two requests from running on one payment. A grant is compared with

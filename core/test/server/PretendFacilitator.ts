@@ -1,7 +1,7 @@
 /**
  * A facilitator that says what a test tells it to and writes down what it was asked.
  */
-import { type Claim, Facilitator, invalid, type PaymentRequest, type RunEnd, type Settled } from "@pontage/core"
+import { type Claim, Facilitator, NotOnRecord, type PaymentRequest, type RunEnd, type Settled } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
@@ -64,9 +64,7 @@ const makeEnds = () => {
 
 /** It has nothing on record, so what only a record could grant is refused. */
 const unlessNew = (claim: Claim | undefined, value: Settled) =>
-  claim?.onlyKnown === true
-    ? Effect.fail(invalid("binding_mismatch", "other_request", "not on record"))
-    : Effect.succeed(value)
+  claim?.onlyKnown === true ? Effect.fail(new NotOnRecord("not on record")) : Effect.succeed(value)
 
 /**
  * The service, what it was asked, and the next end of a run that is reported to it; by default it grants and settles

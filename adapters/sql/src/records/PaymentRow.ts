@@ -7,7 +7,7 @@ import {
   PaymentError,
   PaymentErrorCode,
   PaymentPayload,
-  type PaymentStore,
+  PaymentStore,
   PaymentRequirements,
   type Run,
   Settlement,
@@ -127,7 +127,9 @@ const PaymentRow = Schema.Struct({
   refusal: OrNull(Refusal),
   run: Schema.fromJsonString(RunRow),
   answer_owed: Flag,
-  history: Schema.fromJsonString(Schema.Array(Schema.Tuple([Settlement.PaymentState, Int, OrNull(Schema.String)])))
+  history: Schema.fromJsonString(
+    Schema.Array(Schema.Tuple([Settlement.PaymentState, Int, OrNull(Schema.String), OrNull(Schema.String)]))
+  )
 })
 
 /** What decides how much of a payer's balance is held. */
@@ -144,7 +146,11 @@ const decodeContract = Schema.decodeUnknownResult(ContractRow)
 
 /** The query of records, to be followed by a condition on the record, `p`. */
 export const selection = (dialect: Dialect): string => {
-  const history = dialect.gather(["e.status", "e.at", "e.note"], "FROM event e WHERE e.payment = p.serial", "e.ordinal")
+  const history = dialect.gather(
+    ["e.status", "e.at", "e.note", "e.lane_exit"],
+    "FROM event e WHERE e.payment = p.serial",
+    "e.ordinal"
+  )
   const columns = Object.keys(PaymentRow.fields)
     .filter((name) => name !== "history")
     .map((name) => `${name in contract ? "c" : "p"}.${name}`)
@@ -208,8 +214,17 @@ const toStored = (row: Row, contract: Contract): PaymentStore.StoredPayment => (
   refusal: row.refusal === null ? undefined : toRefusal(row.refusal),
   run: toRun(row.run),
   answerOwed: Boolean(row.answer_owed),
-  history: row.history.map(([status, at, note]) => ({ status, at, ...(note !== null && { note }) }))
+  history: row.history.map(([status, at, note, exit]) => ({
+    status,
+    at,
+    ...(note !== null && { note }),
+    ...(isLaneExit(exit) && { exit })
+  }))
 })
+
+/** A word of a later program is not understood here: then the payment waits until it is asked for again. */
+const isLaneExit = (text: string | null): text is PaymentStore.LaneExit =>
+  PaymentStore.laneExits.some((known) => known === text)
 
 const toRefusal = (row: typeof Refusal.Type): PaymentError | ValidationError =>
   row._tag === "PaymentError" ? new PaymentError(row) : new ValidationError(row)

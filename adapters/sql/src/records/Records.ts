@@ -216,7 +216,8 @@ const chronicling = (dialect: Dialect) => {
           ordinal: BigInt(history.length - 1),
           status,
           at,
-          note: history.at(-1)?.note ?? null
+          note: history.at(-1)?.note ?? null,
+          lane_exit: history.at(-1)?.exit ?? null
         }))
       ),
       addNotices(
@@ -252,7 +253,8 @@ const eventColumns = {
   ordinal: "bigint",
   status: "text",
   at: "bigint",
-  note: "text"
+  note: "text",
+  lane_exit: "text"
 } as const
 
 const noticeColumns = {

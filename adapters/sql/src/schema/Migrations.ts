@@ -1,3 +1,4 @@
+import { laneExits } from "../migrations/LaneExits.ts"
 import { noticeQueues } from "../migrations/NoticeQueues.ts"
 import { probeTable } from "../migrations/ProbeTable.ts"
 import { settlementTables } from "../migrations/SettlementTables.ts"
@@ -8,4 +9,4 @@ import { settlementTables } from "../migrations/SettlementTables.ts"
 import type { Migration } from "./Migration.ts"
 
 /** Every migration, in order. A new one goes to the end. */
-export const all: ReadonlyArray<Migration> = [settlementTables, probeTable, noticeQueues]
+export const all: ReadonlyArray<Migration> = [settlementTables, probeTable, noticeQueues, laneExits]

@@ -191,9 +191,6 @@ export const isTaken = ({ _tag }: Submission): boolean => _tag !== "Outdated" &&
 export const isRefused = (work: LaneState): boolean =>
   work.refusal !== undefined && work.address !== "" && inTheAir(work).length > 0
 
-/** How the note begins of a payment that left a lane because of its signer: another lane may take it. */
-export const refusedBy = (network: string): string => `a node of ${network} does not take the transactions`
-
 /** Keeps other bytes for a flight, and sends them; `undefined` where the allowance lets them not be kept. */
 export const sendInstead = Effect.fnUntraced(function* (
   work: LaneState,

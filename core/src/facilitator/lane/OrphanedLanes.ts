@@ -57,9 +57,6 @@ export const tell = ({ half, name }: OrphanedLane): Effect.Effect<void> =>
       : `the lane ${name} is on record and its signer is not configured any more: its transactions are watched, and nothing is signed for it`
   )
 
-/** The note of a payment that has left such a lane. */
-export const noSigner = "its lane has no signer any more; nothing was sent"
-
 /**
  * The change by which a payment that was never sent leaves the lane: whoever asks for it again has it wait in another.
  */
@@ -68,7 +65,8 @@ export const released = ({ paymentId }: StoredPayment): Advance => ({
   from: ["accepted"],
   to: "accepted",
   leave: true,
-  note: noSigner
+  note: "its lane has no signer any more; nothing was sent",
+  exit: "signer_missing"
 })
 
 /** Has payments that were never sent leave a lane whose network is not configured, as long as the lease holds. */

@@ -20,7 +20,6 @@ import { LaneName, type OpenPayments, type PaymentStore, type StoredPayment } fr
 import * as Admission from "./Admission.ts"
 import * as BalanceCover from "./BalanceCover.ts"
 import * as LaneChoice from "./LaneChoice.ts"
-import { refusedBy } from "./LaneState.ts"
 import * as LaneWorker from "./LaneWorker.ts"
 import * as OrphanedLanes from "./OrphanedLanes.ts"
 import * as OthersTransfers from "./OthersTransfers.ts"
@@ -197,7 +196,7 @@ const settle = Effect.fnUntraced(function* (
     if (now === undefined) return yield* Effect.die(`the record ${paymentId} is gone`)
     if (isOver(now)) return now
     if (now.status === "accepted" && now.lane === undefined) {
-      const other = wasRefused(now) && lane !== undefined ? yield* choice.instead(half, lane) : undefined
+      const other = mayChangeLane(now) && lane !== undefined ? yield* choice.instead(half, lane) : undefined
       if (other === undefined) return yield* notStarted(now)
       lane = yield* enqueue(store, half, now, Effect.succeed(other))
     }
@@ -249,8 +248,8 @@ const readable = (half: SchemeFacilitator, stored: StoredPayment) =>
       new FacilitatorUnavailable({ message: `the record ${stored.paymentId} cannot be read any more: ${message}` })
   )
 
-const wasRefused = ({ history, requirements: { network } }: StoredPayment): boolean =>
-  history.at(-1)?.note?.startsWith(refusedBy(network)) === true || history.at(-1)?.note === OrphanedLanes.noSigner
+/** Whether the payment left its lane for a reason that another lane may be free of. */
+const mayChangeLane = ({ history }: StoredPayment): boolean => history.at(-1)?.exit !== undefined
 
 const notStarted = ({ history, paymentId, requirements: { network } }: StoredPayment) =>
   new FacilitatorUnavailable({

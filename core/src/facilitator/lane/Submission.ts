@@ -15,7 +15,7 @@ import * as Checkpoint from "../Checkpoint.ts"
 import { marginSeconds } from "../OfferCheck.ts"
 import type { LeaseLost } from "../store/LaneLeases.ts"
 import type { Allowance, NetworkSpend, OpenExpense } from "../store/NetworkSpend.ts"
-import type { Advance, Plan, StoredPayment } from "../store/PaymentStore.ts"
+import type { Advance, LaneExit, Plan, StoredPayment } from "../store/PaymentStore.ts"
 import * as FeeBump from "./FeeBump.ts"
 import {
   enterQueued,
@@ -24,7 +24,6 @@ import {
   isTaken,
   type LaneState,
   placesTaken,
-  refusedBy,
   send,
   type Stopped
 } from "./LaneState.ts"
@@ -52,7 +51,12 @@ export const depart = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ReadonlyArray<TrackedTransaction>, Stopped> {
   yield* Checkpoint.pass("taken-up")
   if (isRefused(work)) {
-    yield* putBack(work, queued, `${refusedBy(work.half.network)}: ${work.refusal}`)
+    yield* putBack(
+      work,
+      queued,
+      `a node of ${work.half.network} does not take the transactions: ${work.refusal}`,
+      "signer_refused"
+    )
     return []
   }
   const ready = yield* examineQueued(work, queued)
@@ -84,22 +88,24 @@ const rememberLeft = (
 export const putBack = (
   work: LaneState,
   payments: ReadonlyArray<StoredPayment>,
-  note: string
+  note: string,
+  exit?: LaneExit
 ): Effect.Effect<void, Stopped> =>
   Effect.suspend(() => {
     for (const one of payments) if (wasSent(one)) work.stranded.add(one.paymentId)
     return enterQueued(
       work,
-      payments.filter((one) => !wasSent(one)).map((one) => back(one, note))
+      payments.filter((one) => !wasSent(one)).map((one) => back(one, note, exit))
     )
   })
 
-const back = ({ paymentId }: StoredPayment, note: string): Advance => ({
+const back = ({ paymentId }: StoredPayment, note: string, exit?: LaneExit): Advance => ({
   paymentId,
   from: ["accepted"],
   to: "accepted",
   leave: true,
-  note: note.slice(0, longestNote)
+  note: note.slice(0, longestNote),
+  ...(exit !== undefined && { exit })
 })
 
 /** A node's words end up in the record. */

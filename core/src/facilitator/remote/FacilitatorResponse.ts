@@ -14,7 +14,7 @@ import { SettlementPending } from "../../protocol/ProtocolError.ts"
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import { ValidationError } from "../../protocol/ValidationError.ts"
 import type { SettleResponse, VerifyResponse } from "../../wire/pontage/FacilitatorApi.ts"
-import type { Settled, Verified } from "../Facilitator.ts"
+import { NotOnRecord, type Settled, type Verified } from "../Facilitator.ts"
 
 /** An answer that means nothing; `why` completes the sentence "the answer …". */
 export interface Nonsense {
@@ -63,7 +63,10 @@ const refusalOf = (answer: Words): PaymentError | ValidationError | Nonsense | u
   const { code, detail = "unspecified", message = "the facilitator refused the payment", reason } = answer
   if (code !== undefined && reason !== undefined) return nonsense("gives both a code and a reason")
   if (code !== undefined) return new PaymentError({ code, detail, message })
-  return reason === undefined ? undefined : new ValidationError({ reason, detail, message })
+  if (reason === undefined) return undefined
+  return reason === NotOnRecord.words.reason && detail === NotOnRecord.words.detail
+    ? new NotOnRecord(message)
+    : new ValidationError({ reason, detail, message })
 }
 
 /** A refusal makes a payer sign again, so it must not come with signs that the money has moved or still may. */

@@ -92,7 +92,7 @@ export const signedAnew = (known: StoredPayment, { transaction }: Prepared): Sto
  * while the payment counts as dead; and that of a payment whose money has moved and which opens nothing, for good.
  */
 export const advanced = (known: StoredPayment, change: Advance, now: number): StoredPayment => {
-  const { note, to } = change
+  const { exit, note, to } = change
   return {
     ...known,
     ...(to === "accepted" && { flight: undefined, lane: change.leave === true ? undefined : known.lane }),
@@ -100,7 +100,10 @@ export const advanced = (known: StoredPayment, change: Advance, now: number): St
     transaction: change.transaction ?? known.transaction,
     block: isSettled(to) ? (change.block ?? known.block) : undefined,
     refusal: change.refusal ?? (isDead(known.status) && !isDead(to) ? undefined : known.refusal),
-    history: [...known.history, { status: to, at: now, ...(note !== undefined && { note }) }]
+    history: [
+      ...known.history,
+      { status: to, at: now, ...(note !== undefined && { note }), ...(exit !== undefined && { exit }) }
+    ]
   }
 }
 

@@ -58,8 +58,28 @@ export interface StoredPayment extends NewPayment {
    * then is the run's holder.
    */
   readonly answerOwed: boolean
-  readonly history: Settlement.PaymentRecord["history"]
+  readonly history: ReadonlyArray<HistoryEntry>
 }
+
+/**
+ * The reasons for which a payment that was not sent leaves its lane and another lane may take it at once: the nodes reject the
+ * signer's transactions, or the signer is not configured any more. For every other reason another lane is in no better place.
+ *
+ * @category constants
+ */
+export const laneExits = ["signer_refused", "signer_missing"] as const
+
+/**
+ * @category models
+ */
+export type LaneExit = (typeof laneExits)[number]
+
+/**
+ * One change of a record's state. `note` is for people; decisions go by `exit`, which callers are not told.
+ *
+ * @category models
+ */
+export type HistoryEntry = Settlement.PaymentRecord["history"][number] & { readonly exit?: LaneExit }
 
 /**
  * What became of a claim. `created` tells whether this call made the record; `execution` is absent for a caller that made
@@ -151,6 +171,8 @@ export interface Advance {
   readonly refusal?: PaymentError | ValidationError
   readonly note?: string
   readonly leave?: true
+  /** Only with `leave`. */
+  readonly exit?: LaneExit
 }
 
 /** What a lane's worker writes down in one step: changes of payments, and what became of their flight. */
@@ -430,6 +452,6 @@ export const toRecord = (payment: StoredPayment, now: number): Settlement.Paymen
     runs: payment.run.count,
     ...(refusal?._tag === "PaymentError" && { code: refusal.code, detail: refusal.detail }),
     ...(refusal?._tag === "ValidationError" && { reason: refusal.reason, detail: refusal.detail }),
-    history: payment.history
+    history: payment.history.map(({ at, note, status }) => ({ status, at, ...(note !== undefined && { note }) }))
   }
 }

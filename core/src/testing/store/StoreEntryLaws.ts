@@ -179,14 +179,17 @@ const leavingTheLane = law(
     yield* store.plan(lease, [yield* planOf(firstFlight, [first])])
     yield* store.enter(lease, {
       advances: [
-        change(first, "planned", "accepted", { leave: true, note: "no gas money" }),
+        change(first, "planned", "accepted", { leave: true, note: "no gas money", exit: "signer_refused" }),
         change(second, "accepted", "accepted", { leave: true })
       ]
     })
     yield* same("the queue", yield* store.queued(lane, 10), [])
     yield* same("the load", (yield* store.loads([lane])).get(lane), 0)
     yield* same("its lane", (yield* store.find(first))?.lane, undefined)
-    yield* same("its note", (yield* store.find(first))?.history.at(-1)?.note, "no gas money")
+    const { exit, note } = (yield* store.find(first))?.history.at(-1) ?? {}
+    yield* same("its note", note, "no gas money")
+    yield* same("its reason", exit, "signer_refused")
+    yield* same("the other's reason", (yield* store.find(second))?.history.at(-1)?.exit, undefined)
     const { lane: other, lease: theirs } = yield* staffed(store, subject, 0)
     yield* same("its new lane", (yield* queuedIn(store, first, other))?.lane, other)
     const end = { advances: [change(first, "accepted", "rejected")] }

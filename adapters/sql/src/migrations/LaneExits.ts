@@ -1,0 +1,16 @@
+/**
+ * Why a payment has left its lane, for decisions: the note beside it is for people. Rows of programs of the release before
+ * have none.
+ */
+import { column, type Migration } from "../schema/Migration.ts"
+
+/**
+ * Schema 4.
+ *
+ * @category constants
+ */
+export const laneExits: Migration = {
+  name: "lane_exits",
+  serves: 1,
+  changes: () => [column("event", "lane_exit", "TEXT")]
+}
