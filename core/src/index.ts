@@ -151,7 +151,9 @@ export type {
   GetPrice,
   PriceRequest,
   RequestRefusal,
+  PathParams,
   RouteConfig,
+  RouteMap,
   RouteTerms,
   SingleTerms,
   Validate

@@ -9,7 +9,8 @@ import {
   RouteTable,
   Seller,
   type PricedRoute,
-  type RouteConfig
+  type RouteConfig,
+  type RouteMap
 } from "@pontage/core"
 import * as Result from "effect/Result"
 import type { Context, Middleware, Next } from "koa"
@@ -22,10 +23,14 @@ import * as Layers from "./RouterLayer.ts"
 import * as RouterOrder from "./RouterOrder.ts"
 import * as UngatedAnswer from "./UngatedAnswer.ts"
 
-/** Options of `paymentMiddleware`. */
-export interface PaymentOptions extends Seller.SellerOptions {
-  /** By `<METHOD> <path>`, for example `GET /reports/:day`. */
-  readonly routes: Readonly<Record<string, RouteConfig>>
+/**
+ * Options of `paymentMiddleware`.
+ *
+ * @category models
+ */
+export interface PaymentOptions<Keys extends string = string> extends Seller.SellerOptions {
+  /** By `<METHOD> <path>`, for example `GET /reports/:day`: its functions then read `params.day`. */
+  readonly routes: RouteMap<Keys>
   /**
    * The application's `@koa/router` with its routes in place: the gate then stands before the handlers of the routes that
    * the keys name. Keys are the router's own paths, prefixes included. A key without a route is an error, and so is a
@@ -64,8 +69,8 @@ export interface OpenShop {
  * Middleware that sells the routes of a map. Throws `Misconfigured` for every mistake that can be seen without asking
  * anybody.
  */
-export const paymentMiddleware = (options: PaymentOptions): Middleware & OpenShop => {
-  const { app, router, routes, ...shop } = Result.getOrThrow(OptionCheck.read(check, options))
+export const paymentMiddleware = <Keys extends string>(options: PaymentOptions<Keys>): Middleware & OpenShop => {
+  const { app, router, routes, ...shop } = Result.getOrThrow(OptionCheck.read(check, options as PaymentOptions))
   const seller = Seller.make(shop)
   try {
     const keyed = Object.entries(routes).map(([name, config]) => ({

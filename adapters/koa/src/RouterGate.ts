@@ -105,17 +105,20 @@ class LayerGates {
   #gate(layer: Layers.RouterLayer): ReadonlyArray<LayerMistake> {
     const byMethod = new Map<string, PricedRoute>()
     let sold: string | undefined
+    const misnamed: Array<LayerMistake> = []
     for (const { key, route } of this.#routes) {
       if (byMethod.has(key.method) || !Layers.isMeant(key, layer)) continue
       byMethod.set(key.method, route)
       sold ??= key.text
+      const message = misnaming(key, route, layer)
+      if (message !== undefined) misnamed.push({ layer, message })
     }
     if (sold === undefined) return []
     const handler = Layers.handlerOf(layer)
     if (handler !== undefined) this.#sold.set(handler, sold)
     layer.stack = [gateOf(layer, byMethod, this.#gatekeeper), ...layer.stack]
     const others = [...Layers.methodsOf(layer)].filter((method) => !byMethod.has(method))
-    if (others.length === 0) return []
+    if (others.length === 0) return misnamed
     const message = `route ${JSON.stringify(sold)}: its handler also answers ${others.slice(0, 6).join(", ")}${others.length > 6 ? ", ..." : ""} ${String(layer.path)}, which no key sells; register it for the methods that are sold only, or give the others a handler of their own`
     return [{ layer, message }]
   }
@@ -138,6 +141,15 @@ class LayerGates {
     const { exclusive, stack } = this.#router
     return exclusive === true || stack.indexOf(layer) < stack.findLastIndex((other) => Layers.isMeant(key, other))
   }
+}
+
+/** A price function reads the parameters that its key names, so the router has to call them the same. */
+const misnaming = (key: RouteKey.RouteKey, route: PricedRoute, layer: Layers.RouterLayer): string | undefined => {
+  if (typeof route.price !== "function" && route.validate === undefined) return undefined
+  const [name] = RouteKey.unnamedIn(key.segments, Layers.segmentsOf(layer))
+  return name === undefined
+    ? undefined
+    : `route ${JSON.stringify(key.text)}: the router's ${Layers.nameOf(layer)} has no parameter :${name}, so getPrice and validate would read none; write the key as the router writes its path`
 }
 
 /** A method that has been rewritten since the layer was chosen opens nothing. */

@@ -40,7 +40,12 @@ export const methodsOf = ({ methods }: RouterLayer): ReadonlySet<string> =>
 export const isMeant = (key: RouteKey.RouteKey, layer: RouterLayer): boolean =>
   methodsOf(layer).has(key.method) && RouteKey.covers(key.segments, segmentsOf(layer))
 
-const segmentsOf = ({ path }: RouterLayer): ReadonlyArray<RouteKey.Segment> =>
+/**
+ * A layer's path as a pattern.
+ *
+ * @category getters
+ */
+export const segmentsOf = ({ path }: RouterLayer): ReadonlyArray<RouteKey.Segment> =>
   RouteKey.segmentsOf(typeof path === "string" ? path.replaceAll(/[{}]/g, "") : "/*")
 
 /** Whether some path of the key is one that the layer takes. Of a regular expression an example is tried. */

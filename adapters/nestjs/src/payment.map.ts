@@ -39,6 +39,7 @@ export const resolve = (
     const found = routed.endpoints.map((endpoint) => entries.find(({ key }) => covers(key, endpoint)))
     for (const entry of found) if (entry !== undefined) unused.delete(entry)
     const config = isDecorated(routed) ? undefined : oneOf(routed, found)
+    if (config !== undefined) demandNames(routed, found)
     if (config !== undefined) configs.set(routed, config)
   }
   const [stray] = unused
@@ -85,6 +86,19 @@ const oneOf = (routed: RoutedHandler, found: ReadonlyArray<Entry | undefined>): 
   throw new Misconfigured({
     message: `route "${entry.key.text}": its handler ${routed.name} also serves ${served}, at another price or at none; put @Paid on the handler`
   })
+}
+
+/** A price function reads the parameters that its key names, so the handler has to call them the same. */
+const demandNames = ({ endpoints, name }: RoutedHandler, found: ReadonlyArray<Entry | undefined>): void => {
+  for (const [index, { path }] of endpoints.entries()) {
+    const entry = found[index]
+    if (entry === undefined || (entry.config.getPrice === undefined && entry.config.validate === undefined)) continue
+    const [missing] = RouteKey.unnamedIn(entry.key.segments, RouteKey.segmentsOf(path))
+    if (missing === undefined) continue
+    throw new Misconfigured({
+      message: `route "${entry.key.text}": the path ${path} of ${name} has no parameter :${missing}, so getPrice and validate would read none; write the key as the handler's path`
+    })
+  }
 }
 
 const noHandler = ({ key }: Entry, handlers: ReadonlyArray<RoutedHandler>): Misconfigured => {

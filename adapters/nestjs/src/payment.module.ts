@@ -40,7 +40,7 @@ export class PaymentModule implements NestModule {
   }
 
   /** Options for this shop, as a value. */
-  static forRoot(options: PaymentModuleOptions): DynamicModule {
+  static forRoot<Keys extends string>(options: PaymentModuleOptions<Keys>): DynamicModule {
     return moduleWith({ provide: PAYMENT_OPTIONS, useValue: options }, [])
   }
 

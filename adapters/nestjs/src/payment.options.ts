@@ -2,17 +2,22 @@
  * What `PaymentModule` is made from, as a value or from other providers.
  */
 import type { FactoryProvider, ModuleMetadata } from "@nestjs/common"
-import { OptionCheck, type RouteConfig, Seller } from "@pontage/core"
+import { OptionCheck, type RouteMap, Seller } from "@pontage/core"
 
-/** Options of `PaymentModule.forRoot`. */
-export interface PaymentModuleOptions extends Seller.SellerOptions {
+/**
+ * Options of `PaymentModule.forRoot`.
+ *
+ * @category models
+ */
+export interface PaymentModuleOptions<Keys extends string = string> extends Seller.SellerOptions {
   /**
    * Prices for handlers without `@Paid`, by `<METHOD> <path>` with the application's prefix and version:
    * `GET /api/reports/:day`. A key sells every handler whose path it covers (`GET /api/files/*`), the most specific key
    * wins, and GET stands for HEAD too. A key without a handler, and a handler that is covered only in part, are errors at
-   * start. `@Paid` overrides the map.
+   * start. `@Paid` overrides the map. The functions of a key read the parameters that it names (`params.day`); the handler's path
+   * has to name them the same.
    */
-  readonly routes?: Readonly<Record<string, RouteConfig>>
+  readonly routes?: RouteMap<Keys>
 }
 
 /** Options of `PaymentModule.forRootAsync`: a factory and what is injected into it. */

@@ -50,7 +50,7 @@ export const koaShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOpt
           scheme: "exact",
           network: "eip155:31337",
           payTo: evm.payTo,
-          getPrice: ({ params }) => priceOfPages(params["pages"] ?? "")
+          getPrice: ({ params }) => priceOfPages(params.pages)
         }
       }
     })

@@ -30,7 +30,7 @@ import * as ClaimsInDoubt from "./request/ClaimsInDoubt.ts"
 import * as PaymentRun from "./request/PaymentRun.ts"
 import * as RequestTerms from "./request/RequestTerms.ts"
 import * as PricedRoute from "./route/PricedRoute.ts"
-import type { RouteConfig } from "./route/RouteConfig.ts"
+import { forAnyParams, type PathParams, type RouteConfig } from "./route/RouteConfig.ts"
 import * as NetworkReadiness from "./shop/NetworkReadiness.ts"
 import { PriceResolver } from "./shop/PriceResolver.ts"
 import * as Shop from "./shop/Shop.ts"
@@ -40,7 +40,10 @@ export class PaymentGate extends Context.Service<
   PaymentGate,
   {
     /** Checks a route's configuration, and starts proving it against its chains. `name` appears in error messages. */
-    readonly route: (name: string, config: RouteConfig) => Effect.Effect<PricedRoute.PricedRoute, Misconfigured>
+    readonly route: <Name extends string>(
+      name: Name,
+      config: RouteConfig<PathParams<Name>>
+    ) => Effect.Effect<PricedRoute.PricedRoute, Misconfigured>
     /** Takes a route that was checked against the same shop (`PricedRoute.make`), and starts proving it. */
     readonly admit: (route: PricedRoute.PricedRoute) => Effect.Effect<void>
     /** Never fails; whatever cannot be decided is `Refused`. */
@@ -90,7 +93,7 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
     })
   return PaymentGate.of({
     admit,
-    route: (name, config) => Effect.tap(Effect.fromResult(PricedRoute.make(shop, name, config)), admit),
+    route: (name, config) => Effect.tap(Effect.fromResult(PricedRoute.make(shop, name, forAnyParams(config))), admit),
     decide: (route, request) => Effect.suspend(() => toEffect(decide(desk, route, request))),
     decideNow: (route, request) => decide(desk, route, request),
     ready: Effect.suspend(() =>

@@ -24,7 +24,7 @@ import type { Decision, GateRequest } from "./http/Decision.ts"
 import * as GateAnswer from "./http/GateAnswer.ts"
 import { PaymentGate, fromShop, isDecision } from "./PaymentGate.ts"
 import * as PricedRoute from "./route/PricedRoute.ts"
-import type { RouteConfig } from "./route/RouteConfig.ts"
+import { forAnyParams, type PathParams, type RouteConfig } from "./route/RouteConfig.ts"
 import * as PriceResolver from "./shop/PriceResolver.ts"
 import * as Shop from "./shop/Shop.ts"
 
@@ -67,7 +67,7 @@ const check = OptionCheck.options<SellerOptions>(keys)
  */
 export interface Seller {
   /** Checks a route; `name` appears in error messages: `GET /report`. Throws `Misconfigured`. */
-  readonly route: (name: string, config: RouteConfig) => PricedRoute.PricedRoute
+  readonly route: <Name extends string>(name: Name, config: RouteConfig<PathParams<Name>>) => PricedRoute.PricedRoute
   /** A plain value when nothing had to be waited for: unpaid requests cost no promise. Never rejects. */
   readonly decide: (route: PricedRoute.PricedRoute, request: GateRequest) => Decision | Promise<Decision>
   /** Runs what a decision holds: `seller.run(granted.finish("served"))`. */
@@ -165,8 +165,8 @@ class OpenShop implements Seller {
     return Exit.fail(error instanceof Misconfigured ? error : new Misconfigured({ message }))
   }
 
-  route(name: string, config: RouteConfig): PricedRoute.PricedRoute {
-    const route = Result.getOrThrow(PricedRoute.make(this.#shop, name, config))
+  route<Name extends string>(name: Name, config: RouteConfig<PathParams<Name>>): PricedRoute.PricedRoute {
+    const route = Result.getOrThrow(PricedRoute.make(this.#shop, name, forAnyParams(config)))
     if (this.#gate === undefined) this.#waiting.push(route)
     else this.#runtime.runFork(this.#gate.admit(route))
     return route

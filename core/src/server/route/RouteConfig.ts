@@ -20,8 +20,12 @@ export interface AcceptTerms {
   readonly extra?: Readonly<Record<string, Schema.Json>>
 }
 
-/** The fields of a route beside its options. */
-export interface RouteTerms {
+/**
+ * The fields of a route beside its options.
+ *
+ * @category models
+ */
+export interface RouteTerms<Params extends string = string> {
   /** For people; sent with the offer. */
   readonly description?: string
   /** Of the paid answer; sent with the offer. */
@@ -49,7 +53,7 @@ export interface RouteTerms {
    * Checks a request before its price is asked for and before any money moves, paid or not. To refuse it costs the buyer
    * nothing and leaves its payment untouched.
    */
-  readonly validate?: Validate
+  readonly validate?: Validate<Params>
   /**
    * How long `getPrice` and `validate` may each take, in milliseconds: 1 to 600000, default 10000. After that the answer is
    * 500.
@@ -73,12 +77,38 @@ export interface RouteTerms {
   readonly speaks?: ReadonlyArray<SellerDialect>
 }
 
-/** What `getPrice` and `validate` get to see of a request. */
-export interface PriceRequest {
+/**
+ * The names of the path parameters in a route's key: `"day"` of `GET /reports/:day`, none of `GET /report`. Any name where the
+ * compiler does not know the key, or the key holds a wildcard or says more than one route.
+ *
+ * @category models
+ */
+export type PathParams<Key extends string> = Key extends `${string},${string}`
+  ? string
+  : Key extends `${string} /${infer Path}`
+    ? NamesIn<Path>
+    : string
+
+type NamesIn<Path extends string> = Path extends `${infer Segment}/${infer Rest}`
+  ? NamesIn<Segment> | NamesIn<Rest>
+  : Path extends `:${infer Name}`
+    ? Name
+    : Path extends `${string}${":" | "*"}${string}`
+      ? string
+      : string extends Path
+        ? string
+        : never
+
+/**
+ * The part of a request that `getPrice` and `validate` get to see. `Params` are the names of its path parameters.
+ *
+ * @category models
+ */
+export interface PriceRequest<Params extends string = string> {
   readonly method: string
   readonly path: string
   /** Where the host gives a wildcard's segments as a list, they are joined by "/", with "/" inside a segment as `%2F`. */
-  readonly params: Readonly<Record<string, string>>
+  readonly params: Readonly<Record<Params, string>>
   /**
    * By the host's own parser, as the handler sees it. A buyer decides what it holds: a text, a list, and with Express's
    * `extended` parser objects of any depth. Check the type before use.
@@ -96,7 +126,7 @@ export interface PriceRequest {
  * should say the same then. When it throws, returns no price, or takes longer than `priceTimeoutMillis`, the answer is 500
  * and the handler does not run.
  */
-export type GetPrice = (request: PriceRequest) => string | Promise<string>
+export type GetPrice<Params extends string = string> = (request: PriceRequest<Params>) => string | Promise<string>
 
 /**
  * The answer to a request that is refused before it is paid for: a status of 400 to 499 other than 402, with a sentence
@@ -110,16 +140,37 @@ export type RequestRefusal =
  * A check of a request: `undefined` where it may be sold. When it throws, returns something else, or takes longer than
  * `priceTimeoutMillis`, the answer is 500; nothing is charged and the handler does not run.
  */
-export type Validate = (request: PriceRequest) => RequestRefusal | undefined | Promise<RequestRefusal | undefined>
+export type Validate<Params extends string = string> = (
+  request: PriceRequest<Params>
+) => RequestRefusal | undefined | Promise<RequestRefusal | undefined>
 
 /** The single-option form; `scheme` may be left out and is then `exact`. */
 export type SingleTerms = Omit<AcceptTerms, "scheme"> & { readonly scheme?: string }
 
-/** The configuration of one route. */
-export type RouteConfig = RouteTerms &
+/**
+ * The configuration of one route. `Params` are the names of the path parameters that its functions may read; where a route is
+ * given by its key they are those of the key (`PathParams`).
+ *
+ * @category models
+ */
+export type RouteConfig<Params extends string = string> = RouteTerms<Params> &
   (
     | { readonly accepts: ReadonlyArray<AcceptTerms & { readonly price: string }>; readonly getPrice?: never }
-    | { readonly accepts: ReadonlyArray<AcceptTerms & { readonly price?: never }>; readonly getPrice: GetPrice }
+    | { readonly accepts: ReadonlyArray<AcceptTerms & { readonly price?: never }>; readonly getPrice: GetPrice<Params> }
     | (SingleTerms & { readonly price: string; readonly getPrice?: never; readonly accepts?: never })
-    | (SingleTerms & { readonly price?: never; readonly getPrice: GetPrice; readonly accepts?: never })
+    | (SingleTerms & { readonly price?: never; readonly getPrice: GetPrice<Params>; readonly accepts?: never })
   )
+
+/**
+ * Configurations by the keys of their routes; each may read the path parameters of its own key.
+ *
+ * @category models
+ */
+export type RouteMap<Keys extends string = string> = { readonly [Key in Keys]: RouteConfig<PathParams<Key>> }
+
+/**
+ * A configuration as those take it who have a request of its route at hand: the parameters that the key names are there then.
+ *
+ * @category conversions
+ */
+export const forAnyParams = <Params extends string>(config: RouteConfig<Params>): RouteConfig => config as RouteConfig

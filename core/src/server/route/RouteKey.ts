@@ -96,7 +96,26 @@ export const covers = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segmen
   return self.length === other.length
 }
 
-/** Whether some path is one of both patterns. */
+/**
+ * Parameters that `self` names and `other`, whose paths it covers, does not. A router that goes by `other` gives a price function
+ * none of them, though their names stand in the key.
+ *
+ * @category getters
+ */
+export const unnamedIn = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): ReadonlyArray<string> => {
+  const named = namesOf(other)
+  return namesOf(self).filter((name) => !named.includes(name))
+}
+
+/** A segment that holds a parameter among other text names none by itself. */
+const namesOf = (segments: ReadonlyArray<Segment>): ReadonlyArray<string> =>
+  segments.flatMap((segment) => (segment._tag === "Parameter" && !segment.name.includes(":") ? [segment.name] : []))
+
+/**
+ * Whether some path is one of both patterns.
+ *
+ * @category guards
+ */
 export const meets = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): boolean => {
   for (const [index, segment] of self.entries()) {
     const opposite = other[index]
