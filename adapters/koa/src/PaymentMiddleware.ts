@@ -23,11 +23,7 @@ import * as Layers from "./RouterLayer.ts"
 import * as RouterOrder from "./RouterOrder.ts"
 import * as UngatedAnswer from "./UngatedAnswer.ts"
 
-/**
- * Options of `paymentMiddleware`.
- *
- * @category models
- */
+/** Options of `paymentMiddleware`. */
 export interface PaymentOptions<Keys extends string = string> extends Seller.SellerOptions {
   /** By `<METHOD> <path>`, for example `GET /reports/:day`: its functions then read `params.day`. */
   readonly routes: RouteMap<Keys>

@@ -40,11 +40,7 @@ export const methodsOf = ({ methods }: RouterLayer): ReadonlySet<string> =>
 export const isMeant = (key: RouteKey.RouteKey, layer: RouterLayer): boolean =>
   methodsOf(layer).has(key.method) && RouteKey.covers(key.segments, segmentsOf(layer))
 
-/**
- * A layer's path as a pattern.
- *
- * @category getters
- */
+/** A layer's path as a pattern. */
 export const segmentsOf = ({ path }: RouterLayer): ReadonlyArray<RouteKey.Segment> =>
   RouteKey.segmentsOf(typeof path === "string" ? path.replaceAll(/[{}]/g, "") : "/*")
 

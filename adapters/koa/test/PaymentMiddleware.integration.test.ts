@@ -12,7 +12,7 @@ import Koa from "koa"
 import { afterEach, assert, describe, it } from "vitest"
 
 import * as PretendFacilitator from "../../../core/test/server/PretendFacilitator.ts"
-import { paymentMiddleware, paymentRoutes, settlementOf } from "../src/index.ts"
+import { type RouteConfig, paymentMiddleware, paymentRoutes, settlementOf } from "../src/index.ts"
 import { serve } from "./KoaServer.ts"
 import * as KoaShop from "./KoaShop.ts"
 
@@ -624,6 +624,22 @@ describe("a map with a router", () => {
     const shop = await openRouter(router, { "GET /a/*": {} })
     router.get("/a/later", hello)
     assert.strictEqual((await shop.get("/a/later")).status, 402)
+  })
+
+  it("refuses a price function whose key names a parameter that the router calls otherwise, later ones too", async () => {
+    const router = new Router().get("/a/:day", hello)
+    const { price: _, ...unpriced } = terms
+    const priced = { ...unpriced, getPrice: () => "$0.01" }
+    const make = (key: string, config: RouteConfig) => () =>
+      paymentMiddleware({ ...KoaShop.options(PretendFacilitator.make()), router, routes: { [key]: config } })
+    assert.include(mistake(make("GET /a/:date", priced)), "GET /a/:day has no parameter :date, so getPrice")
+    assert.strictEqual(mistake(make("GET /a/:day", priced)), "no mistake")
+    const fixed = new Router().get("/b/:x", hello)
+    const shop = await openRouter(fixed, { "GET /b/:x": { price: undefined, getPrice: () => "$0.01" } })
+    fixed.get("/b/later", greeting())
+    assert.strictEqual((await shop.get("/b/later")).status, 402)
+    fixed.get("/b/:y", greeting())
+    assert.strictEqual((await shop.get("/b/other")).status, 402)
   })
 
   it("says which key has no route, and which routes there are", () => {

@@ -4,11 +4,7 @@
 import type { FactoryProvider, ModuleMetadata } from "@nestjs/common"
 import { OptionCheck, type RouteMap, Seller } from "@pontage/core"
 
-/**
- * Options of `PaymentModule.forRoot`.
- *
- * @category models
- */
+/** Options of `PaymentModule.forRoot`. */
 export interface PaymentModuleOptions<Keys extends string = string> extends Seller.SellerOptions {
   /**
    * Prices for handlers without `@Paid`, by `<METHOD> <path>` with the application's prefix and version:

@@ -234,6 +234,11 @@ describe.each(hosts)("a mistake in the map on $name", (host) => {
       { "GET /reports/1999": cheap },
       /route "GET \/reports\/1999": no handler/
     ],
+    [
+      "a price function whose key names a parameter that the handler does not",
+      { "GET /reports/:other": { network: terms.network, payTo: terms.payTo, getPrice: () => "$1" } },
+      /route "GET \/reports\/:other": the path \/reports\/\S+ of \S+ has no parameter :other/
+    ],
     ["a malformed key", { "get reports": cheap }, /route "get reports": expected a method/],
     ["half of a handler's paths", { "GET /reports/a": cheap }, /ReportsController\.twice also serves GET \/reports\/b/],
     [

@@ -53,8 +53,6 @@ export const isArrivingAs = ({ id, resumes = [] }: Claim, arriving: string | und
 /**
  * The refusal of a payment that only a record could have answered for (`onlyKnown`), where there is none. Servers then ask for
  * the payment's next offer, so it is a type of its own; `FacilitatorClient` reads it from the words on the wire.
- *
- * @category errors
  */
 export class NotOnRecord extends ValidationError {
   /** The words on the wire. */
@@ -67,11 +65,7 @@ export class NotOnRecord extends ValidationError {
   }
 }
 
-/**
- * It says the same of every payment, so one is enough.
- *
- * @category errors
- */
+/** It says the same of every payment, so one is enough. */
 export const notOnRecord = new NotOnRecord()
 
 /**

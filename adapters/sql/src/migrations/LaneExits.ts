@@ -4,11 +4,7 @@
  */
 import { column, type Migration } from "../schema/Migration.ts"
 
-/**
- * Schema 4.
- *
- * @category constants
- */
+/** Schema 4. */
 export const laneExits: Migration = {
   name: "lane_exits",
   serves: 1,

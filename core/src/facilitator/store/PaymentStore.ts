@@ -64,21 +64,12 @@ export interface StoredPayment extends NewPayment {
 /**
  * The reasons for which a payment that was not sent leaves its lane and another lane may take it at once: the nodes reject the
  * signer's transactions, or the signer is not configured any more. For every other reason another lane is in no better place.
- *
- * @category constants
  */
 export const laneExits = ["signer_refused", "signer_missing"] as const
 
-/**
- * @category models
- */
 export type LaneExit = (typeof laneExits)[number]
 
-/**
- * One change of a record's state. `note` is for people; decisions go by `exit`, which callers are not told.
- *
- * @category models
- */
+/** One change of a record's state. `note` is for people; decisions go by `exit`, which callers are not told. */
 export type HistoryEntry = Settlement.PaymentRecord["history"][number] & { readonly exit?: LaneExit }
 
 /**

@@ -20,11 +20,7 @@ export interface AcceptTerms {
   readonly extra?: Readonly<Record<string, Schema.Json>>
 }
 
-/**
- * The fields of a route beside its options.
- *
- * @category models
- */
+/** The fields of a route beside its options. */
 export interface RouteTerms<Params extends string = string> {
   /** For people; sent with the offer. */
   readonly description?: string
@@ -80,8 +76,6 @@ export interface RouteTerms<Params extends string = string> {
 /**
  * The names of the path parameters in a route's key: `"day"` of `GET /reports/:day`, none of `GET /report`. Any name where the
  * compiler does not know the key, or the key holds a wildcard or says more than one route.
- *
- * @category models
  */
 export type PathParams<Key extends string> = Key extends `${string},${string}`
   ? string
@@ -99,11 +93,7 @@ type NamesIn<Path extends string> = Path extends `${infer Segment}/${infer Rest}
         ? string
         : never
 
-/**
- * The part of a request that `getPrice` and `validate` get to see. `Params` are the names of its path parameters.
- *
- * @category models
- */
+/** The part of a request that `getPrice` and `validate` get to see. `Params` are the names of its path parameters. */
 export interface PriceRequest<Params extends string = string> {
   readonly method: string
   readonly path: string
@@ -150,8 +140,6 @@ export type SingleTerms = Omit<AcceptTerms, "scheme"> & { readonly scheme?: stri
 /**
  * The configuration of one route. `Params` are the names of the path parameters that its functions may read; where a route is
  * given by its key they are those of the key (`PathParams`).
- *
- * @category models
  */
 export type RouteConfig<Params extends string = string> = RouteTerms<Params> &
   (
@@ -161,16 +149,10 @@ export type RouteConfig<Params extends string = string> = RouteTerms<Params> &
     | (SingleTerms & { readonly price?: never; readonly getPrice: GetPrice<Params>; readonly accepts?: never })
   )
 
-/**
- * Configurations by the keys of their routes; each may read the path parameters of its own key.
- *
- * @category models
- */
+/** Configurations by the keys of their routes; each may read the path parameters of its own key. */
 export type RouteMap<Keys extends string = string> = { readonly [Key in Keys]: RouteConfig<PathParams<Key>> }
 
 /**
  * A configuration as those take it who have a request of its route at hand: the parameters that the key names are there then.
- *
- * @category conversions
  */
 export const forAnyParams = <Params extends string>(config: RouteConfig<Params>): RouteConfig => config as RouteConfig

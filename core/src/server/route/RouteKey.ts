@@ -99,8 +99,6 @@ export const covers = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segmen
 /**
  * Parameters that `self` names and `other`, whose paths it covers, does not. A router that goes by `other` gives a price function
  * none of them, though their names stand in the key.
- *
- * @category getters
  */
 export const unnamedIn = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): ReadonlyArray<string> => {
   const named = namesOf(other)
@@ -111,11 +109,7 @@ export const unnamedIn = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Seg
 const namesOf = (segments: ReadonlyArray<Segment>): ReadonlyArray<string> =>
   segments.flatMap((segment) => (segment._tag === "Parameter" && !segment.name.includes(":") ? [segment.name] : []))
 
-/**
- * Whether some path is one of both patterns.
- *
- * @category guards
- */
+/** Whether some path is one of both patterns. */
 export const meets = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): boolean => {
   for (const [index, segment] of self.entries()) {
     const opposite = other[index]

@@ -65,6 +65,19 @@ describe("covers", () => {
   })
 })
 
+describe("unnamedIn", () => {
+  it.each([
+    ["/a/:x", "/a/:x", []],
+    ["/a/:x", "/a/:y", ["x"]],
+    ["/a/:x", "/a/b", ["x"]],
+    ["/a/:x/:y", "/a/:y/:x", []],
+    ["/a/v:x", "/a/b", []],
+    ["/a/*", "/a/b/:c", []]
+  ])("%s, where the router knows %s: %o", (self, other, expected) => {
+    assert.deepStrictEqual(RouteKey.unnamedIn(segments(self), segments(other)), expected)
+  })
+})
+
 describe("compare", () => {
   it("puts what says more first", () => {
     const paths = ["/*", "/:a", "/:a/:b", "/a/*", "/a/:b", "/a", "/a/b"]
