@@ -30,7 +30,7 @@ import * as ClaimsInDoubt from "./request/ClaimsInDoubt.ts"
 import * as PaymentRun from "./request/PaymentRun.ts"
 import * as RequestTerms from "./request/RequestTerms.ts"
 import * as PricedRoute from "./route/PricedRoute.ts"
-import { forAnyParams, type PathParams, type RouteConfig } from "./route/RouteConfig.ts"
+import type { PathParams, RouteConfig } from "./route/RouteConfig.ts"
 import * as NetworkReadiness from "./shop/NetworkReadiness.ts"
 import { PriceResolver } from "./shop/PriceResolver.ts"
 import * as Shop from "./shop/Shop.ts"
@@ -93,7 +93,7 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
     })
   return PaymentGate.of({
     admit,
-    route: (name, config) => Effect.tap(Effect.fromResult(PricedRoute.make(shop, name, forAnyParams(config))), admit),
+    route: (name, config) => Effect.tap(Effect.fromResult(PricedRoute.make(shop, name, config)), admit),
     decide: (route, request) => Effect.suspend(() => toEffect(decide(desk, route, request))),
     decideNow: (route, request) => decide(desk, route, request),
     ready: Effect.suspend(() =>

@@ -24,7 +24,7 @@ import type { Decision, GateRequest } from "./http/Decision.ts"
 import * as GateAnswer from "./http/GateAnswer.ts"
 import { PaymentGate, fromShop, isDecision } from "./PaymentGate.ts"
 import * as PricedRoute from "./route/PricedRoute.ts"
-import { forAnyParams, type PathParams, type RouteConfig } from "./route/RouteConfig.ts"
+import type { PathParams, RouteConfig } from "./route/RouteConfig.ts"
 import * as PriceResolver from "./shop/PriceResolver.ts"
 import * as Shop from "./shop/Shop.ts"
 
@@ -166,7 +166,7 @@ class OpenShop implements Seller {
   }
 
   route<Name extends string>(name: Name, config: RouteConfig<PathParams<Name>>): PricedRoute.PricedRoute {
-    const route = Result.getOrThrow(PricedRoute.make(this.#shop, name, forAnyParams(config)))
+    const route = Result.getOrThrow(PricedRoute.make(this.#shop, name, config))
     if (this.#gate === undefined) this.#waiting.push(route)
     else this.#runtime.runFork(this.#gate.admit(route))
     return route

@@ -151,8 +151,3 @@ export type RouteConfig<Params extends string = string> = RouteTerms<Params> &
 
 /** Configurations by the keys of their routes; each may read the path parameters of its own key. */
 export type RouteMap<Keys extends string = string> = { readonly [Key in Keys]: RouteConfig<PathParams<Key>> }
-
-/**
- * A configuration as those take it who have a request of its route at hand: the parameters that the key names are there then.
- */
-export const forAnyParams = <Params extends string>(config: RouteConfig<Params>): RouteConfig => config as RouteConfig
