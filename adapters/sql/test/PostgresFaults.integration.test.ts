@@ -25,7 +25,7 @@ const cutOff = (url: Redacted.Redacted) =>
 
 const soon = { schedule: Schedule.spaced(50), times: 200 }
 
-layer(PostgresServer.layer, { timeout: 60_000, excludeTestServices: true })("a database in trouble", (it) => {
+layer(PostgresServer.layer, { timeout: 300_000, excludeTestServices: true })("a database in trouble", (it) => {
   it.effect("stopped in the middle of work says FacilitatorUnavailable, has kept every answer, and works again", () =>
     Effect.gen(function* () {
       const server = yield* PostgresServer.PostgresServer

@@ -140,7 +140,7 @@ describe("a hundred hostile contract payers", () => {
           assert.strictEqual(yield* settle(facilitator, "shop", 3, "another caller's"), "ok")
           assert.strictEqual(yield* settle(facilitator, "", 4, "nobody"), "ok")
         }),
-      120_000
+      300_000
     )
   })
 })

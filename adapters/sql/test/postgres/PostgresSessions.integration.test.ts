@@ -64,7 +64,7 @@ const pooler = (free: Array<PgConnection.PgConnection>, inTurn: boolean) =>
     return { query }
   })
 
-layer(PostgresServer.layer, { timeout: 60_000, excludeTestServices: true })("sessions on PostgreSQL", (it) => {
+layer(PostgresServer.layer, { timeout: 300_000, excludeTestServices: true })("sessions on PostgreSQL", (it) => {
   it.effect("are durable on a database, and for a user, that would not wait for the disk", () =>
     Effect.gen(function* () {
       const server = yield* PostgresServer.PostgresServer
