@@ -21,6 +21,8 @@ export interface PurchaseStory extends Purchase {
   served: boolean
   /** The goods came when it had hung up. */
   missed: boolean
+  /** It was refused for a payment that is not bound to its request, since somebody else had sent it: a reorganisation changes nothing of that. */
+  overheard: boolean
 }
 
 /** Where things are bought. */
@@ -41,7 +43,7 @@ export const buy = (world: Market, purchase: Purchase): void => {
   const name = `buyer-${purchases.length + 1}`
   const shop = shops[purchase.shop % shops.length]
   if (shop === undefined) return
-  const one: PurchaseStory = { ...purchase, name, signed: [], served: false, missed: false }
+  const one: PurchaseStory = { ...purchase, name, signed: [], served: false, missed: false, overheard: false }
   purchases.push(one)
   if (!purchase.isPoor) chain.deposit(purchase.buyer, price)
   const process = world.startProcess(name)
@@ -104,6 +106,7 @@ const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void =>
   story.tell(() => `${one.name} is refused: ${words}`)
   const { key, validBefore } = one.signed.at(-1) ?? { key: "", validBefore: 0 }
   const transfer = chain.truth.transferOf(key)
+  if (transfer?.isStrangers === true && one.kind !== "ours") one.overheard = true
   if (isExcused(world, one)) return
   const isLate = time.now() + lateMillis >= validBefore * 1000
   if (transfer !== undefined) {
@@ -122,9 +125,10 @@ const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void =>
  */
 export const isExcused = (
   { chain, isAnswerGone, plan, purchases, records }: Market,
-  { buyer, kind, missed, paysInSecond, signed }: PurchaseStory
+  { buyer, kind, missed, overheard, paysInSecond, signed }: PurchaseStory
 ): boolean =>
   missed ||
+  overheard ||
   (paysInSecond === true && isWithoutSecond(plan) && signed.every(({ key }) => !chain.truth.wasEverShown(key))) ||
   plan.setup.gasCeiling > 0 ||
   purchases.some((one) => one.buyer === buyer && one.isPoor) ||
