@@ -18,7 +18,7 @@
  * grants nothing in any case (apps/docs/protocol.md#d21-transfers-by-others). Of one for which nothing was prepared here the transfer is shown from `earliest` on all the same:
  * the money has moved, and who is told that it has not pays again.
  */
-import type { Block, Passenger } from "./SchemeFacilitator.ts"
+import type { Block, ObservedPayment } from "./SchemeFacilitator.ts"
 
 /** A block whose time is known: Unix seconds, by the chain's clock. */
 export interface TimedBlock extends Pick<Block, "number"> {
@@ -32,8 +32,8 @@ export const isOwn = (
     payment,
     since,
     unprepared
-  }: Pick<Passenger, "earliest" | "since" | "unprepared"> & {
-    readonly payment: { readonly authorization: Pick<Passenger["payment"]["authorization"], "binding"> }
+  }: Pick<ObservedPayment, "earliest" | "since" | "unprepared"> & {
+    readonly payment: { readonly authorization: Pick<ObservedPayment["payment"]["authorization"], "binding"> }
   },
   { number, time }: TimedBlock
 ): boolean =>

@@ -78,7 +78,7 @@ export interface ChainHead {
 /**
  * Signed bytes that settle payments, ready to be sent and sent again. Plain data: it can be stored and read back.
  */
-export interface Prepared {
+export interface PreparedTransaction {
   readonly slot: Slot | undefined
   /** The transaction's id on the chain, known before it is sent. */
   readonly transaction: string
@@ -94,7 +94,7 @@ export interface Prepared {
 
 /** A transaction for the first payments of a list: `count` of them, at least one. The others go into another one. */
 export interface Preparation {
-  readonly prepared: Prepared
+  readonly prepared: PreparedTransaction
   readonly count: number
 }
 
@@ -102,7 +102,7 @@ export interface Preparation {
  * What happened when bytes were sent. No answer at all is `ChainUnavailable`: they may be on their way. None of these is
  * proof of anything; the engine looks at the chain.
  */
-export type Submission =
+export type SubmitResult =
   | { readonly _tag: "Accepted" }
   /**
    * The node has seen these bytes, or some with the same id, and does not say what became of them: they may be on their way,
@@ -117,7 +117,7 @@ export type Submission =
   | { readonly _tag: "Refused"; readonly message: string }
 
 /** What the chain shows of a payment. */
-export type Observation =
+export type PaymentObservation =
   | { readonly _tag: "Pending" }
   /**
    * The token's own transfer, of the right amount to the right recipient, is in a block. `external`: none of the given
@@ -135,14 +135,14 @@ export type Observation =
  * Where one of a flight's transactions was found: the block, and what it has cost its signer, in the chain's smallest
  * native unit.
  */
-export interface Landed {
+export interface Inclusion {
   readonly transaction: string
   readonly block: Block
   readonly cost: bigint
 }
 
 /** A payment on its way, and from where on a transfer of it counts (`OwnTransfer.isOwn`). */
-export interface Passenger<Payload = unknown> {
+export interface ObservedPayment<Payload = unknown> {
   readonly payment: Payment<Payload>
   /** The chain's head (block number) when a transaction was first prepared for it: later blocks count. */
   readonly since: bigint
@@ -162,9 +162,9 @@ export interface Passenger<Payload = unknown> {
  * What the chain shows of one slot: whether one of our transactions in it landed, and what became of each payment, in the
  * order they were asked for. A payment may be `Pending` after the landing, where money moves by further messages.
  */
-export interface Sighting {
-  readonly landed: Landed | undefined
-  readonly observations: ReadonlyArray<Observation>
+export interface TransactionObservation {
+  readonly landed: Inclusion | undefined
+  readonly observations: ReadonlyArray<PaymentObservation>
 }
 
 /**
@@ -172,7 +172,7 @@ export interface Sighting {
  * chain's final block is past the validity.
  */
 export type Conclusion =
-  | Exclude<Observation, { readonly _tag: "Failed" }>
+  | Exclude<PaymentObservation, { readonly _tag: "Failed" }>
   | {
       readonly _tag: "Unused"
       readonly at: Block
@@ -247,11 +247,11 @@ export interface SchemeFacilitator<Payload = unknown> {
    */
   readonly time?: Effect.Effect<number, ChainUnavailable>
   /** The chain now. The answer is not older than the question. */
-  readonly survey: Effect.Effect<ChainHead, ChainUnavailable>
+  readonly chainHead: Effect.Effect<ChainHead, ChainUnavailable>
   /** Whether this block is still part of the chain. */
   readonly isCanonical: (block: Block) => Effect.Effect<boolean, ChainUnavailable>
   /**
-   * Signs the transaction that settles the first payments of the list in this slot, at the survey's fees. It sends
+   * Signs the transaction that settles the first payments of the list in this slot, at the chain head's fees. It sends
    * nothing. Given the most that the transaction may cost, in the chain's smallest native unit, it takes no more than that
    * pays for, and the first one in any case. Where the first payment is not to be risked now (`LossBudget`) it fails with
    * `FacilitatorUnavailable`, and may be asked for the others.
@@ -263,26 +263,29 @@ export interface SchemeFacilitator<Payload = unknown> {
   prepare(
     payments: ReadonlyArray<Payment<Payload>>,
     slot: Slot | undefined,
-    survey: ChainHead,
+    chainHead: ChainHead,
     maximumCost?: bigint,
-    replaced?: Prepared
+    replaced?: PreparedTransaction
   ): Effect.Effect<Preparation, ChainUnavailable | FacilitatorUnavailable | Misconfigured>
   /**
    * These payments were prepared, and what was signed for them will not be sent: what was counted for them as on its way
    * (`LossBudget`) is free again. A scheme that counts nothing leaves it out.
    */
   release?(payments: ReadonlyArray<Payment<Payload>>): Effect.Effect<void>
-  /** Signs a transaction that does nothing, at the survey's fees, to use a slot up. */
-  readonly fill: (slot: Slot, survey: ChainHead) => Effect.Effect<Prepared, ChainUnavailable | Misconfigured>
+  /** Signs a transaction that does nothing, at the chain head's fees, to use a slot up. */
+  readonly noop: (
+    slot: Slot,
+    chainHead: ChainHead
+  ) => Effect.Effect<PreparedTransaction, ChainUnavailable | Misconfigured>
   /** Sends prepared bytes. Harmless to repeat. */
-  readonly submit: (prepared: Prepared) => Effect.Effect<Submission, ChainUnavailable>
+  readonly submit: (prepared: PreparedTransaction) => Effect.Effect<SubmitResult, ChainUnavailable>
   /** Looks for a slot's transactions and for the proof of each payment's transfer, or of its impossibility. */
   observe(
-    passengers: ReadonlyArray<Passenger<Payload>>,
-    attempts: ReadonlyArray<Prepared>
-  ): Effect.Effect<Sighting, ChainUnavailable>
+    observedPayments: ReadonlyArray<ObservedPayment<Payload>>,
+    attempts: ReadonlyArray<PreparedTransaction>
+  ): Effect.Effect<TransactionObservation, ChainUnavailable>
   /** Looks for what became of an authorization whose validity is over. */
-  conclude(passenger: Passenger<Payload>): Effect.Effect<Conclusion, ChainUnavailable>
+  conclude(observedPayment: ObservedPayment<Payload>): Effect.Effect<Conclusion, ChainUnavailable>
   /** Each signer's gas money. */
   readonly signers: Effect.Effect<ReadonlyArray<SignerBalance>, ChainUnavailable>
 }

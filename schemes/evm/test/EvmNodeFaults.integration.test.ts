@@ -85,14 +85,14 @@ describe("a node that answers about the events of 50 blocks at once", () => {
           proxy.spoil("eth_getLogs", RpcProxy.refusal(-32_601, "the method eth_getLogs does not exist"))
           const { transactionHash } = yield* send({ from: accounts.stranger.address, ...call })
           const slot = prepared.slot ?? assert.fail("there is a slot")
-          const filler = yield* half.fill(slot, yield* half.survey)
+          const filler = yield* half.noop(slot, yield* half.chainHead)
           yield* half.submit(filler)
           const attempts = [prepared, filler]
-          const sighting = yield* Effect.repeat(half.observe([{ payment, since: prepared.head }], attempts), {
+          const observation = yield* Effect.repeat(half.observe([{ payment, since: prepared.head }], attempts), {
             while: ({ landed }) => landed === undefined
           })
-          assert.strictEqual(sighting.landed?.transaction, filler.transaction)
-          assert.deepStrictEqual(sighting.observations, [{ _tag: "Pending" }])
+          assert.strictEqual(observation.landed?.transaction, filler.transaction)
+          assert.deepStrictEqual(observation.observations, [{ _tag: "Pending" }])
           proxy.mend()
           const again = yield* half.observe([{ payment, since: prepared.head }], attempts)
           assert.deepInclude(again.observations[0], { _tag: "Settled", transaction: transactionHash, external: true })

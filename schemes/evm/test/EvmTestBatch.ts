@@ -1,5 +1,5 @@
 /** Payments of many payers at once, and the half that settles them together, as tests of batches need them. */
-import type { Observation, Payment as HeldPayment, Prepared, SchemeFacilitator } from "@pontage/core"
+import type { PaymentObservation, Payment as HeldPayment, PreparedTransaction, SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import { deployBatchSettler } from "../src/index.ts"
@@ -51,24 +51,24 @@ export const prepare = Effect.fnUntraced(function* <Payload>(
     readonly number?: bigint
     readonly percent?: bigint
     readonly maximumCost?: bigint
-    readonly replaced?: Prepared
+    readonly replaced?: PreparedTransaction
   } = {}
 ) {
   const { maximumCost, number, percent = 100n, replaced } = options
   const [lane = ""] = half.lanes
-  const survey = yield* half.survey
-  const { ceiling = 0n, maximum = 0n, priority = 0n } = survey.fees ?? {}
+  const chainHead = yield* half.chainHead
+  const { ceiling = 0n, maximum = 0n, priority = 0n } = chainHead.fees ?? {}
   const dearer = (wei: bigint) => (wei * percent) / 100n
   const fees = { ceiling, maximum: dearer(maximum), priority: dearer(priority) }
   const slot = { lane, number: number ?? (yield* half.nextSlot(lane, "known")) }
-  return yield* half.prepare(list, slot, { ...survey, fees }, maximumCost, replaced)
+  return yield* half.prepare(list, slot, { ...chainHead, fees }, maximumCost, replaced)
 })
 
 /** What the chain shows of payments whose attempts these are. */
 export const observe = <Payload>(
   half: SchemeFacilitator<Payload>,
   list: ReadonlyArray<HeldPayment<Payload>>,
-  ...attempts: readonly [Prepared, ...Array<Prepared>]
+  ...attempts: readonly [PreparedTransaction, ...Array<PreparedTransaction>]
 ) =>
   half.observe(
     list.map((payment) => ({ payment, since: attempts[0].head })),
@@ -79,7 +79,7 @@ export const observe = <Payload>(
 export const landed = <Payload>(
   half: SchemeFacilitator<Payload>,
   list: ReadonlyArray<HeldPayment<Payload>>,
-  ...attempts: readonly [Prepared, ...Array<Prepared>]
+  ...attempts: readonly [PreparedTransaction, ...Array<PreparedTransaction>]
 ) =>
   Effect.map(
     Effect.repeat(observe(half, list, ...attempts), { while: ({ landed }) => landed === undefined }),
@@ -93,7 +93,7 @@ export const landed = <Payload>(
 export const ended = Effect.fnUntraced(function* <Payload>(
   half: SchemeFacilitator<Payload>,
   list: ReadonlyArray<HeldPayment<Payload>>,
-  ...attempts: readonly [Prepared, ...Array<Prepared>]
+  ...attempts: readonly [PreparedTransaction, ...Array<PreparedTransaction>]
 ) {
   yield* landed(half, list, ...attempts)
   yield* Payment.finalise(BigInt(Math.max(...list.map(({ authorization }) => authorization.validBefore))))
@@ -103,7 +103,7 @@ export const ended = Effect.fnUntraced(function* <Payload>(
 const noBlock = { number: 0n, hash: "none" }
 
 /** What became of a payment, in a word or two. */
-export const word = (observation: Observation | undefined) => {
+export const word = (observation: PaymentObservation | undefined) => {
   if (observation?._tag !== "Failed") {
     const end = observation?._tag ?? "nothing"
     return Effect.succeed(observation?._tag === "Settled" && observation.external ? `${end} by another` : end)

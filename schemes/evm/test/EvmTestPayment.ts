@@ -13,7 +13,7 @@ import {
   PaymentPayload,
   type PaymentRequest,
   type PaymentRequirements,
-  type Prepared,
+  type PreparedTransaction,
   type SchemeFacilitator,
   type Settled
 } from "@pontage/core"
@@ -253,14 +253,14 @@ export const prepareAlone = Effect.fnUntraced(function* <Payload>(
 ) {
   const [lane = ""] = half.lanes
   const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-  return (yield* half.prepare([payment], slot, yield* half.survey)).prepared
+  return (yield* half.prepare([payment], slot, yield* half.chainHead)).prepared
 })
 
 /** What the chain shows of one payment whose only transaction this is. */
 export const observeAlone = <Payload>(
   half: SchemeFacilitator<Payload>,
   payment: Payment<Payload>,
-  prepared: Prepared
+  prepared: PreparedTransaction
 ) =>
   Effect.map(
     half.observe([{ payment, since: prepared.head }], [prepared]),
@@ -277,7 +277,7 @@ export const observeAlone = <Payload>(
 export const sendAlone = Effect.fnUntraced(function* <Payload>(
   half: SchemeFacilitator<Payload>,
   payment: Payment<Payload>,
-  prepared: Prepared
+  prepared: PreparedTransaction
 ) {
   yield* half.submit(prepared)
   const { observation } = yield* Effect.repeat(observeAlone(half, payment, prepared), {

@@ -192,14 +192,14 @@ describe("plain payers who move their money away", () => {
           })
           yield* send({ from: accounts.stranger.address, ...signed.call })
         }
-        const passengers = list.map((payment) => ({ payment, since: prepared.head }))
+        const observedPayments = list.map((payment) => ({ payment, since: prepared.head }))
         yield* half.submit(prepared)
-        const sighting = Effect.repeat(half.observe(passengers, [prepared]), {
+        const observation = Effect.repeat(half.observe(observedPayments, [prepared]), {
           while: ({ landed }) => landed === undefined
         })
         // They count as lost from the first look, long before anybody is told.
         for (let look = 0; look < 3; look++) {
-          const { observations } = yield* sighting
+          const { observations } = yield* observation
           assert.deepStrictEqual(
             observations.map(({ _tag }) => _tag),
             list.map((_, place) => (emptied.includes(place) ? "Pending" : "Settled"))
@@ -223,8 +223,8 @@ describe("plain payers who move their money away", () => {
       Effect.gen(function* () {
         const { mint } = yield* chain
         for (let place = 0; place < 10; place++) yield* mint((yield* Batch.payerAt(place)).address, 10_000n)
-        const survey = yield* Effect.flatMap(Batch.scheme(), (half) => half.survey)
-        const half = yield* Batch.scheme({ lossBudget: 4n * 180_000n * (survey.fees?.maximum ?? 0n) })
+        const chainHead = yield* Effect.flatMap(Batch.scheme(), (half) => half.chainHead)
+        const half = yield* Batch.scheme({ lossBudget: 4n * 180_000n * (chainHead.fees?.maximum ?? 0n) })
         const list = (yield* Batch.payments(half, 0, 10)).map(({ payment }) => payment)
         const { count } = yield* Batch.prepare(half, list)
         assert.strictEqual(count, 4)
@@ -240,8 +240,8 @@ describe("plain payers who move their money away", () => {
       Effect.gen(function* () {
         const { mint } = yield* chain
         for (let place = 0; place < 10; place++) yield* mint((yield* Batch.payerAt(place)).address, 10_000n)
-        const survey = yield* Effect.flatMap(Batch.scheme(), (half) => half.survey)
-        const price = survey.fees?.maximum ?? 0n
+        const chainHead = yield* Effect.flatMap(Batch.scheme(), (half) => half.chainHead)
+        const price = chainHead.fees?.maximum ?? 0n
         const half = yield* Batch.scheme({ lossBudget: 4n * 180_000n * price })
         const list = (yield* Batch.payments(half, 0, 10)).map(({ payment }) => payment)
         const { count } = yield* Batch.prepare(half, list, { maximumCost: 400_000n * price })

@@ -73,13 +73,16 @@ describe("the signers of exactEvm.facilitator", () => {
         const { accounts } = yield* chain
         const half = yield* Payment.scheme(yield* chain)
         const payment = yield* Payment.read(half, yield* Payment.payment())
-        const { fill } = half
-        const survey = yield* half.survey
+        const { noop } = half
+        const chainHead = yield* half.chainHead
         const foreign = { lane: accounts.stranger.address, number: 0n }
-        for (const effect of [half.prepare([payment], foreign, survey), half.prepare([payment], undefined, survey)]) {
+        for (const effect of [
+          half.prepare([payment], foreign, chainHead),
+          half.prepare([payment], undefined, chainHead)
+        ]) {
           assert.strictEqual((yield* Effect.flip(effect))._tag, "Misconfigured")
         }
-        assert.strictEqual((yield* Effect.flip(fill(foreign, survey)))._tag, "Misconfigured")
+        assert.strictEqual((yield* Effect.flip(noop(foreign, chainHead)))._tag, "Misconfigured")
       })
     )
 

@@ -1,6 +1,6 @@
 /** Slots and the transactions in them, by the settling half alone: counting, replacing, filling, and blocks taken back. */
 import { assert, describe, layer } from "@effect/vitest"
-import type { Payment as HeldPayment, Prepared, SchemeFacilitator } from "@pontage/core"
+import type { Payment as HeldPayment, PreparedTransaction, SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as Eip1559 from "../src/primitives/Eip1559.ts"
@@ -26,7 +26,7 @@ const counts = Effect.fnUntraced(function* <Payload>(half: SchemeFacilitator<Pay
   return [yield* half.nextSlot(lane, "included"), yield* half.nextSlot(lane, "known")]
 })
 
-const numberOf = (prepared: Prepared): bigint => prepared.slot?.number ?? assert.fail("it has a slot")
+const numberOf = (prepared: PreparedTransaction): bigint => prepared.slot?.number ?? assert.fail("it has a slot")
 
 /** Runs while no block is made but by hand; the batch settler is there before. */
 const byHand = <A, E, R>(body: Effect.Effect<A, E, R>) =>
@@ -40,7 +40,7 @@ const byHand = <A, E, R>(body: Effect.Effect<A, E, R>) =>
 const again = <Payload>(
   half: SchemeFacilitator<Payload>,
   list: ReadonlyArray<HeldPayment<Payload>>,
-  earlier: Prepared,
+  earlier: PreparedTransaction,
   percent: bigint
 ) =>
   Effect.map(Batch.prepare(half, list, { number: numberOf(earlier), percent }), ({ count, prepared }) => {
@@ -106,7 +106,7 @@ describe("a slot", () => {
             yield* half.submit(first)
             const smaller = yield* Batch.scheme({ maximum: 2, lossBudget: 1n })
             const single = yield* Payment.scheme(yield* chain)
-            const replacing = (next: typeof half, replaced: Prepared, percent: bigint) =>
+            const replacing = (next: typeof half, replaced: PreparedTransaction, percent: bigint) =>
               Effect.map(
                 Batch.prepare(next, list, { number: numberOf(first), percent, replaced }),
                 ({ count, prepared }) => {
@@ -149,11 +149,11 @@ describe("a slot", () => {
         const submission = yield* half.submit(prepared)
         assert.strictEqual(submission._tag, "Outdated")
         assert.isTrue(submission._tag === "Outdated" && submission.message !== "")
-        const { fees } = yield* half.survey
+        const { fees } = yield* half.chainHead
         assert.isTrue(fees !== undefined && fees.maximum <= fees.ceiling && fees.maximum > 400_000_000_000n)
         yield* setNextBlockBaseFee(600_000_000_000n)
         yield* mine()
-        const dear = (yield* half.survey).fees
+        const dear = (yield* half.chainHead).fees
         assert.isTrue(dear !== undefined && dear.maximum > dear.ceiling)
         yield* setNextBlockBaseFee(1_000_000_000n)
         yield* mine()
@@ -197,13 +197,13 @@ describe("a slot", () => {
         })
     )
 
-    it.effect("is used up by a filler, which has a cost and no passengers", () =>
+    it.effect("is used up by a filler, which has a cost and no observedPayments", () =>
       Effect.gen(function* () {
         const half = yield* Batch.scheme()
         const lane = laneOf(half)
         const number = yield* half.nextSlot(lane, "known")
-        const { fill } = half
-        const filler = yield* fill({ lane, number }, yield* half.survey)
+        const { noop } = half
+        const filler = yield* noop({ lane, number }, yield* half.chainHead)
         assert.deepStrictEqual(yield* half.observe([], [filler]), { landed: undefined, observations: [] })
         assert.deepStrictEqual(yield* half.submit(filler), { _tag: "Accepted" })
         const { landed, observations } = yield* Batch.landed(half, [], filler)
@@ -265,7 +265,7 @@ describe("a slot", () => {
       Effect.gen(function* () {
         const proxy = yield* RpcProxy.make
         const half = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url })
-        const { head } = yield* half.survey
+        const { head } = yield* half.chainHead
         assert.isTrue(yield* half.isCanonical(head))
         assert.isFalse(yield* half.isCanonical({ ...head, hash: `0x${"1".repeat(64)}` }))
         proxy.spoil("eth_getBlockByNumber", RpcProxy.result(null))

@@ -124,9 +124,9 @@ describe("encodings that a lenient reader takes and the chain does not", () => {
         const bad = { ...good, payload: { ...(typeof held === "object" ? held : {}), body: hostile, request, nonce } }
         assert.strictEqual(yield* Trial.wordOf(half.verify(bad)), "ok")
         const before = yield* relayerOf(trial)
-        const { passengers, prepared } = yield* Trial.relayed(trial, [bad])
+        const { observedPayments, prepared } = yield* Trial.relayed(trial, [bad])
         yield* half.submit(prepared)
-        const { observations } = yield* half.observe(passengers, [prepared])
+        const { observations } = yield* half.observe(observedPayments, [prepared])
         assert.strictEqual(observations[0]?._tag, "Failed")
         assert.isAbove(Number(before - (yield* relayerOf(trial))), 20_000_000)
         const again = yield* Trial.payment(trial, payer)
@@ -147,10 +147,10 @@ describe("twenty-five payers whose Jettons are on their way to somebody else whe
         const blocks = Effect.replicateEffect(chain.block, 8)
         const settled = (payments: ReadonlyArray<Payment>) =>
           Effect.gen(function* () {
-            const { count, passengers, prepared } = yield* Trial.relayed(trial, payments)
+            const { count, observedPayments, prepared } = yield* Trial.relayed(trial, payments)
             yield* half.submit(prepared)
             yield* blocks
-            const { observations } = yield* half.observe(passengers, [prepared])
+            const { observations } = yield* half.observe(observedPayments, [prepared])
             return { count, words: observations.map(({ _tag }) => _tag) }
           })
         const good = yield* Trial.payment(trial, honest)
@@ -258,9 +258,9 @@ describe("what is attached", () => {
               if (account === undefined) return yield* Effect.die("there are enough payers")
               const payment = yield* Trial.payment(trial, account)
               assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "ok")
-              const { passengers, prepared } = yield* Trial.relayed(trial, [payment])
+              const { observedPayments, prepared } = yield* Trial.relayed(trial, [payment])
               yield* half.submit(prepared)
-              const { landed, observations } = yield* half.observe(passengers, [prepared])
+              const { landed, observations } = yield* half.observe(observedPayments, [prepared])
               assert.strictEqual(observations[0]?._tag, "Settled")
               assert.isAtMost(Number(landed?.cost), Number(prepared.cost))
             }
@@ -314,8 +314,8 @@ describe("the cost that is told before", () => {
           const { count, prepared } = yield* Trial.relayed(trial, payments)
           assert.strictEqual(count, payments.length, name)
           yield* half.submit(prepared)
-          const passengers = payments.map((payment) => ({ payment, since: prepared.head }))
-          const { landed, observations } = yield* half.observe(passengers, [prepared])
+          const observedPayments = payments.map((payment) => ({ payment, since: prepared.head }))
+          const { landed, observations } = yield* half.observe(observedPayments, [prepared])
           assert.isTrue(
             observations.every(({ _tag }) => _tag === "Settled"),
             name

@@ -1,6 +1,6 @@
 /** What counts as proof that a payment's money moved: whoever sent it, and whatever else a node shows. */
 import { assert, describe, layer } from "@effect/vitest"
-import type { Payment, Prepared, SchemeFacilitator } from "@pontage/core"
+import type { Payment, PreparedTransaction, SchemeFacilitator } from "@pontage/core"
 import * as Binding from "@pontage/core/Binding"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -14,7 +14,7 @@ const chainLayer = TonTestChain.layer({ payers: 10 })
 const observed = (
   half: SchemeFacilitator,
   payment: Payment,
-  prepared: Prepared,
+  prepared: PreparedTransaction,
   since = prepared.head,
   earliest = Number.MAX_SAFE_INTEGER
 ) => Effect.map(half.observe([{ payment, since, earliest }], [prepared]), ({ observations }) => observations[0])
@@ -131,7 +131,7 @@ describe("a node that answers with a genuine credit of an older payment", () => 
 
 describe("a bound payment that a stranger brings to its wallet", () => {
   layer(chainLayer, { excludeTestServices: true })((it) => {
-    it.effect("between verification and survey is settled", () =>
+    it.effect("between verification and signing is settled", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
         const { chain, half } = trial
@@ -139,7 +139,7 @@ describe("a bound payment that a stranger brings to its wallet", () => {
         const before = yield* chain.balanceOf(chain.accounts.payee.address)
         const { boc, payment } = yield* bound(trial, payer)
         yield* half.verify(payment)
-        const { head } = yield* half.survey
+        const { head } = yield* half.chainHead
         yield* broughtBy(trial, boc)
         const { prepared } = yield* Trial.sent(trial, [payment])
         // Many blocks may lie between: what counts is when it was taken in, not when we looked.
@@ -201,7 +201,7 @@ describe("a bound payment that a stranger brings to its wallet", () => {
           yield* half.verify(payment)
           const [lane = ""] = half.lanes
           const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-          const { prepared } = yield* half.prepare([payment], slot, yield* half.survey)
+          const { prepared } = yield* half.prepare([payment], slot, yield* half.chainHead)
           yield* broughtBy(trial, boc)
           yield* half.submit(prepared)
           assert.strictEqual((yield* observed(half, payment, prepared))?._tag, "Settled")
@@ -247,11 +247,11 @@ describe("one payer's account that cannot be looked at", () => {
               Effect.runSync(chain.spoil(method, ToncenterFault.Broken(), 1))
           }
         })
-        const passengers = payments.map((payment) => ({ payment, since: prepared.head }))
-        const { observations } = yield* half.observe(passengers, [prepared])
+        const observedPayments = payments.map((payment) => ({ payment, since: prepared.head }))
+        const { observations } = yield* half.observe(observedPayments, [prepared])
         assert.deepStrictEqual(observations.map(({ _tag }) => _tag).toSorted(), ["Pending", "Settled"])
         yield* chain.mend
-        const { observations: later } = yield* half.observe(passengers, [prepared])
+        const { observations: later } = yield* half.observe(observedPayments, [prepared])
         assert.isTrue(later.every(({ _tag }) => _tag === "Settled"))
       })
     )

@@ -27,10 +27,10 @@ describe("a payer's own external message", () => {
         for (const word of ["ok", "ok", "unsupported_authorization account_banned"]) {
           const payment = yield* Trial.payment(trial, payer, "external")
           yield* half.verify(payment)
-          const { passengers, prepared } = yield* Trial.relayed(trial, [payment])
+          const { observedPayments, prepared } = yield* Trial.relayed(trial, [payment])
           yield* chain.send(payer)
           yield* half.submit(prepared)
-          const { observations } = yield* half.observe(passengers, [prepared])
+          const { observations } = yield* half.observe(observedPayments, [prepared])
           const [seen] = observations
           assert.strictEqual(seen?._tag === "Failed" && seen.error.detail, "seqno_consumed")
           const next = yield* Trial.payment(trial, payer, "external")
@@ -47,7 +47,7 @@ describe("a payer's own external message", () => {
         const payers = chain.accounts.payers.slice(1, 21)
         yield* Effect.forEach(payers, ({ address }) => chain.setCoins(address, 5_000_000_000n))
         const payments = yield* Effect.forEach(payers, (payer) => Trial.payment(trial, payer, "external"))
-        const { passengers, prepared } = yield* Trial.relayed(trial, payments)
+        const { observedPayments, prepared } = yield* Trial.relayed(trial, payments)
         // The node takes them, and they are not heard of again: their payers have emptied their wallets, say.
         yield* Effect.forEach(payers, ({ address }) => chain.setCoins(address, 0n))
         yield* half.submit(prepared)
@@ -57,7 +57,7 @@ describe("a payer's own external message", () => {
         for (let look = 0; look < (settling + seconds) * 2; look++) {
           ahead(500)
           if (look === settling * 2) before = asked
-          const seen = yield* Effect.provideService(half.observe(passengers, [prepared]), Clock.Clock, clock)
+          const seen = yield* Effect.provideService(half.observe(observedPayments, [prepared]), Clock.Clock, clock)
           assert.isTrue(seen.observations.every(({ _tag }) => _tag === "Pending"))
           const block = seen.landed?.block
           if (look % 4 === 0 && block !== undefined)
@@ -75,7 +75,7 @@ describe("a payer's own external message", () => {
         const payer = chain.accounts.payers[22] ?? chain.accounts.payers[0]
         yield* chain.setCoins(payer.address, 5_000_000_000n)
         const payment = yield* Trial.payment(trial, payer, "external")
-        const { passengers, prepared } = yield* Trial.relayed(trial, [payment])
+        const { observedPayments, prepared } = yield* Trial.relayed(trial, [payment])
         yield* chain.spoil("sendBoc", ToncenterFault.Broken())
         assert.strictEqual(yield* Trial.wordOf(half.submit(prepared)), "ChainUnavailable")
         yield* chain.mend
@@ -85,7 +85,7 @@ describe("a payer's own external message", () => {
         const words: Array<string> = []
         for (let look = 0; look < 60 && words.at(-1) !== "Settled"; look++) {
           ahead(500)
-          const seen = yield* Effect.provideService(half.observe(passengers, [prepared]), Clock.Clock, clock)
+          const seen = yield* Effect.provideService(half.observe(observedPayments, [prepared]), Clock.Clock, clock)
           words.push(seen.observations[0]?._tag ?? "")
         }
         assert.strictEqual(words.at(-1), "Settled", words.join())
@@ -101,10 +101,10 @@ describe("a payer's own external message", () => {
         if (own === undefined || other === undefined) return yield* Effect.die("there are enough payers")
         yield* chain.setCoins(own.address, 5_000_000_000n)
         const payments = [yield* Trial.payment(trial, own, "external"), yield* Trial.payment(trial, other)]
-        const { passengers, prepared } = yield* Trial.relayed(trial, payments)
+        const { observedPayments, prepared } = yield* Trial.relayed(trial, payments)
         yield* chain.setCoins(own.address, 0n)
         yield* half.submit(prepared)
-        const { observations } = yield* half.observe(passengers, [prepared])
+        const { observations } = yield* half.observe(observedPayments, [prepared])
         assert.deepStrictEqual(
           observations.map(({ _tag }) => _tag),
           ["Pending", "Settled"]

@@ -247,7 +247,7 @@ describe("a token that locks accounts", () => {
           yield* half.verify(payment)
           const [lane = ""] = half.lanes
           const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-          const { prepared } = yield* half.prepare([payment], slot, yield* half.survey)
+          const { prepared } = yield* half.prepare([payment], slot, yield* half.chainHead)
           const received = yield* chain.balanceOf(payee.address, governed)
           const held = yield* chain.balanceOf(payer.address, governed)
           yield* chain.lock(isRecipient ? payee.address : payer.address, 3)

@@ -157,7 +157,7 @@ describe("a relayed payment", () => {
         yield* half.verify(payment)
         const [lane = ""] = half.lanes
         const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-        const { prepared } = yield* half.prepare([payment], slot, yield* half.survey)
+        const { prepared } = yield* half.prepare([payment], slot, yield* half.chainHead)
         const { boc } = yield* ExactTon.decodePayload(payload)
         yield* chain.send(chain.accounts.stranger, Trial.carried(boc, 50_000_000n))
         yield* half.submit(prepared)
@@ -181,7 +181,7 @@ describe("a relayed payment", () => {
         yield* half.verify(payment)
         const [lane = ""] = half.lanes
         const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-        const { prepared } = yield* half.prepare([payment], slot, yield* half.survey)
+        const { prepared } = yield* half.prepare([payment], slot, yield* half.chainHead)
         yield* chain.send(payer)
         const before = yield* chain.coins(chain.accounts.relayers[0].address)
         yield* half.submit(prepared)
@@ -210,8 +210,8 @@ describe("a relayed payment", () => {
         yield* chain.send(one)
         const { count, prepared } = yield* Trial.sent(trial, payments)
         assert.strictEqual(count, 2)
-        const passengers = payments.map((payment) => ({ payment, since: prepared.head }))
-        const { observations } = yield* half.observe(passengers, [prepared])
+        const observedPayments = payments.map((payment) => ({ payment, since: prepared.head }))
+        const { observations } = yield* half.observe(observedPayments, [prepared])
         assert.deepStrictEqual(
           observations.map(({ _tag }) => _tag),
           ["Failed", "Settled"]
@@ -274,12 +274,12 @@ describe("on a chain that takes its time", () => {
         const { chain, half } = trial
         const [lane = ""] = half.lanes
         const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-        const { fill } = half
-        const early = yield* fill(slot, yield* half.survey)
+        const { noop } = half
+        const early = yield* noop(slot, yield* half.chainHead)
         yield* chain.setTime((yield* chain.time) + 120)
         yield* chain.block
         assert.strictEqual((yield* half.submit(early))._tag, "Outdated")
-        const late = yield* fill(slot, yield* half.survey)
+        const late = yield* noop(slot, yield* half.chainHead)
         assert.strictEqual((yield* half.submit(late))._tag, "Accepted")
         yield* chain.block
         assert.strictEqual((yield* half.submit(early))._tag, "SlotUsed")
@@ -381,7 +381,7 @@ describe("a payment on record", () => {
         const { accounts, governed, jetton, network } = yield* TonTestChain.TonTestChain
         const earlier = yield* Trial.make({ jetton: governed })
         const payload = yield* Trial.signed(earlier, accounts.payers[0])
-        const { passengers, prepared } = yield* Trial.relayed(earlier, [yield* Trial.read(earlier, payload)])
+        const { observedPayments, prepared } = yield* Trial.relayed(earlier, [yield* Trial.read(earlier, payload)])
         const { decimals, raw, symbol } = jetton
         const { half } = yield* Trial.make({
           signer: accounts.relayers[1],
@@ -391,7 +391,7 @@ describe("a payment on record", () => {
         const read = half.read(earlier.requirements, payload)
         assert.strictEqual(yield* Trial.wordOf(read), "asset_mismatch asset_not_settled")
         const payment = yield* half.recall?.(earlier.requirements, payload) ?? assert.fail("it can be recalled")
-        assert.deepStrictEqual(payment.authorization, passengers[0]?.payment.authorization)
+        assert.deepStrictEqual(payment.authorization, observedPayments[0]?.payment.authorization)
         assert.strictEqual((yield* half.submit(prepared))._tag, "Accepted")
         const { landed, observations } = yield* Effect.repeat(
           half.observe([{ payment, since: prepared.head }], [prepared]),
@@ -417,8 +417,8 @@ describe("a batch", () => {
         )
         const [lane = ""] = half.lanes
         const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-        const survey = yield* half.survey
-        const prepare = (maximumCost?: bigint) => half.prepare(payments, slot, survey, maximumCost)
+        const chainHead = yield* half.chainHead
+        const prepare = (maximumCost?: bigint) => half.prepare(payments, slot, chainHead, maximumCost)
         const owned = yield* chain.coins(relayer.address)
         const all = yield* prepare()
         assert.strictEqual(all.count, 6)
@@ -446,13 +446,16 @@ describe("a batch", () => {
         assert.strictEqual(first.count, 6)
         const { half } = yield* Trial.make({ batches: { maximum: 2 }, lossBudget: 1n })
         const { slot } = first.prepared
-        const survey = yield* half.survey
-        const { count, prepared } = yield* half.prepare(payments, slot, survey, undefined, first.prepared)
+        const chainHead = yield* half.chainHead
+        const { count, prepared } = yield* half.prepare(payments, slot, chainHead, undefined, first.prepared)
         assert.strictEqual(count, 6)
         yield* half.submit(prepared)
-        const { observations } = yield* Effect.repeat(half.observe(first.passengers, [first.prepared, prepared]), {
-          while: ({ observations }) => observations.some(({ _tag }) => _tag === "Pending")
-        })
+        const { observations } = yield* Effect.repeat(
+          half.observe(first.observedPayments, [first.prepared, prepared]),
+          {
+            while: ({ observations }) => observations.some(({ _tag }) => _tag === "Pending")
+          }
+        )
         assert.isTrue(observations.every(({ _tag }) => _tag === "Settled"))
       })
     )
@@ -464,7 +467,7 @@ describe("a batch", () => {
         const payments = yield* Effect.forEach(chain.accounts.payers, (payer) => Trial.payment(trial, payer))
         const [lane = ""] = half.lanes
         const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-        const { count, prepared } = yield* half.prepare(payments, slot, yield* half.survey)
+        const { count, prepared } = yield* half.prepare(payments, slot, yield* half.chainHead)
         assert.isTrue(count > 190 && count < 230, `${count}`)
         assert.isAtMost(Buffer.from(prepared.bytes, "base64").length, 65_535)
         assert.strictEqual((yield* half.submit(prepared))._tag, "Accepted")

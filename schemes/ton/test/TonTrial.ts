@@ -147,7 +147,7 @@ export const isSettled = ({ status }: Settled): boolean => status === "included"
 export const sent = Effect.fnUntraced(function* ({ half }: Trial, payments: ReadonlyArray<Payment>) {
   const [lane = ""] = half.lanes
   const number = yield* half.nextSlot(lane, "known")
-  const { count, prepared } = yield* half.prepare(payments, { lane, number }, yield* half.survey)
+  const { count, prepared } = yield* half.prepare(payments, { lane, number }, yield* half.chainHead)
   yield* half.submit(prepared)
   return { count, prepared }
 })
@@ -157,8 +157,12 @@ export const relayed = Effect.fnUntraced(function* (trial: Trial, payments: Read
   const { half } = trial
   const [lane = ""] = half.lanes
   const number = yield* half.nextSlot(lane, "known")
-  const { count, prepared } = yield* half.prepare(payments, { lane, number }, yield* half.survey)
-  return { count, prepared, passengers: payments.slice(0, count).map((payment) => ({ payment, since: prepared.head })) }
+  const { count, prepared } = yield* half.prepare(payments, { lane, number }, yield* half.chainHead)
+  return {
+    count,
+    prepared,
+    observedPayments: payments.slice(0, count).map((payment) => ({ payment, since: prepared.head }))
+  }
 })
 
 /** A signed request as a message that somebody else sends on. */

@@ -12,7 +12,7 @@ import {
   PaymentPayload,
   type PaymentRequest,
   type PaymentRequirements,
-  type Prepared,
+  type PreparedTransaction,
   type SchemeFacilitator,
   type Settled
 } from "@pontage/core"
@@ -243,11 +243,15 @@ export const prepare = Effect.fnUntraced(function* <Payload>(
   scheme: SchemeFacilitator<Payload>,
   one: Payment<Payload>
 ) {
-  return (yield* scheme.prepare([one], undefined, yield* scheme.survey)).prepared
+  return (yield* scheme.prepare([one], undefined, yield* scheme.chainHead)).prepared
 })
 
 /** What the chain shows of one payment whose only transaction this is. */
-export const observe = <Payload>(scheme: SchemeFacilitator<Payload>, one: Payment<Payload>, prepared: Prepared) =>
+export const observe = <Payload>(
+  scheme: SchemeFacilitator<Payload>,
+  one: Payment<Payload>,
+  prepared: PreparedTransaction
+) =>
   Effect.map(scheme.observe([{ payment: one, since: prepared.head }], [prepared]), ({ landed, observations }) => {
     const [seen] = observations
     const word = seen?._tag === "Failed" ? seen.error.message : ""
@@ -256,8 +260,11 @@ export const observe = <Payload>(scheme: SchemeFacilitator<Payload>, one: Paymen
   })
 
 /** Looks until there is an end to be seen: between blocks nobody asks twice. */
-export const end = <Payload>(scheme: SchemeFacilitator<Payload>, one: Payment<Payload>, prepared: Prepared) =>
-  Effect.repeat(observe(scheme, one, prepared), { until: ({ seen }) => seen !== "Pending" })
+export const end = <Payload>(
+  scheme: SchemeFacilitator<Payload>,
+  one: Payment<Payload>,
+  prepared: PreparedTransaction
+) => Effect.repeat(observe(scheme, one, prepared), { until: ({ seen }) => seen !== "Pending" })
 
 const describe = (error: Extract<PaymentFailure, { readonly _tag: "PaymentError" | "ValidationError" }>) =>
   error._tag === "PaymentError" ? `${error.code} ${error.detail}` : `${error.reason} ${error.detail}`

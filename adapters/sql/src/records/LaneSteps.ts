@@ -8,7 +8,7 @@ import {
   LaneLeases,
   PaymentChange,
   type PaymentStore,
-  type Prepared
+  type PreparedTransaction
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -67,7 +67,12 @@ export const make = (desk: Desk) => {
       return undefined
     }),
 
-    fillGap: Effect.fnUntraced(function* ({ run }: Transaction, lease: Lease, number: bigint, prepared: Prepared) {
+    fillGap: Effect.fnUntraced(function* (
+      { run }: Transaction,
+      lease: Lease,
+      number: bigint,
+      prepared: PreparedTransaction
+    ) {
       const next = yield* lane(run, lease)
       const isBegun =
         next !== null && number < next && (yield* desk.flights.beginAgain(run, lease.lane, number, prepared))

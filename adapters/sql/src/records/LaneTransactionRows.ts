@@ -1,7 +1,7 @@
 /**
  * Flights and their signed bytes as rows.
  */
-import type { PaymentStore, Prepared } from "@pontage/core"
+import type { PaymentStore, PreparedTransaction } from "@pontage/core"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -27,9 +27,14 @@ export interface FlightRows {
     run: Run,
     lane: string,
     number: bigint,
-    prepared: Prepared
+    prepared: PreparedTransaction
   ) => Effect.Effect<boolean, RecordFault>
-  readonly addAttempt: (run: Run, lane: string, number: bigint, prepared: Prepared) => Effect.Effect<void, RecordFault>
+  readonly addAttempt: (
+    run: Run,
+    lane: string,
+    number: bigint,
+    prepared: PreparedTransaction
+  ) => Effect.Effect<void, RecordFault>
   readonly open: (run: Run, lane: string, number: bigint) => Effect.Effect<OpenFlight | undefined, RecordFault>
   readonly change: (run: Run, flight: OpenFlight, change: PaymentStore.Entry["flight"]) => Effect.Effect<void, SqlError>
   readonly all: (
@@ -175,7 +180,7 @@ const toLanded = (row: typeof FlightRow.Type): PaymentStore.LaneTransaction["lan
         cost: row.landed_cost
       }
 
-const toPrepared = (row: typeof AttemptRow.Type): Prepared => ({
+const toPrepared = (row: typeof AttemptRow.Type): PreparedTransaction => ({
   slot:
     row.slot_lane === null || row.slot_number === null ? undefined : { lane: row.slot_lane, number: row.slot_number },
   transaction: row.transaction_id,
@@ -190,7 +195,7 @@ const toAttempt = (
   lane: string,
   number: bigint,
   ordinal: bigint,
-  { bytes, cost, fees, head, slot, transaction }: Prepared
+  { bytes, cost, fees, head, slot, transaction }: PreparedTransaction
 ): Readonly<Record<keyof typeof attemptColumns, Value>> => ({
   lane,
   number,

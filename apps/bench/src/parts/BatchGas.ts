@@ -55,7 +55,7 @@ const gasOf = Effect.fnUntraced(function* (
   yield* Effect.forEach(payments, (payment) => half.verify(payment), { concurrency: "unbounded" })
   const [lane = ""] = half.lanes
   const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-  const { count, prepared } = yield* half.prepare(payments, slot, yield* half.survey)
+  const { count, prepared } = yield* half.prepare(payments, slot, yield* half.chainHead)
   yield* half.submit(prepared)
   if (count !== payments.length || !isHash(prepared.transaction)) {
     return yield* Effect.die(new Error(`${count} of ${payments.length} payments went into the transaction`))

@@ -10,9 +10,9 @@ export const feesFrozen = {
     let first: Fees | undefined
     return {
       ...half,
-      survey: Effect.map(half.survey, (survey) => {
-        first ??= survey.fees
-        return first === undefined ? survey : { ...survey, fees: first }
+      chainHead: Effect.map(half.chainHead, (chainHead) => {
+        first ??= chainHead.fees
+        return first === undefined ? chainHead : { ...chainHead, fees: first }
       }),
       submit: (prepared) =>
         Effect.map(half.submit(prepared), (submission) =>

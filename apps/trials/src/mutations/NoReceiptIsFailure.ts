@@ -8,10 +8,10 @@ import * as Effect from "effect/Effect"
 export const noReceiptIsFailure = {
   half: (half: SchemeFacilitator): SchemeFacilitator => ({
     ...half,
-    observe: (passengers, attempts) =>
-      Effect.map(half.observe(passengers, attempts), (sighting) => ({
-        ...sighting,
-        observations: sighting.observations.map((one) =>
+    observe: (observedPayments, attempts) =>
+      Effect.map(half.observe(observedPayments, attempts), (observation) => ({
+        ...observation,
+        observations: observation.observations.map((one) =>
           one._tag === "Pending"
             ? { _tag: "Failed", transaction: attempts.at(-1)?.transaction ?? "", error: failed }
             : one

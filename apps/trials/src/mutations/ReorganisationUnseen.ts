@@ -2,23 +2,23 @@
  * Whatever was in a block once is taken to be there for ever: a settlement that a reorganisation has taken back stays
  * settled in the records.
  */
-import type { SchemeFacilitator, Sighting } from "@pontage/core"
+import type { SchemeFacilitator, TransactionObservation } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 export const reorganisationUnseen = {
   half: (half: SchemeFacilitator): SchemeFacilitator => {
-    const seen = new Map<string, Sighting>()
+    const seen = new Map<string, TransactionObservation>()
     return {
       ...half,
       isCanonical: () => Effect.succeed(true),
-      observe: (passengers, attempts) =>
+      observe: (observedPayments, attempts) =>
         Effect.suspend(() => {
-          const key = `${attempts[0]?.transaction} ${passengers.length}`
+          const key = `${attempts[0]?.transaction} ${observedPayments.length}`
           const known = seen.get(key)
           if (known !== undefined) return Effect.succeed(known)
-          return Effect.tap(half.observe(passengers, attempts), (sighting) =>
+          return Effect.tap(half.observe(observedPayments, attempts), (observation) =>
             Effect.sync(() => {
-              if (sighting.observations.every(({ _tag }) => _tag === "Settled")) seen.set(key, sighting)
+              if (observation.observations.every(({ _tag }) => _tag === "Settled")) seen.set(key, observation)
             })
           )
         })

@@ -2,7 +2,7 @@
  * Faults brought back into a simulation, so that it is known how soon each is found. A simulation that stays green with a fault
  * proves nothing.
  */
-import { refuse, type SchemeFacilitator, type Submission } from "@pontage/core"
+import { refuse, type SchemeFacilitator, type SubmitResult } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import { type MutationName, mutations } from "../Mutation.ts"
@@ -79,15 +79,19 @@ export const simulationFaults: Readonly<Record<SimulationFaultName, NamedFault>>
     "receipts are read from one node, and transfers from another that is two blocks behind",
     (half, lagging) => ({
       ...half,
-      observe: (passengers, attempts) =>
-        Effect.zipWith(half.observe(passengers, attempts), lagging.observe(passengers, attempts), (fresh, old) => ({
-          landed: fresh.landed,
-          observations: old.observations.map((one) =>
-            one._tag === "Pending" && fresh.landed !== undefined
-              ? { _tag: "Failed", transaction: fresh.landed.transaction, error: notShown }
-              : one
-          )
-        }))
+      observe: (observedPayments, attempts) =>
+        Effect.zipWith(
+          half.observe(observedPayments, attempts),
+          lagging.observe(observedPayments, attempts),
+          (fresh, old) => ({
+            landed: fresh.landed,
+            observations: old.observations.map((one) =>
+              one._tag === "Pending" && fresh.landed !== undefined
+                ? { _tag: "Failed", transaction: fresh.landed.transaction, error: notShown }
+                : one
+            )
+          })
+        )
     })
   ),
   "owes-nobody": ofTrials("owes-nobody", "a payment without a claim is on record as answered from the beginning"),
@@ -133,13 +137,13 @@ export const simulationFaults: Readonly<Record<SimulationFaultName, NamedFault>>
   }),
   "head-counts-as-final": onHalf("the newest block counts as final", (half) => ({
     ...half,
-    survey: Effect.map(half.survey, (survey) => ({ ...survey, final: survey.head.number }))
+    chainHead: Effect.map(half.chainHead, (chainHead) => ({ ...chainHead, final: chainHead.head.number }))
   })),
   "expired-at-the-head": onHalf("a payment is over when the newest block is past its validity", (half) => ({
     ...half,
-    conclude: (passenger) =>
-      Effect.zipWith(half.conclude(passenger), half.survey, (conclusion, { head }) =>
-        conclusion._tag === "Pending" && head.time >= passenger.payment.authorization.validBefore
+    conclude: (observedPayment) =>
+      Effect.zipWith(half.conclude(observedPayment), half.chainHead, (conclusion, { head }) =>
+        conclusion._tag === "Pending" && head.time >= observedPayment.payment.authorization.validBefore
           ? { _tag: "Unused", at: head }
           : conclusion
       )
@@ -150,7 +154,7 @@ export const simulationFaults: Readonly<Record<SimulationFaultName, NamedFault>>
       ...half,
       submit: (prepared) =>
         Effect.suspend(() => {
-          if (sent.has(prepared.transaction)) return Effect.succeed<Submission>({ _tag: "Accepted" })
+          if (sent.has(prepared.transaction)) return Effect.succeed<SubmitResult>({ _tag: "Accepted" })
           sent.add(prepared.transaction)
           return half.submit(prepared)
         })
@@ -173,11 +177,11 @@ export const simulationFaults: Readonly<Record<SimulationFaultName, NamedFault>>
   ),
   "filler-is-failure": onHalf("a payment whose number went to a transaction that does nothing has failed", (half) => ({
     ...half,
-    observe: (passengers, attempts) =>
-      Effect.map(half.observe(passengers, attempts), ({ landed, observations }) => ({
+    observe: (observedPayments, attempts) =>
+      Effect.map(half.observe(observedPayments, attempts), ({ landed, observations }) => ({
         landed,
         observations: observations.map((one) =>
-          one._tag === "Pending" && landed !== undefined && passengers.length === 1
+          one._tag === "Pending" && landed !== undefined && observedPayments.length === 1
             ? { _tag: "Failed", transaction: landed.transaction, error: notShown }
             : one
         )

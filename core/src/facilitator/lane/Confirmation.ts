@@ -14,10 +14,10 @@ import { isSettled } from "../../protocol/Settlement.ts"
 import { invalid } from "../../protocol/ValidationError.ts"
 import type {
   Conclusion,
-  Observation,
-  Passenger,
-  Sighting,
-  Submission,
+  PaymentObservation,
+  ObservedPayment,
+  TransactionObservation,
+  SubmitResult,
   ChainHead
 } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
@@ -131,16 +131,16 @@ export const look = Effect.fnUntraced(function* (
   work: LaneState,
   aboard: TrackedTransaction
 ): Effect.fn.Return<void, Stopped> {
-  const sighting = yield* sight(work, aboard)
-  if (sighting === undefined) return
-  const news = sighting.landed !== undefined && aboard.landed === undefined
+  const observation = yield* sight(work, aboard)
+  if (observation === undefined) return
+  const news = observation.landed !== undefined && aboard.landed === undefined
   const seen = aboard.travellers.flatMap((traveller, index) =>
-    isOpen(traveller) ? advancesOf(work, traveller, sighting.observations[index]) : []
+    isOpen(traveller) ? advancesOf(work, traveller, observation.observations[index]) : []
   )
   if (!news && seen.length === 0) return
   const advances = aboard.unmarked ? [...markedSent(aboard), ...seen.map(fromSent)] : seen
   yield* Checkpoint.pass("observed")
-  yield* enter(work, aboard, { advances, ...(news && sighting.landed && { landed: sighting.landed }) })
+  yield* enter(work, aboard, { advances, ...(news && observation.landed && { landed: observation.landed }) })
   aboard.unmarked = false
   yield* Checkpoint.pass("landed")
 })
@@ -173,7 +173,7 @@ const fromSent = (change: Advance): Advance => ({ ...change, from: ["sent"] })
 export const sight = (
   { half, startedAt }: LaneState,
   aboard: TrackedTransaction
-): Effect.Effect<Sighting | undefined> =>
+): Effect.Effect<TransactionObservation | undefined> =>
   Effect.catch(
     half.observe(
       aboard.travellers.map((traveller) => passengerOf(traveller, headOf(aboard), startedAt)),
@@ -192,7 +192,7 @@ const headOf = ({ attempts }: TrackedTransaction): bigint => attempts[0]?.head ?
 export const advancesOf = (
   work: LaneState,
   { payment, stored: { history, paymentId, since, status } }: BatchedPayment,
-  seen: Observation | undefined
+  seen: PaymentObservation | undefined
 ): ReadonlyArray<Advance> => {
   if (seen === undefined || seen._tag === "Pending") return []
   const { transaction } = seen
@@ -227,8 +227,8 @@ const checkLanding = Effect.fnUntraced(function* (
   if (aboard.landed === undefined) return
   const isThere = yield* Effect.catch(work.half.isCanonical(aboard.landed.block), () => Effect.undefined)
   if (isThere !== false) return
-  const sighting = yield* sight(work, aboard)
-  if (sighting !== undefined) yield* enter(work, aboard, { landed: sighting.landed ?? null })
+  const observation = yield* sight(work, aboard)
+  if (observation !== undefined) yield* enter(work, aboard, { landed: observation.landed ?? null })
 })
 
 const mend = Effect.fnUntraced(function* (
@@ -251,7 +251,7 @@ const resend = Effect.fnUntraced(function* (
   if (isTaken(submission)) yield* enterSent(work, aboard, "sent again")
 })
 
-const hear = (watch: Watch, { _tag }: Submission): Effect.Effect<void> =>
+const hear = (watch: Watch, { _tag }: SubmitResult): Effect.Effect<void> =>
   Effect.sync(() => {
     watch.outdated = _tag === "Outdated"
     if (_tag === "SlotUsed") watch.looksSinceUsed = Math.max(watch.looksSinceUsed, 1)
@@ -267,10 +267,10 @@ const checkLost = Effect.fnUntraced(function* (
   const counted = yield* Effect.catch(work.half.nextSlot(work.address, "included"), () => Effect.undefined)
   watch.looksSinceUsed = 0
   if (counted === undefined || counted <= aboard.number) return
-  const survey = yield* Effect.catch(work.half.survey, () => Effect.undefined)
-  if (survey === undefined) return
+  const chainHead = yield* Effect.catch(work.half.chainHead, () => Effect.undefined)
+  if (chainHead === undefined) return
   yield* SlotGaps.skip(work, counted)
-  yield* lose(work, aboard, survey.head.number)
+  yield* lose(work, aboard, chainHead.head.number)
 })
 
 /**
@@ -314,9 +314,9 @@ const renew = Effect.fnUntraced(function* (
   const now = yield* Clock.currentTimeMillis
   const waited = now - watch.changedAt >= patience
   if (!watch.outdated && !waited) return
-  const survey = yield* Effect.catch(work.half.survey, () => Effect.undefined)
-  if (survey === undefined) return
-  const { head } = survey
+  const chainHead = yield* Effect.catch(work.half.chainHead, () => Effect.undefined)
+  if (chainHead === undefined) return
+  const { head } = chainHead
   const isOver = head.time >= validBefore(aboard) && !aboard.cancelled && !isEmpty(aboard)
   // What cannot be read can be left out of new bytes unseen: until it is over the old ones are sent.
   if (aboard.opaque.length > 0 && !isOver && !aboard.cancelled) return
@@ -324,7 +324,7 @@ const renew = Effect.fnUntraced(function* (
   if (!isOver && !isLate) return
   watch.changedAt = now
   const most = isOver || carriesNothing(aboard) ? undefined : yield* Replacement.mostFor(work, aboard)
-  const dearer = Replacement.dearerThan(aboard, survey, most)
+  const dearer = Replacement.dearerThan(aboard, chainHead, most)
   if (dearer === undefined) return
   yield* isOver ? cancel(work, aboard, dearer, watch) : bump(work, aboard, dearer, watch)
 })
@@ -335,16 +335,16 @@ const carriesNothing = (aboard: TrackedTransaction): boolean => isEmpty(aboard) 
 const bump = Effect.fnUntraced(function* (
   work: LaneState,
   aboard: TrackedTransaction,
-  survey: ChainHead,
+  chainHead: ChainHead,
   watch: Watch
 ): Effect.fn.Return<void, Stopped> {
   const { address, half } = work
-  const { fill } = half
+  const { noop } = half
   const slot = { lane: address, number: aboard.number }
   const payments = aboard.travellers.map(({ payment }) => payment)
   const preparing = carriesNothing(aboard)
-    ? Effect.map(fill(slot, survey), (prepared) => ({ prepared, count: payments.length }))
-    : half.prepare(payments, slot, survey, undefined, aboard.attempts[0])
+    ? Effect.map(noop(slot, chainHead), (prepared) => ({ prepared, count: payments.length }))
+    : half.prepare(payments, slot, chainHead, undefined, aboard.attempts[0])
   const preparation = yield* Effect.catch(preparing, (error) =>
     Effect.as(
       Effect.logWarning(`the flight ${aboard.number} of ${work.lease.lane} could not be signed again`, error),
@@ -367,12 +367,12 @@ const bump = Effect.fnUntraced(function* (
 const cancel = (
   work: LaneState,
   aboard: TrackedTransaction,
-  survey: ChainHead,
+  chainHead: ChainHead,
   watch: Watch
 ): Effect.Effect<void, Stopped> =>
   Effect.suspend(() => {
     aboard.cancelled = true
-    return bump(work, aboard, survey, watch)
+    return bump(work, aboard, chainHead, watch)
   })
 
 /** How long after the validity the chain is asked for its last word, in seconds. */
@@ -433,9 +433,9 @@ const passengerIn = (
   { half, startedAt }: LaneState,
   aboard: TrackedTransaction | undefined,
   traveller: BatchedPayment
-): Effect.Effect<Passenger, ChainUnavailable> =>
+): Effect.Effect<ObservedPayment, ChainUnavailable> =>
   aboard === undefined && traveller.stored.since === undefined
-    ? Effect.map(half.survey, ({ head }) => passengerOf(traveller, head.number, startedAt))
+    ? Effect.map(half.chainHead, ({ head }) => passengerOf(traveller, head.number, startedAt))
     : Effect.succeed(passengerOf(traveller, aboard === undefined ? 0n : headOf(aboard), startedAt))
 
 const expired = refuse(

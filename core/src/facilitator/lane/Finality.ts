@@ -6,7 +6,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import type { Block, Observation, Sighting } from "../../scheme/SchemeFacilitator.ts"
+import type { Block, PaymentObservation, TransactionObservation } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type { Advance } from "../store/PaymentStore.ts"
 import { advancesOf, backToQueue, concluded, conclusionOf, sight } from "./Confirmation.ts"
@@ -28,12 +28,12 @@ export const round = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ReadonlyArray<TrackedTransaction>, Stopped> {
   const flights = [...work.flights.values()].filter((aboard) => !isUnderWay(aboard))
   if (flights.length === 0) return []
-  const survey = yield* Effect.catch(work.half.survey, () => Effect.undefined)
-  if (survey === undefined) return []
+  const chainHead = yield* Effect.catch(work.half.chainHead, () => Effect.undefined)
+  if (chainHead === undefined) return []
   const look = canonical(work)
   const isSame = yield* Effect.forEach([...memory.trusted, ...newestOf(flights)], look)
-  memory.trusted.splice(0, memory.trusted.length, survey.head)
-  yield* Effect.forEach(flights, (aboard) => lookAgain(work, aboard, look, survey.final, isSame.includes(false)), {
+  memory.trusted.splice(0, memory.trusted.length, chainHead.head)
+  yield* Effect.forEach(flights, (aboard) => lookAgain(work, aboard, look, chainHead.final, isSame.includes(false)), {
     concurrency,
     discard: true
   })
@@ -58,11 +58,11 @@ const isLostForGood = Effect.fnUntraced(function* (
   work: LaneState,
   aboard: TrackedTransaction
 ): Effect.fn.Return<boolean, Stopped> {
-  const sighting = yield* sight(work, aboard)
+  const observation = yield* sight(work, aboard)
   const counted = yield* Effect.catch(work.half.nextSlot(work.address, "included"), () => Effect.undefined)
-  if (sighting === undefined || counted === undefined) return false
-  if (sighting.landed === undefined && counted > aboard.number) return true
-  if (sighting.landed !== undefined) yield* enter(work, aboard, { landed: sighting.landed })
+  if (observation === undefined || counted === undefined) return false
+  if (observation.landed === undefined && counted > aboard.number) return true
+  if (observation.landed !== undefined) yield* enter(work, aboard, { landed: observation.landed })
   aboard.lostAt = undefined
   return false
 })
@@ -132,10 +132,10 @@ const isShownAgain = Effect.fnUntraced(function* (
   aboard: TrackedTransaction
 ): Effect.fn.Return<boolean, Stopped> {
   if (aboard.landed === undefined && !aboard.travellers.some(({ stored }) => stored.status === "included")) return true
-  const sighting = yield* sightOfAll(work, aboard)
-  if (sighting === undefined) return false
-  const changes = yield* changesOf(work, aboard, sighting)
-  const isLanded = sighting.landed?.block.hash === aboard.landed?.block.hash
+  const observation = yield* sightOfAll(work, aboard)
+  if (observation === undefined) return false
+  const changes = yield* changesOf(work, aboard, observation)
+  const isLanded = observation.landed?.block.hash === aboard.landed?.block.hash
   if (isLanded && !changes.some(({ from }) => from.includes("included"))) {
     aboard.contradicted = false
     return true
@@ -144,7 +144,7 @@ const isShownAgain = Effect.fnUntraced(function* (
     yield* Effect.logWarning(
       `the chain does not show what it showed of the flight ${aboard.number} of ${work.lease.lane}`
     )
-    yield* enter(work, aboard, { advances: changes, ...(!isLanded && { landed: sighting.landed ?? null }) })
+    yield* enter(work, aboard, { advances: changes, ...(!isLanded && { landed: observation.landed ?? null }) })
   }
   aboard.contradicted = aboard.contradicted !== true
   return false
@@ -174,11 +174,11 @@ const recheck = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, Stopped> {
   const seen = yield* Effect.forEach(blocksOf(aboard), look)
   if (!seen.includes(false)) return
-  const sighting = yield* sightOfAll(work, aboard)
-  if (sighting === undefined) return
-  const advances = yield* changesOf(work, aboard, sighting)
+  const observation = yield* sightOfAll(work, aboard)
+  if (observation === undefined) return
+  const advances = yield* changesOf(work, aboard, observation)
   const was = aboard.landed
-  const is = sighting.landed
+  const is = observation.landed
   const moved = is?.block.hash !== was?.block.hash
   yield* Effect.logWarning(`a reorganisation has touched the flight ${aboard.number} of ${work.lease.lane}`)
   yield* enter(work, aboard, { advances, ...(moved && { landed: is ?? null }) })
@@ -192,13 +192,13 @@ const recheck = Effect.fnUntraced(function* (
 const sightOfAll = Effect.fnUntraced(function* (
   work: LaneState,
   aboard: TrackedTransaction
-): Effect.fn.Return<Sighting | undefined> {
-  const sighting = yield* sight(work, aboard)
-  if (sighting === undefined || sighting.landed !== undefined) return sighting
+): Effect.fn.Return<TransactionObservation | undefined> {
+  const observation = yield* sight(work, aboard)
+  if (observation === undefined || observation.landed !== undefined) return observation
   const asking = Effect.forEach(
     aboard.travellers,
     (traveller, index) => {
-      const seen = sighting.observations[index] ?? pending
+      const seen = observation.observations[index] ?? pending
       const isHidden = traveller.stored.status === "included" && seen._tag === "Pending"
       return isHidden ? transferOf(work, aboard, traveller) : Effect.succeed(seen)
     },
@@ -210,26 +210,26 @@ const sightOfAll = Effect.fnUntraced(function* (
         Effect.logDebug("the chain could not be asked for a payment that a stranger has sent", error),
         undefined
       ),
-    onSuccess: (observations) => Effect.succeed({ ...sighting, observations })
+    onSuccess: (observations) => Effect.succeed({ ...observation, observations })
   })
 })
 
-const pending: Observation = { _tag: "Pending" }
+const pending: PaymentObservation = { _tag: "Pending" }
 
 /** That it will never be made is proven by the flight's watch, which takes it up again. */
 const transferOf = (work: LaneState, aboard: TrackedTransaction, traveller: BatchedPayment) =>
-  Effect.map(conclusionOf(work, aboard, traveller), (conclusion): Observation =>
+  Effect.map(conclusionOf(work, aboard, traveller), (conclusion): PaymentObservation =>
     conclusion._tag === "Settled" ? conclusion : pending
   )
 
 const changesOf = (
   work: LaneState,
   aboard: TrackedTransaction,
-  sighting: Sighting
+  observation: TransactionObservation
 ): Effect.Effect<ReadonlyArray<Advance>> =>
   Effect.map(Clock.currentTimeMillis, (now) =>
     aboard.travellers.flatMap((traveller, index) => {
-      const seen = sighting.observations[index]
+      const seen = observation.observations[index]
       return seen === undefined ? [] : changeOf(work, aboard, traveller, seen, now)
     })
   )
@@ -239,7 +239,7 @@ const changeOf = (
   work: LaneState,
   aboard: TrackedTransaction,
   traveller: BatchedPayment,
-  seen: Observation,
+  seen: PaymentObservation,
   now: number
 ): ReadonlyArray<Advance> => {
   const { block, status } = traveller.stored

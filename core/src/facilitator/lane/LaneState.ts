@@ -9,7 +9,13 @@ import type * as Semaphore from "effect/Semaphore"
 
 import type * as BoundedMap from "../../platform/BoundedMap.ts"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
-import type { Landed, Prepared, SchemeFacilitator, Submission, ChainHead } from "../../scheme/SchemeFacilitator.ts"
+import type {
+  Inclusion,
+  PreparedTransaction,
+  SchemeFacilitator,
+  SubmitResult,
+  ChainHead
+} from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type * as FairShare from "../queue/FairShare.ts"
 import type { VerifiedPayments } from "../queue/VerifiedPayments.ts"
@@ -81,7 +87,7 @@ export interface LaneState {
   /** How long the last flight took to land, as far as it was looked for; milliseconds, 0 before that. */
   landingMillis: number
   /** The chain as it was when it was last asked before a departure, and when that was (Unix milliseconds). */
-  surveyed: { readonly survey: ChainHead; readonly at: number } | undefined
+  surveyed: { readonly chainHead: ChainHead; readonly at: number } | undefined
 }
 
 /** Why a worker stops: the records are another's, or cannot be asked. */
@@ -90,7 +96,7 @@ export type Stopped = LeaseLost | FacilitatorUnavailable
 /** What is written down of a flight. */
 export interface FlightEntry {
   readonly advances?: ReadonlyArray<Advance>
-  readonly landed?: Landed | null
+  readonly landed?: Inclusion | null
   readonly closed?: true
 }
 
@@ -165,7 +171,7 @@ export const enterQueued = Effect.fnUntraced(function* (
 /**
  * Sends a flight's last bytes. Without an answer they may be on their way, which is all that "accepted" means to us.
  */
-export const send = (work: LaneState, aboard: TrackedTransaction): Effect.Effect<Submission, LeaseLost> =>
+export const send = (work: LaneState, aboard: TrackedTransaction): Effect.Effect<SubmitResult, LeaseLost> =>
   Effect.suspend(() => {
     const { half, lease } = work
     if (!lease.isValid()) return Effect.fail(new LeaseLost({ lane: lease.lane }))
@@ -179,10 +185,10 @@ export const send = (work: LaneState, aboard: TrackedTransaction): Effect.Effect
     })
   })
 
-const accepted: Submission = { _tag: "Accepted" }
+const accepted: SubmitResult = { _tag: "Accepted" }
 
 /** Whether the node holds the bytes, or the slot is used already: only what a chain shows tells more. */
-export const isTaken = ({ _tag }: Submission): boolean => _tag !== "Outdated" && _tag !== "Refused"
+export const isTaken = ({ _tag }: SubmitResult): boolean => _tag !== "Outdated" && _tag !== "Refused"
 
 /**
  * Whether a transaction of this signer waits for a node to take it: nothing joins it until then. Payers who send their own
@@ -195,9 +201,9 @@ export const isRefused = (work: LaneState): boolean =>
 export const sendInstead = Effect.fnUntraced(function* (
   work: LaneState,
   aboard: TrackedTransaction,
-  prepared: Prepared,
+  prepared: PreparedTransaction,
   allowance?: Allowance
-): Effect.fn.Return<Submission | undefined, Stopped> {
+): Effect.fn.Return<SubmitResult | undefined, Stopped> {
   yield* Checkpoint.pass("re-signed")
   const refused = yield* work.store.replace(work.lease, aboard.number, prepared, allowance)
   if (refused !== undefined) return undefined

@@ -39,7 +39,7 @@ const proven = Effect.fnUntraced(function* (work: LaneState, traveller: BatchedP
   if (advance === undefined) return []
   const { block } = advance
   if (block === undefined) return [advance]
-  const isFinal = Effect.flatMap(work.half.survey, ({ final }) =>
+  const isFinal = Effect.flatMap(work.half.chainHead, ({ final }) =>
     block.number <= final ? work.half.isCanonical(block) : Effect.succeed(false)
   )
   const settled: Advance = { ...advance, to: "final" }

@@ -30,7 +30,7 @@ export const isSettled = Effect.fnUntraced(function* (
   payment: Payment,
   startedAt: number
 ): Effect.fn.Return<boolean, ChainUnavailable> {
-  const { head } = yield* half.survey
+  const { head } = yield* half.chainHead
   const conclusion = yield* half.conclude(passengerOf({ stored, payment, concluded: false }, head.number, startedAt))
   return conclusion._tag === "Pending" ? yield* unknown(half, stored) : conclusion._tag === "Settled"
 })

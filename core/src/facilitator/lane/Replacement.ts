@@ -55,18 +55,18 @@ export const allowanceFor = Effect.fnUntraced(function* (work: LaneState, aboard
 })
 
 /**
- * The survey with the fees of a replacement that costs no more than `most`; `undefined` where such a one would not be taken. A chain
+ * The chain head with the fees of a replacement that costs no more than `most`; `undefined` where such a one would not be taken. A chain
  * without fees takes newer bytes at the same price.
  */
 export const dearerThan = (
   aboard: TrackedTransaction,
-  survey: ChainHead,
+  chainHead: ChainHead,
   most: bigint | undefined
 ): ChainHead | undefined => {
   const { cost, fees: earlier } = lastAttempt(aboard)
-  if (survey.fees === undefined || earlier === undefined) return survey
+  if (chainHead.fees === undefined || earlier === undefined) return chainHead
   const affordable = most === undefined || cost === 0n ? undefined : (most * earlier.maximum) / cost
-  const ceiling = SignerFunds.lowest(survey.fees.ceiling, affordable) ?? survey.fees.ceiling
-  const fees = FeeBump.replacing({ ...survey.fees, ceiling }, earlier)
-  return fees && { ...survey, fees }
+  const ceiling = SignerFunds.lowest(chainHead.fees.ceiling, affordable) ?? chainHead.fees.ceiling
+  const fees = FeeBump.replacing({ ...chainHead.fees, ceiling }, earlier)
+  return fees && { ...chainHead, fees }
 }

@@ -8,7 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
-import type { Prepared, ChainHead } from "../../scheme/SchemeFacilitator.ts"
+import type { PreparedTransaction, ChainHead } from "../../scheme/SchemeFacilitator.ts"
 import { inTheAir, type LaneState, send, type Stopped } from "./LaneState.ts"
 import * as SlotWatch from "./SlotWatch.ts"
 import * as SpendLimits from "./SpendLimits.ts"
@@ -66,20 +66,20 @@ export const heal = Effect.fnUntraced(function* (
     slots.missed = undefined
     return []
   }
-  const survey = yield* asked(half.survey)
-  if (survey === undefined) return []
+  const chainHead = yield* asked(half.chainHead)
+  if (chainHead === undefined) return []
   if (first === undefined) {
-    watch(slots, survey)
+    watch(slots, chainHead)
     return []
   }
   slots.nextLook = 0
-  if (first >= slots.confirmed && !isMissingStill(slots, first, survey)) return []
+  if (first >= slots.confirmed && !isMissingStill(slots, first, chainHead)) return []
   // A node that has fallen behind counts too few: what final blocks have used is used.
   const final = yield* asked(half.nextSlot(address, "final"))
   if (final === undefined || final > first) return []
   slots.missed = undefined
   slots.confirmed = work.next
-  return yield* fill(work, missing, counted, survey)
+  return yield* fill(work, missing, counted, chainHead)
 })
 
 const isMissingStill = (slots: SlotWatch.SlotWatch, first: bigint, { head }: ChainHead): boolean => {
@@ -122,10 +122,10 @@ const fill = Effect.fnUntraced(function* (
   work: LaneState,
   missing: ReadonlyArray<bigint>,
   counted: bigint,
-  survey: ChainHead
+  chainHead: ChainHead
 ): Effect.fn.Return<ReadonlyArray<TrackedTransaction>, Stopped> {
   const { address, capacity, half, lease, next, store } = work
-  const { fill: sign } = half
+  const { noop: sign } = half
   const behind = `the chain counts ${counted} transactions of ${lease.lane}, the records are at ${next}`
   if (missing.length > mostAhead) {
     yield* Effect.logError(
@@ -133,11 +133,11 @@ const fill = Effect.fnUntraced(function* (
     )
     return []
   }
-  if (survey.fees !== undefined && survey.fees.maximum > survey.fees.ceiling) return []
+  if (chainHead.fees !== undefined && chainHead.fees.maximum > chainHead.fees.ceiling) return []
   const room = yield* roomFor(work)
   const sent: Array<TrackedTransaction> = []
   for (const number of missing.slice(0, Math.min(capacity, atOnce))) {
-    const filler = yield* Effect.result(sign({ lane: address, number }, survey))
+    const filler = yield* Effect.result(sign({ lane: address, number }, chainHead))
     if (filler._tag === "Failure") {
       yield* Effect.logWarning(`${behind}: the missing number ${number} could not be signed for`, filler.failure)
       return sent
@@ -166,7 +166,7 @@ const roomFor = Effect.fnUntraced(function* ({ ceilings, half, store }: LaneStat
   return SpendLimits.room(ceilings, half.network, yield* store.books(half.network, since))
 })
 
-const toAboard = (number: bigint, prepared: Prepared, begunAt: number): TrackedTransaction => ({
+const toAboard = (number: bigint, prepared: PreparedTransaction, begunAt: number): TrackedTransaction => ({
   number,
   begunAt,
   doubtful: false,

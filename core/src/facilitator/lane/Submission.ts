@@ -61,12 +61,12 @@ export const depart = Effect.fnUntraced(function* (
   }
   const ready = yield* examineQueued(work, queued)
   if (ready.length === 0) return []
-  const survey = yield* Effect.result(surveyed(work, ready))
-  if (Result.isFailure(survey)) {
-    yield* putBack(work, ready.map(storedOf), survey.failure.message)
+  const chainHead = yield* Effect.result(surveyed(work, ready))
+  if (Result.isFailure(chainHead)) {
+    yield* putBack(work, ready.map(storedOf), chainHead.failure.message)
     return []
   }
-  const flights = yield* sign(work, ready, survey.success)
+  const flights = yield* sign(work, ready, chainHead.success)
   rememberLeft(work, ready, flights)
   yield* sendFirst(work, flights)
   return flights
@@ -220,9 +220,9 @@ const surveyMillis = 250
  * while it is dearer than the operator allows.
  */
 const surveyed = Effect.fnUntraced(function* (work: LaneState, ready: ReadonlyArray<Ready>) {
-  const survey = yield* askOrRemember(work, ready)
-  const { fees } = survey
-  if (fees === undefined || fees.maximum <= fees.ceiling) return survey
+  const chainHead = yield* askOrRemember(work, ready)
+  const { fees } = chainHead
+  if (fees === undefined || fees.maximum <= fees.ceiling) return chainHead
   return yield* Effect.fail({
     message: `gas on ${work.half.network} costs ${fees.maximum} a unit, more than the ${fees.ceiling} that the operator allows`
   })
@@ -234,24 +234,24 @@ const askOrRemember = Effect.fnUntraced(function* (work: LaneState, ready: Reado
   const now = yield* work.store.now
   const newest = ready.reduce((latest, { stored }) => Math.max(latest, stored.history[0]?.at ?? now), 0)
   const isFresh = known !== undefined && now >= known.at && now < known.at + surveyMillis
-  if (isFresh && newest < known.at) return known.survey
-  const survey = yield* half.survey
-  work.surveyed = { survey, at: now }
-  return survey
+  if (isFresh && newest < known.at) return known.chainHead
+  const chainHead = yield* half.chainHead
+  work.surveyed = { chainHead, at: now }
+  return chainHead
 })
 
 /** Signs and writes down; where there is a ceiling, while no other lane of the network does. */
 const sign = (
   work: LaneState,
   ready: ReadonlyArray<Ready>,
-  survey: ChainHead
+  chainHead: ChainHead
 ): Effect.Effect<ReadonlyArray<TrackedTransaction>, Stopped> =>
   Effect.suspend(() => {
     const { ceilings, half, spending } = work
     const callers = ready.map(({ stored }) => stored.caller)
     return SpendLimits.hold(ceilings, half.network, callers)
-      ? spending.withPermit(signByTheBooks(work, ready, survey))
-      : Effect.map(signWithin(work, ready, survey), ({ flights }) => flights)
+      ? spending.withPermit(signByTheBooks(work, ready, chainHead))
+      : Effect.map(signWithin(work, ready, chainHead), ({ flights }) => flights)
   })
 
 /** How often it is signed anew where another process has spent the room meanwhile. */
@@ -260,14 +260,14 @@ const signings = 3
 const signByTheBooks = Effect.fnUntraced(function* (
   work: LaneState,
   ready: ReadonlyArray<Ready>,
-  survey: ChainHead
+  chainHead: ChainHead
 ): Effect.fn.Return<ReadonlyArray<TrackedTransaction>, Stopped> {
   const { ceilings, half, store } = work
   const since = (yield* store.now) - SpendLimits.periodMillis
   let books = yield* store.books(half.network, since)
   let waiting = ready
   for (let signing = 1; ; signing++) {
-    const signed = yield* signWithin(work, waiting, survey, {
+    const signed = yield* signWithin(work, waiting, chainHead, {
       room: SpendLimits.room(ceilings, half.network, books),
       allowance: (expenses) => ({
         since,
@@ -302,7 +302,7 @@ interface Signed {
 const signWithin = Effect.fnUntraced(function* (
   work: LaneState,
   ready: ReadonlyArray<Ready>,
-  survey: ChainHead,
+  chainHead: ChainHead,
   within?: Within
 ): Effect.fn.Return<Signed, Stopped> {
   const room = within?.room ?? SpendLimits.unlimited
@@ -312,7 +312,7 @@ const signWithin = Effect.fnUntraced(function* (
   while (rest.length > 0 && flights.length < places) {
     const number = work.next + BigInt(flights.length)
     const prepared = yield* Effect.result(
-      prepareWithin(work, rest, number, survey, {
+      prepareWithin(work, rest, number, chainHead, {
         signed: flights,
         ceiling: room.most(rest.map(({ stored }) => stored.caller))
       })
@@ -383,19 +383,19 @@ const prepareWithin = Effect.fnUntraced(function* (
   work: LaneState,
   ready: ReadonlyArray<Ready>,
   number: bigint,
-  survey: ChainHead,
+  chainHead: ChainHead,
   { ceiling, signed }: Bounds
 ) {
   const cap = work.half.batches?.maximumCost
   const most = SignerFunds.lowest(cap && SignerFunds.shareOf(cap), ceiling)
-  const wanted = yield* prepare(work, ready, number, survey, most)
+  const wanted = yield* prepare(work, ready, number, chainHead, most)
   const cost = lastAttempt(wanted.aboard).cost
   const left = yield* SignerFunds.left(work, FeeBump.anEighthMore(cost), signed)
   if (left === undefined || cost <= (wanted.count === 1 ? left : SignerFunds.shareOf(left))) return wanted
   const fitting =
     wanted.count === 1
       ? wanted
-      : yield* Effect.onError(prepare(work, ready, number, survey, SignerFunds.shareOf(left)), () =>
+      : yield* Effect.onError(prepare(work, ready, number, chainHead, SignerFunds.shareOf(left)), () =>
           release(work, ready.slice(0, wanted.count))
         )
   const isShort = lastAttempt(fitting.aboard).cost > left && signed.length + inTheAir(work).length > 0
@@ -407,14 +407,14 @@ const prepare = Effect.fnUntraced(function* (
   { address, half }: LaneState,
   ready: ReadonlyArray<Ready>,
   number: bigint,
-  survey: ChainHead,
+  chainHead: ChainHead,
   maximumCost: bigint | undefined
 ) {
   const slot = address === "" ? undefined : { lane: address, number }
   const { count, prepared } = yield* half.prepare(
     ready.map(({ payment }) => payment),
     slot,
-    survey,
+    chainHead,
     maximumCost
   )
   const aboard: TrackedTransaction = {

@@ -3,7 +3,7 @@
  * changes it only after the records have changed, so that a worker that begins anew knows the same.
  */
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
-import type { Landed, Passenger, Payment, Prepared } from "../../scheme/SchemeFacilitator.ts"
+import type { Inclusion, ObservedPayment, Payment, PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
 import type { OpenExpense } from "../store/NetworkSpend.ts"
 import type { StoredPayment } from "../store/PaymentStore.ts"
 
@@ -18,14 +18,14 @@ export interface BatchedPayment {
 /** A flight under way. */
 export interface TrackedTransaction {
   readonly number: bigint
-  attempts: ReadonlyArray<Prepared>
+  attempts: ReadonlyArray<PreparedTransaction>
   travellers: ReadonlyArray<BatchedPayment>
   /**
    * Its payments that the scheme cannot read any more. Its bytes are sent and its slot is watched for them too; what became of
    * them nobody can tell until they can be read again.
    */
   opaque: ReadonlyArray<StoredPayment>
-  landed: Landed | undefined
+  landed: Inclusion | undefined
   /** The chain's head when it was found that a transaction that is none of ours has used its slot. */
   lostAt: bigint | undefined
   /** Its payments' validity is over, and something that does nothing was sent in its place. */
@@ -43,7 +43,7 @@ export interface TrackedTransaction {
 }
 
 /** The bytes that are sent. */
-export const lastAttempt = ({ attempts, number }: TrackedTransaction): Prepared => {
+export const lastAttempt = ({ attempts, number }: TrackedTransaction): PreparedTransaction => {
   const last = attempts.at(-1)
   if (last === undefined) throw new Error(`the flight ${number} has no signed bytes`)
   return last
@@ -78,7 +78,7 @@ export const wasSent = ({ since }: StoredPayment): boolean => since !== undefine
  * The scheme is asked about this. `since` stands for a payment that no transaction was prepared for yet; `startedAt` is
  * when this process began to settle, in Unix milliseconds.
  */
-export const passengerOf = ({ payment, stored }: BatchedPayment, since: bigint, startedAt: number): Passenger => {
+export const passengerOf = ({ payment, stored }: BatchedPayment, since: bigint, startedAt: number): ObservedPayment => {
   const earliest = earliestOf(stored, startedAt)
   return {
     payment,

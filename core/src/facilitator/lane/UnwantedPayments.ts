@@ -95,8 +95,8 @@ const conclude = Effect.fnUntraced(function* (
   page: ReadonlyArray<StoredPayment>
 ): Effect.fn.Return<number, ChainUnavailable | FacilitatorUnavailable> {
   if (page.length === 0) return 0
-  const survey = yield* half.survey
-  const ends = yield* Effect.forEach(page, (stored) => endOf(options, half, stored, survey), { concurrency })
+  const chainHead = yield* half.chainHead
+  const ends = yield* Effect.forEach(page, (stored) => endOf(options, half, stored, chainHead), { concurrency })
   const unused = ends.flatMap((end, index): ReadonlyArray<ProvenUnused> => {
     const { paymentId } = page[index] ?? {}
     return paymentId === undefined || end?._tag !== "Unused" ? [] : [{ paymentId, at: end.at }]
@@ -104,7 +104,7 @@ const conclude = Effect.fnUntraced(function* (
   if (unused.length > 0) yield* options.store.expireUnwanted(unused)
   const settled = page.filter((_, index) => {
     const end = ends[index]
-    return end?._tag === "Settled" && end.block.number <= survey.final
+    return end?._tag === "Settled" && end.block.number <= chainHead.final
   })
   yield* Effect.forEach(settled, (stored) => toLane(options, half, stored), { discard: true })
   return page.length - unused.length - settled.length

@@ -1,7 +1,7 @@
 /**
  * The lanes of a memory store: who may write in them, what waits in them, and what is on its way.
  */
-import type { Landed, Prepared } from "../../scheme/SchemeFacilitator.ts"
+import type { Inclusion, PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
 import type { Lease } from "./LaneLeases.ts"
 import { firstOf } from "./MemoryRecords.ts"
 import * as PaymentChange from "./PaymentChange.ts"
@@ -11,9 +11,9 @@ import * as TransactionCost from "./TransactionCost.ts"
 /** A flight that is not closed. `booked`: its cost is in the books. */
 export interface MemoryFlight {
   readonly number: bigint
-  attempts: ReadonlyArray<Prepared>
+  attempts: ReadonlyArray<PreparedTransaction>
   readonly paymentIds: Set<string>
-  landed: Landed | undefined
+  landed: Inclusion | undefined
   booked: boolean
 }
 

@@ -6,7 +6,7 @@ import type { PaymentError } from "../../protocol/PaymentError.ts"
 import { refuse } from "../../protocol/PaymentError.ts"
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import type { PaymentState } from "../../protocol/Settlement.ts"
-import type { Block, Prepared } from "../../scheme/SchemeFacilitator.ts"
+import type { Block, PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
 import type { Claim, RunEnd } from "../Facilitator.ts"
 import type { Advance, ClaimResult, NewPayment, StoredPayment } from "./PaymentStore.ts"
 import { circumstances, isNotified } from "./PaymentStore.ts"
@@ -74,7 +74,12 @@ export const isAnsweredTo = ({ answerOwed, run }: StoredPayment, call: string): 
 /**
  * The record after its flight has begun. `since` is set once: a transfer between two flights is the payment's own.
  */
-export const planned = (known: StoredPayment, flight: bigint, prepared: Prepared, now: number): StoredPayment => ({
+export const planned = (
+  known: StoredPayment,
+  flight: bigint,
+  prepared: PreparedTransaction,
+  now: number
+): StoredPayment => ({
   ...known,
   status: "planned",
   transaction: prepared.transaction,
@@ -84,7 +89,7 @@ export const planned = (known: StoredPayment, flight: bigint, prepared: Prepared
 })
 
 /** The record after its flight was signed anew; an end that it has reached already stays as it is. */
-export const signedAnew = (known: StoredPayment, { transaction }: Prepared): StoredPayment =>
+export const signedAnew = (known: StoredPayment, { transaction }: PreparedTransaction): StoredPayment =>
   isTravelling(known) ? { ...known, transaction } : known
 
 /**

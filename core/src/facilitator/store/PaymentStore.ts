@@ -15,7 +15,7 @@ import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import * as RetryToken from "../../protocol/RetryToken.ts"
 import * as Settlement from "../../protocol/Settlement.ts"
 import type { ValidationError } from "../../protocol/ValidationError.ts"
-import type { Block, Landed, Prepared } from "../../scheme/SchemeFacilitator.ts"
+import type { Block, Inclusion, PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
 import type { Claim, Execution, RunEnd, Settled } from "../Facilitator.ts"
 import type { Lease, LeaseLost } from "./LaneLeases.ts"
 import type { Allowance, NetworkSpend } from "./NetworkSpend.ts"
@@ -134,17 +134,17 @@ export interface LaneTransaction {
   readonly lane: string
   readonly number: bigint
   /** Oldest first; the last one is the one that is sent. */
-  readonly attempts: ReadonlyArray<Prepared>
+  readonly attempts: ReadonlyArray<PreparedTransaction>
   /** In the order in which the transaction settles them. */
   readonly payments: ReadonlyArray<StoredPayment>
   /** Where one of the attempts landed, if any did. */
-  readonly landed: Landed | undefined
+  readonly landed: Inclusion | undefined
 }
 
 /** A flight that is about to begin: the payments leave the lane's queue. */
 export interface Plan {
   readonly number: bigint
-  readonly prepared: Prepared
+  readonly prepared: PreparedTransaction
   /** In the order in which the transaction settles them; none for a transaction that only uses its slot up. */
   readonly paymentIds: ReadonlyArray<string>
 }
@@ -172,7 +172,7 @@ export interface Entry {
   readonly flight?: {
     readonly number: bigint
     /** Where it landed; `null` when it is in no block any more. The cost is booked to the payments' callers, once. */
-    readonly landed?: Landed | null
+    readonly landed?: Inclusion | null
     /** Nothing of it has to be watched any more. */
     readonly closed?: true
   }
@@ -308,12 +308,12 @@ export class PaymentStore extends Context.Service<
      * and takes none after it. A closed flight of that number is opened again, with these bytes after its own. `LeaseLost` when the
      * number is not such a one.
      */
-    readonly fillGap: (lease: Lease, flight: bigint, prepared: Prepared) => Fenced<void>
+    readonly fillGap: (lease: Lease, flight: bigint, prepared: PreparedTransaction) => Fenced<void>
     /** Keeps other bytes for a flight that has begun, before they are sent. An allowance is asked as for a plan. */
     readonly replace: (
       lease: Lease,
       flight: bigint,
-      prepared: Prepared,
+      prepared: PreparedTransaction,
       allowance?: Allowance
     ) => Fenced<NetworkSpend | undefined>
     /** Writes an entry; returns the records that it changed, in the order of its advances. */

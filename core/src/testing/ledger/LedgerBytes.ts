@@ -4,7 +4,7 @@
 import * as Schema from "effect/Schema"
 
 import * as Amount from "../../protocol/Amount.ts"
-import type { Prepared, Slot, ChainHead } from "../../scheme/SchemeFacilitator.ts"
+import type { PreparedTransaction, Slot, ChainHead } from "../../scheme/SchemeFacilitator.ts"
 import { gasOf, type LedgerOrder, type LedgerTransaction } from "./LedgerTransaction.ts"
 
 const Order = Schema.Struct({
@@ -34,7 +34,7 @@ export const sign = (
   orders: ReadonlyArray<LedgerOrder>,
   slot: Slot | undefined,
   { fees: market, head }: ChainHead
-): Prepared => {
+): PreparedTransaction => {
   const fees = market && { maximum: market.maximum, priority: market.priority }
   const { lane, number } = slot ?? { lane: "anybody", number: null }
   const load = orders.length === 0 ? "fill" : orders.map(({ nonce, payer }) => `${payer}:${nonce}`).join("+")

@@ -14,15 +14,15 @@ import * as OwnTransfer from "../../scheme/OwnTransfer.ts"
 import type {
   Block,
   Conclusion,
-  Observation,
-  Passenger,
+  PaymentObservation,
+  ObservedPayment,
   Payment,
   Preparation,
-  Prepared,
+  PreparedTransaction,
   SchemeFacilitator,
-  Sighting,
+  TransactionObservation,
   Slot,
-  Submission,
+  SubmitResult,
   ChainHead
 } from "../../scheme/SchemeFacilitator.ts"
 import * as LedgerBytes from "./LedgerBytes.ts"
@@ -56,7 +56,7 @@ export const make = (ledger: TestLedger, options: FacilitatorOptions = {}): Sche
     verify: (payment) => verify(ledger, payment),
     balance: ({ authorization }) => asked(ledger, () => ledger.balanceOf(authorization.payer)),
     nextSlot: (lane, counting) => asked(ledger, () => ledger.nextSlot(lane, counting)),
-    survey: asked(ledger, () => survey(ledger, fees)),
+    chainHead: asked(ledger, () => chainHead(ledger, fees)),
     isCanonical: (block) => asked(ledger, () => ledger.isCanonical(block)),
     prepare: (payments, slot, now, maximumCost, replaced) =>
       asked(ledger, () => {
@@ -65,10 +65,10 @@ export const make = (ledger: TestLedger, options: FacilitatorOptions = {}): Sche
           .map(({ payload }) => toOrder(payload))
         return prepare(orders, slot, now, maximumCost)
       }),
-    fill: (slot, now) => asked(ledger, () => LedgerBytes.sign([], slot, now)),
+    noop: (slot, now) => asked(ledger, () => LedgerBytes.sign([], slot, now)),
     submit: ({ bytes }) => submit(ledger, bytes),
-    observe: (passengers, attempts) => asked(ledger, () => observe(ledger, passengers, attempts)),
-    conclude: (passenger) => asked(ledger, () => conclude(ledger, passenger, lanes)),
+    observe: (observedPayments, attempts) => asked(ledger, () => observe(ledger, observedPayments, attempts)),
+    conclude: (observedPayment) => asked(ledger, () => conclude(ledger, observedPayment, lanes)),
     signers: asked(ledger, () => lanes.map((address) => ({ address, balance: ledger.gasMoneyOf(address) })))
   }
   return half
@@ -139,7 +139,7 @@ const obstacle = (ledger: TestLedger, order: LedgerOrder): PaymentError | Valida
     : undefined
 }
 
-const survey = (ledger: TestLedger, withFees: boolean): ChainHead => {
+const chainHead = (ledger: TestLedger, withFees: boolean): ChainHead => {
   const { hash, number, time } = ledger.head()
   const { base, ceiling, priority } = ledger.market
   return {
@@ -152,7 +152,7 @@ const survey = (ledger: TestLedger, withFees: boolean): ChainHead => {
 const submit = Effect.fnUntraced(function* (
   ledger: TestLedger,
   bytes: string
-): Effect.fn.Return<Submission, ChainUnavailable> {
+): Effect.fn.Return<SubmitResult, ChainUnavailable> {
   const answer = yield* asked(ledger, () => ledger.submit(LedgerBytes.toTransaction(bytes)))
   if (answer === undefined) return yield* unavailable("the answer was lost")
   if (answer === "accepted") return { _tag: "Accepted" }
@@ -164,36 +164,36 @@ const submit = Effect.fnUntraced(function* (
 
 const observe = (
   ledger: TestLedger,
-  passengers: ReadonlyArray<Passenger<Payload>>,
-  attempts: ReadonlyArray<Prepared>
-): Sighting => {
+  observedPayments: ReadonlyArray<ObservedPayment<Payload>>,
+  attempts: ReadonlyArray<PreparedTransaction>
+): TransactionObservation => {
   if (ledger.faults.hiddenLooks > 0) {
     ledger.faults.hiddenLooks--
-    return { landed: undefined, observations: passengers.map(() => ({ _tag: "Pending" })) }
+    return { landed: undefined, observations: observedPayments.map(() => ({ _tag: "Pending" })) }
   }
   const own = attempts.map(({ transaction }) => transaction)
   const landed = own.map((transaction) => ledger.receipt(transaction)).find((receipt) => receipt !== undefined)
   return {
     landed: landed && { transaction: landed.transaction, block: landed.block, cost: landed.cost },
-    observations: passengers.map((passenger) => observation(ledger, passenger, own, landed))
+    observations: observedPayments.map((observedPayment) => observation(ledger, observedPayment, own, landed))
   }
 }
 
 /** The money itself is looked for first: who sent the transaction that moved it does not matter. */
 const observation = (
   ledger: TestLedger,
-  passenger: Passenger<Payload>,
+  observedPayment: ObservedPayment<Payload>,
   own: ReadonlyArray<string>,
   landed: LedgerReceipt | undefined
-): Observation => {
-  const transfer = transferOf(ledger, passenger)
+): PaymentObservation => {
+  const transfer = transferOf(ledger, observedPayment)
   if (transfer !== undefined) {
     const { block, transaction } = transfer
     return { _tag: "Settled", transaction, block: placeOf(block), external: !own.includes(transaction) }
   }
   // A transaction without orders has only used the slot up: the order may still be carried out until it expires.
   if (landed === undefined || landed.paid.length === 0) return { _tag: "Pending" }
-  const order = toOrder(passenger.payment.payload)
+  const order = toOrder(observedPayment.payment.payload)
   const error = obstacle(ledger, order) ?? invalid("unsupported_authorization", "reverted", "the transfer was refused")
   return { _tag: "Failed", transaction: landed.transaction, error }
 }
@@ -201,13 +201,17 @@ const observation = (
 const placeOf = ({ hash, number }: Block): Block => ({ number, hash })
 
 /** The payment's own transfer. */
-const transferOf = (ledger: TestLedger, passenger: Passenger<Payload>) => {
-  const use = ledger.useOf(toOrder(passenger.payment.payload))
-  return use?.paid === true && OwnTransfer.isOwn(passenger, use.block) ? use : undefined
+const transferOf = (ledger: TestLedger, observedPayment: ObservedPayment<Payload>) => {
+  const use = ledger.useOf(toOrder(observedPayment.payment.payload))
+  return use?.paid === true && OwnTransfer.isOwn(observedPayment, use.block) ? use : undefined
 }
 
-const conclude = (ledger: TestLedger, passenger: Passenger<Payload>, lanes: ReadonlyArray<string>): Conclusion => {
-  const transfer = transferOf(ledger, passenger)
+const conclude = (
+  ledger: TestLedger,
+  observedPayment: ObservedPayment<Payload>,
+  lanes: ReadonlyArray<string>
+): Conclusion => {
+  const transfer = transferOf(ledger, observedPayment)
   if (transfer !== undefined) {
     const { block, transaction } = transfer
     return {
@@ -218,5 +222,7 @@ const conclude = (ledger: TestLedger, passenger: Passenger<Payload>, lanes: Read
     }
   }
   const { hash, number, time } = ledger.final()
-  return time < passenger.payment.payload.validBefore ? { _tag: "Pending" } : { _tag: "Unused", at: { number, hash } }
+  return time < observedPayment.payment.payload.validBefore
+    ? { _tag: "Pending" }
+    : { _tag: "Unused", at: { number, hash } }
 }

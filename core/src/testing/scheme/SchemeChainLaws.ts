@@ -5,7 +5,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import type { Conclusion, Observation, Payment, ChainHead } from "../../scheme/SchemeFacilitator.ts"
+import type { Conclusion, PaymentObservation, Payment, ChainHead } from "../../scheme/SchemeFacilitator.ts"
 import { holds, type Law, type LawBroken, same, succeeds } from "../Law.ts"
 import {
   concluded,
@@ -32,16 +32,16 @@ const everyQuestionFails = law(
     const { facilitator } = subject
     const payment = yield* newPayment(subject)
     const prepared = yield* plan(facilitator, payment)
-    const { head } = yield* succeeds("survey", facilitator.survey)
-    const passenger = { payment, since: prepared.head }
+    const { head } = yield* succeeds("chainHead", facilitator.chainHead)
+    const observedPayment = { payment, since: prepared.head }
     const [lane] = facilitator.lanes
     const questions = {
       verify: facilitator.verify(payment),
       balance: facilitator.balance(payment),
-      survey: facilitator.survey,
+      chainHead: facilitator.chainHead,
       submit: facilitator.submit(prepared),
-      observe: facilitator.observe([passenger], [prepared]),
-      conclude: facilitator.conclude(passenger),
+      observe: facilitator.observe([observedPayment], [prepared]),
+      conclude: facilitator.conclude(observedPayment),
       isCanonical: facilitator.isCanonical(head),
       signers: facilitator.signers,
       ...(lane !== undefined && {
@@ -59,7 +59,7 @@ const everyQuestionFails = law(
 const headIsCanonical = law(
   "the chain's head is part of the chain, a block of another hash is not, and what is final lies not above it",
   Effect.fnUntraced(function* ({ facilitator }) {
-    const { final, head } = yield* succeeds("survey", facilitator.survey)
+    const { final, head } = yield* succeeds("chainHead", facilitator.chainHead)
     yield* same("the head", yield* succeeds("isCanonical", facilitator.isCanonical(head)), true)
     const other = { number: head.number, hash: `${head.hash.slice(0, -4)}${head.hash.endsWith("0000") ? "1" : "0"}000` }
     yield* same("another block", yield* succeeds("isCanonical", facilitator.isCanonical(other)), false)
@@ -71,7 +71,7 @@ const headIsCanonical = law(
 /** What has settled is named by where the money moved. */
 const isNamed = Effect.fnUntraced(function* (
   { credits }: SchemeSubject,
-  seen: Conclusion | Observation | undefined,
+  seen: Conclusion | PaymentObservation | undefined,
   submitted: string
 ) {
   const name = seen?._tag === "Settled" ? seen.transaction : ""
@@ -81,7 +81,7 @@ const isNamed = Effect.fnUntraced(function* (
 
 const isSettledBy = Effect.fnUntraced(function* (
   subject: SchemeSubject,
-  seen: Conclusion | Observation | undefined,
+  seen: Conclusion | PaymentObservation | undefined,
   transaction: string,
   external: boolean
 ) {
@@ -183,12 +183,12 @@ const boundIsOwn = law(
         const { facilitator } = subject
         const lateOf = Effect.fnUntraced(function* (bound: boolean) {
           const payment = yield* newPayment(subject, { bound })
-          const { head } = yield* succeeds("survey", facilitator.survey)
+          const { head } = yield* succeeds("chainHead", facilitator.chainHead)
           return { payment, earliest: head.time - overlap, theirs: yield* submittedBy(subject, payment) }
         })
         const own = yield* lateOf(true)
         const unbound = yield* lateOf(false)
-        const { head } = yield* succeeds("survey", facilitator.survey)
+        const { head } = yield* succeeds("chainHead", facilitator.chainHead)
         const ends = yield* Effect.forEach(
           [own, { ...own, earliest: head.time + 3_600 }, unbound],
           ({ earliest, payment }) =>
@@ -225,9 +225,9 @@ const attemptsSettleOnce = law(
         const { facilitator } = subject
         const payment = yield* newPayment(subject)
         const slot = yield* slotOf(facilitator)
-        const survey = yield* succeeds("survey", facilitator.survey)
-        const first = (yield* succeeds("prepare", facilitator.prepare([payment], slot, survey))).prepared
-        const second = yield* succeeds("prepare again", facilitator.prepare([payment], slot, dearer(survey)))
+        const chainHead = yield* succeeds("chainHead", facilitator.chainHead)
+        const first = (yield* succeeds("prepare", facilitator.prepare([payment], slot, chainHead))).prepared
+        const second = yield* succeeds("prepare again", facilitator.prepare([payment], slot, dearer(chainHead)))
         yield* same("how many payments it takes again", second.count, 1)
         yield* succeeds("submit", facilitator.submit(first))
         yield* succeeds("submit another", facilitator.submit(second.prepared))
@@ -239,11 +239,11 @@ const attemptsSettleOnce = law(
     )
 )
 
-const dearer = (survey: ChainHead): ChainHead => {
-  const { fees } = survey
+const dearer = (chainHead: ChainHead): ChainHead => {
+  const { fees } = chainHead
   return fees === undefined
-    ? survey
-    : { ...survey, fees: { ...fees, maximum: 2n * fees.maximum + 1n, priority: 2n * fees.priority + 1n } }
+    ? chainHead
+    : { ...chainHead, fees: { ...fees, maximum: 2n * fees.maximum + 1n, priority: 2n * fees.priority + 1n } }
 }
 
 /** Payments that travel together, where the family offers it: at most five. */
@@ -310,9 +310,9 @@ const batchesHaveCosts = law(
       const { facilitator } = subject
       const payments = yield* company(subject)
       const slot = yield* slotOf(facilitator)
-      const survey = yield* succeeds("survey", facilitator.survey)
+      const chainHead = yield* succeeds("chainHead", facilitator.chainHead)
       const preparing = (maximumCost?: bigint) =>
-        succeeds("prepare", facilitator.prepare(payments, slot, survey, maximumCost))
+        succeeds("prepare", facilitator.prepare(payments, slot, chainHead, maximumCost))
       const whole = yield* preparing()
       for (const maximumCost of [0n, whole.prepared.cost - 1n, whole.prepared.cost]) {
         const { count, prepared } = yield* preparing(maximumCost)
@@ -332,7 +332,10 @@ const fillerMovesNothing = law("a filler uses its slot and moves no money", (sub
       const { facilitator } = subject
       const slot = yield* slotOf(facilitator)
       if (slot === undefined) return
-      const filler = yield* succeeds("fill", facilitator.fill(slot, yield* succeeds("survey", facilitator.survey)))
+      const filler = yield* succeeds(
+        "noop",
+        facilitator.noop(slot, yield* succeeds("chainHead", facilitator.chainHead))
+      )
       yield* same("the node's word", (yield* succeeds("submit", facilitator.submit(filler)))._tag, "Accepted")
       const next = yield* succeeds("nextSlot", facilitator.nextSlot(slot.lane, "known"))
       yield* same("the next slot", next, slot.number + 1n)
@@ -360,15 +363,15 @@ const slotWasGivenUp = law(
         const { facilitator } = subject
         const slot = yield* slotOf(facilitator)
         if (slot === undefined) return
-        const survey = yield* succeeds("survey", facilitator.survey)
-        const payment = yield* newPayment(subject, { validFor: (yield* aheadOf(survey)) + 12 })
-        const { prepared } = yield* succeeds("prepare", facilitator.prepare([payment], slot, survey))
-        const filler = yield* succeeds("fill", facilitator.fill(slot, survey))
+        const chainHead = yield* succeeds("chainHead", facilitator.chainHead)
+        const payment = yield* newPayment(subject, { validFor: (yield* aheadOf(chainHead)) + 12 })
+        const { prepared } = yield* succeeds("prepare", facilitator.prepare([payment], slot, chainHead))
+        const filler = yield* succeeds("noop", facilitator.noop(slot, chainHead))
         yield* succeeds("submit", facilitator.submit(filler))
         const attempts = [prepared, filler]
-        const sighting = yield* landedIn(facilitator, [payment], attempts)
-        yield* same("what landed", sighting.landed?.transaction, filler.transaction)
-        yield* same("what is said of the payment", sighting.observations[0]?._tag, "Pending")
+        const observation = yield* landedIn(facilitator, [payment], attempts)
+        yield* same("what landed", observation.landed?.transaction, filler.transaction)
+        yield* same("what is said of the payment", observation.observations[0]?._tag, "Pending")
         yield* subject.finalise(payment.authorization.validBefore)
         const seen = yield* look(facilitator, [payment], attempts)
         yield* same("what is said when its validity is over", seen.observations[0]?._tag, "Pending")
@@ -385,9 +388,9 @@ const unusedIsProven = law(
       0n,
       Effect.gen(function* () {
         const { facilitator } = subject
-        const survey = yield* succeeds("survey", facilitator.survey)
-        const { final, head } = survey
-        const payment = yield* newPayment(subject, { validFor: (yield* aheadOf(survey)) + 5 })
+        const chainHead = yield* succeeds("chainHead", facilitator.chainHead)
+        const { final, head } = chainHead
+        const payment = yield* newPayment(subject, { validFor: (yield* aheadOf(chainHead)) + 5 })
         const early = yield* succeeds("conclude", facilitator.conclude({ payment, since: head.number }))
         yield* same("while it is valid", early._tag, "Pending")
         yield* subject.finalise(payment.authorization.validBefore)

@@ -22,9 +22,9 @@ import type {
   Conclusion,
   Payment,
   Preparation,
-  Prepared,
+  PreparedTransaction,
   SchemeFacilitator,
-  Sighting,
+  TransactionObservation,
   ChainHead
 } from "../../scheme/SchemeFacilitator.ts"
 import { holds, type Law, LawBroken, same, succeeds } from "../Law.ts"
@@ -209,15 +209,15 @@ export const slotOf = Effect.fnUntraced(function* (facilitator: SchemeFacilitato
 export const prepareAll = Effect.fnUntraced(function* (
   facilitator: SchemeFacilitator,
   payments: ReadonlyArray<Payment>,
-  change: (survey: ChainHead) => ChainHead = (survey) => survey
+  change: (chainHead: ChainHead) => ChainHead = (chainHead) => chainHead
 ): Effect.fn.Return<Preparation, LawBroken> {
-  const survey = yield* succeeds("survey", facilitator.survey)
+  const chainHead = yield* succeeds("chainHead", facilitator.chainHead)
   const slot = yield* slotOf(facilitator)
-  return yield* succeeds("prepare", facilitator.prepare(payments, slot, change(survey)))
+  return yield* succeeds("prepare", facilitator.prepare(payments, slot, change(chainHead)))
 })
 
 /** Prepares one payment in the next slot. */
-export const plan = (facilitator: SchemeFacilitator, payment: Payment): Effect.Effect<Prepared, LawBroken> =>
+export const plan = (facilitator: SchemeFacilitator, payment: Payment): Effect.Effect<PreparedTransaction, LawBroken> =>
   Effect.map(prepareAll(facilitator, [payment]), ({ prepared }) => prepared)
 
 /**
@@ -227,12 +227,12 @@ export const plan = (facilitator: SchemeFacilitator, payment: Payment): Effect.E
 export const look = (
   facilitator: SchemeFacilitator,
   payments: ReadonlyArray<Payment>,
-  attempts: ReadonlyArray<Prepared>,
+  attempts: ReadonlyArray<PreparedTransaction>,
   earliest?: number
-): Effect.Effect<Sighting, LawBroken> => {
+): Effect.Effect<TransactionObservation, LawBroken> => {
   const since = attempts[0]?.head ?? 0n
-  const passengers = payments.map((payment) => ({ payment, since, ...(earliest !== undefined && { earliest }) }))
-  return succeeds("observe", facilitator.observe(passengers, attempts))
+  const observedPayments = payments.map((payment) => ({ payment, since, ...(earliest !== undefined && { earliest }) }))
+  return succeeds("observe", facilitator.observe(observedPayments, attempts))
 }
 
 const lookPause = 50
@@ -256,13 +256,14 @@ const asking = Effect.fnUntraced(function* <A>(
 export const landed = (
   facilitator: SchemeFacilitator,
   payments: ReadonlyArray<Payment>,
-  attempts: ReadonlyArray<Prepared>,
+  attempts: ReadonlyArray<PreparedTransaction>,
   earliest?: number
-): Effect.Effect<Sighting, LawBroken> =>
+): Effect.Effect<TransactionObservation, LawBroken> =>
   asking(
     "landing",
     look(facilitator, payments, attempts, earliest),
-    (sighting) => sighting.landed !== undefined && sighting.observations.every(({ _tag }) => _tag !== "Pending")
+    (observation) =>
+      observation.landed !== undefined && observation.observations.every(({ _tag }) => _tag !== "Pending")
   )
 
 /** How often the chain is taken on until it says of a payment that it has failed. */
@@ -276,13 +277,13 @@ const roundPause = 300
 export const failed = Effect.fnUntraced(function* (
   { facilitator, finalise }: SchemeSubject,
   payments: ReadonlyArray<Payment>,
-  attempts: ReadonlyArray<Prepared>,
+  attempts: ReadonlyArray<PreparedTransaction>,
   earliest?: number
-): Effect.fn.Return<Sighting, LawBroken> {
+): Effect.fn.Return<TransactionObservation, LawBroken> {
   for (let round = 0; round < maximumRounds; round++) {
-    const sighting = yield* look(facilitator, payments, attempts, earliest)
-    if (sighting.observations.every(({ _tag }) => _tag !== "Pending")) return sighting
-    yield* finalise((yield* succeeds("survey", facilitator.survey)).head.time)
+    const observation = yield* look(facilitator, payments, attempts, earliest)
+    if (observation.observations.every(({ _tag }) => _tag !== "Pending")) return observation
+    yield* finalise((yield* succeeds("chainHead", facilitator.chainHead)).head.time)
     yield* Effect.sleep(roundPause)
   }
   return yield* new LawBroken({ message: "what has failed is not told, though it is final" })
@@ -292,9 +293,9 @@ export const failed = Effect.fnUntraced(function* (
 export const landedIn = (
   facilitator: SchemeFacilitator,
   payments: ReadonlyArray<Payment>,
-  attempts: ReadonlyArray<Prepared>
-): Effect.Effect<Sighting, LawBroken> =>
-  asking("landing", look(facilitator, payments, attempts), (sighting) => sighting.landed !== undefined)
+  attempts: ReadonlyArray<PreparedTransaction>
+): Effect.Effect<TransactionObservation, LawBroken> =>
+  asking("landing", look(facilitator, payments, attempts), (observation) => observation.landed !== undefined)
 
 /** Asks until the chain proves what became of a payment. */
 export const concluded = (

@@ -13,7 +13,7 @@ import { Entropy, identifier } from "../../platform/Entropy.ts"
 import * as Network from "../../protocol/Network.ts"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { PaymentState } from "../../protocol/Settlement.ts"
-import type { Landed, Prepared } from "../../scheme/SchemeFacilitator.ts"
+import type { Inclusion, PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
 import { type Law, LawBroken, same } from "../Law.ts"
 import * as TestScheme from "../ledger/TestScheme.ts"
 
@@ -177,7 +177,7 @@ export const staffed = Effect.fnUntraced(function* (store: Store, subject: Store
 })
 
 /** Signed bytes nobody has seen, larger in every number than what a careless store can hold. */
-export const signed = (number: bigint | undefined): Effect.Effect<Prepared> =>
+export const signed = (number: bigint | undefined): Effect.Effect<PreparedTransaction> =>
   Effect.map(newName, (name) => ({
     slot: number === undefined ? undefined : { lane: "signer-1", number },
     transaction: `transaction ${name}`,
@@ -200,7 +200,7 @@ export const flown = Effect.fnUntraced(function* (store: Store, subject: StoreSu
 })
 
 /** A place where a transaction landed, and what it cost. */
-export const landing = ({ transaction }: Prepared, cost = 2n ** 75n + 1n): Landed => ({
+export const landing = ({ transaction }: PreparedTransaction, cost = 2n ** 75n + 1n): Inclusion => ({
   transaction,
   block: { number: 2n ** 60n + 1n, hash: `hash of ${transaction}` },
   cost

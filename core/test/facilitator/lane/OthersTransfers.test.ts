@@ -44,7 +44,7 @@ const inTime = <A>(effect: Effect.Effect<A>, seconds = 30) =>
     return yield* Fiber.join(fiber)
   })
 
-/** A half before whose survey something happens, once. */
+/** A half before whose chain head something happens, once. */
 const beforeSurvey =
   (happens: () => Effect.Effect<void>) =>
   (half: SchemeFacilitator): SchemeFacilitator => {
@@ -54,7 +54,7 @@ const beforeSurvey =
       hasHappened = true
       return happens()
     })
-    return { ...half, survey: Effect.andThen(once, half.survey) }
+    return { ...half, chainHead: Effect.andThen(once, half.chainHead) }
   }
 
 /** The payment is submitted by somebody else after its verification, before the chain is surveyed for its transaction. */
@@ -71,7 +71,7 @@ for (const [kind, options] of [
   ["where payers send their own", { lanes: [] }]
 ] as const) {
   describe(`a transfer by somebody else, ${kind}`, () => {
-    it.effect("between verification and survey is a bound payment's own", () =>
+    it.effect("between verification and signing is a bound payment's own", () =>
       Effect.gen(function* () {
         const { facilitator, ledger, request } = yield* overtaken(true, options)
         assert.strictEqual(yield* inTime(told(facilitator, request, claim("a"))), "granted included")
@@ -80,7 +80,7 @@ for (const [kind, options] of [
       })
     )
 
-    it.effect("between verification and survey opens nothing for an unbound payment", () =>
+    it.effect("between verification and signing opens nothing for an unbound payment", () =>
       Effect.gen(function* () {
         const { facilitator, ledger, request } = yield* overtaken(false, options)
         assert.match(yield* inTime(told(facilitator, request, claim("a"))), /^already_used/)
@@ -169,7 +169,8 @@ for (const [kind, options] of [
         ...options,
         half: (half) => ({
           ...half,
-          conclude: (passenger) => (doubt.isOn ? Effect.succeed({ _tag: "Pending" }) : half.conclude(passenger))
+          conclude: (observedPayment) =>
+            doubt.isOn ? Effect.succeed({ _tag: "Pending" }) : half.conclude(observedPayment)
         })
       })
       return { ...shop, doubt }
@@ -318,8 +319,10 @@ describe("an unbound payment that somebody else has sent", () => {
         ...patient,
         half: (half) => ({
           ...half,
-          conclude: (passenger) =>
-            Effect.map(half.conclude(passenger), (end) => (end._tag === "Settled" ? { ...end, external: true } : end))
+          conclude: (observedPayment) =>
+            Effect.map(half.conclude(observedPayment), (end) =>
+              end._tag === "Settled" ? { ...end, external: true } : end
+            )
         })
       })
       ledger.faults.hiddenLooks = 40

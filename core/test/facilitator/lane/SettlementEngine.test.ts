@@ -8,7 +8,7 @@ import type { Facilitator } from "../../../src/facilitator/Facilitator.ts"
 import type { PaymentStore } from "../../../src/facilitator/store/PaymentStore.ts"
 import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import { isSettled } from "../../../src/protocol/Settlement.ts"
-import type { Prepared } from "../../../src/scheme/SchemeFacilitator.ts"
+import type { PreparedTransaction } from "../../../src/scheme/SchemeFacilitator.ts"
 import type { LedgerTransaction, TestLedger } from "../../../src/testing/ledger/TestLedger.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 
@@ -157,10 +157,10 @@ describe("sending", () => {
         const { facilitator, ledger } = yield* LedgerShop.open({
           half: (half) => ({
             ...half,
-            observe: (passengers, attempts) =>
+            observe: (observedPayments, attempts) =>
               Effect.andThen(
                 Effect.map(Clock.currentTimeMillis, (now) => looks.push(now)),
-                half.observe(passengers, attempts)
+                half.observe(observedPayments, attempts)
               )
           })
         })
@@ -367,7 +367,7 @@ describe("lanes", () => {
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open({
         batches: { maximum: 6, windowMillis: 40 },
-        half: (half) => ({ ...half, survey: Effect.andThen(Effect.sleep("10 millis"), half.survey) })
+        half: (half) => ({ ...half, chainHead: Effect.andThen(Effect.sleep("10 millis"), half.chainHead) })
       })
       for (let count = 0; count < 6; count++) {
         yield* settleMany(facilitator, 1, `alone ${count}`)
@@ -650,16 +650,16 @@ describe("blocks", () => {
       const { facilitator, ledger, store } = yield* LedgerShop.open({
         half: (half) => ({
           ...half,
-          observe: (passengers, attempts) =>
+          observe: (observedPayments, attempts) =>
             Effect.suspend(() => {
               const [attempt] = attempts
-              if (lies-- <= 0 || attempt === undefined) return half.observe(passengers, attempts)
-              return Effect.map(half.survey, ({ head: { hash, number } }) => {
+              if (lies-- <= 0 || attempt === undefined) return half.observe(observedPayments, attempts)
+              return Effect.map(half.chainHead, ({ head: { hash, number } }) => {
                 const block = { hash, number }
                 const { transaction } = attempt
                 return {
                   landed: { transaction, block, cost: 1n },
-                  observations: passengers.map(() => ({
+                  observations: observedPayments.map(() => ({
                     _tag: "Settled" as const,
                     transaction,
                     block,
@@ -715,7 +715,7 @@ describe("after a restart", () => {
     const shop = yield* LedgerShop.open({
       half: (half) => ({
         ...half,
-        submit: (prepared: Prepared) =>
+        submit: (prepared: PreparedTransaction) =>
           Effect.andThen(arrived ? Effect.ignore(half.submit(prepared)) : Effect.void, Effect.never)
       })
     })

@@ -52,8 +52,8 @@ describe("a batch", () => {
         gasCeilings: { total: () => 9_000n, caller: (name) => (name === "poor" ? 0n : undefined) },
         half: (half) => ({
           ...half,
-          prepare: (payments, slot, survey, maximumCost, replaced) =>
-            Effect.tap(half.prepare(payments, slot, survey, maximumCost, replaced), ({ count }) =>
+          prepare: (payments, slot, chainHead, maximumCost, replaced) =>
+            Effect.tap(half.prepare(payments, slot, chainHead, maximumCost, replaced), ({ count }) =>
               Effect.sync(() => {
                 for (const { authorization } of payments.slice(0, count)) counted.add(authorization.nonce)
               })

@@ -151,9 +151,9 @@ describe("settle", () => {
         // The chain goes away between verification and transfer.
         half: (half) => ({
           ...half,
-          survey: Effect.suspend(() => {
+          chainHead: Effect.suspend(() => {
             ledger.faults.down = goesAway
-            return half.survey
+            return half.chainHead
           })
         })
       })

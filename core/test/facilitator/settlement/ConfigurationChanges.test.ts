@@ -191,9 +191,9 @@ const other = (ledger: TestLedger, signed: Array<string | undefined>): SchemeFac
       signed.push(slot?.lane)
       return half.prepare(payments, slot, ...rest)
     },
-    fill: (slot, survey) => {
+    noop: (slot, chainHead) => {
       signed.push(slot.lane)
-      return half.fill(slot, survey)
+      return half.noop(slot, chainHead)
     }
   }
 }
@@ -309,7 +309,7 @@ describe("without what keeps an earlier configuration's payments alive", () => {
       const shop = yield* interrupted(5, { batches })
       const { ledger, restartWith } = shop
       const half = TestScheme.facilitator(ledger, { batches: { maximum: 2, windowMillis: 50 } })
-      yield* restartWith([{ ...half, prepare: (payments, slot, survey) => half.prepare(payments, slot, survey) }])
+      yield* restartWith([{ ...half, prepare: (payments, slot, chainHead) => half.prepare(payments, slot, chainHead) }])
       ledger.market.base = 60n
       ledger.faults.holdBlocks = false
       yield* TestClock.adjust("90 seconds")

@@ -19,13 +19,13 @@ const noting =
       told.verify.push(payment.caller)
       return half.verify(payment)
     },
-    prepare: (payments, slot, survey, most) => {
+    prepare: (payments, slot, chainHead, most) => {
       told.prepare.push(...payments.map(({ caller }) => caller))
-      return half.prepare(payments, slot, survey, most)
+      return half.prepare(payments, slot, chainHead, most)
     },
-    observe: (passengers, attempts) => {
-      told.observe.push(...passengers.map(({ payment: { caller } }) => caller))
-      return half.observe(passengers, attempts)
+    observe: (observedPayments, attempts) => {
+      told.observe.push(...observedPayments.map(({ payment: { caller } }) => caller))
+      return half.observe(observedPayments, attempts)
     }
   })
 
@@ -34,11 +34,11 @@ const wary =
   (caller: string) =>
   (half: SchemeFacilitator): SchemeFacilitator => ({
     ...half,
-    prepare: (payments: ReadonlyArray<Payment>, slot, survey, most) => {
+    prepare: (payments: ReadonlyArray<Payment>, slot, chainHead, most) => {
       const [first] = payments
       if (first?.caller === caller) return Effect.fail(new FacilitatorUnavailable({ message: "it is not risked" }))
       const stop = payments.findIndex((one) => one.caller === caller)
-      return half.prepare(stop === -1 ? payments : payments.slice(0, stop), slot, survey, most)
+      return half.prepare(stop === -1 ? payments : payments.slice(0, stop), slot, chainHead, most)
     }
   })
 

@@ -31,11 +31,11 @@ const lost = Effect.fnUntraced(function* (then: (shop: LedgerShop.Shop) => void,
 /** As on an EVM chain, where a payment is looked for only once one of our own transactions is in a block. */
 const showsOwnAlone = (half: SchemeFacilitator): SchemeFacilitator => ({
   ...half,
-  observe: (passengers, attempts) =>
-    Effect.map(half.observe(passengers, attempts), (sighting) =>
-      sighting.landed === undefined
-        ? { ...sighting, observations: passengers.map(() => ({ _tag: "Pending" as const })) }
-        : sighting
+  observe: (observedPayments, attempts) =>
+    Effect.map(half.observe(observedPayments, attempts), (observation) =>
+      observation.landed === undefined
+        ? { ...observation, observations: observedPayments.map(() => ({ _tag: "Pending" as const })) }
+        : observation
     )
 })
 

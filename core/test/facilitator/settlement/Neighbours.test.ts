@@ -7,7 +7,7 @@ import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 
 import { Misconfigured } from "../../../src/protocol/ProtocolError.ts"
-import type { SchemeFacilitator, Submission } from "../../../src/scheme/SchemeFacilitator.ts"
+import type { SchemeFacilitator, SubmitResult } from "../../../src/scheme/SchemeFacilitator.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 
 const { claim, endsOf, pay, settleMany } = LedgerShop
@@ -20,7 +20,7 @@ const shunning = (half: SchemeFacilitator): SchemeFacilitator => ({
   ...half,
   submit: (prepared) =>
     prepared.bytes.includes("acct-mallory")
-      ? Effect.succeed<Submission>({ _tag: "Refused", message: "this account has no bandwidth" })
+      ? Effect.succeed<SubmitResult>({ _tag: "Refused", message: "this account has no bandwidth" })
       : half.submit(prepared)
 })
 
@@ -84,10 +84,10 @@ describe("a payment that cannot be signed for", () => {
         ...together,
         half: (half) => ({
           ...half,
-          prepare: (payments, slot, survey) =>
+          prepare: (payments, slot, chainHead) =>
             payments[0]?.authorization.payer === "acct-mallory"
               ? new Misconfigured({ message: "it does not verify" })
-              : half.prepare(payments, slot, survey)
+              : half.prepare(payments, slot, chainHead)
         })
       })
       ledger.deposit("acct-mallory", 10n ** 9n)
@@ -171,8 +171,8 @@ describe("a batch of which one payment is still open when its block is taken bac
         settleTimeoutMillis: 600_000,
         half: (half) => ({
           ...half,
-          observe: (passengers, attempts) =>
-            Effect.map(half.observe(passengers, attempts), ({ landed, observations }) => ({
+          observe: (observedPayments, attempts) =>
+            Effect.map(half.observe(observedPayments, attempts), ({ landed, observations }) => ({
               landed,
               observations: observations.map((one, index) => (hidden && index === 2 ? { _tag: "Pending" } : one))
             }))

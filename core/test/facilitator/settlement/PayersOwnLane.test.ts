@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { SchemeFacilitator, Submission } from "../../../src/scheme/SchemeFacilitator.ts"
+import type { SchemeFacilitator, SubmitResult } from "../../../src/scheme/SchemeFacilitator.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 
 const { claim, pay } = LedgerShop
@@ -15,7 +15,7 @@ const patient = { settleTimeoutMillis: 600_000, lanes: [] }
 
 /** The node says this to transactions of payers of these names, and no block ever takes them. */
 const stuck =
-  (answer: Submission, of: RegExp = /loud/) =>
+  (answer: SubmitResult, of: RegExp = /loud/) =>
   (half: SchemeFacilitator): SchemeFacilitator => ({
     ...half,
     submit: (prepared) => (of.test(prepared.transaction) ? Effect.succeed(answer) : half.submit(prepared))

@@ -106,14 +106,14 @@ const counting = () => {
   const asked = { conclusions: 0, surveys: 0 }
   const half = (honest: SchemeFacilitator): SchemeFacilitator => ({
     ...honest,
-    survey: Effect.andThen(
+    chainHead: Effect.andThen(
       Effect.sync(() => asked.surveys++),
-      honest.survey
+      honest.chainHead
     ),
-    conclude: (passenger) =>
+    conclude: (observedPayment) =>
       Effect.suspend(() => {
         asked.conclusions++
-        return honest.conclude(passenger)
+        return honest.conclude(observedPayment)
       })
   })
   return { asked, half }
@@ -160,10 +160,10 @@ describe("payments that nobody settles", () => {
             const counted = half(honest)
             return {
               ...counted,
-              conclude: (passenger) =>
-                hidden.has(passenger.payment.authorization.nonce)
-                  ? Effect.andThen(counted.conclude(passenger), Effect.succeed({ _tag: "Pending" } as const))
-                  : counted.conclude(passenger)
+              conclude: (observedPayment) =>
+                hidden.has(observedPayment.payment.authorization.nonce)
+                  ? Effect.andThen(counted.conclude(observedPayment), Effect.succeed({ _tag: "Pending" } as const))
+                  : counted.conclude(observedPayment)
             }
           }
         })

@@ -4,7 +4,7 @@ import * as Exit from "effect/Exit"
 import * as TestClock from "effect/testing/TestClock"
 
 import { invalid } from "../../../src/protocol/ValidationError.ts"
-import type { Passenger, Payment, SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
+import type { ObservedPayment, Payment, SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
 import * as TestLedger from "../../../src/testing/ledger/TestLedger.ts"
 import type * as TestScheme from "../../../src/testing/ledger/TestScheme.ts"
 import * as SchemeLaws from "../../../src/testing/scheme/SchemeLaws.ts"
@@ -53,7 +53,7 @@ const broken: Readonly<Record<string, Change>> = {
     isCanonical: (block) => Effect.catch(half.isCanonical(block), () => Effect.succeed(false))
   }),
   "takes a block for canonical by its number": (half) => ({
-    isCanonical: (block) => Effect.map(half.survey, ({ head }) => block.number <= head.number)
+    isCanonical: (block) => Effect.map(half.chainHead, ({ head }) => block.number <= head.number)
   }),
   "does not look at the balance": (half) => ({
     verify: (payment: Payment) =>
@@ -84,24 +84,24 @@ const broken: Readonly<Record<string, Change>> = {
       }))
   }),
   "takes as many payments as there are, whatever they cost": (half) => ({
-    prepare: (payments, slot, survey) => half.prepare(payments, slot, survey)
+    prepare: (payments, slot, chainHead) => half.prepare(payments, slot, chainHead)
   }),
   "sends while it prepares": (half) => ({
-    prepare: (payments: ReadonlyArray<Payment>, slot, survey) =>
-      Effect.tap(half.prepare(payments, slot, survey), ({ prepared }) => half.submit(prepared))
+    prepare: (payments: ReadonlyArray<Payment>, slot, chainHead) =>
+      Effect.tap(half.prepare(payments, slot, chainHead), ({ prepared }) => half.submit(prepared))
   }),
   "says that it takes more payments than it does": (half) => ({
-    prepare: (payments: ReadonlyArray<Payment>, slot, survey) =>
-      Effect.map(half.prepare(payments.slice(0, 1), slot, survey), ({ prepared }) => ({
+    prepare: (payments: ReadonlyArray<Payment>, slot, chainHead) =>
+      Effect.map(half.prepare(payments.slice(0, 1), slot, chainHead), ({ prepared }) => ({
         prepared,
         count: payments.length
       }))
   }),
   "believes that what it sent has happened": (half) => ({
-    observe: (passengers: ReadonlyArray<Passenger>, attempts) =>
-      Effect.map(half.observe(passengers, attempts), ({ landed }) => ({
+    observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
+      Effect.map(half.observe(observedPayments, attempts), ({ landed }) => ({
         landed,
-        observations: passengers.map(() => ({
+        observations: observedPayments.map(() => ({
           _tag: "Settled" as const,
           transaction: attempts[0]?.transaction ?? "",
           block: { number: 1n, hash: "" },
@@ -110,49 +110,50 @@ const broken: Readonly<Record<string, Change>> = {
       }))
   }),
   "looks only for its own transactions": (half) => ({
-    observe: (passengers: ReadonlyArray<Passenger>, attempts) =>
-      Effect.map(half.observe(passengers, attempts), ({ landed, observations }) => ({
+    observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
+      Effect.map(half.observe(observedPayments, attempts), ({ landed, observations }) => ({
         landed,
         observations: observations.map((seen) =>
           seen._tag === "Settled" && seen.external ? { _tag: "Pending" as const } : seen
         )
       })),
-    conclude: (passenger) =>
-      Effect.map(half.conclude(passenger), (seen) =>
+    conclude: (observedPayment) =>
+      Effect.map(half.conclude(observedPayment), (seen) =>
         seen._tag === "Settled" ? { _tag: "Unused" as const, at: seen.block } : seen
       )
   }),
   "counts a transfer that was there before the payment": (half) => ({
-    observe: (passengers: ReadonlyArray<Passenger>, attempts) =>
+    observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
       half.observe(
-        passengers.map((one) => ({ ...one, since: -1n })),
+        observedPayments.map((one) => ({ ...one, since: -1n })),
         attempts
       ),
-    conclude: (passenger) => half.conclude({ ...passenger, since: -1n })
+    conclude: (observedPayment) => half.conclude({ ...observedPayment, since: -1n })
   }),
   "counts no transfer that a stranger made before the plan": (half) => ({
     conclude: ({ payment, since }) => half.conclude({ payment, since })
   }),
   "counts an unbound payment's transfer like a bound one's": (half) => ({
-    conclude: (passenger) => half.conclude({ ...passenger, payment: asBound(passenger.payment) })
+    conclude: (observedPayment) => half.conclude({ ...observedPayment, payment: asBound(observedPayment.payment) })
   }),
   "looks at the last attempt alone": (half) => ({
-    observe: (passengers: ReadonlyArray<Passenger>, attempts) => half.observe(passengers, attempts.slice(-1))
+    observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
+      half.observe(observedPayments, attempts.slice(-1))
   }),
   "concludes before the validity is over": (half) => ({
-    conclude: (passenger) =>
-      Effect.flatMap(half.conclude(passenger), (seen): ReturnType<SchemeFacilitator["conclude"]> =>
+    conclude: (observedPayment) =>
+      Effect.flatMap(half.conclude(observedPayment), (seen): ReturnType<SchemeFacilitator["conclude"]> =>
         seen._tag === "Pending"
-          ? Effect.map(half.survey, ({ head }) => ({ _tag: "Unused", at: head }))
+          ? Effect.map(half.chainHead, ({ head }) => ({ _tag: "Unused", at: head }))
           : Effect.succeed(seen)
       )
   }),
-  "fills another slot than it was asked to": ({ fill }) => ({
-    fill: (slot, survey) => fill({ ...slot, number: slot.number + 1n }, survey)
+  "uses another slot up than it was asked to": ({ noop }) => ({
+    noop: (slot, chainHead) => noop({ ...slot, number: slot.number + 1n }, chainHead)
   }),
   "takes the filler that landed for the payment's own failure": (half) => ({
-    observe: (passengers: ReadonlyArray<Passenger>, attempts) =>
-      Effect.map(half.observe(passengers, attempts), ({ landed, observations }) => ({
+    observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
+      Effect.map(half.observe(observedPayments, attempts), ({ landed, observations }) => ({
         landed,
         observations: observations.map((seen) =>
           landed !== undefined && seen._tag === "Pending"

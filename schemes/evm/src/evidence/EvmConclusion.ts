@@ -22,7 +22,7 @@ const pending: Conclusion = { _tag: "Pending" }
  */
 export const conclude = Effect.fnUntraced(function* (
   { confirm, rpc }: EvmHead.EvmHead,
-  survey: Effect.Effect<ChainHead, ChainUnavailable>,
+  chainHead: Effect.Effect<ChainHead, ChainUnavailable>,
   sought: EvmEnding.Sought
 ): Effect.fn.Return<Conclusion, ChainUnavailable> {
   const { expected } = sought
@@ -31,7 +31,7 @@ export const conclude = Effect.fnUntraced(function* (
   )
   const seen = isEnded ? yield* endOf(rpc, sought, newest) : undefined
   if (seen?._tag === "Settled") return seen
-  const block = yield* rpc.getBlock((yield* survey).final)
+  const block = yield* rpc.getBlock((yield* chainHead).final)
   if (block === undefined || block.timestamp < expected.authorization.validBefore) {
     return isEnded && seen?._tag !== "Failed" ? yield* unseen(rpc, newest) : pending
   }

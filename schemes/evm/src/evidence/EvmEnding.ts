@@ -5,7 +5,7 @@
 import {
   ChainUnavailable,
   invalid,
-  type Observation,
+  type PaymentObservation,
   type OwnTransfer,
   type PaymentError,
   type ValidationError
@@ -157,7 +157,7 @@ export const reader = (rpc: EvmRpc.Shape) => {
   return Effect.fnUntraced(function* (
     expected: EvmTransferProof.Expected,
     { topics, transactionHash }: EvmRpc.Log
-  ): Effect.fn.Return<Observation, ChainUnavailable> {
+  ): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
     if (EvmTransferProof.isCancellation(topics)) return failed(transactionHash, canceled(transactionHash))
     const receipt = yield* receiptOf(transactionHash)
     if (receipt === undefined) return { _tag: "Pending" }
@@ -182,7 +182,7 @@ export const own = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   { expected, isOwn }: Sought,
   end: EvmRpc.Log | undefined
-): Effect.fn.Return<Observation | undefined, ChainUnavailable> {
+): Effect.fn.Return<PaymentObservation | undefined, ChainUnavailable> {
   if (end === undefined || isOwn === undefined) return undefined
   const seen = yield* reader(rpc)(expected, end)
   if (seen._tag === "Failed") return undefined
@@ -195,7 +195,7 @@ export const own = Effect.fnUntraced(function* (
 export const settled = (
   { blockHash, blockNumber, transactionHash }: EvmRpc.Receipt,
   external: boolean
-): Observation => ({
+): PaymentObservation => ({
   _tag: "Settled",
   transaction: transactionHash,
   block: { number: blockNumber, hash: blockHash },
@@ -203,7 +203,7 @@ export const settled = (
 })
 
 /** The payment was not made, as this transaction shows. */
-export const failed = (transaction: string, error: PaymentError | ValidationError): Observation => ({
+export const failed = (transaction: string, error: PaymentError | ValidationError): PaymentObservation => ({
   _tag: "Failed",
   transaction,
   error
@@ -218,7 +218,7 @@ export const burnt = (transaction: string): ValidationError =>
   )
 
 /** The authorization was used before a transaction was prepared for the payment, and not by its own transfer. */
-export const usedBefore = (transaction: string): Observation =>
+export const usedBefore = (transaction: string): PaymentObservation =>
   failed(
     transaction,
     invalid("already_used", transaction, `the authorization was used in ${transaction}, before it was claimed here`)

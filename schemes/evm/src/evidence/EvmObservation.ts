@@ -6,10 +6,10 @@
 import type {
   Block,
   ChainUnavailable,
-  Observation,
+  PaymentObservation,
   PaymentError,
-  Prepared,
-  Sighting,
+  PreparedTransaction,
+  TransactionObservation,
   ChainHead,
   ValidationError
 } from "@pontage/core"
@@ -30,7 +30,7 @@ import * as EvmTransferProof from "./EvmTransferProof.ts"
 /** What is looked at, and what is remembered from one look to the next. */
 export interface View {
   readonly rpc: EvmRpc.Shape
-  readonly survey: Effect.Effect<ChainHead, ChainUnavailable>
+  readonly chainHead: Effect.Effect<ChainHead, ChainUnavailable>
   readonly explain: EvmShortfall.Explain
   readonly doubts: EvmDoubts
   /** What the last looks at flights with doubts have shown, by their newest transaction. */
@@ -40,7 +40,7 @@ export interface View {
 /** A look, and the newest block then. */
 export interface LastLook {
   readonly head: string
-  readonly sighting: CostedSighting
+  readonly observation: CostedObservation
 }
 
 /** The memory for last looks: 1 000 of them; what is forgotten is looked at once more. */
@@ -50,14 +50,14 @@ export const makeLastLooks = (): View["lastLooks"] => BoundedMap.oldestOut(1_000
  * What the chain shows of a slot, what speaks against each payment as of now (told or not), and what each of these has cost
  * for nothing, in wei.
  */
-export interface CostedSighting extends Sighting {
+export interface CostedObservation extends TransactionObservation {
   readonly against: ReadonlyArray<PaymentError | ValidationError | undefined>
   readonly lost: bigint
 }
 
-type Passenger = EvmShortfall.Passenger
+type SoughtPayment = EvmShortfall.SoughtPayment
 
-const pending: Observation = { _tag: "Pending" }
+const pending: PaymentObservation = { _tag: "Pending" }
 
 /**
  * Looks for one of the attempts (oldest first) in a block, and for the proof of each payment's transfer, or of its
@@ -65,38 +65,38 @@ const pending: Observation = { _tag: "Pending" }
  */
 export const observe = Effect.fnUntraced(function* (
   view: View,
-  passengers: ReadonlyArray<Passenger>,
-  attempts: ReadonlyArray<Prepared>
-): Effect.fn.Return<CostedSighting, ChainUnavailable> {
-  const key = `${attempts.at(-1)?.transaction} ${passengers.length}`
+  observedPayments: ReadonlyArray<SoughtPayment>,
+  attempts: ReadonlyArray<PreparedTransaction>
+): Effect.fn.Return<CostedObservation, ChainUnavailable> {
+  const key = `${attempts.at(-1)?.transaction} ${observedPayments.length}`
   const last = view.lastLooks.get(key)
   // A doubt is held for minutes: only a new block can show anything of it, and many wait for the same one.
-  if (last !== undefined && last.head === (yield* view.survey).head.hash) return last.sighting
-  const sighting = yield* look(view, passengers, attempts)
+  if (last !== undefined && last.head === (yield* view.chainHead).head.hash) return last.observation
+  const observation = yield* look(view, observedPayments, attempts)
   view.lastLooks.delete(key)
-  const isHeld = sighting.landed !== undefined && sighting.against.some((error) => error !== undefined)
-  if (!isHeld) return sighting
-  view.lastLooks.set(key, { head: (yield* view.survey).head.hash, sighting })
-  return sighting
+  const isHeld = observation.landed !== undefined && observation.against.some((error) => error !== undefined)
+  if (!isHeld) return observation
+  view.lastLooks.set(key, { head: (yield* view.chainHead).head.hash, observation })
+  return observation
 })
 
 const look = Effect.fnUntraced(function* (
   view: View,
-  passengers: ReadonlyArray<Passenger>,
-  attempts: ReadonlyArray<Prepared>
-): Effect.fn.Return<CostedSighting, ChainUnavailable> {
-  const landing = yield* landingOf(view.rpc, attempts, passengers.length)
-  yield* forgetTakenBack(view, passengers, landing?.landed.block)
+  observedPayments: ReadonlyArray<SoughtPayment>,
+  attempts: ReadonlyArray<PreparedTransaction>
+): Effect.fn.Return<CostedObservation, ChainUnavailable> {
+  const landing = yield* landingOf(view.rpc, attempts, observedPayments.length)
+  yield* forgetTakenBack(view, observedPayments, landing?.landed.block)
   if (landing === undefined) {
-    const against = passengers.map(({ expected }) => view.doubts.find(expected)?.doubt.error)
-    return { landed: undefined, observations: passengers.map(() => pending), against, lost: 0n }
+    const against = observedPayments.map(({ expected }) => view.doubts.find(expected)?.doubt.error)
+    return { landed: undefined, observations: observedPayments.map(() => pending), against, lost: 0n }
   }
   const evidence = EvmTransferProof.evidence(landing.receipt.logs)
-  const own = passengers.map(({ expected }) => shownBy(landing, evidence, expected))
-  const looks = yield* Effect.catch(judged(view, landing, passengers, own), (error) =>
+  const own = observedPayments.map(({ expected }) => shownBy(landing, evidence, expected))
+  const looks = yield* Effect.catch(judged(view, landing, observedPayments, own), (error) =>
     Effect.as(
       Effect.logDebug("the chain could not be asked for payments that a transaction does not show", error),
-      own.map((one, index) => told(one) ?? heldOf(view, passengers[index]))
+      own.map((one, index) => told(one) ?? heldOf(view, observedPayments[index]))
     )
   )
   return {
@@ -110,7 +110,7 @@ const look = Effect.fnUntraced(function* (
 /** Only one of them can have landed; the newest is the likeliest. */
 const landingOf = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  attempts: ReadonlyArray<Prepared>,
+  attempts: ReadonlyArray<PreparedTransaction>,
   company: number
 ): Effect.fn.Return<EvmShortfall.Landing | undefined, ChainUnavailable> {
   for (const attempt of attempts.toReversed()) {
@@ -129,7 +129,7 @@ const landingOf = Effect.fnUntraced(function* (
 })
 
 /** A transaction that calls nothing has tried none of them: only their validity's end is proof. */
-const isFiller = ({ bytes }: Prepared): boolean => Eip1559.callIn(bytes)?.data === "0x"
+const isFiller = ({ bytes }: PreparedTransaction): boolean => Eip1559.callIn(bytes)?.data === "0x"
 
 const shownBy = (
   landing: EvmShortfall.Landing,
@@ -151,7 +151,7 @@ const settledHere = ({ blockHash, blockNumber, transactionHash }: EvmRpc.Receipt
 
 /** What a look tells of a payment, and what speaks against it, told or not. */
 interface Look {
-  readonly observation: Observation
+  readonly observation: PaymentObservation
   readonly doubt: Doubt | undefined
 }
 
@@ -160,9 +160,9 @@ const told = (shown: EvmShortfall.Shown | undefined): Look | undefined =>
   shown?._tag === "Settled" ? { observation: shown, doubt: undefined } : undefined
 
 /** Nothing new. */
-const heldOf = ({ doubts }: View, passenger: Passenger | undefined): Look => ({
+const heldOf = ({ doubts }: View, observedPayment: SoughtPayment | undefined): Look => ({
   observation: pending,
-  doubt: passenger && doubts.find(passenger.expected)?.doubt
+  doubt: observedPayment && doubts.find(observedPayment.expected)?.doubt
 })
 
 /**
@@ -171,10 +171,10 @@ const heldOf = ({ doubts }: View, passenger: Passenger | undefined): Look => ({
  */
 const forgetTakenBack = Effect.fnUntraced(function* (
   { doubts, rpc }: View,
-  passengers: ReadonlyArray<Passenger>,
+  observedPayments: ReadonlyArray<SoughtPayment>,
   landed: Block | undefined
 ): Effect.fn.Return<void, ChainUnavailable> {
-  for (const { expected } of passengers) {
+  for (const { expected } of observedPayments) {
     const known = doubts.find(expected)
     if (known === undefined || known.landed.hash === landed?.hash) continue
     const block = yield* rpc.getBlock(known.landed.number)
@@ -186,32 +186,32 @@ const forgetTakenBack = Effect.fnUntraced(function* (
 const judged = Effect.fnUntraced(function* (
   view: View,
   landing: EvmShortfall.Landing,
-  passengers: ReadonlyArray<Passenger>,
+  observedPayments: ReadonlyArray<SoughtPayment>,
   own: ReadonlyArray<EvmShortfall.Shown | undefined>
 ): Effect.fn.Return<ReadonlyArray<Look>, ChainUnavailable> {
   const { doubts, explain, rpc } = view
   const asking = Effect.fnUntraced(function* (isAsked: (index: number) => boolean) {
-    const asked = passengers.filter((_, index) => own[index] === undefined && isAsked(index))
+    const asked = observedPayments.filter((_, index) => own[index] === undefined && isAsked(index))
     const answers = (yield* EvmShortfall.ask(rpc, explain, landing, asked)).values()
     return own.map((one, index) => one ?? (isAsked(index) ? answers.next().value : undefined))
   })
-  const known = passengers.map(({ expected }) => doubts.find(expected))
+  const known = observedPayments.map(({ expected }) => doubts.find(expected))
   const fresh = yield* asking((index) => known[index] === undefined)
   const isQuiet = fresh.every((one, index) => known[index] === undefined && one?._tag !== undefined)
   if (isQuiet) return fresh.map((one) => told(one) ?? { observation: pending, doubt: undefined })
-  const survey = yield* view.survey
-  const final = yield* rpc.getBlock(survey.final)
-  const isDue = passengers.map(({ expected }, index) => {
+  const chainHead = yield* view.chainHead
+  const final = yield* rpc.getBlock(chainHead.final)
+  const isDue = observedPayments.map(({ expected }, index) => {
     const one = known[index]
-    return one !== undefined && final !== undefined && Doubts.isRipe(one, survey, final, expected)
+    return one !== undefined && final !== undefined && Doubts.isRipe(one, chainHead, final, expected)
   })
   const again = isDue.includes(true) ? yield* asking((index) => isDue[index] === true) : fresh
   return yield* Effect.forEach(
-    passengers,
+    observedPayments,
     ({ expected }, index) =>
       Effect.catch(
-        lookAt(view, landing, survey, expected, (isDue[index] ? again : fresh)[index], isDue[index] === true),
-        () => Effect.succeed(heldOf(view, passengers[index]))
+        lookAt(view, landing, chainHead, expected, (isDue[index] ? again : fresh)[index], isDue[index] === true),
+        () => Effect.succeed(heldOf(view, observedPayments[index]))
       ),
     { concurrency: 8 }
   )

@@ -6,8 +6,8 @@
 import {
   type ChainUnavailable,
   invalid,
-  type Landed,
-  type Observation,
+  type Inclusion,
+  type PaymentObservation,
   type PaymentError,
   type ValidationError
 } from "@pontage/core"
@@ -25,7 +25,7 @@ import * as EvmEnding from "./EvmEnding.ts"
 import * as EvmTokenState from "./EvmTokenState.ts"
 
 /** A payment that is looked for, with the call that can be simulated once more. */
-export interface Passenger extends EvmEnding.Sought {
+export interface SoughtPayment extends EvmEnding.Sought {
   readonly call: Effect.Effect<TransferCall, PaymentError | ValidationError | ChainUnavailable>
 }
 
@@ -37,7 +37,7 @@ export type Explain = (
 
 /** Our transaction in its block. */
 export interface Landing {
-  readonly landed: Landed
+  readonly landed: Inclusion
   readonly receipt: EvmRpc.Receipt
   /** How many payments were in it. */
   readonly company: number
@@ -47,7 +47,7 @@ export interface Landing {
 
 /** What one look says of a payment: it is settled, nothing is known, or something speaks against it. */
 export type Shown =
-  | Extract<Observation, { readonly _tag: "Pending" | "Settled" }>
+  | Extract<PaymentObservation, { readonly _tag: "Pending" | "Settled" }>
   | { readonly _tag?: undefined; readonly doubt: Doubt }
 
 const pending: Shown = { _tag: "Pending" }
@@ -60,7 +60,7 @@ export const ask = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   explain: Explain,
   landing: Landing,
-  absent: ReadonlyArray<Passenger>
+  absent: ReadonlyArray<SoughtPayment>
 ): Effect.fn.Return<ReadonlyArray<Shown>> {
   const states = yield* Effect.forEach(
     absent,
@@ -100,7 +100,7 @@ const known = <A>(asked: Effect.Effect<A, ChainUnavailable>): Effect.Effect<A | 
 const endsOf = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   landing: Landing,
-  ended: ReadonlyArray<Passenger>
+  ended: ReadonlyArray<SoughtPayment>
 ): Effect.fn.Return<ReadonlyArray<Shown>, ChainUnavailable> {
   if (ended.length === 0) return []
   const read = EvmEnding.reader(rpc)
@@ -114,12 +114,12 @@ const endsOf = Effect.fnUntraced(function* (
     (rest) => EvmEnding.before(rpc, rest)
   )
   const earlierInOrder = earlier.values()
-  return yield* Effect.forEach(ended, (passenger, index) => {
+  return yield* Effect.forEach(ended, (observedPayment, index) => {
     const end = later[index]
-    if (end !== undefined) return Effect.map(read(passenger.expected, end), (seen) => shownBy(seen, end))
+    if (end !== undefined) return Effect.map(read(observedPayment.expected, end), (seen) => shownBy(seen, end))
     const before = earlierInOrder.next().value
     if (before !== undefined)
-      return Effect.map(EvmEnding.own(rpc, passenger, before), (own) =>
+      return Effect.map(EvmEnding.own(rpc, observedPayment, before), (own) =>
         shownBy(own ?? EvmEnding.usedBefore(before.transactionHash), before)
       )
     // Ours alone and not refused, it has used the authorization: the token has taken the call and shows no transfer.
@@ -129,9 +129,9 @@ const endsOf = Effect.fnUntraced(function* (
 
 /** Asks in turn for those that were not found before. */
 const found = Effect.fnUntraced(function* (
-  sought: ReadonlyArray<Passenger>,
+  sought: ReadonlyArray<SoughtPayment>,
   ...searches: ReadonlyArray<
-    (rest: ReadonlyArray<Passenger>) => Effect.Effect<ReadonlyArray<EvmRpc.Log | undefined>, ChainUnavailable>
+    (rest: ReadonlyArray<SoughtPayment>) => Effect.Effect<ReadonlyArray<EvmRpc.Log | undefined>, ChainUnavailable>
   >
 ) {
   let ends: ReadonlyArray<EvmRpc.Log | undefined> = sought.map(() => undefined)
@@ -144,7 +144,7 @@ const found = Effect.fnUntraced(function* (
   return ends
 })
 
-const shownBy = (seen: Observation, { blockHash, blockNumber }: EvmRpc.Log): Shown =>
+const shownBy = (seen: PaymentObservation, { blockHash, blockNumber }: EvmRpc.Log): Shown =>
   seen._tag === "Failed"
     ? {
         doubt: {
@@ -164,7 +164,7 @@ const unused = Effect.fnUntraced(function* (
   network: string,
   explain: Explain,
   landing: Landing,
-  callOf: Passenger["call"]
+  callOf: SoughtPayment["call"]
 ): Effect.fn.Return<Shown, ChainUnavailable> {
   if (landing.isFiller) return pending
   if (isTaken(landing)) return doubtOf(landing, unproven, false)

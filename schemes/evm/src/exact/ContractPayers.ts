@@ -38,7 +38,7 @@ export interface Options {
   readonly known: EvmKnownCode.EvmKnownCode
   /** Those who may send the transaction; at least one. */
   readonly signers: ReadonlyArray<EvmAddress.Address>
-  readonly survey: Effect.Effect<ChainHead, ChainUnavailable>
+  readonly chainHead: Effect.Effect<ChainHead, ChainUnavailable>
 }
 
 /** Makes a judge. */
@@ -46,14 +46,14 @@ export const make = (head: EvmHead.EvmHead, options: Options): Judge => {
   const ownCodeOf = TokenCode.make(head.rpc, options.signers[0])
   return Effect.fnUntraced(function* (call, held) {
     if (options.policy === "none") return yield* notServed
-    const survey = yield* options.survey
-    yield* simulated(head, options, call, survey)
+    const chainHead = yield* options.chainHead
+    yield* simulated(head, options, call, chainHead)
     if (options.policy === "known") {
       const own = yield* ownCodeOf(EvmAsset.domain(held.token))
       yield* isKnown(head, options, call, own)
       return undefined
     }
-    yield* untilItsEnd(head, options, call, held.authorization, survey)
+    yield* untilItsEnd(head, options, call, held.authorization, chainHead)
     return EvmKnownCode.fingerprint(options.known, call.payer, yield* codeAt(head, call.payer))
   })
 }

@@ -136,7 +136,7 @@ export interface ExactEvmChain {
   readonly assets: AssetTable.AssetTable
   /** By their addresses with checksum. */
   readonly signers: ReadonlyMap<string, EvmTransactionSigner>
-  readonly survey: Effect.Effect<ChainHead, ChainUnavailable>
+  readonly chainHead: Effect.Effect<ChainHead, ChainUnavailable>
   readonly simulate: TransferSimulation.Simulate
   /** Why a transfer that has failed does. */
   readonly explain: EvmShortfall.Explain
@@ -177,7 +177,7 @@ export const connect = Effect.fnUntraced(function* (
   const [first] = signers.keys()
   if (first === undefined) return yield* wrong("give at least one signer")
   const { banMillis, contractPayers = "known", lossBudgetPerCaller: perCaller, maxFeePerGas } = options
-  const survey = EvmSurvey.make(rpc, { finalityDepth, ...(maxFeePerGas !== undefined && { maxFeePerGas }) })
+  const chainHead = EvmSurvey.make(rpc, { finalityDepth, ...(maxFeePerGas !== undefined && { maxFeePerGas }) })
   const simulate = TransferSimulation.make(head, {
     from: addressOf(first),
     windowMillis: verifyWindowMillis,
@@ -190,7 +190,7 @@ export const connect = Effect.fnUntraced(function* (
     chainId: EvmNetwork.chainId(network),
     assets,
     signers,
-    survey,
+    chainHead,
     simulate,
     explain: TransferSimulation.explaining(rpc, addressOf(first)),
     doubts: EvmDoubts.make(),
@@ -203,7 +203,7 @@ export const connect = Effect.fnUntraced(function* (
       policy: contractPayers,
       known: yield* Effect.fromResult(EvmKnownCode.make(options.knownImplementations ?? [])),
       signers: [...signers.keys()].map(addressOf),
-      survey
+      chainHead
     }),
     losses: yield* EvmLosses.make({
       total: options.lossBudget ?? EvmSpending.lossBudget(network),

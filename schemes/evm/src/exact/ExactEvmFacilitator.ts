@@ -9,9 +9,9 @@ import {
   ChainUnavailable,
   type FacilitatorScheme,
   OwnTransfer,
-  type Passenger,
+  type ObservedPayment,
   type Payment,
-  type Prepared,
+  type PreparedTransaction,
   type SchemeFacilitator,
   type SlotCount
 } from "@pontage/core"
@@ -41,7 +41,7 @@ import * as ExactEvmVerification from "./ExactEvmVerification.ts"
 export const facilitator = (options: Options): FacilitatorScheme => Effect.map(connect(options), half)
 
 const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
-  const { network, rpc, signers, survey } = chain
+  const { network, rpc, signers, chainHead } = chain
   const callOf = makeCallOf(chain)
   return {
     scheme: ExactEvm.scheme,
@@ -55,31 +55,34 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
     balance: ({ payload }) => balance(chain.head, payload),
     nextSlot: (lane, counting) => nextSlot(chain, lane, counting),
     time: EvmTime.make(rpc),
-    survey,
+    chainHead,
     isCanonical: (block) => isCanonical(rpc, block),
-    prepare: (payments, slot, survey, maximumCost, replaced) =>
+    prepare: (payments, slot, chainHead, maximumCost, replaced) =>
       replaced === undefined
-        ? ExactEvmPreparation.prepare(chain, callOf, payments, slot, survey, maximumCost)
-        : ExactEvmPreparation.prepareAgain(chain, payments, slot, survey, replaced),
+        ? ExactEvmPreparation.prepare(chain, callOf, payments, slot, chainHead, maximumCost)
+        : ExactEvmPreparation.prepareAgain(chain, payments, slot, chainHead, replaced),
     release: (payments) => ExactEvmPreparation.release(chain, payments),
-    fill: (slot, survey) => ExactEvmPreparation.fill(chain, slot, survey),
+    noop: (slot, chainHead) => ExactEvmPreparation.noop(chain, slot, chainHead),
     submit: (prepared) => submit(rpc, prepared),
-    observe: (passengers, attempts) =>
+    observe: (observedPayments, attempts) =>
       Effect.flatMap(
         EvmObservation.observe(
           chain,
-          passengers.map((passenger) => ({ ...soughtOf(passenger), call: callOf(passenger.payment) })),
+          observedPayments.map((observedPayment) => ({
+            ...soughtOf(observedPayment),
+            call: callOf(observedPayment.payment)
+          })),
           attempts
         ),
-        (sighting) =>
-          Effect.as(bookEnds(chain, passengers, sighting), {
-            landed: sighting.landed,
-            observations: sighting.observations
+        (observation) =>
+          Effect.as(bookEnds(chain, observedPayments, observation), {
+            landed: observation.landed,
+            observations: observation.observations
           })
       ),
-    conclude: (passenger) =>
-      Effect.map(EvmConclusion.conclude(chain.head, survey, soughtOf(passenger)), (conclusion) =>
-        conclusion._tag === "Unused" ? { ...conclusion, ...reasonOf(chain, passenger) } : conclusion
+    conclude: (observedPayment) =>
+      Effect.map(EvmConclusion.conclude(chain.head, chainHead, soughtOf(observedPayment)), (conclusion) =>
+        conclusion._tag === "Unused" ? { ...conclusion, ...reasonOf(chain, observedPayment) } : conclusion
       ),
     signers: Effect.forEach(
       [...signers.keys()],
@@ -94,7 +97,7 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
  * one of them by now counts those.
  */
 const nextSlot = Effect.fnUntraced(function* (
-  { network, rpc, survey }: ExactEvmChain,
+  { network, rpc, chainHead }: ExactEvmChain,
   lane: string,
   counting: SlotCount
 ) {
@@ -103,7 +106,7 @@ const nextSlot = Effect.fnUntraced(function* (
     const message = `the node that is configured for ${network} serves ${served} by now`
     return yield* new ChainUnavailable({ network, message })
   }
-  const block = counting === "final" ? (yield* survey).final : counting === "included" ? "latest" : "pending"
+  const block = counting === "final" ? (yield* chainHead).final : counting === "included" ? "latest" : "pending"
   return BigInt(yield* rpc.getTransactionCount(addressOf(lane), block))
 })
 
@@ -116,11 +119,11 @@ const limitsOf = ({ maximum, maximumCost, windowMillis }: NonNullable<ExactEvmCh
 /** Tells the losses what became of each payment, and what speaks against it before that is told. */
 const bookEnds = (
   { losses }: ExactEvmChain,
-  passengers: ReadonlyArray<Passenger<Held>>,
-  { against, lost, observations }: EvmObservation.CostedSighting
+  observedPayments: ReadonlyArray<ObservedPayment<Held>>,
+  { against, lost, observations }: EvmObservation.CostedObservation
 ) =>
   Effect.forEach(
-    passengers,
+    observedPayments,
     ({ payment }, index) => {
       if (observations[index]?._tag === "Settled") return losses.settle(payment)
       const error = against[index]
@@ -130,7 +133,7 @@ const bookEnds = (
   )
 
 /** Why our transaction for it has not moved the money, where there was one. */
-const reasonOf = ({ doubts }: ExactEvmChain, { payment }: Passenger<Held>) => {
+const reasonOf = ({ doubts }: ExactEvmChain, { payment }: ObservedPayment<Held>) => {
   const known = doubts.find(expectedOf(payment))
   return known === undefined ? {} : { reason: known.doubt.error }
 }
@@ -160,14 +163,14 @@ const expectedOf = ({ payload: { authorization, token } }: Payment<Held>) => ({
   authorization
 })
 
-const soughtOf = (passenger: Passenger<Held>): EvmEnding.Sought => {
-  const { earliest, payment, since, unprepared } = passenger
+const soughtOf = (observedPayment: ObservedPayment<Held>): EvmEnding.Sought => {
+  const { earliest, payment, since, unprepared } = observedPayment
   const isLater = earliest !== undefined && (payment.authorization.binding !== undefined || unprepared === true)
   return {
     expected: expectedOf(payment),
     since,
     ...(unprepared === true && earliest !== undefined && { earliest }),
-    ...(isLater && { isOwn: (block: OwnTransfer.TimedBlock) => OwnTransfer.isOwn(passenger, block) })
+    ...(isLater && { isOwn: (block: OwnTransfer.TimedBlock) => OwnTransfer.isOwn(observedPayment, block) })
   }
 }
 
@@ -189,7 +192,7 @@ const isCanonical = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, { hash, numb
   return yield* new ChainUnavailable({ network: rpc.network, message })
 })
 
-const submit = (rpc: EvmRpc.Shape, prepared: Prepared): ReturnType<SchemeFacilitator["submit"]> =>
+const submit = (rpc: EvmRpc.Shape, prepared: PreparedTransaction): ReturnType<SchemeFacilitator["submit"]> =>
   Effect.map(rpc.sendRawTransaction(EvmHex.fromTrusted(prepared.bytes)), (outcome) => {
     switch (outcome._tag) {
       case "Accepted":

@@ -8,7 +8,7 @@ import {
   type Payment,
   type PaymentError,
   type Preparation,
-  type Prepared,
+  type PreparedTransaction,
   type Slot,
   type ChainHead,
   type ValidationError
@@ -39,16 +39,16 @@ export const prepare = Effect.fnUntraced(function* (
   callOf: CallOf,
   payments: ReadonlyArray<Payment<Held>>,
   slot: Slot | undefined,
-  survey: ChainHead,
+  chainHead: ChainHead,
   maximumCost?: bigint
 ): Effect.fn.Return<Preparation, ChainUnavailable | FacilitatorUnavailable | Misconfigured> {
   const [first, ...others] = payments
   if (first === undefined) return yield* new Misconfigured({ message: "there is no payment to prepare" })
   const place = yield* placeOf(chain, slot)
   const alone = yield* Effect.catchTag(callOf(first), ["PaymentError", "ValidationError"], unverified)
-  yield* Effect.catchTag(chain.losses.reserve(first, riskOf(alone), survey), "ValidationError", notRisked)
-  const wanted = affordable(yield* companyOf(chain, callOf, alone, others), survey, maximumCost)
-  const company = wanted.slice(0, yield* risked(chain, wanted, others, survey))
+  yield* Effect.catchTag(chain.losses.reserve(first, riskOf(alone), chainHead), "ValidationError", notRisked)
+  const wanted = affordable(yield* companyOf(chain, callOf, alone, others), chainHead, maximumCost)
+  const company = wanted.slice(0, yield* risked(chain, wanted, others, chainHead))
   const call =
     chain.batches === undefined || company.length < 2
       ? alone
@@ -56,22 +56,22 @@ export const prepare = Effect.fnUntraced(function* (
           chain.batches.settler,
           company.map(({ plain }) => plain)
         )
-  const prepared = yield* Effect.onError(signIn(chain, place, call, survey), () =>
+  const prepared = yield* Effect.onError(signIn(chain, place, call, chainHead), () =>
     release(chain, payments.slice(0, Math.max(company.length, 1)))
   )
   return { prepared, count: Math.max(company.length, 1) }
 })
 
 /**
- * Signs the call of a transaction once more, at the survey's fees, to take its place: all of its payments, whichever of them
+ * Signs the call of a transaction once more, at the chain head's fees, to take its place: all of its payments, whichever of them
  * would be taken today, by the settler that was configured then.
  */
 export const prepareAgain = Effect.fnUntraced(function* (
   chain: ExactEvmChain,
   payments: ReadonlyArray<Payment<Held>>,
   slot: Slot | undefined,
-  survey: ChainHead,
-  replaced: Prepared
+  chainHead: ChainHead,
+  replaced: PreparedTransaction
 ): Effect.fn.Return<Preparation, Misconfigured> {
   const place = yield* placeOf(chain, slot)
   const call = Eip1559.callIn(replaced.bytes)
@@ -80,8 +80,8 @@ export const prepareAgain = Effect.fnUntraced(function* (
     return yield* new Misconfigured({ message })
   }
   const share = call.gas / BigInt(Math.max(payments.length, 1))
-  yield* Effect.forEach(payments, (payment) => chain.losses.hold(payment, share, survey), { discard: true })
-  return { prepared: yield* signIn(chain, place, call, survey), count: payments.length }
+  yield* Effect.forEach(payments, (payment) => chain.losses.hold(payment, share, chainHead), { discard: true })
+  return { prepared: yield* signIn(chain, place, call, chainHead), count: payments.length }
 })
 
 /** Nothing will be sent for these payments: they are not counted as on their way any more. */
@@ -89,13 +89,13 @@ export const release = ({ losses }: ExactEvmChain, payments: ReadonlyArray<Payme
   Effect.forEach(payments, (payment) => losses.release(payment), { discard: true })
 
 /** Signs a transaction that does nothing, to use a slot up. */
-export const fill = Effect.fnUntraced(function* (
+export const noop = Effect.fnUntraced(function* (
   chain: ExactEvmChain,
   slot: Slot,
-  survey: ChainHead
-): Effect.fn.Return<Prepared, Misconfigured> {
+  chainHead: ChainHead
+): Effect.fn.Return<PreparedTransaction, Misconfigured> {
   const place = yield* placeOf(chain, slot)
-  return yield* signIn(chain, place, { to: place.signer.address, data: "0x", gas: 21_000n }, survey)
+  return yield* signIn(chain, place, { to: place.signer.address, data: "0x", gas: 21_000n }, chainHead)
 })
 
 interface Place {
@@ -110,8 +110,8 @@ const placeOf = (chain: ExactEvmChain, slot: Slot | undefined): Effect.Effect<Pl
   return Effect.fail(new Misconfigured({ message }))
 }
 
-const signIn = (chain: ExactEvmChain, { signer, slot }: Place, { data, gas, to }: Eip1559.Call, survey: ChainHead) =>
-  sign(signer, chain.chainId, { to, data, gas }, slot, survey, chain.judges.crypto)
+const signIn = (chain: ExactEvmChain, { signer, slot }: Place, { data, gas, to }: Eip1559.Call, chainHead: ChainHead) =>
+  sign(signer, chain.chainId, { to, data, gas }, slot, chainHead, chain.judges.crypto)
 
 /** A payment in company. */
 interface Companion {
@@ -141,12 +141,12 @@ const risked = Effect.fnUntraced(function* (
   { losses }: ExactEvmChain,
   company: ReadonlyArray<Companion>,
   others: ReadonlyArray<Payment<Held>>,
-  survey: ChainHead
+  chainHead: ChainHead
 ) {
   for (const [index, { call }] of company.slice(1).entries()) {
     const payment = others[index]
     if (payment === undefined) return index + 1
-    if (Result.isFailure(yield* Effect.result(losses.reserve(payment, riskOf(call), survey)))) return index + 1
+    if (Result.isFailure(yield* Effect.result(losses.reserve(payment, riskOf(call), chainHead)))) return index + 1
   }
   return company.length
 })

@@ -116,14 +116,14 @@ export const deploy = Effect.fnUntraced(function* (
 
 const signed = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, chainId: number, options: Options) {
   const { maxFeePerGas, signer } = options
-  const survey = yield* EvmSurvey.make(rpc, maxFeePerGas === undefined ? {} : { maxFeePerGas })
-  if (survey.fees !== undefined && survey.fees.maximum > survey.fees.ceiling) {
-    const message = `gas on ${rpc.network} costs more than the ${survey.fees.ceiling} wei that maxFeePerGas allows`
+  const chainHead = yield* EvmSurvey.make(rpc, maxFeePerGas === undefined ? {} : { maxFeePerGas })
+  if (chainHead.fees !== undefined && chainHead.fees.maximum > chainHead.fees.ceiling) {
+    const message = `gas on ${rpc.network} costs more than the ${chainHead.fees.ceiling} wei that maxFeePerGas allows`
     return yield* new Misconfigured({ message })
   }
   const number = BigInt(yield* rpc.getTransactionCount(EvmAddress.fromTail(signer.address), "pending"))
   const call = { to: deployer, data: `0x${salt}${BatchSettler.bytecode.slice(2)}`, gas: deploymentGas } as const
-  return yield* sign(signer, chainId, call, { lane: signer.address, number }, survey)
+  return yield* sign(signer, chainId, call, { lane: signer.address, number }, chainHead)
 })
 
 const landed = (rpc: EvmRpc.Shape, hash: EvmHex.Hex) =>

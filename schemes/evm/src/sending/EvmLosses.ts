@@ -20,14 +20,14 @@ import type { Held } from "../payment/ExactEvmReading.ts"
 export interface EvmLosses {
   /** Whether a payment may be signed for as far as is known now; counts nothing. */
   readonly allow: (payment: Payment<Held>) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
-  /** Counts a payment that is to be signed for, with the most gas that it may burn at the survey's price; fails where it may not be. */
+  /** Counts a payment that is to be signed for, with the most gas that it may burn at the chain head's price; fails where it may not be. */
   readonly reserve: (
     payment: Payment<Held>,
     gas: bigint,
-    survey: ChainHead
+    chainHead: ChainHead
   ) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
   /** Counts a payment whose transaction is signed anew, with so much gas; it was signed for before, and is not judged again. */
-  readonly hold: (payment: Payment<Held>, gas: bigint, survey: ChainHead) => Effect.Effect<void>
+  readonly hold: (payment: Payment<Held>, gas: bigint, chainHead: ChainHead) => Effect.Effect<void>
   /** A payment that was counted will not be sent. */
   readonly release: (payment: Payment<Held>) => Effect.Effect<void>
   /** A payment has settled. */
@@ -56,12 +56,12 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<EvmLosses, Miscon
     return {
       allow: (payment) =>
         Effect.flatMap(budget.judge({ ...partyOf(payment), amount: price * usualGas }), LossBudget.demand),
-      reserve: Effect.fnUntraced(function* (payment, gas, survey) {
-        const { risk, until } = yield* counting(payment, gas, survey)
+      reserve: Effect.fnUntraced(function* (payment, gas, chainHead) {
+        const { risk, until } = yield* counting(payment, gas, chainHead)
         yield* LossBudget.demand(yield* budget.reserve(idOf(payment), risk, until))
       }),
-      hold: (payment, gas, survey) =>
-        Effect.flatMap(counting(payment, gas, survey), ({ risk, until }) => budget.hold(idOf(payment), risk, until)),
+      hold: (payment, gas, chainHead) =>
+        Effect.flatMap(counting(payment, gas, chainHead), ({ risk, until }) => budget.hold(idOf(payment), risk, until)),
       release: (payment) => budget.release(idOf(payment)),
       settle: (payment) => budget.settle(idOf(payment), partyOf(payment)),
       lose: (payment, error, lost) => {

@@ -2,7 +2,7 @@
  * Who signs the facilitator's own transactions: `exactEvm.localSigner` where the key is at hand, a viem local account as it
  * is, and any key that is kept elsewhere and offers the same method.
  */
-import { Misconfigured, type Prepared, type Slot, type ChainHead } from "@pontage/core"
+import { Misconfigured, type PreparedTransaction, type Slot, type ChainHead } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as EvmCrypto from "../crypto/EvmCrypto.ts"
@@ -24,10 +24,10 @@ export const sign = Effect.fnUntraced(function* (
   chainId: number,
   call: Pick<UnsignedTransaction, "to" | "data" | "gas">,
   slot: Slot,
-  survey: ChainHead,
+  chainHead: ChainHead,
   { keccak256 }: Pick<EvmCrypto.Shape, "keccak256"> = EvmCrypto.javaScript
-): Effect.fn.Return<Prepared, Misconfigured> {
-  const { maximum, priority } = survey.fees ?? { maximum: 0n, priority: 0n }
+): Effect.fn.Return<PreparedTransaction, Misconfigured> {
+  const { maximum, priority } = chainHead.fees ?? { maximum: 0n, priority: 0n }
   const transaction: UnsignedTransaction = {
     type: "eip1559",
     chainId,
@@ -47,6 +47,6 @@ export const sign = Effect.fnUntraced(function* (
     return yield* new Misconfigured({ message })
   }
   const id = EvmHex.fromBytes(keccak256(EvmHex.toBytes(bytes)))
-  const head = survey.head.number
+  const head = chainHead.head.number
   return { slot, transaction: id, bytes, head, cost: call.gas * maximum, fees: { maximum, priority } }
 })

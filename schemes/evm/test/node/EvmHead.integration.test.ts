@@ -82,8 +82,8 @@ describe("a payer whose money came in the last block", () => {
           assert.strictEqual(yield* Payment.outcome(half.verify(payment)), "ChainUnavailable")
           assert.strictEqual(yield* Payment.outcome(half.balance(payment)), "ChainUnavailable")
           // All nodes forget the block: the half has seen it, and does not.
-          yield* half.survey
-          const stale = (yield* half.survey).head.number - 1n
+          yield* half.chainHead
+          const stale = (yield* half.chainHead).head.number - 1n
           proxy.spoil("eth_blockNumber", RpcProxy.result(`0x${stale.toString(16)}`))
           assert.strictEqual(yield* Payment.outcome(half.verify(payment)), "ChainUnavailable")
           proxy.mend()

@@ -10,15 +10,15 @@ const account = privateKeyToAccount(generatePrivateKey())
 const call = { to: account.address, data: "0x1234", gas: 150_000n } as const
 const slot = { lane: account.address, number: 7n }
 const head = { number: 99n, hash: `0x${"1".repeat(64)}`, time: 1 }
-const survey = { head, final: 35n, fees: { maximum: 21n, priority: 1n, ceiling: 22n } }
+const chainHead = { head, final: 35n, fees: { maximum: 21n, priority: 1n, ceiling: 22n } }
 
 const signedBy = (signTransaction: EvmTransactionSigner["signTransaction"]) =>
-  sign({ address: account.address, signTransaction }, 31_337, call, slot, survey)
+  sign({ address: account.address, signTransaction }, 31_337, call, slot, chainHead)
 
 describe("EvmTransactionSigner", () => {
-  it.effect("signs the call in its slot, for one chain, at no more than the survey's fees, with no value", () =>
+  it.effect("signs the call in its slot, for one chain, at no more than the chain head's fees, with no value", () =>
     Effect.gen(function* () {
-      const prepared = yield* sign(account, 31_337, call, slot, survey)
+      const prepared = yield* sign(account, 31_337, call, slot, chainHead)
       const bytes = `0x02${prepared.bytes.slice(4)}` as const
       assert.deepInclude(parseTransaction(bytes), {
         type: "eip1559",

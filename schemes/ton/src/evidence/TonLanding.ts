@@ -2,7 +2,7 @@
  * Where a relayer's external message landed: the transaction of the relayer's wallet that carried it out. The masterchain
  * takes nothing back, so that a landing is looked for once.
  */
-import { type Block, ChainUnavailable, type Landed, type Prepared } from "@pontage/core"
+import { type Block, ChainUnavailable, type Inclusion, type PreparedTransaction } from "@pontage/core"
 import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Effect from "effect/Effect"
 
@@ -16,14 +16,16 @@ import * as TonHistory from "./TonHistory.ts"
 /** The relayer's transaction of a slot. */
 export interface TonLanding {
   readonly lane: TonAddress.Address
-  readonly landed: Landed
+  readonly landed: Inclusion
   readonly transaction: TonTransaction.TonTransaction
 }
 
 /** Landings by the hash of the external message. */
 export interface TonLandings {
   /** Where one of these attempts landed; `undefined` while none did. */
-  readonly find: (attempts: ReadonlyArray<Prepared>) => Effect.Effect<TonLanding | undefined, ChainUnavailable>
+  readonly find: (
+    attempts: ReadonlyArray<PreparedTransaction>
+  ) => Effect.Effect<TonLanding | undefined, ChainUnavailable>
 }
 
 /** A relayer's own history is worth more questions: each payment leaves a transaction in it. */
@@ -61,7 +63,7 @@ export const make = (rpc: TonRpc.Shape): TonLandings => {
 /** A number that is not used was used by none of ours. */
 const find = Effect.fnUntraced(function* (
   rpc: TonRpc.Shape,
-  attempts: ReadonlyArray<Prepared>
+  attempts: ReadonlyArray<PreparedTransaction>
 ): Effect.fn.Return<TonLanding | undefined, ChainUnavailable> {
   const [first] = attempts
   const lane = first?.slot && TonAddress.fromText(first.slot.lane)

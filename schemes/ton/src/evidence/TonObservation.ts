@@ -5,14 +5,14 @@
 import {
   type ChainUnavailable,
   invalid,
-  type Observation,
+  type PaymentObservation,
   OwnTransfer,
-  type Passenger,
+  type ObservedPayment,
   type Payment,
   type PaymentError,
-  type Prepared,
+  type PreparedTransaction,
   refuse,
-  type Sighting,
+  type TransactionObservation,
   type ValidationError
 } from "@pontage/core"
 import * as BoundedMap from "@pontage/core/BoundedMap"
@@ -57,15 +57,15 @@ const concurrency = 8
 export const observe = Effect.fnUntraced(function* (
   chain: ExactTonChain,
   unsent: Unsent,
-  passengers: ReadonlyArray<Passenger<Held>>,
-  attempts: ReadonlyArray<Prepared>
-): Effect.fn.Return<Sighting, ChainUnavailable> {
-  yield* Effect.forEach(passengers, ({ payment }) => chain.flying.take(payment.payload))
+  observedPayments: ReadonlyArray<ObservedPayment<Held>>,
+  attempts: ReadonlyArray<PreparedTransaction>
+): Effect.fn.Return<TransactionObservation, ChainUnavailable> {
+  yield* Effect.forEach(observedPayments, ({ payment }) => chain.flying.take(payment.payload))
   const landing = yield* chain.landings.find(attempts)
-  if (landing === undefined) return { landed: undefined, observations: passengers.map(() => pending) }
+  if (landing === undefined) return { landed: undefined, observations: observedPayments.map(() => pending) }
   const looks = yield* Effect.forEach(
-    passengers,
-    (passenger) => Effect.result(observeOne(chain, unsent, passenger, landing)),
+    observedPayments,
+    (observedPayment) => Effect.result(observeOne(chain, unsent, observedPayment, landing)),
     { concurrency }
   )
   const silent = looks.find(Result.isFailure)
@@ -73,26 +73,26 @@ export const observe = Effect.fnUntraced(function* (
   return { landed: landing.landed, observations: looks.map(Result.getOrElse(() => pending)) }
 })
 
-const pending: Observation = { _tag: "Pending" }
+const pending: PaymentObservation = { _tag: "Pending" }
 
 const observeOne = Effect.fnUntraced(function* (
   chain: ExactTonChain,
   unsent: Unsent,
-  passenger: Passenger<Held>,
+  observedPayment: ObservedPayment<Held>,
   landing: TonLanding.TonLanding
-): Effect.fn.Return<Observation, ChainUnavailable> {
-  const { payload: held } = passenger.payment
+): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
+  const { payload: held } = observedPayment.payment
   const hash = held.body.hash()
   const order = landing.transaction.sent.find(({ body, to }) => to === held.payer && body.hash().equals(hash))
-  if (order === undefined) return yield* elsewhere(chain, passenger, unsent.reasonOf(held.nonce), landing)
+  if (order === undefined) return yield* elsewhere(chain, observedPayment, unsent.reasonOf(held.nonce), landing)
   const begun = yield* chain.rpc.result(landing.lane, held.payer, order.createdLt)
   if (begun === undefined) return pending
-  if (TonTransfer.carriesOut(held, begun)) return yield* followed(chain, passenger, begun, landing)
-  const seen = yield* elsewhere(chain, passenger, refusedBy(begun), landing)
+  if (TonTransfer.carriesOut(held, begun)) return yield* followed(chain, observedPayment, begun, landing)
+  const seen = yield* elsewhere(chain, observedPayment, refusedBy(begun), landing)
   if (seen._tag === "Pending") return seen
   const { landed, lane, transaction } = landing
   const relayed = { lane, transaction, name: landed.transaction }
-  yield* chain.books.enterRefused(passenger.payment, relayed, begun, seen._tag === "Settled")
+  yield* chain.books.enterRefused(observedPayment.payment, relayed, begun, seen._tag === "Settled")
   return seen
 })
 
@@ -104,11 +104,11 @@ const observeOne = Effect.fnUntraced(function* (
  */
 const elsewhere = Effect.fnUntraced(function* (
   chain: ExactTonChain,
-  passenger: Passenger<Held>,
+  observedPayment: ObservedPayment<Held>,
   reason: PaymentError | ValidationError | undefined,
   { landed, transaction }: TonLanding.TonLanding
-): Effect.fn.Return<Observation, ChainUnavailable> {
-  const { payment } = passenger
+): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
+  const { payment } = observedPayment
   const { payload: held } = payment
   const { isDue, isLate } = yield* chain.searches.isDue(held)
   if (!isDue) return pending
@@ -122,7 +122,7 @@ const elsewhere = Effect.fnUntraced(function* (
   }
   if (!isUsed && reason === undefined) return pending
   const begun = isUsed ? yield* chain.searches.find(payment, account) : undefined
-  const seen = begun && (yield* followed(chain, passenger, begun, undefined))
+  const seen = begun && (yield* followed(chain, observedPayment, begun, undefined))
   if (held.kind === "external" && seen?._tag === "Settled") yield* chain.losses.settle(payment)
   if (held.kind === "external" && (seen === undefined || seen._tag === "Failed"))
     yield* chain.books.enterUnused(payment, TonBooks.shareOf(transaction), true)
@@ -148,24 +148,25 @@ export const over = ({ flying, losses, searches }: ExactTonChain, payment: Payme
  */
 export const followed = Effect.fnUntraced(function* (
   chain: ExactTonChain,
-  passenger: Passenger<Held>,
+  observedPayment: ObservedPayment<Held>,
   begun: TonTransaction.TonTransaction,
   landing: TonLanding.TonLanding | undefined
-): Effect.fn.Return<Observation, ChainUnavailable> {
-  const { payload: held } = passenger.payment
+): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
+  const { payload: held } = observedPayment.payment
   const recipient = yield* chain.jettons.walletOf(held.master, held.transfer.to)
   const way = yield* TonTransfer.follow(chain.rpc, held, recipient, begun)
   if (way._tag === "Underway") return pending
   const transaction = way._tag === "Credited" ? way.credit.hash : yield* nameOf(chain, held, begun, landing)
   const last = way._tag === "Credited" ? way.credit : way.at
   const block = yield* TonLanding.blockOf(chain.rpc, last)
-  if (landing !== undefined) yield* chain.books.enter(passenger.payment, { ...landing, name: transaction }, last, way)
-  yield* over(chain, passenger.payment)
+  if (landing !== undefined)
+    yield* chain.books.enter(observedPayment.payment, { ...landing, name: transaction }, last, way)
+  yield* over(chain, observedPayment.payment)
   if (way._tag === "Stopped") return { _tag: "Failed", transaction, error: way.error }
   const isOurs = begun.cause?.from !== undefined && chain.relayers.has(begun.cause.from)
   const external = landing === undefined && held.kind === "w5-internal" && !isOurs
-  const isRacing = !external && block.number + racingBlocks >= passenger.since
-  if (!isRacing && !OwnTransfer.isOwn(passenger, { number: block.number, time: last.time }))
+  const isRacing = !external && block.number + racingBlocks >= observedPayment.since
+  if (!isRacing && !OwnTransfer.isOwn(observedPayment, { number: block.number, time: last.time }))
     return { _tag: "Failed", transaction, error: usedBefore(transaction) }
   return { _tag: "Settled", transaction, block, external }
 })

@@ -5,9 +5,9 @@
 import {
   ChainUnavailable,
   type FacilitatorScheme,
-  type Prepared,
+  type PreparedTransaction,
   type SchemeFacilitator,
-  type Submission
+  type SubmitResult
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
@@ -55,16 +55,16 @@ const half = (chain: ExactTonChain): SchemeFacilitator<Held> => {
       Effect.map(chain.jettons.holding(master, jettonWallet), ({ balance }) => balance),
     nextSlot: (lane) => seqnoOf(rpc, lane),
     time: Effect.map(accountOf(rpc, first), ({ head }) => head.time),
-    survey: Effect.map(accountOf(rpc, first), ({ head }) => ({ head, final: head.number })),
+    chainHead: Effect.map(accountOf(rpc, first), ({ head }) => ({ head, final: head.number })),
     isCanonical: TonBlocks.make(rpc),
-    prepare: (payments, slot, survey, maximumCost, replaced) =>
-      ExactTonPreparation.prepare(chain, verifications, unsent, payments, slot, survey, maximumCost, replaced),
+    prepare: (payments, slot, chainHead, maximumCost, replaced) =>
+      ExactTonPreparation.prepare(chain, verifications, unsent, payments, slot, chainHead, maximumCost, replaced),
     release: (payments) =>
       Effect.forEach(payments, (payment) => TonObservation.over(chain, payment), { discard: true }),
-    fill: (slot, survey) => ExactTonPreparation.fill(chain, slot, survey),
+    noop: (slot, chainHead) => ExactTonPreparation.noop(chain, slot, chainHead),
     submit: (prepared) => submit(rpc, prepared),
-    observe: (passengers, attempts) => TonObservation.observe(chain, unsent, passengers, attempts),
-    conclude: (passenger) => TonConclusion.conclude(chain, passenger),
+    observe: (observedPayments, attempts) => TonObservation.observe(chain, unsent, observedPayments, attempts),
+    conclude: (observedPayment) => TonConclusion.conclude(chain, observedPayment),
     signers: Effect.forEach(
       [...relayers.keys()],
       (address) => Effect.map(accountOf(rpc, address), ({ balance }) => ({ address, balance })),
@@ -92,7 +92,7 @@ const seqnoOf = (rpc: TonRpc.Shape, lane: string): Effect.Effect<bigint, ChainUn
  * What a node says to payers' own messages, or does not say, the chain will show: none of them keeps the relayer's from being
  * sent. One that was lost is sent again where it is looked for.
  */
-const submit = Effect.fnUntraced(function* (rpc: TonRpc.Shape, prepared: Prepared) {
+const submit = Effect.fnUntraced(function* (rpc: TonRpc.Shape, prepared: PreparedTransaction) {
   const messages = ExactTonPreparation.messagesOf(prepared.bytes)
   const relay = messages.at(-1) ?? ""
   const own = Effect.forEach(messages.slice(0, -1), (message) => Effect.ignore(rpc.send(message)), {
@@ -106,16 +106,16 @@ const submit = Effect.fnUntraced(function* (rpc: TonRpc.Shape, prepared: Prepare
 /** How many payers' own messages are sent at once. */
 const concurrency = 8
 
-const accepted: Submission = { _tag: "Accepted" }
-const slotUsed: Submission = { _tag: "SlotUsed" }
+const accepted: SubmitResult = { _tag: "Accepted" }
+const slotUsed: SubmitResult = { _tag: "SlotUsed" }
 
 /** Nodes say in many words why they refuse; the relayer's own account says it in numbers. */
 const explained = Effect.fnUntraced(function* (
   rpc: TonRpc.Shape,
-  { cost, slot }: Prepared,
+  { cost, slot }: PreparedTransaction,
   relay: string,
   message: string
-): Effect.fn.Return<Submission, ChainUnavailable> {
+): Effect.fn.Return<SubmitResult, ChainUnavailable> {
   if (slot === undefined) return { _tag: "Refused", message }
   const { balance, code, data, head } = yield* accountOf(rpc, slot.lane)
   const wallet = code && data && TonWallet.read(code, data)

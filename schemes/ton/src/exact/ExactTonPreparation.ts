@@ -8,7 +8,7 @@ import {
   Misconfigured,
   type Payment,
   type Preparation,
-  type Prepared,
+  type PreparedTransaction,
   refuse,
   type Slot,
   type ChainHead
@@ -54,9 +54,9 @@ export const prepare = Effect.fnUntraced(function* (
   unsent: Unsent,
   payments: ReadonlyArray<Payment<Held>>,
   slot: Slot | undefined,
-  survey: ChainHead,
+  chainHead: ChainHead,
   maximumCost?: bigint,
-  replaced?: Prepared
+  replaced?: PreparedTransaction
 ): Effect.fn.Return<Preparation, ChainUnavailable | FacilitatorUnavailable | Misconfigured> {
   const isAgain = replaced !== undefined
   const company = isAgain ? payments : companyOf(payments, chain.batches.maximum)
@@ -75,7 +75,7 @@ export const prepare = Effect.fnUntraced(function* (
   const ready = isAgain ? aboard : aboard.slice(0, affordable(aboard, tariff, most))
   let count = yield* risked(chain, unsent, ready, tariff)
   while (true) {
-    const preparation = yield* signed(ready.slice(0, count), place, tariff, balance, survey)
+    const preparation = yield* signed(ready.slice(0, count), place, tariff, balance, chainHead)
     if (preparation !== undefined) return preparation
     count = Math.max(1, Math.floor(count * 0.9))
   }
@@ -188,11 +188,11 @@ const signed = Effect.fnUntraced(function* (
   { lane, number, relayer }: Place,
   tariff: TonTariff.TonTariff,
   balance: bigint,
-  survey: ChainHead
+  chainHead: ChainHead
 ): Effect.fn.Return<Preparation | undefined, Misconfigured> {
   const relays = aboard.flatMap(({ relay }) => (relay === undefined ? [] : [relay]))
   const messages = relays.map(({ message }) => message)
-  const external = yield* TonRelayer.sign(relayer, number, survey.head.time + validSeconds, messages)
+  const external = yield* TonRelayer.sign(relayer, number, chainHead.head.time + validSeconds, messages)
   if (external.bytes > TonRelayer.maximumBytes && aboard.length > 1) return undefined
   const cost = TonRelay.costOf(relays, tariff)
   if (balance < cost) {
@@ -205,7 +205,7 @@ const signed = Effect.fnUntraced(function* (
       payload.kind === "external" ? [TonRelay.externalOf(payload, isDeployed === true)] : []
     )
   const bytes = [...own, external.boc].join(separator)
-  const prepared = { slot: { lane, number }, transaction: external.hash, bytes, head: survey.head.number, cost }
+  const prepared = { slot: { lane, number }, transaction: external.hash, bytes, head: chainHead.head.number, cost }
   return { prepared, count: aboard.length }
 })
 
@@ -227,14 +227,14 @@ const placeOf = (chain: ExactTonChain, slot: Slot | undefined): Effect.Effect<Pl
 }
 
 /** Signs an external message that sends nothing, to use a slot up. */
-export const fill = Effect.fnUntraced(function* (chain: ExactTonChain, slot: Slot, survey: ChainHead) {
+export const noop = Effect.fnUntraced(function* (chain: ExactTonChain, slot: Slot, chainHead: ChainHead) {
   const { lane, number, relayer } = yield* placeOf(chain, slot)
-  const external = yield* TonRelayer.sign(relayer, number, survey.head.time + validSeconds, [])
+  const external = yield* TonRelayer.sign(relayer, number, chainHead.head.time + validSeconds, [])
   return {
     slot: { lane, number },
     transaction: external.hash,
     bytes: external.boc,
-    head: survey.head.number,
+    head: chainHead.head.number,
     cost: TonRelay.costOf([], yield* chain.tariff)
   }
 })

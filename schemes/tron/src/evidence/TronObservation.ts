@@ -9,12 +9,12 @@ import {
   ChainUnavailable,
   type Conclusion,
   invalid,
-  type Observation,
+  type PaymentObservation,
   type OwnTransfer,
   type PaymentError,
-  type Prepared,
+  type PreparedTransaction,
   refuse,
-  type Sighting,
+  type TransactionObservation,
   type ValidationError
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -44,8 +44,8 @@ interface Found {
 export const observe = Effect.fnUntraced(function* (
   chain: ExactTronChain,
   sought: ReadonlyArray<Sought>,
-  attempts: ReadonlyArray<Prepared>
-): Effect.fn.Return<Sighting, ChainUnavailable> {
+  attempts: ReadonlyArray<PreparedTransaction>
+): Effect.fn.Return<TransactionObservation, ChainUnavailable> {
   const ids = new Set([...sought.map(({ held }) => held.id), ...attempts.map(({ transaction }) => transaction)])
   const found = new Map<string, Found>()
   for (const id of ids) {
@@ -89,7 +89,7 @@ const failuresIn = (found: Found, sought: ReadonlyArray<Sought>): string | undef
   return details.length === 0 ? undefined : [found.block.hash, found.receipt.result, ...details].join(" ")
 }
 
-const observed = ({ held, isOwn }: Sought, found: Found | undefined): Observation => {
+const observed = ({ held, isOwn }: Sought, found: Found | undefined): PaymentObservation => {
   if (found === undefined) return pending
   const { block, receipt, time } = found
   const error = failureOf(held, receipt) ?? (isOwn({ number: block.number, time }) ? undefined : usedBefore(held))

@@ -9,7 +9,7 @@ import {
   type FacilitatorUnavailable,
   Misconfigured,
   OwnTransfer,
-  type Passenger,
+  type ObservedPayment,
   type Payment,
   type Preparation,
   type SchemeFacilitator,
@@ -49,34 +49,34 @@ const half = (chain: ExactTronChain): SchemeFacilitator<Held> => {
     balance: ({ payload }) => balance(rpc, payload),
     nextSlot: () => Effect.succeed(0n),
     time: Effect.map(rpc.head, ({ time }) => Number(time / 1000n)),
-    survey: survey(rpc),
+    chainHead: chainHead(rpc),
     isCanonical: (block) => isCanonical(rpc, block),
     prepare: ([payment], _, { head }) => prepare(chain, verifications, payment, head.number),
     release: (payments) =>
       Effect.forEach(payments, ({ payload }) => commitments.release(payload.id), { discard: true }),
-    fill: () => Effect.fail(new Misconfigured({ message: `${network} has no slots to fill` })),
+    noop: () => Effect.fail(new Misconfigured({ message: `${network} has no slots to fill` })),
     submit: ({ bytes, transaction }) =>
       sponsor === undefined ? TronSubmission.submit(rpc, transaction, bytes) : sponsor.submit(transaction, bytes),
-    observe: (passengers, attempts) =>
-      Effect.tap(TronObservation.observe(chain, passengers.map(soughtOf), attempts), ({ observations }) =>
-        Effect.forEach(passengers, ({ payment: { payload } }, index) => {
+    observe: (observedPayments, attempts) =>
+      Effect.tap(TronObservation.observe(chain, observedPayments.map(soughtOf), attempts), ({ observations }) =>
+        Effect.forEach(observedPayments, ({ payment: { payload } }, index) => {
           const seen = observations[index]?._tag ?? "Pending"
           const absolving = seen === "Settled" && sponsor !== undefined ? sponsor.absolve(payload.id) : Effect.void
           return seen === "Pending" ? Effect.void : Effect.andThen(absolving, commitments.release(payload.id))
         })
       ),
-    conclude: (passenger) =>
-      Effect.tap(TronObservation.conclude(chain, soughtOf(passenger)), ({ _tag }) =>
-        _tag === "Pending" ? Effect.void : commitments.release(passenger.payment.payload.id)
+    conclude: (observedPayment) =>
+      Effect.tap(TronObservation.conclude(chain, soughtOf(observedPayment)), ({ _tag }) =>
+        _tag === "Pending" ? Effect.void : commitments.release(observedPayment.payment.payload.id)
       ),
     // Without a sponsor there is no signer; the node is asked all the same, so that its silence is noticed.
     signers: sponsor === undefined ? Effect.as(rpc.head, []) : Effect.map(sponsor.balance, (one) => [one])
   }
 }
 
-const soughtOf = (passenger: Passenger<Held>): TronObservation.Sought => ({
-  held: passenger.payment.payload,
-  isOwn: (block) => OwnTransfer.isOwn(passenger, block)
+const soughtOf = (observedPayment: ObservedPayment<Held>): TronObservation.Sought => ({
+  held: observedPayment.payment.payload,
+  isOwn: (block) => OwnTransfer.isOwn(observedPayment, block)
 })
 
 /** A balance that is too low would refuse the payment: it is asked for once more, since a node may be behind its fellows. */
@@ -95,7 +95,7 @@ const balanceNow = Effect.fnUntraced(function* (rpc: TronRpc, { token, transfer:
   return yield* new ChainUnavailable({ network: rpc.network, message: `${token.symbol} does not tell its balances` })
 })
 
-const survey = (rpc: TronRpc): Effect.Effect<ChainHead, ChainUnavailable> =>
+const chainHead = (rpc: TronRpc): Effect.Effect<ChainHead, ChainUnavailable> =>
   Effect.map(Effect.all([rpc.head, rpc.solid], { concurrency: "unbounded" }), ([head, solid]) => ({
     head: { number: head.number, hash: head.id, time: Number(head.time / 1000n) },
     final: solid.number < head.number ? solid.number : head.number

@@ -4,7 +4,7 @@
  * energy belongs to the account and not to the transaction. The chain is the record: after a restart the loans that no
  * payment needs any more are found there and taken back. One process may lend from an account, no two.
  */
-import { type ChainUnavailable, Misconfigured, type SignerBalance, type Submission } from "@pontage/core"
+import { type ChainUnavailable, Misconfigured, type SignerBalance, type SubmitResult } from "@pontage/core"
 import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Duration from "effect/Duration"
@@ -52,7 +52,7 @@ export interface EnergySponsor {
   /** The most that a loan costs the sponsor, in sun: the bandwidth of two transactions. */
   readonly cost: Effect.Effect<bigint, ChainUnavailable>
   /** Sends a payment, after lending what it lacks. The loan goes on in the background; asking again is harmless. */
-  readonly submit: (id: string, signedHex: string) => Effect.Effect<Submission, ChainUnavailable>
+  readonly submit: (id: string, signedHex: string) => Effect.Effect<SubmitResult, ChainUnavailable>
   readonly balance: Effect.Effect<SignerBalance, ChainUnavailable>
 }
 
@@ -64,7 +64,7 @@ const maximumLooks = 20
 /** Attempts to take a loan back at once; what fails is found again later. */
 const reclaimAttempts = 3
 
-const accepted: Submission = { _tag: "Accepted" }
+const accepted: SubmitResult = { _tag: "Accepted" }
 
 interface Sponsor {
   readonly rpc: TronRpc
@@ -142,7 +142,7 @@ const submit = Effect.fnUntraced(function* (
   fibers: FiberSet.FiberSet,
   id: string,
   signedHex: string
-): Effect.fn.Return<Submission, ChainUnavailable> {
+): Effect.fn.Return<SubmitResult, ChainUnavailable> {
   const { rpc, underWay } = sponsor
   if (underWay.has(id)) return accepted
   const decoded = TronTransaction.decodeTransfer(TronTransaction.rawInside(signedHex) ?? new Uint8Array(0))
@@ -210,7 +210,7 @@ const serve = Effect.fnUntraced(function* (sponsor: Sponsor, sending: Sending) {
   if (!isLent) return yield* canPay(sponsor, owner, lacks.energy, send)
   const sun = EnergyLoan.stakeFor(lacks.energy, lacks.sums)
   const loan: EnergyLoan.Loan = { from: sponsor.address, to: owner, sun }
-  let answer: Submission | undefined
+  let answer: SubmitResult | undefined
   yield* Effect.acquireUseRelease(
     Effect.onError(EnergyLoan.send(sponsor.rpc, sponsor.signer, "give", loan), () =>
       sponsor.budget.end(sending.id, lending, "spared")
@@ -248,7 +248,7 @@ const endOf = (
   { rpc }: Sponsor,
   { id, transfer: { owner } }: Sending,
   { needed, sums: before }: { readonly needed: bigint; readonly sums: Resources },
-  answer: Submission | undefined
+  answer: SubmitResult | undefined
 ): Effect.Effect<SponsorBudget.LoanEnd> =>
   Effect.gen(function* () {
     const receipt = yield* rpc.receipt(id, "included")
@@ -266,7 +266,7 @@ const canPay = Effect.fnUntraced(function* (
   { prices, rpc }: Sponsor,
   payer: TronAddress.Address,
   energy: bigint,
-  send: Effect.Effect<Submission, ChainUnavailable>
+  send: Effect.Effect<SubmitResult, ChainUnavailable>
 ) {
   const account = yield* rpc.account(payer)
   if ((account?.balance ?? 0n) >= energy * (yield* prices).energy) yield* send

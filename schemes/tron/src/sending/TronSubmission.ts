@@ -3,7 +3,7 @@
  * are public, any other node may take them until they expire. Each of them is about one payer's transaction, so none is
  * `Refused`, which stops the whole lane, unless the node takes nothing from anybody.
  */
-import type { ChainUnavailable, Submission } from "@pontage/core"
+import type { ChainUnavailable, SubmitResult } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import type { Broadcast, TronRpc } from "../node/TronRpc.ts"
@@ -20,12 +20,12 @@ const busy = new Set(["SERVER_BUSY", "NO_CONNECTION", "NOT_ENOUGH_EFFECTIVE_CONN
  * - The refusals of these bytes (`SIGERROR`, `TAPOS_ERROR`, `TRANSACTION_EXPIRATION_ERROR`, `BANDWITH_ERROR`,
  *   `CONTRACT_VALIDATE_ERROR`, ...) leave the payment where it is until it settles otherwise or is proven unused.
  */
-export const toSubmission = ({ code, message }: Broadcast): Submission => {
+export const toSubmission = ({ code, message }: Broadcast): SubmitResult => {
   if (code === "SUCCESS") return { _tag: "Accepted" }
   if (code === "DUP_TRANSACTION_ERROR") return { _tag: "Known" }
   return { _tag: busy.has(code) ? "Refused" : "Outdated", message: `${code}: ${message}` }
 }
 
 /** Sends. */
-export const submit = (rpc: TronRpc, id: string, signedHex: string): Effect.Effect<Submission, ChainUnavailable> =>
+export const submit = (rpc: TronRpc, id: string, signedHex: string): Effect.Effect<SubmitResult, ChainUnavailable> =>
   Effect.map(rpc.broadcast(id, signedHex), toSubmission)

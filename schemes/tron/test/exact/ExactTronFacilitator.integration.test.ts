@@ -192,11 +192,11 @@ describe("exactTron.facilitator", () => {
         assert.strictEqual(seen, "INSUFFICIENT_BALANCE reverted")
         assert.match(word, /REVERT/)
         assert.strictEqual(landed?.transaction, prepared.transaction)
-        const passenger = { payment: one, since: prepared.head }
-        assert.strictEqual((yield* scheme.conclude(passenger))._tag, "Pending")
+        const observedPayment = { payment: one, since: prepared.head }
+        assert.strictEqual((yield* scheme.conclude(observedPayment))._tag, "Pending")
         yield* chain.advance(61_000)
         yield* chain.mine(solidified)
-        assert.strictEqual((yield* scheme.conclude(passenger))._tag, "Unused")
+        assert.strictEqual((yield* scheme.conclude(observedPayment))._tag, "Unused")
       })
     )
   })
@@ -331,18 +331,18 @@ describe("exactTron.facilitator, where a node or the chain misleads", () => {
         yield* scheme.verify(one)
         const prepared = yield* Payment.prepare(scheme, one)
         yield* scheme.submit(prepared)
-        const passenger = { payment: one, since: prepared.head }
+        const observedPayment = { payment: one, since: prepared.head }
         assert.deepStrictEqual(yield* Payment.observe(scheme, one, prepared), {
           landed: undefined,
           seen: "Pending",
           word: ""
         })
-        assert.strictEqual((yield* scheme.conclude(passenger))._tag, "Pending")
+        assert.strictEqual((yield* scheme.conclude(observedPayment))._tag, "Pending")
         yield* chain.mine(solidified)
         const { landed, seen } = yield* Payment.end(scheme, one, prepared)
         assert.strictEqual(seen, "Settled")
-        assert.isTrue((landed?.block.number ?? 0n) <= (yield* scheme.survey).final)
-        assert.strictEqual((yield* scheme.conclude(passenger))._tag, "Settled")
+        assert.isTrue((landed?.block.number ?? 0n) <= (yield* scheme.chainHead).final)
+        assert.strictEqual((yield* scheme.conclude(observedPayment))._tag, "Settled")
       })
     )
 
@@ -392,15 +392,15 @@ describe("exactTron.facilitator, where a node or the chain misleads", () => {
         const scheme = yield* Payment.half()
         const { expiration } = yield* Payment.transfer()
         const one = yield* Payment.read(scheme, yield* Payment.payment({ transfer: { expiration } }))
-        const passenger = { payment: one, since: (yield* scheme.survey).head.number }
+        const observedPayment = { payment: one, since: (yield* scheme.chainHead).head.number }
         yield* chain.setTime(Number(expiration) - 1_000)
         yield* chain.mine(solidified)
-        assert.strictEqual((yield* scheme.conclude(passenger))._tag, "Pending")
+        assert.strictEqual((yield* scheme.conclude(observedPayment))._tag, "Pending")
         yield* chain.setTime(Number(expiration))
         yield* chain.mine(solidified - 1)
-        assert.strictEqual((yield* scheme.conclude(passenger))._tag, "Pending")
+        assert.strictEqual((yield* scheme.conclude(observedPayment))._tag, "Pending")
         yield* chain.mine()
-        const concluded = yield* scheme.conclude(passenger)
+        const concluded = yield* scheme.conclude(observedPayment)
         assert.strictEqual(concluded._tag, "Unused")
         const { submit } = scheme
         const prepared = yield* Payment.prepare(scheme, one)
@@ -423,10 +423,10 @@ describe("exactTron.facilitator, where a node or the chain misleads", () => {
           TronTransaction.id(TronTransaction.rawInside(bytes) ?? new Uint8Array(0)),
           one.authorization.nonce
         )
-        const survey = yield* scheme.survey
-        assert.strictEqual((yield* Effect.flip(scheme.prepare([], undefined, survey)))._tag, "Misconfigured")
-        const { fill } = scheme
-        const filler = yield* Effect.flip(fill({ lane: "", number: 0n }, survey))
+        const chainHead = yield* scheme.chainHead
+        assert.strictEqual((yield* Effect.flip(scheme.prepare([], undefined, chainHead)))._tag, "Misconfigured")
+        const { noop } = scheme
+        const filler = yield* Effect.flip(noop({ lane: "", number: 0n }, chainHead))
         assert.strictEqual(filler._tag, "Misconfigured")
         assert.deepStrictEqual(yield* scheme.signers, [])
       })

@@ -43,7 +43,7 @@ describe("a payer whose money came in the last block", () => {
         assert.strictEqual(yield* half.balance(payment), 1n)
         yield* mint(payer.address, 1_000_000n)
         yield* mine(1)
-        yield* half.survey
+        yield* half.chainHead
         // One look in all.
         node.fallBehind(7)
         assert.strictEqual(yield* Payment.outcome(half.verify(payment)), "ok")

@@ -51,9 +51,9 @@ describe("a payer whose means are enough for some of its payments", () => {
         )
         // All of them are good by themselves, as long as none is on its way.
         yield* Effect.forEach(ones, (one) => scheme.verify(one))
-        const survey = yield* scheme.survey
+        const chainHead = yield* scheme.chainHead
         const prepared = yield* Effect.forEach(ones, (one) =>
-          Effect.map(Effect.result(scheme.prepare([one], undefined, survey)), (result) =>
+          Effect.map(Effect.result(scheme.prepare([one], undefined, chainHead)), (result) =>
             result._tag === "Success" ? [{ one, prepared: result.success.prepared }] : result.failure._tag
           )
         )

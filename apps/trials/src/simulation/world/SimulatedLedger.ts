@@ -160,16 +160,17 @@ const askedOver = (
     verify: (payment: Parameters<SchemeFacilitator["verify"]>[0]) => over("verify", half.verify(payment)),
     balance: (payment: Parameters<SchemeFacilitator["balance"]>[0]) => over("balance", half.balance(payment)),
     nextSlot: (lane: string, counting: SlotCount) => over("nextSlot", half.nextSlot(lane, counting)),
-    survey: over("survey", half.survey),
+    chainHead: over("chainHead", half.chainHead),
     isCanonical: (block: Parameters<SchemeFacilitator["isCanonical"]>[0]) =>
       over("isCanonical", half.isCanonical(block)),
     submit: (prepared: Parameters<SchemeFacilitator["submit"]>[0], told?: Told) =>
       over("submit", half.submit(prepared), told),
     observe: (
-      passengers: Parameters<SchemeFacilitator["observe"]>[0],
+      observedPayments: Parameters<SchemeFacilitator["observe"]>[0],
       attempts: Parameters<SchemeFacilitator["observe"]>[1]
-    ) => over("observe", half.observe(passengers, attempts)),
-    conclude: (passenger: Parameters<SchemeFacilitator["conclude"]>[0]) => over("conclude", half.conclude(passenger)),
+    ) => over("observe", half.observe(observedPayments, attempts)),
+    conclude: (observedPayment: Parameters<SchemeFacilitator["conclude"]>[0]) =>
+      over("conclude", half.conclude(observedPayment)),
     signers: over("signers", half.signers)
   }
 }
