@@ -54,8 +54,7 @@ const stillAbove: ReadonlySet<string> = new Set([
   "schemes/evm/src/transfer/TokenCode.ts",
   "schemes/ton/src/evidence/TonConclusion.ts",
   "schemes/ton/src/evidence/TonObservation.ts",
-  "schemes/ton/src/payment/ExactTonReading.ts",
-  "schemes/tron/src/evidence/TronObservation.ts"
+  "schemes/ton/src/payment/ExactTonReading.ts"
 ])
 
 /** Every file in no room of the plan, and every import from a room into one above it. */

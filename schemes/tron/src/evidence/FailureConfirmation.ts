@@ -1,7 +1,7 @@
 /**
- * Failures that a node tells of, seen twice. A node may answer wrongly once (one of several behind an address, a cache, one that is
- * about to leave its block): that a payment in a block has failed counts when the node says the same of the same block again,
- * asked after the chain has moved on.
+ * Confirms failures by a second report. A node may report wrongly once (one of several behind an address, a cache, a node that is
+ * about to drop its block): a payment's failure in a block counts when the node reports the same for the same block again, to a
+ * request that was sent after the chain has moved on.
  */
 import type { ChainUnavailable } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -10,30 +10,31 @@ import * as Effect from "effect/Effect"
 import type { Block } from "../node/TronBlocks.ts"
 
 /**
- * Asks for what is to be seen of a transaction; `failure` tells a failure in words that are equal where failures are, and
- * nothing of a success. `undefined` where there is nothing, or a failure that was not seen twice yet.
+ * Finds a transaction. `failureOf` describes its failure, equal failures by equal texts, and gives `undefined` for a success.
+ * The result is `undefined` if nothing is found, or if a failure is not confirmed yet.
  */
-export type SecondLook = <A>(
+export type FailureConfirmation = <A>(
   id: string,
-  ask: Effect.Effect<A | undefined, ChainUnavailable>,
-  failure: (found: A) => string | undefined
+  find: Effect.Effect<A | undefined, ChainUnavailable>,
+  failureOf: (found: A) => string | undefined
 ) => Effect.Effect<A | undefined, ChainUnavailable>
 
-interface First {
+interface FailureReport {
   readonly failure: string
-  /** The newest block after the first look. */
+  /** The newest block after the report. */
   readonly head: bigint
+  /** Unix milliseconds. */
   readonly at: number
 }
 
-/** A first look that is older (milliseconds) is none. */
+/** Age in milliseconds at which a first report is forgotten. */
 const memoryMillis = 600_000
-/** First looks that are remembered; beyond it the oldest are forgotten, and their payments wait for another block. */
+/** First reports that are remembered; beyond it the oldest are forgotten, and their payments wait for another block. */
 const capacity = 4_096
 
-/** Makes it for a chain whose head is asked for so. */
-export const make = (head: Effect.Effect<Block, ChainUnavailable>): SecondLook => {
-  const firsts = new Map<string, First>()
+/** Makes the confirmation for a chain; `head` requests the chain's newest block. */
+export const make = (head: Effect.Effect<Block, ChainUnavailable>): FailureConfirmation => {
+  const firsts = new Map<string, FailureReport>()
   const remember = Effect.fnUntraced(function* (id: string, failure: string) {
     const { number } = yield* head
     const at = yield* Clock.currentTimeMillis
@@ -44,23 +45,23 @@ export const make = (head: Effect.Effect<Block, ChainUnavailable>): SecondLook =
       firsts.delete(oldest)
     }
   })
-  return Effect.fnUntraced(function* (id, ask, failure) {
-    const found = yield* ask
-    const said = found === undefined ? undefined : failure(found)
-    if (said === undefined) {
+  return Effect.fnUntraced(function* (id, find, failureOf) {
+    const found = yield* find
+    const failure = found === undefined ? undefined : failureOf(found)
+    if (failure === undefined) {
       firsts.delete(id)
       return found
     }
     const first = firsts.get(id)
     const now = yield* Clock.currentTimeMillis
-    if (first === undefined || first.failure !== said || now - first.at > memoryMillis) {
-      yield* remember(id, said)
+    if (first === undefined || first.failure !== failure || now - first.at > memoryMillis) {
+      yield* remember(id, failure)
       return undefined
     }
     if ((yield* head).number <= first.head) return undefined
-    // Asked afresh behind the newer head: the answer above may have been on its way before it.
-    const again = yield* ask
-    if (again !== undefined && failure(again) === said) return again
+    // Requested once more after the newer head: the response above may have been on its way before it.
+    const again = yield* find
+    if (again !== undefined && failureOf(again) === failure) return again
     firsts.delete(id)
     return undefined
   })

@@ -1,6 +1,6 @@
 /**
- * Looks for many transactions with few questions. Only a new block can show what was not there before, so a transaction
- * that was looked for in vain is not asked for again until the head has changed; and the head is asked for by all together.
+ * Looks up many transactions with few requests. Only a new block can show a transaction that was missing before, so a missing
+ * one is not requested again until the head has changed; all lookups share the request for the head.
  */
 import type { ChainUnavailable } from "@pontage/core"
 import * as BoundedMap from "@pontage/core/BoundedMap"
@@ -10,41 +10,41 @@ import * as Semaphore from "effect/Semaphore"
 
 import type { Block } from "../node/TronBlocks.ts"
 
-/** Looks for a transaction by a question of its own; `undefined` where there is nothing, or nothing new. */
-export type Look = <A>(
+/** Finds a transaction by the given request; `undefined` if the chain shows none, or no block has come since the last lookup. */
+export type Lookup = <A>(
   id: string,
-  ask: Effect.Effect<A | undefined, ChainUnavailable>
+  find: Effect.Effect<A | undefined, ChainUnavailable>
 ) => Effect.Effect<A | undefined, ChainUnavailable>
 
-/** How long a head is taken for the newest: blocks come every three seconds. */
+/** Time for which a head counts as the newest, in nanoseconds; blocks come every three seconds. */
 const headNanos = 250_000_000n
-/** Transactions that are remembered; of those beyond it the oldest are asked for once too often. */
+/** Missing transactions that are remembered; beyond it the oldest are forgotten, and requested once more. */
 const capacity = 4_096
 
-/** Makes a look at a chain whose head is asked for so. */
-export const make = (ask: Effect.Effect<Block, ChainUnavailable>): Look => {
-  const head = shared(ask)
-  const inVain = BoundedMap.oldestOut<string, string>(capacity)
-  return Effect.fnUntraced(function* (id, looking) {
+/** Makes the lookup for a chain; the argument requests the chain's head. */
+export const make = (requestHead: Effect.Effect<Block, ChainUnavailable>): Lookup => {
+  const head = shared(requestHead)
+  const missing = BoundedMap.oldestOut<string, string>(capacity)
+  return Effect.fnUntraced(function* (id, find) {
     const newest = yield* head
-    if (inVain.get(id) === newest.id) return undefined
-    const found = yield* looking
-    if (found === undefined) inVain.set(id, newest.id)
-    else inVain.delete(id)
+    if (missing.get(id) === newest.id) return undefined
+    const found = yield* find
+    if (found === undefined) missing.set(id, newest.id)
+    else missing.delete(id)
     return found
   })
 }
 
-/** One question at a time, whose answer holds for a moment. A question that fails is asked again by the next. */
-const shared = (ask: Effect.Effect<Block, ChainUnavailable>): Effect.Effect<Block, ChainUnavailable> => {
+/** Sends one request at a time and keeps its response for a moment. A failed request is repeated by the next caller. */
+const shared = (request: Effect.Effect<Block, ChainUnavailable>): Effect.Effect<Block, ChainUnavailable> => {
   const turn = Semaphore.makeUnsafe(1)
   let known: { readonly block: Block; readonly until: bigint } | undefined
   return turn.withPermits(1)(
     Effect.gen(function* () {
-      // A clock that is set back would keep the answer for as long.
+      // The wall clock may be set back, and the response would be kept until it has caught up.
       const now = yield* Clock.monotonicTimeNanos
       if (known !== undefined && now < known.until) return known.block
-      const block = yield* ask
+      const block = yield* request
       known = { block, until: (yield* Clock.monotonicTimeNanos) + headNanos }
       return block
     })

@@ -1,8 +1,8 @@
 /**
- * What the chain shows of payments: the transaction's receipt and the token's own event in it. A transaction that a node
- * has taken may still fail in its block, by a revert or for want of energy: that the money did not move is proven when two looks
- * at the chain agree on it, with a block between them, and the block is solidified. One that is taken back takes the failure
- * with it, and the same bytes may move the money then: whoever had been told to sign others would pay twice.
+ * Observes payments on the chain, by the transaction's receipt and the token's own event in it. A transaction that a node has
+ * accepted may still fail in its block, by a revert or for lack of energy. The failure is proven when two reports agree on it, with
+ * a block between them, and the block is solidified. A block that is dropped takes the failure with it, and the same bytes may
+ * then move the money: a payer who had been told to sign another transaction would pay twice.
  */
 import {
   type Block,
@@ -19,69 +19,78 @@ import {
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import type { ExactTronChain } from "../exact/ExactTronChain.ts"
 import type * as TronRpc from "../node/TronRpc.ts"
-import type { Held } from "../payment/ExactTronReading.ts"
+import type { SignedTransfer } from "../payment/ExactTronReading.ts"
+import type { FailureConfirmation } from "./FailureConfirmation.ts"
+import type { Lookup } from "./PerBlockLookup.ts"
 import * as TronTransferEvidence from "./TronTransferEvidence.ts"
 
-/** A payment that is looked for, and whether its transfer in a block counts as its own. */
-export interface Sought {
-  readonly held: Held
+/** The chain as observations see it. */
+export interface View {
+  readonly rpc: TronRpc.TronRpc
+  /** Block that shows a transaction: any, or a solidified one only. */
+  readonly finality: "included" | "solidified"
+  readonly lookup: Lookup
+  readonly confirmFailure: FailureConfirmation
+}
+
+/** A payment to find; `isOwn` says whether its transfer in a block counts as this payment. */
+export interface SoughtTransfer {
+  readonly signed: SignedTransfer
   readonly isOwn: (block: OwnTransfer.TimedBlock) => boolean
 }
 
 const pending = { _tag: "Pending" } as const
 
-/** A transaction that is in a block. */
-interface Found {
+interface IncludedTransaction {
   readonly receipt: TronRpc.Receipt
   readonly block: Block
   /** The block's time; Unix seconds. */
   readonly time: number
 }
 
-/** Observes. Under the policy `solidified` a transaction is not seen before its block is. */
+/** Observes payments. With the finality `solidified` a transaction counts as pending until its block is solidified. */
 export const observe = Effect.fnUntraced(function* (
-  chain: ExactTronChain,
-  sought: ReadonlyArray<Sought>,
+  chain: View,
+  sought: ReadonlyArray<SoughtTransfer>,
   attempts: ReadonlyArray<PreparedTransaction>
 ): Effect.fn.Return<TransactionObservation, ChainUnavailable> {
-  const ids = new Set([...sought.map(({ held }) => held.id), ...attempts.map(({ transaction }) => transaction)])
-  const found = new Map<string, Found>()
+  const ids = new Set([...sought.map(({ signed }) => signed.id), ...attempts.map(({ transaction }) => transaction)])
+  const found = new Map<string, IncludedTransaction>()
   for (const id of ids) {
-    const mine = sought.filter(({ held }) => held.id === id)
-    const one = yield* chain.look(id, findTwice(chain, id, mine))
-    if (one !== undefined) found.set(id, one)
+    const mine = sought.filter(({ signed }) => signed.id === id)
+    const included = yield* chain.lookup(id, findConfirmed(chain, id, mine))
+    if (included !== undefined) found.set(id, included)
   }
   const attempt = attempts.find(({ transaction }) => found.has(transaction))
   const place = attempt && found.get(attempt.transaction)
   return {
     landed: attempt && place && { transaction: attempt.transaction, block: place.block, cost: attempt.cost },
-    observations: sought.map((one) => observed(one, found.get(one.held.id)))
+    observations: sought.map((one) => observed(one, found.get(one.signed.id)))
   }
 })
 
-const find = Effect.fnUntraced(function* ({ finality, rpc }: ExactTronChain, id: string) {
+const find = Effect.fnUntraced(function* ({ finality, rpc }: View, id: string) {
   const receipt = yield* rpc.receipt(id, finality)
   if (receipt === undefined) return undefined
   const block = yield* rpc.block(receipt.block)
   if (block === undefined) {
-    const message = `the node of ${rpc.network} does not know block ${receipt.block}, where it says ${id} is`
+    const message = `the node of ${rpc.network} lacks block ${receipt.block}, which its receipt of ${id} names`
     return yield* new ChainUnavailable({ network: rpc.network, message })
   }
   const time = Number(block.time / 1000n)
-  return { receipt, block: { number: block.number, hash: block.id }, time } satisfies Found
+  return { receipt, block: { number: block.number, hash: block.id }, time } satisfies IncludedTransaction
 })
 
-/** Nothing is found while it speaks against a payment and was seen only once, or in a block that may be taken back. */
-const findTwice = Effect.fnUntraced(function* (chain: ExactTronChain, id: string, sought: ReadonlyArray<Sought>) {
-  const found = yield* chain.twice(id, find(chain, id), (one) => failuresIn(one, sought))
+/** Hides a transaction whose payments failed until the failure is confirmed and its block can no longer be dropped. */
+const findConfirmed = Effect.fnUntraced(function* (chain: View, id: string, sought: ReadonlyArray<SoughtTransfer>) {
+  const found = yield* chain.confirmFailure(id, find(chain, id), (one) => failuresIn(one, sought))
   if (found === undefined || failuresIn(found, sought) === undefined) return found
   return found.block.number <= (yield* chain.rpc.solid).number ? found : undefined
 })
 
-/** What speaks against payments, in words that are equal where it is the same; `undefined` where nothing does. */
-const failuresIn = (found: Found, sought: ReadonlyArray<Sought>): string | undefined => {
+/** Describes the failures of payments, equal failures by equal texts; `undefined` if none failed. */
+const failuresIn = (found: IncludedTransaction, sought: ReadonlyArray<SoughtTransfer>): string | undefined => {
   const details = sought.flatMap((one) => {
     const seen = observed(one, found)
     return seen._tag === "Failed" ? [seen.error.detail] : []
@@ -89,52 +98,55 @@ const failuresIn = (found: Found, sought: ReadonlyArray<Sought>): string | undef
   return details.length === 0 ? undefined : [found.block.hash, found.receipt.result, ...details].join(" ")
 }
 
-const observed = ({ held, isOwn }: Sought, found: Found | undefined): PaymentObservation => {
+const observed = ({ isOwn, signed }: SoughtTransfer, found: IncludedTransaction | undefined): PaymentObservation => {
   if (found === undefined) return pending
   const { block, receipt, time } = found
-  const error = failureOf(held, receipt) ?? (isOwn({ number: block.number, time }) ? undefined : usedBefore(held))
+  const error = failureOf(signed, receipt) ?? (isOwn({ number: block.number, time }) ? undefined : usedBefore(signed))
   return error === undefined
-    ? { _tag: "Settled", transaction: held.id, block, external: false }
-    : { _tag: "Failed", transaction: held.id, error }
+    ? { _tag: "Settled", transaction: signed.id, block, external: false }
+    : { _tag: "Failed", transaction: signed.id, error }
 }
 
-const usedBefore = ({ id }: Held) =>
-  invalid("already_used", "on_chain", `the transaction ${id} was on the chain before it was sent from here`)
+const usedBefore = ({ id }: SignedTransfer) =>
+  invalid("already_used", "on_chain", `the transaction ${id} was on the chain before this facilitator submitted it`)
 
-/** Why a transaction that is in a block has not moved the money; `undefined` when it has. */
-const failureOf = ({ transfer }: Held, receipt: TronRpc.Receipt): PaymentError | ValidationError | undefined => {
+/** The reason why an included transaction did not move the money; `undefined` if it did. */
+const failureOf = (
+  { transfer }: SignedTransfer,
+  receipt: TronRpc.Receipt
+): PaymentError | ValidationError | undefined => {
   const { logs, message, result } = receipt
   if (result === "SUCCESS") {
     return TronTransferEvidence.isProven(transfer, logs)
       ? undefined
       : refuse("INVALID_RECIPIENT", "transfer_effect", "the token's events do not show the transfer of the amount")
   }
-  const ended = `two looks at the chain agree that the transaction failed in its block (${result}): ${message}; no money has moved`
-  if (result === "OUT_OF_ENERGY") return refuse("INSUFFICIENT_BALANCE", "out_of_energy", ended)
+  const failure = `two reports of the node agree that the transaction failed in its block (${result}): ${message}; no money moved`
+  if (result === "OUT_OF_ENERGY") return refuse("INSUFFICIENT_BALANCE", "out_of_energy", failure)
   return result === "REVERT"
-    ? refuse("INSUFFICIENT_BALANCE", "reverted", ended)
-    : invalid("unsupported_authorization", "transfer_failed", ended)
+    ? refuse("INSUFFICIENT_BALANCE", "reverted", failure)
+    : invalid("unsupported_authorization", "transfer_failed", failure)
 }
 
 /**
- * Concludes: a payment that is in a block has moved the money or never will, and so has one that is in none once a
- * solidified block is past its expiration. The chain takes a transaction only in a block whose predecessor is of an earlier
- * time than its expiration.
+ * Concludes a payment. An included transaction moved the money or never will; a transaction in no block never will once a
+ * solidified block is past its expiration, because the chain includes a transaction only in a block whose predecessor's time is
+ * before its expiration.
  */
 export const conclude = Effect.fnUntraced(function* (
-  chain: ExactTronChain,
-  sought: Sought
+  chain: View,
+  sought: SoughtTransfer
 ): Effect.fn.Return<Conclusion, ChainUnavailable> {
   const { rpc } = chain
-  const { held } = sought
-  const seen = observed(sought, yield* findTwice(chain, held.id, [sought]))
+  const { signed } = sought
+  const seen = observed(sought, yield* findConfirmed(chain, signed.id, [sought]))
   if (seen._tag === "Settled") return seen
   const solid = yield* rpc.solid
-  if (solid.time < held.transfer.expiration) return pending
+  if (solid.time < signed.transfer.expiration) return pending
   const unused: Conclusion = { _tag: "Unused", at: { number: solid.number, hash: solid.id } }
-  // Asked after the solidified block: what is in no block now, by either count, cannot come into one any more.
-  const receipts = yield* Effect.all([rpc.receipt(held.id, "included"), rpc.receipt(held.id, "solidified")])
+  // Requested after the solidified block: a transaction that neither view shows in a block now cannot enter one later.
+  const receipts = yield* Effect.all([rpc.receipt(signed.id, "included"), rpc.receipt(signed.id, "solidified")])
   if (receipts.every((receipt) => receipt === undefined)) return unused
-  const last = observed(sought, yield* findTwice(chain, held.id, [sought]))
+  const last = observed(sought, yield* findConfirmed(chain, signed.id, [sought]))
   return last._tag === "Failed" ? unused : last
 })

@@ -1,8 +1,8 @@
-import type { Log } from "../node/TronRpc.ts"
 /**
- * The proof that a token moved the money: its own event, once, from the payer to the recipient, of the amount. What a call
- * returns is not looked at: USDT's `transfer` answers false when it has succeeded.
+ * Evidence that a token moved the money: its own event, once, from the payer to the recipient, with the amount. The call's return
+ * value is ignored: USDT's `transfer` returns false on success.
  */
+import type { Log } from "../node/TronRpc.ts"
 import * as TronAddress from "../primitives/TronAddress.ts"
 import * as TronHex from "../primitives/TronHex.ts"
 import type { TokenTransfer } from "../transfer/TronTransaction.ts"
@@ -10,9 +10,7 @@ import type { TokenTransfer } from "../transfer/TronTransaction.ts"
 /** keccak256("Transfer(address,address,uint256)") */
 const transferTopic = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
-/**
- * Whether the events show exactly this transfer and no other of the token: a token that takes a fee shows two, or less.
- */
+/** Whether the events show exactly this transfer and no other of the token: a token that takes a fee logs two, or a lower amount. */
 export const isProven = (transfer: TokenTransfer, logs: ReadonlyArray<Log>): boolean => {
   const own = logs.filter(({ address, topics }) => address === transfer.token && topics[0] === transferTopic)
   const [log] = own

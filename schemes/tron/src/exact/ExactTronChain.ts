@@ -1,6 +1,6 @@
 /**
- * What the parts of the settling half share: a node that was shown to serve the network, the tokens, the policy, and the
- * sponsor of energy where there is one.
+ * The state that the parts of the scheme facilitator share: a node that was proven to serve the network, the tokens, the policy,
+ * and the energy sponsor if there is one.
  */
 import { type Asset, type AssetTable, ChainUnavailable, Misconfigured, type PaymentRequirements } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
@@ -10,6 +10,7 @@ import type * as Scope from "effect/Scope"
 
 import * as FailureConfirmation from "../evidence/FailureConfirmation.ts"
 import * as PerBlockLookup from "../evidence/PerBlockLookup.ts"
+import type * as TronObservation from "../evidence/TronObservation.ts"
 import * as TronChainCheck from "../node/TronChainCheck.ts"
 import * as TronHead from "../node/TronHead.ts"
 import * as TronRpc from "../node/TronRpc.ts"
@@ -18,39 +19,36 @@ import * as EnergySponsor from "../sending/EnergySponsor.ts"
 import * as TronCommitments from "../sending/TronCommitments.ts"
 import * as TronAsset from "../transfer/TronAsset.ts"
 
-/**
- * Where payments settle, and by what policy. A facilitator of TRON needs no signer: payers sign the transactions
- * themselves. Only a sponsor has one.
- */
+/** Options of the facilitator. It needs no signer, because payers sign the transactions themselves; only a sponsor has one. */
 export interface Options {
-  /** A full node, the part before `/wallet`. */
+  /** URL of a full node, the part before `/wallet`. */
   readonly rpcUrl: string
-  /** Sent with every question to the node: a provider's key (`TRON-PRO-API-KEY`). */
+  /** Headers of every request to the node, for a provider's key (`TRON-PRO-API-KEY`). */
   readonly rpcHeaders?: Readonly<Record<string, string>>
   /** Default `tron:mainnet`. */
   readonly network?: string
-  /** Tokens to settle beyond the known ones; no other token is ever settled. */
+  /** Tokens to settle beside the known ones; no other token is ever settled. */
   readonly assets?: ReadonlyArray<TronAsset.CustomAsset>
   /**
-   * When a payment counts as made: `included` in a block (3 to 6 seconds, default), or `solidified`, in a block that 19
-   * of the 27 producers have built upon (about a minute).
+   * Block in which a payment counts as settled: `included`, any block (3 to 6 seconds, default), or `solidified`, a block that
+   * 19 of the 27 producers have built upon (about a minute).
    */
   readonly finality?: "included" | "solidified"
-  /** The highest fee limit that is taken, in sun; default 100 TRX: what a failure may burn of the payer's. */
+  /** Highest fee limit that is accepted, in sun: the TRX of the payer that a failure may burn. Default 100 TRX. */
   readonly maxFeeLimit?: bigint
-  /** How many payments of one payer may be on their way at once; default 8. More of them wait for these. */
+  /** Most pending payments of one payer; default 8. Further ones wait. */
   readonly maxInFlightPerPayer?: number
-  /** The same for one caller, where callers are told apart; default 128, half of what may be on its way in all. */
+  /** Most pending payments of one caller, if callers have names; default 128, half of the pending payments in all. */
   readonly maxInFlightPerCaller?: number
-  /** Lends payers the energy for their transfers; default nobody does, and payers pay it in TRX. */
+  /** Account that lends payers the energy for their transfers; default none, and payers pay for energy in TRX. */
   readonly sponsor?: EnergySponsor.Options
-  /** Milliseconds until a question to the node counts as unanswered; default 10 000. */
+  /** Timeout of a request to the node, in milliseconds; default 10 000. */
   readonly rpcTimeoutMillis?: number
-  /** Called with the path of each question to the node: for counting. */
+  /** Receives the path of each request to the node, for counting. */
   readonly onRequest?: (path: string) => void
 }
 
-/** How many payments may be on their way at once. */
+/** Most pending payments in all. */
 const capacity = 256
 const defaultPerPayer = 8
 const defaultPerCaller = 128
@@ -69,45 +67,37 @@ const check = OptionCheck.options<Options>({
   onRequest: OptionCheck.optional(OptionCheck.callable())
 })
 
-/** What the parts of the half share. */
-export interface ExactTronChain {
-  readonly rpc: TronRpc.TronRpc
-  /** Judges a payment; a node that is behind refuses none. */
+/** The state that the parts of the scheme facilitator share. */
+export interface ExactTronChain extends TronObservation.View {
+  /** Judges a payment; the response of a node that is behind refuses none. */
   readonly judge: TronHead.TronHead["judge"]
   readonly network: PaymentRequirements.PaymentRequirements["network"]
   readonly assets: AssetTable.AssetTable
-  readonly finality: "included" | "solidified"
   readonly maxFeeLimit: bigint
   readonly sponsor: EnergySponsor.EnergySponsor | undefined
-  /** How many payments may be on their way at once: in all, of one payer, of one caller. */
-  readonly inFlight: { readonly capacity: number; readonly payer: number; readonly caller: number }
-  /** What they will take of their payers. */
+  /** Most pending payments: in all, of one payer, of one caller. */
+  readonly pendingLimits: { readonly capacity: number; readonly payer: number; readonly caller: number }
+  /** The TRX, energy and bandwidth that pending payments will take from their payers. */
   readonly commitments: TronCommitments.TronCommitments
-  /** Looks for transactions with few questions. */
-  readonly look: PerBlockLookup.Look
-  /** Believes a failure in a block when it was seen twice. */
-  readonly twice: FailureConfirmation.SecondLook
-  /** What the chain charges; remembered for a minute. */
+  /** The chain's prices, remembered for a minute. */
   readonly prices: Effect.Effect<TronRpc.Prices, ChainUnavailable>
-  /** Proves a token against the chain before it is first used. */
+  /** Proves a token against the chain before its first use. */
   readonly prove: (token: Asset) => Effect.Effect<void, ChainUnavailable>
 }
 
 const defaultMaxFeeLimit = 100_000_000n
 
-/** Prices change by vote, at most every six hours. */
+/** Time for which prices are remembered, in milliseconds; they change by vote, at most every six hours. */
 const pricesMillis = 60_000
 
-/**
- * Connects. It succeeds once the node has shown that it serves the network. A sponsor works until the scope closes.
- */
+/** Connects; succeeds once the node is proven to serve the network. A sponsor works until the scope closes. */
 export const connect = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<ExactTronChain, Misconfigured | ChainUnavailable, Scope.Scope> {
   yield* Effect.fromResult(OptionCheck.read(check, options, "exactTron.facilitator"))
   const { finality = "included", maxFeeLimit = defaultMaxFeeLimit, network: given = TronNetwork.mainnet } = options
   const network = TronNetwork.fromText(given)
-  if (network === undefined) return yield* wrong(`network "${given}" is no TRON network such as tron:mainnet`)
+  if (network === undefined) return yield* wrong(`network "${given}" is not a TRON network such as tron:mainnet`)
   if (maxFeeLimit <= 0n) return yield* wrong(`maxFeeLimit ${maxFeeLimit} is not a positive number of sun`)
   const assets = yield* Effect.fromResult(TronAsset.table(options.assets ?? []))
   const { onRequest, rpcHeaders, rpcTimeoutMillis, rpcUrl } = options
@@ -130,9 +120,9 @@ export const connect = Effect.fnUntraced(function* (
     assets,
     finality,
     maxFeeLimit,
-    look: PerBlockLookup.make(rpc.head),
-    twice: FailureConfirmation.make(rpc.head),
-    inFlight: {
+    lookup: PerBlockLookup.make(rpc.head),
+    confirmFailure: FailureConfirmation.make(rpc.head),
+    pendingLimits: {
       capacity,
       payer: options.maxInFlightPerPayer ?? defaultPerPayer,
       caller: options.maxInFlightPerCaller ?? defaultPerCaller
@@ -144,12 +134,12 @@ export const connect = Effect.fnUntraced(function* (
   }
 })
 
-const remembered = <A, E>(ask: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+const remembered = <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E> => {
   let known: { readonly value: A; readonly until: number } | undefined
   return Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     if (known !== undefined && now < known.until) return known.value
-    const value = yield* ask
+    const value = yield* request
     known = { value, until: now + pricesMillis }
     return value
   })
@@ -166,9 +156,9 @@ const provingOnce = (rpc: TronRpc.TronRpc) => {
         )
 }
 
-/** A token that is not what the operator's table says is the operator's fault, and no verdict about the payment. */
+/** A token that differs from the operator's table is the operator's mistake, not a verdict about the payment. */
 const notSettleable = (network: string, { message }: Misconfigured) =>
   Effect.andThen(Effect.logError(message), Effect.fail(new ChainUnavailable({ network, message })))
 
-const wrong = (what: string): Effect.Effect<never, Misconfigured> =>
-  Effect.fail(new Misconfigured({ message: `exactTron.facilitator: ${what}` }))
+const wrong = (reason: string): Effect.Effect<never, Misconfigured> =>
+  Effect.fail(new Misconfigured({ message: `exactTron.facilitator: ${reason}` }))

@@ -1,6 +1,6 @@
 /**
- * The payer's half of `exact` on TRON: it builds the transfer that the core has decided on, and has the wallet sign those
- * bytes and no others. It needs no chain library; a node only for a recent block to refer to, where the offer names none.
+ * The scheme client of `exact` on TRON: builds the transfer that the core has decided on, and has the wallet sign exactly those
+ * bytes. It needs no chain library, and a node only for a recent reference block if the offer names none.
  */
 import { Misconfigured, type SchemeClient, SigningFailed, type SigningRequest } from "@pontage/core"
 import { Entropy } from "@pontage/core/Entropy"
@@ -19,19 +19,19 @@ import * as TronAsset from "../transfer/TronAsset.ts"
 import * as TronTransaction from "../transfer/TronTransaction.ts"
 import * as TronSigner from "../wallet/TronSigner.ts"
 
-/** Who pays, and where. */
+/** Options of the scheme client. */
 export interface Options {
-  /** `TronSigner.fromTronWeb(...)`, `.fromTip1193(...)`, `localSigner(key)`, or anything that signs the bytes. */
+  /** `TronSigner.fromTronWeb(...)`, `.fromTip1193(...)`, `localSigner(key)`, or any other signer of the bytes. */
   readonly signer: TronSigner.TronSigner
   /** Default `tron:mainnet`. */
   readonly network?: string
-  /** A full node, asked for a recent block; needed where offers name no block (`extra.refBlock`). */
+  /** URL of a full node that is asked for a recent block; needed if offers name no block (`extra.refBlock`). */
   readonly rpcUrl?: string
-  /** Sent with every question to the node: a provider's key. */
+  /** Headers of every request to the node, for a provider's key. */
   readonly rpcHeaders?: Readonly<Record<string, string>>
-  /** Tokens to pay in beyond the known ones. */
+  /** Tokens to pay with beside the known ones. */
   readonly assets?: ReadonlyArray<TronAsset.CustomAsset>
-  /** The most that the chain may take for a payment's energy, in sun; default 100 TRX. An offer that needs more is not signed. */
+  /** Most TRX that the chain may take for a payment's energy, in sun; default 100 TRX. An offer that needs more is not signed. */
   readonly maxFeeLimit?: bigint
 }
 
@@ -46,17 +46,15 @@ const check = OptionCheck.options<Options>({
 
 const defaultMaxFeeLimit = 100_000_000n
 
-/**
- * The payer's half. Throws `Misconfigured` when the network, the signer's address, an asset or the RPC URL is not one.
- */
+/** Makes the scheme client. Throws `Misconfigured` if the network, the signer's address, an asset or the RPC URL is invalid. */
 export const client = (options: Options): SchemeClient => {
   Result.getOrThrow(OptionCheck.read(check, options, "exactTron.client"))
   const { assets, network = TronNetwork.mainnet, signer } = options
   const table = Result.getOrThrow(TronAsset.table(assets ?? []))
   const chain = TronNetwork.fromText(network)
   const payer = TronAddress.fromText(signer.address)
-  if (chain === undefined) throw wrong(`network "${network}" is no TRON network such as tron:mainnet`)
-  if (payer === undefined) throw wrong(`the signer's address "${signer.address}" is no address`)
+  if (chain === undefined) throw wrong(`network "${network}" is not a TRON network such as tron:mainnet`)
+  if (payer === undefined) throw wrong(`the signer's address "${signer.address}" is not a TRON address`)
   const wallet: Wallet = {
     signer,
     payer,
@@ -71,9 +69,9 @@ export const client = (options: Options): SchemeClient => {
   }
 }
 
-const wrong = (what: string) => new Misconfigured({ message: `exactTron.client: ${what}` })
+const wrong = (reason: string) => new Misconfigured({ message: `exactTron.client: ${reason}` })
 
-/** The two fields of a block that a transaction refers to. */
+/** The two fields by which a transaction refers to a block. */
 type Reference = Pick<TronTransaction.Header, "refBlockBytes" | "refBlockHash">
 
 interface Wallet {
@@ -86,7 +84,7 @@ interface Wallet {
 const failed = (message: string, cause?: unknown) =>
   new SigningFailed(cause === undefined ? { message } : { message, cause })
 
-/** A block that is not reorganised any more: a reference to one that is makes the payment impossible. */
+/** Requests a solidified block: a reference to a block that is dropped later makes the payment impossible. */
 const recentBlockBy = (network: string, { rpcHeaders, rpcUrl }: Options): Wallet["recentBlock"] => {
   if (rpcUrl === undefined) {
     const message = `the offer names no recent block (extra.refBlock): give exactTron.client the rpcUrl of a node of ${network}`
@@ -108,7 +106,7 @@ const makeHints = () =>
     )
   })
 
-/** What is read of an offer's `extra`. A hint that is not understood is no offer to sign for. */
+/** The fields read from an offer's `extra`. An offer with an invalid hint is not signed. */
 const decodeHints = /* @__PURE__ */ Schema.decodeUnknownOption(/* @__PURE__ */ makeHints())
 
 const sign = Effect.fnUntraced(function* (wallet: Wallet, request: SigningRequest) {
@@ -137,15 +135,15 @@ const toSign = Effect.fnUntraced(function* (
 ) {
   const to = TronAddress.fromText(requirements.payTo)
   if (to === undefined || to === wallet.payer) {
-    return yield* failed(`the offer's recipient "${requirements.payTo}" is no address to pay to`)
+    return yield* failed(`the offer's recipient "${requirements.payTo}" is not the TRON address of another account`)
   }
   const token = TronAddress.fromText(asset.address)
-  if (token === undefined) return yield* failed(`the asset's address "${asset.address}" is no address`)
+  if (token === undefined) return yield* failed(`the asset's address "${asset.address}" is not a TRON address`)
   const hints = Option.getOrUndefined(decodeHints(requirements.extra ?? {}))
-  if (hints === undefined) return yield* failed("the offer's extra holds a fee limit or a block that is none")
+  if (hints === undefined) return yield* failed("the offer's extra holds an invalid minFeeLimit or refBlock")
   const feeLimit = BigInt(hints.minFeeLimit ?? TronAsset.defaultFeeLimit)
   if (feeLimit > wallet.maxFeeLimit) {
-    const message = `the offer asks for a fee limit of ${feeLimit} sun, at most ${wallet.maxFeeLimit} are signed for (maxFeeLimit)`
+    const message = `the offer requires a fee limit of ${feeLimit} sun, above maxFeeLimit ${wallet.maxFeeLimit}`
     return yield* failed(message)
   }
   const { refBlock } = hints

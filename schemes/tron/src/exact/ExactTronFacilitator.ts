@@ -1,6 +1,6 @@
 /**
- * The settling half of `exact` on TRON: reads and verifies signed transfers, sends them as they are, and believes only the
- * receipts of blocks and the token's own events. It has no lanes: payers number nothing, and sign for themselves.
+ * The scheme facilitator of `exact` on TRON: reads and verifies signed transfers, submits them unchanged, and trusts only the
+ * receipts of blocks and the token's own events. It has no lanes: transactions have no numbers, and payers sign them.
  */
 import {
   type Block,
@@ -20,25 +20,25 @@ import * as Effect from "effect/Effect"
 import * as TronObservation from "../evidence/TronObservation.ts"
 import type { TronRpc } from "../node/TronRpc.ts"
 import * as ExactTron from "../payment/ExactTron.ts"
-import { type Held, read } from "../payment/ExactTronReading.ts"
+import { read, type SignedTransfer } from "../payment/ExactTronReading.ts"
 import * as TronSubmission from "../sending/TronSubmission.ts"
 import * as TronAsset from "../transfer/TronAsset.ts"
 import * as TronTransaction from "../transfer/TronTransaction.ts"
 import { connect, type ExactTronChain, type Options } from "./ExactTronChain.ts"
 import * as ExactTronVerification from "./ExactTronVerification.ts"
 
-/** The settling half. It comes to life once the node has shown that it serves the network. */
-export const facilitator = (options: Options): FacilitatorScheme => Effect.map(connect(options), half)
+/** Makes the scheme facilitator; it starts once the node is proven to serve the network. */
+export const facilitator = (options: Options): FacilitatorScheme => Effect.map(connect(options), make)
 
-const half = (chain: ExactTronChain): SchemeFacilitator<Held> => {
-  const { commitments, inFlight, network, rpc, sponsor } = chain
+const make = (chain: ExactTronChain): SchemeFacilitator<SignedTransfer> => {
+  const { commitments, network, pendingLimits, rpc, sponsor } = chain
   const verifications: Verifications = new WeakMap()
   return {
     scheme: ExactTron.scheme,
     network,
     lanes: [],
-    capacity: inFlight.capacity,
-    shares: inFlight,
+    capacity: pendingLimits.capacity,
+    shares: pendingLimits,
     read: (requirements, json) => read(network, chain.assets.find, requirements, json),
     recall: (requirements, json) => read(network, TronAsset.retired, requirements, json),
     verify: ({ caller = "", payload }) =>
@@ -57,42 +57,44 @@ const half = (chain: ExactTronChain): SchemeFacilitator<Held> => {
     noop: () => Effect.fail(new Misconfigured({ message: `${network} has no slots to fill` })),
     submit: ({ bytes, transaction }) =>
       sponsor === undefined ? TronSubmission.submit(rpc, transaction, bytes) : sponsor.submit(transaction, bytes),
-    observe: (observedPayments, attempts) =>
-      Effect.tap(TronObservation.observe(chain, observedPayments.map(soughtOf), attempts), ({ observations }) =>
-        Effect.forEach(observedPayments, ({ payment: { payload } }, index) => {
+    observe: (observed, attempts) =>
+      Effect.tap(TronObservation.observe(chain, observed.map(soughtOf), attempts), ({ observations }) =>
+        Effect.forEach(observed, ({ payment: { payload } }, index) => {
           const seen = observations[index]?._tag ?? "Pending"
-          const absolving = seen === "Settled" && sponsor !== undefined ? sponsor.absolve(payload.id) : Effect.void
-          return seen === "Pending" ? Effect.void : Effect.andThen(absolving, commitments.release(payload.id))
+          const clearing = seen === "Settled" && sponsor !== undefined ? sponsor.clearLoss(payload.id) : Effect.void
+          return seen === "Pending" ? Effect.void : Effect.andThen(clearing, commitments.release(payload.id))
         })
       ),
-    conclude: (observedPayment) =>
-      Effect.tap(TronObservation.conclude(chain, soughtOf(observedPayment)), ({ _tag }) =>
-        _tag === "Pending" ? Effect.void : commitments.release(observedPayment.payment.payload.id)
+    conclude: (observed) =>
+      Effect.tap(TronObservation.conclude(chain, soughtOf(observed)), ({ _tag }) =>
+        _tag === "Pending" ? Effect.void : commitments.release(observed.payment.payload.id)
       ),
-    // Without a sponsor there is no signer; the node is asked all the same, so that its silence is noticed.
+    // Without a sponsor there is no signer; the request is sent all the same, so that a silent node is noticed.
     signers: sponsor === undefined ? Effect.as(rpc.head, []) : Effect.map(sponsor.balance, (one) => [one])
   }
 }
 
-const soughtOf = (observedPayment: ObservedPayment<Held>): TronObservation.Sought => ({
-  held: observedPayment.payment.payload,
-  isOwn: (block) => OwnTransfer.isOwn(observedPayment, block)
+const soughtOf = (observed: ObservedPayment<SignedTransfer>): TronObservation.SoughtTransfer => ({
+  signed: observed.payment.payload,
+  isOwn: (block) => OwnTransfer.isOwn(observed, block)
 })
 
-/** A balance that is too low would refuse the payment: it is asked for once more, since a node may be behind its fellows. */
-const balance = Effect.fnUntraced(function* (rpc: TronRpc, held: Held) {
-  const first = yield* balanceNow(rpc, held)
-  if (first >= held.transfer.amount) return first
-  const second = yield* balanceNow(rpc, held)
+/** Reads the payer's balance. One that is too low would refuse the payment, so it is read twice: a node may be behind others. */
+const balance = Effect.fnUntraced(function* (rpc: TronRpc, signed: SignedTransfer) {
+  const first = yield* balanceNow(rpc, signed)
+  if (first >= signed.transfer.amount) return first
+  const second = yield* balanceNow(rpc, signed)
   return second > first ? second : first
 })
 
-const balanceNow = Effect.fnUntraced(function* (rpc: TronRpc, { token, transfer: { owner, token: contract } }: Held) {
-  const held = ExactTronVerification.balanceOf(
+const balanceNow = Effect.fnUntraced(function* (
+  rpc: TronRpc,
+  { token, transfer: { owner, token: contract } }: SignedTransfer
+) {
+  const found = ExactTronVerification.balanceOf(
     yield* rpc.call(owner, contract, ExactTronVerification.balanceCallData(owner))
   )
-  if (held !== undefined) return held
-  return yield* new ChainUnavailable({ network: rpc.network, message: `${token.symbol} does not tell its balances` })
+  return found ?? (yield* ExactTronVerification.noBalance(token, rpc.network))
 })
 
 const chainHead = (rpc: TronRpc): Effect.Effect<ChainHead, ChainUnavailable> =>
@@ -101,25 +103,25 @@ const chainHead = (rpc: TronRpc): Effect.Effect<ChainHead, ChainUnavailable> =>
     final: solid.number < head.number ? solid.number : head.number
   }))
 
-/** A node that does not know the place yet has fallen behind, or another has: that proves nothing. */
+/** Whether the block is still on the chain. A node that lacks its number is behind, which proves nothing. */
 const isCanonical = Effect.fnUntraced(function* (rpc: TronRpc, { hash, number }: Block) {
   const found = yield* rpc.block(number)
   if (found !== undefined) return found.id === hash
-  const message = `the node of ${rpc.network} does not know block ${number}`
+  const message = `the node of ${rpc.network} lacks block ${number}`
   return yield* new ChainUnavailable({ network: rpc.network, message })
 })
 
-/** What was found when a payment was last verified, as long as it is held. */
-type Verifications = WeakMap<Held, ExactTronVerification.Verified>
+/** The last verification of each payment that is in memory. */
+type Verifications = WeakMap<SignedTransfer, ExactTronVerification.VerifiedTransfer>
 
 /**
- * The payer's own bytes, unchanged, and the signature behind them. They cost us nothing unless energy is lent for them. From
- * here on they count for what their payer may have on its way.
+ * Prepares the payer's own bytes, unchanged, followed by the signature. They cost the facilitator nothing unless it lends energy
+ * for them. From here on the payment counts among those that its payer has pending.
  */
 const prepare = Effect.fnUntraced(function* (
   { commitments, sponsor }: ExactTronChain,
   verifications: Verifications,
-  payment: Payment<Held> | undefined,
+  payment: Payment<SignedTransfer> | undefined,
   head: bigint
 ): Effect.fn.Return<Preparation, ChainUnavailable | FacilitatorUnavailable | Misconfigured> {
   if (payment === undefined) return yield* new Misconfigured({ message: "there is no payment to prepare" })
@@ -131,7 +133,7 @@ const prepare = Effect.fnUntraced(function* (
       return yield* ExactTronVerification.committed(payment.payload)
   }
   const { id, rawHex, signature } = payment.payload
-  sponsor?.announce(id, payment.caller ?? "")
+  sponsor?.setCaller(id, payment.caller ?? "")
   const bytes = TronTransaction.signed(rawHex, signature)
   return { prepared: { slot: undefined, transaction: id, bytes, head, cost }, count: 1 }
 })

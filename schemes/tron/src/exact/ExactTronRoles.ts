@@ -1,6 +1,6 @@
 /**
- * The three configurations of `exact` on TRON, as users write them: `exactTron.client({ signer, network, rpcUrl })`,
- * `exactTron.server({ rpcUrl })`, `exactTron.facilitator({ rpcUrl })`; and a signer whose key is at hand:
+ * The three roles of `exact` on TRON, as users write them: `exactTron.client({ signer, network, rpcUrl })`,
+ * `exactTron.server({ rpcUrl })` and `exactTron.facilitator({ rpcUrl })`; and the signer by a private key,
  * `exactTron.localSigner(privateKey)`.
  */
 export { client } from "./ExactTronClient.ts"

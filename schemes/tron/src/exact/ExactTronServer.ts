@@ -1,6 +1,4 @@
-/**
- * The seller's half of `exact` on TRON: the assets of a network, and their proof at start.
- */
+/** The scheme server of `exact` on TRON: the assets of a network, and their proof at start. */
 import { Misconfigured, type SchemeServer } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
@@ -14,15 +12,15 @@ import * as TronNetwork from "../primitives/TronNetwork.ts"
 import * as TronAsset from "../transfer/TronAsset.ts"
 import * as ExactTronVerification from "./ExactTronVerification.ts"
 
-/** Where the chain can be asked. It is asked at start only, never for a request. */
+/** Options of the scheme server. The node is used at start only, never during a payment. */
 export interface Options {
-  /** A full node, the part before `/wallet`. */
+  /** URL of a full node, the part before `/wallet`. */
   readonly rpcUrl: string
-  /** Sent with every question to the node: a provider's key. */
+  /** Headers of every request to the node, for a provider's key. */
   readonly rpcHeaders?: Readonly<Record<string, string>>
   /** Default `tron:mainnet`. */
   readonly network?: string
-  /** Tokens to be paid in beyond the known ones. */
+  /** Tokens to be paid in beside the known ones. */
   readonly assets?: ReadonlyArray<TronAsset.CustomAsset>
 }
 
@@ -34,9 +32,8 @@ const check = OptionCheck.options<Options>({
 })
 
 /**
- * The seller's half. What payers must know travels in each offer's `extra`: the way the token moves and the fee limit to
- * sign for; a route's own `extra` may add a recent block (`refBlock`) or name a sponsor. Throws `Misconfigured` when the
- * network or an asset is not one.
+ * Makes the scheme server. Each offer's `extra` tells payers the transfer method and the fee limit to sign; a route's own `extra`
+ * may add a recent block (`refBlock`) or name a sponsor. Throws `Misconfigured` if the network or an asset is invalid.
  */
 export const server = (options: Options): SchemeServer => {
   const checked = Result.getOrThrow(OptionCheck.read(check, options, "exactTron.server"))
@@ -45,7 +42,7 @@ export const server = (options: Options): SchemeServer => {
   const chain = TronNetwork.fromText(network)
   if (chain === undefined) {
     throw new Misconfigured({
-      message: `exactTron.server: network "${network}" is no TRON network such as tron:mainnet`
+      message: `exactTron.server: network "${network}" is not a TRON network such as tron:mainnet`
     })
   }
   return {

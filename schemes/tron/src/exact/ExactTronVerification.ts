@@ -1,8 +1,9 @@
 /**
- * Verification of a payment on TRON: the signature offline, then one look at the chain, all questions at once, and then
- * the checks in their order. A question that is not answered is no verdict.
+ * Verification of a payment on TRON: the signature offline, then all requests to the node at once, then the checks in their
+ * order. A request without a response gives no verdict.
  */
 import {
+  type Asset,
   ChainUnavailable,
   FacilitatorUnavailable,
   invalid,
@@ -17,26 +18,26 @@ import * as TronTransferEvidence from "../evidence/TronTransferEvidence.ts"
 import type * as TronBlocks from "../node/TronBlocks.ts"
 import type * as TronHead from "../node/TronHead.ts"
 import type * as TronRpc from "../node/TronRpc.ts"
-import type { Held } from "../payment/ExactTronReading.ts"
+import type { SignedTransfer } from "../payment/ExactTronReading.ts"
 import * as TronAddress from "../primitives/TronAddress.ts"
 import * as TronHex from "../primitives/TronHex.ts"
 import * as TronCommitments from "../sending/TronCommitments.ts"
 import * as TronTransaction from "../transfer/TronTransaction.ts"
 import type { ExactTronChain } from "./ExactTronChain.ts"
 
-type Refusal = PaymentError | ValidationError | ChainUnavailable
+type VerificationError = PaymentError | ValidationError | ChainUnavailable
 
-/** What a verification has found: what the transfer takes of its payer, and what the payer has. */
-export interface Verified {
+/** A verified transfer: what it takes from its payer, and what the payer has. */
+export interface VerifiedTransfer {
   readonly commitment: TronCommitments.Commitment
   readonly means: TronCommitments.Means
   readonly prices: TronRpc.Prices
 }
 
-/** What the chain showed, all of it at about the same time. */
-interface Seen {
+/** The chain's state at about one time, as far as the checks need it. */
+interface ChainSnapshot {
   readonly head: TronBlocks.Block
-  /** How many blocks behind the head the reference block is, by its low 16 bits. */
+  /** Blocks from the reference block to the head, modulo 2^16. */
   readonly referenceAge: bigint
   readonly reference: TronBlocks.Block | undefined
   readonly isKnown: boolean
@@ -47,65 +48,67 @@ interface Seen {
   readonly prices: TronRpc.Prices
 }
 
-type Check = (held: Held, seen: Seen, chain: ExactTronChain) => Refusal | undefined
+type TransferCheck = (
+  signed: SignedTransfer,
+  snapshot: ChainSnapshot,
+  chain: ExactTronChain
+) => VerificationError | undefined
 
-/** Milliseconds that must be left by the chain's clock: two slots, in which a producer may take the transaction. */
+/** Least validity left by the chain's clock, in milliseconds: two slots, in which a producer may include the transaction. */
 const slotsMillis = 6_000n
-/** The same where energy is lent first: that takes a block or two more. */
+/** Least validity left if energy is lent first, which takes a block or two more; milliseconds. */
 const sponsoredMillis = 15_000n
-/** The chain takes nothing that expires later than this after its head, in milliseconds. */
+/** Longest validity that the chain accepts, in milliseconds after its head. */
 const longestMillis = 86_400_000n
-/** Blocks: an hour. The chain itself allows 65,536. */
+/** Greatest age of a reference block, in blocks: an hour. The chain itself allows 65,536. */
 const oldestReference = 1_200n
-/** A reference so close ahead of our node's head, seen modulo 2^16, is of a node that is ahead of ours. */
+/** Age modulo 2^16 above which a reference block is taken for one ahead of this node's head, from a node that is ahead of it. */
 const newestReference = 65_536n - 20n
-/** What the chain counts beside a transaction's own bytes, for its result. */
+/** Bytes that the chain adds to a transaction's own, for its result. */
 const resultBytes = 64n
 
-/**
- * Verifies on behalf of a caller. Succeeds only when the chain would take the transaction now and the token would move the money.
- */
+/** Verifies on behalf of a caller. Succeeds only if the chain would accept the transaction now and the token would move the money. */
 export const verify = Effect.fnUntraced(function* (
   chain: ExactTronChain,
-  held: Held,
+  signed: SignedTransfer,
   caller: string
-): Effect.fn.Return<Verified, Refusal | FacilitatorUnavailable> {
-  const forged = forgery(held) ?? ownMoney(chain, held)
+): Effect.fn.Return<VerifiedTransfer, VerificationError | FacilitatorUnavailable> {
+  const forged = forgery(signed) ?? fromSponsor(chain, signed)
   if (forged !== undefined) return yield* forged
-  yield* chain.prove(held.token)
-  const verified = yield* chain.judge(judged(chain, held, caller))
+  yield* chain.prove(signed.token)
+  const verified = yield* chain.judge(judged(chain, signed, caller))
   const { commitment, means, prices } = verified
-  if (!(yield* chain.commitments.allow(commitment, means, prices))) return yield* committed(held)
+  if (!(yield* chain.commitments.allow(commitment, means, prices))) return yield* committed(signed)
   return verified
 })
 
-/** What one look says. */
-const judged = Effect.fnUntraced(function* (chain: ExactTronChain, held: Held, caller: string) {
-  const seen = yield* look(chain, held)
-  const { number: head } = seen.head
+/** The verdict by one snapshot. */
+const judged = Effect.fnUntraced(function* (chain: ExactTronChain, signed: SignedTransfer, caller: string) {
+  const snapshot = yield* takeSnapshot(chain, signed)
+  const { number: head } = snapshot.head
   for (const check of checks) {
-    const error = check(held, seen, chain)
+    const error = check(signed, snapshot, chain)
     if (error !== undefined) return refused(head, error)
   }
-  const found = toVerified(held, seen, yield* isSponsored(chain, held, caller, seen))
+  const found = toVerified(signed, snapshot, yield* isSponsored(chain, signed, caller, snapshot))
   const poor = fees(found)
   return poor === undefined ? { head, verdict: { _tag: "Good", found } as const } : refused(head, poor)
 })
 
-const refused = (head: bigint, error: Refusal): TronHead.Judged<Verified> => ({
+const refused = (head: bigint, error: VerificationError): TronHead.Judged<VerifiedTransfer> => ({
   head,
   verdict: { _tag: "Refused", error }
 })
 
-/** The payer's other payments take what this one needs. It may be good once they have ended. */
-export const committed = ({ transfer: { owner } }: Held): FacilitatorUnavailable =>
+/** The payer's other payments take the funds that this one needs; it may become valid once they have ended. */
+export const committed = ({ transfer: { owner } }: SignedTransfer): FacilitatorUnavailable =>
   new FacilitatorUnavailable({
-    message: `other payments of ${TronAddress.toBase58(owner)} are on their way and take the TRX, energy or bandwidth that this one needs; send the same payment again when they have settled`
+    message: `other pending payments of ${TronAddress.toBase58(owner)} take the TRX, energy or bandwidth that this one needs; send the same payment again when they have settled`
   })
 
-const look = Effect.fnUntraced(function* ({ prices, rpc }: ExactTronChain, { id, transfer }: Held) {
+const takeSnapshot = Effect.fnUntraced(function* ({ prices, rpc }: ExactTronChain, { id, transfer }: SignedTransfer) {
   const { amount, owner, refBlockBytes, to, token } = transfer
-  const seen = yield* Effect.all(
+  const found = yield* Effect.all(
     {
       head: rpc.head,
       isKnown: rpc.isKnown(id),
@@ -117,21 +120,25 @@ const look = Effect.fnUntraced(function* ({ prices, rpc }: ExactTronChain, { id,
     },
     { concurrency: "unbounded" }
   )
-  const referenceAge = (seen.head.number - BigInt(`0x${refBlockBytes}`)) & 0xffffn
-  const number = seen.head.number - referenceAge
+  const referenceAge = (found.head.number - BigInt(`0x${refBlockBytes}`)) & 0xffffn
+  const number = found.head.number - referenceAge
   const reference = referenceAge > oldestReference || number < 0n ? undefined : yield* rpc.block(number)
-  return { ...seen, referenceAge, reference } satisfies Seen
+  return { ...found, referenceAge, reference } satisfies ChainSnapshot
 })
 
-/** The call data that asks a token for an account's balance. */
+/** The call data of a token's `balanceOf(address)`. */
 export const balanceCallData = (owner: TronAddress.Address): string => `70a08231${TronAddress.toWord(owner)}`
 
-/** A balance as a token answers it; `undefined` when it answers something else. */
+/** The balance that a token's `balanceOf` returned; `undefined` if it returned no valid amount. */
 export const balanceOf = (outcome: TronRpc.CallOutcome): bigint | undefined =>
   outcome._tag === "Returned" && outcome.data.length === 64 ? BigInt(`0x${outcome.data}`) : undefined
 
-/** Why a transaction is not signed by its payer; `undefined` when it is. Its bytes tell. */
-export const forgery = ({ rawHex, signature: text, transfer }: Held): PaymentError | undefined => {
+/** The failure for a token whose `balanceOf` returned no valid amount. */
+export const noBalance = ({ symbol }: Asset, network: string): ChainUnavailable =>
+  new ChainUnavailable({ network, message: `${symbol} balanceOf returned no valid amount` })
+
+/** The error for a transaction that its payer has not signed, judged by its bytes alone; `undefined` if the signature is good. */
+export const forgery = ({ rawHex, signature: text, transfer }: SignedTransfer): PaymentError | undefined => {
   if (TronSignature.isHighS(text)) {
     return refuse("INVALID_SIGNATURE", "high_s", "the signature's s is in the upper half of the order")
   }
@@ -141,65 +148,63 @@ export const forgery = ({ rawHex, signature: text, transfer }: Held): PaymentErr
     : refuse("INVALID_SIGNATURE", "signer", "the transaction is not signed by the key of its payer's account")
 }
 
-const ownMoney = ({ sponsor }: ExactTronChain, { transfer: { owner } }: Held): PaymentError | undefined =>
+const fromSponsor = ({ sponsor }: ExactTronChain, { transfer: { owner } }: SignedTransfer): PaymentError | undefined =>
   owner === sponsor?.address
     ? refuse("INVALID_RECIPIENT", "facilitator_pays", "the payment is from the facilitator's own account")
     : undefined
 
-const expiry: Check = ({ transfer: { expiration } }, { head }, { sponsor }) => {
+const expiry: TransferCheck = ({ transfer: { expiration } }, { head }, { sponsor }) => {
   const margin = sponsor === undefined ? slotsMillis : sponsoredMillis
   if (expiration <= head.time + margin) {
-    const message = `the transaction expires at ${expiration}, the chain's head is of ${head.time} and ${margin} ms must be left`
+    const message = `the transaction expires at ${expiration}, less than ${margin} ms after the chain's head (${head.time})`
     return refuse("EXPIRED_PAYMENT", "expired", message)
   }
-  const message = "the transaction expires more than a day after the chain's head: no node takes it yet"
+  const message = "the transaction expires more than a day after the chain's head: no node accepts it yet"
   return expiration > head.time + longestMillis
     ? invalid("unsupported_authorization", "valid_too_long", message)
     : undefined
 }
 
-const singleUse: Check = ({ id }, { isKnown }) =>
+const singleUse: TransferCheck = ({ id }, { isKnown }) =>
   isKnown
     ? invalid("already_used", "on_chain", `the transaction ${id} is on the chain already; sign a new one`)
     : undefined
 
-const referenceBlock: Check = ({ transfer }, { reference, referenceAge }, { network }) => {
+const referenceBlock: TransferCheck = ({ transfer }, { reference, referenceAge }, { network }) => {
   if (referenceAge > newestReference) {
-    return new ChainUnavailable({ network, message: `the node of ${network} lags behind the payer's` })
+    return new ChainUnavailable({ network, message: `the node of ${network} is behind the payer's node` })
   }
   if (referenceAge > oldestReference) {
-    const message = `the reference block is ${referenceAge} blocks old, at most ${oldestReference} are taken`
+    const message = `the reference block is ${referenceAge} blocks old, at most ${oldestReference} are accepted`
     return refuse("EXPIRED_PAYMENT", "ref_block_old", message)
   }
   if (reference?.id.slice(16, 32) === transfer.refBlockHash) return undefined
-  return refuse("NETWORK_MISMATCH", "ref_block", `the reference block is none of ${network}: it names another network`)
+  return refuse("NETWORK_MISMATCH", "ref_block", `the reference block is not on ${network}: it is of another network`)
 }
 
-const activation: Check = ({ transfer: { owner } }, { account }) => {
+const activation: TransferCheck = ({ transfer: { owner } }, { account }) => {
   const payer = TronAddress.toBase58(owner)
   if (account === undefined) {
-    const message = `the account ${payer} was never activated: it needs some TRX before it can pay`
+    const message = `the account ${payer} is not activated: it needs some TRX before it can pay`
     return refuse("INSUFFICIENT_BALANCE", "payer_not_activated", message)
   }
-  const message = `the account ${payer} has given its owner permission to other keys; its own key alone cannot pay`
+  const message = `the account ${payer} has given its owner permission to other keys; its own key alone cannot sign a payment`
   return account.ownsItself ? undefined : refuse("INVALID_SIGNATURE", "permission", message)
 }
 
-const tokenBalance: Check = ({ token, transfer: { amount } }, { balance }, { network }) => {
+const tokenBalance: TransferCheck = ({ token, transfer: { amount } }, { balance }, { network }) => {
   const held = balanceOf(balance)
-  if (held === undefined) {
-    return new ChainUnavailable({ network, message: `${token.symbol} does not tell its balances` })
-  }
-  const message = `the payer holds ${held} of ${token.symbol}'s smallest unit, the payment is of ${amount}`
+  if (held === undefined) return noBalance(token, network)
+  const message = `the payer holds ${held} of ${token.symbol}'s smallest unit, the payment takes ${amount}`
   return held < amount ? refuse("INSUFFICIENT_BALANCE", "token", message) : undefined
 }
 
-const simulation: Check = ({ token, transfer }, { simulation: outcome }, { network }) => {
+const simulation: TransferCheck = ({ token, transfer }, { simulation: outcome }, { network }) => {
   if (outcome._tag === "NoContract") {
-    return new ChainUnavailable({ network, message: `the node of ${network} does not know ${token.symbol}` })
+    return new ChainUnavailable({ network, message: `the node of ${network} has no contract ${token.symbol}` })
   }
   if (outcome._tag === "Failed") {
-    const message = `${token.symbol} would refuse the transfer: ${outcome.message}`
+    const message = `${token.symbol} would reject the transfer: ${outcome.message}`
     return refuse("INSUFFICIENT_BALANCE", "simulation_reverted", message)
   }
   const message = `the transfer would not move exactly ${transfer.amount} to the recipient`
@@ -208,23 +213,31 @@ const simulation: Check = ({ token, transfer }, { simulation: outcome }, { netwo
     : refuse("INVALID_RECIPIENT", "transfer_effect", message)
 }
 
-const feeLimit: Check = ({ transfer }, { prices, simulation: outcome }, { maxFeeLimit }) => {
+const feeLimit: TransferCheck = ({ transfer }, { prices, simulation: outcome }, { maxFeeLimit }) => {
   const needed = energyOf(outcome) * prices.energy
   if (transfer.feeLimit >= needed && transfer.feeLimit <= maxFeeLimit) return undefined
-  const message = `the fee limit is ${transfer.feeLimit} sun, between ${needed} and ${maxFeeLimit} are taken`
+  const message = `the fee limit is ${transfer.feeLimit} sun, expected between ${needed} and ${maxFeeLimit}`
   return refuse("INSUFFICIENT_BALANCE", "fee_limit", message)
 }
 
-const checks: ReadonlyArray<Check> = [expiry, singleUse, referenceBlock, activation, tokenBalance, simulation, feeLimit]
+const checks: ReadonlyArray<TransferCheck> = [
+  expiry,
+  singleUse,
+  referenceBlock,
+  activation,
+  tokenBalance,
+  simulation,
+  feeLimit
+]
 
 const energyOf = (outcome: TronRpc.CallOutcome): bigint => (outcome._tag === "Returned" ? outcome.energy : 0n)
 
-/** Energy that is missing is lent by the sponsor, as far as its budget goes. */
+/** Whether the sponsor would lend the energy that the payer lacks, within its budget. */
 const isSponsored = (
   { sponsor }: ExactTronChain,
-  { transfer }: Held,
+  { transfer }: SignedTransfer,
   caller: string,
-  { resources, simulation: outcome }: Seen
+  { resources, simulation: outcome }: ChainSnapshot
 ) => {
   const missing = energyOf(outcome) - resources.energy
   return sponsor === undefined || missing <= 0n
@@ -232,14 +245,14 @@ const isSponsored = (
     : sponsor.covers({ payer: transfer.owner, caller, energy: missing }, resources)
 }
 
-/** A transaction may be taken until its expiration by the chain's clock, which is not exactly ours; milliseconds. */
+/** Most by which the chain's clock, which decides when a transaction expires, lags behind ours; milliseconds. */
 const clockSlack = 10_000
 
 const toVerified = (
-  { id, rawHex, signature: text, transfer }: Held,
-  { account, prices, resources, simulation: outcome }: Seen,
+  { id, rawHex, signature: text, transfer }: SignedTransfer,
+  { account, prices, resources, simulation: outcome }: ChainSnapshot,
   sponsored: boolean
-): Verified => {
+): VerifiedTransfer => {
   const { energy, freeBandwidth, stakedBandwidth } = resources
   return {
     commitment: {
@@ -254,8 +267,8 @@ const toVerified = (
   }
 }
 
-const fees = ({ commitment, means, prices }: Verified): PaymentError | undefined => {
+const fees = ({ commitment, means, prices }: VerifiedTransfer): PaymentError | undefined => {
   const burnt = TronCommitments.burntBy([commitment], means, prices)
-  const message = `the chain would take ${burnt} sun of the payer for the transfer, there are ${means.balance}`
+  const message = `the transfer would burn ${burnt} sun of the payer, who has ${means.balance}`
   return means.balance < burnt ? refuse("INSUFFICIENT_BALANCE", "trx_for_fees", message) : undefined
 }

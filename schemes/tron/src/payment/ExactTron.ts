@@ -1,7 +1,7 @@
 /**
- * The scheme `exact` on TRON: its definition and its payload. The payer signs the very transaction that moves the token, a
- * TRC-20 `transfer` of exactly the amount; anyone may then submit it, and nobody can change it. The chain's fee is the
- * payer's, or a sponsor's.
+ * The scheme `exact` on TRON: its definition and its payload. The payer signs the transaction that moves the token, a TRC-20
+ * `transfer` of exactly the amount; anyone may then submit it, and no one can change it. The payer, or a sponsor, pays the
+ * chain's fee.
  */
 import { invalid, type Scheme, type ValidationError } from "@pontage/core"
 import * as Binding from "@pontage/core/Binding"
@@ -14,7 +14,7 @@ import * as TronHex from "../primitives/TronHex.ts"
 import * as TronNetwork from "../primitives/TronNetwork.ts"
 import * as TronTransaction from "../transfer/TronTransaction.ts"
 
-/** The definition that the three halves share. */
+/** The definition that the scheme client, server and facilitator share. */
 export const scheme: Scheme = {
   name: "exact",
   family: "tron",
@@ -30,7 +30,7 @@ const isId = (text: string) => text.length === 64 && TronHex.isHex(text)
 const isRaw = (text: string) => text.length <= 2 * TronTransaction.maximumBytes && TronHex.isHex(text)
 const isSignature = (text: string) => text.length <= 2 + 2 * 65
 
-// A payer needs no schema of these: they are made by calls marked pure, so that its bundle leaves them out.
+// A payer needs none of these schemas: calls marked pure make them, so that its bundle leaves them out.
 const text = (is: (text: string) => boolean, expected: string) =>
   Schema.String.check(Schema.makeFilter(is, { expected }))
 
@@ -49,8 +49,8 @@ const makePayload = () =>
   })
 
 /**
- * The scheme's payload: who pays, the transaction with its one signature as wallets return it (its JSON form is neither
- * sent nor read), and the binding to a request where there is one.
+ * The scheme's payload: the payer, the transaction with its one signature as wallets return it (its JSON form is neither sent nor
+ * read), and the optional binding to a request.
  */
 export const Payload = /* @__PURE__ */ makePayload()
 
@@ -58,13 +58,13 @@ export type Payload = typeof Payload.Type
 
 const decode = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
 
-/** Reads a payload; fails with `malformed`. */
+/** Decodes a payload; fails with `malformed`. */
 export const decodePayload = (json: unknown): Effect.Effect<Payload, ValidationError> =>
   Effect.mapError(decode(json), (error) =>
-    invalid("malformed", "payload_fields", `the payload is no signed TRON transaction: ${error.message}`)
+    invalid("malformed", "payload_fields", `the payload is not a signed TRON transaction: ${error.message}`)
   )
 
-/** A transaction's timestamp of 48 bits: a number that no node looks at, which tells one payment from another. */
+/** A transaction's timestamp, 48 bits: nodes ignore it, so it serves to make each payment unique. */
 export const timestampFrom = (bytes: Uint8Array): bigint => BigInt(`0x${TronHex.fromBytes(bytes.subarray(0, 6))}`)
 
 /** The timestamp that binds a payment to a request: the first 6 bytes of the binding's tag. */

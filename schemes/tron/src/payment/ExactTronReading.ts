@@ -1,6 +1,4 @@
-/**
- * Reads payments of `exact` on TRON: what was signed, in the words all schemes share, from the signed bytes alone.
- */
+/** Reads payments of `exact` on TRON: the authorization, in the form that all schemes share, from the signed bytes alone. */
 import { type Asset, invalid, type Payment, type PaymentRequirements, refuse } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -11,8 +9,8 @@ import * as TronHex from "../primitives/TronHex.ts"
 import * as TronTransaction from "../transfer/TronTransaction.ts"
 import * as ExactTron from "./ExactTron.ts"
 
-/** A payment as the settling half holds it: what was signed, the bytes, and the token. */
-export interface Held {
+/** A payment as the scheme facilitator keeps it: the transfer, its signed bytes, and the token. */
+export interface SignedTransfer {
   readonly token: Asset
   readonly transfer: TronTransaction.TokenTransfer
   readonly id: string
@@ -20,12 +18,12 @@ export interface Held {
   readonly signature: string
 }
 
-/** The token of an offer, by its text. */
+/** Finds the token of an offer by its text. */
 export type TokenOf = (network: string, text: string) => Asset | undefined
 
 /**
- * Reads a payment. No token is read that the offer's is not one of; the binding, if there is one, is proven. The single-use key
- * is the transaction's id, which the chain takes once.
+ * Reads a payment. Only the offer's own token is read; a binding is proven. The single-use key is the transaction's id, which the
+ * chain includes once.
  */
 export const read = Effect.fnUntraced(function* (
   network: string,
@@ -42,7 +40,7 @@ export const read = Effect.fnUntraced(function* (
   const raw = TronHex.toBytes(rawHex)
   const id = TronTransaction.id(raw)
   if (signedTransaction.txID !== id) {
-    return yield* invalid("malformed", "txid", `the raw data has the id ${id}, not ${signedTransaction.txID}`)
+    return yield* invalid("malformed", "txid", `the id of the raw data is ${id}, not ${signedTransaction.txID}`)
   }
   const decoded = TronTransaction.decodeTransfer(raw)
   if (Result.isFailure(decoded)) {
@@ -56,17 +54,17 @@ export const read = Effect.fnUntraced(function* (
   }
   const payer = TronAddress.toBase58(transfer.owner)
   if (payer !== from) {
-    const message = `the payload is from ${from}, the transaction is of ${payer}`
+    const message = `the payload names the payer ${from}, the transaction ${payer}`
     return yield* refuse("INVALID_SIGNATURE", "payer_mismatch", message)
   }
   if (transfer.to === transfer.owner) {
     return yield* refuse("INVALID_RECIPIENT", "self_payment", "the payment goes to the payer's own account")
   }
   if (binding !== undefined && transfer.timestamp !== (yield* ExactTron.boundTimestamp(binding))) {
-    const message = "the transaction's timestamp is not the one that its challenge and salt give"
+    const message = "the transaction's timestamp differs from the one derived from its challenge and salt"
     return yield* invalid("binding_mismatch", "timestamp_not_bound", message)
   }
-  const payment: Payment<Held> = {
+  const payment: Payment<SignedTransfer> = {
     requirements,
     payload: { token, transfer, id, rawHex, signature },
     authorization: {
@@ -83,7 +81,7 @@ export const read = Effect.fnUntraced(function* (
   return payment
 })
 
-/** Times beyond what a number holds exactly are as good as for ever. */
+/** Seconds; a time too large for an exact number becomes the largest one. */
 const seconds = (millis: bigint): number => {
   const whole = millis / 1000n
   return whole > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(whole)

@@ -1,6 +1,6 @@
 /**
- * The two transactions of a loan of energy: stake for energy is delegated to a payer's account, and taken back. Each is
- * built and signed here, sent, and counts as done only when it is in a block.
+ * The two transactions of an energy loan: one delegates stake for energy to a payer's account, the other takes it back. Each is
+ * built, signed and submitted here, and counts as done only when it is in a block.
  */
 import { ChainUnavailable } from "@pontage/core"
 import { Entropy } from "@pontage/core/Entropy"
@@ -15,10 +15,11 @@ import * as StrictProtobuf from "../transfer/StrictProtobuf.ts"
 import * as TronTransaction from "../transfer/TronTransaction.ts"
 import * as TronSigner from "../wallet/TronSigner.ts"
 
-/** A loan: so much stake, in sun, from one account to another. */
+/** A loan of stake from one account to another. */
 export interface Loan {
   readonly from: TronAddress.Address
   readonly to: TronAddress.Address
+  /** Stake, in sun. */
   readonly sun: bigint
 }
 
@@ -27,16 +28,17 @@ const contracts = {
   takeBack: { type: 58n, name: "UnDelegateResourceContract" }
 } as const
 
-/** The chain's number for energy among its resources. */
+/** The chain's number of the resource energy. */
 const energy = 1n
-/** The chain lends no less than 1 TRX. */
+/** Least stake of a loan, in sun: the chain lends no less than 1 TRX. */
 const least = 1_000_000n
-/** How long the transactions of a loan are valid, in milliseconds. */
+/** Validity of a loan's transactions, in milliseconds. */
 const validMillis = 60_000n
-const lookPause = 500
-const maximumLooks = 40
+/** Poll interval for a loan's transaction, in milliseconds. */
+const pollMillis = 500
+const maximumPolls = 40
 
-/** The stake whose energy is at least this much, by the chain's present sums; a tenth more, since they move. */
+/** The stake that gives at least this energy by the chain's present totals, plus a tenth, because they move. */
 export const stakeFor = (
   units: bigint,
   { totalEnergyLimit, totalEnergyWeight }: Pick<Resources, "totalEnergyLimit" | "totalEnergyWeight">
@@ -46,7 +48,7 @@ export const stakeFor = (
   return sun > least ? sun : least
 }
 
-/** Lends, or takes back. Succeeds when the transaction is in a block. */
+/** Lends energy, or takes it back. Succeeds when the transaction is in a block. */
 export const send = Effect.fnUntraced(function* (
   rpc: TronRpc,
   signer: TronSigner.TronSigner,
@@ -60,18 +62,18 @@ export const send = Effect.fnUntraced(function* (
   const bytes = TronTransaction.signed(unsigned.raw_data_hex, signature)
   const { code, message } = yield* rpc.broadcast(unsigned.txID, bytes)
   if (code !== "SUCCESS" && code !== "DUP_TRANSACTION_ERROR") {
-    return yield* failed(rpc.network, `the node does not take the sponsor's transaction: ${code}: ${message}`)
+    return yield* failed(rpc.network, `the node rejected the sponsor's transaction: ${code}: ${message}`)
   }
-  for (let looks = 0; looks < maximumLooks; looks++) {
+  for (let polls = 0; polls < maximumPolls; polls++) {
     if (yield* rpc.isIncluded(unsigned.txID)) return
-    yield* Effect.sleep(lookPause)
+    yield* Effect.sleep(pollMillis)
   }
-  return yield* failed(rpc.network, `the sponsor's transaction ${unsigned.txID} is in no block yet`)
+  return yield* failed(rpc.network, `the sponsor's transaction ${unsigned.txID} is not in a block yet`)
 })
 
 const failed = (network: string, message: string) => new ChainUnavailable({ network, message })
 
-/** Random timestamps tell equal loans apart. */
+/** Builds a loan's transaction; a random timestamp makes equal loans distinct. */
 const build = Effect.fnUntraced(function* (rpc: TronRpc, direction: keyof typeof contracts, { from, sun, to }: Loan) {
   const { head, solid } = yield* Effect.all({ head: rpc.head, solid: rpc.solid }, { concurrency: "unbounded" })
   const entropy = yield* Entropy

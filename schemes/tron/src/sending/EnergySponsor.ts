@@ -1,8 +1,8 @@
 /**
- * Lends payers the energy for their transfers: delegates stake to the payer, sees it arrive, sends the payment, and takes
- * the stake back when the payment is in a block or cannot come into one any more. One payment of a payer at a time, since
- * energy belongs to the account and not to the transaction. The chain is the record: after a restart the loans that no
- * payment needs any more are found there and taken back. One process may lend from an account, no two.
+ * Lends payers the energy for their transfers: delegates stake to the payer, waits until it arrives, submits the payment, and takes
+ * the stake back when the payment is in a block or can no longer enter one. A payer has one sponsored payment at a time, because
+ * energy belongs to the account and not to the transaction. The chain is the record: after a restart, loans that no payment
+ * needs any more are found there and taken back. Only one process may lend from an account.
  */
 import { type ChainUnavailable, Misconfigured, type SignerBalance, type SubmitResult } from "@pontage/core"
 import * as BoundedMap from "@pontage/core/BoundedMap"
@@ -22,18 +22,18 @@ import * as EnergyLoan from "./EnergyLoan.ts"
 import * as SponsorBudget from "./SponsorBudget.ts"
 import * as TronSubmission from "./TronSubmission.ts"
 
-/** Who lends, and how much. */
+/** Options of the sponsor. */
 export interface Options extends SponsorBudget.Limits {
-  /** The account that has staked TRX for energy. It also pays for the bandwidth of its loans. */
+  /** Signer of the account that has staked TRX for energy. The account also pays for the bandwidth of its loans. */
   readonly signer: TronSigner
   /**
-   * A loan that no payment here needs is taken back after so many milliseconds; default 120 000, the longest validity
+   * Time until a loan that no payment of this process needs is taken back, in milliseconds; default 120 000, the longest validity
    * that payers sign.
    */
   readonly reclaimAfterMillis?: number
 }
 
-/** The options, checked. */
+/** Check of the options. */
 export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
   ...SponsorBudget.keys,
   signer: OptionCheck.having("a signer, such as localSigner(key)", "address", "signTransaction"),
@@ -43,25 +43,25 @@ export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
 /** The sponsor. */
 export interface EnergySponsor {
   readonly address: TronAddress.Address
-  /** Whether so much energy would be lent now: within the budget and the stake. */
-  readonly covers: (lending: SponsorBudget.Lending, sums: Resources) => Effect.Effect<boolean, ChainUnavailable>
-  /** Remembers on whose behalf a payment will be sent, by its id. */
-  readonly announce: (id: string, caller: string) => void
-  /** A payment is settled: if a loan for it had counted as misused, by a block that was taken back, its payer is not banned. */
-  readonly absolve: (id: string) => Effect.Effect<void>
-  /** The most that a loan costs the sponsor, in sun: the bandwidth of two transactions. */
+  /** Whether the loan would be made now, within the budget and the stake. */
+  readonly covers: (loan: SponsorBudget.LoanRequest, totals: Resources) => Effect.Effect<boolean, ChainUnavailable>
+  /** Remembers the caller of a payment, by the payment's id. */
+  readonly setCaller: (id: string, caller: string) => void
+  /** Lifts the ban of a settled payment's payer: its loan had counted as misused by a block that was dropped. */
+  readonly clearLoss: (id: string) => Effect.Effect<void>
+  /** Most that a loan costs the sponsor, in sun: the bandwidth of two transactions. */
   readonly cost: Effect.Effect<bigint, ChainUnavailable>
-  /** Sends a payment, after lending what it lacks. The loan goes on in the background; asking again is harmless. */
+  /** Submits a payment after lending the energy it lacks. The loan runs in the background; a repeated call is harmless. */
   readonly submit: (id: string, signedHex: string) => Effect.Effect<SubmitResult, ChainUnavailable>
   readonly balance: Effect.Effect<SignerBalance, ChainUnavailable>
 }
 
-/** Bytes of delegating and of taking back, with what the chain counts for their results. */
+/** Bandwidth of a loan's two transactions in bytes, with the bytes that the chain adds for their results. */
 const loanBytes = 720n
-const lookPause = Duration.millis(500)
-/** Looks for lent energy: ten seconds, three blocks. */
-const maximumLooks = 20
-/** Attempts to take a loan back at once; what fails is found again later. */
+const pollInterval = Duration.millis(500)
+/** Polls for lent energy: ten seconds, three blocks. */
+const maximumPolls = 20
+/** Attempts to take a loan back at once; the sweep finds a loan for which all fail. */
 const reclaimAttempts = 3
 
 const accepted: SubmitResult = { _tag: "Accepted" }
@@ -72,25 +72,25 @@ interface Sponsor {
   readonly address: TronAddress.Address
   readonly budget: SponsorBudget.SponsorBudget
   readonly prices: Effect.Effect<Prices, ChainUnavailable>
-  /** The payments that energy is being lent for. */
-  readonly underWay: Set<string>
-  /** On whose behalf payments are sent, by their ids. */
+  /** Ids of the payments with a loan in progress. */
+  readonly pending: Set<string>
+  /** The callers of payments, by the payments' ids. */
   readonly callers: BoundedMap.BoundedMap<string, string>
-  /** One payment at a time for each payer that is served; how many wait, so that the lock goes with the last. */
-  readonly payers: Map<TronAddress.Address, { readonly lock: Semaphore.Semaphore; waiting: number }>
+  /** A lock for each payer with a payment in progress, and the number of payments that hold or await it. */
+  readonly payers: Map<TronAddress.Address, { readonly lock: Semaphore.Semaphore; users: number }>
 }
 
-/** A payment to be sent, as its bytes say it. */
-interface Sending {
+/** A payment to submit, as its bytes describe it. */
+interface SponsoredPayment {
   readonly id: string
   readonly signedHex: string
   readonly transfer: TronTransaction.TokenTransfer
 }
 
-/** The most payments whose callers are remembered: more than are on their way. */
+/** Most payments whose callers are remembered: more than can be pending. */
 const mostCallers = 10_000
 
-/** Makes a sponsor that works in the scope; closing it takes the open loans back. */
+/** Makes a sponsor that works in the scope; closing the scope takes the open loans back. */
 export const make = Effect.fnUntraced(function* (
   rpc: TronRpc,
   prices: Effect.Effect<Prices, ChainUnavailable>,
@@ -98,7 +98,7 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<EnergySponsor, Misconfigured, Scope.Scope> {
   const address = TronAddress.fromText(signer.address)
   if (address === undefined) {
-    const message = `exactTron.facilitator: the sponsor's address "${signer.address}" is no address`
+    const message = `exactTron.facilitator: the sponsor's address "${signer.address}" is not a TRON address`
     return yield* new Misconfigured({ message })
   }
   const budget = yield* SponsorBudget.make(limits)
@@ -108,7 +108,7 @@ export const make = Effect.fnUntraced(function* (
     address,
     budget,
     prices,
-    underWay: new Set(),
+    pending: new Set(),
     callers: BoundedMap.oldestOut(mostCallers),
     payers: new Map()
   }
@@ -116,9 +116,9 @@ export const make = Effect.fnUntraced(function* (
   yield* Effect.forkScoped(sweep(sponsor, Duration.millis(reclaimAfterMillis)))
   return {
     address,
-    covers: (lending, sums) => covers(sponsor, lending, sums),
-    announce: (id, caller) => void sponsor.callers.set(id, caller),
-    absolve: (id) => budget.absolve(id),
+    covers: (loan, totals) => covers(sponsor, loan, totals),
+    setCaller: (id, caller) => void sponsor.callers.set(id, caller),
+    clearLoss: (id) => budget.clearLoss(id),
     cost: Effect.map(prices, ({ bandwidth }) => loanBytes * bandwidth),
     submit: (id, signedHex) => submit(sponsor, fibers, id, signedHex),
     balance: Effect.map(rpc.account(address), (account) => ({
@@ -130,11 +130,11 @@ export const make = Effect.fnUntraced(function* (
 
 const covers = Effect.fnUntraced(function* (
   { address, budget, rpc }: Sponsor,
-  lending: SponsorBudget.Lending,
-  sums: Resources
+  loan: SponsorBudget.LoanRequest,
+  totals: Resources
 ) {
-  if (!(yield* budget.allows(lending))) return false
-  return EnergyLoan.stakeFor(lending.energy, sums) <= (yield* rpc.lendable(address))
+  if (!(yield* budget.allows(loan))) return false
+  return EnergyLoan.stakeFor(loan.energy, totals) <= (yield* rpc.lendable(address))
 })
 
 const submit = Effect.fnUntraced(function* (
@@ -143,172 +143,171 @@ const submit = Effect.fnUntraced(function* (
   id: string,
   signedHex: string
 ): Effect.fn.Return<SubmitResult, ChainUnavailable> {
-  const { rpc, underWay } = sponsor
-  if (underWay.has(id)) return accepted
+  const { pending, rpc } = sponsor
+  if (pending.has(id)) return accepted
   const decoded = TronTransaction.decodeTransfer(TronTransaction.rawInside(signedHex) ?? new Uint8Array(0))
   if (Result.isFailure(decoded)) return { _tag: "Outdated", message: decoded.failure.message }
   if (yield* rpc.isKnown(id)) return accepted
-  const sending: Sending = { id, signedHex, transfer: decoded.success }
-  const lacks = yield* lacking(sponsor, sending)
-  if (lacks === undefined) return { _tag: "Outdated", message: "the token would refuse the transfer now" }
-  const turn = sponsor.payers.get(sending.transfer.owner)
-  if (lacks.energy <= 0n && turn === undefined) return yield* TronSubmission.submit(rpc, id, signedHex)
-  underWay.add(id)
-  yield* FiberSet.run(fibers, inTurn(sponsor, sending))
+  const payment: SponsoredPayment = { id, signedHex, transfer: decoded.success }
+  const shortage = yield* shortageOf(sponsor, payment)
+  if (shortage === undefined) return { _tag: "Outdated", message: "the token would reject the transfer now" }
+  const turn = sponsor.payers.get(payment.transfer.owner)
+  if (shortage.energy <= 0n && turn === undefined) return yield* TronSubmission.submit(rpc, id, signedHex)
+  pending.add(id)
+  yield* FiberSet.run(fibers, inTurn(sponsor, payment))
   return accepted
 })
 
-/** What the payer's account lacks of energy now, and the sums of the chain; `undefined` when the transfer would fail. */
-const lacking = Effect.fnUntraced(function* ({ rpc }: Sponsor, { transfer }: Sending) {
+/** The energy that the payer's account lacks now, and the chain's totals; `undefined` if the transfer would fail. */
+const shortageOf = Effect.fnUntraced(function* ({ rpc }: Sponsor, { transfer }: SponsoredPayment) {
   const { amount, owner, to, token } = transfer
-  const { outcome, sums } = yield* Effect.all(
+  const { outcome, totals } = yield* Effect.all(
     {
       outcome: rpc.call(owner, token, TronTransaction.transferCallData(to, amount)),
-      sums: rpc.resources(owner)
+      totals: rpc.resources(owner)
     },
     { concurrency: "unbounded" }
   )
   if (outcome._tag !== "Returned") return undefined
-  return { energy: outcome.energy - sums.energy, needed: outcome.energy, sums }
+  return { energy: outcome.energy - totals.energy, needed: outcome.energy, totals }
 })
 
-/** One payment of a payer at a time: what was lent for one must not be used by the other. */
-const inTurn = (sponsor: Sponsor, sending: Sending): Effect.Effect<void> =>
+/** Runs one payment of a payer at a time, so that no payment uses the energy lent for another. */
+const inTurn = (sponsor: Sponsor, payment: SponsoredPayment): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const { owner } = sending.transfer
-    const turn = sponsor.payers.get(owner) ?? { lock: Semaphore.makeUnsafe(1), waiting: 0 }
-    turn.waiting++
+    const { owner } = payment.transfer
+    const turn = sponsor.payers.get(owner) ?? { lock: Semaphore.makeUnsafe(1), users: 0 }
+    turn.users++
     sponsor.payers.set(owner, turn)
     return turn.lock
-      .withPermits(1)(serve(sponsor, sending))
+      .withPermits(1)(lendAndSubmit(sponsor, payment))
       .pipe(
-        Effect.catch((error) => Effect.logWarning(`the payment ${sending.id} could not be sponsored`, error)),
+        Effect.catch((error) => Effect.logWarning(`the payment ${payment.id} could not be sponsored`, error)),
         Effect.ensuring(
           Effect.sync(() => {
-            sponsor.underWay.delete(sending.id)
-            sponsor.callers.delete(sending.id)
-            if (--turn.waiting === 0) sponsor.payers.delete(owner)
+            sponsor.pending.delete(payment.id)
+            sponsor.callers.delete(payment.id)
+            if (--turn.users === 0) sponsor.payers.delete(owner)
           })
         )
       )
   })
 
-const serve = Effect.fnUntraced(function* (sponsor: Sponsor, sending: Sending) {
-  const lacks = yield* lacking(sponsor, sending)
-  if (lacks === undefined) return
-  const send = TronSubmission.submit(sponsor.rpc, sending.id, sending.signedHex)
-  if (lacks.energy <= 0n) return yield* Effect.andThen(send, untilOver(sponsor, sending))
-  const { owner } = sending.transfer
-  const lending: SponsorBudget.Lending = {
+const lendAndSubmit = Effect.fnUntraced(function* (sponsor: Sponsor, payment: SponsoredPayment) {
+  const shortage = yield* shortageOf(sponsor, payment)
+  if (shortage === undefined) return
+  const submission = TronSubmission.submit(sponsor.rpc, payment.id, payment.signedHex)
+  if (shortage.energy <= 0n) return yield* Effect.andThen(submission, untilOver(sponsor, payment))
+  const { owner } = payment.transfer
+  const request: SponsorBudget.LoanRequest = {
     payer: owner,
-    caller: sponsor.callers.get(sending.id) ?? "",
-    energy: lacks.energy
+    caller: sponsor.callers.get(payment.id) ?? "",
+    energy: shortage.energy
   }
-  const until = Number(sending.transfer.expiration) + loanSlack
+  const until = Number(payment.transfer.expiration) + loanSlack
   const isLent =
-    (yield* covers(sponsor, lending, lacks.sums)) && (yield* sponsor.budget.lend(sending.id, lending, until))
-  if (!isLent) return yield* canPay(sponsor, owner, lacks.energy, send)
-  const sun = EnergyLoan.stakeFor(lacks.energy, lacks.sums)
+    (yield* covers(sponsor, request, shortage.totals)) && (yield* sponsor.budget.lend(payment.id, request, until))
+  if (!isLent) return yield* submitIfPayable(sponsor, owner, shortage.energy, submission)
+  const sun = EnergyLoan.stakeFor(shortage.energy, shortage.totals)
   const loan: EnergyLoan.Loan = { from: sponsor.address, to: owner, sun }
-  let answer: SubmitResult | undefined
+  let response: SubmitResult | undefined
   yield* Effect.acquireUseRelease(
     Effect.onError(EnergyLoan.send(sponsor.rpc, sponsor.signer, "give", loan), () =>
-      sponsor.budget.end(sending.id, lending, "spared")
+      sponsor.budget.end(payment.id, request, "cancelled")
     ),
     () =>
       Effect.gen(function* () {
-        yield* arrival(sponsor, owner, lacks.needed)
-        answer = yield* send
-        yield* untilOver(sponsor, sending)
+        yield* arrival(sponsor, owner, shortage.needed)
+        response = yield* submission
+        yield* untilOver(sponsor, payment)
       }),
     () =>
       Effect.gen(function* () {
-        const end = yield* endOf(sponsor, sending, lacks, answer)
-        yield* sponsor.budget.end(sending.id, lending, end)
-        if (end === "misused") yield* Effect.logWarning(misused(owner, lacks.energy))
+        const end = yield* endOf(sponsor, payment, shortage, response)
+        yield* sponsor.budget.end(payment.id, request, end)
+        if (end === "misused") yield* Effect.logWarning(misused(owner, shortage.energy))
         yield* takeBack(sponsor, loan)
       })
   )
 })
 
-/** A loan may last longer than its payment's validity; milliseconds. */
+/** Time by which a loan may outlast its payment's validity, in milliseconds. */
 const loanSlack = 60_000
-/** Energy comes back to an account all the time: one that has used less than this part of the need has used none. */
+/** Energy returns to an account all the time, so use below this part of the need counts as none. */
 const unusedPart = 20n
 
 const misused = (owner: TronAddress.Address, energy: bigint) =>
-  `${energy} energy lent to ${TronAddress.toBase58(owner)} was used and did not pay; nothing more is lent to it for a while`
+  `${energy} energy lent to ${TronAddress.toBase58(owner)} was used without a payment; the payer is lent no more for a while`
 
 /**
- * How a loan has ended, before it is taken back. Energy that the payer's account has used since, without a successful payment,
- * went to something else: a transfer of its own, or a payment that its tokens were moved away from. A payment that was sent and
- * came into no block cost us two transactions for nothing. A chain that cannot be asked shows no fault of the payer's.
+ * The end of a loan, judged before it is taken back. Energy that the payer's account has used since, without a successful payment,
+ * went elsewhere: to a transfer of its own, or to a payment whose tokens were moved away. A payment that was submitted and
+ * entered no block cost the sponsor two transactions. While the chain cannot be read, no fault counts against the payer.
  */
 const endOf = (
   { rpc }: Sponsor,
-  { id, transfer: { owner } }: Sending,
-  { needed, sums: before }: { readonly needed: bigint; readonly sums: Resources },
-  answer: SubmitResult | undefined
+  { id, transfer: { owner } }: SponsoredPayment,
+  { needed, totals: before }: { readonly needed: bigint; readonly totals: Resources },
+  response: SubmitResult | undefined
 ): Effect.Effect<SponsorBudget.LoanEnd> =>
   Effect.gen(function* () {
     const receipt = yield* rpc.receipt(id, "included")
-    if (receipt?.result === "SUCCESS") return "served" as const
+    if (receipt?.result === "SUCCESS") return "paid" as const
     const { energyUsed } = yield* rpc.resources(owner)
     if (energyUsed >= before.energyUsed + needed / unusedPart) return "misused" as const
-    return answer === undefined || answer._tag === "Refused" ? ("spared" as const) : ("idle" as const)
+    return response === undefined || response._tag === "Refused" ? ("cancelled" as const) : ("unused" as const)
   }).pipe(
     Effect.retry({ times: 2 }),
-    Effect.catch((error) => Effect.as(Effect.logDebug("the end of a loan could not be seen", error), "spared" as const))
+    Effect.catch((error) =>
+      Effect.as(Effect.logDebug("the end of an energy loan could not be read", error), "cancelled" as const)
+    )
   )
 
-/** A payer who can pay the energy needs no loan; one who cannot would only burn what there is. */
-const canPay = Effect.fnUntraced(function* (
+/** Submits an unsponsored payment if its payer can pay the energy in TRX; otherwise the transaction would only burn it. */
+const submitIfPayable = Effect.fnUntraced(function* (
   { prices, rpc }: Sponsor,
   payer: TronAddress.Address,
   energy: bigint,
-  send: Effect.Effect<SubmitResult, ChainUnavailable>
+  submission: Effect.Effect<SubmitResult, ChainUnavailable>
 ) {
   const account = yield* rpc.account(payer)
-  if ((account?.balance ?? 0n) >= energy * (yield* prices).energy) yield* send
+  if ((account?.balance ?? 0n) >= energy * (yield* prices).energy) yield* submission
 })
 
-/** Waits until the payer's account has the energy. A payment that does not get it is not sent. */
+/** Waits until the payer's account has the energy. A payment is not submitted without it. */
 const arrival = Effect.fnUntraced(function* ({ rpc }: Sponsor, payer: TronAddress.Address, needed: bigint) {
-  for (let looks = 0; looks < maximumLooks; looks++) {
+  for (let polls = 0; polls < maximumPolls; polls++) {
     if ((yield* rpc.resources(payer)).energy >= needed) return
-    yield* Effect.sleep(lookPause)
+    yield* Effect.sleep(pollInterval)
   }
   return yield* Effect.fail(`the energy lent to ${TronAddress.toBase58(payer)} did not arrive`)
 })
 
-/** Until the payment is in a block, or no block takes it any more. A node that does not answer is asked again. */
-const untilOver = Effect.fnUntraced(function* ({ rpc }: Sponsor, { id, transfer }: Sending) {
+/** Waits until the payment is in a block, or has expired. Failed requests are repeated. */
+const untilOver = Effect.fnUntraced(function* ({ rpc }: Sponsor, { id, transfer }: SponsoredPayment) {
   while (true) {
     const isOver = Effect.gen(function* () {
       if (yield* rpc.isIncluded(id)) return true
       return (yield* rpc.head).time >= transfer.expiration
     })
     if (yield* Effect.catch(isOver, () => Effect.succeed(false))) return
-    yield* Effect.sleep(lookPause)
+    yield* Effect.sleep(pollInterval)
   }
 })
 
-/** What cannot be taken back now is found by the sweep. */
+/** Takes a loan back; the sweep finds a loan for which this fails. */
 const takeBack = (sponsor: Sponsor, loan: EnergyLoan.Loan): Effect.Effect<void> =>
   EnergyLoan.send(sponsor.rpc, sponsor.signer, "takeBack", loan).pipe(
     Effect.retry({ times: reclaimAttempts - 1 }),
     Effect.catch((error) => Effect.logWarning("lent energy could not be taken back yet", error))
   )
 
-/** Loans that are as they were a while ago, and that nobody here needs, are taken back. */
+/** Takes back the loans that have not changed for a while and that no payment of this process needs. */
 const sweep = Effect.fnUntraced(function* (sponsor: Sponsor, pause: Duration.Duration): Effect.fn.Return<never> {
   let before = new Map<TronAddress.Address, bigint>()
   while (true) {
     const now = yield* Effect.catch(loans(sponsor), (error) =>
-      Effect.as(
-        Effect.logDebug("the sponsor's loans cannot be asked for", error),
-        new Map<TronAddress.Address, bigint>()
-      )
+      Effect.as(Effect.logDebug("the sponsor's loans could not be read", error), new Map<TronAddress.Address, bigint>())
     )
     for (const [to, sun] of now) {
       if (before.get(to) !== sun || sponsor.payers.has(to)) continue

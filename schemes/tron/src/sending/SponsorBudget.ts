@@ -1,8 +1,7 @@
 /**
- * What a sponsor lends at most: for a payment, to a payer, to the payers of a caller, and to all in any 24 hours. A payer may
- * spend borrowed energy on something else: energy that did not serve its payment is lost, its payer is banned, and above a part
- * of the whole nobody is lent any who has not paid with a loan before. All of it is kept in memory and begins anew with the
- * process.
+ * The budget of a sponsor's energy: limits for a payment, for a payer, for the payers of a caller, and for all in any 24 hours. A
+ * payer may spend borrowed energy on something else: such energy is lost and its payer banned, and once too much is lost, only
+ * payers that have paid with a loan before get another. The budget is in memory and starts empty with the process.
  */
 import { CallerShares, LossBudget, Misconfigured } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
@@ -11,31 +10,31 @@ import * as Effect from "effect/Effect"
 
 /** The limits. */
 export interface Limits {
-  /** The most energy that is lent for one payment; default 150,000, enough for USDT to somebody who holds none. */
+  /** Most energy lent for one payment; default 150,000, enough for USDT to a recipient who holds none. */
   readonly maxEnergyPerPayment?: bigint
-  /** The most energy that is lent in 24 hours; default 10,000,000. */
+  /** Most energy lent in 24 hours; default 10,000,000. */
   readonly maxEnergyPerDay?: bigint
-  /** How many payments of one payer are sponsored in 24 hours; default 100. */
+  /** Most payments of one payer sponsored in 24 hours; default 100. */
   readonly maxPaymentsPerPayer?: number
-  /** The most energy that is lent to one payer in 24 hours; default a fiftieth of a day's, and enough for one payment. */
+  /** Most energy lent to one payer in 24 hours; default a fiftieth of the day's, and at least enough for one payment. */
   readonly maxEnergyPerPayer?: bigint
   /**
-   * The most energy that is lent to the payers of one caller in 24 hours; default its share by `callers`, and where these are not
-   * named a quarter of a day's. The caller of the empty name is everybody where callers are not told apart: it has no share of its own.
+   * Most energy lent to the payers of one caller in 24 hours; default its share by `callers`, or a quarter of the day's if no
+   * callers are named. The empty name stands for all callers if callers have no names: it has no share of its own.
    */
   readonly maxEnergyPerCaller?: bigint
-  /** The names of the callers who share a day's energy and what may be lost of it, where no limit of a caller is set (`CallerShares`). */
+  /** Names of the callers who share the day's energy and its permitted loss, if no limit for a caller is set (`CallerShares`). */
   readonly callers?: ReadonlyArray<string>
   /**
-   * The most energy that loans may lose in 24 hours to payers who use it otherwise, and half of it to the payers of one caller;
-   * default a fifth of a day's. Beyond it only those are lent to who have paid with a loan in the last 24 hours.
+   * Most energy lost in 24 hours to payers who use it for something else, half of it to the payers of one caller; default a fifth
+   * of the day's. Beyond it only payers that have paid with a loan in the last 24 hours are lent energy.
    */
   readonly maxEnergyLost?: bigint
-  /** How long nothing is lent to a payer after a loan that did not serve its payment; milliseconds, default 24 hours. */
+  /** Time without loans for a payer whose loan did not lead to its payment, in milliseconds; default 24 hours. */
   readonly banMillis?: number
 }
 
-/** The keys of the limits, for those who add their own. */
+/** Checks of the limits, for options that extend them. */
 export const keys: OptionCheck.Table<Limits> = {
   maxEnergyPerPayment: OptionCheck.optional(OptionCheck.amount()),
   maxEnergyPerDay: OptionCheck.optional(OptionCheck.amount()),
@@ -47,38 +46,39 @@ export const keys: OptionCheck.Table<Limits> = {
   banMillis: OptionCheck.optional(OptionCheck.whole())
 }
 
-/** A loan: so much energy, for a payment of this payer, on behalf of this caller. */
-export interface Lending {
+/** A request to lend energy for a payer's payment, on behalf of a caller. */
+export interface LoanRequest {
   readonly payer: string
   readonly caller: string
   readonly energy: bigint
 }
 
 /**
- * How a loan has ended: it `served` its payment; its energy was used for something else (`misused`); it was not used, for a
- * reason of the payer's (`idle`) or of ours (`spared`).
+ * The end of a loan: it led to its payment (`paid`), its energy was used for something else (`misused`), or it was not used, through
+ * the payer's fault (`unused`) or the sponsor's (`cancelled`).
  */
-export type LoanEnd = "served" | "misused" | "idle" | "spared"
+export type LoanEnd = "paid" | "misused" | "unused" | "cancelled"
 
-/** The budget. A loan is known by the id of its payment. */
+/** The budget. A loan has the id of its payment. */
 export interface SponsorBudget {
-  /** Whether so much may be lent now. Counts nothing. */
-  readonly allows: (lending: Lending) => Effect.Effect<boolean>
-  /** Counts a loan that is made, unless it may not be; until it ends, or until this time (Unix milliseconds). */
-  readonly lend: (id: string, lending: Lending, until: number) => Effect.Effect<boolean>
-  readonly end: (id: string, lending: Lending, end: LoanEnd) => Effect.Effect<void>
-  /** The payment of a loan is settled, whatever its end was: nothing is held against its payer. */
-  readonly absolve: (id: string) => Effect.Effect<void>
+  /** Whether the loan may be made now; counts nothing. */
+  readonly allows: (loan: LoanRequest) => Effect.Effect<boolean>
+  /** Counts a loan until it ends or until the given time (Unix milliseconds); `false` if it may not be made. */
+  readonly lend: (id: string, loan: LoanRequest, until: number) => Effect.Effect<boolean>
+  readonly end: (id: string, loan: LoanRequest, end: LoanEnd) => Effect.Effect<void>
+  /** Clears the loss of a loan whose payment has settled after all. */
+  readonly clearLoss: (id: string) => Effect.Effect<void>
 }
 
 const dayMillis = 86_400_000
 
-interface Entry extends Lending {
+interface RecordedLoan extends LoanRequest {
+  /** Unix milliseconds. */
   readonly at: number
 }
 
 const defaults = { perDay: 10_000_000n, perPayment: 150_000n, paymentsPerPayer: 100 }
-/** The parts of a day's energy that are lent to one payer, to one caller's, and that may be lost. */
+/** Divisors of the day's energy: for one payer, for one caller's payers, and for the permitted loss. */
 const parts = { payer: 50n, caller: 4n, lost: 5n }
 
 const most = (a: bigint, b: bigint): bigint => (a > b ? a : b)
@@ -89,7 +89,7 @@ interface Bounds {
   readonly perDay: bigint
   readonly perPayer: bigint
   readonly perCaller: bigint
-  /** The parts held for callers; `undefined` where `perCaller` is the limit of each. */
+  /** The parts reserved for callers; `undefined` if `perCaller` is the limit of each. */
   readonly parts: CallerShares.Parts | undefined
   readonly lost: bigint
   readonly paymentsPerPayer: number
@@ -110,13 +110,13 @@ const boundsOf = (limits: Limits): Bounds => {
   }
 }
 
-/** Makes a budget of which nothing is spent. */
+/** Makes an unspent budget. */
 export const make = Effect.fnUntraced(function* (limits: Limits): Effect.fn.Return<SponsorBudget, Misconfigured> {
   const { banMillis = dayMillis } = limits
   const bounds = boundsOf(limits)
   const { parts: _, ...amounts } = bounds
   if (Object.values(amounts).some((bound) => !(bound > 0))) {
-    const message = "exactTron.facilitator: sponsor: its limits must be positive"
+    const message = "exactTron.facilitator: sponsor: all limits must be positive"
     return yield* new Misconfigured({ message })
   }
   const { lost, perPayer } = bounds
@@ -128,54 +128,54 @@ export const make = Effect.fnUntraced(function* (limits: Limits): Effect.fn.Retu
   })
   const loans = makeLoans(bounds)
   return {
-    allows: Effect.fnUntraced(function* (lending) {
-      if (!loans.allows(lending, yield* Clock.currentTimeMillis)) return false
-      return (yield* losses.judge(riskOf(lending)))._tag === "Open"
+    allows: Effect.fnUntraced(function* (loan) {
+      if (!loans.allows(loan, yield* Clock.currentTimeMillis)) return false
+      return (yield* losses.judge(riskOf(loan)))._tag === "Open"
     }),
-    lend: Effect.fnUntraced(function* (id, lending, until) {
+    lend: Effect.fnUntraced(function* (id, loan, until) {
       const now = yield* Clock.currentTimeMillis
-      if (!loans.allows(lending, now)) return false
-      if ((yield* losses.reserve(id, riskOf(lending), until))._tag !== "Open") return false
-      loans.spend(lending, now)
+      if (!loans.allows(loan, now)) return false
+      if ((yield* losses.reserve(id, riskOf(loan), until))._tag !== "Open") return false
+      loans.record(loan, now)
       return true
     }),
-    end: (id, lending, end) => {
-      const risk = riskOf(lending)
-      if (end === "served") return losses.settle(id, risk)
-      if (end === "misused") return losses.lose(id, { ...risk, culprit: lending.payer })
-      if (end === "spared") return losses.release(id)
-      return losses.lose(id, { ...risk, amount: 0n, culprit: lending.payer, gravity: "slight" })
+    end: (id, loan, end) => {
+      const risk = riskOf(loan)
+      if (end === "paid") return losses.settle(id, risk)
+      if (end === "misused") return losses.lose(id, { ...risk, culprit: loan.payer })
+      if (end === "cancelled") return losses.release(id)
+      return losses.lose(id, { ...risk, amount: 0n, culprit: loan.payer, gravity: "slight" })
     },
-    absolve: (id) => losses.retract(id)
+    clearLoss: (id) => losses.retract(id)
   }
 })
 
-const riskOf = ({ caller, energy, payer }: Lending): LossBudget.LossRisk => ({ payer, caller, amount: energy })
+const riskOf = ({ caller, energy, payer }: LoanRequest): LossBudget.LossRisk => ({ payer, caller, amount: energy })
 
-/** What was lent in the last 24 hours. */
+/** The loans of the last 24 hours. */
 const makeLoans = ({ parts, paymentsPerPayer, perCaller, perDay, perPayer, perPayment }: Bounds) => {
-  let entries: ReadonlyArray<Entry> = []
-  const sum = (all: ReadonlyArray<Entry>) => all.reduce((total, { energy }) => total + energy, 0n)
-  const of = (caller: string) => sum(entries.filter((entry) => entry.caller === caller))
+  let loans: ReadonlyArray<RecordedLoan> = []
+  const sum = (some: ReadonlyArray<RecordedLoan>) => some.reduce((total, { energy }) => total + energy, 0n)
+  const of = (caller: string) => sum(loans.filter((loan) => loan.caller === caller))
   const roomOf = (caller: string): bigint => {
-    const all = sum(entries)
+    const all = sum(loans)
     if (caller === "") return perDay - all
     return parts === undefined ? perCaller - of(caller) : CallerShares.roomOf(perDay, parts, caller, { all, of })
   }
   return {
-    allows: ({ caller, energy, payer }: Lending, now: number): boolean => {
-      entries = entries.filter(({ at }) => at > now - dayMillis)
-      const own = entries.filter((entry) => entry.payer === payer)
+    allows: ({ caller, energy, payer }: LoanRequest, now: number): boolean => {
+      loans = loans.filter(({ at }) => at > now - dayMillis)
+      const own = loans.filter((loan) => loan.payer === payer)
       return (
         energy <= perPayment &&
         own.length < paymentsPerPayer &&
         sum(own) + energy <= perPayer &&
         energy <= roomOf(caller) &&
-        sum(entries) + energy <= perDay
+        sum(loans) + energy <= perDay
       )
     },
-    spend: (lending: Lending, now: number): void => {
-      entries = [...entries, { ...lending, at: now }]
+    record: (loan: LoanRequest, now: number): void => {
+      loans = [...loans, { ...loan, at: now }]
     }
   }
 }

@@ -1,44 +1,49 @@
 /**
- * What the payments that are on their way will take of their payers' TRX, energy and bandwidth. Each of a payer's payments is
- * good by itself, and the account may pay for one of them only: a node takes them all, and those that the account cannot pay
- * for any more come into no block. So a payment departs only with what its payer's others leave.
+ * The TRX, energy and bandwidth that pending payments will take from their payers. Each of a payer's payments may be valid by itself
+ * while the account can pay for one only: a node accepts them all, and those that the account cannot pay for enter no block. So a
+ * payment is submitted only if the payer's other payments leave enough for it.
  *
- * It is in memory and begins anew with the process; a payer's share of its lane bounds what is not known of.
+ * The commitments are in memory and start empty with the process; a payer's share of its lane limits those that are unknown.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import type { Prices, Resources } from "../node/TronRpc.ts"
 
-/** What a transfer takes: energy, as far as nobody lends it, and bandwidth in bytes. */
+/** The resources that a transfer takes from its payer. */
 export interface Need {
+  /** Energy that is not lent. */
   readonly energy: bigint
+  /** Bandwidth, in bytes. */
   readonly bytes: bigint
 }
 
-/** What an account has, as of a moment: sun, and its resources. */
+/** The funds of an account at one time. */
 export interface Means extends Pick<Resources, "energy" | "freeBandwidth" | "stakedBandwidth"> {
+  /** Sun. */
   readonly balance: bigint
 }
 
-/** A payment, by its transaction's id, and until when a block may take it (Unix milliseconds). */
+/** The resources committed to a payment. */
 export interface Commitment extends Need {
+  /** Id of the payment's transaction. */
   readonly id: string
   readonly payer: string
+  /** Time until which a block may include the transaction; Unix milliseconds. */
   readonly until: number
 }
 
 /** The commitments. */
 export interface TronCommitments {
-  /** Whether the payer's means are enough for this payment and for the others that are on their way. Counts nothing. */
+  /** Whether the payer's means cover this payment and its other pending ones. Counts nothing. */
   readonly allow: (commitment: Commitment, means: Means, prices: Prices) => Effect.Effect<boolean>
-  /** Counts the payment as on its way, if the means are enough. One that counts already stays as it is. */
+  /** Counts the payment as pending if the means cover it. A payment that is counted already stays as it is. */
   readonly reserve: (commitment: Commitment, means: Means, prices: Prices) => Effect.Effect<boolean>
-  /** The payment has ended, or will not be sent. */
+  /** Removes a payment that has ended or will not be submitted. */
   readonly release: (id: string) => Effect.Effect<void>
 }
 
-/** Nothing is on its way. */
+/** Makes empty commitments. */
 export const make = (): TronCommitments => {
   const byPayer = new Map<string, Map<string, Commitment>>()
   const payers = new Map<string, string>()
@@ -49,11 +54,11 @@ export const make = (): TronCommitments => {
     own?.delete(id)
     if (payer !== undefined && own?.size === 0) byPayer.delete(payer)
   }
-  /** Payments whose end was seen by another process, or by none: two of them go for each that comes, so they never pile up. */
-  const forgetOver = (now: number) => {
-    let looks = 2
+  /** Removes up to two expired payments, whose end another process or none has seen, so that they never pile up. */
+  const removeExpired = (now: number) => {
+    let most = 2
     for (const [id, payer] of payers) {
-      if (looks-- === 0 || (byPayer.get(payer)?.get(id)?.until ?? 0) > now) return
+      if (most-- === 0 || (byPayer.get(payer)?.get(id)?.until ?? 0) > now) return
       drop(id)
     }
   }
@@ -72,7 +77,7 @@ export const make = (): TronCommitments => {
         const { id, payer } = commitment
         if (payers.has(id)) return true
         if (!allows(commitment, means, prices, now)) return false
-        forgetOver(now)
+        removeExpired(now)
         const own = byPayer.get(payer) ?? new Map<string, Commitment>()
         byPayer.set(payer, own.set(id, commitment))
         payers.set(id, payer)
@@ -86,8 +91,8 @@ const isEnough = (needs: ReadonlyArray<Need>, means: Means, prices: Prices): boo
   burntBy(needs, means, prices) <= means.balance
 
 /**
- * What the chain burns of an account for transfers one after the other, in sun. Energy that is missing is burnt, and so is the
- * whole of a transfer's bandwidth where neither the staked nor the free one covers it alone.
+ * The sun that the chain burns of an account for transfers one after the other. Missing energy is burnt, and so is the whole
+ * bandwidth of a transfer that neither the staked nor the free bandwidth covers alone.
  */
 export const burntBy = (needs: ReadonlyArray<Need>, means: Means, prices: Prices): bigint => {
   let { energy, freeBandwidth, stakedBandwidth } = means

@@ -38,7 +38,7 @@ const known: ReadonlyArray<CustomAsset> = [
 
 const family: AssetTable.Family<CustomAsset> = {
   networkOf: TronNetwork.fromText,
-  networkFault: "is no TRON network such as tron:mainnet",
+  networkFault: "is not a TRON network such as tron:mainnet",
   addressOf: (text) => {
     const address = TronAddress.fromText(text)
     return address && TronAddress.toBase58(address)

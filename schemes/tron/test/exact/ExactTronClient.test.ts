@@ -167,7 +167,7 @@ describe("exactTron.client", () => {
       }
       const dear = request({ extra: { refBlock, minFeeLimit: "100000001" } })
       assert.match(yield* failure({ signer: asked }, dear), /maxFeeLimit/)
-      assert.match(yield* failure({ signer: asked, maxFeeLimit: 19_999_999n }), /at most 19999999/)
+      assert.match(yield* failure({ signer: asked, maxFeeLimit: 19_999_999n }), /above maxFeeLimit 19999999/)
       yield* exactTron.client({ signer, maxFeeLimit: 100_000_001n }).sign(dear)
     })
   )
