@@ -145,7 +145,7 @@ const lanes = (database: Database, desk: Desk): Pick<Store, LaneMethods> => {
 
 /** Somebody waits for where a payment has come to; that its bytes were sent may wait itself; its end is old news. */
 const urgencyOf = ({ advances, flight }: PaymentStore.Entry): "transact" | "gather" | "linger" => {
-  if (flight?.landed !== undefined) return "transact"
+  if (flight?.inclusion !== undefined) return "transact"
   if (advances.every(({ to }) => to === "final")) return "linger"
   return advances.every(({ to }) => to === "sent") ? "gather" : "transact"
 }

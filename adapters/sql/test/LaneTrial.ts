@@ -35,7 +35,7 @@ export const worked = Effect.fnUntraced(function* (
       yield* store.enter(lease, { advances: sent })
       const moved = yield* store.enter(lease, {
         advances: included,
-        flight: { number, landed: { transaction, block, cost: 10n }, closed: true }
+        flight: { number, inclusion: { transaction, block, cost: 10n }, closed: true }
       })
       for (const one of moved) if (one !== undefined) yield* say({ settled: one.paymentId, number, lane })
     }

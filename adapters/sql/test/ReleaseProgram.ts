@@ -44,8 +44,8 @@ const populated = Effect.fnUntraced(function* (
   let from: PaymentStore.Advance["from"] = ["planned"]
   for (const to of way) {
     if (to === "planned") continue
-    const landed = { transaction: "transaction 5", block: { number: 9n, hash: "block 9" }, cost: 7n }
-    const { block, transaction } = landed
+    const inclusion = { transaction: "transaction 5", block: { number: 9n, hash: "block 9" }, cost: 7n }
+    const { block, transaction } = inclusion
     yield* store.enter(lease, {
       advances: [
         {
@@ -57,7 +57,7 @@ const populated = Effect.fnUntraced(function* (
           ...(to === "failed" && { refusal: refuse("EXPIRED_PAYMENT", "a trial", "a trial") })
         }
       ],
-      ...(to === "included" && { flight: { number: 5n, landed } }),
+      ...(to === "included" && { flight: { number: 5n, inclusion } }),
       ...((to === "final" || to === "failed") && { flight: { number: 5n, closed: true as const } })
     })
     from = [to]

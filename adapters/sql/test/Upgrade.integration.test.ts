@@ -93,7 +93,7 @@ const worked = Effect.fnUntraced(function* (store: Store, name: string, epoch: n
     const change = { paymentId: `pay_${name}`, transaction, block }
     yield* store.enter(lease, {
       advances: [{ ...change, from: ["planned", "sent"], to: "included" }],
-      flight: { number, landed: { transaction, block, cost: 7n } }
+      flight: { number, inclusion: { transaction, block, cost: 7n } }
     })
     yield* store.enter(lease, {
       advances: [{ ...change, from: ["included"], to: "final" }],

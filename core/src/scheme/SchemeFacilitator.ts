@@ -163,7 +163,7 @@ export interface ObservedPayment<Payload = unknown> {
  * order they were asked for. A payment may be `Pending` after the landing, where money moves by further messages.
  */
 export interface TransactionObservation {
-  readonly landed: Inclusion | undefined
+  readonly inclusion: Inclusion | undefined
   readonly observations: ReadonlyArray<PaymentObservation>
 }
 

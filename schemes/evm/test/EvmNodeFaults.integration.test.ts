@@ -42,8 +42,10 @@ describe("a node that answers about the events of 50 blocks at once", () => {
         const { transactionHash } = yield* send({ from: accounts.stranger.address, ...call })
         yield* mine(530)
         yield* half.submit(prepared)
-        const { landed, observation } = yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
-        assert.strictEqual(landed?.transaction, prepared.transaction)
+        const { inclusion, observation } = yield* Effect.repeat(look, {
+          while: ({ inclusion }) => inclusion === undefined
+        })
+        assert.strictEqual(inclusion?.transaction, prepared.transaction)
         assert.deepInclude(observation, { _tag: "Settled", transaction: transactionHash, external: true })
         // A refusal for the first hundred blocks, and then what it takes.
         const logs = proxy.requests.filter(({ method }) => method === "eth_getLogs").length
@@ -89,14 +91,14 @@ describe("a node that answers about the events of 50 blocks at once", () => {
           yield* half.submit(filler)
           const attempts = [prepared, filler]
           const observation = yield* Effect.repeat(half.observe([{ payment, since: prepared.head }], attempts), {
-            while: ({ landed }) => landed === undefined
+            while: ({ inclusion }) => inclusion === undefined
           })
-          assert.strictEqual(observation.landed?.transaction, filler.transaction)
+          assert.strictEqual(observation.inclusion?.transaction, filler.transaction)
           assert.deepStrictEqual(observation.observations, [{ _tag: "Pending" }])
           proxy.mend()
           const again = yield* half.observe([{ payment, since: prepared.head }], attempts)
           assert.deepInclude(again.observations[0], { _tag: "Settled", transaction: transactionHash, external: true })
-          assert.isUndefined((yield* look).landed)
+          assert.isUndefined((yield* look).inclusion)
         })
     )
   })
@@ -122,7 +124,7 @@ describe("a node that tells of a good payment that it has failed", () => {
           const { half, look, prepared, proxy, seen } = yield* planned(place)
           for (const [method, fault] of spoilt) proxy.spoil(method, fault)
           yield* half.submit(prepared)
-          yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+          yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
           for (let block = 0; block < 2 * finalityDepth; block++) {
             assert.strictEqual(yield* seen, "Pending")
             assert.strictEqual(yield* seen, "Pending")
@@ -138,7 +140,7 @@ describe("a node that tells of a good payment that it has failed", () => {
       Effect.gen(function* () {
         const { conclude, half, look, prepared, proxy, seen, validBefore } = yield* planned(4)
         yield* half.submit(prepared)
-        yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+        yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
         proxy.spoil("eth_getTransactionReceipt", falseReceipt)
         yield* Payment.finalise(validBefore, finalityDepth)
         assert.strictEqual(yield* seen, "Pending")
@@ -161,7 +163,7 @@ describe("a node behind its fellows", () => {
         proxy.spoil("eth_getLogs", RpcProxy.result([]))
         proxy.spoil("eth_call", RpcProxy.refusal(-32_000, "header not found"))
         yield* half.submit(prepared)
-        yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+        yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
         for (let block = 0; block < 2 * finalityDepth; block++) {
           assert.strictEqual(yield* seen, "Pending")
           yield* mine()
@@ -182,7 +184,7 @@ describe("a failure in a block that is taken back", () => {
         yield* Token.allow(account)
         yield* send({ from: accounts.deployer.address, ...(yield* Token.emptying(account.address)) })
         yield* half.submit(prepared)
-        yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+        yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
         assert.strictEqual(yield* seen, "Pending")
         const next = Effect.flatMap(Batch.signedBy(account), ({ request }) => Payment.read(half, request))
         yield* mint(account.address, 20_000n)
@@ -191,10 +193,10 @@ describe("a failure in a block that is taken back", () => {
         // The mint, our transaction and the emptying are taken back; the blocks in their places are empty.
         yield* reorg(3)
         yield* mine()
-        assert.isUndefined((yield* look).landed)
+        assert.isUndefined((yield* look).inclusion)
         assert.strictEqual(yield* Payment.outcome(Effect.flatMap(next, (one) => half.verify(one))), "ok")
         yield* half.submit(prepared)
-        yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+        yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
         assert.strictEqual(yield* seen, "Settled")
         assert.strictEqual(yield* Payment.outcome(half.verify(payment)), "already_used nonce_used")
       })
@@ -207,14 +209,14 @@ describe("a failure in a block that is taken back", () => {
         yield* Token.allow(account)
         yield* send({ from: accounts.deployer.address, ...(yield* Token.emptying(account.address)) })
         yield* half.submit(prepared)
-        yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+        yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
         yield* mint(account.address, 20_000n)
         const next = Effect.flatMap(Batch.signedBy(account), ({ request }) => Payment.read(half, request))
         const verdict = Payment.outcome(Effect.flatMap(next, (one) => half.verify(one)))
         assert.strictEqual(yield* verdict, "unsupported_authorization account_banned")
         proxy.spoil("eth_getTransactionReceipt", RpcProxy.result(null))
         yield* mine()
-        assert.isUndefined((yield* look).landed)
+        assert.isUndefined((yield* look).inclusion)
         assert.strictEqual(yield* verdict, "unsupported_authorization account_banned")
         proxy.mend()
         proxy.spoil("eth_call", RpcProxy.broken)
@@ -237,7 +239,7 @@ describe("a failure that is held back", () => {
       yield* Token.allow(account)
       yield* send({ from: accounts.deployer.address, ...(yield* Token.emptying(account.address)) })
       yield* half.submit(prepared)
-      yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+      yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
       return plan
     })
 
@@ -274,8 +276,8 @@ describe("a failure that is held back", () => {
         const verdict = yield* Payment.outcome(Effect.flatMap(next, (one) => half.verify(one)))
         assert.strictEqual(verdict, "unsupported_authorization account_banned")
         yield* Payment.finalise(validBefore, finalityDepth)
-        const { landed, observation } = yield* look
-        assert.strictEqual(landed?.transaction, prepared.transaction)
+        const { inclusion, observation } = yield* look
+        assert.strictEqual(inclusion?.transaction, prepared.transaction)
         assert.strictEqual(observation._tag, "Failed")
       })
     )
@@ -296,7 +298,7 @@ describe("the usual finality", () => {
         yield* send({ from: accounts.stranger.address, ...(yield* Token.cancellation(signed.authorization, account)) })
         yield* half.submit(prepared)
         const look = Payment.observeAlone(half, payment, prepared)
-        yield* Effect.repeat(look, { while: ({ landed }) => landed === undefined })
+        yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
         // The cancellation is a block before ours: it is the one that has to be final.
         yield* mine(EvmSurvey.defaultFinalityDepth - 2)
         assert.strictEqual((yield* look).observation._tag, "Pending")

@@ -76,15 +76,15 @@ export const observe = <Payload>(
   )
 
 /** The same, once one of them is in a block. */
-export const landed = <Payload>(
+export const included = <Payload>(
   half: SchemeFacilitator<Payload>,
   list: ReadonlyArray<HeldPayment<Payload>>,
   ...attempts: readonly [PreparedTransaction, ...Array<PreparedTransaction>]
 ) =>
   Effect.map(
-    Effect.repeat(observe(half, list, ...attempts), { while: ({ landed }) => landed === undefined }),
-    ({ landed, observations }) => ({
-      landed: landed ?? { transaction: "none", block: noBlock, cost: 0n },
+    Effect.repeat(observe(half, list, ...attempts), { while: ({ inclusion }) => inclusion === undefined }),
+    ({ inclusion, observations }) => ({
+      inclusion: inclusion ?? { transaction: "none", block: noBlock, cost: 0n },
       observations
     })
   )
@@ -95,7 +95,7 @@ export const ended = Effect.fnUntraced(function* <Payload>(
   list: ReadonlyArray<HeldPayment<Payload>>,
   ...attempts: readonly [PreparedTransaction, ...Array<PreparedTransaction>]
 ) {
-  yield* landed(half, list, ...attempts)
+  yield* included(half, list, ...attempts)
   yield* Payment.finalise(BigInt(Math.max(...list.map(({ authorization }) => authorization.validBefore))))
   return yield* observe(half, list, ...attempts)
 })

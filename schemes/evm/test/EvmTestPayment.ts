@@ -264,8 +264,8 @@ export const observeAlone = <Payload>(
 ) =>
   Effect.map(
     half.observe([{ payment, since: prepared.head }], [prepared]),
-    ({ landed, observations: [observation] }) => ({
-      landed,
+    ({ inclusion, observations: [observation] }) => ({
+      inclusion,
       observation: observation ?? { _tag: "Pending" as const }
     })
   )
@@ -281,7 +281,7 @@ export const sendAlone = Effect.fnUntraced(function* <Payload>(
 ) {
   yield* half.submit(prepared)
   const { observation } = yield* Effect.repeat(observeAlone(half, payment, prepared), {
-    while: ({ landed, observation: { _tag } }) => landed === undefined && _tag === "Pending"
+    while: ({ inclusion, observation: { _tag } }) => inclusion === undefined && _tag === "Pending"
   })
   if (observation._tag !== "Pending") return observation
   yield* finalise(BigInt(payment.authorization.validBefore))

@@ -70,7 +70,7 @@ describe("a hostile batch", () => {
         yield* mine()
         yield* setAutomine(true)
 
-        const first = yield* Batch.landed(half, list, prepared)
+        const first = yield* Batch.included(half, list, prepared)
         const settledAtOnce = new Set([2, 7, ...honest.map((_, index) => index + 8)])
         assert.deepStrictEqual(
           first.observations.map(({ _tag }) => _tag),
@@ -140,7 +140,7 @@ describe("a hostile batch", () => {
         const theirs = yield* overtake(nth(signed, 3).call)
         yield* mine()
         yield* setAutomine(true)
-        const { observations } = yield* Batch.landed(half, list, prepared)
+        const { observations } = yield* Batch.included(half, list, prepared)
         const words = yield* Effect.forEach(observations, Batch.word)
         assert.deepStrictEqual(words, ["Settled", "Settled", "Settled", "Settled by another", "Settled"])
         const external = observations[3]
@@ -188,7 +188,7 @@ describe("a hostile batch", () => {
         for (const place of [33, 34, 35, 36, 37, 38]) yield* delegate(yield* Batch.payerAt(place), burner)
         const before = yield* balanceOf(accounts.payee.address)
         yield* half.submit(prepared)
-        const { observations } = yield* Batch.landed(half, list, prepared)
+        const { observations } = yield* Batch.included(half, list, prepared)
         assert.strictEqual(observations.at(-1)?._tag, "Settled")
         assert.strictEqual(yield* balanceOf(accounts.payee.address), before + 10_000n)
       })

@@ -195,7 +195,7 @@ describe("plain payers who move their money away", () => {
         const observedPayments = list.map((payment) => ({ payment, since: prepared.head }))
         yield* half.submit(prepared)
         const observation = Effect.repeat(half.observe(observedPayments, [prepared]), {
-          while: ({ landed }) => landed === undefined
+          while: ({ inclusion }) => inclusion === undefined
         })
         // They count as lost from the first look, long before anybody is told.
         for (let look = 0; look < 3; look++) {

@@ -22,7 +22,7 @@ describe("a reorganisation", () => {
         yield* reorg(1)
         assert.strictEqual(yield* balanceOf(accounts.payee.address), before)
         assert.deepStrictEqual(yield* Payment.observeAlone(half, payment, prepared), {
-          landed: undefined,
+          inclusion: undefined,
           observation: { _tag: "Pending" }
         })
         const again = yield* Payment.sendAlone(half, payment, prepared)

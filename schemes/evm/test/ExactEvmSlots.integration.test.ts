@@ -61,7 +61,7 @@ describe("a slot", () => {
           yield* half.submit(prepared)
           assert.deepStrictEqual(yield* counts(half), [included, included + 1n])
           yield* mine()
-          yield* Batch.landed(half, list, prepared)
+          yield* Batch.included(half, list, prepared)
           assert.deepStrictEqual(yield* counts(half), [included + 1n, included + 1n])
         })
       )
@@ -84,8 +84,8 @@ describe("a slot", () => {
           assert.strictEqual((yield* half.submit(second))._tag, "Outdated")
           yield* mine()
           const attempts = [first, cheaper, second, third] as const
-          const { landed, observations } = yield* Batch.landed(half, list, ...attempts)
-          assert.strictEqual(landed.transaction, third.transaction)
+          const { inclusion, observations } = yield* Batch.included(half, list, ...attempts)
+          assert.strictEqual(inclusion.transaction, third.transaction)
           assert.deepStrictEqual(
             observations.map((one) => one._tag === "Settled" && !one.external && one.transaction),
             Array(3).fill(third.transaction)
@@ -120,8 +120,8 @@ describe("a slot", () => {
             assert.deepStrictEqual(yield* half.submit(second), { _tag: "Accepted" })
             assert.deepStrictEqual(yield* half.submit(third), { _tag: "Accepted" })
             yield* mine()
-            const { landed, observations } = yield* Batch.landed(single, list, first, second, third)
-            assert.strictEqual(landed.transaction, third.transaction)
+            const { inclusion, observations } = yield* Batch.included(single, list, first, second, third)
+            assert.strictEqual(inclusion.transaction, third.transaction)
             assert.isTrue(observations.every(({ _tag }) => _tag === "Settled"))
           })
         )
@@ -133,8 +133,8 @@ describe("a slot", () => {
         const { prepared: first } = yield* Batch.prepare(half, list)
         const second = yield* again(half, list, first, 113n)
         yield* half.submit(first)
-        const { landed, observations } = yield* Batch.landed(half, list, first, second)
-        assert.strictEqual(landed.transaction, first.transaction)
+        const { inclusion, observations } = yield* Batch.included(half, list, first, second)
+        assert.strictEqual(inclusion.transaction, first.transaction)
         assert.isTrue(observations.every((one) => one._tag === "Settled" && one.transaction === first.transaction))
       })
     )
@@ -158,7 +158,7 @@ describe("a slot", () => {
         yield* setNextBlockBaseFee(1_000_000_000n)
         yield* mine()
         assert.deepStrictEqual(yield* half.submit(prepared), { _tag: "Accepted" })
-        const { observations } = yield* Batch.landed(half, list, prepared)
+        const { observations } = yield* Batch.included(half, list, prepared)
         assert.isTrue(observations.every(({ _tag }) => _tag === "Settled"))
       })
     )
@@ -204,12 +204,12 @@ describe("a slot", () => {
         const number = yield* half.nextSlot(lane, "known")
         const { noop } = half
         const filler = yield* noop({ lane, number }, yield* half.chainHead)
-        assert.deepStrictEqual(yield* half.observe([], [filler]), { landed: undefined, observations: [] })
+        assert.deepStrictEqual(yield* half.observe([], [filler]), { inclusion: undefined, observations: [] })
         assert.deepStrictEqual(yield* half.submit(filler), { _tag: "Accepted" })
-        const { landed, observations } = yield* Batch.landed(half, [], filler)
+        const { inclusion, observations } = yield* Batch.included(half, [], filler)
         const receipt = yield* Batch.receiptOf(filler.transaction)
         assert.deepStrictEqual(observations, [])
-        assert.deepStrictEqual(landed, {
+        assert.deepStrictEqual(inclusion, {
           transaction: filler.transaction,
           block: { number: receipt.blockNumber, hash: receipt.blockHash },
           cost: 21_000n * receipt.effectiveGasPrice
@@ -226,7 +226,7 @@ describe("a slot", () => {
         yield* send({ from: accounts.signers[0].address, to: accounts.stranger.address, value: 1n })
         assert.deepStrictEqual(yield* half.submit(prepared), { _tag: "SlotUsed" })
         assert.deepStrictEqual(yield* Batch.observe(half, list, prepared), {
-          landed: undefined,
+          inclusion: undefined,
           observations: [pending, pending]
         })
       })
@@ -241,20 +241,20 @@ describe("a slot", () => {
           const before = yield* balanceOf(accounts.payee.address)
           const { prepared } = yield* Batch.prepare(half, list)
           yield* half.submit(prepared)
-          const { landed } = yield* Batch.landed(half, list, prepared)
+          const { inclusion } = yield* Batch.included(half, list, prepared)
           yield* mine(depth - 1)
-          assert.isTrue(yield* half.isCanonical(landed.block))
+          assert.isTrue(yield* half.isCanonical(inclusion.block))
           yield* reorg(depth)
-          assert.isFalse(yield* half.isCanonical(landed.block))
+          assert.isFalse(yield* half.isCanonical(inclusion.block))
           assert.strictEqual(yield* balanceOf(accounts.payee.address), before)
           assert.deepStrictEqual(yield* Batch.observe(half, list, prepared), {
-            landed: undefined,
+            inclusion: undefined,
             observations: [pending, pending, pending, pending]
           })
           assert.deepStrictEqual(yield* half.submit(prepared), { _tag: "Accepted" })
-          const again = yield* Batch.landed(half, list, prepared)
-          assert.notDeepEqual(again.landed.block, landed.block)
-          assert.isTrue(yield* half.isCanonical(again.landed.block))
+          const again = yield* Batch.included(half, list, prepared)
+          assert.notDeepEqual(again.inclusion.block, inclusion.block)
+          assert.isTrue(yield* half.isCanonical(again.inclusion.block))
           assert.isTrue(again.observations.every(({ _tag }) => _tag === "Settled"))
           assert.strictEqual(yield* balanceOf(accounts.payee.address), before + 40_000n)
         })

@@ -260,9 +260,9 @@ describe("what is attached", () => {
               assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "ok")
               const { observedPayments, prepared } = yield* Trial.relayed(trial, [payment])
               yield* half.submit(prepared)
-              const { landed, observations } = yield* half.observe(observedPayments, [prepared])
+              const { inclusion, observations } = yield* half.observe(observedPayments, [prepared])
               assert.strictEqual(observations[0]?._tag, "Settled")
-              assert.isAtMost(Number(landed?.cost), Number(prepared.cost))
+              assert.isAtMost(Number(inclusion?.cost), Number(prepared.cost))
             }
             const attached = trial.expenses.map((expense) => expense.attached)
             if (token === jetton)
@@ -315,12 +315,12 @@ describe("the cost that is told before", () => {
           assert.strictEqual(count, payments.length, name)
           yield* half.submit(prepared)
           const observedPayments = payments.map((payment) => ({ payment, since: prepared.head }))
-          const { landed, observations } = yield* half.observe(observedPayments, [prepared])
+          const { inclusion, observations } = yield* half.observe(observedPayments, [prepared])
           assert.isTrue(
             observations.every(({ _tag }) => _tag === "Settled"),
             name
           )
-          const cost = landed?.cost ?? 0n
+          const cost = inclusion?.cost ?? 0n
           assert.isTrue(cost > 0n && cost <= prepared.cost, `${name}: ${prepared.cost} told, ${cost} landed`)
           assert.isTrue(
             prepared.cost < (cost * 5n) / 4n + 20_000_000n,

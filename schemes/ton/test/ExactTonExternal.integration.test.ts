@@ -59,7 +59,7 @@ describe("a payer's own external message", () => {
           if (look === settling * 2) before = asked
           const seen = yield* Effect.provideService(half.observe(observedPayments, [prepared]), Clock.Clock, clock)
           assert.isTrue(seen.observations.every(({ _tag }) => _tag === "Pending"))
-          const block = seen.landed?.block
+          const block = seen.inclusion?.block
           if (look % 4 === 0 && block !== undefined)
             assert.isTrue(yield* Effect.provideService(half.isCanonical(block), Clock.Clock, clock))
         }

@@ -161,13 +161,13 @@ describe("a relayed payment", () => {
         const { boc } = yield* ExactTon.decodePayload(payload)
         yield* chain.send(chain.accounts.stranger, Trial.carried(boc, 50_000_000n))
         yield* half.submit(prepared)
-        const { landed, observations } = yield* half.observe([{ payment, since: prepared.head }], [prepared])
-        assert.strictEqual(landed?.transaction, prepared.transaction)
+        const { inclusion, observations } = yield* half.observe([{ payment, since: prepared.head }], [prepared])
+        assert.strictEqual(inclusion?.transaction, prepared.transaction)
         const [seen] = observations
         assert.strictEqual(seen?._tag, "Settled")
         assert.isTrue(seen?._tag === "Settled" && seen.external)
         assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), before + Trial.amount)
-        assert.isBelow(Number(landed?.cost), 60_000_000)
+        assert.isBelow(Number(inclusion?.cost), 60_000_000)
       })
     )
 
@@ -234,9 +234,9 @@ describe("on a chain that takes its time", () => {
         const { prepared } = yield* Trial.sent(trial, [payment])
         const seen: Array<string> = []
         for (let hop = 0; hop < 6; hop++) {
-          const { landed, observations } = yield* half.observe([{ payment, since: prepared.head }], [prepared])
+          const { inclusion, observations } = yield* half.observe([{ payment, since: prepared.head }], [prepared])
           const received = yield* chain.balanceOf(chain.accounts.payee.address)
-          seen.push(`${landed === undefined ? "on its way" : "landed"} ${observations[0]?._tag} ${received}`)
+          seen.push(`${inclusion === undefined ? "on its way" : "landed"} ${observations[0]?._tag} ${received}`)
           yield* chain.block
         }
         assert.deepStrictEqual(seen, [
@@ -283,7 +283,7 @@ describe("on a chain that takes its time", () => {
         assert.strictEqual((yield* half.submit(late))._tag, "Accepted")
         yield* chain.block
         assert.strictEqual((yield* half.submit(early))._tag, "SlotUsed")
-        assert.strictEqual((yield* half.observe([], [early, late])).landed?.transaction, late.transaction)
+        assert.strictEqual((yield* half.observe([], [early, late])).inclusion?.transaction, late.transaction)
       })
     )
   })
@@ -393,11 +393,11 @@ describe("a payment on record", () => {
         const payment = yield* half.recall?.(earlier.requirements, payload) ?? assert.fail("it can be recalled")
         assert.deepStrictEqual(payment.authorization, observedPayments[0]?.payment.authorization)
         assert.strictEqual((yield* half.submit(prepared))._tag, "Accepted")
-        const { landed, observations } = yield* Effect.repeat(
+        const { inclusion, observations } = yield* Effect.repeat(
           half.observe([{ payment, since: prepared.head }], [prepared]),
           { while: ({ observations }) => observations.some(({ _tag }) => _tag === "Pending") }
         )
-        assert.strictEqual(landed?.transaction, prepared.transaction)
+        assert.strictEqual(inclusion?.transaction, prepared.transaction)
         assert.include(observations[0], { _tag: "Settled", external: false })
         assert.strictEqual((yield* half.conclude({ payment, since: prepared.head }))._tag, "Settled")
       })

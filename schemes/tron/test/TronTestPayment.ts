@@ -252,11 +252,11 @@ export const observe = <Payload>(
   one: Payment<Payload>,
   prepared: PreparedTransaction
 ) =>
-  Effect.map(scheme.observe([{ payment: one, since: prepared.head }], [prepared]), ({ landed, observations }) => {
+  Effect.map(scheme.observe([{ payment: one, since: prepared.head }], [prepared]), ({ inclusion, observations }) => {
     const [seen] = observations
     const word = seen?._tag === "Failed" ? seen.error.message : ""
     const code = seen?._tag === "Failed" ? describe(seen.error) : seen?._tag
-    return { landed, seen: code ?? "nothing", word }
+    return { inclusion, seen: code ?? "nothing", word }
   })
 
 /** Looks until there is an end to be seen: between blocks nobody asks twice. */

@@ -105,8 +105,8 @@ export const make = (desk: Desk) => {
       const changed = yield* advance(desk, transaction, lease, entry.advances)
       if (flight !== undefined) yield* desk.flights.change(transaction.run, flight, entry.flight)
       // Last, since all lanes of a network meet in this row.
-      if (callers !== undefined && entry.flight?.landed) {
-        yield* desk.costs.book(transaction, lease.lane, entry.flight.landed.cost, callers)
+      if (callers !== undefined && entry.flight?.inclusion) {
+        yield* desk.costs.book(transaction, lease.lane, entry.flight.inclusion.cost, callers)
       }
       return changed
     })
@@ -213,7 +213,7 @@ const callersToBook = (
   { booked, lane, number }: OpenFlight,
   change: PaymentStore.Entry["flight"]
 ): Effect.Effect<ReadonlyArray<string> | undefined, Records.RecordFault> =>
-  booked || !change?.landed
+  booked || !change?.inclusion
     ? Effect.undefined
     : Effect.map(askCallers(run, callersAboard, [lane, number]), (rows) => rows.map(({ caller }) => caller))
 

@@ -70,7 +70,7 @@ export const make = (dialect: Dialect, records: Records): FlightRows => {
         flight === undefined ? undefined : { lane, number, booked: Boolean(flight.booked) }
       ),
     change: Effect.fnUntraced(function* (run, { lane, number }, change) {
-      if (change?.landed !== undefined) yield* run(landing, [...landedColumns(change.landed), lane, number])
+      if (change?.inclusion !== undefined) yield* run(landing, [...landedColumns(change.inclusion), lane, number])
       if (change?.closed === true) yield* run(closing, [lane, number])
     }),
     all: Effect.fnUntraced(function* (transaction, lane) {
@@ -85,7 +85,7 @@ export const make = (dialect: Dialect, records: Records): FlightRows => {
         number: row.number,
         attempts: (attemptsOf[`${row.number}`] ?? []).map(toPrepared),
         payments: paymentsOf[`${row.number}`] ?? [],
-        landed: toLanded(row)
+        inclusion: toLanded(row)
       }))
     })
   }
@@ -128,10 +128,10 @@ const landing = `UPDATE flight SET landed_transaction = ?, landed_block_number =
   booked = booked OR ? WHERE lane = ? AND number = ?`
 const closing = "UPDATE flight SET closed = TRUE WHERE lane = ? AND number = ?"
 
-const landedColumns = (landed: PaymentStore.LaneTransaction["landed"] | null): ReadonlyArray<Value> =>
-  landed === null || landed === undefined
+const landedColumns = (inclusion: PaymentStore.LaneTransaction["inclusion"] | null): ReadonlyArray<Value> =>
+  inclusion === null || inclusion === undefined
     ? [null, null, null, null, false]
-    : [landed.transaction, `${landed.block.number}`, landed.block.hash, `${landed.cost}`, true]
+    : [inclusion.transaction, `${inclusion.block.number}`, inclusion.block.hash, `${inclusion.cost}`, true]
 
 const Text = Schema.NullOr(Schema.String)
 const Number = Schema.NullOr(Schema.BigIntFromString)
@@ -168,7 +168,7 @@ const askAttempts = asks("attempt", AttemptRow)
 const travelling = `JOIN flight f ON f.lane = p.lane AND f.number = p.flight
   WHERE f.lane = ? AND NOT f.closed AND p.flight IS NOT NULL ORDER BY p.flight, p.seat`
 
-const toLanded = (row: typeof FlightRow.Type): PaymentStore.LaneTransaction["landed"] =>
+const toLanded = (row: typeof FlightRow.Type): PaymentStore.LaneTransaction["inclusion"] =>
   row.landed_transaction === null ||
   row.landed_block_number === null ||
   row.landed_block_hash === null ||

@@ -89,14 +89,14 @@ const advance: fc.Arbitrary<PaymentStore.Advance> = fc.record(
   { requiredKeys: ["paymentId", "from", "to"] }
 )
 
-const landed = fc.constantFrom(null, { transaction: "tx", block: { number: 7n, hash: "hash" }, cost: 5n })
+const inclusion = fc.constantFrom(null, { transaction: "tx", block: { number: 7n, hash: "hash" }, cost: 5n })
 
 const entry = fc
-  .record({ advances: fc.array(advance, { maxLength: 4 }), number: optional(number), landed, closed: fc.boolean() })
-  .map(({ advances, closed, landed, number }): PaymentStore.Entry =>
+  .record({ advances: fc.array(advance, { maxLength: 4 }), number: optional(number), inclusion, closed: fc.boolean() })
+  .map(({ advances, closed, inclusion, number }): PaymentStore.Entry =>
     number === undefined
       ? { advances }
-      : { advances, flight: { number, landed, ...(closed && { closed: true as const }) } }
+      : { advances, flight: { number, inclusion, ...(closed && { closed: true as const }) } }
   )
 
 /** Begins a flight with the number that is next. */

@@ -74,7 +74,7 @@ export const make = (
     yield* show(view)
     yield* Metric.update(
       unlandedGauge({ network: place.network, address: place.address }),
-      flights.filter(({ landed }) => landed === undefined).length
+      flights.filter(({ inclusion }) => inclusion === undefined).length
     )
     return view
   })
@@ -146,7 +146,7 @@ const longestGap = 1_000n
 /** How many numbers from the chain's count up to the last transaction on its way have none; 0 where the chain does not answer. */
 const gapIn = (half: SchemeFacilitator, address: string, flights: ReadonlyArray<PaymentStore.LaneTransaction>) => {
   const numbers = new Set(flights.map(({ number }) => number))
-  const last = flights.findLast(({ landed }) => landed === undefined)?.number
+  const last = flights.findLast(({ inclusion }) => inclusion === undefined)?.number
   if (last === undefined) return Effect.succeed(0)
   return Effect.match(half.nextSlot(address, "included"), {
     onFailure: () => 0,

@@ -174,7 +174,7 @@ const flight = (number: bigint, status: "sent" | "included"): PaymentStore.LaneT
   number,
   attempts: [],
   payments: [{ ...TestFacilitator.stored, status }],
-  landed: undefined
+  inclusion: undefined
 })
 
 /** A lane whose queue and flights a test changes. */
@@ -282,8 +282,8 @@ describe("a lane", () => {
       const others = Effect.succeed([`${network} ${lane}`, `${network} 0xgone`, "eip155:404 0xgone"])
       const { get } = yield* start({}, { callers }, counting, { ...records, lanesInUse: others })
       state.queue = [waiting("a", "capped"), waiting("b", "capped")]
-      const landed = { transaction: "0x1", block: { number: 1n, hash: "0x1" }, cost: 1n }
-      state.flights = [flight(7n, "sent"), { ...flight(8n, "included"), landed }]
+      const inclusion = { transaction: "0x1", block: { number: 1n, hash: "0x1" }, cost: 1n }
+      state.flights = [flight(7n, "sent"), { ...flight(8n, "included"), inclusion }]
       state.spent = 10n ** 18n + 1n
       const view = { network, address: lane, waiting: 2, flights: 2, moving: true, gap: 2, signer: true }
       const gone = { ...view, address: "0xgone", gap: 0, signer: false }

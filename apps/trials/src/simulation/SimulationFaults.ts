@@ -84,10 +84,10 @@ export const simulationFaults: Readonly<Record<SimulationFaultName, NamedFault>>
           half.observe(observedPayments, attempts),
           lagging.observe(observedPayments, attempts),
           (fresh, old) => ({
-            landed: fresh.landed,
+            inclusion: fresh.inclusion,
             observations: old.observations.map((one) =>
-              one._tag === "Pending" && fresh.landed !== undefined
-                ? { _tag: "Failed", transaction: fresh.landed.transaction, error: notShown }
+              one._tag === "Pending" && fresh.inclusion !== undefined
+                ? { _tag: "Failed", transaction: fresh.inclusion.transaction, error: notShown }
                 : one
             )
           })
@@ -178,11 +178,11 @@ export const simulationFaults: Readonly<Record<SimulationFaultName, NamedFault>>
   "filler-is-failure": onHalf("a payment whose number went to a transaction that does nothing has failed", (half) => ({
     ...half,
     observe: (observedPayments, attempts) =>
-      Effect.map(half.observe(observedPayments, attempts), ({ landed, observations }) => ({
-        landed,
+      Effect.map(half.observe(observedPayments, attempts), ({ inclusion, observations }) => ({
+        inclusion,
         observations: observations.map((one) =>
-          one._tag === "Pending" && landed !== undefined && observedPayments.length === 1
-            ? { _tag: "Failed", transaction: landed.transaction, error: notShown }
+          one._tag === "Pending" && inclusion !== undefined && observedPayments.length === 1
+            ? { _tag: "Failed", transaction: inclusion.transaction, error: notShown }
             : one
         )
       }))

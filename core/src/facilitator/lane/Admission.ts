@@ -124,7 +124,7 @@ const count = Effect.fnUntraced(function* (
   for (const paymentId of capacity.watched().slice(0, lookedUp)) {
     const payment = yield* store.find(paymentId)
     if (payment === undefined || payment.lane !== name) capacity.left(paymentId)
-    else if (isSettled(payment.status)) capacity.landed(paymentId, settledAt(payment) ?? now)
+    else if (isSettled(payment.status)) capacity.included(paymentId, settledAt(payment) ?? now)
     else if (payment.status === "expired") capacity.expired(paymentId, now)
     else if (isDead(payment.status)) capacity.left(paymentId)
   }

@@ -104,7 +104,7 @@ export const follow = Effect.fnUntraced(function* (
       pause = firstPause
     }
     yield* look(work, aboard)
-    if (isNext && aboard.landed !== undefined) work.landingMillis = (yield* Clock.currentTimeMillis) - began
+    if (isNext && aboard.inclusion !== undefined) work.landingMillis = (yield* Clock.currentTimeMillis) - began
     yield* mark(work, aboard)
     if (!isUnderWay(aboard)) return
     watch.looks++
@@ -133,14 +133,14 @@ export const look = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, Stopped> {
   const observation = yield* sight(work, aboard)
   if (observation === undefined) return
-  const news = observation.landed !== undefined && aboard.landed === undefined
+  const news = observation.inclusion !== undefined && aboard.inclusion === undefined
   const seen = aboard.travellers.flatMap((traveller, index) =>
     isOpen(traveller) ? advancesOf(work, traveller, observation.observations[index]) : []
   )
   if (!news && seen.length === 0) return
   const advances = aboard.unmarked ? [...markedSent(aboard), ...seen.map(fromSent)] : seen
   yield* Checkpoint.pass("observed")
-  yield* enter(work, aboard, { advances, ...(news && observation.landed && { landed: observation.landed }) })
+  yield* enter(work, aboard, { advances, ...(news && observation.inclusion && { inclusion: observation.inclusion }) })
   aboard.unmarked = false
   yield* Checkpoint.pass("landed")
 })
@@ -224,11 +224,11 @@ const checkLanding = Effect.fnUntraced(function* (
   work: LaneState,
   aboard: TrackedTransaction
 ): Effect.fn.Return<void, Stopped> {
-  if (aboard.landed === undefined) return
-  const isThere = yield* Effect.catch(work.half.isCanonical(aboard.landed.block), () => Effect.undefined)
+  if (aboard.inclusion === undefined) return
+  const isThere = yield* Effect.catch(work.half.isCanonical(aboard.inclusion.block), () => Effect.undefined)
   if (isThere !== false) return
   const observation = yield* sight(work, aboard)
-  if (observation !== undefined) yield* enter(work, aboard, { landed: observation.landed ?? null })
+  if (observation !== undefined) yield* enter(work, aboard, { inclusion: observation.inclusion ?? null })
 })
 
 const mend = Effect.fnUntraced(function* (
@@ -382,7 +382,7 @@ const conclusionDelay = 2
 const waitsForProof = (aboard: TrackedTransaction): Effect.Effect<boolean> =>
   Effect.map(
     Clock.currentTimeMillis,
-    (now) => aboard.landed !== undefined && (validBefore(aboard) + conclusionDelay) * 1000 <= now
+    (now) => aboard.inclusion !== undefined && (validBefore(aboard) + conclusionDelay) * 1000 <= now
   )
 
 /** Payments whose validity is over end by proof. */

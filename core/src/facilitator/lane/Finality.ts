@@ -61,8 +61,8 @@ const isLostForGood = Effect.fnUntraced(function* (
   const observation = yield* sight(work, aboard)
   const counted = yield* Effect.catch(work.half.nextSlot(work.address, "included"), () => Effect.undefined)
   if (observation === undefined || counted === undefined) return false
-  if (observation.landed === undefined && counted > aboard.number) return true
-  if (observation.landed !== undefined) yield* enter(work, aboard, { landed: observation.landed })
+  if (observation.inclusion === undefined && counted > aboard.number) return true
+  if (observation.inclusion !== undefined) yield* enter(work, aboard, { inclusion: observation.inclusion })
   aboard.lostAt = undefined
   return false
 })
@@ -91,8 +91,8 @@ const newestOf = (flights: ReadonlyArray<TrackedTransaction>): ReadonlyArray<Blo
   return newest === undefined ? [] : [newest]
 }
 
-const blocksOf = ({ landed, travellers }: TrackedTransaction): ReadonlyArray<Block> => [
-  ...(landed === undefined ? [] : [landed.block]),
+const blocksOf = ({ inclusion, travellers }: TrackedTransaction): ReadonlyArray<Block> => [
+  ...(inclusion === undefined ? [] : [inclusion.block]),
   ...travellers.flatMap(({ stored: { block, status } }) =>
     status === "included" && block !== undefined ? [block] : []
   )
@@ -131,11 +131,12 @@ const isShownAgain = Effect.fnUntraced(function* (
   work: LaneState,
   aboard: TrackedTransaction
 ): Effect.fn.Return<boolean, Stopped> {
-  if (aboard.landed === undefined && !aboard.travellers.some(({ stored }) => stored.status === "included")) return true
+  if (aboard.inclusion === undefined && !aboard.travellers.some(({ stored }) => stored.status === "included"))
+    return true
   const observation = yield* sightOfAll(work, aboard)
   if (observation === undefined) return false
   const changes = yield* changesOf(work, aboard, observation)
-  const isLanded = observation.landed?.block.hash === aboard.landed?.block.hash
+  const isLanded = observation.inclusion?.block.hash === aboard.inclusion?.block.hash
   if (isLanded && !changes.some(({ from }) => from.includes("included"))) {
     aboard.contradicted = false
     return true
@@ -144,7 +145,7 @@ const isShownAgain = Effect.fnUntraced(function* (
     yield* Effect.logWarning(
       `the chain does not show what it showed of the flight ${aboard.number} of ${work.lease.lane}`
     )
-    yield* enter(work, aboard, { advances: changes, ...(!isLanded && { landed: observation.landed ?? null }) })
+    yield* enter(work, aboard, { advances: changes, ...(!isLanded && { inclusion: observation.inclusion ?? null }) })
   }
   aboard.contradicted = aboard.contradicted !== true
   return false
@@ -177,11 +178,11 @@ const recheck = Effect.fnUntraced(function* (
   const observation = yield* sightOfAll(work, aboard)
   if (observation === undefined) return
   const advances = yield* changesOf(work, aboard, observation)
-  const was = aboard.landed
-  const is = observation.landed
+  const was = aboard.inclusion
+  const is = observation.inclusion
   const moved = is?.block.hash !== was?.block.hash
   yield* Effect.logWarning(`a reorganisation has touched the flight ${aboard.number} of ${work.lease.lane}`)
-  yield* enter(work, aboard, { advances, ...(moved && { landed: is ?? null }) })
+  yield* enter(work, aboard, { advances, ...(moved && { inclusion: is ?? null }) })
 })
 
 /**
@@ -194,7 +195,7 @@ const sightOfAll = Effect.fnUntraced(function* (
   aboard: TrackedTransaction
 ): Effect.fn.Return<TransactionObservation | undefined> {
   const observation = yield* sight(work, aboard)
-  if (observation === undefined || observation.landed !== undefined) return observation
+  if (observation === undefined || observation.inclusion !== undefined) return observation
   const asking = Effect.forEach(
     aboard.travellers,
     (traveller, index) => {

@@ -96,7 +96,7 @@ export type Stopped = LeaseLost | FacilitatorUnavailable
 /** What is written down of a flight. */
 export interface FlightEntry {
   readonly advances?: ReadonlyArray<Advance>
-  readonly landed?: Inclusion | null
+  readonly inclusion?: Inclusion | null
   readonly closed?: true
 }
 
@@ -122,9 +122,9 @@ export const enter = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, Stopped> {
   const records = yield* write(work, { advances, flight: { number: aboard.number, ...change } })
   update(aboard, records)
-  if (change.landed !== undefined) aboard.landed = change.landed ?? undefined
+  if (change.inclusion !== undefined) aboard.inclusion = change.inclusion ?? undefined
   if (change.closed) work.flights.delete(aboard.number)
-  if (change.landed !== undefined || change.closed) tellOfSlot(work)
+  if (change.inclusion !== undefined || change.closed) tellOfSlot(work)
   work.awaited.tell(records)
 })
 

@@ -191,7 +191,7 @@ const countSlots = Effect.fnUntraced(function* (work: LaneState): Effect.fn.Retu
  * and the others have their ends.
  */
 const read = Effect.fnUntraced(function* (half: SchemeFacilitator, flight: LaneTransaction, now: number) {
-  const { attempts, lane, landed, number, payments } = flight
+  const { attempts, lane, inclusion, number, payments } = flight
   const travellers: Array<BatchedPayment> = []
   const opaque: Array<StoredPayment> = []
   for (const stored of payments) {
@@ -214,7 +214,7 @@ const read = Effect.fnUntraced(function* (half: SchemeFacilitator, flight: LaneT
     attempts,
     travellers,
     opaque,
-    landed,
+    inclusion,
     lostAt: undefined,
     cancelled: false,
     unmarked: false,

@@ -173,7 +173,7 @@ const toAboard = (number: bigint, prepared: PreparedTransaction, begunAt: number
   attempts: [prepared],
   travellers: [],
   opaque: [],
-  landed: undefined,
+  inclusion: undefined,
   lostAt: undefined,
   cancelled: false,
   unmarked: false

@@ -424,7 +424,7 @@ const prepare = Effect.fnUntraced(function* (
     attempts: [prepared],
     travellers: ready.slice(0, count).map(({ payment, stored }) => ({ payment, stored, concluded: false })),
     opaque: [],
-    landed: undefined,
+    inclusion: undefined,
     lostAt: undefined,
     cancelled: false,
     unmarked: false

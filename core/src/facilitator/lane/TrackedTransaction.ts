@@ -25,7 +25,7 @@ export interface TrackedTransaction {
    * them nobody can tell until they can be read again.
    */
   opaque: ReadonlyArray<StoredPayment>
-  landed: Inclusion | undefined
+  inclusion: Inclusion | undefined
   /** The chain's head when it was found that a transaction that is none of ours has used its slot. */
   lostAt: bigint | undefined
   /** Its payments' validity is over, and something that does nothing was sent in its place. */
@@ -56,8 +56,8 @@ export const isOpen = ({ stored: { status } }: BatchedPayment): boolean => statu
  * Whether its slot is still to be used. A flight without a slot, or of a signer that is gone, is in the air while a payment in
  * it is open.
  */
-export const isInTheAir = ({ attempts, landed, lostAt, orphaned, travellers }: TrackedTransaction): boolean => {
-  if (landed !== undefined || lostAt !== undefined) return false
+export const isInTheAir = ({ attempts, inclusion, lostAt, orphaned, travellers }: TrackedTransaction): boolean => {
+  if (inclusion !== undefined || lostAt !== undefined) return false
   return (orphaned !== true && attempts[0]?.slot !== undefined) || travellers.some(isOpen)
 }
 

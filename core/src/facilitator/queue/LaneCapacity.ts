@@ -2,7 +2,7 @@
  * How many payments a lane lands in a second, as far as it was seen: some of those that are taken in are watched until they land. A
  * payment that found a free place tells how long a landing takes; one that waited tells with how many went before it how fast the queue
  * moves. As long as little was seen, the lane's places and the time of a landing stand for it, and before anything was seen a guess.
- * What has been under way for long counts before it has landed, so that a chain that stands still is noticed.
+ * What has been under way for long counts before it has included, so that a chain that stands still is noticed.
  */
 
 /** What a lane can do. */
@@ -19,8 +19,8 @@ export interface LaneCapacity {
   readonly watch: (paymentId: string, before: number, now: number) => void
   /** Those that are watched, the oldest first. */
   readonly watched: () => ReadonlyArray<string>
-  /** A watched payment has landed at this time (Unix milliseconds). */
-  readonly landed: (paymentId: string, at: number) => void
+  /** A watched payment has included at this time (Unix milliseconds). */
+  readonly included: (paymentId: string, at: number) => void
   /** A watched payment has expired at this time: the queue was that slow, or it had a trouble of its own. */
   readonly expired: (paymentId: string, at: number) => void
   /** A watched payment has left the lane for another reason. */
@@ -48,7 +48,7 @@ interface Watched {
 export const make = (places: number): LaneCapacity => {
   const watched = new Map<string, Watched>()
   let landing: number | undefined
-  /** When the last one landed that was watched; Unix milliseconds. */
+  /** When the last one included that was watched; Unix milliseconds. */
   let lastLanding = 0
   /** Of payments that waited: the time that they waited, and the payments that went before them meanwhile. */
   let queue = { millis: 0, payments: 0, at: 0 }
@@ -57,7 +57,7 @@ export const make = (places: number): LaneCapacity => {
     for (const one of watched.values()) if (one.before > 0 === isQueued) return one
     return undefined
   }
-  /** How long one has been under way while no other has landed: what one alone waits for is its own trouble. */
+  /** How long one has been under way while no other has included: what one alone waits for is its own trouble. */
   const still = (one: Watched | undefined, now: number) =>
     one === undefined ? 0 : now - Math.max(one.since, lastLanding)
   const seenLanding = () => landing ?? guessedMillis
@@ -74,7 +74,7 @@ export const make = (places: number): LaneCapacity => {
     const open = first === undefined ? 0 : (now - first.since - seenLanding()) / first.before
     return Math.max(seen, open)
   }
-  const landed = ({ before, since }: Watched, at: number) => {
+  const included = ({ before, since }: Watched, at: number) => {
     const millis = Math.max(0, at - since)
     if (before === 0) {
       const known = landing ?? millis
@@ -92,17 +92,17 @@ export const make = (places: number): LaneCapacity => {
     isWatching: () => watched.size < mostWatched,
     watch: (paymentId, before, now) => void watched.set(paymentId, { before, since: now }),
     watched: () => [...watched.keys()],
-    landed: (paymentId, at) => {
+    included: (paymentId, at) => {
       const known = watched.get(paymentId)
       watched.delete(paymentId)
       if (known === undefined) return
       lastLanding = Math.max(lastLanding, at)
-      landed(known, at)
+      included(known, at)
     },
     expired: (paymentId, at) => {
       const known = watched.get(paymentId)
       watched.delete(paymentId)
-      if (known !== undefined && known.before > 0) landed(known, at)
+      if (known !== undefined && known.before > 0) included(known, at)
     },
     left: (paymentId) => void watched.delete(paymentId)
   }

@@ -122,12 +122,12 @@ const found = ({ records }: MemoryState, ids: Iterable<string>): ReadonlyArray<S
   [...ids].flatMap((id) => records.find(id) ?? [])
 
 const flightsOf = (state: MemoryState, name: string): ReadonlyArray<LaneTransaction> =>
-  inOrder(state.lanes.of(name).flights.values()).map(({ attempts, landed, number, paymentIds }) => ({
+  inOrder(state.lanes.of(name).flights.values()).map(({ attempts, inclusion, number, paymentIds }) => ({
     lane: name,
     number,
     attempts,
     payments: found(state, paymentIds),
-    landed
+    inclusion
   }))
 
 const inOrder = (flights: Iterable<MemoryLanes.MemoryFlight>): ReadonlyArray<MemoryLanes.MemoryFlight> =>
@@ -165,11 +165,11 @@ const refusedBy = (state: MemoryState, lane: string, allowance: Allowance | unde
 const booksOf = (state: MemoryState, network: string, since: number): NetworkSpend => ({
   spent: state.costs.byCaller(network, since),
   open: state.lanes.on(network).flatMap(({ flights }) =>
-    [...flights.values()].flatMap(({ attempts, landed, paymentIds }) => {
+    [...flights.values()].flatMap(({ attempts, inclusion, paymentIds }) => {
       const payments = found(state, paymentIds)
       const last = attempts.at(-1)
       const isOpen = last?.slot !== undefined || payments.some(PaymentChange.isTravelling)
-      return landed === undefined && last !== undefined && isOpen
+      return inclusion === undefined && last !== undefined && isOpen
         ? [{ cost: last.cost, callers: payments.map(({ caller }) => caller) }]
         : []
     })
@@ -179,7 +179,7 @@ const booksOf = (state: MemoryState, network: string, since: number): NetworkSpe
 const enter = (desk: Desk, { advances, flight }: Entry): ReadonlyArray<StoredPayment | undefined> | typeof lost => {
   const open = flight && desk.lane.flights.get(flight.number)
   if (flight !== undefined && open === undefined) return lost
-  if (open !== undefined && flight?.landed !== undefined) land(desk, open, flight.landed ?? undefined)
+  if (open !== undefined && flight?.inclusion !== undefined) land(desk, open, flight.inclusion ?? undefined)
   const changed = advances.map((change) => advance(desk, change))
   if (open !== undefined && flight?.closed === true) desk.lane.flights.delete(open.number)
   return changed
@@ -189,13 +189,13 @@ const enter = (desk: Desk, { advances, flight }: Entry): ReadonlyArray<StoredPay
 const land = (
   { name, now, state }: Desk,
   flight: MemoryLanes.MemoryFlight,
-  landed: MemoryLanes.MemoryFlight["landed"]
+  inclusion: MemoryLanes.MemoryFlight["inclusion"]
 ) => {
-  flight.landed = landed
-  if (landed === undefined || flight.booked) return
+  flight.inclusion = inclusion
+  if (inclusion === undefined || flight.booked) return
   flight.booked = true
   const callers = found(state, flight.paymentIds).map(({ caller }) => caller)
-  state.costs.book(name, landed.cost, callers, now)
+  state.costs.book(name, inclusion.cost, callers, now)
 }
 
 /** A payment that waits or travels in another lane by now is not this one's any more. */

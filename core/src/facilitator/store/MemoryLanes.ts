@@ -13,7 +13,7 @@ export interface MemoryFlight {
   readonly number: bigint
   attempts: ReadonlyArray<PreparedTransaction>
   readonly paymentIds: Set<string>
-  landed: Inclusion | undefined
+  inclusion: Inclusion | undefined
   booked: boolean
 }
 
@@ -87,7 +87,7 @@ export const begun = ({ number, paymentIds, prepared }: Plan): MemoryFlight => (
   number,
   attempts: [prepared],
   paymentIds: new Set(paymentIds),
-  landed: undefined,
+  inclusion: undefined,
   booked: false
 })
 

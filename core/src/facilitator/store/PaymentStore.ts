@@ -137,8 +137,8 @@ export interface LaneTransaction {
   readonly attempts: ReadonlyArray<PreparedTransaction>
   /** In the order in which the transaction settles them. */
   readonly payments: ReadonlyArray<StoredPayment>
-  /** Where one of the attempts landed, if any did. */
-  readonly landed: Inclusion | undefined
+  /** Where one of the attempts was included, if any was. */
+  readonly inclusion: Inclusion | undefined
 }
 
 /** A flight that is about to begin: the payments leave the lane's queue. */
@@ -171,8 +171,8 @@ export interface Entry {
   readonly advances: ReadonlyArray<Advance>
   readonly flight?: {
     readonly number: bigint
-    /** Where it landed; `null` when it is in no block any more. The cost is booked to the payments' callers, once. */
-    readonly landed?: Inclusion | null
+    /** Where it was included; `null` when it is in no block any more. The cost is booked to the payments' callers, once. */
+    readonly inclusion?: Inclusion | null
     /** Nothing of it has to be watched any more. */
     readonly closed?: true
   }

@@ -169,13 +169,13 @@ const observe = (
 ): TransactionObservation => {
   if (ledger.faults.hiddenLooks > 0) {
     ledger.faults.hiddenLooks--
-    return { landed: undefined, observations: observedPayments.map(() => ({ _tag: "Pending" })) }
+    return { inclusion: undefined, observations: observedPayments.map(() => ({ _tag: "Pending" })) }
   }
   const own = attempts.map(({ transaction }) => transaction)
-  const landed = own.map((transaction) => ledger.receipt(transaction)).find((receipt) => receipt !== undefined)
+  const inclusion = own.map((transaction) => ledger.receipt(transaction)).find((receipt) => receipt !== undefined)
   return {
-    landed: landed && { transaction: landed.transaction, block: landed.block, cost: landed.cost },
-    observations: observedPayments.map((observedPayment) => observation(ledger, observedPayment, own, landed))
+    inclusion: inclusion && { transaction: inclusion.transaction, block: inclusion.block, cost: inclusion.cost },
+    observations: observedPayments.map((observedPayment) => observation(ledger, observedPayment, own, inclusion))
   }
 }
 
@@ -184,7 +184,7 @@ const observation = (
   ledger: TestLedger,
   observedPayment: ObservedPayment<Payload>,
   own: ReadonlyArray<string>,
-  landed: LedgerReceipt | undefined
+  inclusion: LedgerReceipt | undefined
 ): PaymentObservation => {
   const transfer = transferOf(ledger, observedPayment)
   if (transfer !== undefined) {
@@ -192,10 +192,10 @@ const observation = (
     return { _tag: "Settled", transaction, block: placeOf(block), external: !own.includes(transaction) }
   }
   // A transaction without orders has only used the slot up: the order may still be carried out until it expires.
-  if (landed === undefined || landed.paid.length === 0) return { _tag: "Pending" }
+  if (inclusion === undefined || inclusion.paid.length === 0) return { _tag: "Pending" }
   const order = toOrder(observedPayment.payment.payload)
   const error = obstacle(ledger, order) ?? invalid("unsupported_authorization", "reverted", "the transfer was refused")
-  return { _tag: "Failed", transaction: landed.transaction, error }
+  return { _tag: "Failed", transaction: inclusion.transaction, error }
 }
 
 const placeOf = ({ hash, number }: Block): Block => ({ number, hash })

@@ -11,7 +11,7 @@ import {
   concluded,
   failed,
   gaining,
-  landed,
+  included,
   landedIn,
   law,
   look,
@@ -102,17 +102,17 @@ const bytesAreData = law(
         const first = yield* readPayment(subject, payload)
         const prepared = structuredClone(yield* gaining(subject, 0n, plan(facilitator, first)))
         const unsent = yield* look(facilitator, [first], [prepared])
-        yield* same("where it is before sending", unsent.landed, undefined)
+        yield* same("where it is before sending", unsent.inclusion, undefined)
         yield* same("what is seen before sending", unsent.observations, [{ _tag: "Pending" }])
         const again = yield* readPayment(subject, payload)
         const submission = yield* succeeds("submit", facilitator.submit(prepared))
         yield* same("the node's word", submission._tag, "Accepted")
         yield* succeeds("submit again", facilitator.submit(prepared))
-        const end = yield* landed(facilitator, [again], [prepared])
+        const end = yield* included(facilitator, [again], [prepared])
         yield* succeeds("submit once more", facilitator.submit(prepared))
         yield* isSettledBy(subject, end.observations[0], prepared.transaction, false)
-        yield* same("what landed", end.landed?.transaction, prepared.transaction)
-        const cost = end.landed?.cost ?? -1n
+        yield* same("what landed", end.inclusion?.transaction, prepared.transaction)
+        const cost = end.inclusion?.cost ?? -1n
         yield* holds("it cost no more than was said", cost >= 0n && cost <= prepared.cost)
       })
     )
@@ -127,10 +127,10 @@ const looksAgree = law("looking changes nothing, and shows the same every time a
       const payment = yield* newPayment(subject)
       const prepared = yield* plan(facilitator, payment)
       yield* succeeds("submit", facilitator.submit(prepared))
-      const first = yield* landed(facilitator, [payment], [prepared])
+      const first = yield* included(facilitator, [payment], [prepared])
       yield* same("a second look", yield* look(facilitator, [payment], [prepared]), first)
-      yield* same("another's look", yield* landed(stranger, [payment], [prepared]), first)
-      const block = first.landed?.block ?? { number: -1n, hash: "" }
+      yield* same("another's look", yield* included(stranger, [payment], [prepared]), first)
+      const block = first.inclusion?.block ?? { number: -1n, hash: "" }
       yield* same("its block", yield* succeeds("isCanonical", facilitator.isCanonical(block)), true)
     })
   )
@@ -148,14 +148,14 @@ const strangersTransferIsFound = law(
         const prepared = yield* plan(facilitator, payment)
         const theirs = yield* submittedBy(subject, payment)
         if (facilitator.lanes.length > 0) yield* succeeds("submit", facilitator.submit(prepared))
-        const end = yield* landed(facilitator, [payment], [prepared])
+        const end = yield* included(facilitator, [payment], [prepared])
         yield* isSettledBy(subject, end.observations[0], theirs.transaction, facilitator.lanes.length > 0)
         const conclusion = yield* concluded(facilitator, payment, prepared.head)
         yield* same("what is concluded", conclusion._tag, "Settled")
         yield* isNamed(subject, conclusion, theirs.transaction)
         yield* same(
           "to the stranger",
-          (yield* look(stranger, [payment], [theirs])).landed?.transaction,
+          (yield* look(stranger, [payment], [theirs])).inclusion?.transaction,
           theirs.transaction
         )
       })
@@ -166,7 +166,7 @@ const strangersTransferIsFound = law(
 const submittedBy = Effect.fnUntraced(function* ({ stranger }: SchemeSubject, payment: Payment) {
   const theirs = yield* plan(stranger, payment)
   yield* succeeds("a stranger's submit", stranger.submit(theirs))
-  yield* landed(stranger, [payment], [theirs])
+  yield* included(stranger, [payment], [theirs])
   return theirs
 })
 
@@ -208,7 +208,7 @@ const boundIsOwn = law(
           const { observations } =
             end === "Failed"
               ? yield* failed(subject, [payment], [prepared], earliest)
-              : yield* landed(facilitator, [payment], [prepared], earliest)
+              : yield* included(facilitator, [payment], [prepared], earliest)
           yield* same(`what is seen of ${name}`, observations[0]?._tag, end)
         }
       })
@@ -231,10 +231,10 @@ const attemptsSettleOnce = law(
         yield* same("how many payments it takes again", second.count, 1)
         yield* succeeds("submit", facilitator.submit(first))
         yield* succeeds("submit another", facilitator.submit(second.prepared))
-        const end = yield* landed(facilitator, [payment], [first, second.prepared])
-        yield* isSettledBy(subject, end.observations[0], end.landed?.transaction ?? "", false)
+        const end = yield* included(facilitator, [payment], [first, second.prepared])
+        yield* isSettledBy(subject, end.observations[0], end.inclusion?.transaction ?? "", false)
         const transactions = [first.transaction, second.prepared.transaction]
-        yield* holds("one of them landed", transactions.includes(end.landed?.transaction ?? ""))
+        yield* holds("one of them landed", transactions.includes(end.inclusion?.transaction ?? ""))
       })
     )
 )
@@ -263,7 +263,7 @@ const batchesSettleOnce = law("a batch settles each of its payments once, sent t
     const body = Effect.gen(function* () {
       yield* succeeds("submit", facilitator.submit(prepared))
       yield* succeeds("submit again", facilitator.submit(prepared))
-      const { observations } = yield* landed(facilitator, aboard, [prepared])
+      const { observations } = yield* included(facilitator, aboard, [prepared])
       yield* same("how many are seen", observations.length, count)
       for (const seen of observations) yield* isSettledBy(subject, seen, prepared.transaction, false)
     })
@@ -283,7 +283,7 @@ const batchesAreNoBond = law("an entry of a batch that was used meanwhile does n
       if (first === undefined) return
       const theirs = yield* submittedBy(subject, first)
       yield* succeeds("submit", facilitator.submit(prepared))
-      const { observations } = yield* landed(facilitator, aboard, [prepared])
+      const { observations } = yield* included(facilitator, aboard, [prepared])
       yield* isSettledBy(subject, observations[0], theirs.transaction, true)
       for (const index of others.keys())
         yield* isSettledBy(subject, observations[index + 1], prepared.transaction, false)
@@ -339,7 +339,7 @@ const fillerMovesNothing = law("a filler uses its slot and moves no money", (sub
       yield* same("the node's word", (yield* succeeds("submit", facilitator.submit(filler)))._tag, "Accepted")
       const next = yield* succeeds("nextSlot", facilitator.nextSlot(slot.lane, "known"))
       yield* same("the next slot", next, slot.number + 1n)
-      const { landed: place } = yield* landed(facilitator, [], [filler])
+      const { inclusion: place } = yield* included(facilitator, [], [filler])
       yield* same("what landed", place?.transaction, filler.transaction)
       const counted = yield* succeeds("nextSlot", facilitator.nextSlot(slot.lane, "included"))
       const final = yield* succeeds("nextSlot", facilitator.nextSlot(slot.lane, "final"))
@@ -370,7 +370,7 @@ const slotWasGivenUp = law(
         yield* succeeds("submit", facilitator.submit(filler))
         const attempts = [prepared, filler]
         const observation = yield* landedIn(facilitator, [payment], attempts)
-        yield* same("what landed", observation.landed?.transaction, filler.transaction)
+        yield* same("what landed", observation.inclusion?.transaction, filler.transaction)
         yield* same("what is said of the payment", observation.observations[0]?._tag, "Pending")
         yield* subject.finalise(payment.authorization.validBefore)
         const seen = yield* look(facilitator, [payment], attempts)

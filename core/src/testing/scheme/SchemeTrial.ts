@@ -253,7 +253,7 @@ const asking = Effect.fnUntraced(function* <A>(
 })
 
 /** Looks until the chain shows every payment's end, and where their transaction landed. */
-export const landed = (
+export const included = (
   facilitator: SchemeFacilitator,
   payments: ReadonlyArray<Payment>,
   attempts: ReadonlyArray<PreparedTransaction>,
@@ -263,7 +263,7 @@ export const landed = (
     "landing",
     look(facilitator, payments, attempts, earliest),
     (observation) =>
-      observation.landed !== undefined && observation.observations.every(({ _tag }) => _tag !== "Pending")
+      observation.inclusion !== undefined && observation.observations.every(({ _tag }) => _tag !== "Pending")
   )
 
 /** How often the chain is taken on until it says of a payment that it has failed. */
@@ -295,7 +295,7 @@ export const landedIn = (
   payments: ReadonlyArray<Payment>,
   attempts: ReadonlyArray<PreparedTransaction>
 ): Effect.Effect<TransactionObservation, LawBroken> =>
-  asking("landing", look(facilitator, payments, attempts), (observation) => observation.landed !== undefined)
+  asking("landing", look(facilitator, payments, attempts), (observation) => observation.inclusion !== undefined)
 
 /** Asks until the chain proves what became of a payment. */
 export const concluded = (

@@ -222,13 +222,13 @@ export const moved = Effect.fnUntraced(function* (store: Store, subject: StoreSu
   const plan = yield* planOf(firstFlight, [paymentId])
   yield* store.plan(lease, [plan])
   yield* store.enter(lease, { advances: [change(paymentId, "planned", "sent")] })
-  const landed = landing(plan.prepared)
-  const { block, transaction } = landed
+  const inclusion = landing(plan.prepared)
+  const { block, transaction } = inclusion
   yield* store.enter(lease, {
     advances: [change(paymentId, "sent", "included", { transaction, block, note: "block 8" })],
-    flight: { number: firstFlight, landed, closed: true }
+    flight: { number: firstFlight, inclusion, closed: true }
   })
-  return { lane, lease, plan, landed }
+  return { lane, lease, plan, inclusion }
 })
 
 /** Claims a known payment and holds the verdict against what is expected. */

@@ -116,16 +116,16 @@ const landingIsKept = law(
   "where a flight landed is kept until the block is taken back",
   Effect.fnUntraced(function* (store, subject) {
     const { lane, lease, prepared } = yield* flown(store, subject, 1)
-    const landed = landing(prepared)
-    const landedNow = Effect.map(store.flights(lane), ([flight]) => flight?.landed)
-    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, landed } })
-    yield* same("landed", yield* landedNow, landed)
+    const inclusion = landing(prepared)
+    const landedNow = Effect.map(store.flights(lane), ([flight]) => flight?.inclusion)
+    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, inclusion } })
+    yield* same("landed", yield* landedNow, inclusion)
     yield* store.enter(lease, { advances: [], flight: { number: firstFlight } })
-    yield* same("after an entry that says nothing of it", yield* landedNow, landed)
-    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, landed: null } })
+    yield* same("after an entry that says nothing of it", yield* landedNow, inclusion)
+    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, inclusion: null } })
     yield* same("taken back", yield* landedNow, undefined)
-    const other = { ...landed, block: { number: 0n, hash: "" } }
-    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, landed: other } })
+    const other = { ...inclusion, block: { number: 0n, hash: "" } }
+    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, inclusion: other } })
     yield* same("landed again", yield* landedNow, other)
   })
 )
@@ -135,7 +135,7 @@ const entriesAreWhole = law(
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lease, prepared } = yield* flown(store, subject, 1)
     const advances = [change(ids[0] ?? "", "planned", "sent")]
-    const flight = { number: firstFlight + 1n, landed: landing(prepared) }
+    const flight = { number: firstFlight + 1n, inclusion: landing(prepared) }
     yield* loses("the entry", store.enter(lease, { advances, flight }))
     yield* statusIs(store, ids[0] ?? "", "planned")
   })

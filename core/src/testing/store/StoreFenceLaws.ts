@@ -39,7 +39,7 @@ const staleWritesNothing = law(
     const dearer = yield* signed(firstFlight)
     const entry = {
       advances: [change(flying, "planned", "included")],
-      flight: { number: firstFlight, landed: landing(prepared), closed: true as const }
+      flight: { number: firstFlight, inclusion: landing(prepared), closed: true as const }
     }
     const writes: Readonly<
       Record<string, (lease: Lease) => Effect.Effect<unknown, FacilitatorUnavailable | LeaseLost>>

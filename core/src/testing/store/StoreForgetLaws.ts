@@ -62,7 +62,11 @@ const gone = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, c
     yield* store.enter(lease, { advances: [change(paymentId, from, to)] })
     from = to
   }
-  const flight = { number: firstFlight, landed: landing(plan.prepared, 1n), ...(!isOpen && { closed: true as const }) }
+  const flight = {
+    number: firstFlight,
+    inclusion: landing(plan.prepared, 1n),
+    ...(!isOpen && { closed: true as const })
+  }
   yield* store.enter(lease, { advances: [], flight })
   if (outcome !== undefined) yield* store.finish(paymentId, claim.id, outcome)
   return { paymentId, serial: stored.serial, lane }

@@ -658,7 +658,7 @@ describe("blocks", () => {
                 const block = { hash, number }
                 const { transaction } = attempt
                 return {
-                  landed: { transaction, block, cost: 1n },
+                  inclusion: { transaction, block, cost: 1n },
                   observations: observedPayments.map(() => ({
                     _tag: "Settled" as const,
                     transaction,

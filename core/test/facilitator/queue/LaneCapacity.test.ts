@@ -7,7 +7,7 @@ const seen = () => {
   const lane = LaneCapacity.make(16)
   for (let index = 0; index < 10; index++) {
     lane.watch(`n${index}`, 0, index * 1_000)
-    lane.landed(`n${index}`, index * 1_000 + 1_000)
+    lane.included(`n${index}`, index * 1_000 + 1_000)
   }
   return lane
 }
@@ -28,7 +28,7 @@ describe("the capacity of a lane", () => {
     const lane = seen()
     for (let index = 0; index < 20; index++) {
       lane.watch(`q${index}`, 40, 10_000 + index * 1_000)
-      lane.landed(`q${index}`, 10_000 + index * 1_000 + 11_000)
+      lane.included(`q${index}`, 10_000 + index * 1_000 + 11_000)
     }
     assert.approximately(lane.perSecond(40_000), 4, 0.5)
     assert.approximately(lane.perSecond(400_000), 16, 0.1)
@@ -46,7 +46,7 @@ describe("the capacity of a lane", () => {
     assert.approximately(lane.landingMillis(40_000), 30_000, 1)
     for (let index = 0; index < 5; index++) {
       lane.watch(`m${index}`, 0, 40_000 + index * 1_000)
-      lane.landed(`m${index}`, 41_000 + index * 1_000)
+      lane.included(`m${index}`, 41_000 + index * 1_000)
     }
     assert.approximately(lane.landingMillis(45_500), 1_000, 1)
     lane.expired("stuck", 70_000)

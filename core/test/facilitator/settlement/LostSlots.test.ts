@@ -33,7 +33,7 @@ const showsOwnAlone = (half: SchemeFacilitator): SchemeFacilitator => ({
   ...half,
   observe: (observedPayments, attempts) =>
     Effect.map(half.observe(observedPayments, attempts), (observation) =>
-      observation.landed === undefined
+      observation.inclusion === undefined
         ? { ...observation, observations: observedPayments.map(() => ({ _tag: "Pending" as const })) }
         : observation
     )

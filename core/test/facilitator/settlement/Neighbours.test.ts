@@ -172,8 +172,8 @@ describe("a batch of which one payment is still open when its block is taken bac
         half: (half) => ({
           ...half,
           observe: (observedPayments, attempts) =>
-            Effect.map(half.observe(observedPayments, attempts), ({ landed, observations }) => ({
-              landed,
+            Effect.map(half.observe(observedPayments, attempts), ({ inclusion, observations }) => ({
+              inclusion,
               observations: observations.map((one, index) => (hidden && index === 2 ? { _tag: "Pending" } : one))
             }))
         })

@@ -99,8 +99,8 @@ const broken: Readonly<Record<string, Change>> = {
   }),
   "believes that what it sent has happened": (half) => ({
     observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
-      Effect.map(half.observe(observedPayments, attempts), ({ landed }) => ({
-        landed,
+      Effect.map(half.observe(observedPayments, attempts), ({ inclusion }) => ({
+        inclusion,
         observations: observedPayments.map(() => ({
           _tag: "Settled" as const,
           transaction: attempts[0]?.transaction ?? "",
@@ -111,8 +111,8 @@ const broken: Readonly<Record<string, Change>> = {
   }),
   "looks only for its own transactions": (half) => ({
     observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
-      Effect.map(half.observe(observedPayments, attempts), ({ landed, observations }) => ({
-        landed,
+      Effect.map(half.observe(observedPayments, attempts), ({ inclusion, observations }) => ({
+        inclusion,
         observations: observations.map((seen) =>
           seen._tag === "Settled" && seen.external ? { _tag: "Pending" as const } : seen
         )
@@ -153,13 +153,13 @@ const broken: Readonly<Record<string, Change>> = {
   }),
   "takes the filler that landed for the payment's own failure": (half) => ({
     observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
-      Effect.map(half.observe(observedPayments, attempts), ({ landed, observations }) => ({
-        landed,
+      Effect.map(half.observe(observedPayments, attempts), ({ inclusion, observations }) => ({
+        inclusion,
         observations: observations.map((seen) =>
-          landed !== undefined && seen._tag === "Pending"
+          inclusion !== undefined && seen._tag === "Pending"
             ? {
                 _tag: "Failed" as const,
-                transaction: landed.transaction,
+                transaction: inclusion.transaction,
                 error: invalid("unsupported_authorization", "transfer_not_shown", "nothing is shown")
               }
             : seen

@@ -25,7 +25,7 @@ export interface Doubt {
  */
 export interface Remembered {
   readonly doubt: Doubt
-  readonly landed: Block
+  readonly block: Block
   readonly since: bigint
   lookedAt: bigint
 }
@@ -33,7 +33,7 @@ export interface Remembered {
 /** The doubts, by payment. */
 export interface EvmDoubts {
   readonly find: (expected: EvmTransferProof.Expected) => Remembered | undefined
-  readonly remember: (expected: EvmTransferProof.Expected, landed: Block, doubt: Doubt, head: bigint) => void
+  readonly remember: (expected: EvmTransferProof.Expected, block: Block, doubt: Doubt, head: bigint) => void
   readonly forget: (expected: EvmTransferProof.Expected) => void
 }
 
@@ -48,9 +48,9 @@ export const make = (): EvmDoubts => {
   const known = BoundedMap.oldestOut<string, Remembered>(capacity)
   return {
     find: (expected) => known.get(keyOf(expected)),
-    remember: (expected, landed, doubt, head) => {
+    remember: (expected, block, doubt, head) => {
       const key = keyOf(expected)
-      known.set(key, { doubt, landed, since: head, lookedAt: head })
+      known.set(key, { doubt, block, since: head, lookedAt: head })
     },
     forget: (expected) => void known.delete(keyOf(expected))
   }

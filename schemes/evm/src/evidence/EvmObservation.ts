@@ -74,7 +74,7 @@ export const observe = Effect.fnUntraced(function* (
   if (last !== undefined && last.head === (yield* view.chainHead).head.hash) return last.observation
   const observation = yield* look(view, observedPayments, attempts)
   view.lastLooks.delete(key)
-  const isHeld = observation.landed !== undefined && observation.against.some((error) => error !== undefined)
+  const isHeld = observation.inclusion !== undefined && observation.against.some((error) => error !== undefined)
   if (!isHeld) return observation
   view.lastLooks.set(key, { head: (yield* view.chainHead).head.hash, observation })
   return observation
@@ -86,10 +86,10 @@ const look = Effect.fnUntraced(function* (
   attempts: ReadonlyArray<PreparedTransaction>
 ): Effect.fn.Return<CostedObservation, ChainUnavailable> {
   const landing = yield* landingOf(view.rpc, attempts, observedPayments.length)
-  yield* forgetTakenBack(view, observedPayments, landing?.landed.block)
+  yield* forgetTakenBack(view, observedPayments, landing?.inclusion.block)
   if (landing === undefined) {
     const against = observedPayments.map(({ expected }) => view.doubts.find(expected)?.doubt.error)
-    return { landed: undefined, observations: observedPayments.map(() => pending), against, lost: 0n }
+    return { inclusion: undefined, observations: observedPayments.map(() => pending), against, lost: 0n }
   }
   const evidence = EvmTransferProof.evidence(landing.receipt.logs)
   const own = observedPayments.map(({ expected }) => shownBy(landing, evidence, expected))
@@ -100,7 +100,7 @@ const look = Effect.fnUntraced(function* (
     )
   )
   return {
-    landed: landing.landed,
+    inclusion: landing.inclusion,
     observations: looks.map(({ observation }) => observation),
     against: looks.map(({ doubt }) => doubt?.error),
     lost: lostWith(landing, looks)
@@ -118,12 +118,12 @@ const landingOf = Effect.fnUntraced(function* (
     if (receipt === undefined) continue
     // Where a node does not tell the price, it was at most what was offered.
     const price = receipt.effectiveGasPrice ?? attempt.fees?.maximum ?? 0n
-    const landed = {
+    const inclusion = {
       transaction: attempt.transaction,
       block: { number: receipt.blockNumber, hash: receipt.blockHash },
       cost: receipt.gasUsed * price + (receipt.l1Fee ?? 0n)
     }
-    return { landed, receipt, company, isFiller: isFiller(attempt) }
+    return { inclusion, receipt, company, isFiller: isFiller(attempt) }
   }
   return undefined
 })
@@ -172,13 +172,13 @@ const heldOf = ({ doubts }: View, observedPayment: SoughtPayment | undefined): L
 const forgetTakenBack = Effect.fnUntraced(function* (
   { doubts, rpc }: View,
   observedPayments: ReadonlyArray<SoughtPayment>,
-  landed: Block | undefined
+  includedIn: Block | undefined
 ): Effect.fn.Return<void, ChainUnavailable> {
   for (const { expected } of observedPayments) {
     const known = doubts.find(expected)
-    if (known === undefined || known.landed.hash === landed?.hash) continue
-    const block = yield* rpc.getBlock(known.landed.number)
-    if (block !== undefined && block.hash !== known.landed.hash) doubts.forget(expected)
+    if (known === undefined || known.block.hash === includedIn?.hash) continue
+    const block = yield* rpc.getBlock(known.block.number)
+    if (block !== undefined && block.hash !== known.block.hash) doubts.forget(expected)
   }
 })
 
@@ -220,7 +220,7 @@ const judged = Effect.fnUntraced(function* (
 /** What is told of one payment. A first look is remembered; a second one that agrees with it, when the time has come, is told. */
 const lookAt = Effect.fnUntraced(function* (
   view: View,
-  { landed }: EvmShortfall.Landing,
+  { inclusion }: EvmShortfall.Landing,
   { final, head }: ChainHead,
   expected: EvmTransferProof.Expected,
   shown: EvmShortfall.Shown | undefined,
@@ -234,14 +234,14 @@ const lookAt = Effect.fnUntraced(function* (
     return { observation: shown, doubt: undefined }
   }
   if (known === undefined) {
-    if (doubt !== undefined) doubts.remember(expected, landed.block, doubt, head.number)
+    if (doubt !== undefined) doubts.remember(expected, inclusion.block, doubt, head.number)
     return { observation: pending, doubt }
   }
   const held: Look = { observation: pending, doubt: known.doubt }
   if (!isDue) return yield* laterUse(rpc, expected, known, head.number, held)
   if (doubt === undefined) return held
   if (!Doubts.isSame(doubt, known.doubt)) {
-    doubts.remember(expected, landed.block, doubt, head.number)
+    doubts.remember(expected, inclusion.block, doubt, head.number)
     return { ...held, doubt }
   }
   // The state as of the final block says it too: ended on something else, or not used at all.
@@ -272,7 +272,7 @@ const leastGas = 40_000n
 const mostGas = 175_000n
 
 /** What each payment that something speaks against has cost for nothing, in wei. */
-const lostWith = ({ landed: { cost }, receipt }: EvmShortfall.Landing, looks: ReadonlyArray<Look>): bigint => {
+const lostWith = ({ inclusion: { cost }, receipt }: EvmShortfall.Landing, looks: ReadonlyArray<Look>): bigint => {
   const failed = BigInt(looks.filter(({ doubt }) => doubt !== undefined).length)
   const { gasUsed } = receipt
   if (failed === 0n || gasUsed === 0n) return 0n

@@ -37,7 +37,7 @@ export type Explain = (
 
 /** Our transaction in its block. */
 export interface Landing {
-  readonly landed: Inclusion
+  readonly inclusion: Inclusion
   readonly receipt: EvmRpc.Receipt
   /** How many payments were in it. */
   readonly company: number
@@ -186,7 +186,7 @@ const unused = Effect.fnUntraced(function* (
 
 /** What speaks against a payment as of the block of our transaction. */
 export const doubtOf = (
-  { landed: { block }, receipt }: Landing,
+  { inclusion: { block }, receipt }: Landing,
   error: PaymentError | ValidationError,
   isEnded: boolean
 ): Shown => ({ doubt: { error, transaction: EvmHex.fromTrusted(receipt.transactionHash), block, isEnded } })

@@ -76,7 +76,7 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
         ),
         (observation) =>
           Effect.as(bookEnds(chain, observedPayments, observation), {
-            landed: observation.landed,
+            inclusion: observation.inclusion,
             observations: observation.observations
           })
       ),

@@ -109,7 +109,7 @@ export const deploy = Effect.fnUntraced(function* (
   if (sent._tag !== "Accepted" && sent._tag !== "AlreadyKnown") {
     return yield* new Misconfigured({ message: `the deployment was not taken on ${rpc.network}: ${sent.message}` })
   }
-  yield* landed(rpc, EvmHex.fromTrusted(transaction))
+  yield* included(rpc, EvmHex.fromTrusted(transaction))
   yield* prove(rpc, settler)
   return address
 })
@@ -126,7 +126,7 @@ const signed = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, chainId: number, 
   return yield* sign(signer, chainId, call, { lane: signer.address, number }, chainHead)
 })
 
-const landed = (rpc: EvmRpc.Shape, hash: EvmHex.Hex) =>
+const included = (rpc: EvmRpc.Shape, hash: EvmHex.Hex) =>
   rpc.getTransactionReceipt(hash).pipe(
     Effect.tap((receipt) => (receipt === undefined ? Effect.sleep(receiptPause) : Effect.void)),
     Effect.repeat({ while: (receipt) => receipt === undefined }),

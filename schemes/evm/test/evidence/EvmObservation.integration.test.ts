@@ -72,8 +72,8 @@ const overtaken = Effect.fnUntraced(function* <A, R>(
   const other = yield* meanwhile
   yield* mine()
   yield* setAutomine(true)
-  const look = Effect.map(Payment.observeAlone(half, payment, prepared), ({ landed, observation }) => {
-    assert.strictEqual(landed?.transaction, prepared.transaction)
+  const look = Effect.map(Payment.observeAlone(half, payment, prepared), ({ inclusion, observation }) => {
+    assert.strictEqual(inclusion?.transaction, prepared.transaction)
     return observation
   })
   const isPending = Effect.map(look, ({ _tag }) => assert.strictEqual(_tag, "Pending"))

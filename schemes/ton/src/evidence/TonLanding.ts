@@ -16,7 +16,7 @@ import * as TonHistory from "./TonHistory.ts"
 /** The relayer's transaction of a slot. */
 export interface TonLanding {
   readonly lane: TonAddress.Address
-  readonly landed: Inclusion
+  readonly inclusion: Inclusion
   readonly transaction: TonTransaction.TonTransaction
 }
 
@@ -54,7 +54,7 @@ export const make = (rpc: TonRpc.Shape): TonLandings => {
       if (earlier !== undefined) return earlier
       const landing = yield* find(rpc, attempts)
       if (landing === undefined) return undefined
-      known.set(landing.landed.transaction, landing)
+      known.set(landing.inclusion.transaction, landing)
       return landing
     })
   }
@@ -81,6 +81,6 @@ const find = Effect.fnUntraced(function* (
   if (found._tag === "Absent") return undefined
   const { transaction } = found
   const block = yield* blockOf(rpc, transaction)
-  const landed = { transaction: TonTransaction.originOf(lane, transaction), block, cost: transaction.cost }
-  return { lane, landed, transaction }
+  const inclusion = { transaction: TonTransaction.originOf(lane, transaction), block, cost: transaction.cost }
+  return { lane, inclusion, transaction }
 })

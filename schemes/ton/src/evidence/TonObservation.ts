@@ -62,7 +62,7 @@ export const observe = Effect.fnUntraced(function* (
 ): Effect.fn.Return<TransactionObservation, ChainUnavailable> {
   yield* Effect.forEach(observedPayments, ({ payment }) => chain.flying.take(payment.payload))
   const landing = yield* chain.landings.find(attempts)
-  if (landing === undefined) return { landed: undefined, observations: observedPayments.map(() => pending) }
+  if (landing === undefined) return { inclusion: undefined, observations: observedPayments.map(() => pending) }
   const looks = yield* Effect.forEach(
     observedPayments,
     (observedPayment) => Effect.result(observeOne(chain, unsent, observedPayment, landing)),
@@ -70,7 +70,7 @@ export const observe = Effect.fnUntraced(function* (
   )
   const silent = looks.find(Result.isFailure)
   if (silent !== undefined && looks.every(Result.isFailure)) return yield* silent.failure
-  return { landed: landing.landed, observations: looks.map(Result.getOrElse(() => pending)) }
+  return { inclusion: landing.inclusion, observations: looks.map(Result.getOrElse(() => pending)) }
 })
 
 const pending: PaymentObservation = { _tag: "Pending" }
@@ -90,8 +90,8 @@ const observeOne = Effect.fnUntraced(function* (
   if (TonTransfer.carriesOut(held, begun)) return yield* followed(chain, observedPayment, begun, landing)
   const seen = yield* elsewhere(chain, observedPayment, refusedBy(begun), landing)
   if (seen._tag === "Pending") return seen
-  const { landed, lane, transaction } = landing
-  const relayed = { lane, transaction, name: landed.transaction }
+  const { inclusion, lane, transaction } = landing
+  const relayed = { lane, transaction, name: inclusion.transaction }
   yield* chain.books.enterRefused(observedPayment.payment, relayed, begun, seen._tag === "Settled")
   return seen
 })
@@ -106,14 +106,14 @@ const elsewhere = Effect.fnUntraced(function* (
   chain: ExactTonChain,
   observedPayment: ObservedPayment<Held>,
   reason: PaymentError | ValidationError | undefined,
-  { landed, transaction }: TonLanding.TonLanding
+  { inclusion, transaction }: TonLanding.TonLanding
 ): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
   const { payment } = observedPayment
   const { payload: held } = payment
   const { isDue, isLate } = yield* chain.searches.isDue(held)
   if (!isDue) return pending
   const account = yield* chain.rpc.account(held.payer)
-  if (account.head.number < landed.block.number) return pending
+  if (account.head.number < inclusion.block.number) return pending
   const isUsed = TonPayer.isUsed(held, account)
   if (!isUsed && held.kind === "external") {
     // The message may have been lost on its way to the node, which is not to be seen. To send it again does no harm.
@@ -184,7 +184,7 @@ const nameOf = (
   { payer }: Held,
   begun: TonTransaction.TonTransaction,
   landing: TonLanding.TonLanding | undefined
-) => (landing === undefined ? originOf(chain.rpc, payer, begun) : Effect.succeed(landing.landed.transaction))
+) => (landing === undefined ? originOf(chain.rpc, payer, begun) : Effect.succeed(landing.inclusion.transaction))
 
 /** The external message that it all began with. */
 const originOf = Effect.fnUntraced(function* (

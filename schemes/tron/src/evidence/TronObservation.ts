@@ -65,7 +65,7 @@ export const observe = Effect.fnUntraced(function* (
   const attempt = attempts.find(({ transaction }) => found.has(transaction))
   const place = attempt && found.get(attempt.transaction)
   return {
-    landed: attempt && place && { transaction: attempt.transaction, block: place.block, cost: attempt.cost },
+    inclusion: attempt && place && { transaction: attempt.transaction, block: place.block, cost: attempt.cost },
     observations: sought.map((one) => observed(one, found.get(one.signed.id)))
   }
 })

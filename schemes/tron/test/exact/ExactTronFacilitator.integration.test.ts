@@ -71,10 +71,10 @@ describe("exactTron.facilitator", () => {
           const one = yield* scheme.read(requirements, payload)
           yield* scheme.verify(one)
           const prepared = yield* Payment.prepare(scheme, one)
-          const [{ landed, seen }, gained] = yield* gain(
+          const [{ inclusion, seen }, gained] = yield* gain(
             Effect.andThen(scheme.submit(prepared), Payment.observe(scheme, one, prepared))
           )
-          assert.deepStrictEqual([seen, gained, landed?.cost], ["Settled", 10_000n, 0n])
+          assert.deepStrictEqual([seen, gained, inclusion?.cost], ["Settled", 10_000n, 0n])
         }
       })
     )
@@ -164,9 +164,9 @@ describe("exactTron.facilitator", () => {
         yield* setFee(0n)
         yield* Payment.observe(scheme, one, prepared)
         yield* chain.mine(solidified)
-        const { landed, seen } = yield* Payment.end(scheme, one, prepared)
+        const { inclusion, seen } = yield* Payment.end(scheme, one, prepared)
         assert.deepStrictEqual([seen, gained], ["INVALID_RECIPIENT transfer_effect", 9_990n])
-        assert.strictEqual(landed?.transaction, prepared.transaction)
+        assert.strictEqual(inclusion?.transaction, prepared.transaction)
       })
     )
 
@@ -182,16 +182,16 @@ describe("exactTron.facilitator", () => {
         const [submission, gained] = yield* gain(scheme.submit(prepared))
         assert.deepStrictEqual([submission._tag, gained], ["Accepted", 0n])
         const isPending = Effect.gen(function* () {
-          assert.deepInclude(yield* Payment.observe(scheme, one, prepared), { landed: undefined, seen: "Pending" })
+          assert.deepInclude(yield* Payment.observe(scheme, one, prepared), { inclusion: undefined, seen: "Pending" })
         })
         yield* isPending
         yield* chain.mine(solidified - 2)
         yield* isPending
         yield* chain.mine()
-        const { landed, seen, word } = yield* Payment.end(scheme, one, prepared)
+        const { inclusion, seen, word } = yield* Payment.end(scheme, one, prepared)
         assert.strictEqual(seen, "INSUFFICIENT_BALANCE reverted")
         assert.match(word, /REVERT/)
-        assert.strictEqual(landed?.transaction, prepared.transaction)
+        assert.strictEqual(inclusion?.transaction, prepared.transaction)
         const observedPayment = { payment: one, since: prepared.head }
         assert.strictEqual((yield* scheme.conclude(observedPayment))._tag, "Pending")
         yield* chain.advance(61_000)
@@ -303,8 +303,8 @@ describe("exactTron.facilitator, where a node or the chain misleads", () => {
           assert.strictEqual((yield* Payment.observe(scheme, one, prepared)).seen, "Pending")
           yield* chain.mine()
         }
-        const { landed, seen } = yield* Payment.end(scheme, one, prepared)
-        assert.deepStrictEqual([seen, landed?.transaction], ["Settled", prepared.transaction])
+        const { inclusion, seen } = yield* Payment.end(scheme, one, prepared)
+        assert.deepStrictEqual([seen, inclusion?.transaction], ["Settled", prepared.transaction])
       })
     )
 
@@ -333,15 +333,15 @@ describe("exactTron.facilitator, where a node or the chain misleads", () => {
         yield* scheme.submit(prepared)
         const observedPayment = { payment: one, since: prepared.head }
         assert.deepStrictEqual(yield* Payment.observe(scheme, one, prepared), {
-          landed: undefined,
+          inclusion: undefined,
           seen: "Pending",
           word: ""
         })
         assert.strictEqual((yield* scheme.conclude(observedPayment))._tag, "Pending")
         yield* chain.mine(solidified)
-        const { landed, seen } = yield* Payment.end(scheme, one, prepared)
+        const { inclusion, seen } = yield* Payment.end(scheme, one, prepared)
         assert.strictEqual(seen, "Settled")
-        assert.isTrue((landed?.block.number ?? 0n) <= (yield* scheme.chainHead).final)
+        assert.isTrue((inclusion?.block.number ?? 0n) <= (yield* scheme.chainHead).final)
         assert.strictEqual((yield* scheme.conclude(observedPayment))._tag, "Settled")
       })
     )
@@ -355,13 +355,13 @@ describe("exactTron.facilitator, where a node or the chain misleads", () => {
         const lands = Effect.andThen(scheme.submit(prepared), Payment.end(scheme, one, prepared))
         const first = yield* lands
         assert.strictEqual(first.seen, "Settled")
-        const block = first.landed?.block ?? { number: 0n, hash: "" }
+        const block = first.inclusion?.block ?? { number: 0n, hash: "" }
         yield* chain.reorganise(1)
         assert.isFalse(yield* scheme.isCanonical(block))
         assert.strictEqual((yield* Payment.observe(scheme, one, prepared)).seen, "Pending")
         const [again, gained] = yield* gain(lands)
         assert.deepStrictEqual([again.seen, gained], ["Settled", 10_000n])
-        assert.notDeepEqual(again.landed?.block, block)
+        assert.notDeepEqual(again.inclusion?.block, block)
       })
     )
 
