@@ -81,9 +81,11 @@ describe("a signer's lane", () => {
         yield* setBalance(address, 0n)
         const pending = settle("one")
         const status = Effect.map(payment(yield* Payment.idOf(request)), (record) => record?.status)
-        const before = [yield* pending, yield* status]
+        const before = yield* pending
+        // A busy machine may still be planning it when the caller has stopped waiting.
+        yield* Effect.repeat(status, { until: (now) => now === "planned" })
         yield* setBalance(address, balance)
-        assert.deepStrictEqual(before, ["SettlementPending", "planned"])
+        assert.strictEqual(before, "SettlementPending")
         isGranted(yield* Effect.repeat(settle("two"), { while: (end) => end === "SettlementPending" }))
         assert.deepStrictEqual(yield* aftermath, { uses: 1, statuses: ["success"] })
       })

@@ -192,7 +192,7 @@ describe("EvmConclusion", () => {
     it.effect("concludes nothing from a node that cannot answer, or does not know the state any more", () =>
       Effect.gen(function* () {
         const proxy = yield* RpcProxy.make
-        const { conclude, pass } = yield* start(6, { rpcUrl: proxy.url, rpcTimeoutMillis: 1_000 })
+        const { conclude, pass } = yield* start(6, { rpcUrl: proxy.url })
         yield* pass(0n, finalityDepth)
         for (const method of ["eth_getBlockByNumber", "eth_call"]) {
           for (const fault of [

@@ -73,7 +73,7 @@ describe("exactTron.facilitator, where the node is in trouble", () => {
         const chain = yield* TronTestChain.TronTestChain
         const { payee } = chain.accounts
         for (const path of [...asked, "broadcasthex", "gettransactioninfobyid"]) {
-          const { settle } = yield* Payment.facilitator({ rpcTimeoutMillis: 200, settleTimeoutMillis: 300 })
+          const { settle } = yield* Payment.facilitator({ rpcTimeoutMillis: 1_000, settleTimeoutMillis: 300 })
           const request = yield* Payment.payment()
           const before = yield* chain.balanceOf(payee.address)
           const outcome = yield* spoilt(
