@@ -26,7 +26,7 @@ import * as Schema from "effect/Schema"
 import type { Hex } from "viem"
 
 import { exactEvm } from "../src/index.ts"
-import * as EvmSurvey from "../src/node/EvmSurvey.ts"
+import * as EvmChainHead from "../src/node/EvmChainHead.ts"
 import * as EvmAddress from "../src/primitives/EvmAddress.ts"
 import * as EvmHex from "../src/primitives/EvmHex.ts"
 import * as EvmNetwork from "../src/primitives/EvmNetwork.ts"
@@ -82,7 +82,7 @@ export const latestTime = Effect.gen(function* () {
 })
 
 /** Moves the chain's time on to this one, and has so many blocks made behind it. */
-export const finalise = Effect.fnUntraced(function* (time: bigint, depth = EvmSurvey.defaultFinalityDepth) {
+export const finalise = Effect.fnUntraced(function* (time: bigint, depth = EvmChainHead.defaultFinalityDepth) {
   const { client, mine, setNextBlockTimestamp } = yield* EvmTestChain.EvmTestChain
   const { timestamp } = yield* Effect.promise(() => client.getBlock())
   yield* setNextBlockTimestamp(time > timestamp ? time : timestamp + 1n)

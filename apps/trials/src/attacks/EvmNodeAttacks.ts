@@ -55,7 +55,7 @@ const cappedLogs: Attack = {
   expected: "the transfer is found and counts as the buyer's: one transfer, and the buyer is served",
   targets: ["pontage"],
   mutation: [
-    { module: "schemes/evm/src/node/EvmRpc", piece: "foundLogs, EvmNodeRefusal.toWidthRefusal)", instead: "foundLogs)" }
+    { module: "schemes/evm/src/node/EvmRpc", piece: "foundLogs, EvmNodeError.toWidthRefusal)", instead: "foundLogs)" }
   ],
   run: Effect.fnUntraced(function* (stage) {
     const { node } = stage.chain
@@ -95,14 +95,15 @@ const backendsApart: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "schemes/evm/src/evidence/EvmShortfall",
+      module: "schemes/evm/src/evidence/EvmMissingTransfers",
       piece: "Effect.catch(ask({ hash: blockHash }), () => ask(blockNumber))",
       instead: 'Effect.catch(ask("latest"), () => ask(blockNumber + blockHash))'
     },
     {
       module: "schemes/evm/src/evidence/EvmObservation",
-      piece: "{ observation: pending, doubt }",
-      instead: "{ observation: doubt ? EvmEnding.failed(doubt.transaction, doubt.error) : pending, doubt }"
+      piece: "{ observation: pending, failure }",
+      instead:
+        "{ observation: failure ? EvmAuthorizationSearch.failed(failure.transaction, failure.error) : pending, failure }"
     }
   ],
   run: Effect.fnUntraced(function* (stage) {

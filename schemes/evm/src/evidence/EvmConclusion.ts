@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 
 import type * as EvmHead from "../node/EvmHead.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
-import * as EvmEnding from "./EvmEnding.ts"
+import * as EvmAuthorizationSearch from "./EvmAuthorizationSearch.ts"
 import * as EvmTokenState from "./EvmTokenState.ts"
 
 const pending: Conclusion = { _tag: "Pending" }
@@ -23,7 +23,7 @@ const pending: Conclusion = { _tag: "Pending" }
 export const conclude = Effect.fnUntraced(function* (
   { confirm, rpc }: EvmHead.EvmHead,
   chainHead: Effect.Effect<ChainHead, ChainUnavailable>,
-  sought: EvmEnding.Sought
+  sought: EvmAuthorizationSearch.Sought
 ): Effect.fn.Return<Conclusion, ChainUnavailable> {
   const { expected } = sought
   const { isEnded, newest } = yield* confirm((newest) =>
@@ -50,14 +50,19 @@ const unseen = ({ network }: EvmRpc.Shape, newest: bigint) => {
  * What has ended it: after it was prepared for, or before; a bound one perhaps by its own transfer. One that nothing was prepared
  * for is looked for from the time on at which it was taken in.
  */
-const endOf = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, sought: EvmEnding.Sought, head: bigint) {
-  const read = EvmEnding.reader(rpc)
-  const [later] = yield* EvmEnding.after(rpc, [sought], head)
+const endOf = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, sought: EvmAuthorizationSearch.Sought, head: bigint) {
+  const read = EvmAuthorizationSearch.reader(rpc)
+  const [later] = yield* EvmAuthorizationSearch.after(rpc, [sought], head)
   if (later !== undefined) return yield* read(sought.expected, later)
-  const [recent] = yield* EvmEnding.before(rpc, [sought])
+  const [recent] = yield* EvmAuthorizationSearch.before(rpc, [sought])
   const { earliest } = sought
   const earlier =
-    recent === undefined && earliest !== undefined ? yield* EvmEnding.fromTime(rpc, sought, earliest, head) : recent
+    recent === undefined && earliest !== undefined
+      ? yield* EvmAuthorizationSearch.fromTime(rpc, sought, earliest, head)
+      : recent
   if (earlier === undefined) return undefined
-  return (yield* EvmEnding.own(rpc, sought, earlier)) ?? EvmEnding.usedBefore(earlier.transactionHash)
+  return (
+    (yield* EvmAuthorizationSearch.own(rpc, sought, earlier)) ??
+    EvmAuthorizationSearch.usedBefore(earlier.transactionHash)
+  )
 })

@@ -1,7 +1,7 @@
 /**
  * What the chain shows of a slot: the receipt of one of our transactions in it, and for each payment whose transfer that
  * does not show, what else has become of it, since anybody may have submitted the authorization before us. What speaks
- * against a payment is told when it is beyond doubt (`EvmDoubts`).
+ * against a payment is told when it is beyond doubt (`EvmUnconfirmedFailures`).
  */
 import type {
   Block,
@@ -19,21 +19,20 @@ import * as Effect from "effect/Effect"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as Eip1559 from "../primitives/Eip1559.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
-import type { Doubt, EvmDoubts } from "./EvmDoubts.ts"
-import * as Doubts from "./EvmDoubts.ts"
-import * as EvmEnding from "./EvmEnding.ts"
+import * as EvmAuthorizationSearch from "./EvmAuthorizationSearch.ts"
 import * as EvmInclusion from "./EvmInclusion.ts"
-import * as EvmShortfall from "./EvmShortfall.ts"
+import * as EvmMissingTransfers from "./EvmMissingTransfers.ts"
 import * as EvmTokenState from "./EvmTokenState.ts"
-import * as EvmTransferProof from "./EvmTransferProof.ts"
+import * as EvmTransferEvidence from "./EvmTransferEvidence.ts"
+import * as EvmUnconfirmedFailures from "./EvmUnconfirmedFailures.ts"
 
 /** What is looked at, and what is remembered from one look to the next. */
 export interface View {
   readonly rpc: EvmRpc.Shape
   readonly chainHead: Effect.Effect<ChainHead, ChainUnavailable>
-  readonly explain: EvmShortfall.Explain
-  readonly doubts: EvmDoubts
-  /** What the last looks at flights with doubts have shown, by their newest transaction. */
+  readonly explain: EvmMissingTransfers.Explain
+  readonly failures: EvmUnconfirmedFailures.EvmUnconfirmedFailures
+  /** What the last looks at flights with failures have shown, by their newest transaction. */
   readonly lastLooks: BoundedMap.BoundedMap<string, LastLook>
 }
 
@@ -55,7 +54,7 @@ export interface CostedObservation extends TransactionObservation {
   readonly lost: bigint
 }
 
-type SoughtPayment = EvmShortfall.SoughtPayment
+type SoughtPayment = EvmMissingTransfers.SoughtPayment
 
 const pending: PaymentObservation = { _tag: "Pending" }
 
@@ -70,7 +69,7 @@ export const observe = Effect.fnUntraced(function* (
 ): Effect.fn.Return<CostedObservation, ChainUnavailable> {
   const key = `${attempts.at(-1)?.transaction} ${observedPayments.length}`
   const last = view.lastLooks.get(key)
-  // A doubt is held for minutes: only a new block can show anything of it, and many wait for the same one.
+  // A failure is held for minutes: only a new block can show anything of it, and many wait for the same one.
   if (last !== undefined && last.head === (yield* view.chainHead).head.hash) return last.observation
   const observation = yield* look(view, observedPayments, attempts)
   view.lastLooks.delete(key)
@@ -88,10 +87,10 @@ const look = Effect.fnUntraced(function* (
   const landing = yield* landingOf(view.rpc, attempts, observedPayments.length)
   yield* forgetTakenBack(view, observedPayments, landing?.inclusion.block)
   if (landing === undefined) {
-    const against = observedPayments.map(({ expected }) => view.doubts.find(expected)?.doubt.error)
+    const against = observedPayments.map(({ expected }) => view.failures.find(expected)?.failure.error)
     return { inclusion: undefined, observations: observedPayments.map(() => pending), against, lost: 0n }
   }
-  const evidence = EvmTransferProof.evidence(landing.receipt.logs)
+  const evidence = EvmTransferEvidence.evidence(landing.receipt.logs)
   const own = observedPayments.map(({ expected }) => shownBy(landing, evidence, expected))
   const looks = yield* Effect.catch(judged(view, landing, observedPayments, own), (error) =>
     Effect.as(
@@ -102,7 +101,7 @@ const look = Effect.fnUntraced(function* (
   return {
     inclusion: landing.inclusion,
     observations: looks.map(({ observation }) => observation),
-    against: looks.map(({ doubt }) => doubt?.error),
+    against: looks.map(({ failure }) => failure?.error),
     lost: lostWith(landing, looks)
   }
 })
@@ -112,7 +111,7 @@ const landingOf = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   attempts: ReadonlyArray<PreparedTransaction>,
   company: number
-): Effect.fn.Return<EvmShortfall.Landing | undefined, ChainUnavailable> {
+): Effect.fn.Return<EvmMissingTransfers.Landing | undefined, ChainUnavailable> {
   for (const attempt of attempts.toReversed()) {
     const receipt = yield* EvmInclusion.receipt(rpc, EvmHex.fromTrusted(attempt.transaction))
     if (receipt === undefined) continue
@@ -132,17 +131,18 @@ const landingOf = Effect.fnUntraced(function* (
 const isFiller = ({ bytes }: PreparedTransaction): boolean => Eip1559.callIn(bytes)?.data === "0x"
 
 const shownBy = (
-  landing: EvmShortfall.Landing,
-  evidence: EvmTransferProof.Evidence,
-  expected: EvmTransferProof.Expected
-): EvmShortfall.Shown | undefined => {
+  landing: EvmMissingTransfers.Landing,
+  evidence: EvmTransferEvidence.Evidence,
+  expected: EvmTransferEvidence.Expected
+): EvmMissingTransfers.Shown | undefined => {
   const { receipt } = landing
-  const verdict = EvmTransferProof.judge(expected, evidence)
-  if (verdict === "burnt") return EvmShortfall.doubtOf(landing, EvmEnding.burnt(receipt.transactionHash), true)
+  const verdict = EvmTransferEvidence.judge(expected, evidence)
+  if (verdict === "burnt")
+    return EvmMissingTransfers.failureOf(landing, EvmAuthorizationSearch.burnt(receipt.transactionHash), true)
   return verdict === "paid" && receipt.status === "success" ? settledHere(receipt) : undefined
 }
 
-const settledHere = ({ blockHash, blockNumber, transactionHash }: EvmRpc.Receipt): EvmShortfall.Shown => ({
+const settledHere = ({ blockHash, blockNumber, transactionHash }: EvmRpc.Receipt): EvmMissingTransfers.Shown => ({
   _tag: "Settled",
   transaction: transactionHash,
   block: { number: blockNumber, hash: blockHash },
@@ -152,17 +152,17 @@ const settledHere = ({ blockHash, blockNumber, transactionHash }: EvmRpc.Receipt
 /** What a look tells of a payment, and what speaks against it, told or not. */
 interface Look {
   readonly observation: PaymentObservation
-  readonly doubt: Doubt | undefined
+  readonly failure: EvmUnconfirmedFailures.UnconfirmedFailure | undefined
 }
 
 /** What is shown and is told at once: all but what speaks against it. */
-const told = (shown: EvmShortfall.Shown | undefined): Look | undefined =>
-  shown?._tag === "Settled" ? { observation: shown, doubt: undefined } : undefined
+const told = (shown: EvmMissingTransfers.Shown | undefined): Look | undefined =>
+  shown?._tag === "Settled" ? { observation: shown, failure: undefined } : undefined
 
 /** Nothing new. */
-const heldOf = ({ doubts }: View, observedPayment: SoughtPayment | undefined): Look => ({
+const heldOf = ({ failures }: View, observedPayment: SoughtPayment | undefined): Look => ({
   observation: pending,
-  doubt: observedPayment && doubts.find(observedPayment.expected)?.doubt
+  failure: observedPayment && failures.find(observedPayment.expected)?.failure
 })
 
 /**
@@ -170,40 +170,42 @@ const heldOf = ({ doubts }: View, observedPayment: SoughtPayment | undefined): L
  * know that block, or shows no transaction, has said nothing of it.
  */
 const forgetTakenBack = Effect.fnUntraced(function* (
-  { doubts, rpc }: View,
+  { failures, rpc }: View,
   observedPayments: ReadonlyArray<SoughtPayment>,
   includedIn: Block | undefined
 ): Effect.fn.Return<void, ChainUnavailable> {
   for (const { expected } of observedPayments) {
-    const known = doubts.find(expected)
+    const known = failures.find(expected)
     if (known === undefined || known.block.hash === includedIn?.hash) continue
     const block = yield* rpc.getBlock(known.block.number)
-    if (block !== undefined && block.hash !== known.block.hash) doubts.forget(expected)
+    if (block !== undefined && block.hash !== known.block.hash) failures.forget(expected)
   }
 })
 
-/** Asks about those that our transaction does not show, and holds what speaks against them back until it is beyond doubt. */
+/** Asks about those that our transaction does not show, and holds what speaks against them back until it is beyond failure. */
 const judged = Effect.fnUntraced(function* (
   view: View,
-  landing: EvmShortfall.Landing,
+  landing: EvmMissingTransfers.Landing,
   observedPayments: ReadonlyArray<SoughtPayment>,
-  own: ReadonlyArray<EvmShortfall.Shown | undefined>
+  own: ReadonlyArray<EvmMissingTransfers.Shown | undefined>
 ): Effect.fn.Return<ReadonlyArray<Look>, ChainUnavailable> {
-  const { doubts, explain, rpc } = view
+  const { failures, explain, rpc } = view
   const asking = Effect.fnUntraced(function* (isAsked: (index: number) => boolean) {
     const asked = observedPayments.filter((_, index) => own[index] === undefined && isAsked(index))
-    const answers = (yield* EvmShortfall.ask(rpc, explain, landing, asked)).values()
+    const answers = (yield* EvmMissingTransfers.ask(rpc, explain, landing, asked)).values()
     return own.map((one, index) => one ?? (isAsked(index) ? answers.next().value : undefined))
   })
-  const known = observedPayments.map(({ expected }) => doubts.find(expected))
+  const known = observedPayments.map(({ expected }) => failures.find(expected))
   const fresh = yield* asking((index) => known[index] === undefined)
   const isQuiet = fresh.every((one, index) => known[index] === undefined && one?._tag !== undefined)
-  if (isQuiet) return fresh.map((one) => told(one) ?? { observation: pending, doubt: undefined })
+  if (isQuiet) return fresh.map((one) => told(one) ?? { observation: pending, failure: undefined })
   const chainHead = yield* view.chainHead
   const final = yield* rpc.getBlock(chainHead.final)
   const isDue = observedPayments.map(({ expected }, index) => {
     const one = known[index]
-    return one !== undefined && final !== undefined && Doubts.isRipe(one, chainHead, final, expected)
+    return (
+      one !== undefined && final !== undefined && EvmUnconfirmedFailures.isConfirmed(one, chainHead, final, expected)
+    )
   })
   const again = isDue.includes(true) ? yield* asking((index) => isDue[index] === true) : fresh
   return yield* Effect.forEach(
@@ -220,50 +222,50 @@ const judged = Effect.fnUntraced(function* (
 /** What is told of one payment. A first look is remembered; a second one that agrees with it, when the time has come, is told. */
 const lookAt = Effect.fnUntraced(function* (
   view: View,
-  { inclusion }: EvmShortfall.Landing,
+  { inclusion }: EvmMissingTransfers.Landing,
   { final, head }: ChainHead,
-  expected: EvmTransferProof.Expected,
-  shown: EvmShortfall.Shown | undefined,
+  expected: EvmTransferEvidence.Expected,
+  shown: EvmMissingTransfers.Shown | undefined,
   isDue: boolean
 ): Effect.fn.Return<Look, ChainUnavailable> {
-  const { doubts, rpc } = view
-  const known = doubts.find(expected)
-  const doubt = shown === undefined || shown._tag !== undefined ? undefined : shown.doubt
+  const { failures, rpc } = view
+  const known = failures.find(expected)
+  const failure = shown === undefined || shown._tag !== undefined ? undefined : shown.failure
   if (shown?._tag === "Settled") {
-    doubts.forget(expected)
-    return { observation: shown, doubt: undefined }
+    failures.forget(expected)
+    return { observation: shown, failure: undefined }
   }
   if (known === undefined) {
-    if (doubt !== undefined) doubts.remember(expected, inclusion.block, doubt, head.number)
-    return { observation: pending, doubt }
+    if (failure !== undefined) failures.remember(expected, inclusion.block, failure, head.number)
+    return { observation: pending, failure }
   }
-  const held: Look = { observation: pending, doubt: known.doubt }
+  const held: Look = { observation: pending, failure: known.failure }
   if (!isDue) return yield* laterUse(rpc, expected, known, head.number, held)
-  if (doubt === undefined) return held
-  if (!Doubts.isSame(doubt, known.doubt)) {
-    doubts.remember(expected, inclusion.block, doubt, head.number)
-    return { ...held, doubt }
+  if (failure === undefined) return held
+  if (!EvmUnconfirmedFailures.isSame(failure, known.failure)) {
+    failures.remember(expected, inclusion.block, failure, head.number)
+    return { ...held, failure }
   }
   // The state as of the final block says it too: ended on something else, or not used at all.
-  if ((yield* EvmTokenState.hasEnded(rpc, expected, final)) !== doubt.isEnded) return held
-  return { observation: EvmEnding.failed(doubt.transaction, doubt.error), doubt }
+  if ((yield* EvmTokenState.hasEnded(rpc, expected, final)) !== failure.isEnded) return held
+  return { observation: EvmAuthorizationSearch.failed(failure.transaction, failure.error), failure }
 })
 
 /** As long as an authorization is valid anybody may submit it, also after our transaction has failed. */
 const laterUse = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  expected: EvmTransferProof.Expected,
-  known: Doubts.Remembered,
+  expected: EvmTransferEvidence.Expected,
+  known: EvmUnconfirmedFailures.RememberedFailure,
   head: bigint,
   held: Look
 ): Effect.fn.Return<Look, ChainUnavailable> {
-  const { block, isEnded } = known.doubt
+  const { block, isEnded } = known.failure
   if (isEnded || head === known.lookedAt) return held
   known.lookedAt = head
   if (!(yield* EvmTokenState.hasEnded(rpc, expected, head))) return held
-  const [end] = yield* EvmEnding.after(rpc, [{ expected, since: block.number }], head)
-  const seen = end && (yield* EvmEnding.reader(rpc)(expected, end))
-  return seen?._tag === "Settled" ? { observation: seen, doubt: undefined } : held
+  const [end] = yield* EvmAuthorizationSearch.after(rpc, [{ expected, since: block.number }], head)
+  const seen = end && (yield* EvmAuthorizationSearch.reader(rpc)(expected, end))
+  return seen?._tag === "Settled" ? { observation: seen, failure: undefined } : held
 })
 
 /** What a transfer that succeeds costs at least, in gas: what the others have burnt is the rest. */
@@ -272,8 +274,11 @@ const leastGas = 40_000n
 const mostGas = 175_000n
 
 /** What each payment that something speaks against has cost for nothing, in wei. */
-const lostWith = ({ inclusion: { cost }, receipt }: EvmShortfall.Landing, looks: ReadonlyArray<Look>): bigint => {
-  const failed = BigInt(looks.filter(({ doubt }) => doubt !== undefined).length)
+const lostWith = (
+  { inclusion: { cost }, receipt }: EvmMissingTransfers.Landing,
+  looks: ReadonlyArray<Look>
+): bigint => {
+  const failed = BigInt(looks.filter(({ failure }) => failure !== undefined).length)
   const { gasUsed } = receipt
   if (failed === 0n || gasUsed === 0n) return 0n
   if (looks.length === 1) return cost

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
-import type * as EvmTransferProof from "./EvmTransferProof.ts"
+import type * as EvmTransferEvidence from "./EvmTransferEvidence.ts"
 
 const readGas = 100_000n
 
@@ -18,7 +18,7 @@ const readGas = 100_000n
  */
 export const hasEnded = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  { authorization, token }: EvmTransferProof.Expected,
+  { authorization, token }: EvmTransferEvidence.Expected,
   block: bigint | EvmRpc.BlockByHash
 ): Effect.fn.Return<boolean, ChainUnavailable> {
   const data = Eip3009.encodeAuthorizationState(authorization.from, authorization.nonce)

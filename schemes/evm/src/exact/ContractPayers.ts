@@ -8,8 +8,8 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import type * as EvmHead from "../node/EvmHead.ts"
-import type { CallOutcome } from "../node/EvmNodeRefusal.ts"
-import type { Held } from "../payment/ExactEvmReading.ts"
+import type { CallOutcome } from "../node/EvmNodeError.ts"
+import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import type * as EvmHex from "../primitives/EvmHex.ts"
 import type * as Eip3009 from "../transfer/Eip3009.ts"
@@ -29,7 +29,7 @@ export type ContractPayers = "known" | "any" | "none"
  */
 export type Judge = (
   call: TransferCall,
-  held: Held
+  held: SignedAuthorization
 ) => Effect.Effect<string | undefined, PaymentError | ValidationError | ChainUnavailable>
 
 /** What a judge needs. */

@@ -14,17 +14,17 @@ import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 
 import { EvmCrypto } from "../crypto/EvmCrypto.ts"
-import * as EvmDoubts from "../evidence/EvmDoubts.ts"
+import type * as EvmMissingTransfers from "../evidence/EvmMissingTransfers.ts"
 import * as EvmObservation from "../evidence/EvmObservation.ts"
-import type * as EvmShortfall from "../evidence/EvmShortfall.ts"
+import * as EvmUnconfirmedFailures from "../evidence/EvmUnconfirmedFailures.ts"
+import * as EvmChainHead from "../node/EvmChainHead.ts"
 import * as EvmHead from "../node/EvmHead.ts"
 import * as EvmRpc from "../node/EvmRpc.ts"
-import * as EvmSurvey from "../node/EvmSurvey.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as BatchSettling from "../sending/BatchSettling.ts"
 import * as EvmLosses from "../sending/EvmLosses.ts"
-import * as EvmSpending from "../sending/EvmSpending.ts"
+import * as EvmSpendLimits from "../sending/EvmSpendLimits.ts"
 import * as EvmAccountCode from "../transfer/EvmAccountCode.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as EvmKnownCode from "../transfer/EvmKnownCode.ts"
@@ -80,7 +80,7 @@ export interface Options {
   readonly knownImplementations?: ReadonlyArray<string>
   /**
    * The most that failed payments may cost in 24 hours, in wei; default 0.1 ether, and about as much in other coins
-   * (`EvmSpending`). Above it only payers are served that have settled a payment here in the last 24 hours.
+   * (`EvmSpendLimits`). Above it only payers are served that have settled a payment here in the last 24 hours.
    */
   readonly lossBudget?: bigint
   /** The part of `lossBudget` that the payers of one caller may use, in wei; default its share by `callers`, else a quarter. */
@@ -139,11 +139,11 @@ export interface ExactEvmChain {
   readonly chainHead: Effect.Effect<ChainHead, ChainUnavailable>
   readonly simulate: TransferSimulation.Simulate
   /** Why a transfer that has failed does. */
-  readonly explain: EvmShortfall.Explain
+  readonly explain: EvmMissingTransfers.Explain
   /** What speaks against payments and is not told yet. */
-  readonly doubts: EvmDoubts.EvmDoubts
+  readonly failures: EvmUnconfirmedFailures.EvmUnconfirmedFailures
   readonly lastLooks: EvmObservation.View["lastLooks"]
-  readonly judges: EvmTransferCall.Judges
+  readonly judges: EvmTransferCall.Context
   readonly judgeCode: ContractPayers.Judge
   readonly losses: EvmLosses.EvmLosses
   readonly batches: (Required<Batches> & { readonly settler: EvmAddress.Address }) | undefined
@@ -166,7 +166,7 @@ export const connect = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<ExactEvmChain, Misconfigured | ChainUnavailable> {
   yield* Effect.fromResult(OptionCheck.read(check, options, "exactEvm.facilitator"))
-  const { finalityDepth = EvmSurvey.defaultFinalityDepth, verifyWindowMillis = defaultVerifyWindowMillis } = options
+  const { finalityDepth = EvmChainHead.defaultFinalityDepth, verifyWindowMillis = defaultVerifyWindowMillis } = options
   yield* inRange("finalityDepth", finalityDepth, 0, Number.MAX_SAFE_INTEGER)
   yield* inRange("verifyWindowMillis", verifyWindowMillis, 0, 1_000)
   const assets = yield* Effect.fromResult(EvmAsset.table(options.assets ?? []))
@@ -177,7 +177,7 @@ export const connect = Effect.fnUntraced(function* (
   const [first] = signers.keys()
   if (first === undefined) return yield* wrong("give at least one signer")
   const { banMillis, contractPayers = "known", lossBudgetPerCaller: perCaller, maxFeePerGas } = options
-  const chainHead = EvmSurvey.make(rpc, { finalityDepth, ...(maxFeePerGas !== undefined && { maxFeePerGas }) })
+  const chainHead = EvmChainHead.make(rpc, { finalityDepth, ...(maxFeePerGas !== undefined && { maxFeePerGas }) })
   const simulate = TransferSimulation.make(head, {
     from: addressOf(first),
     windowMillis: verifyWindowMillis,
@@ -193,7 +193,7 @@ export const connect = Effect.fnUntraced(function* (
     chainHead,
     simulate,
     explain: TransferSimulation.explaining(rpc, addressOf(first)),
-    doubts: EvmDoubts.make(),
+    failures: EvmUnconfirmedFailures.make(),
     lastLooks: EvmObservation.makeLastLooks(),
     judges: {
       crypto: yield* EvmCrypto,
@@ -206,7 +206,7 @@ export const connect = Effect.fnUntraced(function* (
       chainHead
     }),
     losses: yield* EvmLosses.make({
-      total: options.lossBudget ?? EvmSpending.lossBudget(network),
+      total: options.lossBudget ?? EvmSpendLimits.lossBudget(network),
       ...(perCaller !== undefined && { perCaller }),
       ...(options.callers && { callers: options.callers }),
       ...(banMillis !== undefined && { banMillis })

@@ -17,17 +17,17 @@ import {
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import type * as EvmAuthorizationSearch from "../evidence/EvmAuthorizationSearch.ts"
 import * as EvmConclusion from "../evidence/EvmConclusion.ts"
-import type * as EvmEnding from "../evidence/EvmEnding.ts"
 import * as EvmObservation from "../evidence/EvmObservation.ts"
 import type * as EvmHead from "../node/EvmHead.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmTime from "../node/EvmTime.ts"
 import * as ExactEvm from "../payment/ExactEvm.ts"
-import { type Held, read } from "../payment/ExactEvmReading.ts"
+import { type SignedAuthorization, read } from "../payment/ExactEvmReading.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
-import * as EvmSpending from "../sending/EvmSpending.ts"
+import * as EvmSpendLimits from "../sending/EvmSpendLimits.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
 import { addressOf, connect, type ExactEvmChain, type Options } from "./ExactEvmChain.ts"
@@ -40,14 +40,14 @@ import * as ExactEvmVerification from "./ExactEvmVerification.ts"
  */
 export const facilitator = (options: Options): FacilitatorScheme => Effect.map(connect(options), half)
 
-const half = (chain: ExactEvmChain): SchemeFacilitator<Held> => {
+const half = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthorization> => {
   const { network, rpc, signers, chainHead } = chain
   const callOf = makeCallOf(chain)
   return {
     scheme: ExactEvm.scheme,
     network,
     lanes: [...signers.keys()],
-    gasCeiling: EvmSpending.gasCeiling(network),
+    gasCeiling: EvmSpendLimits.gasCeiling(network),
     ...(chain.batches && { batches: limitsOf(chain.batches) }),
     read: (requirements, json) => read(network, chain.assets.find, requirements, json),
     recall: (requirements, json) => read(network, EvmAsset.retired, requirements, json),
@@ -119,7 +119,7 @@ const limitsOf = ({ maximum, maximumCost, windowMillis }: NonNullable<ExactEvmCh
 /** Tells the losses what became of each payment, and what speaks against it before that is told. */
 const bookEnds = (
   { losses }: ExactEvmChain,
-  observedPayments: ReadonlyArray<ObservedPayment<Held>>,
+  observedPayments: ReadonlyArray<ObservedPayment<SignedAuthorization>>,
   { against, lost, observations }: EvmObservation.CostedObservation
 ) =>
   Effect.forEach(
@@ -133,9 +133,9 @@ const bookEnds = (
   )
 
 /** Why our transaction for it has not moved the money, where there was one. */
-const reasonOf = ({ doubts }: ExactEvmChain, { payment }: ObservedPayment<Held>) => {
-  const known = doubts.find(expectedOf(payment))
-  return known === undefined ? {} : { reason: known.doubt.error }
+const reasonOf = ({ failures }: ExactEvmChain, { payment }: ObservedPayment<SignedAuthorization>) => {
+  const known = failures.find(expectedOf(payment))
+  return known === undefined ? {} : { reason: known.failure.error }
 }
 
 /** A payment's signature is judged once, as long as the payment is held. */
@@ -158,12 +158,12 @@ const notConfigured = ({ address, network }: Asset) =>
     message: `the token ${address} is not configured any more; its payments are only watched`
   })
 
-const expectedOf = ({ payload: { authorization, token } }: Payment<Held>) => ({
+const expectedOf = ({ payload: { authorization, token } }: Payment<SignedAuthorization>) => ({
   token: EvmAsset.domain(token).verifyingContract,
   authorization
 })
 
-const soughtOf = (observedPayment: ObservedPayment<Held>): EvmEnding.Sought => {
+const soughtOf = (observedPayment: ObservedPayment<SignedAuthorization>): EvmAuthorizationSearch.Sought => {
   const { earliest, payment, since, unprepared } = observedPayment
   const isLater = earliest !== undefined && (payment.authorization.binding !== undefined || unprepared === true)
   return {
@@ -174,7 +174,10 @@ const soughtOf = (observedPayment: ObservedPayment<Held>): EvmEnding.Sought => {
   }
 }
 
-const balance = Effect.fnUntraced(function* ({ judge, rpc }: EvmHead.EvmHead, { authorization, token }: Held) {
+const balance = Effect.fnUntraced(function* (
+  { judge, rpc }: EvmHead.EvmHead,
+  { authorization, token }: SignedAuthorization
+) {
   const data: EvmHex.Hex = `0x70a08231${authorization.from.slice(2).padStart(64, "0")}`
   const outcome = yield* judge(
     (block) => rpc.call({ to: EvmAsset.domain(token).verifyingContract, data, gas: 100_000n }, block),

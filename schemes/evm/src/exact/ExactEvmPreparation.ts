@@ -16,7 +16,7 @@ import {
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-import type { Held } from "../payment/ExactEvmReading.ts"
+import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import * as Eip1559 from "../primitives/Eip1559.ts"
 import * as BatchSettling from "../sending/BatchSettling.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
@@ -26,7 +26,7 @@ import type { ExactEvmChain } from "./ExactEvmChain.ts"
 
 /** The call that settles a payment. */
 export type CallOf = (
-  payment: Payment<Held>
+  payment: Payment<SignedAuthorization>
 ) => Effect.Effect<TransferCall, PaymentError | ValidationError | ChainUnavailable>
 
 /**
@@ -37,7 +37,7 @@ export type CallOf = (
 export const prepare = Effect.fnUntraced(function* (
   chain: ExactEvmChain,
   callOf: CallOf,
-  payments: ReadonlyArray<Payment<Held>>,
+  payments: ReadonlyArray<Payment<SignedAuthorization>>,
   slot: Slot | undefined,
   chainHead: ChainHead,
   maximumCost?: bigint
@@ -68,7 +68,7 @@ export const prepare = Effect.fnUntraced(function* (
  */
 export const prepareAgain = Effect.fnUntraced(function* (
   chain: ExactEvmChain,
-  payments: ReadonlyArray<Payment<Held>>,
+  payments: ReadonlyArray<Payment<SignedAuthorization>>,
   slot: Slot | undefined,
   chainHead: ChainHead,
   replaced: PreparedTransaction
@@ -85,8 +85,10 @@ export const prepareAgain = Effect.fnUntraced(function* (
 })
 
 /** Nothing will be sent for these payments: they are not counted as on their way any more. */
-export const release = ({ losses }: ExactEvmChain, payments: ReadonlyArray<Payment<Held>>): Effect.Effect<void> =>
-  Effect.forEach(payments, (payment) => losses.release(payment), { discard: true })
+export const release = (
+  { losses }: ExactEvmChain,
+  payments: ReadonlyArray<Payment<SignedAuthorization>>
+): Effect.Effect<void> => Effect.forEach(payments, (payment) => losses.release(payment), { discard: true })
 
 /** Signs a transaction that does nothing, to use a slot up. */
 export const noop = Effect.fnUntraced(function* (
@@ -124,7 +126,7 @@ const companyOf = Effect.fnUntraced(function* (
   { batches }: ExactEvmChain,
   callOf: CallOf,
   first: TransferCall,
-  others: ReadonlyArray<Payment<Held>>
+  others: ReadonlyArray<Payment<SignedAuthorization>>
 ) {
   if (batches === undefined || first.plain === undefined) return []
   const company: Array<Companion> = [{ call: first, plain: first.plain }]
@@ -140,7 +142,7 @@ const companyOf = Effect.fnUntraced(function* (
 const risked = Effect.fnUntraced(function* (
   { losses }: ExactEvmChain,
   company: ReadonlyArray<Companion>,
-  others: ReadonlyArray<Payment<Held>>,
+  others: ReadonlyArray<Payment<SignedAuthorization>>,
   chainHead: ChainHead
 ) {
   for (const [index, { call }] of company.slice(1).entries()) {

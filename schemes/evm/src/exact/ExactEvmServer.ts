@@ -82,7 +82,11 @@ export const server = (options: Options): SchemeServer => {
 }
 
 /** Only a plain account's signature is taken, so nothing has to be asked. */
-const provePlain = Effect.fnUntraced(function* ({ authorization, signature, token }: ExactEvmReading.Held) {
+const provePlain = Effect.fnUntraced(function* ({
+  authorization,
+  signature,
+  token
+}: ExactEvmReading.SignedAuthorization) {
   const judges = { crypto: yield* EvmCrypto.EvmCrypto, codeOf: EvmAccountCode.never }
   yield* Effect.catchTag(
     EvmTransferCall.make(judges, EvmAsset.domain(token), authorization, signature),

@@ -5,10 +5,10 @@
 import type { ChainUnavailable, Use } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import * as EvmEnding from "../evidence/EvmEnding.ts"
-import type * as EvmTransferProof from "../evidence/EvmTransferProof.ts"
+import * as EvmAuthorizationSearch from "../evidence/EvmAuthorizationSearch.ts"
+import type * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
-import type { Held } from "../payment/ExactEvmReading.ts"
+import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 
 const unseen: Use = { _tag: "Unseen" }
@@ -21,15 +21,15 @@ const looks = 32
  */
 export const find = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  { authorization, token }: Held,
+  { authorization, token }: SignedAuthorization,
   since: number
 ): Effect.fn.Return<Use, ChainUnavailable> {
   const expected = { token: EvmAsset.domain(token).verifyingContract, authorization }
   let newest = yield* rpc.blockNumber
   for (let look = 0; look < looks; look++) {
-    const [end] = yield* EvmEnding.before(rpc, [{ expected, since: newest }])
+    const [end] = yield* EvmAuthorizationSearch.before(rpc, [{ expected, since: newest }])
     if (end !== undefined) return yield* useBy(rpc, expected, end)
-    newest -= EvmEnding.blocksBefore
+    newest -= EvmAuthorizationSearch.blocksBefore
     const oldest = newest > 0n ? yield* rpc.getBlock(newest) : undefined
     if (oldest === undefined || oldest.timestamp < BigInt(since)) return unseen
   }
@@ -38,10 +38,10 @@ export const find = Effect.fnUntraced(function* (
 
 const useBy = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  expected: EvmTransferProof.Expected,
+  expected: EvmTransferEvidence.Expected,
   end: EvmRpc.Log
 ): Effect.fn.Return<Use, ChainUnavailable> {
-  const seen = yield* EvmEnding.reader(rpc)(expected, end)
+  const seen = yield* EvmAuthorizationSearch.reader(rpc)(expected, end)
   if (seen._tag === "Failed") return { _tag: "Burnt", error: seen.error }
   const block = seen._tag === "Settled" ? yield* rpc.getBlock(seen.block.number) : undefined
   if (seen._tag !== "Settled" || block?.hash !== seen.block.hash) return unseen

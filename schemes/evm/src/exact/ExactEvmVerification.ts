@@ -6,7 +6,7 @@
 import type { ChainUnavailable, FacilitatorUnavailable, Payment, PaymentError, ValidationError } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import type { Held } from "../payment/ExactEvmReading.ts"
+import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import * as EvmRefusal from "../transfer/EvmRefusal.ts"
 import * as EvmRevert from "../transfer/EvmRevert.ts"
 import * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
@@ -17,7 +17,7 @@ import type { CallOf } from "./ExactEvmPreparation.ts"
 export const verify = Effect.fnUntraced(function* (
   chain: ExactEvmChain,
   callOf: CallOf,
-  payment: Payment<Held>
+  payment: Payment<SignedAuthorization>
 ): Effect.fn.Return<void, PaymentError | ValidationError | ChainUnavailable | FacilitatorUnavailable> {
   const { payload } = payment
   yield* chain.losses.allow(payment)

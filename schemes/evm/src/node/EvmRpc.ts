@@ -15,8 +15,8 @@ import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmJsonRpc from "./EvmJsonRpc.ts"
 import * as EvmLogRange from "./EvmLogRange.ts"
-import * as EvmNodeRefusal from "./EvmNodeRefusal.ts"
-import type { CallOutcome, SendOutcome } from "./EvmNodeRefusal.ts"
+import * as EvmNodeError from "./EvmNodeError.ts"
+import type { CallOutcome, SendOutcome } from "./EvmNodeError.ts"
 
 /** Which state is asked about: a block by its number, by its hash or by its distance from the head. */
 export type BlockTag = "latest" | "pending" | "safe" | "finalized" | bigint | BlockByHash
@@ -210,7 +210,7 @@ const present = <A>(value: A | null): A | undefined => value ?? undefined
 const returned = (data: EvmHex.Hex): CallOutcome => ({ _tag: "Returned", data })
 const foundLogs = (logs: ReadonlyArray<Log>): EvmLogRange.RangeAnswer<Log> => ({ _tag: "Found", logs })
 const failedTouch = (refusal: EvmJsonRpc.Refusal): { readonly touched: Touched } | undefined =>
-  EvmNodeRefusal.toCallOutcome(refusal) && { touched: undefined }
+  EvmNodeError.toCallOutcome(refusal) && { touched: undefined }
 
 const AccessList = Schema.Struct({
   accessList: Schema.Array(Schema.Struct({ address: EvmAddress.FromNode })),
@@ -245,14 +245,14 @@ const makeShape = (node: EvmJsonRpc.EvmNode): Shape => {
   const bytes = ask(EvmHex.Hex, same)
   const block = ask(Schema.NullOr(Block), present)
   const pendingTime = ask(Schema.NullOr(PendingBlock), (found) => found?.timestamp)
-  const call = ask(EvmHex.Hex, returned, EvmNodeRefusal.toCallOutcome)
+  const call = ask(EvmHex.Hex, returned, EvmNodeError.toCallOutcome)
   const accessList = ask(AccessList, toTouched, failedTouch)
-  const sending = ask(EvmHex.Bytes32, accepted, EvmNodeRefusal.toSendOutcome)
+  const sending = ask(EvmHex.Bytes32, accepted, EvmNodeError.toSendOutcome)
   const receipt = ask(Schema.NullOr(Schema.Union([Receipt, PendingReceipt])), (value) =>
     value === null || value.blockHash === null ? undefined : value
   )
   const logs = ask(Schema.Array(Log), same)
-  const range = ask(Schema.Array(Log), foundLogs, EvmNodeRefusal.toWidthRefusal)
+  const range = ask(Schema.Array(Log), foundLogs, EvmNodeError.toWidthRefusal)
   const inRange = EvmLogRange.make(network, (filter: LogFilter, from, to) =>
     range("eth_getLogs", [{ ...filter, fromBlock: toTag(from), toBlock: toTag(to) }])
   )

@@ -9,7 +9,7 @@ import type { TransferCall } from "../transfer/EvmTransferCall.ts"
 import * as ExactEvm from "./ExactEvm.ts"
 
 /** A payment as the settling half holds it: what was signed, and its token. */
-export interface Held extends ExactEvm.Payload {
+export interface SignedAuthorization extends ExactEvm.Payload {
   readonly token: Asset
   readonly found: Found
 }
@@ -49,7 +49,7 @@ export const read = Effect.fnUntraced(function* (
   if (authorization.to === EvmAddress.zero) {
     return yield* refuse("INVALID_RECIPIENT", "zero_address", "the payment goes to the zero address")
   }
-  const payment: Payment<Held> = {
+  const payment: Payment<SignedAuthorization> = {
     requirements,
     payload: { ...payload, token, found: {} },
     authorization: {

@@ -9,8 +9,8 @@ import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 
 import { BatchSettler } from "../artifacts/BatchSettler.ts"
+import * as EvmChainHead from "../node/EvmChainHead.ts"
 import * as EvmRpc from "../node/EvmRpc.ts"
-import * as EvmSurvey from "../node/EvmSurvey.ts"
 import type { UnsignedTransaction } from "../primitives/Eip1559.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
@@ -116,7 +116,7 @@ export const deploy = Effect.fnUntraced(function* (
 
 const signed = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, chainId: number, options: Options) {
   const { maxFeePerGas, signer } = options
-  const chainHead = yield* EvmSurvey.make(rpc, maxFeePerGas === undefined ? {} : { maxFeePerGas })
+  const chainHead = yield* EvmChainHead.make(rpc, maxFeePerGas === undefined ? {} : { maxFeePerGas })
   if (chainHead.fees !== undefined && chainHead.fees.maximum > chainHead.fees.ceiling) {
     const message = `gas on ${rpc.network} costs more than the ${chainHead.fees.ceiling} wei that maxFeePerGas allows`
     return yield* new Misconfigured({ message })

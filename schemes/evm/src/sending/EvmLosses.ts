@@ -14,28 +14,34 @@ import {
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import type { Held } from "../payment/ExactEvmReading.ts"
+import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 
 /** The losses. */
 export interface EvmLosses {
   /** Whether a payment may be signed for as far as is known now; counts nothing. */
-  readonly allow: (payment: Payment<Held>) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
+  readonly allow: (
+    payment: Payment<SignedAuthorization>
+  ) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
   /** Counts a payment that is to be signed for, with the most gas that it may burn at the chain head's price; fails where it may not be. */
   readonly reserve: (
-    payment: Payment<Held>,
+    payment: Payment<SignedAuthorization>,
     gas: bigint,
     chainHead: ChainHead
   ) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
   /** Counts a payment whose transaction is signed anew, with so much gas; it was signed for before, and is not judged again. */
-  readonly hold: (payment: Payment<Held>, gas: bigint, chainHead: ChainHead) => Effect.Effect<void>
+  readonly hold: (payment: Payment<SignedAuthorization>, gas: bigint, chainHead: ChainHead) => Effect.Effect<void>
   /** A payment that was counted will not be sent. */
-  readonly release: (payment: Payment<Held>) => Effect.Effect<void>
+  readonly release: (payment: Payment<SignedAuthorization>) => Effect.Effect<void>
   /** A payment has settled. */
-  readonly settle: (payment: Payment<Held>) => Effect.Effect<void>
+  readonly settle: (payment: Payment<SignedAuthorization>) => Effect.Effect<void>
   /** Our transaction for it is in a block and has not moved the money: why, and what that has cost for nothing, in wei. */
-  readonly lose: (payment: Payment<Held>, error: PaymentError | ValidationError, lost: bigint) => Effect.Effect<void>
+  readonly lose: (
+    payment: Payment<SignedAuthorization>,
+    error: PaymentError | ValidationError,
+    lost: bigint
+  ) => Effect.Effect<void>
   /** Nothing speaks against a payment any more: the block that did is not part of the chain. */
-  readonly absolve: (payment: Payment<Held>) => Effect.Effect<void>
+  readonly absolve: (payment: Payment<SignedAuthorization>) => Effect.Effect<void>
 }
 
 /** A payment counts as in flight for so long after its validity, and no longer than that after it was signed for; milliseconds. */
@@ -47,7 +53,11 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<EvmLosses, Miscon
   Effect.map(LossBudget.make(limits), (budget) => {
     /** The price of a unit of gas when a payment was last signed for; wei. */
     let price = 0n
-    const counting = Effect.fnUntraced(function* (payment: Payment<Held>, gas: bigint, { fees }: ChainHead) {
+    const counting = Effect.fnUntraced(function* (
+      payment: Payment<SignedAuthorization>,
+      gas: bigint,
+      { fees }: ChainHead
+    ) {
       price = fees?.maximum ?? 0n
       const now = yield* Clock.currentTimeMillis
       const until = Math.min(payment.authorization.validBefore * 1000 + graceMillis, now + longestMillis)
@@ -81,14 +91,15 @@ const partyOf = ({
   authorization: { payer },
   caller = "",
   payload: { found }
-}: Payment<Held>): LossBudget.LossParty => ({
+}: Payment<SignedAuthorization>): LossBudget.LossParty => ({
   payer,
   caller,
   codeHash: found.codeHash
 })
 
 /** The names of the nonce that the chain uses up. */
-const idOf = ({ authorization: { asset, nonce, payer } }: Payment<Held>): string => `${asset} ${payer} ${nonce}`
+const idOf = ({ authorization: { asset, nonce, payer } }: Payment<SignedAuthorization>): string =>
+  `${asset} ${payer} ${nonce}`
 
 /**
  * How much a failure says against its payer. One that has used up the nonce paid for that itself, and may have been in a hurry. A late

@@ -36,7 +36,7 @@ export const plainGas = 150_000n
 export const contractGas = 400_000n
 
 /** What a call is made with: who made a signature, and the code of an account. */
-export interface Judges {
+export interface Context {
   readonly crypto: EvmCrypto.Shape
   readonly codeOf: EvmAccountCode.CodeOf
 }
@@ -58,7 +58,7 @@ export const signatureOf = (
  * address.
  */
 export const make = Effect.fnUntraced(function* (
-  { codeOf, crypto }: Judges,
+  { codeOf, crypto }: Context,
   domain: Eip3009.Domain,
   authorization: Eip3009.TransferWithAuthorization,
   signatureText: string

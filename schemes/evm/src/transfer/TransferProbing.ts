@@ -4,7 +4,7 @@
  * be tried alone.
  */
 import { TransferProbe } from "../artifacts/TransferProbe.ts"
-import type { CallOutcome } from "../node/EvmNodeRefusal.ts"
+import type { CallOutcome } from "../node/EvmNodeError.ts"
 import type { Call } from "../node/EvmRpc.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as PackedTransfers from "./PackedTransfers.ts"

@@ -8,7 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 import type * as EvmHead from "../node/EvmHead.ts"
-import type { CallOutcome } from "../node/EvmNodeRefusal.ts"
+import type { CallOutcome } from "../node/EvmNodeError.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import type { TransferCall } from "./EvmTransferCall.ts"

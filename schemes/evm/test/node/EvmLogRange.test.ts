@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as EvmLogRange from "../../src/node/EvmLogRange.ts"
-import * as EvmNodeRefusal from "../../src/node/EvmNodeRefusal.ts"
+import * as EvmNodeError from "../../src/node/EvmNodeError.ts"
 
 /** Words of nodes and providers that refuse ranges, the width that was asked for, and what is asked for next. */
 const refusals: ReadonlyArray<readonly [string, bigint, bigint]> = [
@@ -58,7 +58,7 @@ describe("EvmLogRange", () => {
   for (const [words, width, next] of refusals) {
     it(`asks for ${next} blocks after ${width} were refused: ${words.slice(0, 60)}`, () => {
       assert.strictEqual(EvmLogRange.narrower(width, words), next)
-      assert.strictEqual(EvmNodeRefusal.toWidthRefusal(refusal(-32_005, words))?._tag, "TooWide")
+      assert.strictEqual(EvmNodeError.toWidthRefusal(refusal(-32_005, words))?._tag, "TooWide")
     })
   }
 
@@ -71,8 +71,8 @@ describe("EvmLogRange", () => {
       "header not found",
       "unknown block"
     ])
-      assert.isUndefined(EvmNodeRefusal.toWidthRefusal(refusal(-32_000, message)), message)
-    assert.isUndefined(EvmNodeRefusal.toWidthRefusal(refusal(-32_601, "no such method")))
+      assert.isUndefined(EvmNodeError.toWidthRefusal(refusal(-32_000, message)), message)
+    assert.isUndefined(EvmNodeError.toWidthRefusal(refusal(-32_601, "no such method")))
   })
 
   it.effect("finds every event once and in order, whatever a node takes, and learns it from one refusal", () =>

@@ -16,14 +16,14 @@ export interface EvmSourceFault {
 
 /** A failure is told at the first look that repeats, however young its block is. */
 const toldAtOnce = {
-  module: "schemes/evm/src/evidence/EvmDoubts",
+  module: "schemes/evm/src/evidence/EvmUnconfirmedFailures",
   piece: "head.number > since && block.number <= final.number && (isEnded || final.timestamp >= validBefore)",
   instead: "true"
 }
 
 const finalStateUnasked = {
   module: "schemes/evm/src/evidence/EvmObservation",
-  piece: "(yield* EvmTokenState.hasEnded(rpc, expected, final)) !== doubt.isEnded",
+  piece: "(yield* EvmTokenState.hasEnded(rpc, expected, final)) !== failure.isEnded",
   instead: "false"
 }
 
@@ -39,12 +39,12 @@ export const evmSourceFaults = {
       toldAtOnce,
       finalStateUnasked,
       {
-        module: "schemes/evm/src/evidence/EvmShortfall",
+        module: "schemes/evm/src/evidence/EvmMissingTransfers",
         piece: "inItsBlock(landing, (block) => EvmTokenState.hasEnded(rpc, expected, block))",
         instead: 'EvmTokenState.hasEnded(rpc, expected, "latest")'
       },
       {
-        module: "schemes/evm/src/evidence/EvmShortfall",
+        module: "schemes/evm/src/evidence/EvmMissingTransfers",
         piece: "inItsBlock(landing, (block) => explain(call.success, block))",
         instead: 'explain(call.success, "latest")'
       }
@@ -71,9 +71,9 @@ export const evmSourceFaults = {
       toldAtOnce,
       finalStateUnasked,
       {
-        module: "schemes/evm/src/evidence/EvmShortfall",
+        module: "schemes/evm/src/evidence/EvmMissingTransfers",
         piece: "if (isEnded === undefined) return pending",
-        instead: "if (isEnded !== undefined) return doubtOf(landing, unexplained, false)"
+        instead: "if (isEnded !== undefined) return failureOf(landing, unexplained, false)"
       }
     ]
   }

@@ -3,10 +3,10 @@ import { assert, describe, layer } from "@effect/vitest"
 import type { PaymentFailure } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import { exactEvm } from "../src/index.ts"
-import { type EvmTestAccounts, EvmTestChain } from "../src/testing/index.ts"
-import * as Payment from "./EvmTestPayment.ts"
-import * as RpcProxy from "./RpcProxy.ts"
+import { exactEvm } from "../../src/index.ts"
+import { type EvmTestAccounts, EvmTestChain } from "../../src/testing/index.ts"
+import * as Payment from "../EvmTestPayment.ts"
+import * as RpcProxy from "../RpcProxy.ts"
 
 const faults: Readonly<Record<string, RpcProxy.Fault>> = {
   silence: RpcProxy.silence,

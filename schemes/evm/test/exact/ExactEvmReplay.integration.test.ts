@@ -2,8 +2,8 @@
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
-import { EvmTestChain } from "../src/testing/index.ts"
-import * as Payment from "./EvmTestPayment.ts"
+import { EvmTestChain } from "../../src/testing/index.ts"
+import * as Payment from "../EvmTestPayment.ts"
 
 const copies = Array.from({ length: 200 }, (_, index) => index)
 

@@ -4,13 +4,13 @@ import type { SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import { encodeFunctionData, parseTransaction } from "viem"
 
-import { batchSettlerAddress, deployBatchSettler } from "../src/index.ts"
-import * as EvmAddress from "../src/primitives/EvmAddress.ts"
-import * as EvmHex from "../src/primitives/EvmHex.ts"
-import * as BatchSettling from "../src/sending/BatchSettling.ts"
-import { DollarToken, Erc1271Wallet, EvmTestChain } from "../src/testing/index.ts"
-import * as Batch from "./EvmTestBatch.ts"
-import * as Payment from "./EvmTestPayment.ts"
+import { batchSettlerAddress, deployBatchSettler } from "../../src/index.ts"
+import * as EvmAddress from "../../src/primitives/EvmAddress.ts"
+import * as EvmHex from "../../src/primitives/EvmHex.ts"
+import * as BatchSettling from "../../src/sending/BatchSettling.ts"
+import { DollarToken, Erc1271Wallet, EvmTestChain } from "../../src/testing/index.ts"
+import * as Batch from "../EvmTestBatch.ts"
+import * as Payment from "../EvmTestPayment.ts"
 
 const chain = EvmTestChain.EvmTestChain
 

@@ -14,10 +14,10 @@ import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { encodeFunctionData } from "viem"
 
-import * as EvmHex from "../src/primitives/EvmHex.ts"
-import { DollarToken, EvmTestChain } from "../src/testing/index.ts"
-import * as Batch from "./EvmTestBatch.ts"
-import * as Payment from "./EvmTestPayment.ts"
+import * as EvmHex from "../../src/primitives/EvmHex.ts"
+import { DollarToken, EvmTestChain } from "../../src/testing/index.ts"
+import * as Batch from "../EvmTestBatch.ts"
+import * as Payment from "../EvmTestPayment.ts"
 
 const chain = EvmTestChain.EvmTestChain
 

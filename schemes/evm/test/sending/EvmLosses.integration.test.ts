@@ -6,9 +6,9 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import { type Address, encodeFunctionData, parseEther, parseGwei } from "viem"
 
-import { EvmTestChain, PayerSwitch, SwitchedWallet } from "../src/testing/index.ts"
-import * as Batch from "./EvmTestBatch.ts"
-import * as Payment from "./EvmTestPayment.ts"
+import { EvmTestChain, PayerSwitch, SwitchedWallet } from "../../src/testing/index.ts"
+import * as Batch from "../EvmTestBatch.ts"
+import * as Payment from "../EvmTestPayment.ts"
 
 const chain = EvmTestChain.EvmTestChain
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import * as EvmTransferProof from "../../src/evidence/EvmTransferProof.ts"
+import * as EvmTransferEvidence from "../../src/evidence/EvmTransferEvidence.ts"
 import type { Log } from "../../src/node/EvmRpc.ts"
 import * as EvmAddress from "../../src/primitives/EvmAddress.ts"
 import * as EvmHex from "../../src/primitives/EvmHex.ts"
@@ -10,7 +10,7 @@ const address = (digit: string) => EvmAddress.fromText(`0x${digit.repeat(40)}`) 
 const [payer, payee, token, other] = [address("1"), address("2"), address("3"), address("4")]
 const nonce = `0x${"5".repeat(64)}` as const
 
-const expected: EvmTransferProof.Expected = {
+const expected: EvmTransferEvidence.Expected = {
   token,
   authorization: { from: payer, to: payee, value: 10_000n, validAfter: 0n, validBefore: 9n, nonce }
 }
@@ -35,7 +35,7 @@ const canceled = log([Eip3009.authorizationCanceledTopic, Eip3009.addressTopic(p
 const elsewhere = (event: Log): Log => ({ ...event, address: other })
 const otherNonce = amount(1n)
 
-const rows: ReadonlyArray<readonly [string, ReadonlyArray<Log>, ReturnType<typeof EvmTransferProof.judge>]> = [
+const rows: ReadonlyArray<readonly [string, ReadonlyArray<Log>, ReturnType<typeof EvmTransferEvidence.judge>]> = [
   ["the use and the transfer", [used(), transfer()], "paid"],
   ["the same among others", [used(payer, otherNonce), transfer(), used(), transfer(), transfer(other)], "paid"],
   ["the same nonce of another payer before it", [used(other), transfer(other), used(), transfer()], "paid"],
@@ -57,16 +57,16 @@ const rows: ReadonlyArray<readonly [string, ReadonlyArray<Log>, ReturnType<typeo
   ["an amount and more", [used(), { ...transfer(), data: `${amount(10_000n)}00` }], "burnt"]
 ]
 
-describe("EvmTransferProof", () => {
+describe("EvmTransferEvidence", () => {
   for (const [what, logs, verdict] of rows) {
     it(`judges ${what}: ${verdict}`, () => {
-      assert.strictEqual(EvmTransferProof.judge(expected, EvmTransferProof.evidence(logs)), verdict)
+      assert.strictEqual(EvmTransferEvidence.judge(expected, EvmTransferEvidence.evidence(logs)), verdict)
     })
   }
 
   it("tells a cancellation from a use", () => {
-    assert.isTrue(EvmTransferProof.isCancellation(canceled.topics))
-    assert.isFalse(EvmTransferProof.isCancellation(used().topics))
-    assert.isFalse(EvmTransferProof.isCancellation([]))
+    assert.isTrue(EvmTransferEvidence.isCancellation(canceled.topics))
+    assert.isFalse(EvmTransferEvidence.isCancellation(used().topics))
+    assert.isFalse(EvmTransferEvidence.isCancellation([]))
   })
 })

@@ -3,10 +3,10 @@ import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
-import * as EvmHex from "../src/primitives/EvmHex.ts"
-import { EvmTestChain } from "../src/testing/index.ts"
-import * as Payment from "./EvmTestPayment.ts"
-import * as RpcProxy from "./RpcProxy.ts"
+import * as EvmHex from "../../src/primitives/EvmHex.ts"
+import { EvmTestChain } from "../../src/testing/index.ts"
+import * as Payment from "../EvmTestPayment.ts"
+import * as RpcProxy from "../RpcProxy.ts"
 
 const chain = EvmTestChain.EvmTestChain
 

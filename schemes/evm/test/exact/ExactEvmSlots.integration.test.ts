@@ -3,11 +3,11 @@ import { assert, describe, layer } from "@effect/vitest"
 import type { Payment as HeldPayment, PreparedTransaction, SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import * as Eip1559 from "../src/primitives/Eip1559.ts"
-import { EvmTestChain } from "../src/testing/index.ts"
-import * as Batch from "./EvmTestBatch.ts"
-import * as Payment from "./EvmTestPayment.ts"
-import * as RpcProxy from "./RpcProxy.ts"
+import * as Eip1559 from "../../src/primitives/Eip1559.ts"
+import { EvmTestChain } from "../../src/testing/index.ts"
+import * as Batch from "../EvmTestBatch.ts"
+import * as Payment from "../EvmTestPayment.ts"
+import * as RpcProxy from "../RpcProxy.ts"
 
 const chain = EvmTestChain.EvmTestChain
 

@@ -2,11 +2,11 @@ import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { encodeFunctionData, type Hex } from "viem"
 
-import * as EvmCrypto from "../src/crypto/EvmCrypto.ts"
-import * as EvmSignature from "../src/crypto/EvmSignature.ts"
-import * as EvmRpc from "../src/node/EvmRpc.ts"
-import * as EvmAddress from "../src/primitives/EvmAddress.ts"
-import * as EvmHex from "../src/primitives/EvmHex.ts"
+import * as EvmCrypto from "../../src/crypto/EvmCrypto.ts"
+import * as EvmSignature from "../../src/crypto/EvmSignature.ts"
+import * as EvmRpc from "../../src/node/EvmRpc.ts"
+import * as EvmAddress from "../../src/primitives/EvmAddress.ts"
+import * as EvmHex from "../../src/primitives/EvmHex.ts"
 import {
   Delegate7702,
   DollarToken,
@@ -16,10 +16,10 @@ import {
   GasBurner1271,
   ReturnBomb1271,
   SilentToken
-} from "../src/testing/index.ts"
-import * as Eip3009 from "../src/transfer/Eip3009.ts"
-import * as EvmRevert from "../src/transfer/EvmRevert.ts"
-import * as TestAuthorization from "./TestAuthorization.ts"
+} from "../../src/testing/index.ts"
+import * as Eip3009 from "../../src/transfer/Eip3009.ts"
+import * as EvmRevert from "../../src/transfer/EvmRevert.ts"
+import * as TestAuthorization from "../TestAuthorization.ts"
 
 const { address } = TestAuthorization
 const chain = EvmTestChain.EvmTestChain

@@ -10,9 +10,9 @@ import {
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
-import { EvmTestChain } from "../src/testing/index.ts"
-import * as Payment from "./EvmTestPayment.ts"
-import * as RpcProxy from "./RpcProxy.ts"
+import { EvmTestChain } from "../../src/testing/index.ts"
+import * as Payment from "../EvmTestPayment.ts"
+import * as RpcProxy from "../RpcProxy.ts"
 
 const chain = EvmTestChain.EvmTestChain
 

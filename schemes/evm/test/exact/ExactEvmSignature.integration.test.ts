@@ -3,8 +3,8 @@ import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Hex } from "viem"
 
-import { EvmTestChain } from "../src/testing/index.ts"
-import * as Payment from "./EvmTestPayment.ts"
+import { EvmTestChain } from "../../src/testing/index.ts"
+import * as Payment from "../EvmTestPayment.ts"
 
 const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
 
-import { exactEvm } from "../src/index.ts"
+import { exactEvm } from "../../src/index.ts"
 
 const network = Network.make("eip155:8453")
 const account = privateKeyToAccount(generatePrivateKey())

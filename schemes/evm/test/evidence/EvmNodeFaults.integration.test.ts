@@ -2,12 +2,12 @@
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
-import * as EvmSurvey from "../src/node/EvmSurvey.ts"
-import { EvmTestChain } from "../src/testing/index.ts"
-import * as Batch from "./EvmTestBatch.ts"
-import * as Payment from "./EvmTestPayment.ts"
-import * as Token from "./EvmTestToken.ts"
-import * as RpcProxy from "./RpcProxy.ts"
+import * as EvmChainHead from "../../src/node/EvmChainHead.ts"
+import { EvmTestChain } from "../../src/testing/index.ts"
+import * as Batch from "../EvmTestBatch.ts"
+import * as Payment from "../EvmTestPayment.ts"
+import * as Token from "../EvmTestToken.ts"
+import * as RpcProxy from "../RpcProxy.ts"
 
 const chain = EvmTestChain.EvmTestChain
 const finalityDepth = 4
@@ -300,7 +300,7 @@ describe("the usual finality", () => {
         const look = Payment.observeAlone(half, payment, prepared)
         yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
         // The cancellation is a block before ours: it is the one that has to be final.
-        yield* mine(EvmSurvey.defaultFinalityDepth - 2)
+        yield* mine(EvmChainHead.defaultFinalityDepth - 2)
         assert.strictEqual((yield* look).observation._tag, "Pending")
         yield* mine()
         assert.strictEqual((yield* look).observation._tag, "Failed")

@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
+import * as EvmChainHead from "../../src/node/EvmChainHead.ts"
 import * as EvmRpc from "../../src/node/EvmRpc.ts"
-import * as EvmSurvey from "../../src/node/EvmSurvey.ts"
 import * as HostileNode from "../HostileNode.ts"
 
 const nothing = `0x${"0".repeat(64)}`
@@ -16,7 +16,7 @@ const block = (number: number, fields: object = { baseFeePerGas: "0xa" }) => ({
 })
 
 /** A survey of a node whose head is the number of times it was asked for it, and which answers when it is let. */
-const make = Effect.fnUntraced(function* (answer: (asked: number) => unknown = block, options?: EvmSurvey.Options) {
+const make = Effect.fnUntraced(function* (answer: (asked: number) => unknown = block, options?: EvmChainHead.Options) {
   const asked = { blocks: 0, tips: 0 }
   let gate: Promise<unknown> = Promise.resolve()
   const node = yield* HostileNode.make((response, request, incoming) => {
@@ -24,7 +24,7 @@ const make = Effect.fnUntraced(function* (answer: (asked: number) => unknown = b
       request.method === "eth_maxPriorityFeePerGas" ? `0x${(++asked.tips).toString(16)}` : answer(++asked.blocks)
     void gate.then(() => HostileNode.result(result)(response, request, incoming))
   })
-  const survey = EvmSurvey.make(yield* EvmRpc.make({ url: node.url, network: "eip155:1" }), options)
+  const survey = EvmChainHead.make(yield* EvmRpc.make({ url: node.url, network: "eip155:1" }), options)
   const hold = () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     gate = promise
@@ -33,14 +33,14 @@ const make = Effect.fnUntraced(function* (answer: (asked: number) => unknown = b
   return { asked, hold, survey }
 })
 
-describe("EvmSurvey", () => {
+describe("EvmChainHead", () => {
   it.effect("shows the head and what is final, and offers twice the base fee and the tip", () =>
     Effect.gen(function* () {
       const { survey } = yield* make()
       assert.deepStrictEqual(yield* survey, {
         head: { number: 1n, hash: nothing, time: 1 },
         final: 0n,
-        fees: { maximum: 21n, priority: 1n, ceiling: EvmSurvey.defaultMaxFeePerGas }
+        fees: { maximum: 21n, priority: 1n, ceiling: EvmChainHead.defaultMaxFeePerGas }
       })
     })
   )

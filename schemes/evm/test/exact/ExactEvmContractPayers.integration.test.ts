@@ -4,10 +4,10 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Address } from "viem"
 
-import * as EvmHex from "../src/primitives/EvmHex.ts"
-import { Delegate7702, Erc1271Wallet, EvmTestChain, GasBurner1271, ReturnBomb1271 } from "../src/testing/index.ts"
-import * as Payment from "./EvmTestPayment.ts"
-import * as RpcProxy from "./RpcProxy.ts"
+import * as EvmHex from "../../src/primitives/EvmHex.ts"
+import { Delegate7702, Erc1271Wallet, EvmTestChain, GasBurner1271, ReturnBomb1271 } from "../../src/testing/index.ts"
+import * as Payment from "../EvmTestPayment.ts"
+import * as RpcProxy from "../RpcProxy.ts"
 
 const chain = EvmTestChain.EvmTestChain
 

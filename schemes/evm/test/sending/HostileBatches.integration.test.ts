@@ -3,13 +3,13 @@ import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { parseTransaction } from "viem"
 
-import * as EvmHex from "../src/primitives/EvmHex.ts"
-import * as BatchSettling from "../src/sending/BatchSettling.ts"
-import { Delegate7702, EvmTestChain, GasBurner1271, ReturnBomb1271 } from "../src/testing/index.ts"
-import * as Batch from "./EvmTestBatch.ts"
-import * as Payment from "./EvmTestPayment.ts"
-import * as Token from "./EvmTestToken.ts"
-import * as RpcProxy from "./RpcProxy.ts"
+import * as EvmHex from "../../src/primitives/EvmHex.ts"
+import * as BatchSettling from "../../src/sending/BatchSettling.ts"
+import { Delegate7702, EvmTestChain, GasBurner1271, ReturnBomb1271 } from "../../src/testing/index.ts"
+import * as Batch from "../EvmTestBatch.ts"
+import * as Payment from "../EvmTestPayment.ts"
+import * as Token from "../EvmTestToken.ts"
+import * as RpcProxy from "../RpcProxy.ts"
 
 const chain = EvmTestChain.EvmTestChain
 

@@ -5,9 +5,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-import { exactEvm } from "../src/index.ts"
-import { Delegate7702, EvmTestChain } from "../src/testing/index.ts"
-import * as Payment from "./EvmTestPayment.ts"
+import { exactEvm } from "../../src/index.ts"
+import { Delegate7702, EvmTestChain } from "../../src/testing/index.ts"
+import * as Payment from "../EvmTestPayment.ts"
 
 const chain = EvmTestChain.EvmTestChain
 

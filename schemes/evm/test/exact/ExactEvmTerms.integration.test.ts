@@ -2,8 +2,8 @@
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
-import { EvmTestChain } from "../src/testing/index.ts"
-import * as Payment from "./EvmTestPayment.ts"
+import { EvmTestChain } from "../../src/testing/index.ts"
+import * as Payment from "../EvmTestPayment.ts"
 
 const other = "0x1111111111111111111111111111111111111111"
 const zero = "0x0000000000000000000000000000000000000000"

@@ -14,18 +14,18 @@ import {
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-import type { CallOutcome } from "../node/EvmNodeRefusal.ts"
+import type { CallOutcome } from "../node/EvmNodeError.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmRefusal from "../transfer/EvmRefusal.ts"
 import * as EvmRevert from "../transfer/EvmRevert.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
-import type { Doubt } from "./EvmDoubts.ts"
-import * as EvmEnding from "./EvmEnding.ts"
+import * as EvmAuthorizationSearch from "./EvmAuthorizationSearch.ts"
 import * as EvmTokenState from "./EvmTokenState.ts"
+import type { UnconfirmedFailure } from "./EvmUnconfirmedFailures.ts"
 
 /** A payment that is looked for, with the call that can be simulated once more. */
-export interface SoughtPayment extends EvmEnding.Sought {
+export interface SoughtPayment extends EvmAuthorizationSearch.Sought {
   readonly call: Effect.Effect<TransferCall, PaymentError | ValidationError | ChainUnavailable>
 }
 
@@ -48,7 +48,7 @@ export interface Landing {
 /** What one look says of a payment: it is settled, nothing is known, or something speaks against it. */
 export type Shown =
   | Extract<PaymentObservation, { readonly _tag: "Pending" | "Settled" }>
-  | { readonly _tag?: undefined; readonly doubt: Doubt }
+  | { readonly _tag?: undefined; readonly failure: UnconfirmedFailure }
 
 const pending: Shown = { _tag: "Pending" }
 
@@ -103,15 +103,15 @@ const endsOf = Effect.fnUntraced(function* (
   ended: ReadonlyArray<SoughtPayment>
 ): Effect.fn.Return<ReadonlyArray<Shown>, ChainUnavailable> {
   if (ended.length === 0) return []
-  const read = EvmEnding.reader(rpc)
+  const read = EvmAuthorizationSearch.reader(rpc)
   const later = yield* found(
     ended,
-    () => EvmEnding.after(rpc, ended, landing.receipt.blockNumber),
-    (rest) => inItsBlock(landing, (block) => EvmEnding.inBlock(rpc, rest, block))
+    () => EvmAuthorizationSearch.after(rpc, ended, landing.receipt.blockNumber),
+    (rest) => inItsBlock(landing, (block) => EvmAuthorizationSearch.inBlock(rpc, rest, block))
   )
   const earlier = yield* found(
     ended.filter((_, index) => later[index] === undefined),
-    (rest) => EvmEnding.before(rpc, rest)
+    (rest) => EvmAuthorizationSearch.before(rpc, rest)
   )
   const earlierInOrder = earlier.values()
   return yield* Effect.forEach(ended, (observedPayment, index) => {
@@ -119,11 +119,11 @@ const endsOf = Effect.fnUntraced(function* (
     if (end !== undefined) return Effect.map(read(observedPayment.expected, end), (seen) => shownBy(seen, end))
     const before = earlierInOrder.next().value
     if (before !== undefined)
-      return Effect.map(EvmEnding.own(rpc, observedPayment, before), (own) =>
-        shownBy(own ?? EvmEnding.usedBefore(before.transactionHash), before)
+      return Effect.map(EvmAuthorizationSearch.own(rpc, observedPayment, before), (own) =>
+        shownBy(own ?? EvmAuthorizationSearch.usedBefore(before.transactionHash), before)
       )
     // Ours alone and not refused, it has used the authorization: the token has taken the call and shows no transfer.
-    return Effect.succeed(isTaken(landing) ? doubtOf(landing, unproven, true) : pending)
+    return Effect.succeed(isTaken(landing) ? failureOf(landing, unproven, true) : pending)
   })
 })
 
@@ -147,7 +147,7 @@ const found = Effect.fnUntraced(function* (
 const shownBy = (seen: PaymentObservation, { blockHash, blockNumber }: EvmRpc.Log): Shown =>
   seen._tag === "Failed"
     ? {
-        doubt: {
+        failure: {
           error: seen.error,
           transaction: seen.transaction,
           block: { number: blockNumber, hash: blockHash },
@@ -167,29 +167,29 @@ const unused = Effect.fnUntraced(function* (
   callOf: SoughtPayment["call"]
 ): Effect.fn.Return<Shown, ChainUnavailable> {
   if (landing.isFiller) return pending
-  if (isTaken(landing)) return doubtOf(landing, unproven, false)
+  if (isTaken(landing)) return failureOf(landing, unproven, false)
   const call = yield* Effect.result(callOf)
   if (Result.isFailure(call)) {
-    return call.failure._tag === "ChainUnavailable" ? yield* call.failure : doubtOf(landing, call.failure, false)
+    return call.failure._tag === "ChainUnavailable" ? yield* call.failure : failureOf(landing, call.failure, false)
   }
   const outcome = yield* inItsBlock(landing, (block) => explain(call.success, block))
   if (outcome._tag !== "Reverted") {
     const isWhole = landing.company > 1 && landing.receipt.status === "reverted"
-    return doubtOf(landing, isWhole ? wholeReverted : unexplained, false)
+    return failureOf(landing, isWhole ? wholeReverted : unexplained, false)
   }
   const revert = yield* EvmRevert.explain(outcome)
   // The node contradicts itself: it has said that the authorization is not used.
   if (revert._tag === "UsedOrCanceled") return pending
   const error = EvmRefusal.fromRevert(network, revert)
-  return doubtOf(landing, error._tag === "ChainUnavailable" ? paused : error, false)
+  return failureOf(landing, error._tag === "ChainUnavailable" ? paused : error, false)
 })
 
 /** What speaks against a payment as of the block of our transaction. */
-export const doubtOf = (
+export const failureOf = (
   { inclusion: { block }, receipt }: Landing,
   error: PaymentError | ValidationError,
   isEnded: boolean
-): Shown => ({ doubt: { error, transaction: EvmHex.fromTrusted(receipt.transactionHash), block, isEnded } })
+): Shown => ({ failure: { error, transaction: EvmHex.fromTrusted(receipt.transactionHash), block, isEnded } })
 
 const unexplained = invalid(
   "unsupported_authorization",

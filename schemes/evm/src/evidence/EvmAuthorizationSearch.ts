@@ -15,14 +15,14 @@ import * as Effect from "effect/Effect"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import type * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmInclusion from "./EvmInclusion.ts"
-import * as EvmTransferProof from "./EvmTransferProof.ts"
+import * as EvmTransferEvidence from "./EvmTransferEvidence.ts"
 
 /**
  * An authorization that is looked for, and the head of the chain when a transaction was first prepared for it: an end in a
  * block up to that one was there before, and is not of this payment.
  */
 export interface Sought {
-  readonly expected: EvmTransferProof.Expected
+  readonly expected: EvmTransferEvidence.Expected
   readonly since: bigint
   /** Of a bound payment, or one that nothing was prepared for: whether its transfer in a block up to that one is its own. */
   readonly isOwn?: (block: OwnTransfer.TimedBlock) => boolean
@@ -56,7 +56,7 @@ export const after = Effect.fnUntraced(function* (
     const to = least(from + stride - 1n, through)
     const logs = yield* rpc.getLogs(filterOf(sought), { fromBlock: from, toBlock: to })
     for (const [index, { expected, since }] of sought.entries())
-      ends[index] ??= logs.find((log) => log.blockNumber > since && EvmTransferProof.isEnding(expected, log))
+      ends[index] ??= logs.find((log) => log.blockNumber > since && EvmTransferEvidence.isEnding(expected, log))
     if (to === through) break
     const block = yield* rpc.getBlock(to)
     if (block === undefined) return yield* unknownBlock(rpc, to)
@@ -114,7 +114,7 @@ export const inBlock = (
   block: bigint | EvmRpc.BlockByHash
 ): Effect.Effect<Ends, ChainUnavailable> =>
   Effect.map(rpc.getLogs(filterOf(sought), placeOf(block)), (logs) =>
-    sought.map(({ expected }) => logs.find((log) => EvmTransferProof.isEnding(expected, log)))
+    sought.map(({ expected }) => logs.find((log) => EvmTransferEvidence.isEnding(expected, log)))
   )
 
 /** The event that ended each authorization before it was prepared for, in the thousand blocks before. */
@@ -125,7 +125,7 @@ export const before = (rpc: EvmRpc.Shape, sought: ReadonlyArray<Sought>): Effect
   const toBlock = sought.reduce((last, { since }) => most(last, since), first)
   return Effect.map(rpc.getLogs(filterOf(sought), { fromBlock, toBlock }), (logs) =>
     sought.map(({ expected, since }) =>
-      logs.find((log) => log.blockNumber <= since && EvmTransferProof.isEnding(expected, log))
+      logs.find((log) => log.blockNumber <= since && EvmTransferEvidence.isEnding(expected, log))
     )
   )
 }
@@ -133,7 +133,7 @@ export const before = (rpc: EvmRpc.Shape, sought: ReadonlyArray<Sought>): Effect
 const placeOf = (block: bigint | EvmRpc.BlockByHash): EvmRpc.LogPlace =>
   typeof block === "bigint" ? { fromBlock: block, toBlock: block } : block
 
-const filterOf = (sought: ReadonlyArray<Sought>) => EvmTransferProof.endings(sought.map(({ expected }) => expected))
+const filterOf = (sought: ReadonlyArray<Sought>) => EvmTransferEvidence.endings(sought.map(({ expected }) => expected))
 
 const least = (a: bigint, b: bigint): bigint => (b < a ? b : a)
 const most = (a: bigint, b: bigint): bigint => (b > a ? b : a)
@@ -155,13 +155,13 @@ export const reader = (rpc: EvmRpc.Shape) => {
     return receipts.get(hash)
   })
   return Effect.fnUntraced(function* (
-    expected: EvmTransferProof.Expected,
+    expected: EvmTransferEvidence.Expected,
     { topics, transactionHash }: EvmRpc.Log
   ): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
-    if (EvmTransferProof.isCancellation(topics)) return failed(transactionHash, canceled(transactionHash))
+    if (EvmTransferEvidence.isCancellation(topics)) return failed(transactionHash, canceled(transactionHash))
     const receipt = yield* receiptOf(transactionHash)
     if (receipt === undefined) return { _tag: "Pending" }
-    switch (EvmTransferProof.judge(expected, EvmTransferProof.evidence(receipt.logs))) {
+    switch (EvmTransferEvidence.judge(expected, EvmTransferEvidence.evidence(receipt.logs))) {
       case "paid":
         return settled(receipt, true)
       case "burnt":

@@ -3,8 +3,8 @@ import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { encodeFunctionData } from "viem"
 
-import { DollarToken, EvmTestChain, FeeToken, SilentToken } from "../src/testing/index.ts"
-import * as Payment from "./EvmTestPayment.ts"
+import { DollarToken, EvmTestChain, FeeToken, SilentToken } from "../../src/testing/index.ts"
+import * as Payment from "../EvmTestPayment.ts"
 
 const deployed = Effect.fnUntraced(function* (artifact: EvmTestChain.Artifact) {
   const { accounts, deploy, send, token } = yield* EvmTestChain.EvmTestChain

@@ -8,10 +8,10 @@ import type { Block, PaymentError, ChainHead, ValidationError } from "@pontage/c
 import * as BoundedMap from "@pontage/core/BoundedMap"
 
 import type * as EvmRpc from "../node/EvmRpc.ts"
-import type * as EvmTransferProof from "./EvmTransferProof.ts"
+import type * as EvmTransferEvidence from "./EvmTransferEvidence.ts"
 
 /** What one look has found against a payment. */
-export interface Doubt {
+export interface UnconfirmedFailure {
   readonly error: PaymentError | ValidationError
   readonly transaction: string
   /** The block that shows it. */
@@ -23,49 +23,54 @@ export interface Doubt {
 /**
  * A doubt, the block that our transaction is in, and the heads of the chain when it was first and last looked at.
  */
-export interface Remembered {
-  readonly doubt: Doubt
+export interface RememberedFailure {
+  readonly failure: UnconfirmedFailure
   readonly block: Block
   readonly since: bigint
   lookedAt: bigint
 }
 
 /** The doubts, by payment. */
-export interface EvmDoubts {
-  readonly find: (expected: EvmTransferProof.Expected) => Remembered | undefined
-  readonly remember: (expected: EvmTransferProof.Expected, block: Block, doubt: Doubt, head: bigint) => void
-  readonly forget: (expected: EvmTransferProof.Expected) => void
+export interface EvmUnconfirmedFailures {
+  readonly find: (expected: EvmTransferEvidence.Expected) => RememberedFailure | undefined
+  readonly remember: (
+    expected: EvmTransferEvidence.Expected,
+    block: Block,
+    failure: UnconfirmedFailure,
+    head: bigint
+  ) => void
+  readonly forget: (expected: EvmTransferEvidence.Expected) => void
 }
 
 /** So many are remembered; of those beyond it the oldest begin anew, or are told without their reason. */
 const capacity = 10_000
 
-const keyOf = ({ authorization: { from, nonce }, token }: EvmTransferProof.Expected): string =>
+const keyOf = ({ authorization: { from, nonce }, token }: EvmTransferEvidence.Expected): string =>
   `${token} ${from} ${nonce}`
 
 /** Remembers nothing yet. */
-export const make = (): EvmDoubts => {
-  const known = BoundedMap.oldestOut<string, Remembered>(capacity)
+export const make = (): EvmUnconfirmedFailures => {
+  const known = BoundedMap.oldestOut<string, RememberedFailure>(capacity)
   return {
     find: (expected) => known.get(keyOf(expected)),
-    remember: (expected, block, doubt, head) => {
+    remember: (expected, block, failure, head) => {
       const key = keyOf(expected)
-      known.set(key, { doubt, block, since: head, lookedAt: head })
+      known.set(key, { failure, block, since: head, lookedAt: head })
     },
     forget: (expected) => void known.delete(keyOf(expected))
   }
 }
 
 /** Whether the same, seen again now, is beyond doubt. `final` is the block that is not reorganised any more. */
-export const isRipe = (
-  { doubt: { block, isEnded }, since }: Remembered,
+export const isConfirmed = (
+  { failure: { block, isEnded }, since }: RememberedFailure,
   { head }: ChainHead,
   final: EvmRpc.Block,
-  { authorization: { validBefore } }: EvmTransferProof.Expected
+  { authorization: { validBefore } }: EvmTransferEvidence.Expected
 ): boolean => head.number > since && block.number <= final.number && (isEnded || final.timestamp >= validBefore)
 
 /** Whether two looks have found the same. */
-export const isSame = (a: Doubt, b: Doubt): boolean =>
+export const isSame = (a: UnconfirmedFailure, b: UnconfirmedFailure): boolean =>
   a.transaction === b.transaction &&
   a.block.hash === b.block.hash &&
   a.isEnded === b.isEnded &&
