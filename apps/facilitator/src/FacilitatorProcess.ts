@@ -1,5 +1,5 @@
 /**
- * The service as a process is set up: settings in, a facilitator over its chains behind HTTP out.
+ * The service of a process: from settings to a facilitator with its chains behind HTTP.
  */
 import {
   FacilitatorSchemeRegistry,
@@ -21,7 +21,7 @@ import * as FacilitatorSettings from "./settings/FacilitatorSettings.ts"
 import * as FacilitatorStorage from "./settling/FacilitatorStorage.ts"
 import * as SettlingSchemes from "./settling/SettlingSchemes.ts"
 
-/** Runs the service as long as the scope: connects to the chains, listens, and says where. */
+/** Connects to the chains, listens, and logs the address. Runs until the scope closes. */
 export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.FacilitatorSettings) {
   yield* Effect.fromResult(OptionCheck.read(FacilitatorSettings.check, settings, "settings"))
   const { allowedHosts, anonymousRates, callers, host, maximumConnections, port, webhooksToPrivate } = settings
@@ -56,14 +56,14 @@ export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.
     }),
     facilitator
   )
-  yield* Effect.logInfo(`the facilitator listens on ${running.url}; its API is shown at ${running.url}/docs`)
+  yield* Effect.logInfo(`the facilitator listens on ${running.url}; its API is documented at ${running.url}/docs`)
   return running
 })
 
 const retentionOf = ({ retentionHours }: FacilitatorSettings.FacilitatorSettings) =>
   retentionHours === undefined ? Layer.empty : RecordRetention.layer({ age: Duration.hours(retentionHours) })
 
-/** What is under way at the end is waited for where nobody else and no later start could go on with it. */
+/** With a memory store the process waits for pending payments before it ends, since no other process could continue them. */
 const drainOf = ({ store }: FacilitatorSettings.FacilitatorSettings) =>
   store.kind === "memory" ? { drainMillis: 25_000 } : {}
 
@@ -83,7 +83,7 @@ const ceilingsOf = (settings: FacilitatorSettings.FacilitatorSettings) => {
 const minimumGasOf = ({ evmMinimumGas, ton, tron }: FacilitatorSettings.FacilitatorSettings) =>
   byFamily({ eip155: evmMinimumGas, ton: ton?.minimumGas ?? 1n, tron: tron?.minimumGas ?? 1n })
 
-/** What holds on a network, by its family. */
+/** A value for each network by its family. */
 const byFamily =
   <A>(each: { readonly eip155: A; readonly ton: A; readonly tron: A }) =>
   (network: string): A => {

@@ -1,6 +1,6 @@
 /**
- * The facilitator as an HTTP service: `serve` runs it inside another program on any port, `layer` is the same as a layer,
- * `main` (not exported) runs it as a process.
+ * The facilitator as an HTTP service. `serve` runs it inside another program, `layer` is the same as a layer, and `main` (not
+ * exported) runs it as a process.
  */
 export * as ApiKey from "./callers/ApiKey.ts"
 export type { CallerTerms, RateTerms, Registration, WebhookTerms } from "./callers/CallerTerms.ts"

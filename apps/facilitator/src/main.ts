@@ -15,7 +15,7 @@ import * as FacilitatorProcess from "./FacilitatorProcess.ts"
 import * as FacilitatorSettings from "./settings/FacilitatorSettings.ts"
 import * as SettlerDeployment from "./settling/SettlerDeployment.ts"
 
-/** What a process manager commonly grants between asking and killing is 30 seconds. */
+/** Process managers commonly wait 30 seconds between SIGTERM and SIGKILL. */
 const stopDeadlineMillis = 28_000
 
 const settings = Effect.suspend(() => FacilitatorSettings.fromEnvironment(process.env))
@@ -32,10 +32,10 @@ const deploySettler = Effect.gen(function* () {
 })
 
 const unknownTask = new Misconfigured({
-  message: "there is one task beside serving: deploy-settler; everything else is set by environment variables"
+  message: "the only argument is deploy-settler; environment variables set everything else"
 })
 
-const heading = process.argv.length > 2 ? "this cannot be done" : "the facilitator cannot start"
+const heading = process.argv.length > 2 ? "the command failed" : "the facilitator cannot start"
 
 const task = Effect.suspend(() => {
   const [name, ...more] = process.argv.slice(2)
@@ -48,7 +48,7 @@ const main = task.pipe(
   Effect.tapCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError(complaintOf(cause))))
 )
 
-/** What the operator can mend is told in words; anything else with all that is known of it. */
+/** A sentence for failures that the operator can repair; the whole cause for any other. */
 const complaintOf = (cause: Cause.Cause<Effect.Error<typeof task>>): unknown => {
   const failure = cause.reasons.find((reason) => reason._tag === "Fail")?.error
   switch (failure?._tag) {
@@ -64,13 +64,13 @@ const complaintOf = (cause: Cause.Cause<Effect.Error<typeof task>>): unknown => 
 }
 
 const stopping = Effect.andThen(
-  Effect.logInfo("the facilitator stops: settlements under way are being finished"),
+  Effect.logInfo("the facilitator stops; open requests are being answered"),
   Effect.sync(() => setTimeout(giveUp, stopDeadlineMillis).unref())
 )
 
 const giveUp = () => process.exit(1)
 
-/** To be asked to stop is no failure. */
+/** SIGTERM and SIGINT end the process with exit code 0. */
 const teardown: Runtime.Teardown = (exit, onExit) =>
   Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? onExit(0) : Runtime.defaultTeardown(exit, onExit)
 

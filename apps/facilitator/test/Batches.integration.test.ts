@@ -34,7 +34,10 @@ describe("payments that travel together", () => {
         for (const [wrong, words] of [
           [{ PONTAGE_EVM_NETWORK: "eip155:8453" }, `the node that is set for eip155:8453 serves ${network}`],
           [{ PONTAGE_EVM_MAX_FEE_PER_GAS_WEI: "1" }, "costs more than the 1 wei that maxFeePerGas allows"],
-          [{ PONTAGE_EVM_SIGNER_KEY: `0x${"0".repeat(64)}` }, "PONTAGE_EVM_SIGNER_KEY: the first key is no private key"]
+          [
+            { PONTAGE_EVM_SIGNER_KEY: `0x${"0".repeat(64)}` },
+            "PONTAGE_EVM_SIGNER_KEY: the first key is not a valid private key"
+          ]
         ] as const) {
           const { code, said } = yield* deploy({ ...environment, ...wrong })
           assert.strictEqual(code, 1)
@@ -50,7 +53,7 @@ describe("payments that travel together", () => {
         }
         const mistaken = yield* ServiceProcess.run(environment, ["deploy"])
         assert.strictEqual(yield* mistaken.exited, 1)
-        assert.include(mistaken.output.join(""), "there is one task beside serving: deploy-settler")
+        assert.include(mistaken.output.join(""), "the only argument is deploy-settler")
       }).pipe(Effect.scoped)
     )
 

@@ -264,7 +264,7 @@ describe("the service on three chains", () => {
           [{ ...each.tron, PONTAGE_TRON_NETWORK: "tron:mainnet" }, "tron:mainnet"],
           [
             { ...each.tron, PONTAGE_TRON_SPONSOR_KEY: "f".repeat(64) },
-            "PONTAGE_TRON_SPONSOR_KEY: the key is no private key"
+            "PONTAGE_TRON_SPONSOR_KEY: the key is not a valid private key"
           ]
         ] as const) {
           const { exited, output } = yield* ServiceProcess.run({ PORT: "0", PONTAGE_STORE: "memory", ...environment })

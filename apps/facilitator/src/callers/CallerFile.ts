@@ -8,10 +8,9 @@ import * as Schema from "effect/Schema"
 import type * as SchemaIssue from "effect/SchemaIssue"
 
 import { placesOf } from "../http/SchemaPlaces.ts"
-import * as KnownNetwork from "../settings/KnownNetwork.ts"
 import * as WebhookTarget from "../webhooks/WebhookTarget.ts"
 import * as ApiKey from "./ApiKey.ts"
-import type { CallerTerms, RateTerms, Registration } from "./CallerTerms.ts"
+import { type CallerTerms, networkFromText, type RateTerms, type Registration } from "./CallerTerms.ts"
 import type { Rate } from "./RateLimiter.ts"
 
 const pattern = (expression: RegExp) => Schema.String.check(Schema.isPattern(expression))
@@ -23,7 +22,7 @@ export const RateText = pattern(/^[1-9][0-9]{0,5}\/[1-9][0-9]{0,5}$/)
 /** An amount of a chain's smallest native unit. */
 export const NativeAmountText = pattern(/^(0|[1-9][0-9]{0,29})$/)
 
-const network = Schema.String.check(Schema.makeFilter((text) => KnownNetwork.fromText(text) !== undefined))
+const network = Schema.String.check(Schema.makeFilter((text) => networkFromText(text) !== undefined))
 
 const CallerEntry = Schema.Struct({
   name: pattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/),
@@ -111,7 +110,7 @@ const registrationsOf = (
 
 /** By the names that payments are recorded under: a ceiling under another would be none. */
 const amountsOf = (amounts: Readonly<Record<string, string>>): ReadonlyMap<string, bigint> =>
-  new Map(Object.entries(amounts).map(([text, amount]) => [KnownNetwork.fromText(text) ?? text, BigInt(amount)]))
+  new Map(Object.entries(amounts).map(([text, amount]) => [networkFromText(text) ?? text, BigInt(amount)]))
 
 /** The rate of its text. */
 export const rateOf = (text: string): Rate => {

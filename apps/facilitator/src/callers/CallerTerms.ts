@@ -2,10 +2,12 @@
  * What a caller is granted: whom it may have paid in which assets, how often it may ask, what its payments may cost the
  * signers in gas, and where it is told of their ends.
  */
-import { OptionCheck, type PaymentRequirements, type SchemeFacilitator } from "@pontage/core"
+import { type Network, OptionCheck, type PaymentRequirements, type SchemeFacilitator } from "@pontage/core"
+import { EvmNetwork } from "@pontage/evm"
+import { TonNetwork } from "@pontage/ton"
+import { TronNetwork } from "@pontage/tron"
 import * as Redacted from "effect/Redacted"
 
-import * as KnownNetwork from "../settings/KnownNetwork.ts"
 import type { ApiKeyDigest } from "./ApiKey.ts"
 import type { Rate } from "./RateLimiter.ts"
 
@@ -70,6 +72,10 @@ export const check: OptionCheck.Check<CallerTerms> = OptionCheck.options<CallerT
   webhook: OptionCheck.optional(OptionCheck.options<WebhookTerms>({ url: redacted(), secret: redacted() }))
 })
 
+/** A network in its canonical form, from any of its names; `undefined` when it belongs to none of the service's families. */
+export const networkFromText = (text: string): Network.Network | undefined =>
+  EvmNetwork.fromText(text) ?? TonNetwork.fromText(text) ?? TronNetwork.fromText(text)
+
 type Requirements = PaymentRequirements.PaymentRequirements
 
 /**
@@ -103,7 +109,7 @@ export const isRegistered = (
  */
 export const sharers = (callers: ReadonlyArray<CallerTerms>, network?: string): ReadonlyArray<string> => {
   const isThere = (one: Registration) =>
-    network === undefined || one.network === undefined || KnownNetwork.fromText(one.network) === network
+    network === undefined || one.network === undefined || networkFromText(one.network) === network
   return callers.flatMap(({ name, registrations }) =>
     registrations === undefined || registrations.some(isThere) ? [name] : []
   )

@@ -1,12 +1,11 @@
 /**
- * The service's settings, read from the environment at start. A mistake names the variable, shows an example and says what
- * to do; it never shows the value, which may be a secret. All mistakes are told at once, and a variable that is misspelt is
- * one: it might have been the one that locks the door.
+ * Settings of the service, read from the environment at start. A mistake names the variable, shows an example and a remedy; it
+ * never shows the value, which may be a secret. All mistakes are reported at once. A misspelt variable is a mistake too: it
+ * could be the one that was meant to restrict access.
  */
 import { readFile, stat } from "node:fs/promises"
 
 import { LikelySpelling, Misconfigured, OptionCheck } from "@pontage/core"
-import type { EvmAsset } from "@pontage/evm"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -16,52 +15,39 @@ import * as CallerFile from "../callers/CallerFile.ts"
 import * as CallerTerms from "../callers/CallerTerms.ts"
 import * as ConnectionGuard from "../http/ConnectionGuard.ts"
 import * as WebhookTarget from "../webhooks/WebhookTarget.ts"
-import { environmentVariables } from "./EnvironmentVariables.ts"
-import * as EvmTerms from "./EvmTerms.ts"
+import * as EnvironmentVariable from "./EnvironmentVariable.ts"
+import * as EvmSettings from "./EvmSettings.ts"
+import * as ServiceVariables from "./ServiceVariables.ts"
 import * as StoreSettings from "./StoreSettings.ts"
-import * as TonTerms from "./TonTerms.ts"
-import * as TronTerms from "./TronTerms.ts"
-
-/** An EVM network to settle on. The address may hold a provider's key, hence it is redacted too. */
-export interface EvmNetworkSettings {
-  readonly rpcUrl: Redacted.Redacted
-  readonly network: string | undefined
-  /** What is set apart from the defaults of the scheme. */
-  readonly terms?: EvmTerms.EvmTerms
-}
+import * as TonSettings from "./TonSettings.ts"
+import * as TronSettings from "./TronSettings.ts"
 
 /** All settings. */
-export interface FacilitatorSettings {
+export interface FacilitatorSettings extends EvmSettings.EvmSettings {
   readonly host: string
   readonly port: number
   readonly callers: ReadonlyArray<CallerTerms.CallerTerms>
-  /** The names it is called by without a key, besides this machine's own. */
+  /** Host names that requests without a key may use, besides this machine's own. */
   readonly allowedHosts: ReadonlyArray<string>
-  /** How often one address may ask without a key. */
+  /** Rate limits of one address without a key. */
   readonly anonymousRates: CallerTerms.RateTerms
   readonly store: StoreSettings.StoreSettings
   /** Whether webhooks may go to private networks, and by plain http. */
   readonly webhooksToPrivate: boolean
-  /** How many connections are held at once. */
+  /** Most connections at once. */
   readonly maximumConnections: number
-  /** How long a request may take to arrive. */
+  /** Longest time for a request to arrive, head and body together. */
   readonly requestTimeoutMillis: number
   readonly settleTimeoutMillis: number
-  /** How long records are kept after everything about them is over; for ever without it. */
+  /** Age at which a closed record is deleted; without it records are kept for ever. */
   readonly retentionHours: number | undefined
-  readonly evm: ReadonlyArray<EvmNetworkSettings>
-  readonly evmSignerKeys: ReadonlyArray<Redacted.Redacted>
-  readonly evmAssets: ReadonlyArray<EvmAsset.CustomAsset>
-  readonly evmMinimumGas: bigint
-  /** What settling may cost on each network in 24 hours, in wei. */
-  readonly evmGasCeiling: bigint | undefined
-  /** Left out where nothing is settled on TON. */
-  readonly ton?: TonTerms.TonSettings
-  /** Left out where nothing is settled on TRON. */
-  readonly tron?: TronTerms.TronSettings
+  /** Absent where the service does not settle on TON. */
+  readonly ton?: TonSettings.TonSettings
+  /** Absent where the service does not settle on TRON. */
+  readonly tron?: TronSettings.TronSettings
 }
 
-/** The settings, checked as those of a program that has not read them from the environment. */
+/** Checks the settings of a program that has not read them from the environment. */
 export const check: OptionCheck.Check<FacilitatorSettings> = OptionCheck.options<FacilitatorSettings>({
   host: OptionCheck.text,
   port: OptionCheck.whole(0, 65_535),
@@ -75,7 +61,7 @@ export const check: OptionCheck.Check<FacilitatorSettings> = OptionCheck.options
   settleTimeoutMillis: OptionCheck.whole(),
   retentionHours: OptionCheck.optional(OptionCheck.whole(1)),
   evm: OptionCheck.list(
-    OptionCheck.options<EvmNetworkSettings>({
+    OptionCheck.options<EvmSettings.EvmNetworkSettings>({
       rpcUrl: OptionCheck.any(),
       network: OptionCheck.optional(OptionCheck.text),
       terms: OptionCheck.any()
@@ -96,27 +82,18 @@ export const fromEnvironment = Effect.fnUntraced(function* (
   environment: Environment
 ): Effect.fn.Return<FacilitatorSettings, Misconfigured> {
   const provider = ConfigProvider.fromEnvRecord({ ...environment }, { preserveEmptyStrings: true })
-  const reading = <A, E>(read: Effect.Effect<A, E>) =>
-    Effect.provideService(read, ConfigProvider.ConfigProvider, provider)
-  const results = yield* reading(Effect.all(environmentVariables, { mode: "result" }))
-  const found = Object.values<Result.Result<unknown, Misconfigured>>(results).filter(Result.isFailure)
-  const mistakes = [...found.map(({ failure }) => failure.message), ...misspelt(environment)]
-  const callers = yield* callersOf({
-    apiKeys: Result.getOrUndefined(results.PONTAGE_API_KEYS),
-    callersFile: Result.getOrUndefined(results.PONTAGE_CALLERS_FILE),
-    rates: ratesOf(Result.getOrUndefined(results.PONTAGE_RATE), Result.getOrUndefined(results.PONTAGE_PAYER_RATE))
-  })
-  mistakes.push(...callers.mistakes)
+  const read = yield* Effect.provideService(readAll, ConfigProvider.ConfigProvider, provider)
+  const { values } = read
+  const { apiKeys, callersFile, payerRate, rate } = values.service
+  const callers = yield* callersOf({ apiKeys, callersFile, rates: ratesOf(rate, payerRate) })
+  const mistakes = [...read.mistakes, ...misspelt(environment), ...callers.mistakes]
   if (mistakes.length > 0) return yield* new Misconfigured({ message: mistakes.join("\n") })
-  const values = yield* reading(Effect.all(environmentVariables))
   const contradicting = contradictions(values, callers.callers)
   if (contradicting.length > 0) return yield* new Misconfigured({ message: contradicting.join("\n") })
   return settingsOf(values, callers.callers)
 })
 
-type Values = {
-  readonly [Name in keyof typeof environmentVariables]: Effect.Success<(typeof environmentVariables)[Name]>
-}
+const readAll = EnvironmentVariable.readTables(ServiceVariables.tables)
 
 const ratesOf = (rate = "100/200", payerRate = "20/40"): CallerTerms.RateTerms => ({
   rate: CallerFile.rateOf(rate),
@@ -162,68 +139,59 @@ const standardHost = "127.0.0.1"
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 
-/** What each variable alone does not show. */
-const contradictions = (values: Values, callers: ReadonlyArray<CallerTerms.CallerTerms>): ReadonlyArray<string> => {
-  const mistakes = [...chainContradictions(values), ...evmContradictions(values)]
-  mistakes.push(...TonTerms.contradictions(values), ...TronTerms.contradictions(values))
-  const isAnonymous = values.PONTAGE_ALLOW_ANONYMOUS === "true"
-  if (!loopback.test(values.HOST ?? standardHost) && callers.length === 0 && !isAnonymous) {
+/** Contradictions between variables. */
+const contradictions = (
+  values: ServiceVariables.AllValues,
+  callers: ReadonlyArray<CallerTerms.CallerTerms>
+): ReadonlyArray<string> => {
+  const { allowAnonymous, allowedHosts, host = standardHost, webhookAllowPrivate } = values.service
+  const mistakes = [
+    ...chainContradictions(values),
+    ...EvmSettings.contradictions(values),
+    ...TonSettings.contradictions(values),
+    ...TronSettings.contradictions(values)
+  ]
+  const isAnonymous = allowAnonymous === "true"
+  if (!loopback.test(host) && callers.length === 0 && !isAnonymous) {
     mistakes.push(
       "HOST: other machines could settle at your signer's cost; set PONTAGE_API_KEYS or PONTAGE_CALLERS_FILE, or PONTAGE_ALLOW_ANONYMOUS=true where only your own can reach it"
     )
   }
   if (isAnonymous && callers.length > 0) {
     mistakes.push(
-      "PONTAGE_ALLOW_ANONYMOUS: there are callers with keys, so none is let in without; take one or the other"
+      "PONTAGE_ALLOW_ANONYMOUS: callers with keys are set, so every request needs a key; remove one of the two"
     )
   }
-  if (values.PONTAGE_ALLOWED_HOSTS !== undefined && callers.length > 0) {
-    mistakes.push("PONTAGE_ALLOWED_HOSTS: callers with keys may call by any name; leave it out")
+  if (allowedHosts !== undefined && callers.length > 0) {
+    mistakes.push("PONTAGE_ALLOWED_HOSTS: requests with keys may use any host name; remove it")
   }
-  if (values.PONTAGE_WEBHOOK_ALLOW_PRIVATE !== "true") mistakes.push(...privateWebhooks(callers))
+  if (webhookAllowPrivate !== "true") mistakes.push(...privateWebhooks(callers))
   return mistakes
 }
 
-/** What says where the chains of each family are, and how the names of all its variables begin. */
+/** Variables of each family: a common prefix, and those of which one must name a node. */
 const families = [
-  { prefix: "PONTAGE_EVM_", places: ["PONTAGE_EVM_RPC_URL", "PONTAGE_EVM"] },
-  { prefix: "PONTAGE_TON_", places: ["PONTAGE_TON_RPC_URL"] },
-  { prefix: "PONTAGE_TRON_", places: ["PONTAGE_TRON_RPC_URL"] }
-] as const
+  { prefix: "PONTAGE_EVM_", nodes: ["PONTAGE_EVM_RPC_URL", "PONTAGE_EVM"] },
+  { prefix: "PONTAGE_TON_", nodes: ["PONTAGE_TON_RPC_URL"] },
+  { prefix: "PONTAGE_TRON_", nodes: ["PONTAGE_TRON_RPC_URL"] }
+]
 
-/** Any one chain is enough. What is said of a chain that is not there was meant for one that is. */
-const chainContradictions = (values: Values): ReadonlyArray<string> => {
-  const missing = families.filter(({ places }) => places.every((place) => values[place] === undefined))
+/** One chain of any family is enough. A variable of a family without a node is a mistake. */
+const chainContradictions = (values: ServiceVariables.AllValues): ReadonlyArray<string> => {
+  const set = ServiceVariables.allNamesSet(values)
+  const missing = families.filter(({ nodes }) => !nodes.some((name) => set.includes(name)))
   const none =
     missing.length < families.length
       ? []
       : [
           "PONTAGE_EVM_RPC_URL: no chain to settle on; set it, PONTAGE_TON_RPC_URL or PONTAGE_TRON_RPC_URL to the http or https address of a node"
         ]
-  const idle = missing.flatMap(({ places, prefix }) =>
-    Object.entries(values).flatMap(([name, value]) =>
-      name.startsWith(prefix) && value !== undefined
-        ? [`${name}: it says nothing without a node; set ${places.join(" or ")} too`]
-        : []
-    )
+  const idle = missing.flatMap(({ nodes, prefix }) =>
+    set
+      .filter((name) => name.startsWith(prefix))
+      .map((name) => `${name}: it has no effect without a node; set ${nodes.join(" or ")} too`)
   )
   return [...none, ...idle]
-}
-
-const evmContradictions = (values: Values): Array<string> => {
-  const mistakes = EvmTerms.withoutSettler(values).map(
-    (name) => `${name}: payments travel one by one without PONTAGE_EVM_BATCH_SETTLER; set that too`
-  )
-  const { PONTAGE_EVM: evm, PONTAGE_EVM_RPC_URL: rpcUrl, PONTAGE_EVM_SIGNER_KEY: key } = values
-  if ((evm !== undefined || rpcUrl !== undefined) && key === undefined) {
-    mistakes.push("PONTAGE_EVM_SIGNER_KEY: no signer; set it to the private key of the account that pays for gas")
-  }
-  const alone = ["PONTAGE_EVM_RPC_URL", "PONTAGE_EVM_NETWORK", ...EvmTerms.variableNames] as const
-  const also = alone.filter((name) => values[name] !== undefined)
-  if (evm !== undefined && also.length > 0) {
-    mistakes.push(`PONTAGE_EVM: also ${also.join(", ")} is set; say it in the entry of the network`)
-  }
-  return mistakes
 }
 
 const privateWebhooks = (callers: ReadonlyArray<CallerTerms.CallerTerms>): ReadonlyArray<string> =>
@@ -236,47 +204,37 @@ const privateWebhooks = (callers: ReadonlyArray<CallerTerms.CallerTerms>): Reado
         ]
   })
 
-const misspelt = (environment: Environment): Array<string> =>
-  Object.keys(environment)
-    .filter((name) => /^pontage_/i.test(name) && !Object.hasOwn(environmentVariables, name))
+const misspelt = (environment: Environment): ReadonlyArray<string> => {
+  const names = ServiceVariables.variableNames
+  return Object.keys(environment)
+    .filter((name) => /^pontage_/i.test(name) && !names.includes(name))
     .map((name) => {
-      const names = Object.keys(environmentVariables)
       const likely = LikelySpelling.of(name, names)
       return `${name}: no such setting; ${likely === undefined ? "" : `did you mean ${likely}? `}there are ${names.join(", ")}`
     })
+}
 
-const settingsOf = (values: Values, callers: ReadonlyArray<CallerTerms.CallerTerms>): FacilitatorSettings => {
-  const { PONTAGE_STORE: store } = values
-  const ton = TonTerms.fromVariables(values)
-  const tron = TronTerms.fromVariables(values)
+const settingsOf = (
+  values: ServiceVariables.AllValues,
+  callers: ReadonlyArray<CallerTerms.CallerTerms>
+): FacilitatorSettings => {
+  const { service } = values
+  const ton = TonSettings.fromValues(values)
+  const tron = TronSettings.fromValues(values)
   return {
-    host: values.HOST ?? standardHost,
-    port: values.PORT ?? 4021,
+    host: service.host ?? standardHost,
+    port: service.port ?? 4021,
     callers,
-    allowedHosts: values.PONTAGE_ALLOWED_HOSTS?.split(",") ?? [],
-    anonymousRates: ratesOf(values.PONTAGE_RATE, values.PONTAGE_PAYER_RATE),
-    store: store === undefined ? StoreSettings.standard : StoreSettings.fromText(store),
-    webhooksToPrivate: values.PONTAGE_WEBHOOK_ALLOW_PRIVATE === "true",
-    maximumConnections: values.PONTAGE_MAX_CONNECTIONS ?? ConnectionGuard.defaultMaximum,
-    requestTimeoutMillis: values.PONTAGE_REQUEST_TIMEOUT_MS ?? ConnectionGuard.defaultRequestTimeoutMillis,
-    settleTimeoutMillis: values.PONTAGE_SETTLE_TIMEOUT_MS ?? 25_000,
-    retentionHours: values.PONTAGE_RETENTION_HOURS,
-    evm: evmNetworks(values),
-    evmSignerKeys: (values.PONTAGE_EVM_SIGNER_KEY?.split(",") ?? []).map((key) => Redacted.make(key)),
-    evmAssets: values.PONTAGE_EVM_ASSETS ?? [],
-    evmMinimumGas: values.PONTAGE_EVM_MIN_GAS_WEI ?? 1n,
-    evmGasCeiling: values.PONTAGE_EVM_GAS_CEILING_WEI,
+    allowedHosts: service.allowedHosts?.split(",") ?? [],
+    anonymousRates: ratesOf(service.rate, service.payerRate),
+    store: service.store === undefined ? StoreSettings.standard : StoreSettings.fromText(service.store),
+    webhooksToPrivate: service.webhookAllowPrivate === "true",
+    maximumConnections: service.maximumConnections ?? ConnectionGuard.defaultMaximum,
+    requestTimeoutMillis: service.requestTimeoutMillis ?? ConnectionGuard.defaultRequestTimeoutMillis,
+    settleTimeoutMillis: service.settleTimeoutMillis ?? 25_000,
+    retentionHours: service.retentionHours,
+    ...EvmSettings.fromValues(values),
     ...(ton && { ton }),
     ...(tron && { tron })
   }
-}
-
-const evmNetworks = (values: Values): ReadonlyArray<EvmNetworkSettings> => {
-  const { PONTAGE_EVM: evm, PONTAGE_EVM_NETWORK: alone, PONTAGE_EVM_RPC_URL: rpcUrl } = values
-  if (evm === undefined) {
-    return rpcUrl === undefined
-      ? []
-      : [{ network: alone, rpcUrl: Redacted.make(rpcUrl), terms: EvmTerms.fromVariables(values) }]
-  }
-  return evm.map(({ network, rpcUrl, ...terms }) => ({ network, rpcUrl: Redacted.make(rpcUrl), terms }))
 }

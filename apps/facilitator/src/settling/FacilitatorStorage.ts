@@ -1,6 +1,6 @@
 /**
- * The records and the leases of the lanes, where the settings say: counted and measured. A store is loaded only when it is
- * used, so that none needs what another needs.
+ * Records and lane leases in the storage of the settings, with metrics. A store's module is loaded only when it is used, so
+ * that no store requires the drivers of another.
  */
 import {
   type FacilitatorUnavailable,
@@ -20,7 +20,7 @@ type Storage = PaymentStore.PaymentStore | LaneLeases.LaneLeases
 /** The store of these settings. */
 export const layer = (settings: StoreSettings) => Layer.provideMerge(MeteredPaymentStore.layer, plain(settings))
 
-/** `Misconfigured` where the place cannot be used as it is, `FacilitatorUnavailable` where it cannot be reached. */
+/** Fails with `Misconfigured` when the storage is unusable as it is, with `FacilitatorUnavailable` when it is unreachable. */
 const plain = (settings: StoreSettings): Layer.Layer<Storage, Misconfigured | FacilitatorUnavailable> => {
   switch (settings.kind) {
     case "memory":
@@ -47,7 +47,7 @@ const memory: Layer.Layer<Storage> = Layer.mergeAll(
   LaneLeases.layerSole,
   Layer.effectDiscard(
     Effect.logWarning(
-      "PONTAGE_STORE=memory: every record is lost when the process ends, and runs that were paid for with it; for trying out only"
+      "PONTAGE_STORE=memory: the end of the process loses every record, including requests that were paid and not served; use it for trials only"
     )
   )
 )

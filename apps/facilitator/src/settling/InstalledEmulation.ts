@@ -1,17 +1,17 @@
 /**
- * Playing payments on TON through before anything is spent on them, by the virtual machine of `@ton/sandbox`. It saves the
- * relayers what only running the contracts shows, and costs some 25 milliseconds of a processor a payment; the machine is an
- * optional dependency, so that who wants neither need not install it.
+ * Emulation of TON payments by the virtual machine of `@ton/sandbox` before a relayer spends anything on them. It finds
+ * failures that only the contracts' execution shows, and costs about 25 milliseconds of processor time a payment. The machine
+ * is an optional dependency.
  */
 import { Misconfigured } from "@pontage/core"
 import type { TonEmulation } from "@pontage/ton"
 import * as Effect from "effect/Effect"
 
-import type { TonSettings } from "../settings/TonTerms.ts"
+import type { TonSettings } from "../settings/TonSettings.ts"
 
 /**
- * The emulation that is wished for; `undefined` where there is to be none, or where none is installed and none was asked
- * for by name, which is logged. `Misconfigured` where it was asked for and cannot be loaded.
+ * The emulation of the settings. Gives `undefined` for `never`, and for `installed` when it is not installed, which is logged.
+ * Fails with `Misconfigured` when it is `required` and cannot be loaded.
  */
 export const make = (wish: TonSettings["emulation"]): Effect.Effect<TonEmulation | undefined, Misconfigured> => {
   if (wish === "never") return Effect.undefined
@@ -28,5 +28,5 @@ const notInstalled = () =>
   new Misconfigured({ message: `PONTAGE_TON_EMULATION: the machine cannot be loaded; install ${packages}` })
 
 const without = Effect.logWarning(
-  `payments on TON are not played through before they are sent: install ${packages}, or set PONTAGE_TON_EMULATION=false`
+  `payments on TON are not emulated before they are sent: install ${packages}, or set PONTAGE_TON_EMULATION=false`
 )

@@ -1,29 +1,29 @@
 /**
- * The contract that lets payments travel together, put on every network of the settings by their first signer. Where it is
- * already, nothing is sent.
+ * Deployment of the batch contract to every network of the settings by their first signer. A network that has it already
+ * gets no transaction.
  */
 import { type ChainUnavailable, Misconfigured } from "@pontage/core"
 import { deployBatchSettler, EvmNetwork, EvmRpc, exactEvm } from "@pontage/evm"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 
-import type { EvmNetworkSettings, FacilitatorSettings } from "../settings/FacilitatorSettings.ts"
+import type { EvmNetworkSettings, EvmSettings } from "../settings/EvmSettings.ts"
 
-/** Where the contract is. */
+/** A deployed contract. */
 export interface DeployedSettler {
   readonly network: string
   readonly settler: string
 }
 
 /**
- * Deploys to one network after the other, each in at most two minutes. It stops at the first that refuses
- * (`Misconfigured`: another network is served, the fee is too high, the signer has no coin) or cannot be asked; running it
- * again is harmless.
+ * Deploys to one network after the other, each in at most two minutes. Stops at the first network that refuses
+ * (`Misconfigured`: the node serves another network, the fee is too high, the signer has no coin) or does not answer. Running
+ * it again is harmless.
  */
 export const deploy = Effect.fnUntraced(function* ({
   evm,
   evmSignerKeys: [key]
-}: Pick<FacilitatorSettings, "evm" | "evmSignerKeys">): Effect.fn.Return<
+}: Pick<EvmSettings, "evm" | "evmSignerKeys">): Effect.fn.Return<
   ReadonlyArray<DeployedSettler>,
   ChainUnavailable | Misconfigured
 > {
@@ -39,11 +39,11 @@ const deployTo = Effect.fnUntraced(function* (
   const rpc = yield* EvmRpc.make({ url, network: network ?? "eip155" })
   const served = EvmNetwork.fromChainId(yield* rpc.chainId)
   if (network !== undefined && served !== network) {
-    return yield* new Misconfigured({ message: `the node that is set for ${network} serves ${served}` })
+    return yield* new Misconfigured({ message: `the node for ${network} serves ${served}; set another node` })
   }
   const signer = yield* Effect.try({
     try: () => exactEvm.localSigner(key),
-    catch: () => new Misconfigured({ message: "PONTAGE_EVM_SIGNER_KEY: the first key is no private key" })
+    catch: () => new Misconfigured({ message: "PONTAGE_EVM_SIGNER_KEY: the first key is not a valid private key" })
   })
   const maxFeePerGas = terms?.maxFeePerGas
   const settler = yield* deployBatchSettler({

@@ -1,6 +1,6 @@
 /**
- * The settling halves of the settings: each comes to life when its node shows that it serves the network, and waits a while
- * for one that is started together with the service.
+ * Scheme facilitators of the settings. Each starts once its node has proven that it serves the network, and waits up to
+ * half a minute for a node that starts together with the service.
  */
 import { type ChainUnavailable, type FacilitatorScheme, Misconfigured } from "@pontage/core"
 import { type EvmCrypto, type EvmTransactionSigner, exactEvm } from "@pontage/evm"
@@ -12,12 +12,13 @@ import * as Schedule from "effect/Schedule"
 
 import * as CallerTerms from "../callers/CallerTerms.ts"
 import * as FacilitatorMetrics from "../metrics/FacilitatorMetrics.ts"
-import type { EvmNetworkSettings, FacilitatorSettings } from "../settings/FacilitatorSettings.ts"
-import * as TonTerms from "../settings/TonTerms.ts"
-import type { TronSettings } from "../settings/TronTerms.ts"
+import type { EvmNetworkSettings } from "../settings/EvmSettings.ts"
+import type { FacilitatorSettings } from "../settings/FacilitatorSettings.ts"
+import * as TonSettings from "../settings/TonSettings.ts"
+import type { TronSettings } from "../settings/TronSettings.ts"
 import * as InstalledEmulation from "./InstalledEmulation.ts"
 
-/** The halves, of whatever families there are. `Misconfigured` where a key is none. */
+/** Scheme facilitators of all families in the settings. Fails with `Misconfigured` for an invalid key. */
 export const make = Effect.fnUntraced(function* (
   settings: FacilitatorSettings,
   crypto: EvmCrypto.Shape
@@ -37,7 +38,7 @@ const evmScheme = (
 ): FacilitatorScheme =>
   Effect.suspend(() => {
     let label = network ?? "eip155"
-    const half = exactEvm.facilitator({
+    const facilitator = exactEvm.facilitator({
       signer,
       callers: CallerTerms.sharers(callers, network),
       ...terms,
@@ -46,34 +47,34 @@ const evmScheme = (
       ...(network !== undefined && { network }),
       onRequest: (method) => FacilitatorMetrics.rpcRequest(label, method)
     })
-    return Effect.tap(half, (alive) => Effect.sync(() => (label = alive.network)))
+    return Effect.tap(facilitator, ({ network }) => Effect.sync(() => (label = network)))
   })
 
 const evmSignerOf = (key: Redacted.Redacted, crypto: EvmCrypto.Shape) =>
   Effect.try({
     try: () => exactEvm.localSigner(key, crypto),
-    catch: () => new Misconfigured({ message: "PONTAGE_EVM_SIGNER_KEY: one of the keys is no private key" })
+    catch: () => new Misconfigured({ message: "PONTAGE_EVM_SIGNER_KEY: one of the keys is not a valid private key" })
   })
 
 const tonScheme = (
   { callers }: FacilitatorSettings,
-  { apiKey, emulation, rpcUrl, signerKeys, terms }: TonTerms.TonSettings
+  { apiKey, emulation: mode, rpcUrl, signerKeys, terms }: TonSettings.TonSettings
 ): FacilitatorScheme => {
   const label = TonNetwork.fromText(terms.network ?? TonNetwork.mainnet) ?? "ton"
-  return Effect.flatMap(InstalledEmulation.make(emulation), (played) =>
+  return Effect.flatMap(InstalledEmulation.make(mode), (emulation) =>
     exactTon.facilitator({
       callers: CallerTerms.sharers(callers, label),
       ...terms,
-      signer: signerKeys.map(TonTerms.keyPairOf),
+      signer: signerKeys.map(TonSettings.keyPairOf),
       rpcUrl: Redacted.value(rpcUrl),
       ...(apiKey !== undefined && { apiKey: Redacted.value(apiKey) }),
-      ...(played !== undefined && { emulation: played }),
+      ...(emulation !== undefined && { emulation }),
       onRequest: (method) => FacilitatorMetrics.rpcRequest(label, method)
     })
   )
 }
 
-/** The header in which providers of TRON nodes take their customers' keys. */
+/** Header of the provider's key at TRON nodes. */
 const tronKeyHeader = "TRON-PRO-API-KEY"
 
 const tronScheme = Effect.fnUntraced(function* (
@@ -94,10 +95,10 @@ const tronScheme = Effect.fnUntraced(function* (
 const tronSignerOf = (key: Redacted.Redacted) =>
   Effect.try({
     try: () => exactTron.localSigner(key),
-    catch: () => new Misconfigured({ message: "PONTAGE_TRON_SPONSOR_KEY: the key is no private key" })
+    catch: () => new Misconfigured({ message: "PONTAGE_TRON_SPONSOR_KEY: the key is not a valid private key" })
   })
 
-/** A node that is started together with the service may be late; one that refuses is a mistake and ends the start. */
+/** Retries while a node does not answer: 15 times, 2 seconds apart. A node that refuses is a mistake and ends the start. */
 const patience = Schedule.max([Schedule.spaced("2 seconds"), Schedule.recurs(15)])
 
 const patiently = (scheme: FacilitatorScheme): FacilitatorScheme =>
@@ -105,4 +106,4 @@ const patiently = (scheme: FacilitatorScheme): FacilitatorScheme =>
 
 const isLate = ({ _tag }: ChainUnavailable | Misconfigured) => _tag === "ChainUnavailable"
 
-const late = ({ message }: ChainUnavailable) => Effect.logWarning(`a chain cannot be asked yet: ${message}`)
+const late = ({ message }: ChainUnavailable) => Effect.logWarning(`a chain does not answer yet: ${message}`)

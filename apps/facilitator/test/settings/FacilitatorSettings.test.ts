@@ -8,8 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 
 import * as ApiKey from "../../src/callers/ApiKey.ts"
-import { environmentVariables } from "../../src/settings/EnvironmentVariables.ts"
 import * as FacilitatorSettings from "../../src/settings/FacilitatorSettings.ts"
+import * as ServiceVariables from "../../src/settings/ServiceVariables.ts"
 
 const key = `0x${"5e".repeat(32)}`
 const otherKey = `0x${"A1".repeat(32)}`
@@ -40,7 +40,7 @@ const hash = (digit: string) => `sha256:${digit.repeat(64)}`
 const shop = { name: "shop", keys: [hash("a")] }
 
 describe("settings", () => {
-  it.effect("need a node and a signer, and are careful otherwise", () =>
+  it.effect("need a node and a signer; the defaults are the careful choice", () =>
     Effect.gen(function* () {
       const settings = yield* read({ ...enough, PATH: "/bin", UNSET: undefined })
       const { evm, evmSignerKeys, ...rest } = settings
@@ -68,7 +68,7 @@ describe("settings", () => {
     })
   )
 
-  it.effect("take everything else too", () =>
+  it.effect("read every variable of the service", () =>
     Effect.gen(function* () {
       const settings = yield* read({
         HOST: "0.0.0.0",
@@ -115,7 +115,7 @@ describe("settings", () => {
     })
   )
 
-  it.effect("take what is to be otherwise on one network", () =>
+  it.effect("read the terms of one network from its entry", () =>
     Effect.gen(function* () {
       const terms = {
         finalityDepth: 12,
@@ -279,7 +279,7 @@ describe("a service", () => {
     })
   )
 
-  it.effect("takes everything that can be set of TRON", () =>
+  it.effect("reads every variable of TRON", () =>
     Effect.gen(function* () {
       const { tron } = yield* read({
         ...tronEnough,
@@ -297,7 +297,7 @@ describe("a service", () => {
         PONTAGE_TRON_SPONSOR_ENERGY_PER_PAYER: "210000",
         PONTAGE_TRON_SPONSOR_ENERGY_PER_CALLER: "800000",
         PONTAGE_TRON_SPONSOR_ENERGY_LOST: "400000",
-        PONTAGE_TRON_SPONSOR_BAN_MS: "3600000",
+        PONTAGE_TRON_SPONSOR_BAN_MS: "31536000000",
         PONTAGE_TRON_MIN_GAS_SUN: "4",
         PONTAGE_TRON_GAS_CEILING_SUN: "5"
       })
@@ -316,7 +316,7 @@ describe("a service", () => {
         maxEnergyPerPayer: 210_000n,
         maxEnergyPerCaller: 800_000n,
         maxEnergyLost: 400_000n,
-        banMillis: 3_600_000
+        banMillis: 31_536_000_000
       })
       assert.strictEqual(tron?.sponsor && Redacted.value(tron.sponsor.key), seed)
       assert.strictEqual(tron?.apiKey && Redacted.value(tron.apiKey), "a-providers-key")
@@ -340,7 +340,7 @@ describe("the README", () => {
     const rows = [...readme.matchAll(/^\| `((?:PONTAGE_)?[A-Z_]+)` +\|.*\|.*\|/gm)].map(([, name]) => name)
     assert.deepStrictEqual(
       rows.filter((name) => name !== undefined).toSorted(),
-      Object.keys(environmentVariables).toSorted()
+      ServiceVariables.variableNames.toSorted()
     )
   })
 })
@@ -608,6 +608,7 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_TRON_SPONSOR_ENERGY_PER_CALLER", "-1"],
     ["PONTAGE_TRON_SPONSOR_ENERGY_LOST", "1.5"],
     ["PONTAGE_TRON_SPONSOR_BAN_MS", "-1"],
+    ["PONTAGE_TRON_SPONSOR_BAN_MS", "31536000001"],
     ["PONTAGE_TRON_MIN_GAS_SUN", "-1"],
     ["PONTAGE_TRON_GAS_CEILING_SUN", "1.5"],
     ["PONTAGE_SETTLE_TIMEOUT_MS", "999"],
@@ -639,7 +640,7 @@ describe("a mistake names the variable, shows an example and never the value", (
     [{ ...enough, PONTAGE_EVM: '[{"rpcUrl":"https://x.example"}]' }, /^PONTAGE_EVM: also PONTAGE_EVM_RPC_URL/],
     [
       { PONTAGE_EVM_SIGNER_KEY: key, PONTAGE_EVM: '[{"rpcUrl":"https://x.example"}]', PONTAGE_EVM_FINALITY_DEPTH: "9" },
-      /^PONTAGE_EVM: also PONTAGE_EVM_FINALITY_DEPTH is set; say it in the entry/
+      /^PONTAGE_EVM: also PONTAGE_EVM_FINALITY_DEPTH is set; move it into the entry/
     ],
     [
       { ...enough, PONTAGE_EVM_BATCH_MAXIMUM: "9", PONTAGE_EVM_BATCH_WINDOW_MS: "9" },
@@ -648,7 +649,7 @@ describe("a mistake names the variable, shows an example and never the value", (
     [{ ...enough, HOST: "0.0.0.0" }, /^HOST: other machines could settle at your signer's cost; set PONTAGE_API_KEYS/],
     [
       { ...enough, PONTAGE_ALLOW_ANONYMOUS: "true", PONTAGE_API_KEYS: '["abcdefghijklmnop"]' },
-      /^PONTAGE_ALLOW_ANONYMOUS: there are callers with keys/
+      /^PONTAGE_ALLOW_ANONYMOUS: callers with keys are set/
     ],
     [{ ...enough, HOST: "facilitator", PONTAGE_ALLOW_ANONYMOUS: "false" }, /^HOST: other machines/],
     [
@@ -666,7 +667,7 @@ describe("a mistake names the variable, shows an example and never the value", (
     })
   )
 
-  it.effect("a list shows all the places of its mistakes", () =>
+  it.effect("a list reports the places of all its mistakes", () =>
     Effect.gen(function* () {
       const batches = { settler: secret, maximum: 1, windowMillis: 10_001 }
       const chains = [{ rpcUrl: "http://x" }, { rpcUrl: secret, finalityDepth: 0, contractPayer: secret, batches }]
@@ -679,7 +680,7 @@ describe("a mistake names the variable, shows an example and never the value", (
     })
   )
 
-  it.effect("all mistakes are told at once", () =>
+  it.effect("all mistakes are reported at once", () =>
     Effect.gen(function* () {
       const { message } = yield* Effect.flip(read({ PORT: "x", PONTAGE_EVM_RPC_URL: "y", PONTAGE_TYPO: "z" }))
       assert.deepStrictEqual(

@@ -1,0 +1,257 @@
+/**
+ * Settings of `exact` on EVM networks: one network by variables of its own, or several as the entries of `PONTAGE_EVM`, and
+ * the signers, tokens and limits of all of them.
+ */
+import { Network } from "@pontage/core"
+import { batchSettlerAddress, type EvmAsset, EvmAddress } from "@pontage/evm"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as SchemaTransformation from "effect/SchemaTransformation"
+
+import {
+  make,
+  namesSet,
+  NativeAmount,
+  PositiveAmount,
+  type Range,
+  RpcUrl,
+  type Values,
+  whole
+} from "./EnvironmentVariable.ts"
+
+/** `eip155:<chain id>`. */
+const NetworkText = Network.Network.check(Schema.isPattern(/^eip155:[1-9][0-9]*$/))
+
+/** Address of a contract, in a strict form. */
+const ContractAddress = Schema.String.check(Schema.makeFilter((text) => EvmAddress.fromText(text) !== undefined))
+
+/** Which accounts with code may pay. */
+const ContractPayers = Schema.Literals(["known", "any", "none"])
+
+const hash = /^0x[0-9a-fA-F]{64}$/
+
+/** Address of an implementation, or the Keccak-256 hash of code. */
+const KnownImplementation = Schema.String.check(
+  Schema.makeFilter((text) => EvmAddress.fromText(text) !== undefined || hash.test(text))
+)
+
+/** Known implementations, with commas between. */
+const KnownImplementations = Schema.String.pipe(
+  Schema.decodeTo(
+    Schema.Array(KnownImplementation),
+    SchemaTransformation.transform({
+      decode: (text): ReadonlyArray<string> => text.split(","),
+      encode: (all) => all.join(",")
+    })
+  )
+)
+
+/** Ranges of the numbers that an entry of `PONTAGE_EVM` and a variable both set. */
+const ranges = {
+  /** Blocks. */
+  finalityDepth: { minimum: 1, maximum: 100_000 },
+  /** Milliseconds. */
+  verifyWindowMillis: { minimum: 0, maximum: 1_000 },
+  /** Payments in a transaction. */
+  batchMaximum: { minimum: 2, maximum: 100 },
+  /** Milliseconds. */
+  batchWindowMillis: { minimum: 0, maximum: 10_000 },
+  /** Milliseconds: a day at most. */
+  banMillis: { minimum: 0, maximum: 86_400_000 }
+}
+
+const within = (range: Range) => Schema.optionalKey(Schema.Int.check(Schema.isBetween(range)))
+
+const Batches = Schema.Struct({
+  settler: ContractAddress,
+  maximum: within(ranges.batchMaximum),
+  maximumCost: Schema.optionalKey(PositiveAmount),
+  windowMillis: within(ranges.batchWindowMillis)
+})
+
+const Terms = Schema.Struct({
+  maxFeePerGas: Schema.optionalKey(NativeAmount),
+  finalityDepth: within(ranges.finalityDepth),
+  verifyWindowMillis: within(ranges.verifyWindowMillis),
+  contractPayers: Schema.optionalKey(ContractPayers),
+  knownImplementations: Schema.optionalKey(Schema.Array(KnownImplementation)),
+  lossBudget: Schema.optionalKey(PositiveAmount),
+  lossBudgetPerCaller: Schema.optionalKey(PositiveAmount),
+  banMillis: within(ranges.banMillis),
+  batches: Schema.optionalKey(Batches)
+})
+
+/** Options of the scheme on one network that differ from its defaults. */
+export type EvmTerms = typeof Terms.Type
+
+/** One network of `PONTAGE_EVM`. */
+const NetworkEntry = Schema.Struct({ rpcUrl: RpcUrl, network: Schema.optionalKey(NetworkText), ...Terms.fields })
+
+/** Token of `PONTAGE_EVM_ASSETS`. */
+const Token = Schema.Struct({
+  network: NetworkText,
+  address: Schema.String,
+  symbol: Schema.NonEmptyString,
+  decimals: Schema.Int,
+  name: Schema.NonEmptyString,
+  version: Schema.String
+})
+
+/** The one network that has variables of its own. */
+const node = {
+  rpcUrl: make("PONTAGE_EVM_RPC_URL", "the http or https address of an EVM node", "https://mainnet.base.org", RpcUrl),
+  network: make("PONTAGE_EVM_NETWORK", "eip155: and a chain id", "eip155:8453", NetworkText)
+}
+
+/** Its terms. */
+const terms = {
+  maxFeePerGas: make(
+    "PONTAGE_EVM_MAX_FEE_PER_GAS_WEI",
+    "the most wei that is paid for a unit of gas",
+    "500000000000",
+    NativeAmount
+  ),
+  finalityDepth: whole("PONTAGE_EVM_FINALITY_DEPTH", "blocks", ranges.finalityDepth, "64"),
+  verifyWindowMillis: whole("PONTAGE_EVM_VERIFY_WINDOW_MS", "milliseconds", ranges.verifyWindowMillis, "2"),
+  contractPayers: make("PONTAGE_EVM_CONTRACT_PAYERS", "known, any or none", "none", ContractPayers),
+  knownImplementations: make(
+    "PONTAGE_EVM_KNOWN_IMPLEMENTATIONS",
+    "addresses of implementations, or hashes of code, with commas between",
+    "0x<address>,0x<hash>",
+    KnownImplementations
+  ),
+  lossBudget: make(
+    "PONTAGE_EVM_LOSS_BUDGET_WEI",
+    "the wei that payments which fail on the chain may cost in 24 hours, above zero",
+    "100000000000000000",
+    PositiveAmount
+  ),
+  lossBudgetPerCaller: make(
+    "PONTAGE_EVM_LOSS_BUDGET_PER_CALLER_WEI",
+    "the part of the loss budget that the payers of one caller may use, in wei, above zero",
+    "25000000000000000",
+    PositiveAmount
+  ),
+  banMillis: whole("PONTAGE_EVM_BAN_MS", "milliseconds", ranges.banMillis, "3600000")
+}
+
+const batches = {
+  settler: make(
+    "PONTAGE_EVM_BATCH_SETTLER",
+    "the address that deploy-settler prints, 0x and 40 hexadecimal digits",
+    batchSettlerAddress,
+    ContractAddress
+  ),
+  maximum: whole("PONTAGE_EVM_BATCH_MAXIMUM", "payments", ranges.batchMaximum, "50"),
+  maximumCost: make(
+    "PONTAGE_EVM_BATCH_MAXIMUM_COST_WEI",
+    "the most wei that a transaction of several payments may cost, above zero",
+    "1000000000000000000",
+    PositiveAmount
+  ),
+  windowMillis: whole("PONTAGE_EVM_BATCH_WINDOW_MS", "milliseconds", ranges.batchWindowMillis, "50")
+}
+
+/** Settings of all networks. */
+const shared = {
+  entries: make(
+    "PONTAGE_EVM",
+    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, lossBudget, lossBudgetPerCaller, banMillis and batches",
+    `'[{"network":"eip155:8453","rpcUrl":"https://mainnet.base.org"}]'`,
+    Schema.fromJsonString(Schema.NonEmptyArray(NetworkEntry))
+  ),
+  signerKey: make(
+    "PONTAGE_EVM_SIGNER_KEY",
+    "the private key that pays for gas, 0x and 64 hexadecimal digits, or several separated by commas",
+    "0x<64 hexadecimal digits>",
+    Schema.String.check(Schema.isPattern(/^0x[0-9a-fA-F]{64}(,0x[0-9a-fA-F]{64})*$/))
+  ),
+  assets: make(
+    "PONTAGE_EVM_ASSETS",
+    "a JSON list of tokens to settle beyond the known ones, each with network, address, symbol, decimals, name and version",
+    `'[{"network":"eip155:8453","address":"0x<address>","symbol":"EURC","decimals":6,"name":"EURC","version":"2"}]'`,
+    Schema.fromJsonString(Schema.NonEmptyArray(Token))
+  ),
+  minimumGas: make(
+    "PONTAGE_EVM_MIN_GAS_WEI",
+    "the wei that each signer must hold for the service to be ready",
+    "1000000000000000",
+    NativeAmount
+  ),
+  gasCeiling: make(
+    "PONTAGE_EVM_GAS_CEILING_WEI",
+    "the wei that settling may cost on each network in 24 hours",
+    "100000000000000000",
+    NativeAmount
+  )
+}
+
+/** All variables of EVM networks. */
+export const tables = { evmNode: node, evmTerms: terms, evmBatches: batches, evm: shared }
+
+/** Values of these variables. */
+export interface EvmValues {
+  readonly evmNode: Values<typeof node>
+  readonly evmTerms: Values<typeof terms>
+  readonly evmBatches: Values<typeof batches>
+  readonly evm: Values<typeof shared>
+}
+
+/** An EVM network to settle on. The URL is redacted because it may hold a provider's key. */
+export interface EvmNetworkSettings {
+  readonly rpcUrl: Redacted.Redacted
+  readonly network: string | undefined
+  readonly terms?: EvmTerms
+}
+
+/** All EVM networks, and the settings they share. */
+export interface EvmSettings {
+  readonly evm: ReadonlyArray<EvmNetworkSettings>
+  readonly evmSignerKeys: ReadonlyArray<Redacted.Redacted>
+  readonly evmAssets: ReadonlyArray<EvmAsset.CustomAsset>
+  /** Least balance of each signer for the service to be ready, in wei. */
+  readonly evmMinimumGas: bigint
+  /** Most that settling may cost on each network in 24 hours, in wei. */
+  readonly evmGasCeiling: bigint | undefined
+}
+
+/** Settings of these values. */
+export const fromValues = (values: EvmValues): EvmSettings => {
+  const { assets = [], gasCeiling, minimumGas = 1n, signerKey } = values.evm
+  return {
+    evm: networksOf(values),
+    evmSignerKeys: (signerKey?.split(",") ?? []).map((key) => Redacted.make(key)),
+    evmAssets: assets,
+    evmMinimumGas: minimumGas,
+    evmGasCeiling: gasCeiling
+  }
+}
+
+const networksOf = ({ evm, evmBatches, evmNode, evmTerms }: EvmValues): ReadonlyArray<EvmNetworkSettings> => {
+  if (evm.entries !== undefined) {
+    return evm.entries.map(({ network, rpcUrl, ...terms }) => ({ network, rpcUrl: Redacted.make(rpcUrl), terms }))
+  }
+  const { network, rpcUrl } = evmNode
+  if (rpcUrl === undefined) return []
+  const { settler, ...limits } = evmBatches
+  const terms = { ...evmTerms, ...(settler !== undefined && { batches: { settler, ...limits } }) }
+  return [{ network, rpcUrl: Redacted.make(rpcUrl), terms }]
+}
+
+/** Contradictions between the variables of EVM networks. */
+export const contradictions = ({ evm, evmBatches, evmNode, evmTerms }: EvmValues): ReadonlyArray<string> => {
+  const mistakes =
+    evmBatches.settler === undefined
+      ? namesSet(batches, evmBatches).map(
+          (name) => `${name}: each payment has its own transaction without PONTAGE_EVM_BATCH_SETTLER; set that too`
+        )
+      : []
+  if ((evm.entries !== undefined || evmNode.rpcUrl !== undefined) && evm.signerKey === undefined) {
+    mistakes.push("PONTAGE_EVM_SIGNER_KEY: no signer; set it to the private key of the account that pays for gas")
+  }
+  const also = [...namesSet(node, evmNode), ...namesSet(terms, evmTerms), ...namesSet(batches, evmBatches)]
+  if (evm.entries !== undefined && also.length > 0) {
+    mistakes.push(`PONTAGE_EVM: also ${also.join(", ")} is set; move it into the entry of the network`)
+  }
+  return mistakes
+}
