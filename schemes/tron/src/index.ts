@@ -1,6 +1,6 @@
 /**
- * The `exact` scheme on TRON by signed TRC-20 transfers. `exactTron.client`, `.server` and `.facilitator` are its three
- * configurations; the modules behind them are exported for those who build on them.
+ * The `exact` scheme on TRON by signed TRC-20 transfers. `exactTron.client`, `.server` and `.facilitator` are its three roles; the
+ * modules behind them are exported for extensions.
  */
 export * as ExactTron from "./payment/ExactTron.ts"
 export * as exactTron from "./exact/ExactTronRoles.ts"

@@ -1,6 +1,6 @@
 /**
- * The newest block that this process has seen. Behind one address there may be several nodes, and one of them may be behind its
- * fellows: what it says against a payment is true of an older state, and no verdict.
+ * The newest block that this process has seen. One address may lead to several nodes, and one of them may be behind the others: a
+ * refusal by its state is true of an older state, and not a verdict.
  */
 import { ChainUnavailable, type PaymentError, type ValidationError } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 
 import type { TronRpc } from "./TronRpc.ts"
 
-/** What one look at the chain says of a payment, and the head that it saw: why it is refused, or what was found. */
+/** The verdict on a payment by one reading of the chain, and the head of that reading. */
 export interface Judged<A> {
   readonly head: bigint
   readonly verdict:
@@ -16,42 +16,42 @@ export interface Judged<A> {
     | { readonly _tag: "Good"; readonly found: A }
 }
 
-/** A node whose heads are watched, and the way to judge by it. */
+/** A node whose heads are recorded, and the judgement by them. */
 export interface TronHead {
   readonly rpc: TronRpc
   /**
-   * Judges a payment. Answers about accounts do not tell their block: a refusal counts when two looks in all agree on refusing, each
-   * of a head that is not behind what was seen before. Where no such look is to be had it is `ChainUnavailable`.
+   * Judges a payment. Responses about accounts do not name their block, so a refusal counts when two readings refuse, each by a
+   * head that is not behind one seen before. Without two such readings the result is `ChainUnavailable`.
    */
   readonly judge: <A, E>(
-    look: Effect.Effect<Judged<A>, E>
+    read: Effect.Effect<Judged<A>, E>
   ) => Effect.Effect<A, E | PaymentError | ValidationError | ChainUnavailable>
 }
 
-/** A head that no node has shown again for so long (milliseconds) never was. */
+/** Time after which a head that no node has shown again is forgotten, in milliseconds. */
 const memoryMillis = 60_000
 const attempts = 4
 const agreeing = 2
 
-/** Watches a node. */
+/** Records the heads of a node. */
 export const make = (node: TronRpc): TronHead => {
   let newest: { readonly number: bigint; readonly at: number } | undefined
   const see = (number: bigint) =>
     Effect.map(Clock.currentTimeMillis, (at) => {
       if (newest === undefined || number >= newest.number || at - newest.at > memoryMillis) newest = { number, at }
     })
-  const judge: TronHead["judge"] = Effect.fnUntraced(function* (look) {
+  const judge: TronHead["judge"] = Effect.fnUntraced(function* (read) {
     let refusals = 0
     for (let attempt = 0; attempt < attempts; attempt++) {
       const before = newest?.number
-      const { head, verdict } = yield* look
+      const { head, verdict } = yield* read
       if (verdict._tag === "Good") return verdict.found
       const { error } = verdict
       if (error._tag === "ChainUnavailable") return yield* error
       if (before !== undefined && head < before) continue
       if (++refusals === agreeing) return yield* error
     }
-    const message = `the nodes of ${node.network} that answer are behind a block that was seen before`
+    const message = `the nodes of ${node.network} that respond are behind a block that was seen before`
     return yield* new ChainUnavailable({ network: node.network, message })
   })
   return { rpc: { ...node, head: Effect.tap(node.head, ({ number }) => see(number)) }, judge }

@@ -1,6 +1,6 @@
 /**
- * One question over HTTP to a full node. Nodes answer errors with HTTP 200 and a field `Error`; those, and everything else
- * that is no answer, are `ChainUnavailable`.
+ * Requests over HTTP to a full node. Nodes report errors with HTTP 200 and a field `Error`; these, and all invalid responses, are
+ * `ChainUnavailable`.
  */
 import { ChainNodeClient, type ChainUnavailable, type HttpOrigin, type Misconfigured } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
@@ -9,32 +9,32 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
 /**
- * How a node is reached: `url` is the part before `/wallet`, `headers` may hold a provider's key (`TRON-PRO-API-KEY`),
- * `onRequest` is told the path.
+ * Options of a node: `url` is the part before `/wallet`, `headers` may hold a provider's key (`TRON-PRO-API-KEY`), `onRequest`
+ * receives the path.
  */
 export type Options = ChainNodeClient.Options
 
 const check = OptionCheck.options<Options>(ChainNodeClient.keys)
 
-/** Asks a path with this body: the node's JSON. */
-export type Ask = (
+/** Sends a body to a path; gives the JSON of the response. */
+export type Send = (
   path: string,
   body: Readonly<Record<string, string | number | boolean>>
 ) => Effect.Effect<unknown, ChainUnavailable>
 
-/** One node. `quote` makes its words fit to be shown. */
+/** One node. `quote` makes the text of its messages safe to show. */
 export interface TronNode {
   readonly network: string
-  readonly ask: Ask
-  readonly quote: (words: string) => string
+  readonly send: Send
+  readonly quote: (text: string) => string
 }
 
-/** The longest answer that is read, in bytes. */
+/** Longest response that is read, in bytes. */
 export const maximumBytes = 1_048_576
 
 const isError = /* @__PURE__ */ Schema.is(/* @__PURE__ */ Schema.Struct({ Error: Schema.String }))
 
-/** The JSON of an answer; or what was wrong with it, without a subject. */
+/** Reads the JSON of a response; fails with a sentence without its subject, which is the node. */
 const read = ({ body, status }: HttpOrigin.HttpAnswer): Result.Result<unknown, string> => {
   if (status < 200 || status > 299) return Result.fail(`answered HTTP ${status}`)
   return Result.flatMap(ChainNodeClient.readJson(body), (json) =>
@@ -43,12 +43,12 @@ const read = ({ body, status }: HttpOrigin.HttpAnswer): Result.Result<unknown, s
 }
 
 /**
- * Makes the means to ask. Nothing is asked yet.
+ * Makes the connection; sends nothing yet.
  *
- * @throws Misconfigured when the URL is not one of HTTP.
+ * @throws Misconfigured if the URL is not one of HTTP.
  */
 export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<TronNode, Misconfigured> {
   yield* Effect.fromResult(OptionCheck.read(check, options, "the RPC"))
   const { network, quote, send } = yield* ChainNodeClient.make(options, maximumBytes)
-  return { network, quote, ask: (path, body) => send({ name: path, path, body }, read) }
+  return { network, quote, send: (path, body) => send({ name: path, path, body }, read) }
 })

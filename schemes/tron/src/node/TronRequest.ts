@@ -1,6 +1,4 @@
-/**
- * One question to a node, asked and decoded: what is not a proper answer is `ChainUnavailable`, never a value.
- */
+/** One request to a node and its decoded response: an invalid response is `ChainUnavailable`, never a value. */
 import { ChainUnavailable } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -17,47 +15,45 @@ const makeWhole = () =>
     Schema.withDecodingDefaultTypeKey(Effect.succeed(0n))
   )
 
-/**
- * A number as nodes write it: left out when it is 0. Above 2^53 JSON loses the last digits, which no comparison here minds.
- */
+/** A number as nodes write it, left out if it is 0. Above 2^53 JSON loses the last digits, which matters to no comparison here. */
 export const OrZero = /* @__PURE__ */ makeWhole()
 
-/** An answer that is well formed and cannot be one. */
-export class Nonsense {
-  readonly what: string
-  constructor(what: string) {
-    this.what = what
+/** A response that is well formed and contradicts the request or itself. */
+export class InvalidResponse {
+  readonly reason: string
+  constructor(reason: string) {
+    this.reason = reason
   }
 }
 
-/** Asks a path with a body. */
-export type Question<A> = (...asked: Parameters<TronHttp.Ask>) => Effect.Effect<A, ChainUnavailable>
+/** Sends a body to a path. */
+export type TronRequest<A> = (...request: Parameters<TronHttp.Send>) => Effect.Effect<A, ChainUnavailable>
 
-/** A question whose answer is of this schema; `read` may refuse what is well formed and makes no sense. */
+/** Makes a request whose response has the given schema; `read` may reject a well-formed response. */
 export const make = <S extends Schema.ConstraintDecoder<unknown>, A>(
   node: TronHttp.TronNode,
   schema: S,
-  read: (answer: S["Type"]) => A | Nonsense
-): Question<A> => {
+  read: (response: S["Type"]) => A | InvalidResponse
+): TronRequest<A> => {
   const decode = Schema.decodeUnknownResult(schema)
   return (path, body) =>
-    Effect.flatMap(node.ask(path, body), (json) => {
+    Effect.flatMap(node.send(path, body), (json) => {
       const decoded = decode(json)
-      if (Result.isFailure(decoded)) return odd(node, path, decoded.failure.message)
+      if (Result.isFailure(decoded)) return invalid(node, path, decoded.failure.message)
       const value = read(decoded.success)
-      return value instanceof Nonsense ? odd(node, path, value.what) : Effect.succeed(value)
+      return value instanceof InvalidResponse ? invalid(node, path, value.reason) : Effect.succeed(value)
     })
 }
 
-/** The failure for an answer that is none. */
-export const odd = (
+/** The failure for an invalid response. */
+export const invalid = (
   { network, quote }: TronHttp.TronNode,
   path: string,
-  what: string
+  reason: string
 ): Effect.Effect<never, ChainUnavailable> =>
   Effect.fail(
     new ChainUnavailable({
       network,
-      message: `The node of ${network} answered ${path} with something else: ${quote(what)}`
+      message: `The node of ${network} sent an invalid response to ${path}: ${quote(reason)}`
     })
   )

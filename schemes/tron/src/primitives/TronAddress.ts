@@ -1,7 +1,7 @@
 /**
- * TRON addresses: 21 bytes, the first of them 0x41. On the wire and for people an address is base58check, 34 characters
- * beginning with T; nodes write it in hexadecimal. Inside it is its lower-case hexadecimal text, so two addresses are the
- * same account exactly when they are `===`.
+ * TRON addresses: 21 bytes, the first of them 0x41. On the wire and for people an address is base58check, 34 characters beginning
+ * with T; nodes write it in hexadecimal. In memory it is lower-case hexadecimal text, so two addresses are the same account exactly
+ * if they are `===`.
  */
 import { sha256 } from "@noble/hashes/sha2.js"
 import { keccak_256 } from "@noble/hashes/sha3.js"
@@ -10,7 +10,7 @@ import * as Brand from "effect/Brand"
 
 import * as TronHex from "./TronHex.ts"
 
-/** An address that has been parsed: `41` and 40 lower-case digits. */
+/** A parsed address: `41` and 40 lower-case digits. */
 export type Address = string & Brand.Brand<"@pontage/tron/Address">
 
 const make = Brand.nominal<Address>()
@@ -27,8 +27,8 @@ const checksumOf = (payload: Uint8Array): string =>
   TronHex.fromBytes(sha256(sha256(payload)).subarray(0, checksumBytes))
 
 /**
- * Parses base58check strictly: the one text of an address, its checksum right; `undefined` for everything else. This is
- * the only form that is read from the wire.
+ * Parses base58check strictly: the one text of an address with a valid checksum; `undefined` for everything else. The wire accepts
+ * no other form.
  */
 export const fromBase58 = (text: string): Address | undefined => {
   if (!base58Grammar.test(text)) return undefined
@@ -42,19 +42,19 @@ export const fromBase58 = (text: string): Address | undefined => {
 }
 
 /**
- * Parses any strict form of an address, as configurations may write it: base58check, or `41` and 40 hexadecimal digits,
- * also behind `0x`; `undefined` for everything else.
+ * Parses any strict form of an address, as configurations may write it: base58check, or `41` and 40 hexadecimal digits, optionally
+ * after `0x`; `undefined` for everything else.
  */
 export const fromText = (text: string): Address | undefined =>
   anyHexGrammar.test(text) ? make(text.slice(-2 * payloadBytes).toLowerCase()) : fromBase58(text)
 
-/** The address in 21 bytes; `undefined` when they are none. */
+/** The address in 21 bytes; `undefined` if they are not an address. */
 export const fromBytes = (bytes: Uint8Array): Address | undefined =>
   bytes.length === payloadBytes && bytes[0] === 0x41 ? make(TronHex.fromBytes(bytes)) : undefined
 
 /**
- * The address whose last 20 bytes are the tail of a longer value: an ABI word, an event's topic. The text is trusted to be
- * lower-case hexadecimal of at least 20 bytes.
+ * The address whose last 20 bytes end a longer value, such as an ABI word or an event's topic. The text must be lower-case
+ * hexadecimal of at least 20 bytes; this is not checked.
  */
 export const fromTail = (hex: string): Address => make(`41${hex.slice(-40)}`)
 
@@ -65,9 +65,7 @@ export const fromPublicKey = (publicKey: Uint8Array): Address =>
 const capacity = 4096
 const texts = /* @__PURE__ */ BoundedMap.oldestOut<Address, string>(capacity)
 
-/**
- * The address in base58check: how it is written on the wire and for people. The last few thousand are remembered.
- */
+/** The address in base58check, its form on the wire and for people. The last few thousand are remembered. */
 export const toBase58 = (address: Address): string => {
   const known = texts.get(address)
   if (known !== undefined) return known
@@ -78,10 +76,10 @@ export const toBase58 = (address: Address): string => {
   return text
 }
 
-/** The address as a word of the ABI: 64 digits, the leading 0x41 left out. */
+/** The address as an ABI word: 64 digits, without the leading 0x41. */
 export const toWord = (address: Address): string => address.slice(2).padStart(64, "0")
 
-/** Whether two texts are the same account. A text that is no address is nobody's. */
+/** Whether two texts are the same account; an invalid address is the same as none. */
 export const equals = (left: string, right: string): boolean => {
   const address = fromText(left)
   return address !== undefined && address === fromText(right)

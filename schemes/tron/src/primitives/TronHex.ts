@@ -1,6 +1,6 @@
 /**
- * Hexadecimal text as TRON's interfaces write it: digits alone, without `0x`. Inside it is always lower case, so that equal
- * bytes are equal texts.
+ * Hexadecimal text as TRON's interfaces write it: digits alone, without `0x`. In memory it is always lower case, so that equal bytes
+ * have equal texts.
  */
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
@@ -20,13 +20,13 @@ const lowerCased = (is: (text: string) => boolean, expected: string) =>
   )
 
 // A payer needs none of the schemas: they are marked pure, so that its bundle leaves them out.
-/** Bytes as a node answers them, in either case; decoded to lower case. */
+/** Bytes as a node writes them, in either case; decoded to lower case. */
 export const FromNode = /* @__PURE__ */ lowerCased((text) => anyCase.test(text), "hexadecimal digits, two for a byte")
 
-/** 32 bytes as a node answers them; decoded to lower case. */
+/** 32 bytes as a node writes them; decoded to lower case. */
 export const Bytes32 = /* @__PURE__ */ lowerCased((text) => bytes32Grammar.test(text), "64 hexadecimal digits")
 
-/** A number below 2^256 and not negative as a 32-byte word: 64 digits, as the ABI lays it out. */
+/** A number from 0 to 2^256 - 1 as an ABI word: 64 digits. */
 export const toWord = (value: bigint): string => value.toString(16).padStart(64, "0")
 
 const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
@@ -40,7 +40,7 @@ export const fromBytes = (bytes: Uint8Array): string => {
 
 const nibble = (code: number): number => (code < 58 ? code - 48 : (code | 32) - 87)
 
-/** The bytes of hexadecimal text that is trusted to be so. */
+/** The bytes of hexadecimal text, which is not checked. */
 export const toBytes = (text: string): Uint8Array => {
   const bytes = new Uint8Array(text.length >> 1)
   for (let i = 0, at = 0; i < bytes.length; i++, at += 2) {

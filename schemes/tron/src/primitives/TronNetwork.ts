@@ -1,11 +1,11 @@
 /**
- * TRON networks: `tron:mainnet`, `tron:nile`, `tron:shasta`, and `tron:local` for a chain of one's own. Other names for the
- * same are taken on input, here and nowhere else: the chain id in decimal or hexadecimal behind `tron:`, and the short
- * names that wallets use. A bare `mainnet` is no TRON network: other families have one too.
+ * TRON networks: `tron:mainnet`, `tron:nile`, `tron:shasta`, and `tron:local` for a private chain. Only this module accepts other
+ * names for them: the chain id in decimal or hexadecimal after `tron:`, and the short names that wallets use. A bare `mainnet` is
+ * not a TRON network, because other families have one too.
  */
 import * as Network from "@pontage/core/Network"
 
-/** The chain id is the last four bytes of the genesis block's id: that is how a node is told from another network's. */
+/** Chain ids: the last four bytes of the genesis block's id, by which a node's network is recognised. */
 const chainIds: Readonly<Record<string, number>> = {
   mainnet: 728_126_428,
   nile: 3_448_148_188,
@@ -28,18 +28,16 @@ const aliases: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([
   ["tron-shasta", "shasta"]
 ])
 
-/** The network of a text, aliases included, in its canonical form; `undefined` when it is no TRON network. */
+/** The network of a text, aliases included, in its canonical form; `undefined` if it is not a TRON network. */
 export const fromText = (text: string): Network.Network | undefined => {
   const name = aliases.get(text)
   return name === undefined ? undefined : Network.make(`tron:${name}`)
 }
 
-/** The network that a half serves where none is named. */
+/** The default network. */
 export const mainnet: Network.Network = /* @__PURE__ */ Network.make("tron:mainnet")
 
-/**
- * The network whose chain this genesis block began, by its id; `tron:local` for a block that began none of the known.
- */
+/** The network of a genesis block's id; `tron:local` if the id is not of a known network. */
 export const fromGenesis = (blockId: string): Network.Network => {
   const found = Object.entries(chainIds).find(([, chainId]) => blockId.endsWith(chainId.toString(16).padStart(8, "0")))
   return Network.make(`tron:${found?.[0] ?? "local"}`)

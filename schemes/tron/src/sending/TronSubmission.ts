@@ -19,7 +19,7 @@ const busy = new Set(["SERVER_BUSY", "NO_CONNECTION", "NOT_ENOUGH_EFFECTIVE_CONN
  * - Rejections of these bytes (`SIGERROR`, `TAPOS_ERROR`, `TRANSACTION_EXPIRATION_ERROR`, `BANDWITH_ERROR`,
  *   `CONTRACT_VALIDATE_ERROR`, ...) leave the payment pending until it settles by other means or is proven unused.
  */
-export const toSubmission = ({ code, message }: Broadcast): SubmitResult => {
+export const toResult = ({ code, message }: Broadcast): SubmitResult => {
   if (code === "SUCCESS") return { _tag: "Accepted" }
   if (code === "DUP_TRANSACTION_ERROR") return { _tag: "Known" }
   return { _tag: busy.has(code) ? "Refused" : "Outdated", message: `${code}: ${message}` }
@@ -27,4 +27,4 @@ export const toSubmission = ({ code, message }: Broadcast): SubmitResult => {
 
 /** Submits signed bytes. */
 export const submit = (rpc: TronRpc, id: string, signedHex: string): Effect.Effect<SubmitResult, ChainUnavailable> =>
-  Effect.map(rpc.broadcast(id, signedHex), toSubmission)
+  Effect.map(rpc.broadcast(id, signedHex), toResult)

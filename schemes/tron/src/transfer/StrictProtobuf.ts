@@ -1,21 +1,21 @@
 /**
- * Protocol buffers in the one canonical form: fields in ascending order and once each, varints as short as they can be,
- * 64-bit integers positive, no empty and no default values, nothing unknown. A reader that accepts exactly one encoding of
- * every message sees all there is to see: what a lenient one drops on reading cannot hide anything.
+ * Protocol buffers in their one canonical form: fields in ascending order and once each, varints as short as possible, 64-bit
+ * integers positive, no empty and no default values, no unknown fields. A reader that accepts exactly one encoding of each message
+ * sees all of it; a lenient reader could drop bytes that hide something.
  */
 import * as Result from "effect/Result"
 
-/** What a field of a message may hold: a positive 64-bit integer or bytes. */
-export type Kind = "integer" | "bytes"
+/** The kind of a field: a positive 64-bit integer or bytes. */
+export type FieldKind = "integer" | "bytes"
 
-/** The fields that a message may have, by their numbers (1 to 15 fit one byte; up to 2047 are known here). */
-export type Shape = Readonly<Record<number, Kind>>
+/** The fields that a message may have, by their numbers (1 to 15 fit one byte; up to 2047 are supported). */
+export type FieldKinds = Readonly<Record<number, FieldKind>>
 
-/** The fields that a message has. A field that is left out is 0 or empty. */
+/** The fields of a message. */
 export interface Fields {
-  /** A field's integer; 0 where it is left out. */
+  /** A field's integer; 0 if it is left out. */
   readonly integer: (number: number) => bigint
-  /** A field's bytes; empty where it is left out. */
+  /** A field's bytes; empty if it is left out. */
   readonly bytes: (number: number) => Uint8Array
 }
 
@@ -28,7 +28,7 @@ interface Varint {
   readonly next: number
 }
 
-/** A varint of at most 63 bits in its shortest form. */
+/** Reads a varint of at most 63 bits in its shortest form. */
 const readVarint = (buffer: Uint8Array, from: number): Varint | string => {
   let value = 0n
   for (let length = 0; length < longestVarint; length++) {
@@ -36,13 +36,13 @@ const readVarint = (buffer: Uint8Array, from: number): Varint | string => {
     if (byte === undefined) return "a number is cut off"
     value |= BigInt(byte & 127) << BigInt(7 * length)
     if (byte >= 128) continue
-    return length > 0 && byte === 0 ? "a number is longer than it has to be" : { value, next: from + length + 1 }
+    return length > 0 && byte === 0 ? "a number is longer than necessary" : { value, next: from + length + 1 }
   }
-  return "a number is not a positive one of 64 bits"
+  return "a number is not a positive 64-bit integer"
 }
 
-/** Reads a message of this shape; fails with what is not canonical. */
-export const decode = (buffer: Uint8Array, shape: Shape): Result.Result<Fields, string> => {
+/** Reads a message with these fields; fails with a description of the first breach of the canonical form. */
+export const decode = (buffer: Uint8Array, kinds: FieldKinds): Result.Result<Fields, string> => {
   const integers = new Map<number, bigint>()
   const blobs = new Map<number, Uint8Array>()
   let last = 0
@@ -50,11 +50,11 @@ export const decode = (buffer: Uint8Array, shape: Shape): Result.Result<Fields, 
     const tag = readVarint(buffer, at)
     if (typeof tag === "string") return Result.fail(tag)
     const number = Number(tag.value >> 3n)
-    const expected = shape[number]
+    const expected = kinds[number]
     if (expected === undefined || Number(tag.value & 7n) !== wireType(expected)) {
-      return Result.fail(`the field ${number} is not taken`)
+      return Result.fail(`the field ${number} is not accepted`)
     }
-    if (number <= last) return Result.fail(`the field ${number} is there twice or out of order`)
+    if (number <= last) return Result.fail(`the field ${number} is repeated or out of order`)
     last = number
     const value = readVarint(buffer, tag.next)
     if (typeof value === "string") return Result.fail(value)
@@ -75,11 +75,11 @@ export const decode = (buffer: Uint8Array, shape: Shape): Result.Result<Fields, 
   })
 }
 
-const wireType = (kind: Kind): number => (kind === "integer" ? 0 : 2)
+const wireType = (kind: FieldKind): number => (kind === "integer" ? 0 : 2)
 
 /**
- * Writes a message: its fields in ascending order. Zero and empty values are left out. Integers above 63 bits are no
- * values of a field: they are refused by the types above this one and written cut off here.
+ * Writes a message's fields, given in ascending order. Zero and empty values are left out. An integer above 63 bits is not a valid
+ * value: callers refuse it, and here it is cut off.
  */
 export const encode = (fields: ReadonlyArray<readonly [number: number, value: bigint | Uint8Array]>): Uint8Array => {
   const parts: Array<Uint8Array> = []

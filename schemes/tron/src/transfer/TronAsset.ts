@@ -1,6 +1,4 @@
-/**
- * The tokens this package knows. TRON's dollar stablecoin is USDT; every other token is named by the operator.
- */
+/** The tokens that this package knows. TRON's dollar stablecoin is USDT; the operator names every other token. */
 import { type Asset, AssetTable, type Misconfigured } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import type * as Result from "effect/Result"
@@ -13,26 +11,26 @@ import * as TronNetwork from "../primitives/TronNetwork.ts"
  * the chain before the token is used.
  */
 export interface CustomAsset extends AssetTable.CustomAsset {
-  /** The fee limit that payers are asked to sign for, in sun; default 30 TRX. */
+  /** Fee limit that payers are asked to sign, in sun; default 30 TRX. */
   readonly minFeeLimit?: bigint
 }
 
 /**
- * The fee limit that payers are asked for where nothing else is said, in sun: 30 TRX. A transfer of USDT to somebody who
- * holds none takes 13 TRX of energy, and the price moves every six hours.
+ * Default fee limit that payers are asked to sign, in sun: 30 TRX. A transfer of USDT to a recipient who holds none takes 13 TRX of
+ * energy, and the price moves every six hours.
  */
 export const defaultFeeLimit = 30_000_000n
 
-/** The keys of the operator's own tokens. */
+/** Check of the operator's own tokens. */
 export const check: OptionCheck.Check<ReadonlyArray<CustomAsset>> = OptionCheck.list(
   OptionCheck.options<CustomAsset>({ ...AssetTable.keys, minFeeLimit: OptionCheck.optional(OptionCheck.amount(1n)) })
 )
 
-/** The first of a network is its default. */
+/** The known tokens; the first of a network is its default. */
 const known: ReadonlyArray<CustomAsset> = [
   { network: "tron:mainnet", address: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", symbol: "USDT", decimals: 6 },
   { network: "tron:nile", address: "TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf", symbol: "USDT", decimals: 6 },
-  // The local chain's own token (`@pontage/tron/testing` has it here in every run), so that a first try needs no table.
+  // The local chain's own token, at the same address in every run of `@pontage/tron/testing`: a first try needs no table.
   { network: "tron:local", address: "TTMj1Ld6hEc5bw98ywUzsfhXAhhn4KLQvb", symbol: "TUSD", decimals: 6 }
 ]
 
@@ -49,14 +47,10 @@ const family: AssetTable.Family<CustomAsset> = {
   known
 }
 
-/**
- * Builds the table. An operator's asset with a bad address, network, decimals or fee limit is a mistake that names it.
- */
+/** Builds the table. An invalid address, network, decimals or fee limit of an operator's asset fails with a message that names it. */
 export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<AssetTable.AssetTable, Misconfigured> =>
   AssetTable.make(family, custom)
 
-/**
- * A token that is not in the table any more, by its contract: enough to find its events. `undefined` where the text is no address.
- */
+/** A token that is no longer in the table, by its contract: enough to find its events. `undefined` if the text is not an address. */
 export const retired = (network: string, address: string): Asset | undefined =>
   AssetTable.retired(family, network, address)

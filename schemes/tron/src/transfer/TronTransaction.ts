@@ -1,7 +1,7 @@
 /**
- * TRON transactions as bytes. What a payer signs is read strictly: exactly one shape is a payment, the call
- * `transfer(address,uint256)` of a token by the payer's own permission, without memo, value or anything unknown, and it
- * has exactly one encoding. The same module writes that shape, and the few others a sponsor sends.
+ * TRON transactions as bytes. A payer's transaction is read strictly: a payment has exactly one form, the call
+ * `transfer(address,uint256)` of a token by the payer's own permission, without memo, value or unknown fields, and exactly one
+ * encoding. The same module writes that form, and the few others that a sponsor sends.
  */
 import { sha256 } from "@noble/hashes/sha2.js"
 import * as Result from "effect/Result"
@@ -10,36 +10,36 @@ import * as TronAddress from "../primitives/TronAddress.ts"
 import * as TronHex from "../primitives/TronHex.ts"
 import * as StrictProtobuf from "./StrictProtobuf.ts"
 
-/** What every transaction says beside its contract. */
+/** The fields of every transaction beside its contract. */
 export interface Header {
   /** The low 16 bits of the reference block's number: 4 hexadecimal digits. */
   readonly refBlockBytes: string
   /** Bytes 8 to 16 of the reference block's id: 16 hexadecimal digits. */
   readonly refBlockHash: string
-  /** Unix milliseconds: no block whose predecessor is of this time or later takes it. */
+  /** Unix milliseconds; a block whose predecessor has this time or a later one does not include the transaction. */
   readonly expiration: bigint
-  /** Below 2^63 and otherwise free: no node looks at it. */
+  /** Any number below 2^63; nodes ignore it. */
   readonly timestamp: bigint
 }
 
-/** A signed-for transfer of a token. */
+/** A transfer of a token. */
 export interface TokenTransfer extends Header {
   readonly owner: TronAddress.Address
   readonly token: TronAddress.Address
   readonly to: TronAddress.Address
   /** In the smallest unit of the token. */
   readonly amount: bigint
-  /** The most that its energy may cost the payer, in sun. */
+  /** Most that its energy may cost the payer, in sun. */
   readonly feeLimit: bigint
 }
 
-/** Why bytes are no payment: they are no such transaction at all, or one that says more than a payment may. */
-export interface NoPayment {
+/** The failure to read bytes as a payment: they are not a transaction, or one with more than a payment may have. */
+export interface DecodeFailure {
   readonly detail: "raw_data" | "contract" | "addresses" | "call_data" | "reference_block"
   readonly message: string
 }
 
-/** A kind of contract: its number and its name. */
+/** A type of contract, by number and name. */
 export interface ContractKind {
   readonly type: bigint
   readonly name: string
@@ -48,10 +48,10 @@ export interface ContractKind {
 /** The call of a contract. */
 export const triggerSmartContract: ContractKind = { type: 31n, name: "TriggerSmartContract" }
 
-/** The longest raw data that is read, in bytes: a payment has about 211. */
+/** Longest raw data that is read, in bytes; a payment has about 211. */
 export const maximumBytes = 512
 
-const rawShape: StrictProtobuf.Shape = {
+const rawFields: StrictProtobuf.FieldKinds = {
   1: "bytes",
   4: "bytes",
   8: "integer",
@@ -59,36 +59,36 @@ const rawShape: StrictProtobuf.Shape = {
   14: "integer",
   18: "integer"
 }
-const contractShape: StrictProtobuf.Shape = { 1: "integer", 2: "bytes" }
-const anyShape: StrictProtobuf.Shape = { 1: "bytes", 2: "bytes" }
-const callShape: StrictProtobuf.Shape = { 1: "bytes", 2: "bytes", 4: "bytes" }
+const contractFields: StrictProtobuf.FieldKinds = { 1: "integer", 2: "bytes" }
+const anyFields: StrictProtobuf.FieldKinds = { 1: "bytes", 2: "bytes" }
+const callFields: StrictProtobuf.FieldKinds = { 1: "bytes", 2: "bytes", 4: "bytes" }
 
 const transferSelector = "a9059cbb"
 const callDataBytes = 68
-/** The selector and the twelve bytes that lead an address in its word. */
+/** The selector, and the twelve zero bytes before an address in its word. */
 const callDataHead = `${transferSelector}${"00".repeat(12)}`
 
 const typeUrl = (name: string): string => `type.googleapis.com/protocol.${name}`
 const text = new TextEncoder()
 
 /** Reads the raw data of a payment. */
-export const decodeTransfer = (raw: Uint8Array): Result.Result<TokenTransfer, NoPayment> => {
-  const data = raw.length > maximumBytes ? Result.fail("it is too long") : StrictProtobuf.decode(raw, rawShape)
-  if (Result.isFailure(data)) return no("raw_data", `the raw data is no plain transaction: ${data.failure}`)
+export const decodeTransfer = (raw: Uint8Array): Result.Result<TokenTransfer, DecodeFailure> => {
+  const data = raw.length > maximumBytes ? Result.fail("it is too long") : StrictProtobuf.decode(raw, rawFields)
+  if (Result.isFailure(data)) return failed("raw_data", `the raw data is not a plain transaction: ${data.failure}`)
   const call = callIn(data.success.bytes(11))
-  if (Result.isFailure(call)) return no("contract", `the contract is no plain call of a contract: ${call.failure}`)
+  if (Result.isFailure(call)) return failed("contract", `the contract is not a plain call: ${call.failure}`)
   const owner = TronAddress.fromBytes(call.success.bytes(1))
   const token = TronAddress.fromBytes(call.success.bytes(2))
   if (owner === undefined || token === undefined)
-    return no("addresses", "an address is not 21 bytes that begin with 0x41")
+    return failed("addresses", "an address is not 21 bytes that begin with 0x41")
   const callData = TronHex.fromBytes(call.success.bytes(4))
   if (callData.length !== 2 * callDataBytes || !callData.startsWith(callDataHead)) {
-    return no("call_data", "the call is not transfer(address,uint256) and nothing more")
+    return failed("call_data", "the call is not exactly transfer(address,uint256)")
   }
   const refBlockBytes = TronHex.fromBytes(data.success.bytes(1))
   const refBlockHash = TronHex.fromBytes(data.success.bytes(4))
   if (refBlockBytes.length !== 4 || refBlockHash.length !== 16) {
-    return no("reference_block", "the reference block is not 2 bytes of a number and 8 of a hash")
+    return failed("reference_block", "the reference block is not 2 bytes of a number and 8 of a hash")
   }
   return Result.succeed({
     owner,
@@ -103,18 +103,18 @@ export const decodeTransfer = (raw: Uint8Array): Result.Result<TokenTransfer, No
   })
 }
 
-const no = (detail: NoPayment["detail"], message: string) => Result.fail<NoPayment>({ detail, message })
+const failed = (detail: DecodeFailure["detail"], message: string) => Result.fail<DecodeFailure>({ detail, message })
 
 const callIn = (bytes: Uint8Array): Result.Result<StrictProtobuf.Fields, string> =>
-  Result.flatMap(StrictProtobuf.decode(bytes, contractShape), (contract) =>
+  Result.flatMap(StrictProtobuf.decode(bytes, contractFields), (contract) =>
     contract.integer(1) === triggerSmartContract.type
-      ? Result.flatMap(StrictProtobuf.decode(contract.bytes(2), anyShape), callOf)
+      ? Result.flatMap(StrictProtobuf.decode(contract.bytes(2), anyFields), callOf)
       : Result.fail(`its type is ${contract.integer(1)}, not ${triggerSmartContract.type}`)
   )
 
 const callOf = (any: StrictProtobuf.Fields): Result.Result<StrictProtobuf.Fields, string> =>
   TronHex.fromBytes(any.bytes(1)) === callUrl
-    ? StrictProtobuf.decode(any.bytes(2), callShape)
+    ? StrictProtobuf.decode(any.bytes(2), callFields)
     : Result.fail(`its type URL is not ${typeUrl(triggerSmartContract.name)}`)
 
 const callUrl = /* @__PURE__ */ TronHex.fromBytes(
@@ -125,7 +125,7 @@ const callUrl = /* @__PURE__ */ TronHex.fromBytes(
 export const transferCallData = (to: TronAddress.Address, amount: bigint): string =>
   `${transferSelector}${TronAddress.toWord(to)}${TronHex.toWord(amount)}`
 
-/** The raw data of a payment: what `decodeTransfer` reads. */
+/** Writes the raw data of a payment, as `decodeTransfer` reads it. */
 export const encodeTransfer = (transfer: TokenTransfer): Uint8Array =>
   encodeRaw(
     triggerSmartContract,
@@ -138,7 +138,7 @@ export const encodeTransfer = (transfer: TokenTransfer): Uint8Array =>
     transfer.feeLimit
   )
 
-/** The raw data of a transaction with one contract. */
+/** Writes the raw data of a transaction with one contract. */
 export const encodeRaw = (kind: ContractKind, contract: Uint8Array, header: Header, feeLimit = 0n): Uint8Array =>
   StrictProtobuf.encode([
     [1, TronHex.toBytes(header.refBlockBytes)],
@@ -161,15 +161,13 @@ export const encodeRaw = (kind: ContractKind, contract: Uint8Array, header: Head
     [18, feeLimit]
   ])
 
-/**
- * A transaction's id: the SHA-256 of its raw data, 32 bytes. It is what is signed, and what the chain takes once.
- */
+/** A transaction's id: the SHA-256 of its raw data, 32 bytes. Payers sign it, and the chain includes it once. */
 export const idBytes = (raw: Uint8Array): Uint8Array => sha256(raw)
 
-/** A transaction's id as 64 digits. */
+/** A transaction's id as 64 hexadecimal digits. */
 export const id = (raw: Uint8Array): string => TronHex.fromBytes(idBytes(raw))
 
-/** The signed transaction: the raw data as it was signed and one signature of 65 bytes, in hexadecimal. */
+/** Writes the signed transaction in hexadecimal: the raw data as it was signed, and one signature of 65 bytes. */
 export const signed = (rawHex: string, signatureHex: string): string =>
   TronHex.fromBytes(
     StrictProtobuf.encode([
@@ -178,7 +176,7 @@ export const signed = (rawHex: string, signatureHex: string): string =>
     ])
   )
 
-/** The raw data inside a signed transaction of ours, in hexadecimal; `undefined` when there is none. */
+/** The raw data inside a signed transaction in hexadecimal; `undefined` if it is not one that `signed` writes. */
 export const rawInside = (signedHex: string): Uint8Array | undefined => {
   if (!TronHex.isHex(signedHex)) return undefined
   const fields = StrictProtobuf.decode(TronHex.toBytes(signedHex), { 1: "bytes", 2: "bytes" })
@@ -186,8 +184,8 @@ export const rawInside = (signedHex: string): Uint8Array | undefined => {
 }
 
 /**
- * A transaction before it is signed, as wallets of this chain take it: the JSON form beside the bytes it stands for.
- * Whoever signs must sign exactly `raw_data_hex`.
+ * A transaction before it is signed, as wallets of this chain accept it: the JSON form beside its bytes. A signer must sign exactly
+ * `raw_data_hex`.
  */
 export interface Unsigned {
   readonly visible: false
@@ -206,7 +204,7 @@ export interface Unsigned {
   readonly raw_data_hex: string
 }
 
-/** A transaction in the JSON form of wallets. Its numbers must be below 2^53, as wallets count with those. */
+/** Builds the JSON form of wallets. Its numbers must be below 2^53, because wallets use JavaScript numbers. */
 export const toUnsigned = (
   raw: Uint8Array,
   { name }: ContractKind,

@@ -1,6 +1,4 @@
-/**
- * A signer whose key is at hand: a payer's without a wallet, or a sponsor's.
- */
+/** A signer by a private key, for a payer without a wallet or a sponsor. */
 import { secp256k1 } from "@noble/curves/secp256k1.js"
 import { Misconfigured } from "@pontage/core"
 import * as Redacted from "effect/Redacted"
@@ -10,7 +8,7 @@ import * as TronHex from "../primitives/TronHex.ts"
 import * as TronTransaction from "../transfer/TronTransaction.ts"
 import type { TronSigner } from "./TronSigner.ts"
 
-/** The words of an error about a key are never passed on: libraries quote what they are given. */
+/** Reads a key. The text of a library's error about it is never passed on, because libraries quote their input. */
 const keyBytes = (key: Redacted.Redacted): Uint8Array => {
   const text = Redacted.value(key).replace(/^0x/, "").toLowerCase()
   const bytes = text.length === 64 && TronHex.isHex(text) ? TronHex.toBytes(text) : new Uint8Array(32)
@@ -20,8 +18,8 @@ const keyBytes = (key: Redacted.Redacted): Uint8Array => {
 }
 
 /**
- * Signs with a private key: 64 hexadecimal digits, also behind `0x`, redacted or not. The key is kept redacted and is in
- * no message. The same transaction gives the same signature (RFC 6979). Throws `Misconfigured` when the key is none.
+ * Signs with a private key: 64 hexadecimal digits, optionally after `0x`, redacted or not. The key stays redacted and appears in no
+ * message. The same transaction gives the same signature (RFC 6979). Throws `Misconfigured` if the key is invalid.
  */
 export const localSigner = (privateKey: string | Redacted.Redacted): TronSigner => {
   const key = Redacted.make(keyBytes(typeof privateKey === "string" ? Redacted.make(privateKey) : privateKey))

@@ -95,8 +95,8 @@ describe("TronSigner", () => {
     assert.deepStrictEqual(asked, ["eth_requestAccounts"])
     assert.strictEqual(signer.address, provider.tronWeb.defaultAddress.base58)
     const locked = TronSigner.fromTip1193({ ...provider, tronWeb: false })
-    assert.match(await locked.then(String, String), /stays locked/)
-    assert.throws(() => TronSigner.fromTronWeb(new TronWeb({ fullHost: "http://127.0.0.1:1" })), /shows no account/)
+    assert.match(await locked.then(String, String), /is locked/)
+    assert.throws(() => TronSigner.fromTronWeb(new TronWeb({ fullHost: "http://127.0.0.1:1" })), /no selected account/)
   })
 
   it("does not write into the transaction it shows a wallet", async () => {

@@ -48,11 +48,14 @@ describe("exactTron.server", () => {
   it.effect("names a token that is not what the table says", () =>
     Effect.gen(function* () {
       const path = "wallet/triggerconstantcontract"
-      assert.match(yield* proving({ [path]: decimals(18n) }), /^Misconfigured: the token USDT .* with 18, not 6/)
+      assert.match(
+        yield* proving({ [path]: decimals(18n) }),
+        /^Misconfigured: decimals\(\) of the token USDT .* returned 18, expected 6/
+      )
       const absent = { result: { code: "CONTRACT_VALIDATE_ERROR", message: "Smart contract is not exist." } }
       assert.match(yield* proving({ [path]: absent }), /^Misconfigured: .*not exist/)
       const empty = { ...decimals(6n), constant_result: [""] }
-      assert.match(yield* proving({ [path]: empty }), /^Misconfigured: .*something else/)
+      assert.match(yield* proving({ [path]: empty }), /^Misconfigured: .*returned no number/)
     })
   )
 

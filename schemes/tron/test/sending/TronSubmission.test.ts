@@ -23,7 +23,7 @@ const meanings: Readonly<Record<string, string>> = {
 describe("TronSubmission", () => {
   it("stops nobody else's payment for the refusal of one, and proves nothing", () => {
     for (const [code, meaning] of Object.entries(meanings)) {
-      const submission = TronSubmission.toSubmission({ code, message: "why" })
+      const submission = TronSubmission.toResult({ code, message: "why" })
       assert.strictEqual(submission._tag, meaning, code)
       if (submission._tag === "Outdated" || submission._tag === "Refused") {
         assert.strictEqual(submission.message, `${code}: why`)
