@@ -107,7 +107,7 @@ const twoFacilitators: Attack = {
     {
       module: "core/src/facilitator/lane/Confirmation",
       piece: "isOthers && payment.authorization.binding === undefined && !wasSettled",
-      instead: "isOthers && work === null && !wasSettled"
+      instead: "isOthers && state === null && !wasSettled"
     }
   ],
   run: Effect.fnUntraced(function* (stage) {

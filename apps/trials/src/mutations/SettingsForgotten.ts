@@ -8,8 +8,8 @@ export const assetForgotten: { readonly sources: SourceMutation } = {
   sources: [
     {
       module: "core/src/facilitator/lane/PaymentReading",
-      piece: "half.recall === undefined",
-      instead: "half.recall !== null"
+      piece: "scheme.recall === undefined",
+      instead: "scheme.recall !== null"
     }
   ]
 }

@@ -24,16 +24,16 @@ import * as Checkpoint from "../Checkpoint.ts"
 import { marginSeconds } from "../OfferCheck.ts"
 import type { Advance } from "../store/PaymentStore.ts"
 import {
-  enter,
-  enterPayments,
+  record,
+  recordPayments,
   isFirst,
   isTaken,
   type LaneState,
   noteLate,
   send,
-  sendInstead,
+  sendReplacement,
   type Stopped,
-  tellOfSlot,
+  notifyOfSlot,
   turnOf
 } from "./LaneState.ts"
 import * as Replacement from "./Replacement.ts"
@@ -41,11 +41,11 @@ import * as SlotGaps from "./SlotGaps.ts"
 import {
   type TrackedTransaction,
   isEmpty,
-  isInTheAir,
+  isPending,
   isOpen,
-  isUnderWay,
+  isUnresolved,
   lastAttempt,
-  passengerOf,
+  observedPaymentOf,
   type BatchedPayment,
   validBefore
 } from "./TrackedTransaction.ts"
@@ -86,35 +86,35 @@ interface Watch {
 /**
  * Watches until nothing of the flight is under way. Bytes that were written down and may not have been sent are sent first.
  */
-export const follow = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction,
+export const track = Effect.fnUntraced(function* (
+  state: LaneState,
+  transaction: TrackedTransaction,
   sentJustNow: boolean
 ): Effect.fn.Return<void, Stopped> {
   const began = yield* Clock.currentTimeMillis
   const watch: Watch = { looks: 0, looksSinceUsed: 0, changedAt: began, outdated: false }
-  const isNext = sentJustNow && isFirst(work, aboard)
-  if (isNext) yield* bide(work)
-  else yield* mark(work, aboard)
-  if (!sentJustNow && isInTheAir(aboard)) yield* resend(work, aboard, watch)
+  const isNext = sentJustNow && isFirst(state, transaction)
+  if (isNext) yield* bide(state)
+  else yield* mark(state, transaction)
+  if (!sentJustNow && isPending(transaction)) yield* resend(state, transaction, watch)
   let pause = firstPause
   while (true) {
-    if (isInTheAir(aboard) && work.address !== "" && !isFirst(work, aboard)) {
-      yield* turnOf(work, aboard, patienceBehind)
+    if (isPending(transaction) && state.address !== "" && !isFirst(state, transaction)) {
+      yield* turnOf(state, transaction, patienceBehind)
       pause = firstPause
     }
-    yield* look(work, aboard)
-    if (isNext && aboard.inclusion !== undefined) work.landingMillis = (yield* Clock.currentTimeMillis) - began
-    yield* mark(work, aboard)
-    if (!isUnderWay(aboard)) return
+    yield* look(state, transaction)
+    if (isNext && transaction.inclusion !== undefined) state.landingMillis = (yield* Clock.currentTimeMillis) - began
+    yield* mark(state, transaction)
+    if (!isUnresolved(transaction)) return
     watch.looks++
-    if (isInTheAir(aboard)) yield* mend(work, aboard, watch)
-    const isProofDue = yield* waitsForProof(aboard)
+    if (isPending(transaction)) yield* mend(state, transaction, watch)
+    const isProofDue = yield* waitsForProof(transaction)
     if (isProofDue || watch.looks % looksBetweenConclusions === 0) {
-      yield* checkLanding(work, aboard)
-      yield* endByTime(work, aboard)
+      yield* checkLanding(state, transaction)
+      yield* endByTime(state, transaction)
     }
-    if (!isUnderWay(aboard)) return
+    if (!isUnresolved(transaction)) return
     yield* Effect.sleep(isProofDue ? proofPause : pause)
     pause = Duration.min(Duration.times(pause, 2), longestPause)
   }
@@ -128,40 +128,43 @@ const bide = ({ landingMillis }: LaneState): Effect.Effect<void> =>
 
 /** Looks once, and writes down what is to be seen. A chain that cannot be asked shows nothing. */
 export const look = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction
+  state: LaneState,
+  transaction: TrackedTransaction
 ): Effect.fn.Return<void, Stopped> {
-  const observation = yield* sight(work, aboard)
+  const observation = yield* sight(state, transaction)
   if (observation === undefined) return
-  const news = observation.inclusion !== undefined && aboard.inclusion === undefined
-  const seen = aboard.travellers.flatMap((traveller, index) =>
-    isOpen(traveller) ? advancesOf(work, traveller, observation.observations[index]) : []
+  const update = observation.inclusion !== undefined && transaction.inclusion === undefined
+  const seen = transaction.payments.flatMap((batched, index) =>
+    isOpen(batched) ? advancesOf(state, batched, observation.observations[index]) : []
   )
-  if (!news && seen.length === 0) return
-  const advances = aboard.unmarked ? [...markedSent(aboard), ...seen.map(fromSent)] : seen
+  if (!update && seen.length === 0) return
+  const advances = transaction.unrecorded ? [...markedSent(transaction), ...seen.map(fromSent)] : seen
   yield* Checkpoint.pass("observed")
-  yield* enter(work, aboard, { advances, ...(news && observation.inclusion && { inclusion: observation.inclusion }) })
-  aboard.unmarked = false
+  yield* record(state, transaction, {
+    advances,
+    ...(update && observation.inclusion && { inclusion: observation.inclusion })
+  })
+  transaction.unrecorded = false
   yield* Checkpoint.pass("landed")
 })
 
 /** Writes down that a node has the bytes, if that is not written yet. */
 const mark = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction
+  state: LaneState,
+  transaction: TrackedTransaction
 ): Effect.fn.Return<void, Stopped> {
-  if (!aboard.unmarked) return
-  yield* enterSent(work, aboard)
-  aboard.unmarked = false
+  if (!transaction.unrecorded) return
+  yield* enterSent(state, transaction)
+  transaction.unrecorded = false
   yield* Checkpoint.pass("marked-sent")
 })
 
-const enterSent = (work: LaneState, aboard: TrackedTransaction, note?: string): Effect.Effect<void, Stopped> =>
-  enterPayments(work, aboard, markedSent(aboard, note))
+const enterSent = (state: LaneState, transaction: TrackedTransaction, note?: string): Effect.Effect<void, Stopped> =>
+  recordPayments(state, transaction, markedSent(transaction, note))
 
-const markedSent = ({ opaque, travellers }: TrackedTransaction, note?: string): ReadonlyArray<Advance> => {
+const markedSent = ({ unreadable, payments }: TrackedTransaction, note?: string): ReadonlyArray<Advance> => {
   const change = { from: ["planned"], to: "sent", ...(note !== undefined && { note }) } as const
-  return [...travellers.map(({ stored }) => stored), ...opaque]
+  return [...payments.map(({ stored }) => stored), ...unreadable]
     .filter(({ status }) => status === "planned")
     .map(({ paymentId }) => Object.assign({ paymentId }, change))
 }
@@ -171,13 +174,13 @@ const fromSent = (change: Advance): Advance => ({ ...change, from: ["sent"] })
 
 /** What the chain shows of a flight; `undefined` when it cannot be asked. */
 export const sight = (
-  { half, startedAt }: LaneState,
-  aboard: TrackedTransaction
+  { scheme, startedAt }: LaneState,
+  transaction: TrackedTransaction
 ): Effect.Effect<TransactionObservation | undefined> =>
   Effect.catch(
-    half.observe(
-      aboard.travellers.map((traveller) => passengerOf(traveller, headOf(aboard), startedAt)),
-      aboard.attempts
+    scheme.observe(
+      transaction.payments.map((batched) => observedPaymentOf(batched, headOf(transaction), startedAt)),
+      transaction.attempts
     ),
     (error) => Effect.as(Effect.logDebug("the chain could not be asked for a flight", error), undefined)
   )
@@ -190,14 +193,14 @@ const headOf = ({ attempts }: TrackedTransaction): bigint => attempts[0]?.head ?
  * transfer. A bound one is its payer's alone, by the salt. For which nothing was prepared here, nobody here has sent it.
  */
 export const advancesOf = (
-  work: LaneState,
+  state: LaneState,
   { payment, stored: { history, paymentId, since, status } }: BatchedPayment,
   seen: PaymentObservation | undefined
 ): ReadonlyArray<Advance> => {
   if (seen === undefined || seen._tag === "Pending") return []
   const { transaction } = seen
   if (seen._tag === "Failed") return [{ paymentId, from: [status], to: "failed", transaction, refusal: seen.error }]
-  const isOthers = (seen.external || since === undefined) && !isOfThisLane(work, transaction)
+  const isOthers = (seen.external || since === undefined) && !isOfThisLane(state, transaction)
   const note = `block ${seen.block.number}${isOthers ? ", sent by another" : ""}`
   // What was granted while the payment was settled by us stays so, whichever transaction a reorganisation puts first.
   const wasSettled = history.some((one) => isSettled(one.status))
@@ -209,8 +212,8 @@ export const advancesOf = (
 }
 
 /** A payment that was sent stays in its lane: where another flight of the lane has made its transfer, it was ours. */
-const isOfThisLane = ({ flights }: LaneState, transaction: string): boolean =>
-  [...flights.values()].some(({ attempts }) => attempts.some((attempt) => attempt.transaction === transaction))
+const isOfThisLane = ({ transactions }: LaneState, transaction: string): boolean =>
+  [...transactions.values()].some(({ attempts }) => attempts.some((attempt) => attempt.transaction === transaction))
 
 const sentByAnother = (transaction: string) =>
   invalid(
@@ -221,34 +224,35 @@ const sentByAnother = (transaction: string) =>
 
 /** The block of a landing may be taken back while payments of the flight are still open: then its slot is open again. */
 const checkLanding = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction
+  state: LaneState,
+  transaction: TrackedTransaction
 ): Effect.fn.Return<void, Stopped> {
-  if (aboard.inclusion === undefined) return
-  const isThere = yield* Effect.catch(work.half.isCanonical(aboard.inclusion.block), () => Effect.undefined)
+  if (transaction.inclusion === undefined) return
+  const isThere = yield* Effect.catch(state.scheme.isCanonical(transaction.inclusion.block), () => Effect.undefined)
   if (isThere !== false) return
-  const observation = yield* sight(work, aboard)
-  if (observation !== undefined) yield* enter(work, aboard, { inclusion: observation.inclusion ?? null })
+  const observation = yield* sight(state, transaction)
+  if (observation !== undefined) yield* record(state, transaction, { inclusion: observation.inclusion ?? null })
 })
 
 const mend = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction,
+  state: LaneState,
+  transaction: TrackedTransaction,
   watch: Watch
 ): Effect.fn.Return<void, Stopped> {
-  if (watch.looks % looksBeforeResend === 0 || !isFirst(work, aboard)) yield* resend(work, aboard, watch)
-  if (watch.looksSinceUsed > 0 && work.address !== "") yield* checkLost(work, aboard, watch)
-  if (isInTheAir(aboard) && work.address !== "" && isFirst(work, aboard)) yield* renew(work, aboard, watch)
+  if (watch.looks % looksBeforeResend === 0 || !isFirst(state, transaction)) yield* resend(state, transaction, watch)
+  if (watch.looksSinceUsed > 0 && state.address !== "") yield* checkLost(state, transaction, watch)
+  if (isPending(transaction) && state.address !== "" && isFirst(state, transaction))
+    yield* renew(state, transaction, watch)
 })
 
 const resend = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction,
+  state: LaneState,
+  transaction: TrackedTransaction,
   watch: Watch
 ): Effect.fn.Return<void, Stopped> {
-  const submission = yield* send(work, aboard)
+  const submission = yield* send(state, transaction)
   yield* hear(watch, submission)
-  if (isTaken(submission)) yield* enterSent(work, aboard, "sent again")
+  if (isTaken(submission)) yield* enterSent(state, transaction, "sent again")
 })
 
 const hear = (watch: Watch, { _tag }: SubmitResult): Effect.Effect<void> =>
@@ -259,18 +263,18 @@ const hear = (watch: Watch, { _tag }: SubmitResult): Effect.Effect<void> =>
 
 /** The slot counts as used, and none of our transactions is to be seen: after a while it was a stranger's. */
 const checkLost = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction,
+  state: LaneState,
+  transaction: TrackedTransaction,
   watch: Watch
 ): Effect.fn.Return<void, Stopped> {
   if (watch.looksSinceUsed++ < looksBeforeLost) return
-  const counted = yield* Effect.catch(work.half.nextSlot(work.address, "included"), () => Effect.undefined)
+  const counted = yield* Effect.catch(state.scheme.nextSlot(state.address, "included"), () => Effect.undefined)
   watch.looksSinceUsed = 0
-  if (counted === undefined || counted <= aboard.number) return
-  const chainHead = yield* Effect.catch(work.half.chainHead, () => Effect.undefined)
+  if (counted === undefined || counted <= transaction.number) return
+  const chainHead = yield* Effect.catch(state.scheme.chainHead, () => Effect.undefined)
   if (chainHead === undefined) return
-  yield* SlotGaps.skip(work, counted)
-  yield* lose(work, aboard, chainHead.head.number)
+  yield* SlotGaps.skip(state, counted)
+  yield* lose(state, transaction, chainHead.head.number)
 })
 
 /**
@@ -279,21 +283,23 @@ const checkLost = Effect.fnUntraced(function* (
  * have been ours all the same.
  */
 const lose = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction,
+  state: LaneState,
+  transaction: TrackedTransaction,
   head: bigint
 ): Effect.fn.Return<void, Stopped> {
   const now = yield* Clock.currentTimeMillis
-  const open = aboard.travellers.filter(isOpen)
-  const ends = yield* Effect.forEach(open, (traveller) => concluded(work, aboard, traveller), { concurrency })
-  const advances = open.flatMap((traveller, index): ReadonlyArray<Advance> => {
+  const open = transaction.payments.filter(isOpen)
+  const ends = yield* Effect.forEach(open, (batched) => concluded(state, transaction, batched), { concurrency })
+  const advances = open.flatMap((batched, index): ReadonlyArray<Advance> => {
     const end = ends[index] ?? []
-    return end.length === 0 ? backToQueue(traveller, now) : end
+    return end.length === 0 ? backToQueue(batched, now) : end
   })
-  yield* Effect.logWarning(`the slot ${aboard.number} of ${work.lease.lane} was used by a transaction that is not ours`)
-  if (advances.length > 0) yield* enter(work, aboard, { advances })
-  aboard.lostAt = head
-  tellOfSlot(work)
+  yield* Effect.logWarning(
+    `the slot ${transaction.number} of ${state.lease.lane} was used by a transaction that is not ours`
+  )
+  if (advances.length > 0) yield* record(state, transaction, { advances })
+  transaction.replacedAt = head
+  notifyOfSlot(state)
 })
 
 /** The change that has a payment wait for another slot: none when its validity is as good as over. */
@@ -306,48 +312,48 @@ const slotLost = "its slot was used by a foreign transaction"
 
 /** Changes the bytes at the head of the lane when they are no good any more. */
 const renew = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction,
+  state: LaneState,
+  transaction: TrackedTransaction,
   watch: Watch
 ): Effect.fn.Return<void, Stopped> {
-  if (work.orphaned === true) return
+  if (state.orphaned === true) return
   const now = yield* Clock.currentTimeMillis
   const waited = now - watch.changedAt >= patience
   if (!watch.outdated && !waited) return
-  const chainHead = yield* Effect.catch(work.half.chainHead, () => Effect.undefined)
+  const chainHead = yield* Effect.catch(state.scheme.chainHead, () => Effect.undefined)
   if (chainHead === undefined) return
   const { head } = chainHead
-  const isOver = head.time >= validBefore(aboard) && !aboard.cancelled && !isEmpty(aboard)
+  const isOver = head.time >= validBefore(transaction) && !transaction.cancelled && !isEmpty(transaction)
   // What cannot be read can be left out of new bytes unseen: until it is over the old ones are sent.
-  if (aboard.opaque.length > 0 && !isOver && !aboard.cancelled) return
-  const isLate = watch.outdated || head.number - lastAttempt(aboard).head >= patienceInBlocks
+  if (transaction.unreadable.length > 0 && !isOver && !transaction.cancelled) return
+  const isLate = watch.outdated || head.number - lastAttempt(transaction).head >= patienceInBlocks
   if (!isOver && !isLate) return
   watch.changedAt = now
-  const most = isOver || carriesNothing(aboard) ? undefined : yield* Replacement.mostFor(work, aboard)
-  const dearer = Replacement.dearerThan(aboard, chainHead, most)
+  const most = isOver || carriesNothing(transaction) ? undefined : yield* Replacement.mostFor(state, transaction)
+  const dearer = Replacement.dearerThan(transaction, chainHead, most)
   if (dearer === undefined) return
-  yield* isOver ? cancel(work, aboard, dearer, watch) : bump(work, aboard, dearer, watch)
+  yield* isOver ? cancel(state, transaction, dearer, watch) : bump(state, transaction, dearer, watch)
 })
 
 /** Then its bytes do nothing but free their number. */
-const carriesNothing = (aboard: TrackedTransaction): boolean => isEmpty(aboard) || aboard.cancelled
+const carriesNothing = (transaction: TrackedTransaction): boolean => isEmpty(transaction) || transaction.cancelled
 
 const bump = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction,
+  state: LaneState,
+  transaction: TrackedTransaction,
   chainHead: ChainHead,
   watch: Watch
 ): Effect.fn.Return<void, Stopped> {
-  const { address, half } = work
-  const { noop } = half
-  const slot = { lane: address, number: aboard.number }
-  const payments = aboard.travellers.map(({ payment }) => payment)
-  const preparing = carriesNothing(aboard)
+  const { address, scheme } = state
+  const { noop } = scheme
+  const slot = { lane: address, number: transaction.number }
+  const payments = transaction.payments.map(({ payment }) => payment)
+  const preparing = carriesNothing(transaction)
     ? Effect.map(noop(slot, chainHead), (prepared) => ({ prepared, count: payments.length }))
-    : half.prepare(payments, slot, chainHead, undefined, aboard.attempts[0])
+    : scheme.prepare(payments, slot, chainHead, undefined, transaction.attempts[0])
   const preparation = yield* Effect.catch(preparing, (error) =>
     Effect.as(
-      Effect.logWarning(`the flight ${aboard.number} of ${work.lease.lane} could not be signed again`, error),
+      Effect.logWarning(`the flight ${transaction.number} of ${state.lease.lane} could not be signed again`, error),
       undefined
     )
   )
@@ -355,52 +361,54 @@ const bump = Effect.fnUntraced(function* (
   if (preparation.count !== payments.length) {
     const some = `only ${preparation.count} of its ${payments.length} payments`
     return yield* Effect.logWarning(
-      `the flight ${aboard.number} of ${work.lease.lane} could be signed again with ${some}`
+      `the flight ${transaction.number} of ${state.lease.lane} could be signed again with ${some}`
     )
   }
   const { prepared } = preparation
-  const allowance = carriesNothing(aboard) ? undefined : yield* Replacement.allowanceFor(work, aboard, prepared.cost)
-  const submission = yield* sendInstead(work, aboard, prepared, allowance)
+  const allowance = carriesNothing(transaction)
+    ? undefined
+    : yield* Replacement.allowanceFor(state, transaction, prepared.cost)
+  const submission = yield* sendReplacement(state, transaction, prepared, allowance)
   if (submission !== undefined) yield* hear(watch, submission)
 })
 
 const cancel = (
-  work: LaneState,
-  aboard: TrackedTransaction,
+  state: LaneState,
+  transaction: TrackedTransaction,
   chainHead: ChainHead,
   watch: Watch
 ): Effect.Effect<void, Stopped> =>
   Effect.suspend(() => {
-    aboard.cancelled = true
-    return bump(work, aboard, chainHead, watch)
+    transaction.cancelled = true
+    return bump(state, transaction, chainHead, watch)
   })
 
 /** How long after the validity the chain is asked for its last word, in seconds. */
 const conclusionDelay = 2
 
 /** The slot is used and the validity of all is over: nothing but a final block is waited for. */
-const waitsForProof = (aboard: TrackedTransaction): Effect.Effect<boolean> =>
+const waitsForProof = (transaction: TrackedTransaction): Effect.Effect<boolean> =>
   Effect.map(
     Clock.currentTimeMillis,
-    (now) => aboard.inclusion !== undefined && (validBefore(aboard) + conclusionDelay) * 1000 <= now
+    (now) => transaction.inclusion !== undefined && (validBefore(transaction) + conclusionDelay) * 1000 <= now
   )
 
 /** Payments whose validity is over end by proof. */
 const endByTime = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction
+  state: LaneState,
+  transaction: TrackedTransaction
 ): Effect.fn.Return<void, Stopped> {
   const now = yield* Clock.currentTimeMillis
-  const late = aboard.travellers.filter(
-    (traveller) => isOpen(traveller) && (traveller.payment.authorization.validBefore + conclusionDelay) * 1000 <= now
+  const late = transaction.payments.filter(
+    (batched) => isOpen(batched) && (batched.payment.authorization.validBefore + conclusionDelay) * 1000 <= now
   )
   if (late.length === 0) return
-  const advances = yield* Effect.forEach(late, (traveller) => concluded(work, aboard, traveller))
+  const advances = yield* Effect.forEach(late, (batched) => concluded(state, transaction, batched))
   const all = advances.flat()
   if (all.length === 0) return
-  yield* enter(work, aboard, { advances: all })
+  yield* record(state, transaction, { advances: all })
   noteLate(
-    work,
+    state,
     late.map(({ stored }) => stored),
     now
   )
@@ -408,35 +416,35 @@ const endByTime = Effect.fnUntraced(function* (
 
 /** What is proven of a payment whose validity is over, as the change that it makes. */
 export const concluded = (
-  work: LaneState,
-  aboard: TrackedTransaction | undefined,
-  traveller: BatchedPayment
+  state: LaneState,
+  transaction: TrackedTransaction | undefined,
+  batched: BatchedPayment
 ): Effect.Effect<ReadonlyArray<Advance>> =>
-  Effect.matchEffect(conclusionOf(work, aboard, traveller), {
+  Effect.matchEffect(conclusionOf(state, transaction, batched), {
     onFailure: (error) => Effect.as(Effect.logDebug("the chain could not be asked for a payment's end", error), []),
     onSuccess: (conclusion) =>
       Effect.succeed(
-        conclusion._tag === "Unused" ? [unused(traveller, conclusion)] : advancesOf(work, traveller, conclusion)
+        conclusion._tag === "Unused" ? [unused(batched, conclusion)] : advancesOf(state, batched, conclusion)
       )
   })
 
 /** What the chain shows of a payment by itself, whichever transaction has moved its money. */
 export const conclusionOf = (
-  work: LaneState,
-  aboard: TrackedTransaction | undefined,
-  traveller: BatchedPayment
+  state: LaneState,
+  transaction: TrackedTransaction | undefined,
+  batched: BatchedPayment
 ): Effect.Effect<Conclusion, ChainUnavailable> =>
-  Effect.flatMap(passengerIn(work, aboard, traveller), (one) => work.half.conclude(one))
+  Effect.flatMap(passengerIn(state, transaction, batched), (one) => state.scheme.conclude(one))
 
 /** For a payment that no transaction was prepared for, no block counts by its number: all that there are were there before. */
 const passengerIn = (
-  { half, startedAt }: LaneState,
-  aboard: TrackedTransaction | undefined,
-  traveller: BatchedPayment
+  { scheme, startedAt }: LaneState,
+  transaction: TrackedTransaction | undefined,
+  batched: BatchedPayment
 ): Effect.Effect<ObservedPayment, ChainUnavailable> =>
-  aboard === undefined && traveller.stored.since === undefined
-    ? Effect.map(half.chainHead, ({ head }) => passengerOf(traveller, head.number, startedAt))
-    : Effect.succeed(passengerOf(traveller, aboard === undefined ? 0n : headOf(aboard), startedAt))
+  transaction === undefined && batched.stored.since === undefined
+    ? Effect.map(scheme.chainHead, ({ head }) => observedPaymentOf(batched, head.number, startedAt))
+    : Effect.succeed(observedPaymentOf(batched, transaction === undefined ? 0n : headOf(transaction), startedAt))
 
 const expired = refuse(
   "EXPIRED_PAYMENT",

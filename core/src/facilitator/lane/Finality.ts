@@ -10,8 +10,8 @@ import type { Block, PaymentObservation, TransactionObservation } from "../../sc
 import * as Checkpoint from "../Checkpoint.ts"
 import type { Advance } from "../store/PaymentStore.ts"
 import { advancesOf, backToQueue, concluded, conclusionOf, sight } from "./Confirmation.ts"
-import { enter, type LaneState, type Stopped } from "./LaneState.ts"
-import { type TrackedTransaction, isDone, isUnderWay, type BatchedPayment } from "./TrackedTransaction.ts"
+import { record, type LaneState, type Stopped } from "./LaneState.ts"
+import { type TrackedTransaction, isDone, isUnresolved, type BatchedPayment } from "./TrackedTransaction.ts"
 
 /** What is remembered from one round to the next: blocks that were part of the chain then. */
 export interface Memory {
@@ -23,102 +23,105 @@ const concurrency = 16
 
 /** One round. Returns the flights that are under way again. */
 export const round = Effect.fnUntraced(function* (
-  work: LaneState,
+  state: LaneState,
   memory: Memory
 ): Effect.fn.Return<ReadonlyArray<TrackedTransaction>, Stopped> {
-  const flights = [...work.flights.values()].filter((aboard) => !isUnderWay(aboard))
-  if (flights.length === 0) return []
-  const chainHead = yield* Effect.catch(work.half.chainHead, () => Effect.undefined)
+  const transactions = [...state.transactions.values()].filter((transaction) => !isUnresolved(transaction))
+  if (transactions.length === 0) return []
+  const chainHead = yield* Effect.catch(state.scheme.chainHead, () => Effect.undefined)
   if (chainHead === undefined) return []
-  const look = canonical(work)
-  const isSame = yield* Effect.forEach([...memory.trusted, ...newestOf(flights)], look)
+  const look = canonical(state)
+  const isSame = yield* Effect.forEach([...memory.trusted, ...newestOf(transactions)], look)
   memory.trusted.splice(0, memory.trusted.length, chainHead.head)
-  yield* Effect.forEach(flights, (aboard) => lookAgain(work, aboard, look, chainHead.final, isSame.includes(false)), {
-    concurrency,
-    discard: true
-  })
-  return flights.filter(isUnderWay)
+  yield* Effect.forEach(
+    transactions,
+    (transaction) => lookAgain(state, transaction, look, chainHead.final, isSame.includes(false)),
+    {
+      concurrency,
+      discard: true
+    }
+  )
+  return transactions.filter(isUnresolved)
 })
 
 const lookAgain = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction,
+  state: LaneState,
+  transaction: TrackedTransaction,
   look: Look,
   final: bigint,
   suspicious: boolean
 ): Effect.fn.Return<void, Stopped> {
-  const isDeep = (aboard.lostAt ?? 0n) <= final && blocksOf(aboard).every(({ number }) => number <= final)
-  if (aboard.lostAt !== undefined && (isDeep || suspicious) && !(yield* isLostForGood(work, aboard))) return
-  if (isDeep) yield* settleDown(work, aboard, look)
-  else if (suspicious) yield* recheck(work, aboard, look)
+  const isDeep = (transaction.replacedAt ?? 0n) <= final && blocksOf(transaction).every(({ number }) => number <= final)
+  if (transaction.replacedAt !== undefined && (isDeep || suspicious) && !(yield* isLostForGood(state, transaction)))
+    return
+  if (isDeep) yield* settleDown(state, transaction, look)
+  else if (suspicious) yield* recheck(state, transaction, look)
 })
 
 /** A stranger's transaction may have been taken back, or have been ours all the same: then it is looked at as before. */
 const isLostForGood = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction
+  state: LaneState,
+  transaction: TrackedTransaction
 ): Effect.fn.Return<boolean, Stopped> {
-  const observation = yield* sight(work, aboard)
-  const counted = yield* Effect.catch(work.half.nextSlot(work.address, "included"), () => Effect.undefined)
+  const observation = yield* sight(state, transaction)
+  const counted = yield* Effect.catch(state.scheme.nextSlot(state.address, "included"), () => Effect.undefined)
   if (observation === undefined || counted === undefined) return false
-  if (observation.inclusion === undefined && counted > aboard.number) return true
-  if (observation.inclusion !== undefined) yield* enter(work, aboard, { inclusion: observation.inclusion })
-  aboard.lostAt = undefined
+  if (observation.inclusion === undefined && counted > transaction.number) return true
+  if (observation.inclusion !== undefined) yield* record(state, transaction, { inclusion: observation.inclusion })
+  transaction.replacedAt = undefined
   return false
 })
 
 type Look = (block: Block) => Effect.Effect<boolean | undefined>
 
 /** Asks for each block once; `undefined` when the chain cannot be asked. */
-const canonical = ({ half }: LaneState): Look => {
+const canonical = ({ scheme }: LaneState): Look => {
   const known = new Map<string, boolean>()
   return (block) =>
     Effect.suspend(() => {
       const answer = known.get(block.hash)
       if (answer !== undefined) return Effect.succeed(answer)
       return Effect.catch(
-        Effect.tap(half.isCanonical(block), (is) => Effect.sync(() => void known.set(block.hash, is))),
+        Effect.tap(scheme.isCanonical(block), (is) => Effect.sync(() => void known.set(block.hash, is))),
         () => Effect.undefined
       )
     })
 }
 
 /** Every block below is an ancestor of the newest one, or was replaced together with it. */
-const newestOf = (flights: ReadonlyArray<TrackedTransaction>): ReadonlyArray<Block> => {
-  const newest = flights
+const newestOf = (transactions: ReadonlyArray<TrackedTransaction>): ReadonlyArray<Block> => {
+  const newest = transactions
     .flatMap(blocksOf)
     .reduce<Block | undefined>((a, b) => (a === undefined || b.number > a.number ? b : a), undefined)
   return newest === undefined ? [] : [newest]
 }
 
-const blocksOf = ({ inclusion, travellers }: TrackedTransaction): ReadonlyArray<Block> => [
+const blocksOf = ({ inclusion, payments }: TrackedTransaction): ReadonlyArray<Block> => [
   ...(inclusion === undefined ? [] : [inclusion.block]),
-  ...travellers.flatMap(({ stored: { block, status } }) =>
-    status === "included" && block !== undefined ? [block] : []
-  )
+  ...payments.flatMap(({ stored: { block, status } }) => (status === "included" && block !== undefined ? [block] : []))
 ]
 
 /** Blocks that should be deep enough, if they are still there. */
 const settleDown = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction,
+  state: LaneState,
+  transaction: TrackedTransaction,
   look: Look
 ): Effect.fn.Return<void, Stopped> {
-  const seen = yield* Effect.forEach(blocksOf(aboard), look)
+  const seen = yield* Effect.forEach(blocksOf(transaction), look)
   if (seen.includes(undefined)) return
-  if (seen.includes(false)) return yield* recheck(work, aboard, look)
-  if (!(yield* isShownAgain(work, aboard))) return
-  const finalised = aboard.travellers.flatMap(({ stored: { block, paymentId, status } }): ReadonlyArray<Advance> =>
+  if (seen.includes(false)) return yield* recheck(state, transaction, look)
+  if (!(yield* isShownAgain(state, transaction))) return
+  const finalised = transaction.payments.flatMap(({ stored: { block, paymentId, status } }): ReadonlyArray<Advance> =>
     status === "included" ? [{ paymentId, from: ["included"], to: "final", note: `block ${block?.number}` }] : []
   )
-  const late = yield* lateTransfers(work, aboard)
+  const late = yield* lateTransfers(state, transaction)
   const isLast =
-    aboard.opaque.length === 0 &&
+    transaction.unreadable.length === 0 &&
     late.length === 0 &&
-    aboard.travellers.every((one) => isDone(one) || one.stored.status === "included")
+    transaction.payments.every((one) => isDone(one) || one.stored.status === "included")
   const advances = [...finalised, ...late]
   if (advances.length === 0 && !isLast) return
-  yield* enter(work, aboard, { advances, ...(isLast && { closed: true }) })
+  yield* record(state, transaction, { advances, ...(isLast && { closed: true }) })
   yield* Checkpoint.pass("finalised")
 })
 
@@ -128,38 +131,41 @@ const settleDown = Effect.fnUntraced(function* (
  * contradict the records take them back, as a reorganisation does.
  */
 const isShownAgain = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction
+  state: LaneState,
+  transaction: TrackedTransaction
 ): Effect.fn.Return<boolean, Stopped> {
-  if (aboard.inclusion === undefined && !aboard.travellers.some(({ stored }) => stored.status === "included"))
+  if (transaction.inclusion === undefined && !transaction.payments.some(({ stored }) => stored.status === "included"))
     return true
-  const observation = yield* sightOfAll(work, aboard)
+  const observation = yield* sightOfAll(state, transaction)
   if (observation === undefined) return false
-  const changes = yield* changesOf(work, aboard, observation)
-  const isLanded = observation.inclusion?.block.hash === aboard.inclusion?.block.hash
+  const changes = yield* changesOf(state, transaction, observation)
+  const isLanded = observation.inclusion?.block.hash === transaction.inclusion?.block.hash
   if (isLanded && !changes.some(({ from }) => from.includes("included"))) {
-    aboard.contradicted = false
+    transaction.contradicted = false
     return true
   }
-  if (aboard.contradicted === true) {
+  if (transaction.contradicted === true) {
     yield* Effect.logWarning(
-      `the chain does not show what it showed of the flight ${aboard.number} of ${work.lease.lane}`
+      `the chain does not show what it showed of the flight ${transaction.number} of ${state.lease.lane}`
     )
-    yield* enter(work, aboard, { advances: changes, ...(!isLanded && { inclusion: observation.inclusion ?? null }) })
+    yield* record(state, transaction, {
+      advances: changes,
+      ...(!isLanded && { inclusion: observation.inclusion ?? null })
+    })
   }
-  aboard.contradicted = aboard.contradicted !== true
+  transaction.contradicted = transaction.contradicted !== true
   return false
 })
 
 /** Payments that failed are looked at once more when nobody can use their authorization any longer. */
-const lateTransfers = Effect.fnUntraced(function* (work: LaneState, aboard: TrackedTransaction) {
+const lateTransfers = Effect.fnUntraced(function* (state: LaneState, transaction: TrackedTransaction) {
   const now = yield* Clock.currentTimeMillis
   const advances: Array<Advance> = []
-  for (const traveller of aboard.travellers) {
-    if (!isDoubtful(traveller) || traveller.payment.authorization.validBefore * 1000 > now) continue
-    for (const advance of yield* concluded(work, aboard, traveller)) {
+  for (const batched of transaction.payments) {
+    if (!isDoubtful(batched) || batched.payment.authorization.validBefore * 1000 > now) continue
+    for (const advance of yield* concluded(state, transaction, batched)) {
       if (advance.to === "included") advances.push(advance)
-      else traveller.concluded = true
+      else batched.concluded = true
     }
   }
   return advances
@@ -169,20 +175,20 @@ const isDoubtful = ({ concluded: done, stored: { status } }: BatchedPayment): bo
 
 /** The chain may have changed under this flight: what it shows now counts. */
 const recheck = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction,
+  state: LaneState,
+  transaction: TrackedTransaction,
   look: Look
 ): Effect.fn.Return<void, Stopped> {
-  const seen = yield* Effect.forEach(blocksOf(aboard), look)
+  const seen = yield* Effect.forEach(blocksOf(transaction), look)
   if (!seen.includes(false)) return
-  const observation = yield* sightOfAll(work, aboard)
+  const observation = yield* sightOfAll(state, transaction)
   if (observation === undefined) return
-  const advances = yield* changesOf(work, aboard, observation)
-  const was = aboard.inclusion
+  const advances = yield* changesOf(state, transaction, observation)
+  const was = transaction.inclusion
   const is = observation.inclusion
   const moved = is?.block.hash !== was?.block.hash
-  yield* Effect.logWarning(`a reorganisation has touched the flight ${aboard.number} of ${work.lease.lane}`)
-  yield* enter(work, aboard, { advances, ...(moved && { inclusion: is ?? null }) })
+  yield* Effect.logWarning(`a reorganisation has touched the flight ${transaction.number} of ${state.lease.lane}`)
+  yield* record(state, transaction, { advances, ...(moved && { inclusion: is ?? null }) })
 })
 
 /**
@@ -191,17 +197,17 @@ const recheck = Effect.fnUntraced(function* (
  * payment: the chain is asked for it by itself.
  */
 const sightOfAll = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction
+  state: LaneState,
+  transaction: TrackedTransaction
 ): Effect.fn.Return<TransactionObservation | undefined> {
-  const observation = yield* sight(work, aboard)
+  const observation = yield* sight(state, transaction)
   if (observation === undefined || observation.inclusion !== undefined) return observation
   const asking = Effect.forEach(
-    aboard.travellers,
-    (traveller, index) => {
+    transaction.payments,
+    (batched, index) => {
       const seen = observation.observations[index] ?? pending
-      const isHidden = traveller.stored.status === "included" && seen._tag === "Pending"
-      return isHidden ? transferOf(work, aboard, traveller) : Effect.succeed(seen)
+      const isHidden = batched.stored.status === "included" && seen._tag === "Pending"
+      return isHidden ? transferOf(state, transaction, batched) : Effect.succeed(seen)
     },
     { concurrency }
   )
@@ -218,42 +224,42 @@ const sightOfAll = Effect.fnUntraced(function* (
 const pending: PaymentObservation = { _tag: "Pending" }
 
 /** That it will never be made is proven by the flight's watch, which takes it up again. */
-const transferOf = (work: LaneState, aboard: TrackedTransaction, traveller: BatchedPayment) =>
-  Effect.map(conclusionOf(work, aboard, traveller), (conclusion): PaymentObservation =>
+const transferOf = (state: LaneState, transaction: TrackedTransaction, batched: BatchedPayment) =>
+  Effect.map(conclusionOf(state, transaction, batched), (conclusion): PaymentObservation =>
     conclusion._tag === "Settled" ? conclusion : pending
   )
 
 const changesOf = (
-  work: LaneState,
-  aboard: TrackedTransaction,
+  state: LaneState,
+  transaction: TrackedTransaction,
   observation: TransactionObservation
 ): Effect.Effect<ReadonlyArray<Advance>> =>
   Effect.map(Clock.currentTimeMillis, (now) =>
-    aboard.travellers.flatMap((traveller, index) => {
+    transaction.payments.flatMap((batched, index) => {
       const seen = observation.observations[index]
-      return seen === undefined ? [] : changeOf(work, aboard, traveller, seen, now)
+      return seen === undefined ? [] : changeOf(state, transaction, batched, seen, now)
     })
   )
 
 /** A settled payment is in another block now, or in none; one that failed may have been settled after all. */
 const changeOf = (
-  work: LaneState,
-  aboard: TrackedTransaction,
-  traveller: BatchedPayment,
+  state: LaneState,
+  transaction: TrackedTransaction,
+  batched: BatchedPayment,
   seen: PaymentObservation,
   now: number
 ): ReadonlyArray<Advance> => {
-  const { block, status } = traveller.stored
+  const { block, status } = batched.stored
   if (status !== "included" && status !== "failed") return []
-  if (seen._tag === "Pending") return status === "included" ? takenBack(aboard, traveller, now) : []
-  if (seen._tag === "Settled") return seen.block.hash === block?.hash ? [] : advancesOf(work, traveller, seen)
-  return status === "included" ? advancesOf(work, traveller, seen) : []
+  if (seen._tag === "Pending") return status === "included" ? takenBack(transaction, batched, now) : []
+  if (seen._tag === "Settled") return seen.block.hash === block?.hash ? [] : advancesOf(state, batched, seen)
+  return status === "included" ? advancesOf(state, batched, seen) : []
 }
 
 /** A slot that a stranger has used carries it no more: it needs another one. */
-const takenBack = (aboard: TrackedTransaction, traveller: BatchedPayment, now: number): ReadonlyArray<Advance> => {
-  const { paymentId, status } = traveller.stored
-  const [queued] = aboard.lostAt === undefined ? [] : backToQueue(traveller, now)
+const takenBack = (transaction: TrackedTransaction, batched: BatchedPayment, now: number): ReadonlyArray<Advance> => {
+  const { paymentId, status } = batched.stored
+  const [queued] = transaction.replacedAt === undefined ? [] : backToQueue(batched, now)
   return [{ ...(queued ?? { paymentId, from: [status], to: "sent" }), note: reorganised }]
 }
 

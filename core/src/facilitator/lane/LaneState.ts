@@ -26,7 +26,7 @@ import type { Advance, Entry, PaymentStore, StoredPayment } from "../store/Payme
 import type { Signals } from "../store/Signals.ts"
 import type { SlotWatch } from "./SlotWatch.ts"
 import type { SpendLimits } from "./SpendLimits.ts"
-import { type TrackedTransaction, isInTheAir, lastAttempt, update } from "./TrackedTransaction.ts"
+import { type TrackedTransaction, isPending, lastAttempt, update } from "./TrackedTransaction.ts"
 
 /** How many have come, and when the first and the last of them came (Unix milliseconds). */
 export interface Arrivals {
@@ -38,7 +38,7 @@ export interface Arrivals {
 /** One worker's lane. */
 export interface LaneState {
   readonly store: PaymentStore["Service"]
-  readonly half: SchemeFacilitator
+  readonly scheme: SchemeFacilitator
   readonly lease: Lease
   /** The signer; empty for a family without slots. */
   readonly address: string
@@ -51,15 +51,15 @@ export interface LaneState {
   readonly late: BoundedMap.BoundedMap<string, number>
   /** When this process began to settle; Unix milliseconds. */
   readonly startedAt: number
-  readonly flights: Map<bigint, TrackedTransaction>
-  readonly examined: VerifiedPayments
+  readonly transactions: Map<bigint, TrackedTransaction>
+  readonly verified: VerifiedPayments
   /** Those who wait for payments in this process: told of every record that is written. */
-  readonly awaited: WaitingCallers
-  readonly ceilings: SpendLimits
+  readonly waitingCallers: WaitingCallers
+  readonly limits: SpendLimits
   /** One lane of a network at a time decides what it may still spend, and writes down what it spends it on. */
-  readonly spending: Semaphore.Semaphore
+  readonly spendLock: Semaphore.Semaphore
   /** Payments of the queue that have lost a slot and cannot depart now: looked at by themselves (`OrphanedPayments`). */
-  readonly stranded: Set<string>
+  readonly orphanedPayments: Set<string>
   /** Tells a flight that every slot before its own is used: it may have landed too. */
   readonly landings: Signals
   /** The number of the next flight. */
@@ -94,7 +94,7 @@ export interface LaneState {
 export type Stopped = LeaseLost | FacilitatorUnavailable
 
 /** What is written down of a flight. */
-export interface FlightEntry {
+export interface TransactionWrite {
   readonly advances?: ReadonlyArray<Advance>
   readonly inclusion?: Inclusion | null
   readonly closed?: true
@@ -104,28 +104,32 @@ export interface FlightEntry {
 const turnTopic = ({ number }: TrackedTransaction): string => `${number}`
 
 /** Waits until this flight is the first in the lane, so that it can be next to land; or for so long. */
-export const turnOf = (work: LaneState, aboard: TrackedTransaction, patience: Duration.Duration): Effect.Effect<void> =>
+export const turnOf = (
+  state: LaneState,
+  transaction: TrackedTransaction,
+  patience: Duration.Duration
+): Effect.Effect<void> =>
   Effect.scoped(
-    Effect.flatMap(work.landings.listen(turnTopic(aboard)), ({ next }) => {
+    Effect.flatMap(state.landings.listen(turnTopic(transaction)), ({ next }) => {
       const wait: Effect.Effect<void> = Effect.suspend(() =>
-        isFirst(work, aboard) ? Effect.void : Effect.andThen(next, wait)
+        isFirst(state, transaction) ? Effect.void : Effect.andThen(next, wait)
       )
       return Effect.raceFirst(wait, Effect.sleep(patience))
     })
   )
 
 /** Writes an entry about a flight, and takes it over into what the worker knows. */
-export const enter = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction,
-  { advances = [], ...change }: FlightEntry
+export const record = Effect.fnUntraced(function* (
+  state: LaneState,
+  transaction: TrackedTransaction,
+  { advances = [], ...change }: TransactionWrite
 ): Effect.fn.Return<void, Stopped> {
-  const records = yield* write(work, { advances, flight: { number: aboard.number, ...change } })
-  update(aboard, records)
-  if (change.inclusion !== undefined) aboard.inclusion = change.inclusion ?? undefined
-  if (change.closed) work.flights.delete(aboard.number)
-  if (change.inclusion !== undefined || change.closed) tellOfSlot(work)
-  work.awaited.tell(records)
+  const records = yield* write(state, { advances, flight: { number: transaction.number, ...change } })
+  update(transaction, records)
+  if (change.inclusion !== undefined) transaction.inclusion = change.inclusion ?? undefined
+  if (change.closed) state.transactions.delete(transaction.number)
+  if (change.inclusion !== undefined || change.closed) notifyOfSlot(state)
+  state.waitingCallers.tell(records)
 })
 
 /** Returns each record as it is now. One that was not as it was known says that the lane is another's. */
@@ -140,47 +144,47 @@ const write = ({ lease, store }: LaneState, entry: Entry): Effect.Effect<Readonl
 /**
  * A slot is used, or not needed any more: the next flight may be next to land, and where none had room there is some now.
  */
-export const tellOfSlot = (work: LaneState): void => {
-  const { holdsBack, isFull, landings, lease, store } = work
-  const [some, ...others] = inTheAir(work)
+export const notifyOfSlot = (state: LaneState): void => {
+  const { holdsBack, isFull, landings, lease, store } = state
+  const [some, ...others] = pendingIn(state)
   const first = some && others.reduce((a, b) => (b.number < a.number ? b : a), some)
   if (first !== undefined) landings.notify(turnTopic(first))
   if (isFull || holdsBack) store.signals.notify(lease.lane)
 }
 
 /** Writes changes of payments in a flight that say nothing of the flight itself. */
-export const enterPayments = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction,
+export const recordPayments = Effect.fnUntraced(function* (
+  state: LaneState,
+  transaction: TrackedTransaction,
   advances: ReadonlyArray<Advance>
 ): Effect.fn.Return<void, Stopped> {
   if (advances.length === 0) return
-  const records = yield* write(work, { advances })
-  update(aboard, records)
-  work.awaited.tell(records)
+  const records = yield* write(state, { advances })
+  update(transaction, records)
+  state.waitingCallers.tell(records)
 })
 
 /** Writes changes of payments that are in no flight. */
-export const enterQueued = Effect.fnUntraced(function* (
-  work: LaneState,
+export const recordQueued = Effect.fnUntraced(function* (
+  state: LaneState,
   advances: ReadonlyArray<Advance>
 ): Effect.fn.Return<void, Stopped> {
-  if (advances.length > 0) work.awaited.tell(yield* write(work, { advances }))
+  if (advances.length > 0) state.waitingCallers.tell(yield* write(state, { advances }))
 })
 
 /**
  * Sends a flight's last bytes. Without an answer they may be on their way, which is all that "accepted" means to us.
  */
-export const send = (work: LaneState, aboard: TrackedTransaction): Effect.Effect<SubmitResult, LeaseLost> =>
+export const send = (state: LaneState, transaction: TrackedTransaction): Effect.Effect<SubmitResult, LeaseLost> =>
   Effect.suspend(() => {
-    const { half, lease } = work
+    const { scheme, lease } = state
     if (!lease.isValid()) return Effect.fail(new LeaseLost({ lane: lease.lane }))
-    const sending = Effect.catch(half.submit(lastAttempt(aboard)), (error) =>
+    const sending = Effect.catch(scheme.submit(lastAttempt(transaction)), (error) =>
       Effect.as(Effect.logDebug("no answer to a transaction that was sent", error), accepted)
     )
     return Effect.tap(sending, (submission) => {
-      work.refusal = submission._tag === "Refused" ? submission.message : undefined
-      if (submission._tag === "Refused") work.gasMoney = undefined
+      state.refusal = submission._tag === "Refused" ? submission.message : undefined
+      if (submission._tag === "Refused") state.gasMoney = undefined
       return Checkpoint.pass("submitted")
     })
   })
@@ -194,37 +198,28 @@ export const isTaken = ({ _tag }: SubmitResult): boolean => _tag !== "Outdated" 
  * Whether a transaction of this signer waits for a node to take it: nothing joins it until then. Payers who send their own
  * transactions are refused one by one.
  */
-export const isRefused = (work: LaneState): boolean =>
-  work.refusal !== undefined && work.address !== "" && inTheAir(work).length > 0
+export const isRefused = (state: LaneState): boolean =>
+  state.refusal !== undefined && state.address !== "" && pendingIn(state).length > 0
 
 /** Keeps other bytes for a flight, and sends them; `undefined` where the allowance lets them not be kept. */
-export const sendInstead = Effect.fnUntraced(function* (
-  work: LaneState,
-  aboard: TrackedTransaction,
+export const sendReplacement = Effect.fnUntraced(function* (
+  state: LaneState,
+  transaction: TrackedTransaction,
   prepared: PreparedTransaction,
   allowance?: Allowance
 ): Effect.fn.Return<SubmitResult | undefined, Stopped> {
   yield* Checkpoint.pass("re-signed")
-  const refused = yield* work.store.replace(work.lease, aboard.number, prepared, allowance)
+  const refused = yield* state.store.replace(state.lease, transaction.number, prepared, allowance)
   if (refused !== undefined) return undefined
-  aboard.attempts = [...aboard.attempts, prepared]
-  work.gasMoney = undefined
+  transaction.attempts = [...transaction.attempts, prepared]
+  state.gasMoney = undefined
   yield* Checkpoint.pass("replaced")
-  return yield* send(work, aboard)
+  return yield* send(state, transaction)
 })
 
-/** Transactions of one signer that may be on their way at once: nodes promise to hold about so many for an account. */
-const defaultCapacity = 16
-/** The same where payers send their own transactions. */
-const slotlessCapacity = 256
-
-/** How many transactions of one lane may be on their way at once. */
-export const transactionsOf = ({ capacity, lanes }: Pick<SchemeFacilitator, "capacity" | "lanes">): number =>
-  capacity ?? (lanes.length === 0 ? slotlessCapacity : defaultCapacity)
-
 /** The flights whose slots are open. */
-export const inTheAir = ({ flights }: LaneState): ReadonlyArray<TrackedTransaction> =>
-  [...flights.values()].filter(isInTheAir)
+export const pendingIn = ({ transactions }: LaneState): ReadonlyArray<TrackedTransaction> =>
+  [...transactions.values()].filter(isPending)
 
 /** A payer's own transaction that is in no block after so long has lost its place: healthy ones land within two blocks. */
 const patienceWithPayers = Duration.toMillis("12 seconds")
@@ -262,16 +257,16 @@ export const hasPlace = ({ address }: LaneState, { begunAt, doubtful }: TrackedT
  * Whether so many are on their way without a place that each payer may have one at a time, until some of them have ended: who
  * wants to keep a lane busy with transactions that come into no block needs an account for each of them then.
  */
-export const isCrowded = (work: LaneState, now: number): boolean =>
-  inTheAir(work).filter((aboard) => !hasPlace(work, aboard, now)).length > crowd * work.capacity
+export const isCrowded = (state: LaneState, now: number): boolean =>
+  pendingIn(state).filter((transaction) => !hasPlace(state, transaction, now)).length > crowd * state.capacity
 
 /** How many places of a lane are taken (at a time in Unix milliseconds). */
-export const placesTaken = (work: LaneState, now: number): number => {
-  const all = inTheAir(work)
-  const placed = all.filter((aboard) => hasPlace(work, aboard, now)).length
-  return placed + Math.max(0, all.length - placed - mostWithoutPlace * work.capacity)
+export const placesTaken = (state: LaneState, now: number): number => {
+  const all = pendingIn(state)
+  const placed = all.filter((transaction) => hasPlace(state, transaction, now)).length
+  return placed + Math.max(0, all.length - placed - mostWithoutPlace * state.capacity)
 }
 
 /** Whether every slot before this flight's is used: then nothing but its own bytes keeps it from landing. */
-export const isFirst = (work: LaneState, { number }: TrackedTransaction): boolean =>
-  inTheAir(work).every((other) => other.number >= number)
+export const isFirst = (state: LaneState, { number }: TrackedTransaction): boolean =>
+  pendingIn(state).every((other) => other.number >= number)

@@ -16,48 +16,48 @@ import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { marginSeconds } from "../OfferCheck.ts"
 import * as FairShare from "../queue/FairShare.ts"
+import * as LaneCapacity from "../queue/LaneCapacity.ts"
 import type { VerifiedPayments } from "../queue/VerifiedPayments.ts"
 import type { WaitingCallers } from "../queue/WaitingCallers.ts"
 import type { Lease } from "../store/LaneLeases.ts"
 import type { LaneTransaction, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
 import * as Signals from "../store/Signals.ts"
-import { follow } from "./Confirmation.ts"
+import { track } from "./Confirmation.ts"
 import * as Finality from "./Finality.ts"
 import {
   type Arrivals,
-  enterQueued,
+  recordQueued,
   hasPlace,
-  inTheAir,
+  pendingIn,
   isCrowded,
   isRefused,
   type LaneState,
   mostLate,
   placesTaken,
-  type Stopped,
-  transactionsOf
+  type Stopped
 } from "./LaneState.ts"
 import { released } from "./OrphanedLanes.ts"
-import { strand } from "./OrphanedPayments.ts"
+import { setAside } from "./OrphanedPayments.ts"
 import * as PaymentReading from "./PaymentReading.ts"
 import * as SlotGaps from "./SlotGaps.ts"
 import * as SlotWatch from "./SlotWatch.ts"
 import type { SpendLimits } from "./SpendLimits.ts"
-import { depart, putBack } from "./Submission.ts"
+import { submit, putBack } from "./Submission.ts"
 import { type TrackedTransaction, isOpen, type BatchedPayment, wasSent } from "./TrackedTransaction.ts"
 
 /** A lane to be worked. */
 export interface LaneToWork {
   readonly store: PaymentStore["Service"]
-  readonly half: SchemeFacilitator
+  readonly scheme: SchemeFacilitator
   /** The signer; empty for a family without slots. */
   readonly address: string
   /** The signer is not configured any more: what is on its way is watched, and nothing is signed. */
   readonly orphaned?: boolean
-  readonly examined: VerifiedPayments
-  readonly awaited: WaitingCallers
-  readonly ceilings: SpendLimits
+  readonly verified: VerifiedPayments
+  readonly waitingCallers: WaitingCallers
+  readonly limits: SpendLimits
   /** One lane of a network at a time decides what it may still spend. */
-  readonly spending: Semaphore.Semaphore
+  readonly spendLock: Semaphore.Semaphore
   /** When this process began to settle; Unix milliseconds. */
   readonly startedAt: number
 }
@@ -115,35 +115,35 @@ const workOnce = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease) {
       fibers,
       Effect.catchCause(effect, (stopped) => Deferred.failCause(broken, stopped))
     )
-  for (const aboard of own.flights.values()) yield* background(follow(own, aboard, false))
-  yield* background(lookAfter(own, (aboard, sentJustNow) => background(follow(own, aboard, sentJustNow))))
+  for (const transaction of own.transactions.values()) yield* background(track(own, transaction, false))
+  yield* background(lookAfter(own, (transaction, sentJustNow) => background(track(own, transaction, sentJustNow))))
   const takeUp = Effect.fnUntraced(function* (queued: ReadonlyArray<StoredPayment>) {
     if (own.orphaned === true) yield* letGo(own, queued)
-    else for (const aboard of yield* depart(own, queued)) yield* background(follow(own, aboard, true))
-    for (const one of queued) if (own.stranded.has(one.paymentId)) yield* background(strand(own, one))
+    else for (const transaction of yield* submit(own, queued)) yield* background(track(own, transaction, true))
+    for (const one of queued) if (own.orphanedPayments.has(one.paymentId)) yield* background(setAside(own, one))
   })
   yield* Effect.raceFirst(serveQueue(own, takeUp), Deferred.await(broken))
 })
 
 /** Payments that were never sent leave a lane without a signer; the others stay in it until their ends are proven. */
-const letGo = (work: LaneState, queued: ReadonlyArray<StoredPayment>): Effect.Effect<void, Stopped> =>
+const letGo = (state: LaneState, queued: ReadonlyArray<StoredPayment>): Effect.Effect<void, Stopped> =>
   Effect.suspend(() => {
-    for (const one of queued) if (wasSent(one)) work.stranded.add(one.paymentId)
-    return enterQueued(work, queued.filter((one) => !wasSent(one)).map(released))
+    for (const one of queued) if (wasSent(one)) state.orphanedPayments.add(one.paymentId)
+    return recordQueued(state, queued.filter((one) => !wasSent(one)).map(released))
   })
 
 /** Everything there is on record of the lane. */
 const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effect.fn.Return<LaneState, Stopped> {
-  const { address, half, store } = lane
-  const capacity = transactionsOf(half)
-  const work: LaneState = {
+  const { address, scheme, store } = lane
+  const capacity = LaneCapacity.transactionsOf(scheme)
+  const state: LaneState = {
     ...lane,
     lease,
     capacity,
-    shares: address === "" ? (half.shares ?? sharesOf(capacity)) : undefined,
+    shares: address === "" ? (scheme.shares ?? sharesOf(capacity)) : undefined,
     late: BoundedMap.oldestOut(mostLate),
-    flights: new Map(),
-    stranded: new Set(),
+    transactions: new Map(),
+    orphanedPayments: new Set(),
     landings: Signals.make(),
     next: 0n,
     slots: SlotWatch.make(),
@@ -159,29 +159,29 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
     landingMillis: 0,
     surveyed: undefined
   }
-  const isOrphan = work.orphaned === true
-  const counted = address === "" || isOrphan ? 0n : yield* countSlots(work)
-  if (!isOrphan) work.next = yield* store.openLane(lease, yield* SlotGaps.believed(work, counted))
+  const isOrphan = state.orphaned === true
+  const counted = address === "" || isOrphan ? 0n : yield* countSlots(state)
+  if (!isOrphan) state.next = yield* store.openLane(lease, yield* SlotGaps.believed(state, counted))
   const now = yield* Clock.currentTimeMillis
-  for (const flight of yield* store.flights(lease.lane)) {
-    work.flights.set(flight.number, { ...(yield* read(half, flight, now)), orphaned: isOrphan })
+  for (const onRecord of yield* store.flights(lease.lane)) {
+    state.transactions.set(onRecord.number, { ...(yield* read(scheme, onRecord, now)), orphaned: isOrphan })
   }
-  yield* SlotGaps.skip(work, counted)
-  return work
+  yield* SlotGaps.skip(state, counted)
+  return state
 })
 
 /**
  * What is in blocks counts: a transaction that only waits in a pool may wait for ever, and the lane would wait behind it.
  * While the chain cannot be asked nothing waits in the lane that was never sent.
  */
-const countSlots = Effect.fnUntraced(function* (work: LaneState): Effect.fn.Return<bigint, Stopped> {
-  const { address, half, lease, store } = work
+const countSlots = Effect.fnUntraced(function* (state: LaneState): Effect.fn.Return<bigint, Stopped> {
+  const { address, scheme, lease, store } = state
   while (true) {
-    const counted = yield* Effect.result(half.nextSlot(address, "included"))
+    const counted = yield* Effect.result(scheme.nextSlot(address, "included"))
     if (counted._tag === "Success") return counted.success
     const queued = yield* store.queued(lease.lane, longestQueue)
     const unsent = queued.filter((one) => !wasSent(one))
-    yield* putBack(work, unsent, counted.failure.message)
+    yield* putBack(state, unsent, counted.failure.message)
     yield* Effect.sleep(chainPause)
   }
 })
@@ -190,57 +190,57 @@ const countSlots = Effect.fnUntraced(function* (work: LaneState): Effect.fn.Retu
  * A flight as it is on record. Payments that the scheme cannot read any more are carried along: the bytes are sent for them too,
  * and the others have their ends.
  */
-const read = Effect.fnUntraced(function* (half: SchemeFacilitator, flight: LaneTransaction, now: number) {
-  const { attempts, lane, inclusion, number, payments } = flight
-  const travellers: Array<BatchedPayment> = []
-  const opaque: Array<StoredPayment> = []
-  for (const stored of payments) {
-    const payment = yield* Effect.result(PaymentReading.ofRecord(half, stored))
-    if (payment._tag === "Success") travellers.push({ stored, payment: payment.success, concluded: false })
+const read = Effect.fnUntraced(function* (scheme: SchemeFacilitator, onRecord: LaneTransaction, now: number) {
+  const { attempts, inclusion, lane, number } = onRecord
+  const payments: Array<BatchedPayment> = []
+  const unreadable: Array<StoredPayment> = []
+  for (const stored of onRecord.payments) {
+    const payment = yield* Effect.result(PaymentReading.ofRecord(scheme, stored))
+    if (payment._tag === "Success") payments.push({ stored, payment: payment.success, concluded: false })
     else {
-      opaque.push(stored)
+      unreadable.push(stored)
       const message = `${stored.paymentId} in the transaction ${number} of ${lane} cannot be read; its end stays open until it can`
       yield* Effect.logError(message, payment.failure)
     }
   }
-  const earlier = travellers.filter(({ payment }) => payment.recalled === true).length
+  const earlier = payments.filter(({ payment }) => payment.recalled === true).length
   if (earlier > 0) {
     yield* Effect.logWarning(
       `${earlier} payments in the transaction ${number} of ${lane} are not settled under today's settings; they are watched to their ends`
     )
   }
-  const aboard: TrackedTransaction = {
+  const transaction: TrackedTransaction = {
     number,
     attempts,
-    travellers,
-    opaque,
+    payments,
+    unreadable,
     inclusion,
-    lostAt: undefined,
+    replacedAt: undefined,
     cancelled: false,
-    unmarked: false,
+    unrecorded: false,
     begunAt: now,
     doubtful: false
   }
-  return aboard
+  return transaction
 })
 
 const serveQueue = (
-  work: LaneState,
+  state: LaneState,
   take: (queued: ReadonlyArray<StoredPayment>) => Effect.Effect<void, Stopped>
 ): Effect.Effect<never, Stopped> =>
   Effect.scoped(
     Effect.gen(function* () {
-      const { lease, store } = work
+      const { lease, store } = state
       const clock = yield* Clock.Clock
       const ear = yield* store.signals.listen(lease.lane)
       yield* Effect.acquireRelease(
-        Effect.sync(() => store.signals.hear(lease.lane, () => tally(work.arrivals, clock.currentTimeMillisUnsafe()))),
+        Effect.sync(() => store.signals.hear(lease.lane, () => tally(state.arrivals, clock.currentTimeMillisUnsafe()))),
         (stop) => Effect.sync(stop)
       )
       while (true) {
-        const queued = yield* inCompany(work)
+        const queued = yield* inCompany(state)
         if (queued.length > 0) yield* take(queued)
-        else if (work.holdsBack) yield* Effect.sleep(heldPause)
+        else if (state.holdsBack) yield* Effect.sleep(heldPause)
         else yield* Effect.raceFirst(ear.next, Effect.sleep(queuePause))
       }
     })
@@ -250,20 +250,20 @@ const serveQueue = (
  * What there is room for, after waiting for company where payments travel together. One that is alone after one that was
  * alone does not wait: where few pay, nobody would come.
  */
-const inCompany = Effect.fnUntraced(function* (work: LaneState) {
-  const { batches } = work.half
-  if (batches === undefined || work.orphaned === true) return yield* waiting(work)
-  const first = yield* waiting(work, 2)
-  if (work.isFull || first.length === 0) return first
-  if (first.length === 1 && work.company === 1) {
-    work.arrivals.count = Math.max(0, work.arrivals.count - 1)
+const inCompany = Effect.fnUntraced(function* (state: LaneState) {
+  const { batches } = state.scheme
+  if (batches === undefined || state.orphaned === true) return yield* waiting(state)
+  const first = yield* waiting(state, 2)
+  if (state.isFull || first.length === 0) return first
+  if (first.length === 1 && state.company === 1) {
+    state.arrivals.count = Math.max(0, state.arrivals.count - 1)
     return first
   }
-  yield* gather(work, batches)
-  work.pace = paceOf(work.arrivals)
-  work.arrivals.count = 0
-  const all = yield* waiting(work)
-  work.company = all.length
+  yield* gather(state, batches)
+  state.pace = paceOf(state.arrivals)
+  state.arrivals.count = 0
+  const all = yield* waiting(state)
+  state.company = all.length
   return all
 })
 
@@ -288,15 +288,15 @@ const pacesAwaited = 4
  * Arrivals are counted by their hints; one that is lost has the others wait for the whole window.
  */
 const gather = Effect.fnUntraced(function* (
-  work: LaneState,
+  state: LaneState,
   { maximum, windowMillis }: NonNullable<SchemeFacilitator["batches"]>
 ) {
   const looks = Math.max(1, Math.min(looksAtArrivals, Math.floor(windowMillis)))
   for (let look = 0; look < looks; look++) {
-    const { count } = work.arrivals
+    const { count } = state.arrivals
     if (count >= maximum) return
     yield* Effect.sleep(Duration.millis(windowMillis / looks))
-    if (work.arrivals.count === count && isComplete(work, yield* Clock.currentTimeMillis)) return
+    if (state.arrivals.count === count && isComplete(state, yield* Clock.currentTimeMillis)) return
   }
 })
 
@@ -310,70 +310,72 @@ const isComplete = ({ arrivals, company, pace }: LaneState, now: number): boolea
 
 /** So many of those that wait, and no more than there is room for. Where more wait, callers and payers take turns. */
 const waiting = Effect.fnUntraced(function* (
-  work: LaneState,
+  state: LaneState,
   most = longestQueue
 ): Effect.fn.Return<ReadonlyArray<StoredPayment>, FacilitatorUnavailable> {
   const now = yield* Clock.currentTimeMillis
-  if (work.orphaned === true) return yield* inTurn(work, longestQueue)
-  const limit = Math.min(roomIn(work, now) * (work.half.batches?.maximum ?? 1), most)
-  work.holdsBack = false
-  if (limit === 0) return yield* impatient(work, now)
-  const queued = yield* inTurn(work, work.shares === undefined ? limit : longestQueue)
-  const chosen = FairShare.choose(queued, limit, inFlight(work, now), work.shares, isLateIn(work, now))
+  if (state.orphaned === true) return yield* inTurn(state, longestQueue)
+  const limit = Math.min(roomIn(state, now) * (state.scheme.batches?.maximum ?? 1), most)
+  state.holdsBack = false
+  if (limit === 0) return yield* impatient(state, now)
+  const queued = yield* inTurn(state, state.shares === undefined ? limit : longestQueue)
+  const chosen = FairShare.choose(queued, limit, inFlight(state, now), state.shares, isLateIn(state, now))
   if (chosen.length === Math.min(queued.length, limit)) return chosen
-  work.holdsBack = true
+  state.holdsBack = true
   const departing = new Set(chosen)
   return [...chosen, ...queued.filter((one) => !departing.has(one) && isUp(one, now))]
 })
 
 /** Whose payers may have one transaction on its way at a time. */
-const isLateIn = (work: LaneState, now: number): ((payer: string) => boolean) =>
-  isCrowded(work, now) ? () => true : (payer) => now < (work.late.get(payer) ?? 0)
+const isLateIn = (state: LaneState, now: number): ((payer: string) => boolean) =>
+  isCrowded(state, now) ? () => true : (payer) => now < (state.late.get(payer) ?? 0)
 
 /** The oldest in the queue; where there are more than so many, those whose turn it is. */
-const inTurn = Effect.fnUntraced(function* ({ lease, shares, store, stranded }: LaneState, limit: number) {
-  const depth = limit + stranded.size
+const inTurn = Effect.fnUntraced(function* ({ lease, shares, store, orphanedPayments }: LaneState, limit: number) {
+  const depth = limit + orphanedPayments.size
   const oldest = yield* store.queued(lease.lane, depth)
   const queued = oldest.length < depth ? oldest : yield* store.queuedInTurn(lease.lane, depth, shares?.payer ?? depth)
-  return queued.filter(({ paymentId }) => !stranded.has(paymentId))
+  return queued.filter(({ paymentId }) => !orphanedPayments.has(paymentId))
 })
 
 /** What counts for the shares of payers and callers: a payer's transactions until they end, a caller's while they have places. */
-const inFlight = (work: LaneState, now: number): FairShare.InFlight => {
-  const all = inTheAir(work)
-  return { ofPayers: openIn(all), ofCallers: openIn(all.filter((aboard) => hasPlace(work, aboard, now))) }
+const inFlight = (state: LaneState, now: number): FairShare.InFlight => {
+  const all = pendingIn(state)
+  return { ofPayers: openIn(all), ofCallers: openIn(all.filter((transaction) => hasPlace(state, transaction, now))) }
 }
 
-const openIn = (flights: ReadonlyArray<TrackedTransaction>): ReadonlyArray<StoredPayment> =>
-  flights.flatMap(({ travellers }) => travellers.filter(isOpen).map(({ stored }) => stored))
+const openIn = (transactions: ReadonlyArray<TrackedTransaction>): ReadonlyArray<StoredPayment> =>
+  transactions.flatMap(({ payments }) => payments.filter(isOpen).map(({ stored }) => stored))
 
 const isUp = ({ authorization }: StoredPayment, now: number): boolean =>
   authorization.validBefore * 1000 <= now + marginSeconds * 1000
 
 /** Those that need no room: their time is up, or the lane's signer is refused and they leave it. */
-const impatient = Effect.fnUntraced(function* (work: LaneState, now: number) {
-  if (now < work.impatientAt + fullPause) return []
-  work.impatientAt = now
-  const queued = yield* inTurn(work, longestQueue)
-  return queued.filter((one) => isRefused(work) || isUp(one, now))
+const impatient = Effect.fnUntraced(function* (state: LaneState, now: number) {
+  if (now < state.impatientAt + fullPause) return []
+  state.impatientAt = now
+  const queued = yield* inTurn(state, longestQueue)
+  return queued.filter((one) => isRefused(state) || isUp(one, now))
 })
 
 /** A lane that was full has room again when half of it is free: what departs together shares the questions and the records. */
-const roomIn = (work: LaneState, now: number): number => {
-  const capacity = Math.min(work.capacity, work.payable)
-  const room = Math.max(0, capacity - placesTaken(work, now))
-  work.isFull = room === 0 || (work.isFull && room * 2 < capacity)
-  return work.isFull ? 0 : room
+const roomIn = (state: LaneState, now: number): number => {
+  const capacity = Math.min(state.capacity, state.payable)
+  const room = Math.max(0, capacity - placesTaken(state, now))
+  state.isFull = room === 0 || (state.isFull && room * 2 < capacity)
+  return state.isFull ? 0 : room
 }
 
 const lookAfter = Effect.fnUntraced(function* (
-  work: LaneState,
-  takeUp: (aboard: TrackedTransaction, sentJustNow: boolean) => Effect.Effect<unknown>
+  state: LaneState,
+  takeUp: (transaction: TrackedTransaction, sentJustNow: boolean) => Effect.Effect<unknown>
 ): Effect.fn.Return<void, Stopped> {
   const memory: Finality.Memory = { trusted: [] }
   while (true) {
     yield* Effect.sleep(finalityPause)
-    yield* Effect.forEach(yield* Finality.round(work, memory), (aboard) => takeUp(aboard, false), { discard: true })
-    yield* Effect.forEach(yield* SlotGaps.heal(work), (aboard) => takeUp(aboard, true), { discard: true })
+    yield* Effect.forEach(yield* Finality.round(state, memory), (transaction) => takeUp(transaction, false), {
+      discard: true
+    })
+    yield* Effect.forEach(yield* SlotGaps.heal(state), (transaction) => takeUp(transaction, true), { discard: true })
   }
 })

@@ -18,7 +18,7 @@ export interface OrphanedLane {
   readonly name: string
   /** The signer's address; empty for a family without slots. */
   readonly address: string
-  readonly half: SchemeFacilitator | undefined
+  readonly scheme: SchemeFacilitator | undefined
 }
 
 /** Between attempts to ask the records. */
@@ -34,7 +34,7 @@ const atOnce = 500
  */
 export const find = Effect.fnUntraced(function* (
   store: PaymentStore["Service"],
-  halves: ReadonlyArray<SchemeFacilitator>,
+  schemes: ReadonlyArray<SchemeFacilitator>,
   names: ReadonlyArray<string>
 ): Effect.fn.Return<ReadonlyArray<OrphanedLane>> {
   const asked = Effect.tapError(store.lanesInUse, ({ message }) =>
@@ -45,14 +45,18 @@ export const find = Effect.fnUntraced(function* (
     .filter((name) => !names.includes(name))
     .map((name): OrphanedLane => {
       const network = TransactionCost.networkOf(name)
-      return { name, address: name.slice(network.length + 1), half: halves.find((half) => half.network === network) }
+      return {
+        name,
+        address: name.slice(network.length + 1),
+        scheme: schemes.find((scheme) => scheme.network === network)
+      }
     })
 })
 
 /** Says in the log that such a lane is watched from here. */
-export const tell = ({ half, name }: OrphanedLane): Effect.Effect<void> =>
+export const tell = ({ scheme, name }: OrphanedLane): Effect.Effect<void> =>
   Effect.logWarning(
-    half === undefined
+    scheme === undefined
       ? `the lane ${name} is on record and its network is not configured any more: its payments have no end until it is configured again`
       : `the lane ${name} is on record and its signer is not configured any more: its transactions are watched, and nothing is signed for it`
   )

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 
 import type { Advance, StoredPayment } from "../store/PaymentStore.ts"
 import { concluded } from "./Confirmation.ts"
-import { enterQueued, type LaneState, type Stopped } from "./LaneState.ts"
+import { recordQueued, type LaneState, type Stopped } from "./LaneState.ts"
 import * as PaymentReading from "./PaymentReading.ts"
 import { type BatchedPayment, wasSent } from "./TrackedTransaction.ts"
 
@@ -19,28 +19,31 @@ const pause = Duration.seconds(1)
 const pauseUntilFinal = Duration.seconds(2)
 
 /** Takes a payment out of the queue for a while; then it has ended, or waits to depart again. */
-export const strand = Effect.fnUntraced(function* (
-  work: LaneState,
+export const setAside = Effect.fnUntraced(function* (
+  state: LaneState,
   stored: StoredPayment
 ): Effect.fn.Return<void, Stopped> {
   yield* Effect.sleep(wasSent(stored) ? pause : pauseUntilFinal)
-  const payment = yield* Effect.result(PaymentReading.ofRecord(work.half, stored))
+  const payment = yield* Effect.result(PaymentReading.ofRecord(state.scheme, stored))
   if (payment._tag === "Failure") {
-    return yield* Effect.logError(`${stored.paymentId} waits in ${work.lease.lane} and cannot be read`, payment.failure)
+    return yield* Effect.logError(
+      `${stored.paymentId} waits in ${state.lease.lane} and cannot be read`,
+      payment.failure
+    )
   }
-  yield* enterQueued(work, yield* proven(work, { stored, payment: payment.success, concluded: false }))
-  work.stranded.delete(stored.paymentId)
-  work.store.signals.notify(work.lease.lane)
+  yield* recordQueued(state, yield* proven(state, { stored, payment: payment.success, concluded: false }))
+  state.orphanedPayments.delete(stored.paymentId)
+  state.store.signals.notify(state.lease.lane)
 })
 
 /** No flight watches over it, so that a transfer counts only once it cannot be taken back. */
-const proven = Effect.fnUntraced(function* (work: LaneState, traveller: BatchedPayment) {
-  const [advance] = yield* concluded(work, undefined, traveller)
+const proven = Effect.fnUntraced(function* (state: LaneState, batched: BatchedPayment) {
+  const [advance] = yield* concluded(state, undefined, batched)
   if (advance === undefined) return []
   const { block } = advance
   if (block === undefined) return [advance]
-  const isFinal = Effect.flatMap(work.half.chainHead, ({ final }) =>
-    block.number <= final ? work.half.isCanonical(block) : Effect.succeed(false)
+  const isFinal = Effect.flatMap(state.scheme.chainHead, ({ final }) =>
+    block.number <= final ? state.scheme.isCanonical(block) : Effect.succeed(false)
   )
   const settled: Advance = { ...advance, to: "final" }
   return (yield* Effect.catch(isFinal, () => Effect.succeed(false))) ? [settled] : []

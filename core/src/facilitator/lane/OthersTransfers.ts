@@ -9,7 +9,7 @@ import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { ChainUnavailable } from "../../protocol/ProtocolError.ts"
 import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { StoredPayment } from "../store/PaymentStore.ts"
-import { passengerOf } from "./TrackedTransaction.ts"
+import { observedPaymentOf } from "./TrackedTransaction.ts"
 
 /**
  * Whether a refusal may be due to the payment's own transfer, by somebody else's hand: it is used, or over by now.
@@ -25,14 +25,16 @@ export const mayExplain = (refusal: PaymentFailure): boolean =>
  * whoever is told then that the payment is no good signs another one, and may pay twice.
  */
 export const isSettled = Effect.fnUntraced(function* (
-  half: SchemeFacilitator,
+  scheme: SchemeFacilitator,
   stored: StoredPayment,
   payment: Payment,
   startedAt: number
 ): Effect.fn.Return<boolean, ChainUnavailable> {
-  const { head } = yield* half.chainHead
-  const conclusion = yield* half.conclude(passengerOf({ stored, payment, concluded: false }, head.number, startedAt))
-  return conclusion._tag === "Pending" ? yield* unknown(half, stored) : conclusion._tag === "Settled"
+  const { head } = yield* scheme.chainHead
+  const conclusion = yield* scheme.conclude(
+    observedPaymentOf({ stored, payment, concluded: false }, head.number, startedAt)
+  )
+  return conclusion._tag === "Pending" ? yield* unknown(scheme, stored) : conclusion._tag === "Settled"
 })
 
 const unknown = ({ network }: SchemeFacilitator, { paymentId }: StoredPayment) =>

@@ -16,7 +16,7 @@ import type { StoredPayment } from "../store/PaymentStore.ts"
 
 /** A payment as its scheme reads it, and the scheme's JSON. Nothing of it is believed yet. */
 export interface PaymentReading {
-  readonly half: SchemeFacilitator
+  readonly scheme: SchemeFacilitator
   readonly payment: Payment
   readonly payload: Schema.Json
 }
@@ -32,14 +32,14 @@ let last: { readonly request: PaymentRequest; readonly reading: PaymentReading }
 /**
  * Reads a payment by the half of its scheme and network. The request that was read last, by the same half, is not read again.
  */
-export const read = Effect.fnUntraced(function* (half: SchemeFacilitator, request: PaymentRequest) {
-  if (last?.request === request && last.reading.half === half) return last.reading
+export const read = Effect.fnUntraced(function* (scheme: SchemeFacilitator, request: PaymentRequest) {
+  if (last?.request === request && last.reading.scheme === scheme) return last.reading
   const json = yield* Effect.fromResult(openPayload(request.paymentPayload))
   const payload = yield* Effect.mapError(Effect.fromResult(decodeJson(json)), () =>
     invalid("malformed", "payload_json", "the payload is no JSON value")
   )
-  const payment = yield* half.read({ ...request.paymentRequirements, network: half.network }, payload)
-  const reading: PaymentReading = { half, payment, payload }
+  const payment = yield* scheme.read({ ...request.paymentRequirements, network: scheme.network }, payload)
+  const reading: PaymentReading = { scheme, payment, payload }
   last = { request, reading }
   return reading
 })
@@ -53,17 +53,17 @@ export interface KnownReading extends PaymentReading {
 
 /** Reads a payment that may be on record: one that was taken in under earlier settings is read as it was then. */
 export const readKnown = (
-  half: SchemeFacilitator,
+  scheme: SchemeFacilitator,
   request: PaymentRequest
 ): Effect.Effect<KnownReading, PaymentError | ValidationError> =>
-  Effect.matchEffect(read(half, request), {
+  Effect.matchEffect(read(scheme, request), {
     onSuccess: (reading) => Effect.succeed({ ...reading, refusal: undefined }),
     onFailure: (refusal) =>
       Effect.gen(function* () {
         const payload = yield* Effect.mapError(Effect.fromResult(openPayload(request.paymentPayload)), () => refusal)
         const json = yield* Effect.mapError(Effect.fromResult(decodeJson(payload)), () => refusal)
-        const requirements = { ...request.paymentRequirements, network: half.network }
-        return { half, payload: json, payment: yield* recalled(half, requirements, json, refusal), refusal }
+        const requirements = { ...request.paymentRequirements, network: scheme.network }
+        return { scheme, payload: json, payment: yield* recalled(scheme, requirements, json, refusal), refusal }
       })
   })
 
@@ -71,23 +71,23 @@ export const readKnown = (
  * Reads a payment that is on record, on behalf of the caller whose it is, also where today's settings would not take it.
  */
 export const ofRecord = (
-  half: SchemeFacilitator,
+  scheme: SchemeFacilitator,
   { caller, payload, requirements }: StoredPayment
 ): Effect.Effect<Payment, PaymentError | ValidationError> =>
   Effect.map(
-    Effect.catch(half.read(requirements, payload), (refusal) => recalled(half, requirements, payload, refusal)),
+    Effect.catch(scheme.read(requirements, payload), (refusal) => recalled(scheme, requirements, payload, refusal)),
     (payment): Payment => ({ ...payment, caller })
   )
 
 const recalled = (
-  half: SchemeFacilitator,
+  scheme: SchemeFacilitator,
   requirements: PaymentRequirements,
   payload: Schema.Json,
   refusal: PaymentError | ValidationError
 ): Effect.Effect<Payment, PaymentError | ValidationError> =>
-  half.recall === undefined
+  scheme.recall === undefined
     ? Effect.fail(refusal)
-    : Effect.mapBoth(half.recall(requirements, payload), {
+    : Effect.mapBoth(scheme.recall(requirements, payload), {
         onFailure: () => refusal,
         onSuccess: (payment): Payment => ({ ...payment, recalled: true })
       })

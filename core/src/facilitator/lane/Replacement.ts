@@ -16,13 +16,13 @@ import { type TrackedTransaction, expenseOf, lastAttempt } from "./TrackedTransa
  * The most that a replacement with the flight's payments may cost, in the chain's smallest native unit; `undefined` where nothing
  * bounds it. A node would refuse what its signer cannot pay for, and the bytes that it takes the place of may be good.
  */
-export const mostFor = Effect.fnUntraced(function* (work: LaneState, aboard: TrackedTransaction) {
-  const { cost } = lastAttempt(aboard)
-  const left = yield* SignerFunds.left(work, FeeBump.anEighthMore(cost) - cost, [])
-  const cap = aboard.travellers.length > 1 ? work.half.batches?.maximumCost : undefined
+export const mostFor = Effect.fnUntraced(function* (state: LaneState, transaction: TrackedTransaction) {
+  const { cost } = lastAttempt(transaction)
+  const left = yield* SignerFunds.left(state, FeeBump.anEighthMore(cost) - cost, [])
+  const cap = transaction.payments.length > 1 ? state.scheme.batches?.maximumCost : undefined
   // Above today's cap it was signed under a higher one, and a node has taken it all the same.
   const most = cap === undefined || cost > cap ? undefined : cap
-  const room = yield* roomFor(work, aboard)
+  const room = yield* roomFor(state, transaction)
   return SignerFunds.lowest(plus(cost, left), most, plus(cost, room))
 })
 
@@ -30,12 +30,12 @@ const plus = (cost: bigint, more: bigint | undefined): bigint | undefined =>
   more === undefined ? undefined : cost + more
 
 /** The ceilings' room for these callers; the books count what the flight costs already. */
-const roomFor = Effect.fnUntraced(function* (work: LaneState, aboard: TrackedTransaction) {
-  const { ceilings, half, store } = work
-  const { callers } = expenseOf(aboard)
-  if (!SpendLimits.hold(ceilings, half.network, callers)) return undefined
-  const books = yield* store.books(half.network, yield* since(work))
-  return SpendLimits.room(ceilings, half.network, books).most(callers)
+const roomFor = Effect.fnUntraced(function* (state: LaneState, transaction: TrackedTransaction) {
+  const { limits, scheme, store } = state
+  const { callers } = expenseOf(transaction)
+  if (!SpendLimits.hold(limits, scheme.network, callers)) return undefined
+  const books = yield* store.books(scheme.network, yield* since(state))
+  return SpendLimits.room(limits, scheme.network, books).most(callers)
 })
 
 const since = ({ store }: LaneState) => Effect.map(store.now, (now) => now - SpendLimits.periodMillis)
@@ -43,13 +43,17 @@ const since = ({ store }: LaneState) => Effect.map(store.now, (now) => now - Spe
 /**
  * The judgement of a replacement by the network's books, in the step that writes it down; `undefined` where no ceiling holds.
  */
-export const allowanceFor = Effect.fnUntraced(function* (work: LaneState, aboard: TrackedTransaction, dearest: bigint) {
-  const { ceilings, half } = work
-  const { callers, cost } = expenseOf(aboard)
-  if (dearest <= cost || !SpendLimits.hold(ceilings, half.network, callers)) return undefined
+export const allowanceFor = Effect.fnUntraced(function* (
+  state: LaneState,
+  transaction: TrackedTransaction,
+  dearest: bigint
+) {
+  const { limits, scheme } = state
+  const { callers, cost } = expenseOf(transaction)
+  if (dearest <= cost || !SpendLimits.hold(limits, scheme.network, callers)) return undefined
   const allowance: Allowance = {
-    since: yield* since(work),
-    allows: (books) => SpendLimits.allow(ceilings, half.network, [{ callers, cost: dearest - cost }], books)
+    since: yield* since(state),
+    allows: (books) => SpendLimits.allow(limits, scheme.network, [{ callers, cost: dearest - cost }], books)
   }
   return allowance
 })
@@ -59,11 +63,11 @@ export const allowanceFor = Effect.fnUntraced(function* (work: LaneState, aboard
  * without fees takes newer bytes at the same price.
  */
 export const dearerThan = (
-  aboard: TrackedTransaction,
+  transaction: TrackedTransaction,
   chainHead: ChainHead,
   most: bigint | undefined
 ): ChainHead | undefined => {
-  const { cost, fees: earlier } = lastAttempt(aboard)
+  const { cost, fees: earlier } = lastAttempt(transaction)
   if (chainHead.fees === undefined || earlier === undefined) return chainHead
   const affordable = most === undefined || cost === 0n ? undefined : (most * earlier.maximum) / cost
   const ceiling = SignerFunds.lowest(chainHead.fees.ceiling, affordable) ?? chainHead.fees.ceiling

@@ -13,13 +13,13 @@ import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { type ChainUnavailable, FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
+import * as Admission from "../queue/Admission.ts"
+import * as BalanceCover from "../queue/BalanceCover.ts"
+import * as LaneChoice from "../queue/LaneChoice.ts"
 import * as VerifiedPayments from "../queue/VerifiedPayments.ts"
 import * as WaitingCallers from "../queue/WaitingCallers.ts"
 import type { LaneLeases } from "../store/LaneLeases.ts"
 import { LaneName, type OpenPayments, type PaymentStore, type StoredPayment } from "../store/PaymentStore.ts"
-import * as Admission from "./Admission.ts"
-import * as BalanceCover from "./BalanceCover.ts"
-import * as LaneChoice from "./LaneChoice.ts"
 import * as LaneWorker from "./LaneWorker.ts"
 import * as OrphanedLanes from "./OrphanedLanes.ts"
 import * as OthersTransfers from "./OthersTransfers.ts"
@@ -32,8 +32,8 @@ import * as UnwantedPayments from "./UnwantedPayments.ts"
 export interface Options {
   readonly store: PaymentStore["Service"]
   readonly leases: LaneLeases["Service"]
-  readonly halves: ReadonlyArray<SchemeFacilitator>
-  readonly ceilings: SpendLimits
+  readonly schemes: ReadonlyArray<SchemeFacilitator>
+  readonly limits: SpendLimits
   /** Who is let into the lanes' queues; default by what they land. */
   readonly admission?: Admission.Admission | undefined
   /** How long a closing engine waits for what is under way; milliseconds. */
@@ -45,43 +45,46 @@ export interface SettlementEngine {
   /**
    * Says in which lane a payment that arrives would wait least. Fails where it would expire there before its turn. Counts nothing.
    */
-  readonly judge: (half: SchemeFacilitator, arrival: Admission.Arrival) => Effect.Effect<string, FacilitatorUnavailable>
+  readonly judge: (
+    scheme: SchemeFacilitator,
+    arrival: Admission.Arrival
+  ) => Effect.Effect<string, FacilitatorUnavailable>
   /** A payment was found good, and is about to wait in this lane. */
-  readonly admit: (half: SchemeFacilitator, lane: string, arrival: Admission.Arrival) => Effect.Effect<void>
+  readonly admit: (scheme: SchemeFacilitator, lane: string, arrival: Admission.Arrival) => Effect.Effect<void>
   /** Remembers that a payment was found good just now (Unix milliseconds), so that its lane need not look again. */
-  readonly examined: VerifiedPayments.VerifiedPayments["add"]
+  readonly rememberVerified: VerifiedPayments.VerifiedPayments["add"]
   /**
    * Waits for the end of a payment whose record is in the store: the record in a settled or a dead state. One that waits
    * in no lane is put into one, and into another where the signer of its lane is refused. Fails when the payment left its
    * lane for anything else, or every lane: then nothing was sent.
    */
   readonly settle: (
-    half: SchemeFacilitator,
-    wish: Wish
+    scheme: SchemeFacilitator,
+    request: SettlementRequest
   ) => Effect.Effect<StoredPayment, FacilitatorUnavailable | ChainUnavailable>
   /**
    * Whether somebody else has settled a payment on record since it was taken in, which explains this refusal. Fails while the
    * chain does not say.
    */
   readonly isSettledByAnother: (
-    half: SchemeFacilitator,
+    scheme: SchemeFacilitator,
     stored: StoredPayment,
     payment: Payment,
     refusal: PaymentFailure
   ) => Effect.Effect<boolean, ChainUnavailable>
   /** Runs what asks for a payment's end while its news is kept. */
-  readonly awaiting: WaitingCallers.WaitingCallers["during"]
+  readonly whileWaiting: WaitingCallers.WaitingCallers["during"]
 }
 
 /** A payment whose end is wanted. */
-export interface Wish {
+export interface SettlementRequest {
   readonly stored: StoredPayment
   /** Of the payment: kept since before the record was read. */
-  readonly news: Effect.Effect<WaitingCallers.News>
+  readonly update: Effect.Effect<WaitingCallers.Update>
   /** The record was made since the news is kept: nothing has happened to it that the news would not tell. */
   readonly isNew: boolean
   /** The payer's payments that were open before this one was examined; absent where it was not examined for this wish. */
-  readonly examinedBeside?: OpenPayments | undefined
+  readonly openBefore?: OpenPayments | undefined
 }
 
 /** Between looks at what is left to do when the engine closes. */
@@ -96,10 +99,10 @@ export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<SettlementEngine, never, Scope.Scope> {
   const { leases, store } = options
-  const examined = VerifiedPayments.make()
-  const awaited = yield* WaitingCallers.make(store.signals)
+  const verified = VerifiedPayments.make()
+  const waitingCallers = yield* WaitingCallers.make(store.signals)
   const startedAt = yield* store.now
-  const lanes = lanesToWork(options, examined, awaited, startedAt)
+  const lanes = lanesToWork(options, verified, waitingCallers, startedAt)
   const names = [...lanes.keys()]
   yield* Effect.forkScoped(
     leases.work(names, (lease) => {
@@ -107,70 +110,71 @@ export const make = Effect.fnUntraced(function* (
       return lane === undefined ? Effect.void : LaneWorker.work(lane, lease)
     })
   )
-  yield* Effect.forkScoped(watchOrphans(options, names, { examined, awaited, startedAt }))
+  yield* Effect.forkScoped(watchOrphans(options, names, { verified, waitingCallers, startedAt }))
   const choice = LaneChoice.make(store)
-  yield* UnwantedPayments.watch({ store, choice, startedAt }, options.halves)
+  yield* UnwantedPayments.watch({ store, choice, startedAt }, options.schemes)
   yield* Effect.addFinalizer(() => drain(store, names, options.drainMillis))
   const admission = options.admission ?? Admission.make(store)
   return {
-    judge: (half, arrival) => Effect.tap(choice.laneFor(half), (lane) => admission.judge(half, lane, arrival)),
+    judge: (scheme, arrival) => Effect.tap(choice.laneFor(scheme), (lane) => admission.judge(scheme, lane, arrival)),
     admit: admission.admit,
-    examined: examined.add,
-    settle: (half, wish) => (isOver(wish.stored) ? Effect.succeed(wish.stored) : settle(store, choice, half, wish)),
-    isSettledByAnother: (half, stored, payment, refusal) =>
+    rememberVerified: verified.add,
+    settle: (scheme, request) =>
+      isOver(request.stored) ? Effect.succeed(request.stored) : settle(store, choice, scheme, request),
+    isSettledByAnother: (scheme, stored, payment, refusal) =>
       OthersTransfers.mayExplain(refusal)
-        ? OthersTransfers.isSettled(half, stored, payment, startedAt)
+        ? OthersTransfers.isSettled(scheme, stored, payment, startedAt)
         : Effect.succeed(false),
-    awaiting: awaited.during
+    whileWaiting: waitingCallers.during
   }
 })
 
 /** What lanes of this process share. */
-type Shared = Pick<LaneWorker.LaneToWork, "examined" | "awaited" | "startedAt">
+type Shared = Pick<LaneWorker.LaneToWork, "verified" | "waitingCallers" | "startedAt">
 
 /** Lanes that earlier settings have left open are watched to their ends. */
 const watchOrphans = Effect.fnUntraced(function* (
-  { ceilings, halves, leases, store }: Options,
+  { limits, schemes, leases, store }: Options,
   names: ReadonlyArray<string>,
   shared: Shared
 ) {
-  const orphans = new Map((yield* OrphanedLanes.find(store, halves, names)).map((lane) => [lane.name, lane]))
+  const orphans = new Map((yield* OrphanedLanes.find(store, schemes, names)).map((lane) => [lane.name, lane]))
   if (orphans.size === 0) return
   yield* leases.work(
     [...orphans.keys()],
     (lease) => {
       const orphan = orphans.get(lease.lane)
       if (orphan === undefined) return Effect.void
-      const { address, half } = orphan
-      const spending = Semaphore.makeUnsafe(1)
-      const work =
-        half === undefined
+      const { address, scheme } = orphan
+      const spendLock = Semaphore.makeUnsafe(1)
+      const state =
+        scheme === undefined
           ? OrphanedLanes.release(store, lease)
-          : LaneWorker.work({ ...shared, address, ceilings, half, spending, store, orphaned: true }, lease)
-      return Effect.andThen(OrphanedLanes.tell(orphan), work)
+          : LaneWorker.work({ ...shared, address, limits, scheme, spendLock, store, orphaned: true }, lease)
+      return Effect.andThen(OrphanedLanes.tell(orphan), state)
     },
     "orphaned"
   )
 })
 
 const lanesToWork = (
-  { ceilings, halves, store }: Options,
-  examined: VerifiedPayments.VerifiedPayments,
-  awaited: WaitingCallers.WaitingCallers,
+  { limits, schemes, store }: Options,
+  verified: VerifiedPayments.VerifiedPayments,
+  waitingCallers: WaitingCallers.WaitingCallers,
   startedAt: number
 ) => {
   const lanes = new Map<string, LaneWorker.LaneToWork>()
-  const locks = new Map(halves.map(({ network }) => [network, Semaphore.makeUnsafe(1)]))
-  for (const half of halves) {
-    const spending = locks.get(half.network) ?? Semaphore.makeUnsafe(1)
-    for (const address of half.lanes.length === 0 ? [""] : half.lanes) {
-      lanes.set(LaneName(half.network, address), {
+  const locks = new Map(schemes.map(({ network }) => [network, Semaphore.makeUnsafe(1)]))
+  for (const scheme of schemes) {
+    const spendLock = locks.get(scheme.network) ?? Semaphore.makeUnsafe(1)
+    for (const address of scheme.lanes.length === 0 ? [""] : scheme.lanes) {
+      lanes.set(LaneName(scheme.network, address), {
         address,
-        awaited,
-        ceilings,
-        examined,
-        half,
-        spending,
+        waitingCallers,
+        limits,
+        verified,
+        scheme,
+        spendLock,
         startedAt,
         store
       })
@@ -182,25 +186,25 @@ const lanesToWork = (
 const settle = Effect.fnUntraced(function* (
   store: PaymentStore["Service"],
   choice: LaneChoice.LaneChoice,
-  half: SchemeFacilitator,
-  { examinedBeside, isNew, news, stored }: Wish
+  scheme: SchemeFacilitator,
+  { openBefore, isNew, update, stored }: SettlementRequest
 ): Effect.fn.Return<StoredPayment, FacilitatorUnavailable | ChainUnavailable> {
   const { paymentId } = stored
   if (isImpatient(stored, yield* store.now)) return yield* notStarted(stored)
   let { lane } = stored
   if (stored.status === "accepted" && lane === undefined)
-    lane = yield* enqueue(store, half, stored, choice.laneFor(half), examinedBeside)
-  let known = isNew && stored.lane !== undefined ? yield* news : undefined
+    lane = yield* enqueue(store, scheme, stored, choice.laneFor(scheme), openBefore)
+  let known = isNew && stored.lane !== undefined ? yield* update : undefined
   while (true) {
     const now = known ?? (yield* store.find(paymentId))
     if (now === undefined) return yield* Effect.die(`the record ${paymentId} is gone`)
     if (isOver(now)) return now
     if (now.status === "accepted" && now.lane === undefined) {
-      const other = mayChangeLane(now) && lane !== undefined ? yield* choice.instead(half, lane) : undefined
+      const other = mayChangeLane(now) && lane !== undefined ? yield* choice.instead(scheme, lane) : undefined
       if (other === undefined) return yield* notStarted(now)
-      lane = yield* enqueue(store, half, now, Effect.succeed(other))
+      lane = yield* enqueue(store, scheme, now, Effect.succeed(other))
     }
-    known = yield* news
+    known = yield* update
   }
 })
 
@@ -225,25 +229,25 @@ const isImpatient = ({ history, lane, status }: StoredPayment, now: number): boo
  */
 const enqueue = Effect.fnUntraced(function* (
   store: PaymentStore["Service"],
-  half: SchemeFacilitator,
+  scheme: SchemeFacilitator,
   stored: StoredPayment,
   choosing: Effect.Effect<string, FacilitatorUnavailable>,
-  examinedBeside?: OpenPayments
+  openBefore?: OpenPayments
 ) {
   const lane = yield* choosing
   const { authorization, paymentId } = stored
-  const balance = Effect.flatMap(readable(half, stored), (payment) => half.balance(payment))
+  const balance = Effect.flatMap(readable(scheme, stored), (payment) => scheme.balance(payment))
   const open = store.openPayments(stored)
-  const { payment: queued } = yield* BalanceCover.ask({ authorization, open, balance, examinedBeside }, (cover) =>
+  const { payment: queued } = yield* BalanceCover.ask({ authorization, open, balance, openBefore }, (cover) =>
     store.queue(paymentId, lane, cover)
   )
   yield* Checkpoint.pass("queued")
   return queued?.lane ?? lane
 })
 
-const readable = (half: SchemeFacilitator, stored: StoredPayment) =>
+const readable = (scheme: SchemeFacilitator, stored: StoredPayment) =>
   Effect.mapError(
-    PaymentReading.ofRecord(half, stored),
+    PaymentReading.ofRecord(scheme, stored),
     ({ message }) =>
       new FacilitatorUnavailable({ message: `the record ${stored.paymentId} cannot be read any more: ${message}` })
   )

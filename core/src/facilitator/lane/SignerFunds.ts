@@ -7,7 +7,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
-import { inTheAir, type LaneState } from "./LaneState.ts"
+import { pendingIn, type LaneState } from "./LaneState.ts"
 import { type TrackedTransaction, lastAttempt } from "./TrackedTransaction.ts"
 
 /** Who is asked what signers own may be silent for so long: everybody else in the lane waits. */
@@ -18,20 +18,23 @@ const patience = Duration.seconds(2)
  * its way than the signer owns. `undefined` where nobody can say: then it is the node's turn to refuse.
  */
 export const left = Effect.fnUntraced(function* (
-  work: LaneState,
+  state: LaneState,
   cost: bigint,
   signed: ReadonlyArray<TrackedTransaction>
 ): Effect.fn.Return<bigint | undefined> {
-  const { address, half } = work
-  if (address === "" || (work.gasMoney !== undefined && work.gasMoney >= cost)) return work.gasMoney
-  const signers = yield* Effect.catch(Effect.timeout(half.signers, patience), (error) =>
+  const { address, scheme } = state
+  if (address === "" || (state.gasMoney !== undefined && state.gasMoney >= cost)) return state.gasMoney
+  const signers = yield* Effect.catch(Effect.timeout(scheme.signers, patience), (error) =>
     Effect.as(Effect.logDebug("the chain could not be asked what a signer owns", error), [])
   )
   const owned = signers.find((signer) => signer.address === address)?.balance
   if (owned === undefined) return undefined
-  const onTheWay = [...inTheAir(work), ...signed].reduce((sum, aboard) => sum + lastAttempt(aboard).cost, 0n)
-  work.gasMoney = owned - onTheWay
-  return work.gasMoney
+  const onTheWay = [...pendingIn(state), ...signed].reduce(
+    (sum, transaction) => sum + lastAttempt(transaction).cost,
+    0n
+  )
+  state.gasMoney = owned - onTheWay
+  return state.gasMoney
 })
 
 /**
@@ -45,7 +48,7 @@ export const lowest = (...limits: ReadonlyArray<bigint | undefined>): bigint | u
   limits.reduce((a, b) => (a === undefined || (b !== undefined && b < a) ? b : a), undefined)
 
 /** Takes what was signed for out of what is left. */
-export const spend = (work: LaneState, cost: bigint): void => {
-  work.payable = Number.POSITIVE_INFINITY
-  if (work.gasMoney !== undefined) work.gasMoney -= cost
+export const spend = (state: LaneState, cost: bigint): void => {
+  state.payable = Number.POSITIVE_INFINITY
+  if (state.gasMoney !== undefined) state.gasMoney -= cost
 }

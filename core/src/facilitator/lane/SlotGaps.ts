@@ -9,7 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 import type { PreparedTransaction, ChainHead } from "../../scheme/SchemeFacilitator.ts"
-import { inTheAir, type LaneState, send, type Stopped } from "./LaneState.ts"
+import { pendingIn, type LaneState, send, type Stopped } from "./LaneState.ts"
 import * as SlotWatch from "./SlotWatch.ts"
 import * as SpendLimits from "./SpendLimits.ts"
 import type { TrackedTransaction } from "./TrackedTransaction.ts"
@@ -28,22 +28,22 @@ const mostAhead = 64n
  * transactions: those in final blocks are there for certain, and of the others so many that their numbers can be filled, should
  * the count not be true.
  */
-export const believed = (work: Pick<LaneState, "half" | "address">, counted: bigint): Effect.Effect<bigint> =>
+export const believed = (state: Pick<LaneState, "scheme" | "address">, counted: bigint): Effect.Effect<bigint> =>
   counted <= mostAhead
     ? Effect.succeed(counted)
-    : Effect.match(work.half.nextSlot(work.address, "final"), {
+    : Effect.match(state.scheme.nextSlot(state.address, "final"), {
         // A node that does not know the state of final blocks: without a belief the lane would stand.
         onFailure: () => counted,
         onSuccess: (final) => (counted < final + mostAhead ? counted : final + mostAhead)
       })
 
 /** Moves the lane to a count of the chain that is higher than its next number. */
-export const skip = Effect.fnUntraced(function* (work: LaneState, counted: bigint): Effect.fn.Return<void, Stopped> {
-  if (work.orphaned === true) return
-  const next = counted > work.next ? yield* believed(work, counted) : work.next
-  if (next <= work.next) return
-  work.next = yield* work.store.skipTo(work.lease, next)
-  Object.assign(work.slots, SlotWatch.make())
+export const skip = Effect.fnUntraced(function* (state: LaneState, counted: bigint): Effect.fn.Return<void, Stopped> {
+  if (state.orphaned === true) return
+  const next = counted > state.next ? yield* believed(state, counted) : state.next
+  if (next <= state.next) return
+  state.next = yield* state.store.skipTo(state.lease, next)
+  Object.assign(state.slots, SlotWatch.make())
 })
 
 /**
@@ -51,22 +51,22 @@ export const skip = Effect.fnUntraced(function* (work: LaneState, counted: bigin
  * the lane's next one is known to be used or on its way.
  */
 export const heal = Effect.fnUntraced(function* (
-  work: LaneState
+  state: LaneState
 ): Effect.fn.Return<ReadonlyArray<TrackedTransaction>, Stopped> {
-  const { address, half, slots } = work
+  const { address, scheme, slots } = state
   const now = yield* Clock.currentTimeMillis
-  if (address === "" || work.orphaned === true || now < slots.nextLook || (slots.isOver && !isStuck(work, now)))
+  if (address === "" || state.orphaned === true || now < slots.nextLook || (slots.isOver && !isStuck(state, now)))
     return []
   slots.nextLook = now + lookPause
-  const counted = yield* asked(half.nextSlot(address, "included"))
+  const counted = yield* asked(scheme.nextSlot(address, "included"))
   if (counted === undefined) return []
-  const missing = missingFrom(work, counted)
+  const missing = missingFrom(state, counted)
   const [first] = missing
   if (first === undefined && slots.isOver) {
     slots.missed = undefined
     return []
   }
-  const chainHead = yield* asked(half.chainHead)
+  const chainHead = yield* asked(scheme.chainHead)
   if (chainHead === undefined) return []
   if (first === undefined) {
     watch(slots, chainHead)
@@ -75,11 +75,11 @@ export const heal = Effect.fnUntraced(function* (
   slots.nextLook = 0
   if (first >= slots.confirmed && !isMissingStill(slots, first, chainHead)) return []
   // A node that has fallen behind counts too few: what final blocks have used is used.
-  const final = yield* asked(half.nextSlot(address, "final"))
+  const final = yield* asked(scheme.nextSlot(address, "final"))
   if (final === undefined || final > first) return []
   slots.missed = undefined
-  slots.confirmed = work.next
-  return yield* fill(work, missing, counted, chainHead)
+  slots.confirmed = state.next
+  return yield* fill(state, missing, counted, chainHead)
 })
 
 const isMissingStill = (slots: SlotWatch.SlotWatch, first: bigint, { head }: ChainHead): boolean => {
@@ -93,18 +93,18 @@ const asked = <A, E>(question: Effect.Effect<A, E>): Effect.Effect<A | undefined
   )
 
 /** Whether what is next in the lane has been on its way for longer than blocks take. */
-const isStuck = (work: LaneState, now: number): boolean => {
-  const [some, ...others] = inTheAir(work)
+const isStuck = (state: LaneState, now: number): boolean => {
+  const [some, ...others] = pendingIn(state)
   if (some === undefined) return false
   const first = others.reduce((a, b) => (b.number < a.number ? b : a), some)
   return now >= first.begunAt + patience
 }
 
 /** Numbers from the chain's count on that no flight has, and no more of them than one too many. */
-const missingFrom = ({ flights, next }: LaneState, counted: bigint): ReadonlyArray<bigint> => {
+const missingFrom = ({ transactions, next }: LaneState, counted: bigint): ReadonlyArray<bigint> => {
   const missing: Array<bigint> = []
   for (let number = counted; number < next && missing.length <= mostAhead; number++) {
-    if (!flights.has(number)) missing.push(number)
+    if (!transactions.has(number)) missing.push(number)
   }
   return missing
 }
@@ -119,13 +119,13 @@ const watch = (slots: SlotWatch.SlotWatch, { final, head }: ChainHead): void => 
 const atOnce = 16
 
 const fill = Effect.fnUntraced(function* (
-  work: LaneState,
+  state: LaneState,
   missing: ReadonlyArray<bigint>,
   counted: bigint,
   chainHead: ChainHead
 ): Effect.fn.Return<ReadonlyArray<TrackedTransaction>, Stopped> {
-  const { address, capacity, half, lease, next, store } = work
-  const { noop: sign } = half
+  const { address, capacity, scheme, lease, next, store } = state
+  const { noop: sign } = scheme
   const behind = `the chain counts ${counted} transactions of ${lease.lane}, the records are at ${next}`
   if (missing.length > mostAhead) {
     yield* Effect.logError(
@@ -134,7 +134,7 @@ const fill = Effect.fnUntraced(function* (
     return []
   }
   if (chainHead.fees !== undefined && chainHead.fees.maximum > chainHead.fees.ceiling) return []
-  const room = yield* roomFor(work)
+  const room = yield* roomFor(state)
   const sent: Array<TrackedTransaction> = []
   for (const number of missing.slice(0, Math.min(capacity, atOnce))) {
     const filler = yield* Effect.result(sign({ lane: address, number }, chainHead))
@@ -150,20 +150,20 @@ const fill = Effect.fnUntraced(function* (
     room.spend(expense)
     yield* Effect.logWarning(`${behind}: a transaction that does nothing takes the missing number ${number}`)
     yield* store.fillGap(lease, number, filler.success)
-    const aboard = toAboard(number, filler.success, yield* Clock.currentTimeMillis)
-    work.flights.set(number, aboard)
-    work.gasMoney = undefined
-    yield* send(work, aboard)
-    sent.push(aboard)
+    const transaction = toAboard(number, filler.success, yield* Clock.currentTimeMillis)
+    state.transactions.set(number, transaction)
+    state.gasMoney = undefined
+    yield* send(state, transaction)
+    sent.push(transaction)
   }
   return sent
 })
 
 /** A node whose counts come and go could have us sign for ever: that costs no more than all settling may. */
-const roomFor = Effect.fnUntraced(function* ({ ceilings, half, store }: LaneState) {
-  if (!SpendLimits.hold(ceilings, half.network, [])) return SpendLimits.unlimited
+const roomFor = Effect.fnUntraced(function* ({ limits, scheme, store }: LaneState) {
+  if (!SpendLimits.hold(limits, scheme.network, [])) return SpendLimits.unlimited
   const since = (yield* store.now) - SpendLimits.periodMillis
-  return SpendLimits.room(ceilings, half.network, yield* store.books(half.network, since))
+  return SpendLimits.room(limits, scheme.network, yield* store.books(scheme.network, since))
 })
 
 const toAboard = (number: bigint, prepared: PreparedTransaction, begunAt: number): TrackedTransaction => ({
@@ -171,10 +171,10 @@ const toAboard = (number: bigint, prepared: PreparedTransaction, begunAt: number
   begunAt,
   doubtful: false,
   attempts: [prepared],
-  travellers: [],
-  opaque: [],
+  payments: [],
+  unreadable: [],
   inclusion: undefined,
-  lostAt: undefined,
+  replacedAt: undefined,
   cancelled: false,
-  unmarked: false
+  unrecorded: false
 })

@@ -32,17 +32,17 @@ export const periodMillis = Duration.toMillis("24 hours")
 
 /** The operator's ceilings, and for a network without one that of its scheme. */
 export const orDefault = (
-  { total, ...ceilings }: SpendLimits,
-  halves: ReadonlyArray<Pick<SchemeFacilitator, "gasCeiling" | "network">>
+  { total, ...limits }: SpendLimits,
+  schemes: ReadonlyArray<Pick<SchemeFacilitator, "gasCeiling" | "network">>
 ): SpendLimits => ({
-  ...ceilings,
-  total: (network) => total?.(network) ?? halves.find((half) => half.network === network)?.gasCeiling
+  ...limits,
+  total: (network) => total?.(network) ?? schemes.find((scheme) => scheme.network === network)?.gasCeiling
 })
 
 /** Whether there is any ceiling for these callers. */
-export const hold = (ceilings: SpendLimits, network: string, callers: Iterable<string>): boolean =>
-  ceilings.total?.(network) !== undefined ||
-  [...new Set(callers)].some((caller) => ceilings.caller?.(caller, network) !== undefined)
+export const hold = (limits: SpendLimits, network: string, callers: Iterable<string>): boolean =>
+  limits.total?.(network) !== undefined ||
+  [...new Set(callers)].some((caller) => limits.caller?.(caller, network) !== undefined)
 
 /** The ceilings of one network, and what is used of them. */
 export interface Room {
@@ -58,11 +58,10 @@ export interface Room {
 export const unlimited: Room = { spend: () => undefined, broken: () => [], most: () => undefined }
 
 /** What the ceilings leave by the books. */
-export const room = (ceilings: SpendLimits, network: string, { open, spent }: NetworkSpend): Room => {
-  const total = ceilings.total?.(network)
-  const ownLimit = (caller: string) => ceilings.caller?.(caller, network)
-  const parts =
-    total === undefined ? new Map() : CallerShares.partsOf(total, ceilings.callers?.(network) ?? [], ownLimit)
+export const room = (limits: SpendLimits, network: string, { open, spent }: NetworkSpend): Room => {
+  const total = limits.total?.(network)
+  const ownLimit = (caller: string) => limits.caller?.(caller, network)
+  const parts = total === undefined ? new Map() : CallerShares.partsOf(total, limits.callers?.(network) ?? [], ownLimit)
   const used = new Map(spent)
   let all = [...spent.values()].reduce((sum, cost) => sum + cost, 0n)
   const of = (caller: string) => used.get(caller) ?? 0n
@@ -99,12 +98,12 @@ export const room = (ceilings: SpendLimits, network: string, { open, spent }: Ne
 
 /** Whether the ceilings allow all these expenses by the books. */
 export const allow = (
-  ceilings: SpendLimits,
+  limits: SpendLimits,
   network: string,
   expenses: ReadonlyArray<OpenExpense>,
   books: NetworkSpend
 ): boolean => {
-  const left = room(ceilings, network, books)
+  const left = room(limits, network, books)
   return expenses.every((expense) => {
     if (left.broken(expense).length > 0) return false
     left.spend(expense)

@@ -18,8 +18,8 @@ import type { Allowance, NetworkSpend, OpenExpense } from "../store/NetworkSpend
 import type { Advance, LaneExit, Plan, StoredPayment } from "../store/PaymentStore.ts"
 import * as FeeBump from "./FeeBump.ts"
 import {
-  enterQueued,
-  inTheAir,
+  recordQueued,
+  pendingIn,
   isRefused,
   isTaken,
   type LaneState,
@@ -45,56 +45,56 @@ interface Ready {
  * Has payments of the queue depart, as many as there is room for, and returns their flights. Those that cannot, leave the
  * lane or end; a payment that was in a flight before, or that somebody else has settled, is noted as stranded.
  */
-export const depart = Effect.fnUntraced(function* (
-  work: LaneState,
+export const submit = Effect.fnUntraced(function* (
+  state: LaneState,
   queued: ReadonlyArray<StoredPayment>
 ): Effect.fn.Return<ReadonlyArray<TrackedTransaction>, Stopped> {
   yield* Checkpoint.pass("taken-up")
-  if (isRefused(work)) {
+  if (isRefused(state)) {
     yield* putBack(
-      work,
+      state,
       queued,
-      `a node of ${work.half.network} does not take the transactions: ${work.refusal}`,
+      `a node of ${state.scheme.network} does not take the transactions: ${state.refusal}`,
       "signer_refused"
     )
     return []
   }
-  const ready = yield* examineQueued(work, queued)
+  const ready = yield* examineQueued(state, queued)
   if (ready.length === 0) return []
-  const chainHead = yield* Effect.result(surveyed(work, ready))
+  const chainHead = yield* Effect.result(surveyed(state, ready))
   if (Result.isFailure(chainHead)) {
-    yield* putBack(work, ready.map(storedOf), chainHead.failure.message)
+    yield* putBack(state, ready.map(storedOf), chainHead.failure.message)
     return []
   }
-  const flights = yield* sign(work, ready, chainHead.success)
-  rememberLeft(work, ready, flights)
-  yield* sendFirst(work, flights)
-  return flights
+  const transactions = yield* sign(state, ready, chainHead.success)
+  rememberLeft(state, ready, transactions)
+  yield* sendFirst(state, transactions)
+  return transactions
 })
 
 const storedOf = ({ stored }: Ready): StoredPayment => stored
 
 /** What there was no room for, or no money, need not be examined again in a moment. */
 const rememberLeft = (
-  { examined }: LaneState,
+  { verified }: LaneState,
   ready: ReadonlyArray<Ready>,
-  flights: ReadonlyArray<TrackedTransaction>
+  transactions: ReadonlyArray<TrackedTransaction>
 ): void => {
-  const aboard = new Set(flights.flatMap(({ travellers }) => travellers.map(({ payment }) => payment)))
-  for (const { at, payment, stored } of ready) if (!aboard.has(payment)) examined.add(stored, payment, at)
+  const transaction = new Set(transactions.flatMap(({ payments }) => payments.map(({ payment }) => payment)))
+  for (const { at, payment, stored } of ready) if (!transaction.has(payment)) verified.add(stored, payment, at)
 }
 
 /** The payments leave the lane as they came; those that were sent before are stranded in it. */
 export const putBack = (
-  work: LaneState,
+  state: LaneState,
   payments: ReadonlyArray<StoredPayment>,
   note: string,
   exit?: LaneExit
 ): Effect.Effect<void, Stopped> =>
   Effect.suspend(() => {
-    for (const one of payments) if (wasSent(one)) work.stranded.add(one.paymentId)
-    return enterQueued(
-      work,
+    for (const one of payments) if (wasSent(one)) state.orphanedPayments.add(one.paymentId)
+    return recordQueued(
+      state,
       payments.filter((one) => !wasSent(one)).map((one) => back(one, note, exit))
     )
   })
@@ -114,16 +114,16 @@ const longestNote = 300
 type Verdict = PaymentError | ValidationError
 type Unavailable = ChainUnavailable | FacilitatorUnavailable
 
-const examineQueued = Effect.fnUntraced(function* (work: LaneState, queued: ReadonlyArray<StoredPayment>) {
+const examineQueued = Effect.fnUntraced(function* (state: LaneState, queued: ReadonlyArray<StoredPayment>) {
   const now = yield* Clock.currentTimeMillis
-  const seen = queued.map((stored): Seen => ({ stored, known: work.examined.take(stored, now) }))
+  const seen = queued.map((stored): Seen => ({ stored, known: state.verified.take(stored, now) }))
   const doubtful = seen.filter((one) => goodIn(one, now) === undefined)
-  const examined = yield* Effect.forEach(
+  const verified = yield* Effect.forEach(
     doubtful,
-    (one) => Effect.map(Effect.result(examineOrFind(work, one, now)), (verdict) => [one, verdict] as const),
+    (one) => Effect.map(Effect.result(examineOrFind(state, one, now)), (verdict) => [one, verdict] as const),
     { concurrency: "unbounded" }
   )
-  const verdicts = new Map(examined)
+  const verdicts = new Map(verified)
   const ready: Array<Ready> = []
   const advances: Array<Advance> = []
   for (const one of seen) {
@@ -133,12 +133,12 @@ const examineQueued = Effect.fnUntraced(function* (work: LaneState, queued: Read
     if (verdict === undefined) continue
     if (Result.isSuccess(verdict)) {
       const payment = verdict.success
-      if (payment === settledByAnother) work.stranded.add(stored.paymentId)
+      if (payment === settledByAnother) state.orphanedPayments.add(stored.paymentId)
       else ready.push({ stored, payment, at: (good && one.known?.at) ?? now })
-    } else if (wasSent(stored)) work.stranded.add(stored.paymentId)
+    } else if (wasSent(stored)) state.orphanedPayments.add(stored.paymentId)
     else advances.push(turnedAway(stored, verdict.failure))
   }
-  yield* enterQueued(work, advances)
+  yield* recordQueued(state, advances)
   return ready
 })
 
@@ -151,17 +151,17 @@ const settledByAnother = "settled by another"
  * one that is not bound, because nothing may be granted for it.
  */
 const examineOrFind = Effect.fnUntraced(function* (
-  work: LaneState,
+  state: LaneState,
   one: Seen,
   now: number
 ): Effect.fn.Return<Payment | typeof settledByAnother, Verdict | Unavailable> {
-  const verdict = yield* Effect.result(examine(work, one, now))
+  const verdict = yield* Effect.result(examine(state, one, now))
   if (Result.isSuccess(verdict)) return verdict.success
   const { known, stored } = one
   if (wasSent(stored) || !OthersTransfers.mayExplain(verdict.failure)) return yield* verdict.failure
-  const payment = known?.payment ?? (yield* PaymentReading.ofRecord(work.half, stored))
-  if (!(yield* OthersTransfers.isSettled(work.half, stored, payment, work.startedAt))) return yield* verdict.failure
-  return work.address === "" && isCurrentAndBound(payment) ? payment : settledByAnother
+  const payment = known?.payment ?? (yield* PaymentReading.ofRecord(state.scheme, stored))
+  if (!(yield* OthersTransfers.isSettled(state.scheme, stored, payment, state.startedAt))) return yield* verdict.failure
+  return state.address === "" && isCurrentAndBound(payment) ? payment : settledByAnother
 })
 
 const isCurrentAndBound = ({ authorization, recalled }: Payment): boolean =>
@@ -170,7 +170,7 @@ const isCurrentAndBound = ({ authorization, recalled }: Payment): boolean =>
 /** A payment of the queue, and what is remembered of its examination. */
 interface Seen {
   readonly stored: StoredPayment
-  readonly known: ReturnType<LaneState["examined"]["take"]>
+  readonly known: ReturnType<LaneState["verified"]["take"]>
 }
 
 /** The payment, where it was examined just now, which is the rule. */
@@ -187,14 +187,14 @@ const turnedAway = (stored: StoredPayment, reason: Verdict | Unavailable): Advan
 
 /** Reads the payment and verifies it, unless that was just done. One whose time is up ends under any settings. */
 const examine = Effect.fnUntraced(function* (
-  { half }: LaneState,
+  { scheme }: LaneState,
   { known, stored }: Seen,
   now: number
 ): Effect.fn.Return<Payment, Verdict | Unavailable> {
-  const payment = known?.payment ?? (yield* PaymentReading.ofRecord(half, stored))
+  const payment = known?.payment ?? (yield* PaymentReading.ofRecord(scheme, stored))
   if (isLate(payment, now)) return yield* over(stored, now)
   yield* PaymentReading.demandCurrent(payment)
-  if (known?.isFresh !== true) yield* half.verify(payment)
+  if (known?.isFresh !== true) yield* scheme.verify(payment)
   return payment
 })
 
@@ -219,69 +219,69 @@ const surveyMillis = 250
  * The chain as it is, not older than any of the payments: what has happened before they were taken is not theirs. Fails
  * while it is dearer than the operator allows.
  */
-const surveyed = Effect.fnUntraced(function* (work: LaneState, ready: ReadonlyArray<Ready>) {
-  const chainHead = yield* askOrRemember(work, ready)
+const surveyed = Effect.fnUntraced(function* (state: LaneState, ready: ReadonlyArray<Ready>) {
+  const chainHead = yield* askOrRemember(state, ready)
   const { fees } = chainHead
   if (fees === undefined || fees.maximum <= fees.ceiling) return chainHead
   return yield* Effect.fail({
-    message: `gas on ${work.half.network} costs ${fees.maximum} a unit, more than the ${fees.ceiling} that the operator allows`
+    message: `gas on ${state.scheme.network} costs ${fees.maximum} a unit, more than the ${fees.ceiling} that the operator allows`
   })
 })
 
-const askOrRemember = Effect.fnUntraced(function* (work: LaneState, ready: ReadonlyArray<Ready>) {
-  const { half, surveyed: known } = work
+const askOrRemember = Effect.fnUntraced(function* (state: LaneState, ready: ReadonlyArray<Ready>) {
+  const { scheme, surveyed: known } = state
   // Records are dated by the store.
-  const now = yield* work.store.now
+  const now = yield* state.store.now
   const newest = ready.reduce((latest, { stored }) => Math.max(latest, stored.history[0]?.at ?? now), 0)
   const isFresh = known !== undefined && now >= known.at && now < known.at + surveyMillis
   if (isFresh && newest < known.at) return known.chainHead
-  const chainHead = yield* half.chainHead
-  work.surveyed = { chainHead, at: now }
+  const chainHead = yield* scheme.chainHead
+  state.surveyed = { chainHead, at: now }
   return chainHead
 })
 
 /** Signs and writes down; where there is a ceiling, while no other lane of the network does. */
 const sign = (
-  work: LaneState,
+  state: LaneState,
   ready: ReadonlyArray<Ready>,
   chainHead: ChainHead
 ): Effect.Effect<ReadonlyArray<TrackedTransaction>, Stopped> =>
   Effect.suspend(() => {
-    const { ceilings, half, spending } = work
+    const { limits, scheme, spendLock } = state
     const callers = ready.map(({ stored }) => stored.caller)
-    return SpendLimits.hold(ceilings, half.network, callers)
-      ? spending.withPermit(signByTheBooks(work, ready, chainHead))
-      : Effect.map(signWithin(work, ready, chainHead), ({ flights }) => flights)
+    return SpendLimits.hold(limits, scheme.network, callers)
+      ? spendLock.withPermit(signByTheBooks(state, ready, chainHead))
+      : Effect.map(signWithin(state, ready, chainHead), ({ transactions }) => transactions)
   })
 
 /** How often it is signed anew where another process has spent the room meanwhile. */
 const signings = 3
 
 const signByTheBooks = Effect.fnUntraced(function* (
-  work: LaneState,
+  state: LaneState,
   ready: ReadonlyArray<Ready>,
   chainHead: ChainHead
 ): Effect.fn.Return<ReadonlyArray<TrackedTransaction>, Stopped> {
-  const { ceilings, half, store } = work
+  const { limits, scheme, store } = state
   const since = (yield* store.now) - SpendLimits.periodMillis
-  let books = yield* store.books(half.network, since)
+  let books = yield* store.books(scheme.network, since)
   let waiting = ready
   for (let signing = 1; ; signing++) {
-    const signed = yield* signWithin(work, waiting, chainHead, {
-      room: SpendLimits.room(ceilings, half.network, books),
+    const signed = yield* signWithin(state, waiting, chainHead, {
+      room: SpendLimits.room(limits, scheme.network, books),
       allowance: (expenses) => ({
         since,
-        allows: (now) => SpendLimits.allow(ceilings, half.network, expenses, now)
+        allows: (now) => SpendLimits.allow(limits, scheme.network, expenses, now)
       })
     })
-    if (signed.refused === undefined) return signed.flights
-    work.gasMoney = undefined
+    if (signed.refused === undefined) return signed.transactions
+    state.gasMoney = undefined
     books = signed.refused
-    waiting = signed.flights.flatMap(({ travellers }) =>
-      waiting.filter(({ payment }) => travellers.some((traveller) => traveller.payment === payment))
+    waiting = signed.transactions.flatMap(({ payments }) =>
+      waiting.filter(({ payment }) => payments.some((batched) => batched.payment === payment))
     )
     if (signing < signings) continue
-    yield* putBack(work, waiting.map(storedOf), ceilingReached)
+    yield* putBack(state, waiting.map(storedOf), ceilingReached)
     return []
   }
 })
@@ -294,75 +294,75 @@ interface Within {
 
 /** What was signed; `refused` are the books by which it may not be sent, and then nothing of it is written. */
 interface Signed {
-  readonly flights: ReadonlyArray<TrackedTransaction>
+  readonly transactions: ReadonlyArray<TrackedTransaction>
   readonly refused: NetworkSpend | undefined
 }
 
 /** Signs for as many payments as there is room for, one flight after the other, and writes all of them down in one step. */
 const signWithin = Effect.fnUntraced(function* (
-  work: LaneState,
+  state: LaneState,
   ready: ReadonlyArray<Ready>,
   chainHead: ChainHead,
   within?: Within
 ): Effect.fn.Return<Signed, Stopped> {
   const room = within?.room ?? SpendLimits.unlimited
-  const places = work.capacity - placesTaken(work, yield* Clock.currentTimeMillis)
-  const flights: Array<TrackedTransaction> = []
+  const places = state.capacity - placesTaken(state, yield* Clock.currentTimeMillis)
+  const transactions: Array<TrackedTransaction> = []
   let rest = ready
-  while (rest.length > 0 && flights.length < places) {
-    const number = work.next + BigInt(flights.length)
+  while (rest.length > 0 && transactions.length < places) {
+    const number = state.next + BigInt(transactions.length)
     const prepared = yield* Effect.result(
-      prepareWithin(work, rest, number, chainHead, {
-        signed: flights,
+      prepareWithin(state, rest, number, chainHead, {
+        signed: transactions,
         ceiling: room.most(rest.map(({ stored }) => stored.caller))
       })
     )
     if (Result.isFailure(prepared)) {
       const { _tag, message } = prepared.failure
       const hopeless = _tag === "ChainUnavailable" ? rest : rest.slice(0, 1)
-      yield* putBack(work, hopeless.map(storedOf), message)
+      yield* putBack(state, hopeless.map(storedOf), message)
       rest = rest.slice(hopeless.length)
       continue
     }
     if (prepared.success === undefined) {
       // Whatever was in the air may have landed in this very moment.
-      work.payable = Math.max(1, inTheAir(work).length + flights.length)
+      state.payable = Math.max(1, pendingIn(state).length + transactions.length)
       break
     }
-    const { aboard, count } = prepared.success
-    const expense = expenseOf(aboard)
+    const { transaction, count } = prepared.success
+    const expense = expenseOf(transaction)
     const broken = room.broken(expense)
     if (broken.length > 0) {
       const stays = ({ stored }: Ready) => !broken.includes(undefined) && !broken.includes(stored.caller)
-      yield* release(work, rest.slice(0, count))
+      yield* release(state, rest.slice(0, count))
       const note = broken.includes(undefined) ? ceilingReached : shareUsedUp
-      yield* putBack(work, rest.filter((one) => !stays(one)).map(storedOf), note)
+      yield* putBack(state, rest.filter((one) => !stays(one)).map(storedOf), note)
       rest = rest.filter(stays)
       continue
     }
     room.spend(expense)
-    SignerFunds.spend(work, expense.cost)
-    flights.push(aboard)
+    SignerFunds.spend(state, expense.cost)
+    transactions.push(transaction)
     rest = rest.slice(count)
   }
   yield* Checkpoint.pass("signed")
-  const signed = ready.filter((one) => flights.some(({ travellers }) => travellers.some(isOf(one))))
+  const signed = ready.filter((one) => transactions.some(({ payments }) => payments.some(isOf(one))))
   const refused = yield* Effect.tapError(
-    writeDown(work, flights, within?.allowance(flights.map(expenseOf))),
-    ({ _tag }) => (_tag === "LeaseLost" ? release(work, signed) : Effect.void)
+    writeDown(state, transactions, within?.allowance(transactions.map(expenseOf))),
+    ({ _tag }) => (_tag === "LeaseLost" ? release(state, signed) : Effect.void)
   )
-  if (refused !== undefined) yield* release(work, signed)
-  return { flights, refused }
+  if (refused !== undefined) yield* release(state, signed)
+  return { transactions, refused }
 })
 
 const isOf =
   ({ stored }: Ready) =>
-  (traveller: BatchedPayment): boolean =>
-    traveller.stored.paymentId === stored.paymentId
+  (batched: BatchedPayment): boolean =>
+    batched.stored.paymentId === stored.paymentId
 
 /** What was signed for these will not be sent. */
-const release = ({ half }: LaneState, ready: ReadonlyArray<Ready>): Effect.Effect<void> =>
-  ready.length === 0 || half.release === undefined ? Effect.void : half.release(ready.map(({ payment }) => payment))
+const release = ({ scheme }: LaneState, ready: ReadonlyArray<Ready>): Effect.Effect<void> =>
+  ready.length === 0 || scheme.release === undefined ? Effect.void : scheme.release(ready.map(({ payment }) => payment))
 
 const ceilingReached = "the ceiling of what settling may cost in 24 hours is reached"
 const shareUsedUp = "this caller's share of the ceiling of what settling may cost in 24 hours is used up"
@@ -380,85 +380,85 @@ interface Bounds {
  * the air has landed. Where nothing is in the air, one is signed for all the same: what is short is for the node to say.
  */
 const prepareWithin = Effect.fnUntraced(function* (
-  work: LaneState,
+  state: LaneState,
   ready: ReadonlyArray<Ready>,
   number: bigint,
   chainHead: ChainHead,
   { ceiling, signed }: Bounds
 ) {
-  const cap = work.half.batches?.maximumCost
+  const cap = state.scheme.batches?.maximumCost
   const most = SignerFunds.lowest(cap && SignerFunds.shareOf(cap), ceiling)
-  const wanted = yield* prepare(work, ready, number, chainHead, most)
-  const cost = lastAttempt(wanted.aboard).cost
-  const left = yield* SignerFunds.left(work, FeeBump.anEighthMore(cost), signed)
+  const wanted = yield* prepare(state, ready, number, chainHead, most)
+  const cost = lastAttempt(wanted.transaction).cost
+  const left = yield* SignerFunds.left(state, FeeBump.anEighthMore(cost), signed)
   if (left === undefined || cost <= (wanted.count === 1 ? left : SignerFunds.shareOf(left))) return wanted
   const fitting =
     wanted.count === 1
       ? wanted
-      : yield* Effect.onError(prepare(work, ready, number, chainHead, SignerFunds.shareOf(left)), () =>
-          release(work, ready.slice(0, wanted.count))
+      : yield* Effect.onError(prepare(state, ready, number, chainHead, SignerFunds.shareOf(left)), () =>
+          release(state, ready.slice(0, wanted.count))
         )
-  const isShort = lastAttempt(fitting.aboard).cost > left && signed.length + inTheAir(work).length > 0
-  yield* release(work, ready.slice(isShort ? 0 : fitting.count, wanted.count))
+  const isShort = lastAttempt(fitting.transaction).cost > left && signed.length + pendingIn(state).length > 0
+  yield* release(state, ready.slice(isShort ? 0 : fitting.count, wanted.count))
   return isShort ? undefined : fitting
 })
 
 const prepare = Effect.fnUntraced(function* (
-  { address, half }: LaneState,
+  { address, scheme }: LaneState,
   ready: ReadonlyArray<Ready>,
   number: bigint,
   chainHead: ChainHead,
   maximumCost: bigint | undefined
 ) {
   const slot = address === "" ? undefined : { lane: address, number }
-  const { count, prepared } = yield* half.prepare(
+  const { count, prepared } = yield* scheme.prepare(
     ready.map(({ payment }) => payment),
     slot,
     chainHead,
     maximumCost
   )
-  const aboard: TrackedTransaction = {
+  const transaction: TrackedTransaction = {
     number,
     begunAt: yield* Clock.currentTimeMillis,
     doubtful: false,
     attempts: [prepared],
-    travellers: ready.slice(0, count).map(({ payment, stored }) => ({ payment, stored, concluded: false })),
-    opaque: [],
+    payments: ready.slice(0, count).map(({ payment, stored }) => ({ payment, stored, concluded: false })),
+    unreadable: [],
     inclusion: undefined,
-    lostAt: undefined,
+    replacedAt: undefined,
     cancelled: false,
-    unmarked: false
+    unrecorded: false
   }
-  return { aboard, count }
+  return { transaction, count }
 })
 
 const writeDown = Effect.fnUntraced(function* (
-  work: LaneState,
-  flights: ReadonlyArray<TrackedTransaction>,
+  state: LaneState,
+  transactions: ReadonlyArray<TrackedTransaction>,
   allowance: Allowance | undefined
 ): Effect.fn.Return<NetworkSpend | undefined, Stopped> {
-  if (flights.length === 0) return undefined
-  const plans = flights.map((aboard): Plan => ({
-    number: aboard.number,
-    prepared: lastAttempt(aboard),
-    paymentIds: aboard.travellers.map(({ stored }) => stored.paymentId)
+  if (transactions.length === 0) return undefined
+  const plans = transactions.map((transaction): Plan => ({
+    number: transaction.number,
+    prepared: lastAttempt(transaction),
+    paymentIds: transaction.payments.map(({ stored }) => stored.paymentId)
   }))
-  const refused = yield* work.store.plan(work.lease, plans, allowance)
+  const refused = yield* state.store.plan(state.lease, plans, allowance)
   if (refused !== undefined) return refused
-  for (const aboard of flights) {
-    const { head, transaction } = lastAttempt(aboard)
-    for (const traveller of aboard.travellers) {
-      const { stored } = traveller
-      traveller.stored = {
+  for (const planned of transactions) {
+    const { head, transaction } = lastAttempt(planned)
+    for (const batched of planned.payments) {
+      const { stored } = batched
+      batched.stored = {
         ...stored,
         status: "planned",
         transaction,
-        flight: aboard.number,
+        flight: planned.number,
         since: stored.since ?? head
       }
     }
-    work.flights.set(aboard.number, aboard)
-    work.next = aboard.number + 1n
+    state.transactions.set(planned.number, planned)
+    state.next = planned.number + 1n
   }
   yield* Checkpoint.pass("planned")
   return undefined
@@ -471,13 +471,13 @@ const sendingAtOnce = 16
  * Bytes that a node does not take as they are stay planned: the flight's watch mends them. It also marks those that were
  * taken, since on a quick chain its first look shows more.
  */
-const sendFirst = (work: LaneState, flights: ReadonlyArray<TrackedTransaction>): Effect.Effect<void, LeaseLost> =>
+const sendFirst = (state: LaneState, transactions: ReadonlyArray<TrackedTransaction>): Effect.Effect<void, LeaseLost> =>
   Effect.forEach(
-    flights,
-    (aboard) =>
-      Effect.map(send(work, aboard), (submission) => {
-        aboard.unmarked = isTaken(submission)
-        aboard.doubtful = submission._tag !== "Accepted"
+    transactions,
+    (transaction) =>
+      Effect.map(send(state, transaction), (submission) => {
+        transaction.unrecorded = isTaken(submission)
+        transaction.doubtful = submission._tag !== "Accepted"
       }),
-    { concurrency: work.address === "" ? sendingAtOnce : 1, discard: true }
+    { concurrency: state.address === "" ? sendingAtOnce : 1, discard: true }
   )

@@ -19,19 +19,19 @@ export interface BatchedPayment {
 export interface TrackedTransaction {
   readonly number: bigint
   attempts: ReadonlyArray<PreparedTransaction>
-  travellers: ReadonlyArray<BatchedPayment>
+  payments: ReadonlyArray<BatchedPayment>
   /**
    * Its payments that the scheme cannot read any more. Its bytes are sent and its slot is watched for them too; what became of
    * them nobody can tell until they can be read again.
    */
-  opaque: ReadonlyArray<StoredPayment>
+  unreadable: ReadonlyArray<StoredPayment>
   inclusion: Inclusion | undefined
   /** The chain's head when it was found that a transaction that is none of ours has used its slot. */
-  lostAt: bigint | undefined
+  replacedAt: bigint | undefined
   /** Its payments' validity is over, and something that does nothing was sent in its place. */
   cancelled: boolean
   /** A node has its bytes, and the records do not say so yet. */
-  unmarked: boolean
+  unrecorded: boolean
   /** Its signer is not configured any more: nothing takes its slot, and it is over with its payments. */
   readonly orphaned?: boolean
   /** When its first bytes were sent, or were found on record; Unix milliseconds. */
@@ -56,13 +56,14 @@ export const isOpen = ({ stored: { status } }: BatchedPayment): boolean => statu
  * Whether its slot is still to be used. A flight without a slot, or of a signer that is gone, is in the air while a payment in
  * it is open.
  */
-export const isInTheAir = ({ attempts, inclusion, lostAt, orphaned, travellers }: TrackedTransaction): boolean => {
-  if (inclusion !== undefined || lostAt !== undefined) return false
-  return (orphaned !== true && attempts[0]?.slot !== undefined) || travellers.some(isOpen)
+export const isPending = ({ attempts, inclusion, replacedAt, orphaned, payments }: TrackedTransaction): boolean => {
+  if (inclusion !== undefined || replacedAt !== undefined) return false
+  return (orphaned !== true && attempts[0]?.slot !== undefined) || payments.some(isOpen)
 }
 
 /** Whether there is anything to wait for before the outcome of every payment is known and the slot is used. */
-export const isUnderWay = (aboard: TrackedTransaction): boolean => isInTheAir(aboard) || aboard.travellers.some(isOpen)
+export const isUnresolved = (transaction: TrackedTransaction): boolean =>
+  isPending(transaction) || transaction.payments.some(isOpen)
 
 /** Whether a payment's end is beyond doubt: deep in the chain, or dead and looked at after its validity. */
 export const isDone = ({ concluded, stored: { status } }: BatchedPayment): boolean =>
@@ -78,7 +79,11 @@ export const wasSent = ({ since }: StoredPayment): boolean => since !== undefine
  * The scheme is asked about this. `since` stands for a payment that no transaction was prepared for yet; `startedAt` is
  * when this process began to settle, in Unix milliseconds.
  */
-export const passengerOf = ({ payment, stored }: BatchedPayment, since: bigint, startedAt: number): ObservedPayment => {
+export const observedPaymentOf = (
+  { payment, stored }: BatchedPayment,
+  since: bigint,
+  startedAt: number
+): ObservedPayment => {
   const earliest = earliestOf(stored, startedAt)
   return {
     payment,
@@ -106,28 +111,28 @@ const earliestOf = ({ history }: StoredPayment, startedAt: number): number | und
 }
 
 /** The most that it may cost, and for whom. */
-export const expenseOf = (aboard: TrackedTransaction): OpenExpense => ({
-  cost: lastAttempt(aboard).cost,
-  callers: [...aboard.travellers.map(({ stored }) => stored), ...aboard.opaque].map(({ caller }) => caller)
+export const expenseOf = (transaction: TrackedTransaction): OpenExpense => ({
+  cost: lastAttempt(transaction).cost,
+  callers: [...transaction.payments.map(({ stored }) => stored), ...transaction.unreadable].map(({ caller }) => caller)
 })
 
 /** When a payment's validity ends, in Unix seconds; of a flight the latest. */
-export const validBefore = ({ opaque, travellers }: TrackedTransaction): number =>
-  [...travellers.map(({ stored }) => stored), ...opaque].reduce(
+export const validBefore = ({ unreadable, payments }: TrackedTransaction): number =>
+  [...payments.map(({ stored }) => stored), ...unreadable].reduce(
     (latest, { authorization }) => Math.max(latest, authorization.validBefore),
     0
   )
 
 /** Whether it carries no payment at all: it only uses its slot up. */
-export const isEmpty = ({ opaque, travellers }: TrackedTransaction): boolean =>
-  travellers.length === 0 && opaque.length === 0
+export const isEmpty = ({ unreadable, payments }: TrackedTransaction): boolean =>
+  payments.length === 0 && unreadable.length === 0
 
 /** Takes over records that have changed. */
-export const update = (aboard: TrackedTransaction, records: ReadonlyArray<StoredPayment>) => {
+export const update = (transaction: TrackedTransaction, records: ReadonlyArray<StoredPayment>) => {
   const changed = new Map(records.map((record) => [record.paymentId, record]))
-  for (const traveller of aboard.travellers) {
-    traveller.stored = changed.get(traveller.stored.paymentId) ?? traveller.stored
+  for (const batched of transaction.payments) {
+    batched.stored = changed.get(batched.stored.paymentId) ?? batched.stored
   }
-  aboard.opaque = aboard.opaque.map((stored) => changed.get(stored.paymentId) ?? stored)
-  aboard.travellers = aboard.travellers.filter(({ stored }) => stored.status !== "accepted")
+  transaction.unreadable = transaction.unreadable.map((stored) => changed.get(stored.paymentId) ?? stored)
+  transaction.payments = transaction.payments.filter(({ stored }) => stored.status !== "accepted")
 }

@@ -13,10 +13,10 @@ import type * as Scope from "effect/Scope"
 
 import type { ChainUnavailable, FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { ChainHead, Conclusion, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import type { LaneChoice } from "../queue/LaneChoice.ts"
 import type { PaymentStore, ProvenUnused, StoredPayment, UnwantedPlace } from "../store/PaymentStore.ts"
-import type { LaneChoice } from "./LaneChoice.ts"
 import * as PaymentReading from "./PaymentReading.ts"
-import { passengerOf } from "./TrackedTransaction.ts"
+import { observedPaymentOf } from "./TrackedTransaction.ts"
 
 /** The records, the lanes, and when this process began to settle (Unix milliseconds). */
 export interface Options {
@@ -48,15 +48,15 @@ interface Memory {
  */
 export const watch = (
   options: Options,
-  halves: ReadonlyArray<SchemeFacilitator>
+  schemes: ReadonlyArray<SchemeFacilitator>
 ): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.forEach(halves, (half) => Effect.forkScoped(rounds(options, half)), { discard: true })
+  Effect.forEach(schemes, (scheme) => Effect.forkScoped(rounds(options, scheme)), { discard: true })
 
-const rounds = (options: Options, half: SchemeFacilitator): Effect.Effect<never> =>
+const rounds = (options: Options, scheme: SchemeFacilitator): Effect.Effect<never> =>
   Effect.suspend(() => {
     const memory: Memory = { after: undefined }
     return Effect.forever(
-      Effect.andThen(Effect.sleep(pause), Effect.catchCause(round(options, half, memory), tell(half)))
+      Effect.andThen(Effect.sleep(pause), Effect.catchCause(round(options, scheme, memory), tell(scheme)))
     )
   })
 
@@ -69,14 +69,14 @@ const tell =
 
 const round = Effect.fnUntraced(function* (
   options: Options,
-  half: SchemeFacilitator,
+  scheme: SchemeFacilitator,
   memory: Memory
 ): Effect.fn.Return<void, ChainUnavailable | FacilitatorUnavailable> {
   const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
   let unproven = 0
   while (unproven < unprovenAtMost) {
-    const page = yield* options.store.unwanted(half.network, now - delay, pageSize, memory.after)
-    unproven += yield* conclude(options, half, page.filter(isOf(half)))
+    const page = yield* options.store.unwanted(scheme.network, now - delay, pageSize, memory.after)
+    unproven += yield* conclude(options, scheme, page.filter(isOf(scheme)))
     const last = page.length < pageSize ? undefined : page.at(-1)
     memory.after = last && { validBefore: last.authorization.validBefore, serial: last.serial }
     if (last === undefined) return
@@ -91,12 +91,12 @@ const isOf =
 /** Has those end whose ends are proven; returns how many are left. */
 const conclude = Effect.fnUntraced(function* (
   options: Options,
-  half: SchemeFacilitator,
+  scheme: SchemeFacilitator,
   page: ReadonlyArray<StoredPayment>
 ): Effect.fn.Return<number, ChainUnavailable | FacilitatorUnavailable> {
   if (page.length === 0) return 0
-  const chainHead = yield* half.chainHead
-  const ends = yield* Effect.forEach(page, (stored) => endOf(options, half, stored, chainHead), { concurrency })
+  const chainHead = yield* scheme.chainHead
+  const ends = yield* Effect.forEach(page, (stored) => endOf(options, scheme, stored, chainHead), { concurrency })
   const unused = ends.flatMap((end, index): ReadonlyArray<ProvenUnused> => {
     const { paymentId } = page[index] ?? {}
     return paymentId === undefined || end?._tag !== "Unused" ? [] : [{ paymentId, at: end.at }]
@@ -106,20 +106,20 @@ const conclude = Effect.fnUntraced(function* (
     const end = ends[index]
     return end?._tag === "Settled" && end.block.number <= chainHead.final
   })
-  yield* Effect.forEach(settled, (stored) => toLane(options, half, stored), { discard: true })
+  yield* Effect.forEach(settled, (stored) => toLane(options, scheme, stored), { discard: true })
   return page.length - unused.length - settled.length
 })
 
 /** What is proven of a payment; `undefined` where the chain or the record cannot be read. */
 const endOf = Effect.fnUntraced(function* (
   { startedAt }: Options,
-  half: SchemeFacilitator,
+  scheme: SchemeFacilitator,
   stored: StoredPayment,
   { head }: ChainHead
 ): Effect.fn.Return<Conclusion | undefined> {
   const conclusion = yield* Effect.result(
-    Effect.flatMap(PaymentReading.ofRecord(half, stored), (payment) =>
-      half.conclude(passengerOf({ stored, payment, concluded: false }, head.number, startedAt))
+    Effect.flatMap(PaymentReading.ofRecord(scheme, stored), (payment) =>
+      scheme.conclude(observedPaymentOf({ stored, payment, concluded: false }, head.number, startedAt))
     )
   )
   if (Result.isSuccess(conclusion)) return conclusion.success
@@ -129,8 +129,8 @@ const endOf = Effect.fnUntraced(function* (
 
 const toLane = Effect.fnUntraced(function* (
   { choice, store }: Options,
-  half: SchemeFacilitator,
+  scheme: SchemeFacilitator,
   { paymentId }: StoredPayment
 ) {
-  yield* store.queue(paymentId, yield* choice.laneFor(half), { available: plenty })
+  yield* store.queue(paymentId, yield* choice.laneFor(scheme), { available: plenty })
 })

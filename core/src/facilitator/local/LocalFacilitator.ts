@@ -20,10 +20,10 @@ import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { CurrentCaller, maySee } from "../Caller.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { type Claim, Facilitator, type PaymentRequest, type Settled } from "../Facilitator.ts"
-import * as Admission from "../lane/Admission.ts"
-import * as LaneChoice from "../lane/LaneChoice.ts"
 import * as SettlementEngine from "../lane/SettlementEngine.ts"
 import * as SpendLimits from "../lane/SpendLimits.ts"
+import * as Admission from "../queue/Admission.ts"
+import * as LaneChoice from "../queue/LaneChoice.ts"
 import { LaneLeases, layerSole } from "../store/LaneLeases.ts"
 import * as MemoryPaymentStore from "../store/MemoryPaymentStore.ts"
 import { type OpenPayments, PaymentStore, type StoredPayment, toRecord, toSettled } from "../store/PaymentStore.ts"
@@ -124,9 +124,9 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   const engine = yield* SettlementEngine.make({
     store,
     leases: yield* LaneLeases,
-    halves,
+    schemes: halves,
     admission: Option.getOrUndefined(yield* Effect.serviceOption(LaneAdmission)),
-    ceilings: SpendLimits.orDefault(options.gasCeilings ?? {}, halves),
+    limits: SpendLimits.orDefault(options.gasCeilings ?? {}, halves),
     drainMillis: options.drainMillis ?? 0
   })
   const patience = Duration.millis(options.settleTimeoutMillis ?? 25_000)
@@ -219,14 +219,14 @@ const claimOnly = Effect.fnUntraced(function* (desk: Desk, request: PaymentReque
 /** News of the payment is kept from before it is taken in, so that its end is not missed. */
 const settle = (desk: Desk, request: PaymentRequest, claim: Claim | undefined) =>
   Effect.flatMap(present(desk, request), (presented) =>
-    desk.engine.awaiting(presented.paymentId, (news) => settlePresented(desk, presented, claim, news))
+    desk.engine.whileWaiting(presented.paymentId, (news) => settlePresented(desk, presented, claim, news))
   )
 
 const settlePresented = Effect.fnUntraced(function* (
   desk: Desk,
   presented: Presented,
   claim: Claim | undefined,
-  news: SettlementEngine.Wish["news"]
+  news: SettlementEngine.SettlementRequest["update"]
 ) {
   const taken = yield* take(desk, presented, claim, true)
   if (claim !== undefined && taken.execution !== "granted") return answer(taken, yield* desk.store.now)
@@ -261,11 +261,11 @@ const confirmed = Effect.fnUntraced(function* (
 const transfer = Effect.fnUntraced(function* (
   desk: Desk,
   taken: Taken,
-  news: SettlementEngine.Wish["news"]
+  news: SettlementEngine.SettlementRequest["update"]
 ): Effect.fn.Return<StoredPayment, PaymentFailure> {
   const { fresh, presented, stored } = taken
-  const examinedBeside = yield* examineAgain(desk, taken)
-  const settling = desk.engine.settle(presented.half, { stored, news, isNew: fresh, examinedBeside })
+  const openBefore = yield* examineAgain(desk, taken)
+  const settling = desk.engine.settle(presented.half, { stored, update: news, isNew: fresh, openBefore })
   const end = yield* Effect.timeoutOption(settling, desk.patience)
   if (Option.isNone(end)) return yield* pending(desk, stored)
   return end.value.refusal === undefined ? end.value : yield* end.value.refusal
@@ -285,7 +285,7 @@ const examineAgain = Effect.fnUntraced(function* (
   return yield* Effect.matchEffect(examine(desk, presented), {
     onSuccess: (at) =>
       Effect.as(
-        Effect.sync(() => desk.engine.examined(presented, presented.payment, at)),
+        Effect.sync(() => desk.engine.rememberVerified(presented, presented.payment, at)),
         beside
       ),
     onFailure: (error) =>

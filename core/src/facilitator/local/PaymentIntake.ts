@@ -18,10 +18,10 @@ import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.
 import { CurrentCaller } from "../Caller.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { type Claim, isArrivingAs, notOnRecord, type PaymentRequest, type Settled } from "../Facilitator.ts"
-import * as BalanceCover from "../lane/BalanceCover.ts"
 import * as PaymentReading from "../lane/PaymentReading.ts"
 import type * as SettlementEngine from "../lane/SettlementEngine.ts"
 import * as OfferCheck from "../OfferCheck.ts"
+import * as BalanceCover from "../queue/BalanceCover.ts"
 import type { NewPayment, OpenPayments, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
 import * as Presentation from "../store/Presentation.ts"
 import * as Run from "../store/Run.ts"
@@ -161,7 +161,7 @@ const takeNew = Effect.fnUntraced(function* (
   const beside = yield* desk.store.openPayments(presented)
   const at = yield* examine(desk, presented)
   if (!wanted) return yield* reserve(desk, presented, beside, claim, undefined)
-  desk.engine.examined(presented, presented.payment, at)
+  desk.engine.rememberVerified(presented, presented.payment, at)
   yield* desk.engine.admit(half, lane, presented)
   return yield* reserve(desk, presented, beside, claim, lane)
 })
@@ -191,12 +191,12 @@ const heldOnArrival = (presented: Presented): Taken => ({
 const reserve = Effect.fnUntraced(function* (
   desk: Desk,
   presented: Presented,
-  examinedBeside: OpenPayments,
+  openBefore: OpenPayments,
   claim: Claim | undefined,
   lane: string | undefined
 ): Effect.fn.Return<Taken, PaymentFailure> {
   const result = yield* BalanceCover.ask(
-    { ...wanted(desk, presented), examinedBeside },
+    { ...wanted(desk, presented), openBefore },
     (cover) =>
       Effect.onError(desk.store.claim(newPayment(presented), claim, { ...cover, lane }), () =>
         giveBack(desk, presented.paymentId, claim)

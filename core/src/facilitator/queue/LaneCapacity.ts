@@ -5,6 +5,8 @@
  * What has been under way for long counts before it has included, so that a chain that stands still is noticed.
  */
 
+import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+
 /** What a lane can do. */
 export interface LaneCapacity {
   /** Milliseconds from the intake of a payment to its landing where it waits for nobody. */
@@ -107,3 +109,12 @@ export const make = (places: number): LaneCapacity => {
     left: (paymentId) => void watched.delete(paymentId)
   }
 }
+
+/** Most pending transactions of one signer: nodes promise to hold about this number for one account. */
+const defaultTransactions = 16
+/** The same where payers send their own transactions. */
+const slotlessTransactions = 256
+
+/** The most pending transactions of one lane. */
+export const transactionsOf = ({ capacity, lanes }: Pick<SchemeFacilitator, "capacity" | "lanes">): number =>
+  capacity ?? (lanes.length === 0 ? slotlessTransactions : defaultTransactions)

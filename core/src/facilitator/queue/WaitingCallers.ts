@@ -15,14 +15,14 @@ import type { Signals } from "../store/Signals.ts"
  * News of a payment since it was last asked for: its record as it was written down, or `undefined` when the records have
  * to be looked into.
  */
-export type News = StoredPayment | undefined
+export type Update = StoredPayment | undefined
 
 /** The payments. */
 export interface WaitingCallers {
   /** Runs `use` while news of the payment is kept for it; `next` completes with it. */
   readonly during: <A, E, R>(
     paymentId: string,
-    use: (next: Effect.Effect<News>) => Effect.Effect<A, E, R>
+    use: (next: Effect.Effect<Update>) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E, R>
   /** Tells of records that were written just now. */
   readonly tell: (records: ReadonlyArray<StoredPayment>) => void
@@ -36,8 +36,8 @@ const longPause = Duration.seconds(1)
 /** Somebody who waits. */
 interface Waiter {
   /** What came while nobody asked. */
-  kept: { readonly news: News } | undefined
-  wake: ((news: News) => void) | undefined
+  kept: { readonly update: Update } | undefined
+  wake: ((update: Update) => void) | undefined
   /** There already when the last round began of those who wait for long. */
   old: boolean
 }
@@ -46,7 +46,7 @@ interface Waiter {
 export const make = Effect.fnUntraced(function* (
   signals: Signals
 ): Effect.fn.Return<WaitingCallers, never, Scope.Scope> {
-  const awaited = new Map<string, Set<Waiter>>()
+  const waitingCallers = new Map<string, Set<Waiter>>()
   const hinted = new Set<Waiter>()
   const bell = Latch.makeUnsafe()
   const followHints = Effect.gen(function* () {
@@ -58,7 +58,7 @@ export const make = Effect.fnUntraced(function* (
     for (const waiter of all) give(waiter, undefined)
   })
   const wakeOld = Effect.map(Effect.sleep(longPause), () => {
-    const all = [...awaited.values()].flatMap((waiters) => Array.from(waiters))
+    const all = [...waitingCallers.values()].flatMap((waiters) => Array.from(waiters))
     for (const waiter of all) {
       if (waiter.old) give(waiter, undefined)
       else waiter.old = true
@@ -67,10 +67,10 @@ export const make = Effect.fnUntraced(function* (
   yield* Effect.forkScoped(Effect.forever(followHints))
   yield* Effect.forkScoped(Effect.forever(wakeOld))
 
-  const enter = (paymentId: string) => {
+  const record = (paymentId: string) => {
     const waiter: Waiter = { kept: undefined, wake: undefined, old: false }
-    const waiters = awaited.get(paymentId) ?? new Set()
-    awaited.set(paymentId, waiters.add(waiter))
+    const waiters = waitingCallers.get(paymentId) ?? new Set()
+    waitingCallers.set(paymentId, waiters.add(waiter))
     const stop = signals.hear(paymentId, () => {
       hinted.add(waiter)
       bell.openUnsafe()
@@ -78,15 +78,15 @@ export const make = Effect.fnUntraced(function* (
     return { waiter, stop }
   }
   const leave = (paymentId: string, waiter: Waiter) => {
-    const waiters = awaited.get(paymentId)
+    const waiters = waitingCallers.get(paymentId)
     waiters?.delete(waiter)
-    if (waiters?.size === 0) awaited.delete(paymentId)
+    if (waiters?.size === 0) waitingCallers.delete(paymentId)
     hinted.delete(waiter)
   }
   return {
     during: (paymentId, use) =>
       Effect.acquireUseRelease(
-        Effect.sync(() => enter(paymentId)),
+        Effect.sync(() => record(paymentId)),
         ({ waiter }) => use(next(waiter)),
         ({ stop, waiter }) =>
           Effect.sync(() => {
@@ -96,7 +96,7 @@ export const make = Effect.fnUntraced(function* (
       ),
     tell: (records) => {
       for (const record of records) {
-        for (const waiter of awaited.get(record.paymentId) ?? []) {
+        for (const waiter of waitingCallers.get(record.paymentId) ?? []) {
           hinted.delete(waiter)
           give(waiter, record)
         }
@@ -105,20 +105,20 @@ export const make = Effect.fnUntraced(function* (
   }
 })
 
-const give = (waiter: Waiter, news: News): void => {
-  if (waiter.wake === undefined) waiter.kept = { news }
-  else waiter.wake(news)
+const give = (waiter: Waiter, update: Update): void => {
+  if (waiter.wake === undefined) waiter.kept = { update }
+  else waiter.wake(update)
 }
 
-const next = (waiter: Waiter): Effect.Effect<News> =>
-  Effect.callback<News>((resume) => {
-    const wake = (news: News) => {
+const next = (waiter: Waiter): Effect.Effect<Update> =>
+  Effect.callback<Update>((resume) => {
+    const wake = (update: Update) => {
       waiter.kept = undefined
       waiter.wake = undefined
       waiter.old = false
-      resume(Effect.succeed(news))
+      resume(Effect.succeed(update))
     }
-    if (waiter.kept !== undefined) return wake(waiter.kept.news)
+    if (waiter.kept !== undefined) return wake(waiter.kept.update)
     waiter.wake = wake
     return Effect.sync(() => {
       waiter.wake = undefined

@@ -61,7 +61,7 @@ describe("a payment that is read", () => {
       const [one, other] = [counting(), counting()]
       const request = yield* LedgerShop.pay()
       yield* PaymentReading.read(one.half, request)
-      assert.strictEqual((yield* PaymentReading.read(other.half, request)).half, other.half)
+      assert.strictEqual((yield* PaymentReading.read(other.half, request)).scheme, other.half)
       assert.strictEqual(other.reads(), 1)
     })
   )

@@ -12,13 +12,13 @@ import { LaneName, type PaymentStore } from "../store/PaymentStore.ts"
 
 /** Chooses lanes for payments on a half's network. */
 export interface LaneChoice {
-  readonly laneFor: (half: SchemeFacilitator) => Effect.Effect<string, FacilitatorUnavailable>
+  readonly laneFor: (scheme: SchemeFacilitator) => Effect.Effect<string, FacilitatorUnavailable>
   /**
    * A lane whose signer a node has refused has let a payment go: the lane to try instead, and for a while for all others;
    * `undefined` when there is none that was not refused a moment ago.
    */
   readonly instead: (
-    half: SchemeFacilitator,
+    scheme: SchemeFacilitator,
     refused: string
   ) => Effect.Effect<string | undefined, FacilitatorUnavailable>
 }
@@ -32,34 +32,35 @@ const avoidance = Duration.toMillis("5 seconds")
 export const make = (store: PaymentStore["Service"]): LaneChoice => {
   const counted = new Map<SchemeFacilitator, { readonly loads: Map<string, number>; readonly until: number }>()
   const avoided = new Map<string, number>()
-  const loadsOf = Effect.fnUntraced(function* (half: SchemeFacilitator, now: number) {
-    const known = counted.get(half)
+  const loadsOf = Effect.fnUntraced(function* (scheme: SchemeFacilitator, now: number) {
+    const known = counted.get(scheme)
     if (known !== undefined && now < known.until) return known.loads
-    const names = lanesOf(half)
+    const names = lanesOf(scheme)
     const asked = yield* store.loads(names)
     const loads = new Map(names.map((name) => [name, asked.get(name) ?? 0]))
-    counted.set(half, { loads, until: now + freshness })
+    counted.set(scheme, { loads, until: now + freshness })
     return loads
   })
-  const least = Effect.fnUntraced(function* (half: SchemeFacilitator, names: ReadonlyArray<string>, now: number) {
+  const least = Effect.fnUntraced(function* (scheme: SchemeFacilitator, names: ReadonlyArray<string>, now: number) {
     const [only] = names
     if (names.length < 2) return only
-    const loads = yield* loadsOf(half, now)
+    const loads = yield* loadsOf(scheme, now)
     const best = names.reduce((a, b) => ((loads.get(b) ?? 0) < (loads.get(a) ?? 0) ? b : a))
     loads.set(best, (loads.get(best) ?? 0) + 1)
     return best
   })
-  const open = (half: SchemeFacilitator, now: number) => lanesOf(half).filter((name) => (avoided.get(name) ?? 0) <= now)
+  const open = (scheme: SchemeFacilitator, now: number) =>
+    lanesOf(scheme).filter((name) => (avoided.get(name) ?? 0) <= now)
   return {
-    laneFor: Effect.fnUntraced(function* (half) {
+    laneFor: Effect.fnUntraced(function* (scheme) {
       const now = yield* Clock.currentTimeMillis
-      const lane = (yield* least(half, open(half, now), now)) ?? (yield* least(half, lanesOf(half), now))
-      return lane ?? LaneName(half.network, "")
+      const lane = (yield* least(scheme, open(scheme, now), now)) ?? (yield* least(scheme, lanesOf(scheme), now))
+      return lane ?? LaneName(scheme.network, "")
     }),
-    instead: Effect.fnUntraced(function* (half, refused) {
+    instead: Effect.fnUntraced(function* (scheme, refused) {
       const now = yield* Clock.currentTimeMillis
       avoided.set(refused, now + avoidance)
-      return yield* least(half, open(half, now), now)
+      return yield* least(scheme, open(scheme, now), now)
     })
   }
 }

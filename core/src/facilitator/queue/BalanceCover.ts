@@ -25,7 +25,7 @@ export interface Wanted<E, F> {
   readonly authorization: Pick<Authorization, "amount" | "payer">
   readonly open: Effect.Effect<OpenPayments, E>
   readonly balance: Effect.Effect<bigint, F>
-  readonly examinedBeside?: OpenPayments | undefined
+  readonly openBefore?: OpenPayments | undefined
 }
 
 /**
@@ -34,11 +34,11 @@ export interface Wanted<E, F> {
  * is no verdict, because the payment's own transfer may have moved the money already.
  */
 export const ask = Effect.fnUntraced(function* <A extends { readonly _tag: string }, E, F, G = never>(
-  { authorization: { amount, payer }, balance, examinedBeside, open }: Wanted<E, F>,
+  { authorization: { amount, payer }, balance, openBefore, open }: Wanted<E, F>,
   question: (cover: Cover) => Effect.Effect<A | Overdrawn, E>,
   tooLittle?: (available: bigint) => G
 ): Effect.fn.Return<A, E | F | G | FacilitatorUnavailable> {
-  let cover: Cover = { beside: examinedBeside }
+  let cover: Cover = { beside: openBefore }
   for (let look = 0; look < looks; look++) {
     const answer = yield* question(cover)
     if (!isOverdrawn(answer)) return answer

@@ -10,16 +10,15 @@ import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { marginSeconds } from "../OfferCheck.ts"
-import * as LaneCapacity from "../queue/LaneCapacity.ts"
-import * as QueuePosition from "../queue/QueuePosition.ts"
 import { type NewPayment, type PaymentStore, type QueueShare, settledAt } from "../store/PaymentStore.ts"
-import { transactionsOf } from "./LaneState.ts"
+import * as LaneCapacity from "./LaneCapacity.ts"
+import * as QueuePosition from "./QueuePosition.ts"
 
 /** A payment that arrives. */
 export type Arrival = Pick<NewPayment, "authorization" | "caller" | "paymentId">
 
 /** What is known of a lane. */
-export interface LaneView {
+export interface LaneStatistics {
   readonly lane: string
   /** Payments a second that it lands while more wait than it has places for. */
   readonly perSecond: number
@@ -33,14 +32,14 @@ export interface LaneView {
 export interface Admission {
   /** Fails for a payment that would expire in this lane's queue. Counts nothing: anybody can bring a payment that is none. */
   readonly judge: (
-    half: SchemeFacilitator,
+    scheme: SchemeFacilitator,
     lane: string,
     arrival: Arrival
   ) => Effect.Effect<void, FacilitatorUnavailable>
   /** A payment was found good, and is about to wait in this lane: it counts from now on. */
-  readonly admit: (half: SchemeFacilitator, lane: string, arrival: Arrival) => Effect.Effect<void>
+  readonly admit: (scheme: SchemeFacilitator, lane: string, arrival: Arrival) => Effect.Effect<void>
   /** The lanes of which anything was asked. */
-  readonly views: Effect.Effect<ReadonlyArray<LaneView>>
+  readonly views: Effect.Effect<ReadonlyArray<LaneStatistics>>
 }
 
 interface Lane {
@@ -69,32 +68,32 @@ const longestRetry = 60
 /** The admission to lanes whose payments are in this store. */
 export const make = (store: PaymentStore["Service"]): Admission => {
   const lanes = new Map<string, Lane>()
-  const laneOf = (half: SchemeFacilitator, name: string): Lane => {
+  const laneOf = (scheme: SchemeFacilitator, name: string): Lane => {
     const known = lanes.get(name)
     if (known !== undefined) return known
-    const transactions = transactionsOf(half)
-    const capacity = LaneCapacity.make(transactions * (half.batches?.maximum ?? 1))
+    const transactions = LaneCapacity.transactionsOf(scheme)
+    const capacity = LaneCapacity.make(transactions * (scheme.batches?.maximum ?? 1))
     const lane: Lane = { name, capacity, transactions, waiting: 0, shares: [], askedAt: -Infinity, turnedAway: 0 }
     lanes.set(name, lane)
     return lane
   }
   return {
-    judge: Effect.fnUntraced(function* (half, name, arrival) {
+    judge: Effect.fnUntraced(function* (scheme, name, arrival) {
       const now = yield* store.now
-      const lane = laneOf(half, name)
+      const lane = laneOf(scheme, name)
       if (now >= lane.askedAt + freshness) yield* count(store, lane, now)
       const excess = excessOf(lane, arrival, now)
       if (excess <= 0) return
       lane.turnedAway++
-      return yield* busy(half.network, excess)
+      return yield* busy(scheme.network, excess)
     }),
-    admit: (half, name, arrival) =>
+    admit: (scheme, name, arrival) =>
       Effect.map(store.now, (now) => {
-        const lane = laneOf(half, name)
+        const lane = laneOf(scheme, name)
         const { authorization, caller, paymentId } = arrival
         const place = lane.capacity.isWatching() ? beforeIn(lane, arrival) : undefined
         // Where payers send their own, one may wait for its own earlier ones alone: that says nothing of the queue.
-        if (place === 0 || (place !== undefined && half.lanes.length > 0)) lane.capacity.watch(paymentId, place, now)
+        if (place === 0 || (place !== undefined && scheme.lanes.length > 0)) lane.capacity.watch(paymentId, place, now)
         if (lane.waiting === 0) return
         lane.waiting++
         lane.shares.push({ caller, payer: authorization.payer, waiting: 1 })
