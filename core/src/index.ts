@@ -40,9 +40,9 @@ export {
   Facilitator,
   NotOnRecord,
   type Claim,
-  type Execution,
-  type Outcome,
-  type RunEnd,
+  type ClaimVerdict,
+  type ExecutionOutcome,
+  type ExecutionEnd,
   type PaymentRequest,
   type Settled,
   type Verified
@@ -66,7 +66,7 @@ export * as RecordRetention from "./facilitator/local/RecordRetention.ts"
 export * as PaymentReading from "./facilitator/lane/PaymentReading.ts"
 export * as PaymentChange from "./facilitator/store/PaymentChange.ts"
 export * as PaymentStore from "./facilitator/store/PaymentStore.ts"
-export * as Run from "./facilitator/store/Run.ts"
+export * as Execution from "./facilitator/store/Execution.ts"
 export * as Signals from "./facilitator/store/Signals.ts"
 export * as AssetTable from "./scheme/AssetTable.ts"
 export * as CallerShares from "./scheme/CallerShares.ts"

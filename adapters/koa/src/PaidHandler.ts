@@ -2,7 +2,14 @@
  * A priced route as Koa middleware: asks the gate, and translates its decision into what Koa does. Everything downstream
  * of it is what is paid for.
  */
-import { type Deferred, type Granted, type Outcome, type PricedRoute, ResponseSeal, type Seller } from "@pontage/core"
+import {
+  type Deferred,
+  type Granted,
+  type ExecutionOutcome,
+  type PricedRoute,
+  ResponseSeal,
+  type Seller
+} from "@pontage/core"
 import type { Context, Next } from "koa"
 
 import * as HeldResponse from "./HeldResponse.ts"
@@ -46,7 +53,7 @@ export const serve = async (
 const open = (ctx: Context, route: PricedRoute) => opened.set(ctx.req, (opened.get(ctx.req) ?? new Set()).add(route))
 
 const serveGranted = async (seller: Seller.Seller, granted: Granted, ctx: Context, next: Next): Promise<void> => {
-  const finish = (outcome: Outcome) => void seller.run(granted.finish(outcome))
+  const finish = (outcome: ExecutionOutcome) => void seller.run(granted.finish(outcome))
   if (PaidResponse.isGone(ctx)) return finish("notRun")
   PaidResponse.receipt(ctx, granted)
   PaidResponse.judge(ctx, finish)
@@ -97,7 +104,7 @@ const settle = async (
 }
 
 const release = (seller: Seller.Seller, granted: Granted, ctx: Context): void => {
-  const finish = (outcome: Outcome) => void seller.run(granted.finish(outcome))
+  const finish = (outcome: ExecutionOutcome) => void seller.run(granted.finish(outcome))
   if (PaidResponse.isGone(ctx)) return finish("failed")
   PaidResponse.receipt(ctx, granted)
   PaidResponse.judge(ctx, finish)

@@ -3,7 +3,7 @@
  */
 import {
   type Answer,
-  type Outcome,
+  type ExecutionOutcome,
   ResponseHeaders,
   ResponseSeal,
   ResponseWatch,
@@ -68,14 +68,14 @@ export const isUnanswered = (ctx: Context): boolean =>
 const isStatusSet = ({ response }: Context): boolean => Reflect.get(response, "_explicitStatus") === true
 
 /** Reports how the response ended. It alone counts: streams fail long after the handler has returned. */
-export const judge = (ctx: Context, finish: (outcome: Outcome) => void): void => {
+export const judge = (ctx: Context, finish: (outcome: ExecutionOutcome) => void): void => {
   ResponseWatch.watch(ctx.req, ctx.res, (delivered) => {
     finish(delivered ? RunOutcome.ofStatus(ctx.res.statusCode) : "failed")
   })
 }
 
 /** How a handler that threw ended, by the status that Koa gives its error. */
-export const outcomeOf = (error: unknown): Outcome => {
+export const outcomeOf = (error: unknown): ExecutionOutcome => {
   const status = statusOf(error)
   return typeof status === "number" && status >= 400 ? RunOutcome.ofStatus(status) : "failed"
 }

@@ -6,7 +6,7 @@ import {
   type Deferred,
   type Free,
   type Granted,
-  type Outcome,
+  type ExecutionOutcome,
   type PricedRoute,
   type Refused,
   ResponseWatch,
@@ -117,7 +117,7 @@ export class PaymentExchange {
    * A guard's no costs no run, whatever its status. What pipes reject wants another request; it is never the product of a
    * route that charges for its refusals.
    */
-  #outcome(delivered: boolean, status: number): Outcome {
+  #outcome(delivered: boolean, status: number): ExecutionOutcome {
     if (!this.#passedGuards) return "notRun"
     const outcome = delivered ? RunOutcome.ofStatus(status) : "failed"
     if (this.#wasReached()) return outcome

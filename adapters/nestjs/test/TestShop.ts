@@ -6,7 +6,7 @@ import {
   type Claim,
   Facilitator,
   Network,
-  type RunEnd,
+  type ExecutionEnd,
   PaymentPayload,
   type PaymentRequest,
   refuse,
@@ -63,7 +63,7 @@ interface Held {
 /** What the facilitator was told: the end of a run. */
 export interface Report {
   readonly paymentId: string
-  readonly outcome: RunEnd
+  readonly outcome: ExecutionEnd
 }
 
 /** The facilitator's memory. */
@@ -79,7 +79,7 @@ export class TestFacilitator {
   readonly #listeners: Array<(report: Report) => void> = []
 
   /** The end of this payment's run, as soon as it is reported. */
-  reported(nonce: string): Promise<RunEnd> {
+  reported(nonce: string): Promise<ExecutionEnd> {
     const known = this.reports.find(({ paymentId }) => paymentId === nonce)
     if (known !== undefined) return Promise.resolve(known.outcome)
     return new Promise((resolve) => {
@@ -89,7 +89,7 @@ export class TestFacilitator {
     })
   }
 
-  finish(paymentId: string, claimId: string, outcome: RunEnd): void {
+  finish(paymentId: string, claimId: string, outcome: ExecutionEnd): void {
     const held = this.#held.get(paymentId)
     if (held === undefined || held.claim.id !== claimId) return
     const unserved = this.settled.includes(paymentId) ? "entitled" : "free"

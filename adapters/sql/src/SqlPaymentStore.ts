@@ -97,7 +97,7 @@ const askLoads = Records.asks("payment", Schema.Struct({ lane: Schema.String, lo
 const queues = (
   { ask }: Database,
   { dialect, flights, records }: Desk
-): Pick<Store, "loads" | "queued" | "queuedInTurn" | "lanesInUse" | "waitingBy" | "flights"> => {
+): Pick<Store, "loads" | "queued" | "queuedInTurn" | "lanesInUse" | "waitingBy" | "openTransactions"> => {
   const loads = `SELECT p.lane, count(*) AS load FROM payment p
     WHERE ${dialect.isIn("p.lane", "text")} AND p.active GROUP BY p.lane`
   return {
@@ -118,7 +118,7 @@ const queues = (
           rows.map(({ waiting, ...share }) => ({ ...share, waiting: Number(waiting) }))
         )
       ),
-    flights: (lane) => ask((transaction) => flights.all(transaction, lane))
+    openTransactions: (lane) => ask((transaction) => flights.all(transaction, lane))
   }
 }
 
@@ -126,7 +126,7 @@ const askLanes = Records.asks("lane", Schema.Struct({ lane: Schema.String }))
 const lanesInUse = `SELECT lane FROM payment WHERE active AND lane IS NOT NULL GROUP BY lane
   UNION SELECT lane FROM flight WHERE NOT closed GROUP BY lane ORDER BY lane`
 
-type LaneMethods = "openLane" | "skipTo" | "plan" | "fillGap" | "replace" | "enter"
+type LaneMethods = "openLane" | "skipTo" | "plan" | "fillGap" | "replace" | "record"
 
 const lanes = (database: Database, desk: Desk): Pick<Store, LaneMethods> => {
   const { transact } = database
@@ -139,12 +139,15 @@ const lanes = (database: Database, desk: Desk): Pick<Store, LaneMethods> => {
       transact((transaction) => steps.fillGap(transaction, lease, number, prepared)),
     replace: (lease, number, prepared, allowance) =>
       transact((transaction) => steps.replace(transaction, lease, { number, prepared }, allowance)),
-    enter: (lease, entry) => database[urgencyOf(entry)]((transaction) => steps.enter(transaction, lease, entry))
+    record: (lease, entry) => database[urgencyOf(entry)]((transaction) => steps.enter(transaction, lease, entry))
   }
 }
 
 /** Somebody waits for where a payment has come to; that its bytes were sent may wait itself; its end is old news. */
-const urgencyOf = ({ advances, flight }: PaymentStore.Entry): "transact" | "gather" | "linger" => {
+const urgencyOf = ({
+  changes: advances,
+  transaction: flight
+}: PaymentStore.LaneWrite): "transact" | "gather" | "linger" => {
   if (flight?.inclusion !== undefined) return "transact"
   if (advances.every(({ to }) => to === "final")) return "linger"
   return advances.every(({ to }) => to === "sent") ? "gather" : "transact"
@@ -177,7 +180,7 @@ const books = (
 const notices = (
   { ask, gather, linger }: Database,
   { dialect, records }: Desk
-): Pick<Store, "takeNotices" | "closeNotice" | "giveUpNotices" | "untold"> => {
+): Pick<Store, "takeNotices" | "closeNotice" | "giveUpNotices" | "noticeBacklog"> => {
   const steps = NoticeSteps.make(dialect, records)
   return {
     takeNotices: (room, leaseMillis) => {
@@ -194,7 +197,7 @@ const notices = (
     },
     closeNotice: (id, retryInMillis) => linger((transaction) => steps.close(transaction, id, retryInMillis)),
     giveUpNotices: (ageMillis, limit) => linger((transaction) => steps.giveUp(transaction, ageMillis, limit)),
-    untold: ask(steps.untold)
+    noticeBacklog: ask(steps.untold)
   }
 }
 

@@ -20,7 +20,7 @@ export const leave = Effect.fnUntraced(function* (store: Store) {
   const travelling = ["sent", "included", "taken-back"].map((name) => `pay_${name}`)
   yield* store.plan(lease, [{ number: 0n, prepared: prepared(0n), paymentIds: travelling }])
   const enter = (name: string, from: "planned" | "included", to: "sent" | "included") =>
-    store.enter(lease, { advances: [{ paymentId: `pay_${name}`, from: [from], to }] })
+    store.record(lease, { changes: [{ paymentId: `pay_${name}`, from: [from], to }] })
   yield* enter("sent", "planned", "sent")
   yield* enter("included", "planned", "included")
   yield* enter("taken-back", "planned", "included")

@@ -21,7 +21,7 @@ export const worked = Effect.fnUntraced(function* (
       yield* store.plan(lease, [{ number: next, prepared: prepared(next), paymentIds }])
       next++
     }
-    for (const { attempts, number, payments } of yield* store.flights(lane)) {
+    for (const { attempts, number, payments } of yield* store.openTransactions(lane)) {
       const transaction = attempts.at(-1)?.transaction ?? ""
       const block = { number, hash: `block ${number}` }
       const included = payments.map(({ paymentId }) => ({
@@ -32,10 +32,10 @@ export const worked = Effect.fnUntraced(function* (
         block
       }))
       const sent = payments.map(({ paymentId }) => ({ paymentId, from: ["planned" as const], to: "sent" as const }))
-      yield* store.enter(lease, { advances: sent })
-      const moved = yield* store.enter(lease, {
-        advances: included,
-        flight: { number, inclusion: { transaction, block, cost: 10n }, closed: true }
+      yield* store.record(lease, { changes: sent })
+      const moved = yield* store.record(lease, {
+        changes: included,
+        transaction: { number, inclusion: { transaction, block, cost: 10n }, closed: true }
       })
       for (const one of moved) if (one !== undefined) yield* say({ settled: one.paymentId, number, lane })
     }

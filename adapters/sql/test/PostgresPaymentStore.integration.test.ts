@@ -117,12 +117,12 @@ layer(PostgresServer.layer, { timeout: 300_000 })("on PostgreSQL", (it) => {
       yield* a.store.claim(payment("owed"), undefined)
       yield* a.store.openLane(lease, 0n)
       yield* a.store.plan(lease, [{ number: 0n, prepared: prepared(0n), paymentIds: ["pay_busy"] }])
-      const advances = [{ paymentId: "pay_busy", from: ["planned" as const], to: "included" as const }]
+      const changes = [{ paymentId: "pay_busy", from: ["planned" as const], to: "included" as const }]
       // A run that was settled meanwhile is spent after its end, and owed before: both depend on the history.
       yield* Effect.all(
         [
           b.store.finish("pay_busy", "claim", "failed"),
-          a.store.enter(lease, { advances }),
+          a.store.record(lease, { changes }),
           ...Array.from({ length: 10 }, (_, index) => b.store.takeAnswer("pay_owed", `call-${index}`))
         ],
         { concurrency: "unbounded" }
@@ -166,7 +166,7 @@ layer(PostgresServer.layer, { timeout: 300_000 })("on PostgreSQL", (it) => {
       const lease = { lane, epoch: 1, isValid: () => true }
       yield* a.store.openLane(lease, 0n)
       yield* a.store.plan(lease, [{ number: 0n, prepared: prepared(0n), paymentIds: ["pay_heard"] }])
-      yield* a.store.enter(lease, { advances: [{ paymentId: "pay_heard", from: ["planned"], to: "failed" }] })
+      yield* a.store.record(lease, { changes: [{ paymentId: "pay_heard", from: ["planned"], to: "failed" }] })
       yield* change.next
       assert.strictEqual((yield* b.store.find("pay_heard"))?.status, "failed")
     })
@@ -233,7 +233,7 @@ layer(PostgresServer.layer, { timeout: 300_000 })("on PostgreSQL", (it) => {
       assert.deepStrictEqual((yield* store.find("pay_odd"))?.payload, { odd })
       const lease = { lane, epoch: 1, isValid: () => true }
       yield* store.openLane(lease, 0n)
-      yield* store.enter(lease, { advances: [{ paymentId: "pay_odd", from: ["accepted"], to: "rejected", note: odd }] })
+      yield* store.record(lease, { changes: [{ paymentId: "pay_odd", from: ["accepted"], to: "rejected", note: odd }] })
       assert.strictEqual((yield* store.find("pay_odd"))?.history.at(-1)?.note, "a\ufffdb\ufffdc")
     })
   )

@@ -32,7 +32,7 @@ const say = (line: unknown) =>
 const populated = Effect.fnUntraced(function* (
   store: Store,
   id: string,
-  way: ReadonlyArray<PaymentStore.Advance["to"]>
+  way: ReadonlyArray<PaymentStore.StateChange["to"]>
 ) {
   const lane = `${network} lane of ${id}`
   const lease = { lane, epoch: 1, isValid: () => true }
@@ -41,13 +41,13 @@ const populated = Effect.fnUntraced(function* (
   yield* store.openLane(lease, 5n)
   if (way.length === 0) return
   yield* store.plan(lease, [{ number: 5n, prepared: prepared(5n), paymentIds: [paymentId] }])
-  let from: PaymentStore.Advance["from"] = ["planned"]
+  let from: PaymentStore.StateChange["from"] = ["planned"]
   for (const to of way) {
     if (to === "planned") continue
     const inclusion = { transaction: "transaction 5", block: { number: 9n, hash: "block 9" }, cost: 7n }
     const { block, transaction } = inclusion
-    yield* store.enter(lease, {
-      advances: [
+    yield* store.record(lease, {
+      changes: [
         {
           paymentId,
           from,
@@ -57,8 +57,8 @@ const populated = Effect.fnUntraced(function* (
           ...(to === "failed" && { refusal: refuse("EXPIRED_PAYMENT", "a trial", "a trial") })
         }
       ],
-      ...(to === "included" && { flight: { number: 5n, inclusion } }),
-      ...((to === "final" || to === "failed") && { flight: { number: 5n, closed: true as const } })
+      ...(to === "included" && { transaction: { number: 5n, inclusion } }),
+      ...((to === "final" || to === "failed") && { transaction: { number: 5n, closed: true as const } })
     })
     from = [to]
   }

@@ -87,7 +87,7 @@ describe("a database that was restored into another cluster", () => {
       yield* store.openLane(lease, 0n)
       const [first = ""] = ids
       yield* store.plan(lease, [{ number: 0n, prepared: prepared(0n), paymentIds: [first] }])
-      yield* store.enter(lease, { advances: [{ paymentId: first, from: ["planned"], to: "included" }] })
+      yield* store.record(lease, { changes: [{ paymentId: first, from: ["planned"], to: "included" }] })
       assert.strictEqual((yield* store.find(first))?.status, "included")
       yield* store.claim(payment("new"), undefined)
       assert.deepStrictEqual(yield* listed, [...ids, "pay_new"])

@@ -65,7 +65,7 @@ const isKept = Effect.fnUntraced(function* (store: Store, before: ReadonlyArray<
     const known = Object.fromEntries(Object.keys(old).map((key) => [key, now[key as keyof Record]]))
     // The calls of payments under way have died with the old process, and their claims are given back (`DeadCalls`).
     const given = underWay.has(old.paymentId) ? { run: { resource: "report", refused: false, served: false } } : {}
-    assert.deepInclude(page[place]?.run, { ...given.run }, old.paymentId)
+    assert.deepInclude(page[place]?.execution, { ...given.run }, old.paymentId)
     assert.deepStrictEqual({ ...known, ...given }, { ...old, ...given }, old.paymentId)
   }
 })
@@ -87,17 +87,17 @@ const worked = Effect.fnUntraced(function* (store: Store, name: string, epoch: n
     const paymentIds = waiting.map(({ paymentId }) => paymentId)
     yield* store.plan(lease, [{ number: next, prepared: prepared(next), paymentIds }])
   }
-  for (const { attempts, number } of yield* store.flights(lane)) {
+  for (const { attempts, number } of yield* store.openTransactions(lane)) {
     const transaction = attempts.at(-1)?.transaction ?? ""
     const block = { number: 20n, hash: "block 20" }
     const change = { paymentId: `pay_${name}`, transaction, block }
-    yield* store.enter(lease, {
-      advances: [{ ...change, from: ["planned", "sent"], to: "included" }],
-      flight: { number, inclusion: { transaction, block, cost: 7n } }
+    yield* store.record(lease, {
+      changes: [{ ...change, from: ["planned", "sent"], to: "included" }],
+      transaction: { number, inclusion: { transaction, block, cost: 7n } }
     })
-    yield* store.enter(lease, {
-      advances: [{ ...change, from: ["included"], to: "final" }],
-      flight: { number, closed: true }
+    yield* store.record(lease, {
+      changes: [{ ...change, from: ["included"], to: "final" }],
+      transaction: { number, closed: true }
     })
   }
 })
@@ -106,13 +106,13 @@ const ends = (name: string) => [`pay_${name} included`, `pay_${name} final`]
 
 const goesOn = Effect.fnUntraced(function* (store: Store, epoch: number) {
   yield* store.probe
-  assert.strictEqual((yield* store.flights(laneOf("replaced")))[0]?.attempts.length, 2)
-  assert.lengthOf(yield* store.flights(laneOf("included")), 1)
+  assert.strictEqual((yield* store.openTransactions(laneOf("replaced")))[0]?.attempts.length, 2)
+  assert.lengthOf(yield* store.openTransactions(laneOf("included")), 1)
   assert.strictEqual(yield* store.spent(network, 0), 14n)
   assert.strictEqual(yield* store.spent(network, 0, "shop"), 14n)
 
   assert.strictEqual(yield* claimed("held", "another", "")(store), "held")
-  assert.strictEqual((yield* store.finish("pay_held", "claim", "served"))?.run.served, true)
+  assert.strictEqual((yield* store.finish("pay_held", "claim", "served"))?.execution.served, true)
   assert.strictEqual(yield* claimed("final", "another", "shop")(store), "spent")
   assert.strictEqual(yield* claimed("released", "another", "")(store), "granted")
   yield* store.queue("pay_unwanted", laneOf("unwanted"))

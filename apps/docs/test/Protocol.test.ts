@@ -12,7 +12,7 @@ import {
   PaymentRequired,
   PaymentRequirements,
   protocolPayer,
-  Run,
+  Execution,
   Settlement,
   x402v1Payer,
   x402v2Payer,
@@ -249,8 +249,8 @@ describe("the table of bounds", () => {
   const bounds: Readonly<Record<string, string>> = {
     "text of a payment header": `${AsciiJson.maximumHeaderBytes} bytes; x402: ${AsciiJson.maximumBase64Bytes}`,
     "depth of JSON in it": `${AsciiJson.maximumDepth}; x402: 16`,
-    "execution lease": `${Run.leaseMillis} milliseconds`,
-    entitlement: `${Run.entitlementMillis} milliseconds, ${Run.maximumRuns} executions`,
+    "execution lease": `${Execution.leaseMillis} milliseconds`,
+    entitlement: `${Execution.entitlementMillis} milliseconds, ${Execution.maximumExecutions} executions`,
     "earlier claims that a claim resumes": `${FacilitatorApi.maximumResumed}`,
     "runs in one `POST /payments/finish`": `${FacilitatorApi.maximumFinishes}`
   }

@@ -96,10 +96,10 @@ export const stored: PaymentStore.StoredPayment = {
   transaction: "0xabc",
   block: { number: 12n, hash: "0xb10c" },
   lane: undefined,
-  flight: undefined,
+  laneNumber: undefined,
   since: undefined,
   refusal: undefined,
-  run: {
+  execution: {
     resource: claim.resource,
     route: undefined,
     holder: undefined,
@@ -134,13 +134,13 @@ export const store = (methods: Partial<Store>): Store =>
     queuedInTurn: () => Effect.succeed([]),
     lanesInUse: Effect.succeed([]),
     waitingBy: () => Effect.succeed([]),
-    flights: () => Effect.succeed([]),
+    openTransactions: () => Effect.succeed([]),
     openLane: unasked,
     skipTo: unasked,
     fillGap: unasked,
     plan: unasked,
     replace: unasked,
-    enter: unasked,
+    record: unasked,
     unwanted: () => Effect.succeed([]),
     expireUnwanted: unasked,
     spent: () => Effect.succeed(0n),
@@ -151,7 +151,7 @@ export const store = (methods: Partial<Store>): Store =>
     probe: Effect.void,
     giveUpNotices: () => Effect.succeed(new Map()),
     forget: () => Effect.succeed({ count: 0, next: undefined }),
-    untold: Effect.succeed({ count: 0, oldest: undefined }),
+    noticeBacklog: Effect.succeed({ count: 0, oldest: undefined }),
     ...methods
   })
 

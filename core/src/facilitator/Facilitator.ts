@@ -72,21 +72,21 @@ export const notOnRecord = new NotOnRecord()
  * Who may run the resource: `granted` this claim may; `held` another claim is running it now; `spent` it was run, or may
  * not be run again; `conflict` the authorization belongs to another resource.
  */
-export type Execution = "granted" | "held" | "spent" | "conflict"
+export type ClaimVerdict = "granted" | "held" | "spent" | "conflict"
 
 /**
  * How a granted run ended: `served`; `refused` (an answer of 400 to 499: the application wanted another request); `failed`
  * (an outcome of 500 or above, or a response cut off); `notRun` (the handler was never reached).
  */
-export const outcomes = ["served", "refused", "failed", "notRun"] as const
+export const executionOutcomes = ["served", "refused", "failed", "notRun"] as const
 
-export type Outcome = (typeof outcomes)[number]
+export type ExecutionOutcome = (typeof executionOutcomes)[number]
 
 /**
  * How a claim was given back: by the end of its run; or because its asking got no answer (`unanswered`), so that nobody ever
  * ran anything under it, or nobody was given what had run.
  */
-export type RunEnd = Outcome | "unanswered"
+export type ExecutionEnd = ExecutionOutcome | "unanswered"
 
 /** The runs that are left after the present one, should the application refuse it or fail. */
 export interface Entitlement {
@@ -107,7 +107,7 @@ export interface Verified {
 export interface Settled {
   readonly paymentId: string
   readonly status: PaymentState
-  readonly execution: Execution | undefined
+  readonly execution: ClaimVerdict | undefined
   /** Empty while no transaction is known. */
   readonly transaction: string
   readonly network: string
@@ -138,7 +138,7 @@ export class Facilitator extends Context.Service<
     readonly finish: (
       paymentId: string,
       claimId: string,
-      outcome: RunEnd
+      outcome: ExecutionEnd
     ) => Effect.Effect<PaymentRecord, ValidationError | ProtocolError>
     readonly payment: (paymentId: string) => Effect.Effect<PaymentRecord | undefined, ProtocolError>
     readonly supported: Effect.Effect<Sellable, ProtocolError>

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import { CurrentBuyer } from "../facilitator/CurrentBuyer.ts"
-import { type Claim, NotOnRecord, notOnRecord, type RunEnd, type Settled } from "../facilitator/Facilitator.ts"
+import { type Claim, NotOnRecord, notOnRecord, type ExecutionEnd, type Settled } from "../facilitator/Facilitator.ts"
 import * as FacilitatorClient from "../facilitator/remote/FacilitatorClient.ts"
 import * as Entropy from "../platform/Entropy.ts"
 import type { RepeatedWarning } from "../platform/RepeatedWarning.ts"
@@ -142,7 +142,7 @@ const outcomeOf = (
   { end, finish }: PaymentRun.PaymentRun
 ): PaymentRun.PaymentRun => {
   const refusal = entitlement === undefined ? "failed" : "refused"
-  const meant = (outcome: RunEnd): RunEnd => {
+  const meant = (outcome: ExecutionEnd): ExecutionEnd => {
     if (outcome !== "refused") return outcome
     return route.refused === "charged" ? "served" : refusal
   }

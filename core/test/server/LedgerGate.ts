@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 
-import type { Claim, Outcome } from "../../src/facilitator/Facilitator.ts"
+import type { Claim, ExecutionOutcome } from "../../src/facilitator/Facilitator.ts"
 import { Facilitator } from "../../src/facilitator/Facilitator.ts"
 import * as Binding from "../../src/protocol/Binding.ts"
 import { sealPayload } from "../../src/protocol/PaymentPayload.ts"
@@ -28,7 +28,7 @@ export interface Reply {
 }
 
 /** What a handler does with a request: a status, or the end of a run that came to no answer. */
-export type Handler = (target: string) => number | Extract<Outcome, "failed" | "notRun">
+export type Handler = (target: string) => number | Extract<ExecutionOutcome, "failed" | "notRun">
 
 export const terms = { scheme: "exact", network: TestScheme.network, payTo: LedgerShop.payee } as const
 

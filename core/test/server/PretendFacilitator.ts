@@ -1,13 +1,20 @@
 /**
  * A facilitator that says what a test tells it to and writes down what it was asked.
  */
-import { type Claim, Facilitator, NotOnRecord, type PaymentRequest, type RunEnd, type Settled } from "@pontage/core"
+import {
+  type Claim,
+  Facilitator,
+  NotOnRecord,
+  type PaymentRequest,
+  type ExecutionEnd,
+  type Settled
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
 export type Told =
   | { readonly ask: "settle" | "claim"; readonly request: PaymentRequest; readonly claim: Claim | undefined }
-  | { readonly ask: "finish"; readonly paymentId: string; readonly claimId: string; readonly outcome: RunEnd }
+  | { readonly ask: "finish"; readonly paymentId: string; readonly claimId: string; readonly outcome: ExecutionEnd }
 
 type Service = Facilitator["Service"]
 
@@ -47,15 +54,15 @@ export const kinds = ["eip155:8453", "eip155:1", "ton:mainnet"].map((network) =>
 
 /** Ends of runs that nobody has waited for, or waiters for ends to come. */
 const makeEnds = () => {
-  const ends: Array<RunEnd> = []
-  const waiters: Array<(outcome: RunEnd) => void> = []
+  const ends: Array<ExecutionEnd> = []
+  const waiters: Array<(outcome: ExecutionEnd) => void> = []
   return {
-    push: (outcome: RunEnd) => {
+    push: (outcome: ExecutionEnd) => {
       const waiter = waiters.shift()
       if (waiter === undefined) ends.push(outcome)
       else waiter(outcome)
     },
-    next: (): Promise<RunEnd> => {
+    next: (): Promise<ExecutionEnd> => {
       const [end] = ends.splice(0, 1)
       return end === undefined ? new Promise((resolve) => waiters.push(resolve)) : Promise.resolve(end)
     }
@@ -116,5 +123,5 @@ export const make = (says: Partial<Service> = {}) => {
 }
 
 /** What was reported, in order. */
-export const outcomes = (told: ReadonlyArray<Told>): ReadonlyArray<RunEnd> =>
+export const outcomes = (told: ReadonlyArray<Told>): ReadonlyArray<ExecutionEnd> =>
   told.flatMap((one) => (one.ask === "finish" ? [one.outcome] : []))

@@ -2,7 +2,7 @@
  * What callers do to a record: claim it, have it wait for its settlement, end its run. The judgement of a run is the
  * core's (`Run`); here it is made while nobody else can change the record.
  */
-import { Amount, type Claim, PaymentChange, PaymentStore, type RunEnd } from "@pontage/core"
+import { Amount, type Claim, PaymentChange, PaymentStore, type ExecutionEnd } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -17,7 +17,7 @@ type Stored = PaymentStore.StoredPayment
 interface End {
   readonly paymentId: string
   readonly claimId: string
-  readonly outcome: RunEnd
+  readonly outcome: ExecutionEnd
   readonly caller: string | undefined
 }
 
@@ -121,7 +121,7 @@ const reservedBy = Effect.fnUntraced(function* (
   const openIds = new Set(open.map(({ payment_id }) => payment_id))
   const earlier = [...(beside?.amounts ?? [])].filter(([paymentId]) => !openIds.has(paymentId))
   const held = open.filter(({ lane, run: one, status }) =>
-    PaymentStore.reserves({ lane: lane ?? undefined, run: toRun(one), status }, now)
+    PaymentStore.reserves({ lane: lane ?? undefined, execution: toRun(one), status }, now)
   )
   return [
     ...held.map(({ amount }) => amount),

@@ -24,7 +24,7 @@ export const giveBack = (
     Effect.gen(function* () {
       if (!(yield* isAlone(transaction))) return
       for (const payment of yield* records.lock(transaction, underWay, [])) {
-        const { holder } = payment.run
+        const { holder } = payment.execution
         if (holder === undefined || !isDead(payment)) continue
         yield* records.keepRun(
           transaction,
@@ -47,5 +47,5 @@ export const isAloneAs =
 const underWay = "WHERE p.active AND p.lane IS NOT NULL"
 
 /** A block that is gone takes back what a call may have been told. */
-const isDead = ({ history, run: { holder, resource } }: PaymentStore.StoredPayment): boolean =>
+const isDead = ({ history, execution: { holder, resource } }: PaymentStore.StoredPayment): boolean =>
   holder !== undefined && resource !== undefined && !history.some(({ status }) => Settlement.isSettled(status))

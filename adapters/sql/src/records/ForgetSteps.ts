@@ -82,7 +82,7 @@ const listOf = (payments: ReadonlyArray<Stored>): Value => JSON.stringify(paymen
 /** The first and the last number of each lane that these payments travelled in. */
 const flightsOf = (payments: ReadonlyArray<Stored>) => {
   const ranges = new Map<string, { readonly first: bigint; readonly last: bigint }>()
-  for (const { flight, lane } of payments) {
+  for (const { laneNumber: flight, lane } of payments) {
     if (flight === undefined || lane === undefined) continue
     const known = ranges.get(lane) ?? { first: flight, last: flight }
     ranges.set(lane, {

@@ -16,7 +16,7 @@ import * as Schema from "effect/Schema"
 import type { Transaction } from "../database/Database.ts"
 import type { Dialect } from "../database/SqlDialect.ts"
 import type * as CostBook from "./CostBook.ts"
-import type { FlightRows, OpenFlight } from "./LaneTransactionRows.ts"
+import type { LaneTransactionRows, OpenTransaction } from "./LaneTransactionRows.ts"
 import * as Records from "./Records.ts"
 
 type Stored = PaymentStore.StoredPayment
@@ -27,7 +27,7 @@ type Step<A> = Effect.Effect<A, Records.RecordFault | LaneLeases.LeaseLost>
 export interface Desk {
   readonly dialect: Dialect
   readonly records: Records.Records
-  readonly flights: FlightRows
+  readonly flights: LaneTransactionRows
   readonly costs: CostBook.CostBook
 }
 
@@ -52,7 +52,7 @@ export const make = (desk: Desk) => {
     plan: Effect.fnUntraced(function* (
       transaction: Transaction,
       lease: Lease,
-      plans: ReadonlyArray<PaymentStore.Plan>,
+      plans: ReadonlyArray<PaymentStore.PlannedTransaction>,
       allowance: Allowance | undefined
     ) {
       const next = yield* lane(transaction.run, lease)
@@ -82,7 +82,7 @@ export const make = (desk: Desk) => {
     replace: Effect.fnUntraced(function* (
       transaction: Transaction,
       lease: Lease,
-      { number, prepared }: Pick<PaymentStore.Plan, "number" | "prepared">,
+      { number, prepared }: Pick<PaymentStore.PlannedTransaction, "number" | "prepared">,
       allowance: Allowance | undefined
     ) {
       yield* lane(transaction.run, lease)
@@ -93,20 +93,20 @@ export const make = (desk: Desk) => {
       const aboard = yield* desk.records.lock(transaction, inFlight, [lease.lane, number])
       yield* desk.records.keep(
         transaction,
-        aboard.filter(PaymentChange.isTravelling).map((one) => PaymentChange.signedAnew(one, prepared))
+        aboard.filter(PaymentChange.isPending).map((one) => PaymentChange.withNewAttempt(one, prepared))
       )
       return undefined
     }),
 
-    enter: Effect.fnUntraced(function* (transaction: Transaction, lease: Lease, entry: PaymentStore.Entry) {
+    enter: Effect.fnUntraced(function* (transaction: Transaction, lease: Lease, entry: PaymentStore.LaneWrite) {
       yield* lane(transaction.run, lease)
-      const flight = entry.flight && (yield* openFlight(desk, transaction, lease, entry.flight.number))
-      const callers = flight && (yield* callersToBook(transaction, flight, entry.flight))
-      const changed = yield* advance(desk, transaction, lease, entry.advances)
-      if (flight !== undefined) yield* desk.flights.change(transaction.run, flight, entry.flight)
+      const flight = entry.transaction && (yield* openFlight(desk, transaction, lease, entry.transaction.number))
+      const callers = flight && (yield* callersToBook(transaction, flight, entry.transaction))
+      const changed = yield* advance(desk, transaction, lease, entry.changes)
+      if (flight !== undefined) yield* desk.flights.change(transaction.run, flight, entry.transaction)
       // Last, since all lanes of a network meet in this row.
-      if (callers !== undefined && entry.flight?.inclusion) {
-        yield* desk.costs.book(transaction, lease.lane, entry.flight.inclusion.cost, callers)
+      if (callers !== undefined && entry.transaction?.inclusion) {
+        yield* desk.costs.book(transaction, lease.lane, entry.transaction.inclusion.cost, callers)
       }
       return changed
     })
@@ -145,7 +145,7 @@ const refusedBy = Effect.fnUntraced(function* (
   return allows(books) ? undefined : books
 })
 
-const openFlight = (desk: Desk, { run }: Transaction, lease: Lease, number: bigint): Step<OpenFlight> =>
+const openFlight = (desk: Desk, { run }: Transaction, lease: Lease, number: bigint): Step<OpenTransaction> =>
   Effect.flatMap(desk.flights.open(run, lease.lane, number), (flight) =>
     flight === undefined ? Effect.fail(new LaneLeases.LeaseLost({ lane: lease.lane })) : Effect.succeed(flight)
   )
@@ -155,7 +155,7 @@ const board = Effect.fnUntraced(function* (
   { records }: Desk,
   transaction: Transaction,
   lease: Lease,
-  plans: ReadonlyArray<PaymentStore.Plan>
+  plans: ReadonlyArray<PaymentStore.PlannedTransaction>
 ): Effect.fn.Return<void, Records.RecordFault | LaneLeases.LeaseLost> {
   const ids = plans.flatMap(({ paymentIds }) => paymentIds)
   if (ids.length === 0) return
@@ -183,7 +183,7 @@ const advance = Effect.fnUntraced(function* (
   { records }: Desk,
   transaction: Transaction,
   lease: Lease,
-  advances: ReadonlyArray<PaymentStore.Advance>
+  advances: ReadonlyArray<PaymentStore.StateChange>
 ): Effect.fn.Return<ReadonlyArray<Stored | undefined>, Records.RecordFault> {
   if (advances.length === 0) return []
   const found = yield* records.lockAll(
@@ -195,7 +195,7 @@ const advance = Effect.fnUntraced(function* (
   const changed = advances.map((change) => {
     const before = current.get(change.paymentId)
     if (before === undefined || !change.from.includes(before.status) || isElsewhere(before, lease)) return undefined
-    const after = PaymentChange.advanced(before, change, transaction.now)
+    const after = PaymentChange.changed(before, change, transaction.now)
     current.set(change.paymentId, after)
     passages.push({ before, after })
     return after
@@ -210,8 +210,8 @@ const isElsewhere = ({ lane }: Stored, lease: Lease): boolean => lane !== undefi
 /** The callers who pay for a landing; `undefined` when there is none, or one that was booked before. */
 const callersToBook = (
   { run }: Transaction,
-  { booked, lane, number }: OpenFlight,
-  change: PaymentStore.Entry["flight"]
+  { booked, lane, number }: OpenTransaction,
+  change: PaymentStore.LaneWrite["transaction"]
 ): Effect.Effect<ReadonlyArray<string> | undefined, Records.RecordFault> =>
   booked || !change?.inclusion
     ? Effect.undefined

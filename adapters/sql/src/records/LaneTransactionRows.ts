@@ -12,7 +12,7 @@ import type { Columns, Dialect, Run, Value } from "../database/SqlDialect.ts"
 import { asks, type RecordFault, type Records } from "./Records.ts"
 
 /** A flight that is not closed, as far as its lane's worker changes it. */
-export interface OpenFlight {
+export interface OpenTransaction {
   readonly lane: string
   readonly number: bigint
   /** Its cost is in the books. */
@@ -20,8 +20,12 @@ export interface OpenFlight {
 }
 
 /** The flights of one database. */
-export interface FlightRows {
-  readonly begin: (run: Run, lane: string, plans: ReadonlyArray<PaymentStore.Plan>) => Effect.Effect<void, SqlError>
+export interface LaneTransactionRows {
+  readonly begin: (
+    run: Run,
+    lane: string,
+    plans: ReadonlyArray<PaymentStore.PlannedTransaction>
+  ) => Effect.Effect<void, SqlError>
   /** Begins a flight again that is closed, or one that never was; `false` when it is open. */
   readonly beginAgain: (
     run: Run,
@@ -35,18 +39,22 @@ export interface FlightRows {
     number: bigint,
     prepared: PreparedTransaction
   ) => Effect.Effect<void, RecordFault>
-  readonly open: (run: Run, lane: string, number: bigint) => Effect.Effect<OpenFlight | undefined, RecordFault>
-  readonly change: (run: Run, flight: OpenFlight, change: PaymentStore.Entry["flight"]) => Effect.Effect<void, SqlError>
+  readonly open: (run: Run, lane: string, number: bigint) => Effect.Effect<OpenTransaction | undefined, RecordFault>
+  readonly change: (
+    run: Run,
+    flight: OpenTransaction,
+    change: PaymentStore.LaneWrite["transaction"]
+  ) => Effect.Effect<void, SqlError>
   readonly all: (
     transaction: Transaction,
     lane: string
   ) => Effect.Effect<ReadonlyArray<PaymentStore.LaneTransaction>, RecordFault>
 }
 
-export const make = (dialect: Dialect, records: Records): FlightRows => {
+export const make = (dialect: Dialect, records: Records): LaneTransactionRows => {
   const addFlights = dialect.insert("flight", flightColumns)
   const addAttempts = dialect.insert("attempt", attemptColumns)
-  const addAttempt: FlightRows["addAttempt"] = (run, lane, number, prepared) =>
+  const addAttempt: LaneTransactionRows["addAttempt"] = (run, lane, number, prepared) =>
     Effect.flatMap(askOrdinal(run, lastOrdinal, [lane, number]), ([last]) =>
       run.write([addAttempts([toAttempt(lane, number, (last?.ordinal ?? -1n) + 1n, prepared)])])
     )
@@ -79,7 +87,7 @@ export const make = (dialect: Dialect, records: Records): FlightRows => {
       const attempts = yield* askAttempts(transaction.run, openAttempts, [lane])
       const payments = yield* records.select(transaction, travelling, [lane])
       const attemptsOf = Arr.groupBy(attempts, ({ number }) => `${number}`)
-      const paymentsOf = Arr.groupBy(payments, ({ flight }) => `${flight}`)
+      const paymentsOf = Arr.groupBy(payments, ({ laneNumber }) => `${laneNumber}`)
       return flights.map((row) => ({
         lane,
         number: row.number,

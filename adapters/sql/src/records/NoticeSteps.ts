@@ -131,7 +131,7 @@ const care = (dialect: Dialect) => {
       return counts
     }),
 
-    untold: ({ run }: Transaction): Effect.Effect<PaymentStore.Untold, RecordFault> =>
+    untold: ({ run }: Transaction): Effect.Effect<PaymentStore.NoticeBacklog, RecordFault> =>
       Effect.map(askUntold(run, untold, []), ([row]) => ({
         count: Number(row?.count ?? 0n),
         oldest: row?.oldest === null || row === undefined ? undefined : Number(row.oldest)

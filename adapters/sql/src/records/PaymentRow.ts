@@ -9,7 +9,7 @@ import {
   PaymentPayload,
   PaymentStore,
   PaymentRequirements,
-  type Run,
+  type Execution,
   Settlement,
   ValidationError,
   ValidationReason
@@ -209,10 +209,10 @@ const toStored = (row: Row, contract: Contract): PaymentStore.StoredPayment => (
       ? undefined
       : { number: row.block_number, hash: row.block_hash },
   lane: row.lane ?? undefined,
-  flight: row.flight ?? undefined,
+  laneNumber: row.flight ?? undefined,
   since: row.since ?? undefined,
   refusal: row.refusal === null ? undefined : toRefusal(row.refusal),
-  run: toRun(row.run),
+  execution: toRun(row.run),
   answerOwed: Boolean(row.answer_owed),
   history: row.history.map(([status, at, note, exit]) => ({
     status,
@@ -237,7 +237,7 @@ export const toRun = ({
   resource,
   route,
   ...run
-}: typeof RunRow.Type): Run.Run => ({
+}: typeof RunRow.Type): Execution.Execution => ({
   ...run,
   refused,
   resource: resource ?? undefined,
@@ -318,7 +318,7 @@ export const toSeated = (payment: PaymentStore.StoredPayment, seat: number): Val
 /** The columns of `running`. */
 export const toRunning = (payment: PaymentStore.StoredPayment): Values<typeof running> => ({
   serial: payment.serial,
-  run: JSON.stringify(runJson(payment.run)),
+  run: JSON.stringify(runJson(payment.execution)),
   answer_owed: payment.answerOwed
 })
 
@@ -328,7 +328,7 @@ export const toChanging = (payment: PaymentStore.StoredPayment): Values<typeof c
   ...toRunning(payment)
 })
 
-const toVoyage = ({ flight, since }: PaymentStore.StoredPayment) => ({
+const toVoyage = ({ laneNumber: flight, since }: PaymentStore.StoredPayment) => ({
   flight: flight ?? null,
   since: since === undefined ? null : `${since}`
 })
@@ -341,7 +341,7 @@ const runJson = ({
   resource,
   route,
   served
-}: PaymentStore.StoredPayment["run"]) => ({
+}: PaymentStore.StoredPayment["execution"]) => ({
   resource: resource ?? null,
   route: route ?? null,
   holder: holder ?? null,

@@ -204,10 +204,10 @@ const chronicling = (dialect: Dialect) => {
   return ({ now, tell, tellHere }: Transaction, passages: ReadonlyArray<Passage>): ReadonlyArray<Batch> => {
     const at = BigInt(now)
     for (const { before, after } of passages) {
-      if (PaymentChange.isHeard(before, after)) tell(after.paymentId)
+      if (PaymentChange.isActionable(before, after)) tell(after.paymentId)
       if (PaymentChange.isWaiting(after) && after.lane !== undefined) tell(after.lane)
     }
-    const news = passages.filter(({ before, after }) => PaymentChange.news(before, after) !== undefined)
+    const news = passages.filter(({ before, after }) => PaymentChange.noticeStatus(before, after) !== undefined)
     if (news.length > 0) tellHere(PaymentStore.noticesTopic)
     return [
       addEvents(
@@ -237,7 +237,7 @@ const chronicling = (dialect: Dialect) => {
 
 /** Whether it waits or travels elsewhere after it, or nowhere any more. */
 const isMove = ({ after, before }: Passage): boolean =>
-  before === undefined || before.lane !== after.lane || before.flight !== after.flight
+  before === undefined || before.lane !== after.lane || before.laneNumber !== after.laneNumber
 
 /** Whether its money has moved with it, or been proven not to; or the other way round. */
 const isEnd = ({ after, before }: Passage): boolean =>

@@ -49,7 +49,7 @@ layer(PostgresServer.layer, { timeout: 300_000 })("the database's clock", (it) =
       yield* claim("behind")
       const second = yield* skewed(100_000)(claim("right"))
       assert.strictEqual(second._tag === "Claimed" && second.execution, "held")
-      assert.deepStrictEqual((yield* store.find("pay_run"))?.run.holder, { claimId: "behind", until: 160_000 })
+      assert.deepStrictEqual((yield* store.find("pay_run"))?.execution.holder, { claimId: "behind", until: 160_000 })
       assert.strictEqual((yield* store.find("pay_run"))?.history[0]?.at, 100_000)
       yield* store.probe
       assert.strictEqual(yield* store.now, 100_000)

@@ -369,10 +369,10 @@ describe("the store", () => {
       yield* store.plan(lease, [{ number: 0n, prepared: prepared(0n), paymentIds: ["pay_one"] }])
       said.length = 0
       const change = { paymentId: "pay_one", transaction: prepared(0n).transaction }
-      const marked = yield* begun(store.enter(lease, { advances: [{ ...change, from: ["planned"], to: "sent" }] }))
+      const marked = yield* begun(store.record(lease, { changes: [{ ...change, from: ["planned"], to: "sent" }] }))
       yield* settled
       assert.strictEqual(commits(said), 0)
-      yield* store.enter(lease, { advances: [{ ...change, from: ["sent"], to: "failed" }] })
+      yield* store.record(lease, { changes: [{ ...change, from: ["sent"], to: "failed" }] })
       yield* Fiber.join(marked)
       assert.strictEqual(commits(said), 1)
       assert.strictEqual((yield* store.find("pay_one"))?.status, "failed")
@@ -390,7 +390,7 @@ describe("the store", () => {
       yield* settled
       assert.strictEqual(commits(said), 0)
       yield* store.claim(payment("two"), undefined)
-      assert.isTrue((yield* Fiber.join(finished))?.run.served)
+      assert.isTrue((yield* Fiber.join(finished))?.execution.served)
       assert.strictEqual(commits(said), 1)
     })
   )
@@ -409,7 +409,7 @@ describe("the store", () => {
       )
       assert.strictEqual(stale._tag, "Failure")
       assert.strictEqual(fresh._tag, "Success")
-      assert.deepStrictEqual(yield* store.flights(lane), [])
+      assert.deepStrictEqual(yield* store.openTransactions(lane), [])
       assert.strictEqual((yield* store.find("pay_one"))?.status, "accepted")
     })
   )

@@ -33,7 +33,7 @@ describe("notices that a program of the release before has written", () => {
         Effect.gen(function* () {
           const take = store.takeNotices(new Map([["shop", 9]]), 1000)
           assert.lengthOf(yield* take, 0)
-          assert.strictEqual((yield* store.untold).count, 1)
+          assert.strictEqual((yield* store.noticeBacklog).count, 1)
           assert.strictEqual((yield* store.giveUpNotices(1000, 9)).size, 0)
           assert.lengthOf(yield* take, 1)
         })

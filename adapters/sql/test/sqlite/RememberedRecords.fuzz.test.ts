@@ -75,7 +75,7 @@ const wished = (one: string, notify: boolean): PaymentStore.NewPayment => ({
 const states = fc.constantFrom(...(["accepted", "planned", "sent", "included", "final", "failed", "expired"] as const))
 const optional = <A>(value: fc.Arbitrary<A>) => fc.option(value, { nil: undefined })
 
-const advance: fc.Arbitrary<PaymentStore.Advance> = fc.record(
+const advance: fc.Arbitrary<PaymentStore.StateChange> = fc.record(
   {
     paymentId: id,
     from: fc.constant<ReadonlyArray<Settlement.PaymentState>>(["accepted", "planned", "sent", "included"]),
@@ -92,11 +92,11 @@ const advance: fc.Arbitrary<PaymentStore.Advance> = fc.record(
 const inclusion = fc.constantFrom(null, { transaction: "tx", block: { number: 7n, hash: "hash" }, cost: 5n })
 
 const entry = fc
-  .record({ advances: fc.array(advance, { maxLength: 4 }), number: optional(number), inclusion, closed: fc.boolean() })
-  .map(({ advances, closed, inclusion, number }): PaymentStore.Entry =>
+  .record({ changes: fc.array(advance, { maxLength: 4 }), number: optional(number), inclusion, closed: fc.boolean() })
+  .map(({ changes, closed, inclusion, number }): PaymentStore.LaneWrite =>
     number === undefined
-      ? { advances }
-      : { advances, flight: { number, inclusion, ...(closed && { closed: true as const }) } }
+      ? { changes }
+      : { changes, transaction: { number, inclusion, ...(closed && { closed: true as const }) } }
   )
 
 /** Begins a flight with the number that is next. */
@@ -141,7 +141,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
     weight: 3,
     arbitrary: fc.tuple(lease, entry).map(
       ([by, one]): Deed =>
-        ({ enter }) =>
+        ({ record: enter }) =>
           enter(by, one)
     )
   },
@@ -195,7 +195,7 @@ const seen = (store: Store) =>
       ...ids.map((one) => store.find(one)),
       store.queued(lane, 2),
       store.queued(lane, 10),
-      store.flights(lane),
+      store.openTransactions(lane),
       store.page(0n, 10)
     ],
     (question: Effect.Effect<unknown, FacilitatorUnavailable>) => Effect.map(Effect.exit(question), outcome)
@@ -239,12 +239,12 @@ describe("records that are remembered", () => {
       yield* store.claim(wished("a", false), undefined, { lane })
       yield* plan(by, 1, [])(store)
       arm({ text: "UPDATE flight", from: 0, length: 2, undoes: false })
-      const entry: PaymentStore.Entry = {
-        advances: [{ paymentId: "pay_a", from: ["planned"], to: "included" }],
-        flight: { number: 0n, closed: true }
+      const entry: PaymentStore.LaneWrite = {
+        changes: [{ paymentId: "pay_a", from: ["planned"], to: "included" }],
+        transaction: { number: 0n, closed: true }
       }
       const outcomes = yield* Effect.all(
-        [Effect.exit(store.enter(by, entry)), Effect.exit(store.claim(wished("d", false), undefined))],
+        [Effect.exit(store.record(by, entry)), Effect.exit(store.claim(wished("d", false), undefined))],
         { concurrency: "unbounded" }
       )
       assert.deepStrictEqual(

@@ -59,7 +59,7 @@ export const make = (
     const first = (yield* store.queued(lane, depth)).find(
       (payment) => !budgeted.includes(payment.caller) && !isConcluded(payment, now)
     )
-    const flights = yield* store.flights(lane)
+    const flights = yield* store.openTransactions(lane)
     const mark = first && `${first.paymentId} ${flights.at(-1)?.number ?? ""}`
     const half = schemes.find(({ lanes, network }) => network === place.network && lanes.includes(place.address))
     const view: LaneView = {

@@ -39,7 +39,7 @@ const reads = (store: Store) => ({
   queuedInTurn: timed("queuedInTurn", store.queuedInTurn),
   lanesInUse: StoreMetrics.timed("lanesInUse")(store.lanesInUse),
   waitingBy: timed("waitingBy", store.waitingBy),
-  flights: timed("flights", store.flights),
+  openTransactions: timed("openTransactions", store.openTransactions),
   spent: timed("spent", store.spent),
   books: timed("books", store.books),
   page: timed("page", store.page),
@@ -48,7 +48,7 @@ const reads = (store: Store) => ({
   closeNotice: timed("closeNotice", store.closeNotice),
   giveUpNotices: timed("giveUpNotices", store.giveUpNotices),
   forget: timed("forget", store.forget),
-  untold: StoreMetrics.timed("untold")(store.untold),
+  noticeBacklog: StoreMetrics.timed("noticeBacklog")(store.noticeBacklog),
   probe: StoreMetrics.timed("probe")(store.probe)
 })
 
@@ -71,7 +71,7 @@ const intake = (store: Store) => {
 
 const laneWork = (store: Store) => {
   const plan = timed("plan", store.plan)
-  const enter = timed("enter", store.enter)
+  const record = timed("record", store.record)
   return {
     openLane: timed("openLane", store.openLane),
     skipTo: timed("skipTo", store.skipTo),
@@ -86,10 +86,10 @@ const laneWork = (store: Store) => {
             )
           : Effect.void
       ),
-    enter: (...args: Parameters<Store["enter"]>) =>
-      Effect.tap(enter(...args), (changed) => {
-        const counts = new Map<PaymentStore.Advance["to"], number>()
-        for (const [index, { to }] of args[1].advances.entries()) {
+    record: (...args: Parameters<Store["record"]>) =>
+      Effect.tap(record(...args), (changed) => {
+        const counts = new Map<PaymentStore.StateChange["to"], number>()
+        for (const [index, { to }] of args[1].changes.entries()) {
           if (changed[index] !== undefined) counts.set(to, (counts.get(to) ?? 0) + 1)
         }
         return Effect.forEach(counts, ([state, count]) => reached(state, count), { discard: true })

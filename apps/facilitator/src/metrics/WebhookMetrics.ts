@@ -37,7 +37,7 @@ export const attempted = (outcome: Outcome, attempts = 1): Effect.Effect<void> =
   Metric.update(deliveries({ outcome }), attempts)
 
 /** Shows what is untold, at this time (Unix milliseconds). */
-export const untold = ({ count, oldest: since }: PaymentStore.Untold, now: number): Effect.Effect<void> =>
+export const untold = ({ count, oldest: since }: PaymentStore.NoticeBacklog, now: number): Effect.Effect<void> =>
   Effect.andThen(
     Metric.update(backlog({}), count),
     Metric.update(oldest({}), since === undefined ? 0 : Math.max(0, Math.floor((now - since) / 1000)))

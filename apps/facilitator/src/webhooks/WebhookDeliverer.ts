@@ -57,7 +57,7 @@ export const layer = (options: Options): Layer.Layer<never, never, PaymentStore.
       yield* Effect.forkScoped(Effect.repeat(lookAfter(office), Schedule.spaced(countPause)))
       if (office.receivers.size === 0) return
       const fibers = yield* FiberSet.make()
-      const stop = store.signals.hear(PaymentStore.noticesTopic, () => office.bell.openUnsafe())
+      const stop = store.signals.subscribe(PaymentStore.noticesTopic, () => office.bell.openUnsafe())
       yield* Effect.addFinalizer(() => Effect.sync(stop))
       yield* Effect.forkScoped(Effect.forever(round(office, fibers)))
     })
@@ -170,7 +170,7 @@ const lookAfter = ({ store }: Office) =>
       schedule: Schedule.spaced(givenUpPause)
     }),
     Effect.gen(function* () {
-      yield* WebhookMetrics.untold(yield* store.untold, yield* store.now)
+      yield* WebhookMetrics.untold(yield* store.noticeBacklog, yield* store.now)
     })
   ).pipe(Effect.catch(({ message }) => Effect.logWarning(`webhooks are not counted: ${message}`)))
 

@@ -309,7 +309,7 @@ describe("a lane", () => {
 
   it.live("cannot be looked at while the store cannot be asked", () =>
     Effect.gen(function* () {
-      const { get } = yield* start({}, {}, halves, { ...laneOf().records, flights: closed })
+      const { get } = yield* start({}, {}, halves, { ...laneOf().records, openTransactions: closed })
       const answer = yield* get("/ready")
       assert.strictEqual(answer.status, 503)
       assert.deepInclude(yield* json(answer), { ready: false, store: false, lanes: [] })

@@ -97,7 +97,7 @@ const settled = Effect.fnUntraced(function* (store: Store, caller: string, name:
     ["planned", "included"],
     ["included", "final"]
   ] as const) {
-    yield* store.enter(lease, { advances: [{ paymentId: name, from: [from], to }] })
+    yield* store.record(lease, { changes: [{ paymentId: name, from: [from], to }] })
   }
 })
 
@@ -316,7 +316,7 @@ describe("a receiver's queue", () => {
         const { counted } = yield* deliver({ bad: badUrl, shop: other.url }, store)
         // No time passes here: nothing that is told waits for a clock.
         yield* patiently(counted("told"), (told) => told === good)
-        assert.strictEqual((yield* store.untold).count, dead)
+        assert.strictEqual((yield* store.noticeBacklog).count, dead)
         assert.isAtMost(yield* Queue.size(bad.received), 16)
       })
   )

@@ -53,8 +53,8 @@ const refusedForMore: Attack = {
   expected: "no other route opens, and no more than one answer is served",
   targets: ["pontage", "x402"],
   mutation: [
-    { module: "core/src/facilitator/store/Run", piece: "self.route === route", instead: "route !== self.holder" },
-    { module: "core/src/facilitator/store/Run", piece: 'served: outcome === "served"', instead: "served: false" }
+    { module: "core/src/facilitator/store/Execution", piece: "self.route === route", instead: "route !== self.holder" },
+    { module: "core/src/facilitator/store/Execution", piece: 'served: outcome === "served"', instead: "served: false" }
   ],
   run: Effect.fnUntraced(function* (stage) {
     const { headers, offer, shop, wallet } = yield* refusedOnce(stage)

@@ -26,7 +26,11 @@ const copies: Attack = {
   expected: "one is served, one transfer",
   targets: ["pontage", "x402"],
   mutation: [
-    { module: "core/src/facilitator/store/Run", piece: 'return ["held", self]', instead: 'return ["granted", self]' },
+    {
+      module: "core/src/facilitator/store/Execution",
+      piece: 'return ["held", self]',
+      instead: 'return ["granted", self]'
+    },
     {
       module: "core/src/facilitator/local/PaymentIntake",
       piece: "arrival !== undefined && claim !== undefined && !isArrivingAs(claim, arrival.claimId)",

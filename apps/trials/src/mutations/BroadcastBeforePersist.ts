@@ -39,10 +39,10 @@ export const broadcastBeforePersist = {
           })
         ),
       replace: (lease, ...bytes) => afterPlans(lease.lane, store.replace(lease, ...bytes)),
-      enter: (lease, entry) => afterPlans(lease.lane, store.enter(lease, entry)),
+      record: (lease, entry) => afterPlans(lease.lane, store.record(lease, entry)),
       queued: (lane, limit) => afterPlans(lane, store.queued(lane, limit)),
       queuedInTurn: (lane, ...turn) => afterPlans(lane, store.queuedInTurn(lane, ...turn)),
-      flights: (lane) => afterPlans(lane, store.flights(lane))
+      openTransactions: (lane) => afterPlans(lane, store.openTransactions(lane))
     }
   }
 }

@@ -2,7 +2,7 @@
  * The claim of a dead call holds until a lease has lapsed: nobody resumes it, and nobody gives it back, neither the shop nor
  * the process that begins again.
  */
-import { type PaymentStore, Run } from "@pontage/core"
+import { type PaymentStore, Execution } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -16,8 +16,8 @@ export const claimsLapse = {
         const known = yield* store.find(payment.paymentId)
         const result = yield* store.claim(payment, claim, intake)
         const now = yield* Clock.currentTimeMillis
-        const isOwn = known === undefined || known.run.holder?.claimId === claim?.id
-        const isOver = now >= (known?.history[0]?.at ?? 0) + Run.leaseMillis
+        const isOwn = known === undefined || known.execution.holder?.claimId === claim?.id
+        const isOver = now >= (known?.history[0]?.at ?? 0) + Execution.leaseMillis
         return result._tag === "Claimed" && result.execution === "granted" && !isOwn && !isOver
           ? { ...result, execution: "held" as const }
           : result

@@ -31,7 +31,7 @@ export const leaseForEver = {
     skipTo: (lease, next) => store.skipTo(unfenced(lease), next),
     plan: (lease, plans, allowance) => store.plan(unfenced(lease), plans, allowance),
     replace: (lease, ...bytes) => store.replace(unfenced(lease), ...bytes),
-    enter: (lease, entry) => store.enter(unfenced(lease), entry)
+    record: (lease, entry) => store.record(unfenced(lease), entry)
   })
 }
 

@@ -35,7 +35,7 @@ export const make = (watched: Watched): { readonly look: (process: string) => Vi
         tell(watched, before, record)
         if (before?.answerOwed === true && !record.answerOwed && isOver(record))
           watched.debtTaken(record.paymentId, process)
-        if (record.run.holder === undefined) watched.granted.delete(record.paymentId)
+        if (record.execution.holder === undefined) watched.granted.delete(record.paymentId)
         const violation = before?.status === record.status ? undefined : judge(watched, before, record)
         if (violation !== undefined) return violation
       }
@@ -61,7 +61,7 @@ export const overdrawn = (
     .filter(
       (one) =>
         one.authorization.payer === payer &&
-        (PaymentChange.isTravelling(one) || (granted.has(one.paymentId) && PaymentStore.reserves(one, now()))) &&
+        (PaymentChange.isPending(one) || (granted.has(one.paymentId) && PaymentStore.reserves(one, now()))) &&
         chain.truth.transferOf(chain.keyOf(one.authorization)) === undefined
     )
     .reduce((sum, one) => sum + one.authorization.amount, 0n)
@@ -80,15 +80,15 @@ export const all = ({ disk, read }: SimulatedRecords): ReadonlyArray<PaymentStor
 const tell = (
   { changed }: Watched,
   before: PaymentStore.StoredPayment | undefined,
-  { flight, history, lane, paymentId, run, status, transaction }: PaymentStore.StoredPayment
+  { laneNumber: flight, history, lane, paymentId, execution: run, status, transaction }: PaymentStore.StoredPayment
 ): void => {
   const note = history.at(-1)?.note
-  if (before?.status !== status || before.lane !== lane || before.flight !== flight) {
+  if (before?.status !== status || before.lane !== lane || before.laneNumber !== flight) {
     const place = lane === undefined ? "in no lane" : `${lane}${flight === undefined ? "" : ` flight ${flight}`}`
     changed(
       `record ${paymentId.slice(0, 10)} is ${status} (${place}) ${transaction}${note === undefined ? "" : ` "${note}"`}`
     )
-  } else if (before.run !== run) {
+  } else if (before.execution !== run) {
     changed(`record ${paymentId.slice(0, 10)}: run ${run.served ? "served" : (run.holder?.claimId ?? "free")}`)
   }
 }

@@ -132,7 +132,7 @@ const travellersOf = ({ plan, records, time }: SimulationWorld): ReadonlyArray<s
   RecordWatch.all(records)
     .filter(
       (one) =>
-        PaymentChange.isTravelling(one) &&
+        PaymentChange.isPending(one) &&
         plan.setup.gasCeiling === 0 &&
         one.authorization.validBefore * 1000 > time.now() + timeToArrive
     )
@@ -174,7 +174,7 @@ const whatIsOpen = (world: SimulationWorld): string | undefined => {
   )
   if (open !== undefined) return `${open.paymentId.slice(0, 10)} stays ${open.status} in ${open.lane ?? "no lane"}`
   for (const signer of chain.signers) {
-    const flight = records.read(records.disk.flights(`${chain.network} ${signer}`))[0]
+    const flight = records.read(records.disk.openTransactions(`${chain.network} ${signer}`))[0]
     if (flight !== undefined) return `the flight ${flight.number} of ${signer} stays open`
   }
   return undefined

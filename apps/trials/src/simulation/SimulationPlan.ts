@@ -193,7 +193,7 @@ const actOf = (random: TrialRandom.TrialRandom, setup: Setup): Act => {
   }
 }
 
-const methods = ["claim", "queue", "plan", "replace", "enter", "finish", "takeAnswer", "openLane", "skipTo"]
+const methods = ["claim", "queue", "plan", "replace", "record", "finish", "takeAnswer", "openLane", "skipTo"]
 
 /** Before or after a checkpoint, a write, or a sending. */
 const placeOf = (random: TrialRandom.TrialRandom): string => {

@@ -81,7 +81,7 @@ const answerPlaces = [
   "records.claim after",
   "records.takeAnswer before",
   "records.takeAnswer after",
-  "records.enter after"
+  "records.record after"
 ]
 
 const answers: Theme = (plan, random) => {

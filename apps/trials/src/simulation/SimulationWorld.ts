@@ -168,7 +168,7 @@ const tooDear = ({ setup }: SimulationPlan, { truth }: SimulatedChain): Violatio
 const isOnRecord = ({ chain, records }: SimulationWorld, bytes: string): boolean =>
   chain.signers.some((signer) =>
     records
-      .read(records.disk.flights(`${chain.network} ${signer}`))
+      .read(records.disk.openTransactions(`${chain.network} ${signer}`))
       .some(({ attempts }) => attempts.some((attempt) => attempt.bytes === bytes))
   )
 
@@ -204,7 +204,7 @@ const runReports = ({ ground, records, runs }: Street, shop: SimulatedProcess): 
     const run: RunWatch.HandlerRun = { paymentId, shop, at: ground.time.now(), state: "running" }
     runs.push(run)
     ground.story.tell(() => `${shop.name} runs its handler for ${paymentId.slice(0, 10)}`)
-    const isServed = records.read(records.disk.find(paymentId))?.run.served === true
+    const isServed = records.read(records.disk.find(paymentId))?.execution.served === true
     const found = RunWatch.judge(runs, run, isServed)
     if (found !== undefined) ground.violate(found)
     return runs.length - 1

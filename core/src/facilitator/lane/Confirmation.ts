@@ -22,7 +22,7 @@ import type {
 } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { marginSeconds } from "../OfferCheck.ts"
-import type { Advance } from "../store/PaymentStore.ts"
+import type { StateChange } from "../store/PaymentStore.ts"
 import {
   record,
   recordPayments,
@@ -162,7 +162,7 @@ const mark = Effect.fnUntraced(function* (
 const enterSent = (state: LaneState, transaction: TrackedTransaction, note?: string): Effect.Effect<void, Stopped> =>
   recordPayments(state, transaction, markedSent(transaction, note))
 
-const markedSent = ({ unreadable, payments }: TrackedTransaction, note?: string): ReadonlyArray<Advance> => {
+const markedSent = ({ unreadable, payments }: TrackedTransaction, note?: string): ReadonlyArray<StateChange> => {
   const change = { from: ["planned"], to: "sent", ...(note !== undefined && { note }) } as const
   return [...payments.map(({ stored }) => stored), ...unreadable]
     .filter(({ status }) => status === "planned")
@@ -170,7 +170,7 @@ const markedSent = ({ unreadable, payments }: TrackedTransaction, note?: string)
 }
 
 /** The change of a payment that is marked as sent in the same step. */
-const fromSent = (change: Advance): Advance => ({ ...change, from: ["sent"] })
+const fromSent = (change: StateChange): StateChange => ({ ...change, from: ["sent"] })
 
 /** What the chain shows of a flight; `undefined` when it cannot be asked. */
 export const sight = (
@@ -196,7 +196,7 @@ export const advancesOf = (
   state: LaneState,
   { payment, stored: { history, paymentId, since, status } }: BatchedPayment,
   seen: PaymentObservation | undefined
-): ReadonlyArray<Advance> => {
+): ReadonlyArray<StateChange> => {
   if (seen === undefined || seen._tag === "Pending") return []
   const { transaction } = seen
   if (seen._tag === "Failed") return [{ paymentId, from: [status], to: "failed", transaction, refusal: seen.error }]
@@ -290,7 +290,7 @@ const lose = Effect.fnUntraced(function* (
   const now = yield* Clock.currentTimeMillis
   const open = transaction.payments.filter(isOpen)
   const ends = yield* Effect.forEach(open, (batched) => concluded(state, transaction, batched), { concurrency })
-  const advances = open.flatMap((batched, index): ReadonlyArray<Advance> => {
+  const advances = open.flatMap((batched, index): ReadonlyArray<StateChange> => {
     const end = ends[index] ?? []
     return end.length === 0 ? backToQueue(batched, now) : end
   })
@@ -303,7 +303,7 @@ const lose = Effect.fnUntraced(function* (
 })
 
 /** The change that has a payment wait for another slot: none when its validity is as good as over. */
-export const backToQueue = ({ stored }: BatchedPayment, now: number): ReadonlyArray<Advance> =>
+export const backToQueue = ({ stored }: BatchedPayment, now: number): ReadonlyArray<StateChange> =>
   stored.authorization.validBefore * 1000 > now + marginSeconds * 1000
     ? [{ paymentId: stored.paymentId, from: [stored.status], to: "accepted", note: slotLost }]
     : []
@@ -419,7 +419,7 @@ export const concluded = (
   state: LaneState,
   transaction: TrackedTransaction | undefined,
   batched: BatchedPayment
-): Effect.Effect<ReadonlyArray<Advance>> =>
+): Effect.Effect<ReadonlyArray<StateChange>> =>
   Effect.matchEffect(conclusionOf(state, transaction, batched), {
     onFailure: (error) => Effect.as(Effect.logDebug("the chain could not be asked for a payment's end", error), []),
     onSuccess: (conclusion) =>
@@ -456,7 +456,7 @@ const expired = refuse(
 const unused = (
   { stored: { paymentId, status } }: BatchedPayment,
   { at, reason }: Extract<Conclusion, { readonly _tag: "Unused" }>
-): Advance => ({
+): StateChange => ({
   paymentId,
   from: [status],
   to: reason === undefined ? "expired" : "failed",

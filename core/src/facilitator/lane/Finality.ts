@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 
 import type { Block, PaymentObservation, TransactionObservation } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
-import type { Advance } from "../store/PaymentStore.ts"
+import type { StateChange } from "../store/PaymentStore.ts"
 import { advancesOf, backToQueue, concluded, conclusionOf, sight } from "./Confirmation.ts"
 import { record, type LaneState, type Stopped } from "./LaneState.ts"
 import { type TrackedTransaction, isDone, isUnresolved, type BatchedPayment } from "./TrackedTransaction.ts"
@@ -111,8 +111,9 @@ const settleDown = Effect.fnUntraced(function* (
   if (seen.includes(undefined)) return
   if (seen.includes(false)) return yield* recheck(state, transaction, look)
   if (!(yield* isShownAgain(state, transaction))) return
-  const finalised = transaction.payments.flatMap(({ stored: { block, paymentId, status } }): ReadonlyArray<Advance> =>
-    status === "included" ? [{ paymentId, from: ["included"], to: "final", note: `block ${block?.number}` }] : []
+  const finalised = transaction.payments.flatMap(
+    ({ stored: { block, paymentId, status } }): ReadonlyArray<StateChange> =>
+      status === "included" ? [{ paymentId, from: ["included"], to: "final", note: `block ${block?.number}` }] : []
   )
   const late = yield* lateTransfers(state, transaction)
   const isLast =
@@ -160,7 +161,7 @@ const isShownAgain = Effect.fnUntraced(function* (
 /** Payments that failed are looked at once more when nobody can use their authorization any longer. */
 const lateTransfers = Effect.fnUntraced(function* (state: LaneState, transaction: TrackedTransaction) {
   const now = yield* Clock.currentTimeMillis
-  const advances: Array<Advance> = []
+  const advances: Array<StateChange> = []
   for (const batched of transaction.payments) {
     if (!isDoubtful(batched) || batched.payment.authorization.validBefore * 1000 > now) continue
     for (const advance of yield* concluded(state, transaction, batched)) {
@@ -233,7 +234,7 @@ const changesOf = (
   state: LaneState,
   transaction: TrackedTransaction,
   observation: TransactionObservation
-): Effect.Effect<ReadonlyArray<Advance>> =>
+): Effect.Effect<ReadonlyArray<StateChange>> =>
   Effect.map(Clock.currentTimeMillis, (now) =>
     transaction.payments.flatMap((batched, index) => {
       const seen = observation.observations[index]
@@ -248,7 +249,7 @@ const changeOf = (
   batched: BatchedPayment,
   seen: PaymentObservation,
   now: number
-): ReadonlyArray<Advance> => {
+): ReadonlyArray<StateChange> => {
   const { block, status } = batched.stored
   if (status !== "included" && status !== "failed") return []
   if (seen._tag === "Pending") return status === "included" ? takenBack(transaction, batched, now) : []
@@ -257,7 +258,11 @@ const changeOf = (
 }
 
 /** A slot that a stranger has used carries it no more: it needs another one. */
-const takenBack = (transaction: TrackedTransaction, batched: BatchedPayment, now: number): ReadonlyArray<Advance> => {
+const takenBack = (
+  transaction: TrackedTransaction,
+  batched: BatchedPayment,
+  now: number
+): ReadonlyArray<StateChange> => {
   const { paymentId, status } = batched.stored
   const [queued] = transaction.replacedAt === undefined ? [] : backToQueue(batched, now)
   return [{ ...(queued ?? { paymentId, from: [status], to: "sent" }), note: reorganised }]

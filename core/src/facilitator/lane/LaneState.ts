@@ -22,7 +22,7 @@ import type { VerifiedPayments } from "../queue/VerifiedPayments.ts"
 import type { WaitingCallers } from "../queue/WaitingCallers.ts"
 import { type Lease, LeaseLost } from "../store/LaneLeases.ts"
 import type { Allowance } from "../store/NetworkSpend.ts"
-import type { Advance, Entry, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
+import type { StateChange, LaneWrite, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
 import type { Signals } from "../store/Signals.ts"
 import type { SlotWatch } from "./SlotWatch.ts"
 import type { SpendLimits } from "./SpendLimits.ts"
@@ -95,7 +95,7 @@ export type Stopped = LeaseLost | FacilitatorUnavailable
 
 /** What is written down of a flight. */
 export interface TransactionWrite {
-  readonly advances?: ReadonlyArray<Advance>
+  readonly advances?: ReadonlyArray<StateChange>
   readonly inclusion?: Inclusion | null
   readonly closed?: true
 }
@@ -124,7 +124,7 @@ export const record = Effect.fnUntraced(function* (
   transaction: TrackedTransaction,
   { advances = [], ...change }: TransactionWrite
 ): Effect.fn.Return<void, Stopped> {
-  const records = yield* write(state, { advances, flight: { number: transaction.number, ...change } })
+  const records = yield* write(state, { changes: advances, transaction: { number: transaction.number, ...change } })
   update(transaction, records)
   if (change.inclusion !== undefined) transaction.inclusion = change.inclusion ?? undefined
   if (change.closed) state.transactions.delete(transaction.number)
@@ -133,8 +133,8 @@ export const record = Effect.fnUntraced(function* (
 })
 
 /** Returns each record as it is now. One that was not as it was known says that the lane is another's. */
-const write = ({ lease, store }: LaneState, entry: Entry): Effect.Effect<ReadonlyArray<StoredPayment>, Stopped> =>
-  Effect.flatMap(store.enter(lease, entry), (records) => {
+const write = ({ lease, store }: LaneState, entry: LaneWrite): Effect.Effect<ReadonlyArray<StoredPayment>, Stopped> =>
+  Effect.flatMap(store.record(lease, entry), (records) => {
     const written = records.filter((record) => record !== undefined)
     return written.length === records.length
       ? Effect.succeed([...new Map(written.map((record) => [record.paymentId, record])).values()])
@@ -156,10 +156,10 @@ export const notifyOfSlot = (state: LaneState): void => {
 export const recordPayments = Effect.fnUntraced(function* (
   state: LaneState,
   transaction: TrackedTransaction,
-  advances: ReadonlyArray<Advance>
+  advances: ReadonlyArray<StateChange>
 ): Effect.fn.Return<void, Stopped> {
   if (advances.length === 0) return
-  const records = yield* write(state, { advances })
+  const records = yield* write(state, { changes: advances })
   update(transaction, records)
   state.waitingCallers.tell(records)
 })
@@ -167,9 +167,9 @@ export const recordPayments = Effect.fnUntraced(function* (
 /** Writes changes of payments that are in no flight. */
 export const recordQueued = Effect.fnUntraced(function* (
   state: LaneState,
-  advances: ReadonlyArray<Advance>
+  advances: ReadonlyArray<StateChange>
 ): Effect.fn.Return<void, Stopped> {
-  if (advances.length > 0) state.waitingCallers.tell(yield* write(state, { advances }))
+  if (advances.length > 0) state.waitingCallers.tell(yield* write(state, { changes: advances }))
 })
 
 /**

@@ -163,7 +163,7 @@ const board = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effe
   const counted = address === "" || isOrphan ? 0n : yield* countSlots(state)
   if (!isOrphan) state.next = yield* store.openLane(lease, yield* SlotGaps.believed(state, counted))
   const now = yield* Clock.currentTimeMillis
-  for (const onRecord of yield* store.flights(lease.lane)) {
+  for (const onRecord of yield* store.openTransactions(lease.lane)) {
     state.transactions.set(onRecord.number, { ...(yield* read(scheme, onRecord, now)), orphaned: isOrphan })
   }
   yield* SlotGaps.skip(state, counted)
@@ -234,7 +234,9 @@ const serveQueue = (
       const clock = yield* Clock.Clock
       const ear = yield* store.signals.listen(lease.lane)
       yield* Effect.acquireRelease(
-        Effect.sync(() => store.signals.hear(lease.lane, () => tally(state.arrivals, clock.currentTimeMillisUnsafe()))),
+        Effect.sync(() =>
+          store.signals.subscribe(lease.lane, () => tally(state.arrivals, clock.currentTimeMillisUnsafe()))
+        ),
         (stop) => Effect.sync(stop)
       )
       while (true) {

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { Lease, LeaseLost } from "../store/LaneLeases.ts"
-import type { Advance, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
+import type { StateChange, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
 import * as TransactionCost from "../store/TransactionCost.ts"
 import { wasSent } from "./TrackedTransaction.ts"
 
@@ -64,7 +64,7 @@ export const tell = ({ scheme, name }: OrphanedLane): Effect.Effect<void> =>
 /**
  * The change by which a payment that was never sent leaves the lane: whoever asks for it again has it wait in another.
  */
-export const released = ({ paymentId }: StoredPayment): Advance => ({
+export const released = ({ paymentId }: StoredPayment): StateChange => ({
   paymentId,
   from: ["accepted"],
   to: "accepted",
@@ -77,7 +77,7 @@ export const released = ({ paymentId }: StoredPayment): Advance => ({
 export const release = (store: PaymentStore["Service"], lease: Lease): Effect.Effect<void> => {
   const round: Effect.Effect<void, FacilitatorUnavailable | LeaseLost> = Effect.gen(function* () {
     const unsent = (yield* store.queued(lease.lane, atOnce)).filter((one) => !wasSent(one))
-    if (unsent.length > 0) yield* store.enter(lease, { advances: unsent.map(released) })
+    if (unsent.length > 0) yield* store.record(lease, { changes: unsent.map(released) })
   })
   const rounds = Effect.repeat(
     Effect.catch(round, ({ message }) =>

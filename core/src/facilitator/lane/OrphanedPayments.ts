@@ -7,7 +7,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
-import type { Advance, StoredPayment } from "../store/PaymentStore.ts"
+import type { StateChange, StoredPayment } from "../store/PaymentStore.ts"
 import { concluded } from "./Confirmation.ts"
 import { recordQueued, type LaneState, type Stopped } from "./LaneState.ts"
 import * as PaymentReading from "./PaymentReading.ts"
@@ -45,6 +45,6 @@ const proven = Effect.fnUntraced(function* (state: LaneState, batched: BatchedPa
   const isFinal = Effect.flatMap(state.scheme.chainHead, ({ final }) =>
     block.number <= final ? state.scheme.isCanonical(block) : Effect.succeed(false)
   )
-  const settled: Advance = { ...advance, to: "final" }
+  const settled: StateChange = { ...advance, to: "final" }
   return (yield* Effect.catch(isFinal, () => Effect.succeed(false))) ? [settled] : []
 })

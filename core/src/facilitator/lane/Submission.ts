@@ -15,7 +15,7 @@ import * as Checkpoint from "../Checkpoint.ts"
 import { marginSeconds } from "../OfferCheck.ts"
 import type { LeaseLost } from "../store/LaneLeases.ts"
 import type { Allowance, NetworkSpend, OpenExpense } from "../store/NetworkSpend.ts"
-import type { Advance, LaneExit, Plan, StoredPayment } from "../store/PaymentStore.ts"
+import type { StateChange, LaneExit, PlannedTransaction, StoredPayment } from "../store/PaymentStore.ts"
 import * as FeeBump from "./FeeBump.ts"
 import {
   recordQueued,
@@ -99,7 +99,7 @@ export const putBack = (
     )
   })
 
-const back = ({ paymentId }: StoredPayment, note: string, exit?: LaneExit): Advance => ({
+const back = ({ paymentId }: StoredPayment, note: string, exit?: LaneExit): StateChange => ({
   paymentId,
   from: ["accepted"],
   to: "accepted",
@@ -125,7 +125,7 @@ const examineQueued = Effect.fnUntraced(function* (state: LaneState, queued: Rea
   )
   const verdicts = new Map(verified)
   const ready: Array<Ready> = []
-  const advances: Array<Advance> = []
+  const advances: Array<StateChange> = []
   for (const one of seen) {
     const { stored } = one
     const good = goodIn(one, now)
@@ -180,7 +180,7 @@ const goodIn = ({ known }: Seen, now: number): Payment | undefined =>
 const isLate = ({ authorization }: Payment, now: number): boolean =>
   authorization.validBefore * 1000 <= now + marginSeconds * 1000
 
-const turnedAway = (stored: StoredPayment, reason: Verdict | Unavailable): Advance =>
+const turnedAway = (stored: StoredPayment, reason: Verdict | Unavailable): StateChange =>
   reason._tag === "ChainUnavailable" || reason._tag === "FacilitatorUnavailable"
     ? back(stored, reason.message)
     : rejected(stored, reason)
@@ -205,7 +205,7 @@ const over = ({ authorization: { validBefore } }: StoredPayment, now: number) =>
     `the authorization is valid before ${validBefore} and was still waiting at ${Math.floor(now / 1000)}; nothing was sent, sign a new one`
   )
 
-const rejected = ({ paymentId }: StoredPayment, refusal: Verdict): Advance => ({
+const rejected = ({ paymentId }: StoredPayment, refusal: Verdict): StateChange => ({
   paymentId,
   from: ["accepted"],
   to: "rejected",
@@ -438,7 +438,7 @@ const writeDown = Effect.fnUntraced(function* (
   allowance: Allowance | undefined
 ): Effect.fn.Return<NetworkSpend | undefined, Stopped> {
   if (transactions.length === 0) return undefined
-  const plans = transactions.map((transaction): Plan => ({
+  const plans = transactions.map((transaction): PlannedTransaction => ({
     number: transaction.number,
     prepared: lastAttempt(transaction),
     paymentIds: transaction.payments.map(({ stored }) => stored.paymentId)
@@ -453,7 +453,7 @@ const writeDown = Effect.fnUntraced(function* (
         ...stored,
         status: "planned",
         transaction,
-        flight: planned.number,
+        laneNumber: planned.number,
         since: stored.since ?? head
       }
     }

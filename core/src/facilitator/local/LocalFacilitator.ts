@@ -251,7 +251,7 @@ const confirmed = Effect.fnUntraced(function* (
     return isTheirs ? undefined : yield* Presentation.used(stored)
   }
   if (stored === before) return execution
-  const { holder } = stored.run
+  const { holder } = stored.execution
   const now = yield* desk.store.now
   if (fresh && holder?.claimId === claim.id && now < holder.until) return execution
   return (yield* claimKnown(desk, presented, claim)).execution

@@ -22,9 +22,9 @@ import * as PaymentReading from "../lane/PaymentReading.ts"
 import type * as SettlementEngine from "../lane/SettlementEngine.ts"
 import * as OfferCheck from "../OfferCheck.ts"
 import * as BalanceCover from "../queue/BalanceCover.ts"
+import * as Execution from "../store/Execution.ts"
 import type { NewPayment, OpenPayments, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
 import * as Presentation from "../store/Presentation.ts"
-import * as Run from "../store/Run.ts"
 import type * as ChainClock from "./ChainClock.ts"
 import type { IntakeGate } from "./IntakeGate.ts"
 
@@ -179,10 +179,10 @@ const heldOnArrival = (presented: Presented): Taken => ({
     transaction: "",
     block: undefined,
     lane: undefined,
-    flight: undefined,
+    laneNumber: undefined,
     since: undefined,
     refusal: undefined,
-    run: Run.make(undefined, 0),
+    execution: Execution.make(undefined, 0),
     answerOwed: false,
     history: []
   }
@@ -239,7 +239,7 @@ const takeKnown = Effect.fnUntraced(function* (
   if (known.refusal !== undefined) return yield* known.refusal
   if (claim === undefined) return yield* takeUnclaimed(desk, presented, known)
   const { execution, payment } = yield* claimKnown(desk, presented, claim)
-  return { presented, stored: payment, execution, fresh: false, renewed: known.run.holder?.claimId === claim.id }
+  return { presented, stored: payment, execution, fresh: false, renewed: known.execution.holder?.claimId === claim.id }
 })
 
 /** Claims a payment that is on record. The chain is asked afterwards, when it reserves its part (`examine`). */
@@ -255,7 +255,7 @@ export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
 /** Whether a caller without a claim is owed the answer to a payment on record: no call has taken it yet. */
 export const isAnswerOwed = (
   { ungiven }: Pick<Desk, "ungiven">,
-  { answerOwed, paymentId, refusal, run }: StoredPayment
+  { answerOwed, paymentId, refusal, execution: run }: StoredPayment
 ): boolean => run.resource === undefined && refusal === undefined && (answerOwed || ungiven.has(paymentId))
 
 /** An answer that is owed is taken only when it is given: a process may end while its caller waits. */

@@ -71,7 +71,7 @@ export const make = Effect.fnUntraced(function* (
     const waiter: Waiter = { kept: undefined, wake: undefined, old: false }
     const waiters = waitingCallers.get(paymentId) ?? new Set()
     waitingCallers.set(paymentId, waiters.add(waiter))
-    const stop = signals.hear(paymentId, () => {
+    const stop = signals.subscribe(paymentId, () => {
       hinted.add(waiter)
       bell.openUnsafe()
     })

@@ -18,7 +18,7 @@ import * as Supported from "../../protocol/Supported.ts"
 import { invalid, ValidationError } from "../../protocol/ValidationError.ts"
 import * as FacilitatorApi from "../../wire/pontage/FacilitatorApi.ts"
 import { CurrentBuyer } from "../CurrentBuyer.ts"
-import { Facilitator, type Claim, type PaymentRequest, type RunEnd } from "../Facilitator.ts"
+import { Facilitator, type Claim, type PaymentRequest, type ExecutionEnd } from "../Facilitator.ts"
 import * as FacilitatorExchange from "./FacilitatorExchange.ts"
 import type { Call, Exchange, Reply } from "./FacilitatorExchange.ts"
 import * as FacilitatorResponse from "./FacilitatorResponse.ts"
@@ -124,7 +124,7 @@ const transact = Effect.fnUntraced(function* (exchange: Exchange, { claim, path,
 interface Report {
   readonly paymentId: string
   readonly claimId: string
-  readonly outcome: RunEnd
+  readonly outcome: ExecutionEnd
 }
 
 /** Of an answer of 64 KiB each record may then take 1.6 KiB, which is twice what most take. */

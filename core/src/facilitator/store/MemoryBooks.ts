@@ -1,6 +1,6 @@
 import { firstOf } from "./MemoryRecords.ts"
 import * as PaymentChange from "./PaymentChange.ts"
-import type { Notice, StoredPayment, Untold } from "./PaymentStore.ts"
+import type { Notice, StoredPayment, NoticeBacklog } from "./PaymentStore.ts"
 /**
  * What a memory store keeps beside the payments: what transactions have cost whom, and whom to tell of which end.
  */
@@ -72,7 +72,7 @@ export interface MemoryNotices {
   readonly close: (id: string, retryAt: number | undefined) => void
   /** Closes those of states that were reached before this time; returns how many, by caller. */
   readonly giveUp: (before: number, limit: number) => ReadonlyMap<string, number>
-  readonly untold: () => Untold
+  readonly untold: () => NoticeBacklog
   readonly isOpenFor: (payment: StoredPayment) => boolean
 }
 
@@ -89,7 +89,7 @@ export const makeNotices = (): MemoryNotices => {
   }
   return {
     follow: (before, after, now) => {
-      const status = PaymentChange.news(before, after)
+      const status = PaymentChange.noticeStatus(before, after)
       if (status === undefined) return false
       const { caller, paymentId } = after
       const id = `${paymentId} ${status}`

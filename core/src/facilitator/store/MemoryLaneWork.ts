@@ -8,7 +8,15 @@ import * as MemoryLanes from "./MemoryLanes.ts"
 import type { MemoryState } from "./MemoryState.ts"
 import type { Allowance, NetworkSpend } from "./NetworkSpend.ts"
 import * as PaymentChange from "./PaymentChange.ts"
-import type { Advance, Entry, LaneTransaction, PaymentStore, Plan, QueueShare, StoredPayment } from "./PaymentStore.ts"
+import type {
+  StateChange,
+  LaneWrite,
+  LaneTransaction,
+  PaymentStore,
+  PlannedTransaction,
+  QueueShare,
+  StoredPayment
+} from "./PaymentStore.ts"
 import * as TransactionCost from "./TransactionCost.ts"
 
 type Methods =
@@ -17,14 +25,14 @@ type Methods =
   | "queuedInTurn"
   | "lanesInUse"
   | "waitingBy"
-  | "flights"
+  | "openTransactions"
   | "openLane"
   | "skipTo"
   | "plan"
   | "books"
   | "fillGap"
   | "replace"
-  | "enter"
+  | "record"
 
 /** A lane that is being written in. */
 interface Desk {
@@ -55,7 +63,7 @@ export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods>
       Effect.sync(() => inTurn(found(state, lanes.of(name).waiting(Infinity)), limit, ofPayer)),
     lanesInUse: Effect.sync(() => lanes.inUse()),
     waitingBy: (name) => Effect.sync(() => waitingBy(found(state, lanes.of(name).waiting(Infinity)))),
-    flights: (name) => Effect.sync(() => flightsOf(state, name)),
+    openTransactions: (name) => Effect.sync(() => transactionsOf(state, name)),
     openLane: (lease, first) => fenced(lease, ({ lane }) => (lane.next ??= first)),
     skipTo: (lease, next) =>
       fenced(lease, ({ lane }) => (lane.next = lane.next !== undefined && lane.next > next ? lane.next : next)),
@@ -63,20 +71,21 @@ export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods>
     books: (network, since) => Effect.sync(() => booksOf(state, network, since)),
     fillGap: (lease, number, prepared) =>
       fenced(lease, ({ lane }) => {
-        if (lane.next === undefined || number >= lane.next || lane.flights.has(number)) return lost
-        lane.flights.set(number, MemoryLanes.begun({ number, prepared, paymentIds: [] }))
+        if (lane.next === undefined || number >= lane.next || lane.transactions.has(number)) return lost
+        lane.transactions.set(number, MemoryLanes.begun({ number, prepared, paymentIds: [] }))
       }),
     replace: (lease, number, prepared, allowance) =>
       fenced(lease, ({ lane, name, now }) => {
-        const flight = lane.flights.get(number)
-        if (flight === undefined) return lost
+        const transaction = lane.transactions.get(number)
+        if (transaction === undefined) return lost
         const refused = refusedBy(state, name, allowance)
         if (refused !== undefined) return refused
-        flight.attempts = [...flight.attempts, prepared]
-        for (const one of found(state, flight.paymentIds)) state.put(PaymentChange.signedAnew(one, prepared), now)
+        transaction.attempts = [...transaction.attempts, prepared]
+        for (const one of found(state, transaction.paymentIds))
+          state.put(PaymentChange.withNewAttempt(one, prepared), now)
         return undefined
       }),
-    enter: (lease, entry) => fenced(lease, (desk) => enter(desk, entry))
+    record: (lease, entry) => fenced(lease, (desk) => enter(desk, entry))
   }
 }
 
@@ -121,8 +130,8 @@ const placed = (all: ReadonlyArray<StoredPayment>, keyOf: (one: StoredPayment) =
 const found = ({ records }: MemoryState, ids: Iterable<string>): ReadonlyArray<StoredPayment> =>
   [...ids].flatMap((id) => records.find(id) ?? [])
 
-const flightsOf = (state: MemoryState, name: string): ReadonlyArray<LaneTransaction> =>
-  inOrder(state.lanes.of(name).flights.values()).map(({ attempts, inclusion, number, paymentIds }) => ({
+const transactionsOf = (state: MemoryState, name: string): ReadonlyArray<LaneTransaction> =>
+  inOrder(state.lanes.of(name).transactions.values()).map(({ attempts, inclusion, number, paymentIds }) => ({
     lane: name,
     number,
     attempts,
@@ -130,13 +139,13 @@ const flightsOf = (state: MemoryState, name: string): ReadonlyArray<LaneTransact
     inclusion
   }))
 
-const inOrder = (flights: Iterable<MemoryLanes.MemoryFlight>): ReadonlyArray<MemoryLanes.MemoryFlight> =>
-  [...flights].toSorted((a, b) => (a.number < b.number ? -1 : 1))
+const inOrder = (transactions: Iterable<MemoryLanes.MemoryTransaction>): ReadonlyArray<MemoryLanes.MemoryTransaction> =>
+  [...transactions].toSorted((a, b) => (a.number < b.number ? -1 : 1))
 
 /** Nothing is written before everything was found to be as planned. */
 const plan = (
   { lane, name, now, state }: Desk,
-  plans: ReadonlyArray<Plan>,
+  plans: ReadonlyArray<PlannedTransaction>,
   allowance: Allowance | undefined
 ): NetworkSpend | undefined | typeof lost => {
   const { next } = lane
@@ -147,7 +156,7 @@ const plan = (
   const refused = refusedBy(state, name, allowance)
   if (refused !== undefined) return refused
   for (const one of plans) {
-    lane.flights.set(one.number, MemoryLanes.begun(one))
+    lane.transactions.set(one.number, MemoryLanes.begun(one))
     for (const payment of found(state, one.paymentIds)) {
       state.put(PaymentChange.planned(payment, one.number, one.prepared, now), now)
     }
@@ -164,11 +173,11 @@ const refusedBy = (state: MemoryState, lane: string, allowance: Allowance | unde
 
 const booksOf = (state: MemoryState, network: string, since: number): NetworkSpend => ({
   spent: state.costs.byCaller(network, since),
-  open: state.lanes.on(network).flatMap(({ flights }) =>
-    [...flights.values()].flatMap(({ attempts, inclusion, paymentIds }) => {
+  open: state.lanes.on(network).flatMap(({ transactions }) =>
+    [...transactions.values()].flatMap(({ attempts, inclusion, paymentIds }) => {
       const payments = found(state, paymentIds)
       const last = attempts.at(-1)
-      const isOpen = last?.slot !== undefined || payments.some(PaymentChange.isTravelling)
+      const isOpen = last?.slot !== undefined || payments.some(PaymentChange.isPending)
       return inclusion === undefined && last !== undefined && isOpen
         ? [{ cost: last.cost, callers: payments.map(({ caller }) => caller) }]
         : []
@@ -176,33 +185,36 @@ const booksOf = (state: MemoryState, network: string, since: number): NetworkSpe
   )
 })
 
-const enter = (desk: Desk, { advances, flight }: Entry): ReadonlyArray<StoredPayment | undefined> | typeof lost => {
-  const open = flight && desk.lane.flights.get(flight.number)
-  if (flight !== undefined && open === undefined) return lost
-  if (open !== undefined && flight?.inclusion !== undefined) land(desk, open, flight.inclusion ?? undefined)
-  const changed = advances.map((change) => advance(desk, change))
-  if (open !== undefined && flight?.closed === true) desk.lane.flights.delete(open.number)
+const enter = (
+  desk: Desk,
+  { changes, transaction }: LaneWrite
+): ReadonlyArray<StoredPayment | undefined> | typeof lost => {
+  const open = transaction && desk.lane.transactions.get(transaction.number)
+  if (transaction !== undefined && open === undefined) return lost
+  if (open !== undefined && transaction?.inclusion !== undefined) land(desk, open, transaction.inclusion ?? undefined)
+  const changed = changes.map((change) => advance(desk, change))
+  if (open !== undefined && transaction?.closed === true) desk.lane.transactions.delete(open.number)
   return changed
 }
 
-/** A flight that lands again after its block was taken back costs its signer nothing more. */
+/** A transaction that lands again after its block was taken back costs its signer nothing more. */
 const land = (
   { name, now, state }: Desk,
-  flight: MemoryLanes.MemoryFlight,
-  inclusion: MemoryLanes.MemoryFlight["inclusion"]
+  transaction: MemoryLanes.MemoryTransaction,
+  inclusion: MemoryLanes.MemoryTransaction["inclusion"]
 ) => {
-  flight.inclusion = inclusion
-  if (inclusion === undefined || flight.booked) return
-  flight.booked = true
-  const callers = found(state, flight.paymentIds).map(({ caller }) => caller)
+  transaction.inclusion = inclusion
+  if (inclusion === undefined || transaction.booked) return
+  transaction.booked = true
+  const callers = found(state, transaction.paymentIds).map(({ caller }) => caller)
   state.costs.book(name, inclusion.cost, callers, now)
 }
 
 /** A payment that waits or travels in another lane by now is not this one's any more. */
-const advance = ({ name, now, state }: Desk, change: Advance): StoredPayment | undefined => {
+const advance = ({ name, now, state }: Desk, change: StateChange): StoredPayment | undefined => {
   const known = state.records.find(change.paymentId)
   const isHere = known?.lane === undefined || known.lane === name
   return known !== undefined && isHere && change.from.includes(known.status)
-    ? state.put(PaymentChange.advanced(known, change, now), now)
+    ? state.put(PaymentChange.changed(known, change, now), now)
     : undefined
 }

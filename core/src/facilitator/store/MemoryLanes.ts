@@ -5,11 +5,11 @@ import type { Inclusion, PreparedTransaction } from "../../scheme/SchemeFacilita
 import type { Lease } from "./LaneLeases.ts"
 import { firstOf } from "./MemoryRecords.ts"
 import * as PaymentChange from "./PaymentChange.ts"
-import type { Plan, StoredPayment } from "./PaymentStore.ts"
+import type { PlannedTransaction, StoredPayment } from "./PaymentStore.ts"
 import * as TransactionCost from "./TransactionCost.ts"
 
-/** A flight that is not closed. `booked`: its cost is in the books. */
-export interface MemoryFlight {
+/** A transaction that is not closed. `booked`: its cost is in the books. */
+export interface MemoryTransaction {
   readonly number: bigint
   attempts: ReadonlyArray<PreparedTransaction>
   readonly paymentIds: Set<string>
@@ -19,9 +19,9 @@ export interface MemoryFlight {
 
 /** A lane. */
 export interface MemoryLane {
-  /** The number of its next flight; `undefined` before the lane was opened. */
+  /** The number of its next transaction; `undefined` before the lane was opened. */
   next: bigint | undefined
-  readonly flights: Map<bigint, MemoryFlight>
+  readonly transactions: Map<bigint, MemoryTransaction>
   readonly load: () => number
   /** Ids of those that wait, oldest first. */
   readonly waiting: (limit: number) => ReadonlyArray<string>
@@ -33,7 +33,7 @@ interface Queue extends MemoryLane {
   readonly queue: Map<string, bigint>
   newest: bigint
   inOrder: boolean
-  travelling: number
+  pending: number
 }
 
 /** The lanes. */
@@ -47,7 +47,7 @@ export interface MemoryLanes {
   readonly held: (lease: Lease) => MemoryLane | undefined
   /** Keeps the queues after a record's change; tells whether it began to wait by it. */
   readonly follow: (before: StoredPayment | undefined, after: StoredPayment) => boolean
-  readonly isAboard: (payment: StoredPayment) => boolean
+  readonly isInOpenTransaction: (payment: StoredPayment) => boolean
 }
 
 /** No lanes. */
@@ -58,12 +58,12 @@ export const make = (): MemoryLanes => {
     lanes.set(name, lane)
     return lane
   }
-  const flightOf = ({ flight, lane }: StoredPayment): MemoryFlight | undefined =>
-    lane === undefined || flight === undefined ? undefined : of(lane).flights.get(flight)
+  const transactionOf = ({ lane, laneNumber }: StoredPayment): MemoryTransaction | undefined =>
+    lane === undefined || laneNumber === undefined ? undefined : of(lane).transactions.get(laneNumber)
 
   return {
     of,
-    inUse: () => [...lanes].filter(([, lane]) => lane.load() > 0 || lane.flights.size > 0).map(([name]) => name),
+    inUse: () => [...lanes].filter(([, lane]) => lane.load() > 0 || lane.transactions.size > 0).map(([name]) => name),
     on: (network) => [...lanes].flatMap(([name, lane]) => (TransactionCost.networkOf(name) === network ? [lane] : [])),
     held: (lease) => {
       const lane = of(lease.lane)
@@ -74,16 +74,17 @@ export const make = (): MemoryLanes => {
     follow: (before, after) => {
       if (before?.status === after.status && before.lane === after.lane) return false
       if (before !== undefined) leave(before, of)
-      if (before !== undefined && before.flight !== after.flight) flightOf(before)?.paymentIds.delete(before.paymentId)
+      if (before !== undefined && before.laneNumber !== after.laneNumber)
+        transactionOf(before)?.paymentIds.delete(before.paymentId)
       join(after, of)
       return PaymentChange.isWaiting(after)
     },
-    isAboard: (payment) => flightOf(payment)?.paymentIds.has(payment.paymentId) === true
+    isInOpenTransaction: (payment) => transactionOf(payment)?.paymentIds.has(payment.paymentId) === true
   }
 }
 
-/** A flight as it begins. */
-export const begun = ({ number, paymentIds, prepared }: Plan): MemoryFlight => ({
+/** A transaction as it begins. */
+export const begun = ({ number, paymentIds, prepared }: PlannedTransaction): MemoryTransaction => ({
   number,
   attempts: [prepared],
   paymentIds: new Set(paymentIds),
@@ -95,12 +96,12 @@ const makeQueue = (): Queue => {
   const lane: Queue = {
     next: undefined,
     epoch: 0,
-    flights: new Map(),
+    transactions: new Map(),
     queue: new Map(),
     newest: 0n,
     inOrder: true,
-    travelling: 0,
-    load: () => lane.queue.size + lane.travelling,
+    pending: 0,
+    load: () => lane.queue.size + lane.pending,
     waiting: (limit) => {
       if (!lane.inOrder) sort(lane)
       return [...firstOf(lane.queue.keys(), limit)]
@@ -119,7 +120,7 @@ const sort = (lane: Queue) => {
 const join = (payment: StoredPayment, of: (name: string) => Queue) => {
   if (payment.lane === undefined) return
   const lane = of(payment.lane)
-  if (PaymentChange.isTravelling(payment)) lane.travelling++
+  if (PaymentChange.isPending(payment)) lane.pending++
   if (!PaymentChange.isWaiting(payment)) return
   lane.queue.set(payment.paymentId, payment.serial)
   if (payment.serial < lane.newest) lane.inOrder = false
@@ -129,6 +130,6 @@ const join = (payment: StoredPayment, of: (name: string) => Queue) => {
 const leave = (payment: StoredPayment, of: (name: string) => Queue) => {
   if (payment.lane === undefined) return
   const lane = of(payment.lane)
-  if (PaymentChange.isTravelling(payment)) lane.travelling--
+  if (PaymentChange.isPending(payment)) lane.pending--
   lane.queue.delete(payment.paymentId)
 }

@@ -101,7 +101,7 @@ const claimNew = (
 ): PaymentStore.ClaimResult => {
   const reserved = records.reservedBy(payment, beside, now)
   if (!PaymentStore.isCovered(payment, reserved, available)) return { _tag: "Overdrawn", reserved }
-  records.sweep(now, (old) => lanes.isAboard(old) || notices.isOpenFor(old))
+  records.sweep(now, (old) => lanes.isInOpenTransaction(old) || notices.isOpenFor(old))
   return {
     _tag: "Claimed",
     created: true,
@@ -182,7 +182,7 @@ const forgetting = ({ lanes, notices, records, step }: State): Pick<Store, "forg
         if (payment.serial === records.lastSerial() || RecordAge.isYoung(payment, now, ageMillis)) break
         looks += 1
         next = payment.serial
-        const isNeeded = lanes.isAboard(payment) || notices.isOpenFor(payment)
+        const isNeeded = lanes.isInOpenTransaction(payment) || notices.isOpenFor(payment)
         if (isNeeded || !RecordAge.isForgettable(payment, now, ageMillis)) continue
         records.drop(payment)
         count += 1
@@ -195,10 +195,10 @@ const outbox = ({
   notices,
   records,
   step
-}: State): Pick<Store, "takeNotices" | "closeNotice" | "giveUpNotices" | "untold"> => ({
+}: State): Pick<Store, "takeNotices" | "closeNotice" | "giveUpNotices" | "noticeBacklog"> => ({
   takeNotices: (room, leaseMillis) => step((now) => notices.take(room, now + leaseMillis, now, records.find)),
   closeNotice: (id, retryInMillis) =>
     step((now) => notices.close(id, retryInMillis === undefined ? undefined : now + retryInMillis)),
   giveUpNotices: (ageMillis, limit) => step((now) => notices.giveUp(now - ageMillis, limit)),
-  untold: Effect.sync(() => notices.untold())
+  noticeBacklog: Effect.sync(() => notices.untold())
 })

@@ -113,7 +113,7 @@ const isRecent = ({ authorization }: StoredPayment, now: number): boolean =>
 
 /** What was taken in may have moved its money by somebody else's hand, whoever wants it: only its end has it dropped. */
 const isUnderWay = (payment: StoredPayment): boolean =>
-  PaymentChange.isTravelling(payment) || payment.status === "accepted"
+  PaymentChange.isPending(payment) || payment.status === "accepted"
 
 /** The first so many of what can be iterated. */
 export function* firstOf<A>(all: Iterable<A>, count: number): Generator<A> {

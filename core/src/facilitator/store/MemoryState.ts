@@ -33,7 +33,7 @@ export const make = (signals: Signals): MemoryState => {
   const put = (payment: StoredPayment, now: number) => {
     const before = records.find(payment.paymentId)
     records.put(payment)
-    if (PaymentChange.isHeard(before, payment)) topics.add(payment.paymentId)
+    if (PaymentChange.isActionable(before, payment)) topics.add(payment.paymentId)
     if (lanes.follow(before, payment) && payment.lane !== undefined) topics.add(payment.lane)
     if (notices.follow(before, payment, now)) topics.add(noticesTopic)
     return payment

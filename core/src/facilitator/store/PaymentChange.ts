@@ -7,11 +7,11 @@ import { refuse } from "../../protocol/PaymentError.ts"
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import type { PaymentState } from "../../protocol/Settlement.ts"
 import type { Block, PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
-import type { Claim, RunEnd } from "../Facilitator.ts"
-import type { Advance, ClaimResult, NewPayment, StoredPayment } from "./PaymentStore.ts"
+import type { Claim, ExecutionEnd } from "../Facilitator.ts"
+import * as Execution from "./Execution.ts"
+import type { StateChange, ClaimResult, NewPayment, StoredPayment } from "./PaymentStore.ts"
 import { circumstances, isNotified } from "./PaymentStore.ts"
 import * as Presentation from "./Presentation.ts"
-import * as Run from "./Run.ts"
 
 /** The record of a payment nobody has seen before. `now` is Unix milliseconds, here and below. */
 export const created = (
@@ -27,10 +27,10 @@ export const created = (
   transaction: "",
   block: undefined,
   lane,
-  flight: undefined,
+  laneNumber: undefined,
   since: undefined,
   refusal: undefined,
-  run: Run.make(claim, now),
+  execution: Execution.make(claim, now),
   // Whoever has no claim is owed from now on: a process that ends before it has answered leaves the debt on record.
   answerOwed: claim === undefined,
   history: [{ status: "accepted", at: now }]
@@ -45,14 +45,19 @@ export const claimed = (
 ): Exclude<ClaimResult, { readonly _tag: "Overdrawn" }> => {
   if (!Presentation.isOf(presented, known)) return { _tag: "Different", payment: known }
   if (claim === undefined) return { _tag: "Claimed", created: false, execution: undefined, payment: known }
-  const [execution, run] = Run.claim(known.run, claim, circumstances(known, now))
-  return { _tag: "Claimed", created: false, execution, payment: run === known.run ? known : { ...known, run } }
+  const [execution, run] = Execution.claim(known.execution, claim, circumstances(known, now))
+  return {
+    _tag: "Claimed",
+    created: false,
+    execution,
+    payment: run === known.execution ? known : { ...known, execution: run }
+  }
 }
 
 /** The record after the end of a run. */
-export const finished = (known: StoredPayment, claimId: string, outcome: RunEnd, now: number): StoredPayment => {
-  const run = Run.finish(known.run, claimId, outcome, circumstances(known, now))
-  return run === known.run ? known : { ...known, run }
+export const finished = (known: StoredPayment, claimId: string, outcome: ExecutionEnd, now: number): StoredPayment => {
+  const run = Execution.finish(known.execution, claimId, outcome, circumstances(known, now))
+  return run === known.execution ? known : { ...known, execution: run }
 }
 
 /**
@@ -60,47 +65,49 @@ export const finished = (known: StoredPayment, claimId: string, outcome: RunEnd,
  */
 export const answerTaken = (known: StoredPayment, call: string, now: number): StoredPayment =>
   known.answerOwed
-    ? { ...known, answerOwed: false, run: { ...known.run, holder: { claimId: call, until: now } } }
+    ? { ...known, answerOwed: false, execution: { ...known.execution, holder: { claimId: call, until: now } } }
     : known
 
 /** The record after the call that had taken its answer could not give it. */
 export const answerReturned = (known: StoredPayment, call: string): StoredPayment =>
-  isAnsweredTo(known, call) ? { ...known, answerOwed: true, run: { ...known.run, holder: undefined } } : known
+  isAnsweredTo(known, call)
+    ? { ...known, answerOwed: true, execution: { ...known.execution, holder: undefined } }
+    : known
 
 /** Whether this call without a claim has taken the payment's answer. */
-export const isAnsweredTo = ({ answerOwed, run }: StoredPayment, call: string): boolean =>
+export const isAnsweredTo = ({ answerOwed, execution: run }: StoredPayment, call: string): boolean =>
   !answerOwed && run.resource === undefined && run.holder?.claimId === call
 
 /**
- * The record after its flight has begun. `since` is set once: a transfer between two flights is the payment's own.
+ * The record after its transaction has begun. `since` is set once: a transfer between two flights is the payment's own.
  */
 export const planned = (
   known: StoredPayment,
-  flight: bigint,
+  laneNumber: bigint,
   prepared: PreparedTransaction,
   now: number
 ): StoredPayment => ({
   ...known,
   status: "planned",
   transaction: prepared.transaction,
-  flight,
+  laneNumber,
   since: known.since ?? prepared.head,
   history: [...known.history, { status: "planned", at: now }]
 })
 
-/** The record after its flight was signed anew; an end that it has reached already stays as it is. */
-export const signedAnew = (known: StoredPayment, { transaction }: PreparedTransaction): StoredPayment =>
-  isTravelling(known) ? { ...known, transaction } : known
+/** The record after its transaction was signed anew; an end that it has reached already stays as it is. */
+export const withNewAttempt = (known: StoredPayment, { transaction }: PreparedTransaction): StoredPayment =>
+  isPending(known) ? { ...known, transaction } : known
 
 /**
  * The record after an advance that applies to it. The block is kept while the money counts as moved. The refusal is kept
  * while the payment counts as dead; and that of a payment whose money has moved and which opens nothing, for good.
  */
-export const advanced = (known: StoredPayment, change: Advance, now: number): StoredPayment => {
+export const changed = (known: StoredPayment, change: StateChange, now: number): StoredPayment => {
   const { exit, note, to } = change
   return {
     ...known,
-    ...(to === "accepted" && { flight: undefined, lane: change.leave === true ? undefined : known.lane }),
+    ...(to === "accepted" && { laneNumber: undefined, lane: change.leave === true ? undefined : known.lane }),
     status: to,
     transaction: change.transaction ?? known.transaction,
     block: isSettled(to) ? (change.block ?? known.block) : undefined,
@@ -119,7 +126,7 @@ export const isUnwanted = ({ lane, status }: StoredPayment): boolean => status =
  * The record of a payment whose validity is over without anybody having wanted it settled, as this final block proves.
  */
 export const expired = (known: StoredPayment, at: Block, now: number): StoredPayment =>
-  advanced(
+  changed(
     known,
     {
       paymentId: known.paymentId,
@@ -141,20 +148,20 @@ const unwanted: PaymentError = refuse(
 export const isWaiting = ({ lane, status }: StoredPayment): boolean => status === "accepted" && lane !== undefined
 
 /** Whether a transaction that may move its money is on its way. */
-export const isTravelling = ({ status }: StoredPayment): boolean => status === "planned" || status === "sent"
+export const isPending = ({ status }: StoredPayment): boolean => status === "planned" || status === "sent"
 
 /**
  * Whether a change is one that somebody who waits for the payment can act on. That it was made, planned or sent is none:
  * its end or its coming back is still to come, and each look at the records costs.
  */
-export const isHeard = (before: StoredPayment | undefined, after: StoredPayment): boolean =>
-  before !== undefined && (before.status === after.status || !isTravelling(after))
+export const isActionable = (before: StoredPayment | undefined, after: StoredPayment): boolean =>
+  before !== undefined && (before.status === after.status || !isPending(after))
 
 /**
  * The state that a change has reached and a caller is to be told of, if any: the first of its kind, for a caller who wants
  * to know.
  */
-export const news = (before: StoredPayment | undefined, after: StoredPayment): PaymentState | undefined =>
+export const noticeStatus = (before: StoredPayment | undefined, after: StoredPayment): PaymentState | undefined =>
   after.notify && isNotified(after.status) && before?.history.every(({ status }) => status !== after.status) === true
     ? after.status
     : undefined

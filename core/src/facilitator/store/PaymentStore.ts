@@ -16,10 +16,10 @@ import * as RetryToken from "../../protocol/RetryToken.ts"
 import * as Settlement from "../../protocol/Settlement.ts"
 import type { ValidationError } from "../../protocol/ValidationError.ts"
 import type { Block, Inclusion, PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
-import type { Claim, Execution, RunEnd, Settled } from "../Facilitator.ts"
+import type { Claim, ClaimVerdict, ExecutionEnd, Settled } from "../Facilitator.ts"
+import * as Execution from "./Execution.ts"
 import type { Lease, LeaseLost } from "./LaneLeases.ts"
 import type { Allowance, NetworkSpend } from "./NetworkSpend.ts"
-import * as Run from "./Run.ts"
 import type { Signals } from "./Signals.ts"
 
 /** Everything needed to settle a payment, again after a restart. */
@@ -46,13 +46,13 @@ export interface StoredPayment extends NewPayment {
   readonly block: Block | undefined
   /** The lane (`LaneName`) it waits in or travels in; `undefined` while nobody wants it settled. */
   readonly lane: string | undefined
-  /** The flight it travels in, by its number in the lane; the last one it travelled in, once it has ended. */
-  readonly flight: bigint | undefined
+  /** The transaction it travels in, by its number in the lane; the last one it travelled in, once it has ended. */
+  readonly laneNumber: bigint | undefined
   /** The chain's head when a transaction was first prepared for it. */
   readonly since: bigint | undefined
   /** Why it was refused: in a dead state, or in a settled one that opens nothing, because somebody else has sent it. */
   readonly refusal: PaymentError | ValidationError | undefined
-  readonly run: Run.Run
+  readonly execution: Execution.Execution
   /**
    * A caller without a claim is owed the answer, once: from the record's making until a call takes it (`takeAnswer`), which
    * then is the run's holder.
@@ -81,14 +81,14 @@ export type ClaimResult =
   | {
       readonly _tag: "Claimed"
       readonly created: boolean
-      readonly execution: Execution | undefined
+      readonly execution: ClaimVerdict | undefined
       readonly payment: StoredPayment
     }
   | { readonly _tag: "Different"; readonly payment: StoredPayment }
   | Overdrawn
 
 /**
- * A record would begin to reserve its part of the balance, and the payer's other payments in flight reserve so much of it
+ * A record would begin to reserve its part of the balance, and the payer's other payments in transaction reserve so much of it
  * that this one may not fit.
  */
 export interface Overdrawn {
@@ -109,8 +109,8 @@ export interface OpenPayments {
 
 /**
  * What is known of a payer's balance: `available` is the balance, if the caller has asked the chain for it, and must cover all
- * that is in flight and this, where the record begins to reserve. `beside` are the payer's payments that were open before the
- * chain was asked: one of them, or a younger one, that has ended since counts as if it were in flight, because its money may
+ * that is in transaction and this, where the record begins to reserve. `beside` are the payer's payments that were open before the
+ * chain was asked: one of them, or a younger one, that has ended since counts as if it were in transaction, because its money may
  * still have been in that balance.
  */
 export interface Cover {
@@ -141,8 +141,8 @@ export interface LaneTransaction {
   readonly inclusion: Inclusion | undefined
 }
 
-/** A flight that is about to begin: the payments leave the lane's queue. */
-export interface Plan {
+/** A transaction that is about to begin: the payments leave the lane's queue. */
+export interface PlannedTransaction {
   readonly number: bigint
   readonly prepared: PreparedTransaction
   /** In the order in which the transaction settles them; none for a transaction that only uses its slot up. */
@@ -151,9 +151,9 @@ export interface Plan {
 
 /**
  * A change of one payment's state, applied only when the record is in one of the states `from`. A change to `accepted`
- * takes the payment out of its flight: back into the lane's queue, or with `leave` out of the lane altogether.
+ * takes the payment out of its transaction: back into the lane's queue, or with `leave` out of the lane altogether.
  */
-export interface Advance {
+export interface StateChange {
   readonly paymentId: string
   readonly from: ReadonlyArray<Settlement.PaymentState>
   readonly to: Settlement.PaymentState
@@ -166,10 +166,10 @@ export interface Advance {
   readonly exit?: LaneExit
 }
 
-/** What a lane's worker writes down in one step: changes of payments, and what became of their flight. */
-export interface Entry {
-  readonly advances: ReadonlyArray<Advance>
-  readonly flight?: {
+/** What a lane's worker writes down in one step: changes of payments, and what became of their transaction. */
+export interface LaneWrite {
+  readonly changes: ReadonlyArray<StateChange>
+  readonly transaction?: {
     readonly number: bigint
     /** Where it was included; `null` when it is in no block any more. The cost is booked to the payments' callers, once. */
     readonly inclusion?: Inclusion | null
@@ -200,7 +200,7 @@ export interface Notice {
  * The notices that no caller has been told of yet: how many, and when the oldest one's state was reached (Unix milliseconds;
  * `undefined` where there are none).
  */
-export interface Untold {
+export interface NoticeBacklog {
   readonly count: number
   readonly oldest: number | undefined
 }
@@ -266,7 +266,7 @@ export class PaymentStore extends Context.Service<
     readonly finish: (
       paymentId: string,
       claimId: string,
-      outcome: RunEnd,
+      outcome: ExecutionEnd,
       caller?: string
     ) => Stored<StoredPayment | undefined>
     /**
@@ -286,15 +286,15 @@ export class PaymentStore extends Context.Service<
      * callers take turns, and so do the payers of each; what the turns choose is in the order of its age.
      */
     readonly queuedInTurn: (lane: string, limit: number, ofPayer: number) => Stored<ReadonlyArray<StoredPayment>>
-    /** The names of all lanes, of any network, in which payments wait or travel, or of which flights are not closed. */
+    /** The names of all lanes, of any network, in which payments wait or travel, or of which transactions are not closed. */
     readonly lanesInUse: Stored<ReadonlyArray<string>>
     /** How many payments wait in a lane, by their callers and payers. */
     readonly waitingBy: (lane: string) => Stored<ReadonlyArray<QueueShare>>
-    /** A lane's flights that are not closed, by their numbers. */
-    readonly flights: (lane: string) => Stored<ReadonlyArray<LaneTransaction>>
-    /** The number of a lane's next flight; a lane nobody has worked before begins with `first`. */
+    /** A lane's transactions that are not closed, by their numbers. */
+    readonly openTransactions: (lane: string) => Stored<ReadonlyArray<LaneTransaction>>
+    /** The number of a lane's next transaction; a lane nobody has worked before begins with `first`. */
     readonly openLane: (lease: Lease, first: bigint) => Fenced<bigint>
-    /** The chain's own count has gone past the lane's: its next flight has at least this number. Returns what it is. */
+    /** The chain's own count has gone past the lane's: its next transaction has at least this number. Returns what it is. */
     readonly skipTo: (lease: Lease, next: bigint) => Fenced<bigint>
     /**
      * Begins flights: takes the lane's next numbers, which the plans must carry in order, keeps the signed bytes and moves
@@ -302,22 +302,26 @@ export class PaymentStore extends Context.Service<
      * With an allowance the network's books are read in the same step, alone among all who plan on that network: where they do not
      * allow it nothing is written, and the books are returned.
      */
-    readonly plan: (lease: Lease, plans: ReadonlyArray<Plan>, allowance?: Allowance) => Fenced<NetworkSpend | undefined>
+    readonly plan: (
+      lease: Lease,
+      plans: ReadonlyArray<PlannedTransaction>,
+      allowance?: Allowance
+    ) => Fenced<NetworkSpend | undefined>
     /**
-     * Begins a flight without payments in a number below the lane's next one that no open flight has: the chain has not used it,
-     * and takes none after it. A closed flight of that number is opened again, with these bytes after its own. `LeaseLost` when the
+     * Begins a transaction without payments in a number below the lane's next one that no open transaction has: the chain has not used it,
+     * and takes none after it. A closed transaction of that number is opened again, with these bytes after its own. `LeaseLost` when the
      * number is not such a one.
      */
-    readonly fillGap: (lease: Lease, flight: bigint, prepared: PreparedTransaction) => Fenced<void>
-    /** Keeps other bytes for a flight that has begun, before they are sent. An allowance is asked as for a plan. */
+    readonly fillGap: (lease: Lease, number: bigint, prepared: PreparedTransaction) => Fenced<void>
+    /** Keeps other bytes for a transaction that has begun, before they are sent. An allowance is asked as for a plan. */
     readonly replace: (
       lease: Lease,
-      flight: bigint,
+      number: bigint,
       prepared: PreparedTransaction,
       allowance?: Allowance
     ) => Fenced<NetworkSpend | undefined>
-    /** Writes an entry; returns the records that it changed, in the order of its advances. */
-    readonly enter: (lease: Lease, entry: Entry) => Fenced<ReadonlyArray<StoredPayment | undefined>>
+    /** Writes an entry; returns the records that it changed, in the order of its changes. */
+    readonly record: (lease: Lease, entry: LaneWrite) => Fenced<ReadonlyArray<StoredPayment | undefined>>
 
     /**
      * Payments of a network that are `accepted` and wait in no lane, whose validity ended before this time (Unix seconds): in the
@@ -353,10 +357,10 @@ export class PaymentStore extends Context.Service<
     readonly closeNotice: (id: string, retryInMillis?: number) => Stored<void>
     /** Closes at most `limit` notices whose state was reached longer ago than `ageMillis`; returns how many, by caller. */
     readonly giveUpNotices: (ageMillis: number, limit: number) => Stored<ReadonlyMap<string, number>>
-    readonly untold: Stored<Untold>
+    readonly noticeBacklog: Stored<NoticeBacklog>
     /**
      * Looks at records of serials after this one, the oldest first, at most at so many, and forgets for good those that have
-     * been over for longer than `ageMillis` (`RecordAge.isForgettable`), have no open notice and do not travel in an open flight.
+     * been over for longer than `ageMillis` (`RecordAge.isForgettable`), have no open notice and do not travel in an open transaction.
      * The newest record and that of the newest notice may stay, so that no serial and no notice's id comes twice.
      */
     readonly forget: (ageMillis: number, after: bigint, limit: number) => Stored<Forgotten>
@@ -385,7 +389,7 @@ export const settledAt = ({ history, status }: StoredPayment): number | undefine
   Settlement.isSettled(status) ? history.find((one) => Settlement.isSettled(one.status))?.at : undefined
 
 /** What a run's judgement depends on. */
-export const circumstances = (payment: StoredPayment, now: number): Run.Circumstances => ({
+export const circumstances = (payment: StoredPayment, now: number): Execution.Circumstances => ({
   settledAt: settledAt(payment),
   opensNothing: Settlement.isSettled(payment.status) && payment.refusal !== undefined,
   provable: payment.authorization.binding !== undefined || RetryToken.of(payment.requirements.extra) !== undefined,
@@ -393,8 +397,13 @@ export const circumstances = (payment: StoredPayment, now: number): Run.Circumst
 })
 
 /** Whether the payment holds a part of its payer's balance: it is on its way, or somebody is about to send it. */
-export const reserves = ({ lane, run, status }: Pick<StoredPayment, "lane" | "run" | "status">, now: number): boolean =>
-  status === "planned" || status === "sent" || (status === "accepted" && (lane !== undefined || Run.isHeld(run, now)))
+export const reserves = (
+  { lane, execution: run, status }: Pick<StoredPayment, "lane" | "execution" | "status">,
+  now: number
+): boolean =>
+  status === "planned" ||
+  status === "sent" ||
+  (status === "accepted" && (lane !== undefined || Execution.isHeld(run, now)))
 
 /** Whether a record that did not hold a part of its payer's balance would hold one after this change. */
 export const beginsToReserve = (before: StoredPayment | undefined, after: StoredPayment, now: number): boolean =>
@@ -410,9 +419,9 @@ export const isCovered = ({ authorization }: NewPayment, reserved: bigint, avail
 /**
  * The answer to who has claimed or settled the payment. A transaction is named once the payment's end is known by it.
  */
-export const toSettled = (payment: StoredPayment, execution: Execution | undefined, now: number): Settled => {
-  const { authorization, paymentId, requirements, run, status, transaction } = payment
-  const entitlement = execution === "granted" ? Run.entitlement(run, circumstances(payment, now)) : undefined
+export const toSettled = (payment: StoredPayment, execution: ClaimVerdict | undefined, now: number): Settled => {
+  const { authorization, paymentId, requirements, execution: run, status, transaction } = payment
+  const entitlement = execution === "granted" ? Execution.entitlement(run, circumstances(payment, now)) : undefined
   return {
     paymentId,
     status,
@@ -439,8 +448,8 @@ export const toRecord = (payment: StoredPayment, now: number): Settlement.Paymen
     payTo: authorization.payTo,
     amount: `${authorization.amount}`,
     transaction: payment.transaction,
-    execution: Run.standing(payment.run, circumstances(payment, now)),
-    runs: payment.run.count,
+    execution: Execution.standing(payment.execution, circumstances(payment, now)),
+    runs: payment.execution.count,
     ...(refusal?._tag === "PaymentError" && { code: refusal.code, detail: refusal.detail }),
     ...(refusal?._tag === "ValidationError" && { reason: refusal.reason, detail: refusal.detail }),
     history: payment.history.map(({ at, note, status }) => ({ status, at, ...(note !== undefined && { note }) }))

@@ -8,8 +8,8 @@
  * The rule: apps/docs/protocol.md#d22-retention.
  */
 import * as Settlement from "../../protocol/Settlement.ts"
+import * as Execution from "./Execution.ts"
 import { circumstances, type StoredPayment } from "./PaymentStore.ts"
-import * as Run from "./Run.ts"
 
 /**
  * Whether all that a record says was over longer ago than `ageMillis`. A record of money that has moved and bought nothing is
@@ -26,14 +26,14 @@ const hasEnded = ({ status }: StoredPayment): boolean => status === "final" || S
 
 const isOwed = (payment: StoredPayment, now: number): boolean => {
   const at = circumstances(payment, now)
-  if (at.settledAt === undefined) return Run.isHeld(payment.run, now)
-  const standing = Run.standing(payment.run, at)
+  if (at.settledAt === undefined) return Execution.isHeld(payment.execution, now)
+  const standing = Execution.standing(payment.execution, at)
   return payment.answerOwed || (standing !== "served" && standing !== "free")
 }
 
 /** The end of the validity, and of the last change. What was paid and may still be asked for is owed. */
 const overSince = (payment: StoredPayment): number => {
-  const { authorization, history, run } = payment
+  const { authorization, history, execution: run } = payment
   return Math.max(
     authorization.validBefore * 1000,
     history.at(-1)?.at ?? 0,

@@ -8,15 +8,15 @@ import type * as Scope from "effect/Scope"
 /**
  * An ear on one topic. `next` completes at the first hint since the ear was opened or since `next` last completed.
  */
-export interface Ear {
+export interface Subscription {
   readonly next: Effect.Effect<void>
 }
 
 /** The hints of one process. */
 export interface Signals {
   /** Calls at every hint, from where the hint is given: what is called only notes it. Returns how to stop it. */
-  readonly hear: (topic: string, heard: () => void) => () => void
-  readonly listen: (topic: string) => Effect.Effect<Ear, never, Scope.Scope>
+  readonly subscribe: (topic: string, heard: () => void) => () => void
+  readonly listen: (topic: string) => Effect.Effect<Subscription, never, Scope.Scope>
   /** Tells everybody who listens to the topic. */
   readonly notify: (topic: string) => void
   /** Tells everybody: when hints may have been lost. */
@@ -24,7 +24,7 @@ export interface Signals {
 }
 
 /** One listener: rung before somebody waits, or a waiter to be woken. */
-interface Bell {
+interface Listener {
   rung: boolean
   wake: (() => void) | undefined
 }
@@ -32,7 +32,7 @@ interface Bell {
 /** Makes an empty exchange of hints. */
 export const make = (): Signals => {
   const listeners = new Map<string, Set<() => void>>()
-  const hear: Signals["hear"] = (topic, heard) => {
+  const hear: Signals["subscribe"] = (topic, heard) => {
     const listener = () => heard()
     const others = listeners.get(topic) ?? new Set()
     listeners.set(topic, others.add(listener))
@@ -45,12 +45,12 @@ export const make = (): Signals => {
     for (const heard of listeners.get(topic) ?? []) heard()
   }
   return {
-    hear,
+    subscribe: hear,
     listen: (topic) =>
       Effect.map(
         Effect.acquireRelease(
           Effect.sync(() => {
-            const bell: Bell = { rung: false, wake: undefined }
+            const bell: Listener = { rung: false, wake: undefined }
             return { bell, stop: hear(topic, () => ring(bell)) }
           }),
           ({ stop }) => Effect.sync(stop)
@@ -64,12 +64,12 @@ export const make = (): Signals => {
   }
 }
 
-const ring = (bell: Bell): void => {
+const ring = (bell: Listener): void => {
   bell.rung = true
   bell.wake?.()
 }
 
-const heard = (bell: Bell): Effect.Effect<void> =>
+const heard = (bell: Listener): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     const wake = () => {
       bell.rung = false

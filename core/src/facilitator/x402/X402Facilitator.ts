@@ -293,13 +293,13 @@ const takeKnown = (
   if (!Presentation.isOf(presented, known)) return Result.fail(Presentation.used(known))
   if (known.refusal !== undefined) return Result.fail(known.refusal)
   if (claim === undefined) {
-    return known.run.resource === undefined && known.answerOwed
+    return known.execution.resource === undefined && known.answerOwed
       ? Result.succeed({ presented, record: known, execution: undefined, fresh: false, renewed: false })
       : Result.fail(Presentation.used(known))
   }
   const [execution, record] = X402FacilitatorLedger.claimed(known, claim, now)
   ledger.change(known.paymentId, () => record)
-  const renewed = known.run.holder?.claimId === claim.id
+  const renewed = known.execution.holder?.claimId === claim.id
   return Result.succeed({ presented, record, execution, fresh: false, renewed })
 }
 
@@ -337,7 +337,7 @@ const letGo = (desk: Desk, { fresh, record: { paymentId } }: Taken, claim: Claim
         ? { ...record, answerOwed: record.answerOwed || fresh }
         : X402FacilitatorLedger.finished(record, claim.id, "unanswered", now)
     )
-    if (fresh && after !== undefined && after.run.holder === undefined && isIdle(desk, after))
+    if (fresh && after !== undefined && after.execution.holder === undefined && isIdle(desk, after))
       desk.ledger.drop(paymentId)
   })
 

@@ -4,11 +4,11 @@
  * have become of the calls that were made for it.
  */
 import * as Settlement from "../../protocol/Settlement.ts"
-import type { Claim, Execution, RunEnd } from "../Facilitator.ts"
+import type { Claim, ClaimVerdict, ExecutionEnd } from "../Facilitator.ts"
+import * as Execution from "../store/Execution.ts"
 import * as MemoryRecords from "../store/MemoryRecords.ts"
 import * as PaymentChange from "../store/PaymentChange.ts"
 import * as PaymentStore from "../store/PaymentStore.ts"
-import * as Run from "../store/Run.ts"
 
 /**
  * What is open about a payment. `unanswered`: a call was made and its outcome was never learnt. `pending`: the transaction
@@ -75,7 +75,7 @@ export const make = (
       const record = records.get(id)
       aging.delete(id)
       if (record === undefined) continue
-      if (now > lastNeedOf(record) + (isFull ? Run.entitlementMillis : MemoryRecords.retentionMillis)) drop(id)
+      if (now > lastNeedOf(record) + (isFull ? Execution.entitlementMillis : MemoryRecords.retentionMillis)) drop(id)
       else aging.add(id)
     }
   }
@@ -85,7 +85,7 @@ export const make = (
     unsettled.delete(id)
   }
   const isIdle = (id: string, now: number) =>
-    !isUnderWay(id) && (records.get(id)?.run.holder?.until ?? Number.NEGATIVE_INFINITY) <= now
+    !isUnderWay(id) && (records.get(id)?.execution.holder?.until ?? Number.NEGATIVE_INFINITY) <= now
   /** Makes a place, if there is none. */
   const makePlace = (now: number): boolean => {
     if (records.size < capacity && unsettled.size < maximumUnsettled) return true
@@ -133,7 +133,7 @@ export const unseen = (payment: PaymentStore.NewPayment, now: number): X402Facil
  * too old.
  */
 const lastNeedOf = (record: X402FacilitatorRecord): number => {
-  const { authorization, run } = record
+  const { authorization, execution: run } = record
   return Math.max(
     authorization.validBefore * 1000,
     PaymentStore.settledAt(record) ?? 0,
@@ -151,20 +151,20 @@ export const claimed = (
   record: X402FacilitatorRecord,
   claim: Claim,
   now: number
-): readonly [Execution, X402FacilitatorRecord] => {
-  const [execution, run] = Run.claim(record.run, claim, PaymentStore.circumstances(record, now))
-  return [execution, { ...record, run }]
+): readonly [ClaimVerdict, X402FacilitatorRecord] => {
+  const [execution, run] = Execution.claim(record.execution, claim, PaymentStore.circumstances(record, now))
+  return [execution, { ...record, execution: run }]
 }
 
 /** The record after the end of a run. */
 export const finished = (
   record: X402FacilitatorRecord,
   claimId: string,
-  outcome: RunEnd,
+  outcome: ExecutionEnd,
   now: number
 ): X402FacilitatorRecord => ({
   ...record,
-  run: Run.finish(record.run, claimId, outcome, PaymentStore.circumstances(record, now))
+  execution: Execution.finish(record.execution, claimId, outcome, PaymentStore.circumstances(record, now))
 })
 
 /** The record after the money has moved. */

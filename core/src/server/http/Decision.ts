@@ -4,7 +4,7 @@
  */
 import type * as Effect from "effect/Effect"
 
-import type { Outcome } from "../../facilitator/Facilitator.ts"
+import type { ExecutionOutcome } from "../../facilitator/Facilitator.ts"
 import type { Settlement } from "../../protocol/Settlement.ts"
 import type { HeaderFields, ReadHeader } from "../../wire/pontage/Dialect.ts"
 import type { BodyStream } from "./UnreadBody.ts"
@@ -95,7 +95,7 @@ export interface Granted {
    * nothing. It never fails; it completes when the facilitator knows or the retries (10 minutes) are used up, so a host need not
    * wait for it.
    */
-  readonly finish: (outcome: Outcome) => Effect.Effect<void>
+  readonly finish: (outcome: ExecutionOutcome) => Effect.Effect<void>
 }
 
 /**

@@ -8,7 +8,7 @@ import * as FiberSet from "effect/FiberSet"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 
-import type { Claim, Facilitator, PaymentRequest, RunEnd } from "../../facilitator/Facilitator.ts"
+import type { Claim, Facilitator, PaymentRequest, ExecutionEnd } from "../../facilitator/Facilitator.ts"
 
 /** A granted claim. */
 export interface GrantedClaim {
@@ -31,9 +31,9 @@ export interface Keeper {
 /** A run under way. The first end counts, later ones do nothing. */
 export interface PaymentRun {
   /** Ends the run and starts to report it. */
-  readonly end: (outcome: RunEnd) => Effect.Effect<void>
+  readonly end: (outcome: ExecutionEnd) => Effect.Effect<void>
   /** Ends the run; completes when that is reported, or cannot be. */
-  readonly finish: (outcome: RunEnd) => Effect.Effect<void>
+  readonly finish: (outcome: ExecutionEnd) => Effect.Effect<void>
 }
 
 const renewal = "20 seconds"
@@ -61,7 +61,7 @@ export const keep = Effect.fnUntraced(function* (
 export const start = (keeper: Keeper, granted: GrantedClaim): Effect.Effect<PaymentRun> =>
   Effect.map(FiberSet.run(keeper.leases, renew(keeper, granted)), (lease) => {
     let ended = false
-    const report = (outcome: RunEnd) =>
+    const report = (outcome: ExecutionEnd) =>
       Effect.suspend(() => {
         if (ended) return Effect.undefined
         ended = true
@@ -86,7 +86,7 @@ const renew = ({ facilitator }: Keeper, { claim, request }: GrantedClaim): Effec
     Effect.forever
   )
 
-const reported = ({ facilitator, untold }: Keeper, { claim, paymentId }: GrantedClaim, outcome: RunEnd) =>
+const reported = ({ facilitator, untold }: Keeper, { claim, paymentId }: GrantedClaim, outcome: ExecutionEnd) =>
   Effect.suspend(() => {
     if (outcome === "served") untold.add(paymentId)
     return facilitator.finish(paymentId, claim.id, outcome)

@@ -6,7 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
-import type { Claim, Execution } from "../../facilitator/Facilitator.ts"
+import type { Claim, ClaimVerdict } from "../../facilitator/Facilitator.ts"
 import type { Lease, LeaseLost } from "../../facilitator/store/LaneLeases.ts"
 import * as PaymentStore from "../../facilitator/store/PaymentStore.ts"
 import { Entropy, identifier } from "../../platform/Entropy.ts"
@@ -153,8 +153,8 @@ export const waiting = Effect.fnUntraced(function* (store: Store, lane: string, 
   return payments.map(({ paymentId }) => paymentId)
 })
 
-/** The number of the first flight of a lane of the laws. */
-export const firstFlight = 7n
+/** The number of the first transaction of a lane of the laws. */
+export const firstNumber = 7n
 
 /** A lane nobody has worked, on a network of its own. */
 export const newLane = Effect.map(newName, (name) => {
@@ -165,7 +165,7 @@ export const newLane = Effect.map(newName, (name) => {
 /** Has a new holder open the lane. */
 export const opened = Effect.fnUntraced(function* (store: Store, { lease }: StoreSubject, lane: string) {
   const held = yield* lease(lane)
-  yield* store.openLane(held, firstFlight)
+  yield* store.openLane(held, firstNumber)
   return held
 })
 
@@ -187,14 +187,17 @@ export const signed = (number: bigint | undefined): Effect.Effect<PreparedTransa
     fees: { maximum: 2n ** 72n, priority: 2n ** 70n + 1n }
   }))
 
-/** A flight for these payments. */
-export const planOf = (number: bigint, paymentIds: ReadonlyArray<string>): Effect.Effect<PaymentStore.Plan> =>
+/** A transaction for these payments. */
+export const planOf = (
+  number: bigint,
+  paymentIds: ReadonlyArray<string>
+): Effect.Effect<PaymentStore.PlannedTransaction> =>
   Effect.map(signed(number), (prepared) => ({ number, prepared, paymentIds }))
 
-/** A lane of its own with one flight on its way; its payments are `planned`. */
+/** A lane of its own with one transaction on its way; its payments are `planned`. */
 export const flown = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, count: number, wish?: Wish) {
   const staff = yield* staffed(store, subject, count, wish)
-  const plan = yield* planOf(firstFlight, staff.ids)
+  const plan = yield* planOf(firstNumber, staff.ids)
   yield* store.plan(staff.lease, [plan])
   return { ...staff, plan, prepared: plan.prepared }
 })
@@ -211,22 +214,22 @@ export const change = (
   paymentId: string,
   from: PaymentState,
   to: PaymentState,
-  more: Partial<PaymentStore.Advance> = {}
-): PaymentStore.Advance => ({ paymentId, from: [from], to, ...more })
+  more: Partial<PaymentStore.StateChange> = {}
+): PaymentStore.StateChange => ({ paymentId, from: [from], to, ...more })
 
 /** Takes an accepted payment all the way to the chain, in a lane of its own. */
 export const moved = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, paymentId: string) {
   const { name: lane } = yield* newLane
   yield* store.queue(paymentId, lane)
   const lease = yield* opened(store, subject, lane)
-  const plan = yield* planOf(firstFlight, [paymentId])
+  const plan = yield* planOf(firstNumber, [paymentId])
   yield* store.plan(lease, [plan])
-  yield* store.enter(lease, { advances: [change(paymentId, "planned", "sent")] })
+  yield* store.record(lease, { changes: [change(paymentId, "planned", "sent")] })
   const inclusion = landing(plan.prepared)
   const { block, transaction } = inclusion
-  yield* store.enter(lease, {
-    advances: [change(paymentId, "sent", "included", { transaction, block, note: "block 8" })],
-    flight: { number: firstFlight, inclusion, closed: true }
+  yield* store.record(lease, {
+    changes: [change(paymentId, "sent", "included", { transaction, block, note: "block 8" })],
+    transaction: { number: firstNumber, inclusion, closed: true }
   })
   return { lane, lease, plan, inclusion }
 })
@@ -236,7 +239,7 @@ export const executionIs = Effect.fnUntraced(function* (
   store: Store,
   payment: PaymentStore.NewPayment,
   claim: Claim,
-  execution: Execution
+  execution: ClaimVerdict
 ) {
   const result = yield* claimed(store, payment, claim)
   yield* same(`the execution of claim ${claim.id}`, result.execution, execution)

@@ -10,7 +10,7 @@ import { LaneName } from "../../facilitator/store/PaymentStore.ts"
 import { same } from "../Law.ts"
 import {
   change,
-  firstFlight,
+  firstNumber,
   landing,
   law,
   newLane,
@@ -51,11 +51,11 @@ const booksShowAll = law(
     const { callers, first, network, second } = yield* neighbours(store, subject)
     const start = yield* Clock.currentTimeMillis
     yield* same("at first", yield* store.books(network, start), { spent: new Map(), open: [] })
-    const plan = yield* planOf(firstFlight, first.ids)
+    const plan = yield* planOf(firstNumber, first.ids)
     yield* store.plan(first.lease, [plan])
-    yield* store.plan(second.lease, [yield* planOf(firstFlight, second.ids.slice(0, 1))])
-    const dearer = { ...(yield* signed(firstFlight)), cost: most + 5n }
-    yield* store.replace(second.lease, firstFlight, dearer)
+    yield* store.plan(second.lease, [yield* planOf(firstNumber, second.ids.slice(0, 1))])
+    const dearer = { ...(yield* signed(firstNumber)), cost: most + 5n }
+    yield* store.replace(second.lease, firstNumber, dearer)
     const [mine, theirs] = callers
     const both = yield* store.books(network, start)
     yield* same("what is open", costs(both), [most, most + 5n])
@@ -63,13 +63,13 @@ const booksShowAll = law(
     yield* same("what is spent", entries(both.spent), [])
     yield* same("on another network", (yield* store.books(`${network}x`, start)).open, [])
     const inclusion = landing(plan.prepared, 9n)
-    yield* store.enter(first.lease, { advances: [], flight: { number: firstFlight, inclusion } })
+    yield* store.record(first.lease, { changes: [], transaction: { number: firstNumber, inclusion } })
     const after = yield* store.books(network, start)
     yield* same("what is open after a landing", costs(after), [most + 5n])
     yield* same("what is spent after a landing", entries(after.spent), [[mine, 9n]])
-    yield* store.enter(first.lease, { advances: [], flight: { number: firstFlight, inclusion: null } })
+    yield* store.record(first.lease, { changes: [], transaction: { number: firstNumber, inclusion: null } })
     yield* same("after its block was taken back", costs(yield* store.books(network, start)), [most, most + 5n])
-    yield* store.enter(first.lease, { advances: [], flight: { number: firstFlight, inclusion, closed: true } })
+    yield* store.record(first.lease, { changes: [], transaction: { number: firstNumber, inclusion, closed: true } })
     yield* same("once it is closed", costs(yield* store.books(network, start)), [most + 5n])
     const later = yield* store.books(network, start + 26 * 3_600_000)
     yield* same("since tomorrow", entries(later.spent), [])
@@ -83,9 +83,9 @@ const withoutSlotsEnd = law(
     const lane = LaneName(network, "")
     const [id = ""] = yield* waiting(store, lane, 1)
     const lease = yield* opened(store, subject, lane)
-    yield* store.plan(lease, [{ number: firstFlight, prepared: yield* signed(undefined), paymentIds: [id] }])
+    yield* store.plan(lease, [{ number: firstNumber, prepared: yield* signed(undefined), paymentIds: [id] }])
     yield* same("on its way", costs(yield* store.books(network, 0)), [most])
-    yield* store.enter(lease, { advances: [change(id, "planned", "expired")] })
+    yield* store.record(lease, { changes: [change(id, "planned", "expired")] })
     yield* same("once its payment is over", costs(yield* store.books(network, 0)), [])
   })
 )
@@ -96,8 +96,8 @@ const refusedPlansAreNotWritten = law(
     const { first, network } = yield* neighbours(store, subject)
     const [id = "", other = ""] = first.ids
     const since = yield* Clock.currentTimeMillis
-    yield* store.plan(first.lease, [yield* planOf(firstFlight, [id])])
-    const plan = yield* planOf(firstFlight + 1n, [other])
+    yield* store.plan(first.lease, [yield* planOf(firstNumber, [id])])
+    const plan = yield* planOf(firstNumber + 1n, [other])
     const judged: Array<NetworkSpend> = []
     const refused = yield* store.plan(first.lease, [plan], {
       since,
@@ -109,7 +109,7 @@ const refusedPlansAreNotWritten = law(
     yield* same("the books", refused && costs(refused), [most])
     yield* same("the books that were judged", judged.at(-1), refused)
     yield* statusIs(store, other, "accepted")
-    yield* same("the flights", (yield* store.flights(first.lease.lane)).length, 1)
+    yield* same("the transactions", (yield* store.openTransactions(first.lease.lane)).length, 1)
     yield* same("what waits", (yield* store.queued(first.lease.lane, 9)).length, 1)
     const allowed = yield* store.plan(first.lease, [plan], { since, allows: ({ open }) => open.length === 1 })
     yield* same("the answer to a plan that is allowed", allowed, undefined)
@@ -119,21 +119,21 @@ const refusedPlansAreNotWritten = law(
 )
 
 const refusedBytesAreNotKept = law(
-  "other bytes for a flight that the books do not allow are not kept, and its books are returned",
+  "other bytes for a transaction that the books do not allow are not kept, and its books are returned",
   Effect.fnUntraced(function* (store, subject) {
     const { first, network } = yield* neighbours(store, subject)
-    const plan = yield* planOf(firstFlight, first.ids)
+    const plan = yield* planOf(firstNumber, first.ids)
     yield* store.plan(first.lease, [plan])
-    const dearer = { ...(yield* signed(firstFlight)), cost: most + 5n }
-    const refused = yield* store.replace(first.lease, firstFlight, dearer, {
+    const dearer = { ...(yield* signed(firstNumber)), cost: most + 5n }
+    const refused = yield* store.replace(first.lease, firstNumber, dearer, {
       since: 0,
       allows: ({ open }) => open.length === 0
     })
     yield* same("the books", refused && costs(refused), [most])
-    const [flight] = yield* store.flights(first.lease.lane)
-    yield* same("the bytes", flight?.attempts.length, 1)
+    const [transaction] = yield* store.openTransactions(first.lease.lane)
+    yield* same("the bytes", transaction?.attempts.length, 1)
     yield* same("what is open", costs(yield* store.books(network, 0)), [most])
-    const allowed = yield* store.replace(first.lease, firstFlight, dearer, {
+    const allowed = yield* store.replace(first.lease, firstNumber, dearer, {
       since: 0,
       allows: ({ open }) => open.length === 1
     })
@@ -148,7 +148,7 @@ const oneTakesTheRoom = law(
     const { first, network, second } = yield* neighbours(store, subject)
     const allowance = { since: 0, allows: ({ open }: NetworkSpend) => open.length === 0 }
     const plans = yield* Effect.forEach([first, second], ({ ids, lease }) =>
-      Effect.map(planOf(firstFlight, ids), (plan) => ({ lease, plan }))
+      Effect.map(planOf(firstNumber, ids), (plan) => ({ lease, plan }))
     )
     const answers = yield* Effect.forEach(plans, ({ lease, plan }) => store.plan(lease, [plan], allowance), {
       concurrency: "unbounded"

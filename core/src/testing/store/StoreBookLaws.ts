@@ -12,7 +12,7 @@ import { holds, same, succeeds } from "../Law.ts"
 import {
   change,
   claimed,
-  firstFlight,
+  firstNumber,
   flown,
   landing,
   law,
@@ -101,7 +101,7 @@ const unwantedAreListed = law(
     const [record] = yield* store.unwanted(network, over, 1)
     yield* same("the record", record, yield* store.find(first ?? ""))
     const lease = yield* opened(store, subject, lane)
-    yield* store.plan(lease, [yield* planOf(firstFlight, [queued ?? ""])])
+    yield* store.plan(lease, [yield* planOf(firstNumber, [queued ?? ""])])
     yield* same("while one travels", yield* unwantedOf(store, network, over, 9), unwanted)
     yield* store.expireUnwanted([provenUnused(second ?? "")])
     yield* same("after one has ended", yield* unwantedOf(store, network, over, 2), [first, third, fourth])
@@ -136,7 +136,7 @@ const unwantedExpire = law(
 const hour = 3_600_000
 
 const costsAreBooked = law(
-  "a landing's cost is divided among its payments' callers, once for each flight, to the hour",
+  "a landing's cost is divided among its payments' callers, once for each transaction, to the hour",
   Effect.fnUntraced(function* (store, subject) {
     const { name: lane, network } = yield* newLane
     const [mine, theirs] = [yield* newName, yield* newName]
@@ -145,23 +145,26 @@ const costsAreBooked = law(
       ...(yield* waiting(store, lane, 1, { caller: theirs }))
     ]
     const lease = yield* opened(store, subject, lane)
-    yield* store.plan(lease, [yield* planOf(firstFlight, ids), yield* planOf(firstFlight + 1n, [])])
+    yield* store.plan(lease, [yield* planOf(firstNumber, ids), yield* planOf(firstNumber + 1n, [])])
     const start = yield* Clock.currentTimeMillis
     const part = 2n ** 70n
-    const prepared = yield* signed(firstFlight)
+    const prepared = yield* signed(firstNumber)
     const inclusion = landing(prepared, 3n * part + 2n)
     yield* same("before", yield* store.spent(network, 0), 0n)
-    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, inclusion } })
+    yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion } })
     yield* same("one caller's", yield* store.spent(network, start, mine), 2n * part + 2n)
     yield* same("the other's", yield* store.spent(network, start, theirs), part)
     yield* same("everybody's", yield* store.spent(network, start), 3n * part + 2n)
     yield* same("somebody's", yield* store.spent(network, start, yield* newName), 0n)
     yield* same("on another network", yield* store.spent(`${network}x`, 0), 0n)
-    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, inclusion: null } })
-    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, inclusion } })
+    yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion: null } })
+    yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion } })
     yield* same("after it landed again", yield* store.spent(network, start), 3n * part + 2n)
     yield* subject.elapse(2 * hour)
-    yield* store.enter(lease, { advances: [], flight: { number: firstFlight + 1n, inclusion: landing(prepared, 5n) } })
+    yield* store.record(lease, {
+      changes: [],
+      transaction: { number: firstNumber + 1n, inclusion: landing(prepared, 5n) }
+    })
     yield* same("nobody's transaction", yield* store.spent(network, start, ""), 5n)
     yield* same("everything", yield* store.spent(network, start), 3n * part + 7n)
     yield* same("since a later hour", yield* store.spent(network, start + 2 * hour), 5n)
@@ -195,16 +198,16 @@ const changesAreHeard = law(
     const other = yield* newPayment()
     yield* rings(store, lane, "a claim that waits at once", claimed(store, other, undefined, { lane }))
     const lease = yield* opened(store, subject, lane)
-    const plan = yield* planOf(firstFlight, [paymentId])
+    const plan = yield* planOf(firstNumber, [paymentId])
     yield* store.plan(lease, [plan])
-    yield* store.enter(lease, { advances: [change(paymentId, "planned", "sent")] })
+    yield* store.record(lease, { changes: [change(paymentId, "planned", "sent")] })
     yield* rings(store, paymentId, "its finish", store.finish(paymentId, claim.id, "served"))
-    const back = { advances: [change(paymentId, "sent", "accepted")] }
-    const comingBack = rings(store, paymentId, "its coming back", store.enter(lease, back))
+    const back = { changes: [change(paymentId, "sent", "accepted")] }
+    const comingBack = rings(store, paymentId, "its coming back", store.record(lease, back))
     yield* rings(store, lane, "its waiting again", comingBack)
-    yield* store.plan(lease, [yield* planOf(firstFlight + 1n, [paymentId])])
-    const end = { advances: [change(paymentId, "planned", "failed")] }
-    yield* rings(store, paymentId, "its end", store.enter(lease, end))
+    yield* store.plan(lease, [yield* planOf(firstNumber + 1n, [paymentId])])
+    const end = { changes: [change(paymentId, "planned", "failed")] }
+    yield* rings(store, paymentId, "its end", store.record(lease, end))
     yield* loses("a plan that does not fit", store.plan(lease, [plan]))
   })
 )

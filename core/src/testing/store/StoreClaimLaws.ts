@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 
-import { entitlementMillis, leaseMillis, maximumRuns } from "../../facilitator/store/Run.ts"
+import { entitlementMillis, leaseMillis, maximumExecutions } from "../../facilitator/store/Execution.ts"
 import * as RetryToken from "../../protocol/RetryToken.ts"
 import { holds, same } from "../Law.ts"
 import { claimed, executionIs, law, moved, newClaim, newPayment, type StoreLaw, taken } from "./PaymentStoreTrial.ts"
@@ -36,7 +36,7 @@ const keepsEverything = law(
     }
     yield* same("the caller", [found?.caller, found?.notify], ["shop-7", true])
     yield* same("the state", found?.status, "accepted")
-    yield* same("where it is", [found?.lane, found?.flight, found?.since, found?.block], Array(4).fill(undefined))
+    yield* same("where it is", [found?.lane, found?.laneNumber, found?.since, found?.block], Array(4).fill(undefined))
     yield* same("an unknown payment", yield* store.find("pay_0000000000000000000000"), undefined)
   })
 )
@@ -50,7 +50,7 @@ const holderIsGrantedAgain = law(
     yield* subject.elapse(leaseMillis - 1_000)
     yield* executionIs(store, payment, yield* newClaim(), "held")
     const { payment: stored } = yield* claimed(store, payment, claim)
-    yield* same("how many runs were granted", stored.run.count, 1)
+    yield* same("how many runs were granted", stored.execution.count, 1)
   })
 )
 
@@ -65,7 +65,7 @@ const silentHolderFails = law(
     yield* subject.elapse(1)
     yield* executionIs(store, payment, other, "granted")
     yield* executionIs(store, payment, claim, "held")
-    yield* same("how many runs were granted", (yield* store.find(paymentId))?.run.count, 2)
+    yield* same("how many runs were granted", (yield* store.find(paymentId))?.execution.count, 2)
   })
 )
 
@@ -111,7 +111,7 @@ const failedIsEntitled = law(
     const { claim, payment, paymentId } = yield* taken(store)
     yield* moved(store, subject, paymentId)
     yield* store.finish(paymentId, claim.id, "failed")
-    for (let run = 2; run <= maximumRuns; run++) {
+    for (let run = 2; run <= maximumExecutions; run++) {
       const next = yield* newClaim()
       yield* executionIs(store, payment, next, "granted")
       yield* store.finish(paymentId, next.id, "failed")
@@ -188,7 +188,7 @@ const resumedGoesOn = law(
       const late = { ...(yield* newClaim()), resumes: [claim.id] }
       yield* executionIs(store, payment, yield* newClaim(), "held")
       yield* executionIs(store, payment, next, "granted")
-      yield* same("the runs", (yield* store.find(paymentId))?.run.count, 1)
+      yield* same("the runs", (yield* store.find(paymentId))?.execution.count, 1)
       yield* executionIs(store, payment, late, "held")
       yield* store.finish(paymentId, claim.id, "unanswered")
       yield* store.finish(paymentId, claim.id, "failed")
@@ -225,7 +225,7 @@ const silentBeforeTheMoneyMoved = law(
     yield* subject.elapse(leaseMillis)
     yield* moved(store, subject, early.paymentId)
     yield* executionIs(store, early.payment, yield* newClaim(), "granted")
-    yield* same("the runs", (yield* store.find(early.paymentId))?.run.count, 1)
+    yield* same("the runs", (yield* store.find(early.paymentId))?.execution.count, 1)
     const late = yield* taken(store, { bound: false })
     yield* moved(store, subject, late.paymentId)
     yield* subject.elapse(leaseMillis)
@@ -285,7 +285,7 @@ const unpaidIsFree = law(
     const { claim, payment, paymentId } = yield* taken(store, { bound: false })
     yield* store.finish(paymentId, claim.id, "failed")
     yield* subject.elapse(2 * entitlementMillis)
-    for (let run = 0; run <= maximumRuns; run++) {
+    for (let run = 0; run <= maximumExecutions; run++) {
       const next = yield* newClaim()
       yield* executionIs(store, payment, next, "granted")
       yield* store.finish(paymentId, next.id, "failed")
@@ -299,8 +299,8 @@ const notRunDoesNotCount = law(
     const { claim, payment, paymentId } = yield* taken(store)
     yield* moved(store, subject, paymentId)
     yield* store.finish(paymentId, claim.id, "notRun")
-    yield* same("how many runs count", (yield* store.find(paymentId))?.run.count, 0)
-    for (let run = 0; run <= maximumRuns; run++) {
+    yield* same("how many runs count", (yield* store.find(paymentId))?.execution.count, 0)
+    for (let run = 0; run <= maximumExecutions; run++) {
       const next = yield* newClaim()
       yield* executionIs(store, payment, next, "granted")
       yield* store.finish(paymentId, next.id, "notRun")
@@ -345,7 +345,7 @@ const othersEndsChangeNothing = law(
     yield* same("the record", yield* store.find(paymentId), before)
     yield* same("an end of another claim", yield* store.finish(paymentId, "no-such-claim-00", "served", "shop"), before)
     const ended = yield* store.finish(paymentId, claim.id, "served", "shop")
-    yield* same("whether it is served by its own caller's word", ended?.run.served, true)
+    yield* same("whether it is served by its own caller's word", ended?.execution.served, true)
   })
 )
 

@@ -8,7 +8,7 @@ import { invalid } from "../../protocol/ValidationError.ts"
 import { holds, same } from "../Law.ts"
 import {
   change,
-  firstFlight,
+  firstNumber,
   flown,
   landing,
   law,
@@ -28,20 +28,20 @@ const changesCompareAndSet = law(
     const { ids, lease } = yield* flown(store, subject, 2)
     const [first = "", second = ""] = ids
     const before = yield* store.find(first)
-    const [refused, applied] = yield* store.enter(lease, {
-      advances: [change(first, "sent", "final"), change(second, "planned", "sent", { note: "off" })]
+    const [refused, applied] = yield* store.record(lease, {
+      changes: [change(first, "sent", "final"), change(second, "planned", "sent", { note: "off" })]
     })
     yield* same("a change from another state", refused, undefined)
     yield* same("the record after it", yield* store.find(first), before)
     yield* same("the change beside it", applied, yield* store.find(second))
     yield* same("its state", applied?.status, "sent")
-    const entry = { advances: [change(first, "planned", "sent")] }
-    const race = yield* Effect.forEach(Array.from({ length: 20 }), () => store.enter(lease, entry), {
+    const entry = { changes: [change(first, "planned", "sent")] }
+    const race = yield* Effect.forEach(Array.from({ length: 20 }), () => store.record(lease, entry), {
       concurrency: "unbounded"
     })
     yield* same("how many applied", race.flat().filter((one) => one !== undefined).length, 1)
     const nobody = change("pay_0000000000000000000000", "accepted", "sent")
-    yield* same("an unknown payment", yield* store.enter(lease, { advances: [nobody] }), [undefined])
+    yield* same("an unknown payment", yield* store.record(lease, { changes: [nobody] }), [undefined])
   })
 )
 
@@ -50,8 +50,8 @@ const anyOfStates = law(
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lease } = yield* flown(store, subject, 1)
     const [paymentId = ""] = ids
-    const changed = yield* store.enter(lease, {
-      advances: [
+    const changed = yield* store.record(lease, {
+      changes: [
         { paymentId, from: ["accepted", "planned"], to: "sent" },
         { paymentId, from: ["accepted", "planned"], to: "failed" },
         { paymentId, from: ["planned", "sent"], to: "included" }
@@ -72,8 +72,8 @@ const refusalIsKept = law(
     const [first = "", second = ""] = ids
     const poor = refuse("INSUFFICIENT_BALANCE", "balance_below_amount", "the payer holds 7")
     const used = invalid("already_used", "transaction 9", "used in transaction 9")
-    yield* store.enter(lease, {
-      advances: [
+    yield* store.record(lease, {
+      changes: [
         change(first, "planned", "failed", { refusal: poor }),
         change(second, "planned", "failed", { refusal: used })
       ]
@@ -86,7 +86,7 @@ const refusalIsKept = law(
     const other = (yield* store.find(second))?.refusal
     yield* same("its reason", other?._tag === "ValidationError" && other.reason, used.reason)
     yield* same("its words", other?.message, used.message)
-    yield* store.enter(lease, { advances: [change(first, "failed", "included", { transaction: "a stranger's" })] })
+    yield* store.record(lease, { changes: [change(first, "failed", "included", { transaction: "a stranger's" })] })
     const after = yield* store.find(first)
     yield* same("the refusal of what moved after all", after?.refusal, undefined)
     yield* same("its transaction", after?.transaction, "a stranger's")
@@ -99,13 +99,13 @@ const blockIsKept = law(
     const { ids, lease, prepared } = yield* flown(store, subject, 1)
     const [paymentId = ""] = ids
     const { block, transaction } = landing(prepared)
-    yield* store.enter(lease, { advances: [change(paymentId, "planned", "included", { block, transaction })] })
+    yield* store.record(lease, { changes: [change(paymentId, "planned", "included", { block, transaction })] })
     yield* same("the block", (yield* store.find(paymentId))?.block, block)
-    yield* store.enter(lease, { advances: [change(paymentId, "included", "sent", { note: "taken back" })] })
+    yield* store.record(lease, { changes: [change(paymentId, "included", "sent", { note: "taken back" })] })
     yield* same("after a reorganisation", (yield* store.find(paymentId))?.block, undefined)
     const again = { number: block.number + 1n, hash: "another" }
-    yield* store.enter(lease, { advances: [change(paymentId, "sent", "included", { block: again })] })
-    yield* store.enter(lease, { advances: [change(paymentId, "included", "final")] })
+    yield* store.record(lease, { changes: [change(paymentId, "sent", "included", { block: again })] })
+    yield* store.record(lease, { changes: [change(paymentId, "included", "final")] })
     const found = yield* store.find(paymentId)
     yield* same("the block it is final in", found?.block, again)
     yield* same("the transaction", found?.transaction, transaction)
@@ -113,60 +113,60 @@ const blockIsKept = law(
 )
 
 const landingIsKept = law(
-  "where a flight landed is kept until the block is taken back",
+  "where a transaction landed is kept until the block is taken back",
   Effect.fnUntraced(function* (store, subject) {
     const { lane, lease, prepared } = yield* flown(store, subject, 1)
     const inclusion = landing(prepared)
-    const landedNow = Effect.map(store.flights(lane), ([flight]) => flight?.inclusion)
-    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, inclusion } })
-    yield* same("landed", yield* landedNow, inclusion)
-    yield* store.enter(lease, { advances: [], flight: { number: firstFlight } })
-    yield* same("after an entry that says nothing of it", yield* landedNow, inclusion)
-    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, inclusion: null } })
-    yield* same("taken back", yield* landedNow, undefined)
+    const inclusionNow = Effect.map(store.openTransactions(lane), ([transaction]) => transaction?.inclusion)
+    yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion } })
+    yield* same("landed", yield* inclusionNow, inclusion)
+    yield* store.record(lease, { changes: [], transaction: { number: firstNumber } })
+    yield* same("after an entry that says nothing of it", yield* inclusionNow, inclusion)
+    yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion: null } })
+    yield* same("taken back", yield* inclusionNow, undefined)
     const other = { ...inclusion, block: { number: 0n, hash: "" } }
-    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, inclusion: other } })
-    yield* same("landed again", yield* landedNow, other)
+    yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion: other } })
+    yield* same("landed again", yield* inclusionNow, other)
   })
 )
 
 const entriesAreWhole = law(
-  "an entry about a flight that is not open changes no payment either",
+  "an entry about a transaction that is not open changes no payment either",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lease, prepared } = yield* flown(store, subject, 1)
-    const advances = [change(ids[0] ?? "", "planned", "sent")]
-    const flight = { number: firstFlight + 1n, inclusion: landing(prepared) }
-    yield* loses("the entry", store.enter(lease, { advances, flight }))
+    const changes = [change(ids[0] ?? "", "planned", "sent")]
+    const transaction = { number: firstNumber + 1n, inclusion: landing(prepared) }
+    yield* loses("the entry", store.record(lease, { changes, transaction }))
     yield* statusIs(store, ids[0] ?? "", "planned")
   })
 )
 
 const backInTheQueue = law(
-  "a payment whose slot was lost waits again at its place by age, out of its flight, and its first head stays",
+  "a payment whose slot was lost waits again at its place by age, out of its transaction, and its first head stays",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease, prepared } = yield* flown(store, subject, 3)
     const [first = "", second = "", third = ""] = ids
     const [young = ""] = yield* waiting(store, lane, 1)
-    yield* store.enter(lease, { advances: [change(second, "planned", "accepted", { note: "slot lost" })] })
+    yield* store.record(lease, { changes: [change(second, "planned", "accepted", { note: "slot lost" })] })
     yield* same(
       "the queue",
       (yield* store.queued(lane, 10)).map(({ paymentId }) => paymentId),
       [second, young]
     )
     yield* same(
-      "the flight",
-      (yield* store.flights(lane))[0]?.payments.map(({ paymentId }) => paymentId),
+      "the transaction",
+      (yield* store.openTransactions(lane))[0]?.payments.map(({ paymentId }) => paymentId),
       [first, third]
     )
     const back = yield* store.find(second)
-    yield* same("its flight", back?.flight, undefined)
+    yield* same("its transaction", back?.laneNumber, undefined)
     yield* same("its lane", back?.lane, lane)
     yield* same("its head", back?.since, prepared.head)
-    const plan = { ...(yield* planOf(firstFlight + 1n, [second])), prepared: { ...(yield* signed(8n)), head: 1n } }
+    const plan = { ...(yield* planOf(firstNumber + 1n, [second])), prepared: { ...(yield* signed(8n)), head: 1n } }
     yield* store.plan(lease, [plan])
     const again = yield* store.find(second)
-    yield* same("its head in another flight", again?.since, prepared.head)
-    yield* same("its flight now", again?.flight, firstFlight + 1n)
+    yield* same("its head in another transaction", again?.since, prepared.head)
+    yield* same("its transaction now", again?.laneNumber, firstNumber + 1n)
     yield* same("its transaction now", again?.transaction, plan.prepared.transaction)
   })
 )
@@ -176,9 +176,9 @@ const leavingTheLane = law(
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease } = yield* staffed(store, subject, 2)
     const [first = "", second = ""] = ids
-    yield* store.plan(lease, [yield* planOf(firstFlight, [first])])
-    yield* store.enter(lease, {
-      advances: [
+    yield* store.plan(lease, [yield* planOf(firstNumber, [first])])
+    yield* store.record(lease, {
+      changes: [
         change(first, "planned", "accepted", { leave: true, note: "no gas money", exit: "signer_refused" }),
         change(second, "accepted", "accepted", { leave: true })
       ]
@@ -192,10 +192,10 @@ const leavingTheLane = law(
     yield* same("the other's reason", (yield* store.find(second))?.history.at(-1)?.exit, undefined)
     const { lane: other, lease: theirs } = yield* staffed(store, subject, 0)
     yield* same("its new lane", (yield* queuedIn(store, first, other))?.lane, other)
-    const end = { advances: [change(first, "accepted", "rejected")] }
-    yield* same("what the lane that it has left makes of it", yield* store.enter(lease, end), [undefined])
+    const end = { changes: [change(first, "accepted", "rejected")] }
+    yield* same("what the lane that it has left makes of it", yield* store.record(lease, end), [undefined])
     yield* statusIs(store, first, "accepted")
-    yield* same("what its own makes of it", (yield* store.enter(theirs, end))[0]?.status, "rejected")
+    yield* same("what its own makes of it", (yield* store.record(theirs, end))[0]?.status, "rejected")
   })
 )
 
@@ -206,8 +206,8 @@ const historyGrows = law(
     const [paymentId = ""] = ids
     const before = (yield* store.find(paymentId))?.history ?? []
     yield* subject.elapse(1_500)
-    yield* store.enter(lease, { advances: [change(paymentId, "planned", "sent", { note: "sent again" })] })
-    yield* store.enter(lease, { advances: [change(paymentId, "sent", "sent", { note: "sent again" })] })
+    yield* store.record(lease, { changes: [change(paymentId, "planned", "sent", { note: "sent again" })] })
+    yield* store.record(lease, { changes: [change(paymentId, "sent", "sent", { note: "sent again" })] })
     const history = (yield* store.find(paymentId))?.history ?? []
     yield* same(
       "the states",

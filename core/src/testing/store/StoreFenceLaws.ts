@@ -8,7 +8,7 @@ import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import { same } from "../Law.ts"
 import {
   change,
-  firstFlight,
+  firstNumber,
   flown,
   landing,
   law,
@@ -24,7 +24,7 @@ import {
 
 const everything = Effect.fnUntraced(function* (store: Store, lane: string, ids: ReadonlyArray<string>) {
   const records = yield* Effect.forEach(ids, store.find)
-  return { records, flights: yield* store.flights(lane), queued: yield* store.queued(lane, 100) }
+  return { records, transactions: yield* store.openTransactions(lane), queued: yield* store.queued(lane, 100) }
 })
 
 const staleWritesNothing = law(
@@ -35,11 +35,11 @@ const staleWritesNothing = law(
     const [queued = ""] = yield* waiting(store, lane, 1)
     const lease = yield* opened(store, subject, lane)
     const before = yield* everything(store, lane, [flying, queued])
-    const plan = yield* planOf(firstFlight + 1n, [queued])
-    const dearer = yield* signed(firstFlight)
+    const plan = yield* planOf(firstNumber + 1n, [queued])
+    const dearer = yield* signed(firstNumber)
     const entry = {
-      advances: [change(flying, "planned", "included")],
-      flight: { number: firstFlight, inclusion: landing(prepared), closed: true as const }
+      changes: [change(flying, "planned", "included")],
+      transaction: { number: firstNumber, inclusion: landing(prepared), closed: true as const }
     }
     const writes: Readonly<
       Record<string, (lease: Lease) => Effect.Effect<unknown, FacilitatorUnavailable | LeaseLost>>
@@ -47,15 +47,15 @@ const staleWritesNothing = law(
       openLane: (holder) => store.openLane(holder, 99n),
       plan: (holder) => store.plan(holder, [plan]),
       "plan of nothing": (holder) => store.plan(holder, []),
-      replace: (holder) => store.replace(holder, firstFlight, dearer),
-      enter: (holder) => store.enter(holder, entry),
-      "enter nothing": (holder) => store.enter(holder, { advances: [] }),
+      replace: (holder) => store.replace(holder, firstNumber, dearer),
+      enter: (holder) => store.record(holder, entry),
+      "enter nothing": (holder) => store.record(holder, { changes: [] }),
       skipTo: (holder) => store.skipTo(holder, 1_000n),
       fillGap: (holder) => store.fillGap(holder, 500n, dearer)
     }
     for (const [name, write] of Object.entries(writes)) yield* loses(name, write(stale))
     yield* same("the records after the stale writes", yield* everything(store, lane, [flying, queued]), before)
-    yield* same("the next number", yield* store.openLane(lease, 0n), firstFlight + 1n)
+    yield* same("the next number", yield* store.openLane(lease, 0n), firstNumber + 1n)
     for (const write of Object.values(writes)) yield* write(lease)
   })
 )
@@ -79,16 +79,16 @@ const onePlanWins = law(
     const newer = yield* subject.lease(lane)
     const race = yield* Effect.forEach(
       [older, newer],
-      (lease) => Effect.result(Effect.flatMap(planOf(firstFlight, ids), (plan) => store.plan(lease, [plan]))),
+      (lease) => Effect.result(Effect.flatMap(planOf(firstNumber, ids), (plan) => store.plan(lease, [plan]))),
       { concurrency: "unbounded" }
     )
     yield* same("how many planned", race.filter(({ _tag }) => _tag === "Success").length, 1)
-    const [flight, ...others] = yield* store.flights(lane)
-    yield* same("how many flights", [flight?.number, others.length], [firstFlight, 0])
-    yield* same("its attempts", flight?.attempts.length, 1)
+    const [transaction, ...others] = yield* store.openTransactions(lane)
+    yield* same("how many transactions", [transaction?.number, others.length], [firstNumber, 0])
+    yield* same("its attempts", transaction?.attempts.length, 1)
     const many = yield* Effect.forEach(
       Array.from({ length: 10 }),
-      () => Effect.result(Effect.flatMap(planOf(firstFlight + 1n, []), (plan) => store.plan(newer, [plan]))),
+      () => Effect.result(Effect.flatMap(planOf(firstNumber + 1n, []), (plan) => store.plan(newer, [plan]))),
       { concurrency: "unbounded" }
     )
     yield* same("how many of many", many.filter(({ _tag }) => _tag === "Success").length, 1)

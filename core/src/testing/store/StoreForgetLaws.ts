@@ -8,7 +8,7 @@ import { same } from "../Law.ts"
 import {
   change,
   claimed,
-  firstFlight,
+  firstNumber,
   landing,
   law,
   newLane,
@@ -48,26 +48,26 @@ interface Course {
   readonly wish?: Wish
 }
 
-/** A payment that has gone its way in a flight of its own. */
+/** A payment that has gone its way in a transaction of its own. */
 const gone = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, course: Course) {
   const { isOpen = false, outcome, states, wish } = course
   const { name: lane } = yield* newLane
   const { claim, paymentId, stored } = yield* taken(store, wish)
   yield* queuedIn(store, paymentId, lane)
   const lease = yield* opened(store, subject, lane)
-  const plan = yield* planOf(firstFlight, [paymentId])
+  const plan = yield* planOf(firstNumber, [paymentId])
   yield* store.plan(lease, [plan])
   let from: PaymentState = "planned"
   for (const to of states) {
-    yield* store.enter(lease, { advances: [change(paymentId, from, to)] })
+    yield* store.record(lease, { changes: [change(paymentId, from, to)] })
     from = to
   }
-  const flight = {
-    number: firstFlight,
+  const transaction = {
+    number: firstNumber,
     inclusion: landing(plan.prepared, 1n),
     ...(!isOpen && { closed: true as const })
   }
-  yield* store.enter(lease, { advances: [], flight })
+  yield* store.record(lease, { changes: [], transaction })
   if (outcome !== undefined) yield* store.finish(paymentId, claim.id, outcome)
   return { paymentId, serial: stored.serial, lane }
 })
@@ -122,7 +122,7 @@ const needed: Readonly<Record<string, Course>> = {
   "one that was paid for and whose server said nothing more": { states: ["included", "final"] },
   "one whose block may be taken back": { states: ["included"], outcome: "served" },
   "one on its way": { states: ["sent"], outcome: "failed", isOpen: true },
-  "one whose flight is still watched": { states: ["sent", "failed"], outcome: "failed", isOpen: true },
+  "one whose transaction is still watched": { states: ["sent", "failed"], outcome: "failed", isOpen: true },
   "one whose caller was not told": { states: ["included", "final"], outcome: "served", wish: { notify: true } },
   "one that is valid for long": { states: ["included", "final"], outcome: "served", wish: { validFor: 500 * 3600 } }
 }
@@ -141,14 +141,14 @@ const neededIsKept = law(
     const unanswered = yield* newPayment()
     yield* claimed(store, unanswered, undefined, { lane })
     const lease = yield* opened(store, subject, lane)
-    yield* store.plan(lease, [yield* planOf(firstFlight, [unanswered.paymentId])])
+    yield* store.plan(lease, [yield* planOf(firstNumber, [unanswered.paymentId])])
     for (const [from, to] of [
       ["planned", "included"],
       ["included", "final"]
     ] as const) {
-      yield* store.enter(lease, { advances: [change(unanswered.paymentId, from, to)] })
+      yield* store.record(lease, { changes: [change(unanswered.paymentId, from, to)] })
     }
-    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, closed: true } })
+    yield* store.record(lease, { changes: [], transaction: { number: firstNumber, closed: true } })
     kept.push(["one that waits in a lane", waits.paymentId, waits.stored.serial])
     kept.push(["one whose caller is owed the answer", unanswered.paymentId, waits.stored.serial])
     yield* subject.elapse(10 * age)

@@ -8,7 +8,7 @@ import { holds, same } from "../Law.ts"
 import {
   change,
   claimed,
-  firstFlight,
+  firstNumber,
   flown,
   landing,
   law,
@@ -114,9 +114,9 @@ const waitingIsCounted = law(
     yield* claimedBy(other, (yield* newLane).name)
     yield* same("of two callers", yield* counts, { [`${caller} ${payer}`]: 2, [`${other} ${payer}`]: 1 })
     const lease = yield* opened(store, subject, lane)
-    yield* store.plan(lease, [yield* planOf(firstFlight, [first])])
+    yield* store.plan(lease, [yield* planOf(firstNumber, [first])])
     yield* same("once one travels", yield* counts, { [`${caller} ${payer}`]: 1, [`${other} ${payer}`]: 1 })
-    yield* store.enter(lease, { advances: [change(first, "planned", "accepted")] })
+    yield* store.record(lease, { changes: [change(first, "planned", "accepted")] })
     yield* same("once it is back", yield* counts, { [`${caller} ${payer}`]: 2, [`${other} ${payer}`]: 1 })
   })
 )
@@ -162,25 +162,25 @@ const queueIsByAge = law(
 )
 
 const plansMove = law(
-  "a plan takes its payments out of the queue, and keeps their transaction, flight and first head",
+  "a plan takes its payments out of the queue, and keeps their transaction, transaction and first head",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease } = yield* staffed(store, subject, 4)
-    const plan = yield* planOf(firstFlight, ids.slice(0, 2).toReversed())
+    const plan = yield* planOf(firstNumber, ids.slice(0, 2).toReversed())
     yield* store.plan(lease, [plan])
     yield* queueIs(store, lane, ids.slice(2))
     yield* loadIs(store, lane, 4)
     const found = yield* store.find(ids[0] ?? "")
     yield* same("the state", found?.status, "planned")
     yield* same("the transaction", found?.transaction, plan.prepared.transaction)
-    yield* same("the flight", found?.flight, firstFlight)
+    yield* same("the transaction", found?.laneNumber, firstNumber)
     yield* same("the head", found?.since, plan.prepared.head)
-    const [flight, ...others] = yield* store.flights(lane)
-    yield* same("how many flights", others.length, 0)
-    yield* same("its number", flight?.number, firstFlight)
-    yield* same("its lane", flight?.lane, lane)
-    yield* same("its attempts", flight?.attempts, [plan.prepared])
-    yield* same("its payments", idsOf(flight?.payments ?? []), plan.paymentIds)
-    yield* same("where it landed", flight?.inclusion, undefined)
+    const [transaction, ...others] = yield* store.openTransactions(lane)
+    yield* same("how many transactions", others.length, 0)
+    yield* same("its number", transaction?.number, firstNumber)
+    yield* same("its lane", transaction?.lane, lane)
+    yield* same("its attempts", transaction?.attempts, [plan.prepared])
+    yield* same("its payments", idsOf(transaction?.payments ?? []), plan.paymentIds)
+    yield* same("its inclusion", transaction?.inclusion, undefined)
   })
 )
 
@@ -189,23 +189,23 @@ const plansInARow = law(
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease } = yield* staffed(store, subject, 3)
     const plans = [
-      yield* planOf(firstFlight, ids.slice(0, 1)),
-      yield* planOf(firstFlight + 1n, []),
-      yield* planOf(firstFlight + 2n, ids.slice(1))
+      yield* planOf(firstNumber, ids.slice(0, 1)),
+      yield* planOf(firstNumber + 1n, []),
+      yield* planOf(firstNumber + 2n, ids.slice(1))
     ]
     yield* store.plan(lease, plans)
-    const flights = yield* store.flights(lane)
+    const transactions = yield* store.openTransactions(lane)
     yield* same(
-      "the flights",
-      flights.map(({ number }) => number),
+      "the transactions",
+      transactions.map(({ number }) => number),
       plans.map(({ number }) => number)
     )
     yield* same(
       "their payments",
-      flights.map(({ payments }) => idsOf(payments)),
+      transactions.map(({ payments }) => idsOf(payments)),
       plans.map(({ paymentIds }) => paymentIds)
     )
-    yield* same("the next number", yield* store.openLane(yield* subject.lease(lane), 0n), firstFlight + 3n)
+    yield* same("the next number", yield* store.openLane(yield* subject.lease(lane), 0n), firstNumber + 3n)
   })
 )
 
@@ -216,24 +216,24 @@ const plansAreWhole = law(
     const [first = "", second = ""] = ids
     const elsewhere = yield* staffed(store, subject, 1)
     const { paymentId: idle } = yield* taken(store)
-    const good = yield* planOf(firstFlight, [first])
+    const good = yield* planOf(firstNumber, [first])
     const wrong = {
-      "a number that is taken": [yield* planOf(firstFlight - 1n, [first])],
-      "a number too far": [yield* planOf(firstFlight + 1n, [first])],
-      "a hole between numbers": [good, yield* planOf(firstFlight + 2n, [second])],
-      "a number twice": [good, yield* planOf(firstFlight, [second])],
-      "a payment of another lane": [good, yield* planOf(firstFlight + 1n, elsewhere.ids)],
-      "a payment that waits nowhere": [good, yield* planOf(firstFlight + 1n, [idle])],
-      "an unknown payment": [good, yield* planOf(firstFlight + 1n, ["pay_0000000000000000000000"])],
-      "a payment in two flights": [good, yield* planOf(firstFlight + 1n, [first])],
-      "a payment twice in one": [yield* planOf(firstFlight, [first, first])]
+      "a number that is taken": [yield* planOf(firstNumber - 1n, [first])],
+      "a number too far": [yield* planOf(firstNumber + 1n, [first])],
+      "a hole between numbers": [good, yield* planOf(firstNumber + 2n, [second])],
+      "a number twice": [good, yield* planOf(firstNumber, [second])],
+      "a payment of another lane": [good, yield* planOf(firstNumber + 1n, elsewhere.ids)],
+      "a payment that waits nowhere": [good, yield* planOf(firstNumber + 1n, [idle])],
+      "an unknown payment": [good, yield* planOf(firstNumber + 1n, ["pay_0000000000000000000000"])],
+      "a payment in two transactions": [good, yield* planOf(firstNumber + 1n, [first])],
+      "a payment twice in one": [yield* planOf(firstNumber, [first, first])]
     }
     for (const [what, plans] of Object.entries(wrong)) yield* loses(what, store.plan(lease, plans))
     yield* queueIs(store, lane, ids)
-    yield* same("the flights", yield* store.flights(lane), [])
-    yield* same("the next number", yield* store.openLane(lease, 0n), firstFlight)
+    yield* same("the transactions", yield* store.openTransactions(lane), [])
+    yield* same("the next number", yield* store.openLane(lease, 0n), firstNumber)
     yield* store.plan(lease, [good])
-    yield* loses("a payment that is planned already", store.plan(lease, [yield* planOf(firstFlight + 1n, [first])]))
+    yield* loses("a payment that is planned already", store.plan(lease, [yield* planOf(firstNumber + 1n, [first])]))
   })
 )
 
@@ -241,30 +241,30 @@ const attemptsAreKept = law(
   "every attempt is kept exactly and in order, and the payments name the last one",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease, prepared } = yield* flown(store, subject, 2)
-    const second = { ...(yield* signed(firstFlight)), cost: 0n, fees: { maximum: 1n, priority: 0n } }
+    const second = { ...(yield* signed(firstNumber)), cost: 0n, fees: { maximum: 1n, priority: 0n } }
     const { fees: _, ...third } = yield* signed(undefined)
-    yield* store.replace(lease, firstFlight, second)
-    yield* store.replace(lease, firstFlight, third)
-    const [flight] = yield* store.flights(lane)
-    yield* same("the attempts", flight?.attempts, [prepared, second, third])
-    yield* same("whether what has no fees has them", "fees" in (flight?.attempts[2] ?? {}), false)
+    yield* store.replace(lease, firstNumber, second)
+    yield* store.replace(lease, firstNumber, third)
+    const [transaction] = yield* store.openTransactions(lane)
+    yield* same("the attempts", transaction?.attempts, [prepared, second, third])
+    yield* same("whether what has no fees has them", "fees" in (transaction?.attempts[2] ?? {}), false)
     for (const id of ids) {
       const found = yield* store.find(id)
       yield* same("the transaction", found?.transaction, third.transaction)
       yield* same("the head", found?.since, prepared.head)
       yield* same("the history", found?.history.length, 2)
     }
-    yield* loses("bytes for a flight that never began", store.replace(lease, firstFlight + 1n, second))
+    yield* loses("bytes for a transaction that never began", store.replace(lease, firstNumber + 1n, second))
   })
 )
 
 const slotlessIsKept = law(
-  "a family without slots has flights all the same",
+  "a family without slots has transactions all the same",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease } = yield* staffed(store, subject, 1)
     const prepared = yield* signed(undefined)
-    yield* store.plan(lease, [{ number: firstFlight, prepared, paymentIds: ids }])
-    yield* same("the attempts", (yield* store.flights(lane))[0]?.attempts, [prepared])
+    yield* store.plan(lease, [{ number: firstNumber, prepared, paymentIds: ids }])
+    yield* same("the attempts", (yield* store.openTransactions(lane))[0]?.attempts, [prepared])
   })
 )
 
@@ -273,33 +273,33 @@ const endsStay = law(
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lease } = yield* flown(store, subject, 2)
     const [ended = "", open = ""] = ids
-    yield* store.enter(lease, { advances: [change(ended, "planned", "included", { transaction: "a stranger's" })] })
-    const prepared = yield* signed(firstFlight)
-    yield* store.replace(lease, firstFlight, prepared)
+    yield* store.record(lease, { changes: [change(ended, "planned", "included", { transaction: "a stranger's" })] })
+    const prepared = yield* signed(firstNumber)
+    yield* store.replace(lease, firstNumber, prepared)
     yield* same("the ended one", (yield* store.find(ended))?.transaction, "a stranger's")
     yield* same("the open one", (yield* store.find(open))?.transaction, prepared.transaction)
   })
 )
 
 const flightsStayOpen = law(
-  "a flight is there until it is closed, whatever its payments have become, and then it is gone",
+  "a transaction is there until it is closed, whatever its payments have become, and then it is gone",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease } = yield* flown(store, subject, 3)
     const [first = "", second = ""] = ids
-    const advances = [change(first, "planned", "included"), change(second, "planned", "failed")]
-    yield* store.enter(lease, { advances })
-    const [flight] = yield* store.flights(lane)
+    const changes = [change(first, "planned", "included"), change(second, "planned", "failed")]
+    yield* store.record(lease, { changes })
+    const [transaction] = yield* store.openTransactions(lane)
     yield* same(
       "its payments",
-      flight?.payments.map(({ paymentId, status }) => [paymentId, status]),
+      transaction?.payments.map(({ paymentId, status }) => [paymentId, status]),
       ids.map((id, index) => [id, ["included", "failed", "planned"][index]])
     )
     yield* loadIs(store, lane, 1)
-    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, closed: true } })
-    yield* same("the flights", yield* store.flights(lane), [])
-    const late = store.enter(lease, { advances: [], flight: { number: firstFlight, inclusion: null } })
-    yield* loses("an entry about a closed flight", late)
-    yield* same("the last flight of its payment", (yield* store.find(first))?.flight, firstFlight)
+    yield* store.record(lease, { changes: [], transaction: { number: firstNumber, closed: true } })
+    yield* same("the transactions", yield* store.openTransactions(lane), [])
+    const late = store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion: null } })
+    yield* loses("an entry about a closed transaction", late)
+    yield* same("the last transaction of its payment", (yield* store.find(first))?.laneNumber, firstNumber)
   })
 )
 
@@ -308,50 +308,53 @@ const lanesOpen = law(
   Effect.fnUntraced(function* (store, subject) {
     const { name: lane } = yield* newLane
     const lease = yield* subject.lease(lane)
-    yield* same("the first time", yield* store.openLane(lease, firstFlight), firstFlight)
-    yield* same("the second time", yield* store.openLane(lease, 99n), firstFlight)
-    yield* same("behind", yield* store.skipTo(lease, firstFlight - 5n), firstFlight)
-    yield* same("ahead", yield* store.skipTo(lease, firstFlight + 5n), firstFlight + 5n)
-    yield* same("back", yield* store.skipTo(lease, firstFlight), firstFlight + 5n)
-    yield* same("opened again", yield* store.openLane(lease, 0n), firstFlight + 5n)
-    yield* loses("the old number", store.plan(lease, [yield* planOf(firstFlight, [])]))
-    yield* store.plan(lease, [yield* planOf(firstFlight + 5n, [])])
+    yield* same("the first time", yield* store.openLane(lease, firstNumber), firstNumber)
+    yield* same("the second time", yield* store.openLane(lease, 99n), firstNumber)
+    yield* same("behind", yield* store.skipTo(lease, firstNumber - 5n), firstNumber)
+    yield* same("ahead", yield* store.skipTo(lease, firstNumber + 5n), firstNumber + 5n)
+    yield* same("back", yield* store.skipTo(lease, firstNumber), firstNumber + 5n)
+    yield* same("opened again", yield* store.openLane(lease, 0n), firstNumber + 5n)
+    yield* loses("the old number", store.plan(lease, [yield* planOf(firstNumber, [])]))
+    yield* store.plan(lease, [yield* planOf(firstNumber + 5n, [])])
   })
 )
 
 const gapsAreFilled = law(
-  "a number that the lane has passed and no open flight has can be filled once, and again when its flight was closed; no other can",
+  "a number that the lane has passed and no open transaction has can be filled once, and again when its transaction was closed; no other can",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease } = yield* flown(store, subject, 1)
-    const gap = firstFlight + 1n
-    yield* store.skipTo(lease, firstFlight + 3n)
+    const gap = firstNumber + 1n
+    yield* store.skipTo(lease, firstNumber + 3n)
     const filler = yield* signed(gap)
-    yield* loses("the lane's next number", store.fillGap(lease, firstFlight + 3n, filler))
-    yield* loses("the number of an open flight", store.fillGap(lease, firstFlight, filler))
+    yield* loses("the lane's next number", store.fillGap(lease, firstNumber + 3n, filler))
+    yield* loses("the number of an open transaction", store.fillGap(lease, firstNumber, filler))
     const stale = lease
     const newer = yield* opened(store, subject, lane)
     yield* loses("under a lease that has passed on", store.fillGap(stale, gap, filler))
-    yield* store.plan(newer, [yield* planOf(firstFlight + 3n, [])])
+    yield* store.plan(newer, [yield* planOf(firstNumber + 3n, [])])
     yield* store.fillGap(newer, gap, filler)
-    const numbers = Effect.map(store.flights(lane), (flights) => flights.map(({ number }) => number))
-    yield* same("the flights", yield* numbers, [firstFlight, gap, firstFlight + 3n])
-    yield* same("its bytes", (yield* store.flights(lane))[1]?.attempts, [filler])
+    const numbers = Effect.map(store.openTransactions(lane), (transactions) => transactions.map(({ number }) => number))
+    yield* same("the transactions", yield* numbers, [firstNumber, gap, firstNumber + 3n])
+    yield* same("its bytes", (yield* store.openTransactions(lane))[1]?.attempts, [filler])
     yield* loses("the same number again", store.fillGap(newer, gap, filler))
-    yield* same("the next number", yield* store.openLane(newer, 0n), firstFlight + 4n)
-    const advances = [change(ids[0] ?? "", "planned", "failed")]
-    yield* store.enter(newer, { advances, flight: { number: firstFlight, inclusion: landing(filler), closed: true } })
-    yield* same("the flights after one was closed", yield* numbers, [gap, firstFlight + 3n])
-    yield* store.fillGap(newer, firstFlight, filler)
-    const [first] = yield* store.flights(lane)
-    yield* same("the number that is open again", first?.number, firstFlight)
+    yield* same("the next number", yield* store.openLane(newer, 0n), firstNumber + 4n)
+    const changes = [change(ids[0] ?? "", "planned", "failed")]
+    yield* store.record(newer, {
+      changes,
+      transaction: { number: firstNumber, inclusion: landing(filler), closed: true }
+    })
+    yield* same("the transactions after one was closed", yield* numbers, [gap, firstNumber + 3n])
+    yield* store.fillGap(newer, firstNumber, filler)
+    const [first] = yield* store.openTransactions(lane)
+    yield* same("the number that is open again", first?.number, firstNumber)
     yield* same("its newest bytes", first?.attempts.at(-1), filler)
-    yield* same("where it landed", first?.inclusion, undefined)
+    yield* same("its inclusion", first?.inclusion, undefined)
     yield* statusIs(store, ids[0] ?? "", "failed")
   })
 )
 
 const lanesInUse = law(
-  "a lane is in use while something waits in it or a flight of it is not closed",
+  "a lane is in use while something waits in it or a transaction of it is not closed",
   Effect.fnUntraced(function* (store, subject) {
     const { name: empty } = yield* newLane
     yield* opened(store, subject, empty)
@@ -360,22 +363,22 @@ const lanesInUse = law(
     const { ids, lane, lease } = yield* flown(store, subject, 1)
     const used = Effect.map(store.lanesInUse, (names) => [empty, queue, lane].filter((name) => names.includes(name)))
     yield* same("the lanes in use", yield* used, [queue, lane])
-    yield* store.enter(lease, { advances: [change(ids[0] ?? "", "planned", "expired")] })
-    yield* same("the lanes with a flight that is not closed", yield* used, [queue, lane])
-    yield* store.enter(lease, { advances: [], flight: { number: firstFlight, closed: true } })
+    yield* store.record(lease, { changes: [change(ids[0] ?? "", "planned", "expired")] })
+    yield* same("the lanes with a transaction that is not closed", yield* used, [queue, lane])
+    yield* store.record(lease, { changes: [], transaction: { number: firstNumber, closed: true } })
     yield* same("the lanes when it is closed", yield* used, [queue])
   })
 )
 
 const numbersAreLarge = law(
-  "numbers of flights are as large as a chain's",
+  "numbers of transactions are as large as a chain's",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease } = yield* staffed(store, subject, 1)
     const number = 2n ** 62n
     yield* store.skipTo(lease, number)
     yield* store.plan(lease, [yield* planOf(number, ids)])
-    yield* same("its number", (yield* store.flights(lane))[0]?.number, number)
-    yield* same("the payment's", (yield* store.find(ids[0] ?? ""))?.flight, number)
+    yield* same("its number", (yield* store.openTransactions(lane))[0]?.number, number)
+    yield* same("the payment's", (yield* store.find(ids[0] ?? ""))?.laneNumber, number)
   })
 )
 
@@ -386,9 +389,9 @@ const claimIsNotWaiting = law(
     const payment = yield* newPayment()
     yield* claimed(store, payment, undefined)
     const lease = yield* opened(store, subject, lane)
-    yield* loses("planning it", store.plan(lease, [yield* planOf(firstFlight, [payment.paymentId])]))
+    yield* loses("planning it", store.plan(lease, [yield* planOf(firstNumber, [payment.paymentId])]))
     yield* statusIs(store, payment.paymentId, "accepted")
-    yield* holds("the lane has no flights", (yield* store.flights(lane)).length === 0)
+    yield* holds("the lane has no transactions", (yield* store.openTransactions(lane)).length === 0)
   })
 )
 

@@ -20,12 +20,12 @@ import {
   taken
 } from "./PaymentStoreTrial.ts"
 
-/** Payments in one flight, of a caller nobody else has. */
+/** Payments in one transaction, of a caller nobody else has. */
 const notified = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, payments: number) {
   const caller = yield* newName
   const { ids, lease } = yield* flown(store, subject, payments, { notify: true, caller })
   const step = (paymentId: string, from: PaymentState, to: PaymentState) =>
-    store.enter(lease, { advances: [change(paymentId, from, to)] })
+    store.record(lease, { changes: [change(paymentId, from, to)] })
   return { caller, ids, step }
 })
 
@@ -48,7 +48,7 @@ const endsAreTold = law(
     const quiet = yield* flown(store, subject, 1, { caller })
     const [first = "", second = ""] = ids
     yield* same("before any end", yield* take(store, caller), [])
-    yield* store.enter(quiet.lease, { advances: [change(quiet.ids[0] ?? "", "planned", "included")] })
+    yield* store.record(quiet.lease, { changes: [change(quiet.ids[0] ?? "", "planned", "included")] })
     yield* step(first, "planned", "sent")
     yield* subject.elapse(500)
     const at = yield* Clock.currentTimeMillis
@@ -165,7 +165,7 @@ const oldOnesAreGivenUp = law(
   Effect.fnUntraced(function* (store, subject) {
     const age = 3_600_000
     while ((yield* store.giveUpNotices(0, 100)).size > 0);
-    yield* same("none", yield* store.untold, { count: 0, oldest: undefined })
+    yield* same("none", yield* store.noticeBacklog, { count: 0, oldest: undefined })
     const { caller, ids, step } = yield* notified(store, subject, 3)
     const other = yield* notified(store, subject, 1)
     const [first = "", second = "", third = ""] = ids
@@ -175,9 +175,9 @@ const oldOnesAreGivenUp = law(
     yield* other.step(other.ids[0] ?? "", "planned", "included")
     yield* subject.elapse(1)
     yield* step(third, "planned", "included")
-    yield* same("all", yield* store.untold, { count: 4, oldest })
+    yield* same("all", yield* store.noticeBacklog, { count: 4, oldest })
     yield* take(store, caller, 10 * age, 1)
-    yield* same("those that are taken too", yield* store.untold, { count: 4, oldest })
+    yield* same("those that are taken too", yield* store.noticeBacklog, { count: 4, oldest })
     yield* subject.elapse(age)
     yield* same("one of them", [...(yield* store.giveUpNotices(age, 1)).values()], [1])
     const counts = [yield* store.giveUpNotices(age, 100), yield* store.giveUpNotices(age, 100)]
@@ -187,7 +187,7 @@ const oldOnesAreGivenUp = law(
     yield* same("what is left", said(left), [[third, "included", 0]])
     yield* same("whose is left", yield* take(store, other.caller), [])
     yield* told(store, left)
-    yield* same("none again", yield* store.untold, { count: 0, oldest: undefined })
+    yield* same("none again", yield* store.noticeBacklog, { count: 0, oldest: undefined })
   })
 )
 

@@ -4,8 +4,8 @@
  */
 import * as Effect from "effect/Effect"
 
-import type { Claim, Outcome } from "../../facilitator/Facilitator.ts"
-import { entitlementMillis, leaseMillis, maximumRuns } from "../../facilitator/store/Run.ts"
+import type { Claim, ExecutionOutcome } from "../../facilitator/Facilitator.ts"
+import { entitlementMillis, leaseMillis, maximumExecutions } from "../../facilitator/store/Execution.ts"
 import { same } from "../Law.ts"
 import {
   claimed,
@@ -28,7 +28,12 @@ const first = "resource-number-one"
 const second = "resource-number-two"
 
 /** A settled payment whose first run, of the first resource, has ended so. */
-const ended = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, outcome: Outcome, bound = true) {
+const ended = Effect.fnUntraced(function* (
+  store: Store,
+  subject: StoreSubject,
+  outcome: ExecutionOutcome,
+  bound = true
+) {
   const payment = yield* newPayment({ bound })
   const claim = yield* claimOf(first)
   yield* claimed(store, payment, claim)
@@ -44,7 +49,7 @@ const refusedMoves = law(
     const next = yield* claimOf(second)
     yield* executionIs(store, payment, next, "granted")
     yield* executionIs(store, payment, next, "granted")
-    const { run } = (yield* claimed(store, payment, next)).payment
+    const { execution: run } = (yield* claimed(store, payment, next)).payment
     yield* same("the run", [run.resource, run.route, run.count], [second, route, 2])
     yield* executionIs(store, payment, yield* claimOf(first), "conflict")
     yield* executionIs(store, payment, yield* claimOf(second), "held")
@@ -123,13 +128,13 @@ const refusedIsBounded = law(
   "a payment is good for five runs in all and ten minutes after the first refusal, whatever was asked for",
   Effect.fnUntraced(function* (store, subject) {
     const { payment, paymentId } = yield* ended(store, subject, "refused")
-    for (let run = 2; run <= maximumRuns; run++) {
+    for (let run = 2; run <= maximumExecutions; run++) {
       const next = yield* claimOf(`resource-number-${run}`)
       yield* executionIs(store, payment, next, "granted")
       yield* store.finish(paymentId, next.id, "refused")
     }
     yield* executionIs(store, payment, yield* claimOf("resource-number-6"), "conflict")
-    yield* executionIs(store, payment, yield* claimOf(`resource-number-${maximumRuns}`), "spent")
+    yield* executionIs(store, payment, yield* claimOf(`resource-number-${maximumExecutions}`), "spent")
     const late = yield* ended(store, subject, "refused")
     yield* subject.elapse(entitlementMillis - 1)
     const last = yield* claimOf(second)

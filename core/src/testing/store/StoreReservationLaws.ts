@@ -1,17 +1,17 @@
 /**
- * The laws about balances: payments in flight hold their part of what their payer owns, so that no two of them count on
+ * The laws about balances: payments in transaction hold their part of what their payer owns, so that no two of them count on
  * the same money.
  */
 import * as Effect from "effect/Effect"
 
+import { leaseMillis } from "../../facilitator/store/Execution.ts"
 import type * as PaymentStore from "../../facilitator/store/PaymentStore.ts"
-import { leaseMillis } from "../../facilitator/store/Run.ts"
 import { same, succeeds } from "../Law.ts"
 import {
   change,
   claimed,
   executionIs,
-  firstFlight,
+  firstNumber,
   law,
   moved,
   newClaim,
@@ -72,13 +72,13 @@ const holdsAreLetGo = law(
     const { name: lane } = yield* newLane
     yield* store.queue(paymentId, lane)
     const lease = yield* opened(store, subject, lane)
-    yield* store.plan(lease, [yield* planOf(firstFlight, [paymentId])])
+    yield* store.plan(lease, [yield* planOf(firstNumber, [paymentId])])
     yield* store.finish(paymentId, claim.id, "notRun")
     const blocked = yield* newPayment({ payer, amount: 1n })
     yield* same("beside a planned one", yield* store.claim(blocked, yield* newClaim()), overdrawn(60n))
-    yield* store.enter(lease, { advances: [change(paymentId, "planned", "sent")] })
+    yield* store.record(lease, { changes: [change(paymentId, "planned", "sent")] })
     yield* same("beside a sent one", yield* store.claim(blocked, yield* newClaim()), overdrawn(60n))
-    yield* store.enter(lease, { advances: [change(paymentId, "sent", "failed")] })
+    yield* store.record(lease, { changes: [change(paymentId, "sent", "failed")] })
     yield* claimed(store, blocked, yield* newClaim())
     yield* subject.elapse(leaseMillis)
     yield* claimed(store, yield* newPayment({ payer, amount: 1n }), yield* newClaim())
@@ -109,7 +109,7 @@ const waitingReserves = law(
     yield* same("the second waits", yield* store.claim(third, undefined, { available: 65n }), overdrawn(65n))
     const lease = yield* opened(store, subject, lane)
     const leaving = change(first.paymentId, "accepted", "accepted", { leave: true })
-    yield* store.enter(lease, { advances: [leaving] })
+    yield* store.record(lease, { changes: [leaving] })
     yield* claimed(store, third, undefined, { available: 6n })
   })
 )

@@ -49,7 +49,7 @@ describe("sending", () => {
           ...half,
           submit: (prepared) =>
             Effect.gen(function* () {
-              const [flight] = yield* Effect.orDie(store!.flights("ledger:test signer-1"))
+              const [flight] = yield* Effect.orDie(store!.openTransactions("ledger:test signer-1"))
               assert.deepStrictEqual(flight?.attempts, [prepared])
               assert.deepStrictEqual(
                 flight?.payments.map(({ status }) => status),
@@ -73,9 +73,9 @@ describe("sending", () => {
       const { facilitator, ledger } = yield* LedgerShop.open({
         store: (store) => ({
           ...store,
-          enter: (lease, entry) => {
-            steps.push(entry.advances.map(({ to }) => to))
-            return store.enter(lease, entry)
+          record: (lease, entry) => {
+            steps.push(entry.changes.map(({ to }) => to))
+            return store.record(lease, entry)
           }
         })
       })
@@ -196,7 +196,7 @@ describe("sending", () => {
       })
       const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")), 5)
       assert.strictEqual(ledger.submissions.length, 0)
-      const [flight] = yield* store.flights("ledger:test signer-1")
+      const [flight] = yield* store.openTransactions("ledger:test signer-1")
       assert.strictEqual(flight?.attempts.length, 1)
       yield* Fiber.interrupt(fiber)
     })
@@ -457,7 +457,7 @@ describe("a node that does not take a transaction", () => {
       yield* TestClock.adjust("20 seconds")
       const settled = yield* Fiber.join(fiber)
       assert.strictEqual(settled.status, "included")
-      const [flight] = yield* store.flights("ledger:test signer-1")
+      const [flight] = yield* store.openTransactions("ledger:test signer-1")
       const [first, second] = flight?.attempts ?? []
       assert.isTrue((second?.fees?.maximum ?? 0n) * 8n >= (first?.fees?.maximum ?? 0n) * 9n)
       assert.strictEqual(second?.slot?.number, first?.slot?.number)
@@ -639,7 +639,7 @@ describe("blocks", () => {
       assert.strictEqual((yield* store.find(paymentId))?.status, "included")
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual((yield* store.find(paymentId))?.status, "final")
-      assert.deepStrictEqual(yield* store.flights("ledger:test signer-1"), [])
+      assert.deepStrictEqual(yield* store.openTransactions("ledger:test signer-1"), [])
       assert.strictEqual(ledger.transfers.length, 1)
     })
   )
@@ -831,7 +831,7 @@ describe("records that cannot be asked", () => {
       const { facilitator, ledger } = yield* LedgerShop.open({
         store: (store) => ({
           ...store,
-          enter: (lease, entry) => (broken ? unavailable : store.enter(lease, entry))
+          record: (lease, entry) => (broken ? unavailable : store.record(lease, entry))
         })
       })
       const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")), 3)

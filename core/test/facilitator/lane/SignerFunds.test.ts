@@ -69,7 +69,7 @@ describe("a batch", () => {
       yield* settleMany(facilitator, 7)
       yield* LedgerShop.as("poor", settleMany(facilitator, 2, "poor"))
       yield* TestClock.adjust("2 seconds")
-      const [flight, ...others] = yield* store.flights(`ledger:test ${signer}`)
+      const [flight, ...others] = yield* store.openTransactions(`ledger:test ${signer}`)
       assert.deepStrictEqual(others, [])
       const travelling = flight?.payments.map(({ authorization }) => authorization.nonce) ?? []
       assert.isAbove(travelling.length, 0)

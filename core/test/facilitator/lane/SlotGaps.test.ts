@@ -52,7 +52,7 @@ describe("a gap in a signer's numbers", () => {
         (yield* store.page(0n, 10)).map(({ status }) => status),
         Array(3).fill("final")
       )
-      assert.deepStrictEqual(yield* store.flights(lane), [])
+      assert.deepStrictEqual(yield* store.openTransactions(lane), [])
     })
   )
 

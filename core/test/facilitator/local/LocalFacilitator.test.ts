@@ -8,9 +8,9 @@ import * as TestClock from "effect/testing/TestClock"
 
 import { Checkpoint, type Strike } from "../../../src/facilitator/Checkpoint.ts"
 import type { PaymentRequest, Settled } from "../../../src/facilitator/Facilitator.ts"
+import { maximumExecutions } from "../../../src/facilitator/store/Execution.ts"
 import { LaneLeases } from "../../../src/facilitator/store/LaneLeases.ts"
 import type { PaymentStore } from "../../../src/facilitator/store/PaymentStore.ts"
-import { maximumRuns } from "../../../src/facilitator/store/Run.ts"
 import * as Network from "../../../src/protocol/Network.ts"
 import type { PaymentFailure } from "../../../src/protocol/PaymentFailure.ts"
 import { sealPayload } from "../../../src/protocol/PaymentPayload.ts"
@@ -382,7 +382,7 @@ describe("the entitlement", () => {
   it.effect("grants five runs in all, without another transfer", () =>
     Effect.gen(function* () {
       const { facilitator, ledger, paymentId, request } = yield* failedOnce()
-      for (let run = 2; run <= maximumRuns; run++) {
+      for (let run = 2; run <= maximumExecutions; run++) {
         assert.strictEqual((yield* facilitator.settle(request, claim(`run${run}`))).execution, "granted")
         yield* facilitator.finish(paymentId, claim(`run${run}`).id, "failed")
       }

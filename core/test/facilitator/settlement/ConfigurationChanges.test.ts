@@ -95,7 +95,7 @@ describe("an asset that is not configured any more", () => {
       yield* TestClock.adjust("30 seconds")
       assert.deepStrictEqual(yield* statusesIn(shop), Array(3).fill("final"))
       assert.strictEqual(ledger.transfers.length, 3)
-      assert.deepStrictEqual(yield* shop.store.flights(lane), [])
+      assert.deepStrictEqual(yield* shop.store.openTransactions(lane), [])
     })
   )
 
@@ -154,12 +154,12 @@ describe("an asset that is not configured any more", () => {
         assert.strictEqual(ledger.transfers.length, 4)
         assert.deepStrictEqual(yield* statusesIn(shop), ["sent", "sent", "final", "final"])
         assert.strictEqual((yield* Fiber.join(next)).execution, "granted")
-        const [flight] = yield* store.flights(lane)
+        const [flight] = yield* store.openTransactions(lane)
         assert.strictEqual(flight?.attempts.length, 1)
         yield* restartWith([honest])
         yield* TestClock.adjust("30 seconds")
         assert.deepStrictEqual(yield* statusesIn(shop), Array(4).fill("final"))
-        assert.deepStrictEqual(yield* store.flights(lane), [])
+        assert.deepStrictEqual(yield* store.openTransactions(lane), [])
       })
   )
 
@@ -208,7 +208,7 @@ describe("a signer that is not configured any more", () => {
       ledger.faults.holdBlocks = false
       yield* TestClock.adjust("30 seconds")
       assert.deepStrictEqual(yield* statusesIn(shop), ["final", "final"])
-      assert.deepStrictEqual(yield* store.flights(lane), [])
+      assert.deepStrictEqual(yield* store.openTransactions(lane), [])
       assert.deepStrictEqual(yield* store.lanesInUse, [])
       assert.deepStrictEqual(signed, [])
     })

@@ -126,7 +126,7 @@ describe("a slot that a stranger has used", () => {
         stored?.history.map(({ status }) => status),
         ["accepted", "planned", "sent", "included", "final"]
       )
-      assert.deepStrictEqual(yield* store.flights(lane), [])
+      assert.deepStrictEqual(yield* store.openTransactions(lane), [])
     })
   )
 
@@ -147,7 +147,7 @@ describe("a slot that a stranger has used", () => {
       yield* TestClock.adjust("10 seconds")
       const stored = yield* store.find(paymentId)
       assert.strictEqual(stored?.status, "included")
-      assert.strictEqual(stored?.flight, 1n)
+      assert.strictEqual(stored?.laneNumber, 1n)
       assert.deepStrictEqual(
         ledger.transfers.map(({ transaction }) => transaction),
         [stored?.transaction]
@@ -184,7 +184,7 @@ describe("a slot that a stranger has used", () => {
       let cost = 0n
       for (const id of ids) cost += ledger.receipt(id)?.cost ?? 0n
       assert.strictEqual(yield* store.spent("ledger:test", 0), cost)
-      assert.deepStrictEqual(yield* store.flights(lane), [])
+      assert.deepStrictEqual(yield* store.openTransactions(lane), [])
     })
   )
 

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as MemoryPaymentStore from "../../../src/facilitator/store/MemoryPaymentStore.ts"
-import { PaymentStore, type Entry } from "../../../src/facilitator/store/PaymentStore.ts"
+import { PaymentStore, type LaneWrite } from "../../../src/facilitator/store/PaymentStore.ts"
 import * as PaymentStoreLaws from "../../../src/testing/store/PaymentStoreLaws.ts"
 import * as Trial from "../../../src/testing/store/PaymentStoreTrial.ts"
 
@@ -41,7 +41,7 @@ describe("the laws of a payment store", () => {
   )
 })
 
-const withoutFlight = ({ advances }: Entry): Entry => ({ advances })
+const withoutTransaction = ({ changes }: LaneWrite): LaneWrite => ({ changes })
 
 /** Stores with one fault each; at least one law must notice it. */
 const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
@@ -64,7 +64,7 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
   "lets anybody finish": (store) => ({
     finish: (paymentId, claimId, outcome) =>
       Effect.flatMap(store.find(paymentId), (known) =>
-        store.finish(paymentId, known?.run.holder?.claimId ?? claimId, outcome)
+        store.finish(paymentId, known?.execution.holder?.claimId ?? claimId, outcome)
       )
   }),
   "owes for ever": (store) => ({
@@ -76,20 +76,22 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
   }),
   "has anybody return an answer": (store) => ({
     returnAnswer: (paymentId) =>
-      Effect.flatMap(store.find(paymentId), (known) => store.returnAnswer(paymentId, known?.run.holder?.claimId ?? ""))
+      Effect.flatMap(store.find(paymentId), (known) =>
+        store.returnAnswer(paymentId, known?.execution.holder?.claimId ?? "")
+      )
   }),
   "looks first and writes later": (store) => ({
-    enter: (lease, entry) =>
+    record: (lease, entry) =>
       Effect.gen(function* () {
-        const known = yield* Effect.forEach(entry.advances, ({ paymentId }) => store.find(paymentId))
+        const known = yield* Effect.forEach(entry.changes, ({ paymentId }) => store.find(paymentId))
         yield* Effect.yieldNow
-        const advances = entry.advances.map((advance, index) => {
+        const changes = entry.changes.map((advance, index) => {
           const status = known[index]?.status
           return status !== undefined && advance.from.includes(status)
             ? { ...advance, from: [status, advance.to] }
             : advance
         })
-        return yield* store.enter(lease, { ...entry, advances })
+        return yield* store.record(lease, { ...entry, changes })
       })
   }),
   "takes what is true of the first plan for true of all": (store) => ({
@@ -99,7 +101,7 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
         : Effect.andThen(store.plan(lease, [first]), others.length === 0 ? Effect.undefined : store.plan(lease, others))
   }),
   "does not look at the lease": (store) => ({
-    enter: (lease, entry) => store.enter({ ...lease, epoch: Number.MAX_SAFE_INTEGER }, entry)
+    record: (lease, entry) => store.record({ ...lease, epoch: Number.MAX_SAFE_INTEGER }, entry)
   }),
   "skips without a lease": (store) => ({
     skipTo: (lease, next) => store.skipTo({ ...lease, epoch: Number.MAX_SAFE_INTEGER }, next)
@@ -116,37 +118,41 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
   "counts what travels among what waits": (store) => ({
     waitingBy: (lane) =>
       Effect.gen(function* () {
-        const flights = yield* store.flights(lane)
-        const travelling = flights.flatMap(({ payments }) =>
+        const transactions = yield* store.openTransactions(lane)
+        const travelling = transactions.flatMap(({ payments }) =>
           payments.map(({ authorization: { payer }, caller }) => ({ caller, payer, waiting: 1 }))
         )
         return [...(yield* store.waitingBy(lane)), ...travelling]
       })
   }),
   "keeps the last attempt alone": (store) => ({
-    flights: (lane) =>
-      Effect.map(store.flights(lane), (all) => all.map((one) => ({ ...one, attempts: one.attempts.slice(-1) })))
+    openTransactions: (lane) =>
+      Effect.map(store.openTransactions(lane), (all) =>
+        all.map((one) => ({ ...one, attempts: one.attempts.slice(-1) }))
+      )
   }),
-  "sorts the payments of a flight": (store) => ({
-    flights: (lane) =>
-      Effect.map(store.flights(lane), (all) =>
+  "sorts the payments of a transaction": (store) => ({
+    openTransactions: (lane) =>
+      Effect.map(store.openTransactions(lane), (all) =>
         all.map((one) => ({ ...one, payments: one.payments.toSorted((a, b) => (a.serial < b.serial ? -1 : 1)) }))
       )
   }),
   "rounds what was signed": (store) => ({
-    flights: (lane) =>
-      Effect.map(store.flights(lane), (all) =>
+    openTransactions: (lane) =>
+      Effect.map(store.openTransactions(lane), (all) =>
         all.map((one) => ({
           ...one,
           attempts: one.attempts.map((attempt) => ({ ...attempt, cost: BigInt(Number(attempt.cost)) }))
         }))
       )
   }),
-  "never closes a flight": (store) => ({
-    enter: (lease, entry) => store.enter(lease, entry.flight?.closed === true ? withoutFlight(entry) : entry)
+  "never closes a transaction": (store) => ({
+    record: (lease, entry) =>
+      store.record(lease, entry.transaction?.closed === true ? withoutTransaction(entry) : entry)
   }),
-  "forgets where a flight landed": (store) => ({
-    enter: (lease, entry) => store.enter(lease, entry.flight?.closed === true ? entry : withoutFlight(entry))
+  "forgets where a transaction landed": (store) => ({
+    record: (lease, entry) =>
+      store.record(lease, entry.transaction?.closed === true ? entry : withoutTransaction(entry))
   }),
   "books every landing": (store) => ({
     spent: (network, since, caller) => Effect.map(store.spent(network, since, caller), (spent) => spent * 2n)
@@ -178,7 +184,7 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
   "forgets more than it was told": (store) => ({ forget: (age, after) => store.forget(age, after, 100) }),
   "never gives up": () => ({ giveUpNotices: () => Effect.succeed(new Map()) }),
   "gives everything up": (store) => ({ giveUpNotices: (_, limit) => store.giveUpNotices(0, limit) }),
-  "counts no notices": () => ({ untold: Effect.succeed({ count: 0, oldest: undefined }) }),
+  "counts no notices": () => ({ noticeBacklog: Effect.succeed({ count: 0, oldest: undefined }) }),
   "forgets to tell later": (store) => ({ closeNotice: (id) => store.closeNotice(id) }),
   "counts what has not expired": (store) => ({
     expireUnwanted: (unused) => Effect.as(store.expireUnwanted(unused), unused.length)
@@ -259,7 +265,7 @@ describe("forgetting", () => {
   )
 
   it.effect(
-    "keeps what has no end yet, what is on its way, what is in an open flight and what is still to be told",
+    "keeps what has no end yet, what is on its way, what is in an open transaction and what is still to be told",
     () =>
       Effect.gen(function* () {
         const store = yield* MemoryPaymentStore.make
@@ -268,11 +274,11 @@ describe("forgetting", () => {
         const waits = yield* Trial.waiting(store, lane, 1)
         const travels = yield* Trial.flown(store, world, 2)
         const [landed = ""] = travels.ids
-        yield* store.enter(travels.lease, { advances: [Trial.change(landed, "planned", "included")] })
+        yield* store.record(travels.lease, { changes: [Trial.change(landed, "planned", "included")] })
         const told = yield* Trial.flown(store, world, 1, { notify: true })
         const [untold = ""] = told.ids
-        const closing = { number: Trial.firstFlight, closed: true as const }
-        yield* store.enter(told.lease, { advances: [Trial.change(untold, "planned", "final")], flight: closing })
+        const closing = { number: Trial.firstNumber, closed: true as const }
+        yield* store.record(told.lease, { changes: [Trial.change(untold, "planned", "final")], transaction: closing })
         const old = yield* over(store)
         const unproven = yield* visit(store)
         yield* TestClock.adjust("48 hours")
@@ -281,7 +287,7 @@ describe("forgetting", () => {
         assert.isUndefined(yield* store.find(old))
 
         for (const { id } of yield* store.takeNotices(new Map([["", 10]]), 1_000)) yield* store.closeNotice(id)
-        yield* store.enter(travels.lease, { advances: [], flight: closing })
+        yield* store.record(travels.lease, { changes: [], transaction: closing })
         yield* TestClock.adjust("48 hours")
         yield* visits(store, 20)
         for (const id of [untold, landed]) assert.isUndefined(yield* store.find(id))

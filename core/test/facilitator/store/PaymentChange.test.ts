@@ -24,7 +24,7 @@ describe("a change of a payment's record", () => {
       const store = yield* MemoryPaymentStore.make
       const { stored } = yield* PaymentStoreTrial.taken(store)
       const known = before && { ...stored, status: before }
-      assert.strictEqual(PaymentChange.isHeard(known, { ...stored, status: after }), heard)
+      assert.strictEqual(PaymentChange.isActionable(known, { ...stored, status: after }), heard)
     })
   )
 })

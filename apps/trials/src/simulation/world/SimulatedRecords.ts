@@ -57,7 +57,16 @@ export const make = ({ broken, context, time, written }: Options): SimulatedReco
   return { disk, read: (effect) => Effect.runSyncWith(context)(effect), over }
 }
 
-const reading = new Set(["find", "openPayments", "loads", "queued", "queuedInTurn", "flights", "spent", "page"])
+const reading = new Set([
+  "find",
+  "openPayments",
+  "loads",
+  "queued",
+  "queuedInTurn",
+  "openTransactions",
+  "spent",
+  "page"
+])
 
 type Call = <A, E>(method: string, effect: Effect.Effect<A, E>) => Effect.Effect<A, E | FacilitatorUnavailable>
 
@@ -95,7 +104,7 @@ const signalsOver = (shared: Signals.Signals, process: SimulatedProcess, time: S
   const follow = (topic: string) => {
     if (followed.has(topic)) return
     followed.add(topic)
-    const stop = shared.hear(topic, () => {
+    const stop = shared.subscribe(topic, () => {
       if (process.random.perMille(lostHints)) return
       const way = process.random.below(slowestHint)
       time.after(way, `${process.name} is told`, () => process.deliver(() => own.notify(topic)))
@@ -103,9 +112,9 @@ const signalsOver = (shared: Signals.Signals, process: SimulatedProcess, time: S
     process.onDeath(stop)
   }
   return {
-    hear: (topic, heard) => {
+    subscribe: (topic, heard) => {
       follow(topic)
-      return own.hear(topic, heard)
+      return own.subscribe(topic, heard)
     },
     listen: (topic) =>
       Effect.suspend(() => {

@@ -3,7 +3,7 @@
  * buys one successful execution; this is the whole of that rule, as pure functions that every store shares
  * (apps/docs/protocol.md#d13-claims, apps/docs/protocol.md#d16-entitlement).
  */
-import type { Claim, Entitlement, Execution, RunEnd } from "../Facilitator.ts"
+import type { Claim, Entitlement, ClaimVerdict, ExecutionEnd } from "../Facilitator.ts"
 
 /** How long a holder may be silent before its run counts as failed, in milliseconds. */
 export const leaseMillis = 60_000
@@ -15,10 +15,10 @@ export const leaseMillis = 60_000
 export const entitlementMillis = 600_000
 
 /** How many runs one payment is good for, failed ones included. */
-export const maximumRuns = 5
+export const maximumExecutions = 5
 
 /** What is remembered of a payment's run. All times are Unix milliseconds. */
-export interface Run {
+export interface Execution {
   /** What was bought; `undefined` when a server took the payment without a claim and keeps its own books. */
   readonly resource: string | undefined
   /** The route that sold it, where the server names one. */
@@ -45,7 +45,7 @@ export interface Circumstances {
 }
 
 /** The run of a payment that was just claimed, or taken without a claim. */
-export const make = (claim: Claim | undefined, now: number): Run => ({
+export const make = (claim: Claim | undefined, now: number): Execution => ({
   resource: claim?.resource,
   route: claim?.route,
   holder: claim && { claimId: claim.id, until: now + leaseMillis },
@@ -59,7 +59,7 @@ export const make = (claim: Claim | undefined, now: number): Run => ({
  * A claim on a run that exists already: the verdict, and the run after it. The run belongs to one resource. After the
  * application has refused the request, a claim of another resource of the same route takes the run over.
  */
-export const claim = (self: Run, claim: Claim, at: Circumstances): readonly [Execution, Run] => {
+export const claim = (self: Execution, claim: Claim, at: Circumstances): readonly [ClaimVerdict, Execution] => {
   if (self.resource !== claim.resource) {
     return mayMove(self, claim, at) ? ["granted", granted(self, claim, at.now)] : ["conflict", self]
   }
@@ -73,10 +73,10 @@ export const claim = (self: Run, claim: Claim, at: Circumstances): readonly [Exe
 /**
  * The entitlement of a run that was granted; `undefined` where none is left, or the payer cannot prove that it is the payer.
  */
-export const entitlement = (self: Run, at: Circumstances): Entitlement | undefined => {
-  if (!at.provable || at.settledAt === undefined || self.count >= maximumRuns) return undefined
+export const entitlement = (self: Execution, at: Circumstances): Entitlement | undefined => {
+  if (!at.provable || at.settledAt === undefined || self.count >= maximumExecutions) return undefined
   const until = Math.max(at.settledAt, self.releasedAt ?? at.now) + entitlementMillis
-  return at.now < until ? { runs: maximumRuns - self.count, until } : undefined
+  return at.now < until ? { runs: maximumExecutions - self.count, until } : undefined
 }
 
 /**
@@ -84,14 +84,14 @@ export const entitlement = (self: Run, at: Circumstances): Entitlement | undefin
  * that is public and that anybody could repeat has had its one run, even if the handler was not reached; it keeps that run
  * if no server was told of it.
  */
-export const finish = (self: Run, claimId: string, outcome: RunEnd, at: Circumstances): Run => {
+export const finish = (self: Execution, claimId: string, outcome: ExecutionEnd, at: Circumstances): Execution => {
   if (self.holder?.claimId !== claimId) return self
   const isSpent = outcome === "notRun" && at.settledAt !== undefined && !at.provable
   return release(self, isSpent ? "failed" : outcome, at.now)
 }
 
 /** Where a run stands, in the words of `PaymentRecord`. */
-export const standing = (self: Run, at: Circumstances): "running" | "served" | "entitled" | "owed" | "free" => {
+export const standing = (self: Execution, at: Circumstances): "running" | "served" | "entitled" | "owed" | "free" => {
   if (self.served) return "served"
   if (isHeld(self, at.now)) return "running"
   if (at.settledAt === undefined || self.resource === undefined) return "free"
@@ -99,27 +99,27 @@ export const standing = (self: Run, at: Circumstances): "running" | "served" | "
 }
 
 /** Whether somebody holds the run now. */
-export const isHeld = (self: Run, now: number): boolean => self.holder !== undefined && now < self.holder.until
+export const isHeld = (self: Execution, now: number): boolean => self.holder !== undefined && now < self.holder.until
 
 /**
  * Whether the run is held by this claim, or by one of the same process that was left without an answer. Resuming takes no
  * other run: nothing was run under the earlier claim.
  */
-const isOwn = ({ claimId }: NonNullable<Run["holder"]>, { id, resumes = [] }: Claim): boolean =>
+const isOwn = ({ claimId }: NonNullable<Execution["holder"]>, { id, resumes = [] }: Claim): boolean =>
   claimId === id || resumes.includes(claimId)
 
 /**
  * The run without a holder that fell silent. That counts as a run that failed, unless its time was over before the money
  * moved: a holder is granted what it may hand out only after that, so nobody was served.
  */
-const lapsed = (self: Run, { settledAt }: Circumstances): Run => {
+const lapsed = (self: Execution, { settledAt }: Circumstances): Execution => {
   if (self.holder === undefined) return self
   const { until } = self.holder
   return release(self, settledAt !== undefined && until <= settledAt ? "unanswered" : "failed", until)
 }
 
 /** Before the transfer nothing was bought that could be moved; a run that failed is owed for its own resource. */
-const mayMove = (self: Run, { route }: Claim, at: Circumstances): boolean =>
+const mayMove = (self: Execution, { route }: Claim, at: Circumstances): boolean =>
   self.refused &&
   !self.served &&
   self.holder === undefined &&
@@ -129,19 +129,19 @@ const mayMove = (self: Run, { route }: Claim, at: Circumstances): boolean =>
   at.settledAt !== undefined &&
   mayRun(self, at)
 
-const granted = (self: Run, claim: Claim, now: number): Run => ({
+const granted = (self: Execution, claim: Claim, now: number): Execution => ({
   ...hold(self, claim, now),
   resource: claim.resource,
   route: claim.route ?? self.route,
   count: self.count + 1
 })
 
-const hold = (self: Run, claim: Claim, now: number): Run => ({
+const hold = (self: Execution, claim: Claim, now: number): Execution => ({
   ...self,
   holder: { claimId: claim.id, until: now + leaseMillis }
 })
 
-const release = (self: Run, outcome: RunEnd, at: number): Run => {
+const release = (self: Execution, outcome: ExecutionEnd, at: number): Execution => {
   const reached = outcome !== "notRun" && outcome !== "unanswered"
   return {
     ...self,
@@ -157,8 +157,8 @@ const release = (self: Run, outcome: RunEnd, at: number): Run => {
  * Nothing is owed before the money moved, so whoever can present the payment may try. After it an unprovable payment is
  * public: its payer gets the first run, which was paid for, and no repeated one.
  */
-const mayRun = (self: Run, { now, opensNothing, provable, settledAt }: Circumstances): boolean =>
+const mayRun = (self: Execution, { now, opensNothing, provable, settledAt }: Circumstances): boolean =>
   settledAt === undefined ||
   (!opensNothing &&
-    self.count < (provable ? maximumRuns : 1) &&
+    self.count < (provable ? maximumExecutions : 1) &&
     now < Math.max(settledAt, self.releasedAt ?? settledAt) + entitlementMillis)
