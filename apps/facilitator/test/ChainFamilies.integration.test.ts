@@ -260,7 +260,7 @@ describe("the service on three chains", () => {
         const stranger = "9d".repeat(32)
         for (const [environment, words] of [
           [{ ...each.ton, PONTAGE_TON_NETWORK: "ton:mainnet" }, "ton:mainnet"],
-          [{ ...each.ton, PONTAGE_TON_SIGNER_KEY: stranger }, "is no deployed W5 wallet"],
+          [{ ...each.ton, PONTAGE_TON_SIGNER_KEY: stranger }, "is not a deployed W5 wallet"],
           [{ ...each.tron, PONTAGE_TRON_NETWORK: "tron:mainnet" }, "tron:mainnet"],
           [
             { ...each.tron, PONTAGE_TRON_SPONSOR_KEY: "f".repeat(64) },

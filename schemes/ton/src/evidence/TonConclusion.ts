@@ -1,37 +1,38 @@
 /**
- * The last word about a request whose validity is over: it moved the money, or it never will. What a node shows is never
- * taken back, so an account as of a block whose time is past the validity proves it.
+ * Concludes a request whose validity is over: it moved the money, or it never will. The masterchain reverts nothing, so an
+ * account as of a block whose time is past the validity is the proof.
  */
 import type { ChainUnavailable, Conclusion, ObservedPayment } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import type { ExactTonChain } from "../exact/ExactTonChain.ts"
-import * as TonPayer from "../exact/TonPayer.ts"
-import type { Held } from "../payment/ExactTonReading.ts"
+import type { SignedJettonTransfer } from "../payment/ExactTonReading.ts"
+import * as TonPayer from "../payment/TonPayer.ts"
 import * as TonObservation from "./TonObservation.ts"
 
-/** A masterchain block takes in blocks of the other chain that are a little older; seconds. */
+/** Seconds by which a block of the basechain may be older than the masterchain block that commits it. */
 const overlap = 5
 
 const pending: Conclusion = { _tag: "Pending" }
 
-/** Concludes. */
+/** Concludes a payment; `Pending` while its request is valid. */
 export const conclude = Effect.fnUntraced(function* (
-  chain: ExactTonChain,
-  observedPayment: ObservedPayment<Held>
+  context: TonObservation.Context,
+  observed: ObservedPayment<SignedJettonTransfer>
 ): Effect.fn.Return<Conclusion, ChainUnavailable> {
-  const { payload: held } = observedPayment.payment
-  const account = yield* chain.rpc.account(held.payer)
+  const { payment } = observed
+  const { payload: signed } = payment
+  const account = yield* context.rpc.account(signed.payer)
   const { head } = account
-  const isUsed = TonPayer.isUsed(held, account)
-  const begun = isUsed ? yield* chain.searches.find(observedPayment.payment, account) : undefined
-  const seen = begun && (yield* TonObservation.followed(chain, observedPayment, begun, undefined))
-  if (seen !== undefined && seen._tag !== "Failed") return seen
-  if (head.time < held.request.validUntil + overlap) return pending
+  const isUsed = TonPayer.isUsed(signed, account)
+  const walletTransaction = isUsed ? yield* context.searches.find(payment, account) : undefined
+  const observation =
+    walletTransaction && (yield* TonObservation.observeTransfer(context, observed, walletTransaction, undefined))
+  if (observation !== undefined && observation._tag !== "Failed") return observation
+  if (head.time < signed.request.validUntil + overlap) return pending
   // A payer's own message that never ran has cost the relayer its share of the message that went with it. It may have been lost
-  // on the way, or with a process: that is held against nobody. For which nothing was prepared has cost nothing.
-  if (held.kind === "external" && observedPayment.unprepared !== true)
-    yield* chain.books.enterUnused(observedPayment.payment, (yield* chain.tariff).external, false)
-  yield* TonObservation.over(chain, observedPayment.payment)
+  // on the way, or with a process, so the payer is not blamed. A payment that was never prepared has cost nothing.
+  if (signed.kind === "external" && observed.unprepared !== true)
+    yield* context.expenses.recordUnused(payment, (yield* context.tariff).external, false)
+  yield* TonObservation.forget(context, payment)
   return { _tag: "Unused", at: { number: head.number, hash: head.hash } }
 })

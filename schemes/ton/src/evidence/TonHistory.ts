@@ -1,5 +1,5 @@
 /**
- * Looking for a transaction in an account's history, from the newest backwards, as far as it can lie.
+ * Searches an account's history for a transaction, from the newest one backwards to the earliest possible time.
  */
 import { ChainUnavailable, type Payment, PaymentRequirements } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -8,42 +8,42 @@ import type * as TonRpc from "../node/TonRpc.ts"
 import type { TonTransaction } from "../node/TonTransaction.ts"
 import type * as TonAddress from "../primitives/TonAddress.ts"
 
-/** How many transactions are asked for at once. */
+/** Transactions of one request. */
 const page = 50
 
-/** How many questions in a row the history of somebody else's account is worth: anybody may fill it with dust. */
+/** Requests in a row for the history of another account: any account may fill it with dust. */
 export const strangersPages = 40
 
-/** Seconds that clocks may differ by, and that a validity may be longer than an offer asks. */
+/** Seconds that clocks may differ by, and that a validity may be longer than an offer demands. */
 const slack = 120
 
-/** The earliest that a payment can have been signed, and so carried out; Unix seconds. */
-export const beginningOf = ({ authorization: { validBefore }, requirements: { maxTimeoutSeconds } }: Payment): number =>
+/** The earliest time that a payment can have been signed, and so carried out; Unix seconds. */
+export const earliestOf = ({ authorization: { validBefore }, requirements: { maxTimeoutSeconds } }: Payment): number =>
   validBefore - (maxTimeoutSeconds ?? PaymentRequirements.defaultMaxTimeoutSeconds) - slack
 
-/** A place in an account's history. */
-export type Place = TonTransaction["previous"]
+/** A position in an account's history: a transaction by its logical time and hash. */
+export type HistoryPosition = TonTransaction["previous"]
 
-/** What a search has found. `Unfinished` is no answer: it goes on from that place. */
-export type Search =
+/** Result of a search. `Unfinished` proves nothing: the search continues from that position. */
+export type SearchResult =
   | { readonly _tag: "Found"; readonly transaction: TonTransaction }
   | { readonly _tag: "Absent" }
-  | { readonly _tag: "Unfinished"; readonly from: Place }
+  | { readonly _tag: "Unfinished"; readonly from: HistoryPosition }
 
 /**
- * Looks for the newest transaction of an account, from this place backwards and not older than a time, of which something
- * holds, with so many questions at most.
+ * Searches for an account's newest transaction that `isSought` accepts, from this position backwards, not older than
+ * `earliest` (Unix seconds), with `pages` requests at most.
  */
 export const search = Effect.fnUntraced(function* (
-  rpc: TonRpc.Shape,
+  rpc: TonRpc.TonRpc,
   address: TonAddress.Address,
-  place: Place,
+  position: HistoryPosition,
   earliest: number,
   isSought: (transaction: TonTransaction) => boolean,
   pages = strangersPages
-): Effect.fn.Return<Search, ChainUnavailable> {
-  let from = place
-  for (let asked = 0; asked < pages; asked++) {
+): Effect.fn.Return<SearchResult, ChainUnavailable> {
+  let from = position
+  for (let requests = 0; requests < pages; requests++) {
     if (from.lt === 0n) return { _tag: "Absent" }
     const transactions = yield* rpc.transactions(address, from, page)
     const transaction = transactions.find((one) => one.time >= earliest && isSought(one))
@@ -55,8 +55,8 @@ export const search = Effect.fnUntraced(function* (
   return { _tag: "Unfinished", from }
 })
 
-/** The error of a search that is not finished. */
-export const unfinished = (rpc: TonRpc.Shape, address: TonAddress.Address): ChainUnavailable => {
-  const message = `the account ${address} has had too many transactions to be looked through at once`
+/** Error of an unfinished search. */
+export const unfinished = (rpc: TonRpc.TonRpc, address: TonAddress.Address): ChainUnavailable => {
+  const message = `the account ${address} has too many transactions to search at once`
   return new ChainUnavailable({ network: rpc.network, message })
 }

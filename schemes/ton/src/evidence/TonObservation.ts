@@ -1,6 +1,6 @@
 /**
- * What the chain shows of a slot: the relayer's own transaction, and for each payment the way of its money to the credit
- * in the recipient's Jetton wallet, whoever brought the request to the payer's wallet.
+ * Observes a slot: the relayer's own transaction in it, and for each payment the transfer of its Jettons up to the credit in
+ * the recipient's Jetton wallet, no matter which account sent the request to the payer's wallet.
  */
 import {
   type ChainUnavailable,
@@ -19,183 +19,214 @@ import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-import type { ExactTonChain } from "../exact/ExactTonChain.ts"
-import * as TonPayer from "../exact/TonPayer.ts"
 import type * as TonRpc from "../node/TonRpc.ts"
 import * as TonTransaction from "../node/TonTransaction.ts"
-import type { Held } from "../payment/ExactTonReading.ts"
+import type { SignedJettonTransfer } from "../payment/ExactTonReading.ts"
+import * as TonPayer from "../payment/TonPayer.ts"
 import type * as TonAddress from "../primitives/TonAddress.ts"
+import type { PendingPayers } from "../sending/PendingPayers.ts"
+import type { TonLosses } from "../sending/TonLosses.ts"
 import * as TonRelay from "../sending/TonRelay.ts"
-import * as TonBooks from "./TonBooks.ts"
-import * as TonLanding from "./TonLanding.ts"
-import * as TonTransfer from "./TonTransfer.ts"
+import type { TonTariff } from "../sending/TonTariff.ts"
+import type { TonJettons } from "../transfer/TonJettons.ts"
+import * as TonExpenses from "./TonExpenses.ts"
+import * as TonInclusion from "./TonInclusion.ts"
+import type { TonSearches } from "./TonSearches.ts"
+import * as TonTransferEvidence from "./TonTransferEvidence.ts"
 
-/** Why nothing was sent for a payment, by its nonce. */
-export interface Unsent {
-  readonly note: (nonce: string, error: PaymentError | ValidationError) => void
+/** The part of the facilitator's context that observations and conclusions use. */
+export interface Context {
+  readonly rpc: TonRpc.TonRpc
+  readonly jettons: TonJettons
+  /** The relayers by address. */
+  readonly relayers: ReadonlyMap<string, unknown>
+  /** Cost of relaying at the chain's prices. */
+  readonly tariff: Effect.Effect<TonTariff, ChainUnavailable>
+  readonly pendingPayers: PendingPayers
+  readonly searches: TonSearches
+  readonly inclusions: TonInclusion.TonInclusions
+  readonly losses: TonLosses
+  readonly expenses: TonExpenses.TonExpenses
+}
+
+type Observed = ObservedPayment<SignedJettonTransfer>
+
+/** Payments for which no message was sent, each with the reason, by nonce. */
+export interface UnsentPayments {
+  readonly record: (nonce: string, reason: PaymentError | ValidationError) => void
   readonly reasonOf: (nonce: string) => PaymentError | ValidationError | undefined
 }
 
 const capacity = 10_000
 
-/** Nothing yet. */
-export const makeUnsent = (): Unsent => {
+/** An empty record of unsent payments; it keeps the newest 10,000. */
+export const makeUnsentPayments = (): UnsentPayments => {
   const reasons = BoundedMap.oldestOut<string, PaymentError | ValidationError>(capacity)
   return {
-    note: (nonce, error) => void reasons.set(nonce, error),
+    record: (nonce, reason) => void reasons.set(nonce, reason),
     reasonOf: (nonce) => reasons.get(nonce)
   }
 }
 
-/** How many payments are looked at at once. */
+/** Payments that are observed at the same time. */
 const concurrency = 8
 
 /**
- * Looks. Before the relayer's transaction is there, nothing is said of the payments. A payment that cannot be looked at now,
- * such as one of an account with a very long history, keeps no other from its end.
+ * Observes a slot's transaction and its payments. The payments are pending until the relayer's transaction is included. A
+ * payment that cannot be observed now, for example because its account has a very long history, does not delay the others.
  */
 export const observe = Effect.fnUntraced(function* (
-  chain: ExactTonChain,
-  unsent: Unsent,
-  observedPayments: ReadonlyArray<ObservedPayment<Held>>,
+  context: Context,
+  unsent: UnsentPayments,
+  observedPayments: ReadonlyArray<Observed>,
   attempts: ReadonlyArray<PreparedTransaction>
 ): Effect.fn.Return<TransactionObservation, ChainUnavailable> {
-  yield* Effect.forEach(observedPayments, ({ payment }) => chain.flying.take(payment.payload))
-  const landing = yield* chain.landings.find(attempts)
-  if (landing === undefined) return { inclusion: undefined, observations: observedPayments.map(() => pending) }
-  const looks = yield* Effect.forEach(
+  yield* Effect.forEach(observedPayments, ({ payment }) => context.pendingPayers.take(payment.payload))
+  const included = yield* context.inclusions.find(attempts)
+  if (included === undefined) return { inclusion: undefined, observations: observedPayments.map(() => pending) }
+  const results = yield* Effect.forEach(
     observedPayments,
-    (observedPayment) => Effect.result(observeOne(chain, unsent, observedPayment, landing)),
+    (observed) => Effect.result(observeOne(context, unsent, observed, included)),
     { concurrency }
   )
-  const silent = looks.find(Result.isFailure)
-  if (silent !== undefined && looks.every(Result.isFailure)) return yield* silent.failure
-  return { inclusion: landing.inclusion, observations: looks.map(Result.getOrElse(() => pending)) }
+  const failed = results.find(Result.isFailure)
+  if (failed !== undefined && results.every(Result.isFailure)) return yield* failed.failure
+  return { inclusion: included.inclusion, observations: results.map(Result.getOrElse(() => pending)) }
 })
 
 const pending: PaymentObservation = { _tag: "Pending" }
 
 const observeOne = Effect.fnUntraced(function* (
-  chain: ExactTonChain,
-  unsent: Unsent,
-  observedPayment: ObservedPayment<Held>,
-  landing: TonLanding.TonLanding
+  context: Context,
+  unsent: UnsentPayments,
+  observed: Observed,
+  included: TonInclusion.TonInclusion
 ): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
-  const { payload: held } = observedPayment.payment
-  const hash = held.body.hash()
-  const order = landing.transaction.sent.find(({ body, to }) => to === held.payer && body.hash().equals(hash))
-  if (order === undefined) return yield* elsewhere(chain, observedPayment, unsent.reasonOf(held.nonce), landing)
-  const begun = yield* chain.rpc.result(landing.lane, held.payer, order.createdLt)
-  if (begun === undefined) return pending
-  if (TonTransfer.carriesOut(held, begun)) return yield* followed(chain, observedPayment, begun, landing)
-  const seen = yield* elsewhere(chain, observedPayment, refusedBy(begun), landing)
-  if (seen._tag === "Pending") return seen
-  const { inclusion, lane, transaction } = landing
+  const { payload: signed } = observed.payment
+  const hash = signed.body.hash()
+  const message = included.transaction.sent.find(({ body, to }) => to === signed.payer && body.hash().equals(hash))
+  if (message === undefined) return yield* observeUnsent(context, observed, unsent.reasonOf(signed.nonce), included)
+  const walletTransaction = yield* context.rpc.result(included.lane, signed.payer, message.createdLt)
+  if (walletTransaction === undefined) return pending
+  if (TonTransferEvidence.carriesOut(signed, walletTransaction))
+    return yield* observeTransfer(context, observed, walletTransaction, included)
+  const observation = yield* observeUnsent(context, observed, refusedBy(walletTransaction), included)
+  if (observation._tag === "Pending") return observation
+  const { inclusion, lane, transaction } = included
   const relayed = { lane, transaction, name: inclusion.transaction }
-  yield* chain.books.enterRefused(observedPayment.payment, relayed, begun, seen._tag === "Settled")
-  return seen
+  const isSettled = observation._tag === "Settled"
+  yield* context.expenses.recordRefused(observed.payment, relayed, walletTransaction, isSettled)
+  return observation
 })
 
 /**
- * Our message did nothing for it: did anybody else's? While the wallet has not used the request's number nobody's did. Once
- * it has, its history tells, and what is not in there by then never will be. Without a reason the relayer's message in this slot
- * was one that sends nothing, or this process does not know why it sent nothing: then the request may still be brought to the
- * wallet by anybody, and its end is proven when its validity is over.
+ * Observes a payment whose request our message did not carry out: another account's message may have. No message has while
+ * the wallet has not used the request's number. Once it has, the wallet's history is the proof: a transaction that is not in
+ * it then never will be. Without a `reason` the relayer's transaction in this slot was a noop, or this process does not know why
+ * it sent nothing: then any account may still send the request to the wallet, and its end is proven after its validity.
  */
-const elsewhere = Effect.fnUntraced(function* (
-  chain: ExactTonChain,
-  observedPayment: ObservedPayment<Held>,
+const observeUnsent = Effect.fnUntraced(function* (
+  context: Context,
+  observed: Observed,
   reason: PaymentError | ValidationError | undefined,
-  { inclusion, transaction }: TonLanding.TonLanding
+  { inclusion, transaction }: TonInclusion.TonInclusion
 ): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
-  const { payment } = observedPayment
-  const { payload: held } = payment
-  const { isDue, isLate } = yield* chain.searches.isDue(held)
+  const { payment } = observed
+  const { payload: signed } = payment
+  const { isDue, isLate } = yield* context.searches.isDue(signed)
   if (!isDue) return pending
-  const account = yield* chain.rpc.account(held.payer)
+  const account = yield* context.rpc.account(signed.payer)
   if (account.head.number < inclusion.block.number) return pending
-  const isUsed = TonPayer.isUsed(held, account)
-  if (!isUsed && held.kind === "external") {
-    // The message may have been lost on its way to the node, which is not to be seen. To send it again does no harm.
-    if (isLate) yield* chain.rpc.send(TonRelay.externalOf(held, account.state === "active"))
+  const isUsed = TonPayer.isUsed(signed, account)
+  if (!isUsed && signed.kind === "external") {
+    // The message may have been lost on its way to the node, which the chain does not show. Sending it again is harmless.
+    if (isLate) yield* context.rpc.send(TonRelay.externalOf(signed, account.state === "active"))
     return pending
   }
   if (!isUsed && reason === undefined) return pending
-  const begun = isUsed ? yield* chain.searches.find(payment, account) : undefined
-  const seen = begun && (yield* followed(chain, observedPayment, begun, undefined))
-  if (held.kind === "external" && seen?._tag === "Settled") yield* chain.losses.settle(payment)
-  if (held.kind === "external" && (seen === undefined || seen._tag === "Failed"))
-    yield* chain.books.enterUnused(payment, TonBooks.shareOf(transaction), true)
-  if (seen !== undefined) return seen
-  yield* over(chain, payment)
-  const error = held.kind === "external" ? numberUsed : (reason ?? numberUsed)
+  const walletTransaction = isUsed ? yield* context.searches.find(payment, account) : undefined
+  const observation = walletTransaction && (yield* observeTransfer(context, observed, walletTransaction, undefined))
+  if (signed.kind === "external" && observation?._tag === "Settled") yield* context.losses.settle(payment)
+  if (signed.kind === "external" && (observation === undefined || observation._tag === "Failed"))
+    yield* context.expenses.recordUnused(payment, TonExpenses.shareOf(transaction), true)
+  if (observation !== undefined) return observation
+  yield* forget(context, payment)
+  const error = signed.kind === "external" ? numberUsed : (reason ?? numberUsed)
   return { _tag: "Failed", transaction: "", error }
 })
 
-/** Nothing is remembered of a payment that has ended. */
-export const over = ({ flying, losses, searches }: ExactTonChain, payment: Payment<Held>): Effect.Effect<void> =>
-  Effect.all([flying.free(payment.payload), searches.forget(payment.payload), losses.release(payment)], {
+/** Forgets a payment that has ended. */
+export const forget = (
+  { losses, pendingPayers, searches }: Pick<Context, "losses" | "pendingPayers" | "searches">,
+  payment: Payment<SignedJettonTransfer>
+): Effect.Effect<void> =>
+  Effect.all([pendingPayers.release(payment.payload), searches.forget(payment.payload), losses.release(payment)], {
     discard: true
   })
 
 /**
- * What becomes of a request that was carried out: by our message (`landing`), or by somebody else's. A payment is named by
- * the transaction of the recipient's Jetton wallet that credited it, which is where the money has moved.
+ * Observes the transfer of a request that `walletTransaction` carried out, caused by our message (`included`) or by another
+ * account's. A payment is named by the transaction of the recipient's Jetton wallet that credited it, where the money moved.
  *
- * The request of a bound payment holds the query id that its challenge and salt give, so that whoever carried it out moved
- * the money for this payment and no other: it counts from when the payment's record was made (`OwnTransfer`). Of a payment
- * that is bound to nothing, what was carried out before it was prepared here may have been shown elsewhere.
+ * The request of a bound payment holds the query id that its challenge and salt give, so a transfer by any account moved the
+ * money for this payment and no other: it counts from the creation of the payment's record (`OwnTransfer`). The transfer of
+ * an unbound payment from before its preparation here may have been shown to another facilitator.
  */
-export const followed = Effect.fnUntraced(function* (
-  chain: ExactTonChain,
-  observedPayment: ObservedPayment<Held>,
-  begun: TonTransaction.TonTransaction,
-  landing: TonLanding.TonLanding | undefined
+export const observeTransfer = Effect.fnUntraced(function* (
+  context: Context,
+  observed: Observed,
+  walletTransaction: TonTransaction.TonTransaction,
+  included: TonInclusion.TonInclusion | undefined
 ): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
-  const { payload: held } = observedPayment.payment
-  const recipient = yield* chain.jettons.walletOf(held.master, held.transfer.to)
-  const way = yield* TonTransfer.follow(chain.rpc, held, recipient, begun)
-  if (way._tag === "Underway") return pending
-  const transaction = way._tag === "Credited" ? way.credit.hash : yield* nameOf(chain, held, begun, landing)
-  const last = way._tag === "Credited" ? way.credit : way.at
-  const block = yield* TonLanding.blockOf(chain.rpc, last)
-  if (landing !== undefined)
-    yield* chain.books.enter(observedPayment.payment, { ...landing, name: transaction }, last, way)
-  yield* over(chain, observedPayment.payment)
-  if (way._tag === "Stopped") return { _tag: "Failed", transaction, error: way.error }
-  const isOurs = begun.cause?.from !== undefined && chain.relayers.has(begun.cause.from)
-  const external = landing === undefined && held.kind === "w5-internal" && !isOurs
-  const isRacing = !external && block.number + racingBlocks >= observedPayment.since
-  if (!isRacing && !OwnTransfer.isOwn(observedPayment, { number: block.number, time: last.time }))
+  const { payload: signed } = observed.payment
+  const recipient = yield* context.jettons.walletOf(signed.master, signed.transfer.to)
+  const evidence = yield* TonTransferEvidence.follow(context.rpc, signed, recipient, walletTransaction)
+  if (evidence._tag === "Pending") return pending
+  const isCredited = evidence._tag === "Credited"
+  const transaction = isCredited ? evidence.credit.hash : yield* nameOf(context, signed, walletTransaction, included)
+  const last = isCredited ? evidence.credit : evidence.at
+  const block = yield* TonInclusion.blockOf(context.rpc, last)
+  if (included !== undefined)
+    yield* context.expenses.record(observed.payment, { ...included, name: transaction }, last, evidence)
+  yield* forget(context, observed.payment)
+  if (!isCredited) return { _tag: "Failed", transaction, error: evidence.error }
+  const { cause } = walletTransaction
+  const isOurs = cause?.from !== undefined && context.relayers.has(cause.from)
+  const external = included === undefined && signed.kind === "w5-internal" && !isOurs
+  const isRecent = !external && block.number + preparationBlocks >= observed.since
+  if (!isRecent && !OwnTransfer.isOwn(observed, { number: block.number, time: last.time }))
     return { _tag: "Failed", transaction, error: usedBefore(transaction) }
   return { _tag: "Settled", transaction, block, external }
 })
 
 /**
- * A payment is verified before it is prepared, and its wallet had not carried it out then. A message of ours, or the
- * payer's own that we have sent, counts from this many masterchain blocks before the head of its preparation: the block of
- * a transaction is known by its logical time, to a few blocks. Another's message counts by `OwnTransfer` alone.
+ * Masterchain blocks before the head of a payment's preparation from which a message of ours, or the payer's own that we have
+ * sent, counts: the payment was verified before it was prepared, and its wallet had not carried it out then. The block of a
+ * transaction is known by its logical time, to a few blocks. Another account's message counts by `OwnTransfer` alone.
  */
-const racingBlocks = 40n
+const preparationBlocks = 40n
 
-/** What ended without a credit is named by the message that carried the request. */
+/** A payment that ended without a credit is named by the external message that carried the request. */
 const nameOf = (
-  chain: ExactTonChain,
-  { payer }: Held,
-  begun: TonTransaction.TonTransaction,
-  landing: TonLanding.TonLanding | undefined
-) => (landing === undefined ? originOf(chain.rpc, payer, begun) : Effect.succeed(landing.inclusion.transaction))
+  context: Context,
+  { payer }: SignedJettonTransfer,
+  walletTransaction: TonTransaction.TonTransaction,
+  included: TonInclusion.TonInclusion | undefined
+) =>
+  included === undefined
+    ? originOf(context.rpc, payer, walletTransaction)
+    : Effect.succeed(included.inclusion.transaction)
 
-/** The external message that it all began with. */
+/** Hash of the external message that caused a transaction of the payer's wallet, directly or through another wallet. */
 const originOf = Effect.fnUntraced(function* (
-  rpc: TonRpc.Shape,
+  rpc: TonRpc.TonRpc,
   payer: TonAddress.Address,
-  begun: TonTransaction.TonTransaction
+  walletTransaction: TonTransaction.TonTransaction
 ): Effect.fn.Return<string, ChainUnavailable> {
-  const { cause } = begun
-  if (cause?.from === undefined) return TonTransaction.originOf(payer, begun)
+  const { cause } = walletTransaction
+  if (cause?.from === undefined) return TonTransaction.originOf(payer, walletTransaction)
   const source = yield* rpc.origin(cause.from, payer, cause.createdLt)
-  return source === undefined ? begun.hash : TonTransaction.originOf(cause.from, source)
+  return source === undefined ? walletTransaction.hash : TonTransaction.originOf(cause.from, source)
 })
 
 const usedBefore = (transaction: string) =>
@@ -207,11 +238,11 @@ const numberUsed = refuse(
   "the payer's wallet has used the number of the request for another one; sign a new payment"
 )
 
-/** What W5 says to a request that it does not carry out. */
+/** Error for a request that a W5 did not carry out, by the exit code of its transaction. */
 const refusedBy = ({ exitCode }: TonTransaction.TonTransaction): PaymentError | ValidationError => {
   if (exitCode === 133)
     return refuse("EXPIRED_PAYMENT", "seqno_consumed", "the wallet has used the request's number for another one")
-  if (exitCode === 136) return refuse("EXPIRED_PAYMENT", "expired", "the request came to the wallet after its validity")
+  if (exitCode === 136) return refuse("EXPIRED_PAYMENT", "expired", "the request reached the wallet after its validity")
   const message = `the payer's wallet did not carry the request out; its exit code was ${exitCode}`
   return invalid("unsupported_authorization", "wallet_refused", message)
 }

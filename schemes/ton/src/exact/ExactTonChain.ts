@@ -1,6 +1,6 @@
 /**
- * What the parts of the settling half share: a node that was shown to serve the network, the relayers, the Jettons, and
- * what is remembered of payers.
+ * The context that the parts of the scheme facilitator share: a node that serves the network, the relayers, the Jettons, and
+ * the records of payers.
  */
 import { type Asset, type AssetTable, ChainUnavailable, type LossBudget, Misconfigured } from "@pontage/core"
 import type { Network } from "@pontage/core/Network"
@@ -10,15 +10,15 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import * as Ed25519 from "../crypto/Ed25519.ts"
-import * as TonBooks from "../evidence/TonBooks.ts"
-import * as TonLanding from "../evidence/TonLanding.ts"
+import * as TonExpenses from "../evidence/TonExpenses.ts"
+import * as TonInclusion from "../evidence/TonInclusion.ts"
 import * as TonSearches from "../evidence/TonSearches.ts"
 import * as TonChainCheck from "../node/TonChainCheck.ts"
 import * as TonRpc from "../node/TonRpc.ts"
 import * as ExactTon from "../payment/ExactTon.ts"
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonNetwork from "../primitives/TonNetwork.ts"
-import * as PayersInFlight from "../sending/PayersInFlight.ts"
+import * as PendingPayers from "../sending/PendingPayers.ts"
 import * as TonLosses from "../sending/TonLosses.ts"
 import * as TonPrices from "../sending/TonPrices.ts"
 import * as TonRelayer from "../sending/TonRelayer.ts"
@@ -29,9 +29,9 @@ import * as TonJettons from "../transfer/TonJettons.ts"
 import * as TonSigner from "../wallet/TonSigner.ts"
 import * as TonWallet from "../wallet/TonWallet.ts"
 
-/** Who settles, and where. */
+/** Options of `exactTon.facilitator`. */
 export interface Options {
-  /** The key of the relayer, which pays for everything, or several to share the load. Their W5 wallets must be deployed. */
+  /** The key of the relayer, which pays all fees, or several keys to share the load. Their W5 wallets must be deployed. */
   readonly signer: TonSigner.TonKeySigner | ReadonlyArray<TonSigner.TonKeySigner>
   /** The number of the relayers' wallets among those of their keys; default 0. */
   readonly subwallet?: number
@@ -45,25 +45,25 @@ export interface Options {
   /** How payments may be signed; default both. */
   readonly kinds?: ReadonlyArray<ExactTon.Kind>
   /**
-   * What is attached to a payment, in nanotons; what is not used comes back. Default what a transfer needs at the chain's
-   * prices (0.03 TON in 2025), and at least 0.05 TON for Jettons that this package does not know.
+   * TON attached to a payment, in nanotons; unused TON comes back. Default the need of a transfer at the chain's prices
+   * (0.03 TON in 2025), and at least 0.05 TON for Jettons that this package does not know.
    */
   readonly attachedTon?: bigint
-  /** The most that a payer's request may hand on of what is attached, in nanotons; default what is attached at start. */
+  /** The most of the attached TON that a payer's request may hand on, in nanotons; default the amount attached at start. */
   readonly maxInnerTon?: bigint
-  /** The least that a payment by an external message is of, in the Jetton's smallest unit; default a hundredth of a whole one. */
+  /** The smallest payment by an external message, in the Jetton's smallest unit; default a hundredth of a whole Jetton. */
   readonly externalMinimum?: bigint
-  /** Other accounts of the operator that the rest of the TON may go to; the relayers' own always may. */
+  /** Other accounts of the operator that may receive the unused TON; the relayers always may. */
   readonly responseDestinations?: ReadonlyArray<string>
-  /** How payments travel together; default 50 after 250 milliseconds. */
+  /** Size of a batch, and the milliseconds until it is sent; default 50 payments after 250 milliseconds. */
   readonly batches?: { readonly maximum?: number; readonly windowMillis?: number }
-  /** Whether wallets with extensions may pay: those can move the money between check and transfer. Default false. */
+  /** Whether wallets with extensions may pay: an extension can move the money between check and transfer. Default false. */
   readonly extendedPayers?: boolean
-  /** Plays a transfer through before anything is spent on it: that of `@pontage/ton/emulation`. Default none. */
+  /** Emulates a transfer before anything is spent on it: that of `@pontage/ton/emulation`. Default none. */
   readonly emulation?: TonEmulation
   /**
-   * The most that may be lost to failed payments in 24 hours, in nanotons, with what is attached to payments on their way;
-   * default 2 TON. Above it only payers are served of whom a payment was settled in that time.
+   * The most that may be lost to failed payments in 24 hours, in nanotons, the TON attached to pending payments included;
+   * default 2 TON. Above it only payers with a payment settled in that time are served.
    */
   readonly lossBudget?: bigint
   /** The same for the payers of one caller; default its share by `callers`, else a half of `lossBudget`. */
@@ -74,11 +74,11 @@ export interface Options {
   readonly lossBudgetPerPayer?: bigint
   /** How long a griefer is banned, in milliseconds; default an hour. */
   readonly banMillis?: number
-  /** Told what each payment cost. */
-  readonly onExpense?: (expense: TonBooks.TonExpense) => void
-  /** Milliseconds until a question to the RPC counts as unanswered; default 10 000. */
+  /** Called with the cost of each payment. */
+  readonly onExpense?: (expense: TonExpenses.TonExpense) => void
+  /** Timeout of a request to the RPC, in milliseconds; default 10 000. */
   readonly rpcTimeoutMillis?: number
-  /** Called with the method of each question to the RPC: for counting. */
+  /** Called with the method of each request to the RPC, for counting. */
   readonly onRequest?: (method: string) => void
 }
 
@@ -117,14 +117,14 @@ const check = OptionCheck.options<Options>({
   onRequest: OptionCheck.optional(OptionCheck.callable())
 })
 
-/** What the parts of the half share. */
+/** The shared context. */
 export interface ExactTonChain {
-  readonly rpc: TonRpc.Shape
+  readonly rpc: TonRpc.TonRpc
   readonly network: Network
   readonly assets: AssetTable.AssetTable
   readonly jettons: TonJettons.TonJettons
   readonly relayers: ReadonlyMap<string, TonRelayer.TonRelayer>
-  /** Where the rest of the TON may go: the first is what offers name. */
+  /** Accounts that the unused TON may go to: offers name the first one. */
   readonly responseDestinations: ReadonlyArray<TonAddress.Address>
   readonly kinds: ReadonlyArray<ExactTon.Kind>
   readonly maxInnerTon: bigint
@@ -132,16 +132,16 @@ export interface ExactTonChain {
   readonly batches: { readonly maximum: number; readonly windowMillis: number }
   readonly extendedPayers: boolean
   readonly emulation: TonEmulation | undefined
-  /** The chain's configuration, asked for now and then. */
+  /** The chain's configuration, at most ten minutes old. */
   readonly config: Effect.Effect<Cell, ChainUnavailable>
-  /** What relaying costs at the prices of that configuration. */
+  /** Cost of relaying at the prices of that configuration. */
   readonly tariff: Effect.Effect<TonTariff.TonTariff, ChainUnavailable>
   readonly ed25519: Ed25519.Shape
-  readonly flying: PayersInFlight.PayersInFlight
+  readonly pendingPayers: PendingPayers.PendingPayers
   readonly searches: TonSearches.TonSearches
-  readonly landings: TonLanding.TonLandings
+  readonly inclusions: TonInclusion.TonInclusions
   readonly losses: TonLosses.TonLosses
-  readonly books: TonBooks.TonBooks
+  readonly expenses: TonExpenses.TonExpenses
   /** Proves a Jetton against the chain before it is first used. */
   readonly prove: (token: Asset) => Effect.Effect<void, ChainUnavailable>
 }
@@ -152,11 +152,11 @@ const callersPart = 2n
 const payersPart = 8n
 const defaultMaximum = 50
 const defaultWindowMillis = 250
-/** A wallet takes no more messages at once. */
+/** The most messages that a wallet sends at once. */
 const maximumActions = 255
 
 /**
- * Connects. It succeeds once the RPC has shown that it serves the network and that the relayers are deployed W5 wallets.
+ * Connects. It succeeds when the RPC serves the network and the relayers are deployed W5 wallets.
  */
 export const connect = Effect.fnUntraced(function* (
   options: Options
@@ -168,12 +168,12 @@ export const connect = Effect.fnUntraced(function* (
   const assets = yield* Effect.fromResult(TonAsset.table(options.assets ?? []))
   const rpc = yield* connected(options)
   const network = TonNetwork.fromText(rpc.network)
-  if (network === undefined) return yield* wrong(`network "${rpc.network}" is none of TON's`)
+  if (network === undefined) return yield* wrong(`network "${rpc.network}" is not a TON network`)
   const relayers = yield* deployed(rpc, network, options)
   const losses = yield* TonLosses.make(limitsOf(options))
-  const config = nowAndThen(rpc.config)
+  const config = refreshed(rpc.config)
   const tariff = tariffOf(network, config, options.attachedTon)
-  const { maxInnerTon = yield* dearest(tariff, network, assets, options) } = options
+  const { maxInnerTon = yield* largestNeed(tariff, network, assets, options) } = options
   return {
     rpc,
     network,
@@ -190,11 +190,11 @@ export const connect = Effect.fnUntraced(function* (
     config,
     tariff,
     ed25519: yield* Ed25519.Ed25519,
-    flying: PayersInFlight.make(),
+    pendingPayers: PendingPayers.make(),
     searches: TonSearches.make(rpc),
-    landings: TonLanding.make(rpc),
+    inclusions: TonInclusion.make(rpc),
     losses,
-    books: TonBooks.make(losses, options.onExpense ?? (() => undefined)),
+    expenses: TonExpenses.make(losses, options.onExpense ?? (() => undefined)),
     prove: provingOnce(rpc)
   }
 })
@@ -214,7 +214,7 @@ const limitsOf = ({ banMillis, ...options }: Options): LossBudget.Limits => {
 
 const part = (whole: bigint, parts: bigint): bigint => (whole < parts ? 1n : whole / parts)
 
-/** The tariff is made anew when the configuration is. */
+/** The tariff of the configuration, remembered while the configuration stays the same. */
 const tariffOf = (
   network: Network,
   config: Effect.Effect<Cell, ChainUnavailable>,
@@ -225,7 +225,7 @@ const tariffOf = (
     if (known?.cell === cell) return Effect.succeed(known.tariff)
     const prices = TonPrices.read(cell)
     if (prices === undefined) {
-      const message = `the configuration of ${network} holds no prices that can be read`
+      const message = `the configuration of ${network} has no readable prices`
       return Effect.fail(new ChainUnavailable({ network, message }))
     }
     const tariff = TonTariff.make(prices, TonAsset.isKnown, attachedTon)
@@ -234,8 +234,8 @@ const tariffOf = (
   })
 }
 
-/** What the dearest of the tokens needs: offers that are made now name it. */
-const dearest = (
+/** The largest need of a transfer among the tokens, in nanotons: today's offers name it. */
+const largestNeed = (
   tariff: ExactTonChain["tariff"],
   network: Network,
   { of }: AssetTable.AssetTable,
@@ -248,7 +248,7 @@ const dearest = (
 const connected = Effect.fnUntraced(function* (options: Options) {
   const { apiKey, network: text = TonNetwork.mainnet, onRequest, rpcTimeoutMillis, rpcUrl } = options
   const network = TonNetwork.fromText(text)
-  if (network === undefined) return yield* wrong(`network "${text}" is none of TON's`)
+  if (network === undefined) return yield* wrong(`network "${text}" is not a TON network`)
   const rpc = yield* TonRpc.make({
     url: rpcUrl,
     network,
@@ -260,14 +260,18 @@ const connected = Effect.fnUntraced(function* (options: Options) {
   return rpc
 })
 
-const deployed = Effect.fnUntraced(function* (rpc: TonRpc.Shape, network: Network, { signer, subwallet = 0 }: Options) {
+const deployed = Effect.fnUntraced(function* (
+  rpc: TonRpc.TonRpc,
+  network: Network,
+  { signer, subwallet = 0 }: Options
+) {
   const relayers = new Map<string, TonRelayer.TonRelayer>()
   for (const given of Array.isArray(signer) ? signer : [signer]) {
     const relayer = TonRelayer.make(given, network, subwallet)
     if (relayer === undefined) return yield* wrong("a signer's keys are not 32 bytes of Ed25519 that belong together")
     const { code, data } = yield* rpc.account(relayer.address)
     if (code === undefined || data === undefined || TonWallet.read(code, data)?.version !== "w5")
-      return yield* wrong(`the relayer ${relayer.address} is no deployed W5 wallet on ${network}; deploy it first`)
+      return yield* wrong(`the relayer ${relayer.address} is not a deployed W5 wallet on ${network}; deploy it first`)
     relayers.set(relayer.address, relayer)
   }
   return relayers.size === 0 ? yield* wrong("give at least one signer") : relayers
@@ -276,10 +280,10 @@ const deployed = Effect.fnUntraced(function* (rpc: TonRpc.Shape, network: Networ
 const own = ({ responseDestinations = [] }: Options): Effect.Effect<ReadonlyArray<TonAddress.Address>, Misconfigured> =>
   Effect.forEach(responseDestinations, (text) => {
     const address = TonAddress.fromText(text)
-    return address === undefined ? wrong(`responseDestinations: "${text}" is no address`) : Effect.succeed(address)
+    return address === undefined ? wrong(`responseDestinations: "${text}" is not an address`) : Effect.succeed(address)
   })
 
-const provingOnce = (rpc: TonRpc.Shape) => {
+const provingOnce = (rpc: TonRpc.TonRpc) => {
   const proven = new Set<Asset>()
   return (token: Asset): Effect.Effect<void, ChainUnavailable> =>
     proven.has(token)
@@ -290,21 +294,21 @@ const provingOnce = (rpc: TonRpc.Shape) => {
         )
 }
 
-/** Prices change seldom, by a vote; milliseconds. */
+/** Milliseconds that a configuration is used: prices change seldom, by a vote. */
 const configMillis = 600_000
 
-const nowAndThen = <A, E>(ask: Effect.Effect<A, E>): Effect.Effect<A, E> => {
-  let known: { readonly answer: A; readonly until: number } | undefined
+const refreshed = <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+  let known: { readonly value: A; readonly until: number } | undefined
   return Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
-    if (known !== undefined && now < known.until) return known.answer
-    const answer = yield* ask
-    known = { answer, until: now + configMillis }
-    return answer
+    if (known !== undefined && now < known.until) return known.value
+    const value = yield* request
+    known = { value, until: now + configMillis }
+    return value
   })
 }
 
-/** A token that is not what the operator's table says is the operator's fault, and no verdict about the payment. */
+/** Logs a token that is not what the operator's table says: it is the operator's mistake, and says nothing about the payment. */
 const notSettleable = (network: string, { message }: Misconfigured) =>
   Effect.andThen(Effect.logError(message), Effect.fail(new ChainUnavailable({ network, message })))
 

@@ -1,5 +1,5 @@
 /**
- * The payer's half of `exact` on TON: it asks the chain for the payer's number and Jetton wallet, and signs the request that
+ * The scheme client of `exact` on TON: it reads the payer's number and Jetton wallet from the chain, and signs the request that
  * the core has decided on.
  */
 import { Misconfigured, type SchemeClient, type SignedPayment, SigningFailed, type SigningRequest } from "@pontage/core"
@@ -24,18 +24,18 @@ import * as TonSigner from "../wallet/TonSigner.ts"
 import * as TonWallet from "../wallet/TonWallet.ts"
 import * as WalletRequest from "../wallet/WalletRequest.ts"
 
-/** Who pays, and where. */
+/** Options of `exactTon.client`. */
 export interface Options {
   /** A key pair, anything that signs a hash, or a wallet's `signMessage` (TON Connect). */
   readonly signer: TonSigner.TonKeySigner | TonSigner.TonMessageSigner
   /** `ton:mainnet` or `ton:testnet`. */
   readonly network: string
-  /** Where the payer's number and Jetton wallet are asked for: toncenter's API v2, its JSON-RPC address. */
+  /** toncenter's API v2, its JSON-RPC address: it supplies the payer's number and Jetton wallet. */
   readonly rpcUrl: string
   readonly apiKey?: string
   /** Jettons to pay in beyond the known ones. */
   readonly assets?: ReadonlyArray<TonAsset.CustomAsset>
-  /** Who pays the gas; default `w5-internal`, the facilitator. With `external` the payer needs TON. */
+  /** Kind of the payment; default `w5-internal`: the facilitator pays the gas. With `external` the payer needs TON. */
   readonly kind?: ExactTon.Kind
   /** The number of the payer's W5 wallet among those of its key; default 0. */
   readonly subwallet?: number
@@ -53,7 +53,7 @@ const check = OptionCheck.options<Options>({
   subwallet: OptionCheck.optional(OptionCheck.whole())
 })
 
-/** What a payment that pays its own way, or a wallet that chooses the mode itself, hands on: nanotons. */
+/** TON handed on by an external payment, or by a wallet that chooses the mode itself; nanotons. */
 const handedOn = 50_000_000n
 
 /** Signs one payment. */
@@ -70,13 +70,13 @@ interface Order {
   readonly value: bigint
 }
 
-/** The payer's half. Throws `Misconfigured` when the network, the signer, the RPC's URL or an asset is not one. */
+/** The scheme client. Throws `Misconfigured` for an invalid network, signer, RPC URL or asset. */
 export const client = (options: Options): SchemeClient => {
   Result.getOrThrow(OptionCheck.read(check, options, "exactTon.client"))
   const { apiKey, assets, kind = "w5-internal", network: text, rpcUrl, signer } = options
   const table = Result.getOrThrow(TonAsset.table(assets ?? []))
   const network = TonNetwork.fromText(text)
-  if (network === undefined) throw wrong(`network "${text}" is none of TON's`)
+  if (network === undefined) throw wrong(`network "${text}" is not a TON network`)
   const rpc = Effect.runSync(TonRpc.make({ url: rpcUrl, network, ...(apiKey !== undefined && { apiKey }) }))
   if ("signMessage" in signer && kind === "external") throw wrong("signMessage signs for w5-internal alone")
   const payer = "signMessage" in signer ? walletOf(signer, network) : keyOf(signer, network, options.subwallet, rpc)
@@ -103,13 +103,14 @@ const sign = Effect.fnUntraced(function* (
   const to = TonAddress.fromText(requirements.payTo)
   const master = TonAddress.fromText(asset.address)
   if (to === undefined || master === undefined)
-    return yield* failed(`the offer's recipient "${requirements.payTo}" is no address to pay to`)
+    return yield* failed(`the offer's recipient "${requirements.payTo}" is not a TON address`)
   const terms = ExactTon.termsOf(requirements)
   if (terms === undefined || !terms.kinds.includes(kind))
     return yield* failed(`the offer does not take payments of the kind ${kind}`)
   const responseTo = kind === "external" ? payer.address : terms.responseDestination
-  if (responseTo === undefined) return yield* failed("the offer names no responseDestination: nobody would relay it")
-  const jettonWallet = yield* Effect.mapError(jettons.walletOf(master, payer.address), notAsked)
+  if (responseTo === undefined)
+    return yield* failed("the offer has no responseDestination: no facilitator would relay the payment")
+  const jettonWallet = yield* Effect.mapError(jettons.walletOf(master, payer.address), chainUnavailable)
   const entropy = yield* Entropy
   const queryId = yield* binding
     ? ExactTon.boundQueryId(binding)
@@ -120,29 +121,29 @@ const sign = Effect.fnUntraced(function* (
   const payload = { kind, boc, from: payer.address, ...(binding && { binding: { ...binding } }) }
   const signed = TonAuthorization.read(payload, terms)
   if (Result.isFailure(signed)) return yield* failed(`the wallet signed something else: ${signed.failure.message}`)
-  if (!isWhatWasAsked(signed.success, { jettonWallet, transfer, validUntil: validBefore }))
-    return yield* failed("the wallet signed another transfer than it was asked for")
+  if (!fulfils(signed.success, { jettonWallet, transfer, validUntil: validBefore }))
+    return yield* failed("the wallet signed another transfer than the requested one")
   return { payer: payer.address, nonce: signed.success.nonce, payload }
 })
 
-const notAsked = (cause: unknown) =>
-  new SigningFailed({ message: "the chain could not be asked for the payer's wallet", cause })
+const chainUnavailable = (cause: unknown) =>
+  new SigningFailed({ message: "the payer's wallet could not be read from the chain", cause })
 
-/** A wallet may shorten the validity and choose the mode; nothing else. */
-const isWhatWasAsked = (
+/** Whether the wallet signed the order: it may shorten the validity and choose the mode, nothing else. */
+const fulfils = (
   { jettonWallet, request, transfer }: TonAuthorization.TonAuthorization,
-  asked: Pick<Order, "jettonWallet" | "transfer" | "validUntil">
+  order: Pick<Order, "jettonWallet" | "transfer" | "validUntil">
 ): boolean =>
-  jettonWallet === asked.jettonWallet &&
-  transfer.amount === asked.transfer.amount &&
-  transfer.to === asked.transfer.to &&
-  transfer.queryId === asked.transfer.queryId &&
-  request.validUntil <= asked.validUntil
+  jettonWallet === order.jettonWallet &&
+  transfer.amount === order.transfer.amount &&
+  transfer.to === order.transfer.to &&
+  transfer.queryId === order.transfer.queryId &&
+  request.validUntil <= order.validUntil
 
-/** A wallet that makes the message itself. */
+/** A payer whose wallet makes the message itself. */
 const walletOf = (signer: TonSigner.TonMessageSigner, network: Network): Payer => {
   const address = TonAddress.fromText(signer.address)
-  if (address === undefined) throw wrong(`the signer's address "${signer.address}" is no address`)
+  if (address === undefined) throw wrong(`the signer's address "${signer.address}" is not a TON address`)
   return {
     address,
     sign: ({ jettonWallet, transfer, validUntil, value }) => {
@@ -161,24 +162,24 @@ const walletOf = (signer: TonSigner.TonMessageSigner, network: Network): Payer =
   }
 }
 
-/** The W5 wallet of a key. */
+/** A payer with a key: its W5 wallet. */
 const keyOf = (
   signer: TonSigner.TonKeySigner,
   network: Network,
   subwallet: number | undefined,
-  rpc: TonRpc.Shape
+  rpc: TonRpc.TonRpc
 ): Payer => {
   const key = TonSigner.fromKey(signer)
   if (key === undefined) throw wrong("the signer's keys are not 32 bytes of Ed25519 that belong together")
   const walletId = TonNetwork.walletId(network, subwallet)
   const address = TonWallet.w5Address(key.publicKey, walletId)
   const numberOf = Effect.fnUntraced(function* () {
-    const account = yield* Effect.mapError(rpc.account(address), notAsked)
+    const account = yield* Effect.mapError(rpc.account(address), chainUnavailable)
     if (account.state === "frozen") return yield* failed(`the wallet ${address} is frozen`)
     if (account.code === undefined || account.data === undefined)
       return { seqno: 0, init: TonWallet.w5Init(key.publicKey, walletId) }
     const wallet = TonWallet.read(account.code, account.data)
-    return wallet === undefined ? yield* failed(`the account ${address} is no W5 wallet`) : { seqno: wallet.seqno }
+    return wallet === undefined ? yield* failed(`the account ${address} is not a W5 wallet`) : { seqno: wallet.seqno }
   })
   return {
     address,
@@ -189,7 +190,7 @@ const keyOf = (
         key.sign(unsigned.hash()),
         (cause) => new SigningFailed({ message: `the key of ${address} did not sign`, cause })
       )
-      if (signature.length !== 64) return yield* failed(`the key of ${address} answered no signature`)
+      if (signature.length !== 64) return yield* failed(`the key of ${address} did not return a signature of 64 bytes`)
       const body = WalletRequest.signedW5(unsigned, signature)
       const message =
         order.kind === "external"
@@ -200,7 +201,7 @@ const keyOf = (
   }
 }
 
-/** Relayed, all that the facilitator attaches is handed on (64); else the wallet pays for itself (3). */
+/** The request to sign. Relayed, it hands on all the attached TON (mode 64); else the wallet pays for itself (mode 3). */
 const requestFor = ({ jettonWallet, kind, transfer, validUntil, value }: Order, walletId: number, seqno: number) => {
   const isExternal = kind === "external"
   const message = TonMessage.internal(jettonWallet, isExternal ? value : 0n, JettonTransfer.toCell(transfer))

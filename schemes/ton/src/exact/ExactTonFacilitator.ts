@@ -1,6 +1,6 @@
 /**
- * The settling half of `exact` on TON: reads and verifies what payers signed, has relayers bring it to their wallets, and
- * believes only the credit in the recipient's Jetton wallet.
+ * The scheme facilitator of `exact` on TON: reads and verifies signed requests, sends them to the payers' wallets through
+ * relayers, and accepts only the credit in the recipient's Jetton wallet as proof.
  */
 import {
   ChainUnavailable,
@@ -16,7 +16,7 @@ import * as TonObservation from "../evidence/TonObservation.ts"
 import * as TonBlocks from "../node/TonBlocks.ts"
 import type * as TonRpc from "../node/TonRpc.ts"
 import * as ExactTon from "../payment/ExactTon.ts"
-import { type Held, read, recall } from "../payment/ExactTonReading.ts"
+import { read, recall, type SignedJettonTransfer } from "../payment/ExactTonReading.ts"
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonRelayer from "../sending/TonRelayer.ts"
 import * as TonWallet from "../wallet/TonWallet.ts"
@@ -25,15 +25,16 @@ import * as ExactTonPreparation from "./ExactTonPreparation.ts"
 import * as ExactTonVerification from "./ExactTonVerification.ts"
 
 /**
- * The settling half. It comes to life once the RPC has shown that it serves the network and that the relayers are deployed
- * W5 wallets. The masterchain takes nothing back: what it shows is final.
+ * The scheme facilitator. It starts when the RPC serves the network and the relayers are deployed W5 wallets. The masterchain
+ * reverts nothing: every block that it shows is final.
  */
-export const facilitator = (options: Options): FacilitatorScheme => Effect.map(connect(options), half)
+export const facilitator = (options: Options): FacilitatorScheme => Effect.map(connect(options), over)
 
-const half = (chain: ExactTonChain): SchemeFacilitator<Held> => {
+/** The scheme facilitator over a connected context. */
+const over = (chain: ExactTonChain): SchemeFacilitator<SignedJettonTransfer> => {
   const { network, relayers, rpc } = chain
   const verifications: ExactTonPreparation.Verifications = new WeakMap()
-  const unsent = TonObservation.makeUnsent()
+  const unsent = TonObservation.makeUnsentPayments()
   const [responseDestination = ""] = chain.responseDestinations
   const [first = ""] = relayers.keys()
   return {
@@ -60,7 +61,7 @@ const half = (chain: ExactTonChain): SchemeFacilitator<Held> => {
     prepare: (payments, slot, chainHead, maximumCost, replaced) =>
       ExactTonPreparation.prepare(chain, verifications, unsent, payments, slot, chainHead, maximumCost, replaced),
     release: (payments) =>
-      Effect.forEach(payments, (payment) => TonObservation.over(chain, payment), { discard: true }),
+      Effect.forEach(payments, (payment) => TonObservation.forget(chain, payment), { discard: true }),
     noop: (slot, chainHead) => ExactTonPreparation.noop(chain, slot, chainHead),
     submit: (prepared) => submit(rpc, prepared),
     observe: (observedPayments, attempts) => TonObservation.observe(chain, unsent, observedPayments, attempts),
@@ -73,26 +74,26 @@ const half = (chain: ExactTonChain): SchemeFacilitator<Held> => {
   }
 }
 
-const accountOf = (rpc: TonRpc.Shape, lane: string): Effect.Effect<TonRpc.Account, ChainUnavailable> => {
+const accountOf = (rpc: TonRpc.TonRpc, lane: string): Effect.Effect<TonRpc.Account, ChainUnavailable> => {
   const address = TonAddress.fromText(lane)
   return address === undefined ? noWallet(rpc, lane) : rpc.account(address)
 }
 
-const noWallet = (rpc: TonRpc.Shape, lane: string) =>
-  Effect.fail(new ChainUnavailable({ network: rpc.network, message: `there is no wallet at ${lane}` }))
+const noWallet = (rpc: TonRpc.TonRpc, lane: string) =>
+  Effect.fail(new ChainUnavailable({ network: rpc.network, message: `no wallet at ${lane}` }))
 
-/** Nobody but blocks counts a wallet's messages: a pool is not to be seen. */
-const seqnoOf = (rpc: TonRpc.Shape, lane: string): Effect.Effect<bigint, ChainUnavailable> =>
+/** The wallet's number in blocks: nodes do not show their pools, so every count is the same. */
+const seqnoOf = (rpc: TonRpc.TonRpc, lane: string): Effect.Effect<bigint, ChainUnavailable> =>
   Effect.flatMap(accountOf(rpc, lane), ({ code, data }) => {
     const wallet = code && data && TonWallet.read(code, data)
     return wallet === undefined ? noWallet(rpc, lane) : Effect.succeed(BigInt(wallet.seqno))
   })
 
 /**
- * What a node says to payers' own messages, or does not say, the chain will show: none of them keeps the relayer's from being
- * sent. One that was lost is sent again where it is looked for.
+ * Submits payers' own messages and the relayer's. A node's response to a payer's own message is ignored: the chain shows the
+ * result, and the relayer's message does not wait for it. Observation sends a lost message again.
  */
-const submit = Effect.fnUntraced(function* (rpc: TonRpc.Shape, prepared: PreparedTransaction) {
+const submit = Effect.fnUntraced(function* (rpc: TonRpc.TonRpc, prepared: PreparedTransaction) {
   const messages = ExactTonPreparation.messagesOf(prepared.bytes)
   const relay = messages.at(-1) ?? ""
   const own = Effect.forEach(messages.slice(0, -1), (message) => Effect.ignore(rpc.send(message)), {
@@ -100,18 +101,18 @@ const submit = Effect.fnUntraced(function* (rpc: TonRpc.Shape, prepared: Prepare
     discard: true
   })
   const [sending] = yield* Effect.all([rpc.send(relay), own], { concurrency: "unbounded" })
-  return sending._tag === "Taken" ? accepted : yield* explained(rpc, prepared, relay, sending.message)
+  return sending._tag === "Taken" ? accepted : yield* resultOf(rpc, prepared, relay, sending.message)
 })
 
-/** How many payers' own messages are sent at once. */
+/** Payers' own messages that are sent at the same time. */
 const concurrency = 8
 
 const accepted: SubmitResult = { _tag: "Accepted" }
 const slotUsed: SubmitResult = { _tag: "SlotUsed" }
 
-/** Nodes say in many words why they refuse; the relayer's own account says it in numbers. */
-const explained = Effect.fnUntraced(function* (
-  rpc: TonRpc.Shape,
+/** The result of a refused message, by the relayer's account: nodes state their reasons in many different texts. */
+const resultOf = Effect.fnUntraced(function* (
+  rpc: TonRpc.TonRpc,
   { cost, slot }: PreparedTransaction,
   relay: string,
   message: string

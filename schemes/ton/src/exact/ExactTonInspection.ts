@@ -1,6 +1,6 @@
 /**
- * What a shop can tell of a payment on TON by itself: the terms from the signed cells, and of a wallet that is not deployed
- * yet, whose key comes along, that this key has signed. The key of a deployed wallet is on the chain alone.
+ * Inspects a payment on TON without the chain: the terms from the signed cells, and for a wallet that is not deployed yet, whose
+ * key is in the request, the signature. The key of a deployed wallet is on the chain only.
  */
 import { type AssetTable, type Network, type PaymentRequirements, refuse } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ import * as ExactTon from "../payment/ExactTon.ts"
 import * as ExactTonReading from "../payment/ExactTonReading.ts"
 import * as TonWallet from "../wallet/TonWallet.ts"
 
-/** Reads a payment by the offer's own terms: what a facilitator takes part in of them is its own to say. */
+/** Reads a payment by the offer's own terms: a facilitator may accept fewer of them. */
 export const inspect = Effect.fnUntraced(function* (
   network: Network.Network,
   assets: AssetTable.AssetTable,
@@ -18,7 +18,7 @@ export const inspect = Effect.fnUntraced(function* (
   json: unknown
 ) {
   const offered = ExactTon.termsOf(requirements)
-  const reader: ExactTonReading.Reader = {
+  const context: ExactTonReading.Context = {
     network,
     assets,
     kinds: ["w5-internal", "external"],
@@ -26,7 +26,7 @@ export const inspect = Effect.fnUntraced(function* (
     responseDestinations: offered?.responseDestination === undefined ? [] : [offered.responseDestination],
     relayers: new Map()
   }
-  const { authorization, payload } = yield* ExactTonReading.read(reader, requirements, json)
+  const { authorization, payload } = yield* ExactTonReading.read(context, requirements, json)
   const wallet = payload.init && TonWallet.fromInit(payload.init, payload.payer)
   if (wallet === undefined) return authorization
   const ed25519 = yield* Ed25519

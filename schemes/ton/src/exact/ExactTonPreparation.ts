@@ -1,6 +1,6 @@
 /**
- * Signs the relayer's external message for the first payments of a list. Each is looked at once more before: one whose
- * wallet or money has changed is taken along without a message, so that nothing is spent on it and the chain shows its end.
+ * Prepares the relayer's external message for the first payments of a list. Each payment is verified once more: one whose
+ * wallet or money has changed stays in the batch without a message, so nothing is spent on it and the chain shows its end.
  */
 import {
   type ChainUnavailable,
@@ -17,218 +17,219 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-import type { Unsent } from "../evidence/TonObservation.ts"
-import type { Held } from "../payment/ExactTonReading.ts"
+import type { UnsentPayments } from "../evidence/TonObservation.ts"
+import type { SignedJettonTransfer } from "../payment/ExactTonReading.ts"
 import * as TonRelay from "../sending/TonRelay.ts"
 import * as TonRelayer from "../sending/TonRelayer.ts"
 import type * as TonTariff from "../sending/TonTariff.ts"
 import type { ExactTonChain } from "./ExactTonChain.ts"
 import * as ExactTonVerification from "./ExactTonVerification.ts"
 
-/** What verifications have found a moment ago. */
-export type Verifications = WeakMap<Held, ExactTonVerification.Verified>
+/** Results of recent verifications. */
+export type Verifications = WeakMap<SignedJettonTransfer, ExactTonVerification.Verified>
 
-/** How long an external message of a relayer is good, seconds. */
+/** Validity of a relayer's external message, in seconds. */
 const validSeconds = 90
-/** How long a verification holds, milliseconds. */
-const freshness = 3_000
-/** How many payments are looked at at once. */
+/** Milliseconds that a verification is used. */
+const freshMillis = 3_000
+/** Payments that are verified at the same time. */
 const concurrency = 16
 
-/** A payment that is taken along. */
-interface TrackedTransaction {
-  readonly payment: Payment<Held>
-  /** `undefined` where nothing is to be sent for it. */
+/** A payment of the batch. */
+interface BatchEntry {
+  readonly payment: Payment<SignedJettonTransfer>
+  /** Whether the payer's wallet is deployed; `undefined` where nothing is sent for the payment. */
   readonly isDeployed: boolean | undefined
-  /** What the relayer sends for it; nothing where the payer's own message travels. */
+  /** The relayer's message for it; `undefined` where the payer's own message is sent. */
   readonly relay: TonRelay.TonRelay | undefined
 }
 
 /**
- * Signs. In the place of another message the payments of that one are taken again, all of them: what was signed for before is
- * not judged by budgets again.
+ * Prepares a batch. A replacement takes all payments of the message that it replaces: budgets do not judge them again.
  */
 export const prepare = Effect.fnUntraced(function* (
   chain: ExactTonChain,
   verifications: Verifications,
-  unsent: Unsent,
-  payments: ReadonlyArray<Payment<Held>>,
+  unsent: UnsentPayments,
+  payments: ReadonlyArray<Payment<SignedJettonTransfer>>,
   slot: Slot | undefined,
   chainHead: ChainHead,
   maximumCost?: bigint,
   replaced?: PreparedTransaction
 ): Effect.fn.Return<Preparation, ChainUnavailable | FacilitatorUnavailable | Misconfigured> {
   const isAgain = replaced !== undefined
-  const company = isAgain ? payments : companyOf(payments, chain.batches.maximum)
-  if (company.length === 0) return yield* new Misconfigured({ message: "there is no payment to prepare" })
+  const batch = isAgain ? payments : batchOf(payments, chain.batches.maximum)
+  if (batch.length === 0) return yield* new Misconfigured({ message: "no payment to prepare" })
   const tariff = yield* chain.tariff
-  if (isAgain) yield* Effect.forEach(company, (payment) => chain.losses.hold(payment), { discard: true })
-  const looks = yield* Effect.forEach(
-    company,
-    (payment) => Effect.result(boarding(chain, verifications, unsent, payment, tariff)),
+  if (isAgain) yield* Effect.forEach(batch, (payment) => chain.losses.hold(payment), { discard: true })
+  const results = yield* Effect.forEach(
+    batch,
+    (payment) => Effect.result(entryOf(chain, verifications, unsent, payment, tariff)),
     { concurrency }
   )
-  const aboard = yield* boarded(unsent, company, looks)
-  const place = yield* placeOf(chain, slot)
-  const { balance } = yield* chain.rpc.account(place.relayer.address)
+  const entries = yield* entriesOf(unsent, batch, results)
+  const relayerSlot = yield* relayerSlotOf(chain, slot)
+  const { balance } = yield* chain.rpc.account(relayerSlot.relayer.address)
   const most = maximumCost !== undefined && maximumCost < balance ? maximumCost : balance
-  const ready = isAgain ? aboard : aboard.slice(0, affordable(aboard, tariff, most))
-  let count = yield* risked(chain, unsent, ready, tariff)
+  const ready = isAgain ? entries : entries.slice(0, affordable(entries, tariff, most))
+  let count = yield* reserve(chain, unsent, ready, tariff)
   while (true) {
-    const preparation = yield* signed(ready.slice(0, count), place, tariff, balance, chainHead)
+    const preparation = yield* signBatch(ready.slice(0, count), relayerSlot, tariff, balance, chainHead)
     if (preparation !== undefined) return preparation
     count = Math.max(1, Math.floor(count * 0.9))
   }
 })
 
 /**
- * A payment that cannot be looked at, while others can, is taken along without a message: one account that no node answers for
- * must not stop the others. Where none can be looked at, the chain is not to be asked. One that is beyond a budget ends the list.
+ * The entries of a batch. A payment that cannot be verified, while others can, stays without a message: one account that no
+ * node answers for must not stop the others. Where none can be verified, the chain is unavailable. A payment beyond a budget
+ * ends the batch.
  */
-const boarded = Effect.fnUntraced(function* (
-  unsent: Unsent,
-  company: ReadonlyArray<Payment<Held>>,
-  looks: ReadonlyArray<Result.Result<TrackedTransaction, ChainUnavailable | FacilitatorUnavailable>>
-): Effect.fn.Return<Array<TrackedTransaction>, ChainUnavailable | FacilitatorUnavailable> {
-  const aboard: Array<TrackedTransaction> = []
-  const isSilent = looks.every((look) => Result.isFailure(look) && look.failure._tag === "ChainUnavailable")
-  for (const [index, look] of looks.entries()) {
-    const payment = company[index]
-    if (Result.isSuccess(look)) aboard.push(look.success)
-    else if (isSilent || payment === undefined) return yield* look.failure
-    else if (look.failure._tag === "FacilitatorUnavailable") return index > 0 ? aboard : yield* look.failure
+const entriesOf = Effect.fnUntraced(function* (
+  unsent: UnsentPayments,
+  batch: ReadonlyArray<Payment<SignedJettonTransfer>>,
+  results: ReadonlyArray<Result.Result<BatchEntry, ChainUnavailable | FacilitatorUnavailable>>
+): Effect.fn.Return<Array<BatchEntry>, ChainUnavailable | FacilitatorUnavailable> {
+  const entries: Array<BatchEntry> = []
+  const isUnavailable = results.every((one) => Result.isFailure(one) && one.failure._tag === "ChainUnavailable")
+  for (const [index, result] of results.entries()) {
+    const payment = batch[index]
+    if (Result.isSuccess(result)) entries.push(result.success)
+    else if (isUnavailable || payment === undefined) return yield* result.failure
+    else if (result.failure._tag === "FacilitatorUnavailable") return index > 0 ? entries : yield* result.failure
     else {
-      unsent.note(payment.payload.nonce, notLookedAt)
-      aboard.push({ payment, isDeployed: undefined, relay: undefined })
+      unsent.record(payment.payload.nonce, notVerified)
+      entries.push({ payment, isDeployed: undefined, relay: undefined })
     }
   }
-  return aboard
+  return entries
 })
 
-const notLookedAt = refuse(
+const notVerified = refuse(
   "EXPIRED_PAYMENT",
   "not_relayed",
   "the node did not answer for the payer's account; nothing was sent, sign a new payment"
 )
 
 /**
- * How many of the first may be risked: each counts with all that it may cost from here on, before anything is signed. What is
- * beyond a budget waits; who is banned by now is taken along without a message.
+ * Reserves the cost of each entry in the loss budgets, before anything is signed; returns the number of entries within them.
+ * Entries beyond a budget wait; a payer who is banned by now stays without a message.
  */
-const risked = Effect.fnUntraced(function* (
+const reserve = Effect.fnUntraced(function* (
   { losses }: ExactTonChain,
-  unsent: Unsent,
-  aboard: Array<TrackedTransaction>,
+  unsent: UnsentPayments,
+  entries: Array<BatchEntry>,
   { external }: TonTariff.TonTariff
 ): Effect.fn.Return<number, FacilitatorUnavailable> {
-  for (const [index, one] of aboard.entries()) {
-    if (one.isDeployed === undefined) continue
-    const reserving = losses.reserve(one.payment, (one.relay?.cost ?? 0n) + external)
+  for (const [index, entry] of entries.entries()) {
+    if (entry.isDeployed === undefined) continue
+    const reserving = losses.reserve(entry.payment, (entry.relay?.cost ?? 0n) + external)
     const verdict = yield* Effect.result(reserving)
     if (Result.isSuccess(verdict)) continue
     if (verdict.failure._tag === "FacilitatorUnavailable") return index > 0 ? index : yield* verdict.failure
-    unsent.note(one.payment.payload.nonce, verdict.failure)
-    aboard[index] = { ...one, isDeployed: undefined, relay: undefined }
+    unsent.record(entry.payment.payload.nonce, verdict.failure)
+    entries[index] = { ...entry, isDeployed: undefined, relay: undefined }
   }
-  return aboard.length
+  return entries.length
 })
 
 /** The first payments of the list, up to the second of one payer. */
-const companyOf = (payments: ReadonlyArray<Payment<Held>>, maximum: number) => {
+const batchOf = (payments: ReadonlyArray<Payment<SignedJettonTransfer>>, maximum: number) => {
   const payers = new Set<string>()
-  const company: Array<Payment<Held>> = []
+  const batch: Array<Payment<SignedJettonTransfer>> = []
   for (const payment of payments.slice(0, maximum)) {
     if (payers.has(payment.payload.payer)) break
     payers.add(payment.payload.payer)
-    company.push(payment)
+    batch.push(payment)
   }
-  return company
+  return batch
 }
 
-const boarding = Effect.fnUntraced(function* (
+/** Verifies a payment once more, unless that was done a moment ago, and makes its message. */
+const entryOf = Effect.fnUntraced(function* (
   chain: ExactTonChain,
   verifications: Verifications,
-  unsent: Unsent,
-  payment: Payment<Held>,
+  unsent: UnsentPayments,
+  payment: Payment<SignedJettonTransfer>,
   tariff: TonTariff.TonTariff
-): Effect.fn.Return<TrackedTransaction, ChainUnavailable | FacilitatorUnavailable> {
-  const { payload: held } = payment
-  const without: TrackedTransaction = { payment, isDeployed: undefined, relay: undefined }
-  const known = verifications.get(held)
-  const isFresh = known !== undefined && (yield* Clock.currentTimeMillis) - known.at < freshness
+): Effect.fn.Return<BatchEntry, ChainUnavailable | FacilitatorUnavailable> {
+  const { payload: signed } = payment
+  const without: BatchEntry = { payment, isDeployed: undefined, relay: undefined }
+  const known = verifications.get(signed)
+  const isFresh = known !== undefined && (yield* Clock.currentTimeMillis) - known.at < freshMillis
   const verified = yield* Effect.result(isFresh ? Effect.succeed(known) : ExactTonVerification.verify(chain, payment))
   if (Result.isFailure(verified)) {
     const { failure } = verified
     if (failure._tag === "ChainUnavailable" || failure._tag === "FacilitatorUnavailable") return yield* failure
-    unsent.note(held.nonce, failure)
+    unsent.record(signed.nonce, failure)
     return without
   }
   const { isCarriedOut, isDeployed } = verified.success
   if (isCarriedOut) return without
-  if (!(yield* chain.flying.take(held))) {
-    unsent.note(held.nonce, ExactTonVerification.reserved(held))
+  if (!(yield* chain.pendingPayers.take(signed))) {
+    unsent.record(signed.nonce, ExactTonVerification.reserved(signed))
     return without
   }
-  const relay = held.kind === "external" ? undefined : TonRelay.make(held, isDeployed, tariff)
+  const relay = signed.kind === "external" ? undefined : TonRelay.make(signed, isDeployed, tariff)
   return { payment, isDeployed, relay }
 })
 
-/** How many of the first can be paid for; at least one is taken. */
-const affordable = (aboard: ReadonlyArray<TrackedTransaction>, tariff: TonTariff.TonTariff, most: bigint): number => {
+/** Number of entries that `most` nanotons pay for; at least one. */
+const affordable = (entries: ReadonlyArray<BatchEntry>, tariff: TonTariff.TonTariff, most: bigint): number => {
   let left = most - tariff.base
-  const count = aboard.findIndex(({ relay }) => (left -= relay?.cost ?? 0n) < 0n)
-  return count < 0 ? aboard.length : Math.max(1, count)
+  const count = entries.findIndex(({ relay }) => (left -= relay?.cost ?? 0n) < 0n)
+  return count < 0 ? entries.length : Math.max(1, count)
 }
 
-const isSent = ({ isDeployed }: TrackedTransaction): boolean => isDeployed !== undefined
+const isSent = ({ isDeployed }: BatchEntry): boolean => isDeployed !== undefined
 
-/** What is signed for these; `undefined` when it would be too large to be sent. */
-const signed = Effect.fnUntraced(function* (
-  aboard: ReadonlyArray<TrackedTransaction>,
-  { lane, number, relayer }: Place,
+/** Signs the message of these entries; `undefined` when it is too large to be sent. */
+const signBatch = Effect.fnUntraced(function* (
+  entries: ReadonlyArray<BatchEntry>,
+  { lane, number, relayer }: RelayerSlot,
   tariff: TonTariff.TonTariff,
   balance: bigint,
   chainHead: ChainHead
 ): Effect.fn.Return<Preparation | undefined, Misconfigured> {
-  const relays = aboard.flatMap(({ relay }) => (relay === undefined ? [] : [relay]))
+  const relays = entries.flatMap(({ relay }) => (relay === undefined ? [] : [relay]))
   const messages = relays.map(({ message }) => message)
   const external = yield* TonRelayer.sign(relayer, number, chainHead.head.time + validSeconds, messages)
-  if (external.bytes > TonRelayer.maximumBytes && aboard.length > 1) return undefined
+  if (external.bytes > TonRelayer.maximumBytes && entries.length > 1) return undefined
   const cost = TonRelay.costOf(relays, tariff)
   if (balance < cost) {
     const message = `the relayer ${relayer.address} has ${balance} nanotons, ${cost} are needed; fund it`
     return yield* new Misconfigured({ message })
   }
-  const own = aboard
+  const own = entries
     .filter(isSent)
     .flatMap(({ isDeployed, payment: { payload } }) =>
       payload.kind === "external" ? [TonRelay.externalOf(payload, isDeployed === true)] : []
     )
   const bytes = [...own, external.boc].join(separator)
   const prepared = { slot: { lane, number }, transaction: external.hash, bytes, head: chainHead.head.number, cost }
-  return { prepared, count: aboard.length }
+  return { prepared, count: entries.length }
 })
 
-/** Payers' own external messages travel before the relayer's: base64 has no commas. */
+/** Separates payers' own external messages and the relayer's, which is the last one: base64 has no commas. */
 const separator = ","
 
 /** The external messages of prepared bytes: payers' own, and the relayer's last. */
 export const messagesOf = (bytes: string): ReadonlyArray<string> => bytes.split(separator)
 
-interface Place extends Slot {
+interface RelayerSlot extends Slot {
   readonly relayer: TonRelayer.TonRelayer
 }
 
-const placeOf = (chain: ExactTonChain, slot: Slot | undefined): Effect.Effect<Place, Misconfigured> => {
+const relayerSlotOf = (chain: ExactTonChain, slot: Slot | undefined): Effect.Effect<RelayerSlot, Misconfigured> => {
   const relayer = slot && chain.relayers.get(slot.lane)
   if (slot !== undefined && relayer !== undefined) return Effect.succeed({ ...slot, relayer })
-  const message = `no relayer of ${chain.network} works the lane ${slot?.lane ?? "(none)"}`
+  const message = `no relayer of ${chain.network} serves the lane ${slot?.lane ?? "(none)"}`
   return Effect.fail(new Misconfigured({ message }))
 }
 
 /** Signs an external message that sends nothing, to use a slot up. */
 export const noop = Effect.fnUntraced(function* (chain: ExactTonChain, slot: Slot, chainHead: ChainHead) {
-  const { lane, number, relayer } = yield* placeOf(chain, slot)
+  const { lane, number, relayer } = yield* relayerSlotOf(chain, slot)
   const external = yield* TonRelayer.sign(relayer, number, chainHead.head.time + validSeconds, [])
   return {
     slot: { lane, number },

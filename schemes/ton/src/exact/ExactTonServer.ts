@@ -1,5 +1,5 @@
 /**
- * The seller's half of `exact` on TON: the assets of a network, and their proof at start.
+ * The scheme server of `exact` on TON: the assets of a network, and their proof at start.
  */
 import { Misconfigured, type SchemeServer } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
@@ -13,14 +13,14 @@ import * as TonNetwork from "../primitives/TonNetwork.ts"
 import * as TonAsset from "../transfer/TonAsset.ts"
 import * as ExactTonInspection from "./ExactTonInspection.ts"
 
-/** Where the chain can be asked. It is asked at start only, never for a request. */
+/** Options of `exactTon.server`. The node is used at start only, never for a request. */
 export interface Options {
   /** toncenter's API v2, its JSON-RPC address. */
   readonly rpcUrl: string
   readonly apiKey?: string
   /** Default `ton:mainnet`. */
   readonly network?: string
-  /** Jettons to be paid in beyond the known ones. */
+  /** Jettons to accept beyond the known ones. */
   readonly assets?: ReadonlyArray<TonAsset.CustomAsset>
 }
 
@@ -32,15 +32,16 @@ const check = OptionCheck.options<Options>({
 })
 
 /**
- * The seller's half. What a facilitator demands of an offer (who gets the rest of the TON it attaches) comes from the
- * facilitator itself. Throws `Misconfigured` when the network or an asset is not one.
+ * The scheme server. The facilitator itself supplies its demands on an offer (the account that receives the unused TON). Throws
+ * `Misconfigured` for an invalid network or asset.
  */
 export const server = (options: Options): SchemeServer => {
   const checked = Result.getOrThrow(OptionCheck.read(check, options, "exactTon.server"))
   const { apiKey, assets, network: text = TonNetwork.mainnet, rpcUrl } = checked
   const table = Result.getOrThrow(TonAsset.table(assets ?? []))
   const network = TonNetwork.fromText(text)
-  if (network === undefined) throw new Misconfigured({ message: `exactTon.server: network "${text}" is none of TON's` })
+  if (network === undefined)
+    throw new Misconfigured({ message: `exactTon.server: network "${text}" is not a TON network` })
   return {
     scheme: ExactTon.scheme,
     network,

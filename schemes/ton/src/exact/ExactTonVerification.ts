@@ -1,6 +1,6 @@
 /**
- * Verification of a payment on TON against the chain as it is now: the payer's wallet, then its Jettons, then the
- * recipient's, and where there is an emulation, the transfer itself played through. What cannot be asked is no verdict.
+ * Verifies a payment on TON against the chain as it is now: the payer's wallet, its Jettons, the recipient's Jetton wallet, and
+ * with an emulation the transfer itself. A node that does not answer proves nothing about the payment.
  */
 import {
   type Asset,
@@ -16,89 +16,90 @@ import {
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import * as TonTransfer from "../evidence/TonTransfer.ts"
+import * as TonTransferEvidence from "../evidence/TonTransferEvidence.ts"
 import type * as TonRpc from "../node/TonRpc.ts"
-import type { Held } from "../payment/ExactTonReading.ts"
+import type { SignedJettonTransfer } from "../payment/ExactTonReading.ts"
+import * as TonPayer from "../payment/TonPayer.ts"
+import type * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonMessage from "../primitives/TonMessage.ts"
 import * as TonRelay from "../sending/TonRelay.ts"
 import type * as TonTariff from "../sending/TonTariff.ts"
 import * as JettonTransfer from "../transfer/JettonTransfer.ts"
 import type { ExactTonChain } from "./ExactTonChain.ts"
-import * as TonPayer from "./TonPayer.ts"
 
-type Failure = PaymentError | ValidationError | ChainUnavailable | FacilitatorUnavailable
+type VerificationError = PaymentError | ValidationError | ChainUnavailable | FacilitatorUnavailable
 
-/** What a verification has found. */
+/** Result of a verification. */
 export interface Verified {
   readonly isDeployed: boolean
-  /** The wallet has carried the request out already: nothing is to be sent. */
+  /** Whether the wallet has carried the request out already: then nothing is sent. */
   readonly isCarriedOut: boolean
   /** Unix milliseconds. */
   readonly at: number
 }
 
-/** What an external request costs its payer beside what it hands on, at most, in nanotons. */
+/** The most that an external request costs its payer beside the TON it hands on, in nanotons. */
 const externalFees = 10_000_000n
 
 /**
- * Verifies. What a backend says against a payment that has fallen behind what others have shown before is no verdict: it may
- * not know of the payer's money, wallet or number yet.
+ * Verifies a payment. A refusal by a backend that is behind the blocks of earlier responses proves nothing: it may not know
+ * the payer's money, wallet or number yet.
  */
 export const verify = Effect.fnUntraced(function* (
   chain: ExactTonChain,
-  payment: Payment<Held>
-): Effect.fn.Return<Verified, Failure> {
+  payment: Payment<SignedJettonTransfer>
+): Effect.fn.Return<Verified, VerificationError> {
   const newest = yield* chain.rpc.newest
   let isBehind = false
   const note = (block: bigint | undefined) => void (isBehind ||= block !== undefined && block < newest)
-  return yield* Effect.catchTag(look(chain, payment, note), ["PaymentError", "ValidationError"], (refusal) => {
+  return yield* Effect.catchTag(verifyNow(chain, payment, note), ["PaymentError", "ValidationError"], (refusal) => {
     const { network } = chain
-    const message = `the node of ${network} has fallen behind the block ${newest}; ask again`
+    const message = `the node of ${network} is behind block ${newest}; try again`
     return Effect.fail(isBehind ? new ChainUnavailable({ network, message, cause: refusal }) : refusal)
   })
 })
 
-const look = Effect.fnUntraced(function* (
+const verifyNow = Effect.fnUntraced(function* (
   chain: ExactTonChain,
-  payment: Payment<Held>,
+  payment: Payment<SignedJettonTransfer>,
   note: (block: bigint | undefined) => void
-): Effect.fn.Return<Verified, Failure> {
-  const { payload: held } = payment
+): Effect.fn.Return<Verified, VerificationError> {
+  const { payload: signed } = payment
   const tariff = yield* chain.tariff
-  yield* chain.losses.allow(payment, riskOf(held, tariff))
-  const account = yield* chain.rpc.account(held.payer)
+  yield* chain.losses.allow(payment, riskOf(signed, tariff))
+  const account = yield* chain.rpc.account(signed.payer)
   note(account.head.number)
-  const payer = yield* Effect.fromResult(TonPayer.judge(chain, held, account))
+  const payer = yield* Effect.fromResult(TonPayer.judge(chain, signed, account))
   if (payer.ahead > 0)
-    return yield* refuse("EXPIRED_PAYMENT", "seqno_ahead", "the payer's wallet is not at this request's number yet")
-  if (payer.ahead === 0 && (yield* chain.flying.isTaken(held))) return yield* reserved(held)
-  if (!AssetTable.isRetired(held.token)) yield* chain.prove(held.token)
-  const wallet = yield* chain.jettons.walletOf(held.master, held.payer)
-  if (wallet !== held.jettonWallet) {
-    const message = `the request is to ${held.jettonWallet}, the payer's wallet of the asset is ${wallet}`
+    return yield* refuse("EXPIRED_PAYMENT", "seqno_ahead", "the request's number is ahead of the payer's wallet")
+  if (payer.ahead === 0 && (yield* chain.pendingPayers.isTaken(signed))) return yield* reserved(signed)
+  if (!AssetTable.isRetired(signed.token)) yield* chain.prove(signed.token)
+  const wallet = yield* chain.jettons.walletOf(signed.master, signed.payer)
+  if (wallet !== signed.jettonWallet) {
+    const message = `the request is to ${signed.jettonWallet}, the payer's wallet of the asset is ${wallet}`
     return yield* refuse("INVALID_RECIPIENT", "other_jetton_wallet", message)
   }
-  const theirs = yield* chain.jettons.walletOf(held.master, held.transfer.to)
+  const recipient = yield* chain.jettons.walletOf(signed.master, signed.transfer.to)
   if (payer.ahead < 0) {
-    yield* carriedOut(chain, payment, account, theirs)
+    yield* carriedOut(chain, payment, account, recipient)
     return { isDeployed: true, isCarriedOut: true, at: yield* Clock.currentTimeMillis }
   }
-  yield* movable(chain, held, theirs, note)
-  yield* affordable(chain, held, account, tariff)
-  if (chain.emulation !== undefined) yield* played(chain, payment, account, theirs, payer.isDeployed)
+  yield* movable(chain, signed, recipient, note)
+  yield* affordable(chain, signed, account, tariff)
+  if (chain.emulation !== undefined) yield* emulate(chain, payment, account, recipient, payer.isDeployed)
   return { isDeployed: payer.isDeployed, isCarriedOut: false, at: yield* Clock.currentTimeMillis }
 })
 
-/** The most that a payment may cost, near enough before its message is written. */
-const riskOf = (held: Held, tariff: TonTariff.TonTariff): bigint =>
-  held.kind === "external" ? tariff.external : tariff.attached(held, held.token) + tariff.external
+/** Estimate of the most that a payment may cost, before its message is written; nanotons. */
+const riskOf = (signed: SignedJettonTransfer, tariff: TonTariff.TonTariff): bigint =>
+  signed.kind === "external" ? tariff.external : tariff.attached(signed, signed.token) + tariff.external
 
-/** Another payment of the payer is on its way. */
-export const reserved = ({ payer }: Held) =>
-  refuse("EXPIRED_PAYMENT", "seqno_reserved", `another payment of ${payer} is on its way; sign a new one after it`)
+/** Error: another payment of the payer is pending. */
+export const reserved = ({ payer }: SignedJettonTransfer) =>
+  refuse("EXPIRED_PAYMENT", "seqno_reserved", `another payment of ${payer} is pending; sign a new one after it`)
 
 /**
- * The wallet had carried the request out before its payment was taken in here: somebody may have served it by it.
+ * Error: the wallet carried the request out before its payment was accepted here; it may have paid for another response.
  */
 export const carriedOutBefore = invalid(
   "already_used",
@@ -107,64 +108,67 @@ export const carriedOutBefore = invalid(
 )
 
 /**
- * A number that is used was used by this very request, or by another one. Anybody may bring a signed request to its wallet.
- * Of a payment that is bound, nobody but the payer knows the challenge and the salt that its query id was made from: where
- * its record was made before, a transfer that is proven to be this one pays for it, whoever sent it (`OwnTransfer`).
+ * Checks a request whose number is used: by this very request, or by another one. Any account may send a signed request to
+ * its wallet. For a bound payment only the payer knows the challenge and the salt of its query id: if its record was made
+ * before, a transfer that is proven to be this one pays for it, no matter who sent it (`OwnTransfer`).
  */
 const carriedOut = Effect.fnUntraced(function* (
   chain: ExactTonChain,
-  payment: Payment<Held>,
+  payment: Payment<SignedJettonTransfer>,
   account: TonRpc.Account,
-  theirs: Held["jettonWallet"]
-): Effect.fn.Return<void, Failure> {
-  const { payload: held } = payment
-  const used = yield* chain.searches.find(payment, account)
-  if (used === undefined)
+  recipient: TonAddress.Address
+): Effect.fn.Return<void, VerificationError> {
+  const { payload: signed } = payment
+  const walletTransaction = yield* chain.searches.find(payment, account)
+  if (walletTransaction === undefined)
     return yield* refuse("EXPIRED_PAYMENT", "seqno_consumed", "the wallet has used this request's number for another")
   if (payment.authorization.binding === undefined) return yield* carriedOutBefore
-  const way = yield* TonTransfer.follow(chain.rpc, held, theirs, used)
-  if (way._tag === "Stopped") return yield* way.error
+  const evidence = yield* TonTransferEvidence.follow(chain.rpc, signed, recipient, walletTransaction)
+  if (evidence._tag === "Stopped") return yield* evidence.error
 })
 
 const movable = Effect.fnUntraced(function* (
   { jettons }: ExactTonChain,
-  { jettonWallet, master, payer, transfer: { amount, to } }: Held,
-  theirs: Held["jettonWallet"],
+  { jettonWallet, master, payer, transfer: { amount, to } }: SignedJettonTransfer,
+  recipient: TonAddress.Address,
   note: (block: bigint | undefined) => void
-): Effect.fn.Return<void, Failure> {
-  const [own, their] = yield* Effect.all([jettons.holding(master, jettonWallet), jettons.holding(master, theirs)], {
-    concurrency: "unbounded"
-  })
+): Effect.fn.Return<void, VerificationError> {
+  const [own, receiving] = yield* Effect.all(
+    [jettons.holding(master, jettonWallet), jettons.holding(master, recipient)],
+    {
+      concurrency: "unbounded"
+    }
+  )
   note(own.block)
-  note(their.block)
+  note(receiving.block)
   if (own.balance < amount) {
     const message = `${payer} holds ${own.balance}, the payment is of ${amount}`
     return yield* refuse("INSUFFICIENT_BALANCE", "balance_below_amount", message)
   }
   if (!own.maySend) return yield* invalid("unsupported_authorization", "account_blocked", `the token locks ${payer}`)
-  if (!their.mayReceive) return yield* refuse("INVALID_RECIPIENT", "account_blocked", `the token locks ${to}`)
+  if (!receiving.mayReceive) return yield* refuse("INVALID_RECIPIENT", "account_blocked", `the token locks ${to}`)
 })
 
-/** Whoever pays the gas has to have it, and a payment whose gas the payer pays has to be worth the relayer's own message. */
+/** Checks that the request hands on enough TON, and for an external payment its amount and the payer's TON for gas. */
 const affordable = (
   { externalMinimum, maxInnerTon }: ExactTonChain,
-  { kind, payer, request, token, transfer, value }: Held,
+  { kind, payer, request, token, transfer, value }: SignedJettonTransfer,
   { balance }: TonRpc.Account,
   tariff: TonTariff.TonTariff
 ): Effect.Effect<void, PaymentError | ValidationError> => {
   const needed = lower(tariff.transfer(token), maxInnerTon)
   if (request.mode !== 64 && value < needed) {
-    const message = `the request hands on ${value} nanotons, too little for a transfer; ${needed} are needed`
+    const message = `the request hands on ${value} nanotons, too little for a transfer; it needs ${needed}`
     return Effect.fail(invalid("unsupported_authorization", "too_little_ton", message))
   }
   if (kind !== "external") return Effect.void
   const least = externalMinimum ?? hundredthOf(token)
   if (transfer.amount < least) {
-    const message = `a payment by an external message is of ${least} at least, this one is of ${transfer.amount}; use w5-internal`
+    const message = `a payment by an external message must be at least ${least}, this one is ${transfer.amount}; use w5-internal`
     return Effect.fail(invalid("unsupported_authorization", "external_below_minimum", message))
   }
   if (balance < value + externalFees) {
-    const message = `${payer} has ${balance} nanotons for gas, ${value + externalFees} are needed`
+    const message = `${payer} has ${balance} nanotons for gas, but needs ${value + externalFees}`
     return Effect.fail(refuse("INSUFFICIENT_BALANCE", "no_gas", message))
   }
   return Effect.void
@@ -174,50 +178,52 @@ const lower = (left: bigint, right: bigint): bigint => (left < right ? left : ri
 
 const hundredthOf = ({ decimals }: Asset): bigint => 10n ** BigInt(Math.max(0, decimals - 2))
 
-const unplayable = invalid(
+const unemulated = invalid(
   "unsupported_authorization",
   "not_playable",
-  "the virtual machine cannot play the payment through; sign a new one with a wallet of a known version"
+  "the virtual machine cannot emulate the payment; sign a new one with a wallet of a known version"
 )
 
-/** Exit codes of Jetton wallets that say that there is too little: of Jettons, of TON. */
+/** Exit codes of Jetton wallets for too few Jettons or too little TON. */
 const tooLittle = new Set([47, 48, 706, 709])
 
-const played = Effect.fnUntraced(function* (
+const emulate = Effect.fnUntraced(function* (
   { config, emulation, losses, network, relayers, rpc, tariff }: ExactTonChain,
-  payment: Payment<Held>,
+  payment: Payment<SignedJettonTransfer>,
   payer: TonRpc.Account,
-  theirs: Held["jettonWallet"],
+  recipient: TonAddress.Address,
   isDeployed: boolean
-): Effect.fn.Return<void, Failure> {
-  const { payload: held } = payment
+): Effect.fn.Return<void, VerificationError> {
+  const { payload: signed } = payment
   const [relayer] = [...relayers.values()].map(({ address }) => address)
   if (emulation === undefined || relayer === undefined) return
   const others = yield* Effect.forEach(
-    [held.jettonWallet, theirs],
+    [signed.jettonWallet, recipient],
     (address) => Effect.map(rpc.account(address), (account) => [address, account] as const),
     { concurrency: "unbounded" }
   )
-  const isExternal = held.kind === "external"
+  const isExternal = signed.kind === "external"
   const transactions = yield* emulation({
     network,
     config: yield* config,
     from: isExternal ? undefined : relayer,
     message: isExternal
-      ? TonMessage.external(held.payer, held.body, isDeployed ? undefined : held.init)
-      : TonRelay.make(held, isDeployed, yield* tariff).message,
-    accounts: [[held.payer, payer], ...others],
+      ? TonMessage.external(signed.payer, signed.body, isDeployed ? undefined : signed.init)
+      : TonRelay.make(signed, isDeployed, yield* tariff).message,
+    accounts: [[signed.payer, payer], ...others],
     time: payer.head.time
-  }).pipe(Effect.catchTag("Unplayable", () => Effect.andThen(losses.suspect(payment), unplayable)))
+  }).pipe(Effect.catchTag("Unplayable", () => Effect.andThen(losses.suspect(payment), unemulated)))
   const credit = transactions.find(
     ({ account, transaction: { cause } }) =>
-      account === theirs && cause?.from === held.jettonWallet && JettonTransfer.isCredit(cause.body, held.transfer)
+      account === recipient &&
+      cause?.from === signed.jettonWallet &&
+      JettonTransfer.isCredit(cause.body, signed.transfer)
   )
   if (credit?.transaction.isCarriedOut === true) return
   if (credit !== undefined)
-    return yield* refuse("INVALID_RECIPIENT", "bounced", "the recipient's Jetton wallet would not take the payment")
+    return yield* refuse("INVALID_RECIPIENT", "bounced", "the recipient's Jetton wallet would bounce the payment")
   const exits = transactions.map(({ transaction: { exitCode } }) => exitCode)
-  const message = `played through, the payment does not arrive; exit codes ${exits.join(", ")}`
+  const message = `the emulated payment does not arrive; exit codes ${exits.join(", ")}`
   return yield* exits.some((code) => tooLittle.has(code))
     ? refuse("INSUFFICIENT_BALANCE", "transfer_refused", message)
     : refuse("INVALID_SIGNATURE", "not_carried_out", message)

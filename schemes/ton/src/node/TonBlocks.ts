@@ -14,7 +14,7 @@ const shownMillis = 600_000
 const capacity = 10_000
 
 /** Makes the question over a node. */
-export const make = (rpc: TonRpc.Shape): ((block: Block) => Effect.Effect<boolean, ChainUnavailable>) => {
+export const make = (rpc: TonRpc.TonRpc): ((block: Block) => Effect.Effect<boolean, ChainUnavailable>) => {
   const shown = BoundedMap.oldestOut<string, number>(capacity)
   return Effect.fnUntraced(function* ({ hash, number }: Block) {
     const key = `${number} ${hash}`

@@ -20,7 +20,7 @@ const beginnings: Readonly<Record<string, string>> = {
  * Proves that the node serves this network. A chain of one's own may begin with anything but a public one's beginning.
  */
 export const network = Effect.fnUntraced(function* (
-  rpc: TonRpc.Shape,
+  rpc: TonRpc.TonRpc,
   expected: string
 ): Effect.fn.Return<void, ChainUnavailable | Misconfigured> {
   const served = beginnings[yield* rpc.zeroState] ?? TonNetwork.local
@@ -31,7 +31,7 @@ export const network = Effect.fnUntraced(function* (
 
 /** Proves an asset: its contract answers as the master of a Jetton does, and names the wallets of accounts. */
 export const asset = Effect.fnUntraced(function* (
-  rpc: TonRpc.Shape,
+  rpc: TonRpc.TonRpc,
   token: Asset
 ): Effect.fn.Return<void, ChainUnavailable | Misconfigured> {
   const master = TonAddress.fromText(token.address)

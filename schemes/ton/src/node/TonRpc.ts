@@ -44,7 +44,7 @@ export type Sending = { readonly _tag: "Taken" } | { readonly _tag: "Refused"; r
 type Asked<A> = Effect.Effect<A, ChainUnavailable>
 
 /** The questions. */
-export interface Shape {
+export interface TonRpc {
   readonly network: string
   /** What tells a chain from all others: the root hash of its beginning, base64. */
   readonly zeroState: Asked<string>
@@ -184,7 +184,7 @@ const makeHeads = () => {
   }
 }
 
-const makeShape = (ask: TonJsonRpc.Ask, network: string): Shape => {
+const makeShape = (ask: TonJsonRpc.Ask, network: string): TonRpc => {
   const { optional, required } = makeQuestions(ask, network)
   const account = required(AccountAnswer, toAccount)
   const get = required(GetAnswer, ({ block_id: id, exit_code: exitCode, stack }): Got => {
@@ -251,5 +251,5 @@ const makeShape = (ask: TonJsonRpc.Ask, network: string): Shape => {
  *
  * @throws Misconfigured when the URL is not one of HTTP.
  */
-export const make = (options: TonJsonRpc.Options): Effect.Effect<Shape, Misconfigured> =>
+export const make = (options: TonJsonRpc.Options): Effect.Effect<TonRpc, Misconfigured> =>
   Effect.map(TonJsonRpc.make(options), (ask) => makeShape(ask, options.network))

@@ -1,51 +1,58 @@
 /**
- * Reads payments of `exact` on TON: what was signed, in the words all schemes share, from the signed cells alone.
+ * Reads payments of `exact` on TON: the common terms of all schemes, from the signed cells alone.
  */
-import { type Asset, invalid, type Payment, type PaymentRequirements, refuse } from "@pontage/core"
+import { type Asset, type AssetTable, invalid, type Payment, type PaymentRequirements, refuse } from "@pontage/core"
+import type { Network } from "@pontage/core/Network"
 import * as Effect from "effect/Effect"
 
-import type { ExactTonChain } from "../exact/ExactTonChain.ts"
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonNetwork from "../primitives/TonNetwork.ts"
 import * as TonAsset from "../transfer/TonAsset.ts"
 import * as ExactTon from "./ExactTon.ts"
 import * as TonAuthorization from "./TonAuthorization.ts"
 
-/** A payment as the settling half holds it: what was signed, and its token. */
-export interface Held extends TonAuthorization.TonAuthorization {
+/** A signed Jetton transfer, with the token that it moves: the payload of a payment at the facilitator. */
+export interface SignedJettonTransfer extends TonAuthorization.TonAuthorization {
   readonly master: TonAddress.Address
   readonly token: Asset
 }
 
-/** What is needed to read. */
-export type Reader = Pick<
-  ExactTonChain,
-  "network" | "assets" | "kinds" | "maxInnerTon" | "responseDestinations" | "relayers"
->
+/** The settings that payments are read by. */
+export interface Context {
+  readonly network: Network
+  readonly assets: AssetTable.AssetTable
+  readonly kinds: ReadonlyArray<ExactTon.Kind>
+  /** The most TON that a request may hand on, in nanotons. */
+  readonly maxInnerTon: bigint
+  /** Accounts that the unused TON may go to. */
+  readonly responseDestinations: ReadonlyArray<TonAddress.Address>
+  /** The relayers by address: none of them may pay. */
+  readonly relayers: ReadonlyMap<string, unknown>
+}
 
 /**
- * Reads a payment. No token is read that is not in the table, and no offer whose rest of TON would go to a stranger; the
- * binding, if there is one, is proven.
+ * Reads a payment. It refuses a token that is not in the table, and an offer that would return the unused TON to a stranger;
+ * it proves the binding, if the payment has one.
  */
 export const read = Effect.fnUntraced(function* (
-  reader: Reader,
+  context: Context,
   requirements: PaymentRequirements.PaymentRequirements,
   json: unknown
 ) {
   const payload = yield* ExactTon.decodePayload(json)
-  const { master, token } = yield* tokenOf(reader, requirements)
-  yield* recipientOf(reader, requirements)
-  const terms = yield* termsOf(reader, requirements)
+  const { master, token } = yield* tokenOf(context, requirements)
+  yield* recipientOf(context, requirements)
+  const terms = yield* termsOf(context, requirements)
   const authorization = yield* Effect.fromResult(TonAuthorization.read(payload, terms))
   const { binding } = payload
   const { nonce, payer, request, transfer } = authorization
-  if (reader.relayers.has(payer))
+  if (context.relayers.has(payer))
     return yield* invalid("malformed", "payer", `${payer} is the facilitator's own wallet`)
   if (binding !== undefined && transfer.queryId !== (yield* ExactTon.boundQueryId(binding))) {
     const message = "the transfer's query id is not the one that its challenge and salt give"
     return yield* invalid("binding_mismatch", "query_id_not_bound", message)
   }
-  const payment: Payment<Held> = {
+  const payment: Payment<SignedJettonTransfer> = {
     requirements,
     payload: { ...authorization, master, token },
     authorization: {
@@ -63,11 +70,11 @@ export const read = Effect.fnUntraced(function* (
 })
 
 /**
- * Reads a payment that was taken in under earlier settings: the terms are those of its offer alone, whatever Jettons, kinds, limits
- * and relayers are configured by now.
+ * Reads a payment that was accepted under earlier settings, by the terms of its offer alone: today's Jettons, kinds, limits and
+ * relayers do not matter.
  */
 export const recall = (
-  { network }: Reader,
+  { network }: Context,
   requirements: PaymentRequirements.PaymentRequirements,
   json: unknown
 ): ReturnType<typeof read> => {
@@ -88,7 +95,7 @@ export const recall = (
   )
 }
 
-const tokenOf = ({ assets, network }: Reader, { asset }: PaymentRequirements.PaymentRequirements) => {
+const tokenOf = ({ assets, network }: Context, { asset }: PaymentRequirements.PaymentRequirements) => {
   const token = asset === undefined ? undefined : assets.find(network, asset)
   const master = token && TonAddress.fromText(token.address)
   if (token !== undefined && master !== undefined) return Effect.succeed({ token, master })
@@ -96,26 +103,28 @@ const tokenOf = ({ assets, network }: Reader, { asset }: PaymentRequirements.Pay
   return Effect.fail(invalid("asset_mismatch", "asset_not_settled", message))
 }
 
-const recipientOf = ({ network }: Reader, { payTo }: PaymentRequirements.PaymentRequirements) => {
+const recipientOf = ({ network }: Context, { payTo }: PaymentRequirements.PaymentRequirements) => {
   const parsed = TonAddress.parse(payTo)
-  if (parsed === undefined) return Effect.fail(refuse("INVALID_RECIPIENT", "no_address", `${payTo} is no TON address`))
+  if (parsed === undefined)
+    return Effect.fail(refuse("INVALID_RECIPIENT", "no_address", `${payTo} is not a TON address`))
   return parsed.testOnly && network === TonNetwork.mainnet
     ? Effect.fail(refuse("NETWORK_MISMATCH", "test_only", `the address ${payTo} is marked for test networks`))
     : Effect.void
 }
 
-/** The offer's own terms, as far as this facilitator takes part in them. */
-const termsOf = (reader: Reader, requirements: PaymentRequirements.PaymentRequirements) => {
+/** The offer's terms, limited to this facilitator's. */
+const termsOf = (context: Context, requirements: PaymentRequirements.PaymentRequirements) => {
   const terms = ExactTon.termsOf(requirements)
-  if (terms === undefined) return Effect.fail(invalid("malformed", "extra", "the offer's extra is not of exact on TON"))
+  if (terms === undefined)
+    return Effect.fail(invalid("malformed", "extra", "the offer's extra is not valid for exact on TON"))
   const { kinds, maxInnerTon, responseDestination } = terms
-  if (responseDestination !== undefined && !reader.responseDestinations.includes(responseDestination)) {
-    const message = `the rest of the TON would go to ${responseDestination}, which is not this facilitator's`
+  if (responseDestination !== undefined && !context.responseDestinations.includes(responseDestination)) {
+    const message = `the unused TON would go to ${responseDestination}, which is not this facilitator's`
     return Effect.fail(refuse("INVALID_RECIPIENT", "foreign_response_destination", message))
   }
   return Effect.succeed({
-    kinds: kinds.filter((kind) => reader.kinds.includes(kind)),
+    kinds: kinds.filter((kind) => context.kinds.includes(kind)),
     responseDestination,
-    maxInnerTon: maxInnerTon < reader.maxInnerTon ? maxInnerTon : reader.maxInnerTon
+    maxInnerTon: maxInnerTon < context.maxInnerTon ? maxInnerTon : context.maxInnerTon
   })
 }

@@ -42,7 +42,7 @@ const sendingLocked = 1n
 const receivingLocked = 2n
 
 /** Makes the questions over a node. */
-export const make = (rpc: TonRpc.Shape): TonJettons => {
+export const make = (rpc: TonRpc.TonRpc): TonJettons => {
   const wallets = BoundedMap.oldestOut<string, TonAddress.Address>(capacity)
   const ungoverned = new Set<TonAddress.Address>()
   const walletOf = Effect.fnUntraced(function* (master: TonAddress.Address, owner: TonAddress.Address) {
@@ -84,5 +84,5 @@ export const make = (rpc: TonRpc.Shape): TonJettons => {
 
 const nothing = { balance: 0n, maySend: true, mayReceive: true } as const
 
-const silent = (rpc: TonRpc.Shape, contract: TonAddress.Address, what: string) =>
+const silent = (rpc: TonRpc.TonRpc, contract: TonAddress.Address, what: string) =>
   Effect.fail(new ChainUnavailable({ network: rpc.network, message: `the contract ${contract} ${what}` }))

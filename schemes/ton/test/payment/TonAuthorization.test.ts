@@ -2,7 +2,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { beginCell, Cell } from "@ton/core"
 import * as Result from "effect/Result"
 
-import * as TonPayer from "../../src/exact/TonPayer.ts"
 import {
   Ed25519,
   type ExactTon,
@@ -13,6 +12,7 @@ import {
   TonWallet,
   WalletRequest
 } from "../../src/index.ts"
+import * as TonPayer from "../../src/payment/TonPayer.ts"
 import { TestJetton, TonTestAccounts } from "../../src/testing/index.ts"
 import * as Forgery from "../TonForgery.ts"
 

@@ -1,36 +1,42 @@
 /**
- * The payer's wallet as the chain has it now, held against what was signed: is it a wallet we know, did its key sign, and is
- * it this request's turn?
+ * Checks a signed request against the payer's wallet as the chain has it now: a known wallet, a signature by its key, and the
+ * wallet's current number.
  */
 import { type PaymentError, refuse, invalid, type ValidationError } from "@pontage/core"
 import * as Result from "effect/Result"
 
+import type * as Ed25519 from "../crypto/Ed25519.ts"
 import type * as TonRpc from "../node/TonRpc.ts"
-import type { TonAuthorization } from "../payment/TonAuthorization.ts"
 import * as TonNetwork from "../primitives/TonNetwork.ts"
 import * as TonWallet from "../wallet/TonWallet.ts"
-import type { ExactTonChain } from "./ExactTonChain.ts"
+import type { TonAuthorization } from "./TonAuthorization.ts"
 
-/** Seconds by which the end of a validity has to lie ahead of the chain's clock. */
+/** Seconds by which the end of a validity must be ahead of the chain's clock. */
 const marginSeconds = 6
 
-/** A payer that has signed, and the turn it is at. */
+/** The part of the facilitator's context that the check uses. */
+export interface Context {
+  readonly ed25519: Ed25519.Shape
+  readonly network: string
+  /** Whether wallets with extensions may pay. */
+  readonly extendedPayers: boolean
+}
+
+/** A payer whose signature is good, and its wallet's number. */
 export interface TonPayer {
   readonly isDeployed: boolean
-  /** Negative when the request's number is used, positive when it is not its turn yet. */
+  /** The request's number minus the wallet's: negative when the request's number is used, positive when it is in the future. */
   readonly ahead: number
 }
 
-type Refusal = PaymentError | ValidationError
-
 const badSignature = (detail: string, message: string) => Result.fail(refuse("INVALID_SIGNATURE", detail, message))
 
-/** Judges a request by the payer's account. */
+/** Checks a request against the payer's account. */
 export const judge = (
-  { ed25519, extendedPayers, network }: Pick<ExactTonChain, "ed25519" | "extendedPayers" | "network">,
+  { ed25519, extendedPayers, network }: Context,
   authorization: TonAuthorization,
   account: TonRpc.Account
-): Result.Result<TonPayer, Refusal> =>
+): Result.Result<TonPayer, PaymentError | ValidationError> =>
   Result.gen(function* () {
     const { request } = authorization
     yield* sameNetwork(network, authorization)
@@ -48,17 +54,17 @@ export const judge = (
     if (!ed25519.verify(wallet.publicKey, request.signedHash, request.signature))
       return yield* badSignature("not_signed", `the signature is not by the key of ${authorization.payer}`)
     if (request.validUntil <= account.head.time + marginSeconds)
-      return yield* Result.fail(refuse("EXPIRED_PAYMENT", "expired", "the request is over by the chain's clock"))
+      return yield* Result.fail(refuse("EXPIRED_PAYMENT", "expired", "the request has expired by the chain's clock"))
     return { isDeployed: account.state === "active", ahead: request.seqno - wallet.seqno }
   })
 
-/** Whether a wallet has used the number of a request: then the request was carried out already, or never will be. */
+/** Whether a wallet has used a request's number: then it has carried the request out, or never will. */
 export const isUsed = ({ request }: TonAuthorization, { code, data }: TonRpc.Account): boolean => {
   const wallet = code && data && TonWallet.read(code, data)
   return wallet !== undefined && wallet.seqno > request.seqno
 }
 
-/** An id that is the usual one of another network was made for it. */
+/** Refuses a wallet id that is the default one of another network. */
 const sameNetwork = (network: string, { request: { version, walletId } }: TonAuthorization) => {
   const usual = version === "w5" ? TonNetwork.ofUsualWallet(walletId) : undefined
   return usual === undefined || usual === network
@@ -66,21 +72,21 @@ const sameNetwork = (network: string, { request: { version, walletId } }: TonAut
     : Result.fail(refuse("NETWORK_MISMATCH", "other_wallet_network", `the request is signed for a wallet on ${usual}`))
 }
 
-/** A wallet that is not deployed yet comes with what deploys it. */
+/** The payer's wallet, or the one that the request's own state init deploys. */
 const walletOf = (
   { init, payer }: TonAuthorization,
   { code, data, state }: TonRpc.Account
-): Result.Result<TonWallet.TonWallet, Refusal> => {
+): Result.Result<TonWallet.TonWallet, PaymentError | ValidationError> => {
   if (state === "frozen") return badSignature("frozen", `the account ${payer} is frozen`)
   if (code !== undefined && data !== undefined) {
     const wallet = TonWallet.read(code, data)
     return wallet === undefined
-      ? badSignature("unknown_wallet", `${payer} is no wallet that is known`)
+      ? badSignature("unknown_wallet", `${payer} is not a known wallet`)
       : Result.succeed(wallet)
   }
   const wallet = init && TonWallet.fromInit(init, payer)
   if (init === undefined || wallet === undefined)
-    return badSignature("no_wallet", `${payer} is not deployed, and nothing deploys it`)
+    return badSignature("no_wallet", `${payer} is not deployed, and the request has no state init`)
   return TonWallet.isNew(init, wallet)
     ? Result.succeed(wallet)
     : badSignature("used_wallet", "the state init is not exactly that of a new wallet of the payer's key")

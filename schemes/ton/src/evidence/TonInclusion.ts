@@ -1,6 +1,6 @@
 /**
- * Where a relayer's external message landed: the transaction of the relayer's wallet that carried it out. The masterchain
- * takes nothing back, so that a landing is looked for once.
+ * Finds the transaction of the relayer's wallet that carried a relayer's external message out. The masterchain reverts
+ * nothing, so an inclusion is searched for once.
  */
 import { type Block, ChainUnavailable, type Inclusion, type PreparedTransaction } from "@pontage/core"
 import * as BoundedMap from "@pontage/core/BoundedMap"
@@ -13,58 +13,59 @@ import * as TonRelayer from "../sending/TonRelayer.ts"
 import * as TonWallet from "../wallet/TonWallet.ts"
 import * as TonHistory from "./TonHistory.ts"
 
-/** The relayer's transaction of a slot. */
-export interface TonLanding {
+/** The relayer's transaction in a slot, and its place in a block. */
+export interface TonInclusion {
   readonly lane: TonAddress.Address
   readonly inclusion: Inclusion
   readonly transaction: TonTransaction.TonTransaction
 }
 
-/** Landings by the hash of the external message. */
-export interface TonLandings {
-  /** Where one of these attempts landed; `undefined` while none did. */
+/** Inclusions by the hash of the external message. */
+export interface TonInclusions {
+  /** The inclusion of one of these attempts; `undefined` while none is included. */
   readonly find: (
     attempts: ReadonlyArray<PreparedTransaction>
-  ) => Effect.Effect<TonLanding | undefined, ChainUnavailable>
+  ) => Effect.Effect<TonInclusion | undefined, ChainUnavailable>
 }
 
-/** A relayer's own history is worth more questions: each payment leaves a transaction in it. */
+/** Requests for a relayer's own history: more than for others, since each payment leaves a transaction in it. */
 const ownPages = 400
-/** Seconds that a relayer's message may be older than its validity says. */
+/** Seconds that a relayer's transaction may be older than the end of its message's validity. */
 const oldest = 600
-/** So many landings are remembered. */
+/** Inclusions that are remembered. */
 const capacity = 1_000
 
-/** The block of a transaction: the masterchain's at its time. */
+/** The masterchain block of a transaction, by its logical time. */
 export const blockOf = Effect.fnUntraced(function* (
-  rpc: TonRpc.Shape,
+  rpc: TonRpc.TonRpc,
   { lt }: TonTransaction.TonTransaction
 ): Effect.fn.Return<Block, ChainUnavailable> {
   const block = yield* rpc.blockAt(lt)
   if (block !== undefined) return block
-  return yield* new ChainUnavailable({ network: rpc.network, message: `the node knows no block of the time ${lt}` })
+  const message = `the node knows no block of the logical time ${lt}`
+  return yield* new ChainUnavailable({ network: rpc.network, message })
 })
 
-/** Knows of none yet. */
-export const make = (rpc: TonRpc.Shape): TonLandings => {
-  const known = BoundedMap.oldestOut<string, TonLanding>(capacity)
+/** Remembers the inclusions found; none at first. */
+export const make = (rpc: TonRpc.TonRpc): TonInclusions => {
+  const known = BoundedMap.oldestOut<string, TonInclusion>(capacity)
   return {
     find: Effect.fnUntraced(function* (attempts) {
       const earlier = attempts.map(({ transaction }) => known.get(transaction)).find((one) => one !== undefined)
       if (earlier !== undefined) return earlier
-      const landing = yield* find(rpc, attempts)
-      if (landing === undefined) return undefined
-      known.set(landing.inclusion.transaction, landing)
-      return landing
+      const found = yield* find(rpc, attempts)
+      if (found === undefined) return undefined
+      known.set(found.inclusion.transaction, found)
+      return found
     })
   }
 }
 
-/** A number that is not used was used by none of ours. */
+/** Searches the relayer's history once its wallet has used the slot's number: before that no attempt is included. */
 const find = Effect.fnUntraced(function* (
-  rpc: TonRpc.Shape,
+  rpc: TonRpc.TonRpc,
   attempts: ReadonlyArray<PreparedTransaction>
-): Effect.fn.Return<TonLanding | undefined, ChainUnavailable> {
+): Effect.fn.Return<TonInclusion | undefined, ChainUnavailable> {
   const [first] = attempts
   const lane = first?.slot && TonAddress.fromText(first.slot.lane)
   if (first?.slot === undefined || lane === undefined) return undefined

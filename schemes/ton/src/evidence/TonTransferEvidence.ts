@@ -1,6 +1,6 @@
 /**
- * Following a transfer from the payer's wallet to the recipient's Jetton wallet, message by message. Neither the payer's
- * used number nor the success of the payer's Jetton wallet shows that anybody was paid: the credit alone does.
+ * Follows a transfer from the payer's wallet to the recipient's Jetton wallet, message by message. Neither the payer's used
+ * number nor the success of the payer's Jetton wallet proves that the recipient was paid: only the credit does.
  */
 import { ChainUnavailable, invalid, type PaymentError, refuse, type ValidationError } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -13,11 +13,11 @@ import * as TonBoc from "../primitives/TonBoc.ts"
 import * as JettonTransfer from "../transfer/JettonTransfer.ts"
 import * as WalletRequest from "../wallet/WalletRequest.ts"
 
-/** How far a transfer has come. */
-export type TonTransfer =
-  | { readonly _tag: "Underway" }
+/** Evidence of a transfer: not ended yet, the credit, or the transaction that stopped it. */
+export type TonTransferEvidence =
+  | { readonly _tag: "Pending" }
   | { readonly _tag: "Credited"; readonly credit: TonTransaction }
-  /** It ended before the credit, at the fault of one side. */
+  /** It ended before the credit; `culprit` is the account at fault. */
   | {
       readonly _tag: "Stopped"
       readonly at: TonTransaction
@@ -25,7 +25,7 @@ export type TonTransfer =
       readonly error: PaymentError | ValidationError
     }
 
-const underway: TonTransfer = { _tag: "Underway" }
+const pending: TonTransferEvidence = { _tag: "Pending" }
 
 /** Whether a transaction of the payer's wallet was caused by exactly this request. */
 export const isCausedBy = ({ kind, nonce }: TonAuthorization, { cause }: TonTransaction): boolean => {
@@ -34,43 +34,45 @@ export const isCausedBy = ({ kind, nonce }: TonAuthorization, { cause }: TonTran
   return request !== undefined && Buffer.from(request.signedHash).toString("hex") === nonce
 }
 
-/** Whether a transaction of the payer's wallet carried this request out: it sent the message on. */
+/** Whether a transaction of the payer's wallet carried this request out: it sent the message to the Jetton wallet. */
 export const carriesOut = (authorization: TonAuthorization, transaction: TonTransaction): boolean =>
-  transaction.isCarriedOut && isCausedBy(authorization, transaction) && sentTo(transaction, authorization) !== undefined
+  transaction.isCarriedOut &&
+  isCausedBy(authorization, transaction) &&
+  orderIn(transaction, authorization) !== undefined
 
-/** The order to the payer's Jetton wallet, with the query id, amount and recipient that were signed. */
-const sentTo = ({ sent }: TonTransaction, { jettonWallet, transfer }: TonAuthorization): Sent | undefined => {
+/** The message to the payer's Jetton wallet, with the query id, amount and recipient that were signed. */
+const orderIn = ({ sent }: TonTransaction, { jettonWallet, transfer }: TonAuthorization): Sent | undefined => {
   const order = JettonTransfer.toCell(transfer)
   return sent.find(({ body, to }) => to === jettonWallet && body.equals(order))
 }
 
 /**
- * Follows a transfer from the transaction of the payer's wallet that carried the request out. Each step is believed only
- * when it was caused by the very message of the step before: same sender, same logical time, same body, and not earlier. A
- * node that shows another transaction, such as a genuine credit of somebody else's payment, has given no answer.
+ * Follows a transfer from the transaction of the payer's wallet that carried the request out. A step counts only when the
+ * very message of the step before caused it: same sender, same logical time, same body, and not earlier. A node that shows
+ * another transaction, such as a genuine credit of another payment, counts as unavailable.
  */
 export const follow = Effect.fnUntraced(function* (
-  rpc: TonRpc.Shape,
+  rpc: TonRpc.TonRpc,
   authorization: TonAuthorization,
   recipient: TonAddress.Address,
-  begun: TonTransaction
-): Effect.fn.Return<TonTransfer, ChainUnavailable> {
+  walletTransaction: TonTransaction
+): Effect.fn.Return<TonTransferEvidence, ChainUnavailable> {
   const { jettonWallet, payer, transfer } = authorization
-  const order = sentTo(begun, authorization)
-  if (order === undefined) return stopped(begun, payer, notSent)
-  const debit = yield* resultOf(rpc, begun, payer, order, jettonWallet)
-  if (debit === undefined) return underway
+  const order = orderIn(walletTransaction, authorization)
+  if (order === undefined) return stopped(walletTransaction, payer, notSent)
+  const debit = yield* resultOf(rpc, walletTransaction, payer, order, jettonWallet)
+  if (debit === undefined) return pending
   if (!debit.isCarriedOut) return stopped(debit, payer, refused(debit.exitCode))
   const sent = debit.sent.find(({ body, to }) => to === recipient && isCredit(body, authorization))
   if (sent === undefined) return stopped(debit, payer, notSent)
   const credit = yield* resultOf(rpc, debit, jettonWallet, sent, recipient)
-  if (credit === undefined) return underway
+  if (credit === undefined) return pending
   return credit.isCarriedOut ? { _tag: "Credited", credit } : stopped(credit, transfer.to, bounced)
 })
 
 /** The transaction that a message of `before` caused. */
 const resultOf = Effect.fnUntraced(function* (
-  rpc: TonRpc.Shape,
+  rpc: TonRpc.TonRpc,
   before: TonTransaction,
   source: TonAddress.Address,
   { body, createdLt }: Sent,
@@ -95,7 +97,7 @@ const stopped = (
   at: TonTransaction,
   culprit: TonAddress.Address,
   error: PaymentError | ValidationError
-): TonTransfer => ({ _tag: "Stopped", at, culprit, error })
+): TonTransferEvidence => ({ _tag: "Stopped", at, culprit, error })
 
 const notSent = invalid(
   "unsupported_authorization",

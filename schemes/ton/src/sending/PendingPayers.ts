@@ -1,0 +1,57 @@
+/**
+ * Payers with a pending payment at this facilitator. A wallet takes one request at a time: a second one signed with the same
+ * number would burn gas and pay nothing, so it is refused until the first has ended.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+import type { TonAuthorization } from "../payment/TonAuthorization.ts"
+
+/** Payers with a pending payment. */
+export interface PendingPayers {
+  /** Marks this payment as pending; `false` when another one of the same payer is. */
+  readonly take: (authorization: TonAuthorization) => Effect.Effect<boolean>
+  /** Whether another payment of the same payer is pending. */
+  readonly isTaken: (authorization: TonAuthorization) => Effect.Effect<boolean>
+  /** Ends this payment's claim to its payer. */
+  readonly release: (authorization: TonAuthorization) => Effect.Effect<void>
+}
+
+/** Seconds after its validity at which a payment has ended in any case; clocks may differ by them. */
+const graceSeconds = 60
+
+/** No payer at first. */
+export const make = (): PendingPayers => {
+  const pending = new Map<string, { readonly nonce: string; readonly until: number }>()
+  const otherOf = (payer: string, nonce: string) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const known = pending.get(payer)
+      if (known !== undefined && known.until * 1000 <= now) pending.delete(payer)
+      return known !== undefined && known.until * 1000 > now && known.nonce !== nonce
+    })
+  /**
+   * Forgets payments that have expired, whose ends another process saw, or none: up to two for each new payment, so they do
+   * not accumulate.
+   */
+  const forgetExpired = Effect.map(Clock.currentTimeMillis, (now) => {
+    let left = 2
+    for (const [payer, { until }] of pending) {
+      if (left-- === 0 || until * 1000 > now) return
+      pending.delete(payer)
+    }
+  })
+  return {
+    isTaken: ({ nonce, payer }) => otherOf(payer, nonce),
+    take: ({ nonce, payer, request }) =>
+      Effect.map(Effect.tap(otherOf(payer, nonce), forgetExpired), (isOther) => {
+        if (isOther) return false
+        pending.delete(payer)
+        pending.set(payer, { nonce, until: request.validUntil + graceSeconds })
+        return true
+      }),
+    release: ({ nonce, payer }) =>
+      Effect.sync(() => {
+        if (pending.get(payer)?.nonce === nonce) pending.delete(payer)
+      })
+  }
+}
