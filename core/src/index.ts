@@ -102,13 +102,13 @@ export * as AsciiJson from "./wire/http/AsciiJson.ts"
 export * as BoundedBody from "./wire/http/BoundedBody.ts"
 export type {
   AcceptedOffer,
-  AnswerHead,
+  ResponseHead,
   HeaderFields,
   PayerDialect,
   PresentedPayment,
   ReadHeader,
   ReadRefusal,
-  RefusalWords,
+  RefusalMessage,
   SellerDialect
 } from "./wire/pontage/Dialect.ts"
 export * as FacilitatorApi from "./wire/pontage/FacilitatorApi.ts"
@@ -130,7 +130,7 @@ export { x402v2Seller } from "./wire/x402/X402v2Seller.ts"
 export type {
   Answer,
   Decision,
-  Deferred,
+  SettleAfter,
   Free,
   GateRequest,
   Granted,

@@ -3,7 +3,7 @@
  * of it is what is paid for.
  */
 import {
-  type Deferred,
+  type SettleAfter,
   type Granted,
   type ExecutionOutcome,
   type PricedRoute,
@@ -44,9 +44,9 @@ export const serve = async (
     case "Granted":
       open(ctx, route)
       return serveGranted(seller, decision, ctx, next)
-    case "Deferred":
+    case "SettleAfter":
       open(ctx, route)
-      return serveDeferred(seller, decision, ctx, next)
+      return serveSettleAfter(seller, decision, ctx, next)
   }
 }
 
@@ -66,8 +66,13 @@ const serveGranted = async (seller: Seller.Seller, granted: Granted, ctx: Contex
   if (PaidResponse.isUnanswered(ctx)) finish("refused")
 }
 
-const serveDeferred = async (seller: Seller.Seller, deferred: Deferred, ctx: Context, next: Next): Promise<void> => {
-  const abandon = (outcome: "failed" | "notRun") => void seller.run(deferred.abandon(outcome))
+const serveSettleAfter = async (
+  seller: Seller.Seller,
+  settleAfter: SettleAfter,
+  ctx: Context,
+  next: Next
+): Promise<void> => {
+  const abandon = (outcome: "failed" | "notRun") => void seller.run(settleAfter.abandon(outcome))
   if (PaidResponse.isGone(ctx)) return abandon("notRun")
   const before = new Set(ctx.res.getHeaderNames())
   const letGo = ResponseSeal.hold(ctx.res)
@@ -81,17 +86,17 @@ const serveDeferred = async (seller: Seller.Seller, deferred: Deferred, ctx: Con
   }
   if (PaidResponse.isGone(ctx)) abandon("failed")
   else if (PaidResponse.isUnanswered(ctx)) abandon("notRun")
-  else await settle(seller, deferred, ctx, before)
+  else await settle(seller, settleAfter, ctx, before)
   letGo()
 }
 
 const settle = async (
   seller: Seller.Seller,
-  deferred: Deferred,
+  settleAfter: SettleAfter,
   ctx: Context,
   before: ReadonlySet<string>
 ): Promise<void> => {
-  const completed = await seller.run(deferred.complete(ctx.status))
+  const completed = await seller.run(settleAfter.complete(ctx.status))
   switch (completed._tag) {
     case "Uncharged":
       return

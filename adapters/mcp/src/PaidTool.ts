@@ -2,7 +2,7 @@
  * A call of a priced tool: asks the gate, and translates its decision into what MCP does.
  */
 import { ErrorCode, type CallToolResult } from "@modelcontextprotocol/sdk/types.js"
-import type { Deferred, Granted, PricedRoute, Seller, Settlement } from "@pontage/core"
+import type { SettleAfter, Granted, PricedRoute, Seller, Settlement } from "@pontage/core"
 
 import * as ToolCall from "./ToolCall.ts"
 import * as ToolResult from "./ToolResult.ts"
@@ -31,8 +31,8 @@ export const serve = async (
       return ToolResult.refusal(decision.answer)
     case "Granted":
       return serveGranted(seller, route, decision, call)
-    case "Deferred":
-      return serveDeferred(seller, route, decision, call)
+    case "SettleAfter":
+      return serveSettleAfter(seller, route, decision, call)
   }
 }
 
@@ -61,13 +61,13 @@ const serveGranted = async (
   return ToolResult.withReceipt(result, outcome, granted.settlement)
 }
 
-const serveDeferred = async (
+const serveSettleAfter = async (
   seller: Seller.Seller,
   route: PricedRoute,
-  deferred: Deferred,
+  settleAfter: SettleAfter,
   call: ToolCall.ToolCall
 ): Promise<CallToolResult> => {
-  const abandon = (outcome: "failed" | "notRun") => void seller.run(deferred.abandon(outcome))
+  const abandon = (outcome: "failed" | "notRun") => void seller.run(settleAfter.abandon(outcome))
   if (isGone(call)) {
     abandon("notRun")
     return unheard
@@ -78,7 +78,7 @@ const serveDeferred = async (
     if (asks !== undefined) throw asks
     return result
   }
-  const completed = await seller.run(deferred.complete(outcome === "refused" ? 400 : 200))
+  const completed = await seller.run(settleAfter.complete(outcome === "refused" ? 400 : 200))
   switch (completed._tag) {
     case "Uncharged":
       return result

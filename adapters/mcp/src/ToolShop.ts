@@ -39,7 +39,7 @@ export interface ToolConfig<Input extends undefined | ToolSchema, Output extends
  */
 export type ToolTerms = Terms<RouteConfig>
 
-type Terms<Config> = Config extends unknown ? Omit<Config, "speaks" | "cache" | "bind"> : never
+type Terms<Config> = Config extends unknown ? Omit<Config, "dialects" | "cache" | "bind"> : never
 
 /** A price, and the tools that are sold for it. */
 export interface PaidTools {
@@ -79,21 +79,21 @@ export const sellTools = (options: Seller.SellerOptions): ToolShop => {
   }
 }
 
-const speaks = [MetaSeller.metaSeller]
+const dialects = [MetaSeller.metaSeller]
 
-const toolKeys = routeKeys.filter((key) => key !== "speaks" && key !== "cache" && key !== "bind")
+const toolKeys = routeKeys.filter((key) => key !== "dialects" && key !== "cache" && key !== "bind")
 
 const paid = (seller: Seller.Seller, terms: ToolTerms): PaidTools => {
   const fault = OptionCheck.unknownKey(toolKeys, terms)
   if (fault !== undefined) throw new Misconfigured({ message: `paid tools: ${OptionCheck.described(fault)}` })
-  seller.route("paid tools", { ...terms, speaks })
+  seller.route("paid tools", { ...terms, dialects })
   const routes = new Map<string, PricedRoute>()
   const routeOf = (name: string, description: string | undefined): PricedRoute => {
     const known = routes.get(name)
     if (known !== undefined) return known
     const said = description === undefined ? {} : { description: description.slice(0, 1024) }
     const resource = `mcp://tool/${encodeURIComponent(name)}`
-    const route = seller.route(`tool ${name}`, { ...said, resource, ...terms, speaks })
+    const route = seller.route(`tool ${name}`, { ...said, resource, ...terms, dialects })
     routes.set(name, route)
     return route
   }

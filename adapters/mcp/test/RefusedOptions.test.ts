@@ -32,7 +32,7 @@ describe("sellTools refuses", () => {
 
 describe("a price refuses", () => {
   it.each([
-    [{ ...LedgerTools.terms, speaks: [] }, /^paid tools: speaks: unknown key/],
+    [{ ...LedgerTools.terms, dialects: [] }, /^paid tools: dialects: unknown key/],
     [{ ...LedgerTools.terms, cache: "public" }, /^paid tools: cache: unknown key/],
     [{ ...LedgerTools.terms, bindings: "required" }, /^paid tools: bindings: unknown key; did you mean binding\?$/],
     [Object.create(LedgerTools.terms), /^paid tools: the options: expected a plain object/]

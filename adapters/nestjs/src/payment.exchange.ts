@@ -3,7 +3,7 @@
  * it through the handler, and the end of the response alone says how the run ended: streams fail late.
  */
 import {
-  type Deferred,
+  type SettleAfter,
   type Free,
   type Granted,
   type ExecutionOutcome,
@@ -39,19 +39,19 @@ export class PaymentExchange {
   readonly #seller: Seller.Seller
   readonly #request: HostRequest
   readonly #response: HostResponse
-  #decision: Free | Granted | Deferred
+  #decision: Free | Granted | SettleAfter
   #passedGuards = false
   #completing = false
   #over = false
 
   constructor(
     { route, seller }: { readonly route: PricedRoute; readonly seller: Seller.Seller },
-    decision: Free | Granted | Deferred,
+    decision: Free | Granted | SettleAfter,
     request: HostRequest,
     response: HostResponse
   ) {
     this.route = route
-    this.headersBefore = decision._tag === "Deferred" ? headersNow(response) : {}
+    this.headersBefore = decision._tag === "SettleAfter" ? headersNow(response) : {}
     this.#seller = seller
     this.#request = request
     this.#response = response
@@ -65,7 +65,7 @@ export class PaymentExchange {
   }
 
   /** What was decided: a deferred payment becomes a granted one when it is complete. */
-  get decision(): Free | Granted | Deferred {
+  get decision(): Free | Granted | SettleAfter {
     return this.#decision
   }
 
@@ -92,9 +92,9 @@ export class PaymentExchange {
   }
 
   /** Completes a deferred payment with the status of the response that is held back. */
-  async complete(deferred: Deferred, status: number): Promise<Granted | Uncharged | Refused> {
+  async complete(settleAfter: SettleAfter, status: number): Promise<Granted | Uncharged | Refused> {
     this.#completing = true
-    const completed = await this.#seller.run(deferred.complete(status))
+    const completed = await this.#seller.run(settleAfter.complete(status))
     if (completed._tag === "Granted") {
       this.#decision = completed
       if (this.#over) this.#report(completed.finish("failed"))
@@ -108,7 +108,7 @@ export class PaymentExchange {
     this.#over = true
     const decision = this.#decision
     if (decision._tag === "Granted") this.#report(decision.finish(this.#outcome(delivered, status)))
-    if (decision._tag === "Deferred" && !this.#completing) {
+    if (decision._tag === "SettleAfter" && !this.#completing) {
       this.#report(decision.abandon(this.#wasReached() ? "failed" : "notRun"))
     }
   }

@@ -4,7 +4,7 @@
  */
 import { type CallHandler, type ExecutionContext, Inject, Injectable, type NestInterceptor } from "@nestjs/common"
 import { HttpAdapterHost } from "@nestjs/core"
-import { type Deferred, ResponseSeal } from "@pontage/core"
+import { type SettleAfter, ResponseSeal } from "@pontage/core"
 import { defer, lastValueFrom, type Observable } from "rxjs"
 
 import { PaymentRefusedException } from "./payment.exception.ts"
@@ -34,7 +34,7 @@ export class PaymentInterceptor implements NestInterceptor {
       case "Free":
       case "Granted":
         return next.handle()
-      case "Deferred":
+      case "SettleAfter":
         return defer(() => this.#held(response, exchange, decision, next))
     }
   }
@@ -46,12 +46,12 @@ export class PaymentInterceptor implements NestInterceptor {
   async #held(
     response: HostResponse,
     exchange: PaymentExchange,
-    deferred: Deferred,
+    settleAfter: SettleAfter,
     next: CallHandler
   ): Promise<unknown> {
     const letGo = ResponseSeal.hold(nodeResponse(response))
     try {
-      return await this.#settled(response, exchange, deferred, next)
+      return await this.#settled(response, exchange, settleAfter, next)
     } finally {
       letGo()
     }
@@ -60,14 +60,14 @@ export class PaymentInterceptor implements NestInterceptor {
   async #settled(
     response: HostResponse,
     exchange: PaymentExchange,
-    deferred: Deferred,
+    settleAfter: SettleAfter,
     next: CallHandler
   ): Promise<unknown> {
     const { httpAdapter } = this.#host
     const answer = await hold(await lastValueFrom(next.handle(), { defaultValue: undefined }))
     if (exchange.isOver || exchange.isGone || httpAdapter.isHeadersSent(response)) return answer
     const status = answer instanceof Response ? answer.status : response.statusCode
-    const completed = await exchange.complete(deferred, status)
+    const completed = await exchange.complete(settleAfter, status)
     switch (completed._tag) {
       case "Uncharged":
         return answer

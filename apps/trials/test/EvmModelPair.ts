@@ -104,7 +104,7 @@ const readState = Effect.fnUntraced(function* (real: EvmRpc.Shape, { people, tok
 
 /** The model as a server in this process. */
 const originOf = (view: () => EvmModelView) => (): HttpOrigin.HttpOrigin => ({
-  ask: ({ body = "" }) =>
+  send: ({ body = "" }) =>
     Effect.sync(() => {
       const { id, method, params }: { id: number; method: string; params: ReadonlyArray<unknown> } = JSON.parse(body)
       const text = JSON.stringify({ jsonrpc: "2.0", id, ...EvmModelAnswers.answer(view(), method, params) })

@@ -21,7 +21,7 @@ import * as RefusalBody from "./RefusalBody.ts"
 export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly cause: unknown }> {}
 
 /** What a server's no is reported as. */
-export type Refusal = PaymentError | ValidationError | PaymentRefused
+export type RefusalError = PaymentError | ValidationError | PaymentRefused
 
 /** The three meanings. */
 export type PaidAnswer = Answered | Refused | Unknown
@@ -39,7 +39,7 @@ export interface Answered {
 /** The server's clear no. */
 export interface Refused {
   readonly _tag: "Refused"
-  readonly error: Refusal
+  readonly error: RefusalError
 }
 
 /** No one knows yet. */
@@ -67,7 +67,7 @@ export const fromResponse = Effect.fnUntraced(function* (
   entry: JournalEntry,
   response: Response
 ): Effect.fn.Return<PaidAnswer> {
-  const dialects = PayerDialects.spokenIn(understood, entry.headers ?? {})
+  const dialects = PayerDialects.ofPayment(understood, entry.headers ?? {})
   const receipt = receiptOn(dialects, entry, response)
   // With a receipt it is what was paid for, also where the handler has handed on somebody else's refusal.
   const refusal = receipt === undefined ? yield* RefusalBody.read(dialects, response) : undefined
@@ -108,7 +108,7 @@ const fromRefusal = (entry: JournalEntry, response: Response, body: PaymentRequi
 const errorOf = (
   { host, paymentId = "" }: JournalEntry,
   { code, detail = "", error, reason }: PaymentRequired
-): Refusal => {
+): RefusalError => {
   const message = `${host} refused payment ${paymentId}: ${AsciiJson.quoted(error)}`
   if (code !== undefined) return new PaymentError({ code, detail, message })
   if (reason !== undefined) return invalid(reason, detail, message)

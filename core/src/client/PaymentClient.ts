@@ -22,7 +22,7 @@ import * as PayerDialects from "../wire/PayerDialects.ts"
 import type { PayerDialect, ReadRefusal } from "../wire/pontage/Dialect.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
 import { isExpired } from "./JournalLedger.ts"
-import type { Refusal } from "./PaidAnswer.ts"
+import type { RefusalError } from "./PaidAnswer.ts"
 import * as PayableRequest from "./PayableRequest.ts"
 import { decline, type PaymentDeclined } from "./PaymentDeclined.ts"
 import { PaymentJournal, type JournalUnavailable } from "./PaymentJournal.ts"
@@ -102,7 +102,7 @@ export interface PaymentStatus {
 }
 
 /** Everything that paying can fail with. */
-export type PayFailure = PaymentDeclined | SigningFailed | JournalUnavailable | Refusal | ProtocolError
+export type PayFailure = PaymentDeclined | SigningFailed | JournalUnavailable | RefusalError | ProtocolError
 
 /** The service. */
 export class PaymentClient extends Context.Service<
@@ -128,19 +128,19 @@ export class PaymentClient extends Context.Service<
 export const make = Effect.fnUntraced(function* (options: Options) {
   yield* Effect.fromResult(OptionCheck.read(check, options))
   const journal = yield* PaymentJournal
-  const { schemes: halves } = yield* ClientSchemeRegistry
-  const schemes = halves.map(({ scheme }) => scheme)
+  const { schemes: schemeClients } = yield* ClientSchemeRegistry
+  const schemes = schemeClients.map(({ scheme }) => scheme)
   const policy = yield* Effect.fromResult(PaymentPolicy.make(options.limits ?? {}, options.allow ?? {}, schemes))
   const { dialects = PayerDialects.usual } = options
-  const counter: Counter = {
+  const context: ClientContext = {
     journal,
     policy,
-    halves,
+    schemeClients,
     choose: options.choose ?? (([first]) => first),
     confirm: options.confirm ?? (() => Effect.succeed(true)),
     lookup: options.lookup ?? (() => Effect.succeed(undefined))
   }
-  const till: Purchase.Till = {
+  const purchases: Purchase.PurchaseContext = {
     dialects,
     journal,
     onPayment: options.onPayment ?? (() => Effect.void),
@@ -148,9 +148,9 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   }
   return PaymentClient.of({
     demandOf: (response) => demandOf(dialects, response),
-    pay: (request, demand) => pay(counter, till, request, demand),
-    quote: (request, demand) => quote(counter, request, demand),
-    status: (paymentId) => status(counter, paymentId)
+    pay: (request, demand) => pay(context, purchases, request, demand),
+    quote: (request, demand) => quote(context, request, demand),
+    status: (paymentId) => status(context, paymentId)
   })
 })
 
@@ -166,10 +166,10 @@ export const layer = (
   )
 
 /** What a purchase is decided with. */
-interface Counter extends Required<Pick<Options, "choose" | "confirm" | "lookup">> {
+interface ClientContext extends Required<Pick<Options, "choose" | "confirm" | "lookup">> {
   readonly journal: PaymentJournal["Service"]
   readonly policy: PaymentPolicy.PaymentPolicy
-  readonly halves: ReadonlyArray<SchemeClient>
+  readonly schemeClients: ReadonlyArray<SchemeClient>
 }
 
 const demandOf = Effect.fnUntraced(function* (
@@ -181,49 +181,49 @@ const demandOf = Effect.fnUntraced(function* (
 })
 
 const pay = Effect.fnUntraced(function* (
-  counter: Counter,
-  till: Purchase.Till,
+  context: ClientContext,
+  purchases: Purchase.PurchaseContext,
   request: PayableRequest.PayableRequest,
   { origin, refusal }: Demand
 ) {
   const { accepts } = refusal.required
-  const target = yield* Effect.fromResult(admitted(counter, request, origin))
+  const target = yield* Effect.fromResult(admitted(context, request, origin))
   const name = yield* PayableRequest.nameOf(request)
-  const earlier = yield* resumeEarlier(counter, till, request, name)
+  const earlier = yield* resumeEarlier(context, purchases, request, name)
   if (earlier !== undefined) return earlier
-  const reused = yield* reuseRefused(counter, till, request, { accepts, name, target })
+  const reused = yield* reuseRefused(context, purchases, request, { accepts, name, target })
   if (reused !== undefined) return reused
   const allowed = yield* Effect.fromResult(
-    chosen(counter, target, yield* judged(counter, request.method, target, accepts))
+    chosen(context, target, yield* judged(context, request.method, target, accepts))
   )
-  if (!(yield* counter.confirm(allowed.quote))) {
+  if (!(yield* context.confirm(allowed.quote))) {
     return yield* decline("confirm_refused", `${target.host} asks ${allowed.quote.price}, and confirm said no`)
   }
   const index = accepts.indexOf(allowed.quote.requirements)
-  const paymentHeaders: Purchase.Order["paymentHeaders"] = (payload) => refusal.paymentHeaders(index, payload)
-  return yield* Purchase.buy(till, request, { ...allowed, name, paymentHeaders })
+  const paymentHeaders: Purchase.PurchaseOrder["paymentHeaders"] = (payload) => refusal.paymentHeaders(index, payload)
+  return yield* Purchase.buy(purchases, request, { ...allowed, name, paymentHeaders })
 })
 
 const quote = Effect.fnUntraced(function* (
-  counter: Counter,
+  context: ClientContext,
   request: Pick<PayableRequest.PayableRequest, "method" | "url">,
   { origin, refusal }: Demand
 ) {
-  const target = yield* Effect.fromResult(admitted(counter, request, origin))
-  const { allowed, declined } = yield* judged(counter, request.method, target, refusal.required.accepts)
+  const target = yield* Effect.fromResult(admitted(context, request, origin))
+  const { allowed, declined } = yield* judged(context, request.method, target, refusal.required.accepts)
   return { payable: allowed.map(({ quote }) => quote), declined }
 })
 
-const status = Effect.fnUntraced(function* (counter: Counter, paymentId: string) {
-  const entry = yield* counter.journal.find(paymentId)
-  const record = yield* counter.lookup(paymentId)
-  if (entry !== undefined && record !== undefined) yield* acquit(counter, entry, record)
-  return { paymentId, entry: yield* counter.journal.find(paymentId), record }
+const status = Effect.fnUntraced(function* (context: ClientContext, paymentId: string) {
+  const entry = yield* context.journal.find(paymentId)
+  const record = yield* context.lookup(paymentId)
+  if (entry !== undefined && record !== undefined) yield* acquit(context, entry, record)
+  return { paymentId, entry: yield* context.journal.find(paymentId), record }
 })
 
 /** Where a payment may go that a refusal from there asks for. */
 const admitted = (
-  { policy }: Counter,
+  { policy }: ClientContext,
   request: Pick<PayableRequest.PayableRequest, "method" | "url">,
   origin: Demand["origin"]
 ): Result.Result<URL, PaymentDeclined> =>
@@ -234,12 +234,12 @@ const admitted = (
  * by calls that ran side by side; one is sent at a time.
  */
 const resumeEarlier = Effect.fnUntraced(function* (
-  counter: Counter,
-  till: Purchase.Till,
+  context: ClientContext,
+  purchases: Purchase.PurchaseContext,
   request: PayableRequest.PayableRequest,
   name: string
 ) {
-  const { journal } = counter
+  const { journal } = context
   const tried = new Set<string>()
   while (true) {
     const answer = yield* Effect.uninterruptibleMask((restore) =>
@@ -249,7 +249,7 @@ const resumeEarlier = Effect.fnUntraced(function* (
         // What is dead and yet comes back could not be written down as dead: leave it, or this would never end.
         if (tried.has(entry.id)) return yield* Effect.as(journal.letGo(entry.id), none)
         tried.add(entry.id)
-        return yield* Effect.onExit(restore(resumed(counter, till, request, entry)), () => journal.letGo(entry.id))
+        return yield* Effect.onExit(restore(resumed(context, purchases, request, entry)), () => journal.letGo(entry.id))
       })
     )
     if (answer === none) return undefined
@@ -261,15 +261,15 @@ const none: unique symbol = Symbol("none")
 
 /** The answer to an entry that is held; `undefined` where it turns out to be over, so that what it bought is bought anew. */
 const resumed = Effect.fnUntraced(function* (
-  counter: Counter,
-  till: Purchase.Till,
+  context: ClientContext,
+  purchases: Purchase.PurchaseContext,
   request: PayableRequest.PayableRequest,
   entry: JournalEntry
 ) {
-  if (yield* isAcquitted(counter, entry)) return undefined
+  if (yield* isAcquitted(context, entry)) return undefined
   return yield* entry.reuse === undefined
-    ? Purchase.resume(till, request, entry)
-    : Purchase.reuse(till, request, entry, entry)
+    ? Purchase.resume(purchases, request, entry)
+    : Purchase.reuse(purchases, request, entry, entry)
 })
 
 /** A request, and what it is offered for. */
@@ -284,29 +284,33 @@ interface Offered {
  * has refused that one; `undefined` where there is none, or the server will have it no more.
  */
 const reuseRefused = Effect.fnUntraced(function* (
-  { halves, journal }: Counter,
-  till: Purchase.Till,
+  { schemeClients, journal }: ClientContext,
+  purchases: Purchase.PurchaseContext,
   request: PayableRequest.PayableRequest,
   { accepts, name, target }: Offered
 ) {
   if (!accepts.some(({ extra }) => RouteToken.of(extra) !== undefined)) return undefined
   const fits = (entry: JournalEntry) =>
-    new URL(entry.url).origin === target.origin && accepts.some((offer) => covers(halves, entry, offer))
+    new URL(entry.url).origin === target.origin && accepts.some((offer) => covers(schemeClients, entry, offer))
   return yield* Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       const entry = yield* restore(journal.adoptRefused(fits))
       if (entry === undefined) return undefined
-      const sending = Purchase.reuse(till, request, entry, { request: name, url: target.href })
+      const sending = Purchase.reuse(purchases, request, entry, { request: name, url: target.href })
       return yield* Effect.onExit(restore(sending), () => journal.letGo(entry.id))
     })
   )
 })
 
 /** Whether what was paid would pay for this offer: the same route, payee and asset, at no higher price. */
-const covers = (halves: ReadonlyArray<SchemeClient>, entry: JournalEntry, offer: PaymentRequirements): boolean => {
+const covers = (
+  schemeClients: ReadonlyArray<SchemeClient>,
+  entry: JournalEntry,
+  offer: PaymentRequirements
+): boolean => {
   if (entry.reuse === undefined || RouteToken.of(offer.extra) !== entry.reuse.routeToken) return false
-  const half = Result.getOrUndefined(halfFor(halves, offer))
-  const asset = half?.asset(offer)
+  const schemeClient = Result.getOrUndefined(schemeClientFor(schemeClients, offer))
+  const asset = schemeClient?.asset(offer)
   return (
     asset?.network === entry.network &&
     asset.address === entry.asset &&
@@ -316,17 +320,21 @@ const covers = (halves: ReadonlyArray<SchemeClient>, entry: JournalEntry, offer:
 }
 
 /** Whether an authorization of unknown outcome, past its validity, is known to the payer's facilitator as dead. */
-const isAcquitted = Effect.fnUntraced(function* (counter: Counter, entry: JournalEntry) {
+const isAcquitted = Effect.fnUntraced(function* (context: ClientContext, entry: JournalEntry) {
   if (entry.state !== "pending" || entry.paymentId === undefined) return false
-  const record = yield* counter.lookup(entry.paymentId).pipe(Effect.catch(() => Effect.succeed(undefined)))
-  return record !== undefined && (yield* acquit(counter, entry, record))
+  const record = yield* context.lookup(entry.paymentId).pipe(Effect.catch(() => Effect.succeed(undefined)))
+  return record !== undefined && (yield* acquit(context, entry, record))
 })
 
 /**
  * Gives an entry's amount back to the limits where it is proven that it costs nothing: the facilitator says that the
  * payment is dead, and what was signed cannot be settled by anybody else any more.
  */
-const acquit = Effect.fnUntraced(function* ({ journal }: Counter, entry: JournalEntry, { status }: PaymentRecord) {
+const acquit = Effect.fnUntraced(function* (
+  { journal }: ClientContext,
+  entry: JournalEntry,
+  { status }: PaymentRecord
+) {
   const isOpen = entry.state === "pending" || entry.state === "refused"
   if (!isOpen || !isDead(status) || !isExpired(entry, yield* Clock.currentTimeMillis)) return false
   yield* journal.write({ ...entry, state: "released" })
@@ -340,7 +348,7 @@ interface Judged {
 
 /** The options that would be paid now, in the offer's order, and why the others would not. */
 const judged = Effect.fnUntraced(function* (
-  { halves, journal, policy }: Counter,
+  { schemeClients, journal, policy }: ClientContext,
   method: string,
   url: URL,
   accepts: ReadonlyArray<PaymentRequirements>
@@ -349,8 +357,8 @@ const judged = Effect.fnUntraced(function* (
   const allowed: Array<PaymentPolicy.Allowed> = []
   const declined: Array<PaymentDeclined> = []
   for (const requirements of accepts) {
-    const result = Result.flatMap(halfFor(halves, requirements), (half) =>
-      policy.judge({ method, url }, requirements, half)
+    const result = Result.flatMap(schemeClientFor(schemeClients, requirements), (schemeClient) =>
+      policy.judge({ method, url }, requirements, schemeClient)
     )
     const no = Result.isFailure(result) ? result.failure : result.success.exceeds(spent)
     if (no !== undefined) declined.push(no)
@@ -359,19 +367,22 @@ const judged = Effect.fnUntraced(function* (
   return { allowed, declined } satisfies Judged
 })
 
-const halfFor = (
-  halves: ReadonlyArray<SchemeClient>,
+const schemeClientFor = (
+  schemeClients: ReadonlyArray<SchemeClient>,
   { network, scheme }: PaymentRequirements
 ): Result.Result<SchemeClient, PaymentDeclined> => {
-  const half = halves.find((half) => half.scheme.name === scheme && half.scheme.network(network) === half.network)
-  if (half !== undefined) return Result.succeed(half)
+  const schemeClient = schemeClients.find(
+    (schemeClient) =>
+      schemeClient.scheme.name === scheme && schemeClient.scheme.network(network) === schemeClient.network
+  )
+  if (schemeClient !== undefined) return Result.succeed(schemeClient)
   return Result.fail(
     decline("no_acceptable_option", `no scheme is configured that pays ${AsciiJson.quoted(scheme)} on ${network}`)
   )
 }
 
 const chosen = (
-  { choose }: Counter,
+  { choose }: ClientContext,
   { host }: URL,
   { allowed, declined }: Judged
 ): Result.Result<PaymentPolicy.Allowed, PaymentDeclined> => {

@@ -59,7 +59,7 @@ export type SpentSoFar = (unit: string, host?: string) => Spending.Spending
 export interface Allowed {
   readonly quote: Quote
   /** What signs it. */
-  readonly half: SchemeClient
+  readonly schemeClient: SchemeClient
   /** Why the quote does not fit the totals; `undefined` when it does. */
   readonly exceeds: (spent: SpentSoFar) => PaymentDeclined | undefined
 }
@@ -72,7 +72,7 @@ export interface PaymentPolicy {
   readonly judge: (
     request: { readonly method: string; readonly url: URL },
     requirements: PaymentRequirements,
-    half: SchemeClient
+    schemeClient: SchemeClient
   ) => Result.Result<Allowed, PaymentDeclined>
 }
 
@@ -128,12 +128,14 @@ const policy = (
   allow: PaymentAllowances
 ): PaymentPolicy => ({
   admit: (url) => admit(url, allow.hosts),
-  judge: (request, requirements, half) => {
-    const asset = Result.flatMap(recognise(requirements, half), (asset) => permit(requirements, asset, half, allow))
+  judge: (request, requirements, schemeClient) => {
+    const asset = Result.flatMap(recognise(requirements, schemeClient), (asset) =>
+      permit(requirements, asset, schemeClient, allow)
+    )
     return Result.flatMap(asset, (asset) => {
       const quote = quoteOf(request, requirements, asset)
-      const unitLimits = limitsOf(asset, half.scheme)
-      const allowed: Allowed = { quote, half, exceeds: (spent) => overTotals(quote, unitLimits, spent) }
+      const unitLimits = limitsOf(asset, schemeClient.scheme)
+      const allowed: Allowed = { quote, schemeClient, exceeds: (spent) => overTotals(quote, unitLimits, spent) }
       return Result.map(affordable(quote, unitLimits), () => allowed)
     })
   }
@@ -166,25 +168,28 @@ const admit = (url: URL, hosts: ReadonlyArray<string> | undefined): Result.Resul
 const challengeGrammar = /^[A-Za-z0-9_-]{16,128}$/
 
 /** The option's asset in this payer's own words: nothing is taken from the offer that the half does not know itself. */
-const recognise = (requirements: PaymentRequirements, half: SchemeClient): Result.Result<Asset, PaymentDeclined> => {
+const recognise = (
+  requirements: PaymentRequirements,
+  schemeClient: SchemeClient
+): Result.Result<Asset, PaymentDeclined> => {
   const { extra, network, payTo } = requirements
   const challenge = extra?.["challenge"]
   if (typeof challenge === "string" && !challengeGrammar.test(challenge)) {
     return refusal("no_acceptable_option", "the offer's challenge is not base64url text of 16 to 128 characters")
   }
-  if (half.scheme.address(payTo) === undefined) {
+  if (schemeClient.scheme.address(payTo) === undefined) {
     return refusal(
       "no_acceptable_option",
-      `the payee ${AsciiJson.quoted(payTo)} is no address of ${half.scheme.family}`
+      `the payee ${AsciiJson.quoted(payTo)} is no address of ${schemeClient.scheme.family}`
     )
   }
-  const asset = half.asset(requirements)
+  const asset = schemeClient.asset(requirements)
   if (asset === undefined) {
     const named = requirements.asset === undefined ? "(none is named)" : AsciiJson.quoted(requirements.asset)
     const message = `the asset ${named} on ${network} is not known to this client; give it to the scheme's client to pay in it`
     return refusal("asset_unknown", message)
   }
-  const objection = half.objection?.(requirements, asset)
+  const objection = schemeClient.objection?.(requirements, asset)
   return objection === undefined
     ? Result.succeed(asset)
     : refusal("terms_unsupported", `${asset.symbol} on ${network}: ${objection}`)

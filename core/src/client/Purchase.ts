@@ -22,7 +22,7 @@ import type { PaymentJournal } from "./PaymentJournal.ts"
 import { spendingsOf, type Allowed } from "./PaymentPolicy.ts"
 
 /** What all purchases of a client share. */
-export interface Till {
+export interface PurchaseContext {
   readonly dialects: ReadonlyArray<PayerDialect>
   readonly journal: PaymentJournal["Service"]
   /** Told once of each payment, when the server first says that the money has moved. */
@@ -32,7 +32,7 @@ export interface Till {
 }
 
 /** What is bought, and how it is paid. */
-export interface Order extends Allowed {
+export interface PurchaseOrder extends Allowed {
   /** The name of the logical request. */
   readonly name: string
   /** The headers that carry what the scheme signed. */
@@ -68,26 +68,26 @@ const lastAsk = 1_000
  * Buys what the logical request asks for: reserves, signs, writes down and sends. Where it ends before anything was sent,
  * it leaves nothing behind.
  */
-export const buy = (till: Till, request: PayableRequest, order: Order) =>
-  Effect.uninterruptibleMask((restore) => bought(till, request, order, restore))
+export const buy = (context: PurchaseContext, request: PayableRequest, order: PurchaseOrder) =>
+  Effect.uninterruptibleMask((restore) => bought(context, request, order, restore))
 
 const bought = Effect.fnUntraced(function* (
-  till: Till,
+  context: PurchaseContext,
   request: PayableRequest,
-  order: Order,
+  order: PurchaseOrder,
   restore: <A, E, R>(interruptible: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 ) {
   const reserved = yield* draft(order)
-  yield* till.journal.reserve(reserved, order.exceeds)
-  const drop = Effect.andThen(record(till, { ...reserved, state: "released" }), till.journal.letGo(reserved.id))
-  const entry = yield* restore(authorise(till, order, reserved)).pipe(Effect.onError(() => drop))
-  return yield* restore(present(till, request, entry)).pipe(
+  yield* context.journal.reserve(reserved, order.exceeds)
+  const drop = Effect.andThen(record(context, { ...reserved, state: "released" }), context.journal.letGo(reserved.id))
+  const entry = yield* restore(authorise(context, order, reserved)).pipe(Effect.onError(() => drop))
+  return yield* restore(present(context, request, entry)).pipe(
     Effect.catchTag("ServedElsewhere", ({ refusal }) => Effect.fail(refusal)),
-    Effect.onExit(() => till.journal.letGo(entry.id))
+    Effect.onExit(() => context.journal.letGo(entry.id))
   )
 })
 
-const draft = Effect.fnUntraced(function* ({ name, quote }: Order) {
+const draft = Effect.fnUntraced(function* ({ name, quote }: PurchaseOrder) {
   const { amount, asset, method, requirements, url } = quote
   const at = yield* Clock.currentTimeMillis
   const validity = Math.min(requirements.maxTimeoutSeconds ?? defaultMaxTimeoutSeconds, maximumValiditySeconds)
@@ -110,12 +110,12 @@ const draft = Effect.fnUntraced(function* ({ name, quote }: Order) {
 })
 
 /** Signs for the reservation and writes down what was signed. */
-const authorise = Effect.fnUntraced(function* (till: Till, order: Order, reserved: JournalEntry) {
+const authorise = Effect.fnUntraced(function* (context: PurchaseContext, order: PurchaseOrder, reserved: JournalEntry) {
   const { asset, requirements } = order.quote
   const challenge = requirements.extra?.["challenge"]
   const binding = typeof challenge === "string" ? yield* Binding.make(challenge) : undefined
   const validBefore = reserved.validBefore
-  const signed = yield* order.half.sign({ requirements, asset, validAfter: 0, validBefore, binding }).pipe(
+  const signed = yield* order.schemeClient.sign({ requirements, asset, validAfter: 0, validBefore, binding }).pipe(
     Effect.timeoutOrElse({
       duration: validBefore * 1000 - reserved.at,
       orElse: () => Effect.fail(new SigningFailed({ message: tooLate }))
@@ -126,7 +126,7 @@ const authorise = Effect.fnUntraced(function* (till: Till, order: Order, reserve
   const paymentId = yield* PaymentId.make(asset.network, { asset: asset.address, ...signed })
   const headers = yield* bounded(order.paymentHeaders(signed.payload))
   const entry: JournalEntry = { ...reserved, state: "pending", paymentId, payer: signed.payer, headers }
-  yield* till.journal.write(entry)
+  yield* context.journal.write(entry)
   return entry
 })
 
@@ -149,34 +149,34 @@ const tooLate =
  * has ended: a server that has forgotten it says the same as one that never took it. The next call buys anew. `undefined` where
  * another tab was served for it in the meantime.
  */
-export const resume = (till: Till, request: PayableRequest, entry: JournalEntry) =>
-  Effect.catchTag(present(till, request, entry), "ServedElsewhere", () => Effect.succeed(undefined))
+export const resume = (context: PurchaseContext, request: PayableRequest, entry: JournalEntry) =>
+  Effect.catchTag(present(context, request, entry), "ServedElsewhere", () => Effect.succeed(undefined))
 
 /**
  * Sends the payment of a request that was refused with another request of the same route, which it becomes the payment of.
  * `undefined` where the server's first word is that it pays for nothing more, and then it is over: nothing of it is in doubt.
  */
 export const reuse = Effect.fnUntraced(function* (
-  till: Till,
+  context: PurchaseContext,
   request: PayableRequest,
   refused: JournalEntry,
   purpose: Pick<JournalEntry, "request" | "url">
 ) {
   const { reuse: _, ...rest } = refused
   const entry: JournalEntry = { ...rest, ...purpose }
-  yield* till.journal.write(entry)
-  return yield* Effect.catchTag(present(till, request, entry, true), "ServedElsewhere", () => Effect.undefined)
+  yield* context.journal.write(entry)
+  return yield* Effect.catchTag(present(context, request, entry, true), "ServedElsewhere", () => Effect.undefined)
 })
 
 /** The refusal of a payment that, as the journal says by now, has done its work for another tab. */
-class ServedElsewhere extends Data.TaggedError("ServedElsewhere")<{ readonly refusal: PaidAnswer.Refusal }> {}
+class ServedElsewhere extends Data.TaggedError("ServedElsewhere")<{ readonly refusal: PaidAnswer.RefusalError }> {}
 
 /**
  * Sends the authorization until there is an answer, a refusal, or no more time: its validity is over by the clock, or so
  * much was waited that a clock set back in the meantime is no reason to go on.
  */
 const present = Effect.fnUntraced(function* (
-  till: Till,
+  context: PurchaseContext,
   request: PayableRequest,
   entry: JournalEntry,
   isReused = false
@@ -184,15 +184,15 @@ const present = Effect.fnUntraced(function* (
   const until = isReused ? (entry.owedUntil ?? 0) : entry.validBefore * 1000
   let waited = 0
   for (let attempt = 0; ; attempt++) {
-    const answer = yield* ask(till, request, entry)
+    const answer = yield* ask(context, request, entry)
     if (answer._tag === "Answered") {
-      yield* answered(till, entry, answer)
+      yield* answered(context, entry, answer)
       return answer.response
     }
     if (answer._tag === "Refused") {
-      yield* refused(till, entry, answer.error)
+      yield* refused(context, entry, answer.error)
       if (!isReused) return yield* Effect.fail(answer.error)
-      yield* record(till, { ...entry, state: "settled" })
+      yield* record(context, { ...entry, state: "settled" })
       return yield* attempt === 0 ? new ServedElsewhere({ refusal: answer.error }) : Effect.fail(answer.error)
     }
     const now = yield* Clock.currentTimeMillis
@@ -210,14 +210,22 @@ const present = Effect.fnUntraced(function* (
  * Notes a refusal. It hides nothing that is more certain: a payment that another tab was served for is over, and an owed
  * answer stays owed, until the server says that the payment was used and will give nothing for it any more.
  */
-const refused = Effect.fnUntraced(function* (till: Till, entry: JournalEntry, refusal: PaidAnswer.Refusal) {
-  const standing = yield* record(till, { ...entry, state: "refused" })
+const refused = Effect.fnUntraced(function* (
+  context: PurchaseContext,
+  entry: JournalEntry,
+  refusal: PaidAnswer.RefusalError
+) {
+  const standing = yield* record(context, { ...entry, state: "refused" })
   if (standing.state === "settled") return yield* new ServedElsewhere({ refusal })
   const isUsed = refusal._tag === "ValidationError" && refusal.reason === "already_used"
-  if (standing.state === "owed" && isUsed) yield* record(till, { ...standing, state: "settled" })
+  if (standing.state === "owed" && isUsed) yield* record(context, { ...standing, state: "settled" })
 })
 
-const ask = ({ dialects }: Till, request: PayableRequest, entry: JournalEntry): Effect.Effect<PaidAnswer.PaidAnswer> =>
+const ask = (
+  { dialects }: PurchaseContext,
+  request: PayableRequest,
+  entry: JournalEntry
+): Effect.Effect<PaidAnswer.PaidAnswer> =>
   request.send(entry.url, entry.headers ?? {}).pipe(
     Effect.flatMap((response) => PaidAnswer.fromResponse(dialects, entry, response)),
     Effect.catch((failure) => Effect.succeed(PaidAnswer.fromNoAnswer(failure)))
@@ -228,16 +236,20 @@ const ask = ({ dialects }: Till, request: PayableRequest, entry: JournalEntry): 
  * leaves the payment good for other requests too. An answer without a receipt that is no failure was served all the same; a
  * failure without one says nothing about the money.
  */
-const answered = Effect.fnUntraced(function* (till: Till, entry: JournalEntry, answer: PaidAnswer.Answered) {
+const answered = Effect.fnUntraced(function* (
+  context: PurchaseContext,
+  entry: JournalEntry,
+  answer: PaidAnswer.Answered
+) {
   const { receipt = entry.receipt, response } = answer
   if (response.status >= 400 && receipt === undefined) return
   const { reuse: _, ...rest } = entry
   const known = receipt === undefined ? rest : { ...rest, receipt }
-  yield* record(till, { ...known, ...outcomeOf(entry, answer, yield* Clock.currentTimeMillis) })
+  yield* record(context, { ...known, ...outcomeOf(entry, answer, yield* Clock.currentTimeMillis) })
   if (receipt !== undefined && entry.receipt === undefined) {
     // What the listener does wrong must not cost the caller the answer that was paid for.
-    yield* Effect.catchCause(till.onPayment(receipt), (cause) =>
-      Cause.hasInterrupts(cause) ? Effect.void : tell(till, Cause.squash(cause))
+    yield* Effect.catchCause(context.onPayment(receipt), (cause) =>
+      Cause.hasInterrupts(cause) ? Effect.void : tell(context, Cause.squash(cause))
     )
   }
 })
@@ -259,11 +271,11 @@ const outcomeOf = (
  * Notes what became known of an authorization that was sent. Where that cannot be written the entry stays as doubtful as
  * it was, which is the safe side, and the answer is not lost over it.
  */
-const record = (till: Till, entry: JournalEntry) =>
-  Effect.catch(till.journal.write(entry), (error) => Effect.as(tell(till, error), entry))
+const record = (context: PurchaseContext, entry: JournalEntry) =>
+  Effect.catch(context.journal.write(entry), (error) => Effect.as(tell(context, error), entry))
 
 /** Whoever is told of trouble makes none. */
-const tell = ({ onTrouble }: Till, error: unknown) => Effect.catchCause(onTrouble(error), () => Effect.void)
+const tell = ({ onTrouble }: PurchaseContext, error: unknown) => Effect.catchCause(onTrouble(error), () => Effect.void)
 
 const pending = ({ host, paymentId = "" }: JournalEntry, { said, status = "accepted" }: PaidAnswer.Unknown) =>
   new SettlementPending({

@@ -8,7 +8,7 @@ import * as Result from "effect/Result"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import { depthOf } from "../wire/http/AsciiJson.ts"
 import * as BoundedBody from "../wire/http/BoundedBody.ts"
-import type { AnswerHead, PayerDialect, ReadRefusal } from "../wire/pontage/Dialect.ts"
+import type { ResponseHead, PayerDialect, ReadRefusal } from "../wire/pontage/Dialect.ts"
 
 /** The most that is read of a refusal's body, in bytes. */
 export const maximumBytes = 64 * 1024
@@ -33,10 +33,10 @@ export const read = Effect.fnUntraced(function* (
   dialects: ReadonlyArray<PayerDialect>,
   response: Response
 ): Effect.fn.Return<Recognised | undefined> {
-  const head: AnswerHead = { status: response.status, header: (name) => response.headers.get(name) }
+  const head: ResponseHead = { status: response.status, header: (name) => response.headers.get(name) }
   const candidates = dialects.filter((dialect) => dialect.mayRefuse(head))
   if (candidates.length === 0) return undefined
-  if (candidates.some(({ isToldByHead }) => isToldByHead)) {
+  if (candidates.some(({ isKnownByHead }) => isKnownByHead)) {
     return recognise(candidates, head, yield* Effect.result(jsonOf(response)))
   }
   const recognised = recognise(candidates, head, yield* Effect.result(jsonOf(response.clone())))
@@ -47,7 +47,7 @@ export const read = Effect.fnUntraced(function* (
 /** The first that can read it; if none can, the first that should have been able to. */
 const recognise = (
   candidates: ReadonlyArray<PayerDialect>,
-  head: AnswerHead,
+  head: ResponseHead,
   body: Result.Result<unknown, ValidationError>
 ): Recognised | undefined => {
   let unreadable: Recognised | undefined

@@ -20,116 +20,122 @@ import { isSameAddress } from "../scheme/Scheme.ts"
 import type { PresentedPayment } from "../wire/pontage/Dialect.ts"
 import * as Refusal from "../wire/pontage/Refusal.ts"
 import * as SellerDialects from "../wire/SellerDialects.ts"
-import type { Deferred, Granted, Refused, Uncharged } from "./http/Decision.ts"
+import type { SettleAfter, Granted, Refused, Uncharged } from "./http/Decision.ts"
 import * as GateAnswer from "./http/GateAnswer.ts"
 import * as ClaimedResource from "./offer/ClaimedResource.ts"
 import * as OfferMatch from "./offer/OfferMatch.ts"
 import * as RouteOffer from "./offer/RouteOffer.ts"
 import type { ClaimsInDoubt } from "./request/ClaimsInDoubt.ts"
-import * as PaymentRun from "./request/PaymentRun.ts"
+import * as ExecutionLeases from "./request/ExecutionLeases.ts"
 import * as ShopInspection from "./request/ShopInspection.ts"
 import * as BuyerPlace from "./shop/BuyerPlace.ts"
 
 /** The things that every taking of a payment needs. */
-export interface Counter {
-  readonly notary: RouteOffer.ChallengeSigner
+export interface PaidRequestContext {
+  readonly signer: RouteOffer.ChallengeSigner
   readonly entropy: { readonly bytes: (length: number) => Uint8Array }
-  readonly keeper: PaymentRun.Keeper
+  readonly executions: ExecutionLeases.ExecutionLeases
   readonly doubts: ClaimsInDoubt
   readonly warn: RepeatedWarning
 }
 
 /** A request, and how it is to be answered. */
-export interface Asking {
+export interface GatedRequest {
   readonly priced: RouteOffer.PricedRequest
   readonly epoch: number
   /** Whether the request names its `Origin`. */
   readonly crossOrigin: boolean
   /** The dialects of the answer. */
-  readonly spoken: SellerDialects.SellerDialects
+  readonly dialects: SellerDialects.SellerDialects
   /** Where the request comes from, if the host knows it. */
   readonly clientAddress: string | undefined
 }
 
 /** A request and the payment it carries. */
-export interface Presented extends Asking, PresentedPayment {}
+export interface PaidRequest extends GatedRequest, PresentedPayment {}
 
 /** Takes the payment. Never fails: what went wrong is `Refused`, with fresh offers. */
-export const take = (counter: Counter, presented: Presented): Effect.Effect<Granted | Deferred | Refused> =>
+export const take = (
+  context: PaidRequestContext,
+  request: PaidRequest
+): Effect.Effect<Granted | SettleAfter | Refused> =>
   forBuyer(
-    counter,
-    presented,
-    Effect.catch(accept(counter, presented), (failure) => refused(counter, presented, failure))
+    context,
+    request,
+    Effect.catch(accept(context, request), (failure) => refused(context, request, failure))
   )
 
 /** Whatever the facilitator is asked meanwhile, it is told for whom. */
 const forBuyer = <A, E>(
-  { notary }: Pick<Counter, "notary">,
-  { clientAddress }: Asking,
+  { signer }: Pick<PaidRequestContext, "signer">,
+  { clientAddress }: GatedRequest,
   effect: Effect.Effect<A, E>
 ): Effect.Effect<A, E> =>
-  Effect.flatMap(BuyerPlace.digest(notary, clientAddress), (buyer) =>
+  Effect.flatMap(BuyerPlace.digest(signer, clientAddress), (buyer) =>
     Effect.provideService(effect, CurrentBuyer, buyer)
   )
 
 /** The refusal of a presented payment. What is nobody's fault in the payment goes to the operator's log. */
 export const refused = (
-  counter: Pick<Counter, "entropy" | "notary" | "warn">,
-  presented: Asking,
+  context: Pick<PaidRequestContext, "entropy" | "signer" | "warn">,
+  request: GatedRequest,
   failure: PaymentFailure
 ): Effect.Effect<Refused> => {
-  const answer = answered(counter, presented, Refusal.fromFailure(failure))
+  const answer = answered(context, request, Refusal.fromFailure(failure))
   return failure._tag === "PaymentError" || failure._tag === "ValidationError"
     ? answer
-    : Effect.andThen(warned(counter, presented, failure), answer)
+    : Effect.andThen(warned(context, request, failure), answer)
 }
 
 /** A stranger can ask as often as it likes while the facilitator does not answer, or says that it is asked too often. */
-const warned = ({ warn }: Pick<Counter, "warn">, { priced: { route } }: Asking, { _tag, message }: PaymentFailure) =>
-  warn(`${route.name} ${_tag}`, `${route.name}: ${_tag}: ${message}`)
+const warned = (
+  { warn }: Pick<PaidRequestContext, "warn">,
+  { priced: { route } }: GatedRequest,
+  { _tag, message }: PaymentFailure
+) => warn(`${route.name} ${_tag}`, `${route.name}: ${_tag}: ${message}`)
 
 const answered = (
-  { entropy, notary }: Pick<Counter, "entropy" | "notary">,
-  { crossOrigin, epoch, priced, spoken }: Asking,
+  { entropy, signer }: Pick<PaidRequestContext, "entropy" | "signer">,
+  { crossOrigin, epoch, priced, dialects }: GatedRequest,
   refusal: Refusal.Refusal
 ): Effect.Effect<Refused> =>
-  Effect.map(RouteOffer.accepts(notary, priced, epoch), (accepts) => ({
+  Effect.map(RouteOffer.accepts(signer, priced, epoch), (accepts) => ({
     _tag: "Refused",
     answer: GateAnswer.drafted(
-      { spoken, order: priced.route.settle, crossOrigin },
+      { dialects, order: priced.route.settle, crossOrigin },
       refusal,
       accepts
     )(RetryToken.make(entropy))
   }))
 
 /** A payment that answers an offer, and what was signed, where the scheme tells the shop. */
-interface Signed extends OfferMatch.Order {
+interface SignedOffer extends OfferMatch.MatchedOffer {
   readonly signed: Authorization | undefined
 }
 
 /** The same, and the wish to run what it pays for. */
-interface Order extends Signed {
+interface ClaimedOffer extends SignedOffer {
   readonly claim: Claim
 }
 
 const accept = Effect.fnUntraced(function* (
-  counter: Counter,
-  presented: Presented
-): Effect.fn.Return<Granted | Deferred | Refused, PaymentFailure> {
-  const late = presented.priced.route.settle === "after-handler"
-  const { order, settled } = yield* taken(counter, presented, late)
-  const refusal = yield* unlessGranted(counter, presented, order, settled)
+  context: PaidRequestContext,
+  request: PaidRequest
+): Effect.fn.Return<Granted | SettleAfter | Refused, PaymentFailure> {
+  const late = request.priced.route.settle === "after-handler"
+  const { order, settled } = yield* taken(context, request, late)
+  const refusal = yield* unlessGranted(context, request, order, settled)
   if (refusal !== undefined) return refusal
-  const begun = yield* PaymentRun.start(counter.keeper, { ...order, paymentId: settled.paymentId })
+  const begun = yield* ExecutionLeases.start(context.executions, { ...order, paymentId: settled.paymentId })
   // Served under an earlier claim, whose end could not be told yet: this claim's end tells it.
-  if (counter.keeper.untold.has(settled.paymentId)) {
+  if (context.executions.unreported.has(settled.paymentId)) {
     return yield* Effect.andThen(
       begun.end("served"),
-      answered(counter, presented, Refusal.fromExecution("spent", settled))
+      answered(context, request, Refusal.fromExecution("spent", settled))
     )
   }
-  const run = outcomeOf(presented, settled, begun)
-  return late ? deferred(counter, presented, order, run) : yield* charged(counter, presented, run, settled)
+  const run = outcomeOf(request, settled, begun)
+  return late ? settleAfter(context, request, order, run) : yield* charged(context, request, run, settled)
 }, Effect.withSpan("PaymentGate.accept"))
 
 /**
@@ -137,10 +143,10 @@ const accept = Effect.fnUntraced(function* (
  * where nothing is left to the payer, or the facilitator does not say so, it has failed.
  */
 const outcomeOf = (
-  { priced: { route } }: Presented,
+  { priced: { route } }: PaidRequest,
   { entitlement }: Settled,
-  { end, finish }: PaymentRun.PaymentRun
-): PaymentRun.PaymentRun => {
+  { end, finish }: ExecutionLeases.GrantedExecution
+): ExecutionLeases.GrantedExecution => {
   const refusal = entitlement === undefined ? "failed" : "refused"
   const meant = (outcome: ExecutionEnd): ExecutionEnd => {
     if (outcome !== "refused") return outcome
@@ -153,26 +159,26 @@ const outcomeOf = (
  * Asks the facilitator for the one offer that is paid; of a payment from a record, for each until one is on record. A record
  * that was claimed under another secret of the shop calls the claim a conflict, and is asked for under that one too.
  */
-const taken = Effect.fnUntraced(function* (counter: Counter, presented: Presented, late: boolean) {
-  const { facilitator } = counter.keeper
-  const { candidates, secrets, unlessKnown } = yield* OfferMatch.find(counter.notary, presented)
+const taken = Effect.fnUntraced(function* (context: PaidRequestContext, request: PaidRequest, late: boolean) {
+  const { facilitator } = context.executions
+  const { candidates, secrets, unlessKnown } = yield* OfferMatch.find(context.signer, request)
   const [likeliest, ...others] = secrets
-  const claimUnder = (secret: Uint8Array) => claimFor({ ...counter, notary: { ...counter.notary, secret } }, presented)
+  const claimUnder = (secret: Uint8Array) => claimFor({ ...context, signer: { ...context.signer, secret } }, request)
   const claim = yield* claimUnder(likeliest)
-  const askFor = Effect.fnUntraced(function* (candidate: Signed, claim: Claim) {
-    const order: Order = yield* counter.doubts.resuming({
+  const askFor = Effect.fnUntraced(function* (candidate: SignedOffer, claim: Claim) {
+    const order: ClaimedOffer = yield* context.doubts.resuming({
       ...candidate,
       claim: unlessKnown === undefined ? claim : { ...claim, onlyKnown: true }
     })
     const asked = late ? facilitator.claim(order.request, order.claim) : facilitator.settle(order.request, order.claim)
     const settled = yield* asked.pipe(
-      Effect.tapError((failure) => leftOpen(counter, order, failure)),
-      Effect.onInterrupt(() => counter.doubts.note(order))
+      Effect.tapError((failure) => leftOpen(context, order, failure)),
+      Effect.onInterrupt(() => context.doubts.note(order))
     )
-    if (settled.execution === "granted") yield* counter.doubts.forget(order)
+    if (settled.execution === "granted") yield* context.doubts.forget(order)
     return { order, settled }
   })
-  const ask = Effect.fnUntraced(function* (candidate: Signed) {
+  const ask = Effect.fnUntraced(function* (candidate: SignedOffer) {
     let answer = yield* askFor(candidate, claim)
     for (const secret of others) {
       if (answer.settled.execution !== "conflict") break
@@ -195,13 +201,20 @@ const taken = Effect.fnUntraced(function* (counter: Counter, presented: Presente
  * Remembers a claim that may have been granted without our hearing of it: nothing runs under it. The buyer is told to come
  * again with the same payment, and takes it over at this process; for all others it is given back.
  */
-const leftOpen = Effect.fnUntraced(function* (counter: Counter, order: Order, failure: PaymentFailure) {
+const leftOpen = Effect.fnUntraced(function* (
+  context: PaidRequestContext,
+  order: ClaimedOffer,
+  failure: PaymentFailure
+) {
   const open = openAfter(failure)
   if (open === "nothing") return
-  yield* counter.doubts.note(order)
+  yield* context.doubts.note(order)
   const { claim, option, signed } = order
   if (open === "little" || signed === undefined) return
-  yield* PaymentRun.giveBack(counter.keeper, { claim, paymentId: yield* PaymentId.make(option.network, signed) })
+  yield* ExecutionLeases.giveBack(context.executions, {
+    claim,
+    paymentId: yield* PaymentId.make(option.network, signed)
+  })
 })
 
 const openAfter = (failure: PaymentFailure): ReturnType<typeof FacilitatorClient.leavesOpen> => {
@@ -226,19 +239,19 @@ const isNotOnRecord = (failure: PaymentFailure): boolean => failure instanceof N
  * the offer here too: whatever a facilitator has on record, the handler runs only for money that came to this payee.
  */
 const unlessGranted = (
-  counter: Counter,
-  presented: Presented,
-  order: Order,
+  context: PaidRequestContext,
+  request: PaidRequest,
+  order: ClaimedOffer,
   settled: Settled
 ): Effect.Effect<Refused | undefined, FacilitatorUnavailable> => {
   const { execution } = settled
   if (execution === undefined) return nonsense("its response lacks `execution`")
-  if (execution !== "granted") return answered(counter, presented, Refusal.fromExecution(execution, settled))
+  if (execution !== "granted") return answered(context, request, Refusal.fromExecution(execution, settled))
   const difference = differenceOf(order, settled)
   return difference === undefined
     ? Effect.undefined
     : Effect.andThen(
-        Effect.ignore(counter.keeper.facilitator.finish(settled.paymentId, order.claim.id, "notRun")),
+        Effect.ignore(context.executions.facilitator.finish(settled.paymentId, order.claim.id, "notRun")),
         nonsense(`it granted a payment with another ${difference} than this offer's`)
       )
 }
@@ -248,10 +261,10 @@ const nonsense = (why: string) =>
 
 /** The first term in which a granted payment is not the one that this offer asks for. */
 const differenceOf = (
-  { option: { asset, half, network, payTo }, request: { paymentRequirements } }: Order,
+  { option: { asset, schemeServer, network, payTo }, request: { paymentRequirements } }: ClaimedOffer,
   settled: Settled
 ): "network" | "payee" | "asset" | "amount" | undefined => {
-  const { scheme } = half
+  const { scheme } = schemeServer
   if (scheme.network(settled.network) !== network) return "network"
   if (!isSameAddress(scheme, settled.payTo, payTo)) return "payee"
   if (!isSameAddress(scheme, settled.asset, asset.address)) return "asset"
@@ -260,26 +273,26 @@ const differenceOf = (
 
 /** The run is ours. It goes on when the money has moved, and is given back when that is not certain. */
 const charged = Effect.fnUntraced(function* (
-  counter: Counter,
-  presented: Presented,
-  run: PaymentRun.PaymentRun,
+  context: PaidRequestContext,
+  request: PaidRequest,
+  run: ExecutionLeases.GrantedExecution,
   settled: Settled
 ): Effect.fn.Return<Granted | Refused> {
   if (!isSettled(settled.status)) {
-    return yield* Effect.andThen(run.end("unanswered"), answered(counter, presented, Refusal.fromUnsettled(settled)))
+    return yield* Effect.andThen(run.end("unanswered"), answered(context, request, Refusal.fromUnsettled(settled)))
   }
-  const { crossOrigin, priced, spoken } = presented
-  const routeToken = yield* RouteOffer.routeTokenOf(counter.notary, priced)
+  const { crossOrigin, priced, dialects } = request
+  const routeToken = yield* RouteOffer.routeTokenOf(context.signer, priced)
   const settlement = receiptOf(settled, routeToken)
   return {
     _tag: "Granted",
     settlement,
     finish: run.finish,
     headers: {
-      ...SellerDialects.receiptHeaders(spoken, settlement),
+      ...SellerDialects.receiptHeaders(dialects, settlement),
       "Cache-Control": priced.route.cache,
-      Vary: priced.route.speaks.paymentHeaders,
-      ...(crossOrigin ? GateAnswer.exposed(priced.route.speaks) : {})
+      Vary: priced.route.dialects.paymentHeaders,
+      ...(crossOrigin ? GateAnswer.exposed(priced.route.dialects) : {})
     }
   }
 })
@@ -297,15 +310,20 @@ const receiptOf = (
   ...(entitlement !== undefined && routeToken !== undefined && { ifRefused: { routeToken, ...entitlement } })
 })
 
-const deferred = (counter: Counter, presented: Presented, order: Order, run: PaymentRun.PaymentRun): Deferred => ({
-  _tag: "Deferred",
+const settleAfter = (
+  context: PaidRequestContext,
+  request: PaidRequest,
+  order: ClaimedOffer,
+  run: ExecutionLeases.GrantedExecution
+): SettleAfter => ({
+  _tag: "SettleAfter",
   abandon: run.finish,
   complete: (status) =>
-    status < (presented.priced.route.refused === "charged" ? 500 : 400)
-      ? Effect.catch(forBuyer(counter, presented, settleLate(counter, presented, order, run)), (failure) =>
-          counter.doubts
+    status < (request.priced.route.refused === "charged" ? 500 : 400)
+      ? Effect.catch(forBuyer(context, request, settleLate(context, request, order, run)), (failure) =>
+          context.doubts
             .note(order)
-            .pipe(Effect.andThen(run.end("unanswered")), Effect.andThen(refused(counter, presented, failure)))
+            .pipe(Effect.andThen(run.end("unanswered")), Effect.andThen(refused(context, request, failure)))
         )
       : Effect.as(run.end("failed"), uncharged)
 })
@@ -313,20 +331,20 @@ const deferred = (counter: Counter, presented: Presented, order: Order, run: Pay
 const uncharged: Uncharged = { _tag: "Uncharged" }
 
 const settleLate = Effect.fnUntraced(function* (
-  counter: Counter,
-  presented: Presented,
-  order: Order,
-  run: PaymentRun.PaymentRun
+  context: PaidRequestContext,
+  request: PaidRequest,
+  order: ClaimedOffer,
+  run: ExecutionLeases.GrantedExecution
 ): Effect.fn.Return<Granted | Refused, PaymentFailure> {
-  const settled = yield* counter.keeper.facilitator.settle(order.request, order.claim)
-  const refusal = yield* unlessGranted(counter, presented, order, settled)
-  if (refusal === undefined) return yield* charged(counter, presented, run, settled)
+  const settled = yield* context.executions.facilitator.settle(order.request, order.claim)
+  const refusal = yield* unlessGranted(context, request, order, settled)
+  if (refusal === undefined) return yield* charged(context, request, run, settled)
   yield* run.end("notRun")
   return refusal
 }, Effect.withSpan("PaymentGate.complete"))
 
-const claimFor = Effect.fnUntraced(function* ({ entropy, notary }: Counter, { priced }: Presented) {
-  const resource = yield* ClaimedResource.digest(notary, priced)
-  const route = yield* ClaimedResource.routeDigest(notary, priced)
+const claimFor = Effect.fnUntraced(function* ({ entropy, signer }: PaidRequestContext, { priced }: PaidRequest) {
+  const resource = yield* ClaimedResource.digest(signer, priced)
+  const route = yield* ClaimedResource.routeDigest(signer, priced)
   return { id: Entropy.identifier(entropy), resource, ...(route !== undefined && { route }) } satisfies Claim
 })

@@ -27,7 +27,7 @@ import type { PricedRequest } from "./offer/RouteOffer.ts"
 import * as UnpaidAnswers from "./offer/UnpaidAnswers.ts"
 import * as PaidRequest from "./PaidRequest.ts"
 import * as ClaimsInDoubt from "./request/ClaimsInDoubt.ts"
-import * as PaymentRun from "./request/PaymentRun.ts"
+import * as ExecutionLeases from "./request/ExecutionLeases.ts"
 import * as RequestTerms from "./request/RequestTerms.ts"
 import * as PricedRoute from "./route/PricedRoute.ts"
 import type { PathParams, RouteConfig } from "./route/RouteConfig.ts"
@@ -78,14 +78,14 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
   const hash = yield* Hash
   const entropy = yield* Entropy
   const proofs = yield* FiberSet.make()
-  const keeper = yield* PaymentRun.keep(facilitator)
+  const executions = yield* ExecutionLeases.make(facilitator)
   const warn = yield* RepeatedWarning.make
-  const notary = { hash, secret: shop.secrets[0], secrets: shop.secrets, origin: shop.origin }
-  const desk: Desk = {
+  const signer = { hash, secret: shop.secrets[0], secrets: shop.secrets, origin: shop.origin }
+  const context: GateContext = {
     clock,
     shop,
-    counter: { notary, entropy, keeper, doubts: ClaimsInDoubt.make(notary, clock), warn },
-    unpaid: UnpaidAnswers.make(notary, entropy)
+    paid: { signer, entropy, executions, doubts: ClaimsInDoubt.make(signer, clock), warn },
+    unpaid: UnpaidAnswers.make(signer, entropy)
   }
   const admit = (route: PricedRoute.PricedRoute) =>
     Effect.forEach(route.options, ({ proof }) => FiberSet.run(proofs, NetworkReadiness.ask(proof, facilitator)), {
@@ -94,8 +94,8 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
   return PaymentGate.of({
     admit,
     route: (name, config) => Effect.tap(Effect.fromResult(PricedRoute.make(shop, name, config)), admit),
-    decide: (route, request) => Effect.suspend(() => toEffect(decide(desk, route, request))),
-    decideNow: (route, request) => decide(desk, route, request),
+    decide: (route, request) => Effect.suspend(() => toEffect(decide(context, route, request))),
+    decideNow: (route, request) => decide(context, route, request),
     ready: Effect.suspend(() =>
       Effect.forEach([...shop.proofs.values()], ({ done }) => Deferred.await(done), {
         concurrency: "unbounded",
@@ -106,10 +106,10 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
 })
 
 /** What every request meets. */
-interface Desk {
+interface GateContext {
   readonly shop: Shop.Shop
   readonly clock: Clock.Clock
-  readonly counter: PaidRequest.Counter
+  readonly paid: PaidRequest.PaidRequestContext
   readonly unpaid: UnpaidAnswers.UnpaidAnswers
 }
 
@@ -122,22 +122,22 @@ export const isDecision = (deciding: Decision | Effect.Effect<Decision>): decidi
 const toEffect = (deciding: Deciding): Effect.Effect<Decision> =>
   isDecision(deciding) ? Effect.succeed(deciding) : deciding
 
-const decide = (desk: Desk, route: PricedRoute.PricedRoute, request: GateRequest): Deciding => {
+const decide = (context: GateContext, route: PricedRoute.PricedRoute, request: GateRequest): Deciding => {
   if (request.method === "OPTIONS") return preflight
   if (RequestTarget.isAmbiguous(request.target)) return ambiguous
   const { bind, price, validate } = route
   if (validate === undefined && bind === "none" && typeof price !== "function") {
-    return decidePriced(desk, route, request, { amounts: price, bodyDigest: request.bodyDigest })
+    return decidePriced(context, route, request, { amounts: price, bodyDigest: request.bodyDigest })
   }
   return closed(
     route,
-    Effect.matchEffect(RequestTerms.find(desk.shop.prices, desk.counter.notary.hash, route, request), {
-      onSuccess: (terms) => toEffect(decidePriced(desk, route, request, terms)),
+    Effect.matchEffect(RequestTerms.find(context.shop.prices, context.paid.signer.hash, route, request), {
+      onSuccess: (terms) => toEffect(decidePriced(context, route, request, terms)),
       onFailure: (failure) =>
         failure._tag === "NotSold"
           ? Effect.succeed<Refused>({ _tag: "Refused", answer: failure.answer })
           : Effect.as(
-              desk.counter.warn(`${route.name} is not priced`, `${route.name}: ${failure.message}`),
+              context.paid.warn(`${route.name} is not priced`, `${route.name}: ${failure.message}`),
               turnedAway(route, failure.refusal, request.header("origin") !== undefined)
             )
     })
@@ -145,7 +145,7 @@ const decide = (desk: Desk, route: PricedRoute.PricedRoute, request: GateRequest
 }
 
 const decidePriced = (
-  desk: Desk,
+  context: GateContext,
   route: PricedRoute.PricedRoute,
   request: GateRequest,
   { amounts, bodyDigest }: RequestTerms.RequestTerms
@@ -154,21 +154,21 @@ const decidePriced = (
   const crossOrigin = request.header("origin") !== undefined
   const unproven = route.options.find(({ proof }) => proof.state !== "proven")
   if (unproven !== undefined) return turnedAway(route, Refusal.notReady, crossOrigin)
-  const epoch = Challenge.epochAt(desk.clock.currentTimeMillisUnsafe())
+  const epoch = Challenge.epochAt(context.clock.currentTimeMillisUnsafe())
   const method = request.method === "HEAD" ? "GET" : request.method
   const target = RequestTarget.of(request.target)
   const { pattern = "" } = request
   const priced: PricedRequest = { route, method, pattern, target, amounts, bodyDigest }
-  const heard = SellerDialects.hear(route.speaks, request.header)
-  if (heard === undefined) return desk.unpaid.answer(priced, epoch, crossOrigin)
-  const { presented, spoken } = heard
-  const clientAddress = desk.shop.addressOf(request)
-  const asking = { priced, epoch, crossOrigin, spoken, clientAddress }
+  const found = SellerDialects.readPayment(route.dialects, request.header)
+  if (found === undefined) return context.unpaid.answer(priced, epoch, crossOrigin)
+  const { presented, dialects } = found
+  const clientAddress = context.shop.addressOf(request)
+  const asking = { priced, epoch, crossOrigin, dialects, clientAddress }
   return closed(
     route,
     Result.isSuccess(presented)
-      ? PaidRequest.take(desk.counter, { ...asking, ...presented.success })
-      : PaidRequest.refused(desk.counter, asking, presented.failure)
+      ? PaidRequest.take(context.paid, { ...asking, ...presented.success })
+      : PaidRequest.refused(context.paid, asking, presented.failure)
   )
 }
 
@@ -182,7 +182,7 @@ const preflight: Refused = { _tag: "Refused", answer: GateAnswer.preflight([]) }
 /** Nothing is offered where nothing could be paid. */
 const turnedAway = (route: PricedRoute.PricedRoute, refusal: Refusal.Refusal, crossOrigin: boolean): Refused => ({
   _tag: "Refused",
-  answer: GateAnswer.refused({ spoken: route.speaks, order: route.settle, crossOrigin }, refusal)
+  answer: GateAnswer.refused({ dialects: route.dialects, order: route.settle, crossOrigin }, refusal)
 })
 
 /** A defect of ours must not open the gate: it is logged, and the payer may come again. */

@@ -132,9 +132,9 @@ const insistent = (layer: FacilitatorLayer): FacilitatorLayer =>
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Nothing could be asked, so nothing is decided. */
-const unavailable = ({ settle: order, speaks: spoken }: PricedRoute.PricedRoute): Decision => ({
+const unavailable = ({ settle: order, dialects }: PricedRoute.PricedRoute): Decision => ({
   _tag: "Refused",
-  answer: GateAnswer.refused({ spoken, order, crossOrigin: false }, notOpen)
+  answer: GateAnswer.refused({ dialects, order, crossOrigin: false }, notOpen)
 })
 
 const notOpen = Refusal.fromFailure(new FacilitatorUnavailable({ message: "the shop is not open" }))

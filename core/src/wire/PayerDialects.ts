@@ -1,7 +1,7 @@
 /**
  * The dialects that a payer understands, together: an answer is read by the first of them that recognises it.
  */
-import type { AnswerHead, HeaderFields, PayerDialect } from "./pontage/Dialect.ts"
+import type { ResponseHead, HeaderFields, PayerDialect } from "./pontage/Dialect.ts"
 import { protocolPayer } from "./pontage/ProtocolPayer.ts"
 import { x402v1Payer } from "./x402/X402v1Payer.ts"
 import { x402v2Payer } from "./x402/X402v2Payer.ts"
@@ -10,13 +10,16 @@ import { x402v2Payer } from "./x402/X402v2Payer.ts"
 export const usual: ReadonlyArray<PayerDialect> = [protocolPayer, x402v2Payer, x402v1Payer]
 
 /** Those in which a payment with these headers can have been made; several share a header. */
-export const spokenIn = (dialects: ReadonlyArray<PayerDialect>, headers: HeaderFields): ReadonlyArray<PayerDialect> => {
+export const ofPayment = (
+  dialects: ReadonlyArray<PayerDialect>,
+  headers: HeaderFields
+): ReadonlyArray<PayerDialect> => {
   const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
   return dialects.filter(({ paymentHeader }) => names.has(paymentHeader.toLowerCase()))
 }
 
 /** The first receipt that one of the dialects finds on an answer. */
-export const readReceipt = (dialects: ReadonlyArray<PayerDialect>, header: AnswerHead["header"]) => {
+export const readReceipt = (dialects: ReadonlyArray<PayerDialect>, header: ResponseHead["header"]) => {
   for (const dialect of dialects) {
     const receipt = dialect.readReceipt(header)
     if (receipt !== undefined) return receipt

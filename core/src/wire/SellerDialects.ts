@@ -11,7 +11,7 @@ import type {
   HeaderFields,
   PresentedPayment,
   ReadHeader,
-  RefusalWords,
+  RefusalMessage,
   SellerDialect,
   SettleOrder
 } from "./pontage/Dialect.ts"
@@ -32,8 +32,8 @@ export interface SellerDialects {
 }
 
 /** A payment that was heard, and the dialects that its answer speaks. */
-export interface Heard {
-  readonly spoken: SellerDialects
+export interface CarriedPayment {
+  readonly dialects: SellerDialects
   readonly presented: Result.Result<PresentedPayment, PaymentError | ValidationError>
 }
 
@@ -74,34 +74,37 @@ export const usual: SellerDialects = make([protocolSeller, x402v2Seller])
  * The payment that a request carries; `undefined` when it carries none. Headers of two dialects at once are refused: it
  * could not be said which of the payments was meant.
  */
-export const hear = (spoken: SellerDialects, header: ReadHeader): Heard | undefined => {
-  let heard: Heard | undefined
-  for (const [name, dialects] of spoken.byHeader) {
+export const readPayment = (dialects: SellerDialects, header: ReadHeader): CarriedPayment | undefined => {
+  let found: CarriedPayment | undefined
+  for (const [name, those] of dialects.byHeader) {
     const value = header(name)
     if (value === undefined) continue
-    if (heard !== undefined) return { spoken, presented: Result.fail(mixed) }
-    heard = listen(dialects, value)
+    if (found !== undefined) return { dialects, presented: Result.fail(mixed) }
+    found = readBy(those, value)
   }
-  return heard
+  return found
 }
 
 /** What none of the dialects recognises, the last of them refuses. */
-const listen = (dialects: ReadonlyArray<SellerDialect>, value: string | ReadonlyArray<string>): Heard | undefined => {
+const readBy = (
+  dialects: ReadonlyArray<SellerDialect>,
+  value: string | ReadonlyArray<string>
+): CarriedPayment | undefined => {
   const text = typeof value === "string" ? value : ""
-  const dialect = dialects.find((one) => one.isSpokenIn(text)) ?? dialects.at(-1)
+  const dialect = dialects.find((one) => one.recognises(text)) ?? dialects.at(-1)
   if (dialect === undefined) return undefined
   const presented = typeof value === "string" ? dialect.readPayment(text) : Result.fail(repeated(dialect.paymentHeader))
-  return { spoken: alone(dialect), presented }
+  return { dialects: alone(dialect), presented }
 }
 
-const loners = new WeakMap<SellerDialect, SellerDialects>()
+const singles = new WeakMap<SellerDialect, SellerDialects>()
 
 const alone = (dialect: SellerDialect): SellerDialects => {
-  const known = loners.get(dialect)
+  const known = singles.get(dialect)
   if (known !== undefined) return known
-  const spoken = make([dialect])
-  loners.set(dialect, spoken)
-  return spoken
+  const dialects = make([dialect])
+  singles.set(dialect, dialects)
+  return dialects
 }
 
 const mixed = invalid(
@@ -114,7 +117,11 @@ const repeated = (name: string) =>
   invalid("malformed", "duplicate_header", `the ${name} header came more than once; send exactly one`)
 
 /** A refusal in all the dialects. */
-export const refusal = ({ dialects }: SellerDialects, required: PaymentRequired, order?: SettleOrder): RefusalWords => {
+export const refusal = (
+  { dialects }: SellerDialects,
+  required: PaymentRequired,
+  order?: SettleOrder
+): RefusalMessage => {
   const said = dialects.map((dialect) => dialect.refusal(required, order))
   const headers = Object.assign({}, ...said.map((words) => words.headers))
   const body = said[0]?.body

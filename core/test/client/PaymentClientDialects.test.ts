@@ -10,11 +10,11 @@ import { protocolPayer } from "../../src/wire/pontage/ProtocolPayer.ts"
 import { protocolSeller } from "../../src/wire/pontage/ProtocolSeller.ts"
 import { x402v1Payer } from "../../src/wire/x402/X402v1Payer.ts"
 import { x402v2Payer } from "../../src/wire/x402/X402v2Payer.ts"
-import { base64, demandV2, resource, transaction, unbase64, versionOne, versionTwo } from "./ForeignShops.ts"
 import { buy, buyText, failure, waitingOut } from "./Payer.ts"
 import * as Payer from "./Payer.ts"
 import * as Shop from "./Shop.ts"
 import * as Wallet from "./Wallet.ts"
+import { base64, demandV2, resource, transaction, unbase64, versionOne, versionTwo } from "./X402Shops.ts"
 
 describe.each([versionTwo, versionOne])("a shop of $name", (foreign) => {
   const { demand, envelope, offer, paid, paymentHeader } = foreign

@@ -6,7 +6,7 @@ import * as Result from "effect/Result"
 import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import * as PaymentGate from "../../src/server/PaymentGate.ts"
 import * as PriceResolver from "../../src/server/shop/PriceResolver.ts"
-import type { AnswerHead, PayerDialect, SellerDialect } from "../../src/wire/pontage/Dialect.ts"
+import type { ResponseHead, PayerDialect, SellerDialect } from "../../src/wire/pontage/Dialect.ts"
 import { protocolPayer } from "../../src/wire/pontage/ProtocolPayer.ts"
 import { protocolSeller } from "../../src/wire/pontage/ProtocolSeller.ts"
 import { metaPayer } from "../../src/wire/x402/X402MetaPayer.ts"
@@ -52,14 +52,14 @@ describe("the largest offer", () => {
     Effect.gen(function* () {
       const gate = yield* opened
       const resource = seller === metaSeller ? { resource: `mcp://tool/${"x".repeat(1000)}` } : {}
-      const route = yield* gate.route("GET /report", { ...longest, ...resource, speaks: [seller] })
+      const route = yield* gate.route("GET /report", { ...longest, ...resource, dialects: [seller] })
       yield* gate.ready
       for (const target of [`/${"a".repeat(2_000)}`, `/report?${"b".repeat(6_000)}`, `/${"c/".repeat(3_000)}`]) {
         const refused = yield* gate.decide(route, request(target))
         assert(refused._tag === "Refused")
         const { body, headers, status } = refused.answer
         const fields = new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, value]))
-        const head: AnswerHead = { status, header: (name) => fields.get(name) }
+        const head: ResponseHead = { status, header: (name) => fields.get(name) }
         const read = payer.readRefusal(head, JSON.parse(body))
         assert(read !== undefined)
         const text = Result.getOrThrow(read).paymentHeaders(0, payload)[payer.paymentHeader]

@@ -137,7 +137,7 @@ const decided = Effect.fnUntraced(function* <E>(deciding: Effect.Effect<Decision
 })
 
 const serve = Effect.fnUntraced(function* (decision: Decision) {
-  const end = decision._tag === "Deferred" ? yield* decision.complete(200) : decision
+  const end = decision._tag === "SettleAfter" ? yield* decision.complete(200) : decision
   assert(end._tag === "Granted", `expected a grant, got ${verdictOf(decision)}`)
   yield* end.finish("served")
 })
@@ -166,7 +166,7 @@ describe("a facilitator that dies under a request", () => {
             if (!answers) yield* far.holdAnswers
             const first = yield* Effect.forkChild(
               Effect.flatMap(shop.get(headers), (decision): Effect.Effect<Decision | Uncharged> =>
-                decision._tag === "Deferred" ? decision.complete(200) : Effect.succeed(decision)
+                decision._tag === "SettleAfter" ? decision.complete(200) : Effect.succeed(decision)
               )
             )
             yield* TestClock.adjust("900 millis")

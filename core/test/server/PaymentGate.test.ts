@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import {
   ChainUnavailable,
   type Decision,
-  type Deferred,
+  type SettleAfter,
   FacilitatorUnavailable,
   type GateRequest,
   type Granted,
@@ -69,8 +69,8 @@ const granted = (decision: Decision | { readonly _tag: "Uncharged" }): Granted =
   return decision
 }
 
-const deferred = (decision: Decision): Deferred => {
-  assert(decision._tag === "Deferred", `expected a deferral, got ${decision._tag}`)
+const settleAfter = (decision: Decision): SettleAfter => {
+  assert(decision._tag === "SettleAfter", `expected a deferral, got ${decision._tag}`)
   return decision
 }
 
@@ -696,7 +696,7 @@ describe("after-handler", () => {
   it.effect("claims first, settles when the handler did well, with the same claim", () =>
     Effect.gen(function* () {
       const { gate, sell, told } = yield* open()
-      const decision = deferred(yield* pay(gate, yield* sell(late), request("/report")))
+      const decision = settleAfter(yield* pay(gate, yield* sell(late), request("/report")))
       assert.deepStrictEqual(
         told.map(({ ask }) => ask),
         ["claim"]
@@ -721,11 +721,11 @@ describe("after-handler", () => {
       const { gate, sell, told } = yield* open()
       const route = yield* sell(late)
       for (const status of [400, 404, 500]) {
-        const decision = deferred(yield* pay(gate, route, request("/report")))
+        const decision = settleAfter(yield* pay(gate, route, request("/report")))
         assert.strictEqual((yield* decision.complete(status))._tag, "Uncharged")
       }
-      yield* deferred(yield* pay(gate, route, request("/report"))).abandon("failed")
-      yield* deferred(yield* pay(gate, route, request("/report"))).abandon("notRun")
+      yield* settleAfter(yield* pay(gate, route, request("/report"))).abandon("failed")
+      yield* settleAfter(yield* pay(gate, route, request("/report"))).abandon("notRun")
       assert.deepStrictEqual(outcomes(told), ["failed", "failed", "failed", "failed", "notRun"])
       assert.notInclude(
         told.map(({ ask }) => ask),
@@ -739,7 +739,7 @@ describe("after-handler", () => {
       const { gate, sell } = yield* open()
       const route = yield* sell(late)
       for (const status of [200, 204, 302, 399]) {
-        granted(yield* deferred(yield* pay(gate, route, request("/report"))).complete(status))
+        granted(yield* settleAfter(yield* pay(gate, route, request("/report"))).complete(status))
       }
     })
   )
@@ -754,7 +754,7 @@ describe("after-handler", () => {
         [Effect.succeed(settled({ execution: undefined })), 503, "unanswered"]
       ] as const) {
         const { gate, sell, told } = yield* open({ settle: () => says })
-        const decision = deferred(yield* pay(gate, yield* sell(late), request("/report")))
+        const decision = settleAfter(yield* pay(gate, yield* sell(late), request("/report")))
         assert.strictEqual(refused(yield* decision.complete(200)).status, status)
         assert.deepStrictEqual(outcomes(told), [end])
       }

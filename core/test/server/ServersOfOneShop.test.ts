@@ -13,8 +13,8 @@ import * as PaymentGate from "../../src/server/PaymentGate.ts"
 import * as PriceResolver from "../../src/server/shop/PriceResolver.ts"
 import * as TestScheme from "../../src/testing/ledger/TestScheme.ts"
 import * as AsciiJson from "../../src/wire/http/AsciiJson.ts"
-import { inTime } from "../facilitator/ForeignShop.ts"
 import * as LedgerShop from "../facilitator/LedgerShop.ts"
+import { inTime } from "../facilitator/X402FacilitatorShop.ts"
 import { challengeIn, request } from "./PretendRequest.ts"
 
 const quarter = 900_000

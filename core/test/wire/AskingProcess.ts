@@ -11,7 +11,7 @@ const call = { method: "POST", path: "/a?b", headers: {}, body: "{}", maximumByt
 for (const origin of process.argv.slice(2)) {
   // oxlint-disable-next-line no-await-in-loop -- one after the other
   const said = await Effect.runPromise(
-    Effect.match(NodeOrigin.at(origin).ask(call), {
+    Effect.match(NodeOrigin.at(origin).send(call), {
       onFailure: (reason) => (reason instanceof Error && "code" in reason ? String(reason.code) : String(reason)),
       onSuccess: ({ body }) => (body._tag === "Read" ? String(body.text) : body._tag)
     })

@@ -6,7 +6,7 @@ import { x402v1Payer } from "../../src/wire/x402/X402v1Payer.ts"
 import { x402v2Payer } from "../../src/wire/x402/X402v2Payer.ts"
 import { base64, settlement } from "./X402Cases.ts"
 
-const named = (name: string) => PayerDialects.spokenIn(PayerDialects.usual, { [name]: "" })
+const named = (name: string) => PayerDialects.ofPayment(PayerDialects.usual, { [name]: "" })
 
 const read = (headers: Readonly<Record<string, string>>) =>
   PayerDialects.readReceipt(PayerDialects.usual, (name) => new Headers(headers).get(name))
@@ -17,12 +17,12 @@ describe("usual", () => {
   })
 })
 
-describe("spokenIn", () => {
+describe("ofPayment", () => {
   it("finds dialects by the header that paid, in any case, and all that share it", () => {
     assert.deepStrictEqual(named("X-Payment"), [protocolPayer, x402v1Payer])
     assert.deepStrictEqual(named("payment-signature"), [x402v2Payer])
     assert.deepStrictEqual(named("Authorization"), [])
-    assert.deepStrictEqual(PayerDialects.spokenIn(PayerDialects.usual, {}), [])
+    assert.deepStrictEqual(PayerDialects.ofPayment(PayerDialects.usual, {}), [])
   })
 })
 

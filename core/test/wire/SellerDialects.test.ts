@@ -16,34 +16,34 @@ const v2 = X402.base64(X402.paymentV2)
 
 type Headers = Readonly<Record<string, string | ReadonlyArray<string>>>
 
-const hear = (spoken: SellerDialects.SellerDialects, headers: Headers) =>
-  SellerDialects.hear(spoken, (name) => headers[name])
+const read = (dialects: SellerDialects.SellerDialects, headers: Headers) =>
+  SellerDialects.readPayment(dialects, (name) => headers[name])
 
 const speakers = (
-  spoken: SellerDialects.SellerDialects,
+  dialects: SellerDialects.SellerDialects,
   headers: Headers
 ): ReadonlyArray<SellerDialect> | undefined => {
-  const heard = hear(spoken, headers)
-  return heard && Result.isSuccess(heard.presented) ? heard.spoken.dialects : undefined
+  const found = read(dialects, headers)
+  return found && Result.isSuccess(found.presented) ? found.dialects.dialects : undefined
 }
 
-const failureOf = (spoken: SellerDialects.SellerDialects, headers: Headers) => {
-  const heard = hear(spoken, headers)
-  assert.isDefined(heard)
-  return { detail: Result.getOrThrow(Result.flip(heard.presented)).detail, dialects: heard.spoken.dialects }
+const failureOf = (dialects: SellerDialects.SellerDialects, headers: Headers) => {
+  const found = read(dialects, headers)
+  assert.isDefined(found)
+  return { detail: Result.getOrThrow(Result.flip(found.presented)).detail, dialects: found.dialects.dialects }
 }
 
 describe("hear", () => {
   it("hears nothing where no payment is", () => {
-    assert.isUndefined(hear(all, {}))
-    assert.isUndefined(hear(SellerDialects.make([protocolSeller]), { "payment-signature": v2 }))
+    assert.isUndefined(read(all, {}))
+    assert.isUndefined(read(SellerDialects.make([protocolSeller]), { "payment-signature": v2 }))
   })
 
   it("tells dialects of one header by what they say, in any order", () => {
-    for (const spoken of [all, SellerDialects.make([protocolSeller, x402v2Seller, x402v1Seller])]) {
-      assert.deepStrictEqual(speakers(spoken, { "x-payment": ours }), [protocolSeller])
-      assert.deepStrictEqual(speakers(spoken, { "x-payment": v1 }), [x402v1Seller])
-      assert.deepStrictEqual(speakers(spoken, { "payment-signature": v2 }), [x402v2Seller])
+    for (const dialects of [all, SellerDialects.make([protocolSeller, x402v2Seller, x402v1Seller])]) {
+      assert.deepStrictEqual(speakers(dialects, { "x-payment": ours }), [protocolSeller])
+      assert.deepStrictEqual(speakers(dialects, { "x-payment": v1 }), [x402v1Seller])
+      assert.deepStrictEqual(speakers(dialects, { "payment-signature": v2 }), [x402v2Seller])
     }
   })
 

@@ -17,7 +17,7 @@ export const routeOf = ({ binding, payTo, settle }: ShopOptions): RouteConfig =>
   network: BaseSepolia.network,
   price: BaseSepolia.price,
   payTo,
-  speaks: [x402v1Seller, protocolSeller, x402v2Seller],
+  dialects: [x402v1Seller, protocolSeller, x402v2Seller],
   ...(binding !== undefined && { binding }),
   ...(settle !== undefined && { settle })
 })

@@ -86,7 +86,7 @@ export interface PresentedPayment {
 export const read = (body: typeof VerifyRequest.Type): PresentedPayment =>
   body.protocolVersion === undefined ? readTheirs(X402ServerApiRequest.read(body)) : readOurs(body)
 
-const readTheirs = (asked: X402ServerApiRequest.Asked): PresentedPayment => {
+const readTheirs = (asked: X402ServerApiRequest.X402Request): PresentedPayment => {
   const { network, paymentPayload, paymentRequirements } = asked
   return {
     network,

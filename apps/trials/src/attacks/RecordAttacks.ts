@@ -63,17 +63,17 @@ const everyComparison: ReadonlyArray<Replacement> = [
   },
   {
     module: "core/src/server/request/ShopInspection",
-    piece: "half.inspect === undefined",
-    instead: "half.inspect !== null"
+    piece: "schemeServer.inspect === undefined",
+    instead: "schemeServer.inspect !== null"
   }
 ]
 
 const withUnkeyedClaims: SourceMutation = [
   {
     module: "core/src/server/offer/ClaimedResource",
-    piece: "KeyedDigest.make(notary, [purpose, notary.origin, method, target, bodyDigest ?? null])",
+    piece: "KeyedDigest.make(signer, [purpose, signer.origin, method, target, bodyDigest ?? null])",
     instead:
-      "Effect.map(notary.hash.sha256(new TextEncoder().encode(`${notary.origin}\\n${method}\\n${target}`)), (bytes) => Buffer.from(bytes).toString('base64url'))"
+      "Effect.map(signer.hash.sha256(new TextEncoder().encode(`${signer.origin}\\n${method}\\n${target}`)), (bytes) => Buffer.from(bytes).toString('base64url'))"
   },
   ...everyComparison
 ]

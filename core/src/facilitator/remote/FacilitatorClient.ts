@@ -97,7 +97,7 @@ const takeClaim = (exchange: Exchange, request: PaymentRequest, claim: Claim) =>
 const inSettle = Effect.withSpan("FacilitatorClient.settle")
 const inClaim = Effect.withSpan("FacilitatorClient.claim")
 
-interface Transaction extends Pick<FacilitatorResponse.Asked, "wish"> {
+interface Transaction extends Pick<FacilitatorResponse.SentRequest, "wish"> {
   readonly path: string
   readonly request: PaymentRequest
   readonly claim: Claim | undefined
@@ -112,12 +112,12 @@ const transact = Effect.fnUntraced(function* (exchange: Exchange, { claim, path,
   const call = { method: "POST", path, body, headers, unsettled: maySettle } as const
   const reply = yield* exchange.call(call)
   const answer = yield* decoded(exchange, call, reply, decodeSettle)
-  const asked = {
+  const sent = {
     requirements: paymentRequirements,
     claimed: claim !== undefined,
     wish
   }
-  return yield* meant(exchange, call, reply, FacilitatorResponse.settled(asked, answer))
+  return yield* meant(exchange, call, reply, FacilitatorResponse.settled(sent, answer))
 })
 
 /** How a run ended. */

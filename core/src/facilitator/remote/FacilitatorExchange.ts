@@ -104,7 +104,7 @@ const exchange = (wire: Wire): Exchange => {
   }
   return {
     call: (call) =>
-      Effect.flatMap(wire.headers, (headers) => wire.server.ask(questionOf(wire, call, headers))).pipe(
+      Effect.flatMap(wire.headers, (headers) => wire.server.send(requestOf(wire, call, headers))).pipe(
         Effect.mapBoth({
           onFailure: (error) => fail(call, error instanceof Unsent ? error.what : reasonOf(error), { cause: error }),
           onSuccess: replyOf
@@ -185,7 +185,7 @@ class Unsent {
   }
 }
 
-const questionOf = ({ path }: Wire, call: Call, headers: Fields): HttpOrigin.HttpCall => ({
+const requestOf = ({ path }: Wire, call: Call, headers: Fields): HttpOrigin.HttpRequest => ({
   method: call.method,
   path: path + call.path,
   headers: call.headers === undefined ? headers : { ...headers, ...call.headers },
@@ -194,7 +194,7 @@ const questionOf = ({ path }: Wire, call: Call, headers: Fields): HttpOrigin.Htt
   ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) })
 })
 
-const replyOf = ({ body, contentType = "no content type", status }: HttpOrigin.HttpAnswer): Reply => ({
+const replyOf = ({ body, contentType = "no content type", status }: HttpOrigin.HttpResponse): Reply => ({
   status,
   contentType,
   json: body._tag === "Read" ? jsonOf(body.text) : undefined

@@ -23,7 +23,7 @@ export interface Nonsense {
 }
 
 /** What was asked, as far as the answer must agree with it. */
-export interface Asked {
+export interface SentRequest {
   readonly requirements: PaymentRequirements
   /** Whether an execution was claimed: then a value must say what became of the claim. */
   readonly claimed: boolean
@@ -45,7 +45,7 @@ export const verified = (answer: typeof VerifyResponse.Type): Answered<Verified>
 }
 
 /** The meaning of an answer to `POST /settle` and `POST /claims`. */
-export const settled = (asked: Asked, answer: Settling): Answered<Settled> => {
+export const settled = (sent: SentRequest, answer: Settling): Answered<Settled> => {
   const refusal = refusalOf(answer)
   if (refusal !== undefined) return Result.fail(contradiction(answer, refusal) ?? refusal)
   if (!PaymentId.isPaymentId(answer.paymentId)) {
@@ -53,7 +53,7 @@ export const settled = (asked: Asked, answer: Settling): Answered<Settled> => {
   }
   const lost = answer.execution !== undefined && answer.execution !== "granted"
   if (!answer.success && !lost) return Result.fail(pendingOf(answer))
-  const why = answer.success && !lost ? unearned(asked, answer) : undefined
+  const why = answer.success && !lost ? unearned(sent, answer) : undefined
   return why === undefined ? valueOf(answer) : Result.fail(nonsense(why))
 }
 
@@ -87,12 +87,12 @@ const pendingOf = (answer: Settling): SettlementPending | Nonsense => {
 }
 
 /** Why a success that opens the resource is not believed. */
-const unearned = (asked: Asked, answer: Settling): string | undefined => {
+const unearned = (sent: SentRequest, answer: Settling): string | undefined => {
   const { amount, execution, network, status, transaction } = answer
-  const { maxAmountRequired, network: offered } = asked.requirements
-  if (asked.claimed && execution === undefined) return "does not say what became of the claim"
+  const { maxAmountRequired, network: offered } = sent.requirements
+  if (sent.claimed && execution === undefined) return "does not say what became of the claim"
   if (isDead(status)) return `says success: true with status "${status}"`
-  if (asked.wish === "settled" && !isSettled(status)) return `says success: true with status "${status}"`
+  if (sent.wish === "settled" && !isSettled(status)) return `says success: true with status "${status}"`
   if (isSettled(status) && transaction === "") return `says status "${status}" and names no transaction`
   if (network !== offered) return `is about network "${network}", asked was "${offered}"`
   if (amount === undefined || !Amount.isText(amount)) return "names no amount"

@@ -12,8 +12,8 @@ import type * as Result from "effect/Result"
  * The ways to make calls: one by itself, or several in one, which are answered each for itself and in their order.
  */
 export interface Ways<in In, out A, out E> {
-  readonly alone: (asked: In) => Effect.Effect<A, E>
-  readonly together: (asked: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Result.Result<A, E>>, E>
+  readonly alone: (sent: In) => Effect.Effect<A, E>
+  readonly together: (sent: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Result.Result<A, E>>, E>
   /** How many go together at most. */
   readonly maximum: number
 }
@@ -22,7 +22,7 @@ export interface Ways<in In, out A, out E> {
 const patience = "1 second"
 
 interface Waiting<in out In, in out A, in out E> {
-  readonly asked: In
+  readonly sent: In
   readonly answer: Deferred.Deferred<A, E>
   /** The group it went with. */
   group: Group | undefined
@@ -35,7 +35,7 @@ interface Group {
 }
 
 /** Makes calls in these ways. A group that fails as a whole fails for each of its members. */
-export const make = <In, A, E>({ alone, maximum, together }: Ways<In, A, E>): ((asked: In) => Effect.Effect<A, E>) => {
+export const make = <In, A, E>({ alone, maximum, together }: Ways<In, A, E>): ((sent: In) => Effect.Effect<A, E>) => {
   const waiting: Array<Waiting<In, A, E>> = []
   let isUnderWay = false
 
@@ -60,8 +60,8 @@ export const make = <In, A, E>({ alone, maximum, together }: Ways<In, A, E>): ((
 
   const called = (members: ReadonlyArray<Waiting<In, A, E>>): Effect.Effect<void> => {
     const [only, ...others] = members
-    if (only !== undefined && others.length === 0) return Effect.asVoid(Deferred.into(alone(only.asked), only.answer))
-    return Effect.flatMap(Effect.exit(together(members.map(({ asked }) => asked))), (exit) =>
+    if (only !== undefined && others.length === 0) return Effect.asVoid(Deferred.into(alone(only.sent), only.answer))
+    return Effect.flatMap(Effect.exit(together(members.map(({ sent }) => sent))), (exit) =>
       Effect.sync(() => {
         for (const [index, { answer }] of members.entries()) Deferred.doneUnsafe(answer, answerIn(exit, index))
       })
@@ -75,21 +75,21 @@ export const make = <In, A, E>({ alone, maximum, together }: Ways<In, A, E>): ((
     return place >= 0
   }
 
-  const join = (asked: In): Effect.Effect<A, E> =>
+  const join = (sent: In): Effect.Effect<A, E> =>
     Effect.suspend(() => {
-      const one: Waiting<In, A, E> = { asked, answer: Deferred.makeUnsafe(), group: undefined }
+      const one: Waiting<In, A, E> = { sent, answer: Deferred.makeUnsafe(), group: undefined }
       waiting.push(one)
       const answered = Effect.timeoutOrElse(Deferred.await(one.answer), {
         duration: patience,
-        orElse: () => (withdraw(one) ? alone(asked) : Deferred.await(one.answer))
+        orElse: () => (withdraw(one) ? alone(sent) : Deferred.await(one.answer))
       })
       return Effect.onInterrupt(answered, () => (withdraw(one) ? Effect.void : renounce(one.group)))
     })
 
-  return (asked) =>
+  return (sent) =>
     Effect.acquireUseRelease(
       begin,
-      (isFirst) => (isFirst ? alone(asked) : join(asked)),
+      (isFirst) => (isFirst ? alone(sent) : join(sent)),
       (isFirst) => (isFirst ? proceed : Effect.void)
     )
 }

@@ -76,13 +76,13 @@ export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured,
   )
 
 /** The service, and how it learns from an answer to `GET /supported` that somebody else has asked for. */
-export interface Foreign {
+export interface X402FacilitatorService {
   readonly service: Facilitator["Service"]
   readonly learn: (reply: FacilitatorExchange.Reply) => Facilitator["Service"]["supported"]
 }
 
 /** What every request meets. */
-interface Desk {
+interface X402FacilitatorContext {
   readonly schemes: ReadonlyArray<SchemeServer>
   readonly exchange: X402FacilitatorExchange.X402FacilitatorExchange
   readonly ledger: X402FacilitatorLedger.X402FacilitatorLedger
@@ -108,12 +108,12 @@ export const make = Effect.fnUntraced(function* (
   )
   const patience = Duration.millis(settleTimeoutMillis)
   const settling = yield* X402FacilitatorSettlements.make({ exchange, ledger, patience })
-  const desk: Desk = { schemes, exchange, ledger, settling, arriving: new Map() }
+  const context: X402FacilitatorContext = { schemes, exchange, ledger, settling, arriving: new Map() }
   const sellable = (kinds: X402FacilitatorExchange.Kinds) => X402FacilitatorKinds.sellable(schemes, kinds)
   const service = Facilitator.of({
-    verify: (request) => verify(desk, request),
-    settle: (request, claim) => settle(desk, request, claim),
-    claim: (request, claim) => claimOnly(desk, request, claim),
+    verify: (request) => verify(context, request),
+    settle: (request, claim) => settle(context, request, claim),
+    claim: (request, claim) => claimOnly(context, request, claim),
     finish: (paymentId, claimId, outcome) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const record = ledger.change(paymentId, (known) => X402FacilitatorLedger.finished(known, claimId, outcome, now))
@@ -126,28 +126,28 @@ export const make = Effect.fnUntraced(function* (
       }),
     supported: Effect.map(exchange.kinds, sellable)
   })
-  const learn: Foreign["learn"] = (reply) => Effect.map(exchange.learn(reply), sellable)
-  return { service, learn } satisfies Foreign
+  const learn: X402FacilitatorService["learn"] = (reply) => Effect.map(exchange.learn(reply), sellable)
+  return { service, learn } satisfies X402FacilitatorService
 })
 
 const unknownPayment = (paymentId: string) =>
   invalid("malformed", "unknown_payment", `no payment ${paymentId.slice(0, 100)} is known here`)
 
-const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
-  const presented = yield* X402FacilitatorPayment.present(desk.schemes, request)
-  const known = desk.ledger.find(presented.paymentId)
-  if (known !== undefined && (known.status !== "accepted" || !Presentation.isOf(presented, known))) {
+const verify = Effect.fnUntraced(function* (context: X402FacilitatorContext, request: PaymentRequest) {
+  const identified = yield* X402FacilitatorPayment.present(context.schemes, request)
+  const known = context.ledger.find(identified.paymentId)
+  if (known !== undefined && (known.status !== "accepted" || !Presentation.isOf(identified, known))) {
     return yield* Presentation.used(known)
   }
-  yield* examine(desk, presented)
-  return { payer: presented.authorization.payer }
+  yield* examine(context, identified)
+  return { payer: identified.authorization.payer }
 })
 
-type Presented = X402FacilitatorPayment.Presented
+type IdentifiedPayment = X402FacilitatorPayment.IdentifiedPayment
 
 /** A payment on record, and whether this caller may run the resource. */
 interface Taken {
-  readonly presented: Presented
+  readonly identified: IdentifiedPayment
   readonly record: X402FacilitatorLedger.X402FacilitatorRecord
   readonly execution: Settled["execution"]
   /** Whether this very call has made the record. */
@@ -157,12 +157,12 @@ interface Taken {
 }
 
 /** The comparison with the offer, which needs nobody's word. */
-const compare = ({ half, payment, request }: Presented, now: number) =>
-  OfferCheck.check(half.scheme, request.paymentPayload, payment, Math.floor(now / 1000))
+const compare = ({ schemeServer, payment, request }: IdentifiedPayment, now: number) =>
+  OfferCheck.check(schemeServer.scheme, request.paymentPayload, payment, Math.floor(now / 1000))
 
-const examine = Effect.fnUntraced(function* ({ exchange }: Desk, presented: Presented) {
-  yield* Effect.fromResult(compare(presented, yield* Clock.currentTimeMillis))
-  yield* exchange.verify(presented.half.scheme, presented)
+const examine = Effect.fnUntraced(function* ({ exchange }: X402FacilitatorContext, identified: IdentifiedPayment) {
+  yield* Effect.fromResult(compare(identified, yield* Clock.currentTimeMillis))
+  yield* exchange.verify(identified.schemeServer.scheme, identified)
 })
 
 /**
@@ -170,112 +170,118 @@ const examine = Effect.fnUntraced(function* ({ exchange }: Desk, presented: Pres
  * settled first, or a handler could run again and again for what cannot be.
  */
 const claimOnly = Effect.fnUntraced(function* (
-  desk: Desk,
+  context: X402FacilitatorContext,
   request: PaymentRequest,
   claim: Claim
 ): Effect.fn.Return<Settled, PaymentFailure> {
-  const presented = yield* X402FacilitatorPayment.present(desk.schemes, request)
-  const taken = yield* atTheDesk(desk, presented, claim, () => takeVerified(desk, presented, claim))
+  const identified = yield* X402FacilitatorPayment.present(context.schemes, request)
+  const taken = yield* takeOnce(context, identified, claim, () => takeVerified(context, identified, claim))
   const { execution, fresh, record, renewed } = taken
   const at = yield* Clock.currentTimeMillis
   if (execution !== "granted" || fresh || renewed || isSettled(record.status)) return answer(taken, at)
-  if (!isIdle(desk, record)) return yield* settleTaken(desk, taken, claim)
-  yield* Effect.onError(examine(desk, presented), () => letGo(desk, taken, claim))
+  if (!isIdle(context, record)) return yield* settleTaken(context, taken, claim)
+  yield* Effect.onError(examine(context, identified), () => letGo(context, taken, claim))
   return answer(taken, at)
 })
 
 /** Nothing was asked about it, or everything that was is answered: one in doubt is `sent`. */
-const isIdle = ({ settling }: Desk, { paymentId, status }: X402FacilitatorLedger.X402FacilitatorRecord): boolean =>
-  status === "accepted" && !X402FacilitatorSettlements.isUnderWay(settling, paymentId)
+const isIdle = (
+  { settling }: X402FacilitatorContext,
+  { paymentId, status }: X402FacilitatorLedger.X402FacilitatorRecord
+): boolean => status === "accepted" && !X402FacilitatorSettlements.isUnderWay(settling, paymentId)
 
 /**
  * The record of a payment is made when the facilitator has called it good: one that it refuses, or at which it stumbles, is
  * not remembered, and settles nothing that would have to be remembered.
  */
 const takeVerified = (
-  desk: Desk,
-  presented: Presented,
+  context: X402FacilitatorContext,
+  identified: IdentifiedPayment,
   claim: Claim | undefined
 ): Effect.Effect<Taken, PaymentFailure> =>
   Effect.acquireUseRelease(
     Effect.sync(() => {
       const done = Deferred.makeUnsafe<void>()
-      desk.arriving.set(presented.paymentId, { claimId: claim?.id, done })
+      context.arriving.set(identified.paymentId, { claimId: claim?.id, done })
       return done
     }),
     () =>
       Effect.andThen(
-        examine(desk, presented),
-        Effect.flatMap(Clock.currentTimeMillis, (now) => taking(desk, presented, claim, now))
+        examine(context, identified),
+        Effect.flatMap(Clock.currentTimeMillis, (now) => taking(context, identified, claim, now))
       ),
     (done) => {
-      desk.arriving.delete(presented.paymentId)
+      context.arriving.delete(identified.paymentId)
       return Deferred.succeed(done, undefined)
     }
   )
 
 const settle = Effect.fnUntraced(function* (
-  desk: Desk,
+  context: X402FacilitatorContext,
   request: PaymentRequest,
   claim: Claim | undefined
 ): Effect.fn.Return<Settled, PaymentFailure> {
-  const presented = yield* X402FacilitatorPayment.present(desk.schemes, request)
-  const taken = yield* atTheDesk(desk, presented, claim, () => takeVerified(desk, presented, claim))
+  const identified = yield* X402FacilitatorPayment.present(context.schemes, request)
+  const taken = yield* takeOnce(context, identified, claim, () => takeVerified(context, identified, claim))
   if (claim !== undefined && taken.execution !== "granted") {
     return answer(taken, yield* Clock.currentTimeMillis)
   }
-  return yield* settleTaken(desk, taken, claim)
+  return yield* settleTaken(context, taken, claim)
 })
 
-const settleTaken = Effect.fnUntraced(function* (desk: Desk, taken: Taken, claim: Claim | undefined) {
-  yield* Effect.onError(transfer(desk, taken), () => letGo(desk, taken, claim))
-  return yield* confirmed(desk, taken, claim, yield* Clock.currentTimeMillis)
+const settleTaken = Effect.fnUntraced(function* (
+  context: X402FacilitatorContext,
+  taken: Taken,
+  claim: Claim | undefined
+) {
+  yield* Effect.onError(transfer(context, taken), () => letGo(context, taken, claim))
+  return yield* confirmed(context, taken, claim, yield* Clock.currentTimeMillis)
 })
 
-const transfer = Effect.fnUntraced(function* (desk: Desk, { fresh, presented, record }: Taken) {
+const transfer = Effect.fnUntraced(function* (context: X402FacilitatorContext, { fresh, identified, record }: Taken) {
   if (isSettled(record.status)) return
   const now = yield* Clock.currentTimeMillis
-  if (!fresh && isIdle(desk, record)) yield* Effect.fromResult(compare(presented, now))
-  yield* X402FacilitatorSettlements.settle(desk.settling, presented.half, record)
+  if (!fresh && isIdle(context, record)) yield* Effect.fromResult(compare(identified, now))
+  yield* X402FacilitatorSettlements.settle(context.settling, identified.schemeServer, record)
 })
 
 /** A known payment answers from its record; one that is being verified lets its copies wait; `first` takes a new one. */
-const atTheDesk = (
-  desk: Desk,
-  presented: Presented,
+const takeOnce = (
+  context: X402FacilitatorContext,
+  identified: IdentifiedPayment,
   claim: Claim | undefined,
   first: () => Effect.Effect<Taken, PaymentFailure>
 ): Effect.Effect<Taken, PaymentFailure> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    const { paymentId } = presented
-    const known = desk.ledger.find(paymentId)
-    if (known !== undefined) return Effect.fromResult(takeKnown(desk, presented, known, claim, now))
+    const { paymentId } = identified
+    const known = context.ledger.find(paymentId)
+    if (known !== undefined) return Effect.fromResult(takeKnown(context, identified, known, claim, now))
     if (claim?.onlyKnown === true) return Effect.fail(notOnRecord)
-    const arrival = desk.arriving.get(paymentId)
+    const arrival = context.arriving.get(paymentId)
     if (arrival === undefined) return first()
     if (claim !== undefined && !isArrivingAs(claim, arrival.claimId)) {
-      const record = X402FacilitatorLedger.unseen(presented, now)
-      return Effect.succeed({ presented, record, execution: "held", fresh: false, renewed: false })
+      const record = X402FacilitatorLedger.unseen(identified, now)
+      return Effect.succeed({ identified, record, execution: "held", fresh: false, renewed: false })
     }
-    return Effect.andThen(Deferred.await(arrival.done), atTheDesk(desk, presented, claim, first))
+    return Effect.andThen(Deferred.await(arrival.done), takeOnce(context, identified, claim, first))
   })
 
 /** One step: of all the copies of a new payment, one makes its record. */
 const taking = (
-  desk: Desk,
-  presented: Presented,
+  context: X402FacilitatorContext,
+  identified: IdentifiedPayment,
   claim: Claim | undefined,
   now: number
 ): Effect.Effect<Taken, PaymentFailure> =>
   Effect.suspend(() => {
-    const known = desk.ledger.find(presented.paymentId)
-    if (known !== undefined) return Effect.fromResult(takeKnown(desk, presented, known, claim, now))
-    const offer = compare(presented, now)
+    const known = context.ledger.find(identified.paymentId)
+    if (known !== undefined) return Effect.fromResult(takeKnown(context, identified, known, claim, now))
+    const offer = compare(identified, now)
     if (Result.isFailure(offer)) return Effect.fail(offer.failure)
-    const record = desk.ledger.admit(X402FacilitatorPayment.toNew(presented), claim, now)
+    const record = context.ledger.admit(X402FacilitatorPayment.toNew(identified), claim, now)
     if (record === undefined) return Effect.fail(full)
     const execution = claim && "granted"
-    return Effect.succeed({ presented, record, execution, fresh: true, renewed: false })
+    return Effect.succeed({ identified, record, execution, fresh: true, renewed: false })
   })
 
 const full = new FacilitatorUnavailable({
@@ -284,23 +290,23 @@ const full = new FacilitatorUnavailable({
 })
 
 const takeKnown = (
-  { ledger }: Desk,
-  presented: Presented,
+  { ledger }: X402FacilitatorContext,
+  identified: IdentifiedPayment,
   known: X402FacilitatorLedger.X402FacilitatorRecord,
   claim: Claim | undefined,
   now: number
 ): Result.Result<Taken, PaymentFailure> => {
-  if (!Presentation.isOf(presented, known)) return Result.fail(Presentation.used(known))
+  if (!Presentation.isOf(identified, known)) return Result.fail(Presentation.used(known))
   if (known.refusal !== undefined) return Result.fail(known.refusal)
   if (claim === undefined) {
     return known.execution.resource === undefined && known.answerOwed
-      ? Result.succeed({ presented, record: known, execution: undefined, fresh: false, renewed: false })
+      ? Result.succeed({ identified, record: known, execution: undefined, fresh: false, renewed: false })
       : Result.fail(Presentation.used(known))
   }
   const [execution, record] = X402FacilitatorLedger.claimed(known, claim, now)
   ledger.change(known.paymentId, () => record)
   const renewed = known.execution.holder?.claimId === claim.id
-  return Result.succeed({ presented, record, execution, fresh: false, renewed })
+  return Result.succeed({ identified, record, execution, fresh: false, renewed })
 }
 
 /**
@@ -308,21 +314,21 @@ const takeKnown = (
  * gave up. Of callers without a claim who wait for an answer that is owed, one gets it.
  */
 const confirmed = (
-  desk: Desk,
+  context: X402FacilitatorContext,
   taken: Taken,
   claim: Claim | undefined,
   now: number
 ): Effect.Effect<Settled, PaymentFailure> =>
   Effect.suspend(() => {
-    const { fresh, presented, record } = taken
-    const known = desk.ledger.find(record.paymentId)
+    const { fresh, identified, record } = taken
+    const known = context.ledger.find(record.paymentId)
     if (known === undefined) return Effect.fail(unknownPayment(record.paymentId))
     if (claim !== undefined) {
-      const retaken = Effect.fromResult(takeKnown(desk, presented, known, claim, now))
+      const retaken = Effect.fromResult(takeKnown(context, identified, known, claim, now))
       return Effect.map(retaken, (again) => answer(again, now))
     }
     if (!fresh && !known.answerOwed) return Effect.fail(Presentation.used(known))
-    desk.ledger.change(known.paymentId, (one) => ({ ...one, answerOwed: false }))
+    context.ledger.change(known.paymentId, (one) => ({ ...one, answerOwed: false }))
     return Effect.succeed(answer({ ...taken, record: known }, now))
   })
 
@@ -330,15 +336,15 @@ const confirmed = (
  * The caller gets no answer now: a claim gives its run back, a caller without one is owed the answer. A record that this
  * very call has made, and that nothing depends on, is as if it had never been.
  */
-const letGo = (desk: Desk, { fresh, record: { paymentId } }: Taken, claim: Claim | undefined) =>
+const letGo = (context: X402FacilitatorContext, { fresh, record: { paymentId } }: Taken, claim: Claim | undefined) =>
   Effect.map(Clock.currentTimeMillis, (now) => {
-    const after = desk.ledger.change(paymentId, (record) =>
+    const after = context.ledger.change(paymentId, (record) =>
       claim === undefined
         ? { ...record, answerOwed: record.answerOwed || fresh }
         : X402FacilitatorLedger.finished(record, claim.id, "unanswered", now)
     )
-    if (fresh && after !== undefined && after.execution.holder === undefined && isIdle(desk, after))
-      desk.ledger.drop(paymentId)
+    if (fresh && after !== undefined && after.execution.holder === undefined && isIdle(context, after))
+      context.ledger.drop(paymentId)
   })
 
 const answer = ({ execution, record }: Taken, now: number): Settled => toSettled(record, execution, now)

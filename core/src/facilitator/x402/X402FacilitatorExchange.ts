@@ -8,8 +8,8 @@ import * as Result from "effect/Result"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { Scheme } from "../../scheme/Scheme.ts"
-import * as Asking from "../../wire/x402-api/X402ClientApi.ts"
-import * as AskingAnswer from "../../wire/x402-api/X402ClientApiResponse.ts"
+import * as X402ClientApi from "../../wire/x402-api/X402ClientApi.ts"
+import * as X402ClientApiResponse from "../../wire/x402-api/X402ClientApiResponse.ts"
 import type { Call, Exchange, Reply } from "../remote/FacilitatorExchange.ts"
 import * as FacilitatorExchange from "../remote/FacilitatorExchange.ts"
 import type { NewPayment } from "../store/PaymentStore.ts"
@@ -17,10 +17,10 @@ import * as X402FacilitatorPayment from "./X402FacilitatorPayment.ts"
 import * as X402FacilitatorResponse from "./X402FacilitatorResponse.ts"
 
 /** What the facilitator says of itself. */
-export type Kinds = Asking.Kinds
+export type Kinds = X402ClientApi.Kinds
 
 /** Whether an answer to `GET /supported` is that of a foreign facilitator. */
-export const isForeign = ({ json, status }: Reply): boolean => status === 200 && Asking.isForeign(json)
+export const isForeign = ({ json, status }: Reply): boolean => status === 200 && X402ClientApi.isForeign(json)
 
 /** What can be asked. */
 export interface X402FacilitatorExchange {
@@ -31,7 +31,7 @@ export interface X402FacilitatorExchange {
   /** Whether the payment could be settled now; it changes nothing. */
   readonly verify: (scheme: Scheme, payment: NewPayment) => Effect.Effect<void, PaymentFailure>
   /** Has a payment settled. Fails with a refusal only where the facilitator was not asked. */
-  readonly settle: (scheme: Scheme, payment: NewPayment) => Effect.Effect<X402FacilitatorResponse.Outcome>
+  readonly settle: (scheme: Scheme, payment: NewPayment) => Effect.Effect<X402FacilitatorResponse.SettleOutcome>
 }
 
 /** `GET /supported`. */
@@ -45,7 +45,7 @@ export const make = (exchange: Exchange): X402FacilitatorExchange => {
   const call = supportedCall
   const learn: X402FacilitatorExchange["learn"] = (reply) =>
     Effect.suspend(() => {
-      const kinds = reply.status === 200 ? Asking.readKinds(reply.json) : undefined
+      const kinds = reply.status === 200 ? X402ClientApi.readKinds(reply.json) : undefined
       if (kinds === undefined) return Effect.fail(exchange.unusable(call, reply))
       if (Result.isFailure(kinds)) return Effect.fail(misshapen(exchange, call, reply, kinds.failure))
       known = kinds.success
@@ -73,7 +73,7 @@ export const make = (exchange: Exchange): X402FacilitatorExchange => {
   }
 }
 
-const unasked = (error: FacilitatorUnavailable): X402FacilitatorResponse.Outcome => ({ _tag: "NotTaken", error })
+const unasked = (error: FacilitatorUnavailable): X402FacilitatorResponse.SettleOutcome => ({ _tag: "NotTaken", error })
 
 /** Nothing is sold before the facilitator has said that it settles it, so what it does not settle now is its own affair. */
 const bodyOf = ({ kinds }: Kinds, scheme: Scheme, payment: NewPayment) => {
@@ -82,7 +82,9 @@ const bodyOf = ({ kinds }: Kinds, scheme: Scheme, payment: NewPayment) => {
   const settled = kinds.filter((kind) => kind.scheme === scheme.name && scheme.network(kind.network) === network)
   const version = settled.some((kind) => kind.version === 2) ? 2 : 1
   const body =
-    settled.length === 0 ? undefined : Asking.bodyOf(version, requirements, X402FacilitatorPayment.payloadOf(payment))
+    settled.length === 0
+      ? undefined
+      : X402ClientApi.bodyOf(version, requirements, X402FacilitatorPayment.payloadOf(payment))
   const message = `the facilitator does not settle "${scheme.name}" on ${network} now`
   return body === undefined ? Effect.fail(new FacilitatorUnavailable({ message })) : Effect.succeed(body)
 }
@@ -93,9 +95,9 @@ const misshapen = (exchange: Exchange, call: Call, reply: Reply, { message }: { 
 /** Peers answer refusals with a status of 400 and above too. */
 const mayCarryVerdict = ({ status }: Reply): boolean => status === 200 || (status >= 400 && status < 500)
 
-const verify = Effect.fnUntraced(function* (exchange: Exchange, asked: X402FacilitatorResponse.Asked, call: Call) {
+const verify = Effect.fnUntraced(function* (exchange: Exchange, sent: X402FacilitatorResponse.SentPayment, call: Call) {
   const reply = yield* exchange.call(call)
-  const answer = AskingAnswer.readVerification(reply.json)
+  const answer = X402ClientApiResponse.readVerification(reply.json)
   if (!mayCarryVerdict(reply)) return yield* exchange.unusable(call, reply)
   if (Result.isFailure(answer)) {
     return yield* reply.status === 200
@@ -103,7 +105,7 @@ const verify = Effect.fnUntraced(function* (exchange: Exchange, asked: X402Facil
       : exchange.unusable(call, reply)
   }
   if (answer.success.isValid && reply.status !== 200) return yield* exchange.unusable(call, reply)
-  const meaning = X402FacilitatorResponse.verified(asked, answer.success)
+  const meaning = X402FacilitatorResponse.verified(sent, answer.success)
   if (Result.isSuccess(meaning)) return
   const { failure } = meaning
   return yield* failure._tag === "Nonsense" ? exchange.unusable(call, reply, failure.why) : failure
@@ -111,12 +113,12 @@ const verify = Effect.fnUntraced(function* (exchange: Exchange, asked: X402Facil
 
 const settle = (
   exchange: Exchange,
-  asked: X402FacilitatorResponse.Asked,
+  sent: X402FacilitatorResponse.SentPayment,
   call: Call
-): Effect.Effect<X402FacilitatorResponse.Outcome> =>
+): Effect.Effect<X402FacilitatorResponse.SettleOutcome> =>
   Effect.match(exchange.call(call), {
     onFailure: (error) => ({ _tag: FacilitatorExchange.isUnsent(error) ? "NotTaken" : "Unanswered", error }),
-    onSuccess: (reply) => outcomeOf(exchange, asked, call, reply)
+    onSuccess: (reply) => outcomeOf(exchange, sent, call, reply)
   })
 
 /**
@@ -127,12 +129,12 @@ const turnedAway: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 413, 4
 
 const outcomeOf = (
   exchange: Exchange,
-  asked: X402FacilitatorResponse.Asked,
+  sent: X402FacilitatorResponse.SentPayment,
   call: Call,
   reply: Reply
-): X402FacilitatorResponse.Outcome => {
+): X402FacilitatorResponse.SettleOutcome => {
   const { json, status } = reply
-  const answer = mayCarryVerdict(reply) ? AskingAnswer.readSettlement(json) : undefined
+  const answer = mayCarryVerdict(reply) ? X402ClientApiResponse.readSettlement(json) : undefined
   if (answer === undefined || Result.isFailure(answer)) {
     const isRedirect = status >= 300 && status < 400
     const error =
@@ -144,7 +146,7 @@ const outcomeOf = (
   if (answer.success.success && status !== 200) {
     return { _tag: "Unanswered", error: exchange.unusable(call, reply, `says success: true with status ${status}`) }
   }
-  const told = X402FacilitatorResponse.settled(asked, answer.success)
+  const told = X402FacilitatorResponse.settled(sent, answer.success)
   if (told._tag === "Unknown") return { _tag: "Unanswered", error: exchange.unusable(call, reply, told.why) }
   if (told._tag === "Busy") return { _tag: "NotTaken", error: exchange.unusable(call, reply, told.why) }
   return told

@@ -9,21 +9,21 @@ import type { Kinds } from "./X402FacilitatorExchange.ts"
 /** The kinds, with the obstacle where the seller's half for a kind cannot read its payments. */
 export const sellable = (schemes: ReadonlyArray<SchemeServer>, { kinds, signers }: Kinds): Sellable => ({
   kinds: kinds.map(({ extra, network, scheme }) => {
-    const half = schemes.find((one) => serves(one, scheme, network))
+    const schemeServer = schemes.find((one) => serves(one, scheme, network))
     return {
       protocolVersion,
       scheme,
       network,
       ...(extra !== undefined && { extra }),
-      ...(half !== undefined && half.read === undefined && { obstacle: unreadable(scheme, network) })
+      ...(schemeServer !== undefined && schemeServer.read === undefined && { obstacle: unreadable(scheme, network) })
     }
   }),
   signers
 })
 
-const serves = (half: SchemeServer, scheme: string, network: string): boolean => {
-  const canonical = half.scheme.name === scheme ? half.scheme.network(network) : undefined
-  return canonical !== undefined && (half.network === undefined || half.network === canonical)
+const serves = (schemeServer: SchemeServer, scheme: string, network: string): boolean => {
+  const canonical = schemeServer.scheme.name === scheme ? schemeServer.scheme.network(network) : undefined
+  return canonical !== undefined && (schemeServer.network === undefined || schemeServer.network === canonical)
 }
 
 const unreadable = (scheme: string, network: string): string =>

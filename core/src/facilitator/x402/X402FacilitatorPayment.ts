@@ -17,8 +17,8 @@ import type { NewPayment } from "../store/PaymentStore.ts"
 import * as Presentation from "../store/Presentation.ts"
 
 /** A payment that was decoded and identified; nothing of it is believed yet. */
-export interface Presented extends NewPayment {
-  readonly half: SchemeServer
+export interface IdentifiedPayment extends NewPayment {
+  readonly schemeServer: SchemeServer
   readonly payment: Payment
   readonly request: PaymentRequest
 }
@@ -28,22 +28,22 @@ const decodeJson = Schema.decodeUnknownResult(Schema.Json)
 /** Decodes and identifies a payment. Nobody is asked. */
 export const present = Effect.fnUntraced(function* (schemes: ReadonlyArray<SchemeServer>, request: PaymentRequest) {
   const { paymentPayload, paymentRequirements } = request
-  const { half, network, read } = yield* readerOf(schemes, request)
+  const { schemeServer, network, read } = yield* readerOf(schemes, request)
   const json = yield* Effect.fromResult(openPayload(paymentPayload))
   const payload = yield* Effect.mapError(Effect.fromResult(decodeJson(json)), () =>
     invalid("malformed", "payload_json", "the payload is no JSON value")
   )
   const payment = yield* read({ ...paymentRequirements, network }, payload)
   const { authorization } = payment
-  const requirements = Presentation.canonical(half.scheme, payment.requirements)
+  const requirements = Presentation.canonical(schemeServer.scheme, payment.requirements)
   const paymentId = yield* PaymentId.make(network, authorization)
   const unnamed = { caller: "", notify: false }
   const known = { ...unnamed, paymentId, requirements, authorization, payload: JSON.stringify(payload) }
-  return { ...known, half, payment, request } satisfies Presented
+  return { ...known, schemeServer, payment, request } satisfies IdentifiedPayment
 })
 
 interface Reader {
-  readonly half: SchemeServer
+  readonly schemeServer: SchemeServer
   readonly network: Network
   readonly read: SchemeFacilitator["read"]
 }
@@ -54,18 +54,18 @@ const readerOf = (schemes: ReadonlyArray<SchemeServer>, { paymentPayload, paymen
     const message = `the payment is of the scheme "${paymentPayload.scheme}", the offer of "${scheme}"`
     return Effect.fail(invalid("unsupported_scheme", "other_scheme", message))
   }
-  for (const half of schemes) {
-    const network = half.scheme.name === scheme ? half.scheme.network(offered) : undefined
-    if (network === undefined || half.read === undefined) continue
-    if (half.network !== undefined && half.network !== network) continue
-    return Effect.succeed<Reader>({ half, network, read: half.read })
+  for (const schemeServer of schemes) {
+    const network = schemeServer.scheme.name === scheme ? schemeServer.scheme.network(offered) : undefined
+    if (network === undefined || schemeServer.read === undefined) continue
+    if (schemeServer.network !== undefined && schemeServer.network !== network) continue
+    return Effect.succeed<Reader>({ schemeServer, network, read: schemeServer.read })
   }
   return Effect.fail(refuse("NETWORK_MISMATCH", "network_not_settled", `payments on ${offered} are not settled here`))
 }
 
 /** What is kept of it. */
-export const toNew = (presented: Presented): NewPayment => {
-  const { authorization, caller, notify, payload, paymentId, requirements } = presented
+export const toNew = (identified: IdentifiedPayment): NewPayment => {
+  const { authorization, caller, notify, payload, paymentId, requirements } = identified
   return { paymentId, requirements, authorization, payload, caller, notify }
 }
 

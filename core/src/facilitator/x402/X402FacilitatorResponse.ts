@@ -8,7 +8,7 @@ import type { PaymentError } from "../../protocol/PaymentError.ts"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { ValidationError } from "../../protocol/ValidationError.ts"
 import type { Scheme } from "../../scheme/Scheme.ts"
-import type * as Asking from "../../wire/x402-api/X402ClientApiResponse.ts"
+import type * as X402ClientApi from "../../wire/x402-api/X402ClientApiResponse.ts"
 import type { Nonsense } from "../remote/FacilitatorResponse.ts"
 import type { NewPayment } from "../store/PaymentStore.ts"
 
@@ -20,19 +20,19 @@ import type { NewPayment } from "../store/PaymentStore.ts"
  * - `Pending` this transaction was sent; `Reverted` it is in a block and has not moved the money;
  * - `Unanswered` the call may have settled the payment; `NotTaken` it has certainly not.
  */
-export type Outcome =
+export type SettleOutcome =
   | { readonly _tag: "Settled" | "Pending" | "Reverted"; readonly transaction: string }
   | { readonly _tag: "Used" | "Refused"; readonly failure: PaymentError | ValidationError }
   | { readonly _tag: "Unanswered" | "NotTaken"; readonly error: FacilitatorUnavailable }
 
 /** An outcome as far as the answer tells it: `Unknown` and `Busy` have yet to be put into words. */
-export type Told =
-  | Exclude<Outcome, { readonly error: FacilitatorUnavailable }>
+export type SettleReading =
+  | Exclude<SettleOutcome, { readonly error: FacilitatorUnavailable }>
   | { readonly _tag: "Unknown"; readonly why: string }
   | { readonly _tag: "Busy"; readonly why: string }
 
 /** What was asked about, as far as the answer must agree with it. */
-export interface Asked {
+export interface SentPayment {
   readonly scheme: Scheme
   readonly payment: NewPayment
 }
@@ -43,10 +43,10 @@ const nonsense = (why: string): Nonsense => ({ _tag: "Nonsense", why })
  * The meaning of an answer to `POST /verify`: nothing, a refusal, `undefined` where it says nothing about the payment.
  */
 export const verified = (
-  asked: Asked,
-  { isValid, payer, reason, word }: Asking.Verification
+  sent: SentPayment,
+  { isValid, payer, reason, word }: X402ClientApi.Verification
 ): Result.Result<void, PaymentError | ValidationError | Nonsense> => {
-  if (isOther(asked, payer)) return Result.fail(nonsense("is about another payer"))
+  if (isOther(sent, payer)) return Result.fail(nonsense("is about another payer"))
   if (isValid) return word === undefined ? Result.void : Result.fail(nonsense("says isValid: true and gives a reason"))
   if (reason === undefined) return Result.fail(nonsense("says isValid: false and gives no reason"))
   switch (reason._tag) {
@@ -63,11 +63,11 @@ export const verified = (
 }
 
 /** The meaning of an answer to `POST /settle`. */
-export const settled = (asked: Asked, answer: Asking.Settlement): Told => {
+export const settled = (sent: SentPayment, answer: X402ClientApi.Settlement): SettleReading => {
   const { reason, success, transaction, word } = answer
-  if (isOther(asked, answer.payer)) return wrong("is about another payer")
+  if (isOther(sent, answer.payer)) return wrong("is about another payer")
   if (success) {
-    const why = unearned(asked, answer)
+    const why = unearned(sent, answer)
     return why === undefined ? { _tag: "Settled", transaction } : wrong(why)
   }
   if (reason === undefined) return wrong("says success: false and gives no reason")
@@ -89,13 +89,13 @@ export const settled = (asked: Asked, answer: Asking.Settlement): Told => {
   }
 }
 
-const wrong = (why: string): Told => ({ _tag: "Unknown", why })
+const wrong = (why: string): SettleReading => ({ _tag: "Unknown", why })
 
 /** Of a transaction, in characters. It goes to the payer in a header, and what a header cannot hold would cost the answer. */
 const longestName = 256
 
 /** Why a success is not believed. */
-const unearned = ({ payment, scheme }: Asked, answer: Asking.Settlement): string | undefined => {
+const unearned = ({ payment, scheme }: SentPayment, answer: X402ClientApi.Settlement): string | undefined => {
   const { amount, network, transaction, word } = answer
   if (word !== undefined) return "says success: true and gives a reason"
   if (transaction === "") return "says success: true and names no transaction"
@@ -110,5 +110,5 @@ const unearned = ({ payment, scheme }: Asked, answer: Asking.Settlement): string
 }
 
 /** An answer need not name the payer; the one it names is the one who has signed. */
-const isOther = ({ payment, scheme }: Asked, payer: string | undefined): boolean =>
+const isOther = ({ payment, scheme }: SentPayment, payer: string | undefined): boolean =>
   payer !== undefined && scheme.address(payer) !== payment.authorization.payer

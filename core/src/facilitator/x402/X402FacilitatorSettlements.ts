@@ -17,7 +17,7 @@ import type { X402FacilitatorExchange } from "./X402FacilitatorExchange.ts"
 import * as X402FacilitatorLedger from "./X402FacilitatorLedger.ts"
 import type { X402FacilitatorRecord } from "./X402FacilitatorLedger.ts"
 import * as X402FacilitatorPayment from "./X402FacilitatorPayment.ts"
-import type { Outcome } from "./X402FacilitatorResponse.ts"
+import type { SettleOutcome } from "./X402FacilitatorResponse.ts"
 
 /** What settlements need. */
 export interface X402FacilitatorSettlements {
@@ -54,23 +54,23 @@ export const isUnderWay = ({ underWay }: X402FacilitatorSettlements, paymentId: 
  */
 export const settle = (
   self: X402FacilitatorSettlements,
-  half: SchemeServer,
+  schemeServer: SchemeServer,
   record: X402FacilitatorRecord
 ): Effect.Effect<void, PaymentFailure> =>
-  Effect.flatMap(Effect.uninterruptible(begun(self, half, record)), (done) => Deferred.await(done)).pipe(
+  Effect.flatMap(Effect.uninterruptible(begun(self, schemeServer, record)), (done) => Deferred.await(done)).pipe(
     Effect.timeoutOrElse({
       duration: self.patience,
       orElse: () => Effect.fail(openEnd(self.ledger.find(record.paymentId) ?? record))
     })
   )
 
-const begun = (self: X402FacilitatorSettlements, half: SchemeServer, { paymentId }: X402FacilitatorRecord) =>
+const begun = (self: X402FacilitatorSettlements, schemeServer: SchemeServer, { paymentId }: X402FacilitatorRecord) =>
   Effect.suspend(() => {
     const joined = self.underWay.get(paymentId)
     if (joined !== undefined) return Effect.succeed(joined)
     const done = Deferred.makeUnsafe<void, PaymentFailure>()
     self.underWay.set(paymentId, done)
-    const call = Effect.onExit(attempt(self, half, paymentId), (exit) => {
+    const call = Effect.onExit(attempt(self, schemeServer, paymentId), (exit) => {
       self.underWay.delete(paymentId)
       return Deferred.done(done, exit)
     })
@@ -80,19 +80,20 @@ const begun = (self: X402FacilitatorSettlements, half: SchemeServer, { paymentId
 /** Asks; and asks again while the facilitator waits for a block. */
 const attempt = Effect.fnUntraced(function* (
   self: X402FacilitatorSettlements,
-  half: SchemeServer,
+  schemeServer: SchemeServer,
   paymentId: string
 ): Effect.fn.Return<void, PaymentFailure> {
   const end = (yield* Clock.currentTimeMillis) + Duration.toMillis(self.patience)
   for (;;) {
     const record = self.ledger.find(paymentId)
     if (record === undefined) return yield* forgotten
-    const told = yield* Effect.catchDefect(self.exchange.settle(half.scheme, record), (defect) =>
-      Effect.succeed<Outcome>({ _tag: "Unanswered", error: defective(defect) })
+    const told = yield* Effect.catchDefect(self.exchange.settle(schemeServer.scheme, record), (defect) =>
+      Effect.succeed<SettleOutcome>({ _tag: "Unanswered", error: defective(defect) })
     )
     const now = yield* Clock.currentTimeMillis
     const waits = told._tag === "Pending" && now + Duration.toMillis(pause) < end
-    const outcome = waits || !X402FacilitatorLedger.isInDoubt(record) ? told : yield* explained(half, record, told)
+    const outcome =
+      waits || !X402FacilitatorLedger.isInDoubt(record) ? told : yield* explained(schemeServer, record, told)
     const failure = learn(self.ledger, paymentId, outcome, now)
     if (failure === undefined) return
     const hidden = saidBy(outcome)
@@ -103,7 +104,7 @@ const attempt = Effect.fnUntraced(function* (
   }
 })
 
-const saidBy = (outcome: Outcome): PaymentFailure | undefined => {
+const saidBy = (outcome: SettleOutcome): PaymentFailure | undefined => {
   switch (outcome._tag) {
     case "Used":
     case "Refused":
@@ -133,7 +134,7 @@ const defective = (cause: unknown) =>
 const learn = (
   ledger: X402FacilitatorLedger.X402FacilitatorLedger,
   paymentId: string,
-  outcome: Outcome,
+  outcome: SettleOutcome,
   now: number
 ): PaymentFailure | undefined => {
   const before = ledger.find(paymentId)
@@ -184,29 +185,36 @@ const learn = (
  *   process can know. At least a transaction seen to have failed ends the doubt about it (`X402FacilitatorLedger.reverted`) without
  *   a look at what has won, so of two calls that raced, the one that lost is not counted.
  */
-const explained = (half: SchemeServer, record: X402FacilitatorRecord, told: Outcome): Effect.Effect<Outcome> => {
+const explained = (
+  schemeServer: SchemeServer,
+  record: X402FacilitatorRecord,
+  told: SettleOutcome
+): Effect.Effect<SettleOutcome> => {
   if (told._tag === "Settled" || told._tag === "Reverted") return Effect.succeed(told)
   const { requirements, transaction } = record
   const earliest = (record.history[0]?.at ?? 0) - clockSkewMillis
   const isUsed = told._tag === "Used"
-  if (half.useOf === undefined) return Effect.succeed(isUsed ? { _tag: "Settled", transaction } : told)
-  const unexplained = (why: string): Outcome => (isUsed ? { _tag: "NotTaken", error: usedBy(why) } : told)
-  return Effect.match(half.useOf(requirements, X402FacilitatorPayment.payloadOf(record), Math.floor(earliest / 1000)), {
-    onFailure: ({ message }) => unexplained(message),
-    onSuccess: (use): Outcome => {
-      switch (use._tag) {
-        case "Settled":
-          if (told._tag === "Pending" && told.transaction !== use.transaction) return told
-          return use.time * 1000 < earliest
-            ? { _tag: "Used", failure: usedBefore(use.transaction) }
-            : { _tag: "Settled", transaction: use.transaction }
-        case "Burnt":
-          return { _tag: "Used", failure: use.error }
-        case "Unseen":
-          return unexplained("the node does not show it")
+  if (schemeServer.useOf === undefined) return Effect.succeed(isUsed ? { _tag: "Settled", transaction } : told)
+  const unexplained = (why: string): SettleOutcome => (isUsed ? { _tag: "NotTaken", error: usedBy(why) } : told)
+  return Effect.match(
+    schemeServer.useOf(requirements, X402FacilitatorPayment.payloadOf(record), Math.floor(earliest / 1000)),
+    {
+      onFailure: ({ message }) => unexplained(message),
+      onSuccess: (use): SettleOutcome => {
+        switch (use._tag) {
+          case "Settled":
+            if (told._tag === "Pending" && told.transaction !== use.transaction) return told
+            return use.time * 1000 < earliest
+              ? { _tag: "Used", failure: usedBefore(use.transaction) }
+              : { _tag: "Settled", transaction: use.transaction }
+          case "Burnt":
+            return { _tag: "Used", failure: use.error }
+          case "Unseen":
+            return unexplained("the node does not show it")
+        }
       }
     }
-  })
+  )
 }
 
 /** How far the chain's clock, as blocks tell it, may be behind ours. */

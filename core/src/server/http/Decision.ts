@@ -73,7 +73,7 @@ export interface Free {
   readonly _tag: "Free"
 }
 
-/** Do not run the handler (or, after `Deferred.complete`, drop what it produced): send this. */
+/** Do not run the handler (or, after `SettleAfter.complete`, drop what it produced): send this. */
 export interface Refused {
   readonly _tag: "Refused"
   readonly answer: Answer
@@ -102,8 +102,8 @@ export interface Granted {
  * `settle: "after-handler"`: the payment is good and claimed, nothing is charged yet. Run the handler, hold its response
  * back, and then either `complete` with its status or `abandon`.
  */
-export interface Deferred {
-  readonly _tag: "Deferred"
+export interface SettleAfter {
+  readonly _tag: "SettleAfter"
   /**
    * Settles when `status` is below 400, or below 500 on a route that charges for what it refuses. `Granted`: release the
    * response with the receipt; `Uncharged`: release it as it is, nothing was charged; `Refused`: send that in its place.
@@ -119,4 +119,4 @@ export interface Uncharged {
 }
 
 /** What to do with a request. */
-export type Decision = Free | Refused | Granted | Deferred
+export type Decision = Free | Refused | Granted | SettleAfter

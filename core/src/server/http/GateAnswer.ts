@@ -11,8 +11,8 @@ import * as SellerDialects from "../../wire/SellerDialects.ts"
 import type { Answer } from "./Decision.ts"
 
 /** What a page from another origin may read of our answers; sent when the request names its `Origin`. */
-export const exposed = (spoken: SellerDialects.SellerDialects): HeaderFields => ({
-  "Access-Control-Expose-Headers": spoken.exposed
+export const exposed = (dialects: SellerDialects.SellerDialects): HeaderFields => ({
+  "Access-Control-Expose-Headers": dialects.exposed
 })
 
 const json: HeaderFields = { "Content-Type": "application/json", "Cache-Control": "no-store" }
@@ -21,7 +21,7 @@ const json: HeaderFields = { "Content-Type": "application/json", "Cache-Control"
  * How a request is answered: in which dialects, when its resource is charged, and whether the request names its `Origin`.
  */
 export interface Manner {
-  readonly spoken: SellerDialects.SellerDialects
+  readonly dialects: SellerDialects.SellerDialects
   readonly order: SettleOrder
   readonly crossOrigin: boolean
 }
@@ -31,16 +31,16 @@ export type Draft = (retryToken: string) => Answer
 
 /** The answer for a refusal, with what would be accepted. */
 export const drafted = (
-  { crossOrigin, order, spoken }: Manner,
+  { crossOrigin, order, dialects }: Manner,
   refusal: Refusal,
   accepts: ReadonlyArray<PaymentRequirements>
 ): Draft => {
-  const words = SellerDialects.refusal(spoken, { ...refusal.body, accepts }, order)
+  const words = SellerDialects.refusal(dialects, { ...refusal.body, accepts }, order)
   const headers = {
     ...json,
     ...words.headers,
     ...(refusal.retryAfter === undefined ? {} : { "Retry-After": `${refusal.retryAfter}` }),
-    ...(crossOrigin ? exposed(spoken) : {})
+    ...(crossOrigin ? exposed(dialects) : {})
   }
   const answer: Answer = { status: refusal.status, headers, body: JSON.stringify(words.body) ?? "" }
   const { personal } = words

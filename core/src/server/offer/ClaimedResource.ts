@@ -11,14 +11,14 @@ const purpose = "claimed resource"
 const routePurpose = "claimed route"
 
 /** `base64url(HMAC-SHA-256(secret, JSON of purpose, origin, method, target and the body's digest))`. */
-export const digest = (notary: ChallengeSigner, { bodyDigest, method, target }: PricedRequest): Effect.Effect<string> =>
-  KeyedDigest.make(notary, [purpose, notary.origin, method, target, bodyDigest ?? null])
+export const digest = (signer: ChallengeSigner, { bodyDigest, method, target }: PricedRequest): Effect.Effect<string> =>
+  KeyedDigest.make(signer, [purpose, signer.origin, method, target, bodyDigest ?? null])
 
 /**
  * `base64url(HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern))`; `undefined` where a refused
  * payment is good for no other request of the route.
  */
-export const routeDigest = (notary: ChallengeSigner, request: PricedRequest): Effect.Effect<string | undefined> =>
+export const routeDigest = (signer: ChallengeSigner, request: PricedRequest): Effect.Effect<string | undefined> =>
   isReusable(request)
-    ? KeyedDigest.remembered(notary, [routePurpose, notary.origin, request.method, request.route.name, request.pattern])
+    ? KeyedDigest.remembered(signer, [routePurpose, signer.origin, request.method, request.route.name, request.pattern])
     : Effect.undefined

@@ -20,13 +20,13 @@ import * as OfferEcho from "./OfferEcho.ts"
 import * as RouteOffer from "./RouteOffer.ts"
 
 /** A payment presented for a request. */
-export interface Presented extends PresentedPayment {
+export interface PaymentForRequest extends PresentedPayment {
   readonly priced: RouteOffer.PricedRequest
   readonly epoch: number
 }
 
 /** A payment shown for one of the offers. */
-export interface Order {
+export interface MatchedOffer {
   readonly option: PricedOption
   readonly request: PaymentRequest
   /** The scheme's JSON inside the payment, not yet read by the scheme. */
@@ -37,9 +37,9 @@ export interface Order {
  * A payment's offer. With `unlessKnown` it answers none that is made now: it is good only if it was taken before, and
  * refused with this if it was not. The token it was signed for is not known then, so each that is offered is a candidate.
  */
-export interface Matched {
+export interface OfferMatch {
   /** At least one. */
-  readonly candidates: ReadonlyArray<Order>
+  readonly candidates: ReadonlyArray<MatchedOffer>
   readonly unlessKnown: PaymentError | ValidationError | undefined
   /** The secrets under which it may have been claimed before, the likeliest first: that of its challenge, if it has one. */
   readonly secrets: RouteOffer.ChallengeSigner["secrets"]
@@ -51,16 +51,16 @@ export interface Matched {
  * same: its money may be moving, or have moved before, and then its run is still owed.
  */
 export const find = Effect.fnUntraced(function* (
-  notary: RouteOffer.ChallengeSigner,
-  { accepted, epoch, payment, priced }: Presented
-): Effect.fn.Return<Matched, PaymentFailure> {
+  signer: RouteOffer.ChallengeSigner,
+  { accepted, epoch, payment, priced }: PaymentForRequest
+): Effect.fn.Return<OfferMatch, PaymentFailure> {
   const { first, offers, network } = yield* Effect.fromResult(offersFor(priced, payment))
   const payload = yield* Effect.fromResult(openPayload(payment))
   const binding = yield* Effect.fromResult(bindingOf(payload))
   const paymentPayload = { ...payment, network }
   const { route } = priced
   const requirementsOf = (offer: RouteOffer.OfferedOption, challenge?: string) =>
-    RouteOffer.toRequirements(notary.origin, priced, offer, challenge)
+    RouteOffer.toRequirements(signer.origin, priced, offer, challenge)
   /** The token, which tells an unbound payer from a stranger, goes along, and stays with the record. */
   const token = binding === undefined ? RetryToken.of(accepted?.extra) : undefined
   const shown = (offer: RouteOffer.OfferedOption, challenge?: string): PaymentRequirements => {
@@ -69,23 +69,23 @@ export const find = Effect.fnUntraced(function* (
       ? requirements
       : { ...requirements, extra: { ...requirements.extra, [RetryToken.key]: token } }
   }
-  const toOrder = (offer: RouteOffer.OfferedOption, challenge?: string): Order => ({
+  const toOffer = (offer: RouteOffer.OfferedOption, challenge?: string): MatchedOffer => ({
     option: offer.option,
     payload,
     request: { paymentPayload, paymentRequirements: shown(offer, challenge) }
   })
-  const toRequest = (
+  const toMatch = (
     offer: RouteOffer.OfferedOption,
     challenge?: string,
-    unlessKnown?: Matched["unlessKnown"],
-    secrets: Matched["secrets"] = notary.secrets
-  ): Matched => ({ unlessKnown, secrets, candidates: [toOrder(offer, challenge)] })
+    unlessKnown?: OfferMatch["unlessKnown"],
+    secrets: OfferMatch["secrets"] = signer.secrets
+  ): OfferMatch => ({ unlessKnown, secrets, candidates: [toOffer(offer, challenge)] })
   const echo = (among: ReadonlyArray<RouteOffer.OfferedOption>) =>
     OfferEcho.pick(accepted, among, (offer) => requirementsOf(offer))
   /** What may be on record is in the asset that was repeated; in one that is not offered nothing was taken. */
   const outdated = (mismatch: PaymentError | ValidationError) => {
     const meant = offers.find(({ option }) => option.asset.address === accepted?.asset)
-    return meant === undefined ? Effect.fail(mismatch) : Effect.succeed(toRequest(meant, undefined, mismatch))
+    return meant === undefined ? Effect.fail(mismatch) : Effect.succeed(toMatch(meant, undefined, mismatch))
   }
   if (binding === undefined) {
     if (route.binding === "required") return yield* unbound
@@ -93,32 +93,32 @@ export const find = Effect.fnUntraced(function* (
     if (Result.isFailure(echoed)) return yield* outdated(echoed.failure)
     const meant = echoed.success ?? first
     return route.binding === "off"
-      ? toRequest(meant)
-      : toRequest(meant, yield* RouteOffer.challengeOf(notary, priced, meant, epoch))
+      ? toMatch(meant)
+      : toMatch(meant, yield* RouteOffer.challengeOf(signer, priced, meant, epoch))
   }
   if (route.binding === "off") return yield* notOnRecord
   for (const offer of offers) {
-    const secret = yield* signerOf(notary, priced, offer, epoch, binding.challenge)
+    const secret = yield* signerOf(signer, priced, offer, epoch, binding.challenge)
     if (secret === undefined) continue
     const echoed = echo([offer])
     return Result.isFailure(echoed)
       ? yield* outdated(echoed.failure)
-      : toRequest(offer, binding.challenge, undefined, [secret])
+      : toMatch(offer, binding.challenge, undefined, [secret])
   }
-  return { unlessKnown: notOnRecord, secrets: notary.secrets, candidates: offers.map((offer) => toOrder(offer)) }
+  return { unlessKnown: notOnRecord, secrets: signer.secrets, candidates: offers.map((offer) => toOffer(offer)) }
 })
 
 /** The secret that made an offer's challenge lately. */
 const signerOf = Effect.fnUntraced(function* (
-  notary: RouteOffer.ChallengeSigner,
+  signer: RouteOffer.ChallengeSigner,
   priced: RouteOffer.PricedRequest,
   offer: RouteOffer.OfferedOption,
   epoch: number,
   challenge: string
 ) {
-  for (const secret of notary.secrets) {
+  for (const secret of signer.secrets) {
     for (const then of Challenge.takenIn(epoch)) {
-      const made = yield* RouteOffer.challengeOf({ ...notary, secret }, priced, offer, then)
+      const made = yield* RouteOffer.challengeOf({ ...signer, secret }, priced, offer, then)
       if (Challenge.isSame(made, challenge)) return secret
     }
   }
@@ -146,7 +146,7 @@ const offersFor = (
     const message = `the scheme ${JSON.stringify(payment.scheme)} is not offered here; choose one of the offers`
     return Result.fail(invalid("unsupported_scheme", "scheme_not_offered", message))
   }
-  const offers = known.filter(({ option }) => option.half.scheme.network(payment.network) === option.network)
+  const offers = known.filter(({ option }) => option.schemeServer.scheme.network(payment.network) === option.network)
   const [first] = offers
   if (first === undefined) {
     const networks = [...new Set(known.map(({ option }) => option.network))].join(", ")

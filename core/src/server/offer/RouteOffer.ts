@@ -86,11 +86,11 @@ export const isReusable = ({ route }: Pick<PricedRequest, "route">): boolean =>
  * The route's token: 128 bits of `HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern)`, so that
  * nobody else can name a route of this shop. `undefined` where a refused payment is good for nothing else.
  */
-export const routeTokenOf = (notary: ChallengeSigner, request: PricedRequest): Effect.Effect<string | undefined> => {
+export const routeTokenOf = (signer: ChallengeSigner, request: PricedRequest): Effect.Effect<string | undefined> => {
   if (!isReusable(request)) return Effect.undefined
   const { method, pattern, route } = request
   return Effect.map(
-    KeyedDigest.remembered(notary, ["offered route", notary.origin, method, route.name, pattern]),
+    KeyedDigest.remembered(signer, ["offered route", signer.origin, method, route.name, pattern]),
     (digest) => digest.slice(0, RouteToken.length)
   )
 }
@@ -99,16 +99,16 @@ export const routeTokenOf = (notary: ChallengeSigner, request: PricedRequest): E
  * All options as they travel, with the route's token, and with the challenges of an epoch unless the route does without.
  */
 export const accepts = Effect.fnUntraced(function* (
-  notary: ChallengeSigner,
+  signer: ChallengeSigner,
   request: PricedRequest,
   epoch: number
 ): Effect.fn.Return<ReadonlyArray<PaymentRequirements>> {
-  const token = yield* routeTokenOf(notary, request)
+  const token = yield* routeTokenOf(signer, request)
   const named = token === undefined ? {} : { [RouteToken.key]: token }
   const offers: Array<PaymentRequirements> = []
   for (const offered of optionsOf(request)) {
-    const challenge = request.route.binding === "off" ? undefined : yield* challengeOf(notary, request, offered, epoch)
-    const requirements = toRequirements(notary.origin, request, offered, challenge)
+    const challenge = request.route.binding === "off" ? undefined : yield* challengeOf(signer, request, offered, epoch)
+    const requirements = toRequirements(signer.origin, request, offered, challenge)
     offers.push({ ...requirements, extra: { ...requirements.extra, ...named } })
   }
   return offers

@@ -39,7 +39,7 @@ const maximumPairs = 512
 const maximumTargetLength = 1024
 
 /** An empty store. */
-export const make = (notary: RouteOffer.ChallengeSigner, entropy: RetryToken.Source): UnpaidAnswers => {
+export const make = (signer: RouteOffer.ChallengeSigner, entropy: RetryToken.Source): UnpaidAnswers => {
   const pages = new WeakMap<PricedRoute, Page>()
   const pageOf = (route: PricedRoute, epoch: number): Page => {
     const page = pages.get(route)
@@ -54,7 +54,7 @@ export const make = (notary: RouteOffer.ChallengeSigner, entropy: RetryToken.Sou
       const { pairs } = pageOf(request.route, epoch)
       const known = key === undefined ? undefined : pairs.get(key)
       if (known !== undefined) return pick(entropy, known, crossOrigin)
-      return Effect.map(RouteOffer.accepts(notary, request, epoch), (accepts) => {
+      return Effect.map(RouteOffer.accepts(signer, request, epoch), (accepts) => {
         const pair = pairOf(request.route, accepts)
         if (key !== undefined) pairs.set(key, pair)
         return pick(entropy, pair, crossOrigin)
@@ -68,8 +68,8 @@ const pick = (entropy: RetryToken.Source, pair: Pair, crossOrigin: boolean): Ref
   answer: (crossOrigin ? pair.crossOrigin : pair.plain)(RetryToken.make(entropy))
 })
 
-const pairOf = ({ settle: order, speaks: spoken }: PricedRoute, accepts: ReadonlyArray<PaymentRequirements>): Pair => {
-  const manner = { spoken, order, crossOrigin: false }
+const pairOf = ({ settle: order, dialects }: PricedRoute, accepts: ReadonlyArray<PaymentRequirements>): Pair => {
+  const manner = { dialects, order, crossOrigin: false }
   return {
     plain: GateAnswer.drafted(manner, Refusal.unpaid, accepts),
     crossOrigin: GateAnswer.drafted({ ...manner, crossOrigin: true }, Refusal.unpaid, accepts)

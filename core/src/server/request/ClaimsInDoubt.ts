@@ -12,7 +12,7 @@ import { maximumResumed } from "../../wire/pontage/FacilitatorApi.ts"
 import * as KeyedDigest from "../shop/KeyedDigest.ts"
 
 /** A payment, and the claim with which the facilitator was asked for it. */
-export interface Asked {
+export interface SentClaim {
   readonly request: PaymentRequest
   readonly claim: Claim
 }
@@ -23,10 +23,10 @@ export interface Asked {
  */
 export interface ClaimsInDoubt {
   /** The same asking, with the claims of the payment that are in doubt. */
-  readonly resuming: <A extends Asked>(asked: A) => Effect.Effect<A>
-  readonly note: (asked: Asked) => Effect.Effect<void>
+  readonly resuming: <A extends SentClaim>(sent: A) => Effect.Effect<A>
+  readonly note: (sent: SentClaim) => Effect.Effect<void>
   /** The run was granted: what earlier claims held is this one's. */
-  readonly forget: (asked: Asked) => Effect.Effect<void>
+  readonly forget: (sent: SentClaim) => Effect.Effect<void>
 }
 
 /** So many payments at once; the oldest goes first, and then waits for a lease. */
@@ -41,10 +41,10 @@ interface Doubt {
 }
 
 /** No claims. */
-export const make = (notary: KeyedDigest.Keyed, clock: Clock.Clock): ClaimsInDoubt => {
+export const make = (signer: KeyedDigest.Keyed, clock: Clock.Clock): ClaimsInDoubt => {
   const doubts = new Map<string, Doubt>()
-  const keyOf = ({ claim, request: { paymentPayload, paymentRequirements } }: Asked) =>
-    KeyedDigest.make(notary, [
+  const keyOf = ({ claim, request: { paymentPayload, paymentRequirements } }: SentClaim) =>
+    KeyedDigest.make(signer, [
       "claim in doubt",
       claim.resource,
       paymentPayload.scheme,
@@ -59,23 +59,23 @@ export const make = (notary: KeyedDigest.Keyed, clock: Clock.Clock): ClaimsInDou
     }
   }
   return {
-    resuming: (asked) =>
+    resuming: (sent) =>
       // Usually nothing is in doubt, and no name has to be made.
       doubts.size === 0
-        ? Effect.succeed(asked)
-        : Effect.map(keyOf(asked), (key) => {
+        ? Effect.succeed(sent)
+        : Effect.map(keyOf(sent), (key) => {
             const ids = doubts.get(key)?.ids ?? []
-            return ids.length === 0 ? asked : { ...asked, claim: { ...asked.claim, resumes: ids } }
+            return ids.length === 0 ? sent : { ...sent, claim: { ...sent.claim, resumes: ids } }
           }),
-    note: (asked) =>
-      Effect.map(keyOf(asked), (key) => {
+    note: (sent) =>
+      Effect.map(keyOf(sent), (key) => {
         const now = clock.currentTimeMillisUnsafe()
         const known = doubts.get(key)?.ids ?? []
         doubts.delete(key)
         makePlace(now)
-        doubts.set(key, { ids: withLatest(known, asked.claim.id), until: now + lifetimeMillis })
+        doubts.set(key, { ids: withLatest(known, sent.claim.id), until: now + lifetimeMillis })
       }),
-    forget: (asked) => (doubts.size === 0 ? Effect.void : Effect.map(keyOf(asked), (key) => void doubts.delete(key)))
+    forget: (sent) => (doubts.size === 0 ? Effect.void : Effect.map(keyOf(sent), (key) => void doubts.delete(key)))
   }
 }
 

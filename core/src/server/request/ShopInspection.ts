@@ -11,8 +11,6 @@ import { invalid, type ValidationError } from "../../protocol/ValidationError.ts
 import { isSameAddress } from "../../scheme/Scheme.ts"
 import type * as OfferMatch from "../offer/OfferMatch.ts"
 
-type Refusal = PaymentError | ValidationError
-
 /**
  * Refuses what can be refused here. Whether it is time and whether the amount is the price is the facilitator's to say: a
  * payment on record answers after its validity and after the price has fallen, and of one that is too small for a dearer
@@ -22,16 +20,18 @@ export const inspect = ({
   option,
   payload,
   request
-}: OfferMatch.Order): Effect.Effect<Authorization | undefined, Refusal> => {
-  const { half } = option
-  if (half.inspect === undefined) return Effect.undefined
-  return Effect.tap(half.inspect(request.paymentRequirements, payload), (authorization) => judge(option, authorization))
+}: OfferMatch.MatchedOffer): Effect.Effect<Authorization | undefined, PaymentError | ValidationError> => {
+  const { schemeServer } = option
+  if (schemeServer.inspect === undefined) return Effect.undefined
+  return Effect.tap(schemeServer.inspect(request.paymentRequirements, payload), (authorization) =>
+    judge(option, authorization)
+  )
 }
 
 const judge = (
-  { asset, half: { scheme }, payTo }: OfferMatch.Order["option"],
+  { asset, schemeServer: { scheme }, payTo }: OfferMatch.MatchedOffer["option"],
   signed: { readonly payTo: string; readonly asset: string }
-): Effect.Effect<void, Refusal> => {
+): Effect.Effect<void, PaymentError | ValidationError> => {
   if (!isSameAddress(scheme, signed.payTo, payTo)) {
     const message = `the payment goes to ${signed.payTo}, the offer asks ${payTo}`
     return Effect.fail(refuse("INVALID_RECIPIENT", "other_recipient", message))

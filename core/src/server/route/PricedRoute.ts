@@ -28,7 +28,7 @@ export interface PricedOption {
   readonly asset: Asset
   /** What the offer's `extra` holds beside the challenge. */
   readonly extra: Readonly<Record<string, Schema.Json>>
-  readonly half: SchemeServer
+  readonly schemeServer: SchemeServer
   readonly proof: NetworkReadiness.NetworkReadiness
 }
 
@@ -49,7 +49,7 @@ export interface PricedRoute {
   readonly bind: "none" | "body"
   readonly validate: Validate | undefined
   readonly resource: string | undefined
-  readonly speaks: SellerDialects.SellerDialects
+  readonly dialects: SellerDialects.SellerDialects
   readonly options: ReadonlyArray<PricedOption>
   /** The amounts of the options, in their order; or how to find the price of a request. */
   readonly price: ReadonlyArray<bigint> | GetPrice
@@ -89,7 +89,7 @@ const Single = Schema.Struct({ ...terms, scheme: Schema.optional(Schema.String),
 
 /** The compiler demands every key of a configuration here, and of an option: in its schema or beside it. */
 const acceptKeys = Object.keys(Accept.fields satisfies Readonly<Record<keyof AcceptTerms, unknown>>)
-const beside = { accepts: true, getPrice: true, speaks: true, validate: true }
+const beside = { accepts: true, getPrice: true, dialects: true, validate: true }
 
 /** The keys of a route, for hosts that take some of them. */
 export const routeKeys: ReadonlyArray<string> = Object.keys({ ...Single.fields, ...beside } satisfies Readonly<
@@ -133,13 +133,13 @@ interface Written {
   readonly entries: ReadonlyArray<Entry>
   readonly getPrice: GetPrice | undefined
   readonly validate: Validate | undefined
-  readonly speaks: ReadonlyArray<SellerDialect> | undefined
+  readonly dialects: ReadonlyArray<SellerDialect> | undefined
 }
 
 const read = (config: RouteConfig): Checked<Written> => {
   const fault = faultOf(config)
   if (fault !== undefined) return Result.fail(OptionCheck.described(fault))
-  const { accepts: listed, getPrice, speaks, validate, ...fields } = config
+  const { accepts: listed, getPrice, dialects, validate, ...fields } = config
   if (getPrice !== undefined && typeof getPrice !== "function") return Result.fail("getPrice is no function")
   if (validate !== undefined && typeof validate !== "function") return Result.fail("validate is no function")
   return listed === undefined
@@ -149,7 +149,7 @@ const read = (config: RouteConfig): Checked<Written> => {
           terms: single,
           getPrice,
           validate,
-          speaks,
+          dialects,
           entries: [entryOf("", { scheme, ...single })]
         })
       })
@@ -159,7 +159,7 @@ const read = (config: RouteConfig): Checked<Written> => {
           terms,
           getPrice,
           validate,
-          speaks,
+          dialects,
           entries: accepts.map((accept, index) => entryOf(`accepts[${index}] `, accept))
         })
       })
@@ -188,7 +188,7 @@ const entryOf = (place: string, { asset, extra, network, payTo, price, scheme }:
 const check = (
   shop: Shop.Shop,
   name: string,
-  { entries, getPrice, speaks, terms, validate }: Written
+  { entries, getPrice, dialects, terms, validate }: Written
 ): Checked<PricedRoute> =>
   Result.gen(function* () {
     const chosen = yield* Result.all(entries.map((entry) => choose(shop, entry)))
@@ -208,33 +208,33 @@ const check = (
       bind: terms.bind ?? "none",
       validate,
       resource: terms.resource,
-      speaks: yield* spokenOf(speaks, options),
+      dialects: yield* dialectsOf(dialects, options),
       options,
       price
     }
   })
 
 /** A dialect that can say none of the options would answer with an empty offer. */
-const spokenOf = (
-  speaks: ReadonlyArray<SellerDialect> | undefined,
+const dialectsOf = (
+  dialects: ReadonlyArray<SellerDialect> | undefined,
   options: ReadonlyArray<PricedOption>
 ): Checked<SellerDialects.SellerDialects> => {
-  if (speaks === undefined) return Result.succeed(SellerDialects.usual)
-  if (!Array.isArray(speaks) || !speaks.every((dialect) => typeof dialect?.readPayment === "function")) {
-    return Result.fail("speaks: expected a list of sellers' dialects such as [protocolSeller]")
+  if (dialects === undefined) return Result.succeed(SellerDialects.usual)
+  if (!Array.isArray(dialects) || !dialects.every((dialect) => typeof dialect?.readPayment === "function")) {
+    return Result.fail("dialects: expected a list of sellers' dialects such as [protocolSeller]")
   }
-  if (speaks.length === 0) return Result.fail("speaks is empty; give at least one dialect, or leave it out")
-  if (new Set(speaks).size !== speaks.length) return Result.fail("speaks names a dialect twice; keep one")
-  const hidden = SellerDialects.hidden(speaks)
+  if (dialects.length === 0) return Result.fail("dialects is empty; give at least one dialect, or leave it out")
+  if (new Set(dialects).size !== dialects.length) return Result.fail("dialects names a dialect twice; keep one")
+  const hidden = SellerDialects.hidden(dialects)
   if (hidden !== undefined) {
     return Result.fail(
-      `speaks: ${hidden.name} has its offers in the body of a refusal, which the first writes; put it first`
+      `dialects: ${hidden.name} has its offers in the body of a refusal, which the first writes; put it first`
     )
   }
-  const mute = speaks.find((dialect) => !options.some(({ network, scheme }) => dialect.canOffer(scheme, network)))
-  if (mute === undefined) return Result.succeed(SellerDialects.make(speaks))
+  const mute = dialects.find((dialect) => !options.some(({ network, scheme }) => dialect.canOffer(scheme, network)))
+  if (mute === undefined) return Result.succeed(SellerDialects.make(dialects))
   const networks = options.map(({ network }) => network).join(", ")
-  return Result.fail(`speaks: ${mute.name} has no name for ${networks}; offer a network it knows, or take it out`)
+  return Result.fail(`dialects: ${mute.name} has no name for ${networks}; offer a network it knows, or take it out`)
 }
 
 interface Choice {
@@ -244,42 +244,42 @@ interface Choice {
 
 const choose = (shop: Shop.Shop, entry: Entry): Checked<Choice> =>
   Result.gen(function* () {
-    const { half, network } = yield* halfFor(shop, entry)
-    const payTo = yield* recipientOf(shop, half, entry)
-    const asset = yield* assetOf(half, network, entry)
+    const { schemeServer, network } = yield* schemeServerFor(shop, entry)
+    const payTo = yield* recipientOf(shop, schemeServer, entry)
+    const asset = yield* assetOf(schemeServer, network, entry)
     const extra = yield* extraOf(asset, entry)
-    const proof = Shop.prove(shop, half, asset)
-    return { entry, option: { scheme: entry.scheme, network, payTo, asset, extra, half, proof } }
+    const proof = Shop.prove(shop, schemeServer, asset)
+    return { entry, option: { scheme: entry.scheme, network, payTo, asset, extra, schemeServer, proof } }
   })
 
-const halfFor = (shop: Shop.Shop, { network: text, place, scheme }: Entry) => {
-  const named = shop.schemes.schemes.filter((half) => half.scheme.name === scheme)
+const schemeServerFor = (shop: Shop.Shop, { network: text, place, scheme }: Entry) => {
+  const named = shop.schemes.schemes.filter((schemeServer) => schemeServer.scheme.name === scheme)
   if (named.length === 0) {
-    const names = [...new Set(shop.schemes.schemes.map((half) => half.scheme.name))].join(", ")
+    const names = [...new Set(shop.schemes.schemes.map((schemeServer) => schemeServer.scheme.name))].join(", ")
     return Result.fail(`${place}scheme "${scheme}" is not registered; the shop's schemes are: ${names}`)
   }
-  const network = named.map((half) => half.scheme.network(text)).find((known) => known !== undefined)
+  const network = named.map((schemeServer) => schemeServer.scheme.network(text)).find((known) => known !== undefined)
   if (network === undefined) {
-    const served = named.map((half) => half.network ?? `${half.scheme.family}:…`).join(", ")
+    const served = named.map((schemeServer) => schemeServer.network ?? `${schemeServer.scheme.family}:…`).join(", ")
     return Result.fail(`${place}network "${text}" is unknown; the shop's schemes serve: ${served}`)
   }
-  const half = shop.schemes.find(scheme, network) ?? shop.schemes.findOpen(scheme, Network.namespace(network))
-  if (half === undefined) {
+  const schemeServer = shop.schemes.find(scheme, network) ?? shop.schemes.findOpen(scheme, Network.namespace(network))
+  if (schemeServer === undefined) {
     return Result.fail(`${place}network "${text}": no scheme serves ${network}; add it to the shop's schemes`)
   }
-  const chosen = half.network ?? shop.chosen.get(half) ?? network
+  const chosen = schemeServer.network ?? shop.chosen.get(schemeServer) ?? network
   if (chosen !== network) {
     return Result.fail(
       `${place}network "${text}": the scheme registered without a network serves ${chosen} already; register one scheme per network, each with its network`
     )
   }
-  shop.chosen.set(half, network)
-  return Result.succeed({ half, network })
+  shop.chosen.set(schemeServer, network)
+  return Result.succeed({ schemeServer, network })
 }
 
-const recipientOf = (shop: Shop.Shop, half: SchemeServer, { payTo: text, place }: Entry): Checked<string> => {
-  const { family } = half.scheme
-  const payTo = half.scheme.address(text)
+const recipientOf = (shop: Shop.Shop, schemeServer: SchemeServer, { payTo: text, place }: Entry): Checked<string> => {
+  const { family } = schemeServer.scheme
+  const payTo = schemeServer.scheme.address(text)
   if (payTo === undefined) {
     const owner = shop.schemes.schemes.find((other) => other.scheme.address(text) !== undefined)
     const what = owner === undefined ? "no address" : `an address of ${owner.scheme.family}`
@@ -295,10 +295,14 @@ const recipientOf = (shop: Shop.Shop, half: SchemeServer, { payTo: text, place }
   return Result.succeed(payTo)
 }
 
-const assetOf = (half: SchemeServer, network: Network.Network, { asset: text, place }: Entry): Checked<Asset> => {
-  const asset = half.asset(network, text)
+const assetOf = (
+  schemeServer: SchemeServer,
+  network: Network.Network,
+  { asset: text, place }: Entry
+): Checked<Asset> => {
+  const asset = schemeServer.asset(network, text)
   if (asset !== undefined) return Result.succeed(asset)
-  const names = half.assetNames(network).join(", ")
+  const names = schemeServer.assetNames(network).join(", ")
   return Result.fail(
     text === undefined
       ? `${place}no dollar stablecoin is known on ${network}; name the asset, one of: ${names}`

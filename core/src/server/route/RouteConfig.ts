@@ -70,7 +70,7 @@ export interface RouteTerms<Params extends string = string> {
    * `[x402v1Seller, protocolSeller, x402v2Seller]`. A buyer who knows our format alone then finds no offers; ours reads the
    * other two.
    */
-  readonly speaks?: ReadonlyArray<SellerDialect>
+  readonly dialects?: ReadonlyArray<SellerDialect>
 }
 
 /**

@@ -18,7 +18,7 @@ import type { SchemeServer } from "../../scheme/SchemeServer.ts"
 
 /** One scheme on one network: `open` until it is proven, `wrong` once the chain or the facilitator contradicts. */
 export interface NetworkReadiness {
-  readonly half: SchemeServer
+  readonly schemeServer: SchemeServer
   readonly network: Network
   readonly assets: Map<string, Asset>
   /** What the facilitator demands of offers here, once it was asked. */
@@ -31,8 +31,8 @@ export interface NetworkReadiness {
 }
 
 /** A proof that nobody has asked for yet. */
-export const make = (half: SchemeServer, network: Network): NetworkReadiness => ({
-  half,
+export const make = (schemeServer: SchemeServer, network: Network): NetworkReadiness => ({
+  schemeServer,
   network,
   assets: new Map(),
   extra: {},
@@ -79,7 +79,7 @@ const pauses = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("
 
 const askOnce = (self: NetworkReadiness, facilitator: Facilitator["Service"]): Effect.Effect<void, Misconfigured> =>
   Effect.flatMap(facilitator.supported, (supported) => settles(self, supported)).pipe(
-    Effect.andThen(Effect.suspend(() => self.half.prove(self.network, [...self.assets.values()]))),
+    Effect.andThen(Effect.suspend(() => self.schemeServer.prove(self.network, [...self.assets.values()]))),
     Effect.tapError((error) =>
       error._tag === "Misconfigured"
         ? Effect.void
@@ -92,8 +92,8 @@ const askOnce = (self: NetworkReadiness, facilitator: Facilitator["Service"]): E
   )
 
 const settles = (self: NetworkReadiness, { kinds }: Sellable): Effect.Effect<void, Misconfigured> => {
-  const { half, network } = self
-  const { name, network: canonical } = half.scheme
+  const { schemeServer, network } = self
+  const { name, network: canonical } = schemeServer.scheme
   const settled = kinds.find((kind) => kind.scheme === name && canonical(kind.network) === network)
   if (settled?.obstacle !== undefined) return Effect.fail(new Misconfigured({ message: settled.obstacle }))
   if (settled !== undefined) return Effect.sync(() => void (self.extra = settled.extra ?? {}))

@@ -127,9 +127,9 @@ const mistake = (message: string) => Result.fail(new Misconfigured({ message }))
 const quote = (value: unknown): string => JSON.stringify(value) ?? typeof value
 
 /** Notes that a route takes this asset on this network, and gives back what has to be proven for it. */
-export const prove = (shop: Shop, half: SchemeServer, asset: Asset): NetworkReadiness.NetworkReadiness => {
-  const key = `${half.scheme.name} ${asset.network}`
-  const proof = shop.proofs.get(key) ?? NetworkReadiness.make(half, asset.network)
+export const prove = (shop: Shop, schemeServer: SchemeServer, asset: Asset): NetworkReadiness.NetworkReadiness => {
+  const key = `${schemeServer.scheme.name} ${asset.network}`
+  const proof = shop.proofs.get(key) ?? NetworkReadiness.make(schemeServer, asset.network)
   shop.proofs.set(key, proof)
   NetworkReadiness.add(proof, asset)
   return proof

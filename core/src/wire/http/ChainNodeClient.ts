@@ -52,7 +52,7 @@ export interface ChainNodeClient {
   /** Sends once. `read` gives the answer's meaning, or what is wrong with it, without a subject ("answered HTTP 502"). */
   readonly send: <A>(
     request: Request,
-    read: (answer: HttpOrigin.HttpAnswer) => Result.Result<A, string>
+    read: (answer: HttpOrigin.HttpResponse) => Result.Result<A, string>
   ) => Effect.Effect<A, ChainUnavailable>
   /** The node's words as they may be shown and stored: secrets hidden, at most {@link longestQuote} characters. */
   readonly quote: (words: string) => string
@@ -112,11 +112,11 @@ export const make = Effect.fnUntraced(function* (
     return new ChainUnavailable(cause === undefined ? { network, message } : { network, message, cause })
   }
 
-  const exchange = <A>(request: Request, read: (answer: HttpOrigin.HttpAnswer) => Result.Result<A, string>) => {
+  const exchange = <A>(request: Request, read: (answer: HttpOrigin.HttpResponse) => Result.Result<A, string>) => {
     onRequest?.(request.name)
     const body = JSON.stringify(request.body)
     const call = { method: "POST", path: pathOf(request), headers, body, maximumBytes, redirect: "error" } as const
-    return Effect.matchEffect(node.ask(call), {
+    return Effect.matchEffect(node.send(call), {
       onFailure: (reason) =>
         Effect.fail(unavailable(request, "could not be reached", RequestSecrets.maskedReason(mask, reason))),
       onSuccess: (answer) => {

@@ -4,14 +4,14 @@
 import * as Effect from "effect/Effect"
 
 import * as BoundedBody from "./BoundedBody.ts"
-import type { HttpAnswer, HttpCall, HttpOrigin } from "./HttpCall.ts"
+import type { HttpResponse, HttpRequest, HttpOrigin } from "./HttpRequest.ts"
 
 /**
  * The server at an origin (`https://node.example:8545`). The `fetch` must honour `redirect` and `signal`; default is the
  * platform's.
  */
 export const at = (origin: string, fetch: typeof globalThis.fetch = globalThis.fetch): HttpOrigin => ({
-  ask: (call) =>
+  send: (call) =>
     Effect.tryPromise({
       try: (signal) => exchange(origin, call, fetch, signal),
       catch: (reason) => reason
@@ -20,10 +20,10 @@ export const at = (origin: string, fetch: typeof globalThis.fetch = globalThis.f
 
 const exchange = async (
   origin: string,
-  { body, headers, maximumBytes, method, path, redirect }: HttpCall,
+  { body, headers, maximumBytes, method, path, redirect }: HttpRequest,
   fetch: typeof globalThis.fetch,
   signal: AbortSignal
-): Promise<HttpAnswer> => {
+): Promise<HttpResponse> => {
   const sent = { method, headers, redirect, signal, ...(body !== undefined && { body }) }
   const response = await fetch(origin + path, sent)
   return {

@@ -8,9 +8,9 @@ import * as Context from "effect/Context"
 import * as Platform from "#http-origin"
 
 import * as FetchOrigin from "./FetchOrigin.ts"
-import type { HttpOrigin } from "./HttpCall.ts"
+import type { HttpOrigin } from "./HttpRequest.ts"
 
-export type { HttpAnswer, HttpCall, HttpOrigin } from "./HttpCall.ts"
+export type { HttpResponse, HttpRequest, HttpOrigin } from "./HttpRequest.ts"
 
 /**
  * The way to a server where nobody gives a `fetch`. The default is the platform's; a program that simulates the network gives

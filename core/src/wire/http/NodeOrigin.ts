@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream"
 import * as Effect from "effect/Effect"
 
 import * as BoundedBody from "./BoundedBody.ts"
-import type { HttpAnswer, HttpCall, HttpOrigin } from "./HttpCall.ts"
+import type { HttpResponse, HttpRequest, HttpOrigin } from "./HttpRequest.ts"
 
 const { NODE_OPTIONS = "", NODE_USE_ENV_PROXY } = process.env
 
@@ -29,7 +29,7 @@ export const at = (origin: string): HttpOrigin => {
   }
   const request = isSecure ? https.request : http.request
   const fieldsFor = fieldsForHost(host)
-  const begin = (call: HttpCall, end: End): http.ClientRequest => {
+  const begin = (call: HttpRequest, end: End): http.ClientRequest => {
     const fields = fieldsFor(call.headers)
     const { body, method, path } = call
     const sent = request({ ...server, method, path, headers: headOf(fields, body) })
@@ -39,7 +39,7 @@ export const at = (origin: string): HttpOrigin => {
     return sent
   }
   return {
-    ask: (call) =>
+    send: (call) =>
       Effect.callback((resume) => {
         try {
           const sent = begin(call, resume)
@@ -51,10 +51,10 @@ export const at = (origin: string): HttpOrigin => {
   }
 }
 
-type End = (exit: Effect.Effect<HttpAnswer, unknown>) => void
+type End = (exit: Effect.Effect<HttpResponse, unknown>) => void
 
 /** The first event decides. `close` comes always, also where there was neither an answer nor an error. */
-const receive = (sent: http.ClientRequest, { maximumBytes, redirect }: HttpCall, end: End): void => {
+const receive = (sent: http.ClientRequest, { maximumBytes, redirect }: HttpRequest, end: End): void => {
   let isDecided = false
   const giveUp = () => void sent.destroy()
   const fail = (reason: unknown) => {
@@ -114,7 +114,7 @@ const ours: ReadonlySet<string> = new Set([
 ])
 
 /** What `fetch` sends too, because some servers turn away who does not say who he is; and no wish for compressed answers. */
-const fieldsOf = (headers: HttpCall["headers"], host: string): Fields => {
+const fieldsOf = (headers: HttpRequest["headers"], host: string): Fields => {
   const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
   const sent = Object.fromEntries(given.filter(([name]) => !ours.has(name)))
   const names = { host, accept: "*/*", "user-agent": "node", ...sent, "accept-encoding": "identity" }
@@ -131,8 +131,8 @@ const headOf = ({ lines, names }: Fields, body: string | undefined) => {
 }
 
 /** Callers send the same headers again and again. */
-const fieldsForHost = (host: string): ((headers: HttpCall["headers"]) => Fields) => {
-  let last: { readonly headers: HttpCall["headers"]; readonly fields: Fields } | undefined
+const fieldsForHost = (host: string): ((headers: HttpRequest["headers"]) => Fields) => {
+  let last: { readonly headers: HttpRequest["headers"]; readonly fields: Fields } | undefined
   return (headers) => {
     if (last?.headers !== headers) last = { headers, fields: fieldsOf(headers, host) }
     return last.fields

@@ -39,7 +39,7 @@ export interface PresentedPayment {
 }
 
 /** A refusal in a dialect's words. */
-export interface RefusalWords {
+export interface RefusalMessage {
   readonly headers: HeaderFields
   /** The body's JSON value. */
   readonly body: unknown
@@ -47,11 +47,11 @@ export interface RefusalWords {
    * The headers, or the body, that differ from answer to answer, where a dialect has payers repeat the offer: each answer's
    * offers carry a token of their own (`RetryToken`).
    */
-  readonly personal?: (retryToken: string) => PersonalWords
+  readonly personal?: (retryToken: string) => PersonalMessage
 }
 
 /** The part of a refusal that only one payer gets. */
-export interface PersonalWords {
+export interface PersonalMessage {
   readonly headers?: HeaderFields
   readonly body?: unknown
 }
@@ -72,15 +72,15 @@ export interface SellerDialect {
   /** Whether an option of this scheme on this network can be said at all. */
   readonly canOffer: (scheme: string, network: string) => boolean
   /** Whether the text of the payment header is of this dialect; dialects may share a header. */
-  readonly isSpokenIn: (text: string) => boolean
+  readonly recognises: (text: string) => boolean
   readonly readPayment: (text: string) => Result.Result<PresentedPayment, PaymentError | ValidationError>
-  readonly refusal: (required: PaymentRequired, order?: SettleOrder) => RefusalWords
+  readonly refusal: (required: PaymentRequired, order?: SettleOrder) => RefusalMessage
   /** The headers of a paid answer. */
   readonly receiptHeaders: (settlement: Settlement) => HeaderFields
 }
 
 /** An answer as the payer's half reads it. */
-export interface AnswerHead {
+export interface ResponseHead {
   readonly status: number
   readonly header: (name: string) => string | null
 }
@@ -98,14 +98,14 @@ export interface PayerDialect {
   /** The request header that carries a payment. */
   readonly paymentHeader: string
   /** Whether the head of an answer alone tells that it is a refusal; else only the body does, and `mayRefuse` is a guess. */
-  readonly isToldByHead: boolean
+  readonly isKnownByHead: boolean
   /** Whether an answer may be a refusal of this dialect, as far as its head tells. */
-  readonly mayRefuse: (head: AnswerHead) => boolean
+  readonly mayRefuse: (head: ResponseHead) => boolean
   /**
    * What a refusal says; `body` is the parsed JSON of its body, `undefined` where it has none. `undefined` when it turns
    * out not to be of this dialect; a failure when it is, and cannot be read.
    */
-  readonly readRefusal: (head: AnswerHead, body: unknown) => Result.Result<ReadRefusal, ValidationError> | undefined
+  readonly readRefusal: (head: ResponseHead, body: unknown) => Result.Result<ReadRefusal, ValidationError> | undefined
   /** The receipt on an answer, if there is one and it says that the money has moved. */
-  readonly readReceipt: (header: AnswerHead["header"]) => Receipt | undefined
+  readonly readReceipt: (header: ResponseHead["header"]) => Receipt | undefined
 }

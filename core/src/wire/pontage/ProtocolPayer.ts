@@ -35,7 +35,7 @@ const pay = ({ accepts }: PaymentRequired, index: number, payload: Schema.Json):
 /** The dialect. */
 export const protocolPayer: PayerDialect = {
   paymentHeader: "X-Payment",
-  isToldByHead: true,
+  isKnownByHead: true,
   mayRefuse: ({ header, status }) =>
     (status === 402 || status === 409 || status === 503) && header("x-payment") !== null,
   readRefusal: (_head, body) =>

@@ -32,7 +32,7 @@ export const protocolSeller: SellerDialect = {
   exposed: ["X-Payment", "X-Payment-Response"],
   offersInBody: true,
   canOffer: () => true,
-  isSpokenIn: (text) => text.trimStart().startsWith("{"),
+  recognises: (text) => text.trimStart().startsWith("{"),
   readPayment: (text) => Result.flatMap(AsciiJson.decode(text), fromJson),
   refusal: (required) => ({
     headers: {

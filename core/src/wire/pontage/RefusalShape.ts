@@ -36,10 +36,10 @@ const words = {
 }
 
 /** What a refusal says beside its offers. */
-export type RefusalWords = Omit<PaymentRequired, "error" | "accepts">
+export type RefusalDetails = Omit<PaymentRequired, "error" | "accepts">
 
 /** What a refusal says beside its offers. */
-export const refusalWords = /* @__PURE__ */ Shape.struct<RefusalWords>(words)
+export const refusalDetails = /* @__PURE__ */ Shape.struct<RefusalDetails>(words)
 
 /** The body of a refusal. */
 export const paymentRequired = /* @__PURE__ */ Shape.struct<PaymentRequired>({

@@ -48,16 +48,14 @@ export const RequestOther = Schema.Struct({
 /** A request of any version. */
 export type AnyRequest = typeof RequestV1.Type | typeof RequestV2.Type | typeof RequestOther.Type
 
-type Refusal = PaymentError | ValidationError
-
 /** A request as it is understood. */
-export interface Asked {
+export interface X402Request {
   /** The version that its answer speaks. */
   readonly version: X402Version
   /** The network as the caller names it; empty where it does not. */
   readonly network: string
-  readonly paymentRequirements: Result.Result<PaymentRequirements, Refusal>
-  readonly paymentPayload: Result.Result<PaymentPayload, Refusal>
+  readonly paymentRequirements: Result.Result<PaymentRequirements, PaymentError | ValidationError>
+  readonly paymentPayload: Result.Result<PaymentPayload, PaymentError | ValidationError>
 }
 
 const decodeOfferV1 = Schema.decodeUnknownResult(X402Offer.OfferV1)
@@ -69,7 +67,7 @@ const decodePlaced = Schema.decodeUnknownResult(Schema.Struct({ resource: X402Of
  * Reads a request. Fails inside with `malformed` (detail `requirements_fields` for the offer), `unsupported_version`,
  * `unsupported_scheme` or `NETWORK_MISMATCH`. The scheme's own payload is not looked into.
  */
-export const read = (request: AnyRequest): Asked => {
+export const read = (request: AnyRequest): X402Request => {
   if (request.x402Version === 1) return readV1(request)
   return request.x402Version === 2 ? readV2(request) : readOther(request)
 }
@@ -77,7 +75,7 @@ export const read = (request: AnyRequest): Asked => {
 const nameIn = (requirements: unknown): string =>
   Result.match(decodeNamed(requirements), { onSuccess: ({ network }) => network, onFailure: () => "" })
 
-const readV1 = ({ paymentPayload, paymentRequirements }: Omit<AnyRequest, "x402Version">): Asked => {
+const readV1 = ({ paymentPayload, paymentRequirements }: Omit<AnyRequest, "x402Version">): X402Request => {
   const requirements = Result.flatMap(
     Result.mapError(decodeOfferV1(paymentRequirements), ({ message }) => noOffer(1, message)),
     (offer) => Result.fromNullishOr(X402Offer.fromV1(offer), () => X402v1Seller.unknownName(offer.network))
@@ -90,7 +88,7 @@ const readV1 = ({ paymentPayload, paymentRequirements }: Omit<AnyRequest, "x402V
   }
 }
 
-const readV2 = ({ paymentPayload, paymentRequirements }: Omit<AnyRequest, "x402Version">): Asked => {
+const readV2 = ({ paymentPayload, paymentRequirements }: Omit<AnyRequest, "x402Version">): X402Request => {
   const place = Result.getOrUndefined(decodePlaced(paymentPayload))
   const requirements = Result.mapBoth(decodeOfferV2(paymentRequirements), {
     onSuccess: (offer) => X402Offer.fromV2(offer, place?.resource),
@@ -104,7 +102,7 @@ const readV2 = ({ paymentPayload, paymentRequirements }: Omit<AnyRequest, "x402V
   }
 }
 
-const readOther = ({ paymentRequirements, x402Version }: AnyRequest): Asked => {
+const readOther = ({ paymentRequirements, x402Version }: AnyRequest): X402Request => {
   const said = JSON.stringify(x402Version).slice(0, 100)
   const message = `x402Version ${said} is not spoken here; use 1 or 2`
   const failure = invalid("unsupported_version", "x402_version", message)
@@ -121,9 +119,9 @@ const noOffer = (version: X402Version, message: string) =>
 
 /** What a payer says it pays has to be what it is asked to pay, in the scheme and the network that its signature is of. */
 const agreeing = (
-  presented: Result.Result<PresentedPayment, Refusal>,
-  requirements: Result.Result<PaymentRequirements, Refusal>
-): Result.Result<PaymentPayload, Refusal> => {
+  presented: Result.Result<PresentedPayment, PaymentError | ValidationError>,
+  requirements: Result.Result<PaymentRequirements, PaymentError | ValidationError>
+): Result.Result<PaymentPayload, PaymentError | ValidationError> => {
   if (Result.isFailure(presented)) return Result.fail(presented.failure)
   const { payment } = presented.success
   if (Result.isFailure(requirements)) return Result.succeed(payment)

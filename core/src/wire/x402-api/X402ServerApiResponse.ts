@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 
 import type * as FacilitatorApi from "../pontage/FacilitatorApi.ts"
 import * as X402Reason from "../x402/X402Reason.ts"
-import type { Asked } from "./X402ServerApiRequest.ts"
+import type { X402Request } from "./X402ServerApiRequest.ts"
 
 const messages = { description: "For people; version 1 has no such field" }
 
@@ -46,7 +46,7 @@ export const SettleAnswer = Schema.Union([
 
 export type SettleAnswer = typeof SettleAnswer.Type
 
-type Caller = Pick<Asked, "version" | "network">
+type Caller = Pick<X402Request, "version" | "network">
 
 const payerOf = ({ payer }: { readonly payer?: string }) => (payer === undefined || payer === "" ? {} : { payer })
 

@@ -100,7 +100,7 @@ const sentenceIn = (body: unknown): string | undefined => {
 /** The dialect. */
 export const metaPayer: PayerDialect = {
   paymentHeader: paymentKey,
-  isToldByHead: true,
+  isKnownByHead: true,
   mayRefuse: ({ status }) => status === 402 || status === 409,
   readRefusal: ({ header }, body) =>
     Result.map(

@@ -45,7 +45,7 @@ export const metaSeller: SellerDialect = {
   exposed: [],
   offersInBody: true,
   canOffer: () => true,
-  isSpokenIn: () => true,
+  recognises: () => true,
   readPayment: (text) => Result.flatMap(decode(text), fromJson),
   refusal: (required, order) => ({
     headers: {},

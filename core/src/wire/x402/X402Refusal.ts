@@ -5,16 +5,16 @@
 import * as Result from "effect/Result"
 
 import * as Shape from "../../protocol/Shape.ts"
-import { type RefusalWords, refusalWords } from "../pontage/RefusalShape.ts"
+import { type RefusalDetails, refusalDetails } from "../pontage/RefusalShape.ts"
 import * as X402Reason from "./X402Reason.ts"
 
 /** What every refusal of ours says: a detail alone may be anybody's. */
-const isOurs = ({ code, paymentState, reason, retry }: RefusalWords): boolean =>
+const isOurs = ({ code, paymentState, reason, retry }: RefusalDetails): boolean =>
   (code ?? reason ?? retry ?? paymentState) !== undefined
 
 /** The words in a body; a server that is none of ours has none there, and then its own word counts. */
-export const words = (body: unknown, word: string | undefined): RefusalWords => {
-  const ours = Result.getOrUndefined(Shape.read(refusalWords, body))
+export const words = (body: unknown, word: string | undefined): RefusalDetails => {
+  const ours = Result.getOrUndefined(Shape.read(refusalDetails, body))
   if (ours !== undefined && isOurs(ours)) return ours
   return word !== undefined && word !== "" ? X402Reason.toVerdict(word) : {}
 }

@@ -10,7 +10,7 @@ import type { Receipt } from "../../protocol/Settlement.ts"
 import * as Shape from "../../protocol/Shape.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import * as Base64Json from "../http/Base64Json.ts"
-import type { AnswerHead, HeaderFields, PayerDialect, ReadRefusal } from "../pontage/Dialect.ts"
+import type { ResponseHead, HeaderFields, PayerDialect, ReadRefusal } from "../pontage/Dialect.ts"
 import * as X402Network from "./X402Network.ts"
 import * as X402Offer from "./X402Offer.ts"
 import { offerV1 } from "./X402OfferShape.ts"
@@ -49,7 +49,7 @@ const pay = (offers: Offers, index: number, payload: Schema.Json): HeaderFields 
   return { "X-PAYMENT": Base64Json.encode(payment) }
 }
 
-const readRefusal = (_head: AnswerHead, body: unknown): Result.Result<ReadRefusal, ValidationError> | undefined =>
+const readRefusal = (_head: ResponseHead, body: unknown): Result.Result<ReadRefusal, ValidationError> | undefined =>
   isVersionOne(body)
     ? Result.mapBoth(Shape.read(bodyShape, body), {
         onSuccess: ({ accepts, error }) => {
@@ -79,7 +79,7 @@ const outcomeShape = /* @__PURE__ */ Shape.struct<Omit<Receipt, "amount" | "paym
 /** The dialect. */
 export const x402v1Payer: PayerDialect = {
   paymentHeader: "X-PAYMENT",
-  isToldByHead: false,
+  isKnownByHead: false,
   mayRefuse: ({ header, status }) =>
     status >= 400 && /^application\/json\s*(?:;|$)/i.test(header("content-type") ?? ""),
   readRefusal,

@@ -76,14 +76,14 @@ const receiptOf = ({ network, payer, transaction }: Settlement) => ({
   payer
 })
 
-/** The dialect. Put first into a route's `speaks`, it writes the body of its refusals. */
+/** The dialect. Put first into a route's `dialects`, it writes the body of its refusals. */
 export const x402v1Seller: SellerDialect = {
   name: "x402 version 1",
   paymentHeader: "X-PAYMENT",
   exposed: ["X-PAYMENT-RESPONSE"],
   offersInBody: true,
   canOffer: (_scheme, network) => X402Network.nameOf(network) !== undefined,
-  isSpokenIn: (text) => !text.trimStart().startsWith("{"),
+  recognises: (text) => !text.trimStart().startsWith("{"),
   readPayment: (text) => Result.flatMap(Base64Json.decode("X-PAYMENT", text, maximumBase64Bytes), fromJson),
   refusal: (required) => ({ headers: {}, body: bodyOf(required) }),
   receiptHeaders: (settlement) => ({ "X-PAYMENT-RESPONSE": Base64Json.encode(receiptOf(settlement)) })

@@ -11,9 +11,9 @@ import type { IfRefused, Receipt } from "../../protocol/Settlement.ts"
 import * as Shape from "../../protocol/Shape.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import * as Base64Json from "../http/Base64Json.ts"
-import type { AnswerHead, PayerDialect, ReadRefusal } from "../pontage/Dialect.ts"
+import type { ResponseHead, PayerDialect, ReadRefusal } from "../pontage/Dialect.ts"
 import { ifRefused } from "../pontage/IfRefusedShape.ts"
-import type { RefusalWords } from "../pontage/RefusalShape.ts"
+import type { RefusalDetails } from "../pontage/RefusalShape.ts"
 import * as X402Offer from "./X402Offer.ts"
 import { offerV2, resourceV2 } from "./X402OfferShape.ts"
 import * as X402Refusal from "./X402Refusal.ts"
@@ -77,13 +77,13 @@ export const outcomeFromJson = (json: unknown): Outcome | undefined =>
  * What a refusal says about the payment. A settlement that names its transaction may have moved the money, or move it yet,
  * whatever the word for it.
  */
-export const wordsOf = (outcome: Outcome | undefined, body: unknown, error: string | undefined): RefusalWords => {
+export const wordsOf = (outcome: Outcome | undefined, body: unknown, error: string | undefined): RefusalDetails => {
   const words = X402Refusal.words(body, outcome?.errorReason ?? error)
   const isOpen = outcome !== undefined && outcome.transaction !== "" && words.reason !== "already_used"
   return isOpen ? { ...words, retry: "same_payment" } : words
 }
 
-const readOutcome = (header: AnswerHead["header"]): Outcome | undefined => {
+const readOutcome = (header: ResponseHead["header"]): Outcome | undefined => {
   const text = header("payment-response")
   if (text === null) return undefined
   const json = Base64Json.decode("PAYMENT-RESPONSE", text, maximumOfferBytes)
@@ -94,7 +94,7 @@ const readOutcome = (header: AnswerHead["header"]): Outcome | undefined => {
  * Reads a payment request of version 2 from its JSON; `words` is what the answer says beside it. A payment that answers an
  * offer is made as JSON by `payment`. Fails with `malformed`.
  */
-export const fromJson = (json: unknown, wordsFor: (word: string | undefined) => RefusalWords) =>
+export const fromJson = (json: unknown, wordsFor: (word: string | undefined) => RefusalDetails) =>
   Result.mapBoth(Shape.read(requestShape, json), {
     onSuccess: (request) => {
       const offers = readOffers(request)
@@ -116,7 +116,7 @@ export const fromJson = (json: unknown, wordsFor: (word: string | undefined) => 
       invalid("malformed", "payment_required", `the server's refusal is no payment request: ${fault}`)
   })
 
-const readRefusal = (head: AnswerHead, body: unknown): Result.Result<ReadRefusal, ValidationError> | undefined => {
+const readRefusal = (head: ResponseHead, body: unknown): Result.Result<ReadRefusal, ValidationError> | undefined => {
   const outcome = readOutcome(head.header)
   const text = head.header("payment-required")
   if (text === null) return outcome === undefined ? undefined : Result.succeed(unsettled(outcome, body))
@@ -156,7 +156,7 @@ const unsettled = (outcome: Outcome, body: unknown): ReadRefusal => ({
 /** The dialect. */
 export const x402v2Payer: PayerDialect = {
   paymentHeader: "PAYMENT-SIGNATURE",
-  isToldByHead: true,
+  isKnownByHead: true,
   mayRefuse: ({ header, status }) =>
     status >= 400 && (header("payment-required") !== null || readOutcome(header)?.success === false),
   readRefusal,

@@ -15,7 +15,7 @@ import * as Base64Text from "../../protocol/text/Base64Text.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import { maximumBase64Bytes } from "../http/AsciiJson.ts"
 import * as Base64Json from "../http/Base64Json.ts"
-import type { PresentedPayment, RefusalWords, SellerDialect, SettleOrder } from "../pontage/Dialect.ts"
+import type { PresentedPayment, RefusalMessage, SellerDialect, SettleOrder } from "../pontage/Dialect.ts"
 import * as X402Offer from "./X402Offer.ts"
 import * as X402Reason from "./X402Reason.ts"
 
@@ -108,7 +108,7 @@ export const receiptOf = ({ amount, ifRefused, network, payer, transaction }: Se
 const tokenPlace = "retry-token-goes-here_"
 
 /** The offers are written once, and the header for each payer: most requests of a shop are answered like this. */
-const personalOffers = (required: PaymentRequired, order?: SettleOrder): Pick<RefusalWords, "personal"> => {
+const personalOffers = (required: PaymentRequired, order?: SettleOrder): Pick<RefusalMessage, "personal"> => {
   const request = requestOf(required, order, tokenPlace)
   if (request === undefined) return {}
   const parts = JSON.stringify(request).split(tokenPlace)
@@ -124,7 +124,7 @@ export const x402v2Seller: SellerDialect = {
   exposed: ["PAYMENT-REQUIRED", "PAYMENT-RESPONSE"],
   offersInBody: false,
   canOffer: () => true,
-  isSpokenIn: () => true,
+  recognises: () => true,
   readPayment: (text) => Result.flatMap(Base64Json.decode("PAYMENT-SIGNATURE", text, maximumBase64Bytes), fromJson),
   refusal: (required, order) => {
     const { accepts: _, ...words } = required

@@ -8,8 +8,8 @@ import * as ServerSchemeRegistry from "../../../src/scheme/ServerSchemeRegistry.
 import * as TestLedger from "../../../src/testing/ledger/TestLedger.ts"
 import * as TestScheme from "../../../src/testing/ledger/TestScheme.ts"
 import * as FacilitatorStub from "../FacilitatorStub.ts"
-import * as ForeignStub from "../ForeignStub.ts"
 import { claim, pay, start } from "../LedgerShop.ts"
+import * as X402FacilitatorStub from "../X402FacilitatorStub.ts"
 
 const schemes = ServerSchemeRegistry.layer([TestScheme.server(TestLedger.make())])
 const ours = { protocolVersion: 2, scheme: "exact", network: "ledger:test" } as const
@@ -64,7 +64,7 @@ describe("a facilitator known by its address", () => {
   it.effect("is spoken to in its own words when its kinds are of another protocol", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(start)
-      const stub = yield* ForeignStub.make()
+      const stub = yield* X402FacilitatorStub.make()
       const facilitator = yield* FacilitatorByUrl.make({ url: stub.url }).pipe(Effect.provide(schemes))
       assert.deepStrictEqual((yield* facilitator.supported).kinds, [ours])
       const request = yield* pay()
@@ -85,7 +85,7 @@ describe("a facilitator known by its address", () => {
     it.effect(`stays what it was found to be, with its claims, when it says ${JSON.stringify(kinds)} later`, () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(start)
-        let said: ReadonlyArray<unknown> = [ForeignStub.kind]
+        let said: ReadonlyArray<unknown> = [X402FacilitatorStub.kind]
         const stub = yield* FacilitatorStub.make((request, response) => {
           const settled = { success: true, transaction: "tx-1", network: "ledger:test" }
           const verdict = request.url === "/verify" ? { isValid: true } : settled
@@ -106,14 +106,14 @@ describe("a facilitator known by its address", () => {
 
   const unclear: ReadonlyArray<readonly [unknown, number]> = [
     [{ kinds: [ours], signers: {} }, 503],
-    [{ kinds: [ForeignStub.kind] }, 500],
+    [{ kinds: [X402FacilitatorStub.kind] }, 500],
     [{ kinds: [{ scheme: "exact" }] }, 200],
     [{ error: "starting" }, 200],
     [[], 200],
     [{ kinds: [], signers: {} }, 200],
     [{ kinds: [], extensions: [], signers: {} }, 200],
     [{ kinds: [{ ...ours, protocolVersion: 3 }], signers: {} }, 200],
-    [{ kinds: [{ ...ForeignStub.kind, x402Version: 7 }] }, 200],
+    [{ kinds: [{ ...X402FacilitatorStub.kind, x402Version: 7 }] }, 200],
     [{ kinds: [null, "exact", 2], signers: {} }, 200]
   ]
   for (const [supported, status] of unclear) {
@@ -129,8 +129,8 @@ describe("a facilitator known by its address", () => {
   }
 
   for (const [first, then] of [
-    [ours, ForeignStub.kind],
-    [ForeignStub.kind, ours]
+    [ours, X402FacilitatorStub.kind],
+    [X402FacilitatorStub.kind, ours]
   ] as const) {
     it.effect(`is known by what it names first, after it has named nothing: ${JSON.stringify(first)}`, () =>
       Effect.gen(function* () {

@@ -7,9 +7,9 @@ import * as TestClock from "effect/testing/TestClock"
 
 import * as Network from "../../../src/protocol/Network.ts"
 import type { SchemeServer } from "../../../src/scheme/SchemeServer.ts"
-import { failureOf, half, open, settled } from "../ForeignShop.ts"
-import * as ForeignStub from "../ForeignStub.ts"
 import { altered, claim, pay, payer, requirements } from "../LedgerShop.ts"
+import { failureOf, half, open, settled } from "../X402FacilitatorShop.ts"
+import * as X402FacilitatorStub from "../X402FacilitatorStub.ts"
 
 describe("settle", () => {
   it.effect(
@@ -56,7 +56,7 @@ describe("settle", () => {
       )
       assert.strictEqual(answers.filter(({ execution }) => execution === "granted").length, 1)
       assert.strictEqual(answers.filter(({ execution }) => execution === "held").length, 15)
-      assert.strictEqual(ForeignStub.count(stub, "/settle"), 1)
+      assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), 1)
     })
   )
 
@@ -65,7 +65,7 @@ describe("settle", () => {
       const { facilitator, stub } = yield* open()
       const request = yield* pay()
       const gate = Deferred.makeUnsafe<void>()
-      stub.settles.push(ForeignStub.waits(gate))
+      stub.settles.push(X402FacilitatorStub.waits(gate))
       const fibers = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(facilitator.settle(request, claim("one"))))
       yield* Effect.yieldNow
       Deferred.doneUnsafe(gate, Effect.void)
@@ -74,7 +74,7 @@ describe("settle", () => {
         answers.map(({ execution }) => execution),
         ["granted", "granted", "granted"]
       )
-      assert.strictEqual(ForeignStub.count(stub, "/settle"), 1)
+      assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), 1)
     })
   )
 
@@ -87,7 +87,7 @@ describe("settle", () => {
       yield* TestClock.adjust("5 minutes")
       yield* facilitator.settle(yield* pay(), claim("another"))
       assert.deepInclude(yield* facilitator.settle(request, claim("two")), { ...settled, transaction: "tx-1" })
-      assert.strictEqual(ForeignStub.count(stub, "/settle"), 2)
+      assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), 2)
       assert.strictEqual((yield* facilitator.settle(request, claim("three"))).execution, "held")
       assert.strictEqual((yield* facilitator.settle(request, claim("other", "elsewhere"))).execution, "conflict")
       yield* facilitator.finish(paymentId, claim("two").id, "served")
@@ -185,7 +185,7 @@ describe("settle", () => {
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open()
       const request = yield* pay()
-      stub.settles.push(ForeignStub.drops)
+      stub.settles.push(X402FacilitatorStub.drops)
       assert.strictEqual((yield* failureOf(facilitator.settle(request)))._tag, "FacilitatorUnavailable")
       const answer = yield* facilitator.settle(request)
       assert.deepInclude(answer, { status: "included", execution: undefined })
@@ -197,7 +197,7 @@ describe("settle", () => {
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open()
       const request = yield* pay()
-      stub.settles.push(ForeignStub.drops)
+      stub.settles.push(X402FacilitatorStub.drops)
       yield* failureOf(facilitator.settle(request))
       const answers = yield* Effect.all(
         [1, 2, 3].map(() => Effect.result(facilitator.settle(request))),
@@ -206,7 +206,7 @@ describe("settle", () => {
         }
       )
       assert.lengthOf(answers.filter(Result.isSuccess), 1)
-      assert.strictEqual(ForeignStub.count(stub, "/settle"), 2)
+      assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), 2)
     })
   )
 
@@ -254,7 +254,7 @@ describe("a clear refusal", () => {
       it.effect(`${word}, with status ${status}, is one, and leaves nothing behind`, () =>
         Effect.gen(function* () {
           const { facilitator, stub } = yield* open()
-          stub.settles.push(ForeignStub.says(ForeignStub.refuses(word), status))
+          stub.settles.push(X402FacilitatorStub.says(X402FacilitatorStub.refuses(word), status))
           const request = yield* pay()
           assert.deepInclude(yield* failureOf(facilitator.settle(request, claim("one"))), expected)
           assert.deepInclude(yield* facilitator.settle(request, claim("two", "elsewhere")), settled)
@@ -290,7 +290,7 @@ describe("claim", () => {
       stub.verifies.push((response) => {
         Deferred.doneUnsafe(asked, Effect.void)
         const refusal = { isValid: false, invalidReason: "invalid_exact_evm_signature" }
-        ForeignStub.waits(gate)(response, () => refusal)
+        X402FacilitatorStub.waits(gate)(response, () => refusal)
       })
       const first = yield* Effect.forkChild(Effect.result(facilitator.claim(request, claim("one"))))
       yield* Deferred.await(asked)
@@ -301,7 +301,7 @@ describe("claim", () => {
       const refused = yield* Fiber.join(first)
       assert.deepInclude(Result.getOrThrow(Result.flip(refused)), { code: "INVALID_SIGNATURE" })
       assert.strictEqual((yield* Fiber.join(same)).execution, "granted")
-      assert.strictEqual(ForeignStub.count(stub, "/verify"), 2)
+      assert.strictEqual(X402FacilitatorStub.count(stub, "/verify"), 2)
     })
   )
 
@@ -310,7 +310,7 @@ describe("claim", () => {
       const { facilitator, stub } = yield* open()
       const request = yield* pay()
       const { paymentId } = yield* facilitator.claim(request, claim("one"))
-      stub.settles.push(ForeignStub.dropsUndone, ForeignStub.dropsUndone)
+      stub.settles.push(X402FacilitatorStub.dropsUndone, X402FacilitatorStub.dropsUndone)
       yield* failureOf(facilitator.settle(request, claim("one")))
       yield* facilitator.finish(paymentId, claim("one").id, "notRun")
       const doubt = yield* failureOf(facilitator.claim(request, claim("two")))
@@ -319,7 +319,7 @@ describe("claim", () => {
         execution: "granted",
         status: "included"
       })
-      assert.strictEqual(ForeignStub.count(stub, "/settle"), 3)
+      assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), 3)
     })
   )
 
@@ -329,7 +329,7 @@ describe("claim", () => {
       const request = yield* pay()
       const { paymentId } = yield* facilitator.claim(request, claim("one"))
       yield* facilitator.finish(paymentId, claim("one").id, "failed")
-      stub.verifies.push(ForeignStub.says({ isValid: false, invalidReason: "insufficient_funds" }))
+      stub.verifies.push(X402FacilitatorStub.says({ isValid: false, invalidReason: "insufficient_funds" }))
       assert.deepInclude(yield* failureOf(facilitator.claim(request, claim("two"))), { code: "INSUFFICIENT_BALANCE" })
       assert.strictEqual((yield* facilitator.claim(request, claim("three"))).execution, "granted")
     })
@@ -340,7 +340,7 @@ describe("claim", () => {
       const { facilitator, stub } = yield* open()
       const request = yield* pay()
       const { paymentId } = yield* facilitator.claim(request, claim("one"))
-      stub.settles.push(ForeignStub.says(ForeignStub.refuses("insufficient_funds")))
+      stub.settles.push(X402FacilitatorStub.says(X402FacilitatorStub.refuses("insufficient_funds")))
       const failure = yield* failureOf(facilitator.settle(request, claim("one")))
       assert.deepInclude(failure, { code: "INSUFFICIENT_BALANCE" })
       assert.deepInclude(yield* facilitator.finish(paymentId, claim("one").id, "notRun"), { execution: "free" })
@@ -355,19 +355,19 @@ describe("claim", () => {
       yield* TestClock.adjust("55 seconds")
       const failure = yield* failureOf(facilitator.settle(request, claim("one")))
       assert.deepInclude(failure, { code: "EXPIRED_PAYMENT" })
-      assert.strictEqual(ForeignStub.count(stub, "/settle"), 0)
+      assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), 0)
     })
   )
 
-  const open503: Readonly<Record<string, ForeignStub.Deed>> = {
-    "a dropped connection": ForeignStub.dropsUndone,
-    "status 500": ForeignStub.says({ isValid: true }, 500),
-    "a validity with status 400": ForeignStub.says({ isValid: true }, 400),
-    "a validity with a reason": ForeignStub.says({ isValid: true, invalidReason: "insufficient_funds" }),
-    "a validity of another payer": ForeignStub.says({ isValid: true, payer: "acct-mallory" }),
-    "a refusal without a reason": ForeignStub.says({ isValid: false }),
-    "an exception": ForeignStub.says({ isValid: false, invalidReason: "unexpected_verify_error" }),
-    "another shape": ForeignStub.says({ valid: true })
+  const open503: Readonly<Record<string, X402FacilitatorStub.Deed>> = {
+    "a dropped connection": X402FacilitatorStub.dropsUndone,
+    "status 500": X402FacilitatorStub.says({ isValid: true }, 500),
+    "a validity with status 400": X402FacilitatorStub.says({ isValid: true }, 400),
+    "a validity with a reason": X402FacilitatorStub.says({ isValid: true, invalidReason: "insufficient_funds" }),
+    "a validity of another payer": X402FacilitatorStub.says({ isValid: true, payer: "acct-mallory" }),
+    "a refusal without a reason": X402FacilitatorStub.says({ isValid: false }),
+    "an exception": X402FacilitatorStub.says({ isValid: false, invalidReason: "unexpected_verify_error" }),
+    "another shape": X402FacilitatorStub.says({ valid: true })
   }
   for (const [name, deed] of Object.entries(open503)) {
     it.effect(`${name} is no verdict`, () =>
@@ -392,7 +392,7 @@ describe("verify", () => {
       assert.deepStrictEqual(yield* facilitator.verify(request), { payer })
       const { paymentId } = yield* facilitator.settle(request, claim("one"))
       assert.deepInclude(yield* failureOf(facilitator.verify(request)), { reason: "already_used" })
-      assert.strictEqual(ForeignStub.count(stub, "/verify"), 2)
+      assert.strictEqual(X402FacilitatorStub.count(stub, "/verify"), 2)
       assert.deepInclude(yield* facilitator.payment(paymentId), { status: "included", transaction: "tx-1" })
     })
   )
@@ -400,7 +400,7 @@ describe("verify", () => {
   it.effect("refuses by a word that nobody knows", () =>
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open()
-      stub.verifies.push(ForeignStub.says({ isValid: false, invalidReason: "payer_on_list" }, 400))
+      stub.verifies.push(X402FacilitatorStub.says({ isValid: false, invalidReason: "payer_on_list" }, 400))
       const failure = yield* failureOf(facilitator.verify(yield* pay()))
       assert.deepInclude(failure, { reason: "unsupported_authorization", detail: "payer_on_list" })
     })
@@ -468,7 +468,7 @@ describe("a shop on two networks of one family", () => {
       const one = { ...half, scheme, network: Network.make("eip155:1"), read: () => Effect.die("of another network") }
       const two = { ...half, scheme, network: Network.make("eip155:2") }
       const { facilitator, stub } = yield* open({ schemes: [one, two] })
-      stub.supported = { kinds: [{ ...ForeignStub.kind, network: "eip155:2" }] }
+      stub.supported = { kinds: [{ ...X402FacilitatorStub.kind, network: "eip155:2" }] }
       const { paymentPayload, paymentRequirements } = yield* pay()
       const request = {
         paymentPayload: { ...paymentPayload, network: "eip155:2" },
@@ -486,8 +486,8 @@ describe("supported", () => {
       const { facilitator, stub } = yield* open({ schemes: [unread] })
       stub.supported = {
         kinds: [
-          ForeignStub.kind,
-          { ...ForeignStub.kind, network: "eip155:1", extra: { feePayer: "x" } },
+          X402FacilitatorStub.kind,
+          { ...X402FacilitatorStub.kind, network: "eip155:1", extra: { feePayer: "x" } },
           { x402Version: 3 }
         ],
         extensions: ["bazaar"],
@@ -514,10 +514,10 @@ describe("supported", () => {
       stub.supported = { error: "starting" }
       const request = yield* pay()
       assert.strictEqual((yield* failureOf(facilitator.settle(request, claim("one"))))._tag, "FacilitatorUnavailable")
-      assert.strictEqual(ForeignStub.count(stub, "/settle"), 0)
+      assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), 0)
       stub.supported = { kinds: [] }
       assert.include((yield* failureOf(facilitator.settle(request, claim("one")))).message, "does not settle")
-      assert.strictEqual(ForeignStub.count(stub, "/settle"), 0)
+      assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), 0)
     })
   )
 })

@@ -7,22 +7,25 @@ import * as TestClock from "effect/testing/TestClock"
 import { ChainUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import { invalid } from "../../../src/protocol/ValidationError.ts"
 import type { SchemeServer, Use } from "../../../src/scheme/SchemeServer.ts"
-import { failureOf, half, inTime, open, settled } from "../ForeignShop.ts"
-import * as ForeignStub from "../ForeignStub.ts"
 import { claim, pay, payer, requirements, start } from "../LedgerShop.ts"
+import { failureOf, half, inTime, open, settled } from "../X402FacilitatorShop.ts"
+import * as X402FacilitatorStub from "../X402FacilitatorStub.ts"
 
 describe("an outcome that is not known", () => {
   const network = "ledger:test"
   const success = { success: true, transaction: "tx-9", network, payer }
-  const lies: Readonly<Record<string, ForeignStub.Deed>> = {
-    "the connection breaks after the transfer": ForeignStub.drops,
-    "status 500": ForeignStub.doesAndSays({ error: "boom" }, 500),
-    "status 400, as some give for whatever they have not foreseen": ForeignStub.doesAndSays(
+  const lies: Readonly<Record<string, X402FacilitatorStub.Deed>> = {
+    "the connection breaks after the transfer": X402FacilitatorStub.drops,
+    "status 500": X402FacilitatorStub.doesAndSays({ error: "boom" }, 500),
+    "status 400, as some give for whatever they have not foreseen": X402FacilitatorStub.doesAndSays(
       { error: "Invalid request" },
       400
     ),
-    "status 422 without a word": ForeignStub.doesAndSays({ error: "not processed" }, 422),
-    "status 502 with a refusal": ForeignStub.doesAndSays(ForeignStub.refuses("insufficient_funds"), 502),
+    "status 422 without a word": X402FacilitatorStub.doesAndSays({ error: "not processed" }, 422),
+    "status 502 with a refusal": X402FacilitatorStub.doesAndSays(
+      X402FacilitatorStub.refuses("insufficient_funds"),
+      502
+    ),
     "no JSON": (response, honest) => {
       honest()
       response.end("<html>")
@@ -31,30 +34,30 @@ describe("an outcome that is not known", () => {
       honest()
       response.end(JSON.stringify({ ...success, more: "x".repeat(70_000) }))
     },
-    "another shape": ForeignStub.doesAndSays({ ok: true }),
-    "a success without a transaction": ForeignStub.doesAndSays({ ...success, transaction: "" }),
-    "a success with more than a transaction's name, which no header holds": ForeignStub.doesAndSays({
+    "another shape": X402FacilitatorStub.doesAndSays({ ok: true }),
+    "a success without a transaction": X402FacilitatorStub.doesAndSays({ ...success, transaction: "" }),
+    "a success with more than a transaction's name, which no header holds": X402FacilitatorStub.doesAndSays({
       ...success,
       transaction: "x".repeat(20_000)
     }),
-    "a success of another payer": ForeignStub.doesAndSays({ ...success, payer: "acct-mallory" }),
-    "a success on another network": ForeignStub.doesAndSays({ ...success, network: "eip155:1" }),
-    "a success of another amount": ForeignStub.doesAndSays({ ...success, amount: "1" }),
-    "a success with a reason": ForeignStub.doesAndSays({ ...success, errorReason: "insufficient_funds" }),
-    "a success with status 400": ForeignStub.doesAndSays(success, 400),
-    "a refusal without a reason": ForeignStub.doesAndSays({ success: false, transaction: "", network }),
-    "a refusal with a transaction": ForeignStub.doesAndSays({
-      ...ForeignStub.refuses("insufficient_funds"),
+    "a success of another payer": X402FacilitatorStub.doesAndSays({ ...success, payer: "acct-mallory" }),
+    "a success on another network": X402FacilitatorStub.doesAndSays({ ...success, network: "eip155:1" }),
+    "a success of another amount": X402FacilitatorStub.doesAndSays({ ...success, amount: "1" }),
+    "a success with a reason": X402FacilitatorStub.doesAndSays({ ...success, errorReason: "insufficient_funds" }),
+    "a success with status 400": X402FacilitatorStub.doesAndSays(success, 400),
+    "a refusal without a reason": X402FacilitatorStub.doesAndSays({ success: false, transaction: "", network }),
+    "a refusal with a transaction": X402FacilitatorStub.doesAndSays({
+      ...X402FacilitatorStub.refuses("insufficient_funds"),
       transaction: "tx-9"
     }),
-    "a failure that may have come after sending": ForeignStub.doesAndSays(
-      ForeignStub.refuses("unexpected_settle_error")
+    "a failure that may have come after sending": X402FacilitatorStub.doesAndSays(
+      X402FacilitatorStub.refuses("unexpected_settle_error")
     ),
-    "a transaction that failed and has no name": ForeignStub.doesAndSays(
-      ForeignStub.refuses("invalid_exact_evm_transaction_failed")
+    "a transaction that failed and has no name": X402FacilitatorStub.doesAndSays(
+      X402FacilitatorStub.refuses("invalid_exact_evm_transaction_failed")
     ),
-    "a word that nobody knows": ForeignStub.doesAndSays(ForeignStub.refuses("confirmation_timed_out")),
-    "an exception": ForeignStub.doesAndSays(ForeignStub.refuses("Cannot read properties of undefined"))
+    "a word that nobody knows": X402FacilitatorStub.doesAndSays(X402FacilitatorStub.refuses("confirmation_timed_out")),
+    "an exception": X402FacilitatorStub.doesAndSays(X402FacilitatorStub.refuses("Cannot read properties of undefined"))
   }
   for (const [name, deed] of Object.entries(lies)) {
     it.effect(`${name}: is neither, and "used already" is then a settlement`, () =>
@@ -67,7 +70,7 @@ describe("an outcome that is not known", () => {
         const answer = yield* facilitator.settle(request, claim("two"))
         assert.deepInclude(answer, { ...settled, transaction: "" })
         assert.strictEqual(stub.used.size, 1)
-        assert.strictEqual(ForeignStub.count(stub, "/settle"), 2)
+        assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), 2)
         assert.strictEqual((yield* facilitator.settle(request, claim("three"))).execution, "held")
         const { history } = (yield* facilitator.payment(answer.paymentId)) ?? { history: [] }
         assert.deepStrictEqual(
@@ -83,11 +86,11 @@ describe("an outcome that is not known", () => {
       const { facilitator, stub } = yield* open()
       const request = yield* pay()
       stub.settles.push(
-        ForeignStub.drops,
-        ForeignStub.says(ForeignStub.refuses("insufficient_funds")),
-        ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_payload_authorization_valid_before")),
-        ForeignStub.says(ForeignStub.refuses("duplicate_settlement")),
-        ForeignStub.says({ error: "slow down" }, 429)
+        X402FacilitatorStub.drops,
+        X402FacilitatorStub.says(X402FacilitatorStub.refuses("insufficient_funds")),
+        X402FacilitatorStub.says(X402FacilitatorStub.refuses("invalid_exact_evm_payload_authorization_valid_before")),
+        X402FacilitatorStub.says(X402FacilitatorStub.refuses("duplicate_settlement")),
+        X402FacilitatorStub.says({ error: "slow down" }, 429)
       )
       yield* failureOf(facilitator.settle(request, claim("one")))
       for (const name of ["two", "three", "four", "five"]) {
@@ -102,7 +105,10 @@ describe("an outcome that is not known", () => {
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open()
       const request = yield* pay()
-      stub.settles.push(ForeignStub.drops, ForeignStub.says(ForeignStub.refuses("payment_expired")))
+      stub.settles.push(
+        X402FacilitatorStub.drops,
+        X402FacilitatorStub.says(X402FacilitatorStub.refuses("payment_expired"))
+      )
       yield* failureOf(facilitator.settle(request, claim("one")))
       yield* TestClock.adjust("2 minutes")
       assert.strictEqual((yield* failureOf(facilitator.settle(request, claim("two"))))._tag, "SettlementPending")
@@ -114,7 +120,7 @@ describe("an outcome that is not known", () => {
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open()
       const request = yield* pay()
-      stub.settles.push(ForeignStub.dropsUndone)
+      stub.settles.push(X402FacilitatorStub.dropsUndone)
       yield* failureOf(facilitator.settle(request, claim("one")))
       assert.deepInclude(yield* facilitator.settle(request, claim("two")), { ...settled, transaction: "tx-1" })
     })
@@ -125,14 +131,14 @@ describe("an outcome that is not known", () => {
       const { facilitator, stub } = yield* open()
       const request = yield* pay()
       const gate = Deferred.makeUnsafe<void>()
-      stub.settles.push(ForeignStub.waits(gate))
+      stub.settles.push(X402FacilitatorStub.waits(gate))
       const failure = yield* failureOf(inTime(facilitator.settle(request, claim("one"))))
       assert.strictEqual(failure._tag, "SettlementPending")
       const waiting = yield* Effect.forkChild(facilitator.settle(request, claim("two")))
       yield* Effect.yieldNow
       Deferred.doneUnsafe(gate, Effect.void)
       assert.deepInclude(yield* Fiber.join(waiting), { ...settled, transaction: "tx-1" })
-      assert.strictEqual(ForeignStub.count(stub, "/settle"), 1)
+      assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), 1)
     })
   )
 
@@ -140,7 +146,7 @@ describe("an outcome that is not known", () => {
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open({ settleTimeoutMillis: 40_000 })
       const request = yield* pay()
-      stub.settles.push(ForeignStub.hangs)
+      stub.settles.push(X402FacilitatorStub.hangs)
       const failure = yield* failureOf(inTime(facilitator.settle(request, claim("one"))))
       assert.strictEqual(failure._tag, "FacilitatorUnavailable")
       assert.include(failure.message, "30000 ms")
@@ -158,7 +164,7 @@ describe("an outcome that is not known", () => {
       stub.settles.push((response, honest) => {
         Deferred.doneUnsafe(asked, Effect.void)
         response.on("close", () => Deferred.doneUnsafe(answered, Effect.void))
-        ForeignStub.waits(gate)(response, honest)
+        X402FacilitatorStub.waits(gate)(response, honest)
       })
       const first = yield* Effect.forkChild(facilitator.settle(request, claim("one")))
       yield* Deferred.await(asked)
@@ -168,15 +174,15 @@ describe("an outcome that is not known", () => {
       yield* Deferred.await(answered)
       const { execution, transaction } = yield* facilitator.settle(request, claim("two"))
       assert.deepStrictEqual({ execution, transaction }, { execution: "granted", transaction: "tx-1" })
-      assert.strictEqual(ForeignStub.count(stub, "/settle"), 1)
+      assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), 1)
     })
   )
 })
 
-const pending = ForeignStub.says(ForeignStub.refuses("settlement_pending", { transaction: "tx-7" }))
+const pending = X402FacilitatorStub.says(X402FacilitatorStub.refuses("settlement_pending", { transaction: "tx-7" }))
 const reverted = (transaction: string) =>
-  ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_transaction_failed", { transaction }))
-const used = ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_nonce_already_used"))
+  X402FacilitatorStub.says(X402FacilitatorStub.refuses("invalid_exact_evm_transaction_failed", { transaction }))
+const used = X402FacilitatorStub.says(X402FacilitatorStub.refuses("invalid_exact_evm_nonce_already_used"))
 
 /** Paid by a block so many seconds after the start. */
 const paid = (seconds: number) =>
@@ -193,7 +199,7 @@ describe("used, after a call without an answer, by what the chain shows:", () =>
       })
     const { facilitator, stub } = yield* open({ schemes: [{ ...half, useOf }] })
     const request = yield* pay()
-    stub.settles.push(ForeignStub.drops)
+    stub.settles.push(X402FacilitatorStub.drops)
     yield* failureOf(facilitator.settle(request, claim("one")))
     assert.lengthOf(asked, 0)
     return { facilitator, stub, request, asked }
@@ -249,12 +255,14 @@ describe("used, after a call without an answer, by what the chain shows:", () =>
     })
   )
 
-  const silent: Readonly<Record<string, ForeignStub.Deed>> = {
-    "refuses for what the payment has left behind": ForeignStub.says(ForeignStub.refuses("insufficient_funds")),
-    "refuses for its age": ForeignStub.says(ForeignStub.refuses("payment_expired")),
-    "knows it for a duplicate": ForeignStub.says(ForeignStub.refuses("duplicate_settlement")),
-    "turns the call away": ForeignStub.says({ error: "slow down" }, 429),
-    "does not answer again": ForeignStub.drops
+  const silent: Readonly<Record<string, X402FacilitatorStub.Deed>> = {
+    "refuses for what the payment has left behind": X402FacilitatorStub.says(
+      X402FacilitatorStub.refuses("insufficient_funds")
+    ),
+    "refuses for its age": X402FacilitatorStub.says(X402FacilitatorStub.refuses("payment_expired")),
+    "knows it for a duplicate": X402FacilitatorStub.says(X402FacilitatorStub.refuses("duplicate_settlement")),
+    "turns the call away": X402FacilitatorStub.says({ error: "slow down" }, 429),
+    "does not answer again": X402FacilitatorStub.drops
   }
   for (const [name, deed] of Object.entries(silent)) {
     it.effect(`the payment, also when the facilitator ${name}`, () =>
@@ -307,7 +315,7 @@ describe("used, after a call without an answer, by what the chain shows:", () =>
   it.effect("nobody asks where there was no doubt", () =>
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open({ schemes: [{ ...half, useOf: () => Effect.die("asked") }] })
-      stub.settles.push(ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_nonce_already_used")))
+      stub.settles.push(X402FacilitatorStub.says(X402FacilitatorStub.refuses("invalid_exact_evm_nonce_already_used")))
       const failure = yield* failureOf(facilitator.settle(yield* pay(), claim("one")))
       assert.deepInclude(failure, { reason: "already_used" })
     })
@@ -321,8 +329,8 @@ describe("what was certainly not taken", () => {
         const { facilitator, stub } = yield* open()
         const request = yield* pay()
         stub.settles.push(
-          ForeignStub.says({ error: "no" }, status),
-          ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_nonce_already_used"))
+          X402FacilitatorStub.says({ error: "no" }, status),
+          X402FacilitatorStub.says(X402FacilitatorStub.refuses("invalid_exact_evm_nonce_already_used"))
         )
         const failure = yield* failureOf(facilitator.settle(request, claim("one")))
         assert.strictEqual(failure._tag, "FacilitatorUnavailable")
@@ -333,7 +341,7 @@ describe("what was certainly not taken", () => {
 
   it.effect("a facilitator that does not run leaves no doubt", () =>
     Effect.gen(function* () {
-      const gone = yield* Effect.scoped(Effect.map(ForeignStub.make(), ({ url }) => url))
+      const gone = yield* Effect.scoped(Effect.map(X402FacilitatorStub.make(), ({ url }) => url))
       let refuse = false
       const { facilitator, stub } = yield* open({
         fetch: (input, init) => fetch(refuse ? `${gone}/settle` : input, init)
@@ -344,7 +352,7 @@ describe("what was certainly not taken", () => {
       const failure = yield* failureOf(facilitator.settle(request, claim("one")))
       assert.include(failure.message, "ECONNREFUSED")
       refuse = false
-      stub.settles.push(ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_nonce_already_used")))
+      stub.settles.push(X402FacilitatorStub.says(X402FacilitatorStub.refuses("invalid_exact_evm_nonce_already_used")))
       assert.deepInclude(yield* failureOf(facilitator.settle(request, claim("two"))), { reason: "already_used" })
     })
   )
@@ -354,8 +362,8 @@ describe("what was certainly not taken", () => {
       const { facilitator, stub } = yield* open()
       const request = yield* pay()
       stub.settles.push(
-        ForeignStub.says(ForeignStub.refuses("duplicate_settlement")),
-        ForeignStub.says(ForeignStub.refuses("invalid_exact_evm_nonce_already_used"))
+        X402FacilitatorStub.says(X402FacilitatorStub.refuses("duplicate_settlement")),
+        X402FacilitatorStub.says(X402FacilitatorStub.refuses("invalid_exact_evm_nonce_already_used"))
       )
       assert.strictEqual((yield* failureOf(facilitator.settle(request, claim("one"))))._tag, "FacilitatorUnavailable")
       assert.deepInclude(yield* failureOf(facilitator.settle(request, claim("two"))), { reason: "already_used" })
@@ -370,7 +378,7 @@ describe("a transaction without an outcome", () => {
       stub.settles.push(pending, pending)
       const answer = yield* inTime(facilitator.settle(yield* pay(), claim("one")))
       assert.deepInclude(answer, { ...settled, transaction: "tx-1" })
-      assert.strictEqual(ForeignStub.count(stub, "/settle"), 3)
+      assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), 3)
     })
   )
 
@@ -381,11 +389,11 @@ describe("a transaction without an outcome", () => {
       const request = yield* pay()
       const failure = yield* failureOf(inTime(facilitator.settle(request, claim("one"))))
       assert.deepInclude(failure, { _tag: "SettlementPending", status: "sent", transaction: "tx-7" })
-      assert.isBelow(ForeignStub.count(stub, "/settle"), 14)
-      const asked = ForeignStub.count(stub, "/settle")
+      assert.isBelow(X402FacilitatorStub.count(stub, "/settle"), 14)
+      const asked = X402FacilitatorStub.count(stub, "/settle")
       assert.isAbove(asked, 5)
       yield* inTime(Effect.sleep("20 seconds"))
-      assert.strictEqual(ForeignStub.count(stub, "/settle"), asked)
+      assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), asked)
       stub.settles.length = 0
       stub.settles.push(used)
       assert.deepInclude(yield* inTime(facilitator.settle(request, claim("two"))), { ...settled, transaction: "tx-7" })
@@ -408,7 +416,7 @@ describe("a transaction without an outcome", () => {
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open()
       const request = yield* pay()
-      stub.settles.push(ForeignStub.drops, reverted("tx-8"))
+      stub.settles.push(X402FacilitatorStub.drops, reverted("tx-8"))
       yield* failureOf(facilitator.settle(request, claim("one")))
       assert.strictEqual((yield* failureOf(facilitator.settle(request, claim("two"))))._tag, "SettlementPending")
       assert.deepInclude(yield* facilitator.settle(request, claim("three")), { ...settled, transaction: "" })
@@ -419,7 +427,7 @@ describe("a transaction without an outcome", () => {
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open()
       const request = yield* pay()
-      const other = ForeignStub.says(ForeignStub.refuses("settlement_pending", { transaction: "tx-8" }))
+      const other = X402FacilitatorStub.says(X402FacilitatorStub.refuses("settlement_pending", { transaction: "tx-8" }))
       stub.settles.push(pending, other, reverted("tx-8"), used)
       assert.strictEqual(
         (yield* failureOf(inTime(facilitator.settle(request, claim("one")))))._tag,
@@ -445,8 +453,11 @@ describe("a transaction without an outcome", () => {
       const { facilitator, stub } = yield* open()
       const request = yield* pay()
       const errorMessage = "settlement_pending, but failed to persist for retry: no store"
-      const failed = ForeignStub.refuses("invalid_exact_evm_transaction_failed", { transaction: "tx-7", errorMessage })
-      stub.settles.push(ForeignStub.says(failed), used)
+      const failed = X402FacilitatorStub.refuses("invalid_exact_evm_transaction_failed", {
+        transaction: "tx-7",
+        errorMessage
+      })
+      stub.settles.push(X402FacilitatorStub.says(failed), used)
       const answer = yield* inTime(facilitator.settle(request, claim("one")))
       assert.deepInclude(answer, { ...settled, transaction: "tx-7" })
     })

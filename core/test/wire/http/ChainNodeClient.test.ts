@@ -14,13 +14,13 @@ const key = "0123456789abcdef"
 const clientOf = (options: Partial<ChainNodeClient.Options>, maximumBytes = 1_000) =>
   ChainNodeClient.make({ url: "http://127.0.0.1:1", network, ...options }, maximumBytes)
 
-const readText = ({ body }: HttpOrigin.HttpAnswer) => ChainNodeClient.readJson(body)
+const readText = ({ body }: HttpOrigin.HttpResponse) => ChainNodeClient.readJson(body)
 
 /** Fails as Deno does, whose errors tell the URL, and with a field for it, as Bun does. */
 const failing = (input: unknown) =>
   Promise.reject(Object.assign(new TypeError(`error sending request for url (${String(input)})`), { path: input }))
 
-const never = (): HttpOrigin.HttpOrigin => ({ ask: () => Effect.never })
+const never = (): HttpOrigin.HttpOrigin => ({ send: () => Effect.never })
 
 describe("a node's client", () => {
   it.effect("sends JSON to the URL's path and query, with the headers and the URL's credentials", () =>

@@ -3,14 +3,14 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 
-import type { HttpCall } from "../../../src/wire/http/HttpCall.ts"
 import * as HttpOrigin from "../../../src/wire/http/HttpOrigin.ts"
+import type { HttpRequest } from "../../../src/wire/http/HttpRequest.ts"
 import * as NodeOrigin from "../../../src/wire/http/NodeOrigin.ts"
 import * as LoopbackServer from "../LoopbackServer.ts"
 
 const { answer, saying } = LoopbackServer
 
-const call: HttpCall = {
+const call: HttpRequest = {
   method: "POST",
   path: "/rpc?key=1",
   headers: { "content-type": "application/json" },
@@ -20,9 +20,9 @@ const call: HttpCall = {
 }
 
 /** What comes of one call to a server that replies so. */
-const asking = Effect.fnUntraced(function* (reply: LoopbackServer.Reply, more: Partial<HttpCall> = {}) {
+const asking = Effect.fnUntraced(function* (reply: LoopbackServer.Reply, more: Partial<HttpRequest> = {}) {
   const server = yield* LoopbackServer.make(reply)
-  const result = yield* Effect.result(NodeOrigin.at(server.origin).ask({ ...call, ...more }))
+  const result = yield* Effect.result(NodeOrigin.at(server.origin).send({ ...call, ...more }))
   return { server, result }
 })
 
@@ -38,8 +38,8 @@ describe("a question over Node's HTTP client", () => {
   it.effect("is what is sent on Node unless a fetch is given", () =>
     Effect.gen(function* () {
       const { origin, requests } = yield* LoopbackServer.make(saying(answer("[]")))
-      yield* HttpOrigin.at(origin).ask(call)
-      yield* HttpOrigin.at(origin, globalThis.fetch).ask(call)
+      yield* HttpOrigin.at(origin).send(call)
+      yield* HttpOrigin.at(origin, globalThis.fetch).send(call)
       assert.match(requests[0] ?? "", /accept-encoding: identity/)
       assert.match(requests[1] ?? "", /sec-fetch-mode: cors/)
     })
@@ -73,7 +73,7 @@ describe("a question over Node's HTTP client", () => {
     Effect.gen(function* () {
       const { body: _, ...asking } = { ...call, method: "GET" as const }
       const { origin, requests } = yield* LoopbackServer.make(saying(answer("[]")))
-      yield* NodeOrigin.at(origin).ask(asking)
+      yield* NodeOrigin.at(origin).send(asking)
       assert.notMatch(requests[0] ?? "", /content-length|transfer-encoding/i)
     })
   )
@@ -98,7 +98,7 @@ describe("a question over Node's HTTP client", () => {
   it.effect("reaches an IPv6 address", () =>
     Effect.gen(function* () {
       const { origin, requests } = yield* LoopbackServer.make(saying(answer("[]")), "::1")
-      yield* NodeOrigin.at(origin).ask(call)
+      yield* NodeOrigin.at(origin).send(call)
       assert.include(requests[0], `host: ${new URL(origin).host}\r\n`)
     })
   )
@@ -199,9 +199,9 @@ describe("a connection of Node's HTTP client", () => {
     Effect.gen(function* () {
       const server = yield* LoopbackServer.make(saying(answer("[]")))
       const origin = NodeOrigin.at(server.origin)
-      yield* origin.ask(call)
-      yield* origin.ask(call)
-      yield* NodeOrigin.at(server.origin).ask(call)
+      yield* origin.send(call)
+      yield* origin.send(call)
+      yield* NodeOrigin.at(server.origin).send(call)
       assert.strictEqual(server.connections.length, 1)
     })
   )
@@ -209,8 +209,8 @@ describe("a connection of Node's HTTP client", () => {
   it.effect("is not used again when the server announces that it closes it soon", () =>
     Effect.gen(function* () {
       const server = yield* LoopbackServer.make(saying(answer("[]", "keep-alive: timeout=1")))
-      yield* NodeOrigin.at(server.origin).ask(call)
-      yield* NodeOrigin.at(server.origin).ask(call)
+      yield* NodeOrigin.at(server.origin).send(call)
+      yield* NodeOrigin.at(server.origin).send(call)
       assert.strictEqual(server.connections.length, 2)
     })
   )
@@ -219,10 +219,10 @@ describe("a connection of Node's HTTP client", () => {
     Effect.gen(function* () {
       const server = yield* LoopbackServer.make(saying(answer("[]")))
       const origin = NodeOrigin.at(server.origin)
-      yield* origin.ask(call)
+      yield* origin.send(call)
       server.connections[0]?.end()
       yield* closing(server, 0)
-      yield* origin.ask(call)
+      yield* origin.send(call)
       assert.strictEqual(server.connections.length, 2)
       assert.strictEqual(server.requests.length, 2)
     })
@@ -234,8 +234,8 @@ describe("a connection of Node's HTTP client", () => {
         nth === 0 ? void socket.write(answer("[]")) : socket.resetAndDestroy()
       )
       const origin = NodeOrigin.at(server.origin)
-      yield* origin.ask(call)
-      assert.strictEqual(codeOf(yield* Effect.result(origin.ask(call))), "ECONNRESET")
+      yield* origin.send(call)
+      assert.strictEqual(codeOf(yield* Effect.result(origin.send(call))), "ECONNRESET")
       assert.strictEqual(server.requests.length, 2)
       assert.strictEqual(server.connections.length, 1)
     })
@@ -248,7 +248,7 @@ describe("a connection of Node's HTTP client", () => {
     Effect.gen(function* () {
       const asked = Promise.withResolvers<void>()
       const server = yield* LoopbackServer.make((socket) => void socket.write(sent, () => asked.resolve()))
-      const fiber = yield* Effect.forkChild(NodeOrigin.at(server.origin).ask(call))
+      const fiber = yield* Effect.forkChild(NodeOrigin.at(server.origin).send(call))
       yield* Effect.promise(() => asked.promise)
       yield* Fiber.interrupt(fiber)
       yield* closing(server, 0)
@@ -258,9 +258,9 @@ describe("a connection of Node's HTTP client", () => {
   it.effect("fails with the code of what kept it from being made", () =>
     Effect.gen(function* () {
       const { origin } = yield* Effect.scoped(LoopbackServer.make(saying("")))
-      assert.strictEqual(codeOf(yield* Effect.result(NodeOrigin.at(origin).ask(call))), "ECONNREFUSED")
+      assert.strictEqual(codeOf(yield* Effect.result(NodeOrigin.at(origin).send(call))), "ECONNREFUSED")
       const nowhere = NodeOrigin.at("http://nowhere.invalid")
-      assert.include(["ENOTFOUND", "EAI_AGAIN"], codeOf(yield* Effect.result(nowhere.ask(call))))
+      assert.include(["ENOTFOUND", "EAI_AGAIN"], codeOf(yield* Effect.result(nowhere.send(call))))
     })
   )
 
@@ -273,7 +273,7 @@ describe("a connection of Node's HTTP client", () => {
       const greeted = Promise.withResolvers<void>()
       const server = yield* LoopbackServer.make(() => undefined)
       const asked = yield* Effect.forkChild(
-        Effect.result(NodeOrigin.at(server.origin.replace("http:", "https:")).ask(call)),
+        Effect.result(NodeOrigin.at(server.origin.replace("http:", "https:")).send(call)),
         { startImmediately: true }
       )
       const wait = () => void (server.connections.length > 0 ? greeted.resolve() : setImmediate(wait))

@@ -124,9 +124,9 @@ describe("receiptHeaders", () => {
   })
 })
 
-describe("isSpokenIn", () => {
+describe("recognises", () => {
   it("is told by the first character", () => {
-    assert.isTrue(protocolSeller.isSpokenIn(' {"protocolVersion":2}'))
-    assert.isFalse(protocolSeller.isSpokenIn("eyJ4NDAyVmVyc2lvbiI6MX0="))
+    assert.isTrue(protocolSeller.recognises(' {"protocolVersion":2}'))
+    assert.isFalse(protocolSeller.recognises("eyJ4NDAyVmVyc2lvbiI6MX0="))
   })
 })

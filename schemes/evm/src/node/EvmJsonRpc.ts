@@ -57,7 +57,7 @@ type Answered = Result.Result<unknown, Refusal>
 
 /** The answer to one request; or what was wrong with it, without a subject. */
 const read = (
-  { body, status }: HttpOrigin.HttpAnswer,
+  { body, status }: HttpOrigin.HttpResponse,
   expectedId: number,
   quote: EvmNode["quote"]
 ): Result.Result<Answered, string> => {

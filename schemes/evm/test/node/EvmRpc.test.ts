@@ -226,7 +226,7 @@ describe("EvmRpc against a node that misbehaves", () => {
     Effect.gen(function* () {
       const asked: Array<string> = []
       const originOf = (origin: string): HttpOrigin.HttpOrigin => ({
-        ask: ({ body = "", path }) =>
+        send: ({ body = "", path }) =>
           Effect.sync(() => {
             asked.push(origin + path)
             const { id }: { readonly id: number } = JSON.parse(body)

@@ -45,7 +45,7 @@ type Answered = Result.Result<unknown, string>
 
 /** The answer to one question; or what was wrong with it, without a subject. */
 const read = (
-  { body, status }: HttpOrigin.HttpAnswer,
+  { body, status }: HttpOrigin.HttpResponse,
   quote: (words: string) => string
 ): Result.Result<Answered, string> => {
   if (isNoAnswer(status)) return Result.fail(`answered HTTP ${status}`)

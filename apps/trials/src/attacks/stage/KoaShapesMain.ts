@@ -18,7 +18,7 @@ import * as ShopGoods from "./ShopGoods.ts"
 const { facilitator, key, payTo, rpcUrl } = Schema.decodeUnknownSync(ShopGoods.Role)(process.env["ROLE"] ?? "")
 const names = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Array(Schema.String)))(process.env["SHAPES"] ?? "")
 
-const terms = { scheme: "exact", network: BaseSepolia.network, payTo, speaks: [protocolSeller, x402v2Seller] }
+const terms = { scheme: "exact", network: BaseSepolia.network, payTo, dialects: [protocolSeller, x402v2Seller] }
 
 const sell: KoaShapes.Gatekeeper = (routes, options = {}) =>
   paymentMiddleware({

@@ -48,7 +48,7 @@ server.listen(0, "127.0.0.1", () => {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a server that listens on a port has such an address
   const { port } = server.address() as AddressInfo
   const origin = `http://127.0.0.1:${port}`
-  const terms = { scheme: "exact", network: BaseSepolia.network, payTo, speaks: [protocolSeller, x402v2Seller] }
+  const terms = { scheme: "exact", network: BaseSepolia.network, payTo, dialects: [protocolSeller, x402v2Seller] }
   const app = new Koa()
   app.silent = true
   app.use(async (context, next) => {

@@ -86,7 +86,7 @@ class GoodsController {
   }
 }
 
-const terms = { scheme: "exact", network: BaseSepolia.network, payTo, speaks: [protocolSeller, x402v2Seller] }
+const terms = { scheme: "exact", network: BaseSepolia.network, payTo, dialects: [protocolSeller, x402v2Seller] }
 
 const moduleAt = (origin: string) => {
   @Module({

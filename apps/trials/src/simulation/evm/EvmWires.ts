@@ -35,7 +35,7 @@ const decodeRequest = Schema.decodeUnknownSync(
 )
 
 const originOf = (link: NetworkLink, ask: AskNode): HttpOrigin.HttpOrigin => ({
-  ask: ({ body = "" }) =>
+  send: ({ body = "" }) =>
     Effect.suspend(() => {
       const { id, method, params } = decodeRequest(body)
       return Effect.flatMap(
@@ -50,7 +50,7 @@ const nameOf = (method: string): string => (method === "eth_sendRawTransaction" 
 
 const gone = new Error("the connection was closed before an answer came")
 
-const replyOf = (id: number, answer: RpcAnswer): HttpOrigin.HttpAnswer => ({
+const replyOf = (id: number, answer: RpcAnswer): HttpOrigin.HttpResponse => ({
   status: 200,
   contentType: "application/json",
   body: { _tag: "Read", text: JSON.stringify({ jsonrpc: "2.0", id, ...answer }) }

@@ -4,7 +4,7 @@
  */
 import type {
   Decision,
-  Deferred,
+  SettleAfter,
   GateRequest,
   Granted,
   PaymentFailure,
@@ -137,7 +137,7 @@ const served = (options: Options, deciding: Effect.Effect<Decision>, target: str
           return Effect.succeed(replyOf(decision.answer))
         case "Granted":
           return run(options, decision, target, restore)
-        case "Deferred":
+        case "SettleAfter":
           return Effect.flatMap(
             Effect.onInterrupt(restore(handled(options)), () => decision.abandon("failed")),
             () => Effect.flatMap(decision.complete(200), (end) => released(options, end, target, restore))
@@ -148,7 +148,7 @@ const served = (options: Options, deciding: Effect.Effect<Decision>, target: str
 
 const released = (
   options: Options,
-  end: Effect.Success<ReturnType<Deferred["complete"]>>,
+  end: Effect.Success<ReturnType<SettleAfter["complete"]>>,
   target: string,
   restore: Restore
 ): Effect.Effect<Reply> => {

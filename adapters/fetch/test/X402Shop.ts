@@ -59,18 +59,18 @@ export const serve = (version: Version, response: ServerResponse, transaction: s
 }
 
 /** What a shop does with a payment that is right. `settle` gives the transaction, or nothing when it was used before. */
-export type Till = (response: ServerResponse, settle: () => string | undefined) => void
+export type SettleHandler = (response: ServerResponse, settle: () => string | undefined) => void
 
 /** Settles and serves, as shops do; a payment that was used before is refused. */
 export const selling =
-  (version: Version, used = "invalid_exact_evm_nonce_already_used"): Till =>
+  (version: Version, used = "invalid_exact_evm_nonce_already_used"): SettleHandler =>
   (response, settle) => {
     const transaction = settle()
     if (transaction === undefined) demand(version, response, used)
     else serve(version, response, transaction)
   }
 
-export interface ForeignShop {
+export interface X402Shop {
   readonly origin: string
   /** The nonces that were settled: each is a transfer. */
   readonly transfers: ReadonlySet<string>
@@ -93,7 +93,7 @@ const nonceOf = (version: Version, text: string): string | undefined => {
 }
 
 /** Opens a shop on a free port of this machine. */
-export const open = async (version: Version, till: Till = selling(version)): Promise<ForeignShop> => {
+export const open = async (version: Version, till: SettleHandler = selling(version)): Promise<X402Shop> => {
   const transfers = new Set<string>()
   const payments: Array<string> = []
   const handle = (request: IncomingMessage, response: ServerResponse) => {

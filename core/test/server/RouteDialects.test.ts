@@ -22,7 +22,7 @@ import { challengeIn, payment, request } from "./PretendRequest.ts"
 import * as PretendScheme from "./PretendScheme.ts"
 
 const single = { network: "eip155:8453", payTo: PretendScheme.alice, price: "$0.01" }
-const everything = { ...single, speaks: [x402v1Seller, protocolSeller, x402v2Seller] }
+const everything = { ...single, dialects: [x402v1Seller, protocolSeller, x402v2Seller] }
 const secret = "the shop's own secret, 32 long...."
 
 const openWith = Effect.fnUntraced(function* (says: Parameters<typeof PretendFacilitator.make>[0]) {
@@ -258,7 +258,7 @@ describe("a route that speaks version 1 too", () => {
     Effect.gen(function* () {
       const { gate, sell } = yield* open
       const ton = { scheme: "exact", network: "ton:mainnet", payTo: "UQshop", price: "$0.01" }
-      const route = yield* sell({ speaks: everything.speaks, accepts: [ton, { scheme: "exact", ...single }] })
+      const route = yield* sell({ dialects: everything.dialects, accepts: [ton, { scheme: "exact", ...single }] })
       const decision = yield* gate.decide(route, request("/report"))
       const { body, headers } = refused(decision)
       assert.include(body as object, { x402Version: 1, error: "X-PAYMENT header is required" })
@@ -308,22 +308,22 @@ describe("a route that speaks version 1 too", () => {
 
 describe("a route's dialects", () => {
   const mistakes: Readonly<Record<string, readonly [RouteConfig, string]>> = {
-    "an empty list": [{ ...single, speaks: [] }, "speaks is empty"],
-    "one twice": [{ ...single, speaks: [x402v2Seller, x402v2Seller] }, "twice"],
+    "an empty list": [{ ...single, dialects: [] }, "dialects is empty"],
+    "one twice": [{ ...single, dialects: [x402v2Seller, x402v2Seller] }, "twice"],
     "one that has no name for the network": [
-      { network: "ton:mainnet", payTo: "UQshop", price: "$0.01", speaks: [x402v1Seller] },
+      { network: "ton:mainnet", payTo: "UQshop", price: "$0.01", dialects: [x402v1Seller] },
       "x402 version 1 has no name for ton:mainnet"
     ],
     "one that needs the body after another that writes it": [
-      { ...single, speaks: [protocolSeller, x402v1Seller] },
+      { ...single, dialects: [protocolSeller, x402v1Seller] },
       "x402 version 1 has its offers in the body of a refusal"
     ],
     "one that needs the body after another that leaves it empty": [
-      { ...single, speaks: [x402v2Seller, protocolSeller] },
+      { ...single, dialects: [x402v2Seller, protocolSeller] },
       "our own has its offers in the body of a refusal"
     ],
-    "a text": [{ ...single, speaks: "x402" as unknown as [] }, "expected a list"],
-    "a payer's half": [{ ...single, speaks: [{}] as unknown as [] }, "expected a list"]
+    "a text": [{ ...single, dialects: "x402" as unknown as [] }, "expected a list"],
+    "a payer's half": [{ ...single, dialects: [{}] as unknown as [] }, "expected a list"]
   }
   for (const [name, [config, words]] of Object.entries(mistakes)) {
     it.effect(`${name} is a mistake at start`, () =>

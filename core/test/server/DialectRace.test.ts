@@ -86,7 +86,7 @@ describe("one authorization, bound to nothing, in two dialects at once", () => {
           const run = decisions.find((one) => one._tag !== "Refused")
           const others = decisions.filter((one) => one !== run)
           assert.deepStrictEqual(new Set(others.map(statusOf)), new Set([409]))
-          if (run?._tag === "Deferred") assert.strictEqual((yield* run.complete(200))._tag, "Granted")
+          if (run?._tag === "SettleAfter") assert.strictEqual((yield* run.complete(200))._tag, "Granted")
           if (run?._tag === "Granted") yield* run.finish("served")
           assert.lengthOf(shop.ledger.transfers, 1)
           for (const headers of ways) {

@@ -15,7 +15,7 @@ export const unbase64 = (text: string | undefined): Schema.JsonObject =>
 export const transaction = `0x${"ab".repeat(32)}`
 
 /** One kind of foreign shop. */
-export interface ForeignShop {
+export interface X402Shop {
   readonly name: string
   readonly paymentHeader: string
   /** Demands a payment for these offers; for the one of one cent where nothing is said. `word` says why. */
@@ -46,7 +46,7 @@ export const demandV2 = (changes: object = {}): Response => {
   return new Response("{}", { status: 402, headers: { "PAYMENT-REQUIRED": base64(request) } })
 }
 
-export const versionTwo: ForeignShop = {
+export const versionTwo: X402Shop = {
   name: "version 2",
   paymentHeader: "PAYMENT-SIGNATURE",
   offer: offerV2,
@@ -74,7 +74,7 @@ const offerV1 = (changes: object = {}) => ({
   ...changes
 })
 
-export const versionOne: ForeignShop = {
+export const versionOne: X402Shop = {
   name: "version 1",
   paymentHeader: "X-PAYMENT",
   offer: offerV1,

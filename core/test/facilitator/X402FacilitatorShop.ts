@@ -13,8 +13,8 @@ import type { SchemeServer } from "../../src/scheme/SchemeServer.ts"
 import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import * as TestLedger from "../../src/testing/ledger/TestLedger.ts"
 import * as TestScheme from "../../src/testing/ledger/TestScheme.ts"
-import * as ForeignStub from "./ForeignStub.ts"
 import { amount, payer, start } from "./LedgerShop.ts"
+import * as X402FacilitatorStub from "./X402FacilitatorStub.ts"
 
 export const half = TestScheme.server(TestLedger.make())
 
@@ -24,7 +24,7 @@ export const open = Effect.fnUntraced(function* ({
   ...options
 }: Partial<X402Facilitator.Options> & { readonly schemes?: ReadonlyArray<SchemeServer> } = {}) {
   yield* TestClock.setTime(start)
-  const stub = yield* ForeignStub.make()
+  const stub = yield* X402FacilitatorStub.make()
   const context = yield* Layer.build(
     Layer.provide(X402Facilitator.layer({ url: stub.url, ...options }), ServerSchemeRegistry.layer(schemes))
   )

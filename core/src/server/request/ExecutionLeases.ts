@@ -18,18 +18,18 @@ export interface GrantedClaim {
 }
 
 /** The fibers of runs, which outlive their requests. */
-export interface Keeper {
+export interface ExecutionLeases {
   readonly facilitator: Facilitator["Service"]
   readonly leases: FiberSet.FiberSet
   readonly reports: FiberSet.FiberSet
   /** One fiber for each claim that is being given back. */
   readonly returns: FiberSet.FiberSet
   /** Payments that this process has served, and whose facilitator does not know it yet. */
-  readonly untold: Set<string>
+  readonly unreported: Set<string>
 }
 
 /** A run under way. The first end counts, later ones do nothing. */
-export interface PaymentRun {
+export interface GrantedExecution {
   /** Ends the run and starts to report it. */
   readonly end: (outcome: ExecutionEnd) => Effect.Effect<void>
   /** Ends the run; completes when that is reported, or cannot be. */
@@ -37,7 +37,7 @@ export interface PaymentRun {
 }
 
 const renewal = "20 seconds"
-const farewell = "5 seconds"
+const closeTimeout = "5 seconds"
 
 /**
  * 0.5, 1, 2, 4 and then every 5 seconds, for as long as a run is owed after the payment (10 minutes): a facilitator that was
@@ -47,26 +47,26 @@ const pauses = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced
 const repeats = 122
 
 /** A keeper that, when its scope closes, waits a while for the reports under way and lets every lease lapse. */
-export const keep = Effect.fnUntraced(function* (
+export const make = Effect.fnUntraced(function* (
   facilitator: Facilitator["Service"]
-): Effect.fn.Return<Keeper, never, Scope.Scope> {
+): Effect.fn.Return<ExecutionLeases, never, Scope.Scope> {
   const leases = yield* FiberSet.make()
   const reports = yield* FiberSet.make()
   const returns = yield* FiberSet.make()
-  yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(reports), farewell))
-  return { facilitator, leases, reports, returns, untold: new Set() }
+  yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(reports), closeTimeout))
+  return { facilitator, leases, reports, returns, unreported: new Set() }
 })
 
 /** Starts to keep a run. */
-export const start = (keeper: Keeper, granted: GrantedClaim): Effect.Effect<PaymentRun> =>
-  Effect.map(FiberSet.run(keeper.leases, renew(keeper, granted)), (lease) => {
+export const start = (executions: ExecutionLeases, granted: GrantedClaim): Effect.Effect<GrantedExecution> =>
+  Effect.map(FiberSet.run(executions.leases, renew(executions, granted)), (lease) => {
     let ended = false
     const report = (outcome: ExecutionEnd) =>
       Effect.suspend(() => {
         if (ended) return Effect.undefined
         ended = true
-        const telling = Effect.andThen(Fiber.interrupt(lease), reported(keeper, granted, outcome))
-        return FiberSet.run(keeper.reports, telling)
+        const telling = Effect.andThen(Fiber.interrupt(lease), reported(executions, granted, outcome))
+        return FiberSet.run(executions.reports, telling)
       })
     return {
       end: (outcome) => Effect.asVoid(report(outcome)),
@@ -80,22 +80,26 @@ export const start = (keeper: Keeper, granted: GrantedClaim): Effect.Effect<Paym
 /**
  * A renewal that is under way is let finish: were the end reported before it arrived, it would take the run again.
  */
-const renew = ({ facilitator }: Keeper, { claim, request }: GrantedClaim): Effect.Effect<void> =>
+const renew = ({ facilitator }: ExecutionLeases, { claim, request }: GrantedClaim): Effect.Effect<void> =>
   Effect.sleep(renewal).pipe(
     Effect.andThen(Effect.uninterruptible(Effect.ignore(facilitator.claim(request, claim)))),
     Effect.forever
   )
 
-const reported = ({ facilitator, untold }: Keeper, { claim, paymentId }: GrantedClaim, outcome: ExecutionEnd) =>
+const reported = (
+  { facilitator, unreported }: ExecutionLeases,
+  { claim, paymentId }: GrantedClaim,
+  outcome: ExecutionEnd
+) =>
   Effect.suspend(() => {
-    if (outcome === "served") untold.add(paymentId)
+    if (outcome === "served") unreported.add(paymentId)
     return facilitator.finish(paymentId, claim.id, outcome)
   }).pipe(
     Effect.retry({ schedule: pauses, times: repeats, while: (error) => error._tag !== "ValidationError" }),
     Effect.catch((error) =>
       Effect.logWarning(`the end of ${paymentId} (${outcome}) could not be reported: ${error.message}`)
     ),
-    Effect.ensuring(Effect.sync(() => outcome === "served" && untold.delete(paymentId))),
+    Effect.ensuring(Effect.sync(() => outcome === "served" && unreported.delete(paymentId))),
     Effect.asVoid
   )
 
@@ -110,7 +114,7 @@ const returnsAtOnce = 1_000
  * need not wait for its lease. A process that ends leaves the rest to the lease, and so does one that has too many to give back.
  */
 export const giveBack = (
-  { facilitator, returns }: Keeper,
+  { facilitator, returns }: ExecutionLeases,
   { claim, paymentId }: Pick<GrantedClaim, "claim" | "paymentId">
 ): Effect.Effect<void> => {
   const giving = facilitator

@@ -7,7 +7,7 @@ import type * as Effect from "effect/Effect"
 import type { BoundedBody } from "./BoundedBody.ts"
 
 /** A question. `path` is what stands behind the origin: path and query. */
-export interface HttpCall {
+export interface HttpRequest {
   readonly method: "GET" | "POST"
   readonly path: string
   /** The same object for call after call costs least. */
@@ -20,7 +20,7 @@ export interface HttpCall {
 }
 
 /** A complete answer: all of its body has come, or more than was wanted. */
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number
   readonly contentType: string | undefined
   readonly body: BoundedBody
@@ -32,5 +32,5 @@ export interface HttpAnswer {
  * interruption gives the connection up.
  */
 export interface HttpOrigin {
-  readonly ask: (call: HttpCall) => Effect.Effect<HttpAnswer, unknown>
+  readonly send: (request: HttpRequest) => Effect.Effect<HttpResponse, unknown>
 }

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
 import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
-import * as PaymentRun from "../../../src/server/request/PaymentRun.ts"
+import * as ExecutionLeases from "../../../src/server/request/ExecutionLeases.ts"
 import * as PretendFacilitator from "../PretendFacilitator.ts"
 
 const claimOf = (id: string) => ({ claim: { id, resource: "a report" }, paymentId: `pay_${id}` })
@@ -20,13 +20,14 @@ describe("claims whose asking got no answer", () => {
           asked.add(claimId)
           return isSilent ? Effect.fail(silent) : service.finish(paymentId, claimId, outcome)
         })
-      const keeper = yield* PaymentRun.keep({ ...service, finish })
-      for (let index = 0; index < 3_000; index++) yield* PaymentRun.giveBack(keeper, claimOf(`stranger${index}`))
+      const executions = yield* ExecutionLeases.make({ ...service, finish })
+      for (let index = 0; index < 3_000; index++)
+        yield* ExecutionLeases.giveBack(executions, claimOf(`stranger${index}`))
       yield* TestClock.adjust("1 minute")
       assert.strictEqual(asked.size, 1_000)
       isSilent = false
       yield* TestClock.adjust("5 seconds")
-      yield* PaymentRun.giveBack(keeper, claimOf("later"))
+      yield* ExecutionLeases.giveBack(executions, claimOf("later"))
       yield* TestClock.adjust("1 second")
       assert.isTrue(asked.has("later"))
     })

@@ -5,8 +5,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { PaymentJournal, type Settlement, x402v1Payer, x402v2Payer } from "@pontage/core"
 
 import { settlementOf } from "../src/index.ts"
-import * as ForeignShop from "./ForeignShop.ts"
 import * as TestPayer from "./TestPayer.ts"
+import * as X402FacilitatorShop from "./X402Shop.ts"
 
 const payer = "0x4444444444444444444444444444444444444444"
 
@@ -26,7 +26,7 @@ const calls = async (count: number, call: () => Promise<Response>): Promise<Read
 
 describe.each([1, 2] as const)("a shop of x402 version %i", (version) => {
   it("is paid through the same wrapped fetch, once", async () => {
-    await using shop = await ForeignShop.open(version)
+    await using shop = await X402FacilitatorShop.open(version)
     const receipts: Array<Settlement.Settlement> = []
     const { fetch, signed } = TestPayer.make({ onPayment: (receipt) => void receipts.push(receipt) })
     const response = await fetch(`${shop.origin}/report`)
@@ -42,7 +42,7 @@ describe.each([1, 2] as const)("a shop of x402 version %i", (version) => {
   })
 
   it("is paid for each call that is a purchase of its own", async () => {
-    await using shop = await ForeignShop.open(version)
+    await using shop = await X402FacilitatorShop.open(version)
     const { fetch, signed } = TestPayer.make()
     const outcomes = await calls(3, () => fetch(shop.origin, { method: "POST", body: "question" }))
     assert.deepStrictEqual(outcomes, [200, 200, 200])
@@ -52,8 +52,8 @@ describe.each([1, 2] as const)("a shop of x402 version %i", (version) => {
 
   it("that settles and then drops the connection is paid once, however often its caller asks again", async () => {
     let drops = 1
-    const selling = ForeignShop.selling(version)
-    await using shop = await ForeignShop.open(version, (response, settle) => {
+    const selling = X402FacilitatorShop.selling(version)
+    await using shop = await X402FacilitatorShop.open(version, (response, settle) => {
       if (drops-- <= 0) return selling(response, settle)
       settle()
       response.destroy()
@@ -67,8 +67,8 @@ describe.each([1, 2] as const)("a shop of x402 version %i", (version) => {
 
   it("that does not know a used payment from a failed one keeps its caller waiting, and is paid once", async () => {
     let drops = 1
-    const selling = ForeignShop.selling(version, "unexpected_settle_error")
-    await using shop = await ForeignShop.open(version, (response, settle) => {
+    const selling = X402FacilitatorShop.selling(version, "unexpected_settle_error")
+    await using shop = await X402FacilitatorShop.open(version, (response, settle) => {
       if (drops-- <= 0) return selling(response, settle)
       settle()
       response.destroy()
@@ -81,8 +81,8 @@ describe.each([1, 2] as const)("a shop of x402 version %i", (version) => {
 
   it("that drops the connection before it settles is paid by the same payment", async () => {
     let drops = 2
-    const selling = ForeignShop.selling(version)
-    await using shop = await ForeignShop.open(version, (response, settle) =>
+    const selling = X402FacilitatorShop.selling(version)
+    await using shop = await X402FacilitatorShop.open(version, (response, settle) =>
       drops-- > 0 ? void response.destroy() : selling(response, settle)
     )
     const { fetch, signed } = TestPayer.make()
@@ -94,11 +94,11 @@ describe.each([1, 2] as const)("a shop of x402 version %i", (version) => {
 
   it("whose facilitator is not there is sent the same payment when it is again", async () => {
     const troubles = ["settlement_pending", "fetch failed"]
-    const selling = ForeignShop.selling(version)
-    await using shop = await ForeignShop.open(version, (response, settle) => {
+    const selling = X402FacilitatorShop.selling(version)
+    await using shop = await X402FacilitatorShop.open(version, (response, settle) => {
       const word = troubles.pop()
       if (word === undefined) selling(response, settle)
-      else ForeignShop.demand(version, response, word)
+      else X402FacilitatorShop.demand(version, response, word)
     })
     const { fetch, signed } = TestPayer.make()
     assert.strictEqual((await fetch(shop.origin)).status, 200)
@@ -110,8 +110,8 @@ describe.each([1, 2] as const)("a shop of x402 version %i", (version) => {
     "that answers %i has its answer handed over, and the next call pays nothing more",
     async (status) => {
       let failures = 1
-      const selling = ForeignShop.selling(version)
-      await using shop = await ForeignShop.open(version, (response, settle) => {
+      const selling = X402FacilitatorShop.selling(version)
+      await using shop = await X402FacilitatorShop.open(version, (response, settle) => {
         if (failures-- <= 0) return selling(response, settle)
         response.writeHead(status, { "content-type": "application/json" }).end('{"error":"bad gateway"}')
       })
@@ -127,8 +127,8 @@ describe.each([1, 2] as const)("a shop of x402 version %i", (version) => {
 
   it("is sent by a new client what an old one left in the journal, byte for byte", async () => {
     let drops = 40
-    const selling = ForeignShop.selling(version)
-    await using shop = await ForeignShop.open(version, (response, settle) =>
+    const selling = X402FacilitatorShop.selling(version)
+    await using shop = await X402FacilitatorShop.open(version, (response, settle) =>
       drops-- > 0 ? void response.destroy() : selling(response, settle)
     )
     const journal = PaymentJournal.make(PaymentJournal.memoryLog())
@@ -143,7 +143,7 @@ describe.each([1, 2] as const)("a shop of x402 version %i", (version) => {
   })
 
   it("is quoted, and paid nothing above the limit", async () => {
-    await using shop = await ForeignShop.open(version)
+    await using shop = await X402FacilitatorShop.open(version)
     const { fetch, signed } = TestPayer.make({ limits: { perRequest: "$0.009" } })
     const quotation = await fetch.quote(shop.origin)
     assert.deepStrictEqual(
@@ -156,7 +156,7 @@ describe.each([1, 2] as const)("a shop of x402 version %i", (version) => {
   })
 
   it("is not paid where its dialect is not among the payer's", async () => {
-    await using shop = await ForeignShop.open(version)
+    await using shop = await X402FacilitatorShop.open(version)
     const { fetch, signed } = TestPayer.make({ dialects: [version === 1 ? x402v2Payer : x402v1Payer] })
     const response = await fetch(shop.origin)
     assert.strictEqual(response.status, 402)
@@ -165,10 +165,10 @@ describe.each([1, 2] as const)("a shop of x402 version %i", (version) => {
   })
 
   it("is left alone by HEAD, and by a caller that pays in a way of its own", async () => {
-    await using shop = await ForeignShop.open(version)
+    await using shop = await X402FacilitatorShop.open(version)
     const { fetch, signed } = TestPayer.make()
     assert.strictEqual((await fetch(shop.origin, { method: "HEAD" })).status, 402)
-    const headers = { [version === 1 ? "X-PAYMENT" : "PAYMENT-SIGNATURE"]: ForeignShop.base64({ payload: {} }) }
+    const headers = { [version === 1 ? "X-PAYMENT" : "PAYMENT-SIGNATURE"]: X402FacilitatorShop.base64({ payload: {} }) }
     assert.strictEqual((await fetch(shop.origin, { headers })).status, 402)
     assert.strictEqual(signed.length, 0)
   })

@@ -4,15 +4,15 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { PaymentRequest } from "../../src/facilitator/Facilitator.ts"
-import * as X402FacilitatorLedger from "../../src/facilitator/x402/X402FacilitatorLedger.ts"
-import { openPayload, sealPayload } from "../../src/protocol/PaymentPayload.ts"
-import * as TestScheme from "../../src/testing/ledger/TestScheme.ts"
-import { failureOf, open } from "./ForeignShop.ts"
-import * as ForeignStub from "./ForeignStub.ts"
-import { claim, pay, start } from "./LedgerShop.ts"
+import type { PaymentRequest } from "../../../src/facilitator/Facilitator.ts"
+import * as X402FacilitatorLedger from "../../../src/facilitator/x402/X402FacilitatorLedger.ts"
+import { openPayload, sealPayload } from "../../../src/protocol/PaymentPayload.ts"
+import * as TestScheme from "../../../src/testing/ledger/TestScheme.ts"
+import { claim, pay, start } from "../LedgerShop.ts"
+import { failureOf, open } from "../X402FacilitatorShop.ts"
+import * as X402FacilitatorStub from "../X402FacilitatorStub.ts"
 
-const broken = ForeignStub.says({ error: "TypeError: undefined is not a signature" }, 500)
+const broken = X402FacilitatorStub.says({ error: "TypeError: undefined is not a signature" }, 500)
 
 /** The same payment with more in its payload than the scheme reads. */
 const swollen = (request: PaymentRequest, more: object): PaymentRequest => ({
@@ -25,9 +25,12 @@ const swollen = (request: PaymentRequest, more: object): PaymentRequest => ({
 
 describe("a payment that the facilitator does not call good", () => {
   const cases = {
-    "because it is not signed": ForeignStub.says({ isValid: false, invalidReason: "invalid_exact_evm_signature" }),
+    "because it is not signed": X402FacilitatorStub.says({
+      isValid: false,
+      invalidReason: "invalid_exact_evm_signature"
+    }),
     "because it stumbles at it": broken,
-    "because the connection breaks": ForeignStub.dropsUndone
+    "because the connection breaks": X402FacilitatorStub.dropsUndone
   }
   it.effect.each(Object.entries(cases))("%s, is not settled and not remembered", ([, deed]) =>
     Effect.gen(function* () {
@@ -37,7 +40,7 @@ describe("a payment that the facilitator does not call good", () => {
         const failure = yield* failureOf(facilitator.settle(yield* pay(), claim(`${index}`)))
         assert.notInclude(failure.message, "capacity")
       }
-      assert.strictEqual(ForeignStub.count(stub, "/settle"), 0)
+      assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), 0)
       assert.strictEqual((yield* facilitator.settle(yield* pay(), claim("honest"))).execution, "granted")
     })
   )
@@ -74,7 +77,7 @@ describe("payments that are left in doubt", () => {
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open({ capacity: 2 })
       yield* facilitator.settle(yield* pay(), claim("paid"))
-      stub.settles.push(ForeignStub.drops)
+      stub.settles.push(X402FacilitatorStub.drops)
       const lost = yield* pay()
       yield* failureOf(facilitator.settle(lost, claim("lost")))
       assert.strictEqual((yield* facilitator.settle(yield* pay(), claim("next"))).execution, "granted")
@@ -86,7 +89,7 @@ describe("payments that are left in doubt", () => {
   it.effect("are settled when they come again before that", () =>
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open({ capacity: 3 })
-      stub.settles.push(ForeignStub.drops)
+      stub.settles.push(X402FacilitatorStub.drops)
       const lost = yield* pay()
       yield* failureOf(facilitator.settle(lost, claim("lost")))
       yield* facilitator.settle(yield* pay(), claim("paid"))
@@ -166,7 +169,7 @@ describe("what is kept of a payment", () => {
       yield* TestClock.setTime(start)
       const { facilitator, stub } = yield* open()
       const request = swollen(yield* pay(), { lists: Array.from({ length: 500 }, () => []) })
-      stub.settles.push(ForeignStub.dropsUndone)
+      stub.settles.push(X402FacilitatorStub.dropsUndone)
       yield* failureOf(facilitator.settle(request, claim("one")))
       assert.strictEqual((yield* facilitator.settle(request, claim("two"))).execution, "granted")
       const settles = stub.seen.filter(({ url }) => url === "/settle")

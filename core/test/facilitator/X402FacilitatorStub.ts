@@ -70,7 +70,7 @@ export const refuses = (errorReason: string, more: Record<string, unknown> = {})
 
 export const kind = { x402Version: 2, scheme: "exact", network: "ledger:test" }
 
-export interface ForeignStub {
+export interface X402FacilitatorStub {
   readonly url: string
   readonly seen: FacilitatorStub.FacilitatorStub["seen"]
   /** Deeds for the next calls to `/settle` and to `/verify`. */
@@ -82,7 +82,8 @@ export interface ForeignStub {
 }
 
 /** How many calls to this path came. */
-export const count = (stub: ForeignStub, path: string): number => stub.seen.filter(({ url }) => url === path).length
+export const count = (stub: X402FacilitatorStub, path: string): number =>
+  stub.seen.filter(({ url }) => url === path).length
 
 /** A running stub; it stops with the scope. */
 export const make = Effect.fnUntraced(function* (supported: unknown = { kinds: [kind] }) {
@@ -100,7 +101,7 @@ export const make = Effect.fnUntraced(function* (supported: unknown = { kinds: [
     }
     return (foreign.verifies.shift() ?? honestly)(response, () => verify(foreign.used, asked))
   })
-  return Object.assign(foreign, { seen, url }) satisfies ForeignStub
+  return Object.assign(foreign, { seen, url }) satisfies X402FacilitatorStub
 })
 
 const honestly: Deed = (response, honest) => answer(response, honest())

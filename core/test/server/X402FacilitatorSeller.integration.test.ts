@@ -5,18 +5,18 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 
-import * as ForeignStub from "../facilitator/ForeignStub.ts"
+import * as X402FacilitatorStub from "../facilitator/X402FacilitatorStub.ts"
 import { bodyOf, challengeIn, request } from "./PretendRequest.ts"
 
 const shop = "acct-shop"
 const half = TestScheme.server(TestLedger.make())
 
 let scope: Scope.Closeable
-let stub: ForeignStub.ForeignStub
+let stub: X402FacilitatorStub.X402FacilitatorStub
 
 beforeEach(async () => {
   scope = Effect.runSync(Scope.make())
-  stub = await Effect.runPromise(Scope.provide(ForeignStub.make(), scope))
+  stub = await Effect.runPromise(Scope.provide(X402FacilitatorStub.make(), scope))
 })
 afterEach(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
@@ -76,8 +76,8 @@ describe("a shop on a facilitator of another kind", () => {
     if (granted[0] !== undefined) await seller.run(granted[0].finish("served"))
     const again = await seller.decide(route, request("/report", headers))
     assert.deepInclude(bodyOf(again), { reason: "already_used", detail: "spent" })
-    assert.strictEqual(ForeignStub.count(stub, "/settle"), 1)
-    assert.strictEqual(ForeignStub.count(stub, "/verify"), 1)
+    assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), 1)
+    assert.strictEqual(X402FacilitatorStub.count(stub, "/verify"), 1)
     await seller.close()
   })
 
@@ -86,7 +86,7 @@ describe("a shop on a facilitator of another kind", () => {
     const route = seller.route("GET /report", report)
     await seller.ready()
     const headers = await paying(await seller.decide(route, request("/report")))
-    stub.settles.push(ForeignStub.drops)
+    stub.settles.push(X402FacilitatorStub.drops)
     const open503 = await seller.decide(route, request("/report", headers))
     assert.strictEqual(open503._tag === "Refused" && open503.answer.status, 503)
     assert.deepInclude(bodyOf(open503), { retry: "same_payment" })
@@ -102,17 +102,17 @@ describe("a shop on a facilitator of another kind", () => {
     await seller.ready()
     const headers = await paying(await seller.decide(route, request("/report")))
     const first = await seller.decide(route, request("/report", headers))
-    assert(first._tag === "Deferred")
+    assert(first._tag === "SettleAfter")
     assert.strictEqual(stub.used.size, 0)
     assert.strictEqual((await seller.run(first.complete(500)))._tag, "Uncharged")
     assert.strictEqual(stub.used.size, 0)
     const second = await seller.decide(route, request("/report", headers))
-    assert(second._tag === "Deferred")
+    assert(second._tag === "SettleAfter")
     const paid = await seller.run(second.complete(200))
     assert(paid._tag === "Granted")
     assert.strictEqual(paid.settlement.transaction, "tx-1")
     await seller.run(paid.finish("served"))
-    assert.strictEqual(ForeignStub.count(stub, "/settle"), 1)
+    assert.strictEqual(X402FacilitatorStub.count(stub, "/settle"), 1)
     await seller.close()
   })
 
@@ -147,7 +147,7 @@ describe("a shop on a facilitator of another kind", () => {
   })
 
   it("does not open for a network that is not settled there", async () => {
-    stub.supported = { kinds: [{ ...ForeignStub.kind, network: "eip155:1" }] }
+    stub.supported = { kinds: [{ ...X402FacilitatorStub.kind, network: "eip155:1" }] }
     const seller = open()
     seller.route("GET /report", report)
     assert.include(String(await rejection(seller.ready())), "does not settle")
