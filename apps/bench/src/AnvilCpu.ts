@@ -1,5 +1,5 @@
 /**
- * The CPU time of the local node, which is nobody's program of ours and cannot be asked: Linux tells it of every process.
+ * The CPU time of the local node, which reports none itself: Linux reports it for every process.
  */
 import { readdirSync, readFileSync } from "node:fs"
 

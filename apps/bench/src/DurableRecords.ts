@@ -30,7 +30,7 @@ export const make = Effect.fnUntraced(function* (postgres: PostgresServer.Postgr
 
 const network = Network.make("bench:records")
 
-/** A payment of a payer of its own, as a caller brings it; nobody is told of its end unless `notify` is set. */
+/** A payment of a payer of its own, as a caller presents it; its end is notified only if `notify` is set. */
 export const newPayment = (
   name: string,
   { caller = "", notify = false }: { readonly caller?: string; readonly notify?: boolean } = {}

@@ -9,7 +9,7 @@ import type * as PeerChain from "./PeerChain.ts"
 /** In whose words. */
 export type Words = "ours" | "x402"
 
-/** The bodies for so many payments, each of its own, of payers in turn. */
+/** The bodies for a number of distinct payments, of payers in turn. */
 export const make = (chain: PeerChain.PeerChain, words: Words, count: number): Promise<ReadonlyArray<string>> =>
   Effect.runPromise(
     Effect.forEach(Array.from({ length: count }), (_, index) =>

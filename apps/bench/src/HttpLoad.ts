@@ -5,7 +5,7 @@
 import { Agent, get, request } from "node:http"
 
 /**
- * Sends so many GET requests and answers with the statuses that came, counted.
+ * Sends a number of GET requests and returns the count of each status.
  */
 export const run = async (url: string, requests: number, connections = 32): Promise<ReadonlyMap<number, number>> => {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })

@@ -1,8 +1,8 @@
 /**
- * What lies in the middle of what was measured, so that a bad moment of the machine does not count.
+ * The middle of the measured values, so that a bad moment of the machine does not count.
  */
 
-/** The value below which so many of a hundred lie; `NaN` of nothing. */
+/** The value below which a percentage of the values lies; `NaN` for an empty list. */
 export const percentile = (values: ReadonlyArray<number>, percent: number): number => {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN

@@ -8,20 +8,20 @@ import * as AnvilCpu from "./AnvilCpu.ts"
 import type { PaidMarket } from "./PaidMarket.ts"
 import type { RoleProcess } from "./roles/RoleProcess.ts"
 
-/** So many buy at once for so long, each one thing after the other. */
+/** The number of buyers at the same time, each buying one thing after the other, and their duration. */
 export interface Level {
   readonly buyers: number
   readonly millis: number
 }
 
-/** What a crowd of buyers answers. */
+/** The report of a crowd of buyers. */
 const Seen = Schema.Struct({
   answers: Schema.Record(Schema.String, Schema.Number),
   requests: Schema.Number,
   millis: Schema.Array(Schema.Number)
 })
 const decodeSeen = Schema.decodeUnknownSync(Schema.fromJsonString(Seen))
-/** What a crowd of buyers has seen. */
+/** The observations of a crowd of buyers. */
 export type Seen = typeof Seen.Type
 
 /** One measurement. */
@@ -39,7 +39,7 @@ export interface Load {
   readonly cpu: Readonly<Record<Party, number>>
 }
 
-/** Whose CPU time is told apart. */
+/** The roles whose CPU time is reported separately. */
 export type Party = (typeof parties)[number]
 /** All of them. */
 export const parties = ["facilitator", "shop", "buyers", "anvil"] as const

@@ -29,7 +29,7 @@ export const ours = async (chain: PeerChain.PeerChain, { name, ...options }: Our
 export interface Theirs {
   readonly name: string
   readonly shop: "express" | "hono"
-  /** What its facilitator is told beside the chain's node. */
+  /** The settings of its facilitator beside the chain's node. */
   readonly facilitator: Readonly<Record<string, unknown>>
 }
 

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { type Address, encodeFunctionData, numberToHex } from "viem"
 
-/** So many can buy at once. */
+/** Limit on concurrent buyers. */
 export const payers = 64
 
 const token: Address = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
@@ -20,7 +20,7 @@ const funds = 1_000_000_000_000n
 /** A chain as it is for everybody, with the contract through which our facilitator settles in batches. */
 export interface PeerChain extends EvmTestChain.Shape {
   readonly settler: string
-  /** How many payments the payee has got since a block. */
+  /** The number of payments to the payee since a block. */
   readonly paidSince: (block: bigint) => Effect.Effect<number>
 }
 

@@ -36,7 +36,7 @@ const onTestChain = (measure: (chain: EvmTestChain.Shape) => Effect.Effect<Reado
 const onPeerChain = (measure: (chain: PeerChain.PeerChain) => Promise<ReadonlyArray<Row>>) =>
   Effect.flatMap(PeerChain.make, (chain) => Effect.promise(() => measure(chain)))
 
-/** What can be asked for by name, in the order of the table. */
+/** The parts that `--only` names, in the order of the table. */
 const parts: Readonly<Record<string, Part>> = {
   unpaid: onPeerChain(UnpaidRequests.measure),
   paid: PaidComparison.measure,

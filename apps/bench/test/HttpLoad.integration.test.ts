@@ -23,7 +23,7 @@ const withServer = async <A>(use: (url: string) => Promise<A>): Promise<{ result
 }
 
 describe("run", () => {
-  it("counts the statuses of exactly so many requests, over so many connections", async () => {
+  it("counts the statuses of exactly the given requests, over the given connections", async () => {
     const { connections, result } = await withServer((url) => HttpLoad.run(url, 30, 4))
     assert.deepStrictEqual(
       [...result].toSorted(([a], [b]) => a - b),

@@ -20,7 +20,7 @@ describe("median", () => {
 
 describe("percentile", () => {
   const hundred = Array.from({ length: 100 }, (_, index) => 100 - index)
-  it("is what so many lie below", () => {
+  it("is the value that a percentage lies below", () => {
     assert.strictEqual(percentile(hundred, 50), 51)
     assert.strictEqual(percentile(hundred, 99), 100)
   })

@@ -1,7 +1,7 @@
 /**
  * Installs the published peers' packages beside this app, by this app's own lock file, unless they are there already.
  * `npm run conformance`, `npm run bench`, `npm run check` and the attacks on a peer run it first; this app's tests call
- * `setup` once before they begin. What it says goes to standard error.
+ * `setup` once before they begin. Its messages go to standard error.
  */
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"

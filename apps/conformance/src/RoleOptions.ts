@@ -21,7 +21,7 @@ export const FacilitatorOptions = Schema.Struct({
    * collides with itself under load; `counted` is viem's nonce manager. Default `counted`.
    */
   nonces: Schema.optionalKey(Schema.Literals(["asked", "counted"])),
-  /** How often the peers' signer looks for a receipt, in milliseconds; default viem's own. */
+  /** Poll interval of the peers' signer for a receipt, in milliseconds; default viem's own. */
   pollingMillis: Schema.optionalKey(Schema.Number)
 })
 
@@ -59,7 +59,7 @@ export const BuyerOptions = Schema.Struct({
   keys: Schema.Array(Hex),
   /** A node, for wallets that want one. */
   rpcUrl: Schema.String,
-  /** What is bought. */
+  /** The goods. */
   url: Schema.String
 })
 

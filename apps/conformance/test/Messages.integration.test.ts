@@ -1,4 +1,4 @@
-/** What we write is read by the peers' own schemas and codecs, not only by whatever their roles look at. */
+/** Our messages are read by the peers' own schemas and codecs, not only by the fields that their roles use. */
 import { assert, layer } from "@effect/vitest"
 import * as T402Codec from "@t402/core/http"
 import * as PeerCodec from "@x402/core/http"

@@ -14,7 +14,7 @@ import * as BenchPayment from "../BenchPayment.ts"
 import type { Row } from "../Row.ts"
 
 const sizes = [1, 10, 25, 50, 100]
-/** So many payments are needed, and one before that opens the payee's account with the token. */
+/** The number of payments that are measured; one before them opens the payee's account with the token. */
 const payers = sizes.reduce((sum, size) => sum + size, 1)
 
 type Failure = Anvil.AnvilFailed | PaymentFailure | SigningFailed

@@ -1,5 +1,5 @@
 /**
- * What a browser loads to pay: our wrapped `fetch` with the EVM client, and the peer's, bundled from our sources and minified
+ * The code that a browser loads to pay: our wrapped `fetch` with the EVM client, and the peer's, bundled from our sources and minified
  * by esbuild.
  */
 import { fileURLToPath } from "node:url"

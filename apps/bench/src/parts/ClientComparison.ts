@@ -2,7 +2,7 @@ import { median } from "../Median.ts"
 import * as PaidLoad from "../PaidLoad.ts"
 import type * as PeerChain from "../PeerChain.ts"
 /**
- * What a payment costs the buyer's process, the network left out: a 402 is read, an offer chosen, a payment signed and
+ * The cost of a payment in the buyer's process, without the network: a 402 is read, an offer chosen, a payment signed and
  * written, the answer read. Ours and the peer's in turns, each at the 402 of its own shop, which is repeated from memory.
  */
 import * as KoaShop from "../roles/KoaShop.ts"

@@ -1,5 +1,5 @@
 /**
- * How many claims a second each store takes to disk, 64 at once, and what one costs this process.
+ * The durable claims a second of each store, 64 at once, and the CPU time of one in this process.
  */
 import { Entropy, PaymentStore } from "@pontage/core"
 import type { PostgresServer } from "@pontage/sql/testing"

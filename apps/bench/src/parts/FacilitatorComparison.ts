@@ -1,5 +1,5 @@
 /**
- * What `/verify` and `/settle` cost a facilitator, ours and the peer's in turns, over HTTP: every payment one of its own, 32 at
+ * The cost of `/verify` and `/settle` for a facilitator, ours and the peer's in turns, over HTTP: every payment one of its own, 32 at
  * once.
  */
 import { mkdtempSync, rmSync } from "node:fs"
@@ -39,7 +39,7 @@ export const measure: Effect.Effect<ReadonlyArray<Row>, PeerChain.Failure, Scope
 })
 
 /** A facilitator, and the chain on which it settles. */
-interface Desk {
+interface Market {
   readonly chain: PeerChain.PeerChain
   readonly facilitator: RoleProcess.RoleProcess
 }
@@ -66,7 +66,7 @@ const desks = (folder: string) => {
 
 const opened = (start: (chain: PeerChain.PeerChain) => Promise<RoleProcess.RoleProcess>) =>
   PeerChain.withItsOwn(
-    async (chain): Promise<Desk> => ({ chain, facilitator: await start(chain) }),
+    async (chain): Promise<Market> => ({ chain, facilitator: await start(chain) }),
     ({ facilitator }) => facilitator.stop()
   )
 
@@ -85,9 +85,9 @@ interface Asked {
   readonly name: string
   readonly path: "/verify" | "/settle"
   readonly words: FacilitatorQuestion.Words
-  readonly desk: Desk
+  readonly market: Market
   /**
-   * So many in a round that it takes everybody some seconds: while the others have their turns a process gives memory back,
+   * The payments of a round, enough for some seconds each: while the others have their turns a process gives memory back,
    * and what it costs to get it again is a part of no service's day.
    */
   readonly count: number
@@ -104,18 +104,18 @@ const questionsAt = ({
   batches,
   memory,
   peer
-}: Readonly<Record<"alone" | "batches" | "memory" | "peer", Desk>>): ReadonlyArray<Asked> => {
+}: Readonly<Record<"alone" | "batches" | "memory" | "peer", Market>>): ReadonlyArray<Asked> => {
   const verify = { path: "/verify", count: 6_000 } as const
   const settle = { path: "/settle", count: 1_000 } as const
   const asked: ReadonlyArray<Omit<Asked, "costs">> = [
-    { ...verify, name: "ours", words: "ours", desk: batches },
-    { ...verify, name: "ours, in x402's words", words: "x402", desk: batches },
-    { ...verify, name: peerName, words: "x402", desk: peer, count: 1_000 },
-    { ...settle, name: "ours, SQLite, in batches", words: "ours", desk: batches },
-    { ...settle, name: "ours, SQLite, in batches, in x402's words", words: "x402", desk: batches },
-    { ...settle, name: "ours, SQLite, one by one", words: "ours", desk: alone, count: 250 },
-    { ...settle, name: "ours, memory, in batches", words: "ours", desk: memory },
-    { ...settle, name: peerName, words: "x402", desk: peer, count: 250 }
+    { ...verify, name: "ours", words: "ours", market: batches },
+    { ...verify, name: "ours, in x402's words", words: "x402", market: batches },
+    { ...verify, name: peerName, words: "x402", market: peer, count: 1_000 },
+    { ...settle, name: "ours, SQLite, in batches", words: "ours", market: batches },
+    { ...settle, name: "ours, SQLite, in batches, in x402's words", words: "x402", market: batches },
+    { ...settle, name: "ours, SQLite, one by one", words: "ours", market: alone, count: 250 },
+    { ...settle, name: "ours, memory, in batches", words: "ours", market: memory },
+    { ...settle, name: peerName, words: "x402", market: peer, count: 250 }
   ]
   return asked.map((one) => Object.assign(one, { costs: [] }))
 }
@@ -128,7 +128,7 @@ const decodeAnswer = Schema.decodeUnknownSync(Answer)
 /** Every answer must be yes, or the figure means nothing. */
 const askAll = async (asked: Asked, connections = 32): Promise<Cost> => {
   const { count, name, path, words } = asked
-  const { chain, facilitator } = asked.desk
+  const { chain, facilitator } = asked.market
   const bodies = await FacilitatorQuestion.make(chain, words, count)
   const before = await facilitator.cpuMicros()
   const start = process.hrtime.bigint()

@@ -1,5 +1,5 @@
 /**
- * How many payments can be verified in a second of one core as far as that needs no chain: decode the authorization, hash it,
+ * The payments that one core verifies in a second without the chain: decode the authorization, hash it,
  * recover who signed, compare.
  */
 import { Eip3009, EvmAddress, type EvmCrypto, EvmHex, EvmSignature, ExactEvm } from "@pontage/evm"

@@ -19,7 +19,7 @@ import type { Ratio, Row } from "../Row.ts"
 const targetBuyers = 32
 /**
  * A process that has rested while it was the others' turn spends half a second on getting its memory back: under load a
- * round lasts so long that it says what a service costs that goes on.
+ * round is long enough to show the cost of a service that runs on.
  */
 const stages: ReadonlyArray<PaidLoad.Level & { readonly rounds: number }> = [
   { buyers: 1, millis: 2_000, rounds: 3 },
@@ -107,7 +107,7 @@ const loadsOf = async (markets: ReadonlyArray<PaidMarket.PaidMarket>) => {
   return loads
 }
 
-/** Our figures mean nothing if a payment was lost, and neither do they if somebody paid for nothing. */
+/** Our figures mean nothing if a payment was lost or bought nothing. */
 const check = ({ isOurs, name }: PaidMarket.PaidMarket, { failed, served, transfers }: PaidLoad.Load): void => {
   if (!isOurs || (failed === 0 && transfers === served)) return
   throw new Error(`${name}: ${failed} purchases failed, ${served} were served, ${transfers} are on the chain`)

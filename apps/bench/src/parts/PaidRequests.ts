@@ -1,5 +1,5 @@
 /**
- * What a paid request costs, each role in its own process: buyer, shop, facilitator; the chain is counted apart.
+ * The cost of a paid request, each role in its own process: buyer, shop, facilitator; the chain is counted apart.
  */
 import type { EvmTestChain } from "@pontage/evm/testing"
 

@@ -1,7 +1,7 @@
 /**
- * How many payments one signer settles in a second, one by one and in batches, and what that costs the facilitator: on a
+ * The payments that one signer settles in a second, one by one and in batches, and their cost for the facilitator: on a
  * local node that mines at once, with the records in memory, in SQLite and in PostgreSQL. Without HTTP; a payer has one
- * payment in flight.
+ * pending payment.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,5 +1,5 @@
 /**
- * What signing costs a buyer: choose the nonce, sign, encode the header.
+ * The cost of signing for a buyer: choose the nonce, sign, encode the header.
  */
 import { AsciiJson, Binding, PaymentPayload } from "@pontage/core"
 import { EvmNetwork, exactEvm } from "@pontage/evm"

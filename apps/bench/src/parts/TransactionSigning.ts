@@ -1,5 +1,5 @@
 /**
- * What a facilitator's transaction costs to sign: encode, hash, sign, encode again.
+ * The cost of signing a facilitator's transaction: encode, hash, sign, encode again.
  */
 import { Eip3009, EvmAddress, EvmHex, exactEvm, type UnsignedTransaction } from "@pontage/evm"
 import type { EvmTestChain } from "@pontage/evm/testing"

@@ -1,5 +1,5 @@
 /**
- * What payments on TRON cost: reading and verifying them offline, settling them on the local node (which runs in this
+ * The cost of payments on TRON: reading and verifying them offline, settling them on the local node (which runs in this
  * process), and what the chain takes for one, with and without a sponsor of energy. The local chain's token is simpler
  * than mainnet's USDT, whose transfers take 64,285 units of energy.
  */
@@ -115,7 +115,7 @@ const settling = Effect.fnUntraced(function* (chain: TronTestChain.Shape) {
   ] satisfies ReadonlyArray<Row>
 })
 
-/** What one payment of somebody new costs: the payer, the sponsor, and in energy. The recipient holds the token already. */
+/** The cost of one payment of a new payer: for the payer, for the sponsor, and in energy. The recipient already holds the token. */
 const costing = Effect.fnUntraced(function* (chain: TronTestChain.Shape, name: string, isSponsored: boolean) {
   const payer = TronTestAccounts.named(name)
   const { address: sponsor } = chain.accounts.signers[0]

@@ -1,5 +1,5 @@
 /**
- * What a shop's process spends on a request that is not paid, ours on Koa and the peer's on Express and Hono: the framework
+ * The cost of an unpaid request in a shop's process, ours on Koa and the peer's on Express and Hono: the framework
  * alone, a free route behind the middleware, and the 402.
  */
 import * as HttpLoad from "../HttpLoad.ts"
@@ -17,7 +17,7 @@ const rounds = 5
 interface Host {
   readonly name: string
   readonly isOurs: boolean
-  /** What the middleware may add to a free route and to a 402, in microseconds. */
+  /** The budget of the middleware on a free route and on a 402, in microseconds. */
   readonly budget?: { readonly free: number; readonly refused: number }
   readonly bare: RoleProcess.RoleProcess
   readonly gated: RoleProcess.RoleProcess

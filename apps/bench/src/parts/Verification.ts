@@ -1,5 +1,5 @@
 /**
- * What `verify` and `settle` cost the facilitator without HTTP: CPU, and questions to the RPC.
+ * The cost of `verify` and `settle` for the facilitator without HTTP: CPU time, and requests to the RPC.
  */
 import { Facilitator, LocalFacilitator, type PaymentRequest } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"

@@ -1,5 +1,5 @@
 /**
- * How many ends a second one receiver of webhooks is told that answers at once, from each store on this machine's disk:
+ * The notices a second to one receiver of webhooks that answers at once, from each store on this machine's disk:
  * alone, and while another receiver that says nothing has as many ends that it was not told.
  */
 import { createServer } from "node:http"
@@ -38,7 +38,7 @@ export const measure = Effect.fnUntraced(function* (postgres: PostgresServer.Pos
   return rows
 })
 
-/** How many seconds it takes until the good receiver was told everything. */
+/** Seconds until the good receiver has every notice. */
 const telling = Effect.fnUntraced(function* (dead: number) {
   const store = yield* PaymentStore.PaymentStore
   const entropy = yield* Entropy.Entropy

@@ -6,7 +6,7 @@ import { once } from "node:events"
 
 import * as Schema from "effect/Schema"
 
-/** What a role says when it listens, and when it is asked what it has used so far. */
+/** The messages of a role: that it listens, and the CPU time that it has used. */
 const Ready = Schema.Struct({ url: Schema.String })
 const Usage = Schema.Struct({
   /** CPU time since the process began, in microseconds, user and system. */
@@ -15,7 +15,7 @@ const Usage = Schema.Struct({
   rpc: Schema.Record(Schema.String, Schema.Number)
 })
 
-/** What a role has used so far. */
+/** The CPU time that a role has used. */
 export type Usage = typeof Usage.Type
 
 /** A running role. */

@@ -1,5 +1,5 @@
 /**
- * Somebody's program as a process of its own whose CPU time can be read, without the program's help: our facilitator as it
+ * Any program as a process of its own whose CPU time can be read without the program's help: our facilitator as it
  * is deployed, and the peers' roles out of the conformance app.
  */
 import { type ChildProcess, fork } from "node:child_process"

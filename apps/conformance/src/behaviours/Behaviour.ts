@@ -19,7 +19,7 @@ export interface Behaviour {
   }
 }
 
-/** What should be seen of it at a shop. */
+/** The expected observation at a shop. */
 export const shownBy = ({ shows }: Behaviour, { facilitator, shop }: Compared): RegExp => {
   switch (shop) {
     case "koa":

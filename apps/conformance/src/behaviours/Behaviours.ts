@@ -25,7 +25,7 @@ export const all: ReadonlyArray<Behaviour> = [
   answerLostToUs
 ]
 
-/** What was seen of a behaviour at a shop. */
+/** The observation of a behaviour at a shop. */
 export interface Seen {
   readonly behaviour: Behaviour
   readonly shop: Compared

@@ -52,7 +52,7 @@ export const copiesAtOnce: Behaviour = {
 
 const decodePool = Schema.decodeUnknownSync(Schema.Struct({ pending: Schema.String, queued: Schema.String }))
 
-/** How many transactions are in the node's pool, by its status. */
+/** The number of transactions in the node's pool, by its status. */
 const waiting = (status: unknown): number => {
   const { pending, queued } = decodePool(status)
   return Number(pending) + Number(queued)

@@ -34,7 +34,7 @@ export interface Stage {
   readonly chain: BaseSepoliaChain.BaseSepoliaChain
   /** The front of the facilitator of a shop. */
   readonly front: (shop: Compared) => Front.Front
-  /** How many transactions the facilitator of a shop has had mined. */
+  /** The number of mined transactions of a shop's facilitator. */
   readonly transactions: (shop: Compared) => Effect.Effect<number>
 }
 
@@ -68,7 +68,7 @@ export const isOurs = ({ shop }: Compared): boolean => shop === "koa" || shop ==
 /** The peers' own buyer for a shop: the newer one where both versions are spoken. */
 export const peerBuyer = ({ shop }: Compared): BuyerName => (shop === "legacy" ? "legacy" : "peer")
 
-/** A shop, somebody who buys there, and what the chain says of them. */
+/** A shop, a buyer, and the chain's facts about them. */
 export interface Scene extends Shop {
   /** Buys, over this `fetch`. */
   readonly buyOver: (send: typeof fetch) => Buy
@@ -76,7 +76,7 @@ export interface Scene extends Shop {
   readonly sign: (path: Path) => Effect.Effect<SignedPayment.SignedPayment>
   /** Sends a payment for one of the goods. */
   readonly send: (path: Path, payment: SignedPayment.SignedPayment) => Effect.Effect<SignedPayment.Answer>
-  /** How many transfers have left the payer. */
+  /** The number of transfers from the payer. */
   readonly transfers: Effect.Effect<number>
 }
 

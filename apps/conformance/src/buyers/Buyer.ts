@@ -1,17 +1,17 @@
 /**
- * What the buyers have in common: each makes a paying `fetch` of a plain one.
+ * The interface of all buyers: each makes a paying `fetch` of a plain one.
  */
 import type { EvmCrypto } from "@pontage/evm"
 import type { Hex } from "viem"
 
-/** What a buyer is made of. */
+/** The parts of a buyer. */
 export interface Purse {
   readonly key: Hex
   /** A node, for wallets that want one. */
   readonly rpcUrl: string
   /** The `fetch` that is wrapped; what goes through it is what goes over the wire. */
   readonly send: typeof fetch
-  /** What our buyer signs with; default JavaScript. The peers' sign by viem. */
+  /** The cryptography of our buyer; default JavaScript. The peers' buyers sign by viem. */
   readonly crypto?: EvmCrypto.Shape | undefined
 }
 

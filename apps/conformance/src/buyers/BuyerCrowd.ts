@@ -3,7 +3,7 @@
  * eight buyers buy for two seconds, each one thing after the other, and answers what they have seen.
  *
  * A rehearsal leaves out the network and everybody else: the shop is asked once, and from then on its 402 is repeated from
- * memory and every payment is taken. What is left is the buyer's own work.
+ * memory and every payment is taken. The rest is the buyer's own work.
  */
 import { createServer } from "node:http"
 
@@ -29,13 +29,13 @@ export const CrowdOptions = Schema.Struct({
 /** Told to a crowd. */
 export type CrowdOptions = typeof CrowdOptions.Type
 
-/** What the buyers have seen. */
+/** The observations of the buyers. */
 export interface Seen {
-  /** How often each answer came: by its status, or by the name of the error that was thrown. */
+  /** The count of each response, by its status or by the name of the thrown error. */
   readonly answers: Record<string, number>
   /** Requests that went over the wire. */
   readonly requests: number
-  /** How long each purchase took, in milliseconds. */
+  /** The duration of each purchase, in milliseconds. */
   readonly millis: ReadonlyArray<number>
 }
 

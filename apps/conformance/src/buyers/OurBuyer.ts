@@ -13,5 +13,5 @@ export const make: Buyer = ({ crypto, key, send }) =>
     schemes: [exactEvm.client({ signer: exactEvm.localSigner(key, crypto), network: BaseSepolia.network })]
   })
 
-/** Whatever the dialect. */
+/** For every dialect. */
 export const receiptOf: ReadReceipt = (response) => settlementOf(response)?.transaction

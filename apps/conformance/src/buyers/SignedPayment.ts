@@ -35,7 +35,7 @@ export const sign = async (buyer: Buyer, payer: Payer, rpcUrl: string, url: stri
   return kept
 }
 
-/** What a shop answers. */
+/** A shop's response. */
 export interface Answer {
   readonly status: number
   readonly text: string

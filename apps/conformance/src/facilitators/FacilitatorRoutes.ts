@@ -4,7 +4,7 @@
  */
 import express, { type Express, type Request, type Response } from "express"
 
-/** What stands behind the routes; each gets the parsed body, which is what the caller made of it. */
+/** The functions behind the routes; each gets the parsed body as the caller sent it. */
 export interface Behind {
   // oxlint-disable-next-line typescript/no-explicit-any -- as in the peers' examples: their classes check it
   readonly verify: (body: any) => Promise<unknown>

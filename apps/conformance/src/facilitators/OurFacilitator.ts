@@ -13,7 +13,7 @@ import type { FacilitatorOptions } from "../RoleOptions.ts"
 
 /** Runs it as long as the scope. */
 export const start = Effect.fnUntraced(function* ({ key, port = 0, rpcUrl }: FacilitatorOptions) {
-  // What is printed is the table, so the choice of cryptography is not logged.
+  // The output is the table, so the choice of cryptography is not logged.
   const crypto = yield* Effect.provide(BestCrypto.make, Logger.layer([]))
   const schemes = [exactEvm.facilitator({ signer: exactEvm.localSigner(key, crypto), rpcUrl })]
   const local = LocalFacilitator.layerMemory({ schemes })

@@ -39,7 +39,7 @@ const renamed = (scheme: T402Scheme): SchemeNetworkFacilitator => ({
   settle: (payload, requirements) => scheme.settle(inTheirs(payload), requirements)
 })
 
-/** What their payloads always have, the first peer's may leave out. */
+/** Fields that their payloads always have, and that the first peer's may leave out. */
 const inTheirs = ({ resource, x402Version, ...payment }: PaymentPayload): Parameters<T402Scheme["verify"]>[0] => ({
   ...payment,
   t402Version: x402Version,

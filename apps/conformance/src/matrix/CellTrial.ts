@@ -10,7 +10,7 @@ import * as Goods from "../shops/Goods.ts"
 import { type Market, reasonOf } from "./Market.ts"
 import { type BuyerName, buyers, type FacilitatorName, type ShopName } from "./Parties.ts"
 
-/** Who meets whom. */
+/** The parties of a cell. */
 export interface Cell {
   readonly buyer: BuyerName
   readonly shop: ShopName
@@ -24,18 +24,18 @@ export interface SeenTransfer {
   readonly transaction: string
 }
 
-/** What was seen. */
+/** The observation. */
 export interface Sight {
-  /** What the buyer got: an answer, or the error it threw. */
+  /** The buyer's result: a response, or the error that it threw. */
   readonly status: number | undefined
   readonly text: string
   /** The transaction that the answer's receipt names, as the buyer's own package reads it. */
   readonly receipt: string | undefined
-  /** How often the handler ran. */
+  /** The number of runs of the handler. */
   readonly runs: number
-  /** What left the payer. */
+  /** The amount that left the payer. */
   readonly transfers: ReadonlyArray<SeenTransfer>
-  /** What the payer still owns. */
+  /** The payer's remaining balance. */
   readonly balance: bigint
 }
 

@@ -108,13 +108,13 @@ export const ruleOf = ({ buyer, facilitator, shop }: Cell): Rule | undefined =>
 export const sells: Sells = (shop, facilitator) =>
   rules.every((rule) => rule.buyers !== undefined || !fits(rule.shops, shop) || !fits(rule.facilitators, facilitator))
 
-/** What should be seen in a cell. A purchase is told by its answer, its handler and its chain, and all three count. */
+/** The expected observation in a cell. A purchase shows in its response, its handler and its chain, and all three count. */
 export interface Expected {
   readonly answer: RegExp
   readonly facts: Facts
 }
 
-/** What is counted of a purchase. */
+/** The counts of a purchase. */
 export interface Facts {
   readonly runs: number
   readonly transfers: ReadonlyArray<{ readonly to: string; readonly value: bigint }>
@@ -123,7 +123,7 @@ export interface Facts {
   readonly receipted: boolean
 }
 
-/** What should be seen in a cell. */
+/** The expected observation in a cell. */
 export const expected = (cell: Cell, payTo: string): Expected => {
   const rule = ruleOf(cell)
   if (rule !== undefined) {
@@ -145,7 +145,7 @@ const escaped = (text: string): string => text.replaceAll(/[{}.()]/g, String.raw
 /** The answer in one line, as rules look at it. */
 export const answerOf = ({ status, text }: Pick<Sight, "status" | "text">): string => `${status ?? "none"} ${text}`
 
-/** What is counted of what was seen. */
+/** The counts of an observation. */
 export const factsOf = ({ balance, receipt, runs, transfers }: Sight): Facts => ({
   runs,
   transfers: transfers.map(({ to, value }) => ({ to, value })),

@@ -43,7 +43,7 @@ const wordOf = ({ cell, met }: Result): string => {
 
 const notes = (): string => Matrix.rules.map(({ because }, index) => `(${index + 1}) ${because}`).join("\n")
 
-/** What was seen in cells that came out otherwise. */
+/** The observations in cells with an unexpected result. */
 const surprises = (results: ReadonlyArray<Result>): string =>
   results
     .filter(({ met }) => !met)

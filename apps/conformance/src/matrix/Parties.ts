@@ -37,7 +37,7 @@ export interface BuyingParty extends Party<Buyer> {
 
 const buying = (title: string, start: Buyer, receiptOf: ReadReceipt): BuyingParty => ({ title, start, receiptOf })
 
-/** Who buys. */
+/** The buyers. */
 export const buyers = {
   ours: buying("our client", OurBuyer.make, OurBuyer.receiptOf),
   peer: buying(named("@x402/fetch"), PeerBuyer.make, PeerBuyer.receiptOf),
@@ -46,7 +46,7 @@ export const buyers = {
   t402Scheme: buying(`${named("@t402/evm")} in @x402/core`, T402SchemeBuyer.make, PeerBuyer.receiptOf)
 }
 
-/** Who sells. */
+/** The shops. */
 export const shops = {
   koa: party<StartShop>("our Koa", OurKoaShop.start),
   nest: party<StartShop>("our NestJS", OurNestShop.start),
@@ -57,7 +57,7 @@ export const shops = {
   t402Scheme: party<StartShop>(`${named("@t402/evm")} in @x402/core`, T402SchemeShop.start)
 }
 
-/** Who settles. */
+/** The facilitators. */
 export const facilitators = {
   ours: party<StartFacilitator>("our facilitator", OurFacilitator.start),
   peer: party<StartFacilitator>(named("@x402/core"), PeerFacilitator.start),

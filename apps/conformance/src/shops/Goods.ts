@@ -1,15 +1,15 @@
 /**
- * What every shop sells, so that only the packages differ: a report, another one at the same price, and one whose handler
+ * The goods of every shop, so that only the packages differ: a report, another one at the same price, and one whose handler
  * fails as often as it is told to. The handlers count their runs.
  */
 
 /** The paths of the goods. */
 export const paths = { report: "/report", other: "/other", flaky: "/flaky" } as const
 
-/** What is sold at a path. */
+/** The goods at a path. */
 export type Path = (typeof paths)[keyof typeof paths]
 
-/** What a handler answers. */
+/** A handler's response. */
 export interface Delivery {
   readonly status: number
   readonly body: { readonly report: string } | { readonly error: string }
@@ -17,9 +17,9 @@ export interface Delivery {
 
 /** The goods of one shop. */
 export interface Goods {
-  /** How often the handler of each path ran. */
+  /** The number of runs of each path's handler. */
   readonly runs: Record<Path, number>
-  /** How many more runs of the flaky handler fail. */
+  /** The number of further runs of the flaky handler that fail. */
   failuresLeft: number
   /** Runs the handler of a path. */
   readonly deliver: (path: Path) => Delivery

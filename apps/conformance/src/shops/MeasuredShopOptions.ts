@@ -1,5 +1,5 @@
 /**
- * What a shop is told that is opened to be measured.
+ * The options of a shop that is opened to be measured.
  */
 import * as Schema from "effect/Schema"
 

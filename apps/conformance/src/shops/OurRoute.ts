@@ -6,7 +6,7 @@ import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 
 import type { ShopOptions } from "../RoleOptions.ts"
 
-/** What our shops are given for the binding of payments; a real shop keeps its own in its environment. */
+/** The secret of our shops for the binding of payments; a real shop keeps its own in its environment. */
 export const secret = "a secret of at least thirty-two characters"
 
 /** A route at the price of the goods. */
