@@ -3,7 +3,7 @@ pragma solidity ^0.8.20;
 
 import {TronDollar} from "./TronDollar.sol";
 
-/// @notice A token whose transfers take as much energy as its owner likes: so many writes of storage more.
+/// @notice A token whose owner sets the energy of a transfer, by a number of additional storage writes.
 contract TronBurnerToken is TronDollar {
     uint256 public writes;
     mapping(uint256 => uint256) public burnt;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// @notice A dollar token with everything of USDT's that a payment can meet: a blacklist, a pause, a fee that can be switched on, and a transfer that returns false when it succeeds.
+/// @notice A dollar token with the features of USDT that affect payments: a blacklist, a pause, an optional fee, and a transfer that returns false on success.
 contract TronDollar {
     string public name = "Test Dollar";
     string public symbol = "TUSD";

@@ -3,7 +3,7 @@ pragma solidity ^0.8.20;
 
 import {TronDollar} from "./TronDollar.sol";
 
-/// @notice A token whose transfer moves the money and logs nothing.
+/// @notice A token whose transfers move the money without an event.
 contract TronSilentToken is TronDollar {
     function _move(address from, address to, uint256 value) internal override {
         require(_balances[from] >= value, "insufficient balance");

@@ -1,7 +1,7 @@
 /**
- * Turns the Solidity sources of `contracts/` into TypeScript artifacts in `src/testing/artifacts/`: interface and bytecode.
- * The compiler is solc-js, so the result depends on nothing but the sources and the compiler's version in the lock file;
- * no metadata hash is appended, so a changed comment does not change a bytecode.
+ * Compiles the Solidity sources of `contracts/` to TypeScript artifacts in `src/testing/artifacts/`: interface and bytecode. The
+ * compiler is solc-js, so the result depends only on the sources and the compiler's version in the lock file; no metadata hash is
+ * appended, so a changed comment does not change the bytecode.
  *
  * @internal
  */
@@ -9,13 +9,13 @@ import { readdirSync, readFileSync } from "node:fs"
 
 import solc from "solc"
 
-/** Where the sources are. */
+/** Directory of the sources. */
 export const contractsDirectory = new URL("../contracts/", import.meta.url)
 
-/** Where the artifacts go. */
+/** Directory of the artifacts. */
 export const artifactsDirectory = new URL("../src/testing/artifacts/", import.meta.url)
 
-/** The newest that needs no opcode which TRON got late. */
+/** The newest EVM version without opcodes that TRON adopted late. */
 const evmVersion = "london"
 
 interface AbiParameter {
@@ -104,7 +104,7 @@ const render = (name: string, { abi, evm, userdoc }: CompiledContract): string =
 /**
  * Compiles every contract and renders its artifact, by file name.
  *
- * @throws Error with the compiler's own words, for a warning too.
+ * @throws Error with the compiler's message, for a warning too.
  */
 export const renderAll = (): ReadonlyMap<string, string> =>
   new Map(

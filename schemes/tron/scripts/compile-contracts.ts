@@ -1,4 +1,4 @@
-/** Writes the artifacts of all contracts; run it after a change in `contracts/`: `node scripts/compile-contracts.ts`. */
+/** Writes the artifacts of all contracts. Run it after a change in `contracts/`: `node scripts/compile-contracts.ts`. */
 import { mkdirSync, writeFileSync } from "node:fs"
 
 import { artifactsDirectory, renderAll } from "./TronArtifact.ts"

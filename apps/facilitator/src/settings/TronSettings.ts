@@ -70,8 +70,8 @@ const terms = {
     "100000000",
     PositiveAmount
   ),
-  maxInFlightPerPayer: whole("PONTAGE_TRON_PAYER_IN_FLIGHT", "payments", pendingPayments, "8"),
-  maxInFlightPerCaller: whole("PONTAGE_TRON_CALLER_IN_FLIGHT", "payments", pendingPayments, "128")
+  maxPendingPerPayer: whole("PONTAGE_TRON_PAYER_IN_FLIGHT", "payments", pendingPayments, "8"),
+  maxPendingPerCaller: whole("PONTAGE_TRON_CALLER_IN_FLIGHT", "payments", pendingPayments, "128")
 }
 
 const sponsorKey = {

@@ -306,8 +306,8 @@ describe("a service", () => {
         assets: [{ ...trc20, minFeeLimit: 40_000_000n }],
         finality: "solidified",
         maxFeeLimit: 50_000_000n,
-        maxInFlightPerPayer: 3,
-        maxInFlightPerCaller: 40
+        maxPendingPerPayer: 3,
+        maxPendingPerCaller: 40
       })
       assert.deepStrictEqual(tron?.sponsor?.limits, {
         maxEnergyPerPayment: 1n,

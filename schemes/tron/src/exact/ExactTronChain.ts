@@ -37,9 +37,9 @@ export interface Options {
   /** Highest fee limit that is accepted, in sun: the TRX of the payer that a failure may burn. Default 100 TRX. */
   readonly maxFeeLimit?: bigint
   /** Most pending payments of one payer; default 8. Further ones wait. */
-  readonly maxInFlightPerPayer?: number
+  readonly maxPendingPerPayer?: number
   /** Most pending payments of one caller, if callers have names; default 128, half of the pending payments in all. */
-  readonly maxInFlightPerCaller?: number
+  readonly maxPendingPerCaller?: number
   /** Account that lends payers the energy for their transfers; default none, and payers pay for energy in TRX. */
   readonly sponsor?: EnergySponsor.Options
   /** Timeout of a request to the node, in milliseconds; default 10 000. */
@@ -60,8 +60,8 @@ const check = OptionCheck.options<Options>({
   assets: OptionCheck.optional(TronAsset.check),
   finality: OptionCheck.optional(OptionCheck.oneOf("included", "solidified")),
   maxFeeLimit: OptionCheck.optional(OptionCheck.amount()),
-  maxInFlightPerPayer: OptionCheck.optional(OptionCheck.whole(1, capacity)),
-  maxInFlightPerCaller: OptionCheck.optional(OptionCheck.whole(1, capacity)),
+  maxPendingPerPayer: OptionCheck.optional(OptionCheck.whole(1, capacity)),
+  maxPendingPerCaller: OptionCheck.optional(OptionCheck.whole(1, capacity)),
   sponsor: OptionCheck.optional(EnergySponsor.check),
   rpcTimeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
   onRequest: OptionCheck.optional(OptionCheck.callable())
@@ -124,8 +124,8 @@ export const connect = Effect.fnUntraced(function* (
     confirmFailure: FailureConfirmation.make(rpc.head),
     pendingLimits: {
       capacity,
-      payer: options.maxInFlightPerPayer ?? defaultPerPayer,
-      caller: options.maxInFlightPerCaller ?? defaultPerCaller
+      payer: options.maxPendingPerPayer ?? defaultPerPayer,
+      caller: options.maxPendingPerCaller ?? defaultPerCaller
     },
     commitments: TronCommitments.make(),
     sponsor: options.sponsor && (yield* EnergySponsor.make(rpc, prices, options.sponsor)),

@@ -1,9 +1,9 @@
 /**
- * A local TRON node as a scoped resource: the part of java-tron's full-node HTTP API that payments need, on a port of its
- * own, over a chain in memory. The README of this package says what is as on mainnet and what is not. Use it where a test
- * needs a bare chain; `TronTestChain` adds a token and funded accounts.
+ * A local TRON node as a scoped resource: the part of java-tron's full-node HTTP API that payments need, on a port of its own, over
+ * a chain in memory. The package's README lists its differences from mainnet. Use it if a test needs a bare chain; `TronTestChain`
+ * adds a token and funded accounts.
  *
- * Its time is that of the Effect `Clock` and an offset, so that a test can move it.
+ * Its time is the Effect `Clock`'s plus an offset, so that a test can move it.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -24,73 +24,73 @@ import * as NodeHttp from "./node/NodeHttp.ts"
 import * as NodeQueries from "./node/NodeQueries.ts"
 
 /**
- * When blocks are made: one for each transaction at once, and an empty one where there has been none for three seconds; one
- * every so many milliseconds; or only when told to.
+ * Block production: `instant` makes a block for each transaction at once and an empty one after three seconds without a block;
+ * `everyMillis` makes one block per interval, in milliseconds; `manual` makes blocks only by `mine`.
  */
 export type Mining = "instant" | "manual" | { readonly everyMillis: number }
 
-/** How the node is made. */
+/** Options of the node. */
 export interface Options {
-  /** The TCP port; default one that is free. */
+  /** TCP port; default a free one. */
   readonly port?: number
   /** Default `instant`. */
   readonly mining?: Mining
-  /** The last four bytes of the first block's id; default one that is of no known network. */
+  /** Last four bytes of the first block's id; default an id of no known network. */
   readonly chainId?: number
-  /** Unix milliseconds of the first block; default the clock's. */
+  /** Time of the first block, in Unix milliseconds; default the clock's. */
   readonly startTime?: number
-  /** How many transactions may wait before the node is busy; default 2,000. */
+  /** Most pending transactions before the node is busy; default 2,000. */
   readonly pendingLimit?: number
-  /** Sun by address, from the first block on. */
+  /** Balances in sun by address, from the first block on. */
   readonly balances?: Readonly<Record<string, bigint>>
   /** Prices and limits that differ from mainnet's. */
   readonly parameters?: Partial<ChainParameters.ChainParameters>
 }
 
-/** What a test may do to a local chain that nobody may do to a real one. Addresses in any form. */
+/** The controls that a local chain has and a real one lacks. Addresses may have any form. */
 export interface Shape {
-  /** The base of the HTTP API, on the loopback interface. */
+  /** Base URL of the HTTP API, on the loopback interface. */
   readonly rpcUrl: string
   readonly network: "tron:local"
   readonly chainId: number
   /** Makes blocks now; default one. */
   readonly mine: (blocks?: number) => Effect.Effect<void>
-  /** Changes when blocks are made. Under `manual` block production stands still. */
+  /** Changes the block production. */
   readonly setMining: (mining: Mining) => Effect.Effect<void>
   /** The chain's time in Unix milliseconds. */
   readonly now: Effect.Effect<number>
-  /** Moves the chain's time ahead; blocks already made keep theirs, under `instant` another follows. */
+  /** Moves the chain's time ahead; existing blocks keep theirs, and under `instant` another one follows. */
   readonly advance: (millis: number) => Effect.Effect<void>
   /** Sets the chain's time, in Unix milliseconds. */
   readonly setTime: (millis: number) => Effect.Effect<void>
   /** Gives an account sun, and activates it. */
   readonly fund: (address: string, sun: bigint) => Effect.Effect<void>
-  /** Takes all of an account's sun. */
+  /** Removes all of an account's sun. */
   readonly drain: (address: string) => Effect.Effect<void>
-  /** What an account has, in sun. */
+  /** Balance of an account, in sun. */
   readonly balance: (address: string) => Effect.Effect<bigint>
   /** Sets the penalty of a contract, in ten thousandths of the energy it takes: mainnet's USDT has 34,000 at most. */
   readonly setEnergyFactor: (contract: string, factor: bigint) => Effect.Effect<void>
-  /** Replaces the newest blocks by empty ones; their transactions vanish, or wait again. Default they vanish. */
+  /** Replaces the newest blocks by empty ones; their transactions are dropped (default) or pending again. */
   readonly reorganise: (blocks: number, fate?: Fate) => Effect.Effect<void>
-  /** Forgets a transaction that waits for a block; whether it did. */
+  /** Drops a pending transaction; `false` if it was not pending. */
   readonly drop: (id: string) => Effect.Effect<boolean>
-  /** The ids of the transactions that wait for a block. */
+  /** Ids of the pending transactions. */
   readonly waiting: Effect.Effect<ReadonlyArray<string>>
-  /** Makes something go wrong. */
+  /** Plants a fault. */
   readonly plant: (fault: NodeFault.NodeFault, place?: NodeFault.FaultPlace) => Effect.Effect<void>
   /** Removes all faults. */
   readonly heal: Effect.Effect<void>
-  /** Whether the node notes ids before it checks anything, so that a second copy is a duplicate of a refused first. */
+  /** Switches the cache of ids: with it the node notes ids before it checks, so a copy of a rejected transaction is a duplicate. */
   readonly setIdCache: (on: boolean) => Effect.Effect<void>
-  /** How often each path was asked for. */
+  /** Number of requests by path. */
   readonly requests: Effect.Effect<ReadonlyMap<string, number>>
 }
 
 /** The service. */
 export class TronDevNode extends Context.Service<TronDevNode, Shape>()("@pontage/tron/testing/TronDevNode") {}
 
-/** The chain id of a local chain when no other is asked for: `TRON` in ASCII. */
+/** Default chain id of a local chain: `TRON` in ASCII. */
 export const defaultChainId = 0x54524f4e
 
 const makeLedger = ({ balances = {}, parameters }: Options, now: number): TronLedger => {
@@ -101,7 +101,7 @@ const makeLedger = ({ balances = {}, parameters }: Options, now: number): TronLe
 
 const hexOf = (address: string): string => NodeAddress.toHex(address) ?? ""
 
-/** Makes blocks in the clock's time, until something else is wanted. */
+/** Makes blocks by the clock until interrupted. */
 const produceOnTime = (chain: DevChain, mining: Mining): Effect.Effect<void> => {
   if (mining === "manual") return Effect.void
   const everyMillis = mining === "instant" ? slotMillis : mining.everyMillis
@@ -109,32 +109,32 @@ const produceOnTime = (chain: DevChain, mining: Mining): Effect.Effect<void> => 
   return Effect.forever(Effect.andThen(Effect.sleep(everyMillis), block))
 }
 
-/** Makes a block where the newest is older than any of a chain that runs. */
+/** Makes a block if the newest is a slot old. */
 const keepUp = (chain: DevChain) =>
   Effect.suspend(() => (chain.now() - chain.head.timestamp < slotMillis ? Effect.void : Effect.asVoid(chain.produce())))
 
-/** Takes transactions as the chain does, but for a fault's word, and makes a block at once where that is wanted. */
-const takeFor =
+/** Accepts transactions as the chain does, unless a fault rejects them, and makes a block at once under `instant`. */
+const acceptFor =
   (chain: DevChain, mining: () => Mining) =>
-  (fault: NodeFault.NodeFault | undefined): NodeBroadcast.Take =>
+  (fault: NodeFault.NodeFault | undefined): NodeBroadcast.Accept =>
   (transaction) => {
     const mined = Effect.suspend(() => (mining() === "instant" ? Effect.asVoid(chain.produce()) : Effect.void))
-    const taken = Effect.andThen(chain.push(transaction), mined)
-    if (fault?._tag !== "Refuse") return taken
+    const accepted = Effect.andThen(chain.push(transaction), mined)
+    if (fault?._tag !== "Refuse") return accepted
     const refusal = Effect.fail(NodeFault.refusalOf(fault))
-    return fault.isTaken === true ? Effect.andThen(Effect.ignore(taken), refusal) : refusal
+    return fault.isTaken === true ? Effect.andThen(Effect.ignore(accepted), refusal) : refusal
   }
 
-/** A node with its chain, for those who build on both. */
-export interface Started {
+/** A node with its chain. */
+export interface StartedNode {
   readonly node: Shape
   readonly chain: DevChain
 }
 
 /**
- * Starts a node and stops it when the scope closes. `prepare` puts into the state what is there from the first block on.
+ * Starts a node and stops it when the scope closes. `prepare` fills the state of the first block.
  *
- * @throws TronDevNodeFailed when the port cannot be had.
+ * @throws TronDevNodeFailed if the port is not available.
  */
 export const start = Effect.fnUntraced(function* (
   options: Options,
@@ -150,18 +150,18 @@ export const start = Effect.fnUntraced(function* (
   yield* prepare(ledger, tvm, now())
   const { pendingLimit } = options
   const chain = new DevChain({ ledger, tvm, chainId, now, ...(pendingLimit !== undefined && { pendingLimit }) })
-  // Nobody meets a chain at its first block: tools cannot even read one.
+  // Tools cannot read a chain that has only its first block.
   yield* chain.produce()
   const faults = NodeFault.make()
   const requests = new Map<string, number>()
   const fixed: Endpoints = { ...NodeQueries.make(chain), ...NodeCalls.make(chain) }
-  const take = takeFor(chain, () => mining)
-  const healthy = { ...fixed, ...NodeBroadcast.make(chain, take(undefined)) }
+  const accept = acceptFor(chain, () => mining)
+  const healthy = { ...fixed, ...NodeBroadcast.make(chain, accept(undefined)) }
   const rpcUrl = yield* NodeHttp.make({
     port: options.port ?? 0,
     chainId,
     faults,
-    endpoints: (fault) => (fault === undefined ? healthy : { ...fixed, ...NodeBroadcast.make(chain, take(fault)) }),
+    endpoints: (fault) => (fault === undefined ? healthy : { ...fixed, ...NodeBroadcast.make(chain, accept(fault)) }),
     onRequest: (path) => requests.set(path, (requests.get(path) ?? 0) + 1)
   })
   const production = yield* FiberHandle.make()
@@ -176,10 +176,10 @@ export const start = Effect.fnUntraced(function* (
     rpcUrl,
     network: "tron:local",
     chainId,
-    setMining: (wanted) =>
+    setMining: (next) =>
       Effect.suspend(() => {
-        mining = wanted
-        return Effect.asVoid(FiberHandle.run(production, produceOnTime(chain, wanted)))
+        mining = next
+        return Effect.asVoid(FiberHandle.run(production, produceOnTime(chain, next)))
       }),
     now: Effect.sync(now),
     advance: moveTime,
@@ -188,14 +188,14 @@ export const start = Effect.fnUntraced(function* (
     heal: Effect.sync(faults.heal),
     requests: Effect.sync(() => new Map(requests))
   })
-  const started: Started = { node, chain }
+  const started: StartedNode = { node, chain }
   return started
 })
 
 /**
  * Starts a bare node and stops it when the scope closes.
  *
- * @throws TronDevNodeFailed when the port cannot be had.
+ * @throws TronDevNodeFailed if the port is not available.
  */
 export const make = (options: Options = {}) =>
   Effect.map(
@@ -216,7 +216,7 @@ const stateControls = (chain: DevChain) => {
         const found = ledger.contracts.get(hexOf(contract))
         if (found !== undefined) ledger.contracts.set(found.address, { ...found, energyFactor })
       }),
-    reorganise: (blocks: number, fate: Fate = "lost") => chain.reorganise(blocks, fate),
+    reorganise: (blocks: number, fate: Fate = "dropped") => chain.reorganise(blocks, fate),
     drop: (id: string) => chain.drop(id),
     waiting: Effect.sync(() => chain.waiting),
     setIdCache: (on: boolean) => Effect.sync(() => void (chain.isCachingIds = on))

@@ -1,7 +1,4 @@
-/**
- * The people of a test chain: the same keys in every run, from a sentence everybody can read here. Never use them on a
- * chain that matters.
- */
+/** The accounts of a test chain: the same keys in every run, derived from public text. Never use them on a real chain. */
 import { secp256k1 } from "@noble/curves/secp256k1.js"
 import { sha256 } from "@noble/hashes/sha2.js"
 
@@ -16,17 +13,17 @@ export interface TestAccount {
   readonly privateKey: string
 }
 
-/** Who takes part. */
+/** The accounts by their roles. */
 export interface TestAccounts {
-  /** Owns the token and may mint; has coin. */
+  /** Owner of the token, who may mint; has TRX. */
   readonly deployer: TestAccount
-  /** Facilitators, who may lend energy; have much coin. */
+  /** Facilitators' accounts, which may lend energy; have much TRX. */
   readonly signers: readonly [TestAccount, TestAccount, TestAccount, TestAccount]
-  /** Somebody who has coin and no part in a payment. */
+  /** Account with TRX that takes no part in payments. */
   readonly stranger: TestAccount
-  /** Sells; has nothing and is not activated. */
+  /** Seller's account; has nothing and is not activated. */
   readonly payee: TestAccount
-  /** Buy; have tokens, and coin for fees. At least one. */
+  /** Buyers' accounts, at least one; have tokens, and TRX for fees. */
   readonly payers: readonly [TestAccount, ...Array<TestAccount>]
 }
 
@@ -40,7 +37,7 @@ export const fromPrivateKey = (privateKey: string): TestAccount => ({
 export const named = (name: string): TestAccount =>
   fromPrivateKey(TronHex.fromBytes(sha256(new TextEncoder().encode(`a key that everybody knows: ${name}`))))
 
-/** Derives the accounts; pure, the same for everybody. `payers` of them buy. */
+/** Derives the accounts, always the same ones; `payers` is the number of buyers. */
 export const make = (payers: number): TestAccounts => ({
   deployer: named("deployer"),
   signers: [named("signer 0"), named("signer 1"), named("signer 2"), named("signer 3")],

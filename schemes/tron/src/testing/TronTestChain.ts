@@ -1,10 +1,9 @@
 /**
- * A local chain ready for payments, as a scoped layer: a node of its own, a dollar token at the same address in every run,
- * payers who own tokens and coin for fees, facilitators with coin to stake. Give each test file its own; they do not see
- * each other.
+ * A local chain ready for payments, as a scoped layer: a node of its own, a dollar token at the same address in every run, payers
+ * with tokens and TRX for fees, facilitators with TRX to stake. Give each test file its own chain; chains are isolated.
  *
- * Every effect dies when the chain refuses: in a test that is a mistake of the test. What is expected to fail goes through
- * the code under test, or through the node's HTTP API.
+ * Every effect dies if the chain rejects it, because that is a mistake of the test. A transaction that should fail is sent by the
+ * code under test, or through the node's HTTP API.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -24,13 +23,13 @@ import * as TronDevNode from "./TronDevNode.ts"
 import * as TronTestAccounts from "./TronTestAccounts.ts"
 import * as TronTestTransaction from "./TronTestTransaction.ts"
 
-/** How the chain is made. */
+/** Options of the chain. */
 export interface Options extends TronDevNode.Options {
-  /** How many payers there are; default 10. */
+  /** Number of payers; default 10. */
   readonly payers?: number
-  /** What each payer owns of the token, in atomic units; default 1,000 dollars. */
+  /** Tokens of each payer, in atomic units; default 1,000 dollars. */
   readonly payerBalance?: bigint
-  /** What each payer has for fees, in sun; default 1,000 TRX. With 0 the payer is not even activated. */
+  /** TRX of each payer for fees, in sun; default 1,000 TRX. With 0 the payer is not activated. */
   readonly payerSun?: bigint
 }
 
@@ -42,7 +41,7 @@ export interface TestToken {
   readonly decimals: number
 }
 
-/** A contract that can be deployed: one of the committed artifacts, or a stranger's. */
+/** A contract to deploy: one of the committed artifacts, or any other. */
 export interface Artifact {
   readonly bytecode: string
 }
@@ -60,7 +59,7 @@ export interface TestCall {
   readonly feeLimit?: bigint
 }
 
-/** A `Transfer` a token has logged. Addresses in base58check. */
+/** A `Transfer` event of a token. Addresses are in base58check. */
 export interface TestTransfer {
   readonly token: string
   readonly from: string
@@ -76,13 +75,16 @@ type Signers = readonly [TronTestAccounts.TestAccount, ...Array<TronTestAccounts
 export interface Shape extends TronDevNode.Shape {
   readonly token: TestToken
   readonly accounts: TronTestAccounts.TestAccounts
-  /** Builds a transaction on the newest block; the first signer is its owner. Nothing is sent. */
-  readonly sign: (wanted: TronTestTransaction.Wanted, ...signers: Signers) => Effect.Effect<NodeTransaction>
-  /** Sends without waiting for a block; gives the id. */
-  readonly submit: (wanted: TronTestTransaction.Wanted, ...signers: Signers) => Effect.Effect<string>
-  /** Sends and makes a block at once; a call that failed in the contract is in it too. */
-  readonly send: (wanted: TronTestTransaction.Wanted, ...signers: Signers) => Effect.Effect<Found>
-  /** Calls a contract and makes a block; dies when the call fails. */
+  /** Builds and signs a transaction on the newest block without sending it; the first signer is its owner. */
+  readonly sign: (
+    request: TronTestTransaction.TransactionRequest,
+    ...signers: Signers
+  ) => Effect.Effect<NodeTransaction>
+  /** Submits a transaction without waiting for a block; gives the id. */
+  readonly submit: (request: TronTestTransaction.TransactionRequest, ...signers: Signers) => Effect.Effect<string>
+  /** Submits a transaction and makes a block at once; a call that failed in the contract is in it too. */
+  readonly send: (request: TronTestTransaction.TransactionRequest, ...signers: Signers) => Effect.Effect<Found>
+  /** Calls a contract and makes a block; dies if the call fails. */
   readonly call: (call: TestCall) => Effect.Effect<Found>
   /** Creates tokens, in atomic units. */
   readonly mint: (to: string, value: bigint, token?: string) => Effect.Effect<void>
@@ -90,9 +92,9 @@ export interface Shape extends TronDevNode.Shape {
   readonly deploy: (artifact: Artifact) => Effect.Effect<string>
   /** Stakes sun of an account. */
   readonly stake: (account: TronTestAccounts.TestAccount, sun: bigint, resource?: Resource) => Effect.Effect<void>
-  /** What an account owns of a token, in atomic units. */
+  /** Balance of an account in a token, in atomic units; default the chain's own token. */
   readonly balanceOf: (account: string, token?: string) => Effect.Effect<bigint>
-  /** The transfers a token has logged in blocks, oldest first; by default those of the chain's own token. */
+  /** Transfer events of a token in blocks, oldest first; default the chain's own token. */
   readonly transfers: (token?: string) => Effect.Effect<ReadonlyArray<TestTransfer>>
 }
 
@@ -130,10 +132,10 @@ const transfersIn = ({ blocks }: DevChain, token: string): ReadonlyArray<TestTra
     )
   )
 
-const look = (chain: DevChain, contract: string, signature: string, parameters: ReadonlyArray<string>) =>
+const simulate = (chain: DevChain, contract: string, signature: string, parameters: ReadonlyArray<string>) =>
   chain
     .exclusively(
-      chain.tvm.look(
+      chain.tvm.simulate(
         {
           owner: hexOf(contract),
           contract: hexOf(contract),
@@ -147,16 +149,16 @@ const look = (chain: DevChain, contract: string, signature: string, parameters: 
     .pipe(Effect.map(({ output }) => BigInt(`0x${output === "" ? "0" : output}`)))
 
 const sending = (chain: DevChain) => {
-  const sign = (wanted: TronTestTransaction.Wanted, ...signers: Signers) =>
-    Effect.orDie(TronTestTransaction.make(chain, wanted, signers))
-  const submit = (wanted: TronTestTransaction.Wanted, ...signers: Signers) =>
-    sign(wanted, ...signers).pipe(
+  const sign = (request: TronTestTransaction.TransactionRequest, ...signers: Signers) =>
+    Effect.orDie(TronTestTransaction.make(chain, request, signers))
+  const submit = (request: TronTestTransaction.TransactionRequest, ...signers: Signers) =>
+    sign(request, ...signers).pipe(
       Effect.flatMap((transaction) => Effect.as(Effect.orDie(chain.push(transaction)), transaction.id))
     )
-  const send = Effect.fnUntraced(function* (wanted: TronTestTransaction.Wanted, ...signers: Signers) {
-    const id = yield* submit(wanted, ...signers)
+  const send = Effect.fnUntraced(function* (request: TronTestTransaction.TransactionRequest, ...signers: Signers) {
+    const id = yield* submit(request, ...signers)
     yield* chain.produce()
-    return chain.find(id) ?? (yield* Effect.die(new Error(`No block took ${id}`)))
+    return chain.find(id) ?? (yield* Effect.die(new Error(`No block included ${id}`)))
   })
   return { sign, submit, send }
 }
@@ -165,7 +167,7 @@ const succeeded = (found: Found): Effect.Effect<Found> => {
   const ending = found.receipt.call?.ending ?? "SUCCESS"
   return ending === "SUCCESS"
     ? Effect.succeed(found)
-    : Effect.die(new Error(`Transaction ${found.transaction.id} ended ${ending}`))
+    : Effect.die(new Error(`Transaction ${found.transaction.id} ended with ${ending}`))
 }
 
 const creation = (bytecode: string, owner: string) => ({
@@ -183,9 +185,9 @@ const creation = (bytecode: string, owner: string) => ({
 })
 
 /**
- * Starts a node and makes it ready; everything goes away with the scope.
+ * Starts a node ready for payments and stops it when the scope closes.
  *
- * @throws TronDevNodeFailed when the port cannot be had.
+ * @throws TronDevNodeFailed if the port is not available.
  */
 export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const { payerBalance = 1_000n * dollars, payers = 10, payerSun = 1_000n * sunPerTrx } = options
@@ -235,7 +237,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
       Effect.asVoid(
         send({ contract: "FreezeBalanceV2Contract", fields: { frozen_balance: `${sun}`, resource } }, account)
       ),
-    balanceOf: (account, contract = token.address) => look(chain, contract, "balanceOf(address)", [account]),
+    balanceOf: (account, contract = token.address) => simulate(chain, contract, "balanceOf(address)", [account]),
     transfers: (contract = token.address) => Effect.sync(() => transfersIn(chain, contract))
   })
 })

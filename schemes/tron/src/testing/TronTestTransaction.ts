@@ -1,6 +1,4 @@
-/**
- * Transactions of the local chain's own accounts: built on the newest block and signed with the keys at hand.
- */
+/** Transactions of the local chain's own accounts, built on the newest block and signed with their keys. */
 import { secp256k1 } from "@noble/curves/secp256k1.js"
 import * as Effect from "effect/Effect"
 
@@ -12,10 +10,8 @@ import { type ContractName, contracts } from "./messages/TronMessageTable.ts"
 import * as NodeTransaction from "./node/NodeTransaction.ts"
 import type { TestAccount } from "./TronTestAccounts.ts"
 
-/**
- * What is to be done, in the words of the HTTP API: a contract's name and its fields. The owner is the first signer.
- */
-export interface Wanted {
+/** A transaction to build, in terms of the HTTP API: a contract's name and its fields. The owner is the first signer. */
+export interface TransactionRequest {
   readonly contract: ContractName
   readonly fields: Readonly<Record<string, unknown>>
   /** Sun; default 1,000 TRX. */
@@ -23,7 +19,7 @@ export interface Wanted {
   readonly permissionId?: number
   /** Unix milliseconds; default a minute from now. */
   readonly expiration?: number
-  /** Default now, and never twice the same. */
+  /** Default the chain's time, and always unique. */
   readonly timestamp?: bigint
 }
 
@@ -39,13 +35,13 @@ export const signatureOf = (id: string, { privateKey }: TestAccount): string => 
 
 let sequence = 0n
 
-/** Builds a transaction and has everybody sign it. */
+/** Builds a transaction with the signatures of all signers. */
 export const make = Effect.fnUntraced(function* (
   chain: DevChain,
-  wanted: Wanted,
+  request: TransactionRequest,
   signers: readonly [TestAccount, ...Array<TestAccount>]
 ) {
-  const { contract, expiration, feeLimit = usualFeeLimit, fields, permissionId = 0, timestamp } = wanted
+  const { contract, expiration, feeLimit = usualFeeLimit, fields, permissionId = 0, timestamp } = request
   const owned = { owner_address: signers[0].address, ...fields }
   const parameter = yield* TronMessage.fromJson(contracts[contract], owned)
   const reference = DevBlock.referenceOf(chain.head)

@@ -90,7 +90,7 @@ describe("payments that come into no block", () => {
         yield* chain.setIdCache(true)
         const { settle } = yield* Payment.facilitator({
           settleTimeoutMillis: 120_000,
-          maxInFlightPerPayer: 3
+          maxPendingPerPayer: 3
         })
         const [honest, ...others] = chain.accounts.payers
         const poisoned = yield* Effect.forEach(

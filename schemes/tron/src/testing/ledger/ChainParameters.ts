@@ -1,32 +1,30 @@
-/**
- * The prices and limits of the local chain: mainnet's of late 2026, unless a test asks for others.
- */
+/** The prices and limits of the local chain: mainnet's of late 2026, unless a test sets others. */
 
 /** Prices in sun, limits in units a day. */
 export interface ChainParameters {
-  /** For a unit of energy. */
+  /** Price of a unit of energy. */
   readonly energyFee: bigint
-  /** For a byte of bandwidth. */
+  /** Price of a byte of bandwidth. */
   readonly transactionFee: bigint
-  /** Bandwidth that every account has for nothing. */
+  /** Free bandwidth of every account. */
   readonly freeNetLimit: bigint
-  /** For a note in a transaction. */
+  /** Price of a memo in a transaction. */
   readonly memoFee: bigint
-  /** For the second and further signatures together. */
+  /** Price of the second and further signatures together. */
   readonly multiSignFee: bigint
-  /** For creating an account, instead of bandwidth. */
+  /** Price of creating an account, instead of bandwidth. */
   readonly createAccountFee: bigint
-  /** For creating an account, on top. */
+  /** Additional price of creating an account. */
   readonly createNewAccountFee: bigint
-  /** For changing an account's permissions. */
+  /** Price of changing an account's permissions. */
   readonly updateAccountPermissionFee: bigint
-  /** The highest limit a transaction may state. */
+  /** Highest fee limit that a transaction may have. */
   readonly maxFeeLimit: bigint
   readonly totalEnergyLimit: bigint
-  /** All stake for energy, in TRX. */
+  /** Total stake for energy, in TRX. */
   readonly totalEnergyWeight: bigint
   readonly totalNetLimit: bigint
-  /** All stake for bandwidth, in TRX. */
+  /** Total stake for bandwidth, in TRX. */
   readonly totalNetWeight: bigint
 }
 

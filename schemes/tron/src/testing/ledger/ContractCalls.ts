@@ -1,13 +1,13 @@
 /**
- * Contracts of others: deploying and calling them, and who pays for the energy. The caller pays all of it here, whatever
- * share a contract's owner has promised.
+ * Deployment and calls of contracts, and the charge for their energy. Here the caller pays all of it, whatever share a contract's
+ * owner has promised.
  */
 import { keccak_256 } from "@noble/hashes/sha3.js"
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js"
 import * as Effect from "effect/Effect"
 
 import type { Tvm, TvmBlock, TvmCall, TvmResult } from "../machine/Tvm.ts"
-import type { Of } from "../messages/TronContract.ts"
+import type { ContractOf } from "../messages/TronContract.ts"
 import * as NodeRefusal from "../node/NodeRefusal.ts"
 import type { NodeTransaction } from "../node/NodeTransaction.ts"
 import type { CallReceipt } from "./ExecutionReceipt.ts"
@@ -15,20 +15,20 @@ import * as TronAccount from "./TronAccount.ts"
 import type { DeployedContract, TronLedger } from "./TronLedger.ts"
 
 /** The contracts of this file. */
-export type SmartContract = Of<"TriggerSmartContract"> | Of<"CreateSmartContract">
+export type SmartContract = ContractOf<"TriggerSmartContract"> | ContractOf<"CreateSmartContract">
 
 /** The scale of a contract's energy factor. */
 const factorScale = 10_000n
 
-/** All energy of a call: what it took and the penalty of a popular contract. */
+/** Total energy of a call, with the penalty of a popular contract. */
 export const withPenalty = (energy: bigint, contract: DeployedContract | undefined): bigint =>
   (energy * (factorScale + (contract?.energyFactor ?? 0n))) / factorScale
 
-/** The address of a contract that a transaction deploys. */
+/** The address of the contract that a transaction deploys. */
 export const addressOf = (id: string, owner: string): string =>
   `41${bytesToHex(keccak_256(hexToBytes(`${id}${owner}`)).subarray(12))}`
 
-/** Executes one: a call that fails is executed too, and paid for. */
+/** Executes a contract; a failed call is executed and charged too. */
 export const execute = Effect.fnUntraced(function* (
   ledger: TronLedger,
   tvm: Tvm,
@@ -39,7 +39,7 @@ export const execute = Effect.fnUntraced(function* (
 ) {
   const { parameters } = ledger
   const value = contract._tag === "CreateSmartContract" ? contract.new_contract.call_value : contract.call_value
-  if (contract.call_token_value !== 0n) return yield* NodeRefusal.invalid("the local node knows no TRC-10")
+  if (contract.call_token_value !== 0n) return yield* NodeRefusal.invalid("the local node does not support TRC-10")
   if (value < 0n) return yield* NodeRefusal.invalid("callValue must be >= 0")
   if (transaction.feeLimit < 0n || transaction.feeLimit > parameters.maxFeeLimit) {
     return yield* NodeRefusal.invalid(`feeLimit must be >= 0 and <= ${parameters.maxFeeLimit}`)
@@ -98,7 +98,7 @@ const callOf = (contract: SmartContract, target: string, value: bigint, limit: b
 
 const deploy = (
   ledger: TronLedger,
-  { new_contract: created, owner_address: origin }: Of<"CreateSmartContract">,
+  { new_contract: created, owner_address: origin }: ContractOf<"CreateSmartContract">,
   address: string,
   now: number
 ) => {
@@ -112,7 +112,7 @@ const undeploy = (ledger: TronLedger, address: string) => {
   ledger.accounts.delete(address)
 }
 
-interface Run {
+interface CallCharge {
   readonly owner: string
   readonly target: string
   readonly deployed: DeployedContract | undefined
@@ -122,8 +122,11 @@ interface Run {
   readonly now: number
 }
 
-/** Takes the energy out of stake first and burns sun for the rest; what runs out of energy pays the whole limit. */
-const charge = (ledger: TronLedger, { deployed, limit, now, owner, result, staked, target }: Run): CallReceipt => {
+/** Charges the energy to the stake first and burns sun for the rest; a call that ran out of energy pays its whole limit. */
+const charge = (
+  ledger: TronLedger,
+  { deployed, limit, now, owner, result, staked, target }: CallCharge
+): CallReceipt => {
   const isMetered = result.ending === "SUCCESS" || result.ending === "REVERT" || result.ending === "TRANSFER_FAILED"
   const energyTotal = isMetered ? withPenalty(result.energy, deployed) : limit
   const energyUsage = least(energyTotal, staked)

@@ -1,6 +1,6 @@
 /**
- * Blocks of the local chain. Their header is made up beyond number, time and parent; the id is built as TRON builds it:
- * eight bytes of number, then a hash. The chain id is the end of the first block's id.
+ * Blocks of the local chain. Their header is invented beyond number, time and parent; the id is built as TRON builds it: eight
+ * bytes of number, then a hash. The chain id is the end of the first block's id.
  */
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex } from "@noble/hashes/utils.js"
@@ -8,7 +8,7 @@ import { bytesToHex } from "@noble/hashes/utils.js"
 import type { NodeTransaction } from "../node/NodeTransaction.ts"
 import type { ExecutionReceipt } from "./ExecutionReceipt.ts"
 
-/** A transaction that was executed, and what it came to. */
+/** An executed transaction and its receipt. */
 export interface Executed {
   readonly transaction: NodeTransaction
   readonly receipt: ExecutionReceipt
@@ -36,7 +36,7 @@ export const genesis = (chainId: number, timestamp: number): DevBlock => {
   return { id, parentId: noParent, number: 0, timestamp, transactions: [] }
 }
 
-/** The block after another. `fork` tells blocks apart that are otherwise the same. */
+/** The block after another. `fork` gives otherwise equal blocks distinct ids. */
 export const after = (
   parent: DevBlock,
   timestamp: number,
@@ -49,11 +49,11 @@ export const after = (
   return { id: idOf(number, bytesToHex(sha256(content))), parentId: parent.id, number, timestamp, transactions }
 }
 
-/** What a transaction names its reference block by: the number's last two bytes, and eight of the id. */
+/** A transaction's reference to a block: the number's last two bytes, and eight bytes of the id. */
 export const referenceOf = ({ id }: DevBlock): { readonly bytes: string; readonly hash: string } => ({
   bytes: id.slice(12, 16),
   hash: id.slice(16, 32)
 })
 
-/** The witness of all blocks, who is nobody. */
+/** The witness of all blocks, an address without a key. */
 export const witness = `41${"00".repeat(20)}`

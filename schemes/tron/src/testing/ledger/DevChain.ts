@@ -1,6 +1,6 @@
 /**
- * The local chain: blocks, the transactions that wait for one, and the state they lead to. A transaction is executed when
- * it is sent, on top of those that wait, and again in its block; what is read in between shows the first execution.
+ * The local chain: blocks, pending transactions, and the resulting state. A transaction is executed when it is submitted, on top of
+ * the pending ones, and again in its block; reads in between show the first execution.
  */
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
@@ -13,51 +13,51 @@ import * as SignatureWeight from "./SignatureWeight.ts"
 import * as TransactionExecution from "./TransactionExecution.ts"
 import type { TronLedger } from "./TronLedger.ts"
 
-/** What the chain needs to be told. */
+/** Options of the chain. */
 export interface Options {
   readonly ledger: TronLedger
   readonly tvm: Tvm
   readonly chainId: number
   /** Unix milliseconds. */
   readonly now: () => number
-  /** How many transactions may wait; default 2,000, as `node.maxTransactionPendingSize`. */
+  /** Most pending transactions; default 2,000, as `node.maxTransactionPendingSize`. */
   readonly pendingLimit?: number
 }
 
-/** Where a transaction was found; without a block it waits for one. */
+/** A transaction and its block; a pending one has none. */
 export interface Found extends DevBlock.Executed {
   readonly block: DevBlock.DevBlock | undefined
 }
 
-/** What becomes of the transactions of blocks that the chain drops: they vanish, or wait for another block. */
-export type Fate = "lost" | "pending"
+/** The fate of transactions whose blocks the chain drops: they are dropped too, or pending again. */
+export type Fate = "dropped" | "pending"
 
 /** Milliseconds between the slots in which blocks are made. */
 export const slotMillis = 3_000
 const longestValidityMillis = 86_400_000n
 const largestTransaction = 500 * 1024
 const resultRoom = 128
-/** Blocks that can still be dropped. */
+/** Most blocks that a reorganisation can drop. */
 const deepestReorganisation = 256
-/** How long a node with the cache of ids remembers one: an hour. */
+/** Time for which the cache of ids remembers one, in milliseconds: an hour. */
 const cacheMillis = 3_600_000
 
-/** A change from outside: it outlives the blocks before it. */
+/** A change of the state by a test; a reorganisation keeps it. */
 interface Alteration {
   readonly mark: number
   readonly apply: () => void
 }
 
-/** The chain. Its effects are done one after another. */
+/** The chain. Its effects run one after another. */
 export class DevChain {
   readonly blocks: Array<DevBlock.DevBlock>
   readonly ledger: TronLedger
   readonly tvm: Tvm
   readonly now: () => number
-  /** Whether ids are noted before anything is checked (`node.trxCacheEnable`). */
+  /** Whether ids are noted before all checks (`node.trxCacheEnable`). */
   isCachingIds = false
   private readonly turn = Semaphore.makeUnsafe(1)
-  /** The state's mark after each block, by number. */
+  /** Mark of the state after each block, by number. */
   private readonly marks: Array<number>
   private readonly included = new Map<string, Found>()
   private readonly cache = new Map<string, number>()
@@ -82,32 +82,32 @@ export class DevChain {
     return head
   }
 
-  /** The block that waiting transactions are executed in. */
+  /** The block in which pending transactions are executed. */
   get next(): { readonly number: number; readonly timestamp: number } {
     return { number: this.head.number + 1, timestamp: Math.max(this.now(), this.head.timestamp + 1) }
   }
 
-  /** The ids of the transactions that wait, oldest first. */
+  /** Ids of the pending transactions, oldest first. */
   get waiting(): ReadonlyArray<string> {
     return this.pending.map(({ transaction }) => transaction.id)
   }
 
-  /** A transaction, in a block or waiting for one. */
+  /** Finds a transaction, included or pending. */
   find(id: string): Found | undefined {
-    const waiting = this.pending.find(({ transaction }) => transaction.id === id)
-    return this.included.get(id) ?? (waiting === undefined ? undefined : { ...waiting, block: undefined })
+    const pending = this.pending.find(({ transaction }) => transaction.id === id)
+    return this.included.get(id) ?? (pending === undefined ? undefined : { ...pending, block: undefined })
   }
 
-  /** Does something while no other of the chain's effects is at work. */
+  /** Runs an effect while none of the chain's own runs. */
   exclusively<A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return this.turn.withPermit(effect)
   }
 
-  /** Takes a transaction, or says why not, in the order in which java-tron asks. */
+  /** Accepts a transaction or rejects it, with java-tron's order of checks. */
   readonly push = (transaction: NodeTransaction): Effect.Effect<void, NodeRefusal.NodeRefusal> =>
-    this.exclusively(Effect.suspend(() => this.take(transaction)))
+    this.exclusively(Effect.suspend(() => this.accept(transaction)))
 
-  private take = Effect.fnUntraced({ self: this }, function* (this: DevChain, transaction: NodeTransaction) {
+  private accept = Effect.fnUntraced({ self: this }, function* (this: DevChain, transaction: NodeTransaction) {
     if (this.pending.length >= this.pendingLimit) {
       return yield* new NodeRefusal.NodeRefusal({ code: "SERVER_BUSY", message: "Server busy." })
     }
@@ -161,7 +161,7 @@ export class DevChain {
     return this.blocks[this.head.number - behind]
   }
 
-  /** Makes a block of what waits and is still valid. */
+  /** Makes a block of the pending transactions that are still valid. */
   readonly produce = (): Effect.Effect<DevBlock.DevBlock> => this.exclusively(Effect.suspend(() => this.make()))
 
   private make = Effect.fnUntraced({ self: this }, function* (this: DevChain) {
@@ -173,7 +173,7 @@ export class DevChain {
     return made
   })
 
-  /** Goes back to the head's state and executes again what waits; what is not valid any more is left out. */
+  /** Returns to the head's state and executes the pending transactions again; those that are no longer valid are left out. */
   private replay = Effect.fnUntraced(
     { self: this },
     function* (this: DevChain, block: { readonly number: number; readonly timestamp: number }) {
@@ -205,7 +205,7 @@ export class DevChain {
     this.alterations = this.alterations.filter(({ mark }) => mark >= final)
   }
 
-  /** Changes the state from outside, below what waits. */
+  /** Changes the state before the pending transactions. */
   readonly alter = (apply: () => void): Effect.Effect<void> =>
     this.exclusively(
       Effect.suspend(() => {
@@ -213,29 +213,29 @@ export class DevChain {
         this.alterations.push({ mark: this.headMark, apply })
         apply()
         this.marks[this.head.number] = this.ledger.log.mark()
-        return this.settle()
+        return this.executePending()
       })
     )
 
-  /** Executes again what waits. */
-  private settle(): Effect.Effect<void> {
+  /** Executes the pending transactions again. */
+  private executePending(): Effect.Effect<void> {
     return Effect.map(this.replay(this.next), (executed) => {
       this.pending = executed
     })
   }
 
-  /** Forgets a transaction that waits; whether it did. */
+  /** Drops a pending transaction; `false` if it was not pending. */
   readonly drop = (id: string): Effect.Effect<boolean> =>
     this.exclusively(
       Effect.suspend(() => {
         const count = this.pending.length
         this.pending = this.pending.filter(({ transaction }) => transaction.id !== id)
         this.cache.delete(id)
-        return Effect.as(this.settle(), this.pending.length < count)
+        return Effect.as(this.executePending(), this.pending.length < count)
       })
     )
 
-  /** Replaces the newest blocks by empty ones of the same times. */
+  /** Replaces the newest blocks by empty ones with the same times. */
   readonly reorganise = (depth: number, fate: Fate): Effect.Effect<void> =>
     this.exclusively(Effect.suspend(() => this.replace(depth, fate)))
 
@@ -253,6 +253,6 @@ export class DevChain {
     this.forks += 1
     for (const { timestamp } of dropped) this.append(DevBlock.after(this.head, timestamp, [], this.forks))
     if (fate === "pending") this.pending.unshift(...transactions)
-    yield* this.settle()
+    yield* this.executePending()
   })
 }

@@ -1,6 +1,5 @@
 /**
- * Contracts that are there from the first block on, at an address that follows from their name: no transaction deployed
- * them, so it is the same in every run.
+ * Contracts of the first block. No transaction deploys them: their address follows from their name, so it is the same in every run.
  */
 import { sha256 } from "@noble/hashes/sha2.js"
 import * as Effect from "effect/Effect"
@@ -12,7 +11,7 @@ import * as ContractCalls from "./ContractCalls.ts"
 import * as TronAccount from "./TronAccount.ts"
 import type { TronLedger } from "./TronLedger.ts"
 
-/** A state in the making. */
+/** The state before the first block. */
 export interface Genesis {
   readonly ledger: TronLedger
   readonly tvm: Tvm
@@ -24,10 +23,11 @@ const plenty = 1_000_000_000n
 
 const run = Effect.fnUntraced(function* ({ now, tvm }: Genesis, call: Omit<TvmCall, "limit" | "value">) {
   const { ending } = yield* tvm.run({ ...call, value: 0n, limit: plenty }, { number: 0, timestamp: now })
-  if (ending !== "SUCCESS") return yield* Effect.die(new Error(`The first block's ${call.contract} ended ${ending}`))
+  if (ending !== "SUCCESS")
+    return yield* Effect.die(new Error(`The first block's ${call.contract} ended with ${ending}`))
 })
 
-/** Puts a contract into the state; gives its address in hexadecimal. */
+/** Installs a contract in the state; gives its address in hexadecimal. */
 export const install = Effect.fnUntraced(function* (genesis: Genesis, name: string, bytecode: string, owner: string) {
   const { ledger, now } = genesis
   const address = ContractCalls.addressOf(TronHex.fromBytes(sha256(new TextEncoder().encode(name))), owner)

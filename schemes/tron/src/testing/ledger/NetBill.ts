@@ -1,6 +1,5 @@
 /**
- * Bandwidth: what a transaction's bytes cost its owner. Stake first, then the free allowance, then sun; each covers all of
- * it or nothing.
+ * The charge for a transaction's bandwidth: stake first, then the free allowance, then sun; each covers all of it or nothing.
  */
 import * as Effect from "effect/Effect"
 
@@ -9,22 +8,24 @@ import type { NodeTransaction } from "../node/NodeTransaction.ts"
 import * as TronAccount from "./TronAccount.ts"
 import type { TronLedger } from "./TronLedger.ts"
 
-/** What was used and what was burnt, in bytes and sun. */
+/** The bandwidth used and the sun burnt. */
 export interface NetBill {
+  /** Bytes. */
   readonly netUsage: bigint
+  /** Sun. */
   readonly netFee: bigint
   /** Sun for a memo and for further signatures. */
   readonly extraFee: bigint
 }
 
-/** `MAX_RESULT_SIZE_IN_TX`: room for the result, paid by everybody. */
+/** `MAX_RESULT_SIZE_IN_TX`: bytes for the result, charged to every transaction. */
 const resultBytes = 64n
 
 const createsAccount = (ledger: TronLedger, { contract }: NodeTransaction): boolean =>
   contract?._tag === "AccountCreateContract" ||
   (contract?._tag === "TransferContract" && ledger.accounts.get(contract.to_address) === undefined)
 
-/** Pays from stake or the allowance, or says that neither suffices. */
+/** Pays from stake or the allowance; `undefined` if neither suffices. */
 const free = (
   ledger: TronLedger,
   account: TronAccount.TronAccount,

@@ -1,6 +1,4 @@
-/**
- * Who has signed, and whether that is enough: the weights of an account's permission, as java-tron counts them.
- */
+/** The signers of a transaction and their weight in an account's permission, as java-tron counts them. */
 import { secp256k1 } from "@noble/curves/secp256k1.js"
 import { keccak_256 } from "@noble/hashes/sha3.js"
 import { bytesToHex, concatBytes, hexToBytes } from "@noble/hashes/utils.js"
@@ -15,7 +13,7 @@ import type { TronAccount } from "./TronAccount.ts"
 
 const signatureDigits = 130
 
-/** The signer of a transaction's id, by a signature of at least 65 bytes; `undefined` where it is no signature. */
+/** The signer of a transaction's id, by a signature of at least 65 bytes; `undefined` if the signature is invalid. */
 export const signerOf = (id: string, signature: string): string | undefined => {
   const bytes = hexToBytes(signature.slice(0, signatureDigits))
   const last = bytes[64] ?? 0
@@ -33,9 +31,7 @@ export const signerOf = (id: string, signature: string): string | undefined => {
   }
 }
 
-/**
- * An account's permission by id. Who has set none has the owner's and one for everyday use, each the account's own key.
- */
+/** An account's permission by id. Without permissions of its own it has the owner's and an active one, both with its own key. */
 export const permissionOf = (owner: string, account: TronAccount | undefined, id: number): Permission | undefined => {
   const set = account?.permissions
   if (set !== undefined) return set.get(id)
@@ -51,7 +47,7 @@ export const permissionOf = (owner: string, account: TronAccount | undefined, id
   }
 }
 
-/** Every type of contract but changing permissions, a bit each. */
+/** Every type of contract except the change of permissions, one bit each. */
 const everyday = "7fff1fc0033efb0f000000000000000000000000000000000000000000000000"
 
 const allows = ({ operations, type }: Permission, contract: ContractName): boolean => {
@@ -61,7 +57,7 @@ const allows = ({ operations, type }: Permission, contract: ContractName): boole
   return (byte & (1 << (number % 8))) !== 0
 }
 
-/** Who of a permission has signed, and their weight together. */
+/** The signers in a permission, and their total weight. */
 export interface Weight {
   readonly signers: ReadonlyArray<string>
   readonly weight: bigint
@@ -99,7 +95,7 @@ export const count = Effect.fnUntraced(function* (
   return counted
 })
 
-/** Checks that the owner's permission stands behind a transaction. */
+/** Checks that a transaction's signatures satisfy the owner's permission. */
 export const check = Effect.fnUntraced(function* (transaction: NodeTransaction, account: TronAccount | undefined) {
   const { contract, id, permissionId, signatures } = transaction
   if (contract === undefined || signatures.length === 0) return yield* NodeRefusal.unsigned("miss sig or contract")

@@ -1,10 +1,10 @@
 /**
- * The contracts that are part of TRON itself: sending coin, creating accounts, staking and delegating, permissions. Each
- * gives the sun it costs beyond bandwidth, or says why it is not valid.
+ * TRON's built-in contracts: TRX transfers, account creation, staking, delegation, permissions. Each gives its cost in sun beside
+ * bandwidth, or fails if it is invalid.
  */
 import * as Effect from "effect/Effect"
 
-import type { Of, Permission, Resource, TronContract } from "../messages/TronContract.ts"
+import type { ContractOf, Permission, Resource, TronContract } from "../messages/TronContract.ts"
 import * as NodeAddress from "../node/NodeAddress.ts"
 import * as NodeRefusal from "../node/NodeRefusal.ts"
 import { sunPerTrx } from "./ChainParameters.ts"
@@ -12,11 +12,14 @@ import * as TronAccount from "./TronAccount.ts"
 import { delegationKey, type TronLedger } from "./TronLedger.ts"
 
 /** The contracts of this file. */
-export type SystemContract = Exclude<TronContract, Of<"TriggerSmartContract"> | Of<"CreateSmartContract">>
+export type SystemContract = Exclude<
+  TronContract,
+  ContractOf<"TriggerSmartContract"> | ContractOf<"CreateSmartContract">
+>
 
 const unfreezeMillis = 14 * 86_400_000
 
-/** Executes one. */
+/** Executes a built-in contract. */
 export const execute = (
   ledger: TronLedger,
   contract: SystemContract,
@@ -46,7 +49,7 @@ const pay = (ledger: TronLedger, owner: TronAccount.TronAccount, sun: bigint) =>
 
 const transfer = Effect.fnUntraced(function* (
   ledger: TronLedger,
-  { amount, to_address: to }: Of<"TransferContract">,
+  { amount, to_address: to }: ContractOf<"TransferContract">,
   owner: TronAccount.TronAccount,
   now: number
 ) {
@@ -66,7 +69,7 @@ const transfer = Effect.fnUntraced(function* (
 
 const createAccount = Effect.fnUntraced(function* (
   ledger: TronLedger,
-  { account_address: address }: Of<"AccountCreateContract">,
+  { account_address: address }: ContractOf<"AccountCreateContract">,
   owner: TronAccount.TronAccount,
   now: number
 ) {
@@ -97,7 +100,7 @@ const problemOf = (permission: Permission): string | undefined => {
 
 const updatePermissions = Effect.fnUntraced(function* (
   ledger: TronLedger,
-  { actives, owner: owners }: Of<"AccountPermissionUpdateContract">,
+  { actives, owner: owners }: ContractOf<"AccountPermissionUpdateContract">,
   owner: TronAccount.TronAccount
 ) {
   const fee = ledger.parameters.updateAccountPermissionFee
@@ -119,7 +122,7 @@ const updatePermissions = Effect.fnUntraced(function* (
 
 const freeze = Effect.fnUntraced(function* (
   ledger: TronLedger,
-  { frozen_balance: amount, resource }: Of<"FreezeBalanceV2Contract">,
+  { frozen_balance: amount, resource }: ContractOf<"FreezeBalanceV2Contract">,
   owner: TronAccount.TronAccount
 ) {
   if (amount < sunPerTrx) {
@@ -136,7 +139,7 @@ const freeze = Effect.fnUntraced(function* (
 
 const unfreeze = Effect.fnUntraced(function* (
   ledger: TronLedger,
-  { resource, unfreeze_balance: amount }: Of<"UnfreezeBalanceV2Contract">,
+  { resource, unfreeze_balance: amount }: ContractOf<"UnfreezeBalanceV2Contract">,
   owner: TronAccount.TronAccount,
   now: number
 ) {
@@ -152,13 +155,13 @@ const unfreeze = Effect.fnUntraced(function* (
 
 const delegate = Effect.fnUntraced(function* (
   ledger: TronLedger,
-  { balance, lock, receiver_address: to, resource }: Of<"DelegateResourceContract">,
+  { balance, lock, receiver_address: to, resource }: ContractOf<"DelegateResourceContract">,
   owner: TronAccount.TronAccount,
   now: number
 ) {
   const receiver = ledger.accounts.get(to)
   const { delegated, own } = owner.stakes[resource]
-  if (lock) return yield* NodeRefusal.invalid("the local node knows no locked delegation")
+  if (lock) return yield* NodeRefusal.invalid("the local node does not support locked delegation")
   if (balance < sunPerTrx) {
     return yield* NodeRefusal.invalid("delegateBalance must be greater than or equal to 1 TRX")
   }
@@ -181,7 +184,7 @@ const delegate = Effect.fnUntraced(function* (
   return 0n
 })
 
-/** How much of its stake an account may delegate: what it has used of late stays with it. */
+/** Stake that an account may delegate: the part it has used recently stays with it. */
 export const availableOf = (
   ledger: TronLedger,
   account: TronAccount.TronAccount,
@@ -201,7 +204,7 @@ export const availableOf = (
 
 const undelegate = Effect.fnUntraced(function* (
   ledger: TronLedger,
-  { balance, receiver_address: to, resource }: Of<"UnDelegateResourceContract">,
+  { balance, receiver_address: to, resource }: ContractOf<"UnDelegateResourceContract">,
   owner: TronAccount.TronAccount,
   now: number
 ) {
@@ -230,7 +233,7 @@ const undelegate = Effect.fnUntraced(function* (
   return 0n
 })
 
-/** What goes back with stake as used already: the receiver's use, in the proportion of the stake, at most its worth. */
+/** Usage that returns to the owner with the stake: the receiver's, in proportion to the stake, at most what the stake gives. */
 const usageOf = (
   { parameters }: TronLedger,
   receiver: TronAccount.TronAccount,

@@ -1,6 +1,6 @@
 /**
- * Executes a transaction on the ledger: bandwidth and fixed fees, then its contract. What is refused leaves no trace; a
- * contract call that fails is executed, and its owner pays.
+ * Executes a transaction on the ledger: bandwidth and fixed fees, then its contract. A rejected transaction leaves no trace; a
+ * failed contract call is executed, and its owner pays.
  */
 import * as Effect from "effect/Effect"
 

@@ -1,11 +1,9 @@
+/** An account of the local chain and the resources of its stake: arithmetic on one account, without the chain. */
 import type { Permission, Resource } from "../messages/TronContract.ts"
-/**
- * An account of the local chain, and what its stake gives it: arithmetic on one account, no chain.
- */
 import type { ChainParameters } from "./ChainParameters.ts"
 import { sunPerTrx } from "./ChainParameters.ts"
 
-/** How much of a resource was used, as of a time; it recovers evenly within a day. */
+/** The used amount of a resource at one time; it recovers evenly within a day. */
 export interface Usage {
   readonly used: bigint
   /** Unix milliseconds. */
@@ -33,9 +31,9 @@ export interface TronAccount {
   readonly isContract: boolean
   readonly freeNet: Usage
   readonly stakes: Readonly<Record<Resource, Stake>>
-  /** Unstaked, and to be had after a fortnight. */
+  /** Unstaked TRX, available after 14 days. */
   readonly unfreezing: ReadonlyArray<{ readonly resource: Resource; readonly amount: bigint; readonly at: number }>
-  /** By id: 0 is the owner's. Absent: the account's own key alone, for everything. */
+  /** Permissions by id, 0 for the owner's; absent if the account's own key alone has all of them. */
   readonly permissions?: ReadonlyMap<number, Permission>
 }
 
@@ -55,19 +53,19 @@ export const make = (address: string, createdAt: number, isContract: boolean): T
 
 const recoveryMillis = 86_400_000
 
-/** What is still used up at a time. */
+/** The usage that has not recovered at a time. */
 export const usedAt = ({ at, used }: Usage, now: number): bigint => {
   const left = Math.max(0, Math.min(recoveryMillis, recoveryMillis - (now - at)))
   return (used * BigInt(Math.floor(left))) / BigInt(recoveryMillis)
 }
 
-/** A usage with more used. */
+/** A usage with an amount added. */
 export const using = (usage: Usage, amount: bigint, now: number): Usage => ({
   used: usedAt(usage, now) + amount,
   at: now
 })
 
-/** What stake gives a day. */
+/** The amount of a resource that stake gives a day. */
 export const limitOf = (account: TronAccount, resource: Resource, parameters: ChainParameters): bigint => {
   const { acquired, own } = account.stakes[resource]
   const [limit, weight] =
@@ -77,7 +75,7 @@ export const limitOf = (account: TronAccount, resource: Resource, parameters: Ch
   return ((own + acquired) * limit) / (weight * sunPerTrx)
 }
 
-/** What is left of it. */
+/** The amount of a resource that is left. */
 export const leftOf = (account: TronAccount, resource: Resource, parameters: ChainParameters, now: number): bigint => {
   const left = limitOf(account, resource, parameters) - usedAt(account.stakes[resource].usage, now)
   return left > 0n ? left : 0n
@@ -89,6 +87,6 @@ export const withStake = (account: TronAccount, resource: Resource, change: Part
   stakes: { ...account.stakes, [resource]: { ...account.stakes[resource], ...change } }
 })
 
-/** The account after it used what its stake gives. */
+/** The account after it used an amount of a resource. */
 export const spending = (account: TronAccount, resource: Resource, amount: bigint, now: number): TronAccount =>
   amount === 0n ? account : withStake(account, resource, { usage: using(account.stakes[resource].usage, amount, now) })

@@ -1,6 +1,4 @@
-/**
- * The state of the local chain: accounts, contracts with code and storage, delegations. All of it is on one undo log.
- */
+/** The state of the local chain: accounts, contracts with code and storage, delegations. One undo log covers all of it. */
 import { keccak_256 } from "@noble/hashes/sha3.js"
 
 import type { Resource } from "../messages/TronContract.ts"
@@ -9,7 +7,7 @@ import type * as ChainParameters from "./ChainParameters.ts"
 import * as TronAccount from "./TronAccount.ts"
 import { JournaledMap, UndoLog } from "./UndoLog.ts"
 
-/** A contract as it was deployed. */
+/** A deployed contract. */
 export interface DeployedContract {
   readonly address: string
   readonly origin: string
@@ -33,7 +31,7 @@ export class TronLedger {
   readonly contracts = new JournaledMap<string, DeployedContract>(this.log)
   readonly codes = new JournaledMap<string, Code>(this.log)
   readonly nonces = new JournaledMap<string, bigint>(this.log)
-  /** By contract, then by slot. */
+  /** Storage by contract, then by slot. */
   readonly storage = new Map<string, JournaledMap<string, Uint8Array>>()
   /** Sun delegated, by owner, receiver and resource. */
   readonly delegations = new JournaledMap<string, bigint>(this.log)
@@ -52,12 +50,12 @@ export class TronLedger {
     return made
   }
 
-  /** An account, made where there is none. */
+  /** An account, a new one if there is none. */
   accountAt(address: string, now: number): TronAccount.TronAccount {
     return this.accounts.get(address) ?? TronAccount.make(address, now, false)
   }
 
-  /** Gives an account sun, or takes it; it is made where there is none. */
+  /** Adds sun to an account, or subtracts it; creates the account if there is none. */
   add(address: string, sun: bigint, now: number): void {
     const account = this.accountAt(address, now)
     this.accounts.set(address, { ...account, balance: account.balance + sun })

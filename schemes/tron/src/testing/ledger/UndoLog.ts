@@ -1,25 +1,24 @@
 /**
- * State that can go back: every change of a {@link JournaledMap} leaves on the common log how to undo it. One log serves
- * the frames of a contract call, a transaction that is refused, the pending state that a block replaces, and a block that
- * the chain drops.
+ * State that can be rolled back: every change of a {@link JournaledMap} records its reversal on the common log. One log serves the
+ * frames of a contract call, a rejected transaction, the pending state that a block replaces, and a block that the chain drops.
  */
 
-/** The log of a state. A mark is a place to go back to; it is void once the state has gone back behind it. */
+/** The log of a state. A mark is a place to roll back to; it is void once the state was rolled back behind it. */
 export class UndoLog {
   private readonly undos: Array<() => void> = []
   private forgotten = 0
 
-  /** The place where the state is now. */
+  /** The mark of the present state. */
   mark(): number {
     return this.forgotten + this.undos.length
   }
 
-  /** Notes how to undo a change. */
+  /** Records the reversal of a change. */
   note(undo: () => void): void {
     this.undos.push(undo)
   }
 
-  /** Goes back to a mark. */
+  /** Rolls back to a mark. */
   rollback(mark: number): void {
     while (this.mark() > mark && this.undos.length > 0) this.undos.pop()?.()
   }
@@ -32,7 +31,7 @@ export class UndoLog {
   }
 }
 
-/** A map whose changes are on the log. Its values are not changed in place. */
+/** A map whose changes are on the log. Its values are never changed in place. */
 export class JournaledMap<Key, Value> {
   private readonly entries = new Map<Key, Value>()
   private readonly log: UndoLog

@@ -1,12 +1,10 @@
-/**
- * The call data of simple functions: words of 32 bytes for numbers, truths and addresses.
- */
+/** The call data of simple functions: words of 32 bytes for numbers, booleans and addresses. */
 import { keccak_256 } from "@noble/hashes/sha3.js"
 
 import * as TronAddress from "../../primitives/TronAddress.ts"
 import * as TronHex from "../../primitives/TronHex.ts"
 
-/** A parameter: a number, a truth, or an address in any form. */
+/** A parameter: a number, a boolean, or an address in any form. */
 export type Parameter = bigint | boolean | string
 
 const word = (parameter: Parameter): string => {
@@ -14,7 +12,7 @@ const word = (parameter: Parameter): string => {
   return TronHex.toWord(BigInt(parameter))
 }
 
-/** The call of a function, such as `mint(address,uint256)`, in hexadecimal. */
+/** Encodes the call of a function, such as `mint(address,uint256)`, in hexadecimal. */
 export const encode = (signature: string, parameters: ReadonlyArray<Parameter>): string => {
   const selector = keccak_256(new TextEncoder().encode(signature)).subarray(0, 4)
   return `${TronHex.fromBytes(selector)}${parameters.map(word).join("")}`

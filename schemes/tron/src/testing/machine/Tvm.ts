@@ -1,6 +1,6 @@
 /**
- * Runs contracts: an EVM interpreter with TRON's prices. Not TRON's machine: no opcodes and precompiles of TRON alone, no
- * TRC-10, and refunds are ignored as TRON does.
+ * Runs contracts in an EVM interpreter with TRON's prices. It lacks TRON's own opcodes and precompiles and TRC-10; refunds are
+ * ignored, as on TRON.
  */
 import { Common, Mainnet } from "@ethereumjs/common"
 import { createEVM, type EVMInterface, type ExecResult, paramsEVM } from "@ethereumjs/evm"
@@ -11,16 +11,14 @@ import * as Effect from "effect/Effect"
 import type { TronLedger } from "../ledger/TronLedger.ts"
 import { TvmState } from "./TvmState.ts"
 
-/**
- * One event of a contract, as a receipt shows it: the address without its first byte, hexadecimal without a prefix.
- */
+/** An event of a contract, as in a receipt: the address without its first byte, hexadecimal without a prefix. */
 export interface TvmLog {
   readonly address: string
   readonly topics: ReadonlyArray<string>
   readonly data: string
 }
 
-/** How a run ended, by the name java-tron gives it in a receipt. */
+/** The ending of a run, by java-tron's name in a receipt. */
 export type TvmEnding =
   | "SUCCESS"
   | "REVERT"
@@ -32,7 +30,7 @@ export type TvmEnding =
   | "TRANSFER_FAILED"
   | "UNKNOWN"
 
-/** What a run came to. */
+/** The result of a run. */
 export interface TvmResult {
   readonly ending: TvmEnding
   /** Energy, without a contract's penalty. */
@@ -41,7 +39,7 @@ export interface TvmResult {
   readonly logs: ReadonlyArray<TvmLog>
 }
 
-/** A call, or the creation of a contract where `code` is given: it runs as the contract's own. */
+/** A call, or the creation of a contract if `code` is given, which runs as the contract's own. */
 export interface TvmCall {
   readonly owner: string
   readonly contract: string
@@ -53,7 +51,7 @@ export interface TvmCall {
   readonly limit: bigint
 }
 
-/** The block that contracts see themselves in. */
+/** The block in which contracts run. */
 export interface TvmBlock {
   readonly number: number
   /** Unix milliseconds. */
@@ -62,13 +60,13 @@ export interface TvmBlock {
 
 /** The machine. */
 export interface Tvm {
-  /** Runs, and keeps what a successful run changed. */
+  /** Runs a call and keeps the changes of a successful one. */
   readonly run: (call: TvmCall, block: TvmBlock) => Effect.Effect<TvmResult>
-  /** Runs, and changes nothing. */
-  readonly look: (call: TvmCall, block: TvmBlock) => Effect.Effect<TvmResult>
+  /** Runs a call and discards its changes. */
+  readonly simulate: (call: TvmCall, block: TvmBlock) => Effect.Effect<TvmResult>
 }
 
-/** `EnergyCost.java`: no access lists, and a flat price for calls and for reading storage. */
+/** Prices of `EnergyCost.java`: no access lists, and a flat price for calls and for reading storage. */
 const prices = {
   ...paramsEVM,
   1679: {
@@ -94,7 +92,7 @@ const prices = {
   607: { ...paramsEVM[607], expByteGas: 10 }
 }
 
-/** `EnergyCost.CREATE_DATA`: for each byte of a new contract's code. */
+/** `EnergyCost.CREATE_DATA`: energy for each byte of a new contract's code. */
 const energyOfCodeByte = 200n
 
 const endings: Readonly<Record<string, TvmEnding>> = {
@@ -158,7 +156,7 @@ const resultOf = ({ executionGasUsed, exceptionError, logs, returnValue }: ExecR
   }
 }
 
-/** Stores what a constructor returned, if the energy suffices. */
+/** Stores the code that a constructor returned, if the energy suffices. */
 const deposit = async (state: TvmState, call: TvmCall, result: TvmResult): Promise<TvmResult> => {
   if (call.code === undefined || result.ending !== "SUCCESS") return result
   const energy = result.energy + energyOfCodeByte * BigInt(result.output.length / 2)
@@ -188,7 +186,7 @@ export const make = Effect.fnUntraced(function* (ledger: TronLedger, chainId: nu
   }
   const tvm: Tvm = {
     run: (call, block) => Effect.promise(() => attempt(call, block, true)),
-    look: (call, block) => Effect.promise(() => attempt(call, block, false))
+    simulate: (call, block) => Effect.promise(() => attempt(call, block, false))
   }
   return tvm
 })

@@ -1,6 +1,6 @@
 /**
- * The ledger as the interpreter of contracts wants to see it: 20-byte addresses, an Ethereum account per address, and
- * checkpoints. A TRON account appears when it is given coin or code, never by being called.
+ * The ledger as the interpreter's state: 20-byte addresses, an Ethereum account per address, and checkpoints. A TRON account is
+ * created when it gets TRX or code, never by a call.
  */
 import type { AccountFields, StateManagerInterface } from "@ethereumjs/common"
 import { Account, type Address, bytesToUnprefixedHex } from "@ethereumjs/util"
@@ -11,7 +11,7 @@ import type { TronLedger } from "../ledger/TronLedger.ts"
 const keyOf = (address: Address) => `41${address.toString().slice(2)}`
 const none = new Uint8Array()
 
-/** The view. `now`, in Unix milliseconds, is when accounts that calls create were created. */
+/** The interpreter's state. `now`, in Unix milliseconds, is the creation time of accounts that calls create. */
 export class TvmState implements StateManagerInterface {
   private readonly ledger: TronLedger
   private readonly marks: Array<number> = []
@@ -111,7 +111,7 @@ export class TvmState implements StateManagerInterface {
     if (mark !== undefined) this.ledger.log.rollback(mark)
   }
 
-  /** There is no tree of hashes here, so there is no root either. */
+  /** This state has no hash tree, so its root is empty. */
   async getStateRoot(): Promise<Uint8Array> {
     return none
   }

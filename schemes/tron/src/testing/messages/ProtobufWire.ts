@@ -1,16 +1,16 @@
 /**
- * The outermost layer of protocol buffers: fields with a number and either an integer or bytes. It reads what any library
- * writes and more: a node must understand what strangers send. The scheme itself reads with a strict reader of its own.
+ * The outermost layer of protocol buffers: fields with a number and either an integer or bytes. It accepts the encodings of all
+ * libraries and more, as a node must; the scheme itself has a strict reader (`StrictProtobuf`).
  */
 import { concatBytes } from "@noble/hashes/utils.js"
 
-/** One field as it was found. `bytes` is the content of a length-delimited one, empty for integers. */
+/** One field. `bytes` is the content of a length-delimited field, empty for integers. */
 export interface WireField {
   readonly number: number
   readonly isInteger: boolean
   readonly integer: bigint
   readonly bytes: Uint8Array
-  /** The whole field, its tag included. */
+  /** The whole field, with its tag. */
   readonly source: Uint8Array
 }
 
@@ -20,12 +20,12 @@ const bytesType = 2
 const fixed32Type = 5
 const longestVarint = 10
 
-interface Read<A> {
+interface Decoded<A> {
   readonly value: A
   readonly next: number
 }
 
-const readVarint = (bytes: Uint8Array, from: number): Read<bigint> | undefined => {
+const readVarint = (bytes: Uint8Array, from: number): Decoded<bigint> | undefined => {
   let value = 0n
   for (let index = 0; index < longestVarint; index++) {
     const byte = bytes[from + index]
@@ -38,7 +38,7 @@ const readVarint = (bytes: Uint8Array, from: number): Read<bigint> | undefined =
 
 const none = new Uint8Array()
 
-const readContent = (bytes: Uint8Array, type: number, from: number): Read<bigint | Uint8Array> | undefined => {
+const readContent = (bytes: Uint8Array, type: number, from: number): Decoded<bigint | Uint8Array> | undefined => {
   if (type === varintType) return readVarint(bytes, from)
   const length = type === bytesType ? readVarint(bytes, from) : undefined
   const fixed = type === fixed64Type ? 8 : type === fixed32Type ? 4 : undefined
@@ -48,7 +48,7 @@ const readContent = (bytes: Uint8Array, type: number, from: number): Read<bigint
   return { value: bytes.subarray(start, start + size), next: start + size }
 }
 
-/** The fields of a message in their order, or `undefined` where the bytes are no message. */
+/** The fields of a message in their order; `undefined` if the bytes are not a message. */
 export const read = (bytes: Uint8Array): ReadonlyArray<WireField> | undefined => {
   const fields: Array<WireField> = []
   let from = 0
@@ -79,10 +79,10 @@ const varint = (value: bigint): Uint8Array => {
 
 const tagOf = (number: number, type: number) => varint((BigInt(number) << 3n) | BigInt(type))
 
-/** An integer field. */
+/** Writes an integer field. */
 export const integer = (number: number, value: bigint): Uint8Array =>
   concatBytes(tagOf(number, varintType), varint(value))
 
-/** A field of bytes: text, a message, or bytes themselves. */
+/** Writes a field of bytes: text, a message, or plain bytes. */
 export const delimited = (number: number, bytes: Uint8Array): Uint8Array =>
   concatBytes(tagOf(number, bytesType), varint(BigInt(bytes.length)), bytes)

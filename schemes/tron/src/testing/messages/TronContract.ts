@@ -1,6 +1,4 @@
-/**
- * What a transaction asks for, typed: the parameter of its one contract, by the contract's name.
- */
+/** The typed parameter of a transaction's one contract, by the contract's name. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -9,19 +7,19 @@ import type { ContractName } from "./TronMessageTable.ts"
 
 const text = Schema.String.pipe(Schema.withDecodingDefaultKey(Effect.succeed("")))
 const integer = Schema.BigInt.pipe(Schema.withDecodingDefaultKey(Effect.succeed(0n)))
-const truth = Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false)))
+const boolean = Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false)))
 
-/** What stake pays for. */
+/** The resources that stake gives. */
 export const Resource = Schema.Literals(["BANDWIDTH", "ENERGY"])
 
-/** One of them. */
+/** A resource. */
 export type Resource = typeof Resource.Type
 
 const resource = Resource.pipe(Schema.withDecodingDefaultKey(Effect.succeed("BANDWIDTH" as const)))
 
 const Key = Schema.Struct({ address: text, weight: integer })
 
-/** Who may sign for an account, and with which weight together. */
+/** The keys that may sign for an account, with their weights and the threshold. */
 export const Permission = Schema.Struct({
   type: Schema.Literals(["Owner", "Witness", "Active"]).pipe(
     Schema.withDecodingDefaultKey(Effect.succeed("Owner" as const))
@@ -52,7 +50,7 @@ const NewContract = Schema.Struct({
   origin_energy_limit: integer
 })
 
-/** The contracts the node executes. */
+/** The contracts that the node executes. */
 export const TronContract = Schema.Union([
   Schema.TaggedStruct("AccountCreateContract", { ...owner, account_address: text }),
   Schema.TaggedStruct("TransferContract", { ...owner, to_address: text, amount: integer }),
@@ -73,23 +71,23 @@ export const TronContract = Schema.Union([
   }),
   Schema.TaggedStruct("FreezeBalanceV2Contract", { ...owner, frozen_balance: integer, resource }),
   Schema.TaggedStruct("UnfreezeBalanceV2Contract", { ...owner, unfreeze_balance: integer, resource }),
-  Schema.TaggedStruct("DelegateResourceContract", { ...owner, ...receiver, balance: integer, resource, lock: truth }),
+  Schema.TaggedStruct("DelegateResourceContract", { ...owner, ...receiver, balance: integer, resource, lock: boolean }),
   Schema.TaggedStruct("UnDelegateResourceContract", { ...owner, ...receiver, balance: integer, resource })
 ])
 
-/** One of them. */
+/** A contract's parameter. */
 export type TronContract = typeof TronContract.Type
 
-/** The contract of one name. */
-export type Of<Name extends ContractName> = Extract<TronContract, { readonly _tag: Name }>
+/** The parameter of the contract with one name. */
+export type ContractOf<Name extends ContractName> = Extract<TronContract, { readonly _tag: Name }>
 
 const decode = Schema.decodeUnknownEffect(TronContract)
 
-/** Types a contract's message. */
+/** Decodes a contract's message. */
 export const fromMessage = (
   name: ContractName,
   message: TronMessage.Message
 ): Effect.Effect<TronContract, TronMessage.MessageMalformed> =>
   decode({ ...message, _tag: name }).pipe(
-    Effect.mapError(() => new TronMessage.MessageMalformed({ message: `no valid ${name}` }))
+    Effect.mapError(() => new TronMessage.MessageMalformed({ message: `the message is not a valid ${name}` }))
   )

@@ -1,8 +1,7 @@
 /**
- * Messages of TRON between their two forms: the bytes of protocol buffers, which are signed, and the JSON of a node's HTTP
- * API, where bytes are hexadecimal and defaults are left out. Both follow one table per message (`TronMessageTable.ts`).
- * Fields that a table does not know are kept and written back after the known ones, as java-tron does, so that the id of a
- * transaction is that of its bytes.
+ * Conversion of TRON's messages between two forms: the bytes of protocol buffers, which are signed, and the JSON of a node's HTTP
+ * API, where bytes are hexadecimal and defaults are left out. Both follow one table per message (`TronMessageTable.ts`). Fields
+ * that a table lacks are kept and written back after the others, as java-tron does, so that a transaction's id is that of its bytes.
  */
 import { bytesToHex, concatBytes, hexToBytes } from "@noble/hashes/utils.js"
 import * as Effect from "effect/Effect"
@@ -12,15 +11,15 @@ import * as NodeAddress from "../node/NodeAddress.ts"
 import * as ProtobufWire from "./ProtobufWire.ts"
 
 /**
- * What a field holds: `bytes` and `address` are hexadecimal text, `integer` a signed number of 64 bits, a list of names an
- * enumeration by place.
+ * The kind of a field: `bytes` and `address` are hexadecimal text, `integer` a signed 64-bit number, a list of names an enumeration
+ * by place.
  */
 export type FieldKind =
   | "bytes"
   | "address"
   | "text"
   | "integer"
-  | "truth"
+  | "boolean"
   | { readonly names: Readonly<Record<number, string>> }
   | { readonly table: Table }
 
@@ -34,15 +33,15 @@ export interface Field {
 /** A message: its fields by number. */
 export type Table = Readonly<Record<number, Field>>
 
-/** A field's value in memory. */
+/** The value of a field in memory. */
 export type Value = string | bigint | boolean | Message | ReadonlyArray<Value>
 
-/** A message in memory. The key `""` holds the fields that no table knows, as they came. */
+/** A message in memory. The key `""` holds the bytes of the fields that its table lacks. */
 export interface Message {
   readonly [name: string]: Value
 }
 
-/** Bytes or JSON that are not the message they should be; `message` says what is wrong. */
+/** The failure of bytes or JSON that are not the expected message. */
 export class MessageMalformed extends Schema.TaggedError<MessageMalformed>("@pontage/tron/testing/MessageMalformed")(
   "MessageMalformed",
   { message: Schema.String }
@@ -50,18 +49,16 @@ export class MessageMalformed extends Schema.TaggedError<MessageMalformed>("@pon
 
 const malformed = (message: string) => new MessageMalformed({ message })
 
-/** The key of the fields that no table knows. */
+/** The key of the fields that the table lacks. */
 const unknownKey = ""
 
 const utf8 = new TextDecoder()
 
-/**
- * Reads a message out of its bytes. As everywhere in protocol buffers, the last of several wins where one is expected.
- */
+/** Reads a message from its bytes. Of a repeated field that may occur once, the last value wins, as in all protocol buffers. */
 export const fromBytes: (table: Table, bytes: Uint8Array) => Effect.Effect<Message, MessageMalformed> =
   Effect.fnUntraced(function* (table: Table, bytes: Uint8Array) {
     const fields = ProtobufWire.read(bytes)
-    if (fields === undefined) return yield* malformed("the bytes are no protocol buffer")
+    if (fields === undefined) return yield* malformed("the bytes are not a protocol buffer")
     const message: Record<string, Value> = {}
     const unknown: Array<Uint8Array> = []
     for (const field of fields) {
@@ -79,19 +76,19 @@ export const fromBytes: (table: Table, bytes: Uint8Array) => Effect.Effect<Messa
   })
 
 const isIntegerKind = (kind: FieldKind) =>
-  kind === "integer" || kind === "truth" || (typeof kind === "object" && "names" in kind)
+  kind === "integer" || kind === "boolean" || (typeof kind === "object" && "names" in kind)
 
 const fromWire = (kind: FieldKind, field: ProtobufWire.WireField): Effect.Effect<Value, MessageMalformed> => {
   if (kind === "bytes" || kind === "address") return Effect.succeed(bytesToHex(field.bytes))
   if (kind === "text") return Effect.succeed(utf8.decode(field.bytes))
   if (kind === "integer") return Effect.succeed(BigInt.asIntN(64, field.integer))
-  if (kind === "truth") return Effect.succeed(field.integer !== 0n)
+  if (kind === "boolean") return Effect.succeed(field.integer !== 0n)
   if ("table" in kind) return fromBytes(kind.table, field.bytes)
   const name = kind.names[Number(field.integer)]
   return name === undefined ? Effect.fail(malformed(`no name for ${field.integer}`)) : Effect.succeed(name)
 }
 
-/** The bytes of a message: fields by ascending number, defaults left out, what no table knows at the end. */
+/** Writes a message: fields by ascending number, defaults left out, fields that the table lacks at the end. */
 export const toBytes = (table: Table, message: Message): Uint8Array => {
   const numbers = Object.keys(table).map(Number)
   const known = numbers.flatMap((number) => {
@@ -125,7 +122,7 @@ const toWire = (number: number, kind: FieldKind, value: Value): Uint8Array => {
   return ProtobufWire.delimited(number, kind === "text" ? new TextEncoder().encode(value) : hexToBytes(value))
 }
 
-/** Whether a value is a message, not a list nor a scalar. */
+/** Whether a value is a message, neither a list nor a scalar. */
 export const isMessage = (value: Value | undefined): value is Message =>
   typeof value === "object" && !Array.isArray(value)
 
@@ -133,8 +130,8 @@ const decodeJsonObject = Schema.decodeUnknownEffect(Schema.Record(Schema.String,
 const decodeJsonList = Schema.decodeUnknownEffect(Schema.Array(Schema.Unknown))
 
 /**
- * Reads a message out of the API's JSON: what the table does not know is ignored, addresses may be base58check, names of
- * an enumeration in any case or by number.
+ * Reads a message from the API's JSON: fields that the table lacks are ignored, addresses may be base58check, names of an
+ * enumeration may be in any case or given by number.
  */
 export const fromJson: (table: Table, json: unknown) => Effect.Effect<Message, MessageMalformed> = Effect.fnUntraced(
   function* (table: Table, json: unknown) {
@@ -144,7 +141,7 @@ export const fromJson: (table: Table, json: unknown) => Effect.Effect<Message, M
       const value = Object.hasOwn(given, name) ? given[name] : undefined
       if (value === undefined || value === null) continue
       const one = (each: unknown) =>
-        fromJsonValue(kind, each).pipe(Effect.mapError(({ message: what }) => malformed(`${name}: ${what}`)))
+        fromJsonValue(kind, each).pipe(Effect.mapError(({ message: reason }) => malformed(`${name}: ${reason}`)))
       if (isList !== true) message[name] = yield* one(value)
       else {
         const list = yield* decodeJsonList(value).pipe(Effect.mapError(() => malformed(`${name}: a list was expected`)))
@@ -156,7 +153,7 @@ export const fromJson: (table: Table, json: unknown) => Effect.Effect<Message, M
 )
 
 const fromJsonValue = (kind: FieldKind, json: unknown): Effect.Effect<Value, MessageMalformed> => {
-  if (kind === "truth") return Effect.succeed(json === true || json === "true")
+  if (kind === "boolean") return Effect.succeed(json === true || json === "true")
   if (typeof kind === "object" && "table" in kind) return fromJson(kind.table, json)
   const text = typeof json === "string" || typeof json === "number" ? `${json}` : undefined
   if (text === undefined) return Effect.fail(malformed("text or a number was expected"))
@@ -178,7 +175,7 @@ const fromHex = (text: string): Effect.Effect<string, MessageMalformed> => {
   return /^(?:[0-9a-f]{2})*$/.test(hex) ? Effect.succeed(hex) : Effect.fail(malformed("hexadecimal was expected"))
 }
 
-/** The API's JSON of a message; `visible` asks for addresses in base58check. */
+/** The API's JSON of a message; `visible` selects addresses in base58check. */
 export const toJson = (table: Table, message: Message, visible: boolean): Readonly<Record<string, unknown>> => {
   const present = Object.values(table).flatMap(({ kind, name }): ReadonlyArray<readonly [string, unknown]> => {
     const value = message[name]

@@ -1,12 +1,10 @@
-/**
- * The messages the local node understands, by field number, as `protocol/src/main/protos` of java-tron declares them.
- */
+/** The messages that the local node supports, by field number, as `protocol/src/main/protos` of java-tron declares them. */
 import type { Table } from "./TronMessage.ts"
 
 const resource = { names: { 0: "BANDWIDTH", 1: "ENERGY", 2: "TRON_POWER" } } as const
 
 const parameter: Table = {
-  1: { name: "indexed", kind: "truth" },
+  1: { name: "indexed", kind: "boolean" },
   2: { name: "name", kind: "text" },
   3: { name: "type", kind: "text" }
 }
@@ -15,17 +13,17 @@ const entryTypes = ["UnknownEntryType", "Constructor", "Function", "Event", "Fal
 const mutabilities = ["UnknownMutabilityType", "Pure", "View", "Nonpayable", "Payable"]
 
 const entry: Table = {
-  1: { name: "anonymous", kind: "truth" },
-  2: { name: "constant", kind: "truth" },
+  1: { name: "anonymous", kind: "boolean" },
+  2: { name: "constant", kind: "boolean" },
   3: { name: "name", kind: "text" },
   4: { name: "inputs", kind: { table: parameter }, isList: true },
   5: { name: "outputs", kind: { table: parameter }, isList: true },
   6: { name: "type", kind: { names: entryTypes } },
-  7: { name: "payable", kind: "truth" },
+  7: { name: "payable", kind: "boolean" },
   8: { name: "stateMutability", kind: { names: mutabilities } }
 }
 
-/** The interface a contract was deployed with. */
+/** The interface with which a contract was deployed. */
 export const abi: Table = { 1: { name: "entrys", kind: { table: entry }, isList: true } }
 
 const smartContract: Table = {
@@ -54,7 +52,7 @@ const permission: Table = {
 const owner = { name: "owner_address", kind: "address" } as const
 const receiver = { name: "receiver_address", kind: "address" } as const
 
-/** What a transaction may do on the local node: the message in its parameter, by the name of its type. */
+/** The contracts of the local node: the message in a transaction's parameter, by the name of its type. */
 export const contracts = {
   AccountCreateContract: {
     1: owner,
@@ -97,7 +95,7 @@ export const contracts = {
     2: { name: "resource", kind: resource },
     3: { name: "balance", kind: "integer" },
     4: receiver,
-    5: { name: "lock", kind: "truth" },
+    5: { name: "lock", kind: "boolean" },
     6: { name: "lock_period", kind: "integer" }
   },
   UnDelegateResourceContract: {
@@ -127,7 +125,7 @@ const contractNumbers: Readonly<Record<number, ContractName>> = {
 export const numberOf = (name: ContractName): number =>
   Number(Object.entries(contractNumbers).find(([, known]) => known === name)?.[0])
 
-/** Whether a type of contract is among those the node understands. */
+/** Whether the node supports a type of contract. */
 export const isContractName = (name: string): name is ContractName => Object.hasOwn(contracts, name)
 
 const any: Table = { 1: { name: "type_url", kind: "text" }, 2: { name: "value", kind: "bytes" } }
@@ -140,7 +138,7 @@ const contract: Table = {
   5: { name: "Permission_id", kind: "integer" }
 }
 
-/** The part of a transaction that is signed. */
+/** The signed part of a transaction. */
 export const raw: Table = {
   1: { name: "ref_block_bytes", kind: "bytes" },
   3: { name: "ref_block_num", kind: "integer" },
@@ -153,7 +151,7 @@ export const raw: Table = {
   18: { name: "fee_limit", kind: "integer" }
 }
 
-/** A transaction with its signatures. The results a sender may add (field 5) are no part of it. */
+/** A transaction with its signatures, without the results that a sender may add (field 5). */
 export const transaction: Table = {
   1: { name: "raw_data", kind: { table: raw } },
   2: { name: "signature", kind: "bytes", isList: true }

@@ -1,6 +1,6 @@
 /**
- * The endpoints that take transactions. What they say of one is in a `code`; messages are plain text under
- * `broadcasthex` and hexadecimal under `broadcasttransaction`, as in java-tron.
+ * The endpoints that accept transactions. Their result is a `code`; messages are plain text under `broadcasthex` and hexadecimal
+ * under `broadcasttransaction`, as in java-tron.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -13,13 +13,13 @@ import type { NodeRefusal } from "./NodeRefusal.ts"
 import * as NodeResponses from "./NodeResponses.ts"
 import * as NodeTransaction from "./NodeTransaction.ts"
 
-/** Takes a transaction: what the chain does with one, or a fault in its place. */
-export type Take = (transaction: NodeTransaction.NodeTransaction) => Effect.Effect<void, NodeRefusal>
+/** Accepts or rejects a transaction: the chain, or a fault in its place. */
+export type Accept = (transaction: NodeTransaction.NodeTransaction) => Effect.Effect<void, NodeRefusal>
 
 /** The endpoints, by name. */
-export const make = (chain: DevChain, take: Take): Endpoints => {
+export const make = (chain: DevChain, accept: Accept): Endpoints => {
   const outcome = (transaction: NodeTransaction.NodeTransaction) =>
-    take(transaction).pipe(
+    accept(transaction).pipe(
       Effect.as({ code: "SUCCESS", message: "" }),
       Effect.catchTag("NodeRefusal", ({ code, message }) => Effect.succeed({ code, message }))
     )

@@ -1,6 +1,4 @@
-/**
- * The endpoints that run contracts without a transaction, and those that build transactions for a client to sign.
- */
+/** The endpoints that simulate contract calls, and those that build transactions for a client to sign. */
 import { keccak_256 } from "@noble/hashes/sha3.js"
 import { bytesToHex } from "@noble/hashes/utils.js"
 import * as Effect from "effect/Effect"
@@ -35,18 +33,20 @@ const Call = Schema.StructWithRest(
   [Schema.Record(Schema.String, Schema.Unknown)]
 )
 
-type Asked = typeof Call.Type
+type CallRequest = typeof Call.Type
 
-/** A selector and its parameters win over plain data. */
-const dataOf = ({ data, function_selector: selector, parameter }: Asked): string =>
+/** The call data; a selector and its parameters win over plain data. */
+const dataOf = ({ data, function_selector: selector, parameter }: CallRequest): string =>
   selector === undefined || selector === ""
     ? (data ?? "")
     : `${bytesToHex(keccak_256(new TextEncoder().encode(selector)).subarray(0, 4))}${parameter ?? ""}`
 
-const readCall = Effect.fnUntraced(function* (asked: Asked) {
-  const parameter = yield* TronMessage.fromJson(contracts.TriggerSmartContract, { ...asked, data: dataOf(asked) })
+const readCall = Effect.fnUntraced(function* (request: CallRequest) {
+  const parameter = yield* TronMessage.fromJson(contracts.TriggerSmartContract, { ...request, data: dataOf(request) })
   const contract = yield* TronContract.fromMessage("TriggerSmartContract", parameter)
-  if (contract._tag !== "TriggerSmartContract") return yield* new TronMessage.MessageMalformed({ message: "no call" })
+  if (contract._tag !== "TriggerSmartContract") {
+    return yield* new TronMessage.MessageMalformed({ message: "the request is not a call" })
+  }
   return { contract, parameter }
 })
 
@@ -54,9 +54,9 @@ const refused = (message: string, code = "CONTRACT_VALIDATE_ERROR") => ({
   result: { code, message: NodeResponses.hexOfText(message) }
 })
 
-/** Runs a call, or what deploys a contract where none is named. */
-const look = Effect.fnUntraced(function* (chain: DevChain, asked: Asked) {
-  const { contract } = yield* readCall(asked)
+/** Simulates a call, or a deployment if no contract is named. */
+const simulate = Effect.fnUntraced(function* (chain: DevChain, request: CallRequest) {
+  const { contract } = yield* readCall(request)
   if (!NodeAddress.is(contract.owner_address)) return refused("Invalid ownerAddress", "OTHER_ERROR")
   const isCreation = contract.contract_address === ""
   const deployed = chain.ledger.contracts.get(contract.contract_address)
@@ -70,7 +70,7 @@ const look = Effect.fnUntraced(function* (chain: DevChain, asked: Asked) {
     limit: constantLimit,
     ...(isCreation && { code: contract.data })
   }
-  const { ending, energy, logs, output } = yield* chain.exclusively(chain.tvm.look(call, chain.head))
+  const { ending, energy, logs, output } = yield* chain.exclusively(chain.tvm.simulate(call, chain.head))
   const failure = failureOf(ending)
   if (failure !== undefined && ending !== "REVERT") return refused(`class ${ending} : ${failure}`, "OTHER_ERROR")
   const total = withPenalty(energy, deployed)
@@ -84,23 +84,23 @@ const look = Effect.fnUntraced(function* (chain: DevChain, asked: Asked) {
     ...(logs.length > 0 && { logs: logs.map((log) => NodeResponses.present({ ...log })) }),
     transaction: {
       ret: [failure === undefined ? {} : { ret: "FAILED" }],
-      ...(yield* build(chain, "TriggerSmartContract", asked))
+      ...(yield* build(chain, "TriggerSmartContract", request))
     }
   }
 })
 
-/** A transaction as tools expect it: it refers to the newest block and is valid for a minute. */
-const build = Effect.fnUntraced(function* (chain: DevChain, name: ContractName, asked: Asked) {
-  const data = name === "TriggerSmartContract" ? { data: dataOf(asked) } : {}
-  const parameter = yield* TronMessage.fromJson(contracts[name], { ...asked, ...data })
+/** Builds a transaction as tools expect it: it refers to the newest block and is valid for a minute. */
+const build = Effect.fnUntraced(function* (chain: DevChain, name: ContractName, request: CallRequest) {
+  const data = name === "TriggerSmartContract" ? { data: dataOf(request) } : {}
+  const parameter = yield* TronMessage.fromJson(contracts[name], { ...request, ...data })
   const reference = DevBlock.referenceOf(chain.head)
-  const { fee_limit: fee = 0n } = yield* TronMessage.fromJson(rawTable, { fee_limit: asked.fee_limit })
+  const { fee_limit: fee = 0n } = yield* TronMessage.fromJson(rawTable, { fee_limit: request.fee_limit })
   const raw: TronMessage.Message = {
     contract: [
       {
         type: name,
         parameter: NodeTransaction.pack(name, parameter),
-        Permission_id: BigInt(asked.Permission_id ?? 0)
+        Permission_id: BigInt(request.Permission_id ?? 0)
       }
     ],
     ref_block_bytes: reference.bytes,
@@ -108,26 +108,26 @@ const build = Effect.fnUntraced(function* (chain: DevChain, name: ContractName, 
     expiration: BigInt(chain.head.timestamp) + validityMillis,
     timestamp: BigInt(chain.now()),
     fee_limit: fee,
-    ...(asked.extra_data !== undefined && { data: NodeResponses.hexOfText(asked.extra_data) })
+    ...(request.extra_data !== undefined && { data: NodeResponses.hexOfText(request.extra_data) })
   }
-  const visible = asked.visible === true
+  const visible = request.visible === true
   return { visible, ...NodeTransaction.toJson(yield* NodeTransaction.make(raw, []), visible) }
 })
 
 /** The endpoints, by name. */
 export const make = (chain: DevChain): Endpoints => {
-  const builder = (name: ContractName): Endpoint => effectful(Call, (asked) => build(chain, name, asked))
+  const builder = (name: ContractName): Endpoint => effectful(Call, (request) => build(chain, name, request))
   return {
-    triggerconstantcontract: effectful(Call, (asked) => look(chain, asked)),
-    estimateenergy: effectful(Call, (asked) =>
-      Effect.map(look(chain, asked), (answer) =>
-        "energy_used" in answer
-          ? { result: answer.result, energy_required: answer["energy_used"] }
-          : { result: answer.result }
+    triggerconstantcontract: effectful(Call, (request) => simulate(chain, request)),
+    estimateenergy: effectful(Call, (request) =>
+      Effect.map(simulate(chain, request), (response) =>
+        "energy_used" in response
+          ? { result: response.result, energy_required: response["energy_used"] }
+          : { result: response.result }
       )
     ),
-    triggersmartcontract: effectful(Call, (asked) =>
-      Effect.map(build(chain, "TriggerSmartContract", asked), (transaction) => ({
+    triggersmartcontract: effectful(Call, (request) =>
+      Effect.map(build(chain, "TriggerSmartContract", request), (transaction) => ({
         result: { result: true },
         transaction
       }))

@@ -1,32 +1,30 @@
-/**
- * One path of the node's HTTP API: what it is sent, decoded, and what it answers.
- */
+/** One path of the node's HTTP API: its decoded request and its response. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 import { MessageMalformed } from "../messages/TronMessage.ts"
 
-/** Answers a request's body, or its query. `solid` where it was asked under `walletsolidity/`. */
+/** Responds to a request's body or query; `solid` for a request under `walletsolidity/`. */
 export type Endpoint = (body: unknown, solid: boolean) => Effect.Effect<unknown, MessageMalformed>
 
 /** Endpoints by the last part of their path. */
 export type Endpoints = Readonly<Record<string, Endpoint>>
 
-/** An endpoint that answers at once. */
+/** Makes an endpoint whose response is computed synchronously. */
 export const endpoint = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
-  answer: (asked: S["Type"], solid: boolean) => unknown
-): Endpoint => effectful(schema, (asked, solid) => Effect.sync(() => answer(asked, solid)))
+  respond: (request: S["Type"], solid: boolean) => unknown
+): Endpoint => effectful(schema, (request, solid) => Effect.sync(() => respond(request, solid)))
 
-/** An endpoint that has work to do. */
+/** Makes an endpoint whose response is an effect. */
 export const effectful = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
-  answer: (asked: S["Type"], solid: boolean) => Effect.Effect<unknown, MessageMalformed>
+  respond: (request: S["Type"], solid: boolean) => Effect.Effect<unknown, MessageMalformed>
 ): Endpoint => {
   const decode = Schema.decodeUnknownEffect(schema)
   return (body, solid) =>
     decode(body).pipe(
       Effect.mapError(({ message }) => new MessageMalformed({ message: message.slice(0, 300) })),
-      Effect.flatMap((asked) => answer(asked, solid))
+      Effect.flatMap((request) => respond(request, solid))
     )
 }

@@ -1,12 +1,10 @@
-/**
- * Faults a test can plant in the node: on the way of its answers, or in its mind about a transaction.
- */
+/** Faults that a test can plant in the node: in the transport of its responses, or in its verdict about a transaction. */
 import * as NodeRefusal from "./NodeRefusal.ts"
 
 /**
- * What goes wrong. `Refuse` answers broadcasts with a code, and wrongly so where the transaction `isTaken` all the same.
- * `Status` answers with an HTTP status, `Text` with a body of its own, `Hang` never, `Disconnect` cuts the
- * connection; where `isDone` what was asked is done first.
+ * A fault. `Refuse` rejects broadcasts with a code, wrongly if the transaction `isTaken` all the same. `Status` responds with an
+ * HTTP status, `Text` with a given body, `Hang` never, `Disconnect` closes the connection; with `isDone` the request is executed
+ * first.
  */
 export type NodeFault =
   | {
@@ -20,19 +18,19 @@ export type NodeFault =
   | { readonly _tag: "Hang"; readonly isDone?: boolean }
   | { readonly _tag: "Disconnect"; readonly isDone?: boolean }
 
-/** Where it goes wrong, and how often. */
+/** The requests that a fault affects. */
 export interface FaultPlace {
-  /** The end of the path, such as `broadcasthex`; default every path. */
+  /** End of the path, such as `broadcasthex`; default every path. */
   readonly path?: string
-  /** Default until it is healed. */
+  /** Number of requests; default all until the fault is removed. */
   readonly times?: number
 }
 
-/** The faults that are planted. */
+/** The planted faults. */
 export interface NodeFaults {
   readonly plant: (fault: NodeFault, place?: FaultPlace) => void
   readonly heal: () => void
-  /** The fault of a request now; it is used up by being asked for. */
+  /** The fault of the next request to a path; counts as used. */
   readonly next: (path: string) => NodeFault | undefined
 }
 
@@ -55,11 +53,11 @@ export const make = (): NodeFaults => {
   }
 }
 
-/** A refusal is only of what is broadcast. */
+/** Whether a fault affects a path; `Refuse` affects broadcasts only. */
 const isAt = (path: string, { _tag }: NodeFault, place: FaultPlace): boolean =>
   (place.path === undefined || path.endsWith(`/${place.path}`)) && (_tag !== "Refuse" || path.includes("/broadcast"))
 
-/** The refusal a fault puts in place of the chain's word. */
+/** The rejection by which a fault replaces the chain's. */
 export const refusalOf = ({
   code,
   message

@@ -1,6 +1,6 @@
 /**
- * The node's HTTP server: JSON in, JSON out, status 200 also for errors, as java-tron. Bodies are read to a bound, and
- * nothing that is sent can end the process.
+ * The node's HTTP server: JSON requests and responses, status 200 also for errors, as java-tron. Bodies are limited in size, and no
+ * request can end the process.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 
@@ -11,19 +11,19 @@ import type { Endpoints } from "./NodeEndpoint.ts"
 import type { NodeFault, NodeFaults } from "./NodeFault.ts"
 import * as NodeResponses from "./NodeResponses.ts"
 
-/** The port could not be had. */
+/** The port is not available. */
 export class TronDevNodeFailed extends Schema.TaggedError<TronDevNodeFailed>("@pontage/tron/testing/TronDevNodeFailed")(
   "TronDevNodeFailed",
   { message: Schema.String, cause: Schema.Defect() }
 ) {}
 
-/** What the server serves. */
+/** Options of the server. */
 export interface Options {
   readonly port: number
   readonly chainId: number
   readonly faults: NodeFaults
   readonly endpoints: (fault: NodeFault | undefined) => Endpoints
-  /** Told of each request's path. */
+  /** Receives each request's path. */
   readonly onRequest: (path: string) => void
 }
 
@@ -56,14 +56,14 @@ const send = (response: ServerResponse, status: number, body: string) => {
 
 const errorText = (message: string) => JSON.stringify({ Error: message })
 
-/** What was asked for: the body of a POST, the query of anything else. */
-const askedOf = (url: URL, text: string) =>
+/** Reads a request: the body of a POST, the query of any other. */
+const readRequest = (url: URL, text: string) =>
   text === ""
     ? Effect.succeed<unknown>(Object.fromEntries(url.searchParams))
     : decodeJson(text).pipe(Effect.mapError(() => "class com.alibaba.fastjson.JSONException : syntax error"))
 
-const rpcAnswer = (asked: unknown, chainId: number) =>
-  decodeRpc(asked).pipe(
+const rpcResponse = (request: unknown, chainId: number) =>
+  decodeRpc(request).pipe(
     Effect.map(({ id = null, method }) =>
       method === "eth_chainId" || method === "net_version"
         ? { jsonrpc: "2.0", id, result: `0x${chainId.toString(16)}` }
@@ -72,22 +72,22 @@ const rpcAnswer = (asked: unknown, chainId: number) =>
     Effect.mapError(() => "invalid request")
   )
 
-const answer = Effect.fnUntraced(function* (options: Options, url: URL, text: string, fault: NodeFault | undefined) {
+const respond = Effect.fnUntraced(function* (options: Options, url: URL, text: string, fault: NodeFault | undefined) {
   const [area = "", name = "", ...rest] = url.pathname.split("/").slice(1)
-  const asked = yield* askedOf(url, text)
-  if (area === "jsonrpc") return yield* rpcAnswer(asked, options.chainId)
+  const request = yield* readRequest(url, text)
+  if (area === "jsonrpc") return yield* rpcResponse(request, options.chainId)
   const endpoints = options.endpoints(fault)
   const isKnown = (area === "wallet" || area === "walletsolidity") && rest.length === 0
   const endpoint = isKnown && Object.hasOwn(endpoints, name) ? endpoints[name] : undefined
   if (endpoint === undefined) return undefined
-  return yield* endpoint(asked, area === "walletsolidity").pipe(
+  return yield* endpoint(request, area === "walletsolidity").pipe(
     Effect.mapError(({ message }) => `class org.tron.core.exception.BadItemException : ${message}`)
   )
 })
 
-/** The text of an answer; `undefined` for a path that is not served. Nothing escapes: a defect is an answer too. */
+/** The text of a response; `undefined` for a path that is not served. A defect becomes a response too. */
 const textOf = (options: Options, url: URL, body: string, fault: NodeFault | undefined) =>
-  answer(options, url, body, fault).pipe(
+  respond(options, url, body, fault).pipe(
     Effect.map((found) => (found === undefined ? undefined : JSON.stringify(found, NodeResponses.numbers))),
     Effect.catch((message) => Effect.succeed(errorText(message))),
     Effect.catchDefect((defect) => Effect.succeed(errorText(`class java.lang.RuntimeException : ${String(defect)}`)))
@@ -124,7 +124,7 @@ const listen = (server: Server, port: number): Effect.Effect<string, TronDevNode
     })
   })
 
-/** Serves until the scope closes; gives the address. */
+/** Serves until the scope closes; gives the base URL. */
 export const make = Effect.fnUntraced(function* (options: Options) {
   const run = Effect.runForkWith(yield* Effect.context())
   const server = yield* Effect.acquireRelease(

@@ -1,6 +1,6 @@
 /**
- * The endpoints that read the chain: `wallet/` at the head, with what waits for a block; `walletsolidity/` blocks and
- * transactions that are solidified.
+ * The endpoints that read the chain: `wallet/` reads the head with the pending transactions, `walletsolidity/` the solidified
+ * blocks and transactions.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -17,13 +17,13 @@ import type { Endpoint, Endpoints } from "./NodeEndpoint.ts"
 import { endpoint } from "./NodeEndpoint.ts"
 import * as NodeResponses from "./NodeResponses.ts"
 
-/** Blocks on top of one that is solidified: two thirds of 27 witnesses. */
+/** Blocks on top of the newest solidified one: two thirds of 27 witnesses. */
 const solidDepth = 18
 
 const visible = Schema.Union([Schema.Boolean, Schema.Literals(["true", "false"])]).pipe(
   Schema.withDecodingDefaultKey(Effect.succeed(false))
 )
-const isVisible = (asked: boolean | string) => asked === true || asked === "true"
+const isVisible = (visible: boolean | string) => visible === true || visible === "true"
 const text = Schema.String.pipe(Schema.withDecodingDefaultKey(Effect.succeed("")))
 const textOrNumber = Schema.Union([Schema.String, Schema.Finite]).pipe(
   Schema.withDecodingDefaultKey(Effect.succeed(""))
@@ -46,38 +46,42 @@ const newest = (chain: DevChain, solid: boolean): DevBlock | undefined =>
   solid ? chain.blocks[solidNumber(chain)] : chain.head
 
 const blockOf = (chain: DevChain, idOrNumber: string | number, solid: boolean): DevBlock | undefined => {
-  const asked = `${idOrNumber}`
+  const key = `${idOrNumber}`
   const found =
-    asked === ""
+    key === ""
       ? newest(chain, solid)
-      : /^\d{1,15}$/.test(asked)
-        ? chain.blocks[Number(asked)]
-        : chain.blocks.find(({ id }) => id === asked)
+      : /^\d{1,15}$/.test(key)
+        ? chain.blocks[Number(key)]
+        : chain.blocks.find(({ id }) => id === key)
   return found === undefined || (solid && found.number > solidNumber(chain)) ? undefined : found
 }
 
-const blockAnswer = (found: DevBlock | undefined, detailed: boolean, shown: boolean): NodeResponses.Json =>
+const blockResponse = (found: DevBlock | undefined, detailed: boolean, shown: boolean): NodeResponses.Json =>
   found === undefined ? {} : NodeResponses.block(found, detailed, shown)
 
 const blocks = (chain: DevChain): Endpoints => {
   const byNumber = Schema.Struct({ num: textOrNumber, visible })
   return {
-    getnowblock: endpoint(Schema.Struct({ visible }), (asked, solid) =>
-      blockAnswer(newest(chain, solid), true, isVisible(asked.visible))
+    getnowblock: endpoint(Schema.Struct({ visible }), (request, solid) =>
+      blockResponse(newest(chain, solid), true, isVisible(request.visible))
     ),
-    getblock: endpoint(OfBlock, (asked, solid) =>
-      blockAnswer(blockOf(chain, asked.id_or_num, solid), isVisible(asked.detail), isVisible(asked.visible))
+    getblock: endpoint(OfBlock, (request, solid) =>
+      blockResponse(blockOf(chain, request.id_or_num, solid), isVisible(request.detail), isVisible(request.visible))
     ),
-    getblockbynum: endpoint(byNumber, (asked, solid) =>
-      blockAnswer(blockOf(chain, asked.num === "" ? 0 : asked.num, solid), true, isVisible(asked.visible))
+    getblockbynum: endpoint(byNumber, (request, solid) =>
+      blockResponse(blockOf(chain, request.num === "" ? 0 : request.num, solid), true, isVisible(request.visible))
     ),
-    getblockbyid: endpoint(OfValue, (asked, solid) =>
-      blockAnswer(asked.value === "" ? undefined : blockOf(chain, asked.value, solid), true, isVisible(asked.visible))
+    getblockbyid: endpoint(OfValue, (request, solid) =>
+      blockResponse(
+        request.value === "" ? undefined : blockOf(chain, request.value, solid),
+        true,
+        isVisible(request.visible)
+      )
     ),
-    getblockbylatestnum: endpoint(byNumber, (asked) => ({
+    getblockbylatestnum: endpoint(byNumber, (request) => ({
       block: chain.blocks
-        .slice(-Math.max(1, Math.min(100, Number(asked.num) || 1)))
-        .map((each) => NodeResponses.block(each, true, isVisible(asked.visible)))
+        .slice(-Math.max(1, Math.min(100, Number(request.num) || 1)))
+        .map((each) => NodeResponses.block(each, true, isVisible(request.visible)))
     }))
   }
 }
@@ -88,9 +92,9 @@ const transactions = (chain: DevChain): Endpoints => {
     return solid && (found?.block === undefined || found.block.number > solidNumber(chain)) ? undefined : found
   }
   return {
-    gettransactionbyid: endpoint(OfValue, ({ value, visible: asked }, solid) => {
+    gettransactionbyid: endpoint(OfValue, ({ value, visible: flag }, solid) => {
       const found = find(value, solid)
-      return found === undefined ? {} : NodeResponses.transaction(found, isVisible(asked))
+      return found === undefined ? {} : NodeResponses.transaction(found, isVisible(flag))
     }),
     gettransactioninfobyid: endpoint(OfValue, ({ value }, solid) => {
       const found = find(value, solid)
@@ -113,9 +117,9 @@ const accounts = (chain: DevChain): Endpoints => {
     return found === undefined ? {} : NodeResponses.resources(found, ledger.parameters, chain.now())
   })
   return {
-    getaccount: endpoint(OfAddress, ({ address, visible: asked }) => {
+    getaccount: endpoint(OfAddress, ({ address, visible: flag }) => {
       const found = ledger.accounts.get(hexOf(address))
-      return found === undefined ? {} : NodeResponses.account(found, chain.now(), isVisible(asked))
+      return found === undefined ? {} : NodeResponses.account(found, chain.now(), isVisible(flag))
     }),
     getaccountresource: resources,
     getaccountnet: resources,
@@ -133,25 +137,25 @@ const accounts = (chain: DevChain): Endpoints => {
 }
 
 const contracts = ({ ledger }: DevChain): Endpoints => ({
-  getcontract: endpoint(OfValue, ({ value, visible: asked }) => {
+  getcontract: endpoint(OfValue, ({ value, visible: flag }) => {
     const found = ledger.contracts.get(hexOf(value))
     if (found === undefined) return {}
     return {
       ...NodeResponses.present({
-        origin_address: NodeAddress.shown(found.origin, isVisible(asked)),
-        contract_address: NodeAddress.shown(found.address, isVisible(asked)),
+        origin_address: NodeAddress.shown(found.origin, isVisible(flag)),
+        contract_address: NodeAddress.shown(found.address, isVisible(flag)),
         bytecode: found.bytecode,
         name: found.name
       }),
-      abi: TronMessage.toJson(TronMessageTable.abi, found.abi, isVisible(asked)),
+      abi: TronMessage.toJson(TronMessageTable.abi, found.abi, isVisible(flag)),
       consume_user_resource_percent: 100
     }
   }),
-  getcontractinfo: endpoint(OfValue, ({ value, visible: asked }) => {
+  getcontractinfo: endpoint(OfValue, ({ value, visible: flag }) => {
     const found = ledger.contracts.get(hexOf(value))
     if (found === undefined) return {}
     return {
-      smart_contract: { contract_address: NodeAddress.shown(found.address, isVisible(asked)) },
+      smart_contract: { contract_address: NodeAddress.shown(found.address, isVisible(flag)) },
       contract_state: NodeResponses.present({ energy_factor: found.energyFactor })
     }
   })
@@ -161,18 +165,18 @@ const delegations = (chain: DevChain): Endpoints => {
   const { ledger } = chain
   const OfOwner = Schema.Struct({ owner_address: text, type: Schema.optionalKey(Schema.Finite) })
   return {
-    getdelegatedresourcev2: endpoint(OfPair, ({ fromAddress, toAddress, visible: asked }) => {
+    getdelegatedresourcev2: endpoint(OfPair, ({ fromAddress, toAddress, visible: flag }) => {
       const [from, to] = [hexOf(fromAddress), hexOf(toAddress)]
       const [net, energy] = TronContract.Resource.literals.map(
         (resource) => ledger.delegations.get(delegationKey(from, to, resource)) ?? 0n
       )
       if (net === 0n && energy === 0n) return {}
-      const shown = { from: NodeAddress.shown(from, isVisible(asked)), to: NodeAddress.shown(to, isVisible(asked)) }
+      const shown = { from: NodeAddress.shown(from, isVisible(flag)), to: NodeAddress.shown(to, isVisible(flag)) }
       const balances = { frozen_balance_for_bandwidth: net, frozen_balance_for_energy: energy }
       return { delegatedResource: [{ ...shown, ...NodeResponses.present(balances) }] }
     }),
-    getdelegatedresourceaccountindexv2: endpoint(OfValue, ({ value, visible: asked }) =>
-      delegationIndex(chain, hexOf(value), isVisible(asked))
+    getdelegatedresourceaccountindexv2: endpoint(OfValue, ({ value, visible: flag }) =>
+      delegationIndex(chain, hexOf(value), isVisible(flag))
     ),
     getcandelegatedmaxsize: endpoint(OfOwner, ({ owner_address: owner, type }) => {
       const account = ledger.accounts.get(hexOf(owner))

@@ -1,9 +1,7 @@
-/**
- * Why the node does not take a transaction, in the words of java-tron's `response_code` and of its messages.
- */
+/** The node's rejections of transactions, with java-tron's `response_code`s and messages. */
 import * as Schema from "effect/Schema"
 
-/** The answers of a broadcast other than `SUCCESS`. The last six say nothing about the transaction. */
+/** The codes of a broadcast other than `SUCCESS`. The last five say nothing about the transaction. */
 export const RefusalCode = Schema.Literals([
   "SIGERROR",
   "CONTRACT_VALIDATE_ERROR",
@@ -20,20 +18,20 @@ export const RefusalCode = Schema.Literals([
   "OTHER_ERROR"
 ])
 
-/** One of them. */
+/** A code. */
 export type RefusalCode = typeof RefusalCode.Type
 
-/** The transaction was not taken; nothing of it has an effect. */
+/** A rejected transaction; it has no effect. */
 export class NodeRefusal extends Schema.TaggedError<NodeRefusal>("@pontage/tron/testing/NodeRefusal")("NodeRefusal", {
   code: RefusalCode,
   message: Schema.String
 }) {}
 
-/** A transaction that its own rules, or the state, do not allow. */
+/** A transaction that the rules or the state do not allow. */
 export const invalid = (message: string): NodeRefusal =>
   new NodeRefusal({ code: "CONTRACT_VALIDATE_ERROR", message: `Contract validate error : ${message}` })
 
-/** Signatures that do not stand for the owner's permission. */
+/** Signatures that do not satisfy the owner's permission. */
 export const unsigned = (message: string): NodeRefusal =>
   new NodeRefusal({ code: "SIGERROR", message: `Validate signature error: ${message}` })
 

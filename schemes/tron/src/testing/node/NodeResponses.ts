@@ -1,6 +1,4 @@
-/**
- * What the node answers about blocks, transactions and accounts, as the JSON of java-tron: zero and nothing are left out.
- */
+/** The node's responses about blocks, transactions and accounts, as the JSON of java-tron: zero and empty fields are left out. */
 import { bytesToHex } from "@noble/hashes/utils.js"
 
 import type { ChainParameters } from "../ledger/ChainParameters.ts"
@@ -13,10 +11,10 @@ import type { Permission, Resource } from "../messages/TronContract.ts"
 import * as NodeAddress from "./NodeAddress.ts"
 import * as NodeTransaction from "./NodeTransaction.ts"
 
-/** An answer's object. */
+/** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>
 
-/** An object without what is absent, zero or empty, as protocol buffers print it. */
+/** An object without absent, zero and empty fields, as protocol buffers print it. */
 export const present = (json: Json): Json =>
   Object.fromEntries(
     Object.entries(json).filter(
@@ -29,7 +27,7 @@ export const hexOfText = (text: string): string => bytesToHex(new TextEncoder().
 
 const headerVersion = 31
 
-/** A block, with its transactions or without. */
+/** A block, with or without its transactions. */
 export const block = (found: DevBlock, detailed: boolean, visible: boolean): Json => ({
   blockID: found.id,
   block_header: {
@@ -55,7 +53,7 @@ export const transaction = ({ receipt, transaction: sent }: Found, visible: bool
   ...NodeTransaction.toJson(sent, visible)
 })
 
-/** What became of a transaction that is in a block. */
+/** The information about a transaction in a block. */
 export const information = ({ receipt, transaction: { id } }: Found, at: DevBlock): Json => {
   const { call, fee, netFee, netUsage } = receipt
   const failure = call === undefined ? undefined : failureOf(call.ending)
@@ -124,7 +122,7 @@ export const account = (found: TronAccount.TronAccount, now: number, visible: bo
 
 const named = (resource: Resource) => (resource === "ENERGY" ? resource : "")
 
-/** What an account may use. */
+/** The resources of an account. */
 export const resources = (found: TronAccount.TronAccount, parameters: ChainParameters, now: number): Json =>
   present({
     freeNetUsed: TronAccount.usedAt(found.freeNet, now),
@@ -159,8 +157,5 @@ export const parameters = (found: ChainParameters): Json => ({
   ]
 })
 
-/**
- * Writes whole numbers as JSON does, for `JSON.stringify`. Beyond 2^53 digits are lost, as they are to everybody who reads
- * them with JavaScript.
- */
+/** Replacer for `JSON.stringify` that writes `bigint`s as numbers. Beyond 2^53 digits are lost, as in all JavaScript readers. */
 export const numbers = (_: string, value: unknown): unknown => (typeof value === "bigint" ? Number(value) : value)

@@ -1,7 +1,6 @@
 /**
- * A transaction as the node takes it: parsed from the bytes or the JSON it was sent as, with the id and the size that
- * follow from it. The id is the hash of the signed part written again, as in java-tron; for what any library writes that
- * is the hash of the bytes as they came.
+ * A transaction as the node reads it from bytes or JSON, with its id and size. The id is the hash of the signed part written again,
+ * as in java-tron; for the encodings of all libraries that is the hash of the received bytes.
  */
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js"
@@ -19,14 +18,14 @@ export interface NodeTransaction {
   readonly raw: TronMessage.Message
   /** The signed part in hexadecimal. */
   readonly rawHex: string
-  /** How many contracts it has; one that is taken has exactly one. */
+  /** Number of its contracts; an accepted transaction has exactly one. */
   readonly contracts: number
   readonly contract: TronContract.TronContract | undefined
-  /** The contract's own message, for showing it. */
+  /** The contract's own message, to show it. */
   readonly parameter: TronMessage.Message
   readonly permissionId: number
   readonly signatures: ReadonlyArray<string>
-  /** Bytes of all of it. */
+  /** Bytes of the whole transaction. */
   readonly size: number
   /** Unix milliseconds. */
   readonly expiration: bigint
@@ -34,7 +33,7 @@ export interface NodeTransaction {
   readonly feeLimit: bigint
   readonly referenceBytes: string
   readonly referenceHash: string
-  /** The note: it costs. */
+  /** Whether it has a memo, which costs a fee. */
   readonly hasMemo: boolean
 }
 
@@ -62,15 +61,16 @@ const malformed = (message: string) => new TronMessage.MessageMalformed({ messag
 
 const readContract = Effect.fnUntraced(function* (contract: typeof Contract.Type) {
   const { type } = contract
-  if (!TronMessageTable.isContractName(type)) return yield* malformed(`no contract ${type} here`)
+  if (!TronMessageTable.isContractName(type))
+    return yield* malformed(`the local node does not support the contract ${type}`)
   const table = TronMessageTable.contracts[type]
   const parameter = yield* TronMessage.fromBytes(table, hexToBytes(contract.parameter.value))
   return { parameter, contract: yield* TronContract.fromMessage(type, parameter) }
 })
 
-/** A transaction out of its signed part and its signatures. */
+/** Makes a transaction from its signed part and its signatures. */
 export const make = Effect.fnUntraced(function* (raw: TronMessage.Message, signatures: ReadonlyArray<string>) {
-  const fields = yield* decodeRaw(raw).pipe(Effect.mapError(() => malformed("no valid raw data")))
+  const fields = yield* decodeRaw(raw).pipe(Effect.mapError(() => malformed("the raw data is invalid")))
   const [first] = fields.contract
   const read = first === undefined ? undefined : yield* readContract(first)
   const rawBytes = TronMessage.toBytes(TronMessageTable.raw, raw)
@@ -99,7 +99,9 @@ const decodeSigned = Schema.decodeUnknownEffect(
 )
 
 const fromMessage = Effect.fnUntraced(function* (message: TronMessage.Message) {
-  const { signature } = yield* decodeSigned(message).pipe(Effect.mapError(() => malformed("no signatures")))
+  const { signature } = yield* decodeSigned(message).pipe(
+    Effect.mapError(() => malformed("the signatures are missing"))
+  )
   const raw = message["raw_data"]
   return yield* make(TronMessage.isMessage(raw) ? raw : {}, signature)
 })
@@ -129,12 +131,11 @@ const JsonTransaction = Schema.Struct({
 
 const decodeJson = Schema.decodeUnknownEffect(JsonTransaction)
 
-/**
- * Builds the transaction that `wallet/broadcasttransaction` is sent: from `raw_data` alone. What `raw_data_hex` and `txID`
- * say is ignored, as java-tron does.
- */
+/** Parses the JSON of `wallet/broadcasttransaction`, from `raw_data` alone: `raw_data_hex` and `txID` are ignored, as in java-tron. */
 export const fromJson = Effect.fnUntraced(function* (json: unknown) {
-  const { raw_data, signature } = yield* decodeJson(json).pipe(Effect.mapError(() => malformed("no transaction")))
+  const { raw_data, signature } = yield* decodeJson(json).pipe(
+    Effect.mapError(() => malformed("the JSON is not a transaction"))
+  )
   const contract = yield* Effect.forEach(raw_data.contract, packContract)
   const raw = yield* TronMessage.fromJson(TronMessageTable.raw, { ...raw_data, contract })
   const signed = yield* TronMessage.fromJson(TronMessageTable.transaction, { signature })
@@ -145,7 +146,8 @@ const packContract = Effect.fnUntraced(function* (
   contract: (typeof JsonTransaction.Type)["raw_data"]["contract"][number]
 ) {
   const { parameter, type } = contract
-  if (!TronMessageTable.isContractName(type)) return yield* malformed(`no contract ${type} here`)
+  if (!TronMessageTable.isContractName(type))
+    return yield* malformed(`the local node does not support the contract ${type}`)
   return {
     ...contract,
     parameter: pack(type, yield* TronMessage.fromJson(TronMessageTable.contracts[type], parameter.value))
@@ -182,6 +184,6 @@ export const toJson = (transaction: NodeTransaction, visible: boolean): Readonly
   }
 }
 
-/** The signed bytes in hexadecimal, as `wallet/broadcasthex` takes them. */
+/** The signed bytes in hexadecimal, as `wallet/broadcasthex` accepts them. */
 export const toHex = ({ raw, signatures }: NodeTransaction): string =>
   bytesToHex(TronMessage.toBytes(TronMessageTable.transaction, { raw_data: raw, signature: signatures }))
